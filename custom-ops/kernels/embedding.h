@@ -1,0 +1,133 @@
+/*
+ * The C core: embedding bags, their gradients, and exact row-sparse optimizer steps.
+ *
+ * Knows pointers and sizes; nothing of TensorFlow, Node or WebAssembly. It allocates nothing: callers pass a
+ * workspace whose size te_*_workspace tells. Results do not depend on the number of threads.
+ * Hosts: ../hosts. TypeScript twin of this contract: src/backends/kernel_set.ts and src/backends/hyper.ts.
+ */
+#ifndef TFJS_EMBEDDINGS_EMBEDDING_H_
+#define TFJS_EMBEDDINGS_EMBEDDING_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum te_combiner { TE_SUM = 0, TE_MEAN = 1, TE_SQRTN = 2 };
+enum te_out_of_range { TE_ERROR = 0, TE_ZERO = 1 };
+enum te_optimizer {
+  TE_SGD = 0,
+  TE_ADAGRAD = 1,
+  TE_ROW_WISE_ADAGRAD = 2,
+  TE_ADAGRAD_MOMENTUM = 3,
+  TE_ADAM = 4,
+  TE_FTRL = 5
+};
+enum te_code {
+  TE_OK = 0,
+  TE_ID_OUT_OF_RANGE = 1, /* position, id */
+  TE_BAD_SPLITS = 2,      /* position: the first split that is wrong */
+  TE_BAD_ARGUMENT = 3,    /* a size, a pointer or an enum that cannot be */
+  TE_BAD_WORKSPACE = 4    /* workspace smaller than te_*_workspace tells */
+};
+
+typedef struct te_status {
+  int32_t code; /* te_code */
+  int32_t id;
+  int64_t position;
+} te_status;
+
+/* Bag b holds values[row_splits[b] .. row_splits[b + 1]). */
+typedef struct te_bags {
+  const int32_t* values;     /* [nnz] */
+  const int32_t* row_splits; /* [batch + 1] */
+  const float* weights;      /* [nnz], or NULL for all ones */
+  int64_t nnz;
+  int64_t batch;
+  int32_t combiner;     /* te_combiner */
+  int32_t out_of_range; /* te_out_of_range */
+  float max_norm;       /* rows are scaled to this L2 norm at most; 0: off */
+} te_bags;
+
+/* Row-major float32 [rows, dim]. */
+typedef struct te_table {
+  float* data;
+  int64_t rows;
+  int64_t dim;
+} te_table;
+
+/* All float32, in the order of HYPER_FIELDS in src/backends/hyper.ts. */
+typedef struct te_hyper {
+  float learning_rate;
+  float epsilon;
+  float momentum;
+  float use_nesterov;
+  float exponent;
+  float beta1;
+  float beta2;
+  float correction1;
+  float correction2;
+  float sum_inside_sqrt;
+  float lazy;
+  float learning_rate_power;
+  float l1;
+  float l2;
+  float beta;
+  float multiply_linear_by_learning_rate;
+  float clip_gradient_min;
+  float clip_gradient_max;
+  float clip_norm;
+  float clip_weight_min;
+  float clip_weight_max;
+  float weight_decay;
+  float constraint;
+  float constraint_min;
+  float constraint_max;
+  float constraint_rate;
+} te_hyper;
+#define TE_HYPER_FIELDS 26
+
+/* pooled [batch, dim] = combined rows of each bag. Empty bag: zeros. Needs no workspace. */
+te_status te_embedding_bag(const te_table* table, const te_bags* bags, float* pooled);
+
+/*
+ * Gradient with respect to the table. gradient [batch, dim].
+ * te_embedding_bag_grad_group groups the ids and tells how many rows are touched; te_embedding_bag_grad_rows then
+ * writes unique_ids [unique] ascending and row_gradients [unique, dim] from the same, untouched workspace.
+ * table->data is read only when max_norm > 0 and may be NULL otherwise.
+ */
+size_t te_embedding_bag_grad_workspace(int64_t nnz, int64_t batch, int64_t rows, int64_t dim);
+te_status te_embedding_bag_grad_group(const te_table* table, const te_bags* bags, void* workspace,
+                                      size_t workspace_bytes, int64_t* unique);
+te_status te_embedding_bag_grad_rows(const te_table* table, const te_bags* bags, const float* gradient,
+                                     void* workspace, size_t workspace_bytes, int32_t* unique_ids,
+                                     float* row_gradients);
+
+/* weights_gradient [nnz]; bags->weights must be set. Needs no workspace. */
+te_status te_embedding_bag_weights_grad(const te_table* table, const te_bags* bags, const float* gradient,
+                                        float* weights_gradient);
+
+/*
+ * One exact step in place: each touched row is updated once, with the sum over its occurrences.
+ * slots: as many as the optimizer has (see SLOT_NAMES in src/types.ts), each [rows, dim], or [rows] for
+ * TE_ROW_WISE_ADAGRAD. Order: sum, clip by norm, clip by value, weight decay, optimizer, clip weight, constraint.
+ */
+size_t te_sparse_apply_workspace(int32_t optimizer, int64_t nnz, int64_t batch, int64_t rows, int64_t dim);
+te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const* slots, int32_t n_slots,
+                          const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
+                          size_t workspace_bytes);
+
+/* Threads used by the kernels of this process; 1 <= threads <= 64. Returns what is in force. */
+int32_t te_set_threads(int32_t threads);
+int32_t te_get_threads(void);
+
+/* "avx512", "avx2", "sse2", "neon", "simd128" or "scalar": the variant chosen at run time. */
+const char* te_instruction_set(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TFJS_EMBEDDINGS_EMBEDDING_H_ */

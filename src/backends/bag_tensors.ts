@@ -1,0 +1,56 @@
+/** Names and shapes of the tfjs kernels; every backend registers kernels of exactly this form. */
+import type * as tf from '@tensorflow/tfjs';
+import type { OptimizerName } from '../types.js';
+import type { BagOptions } from './kernel_set.js';
+
+/** Kernel names, equal to the TensorFlow op names. */
+export const EMBEDDING_BAG = 'EmbeddingBag';
+export const EMBEDDING_BAG_GRAD = 'EmbeddingBagGrad';
+export const EMBEDDING_BAG_WEIGHTS_GRAD = 'EmbeddingBagWeightsGrad';
+export const SPARSE_APPLY: Readonly<Record<OptimizerName, string>> = {
+  sgd: 'SparseApplySgd',
+  adagrad: 'SparseApplyAdagrad',
+  rowWiseAdagrad: 'SparseApplyRowWiseAdagrad',
+  adagradMomentum: 'SparseApplyAdagradMomentum',
+  adam: 'SparseApplyAdam',
+  ftrl: 'SparseApplyFtrl',
+};
+export const KERNEL_NAMES: readonly string[] = [
+  EMBEDDING_BAG,
+  EMBEDDING_BAG_GRAD,
+  EMBEDDING_BAG_WEIGHTS_GRAD,
+  ...Object.values(SPARSE_APPLY),
+];
+
+/*
+ * inputs and attributes of the kernels (attributes are BagOptions plus what is named):
+ *   EmbeddingBag            {table [rows, dim], values [nnz] int32, rowSplits [batch + 1] int32, weights? [nnz]}
+ *                           -> pooled [batch, dim]
+ *   EmbeddingBagGrad        {gradient [batch, dim], values, rowSplits, weights?, table? (when maxNorm > 0)}
+ *                           attrs + {rows}  -> [uniqueIds [u] int32 ascending, rowGradients [u, dim]]
+ *   EmbeddingBagWeightsGrad {table, gradient, values, rowSplits, weights} -> [nnz]
+ *   SparseApply*            {table, slot0?, slot1?, gradient, values, rowSplits, weights?}
+ *                           attrs + {hyper: number[] in HYPER_FIELDS order} -> [] ; writes table and slots in place.
+ *                           Callers go through `SparseApplyFunction` below, which makes the buffers writable first.
+ */
+
+/** The ids of a batch as tensors. */
+export interface BagTensors {
+  readonly values: tf.Tensor1D;
+  readonly rowSplits: tf.Tensor1D;
+  readonly weights: tf.Tensor1D | null;
+}
+
+/**
+ * One exact step on variables. Each backend offers one: it gives the variables buffers that nobody else can see
+ * (copying first where somebody might), then runs the kernel, or composes stock ops and assigns.
+ */
+export type SparseApplyFunction = (
+  optimizer: OptimizerName,
+  table: tf.Variable,
+  slots: readonly tf.Variable[],
+  gradient: tf.Tensor2D,
+  bags: BagTensors,
+  options: BagOptions,
+  hyper: Float32Array,
+) => void;

@@ -1,0 +1,84 @@
+/**
+ * The kernels as functions of typed arrays: one interface, several implementations (reference, native, wasm).
+ *
+ * Everything arrives validated (sizes agree, row splits start at 0, never fall and end at the number of values), yet
+ * an implementation never reads or writes outside the arrays whatever it is given. Ids are checked by the kernels.
+ */
+import type { Combiner, OptimizerName, OutOfRange } from '../types.js';
+
+/** The ids of a batch: bag b holds values[rowSplits[b] .. rowSplits[b + 1]). */
+export interface HostBags {
+  readonly values: Int32Array; // [nnz]
+  readonly rowSplits: Int32Array; // [batch + 1]
+  readonly weights: Float32Array | null; // [nnz]
+}
+
+/** A rank-2 float32 matrix, row-major. */
+export interface HostTable {
+  readonly data: Float32Array; // [rows * dim]
+  readonly rows: number;
+  readonly dim: number;
+}
+
+/** How the rows of a bag are looked up and combined. */
+export interface BagOptions {
+  readonly combiner: Combiner;
+  readonly outOfRange: OutOfRange;
+  readonly maxNorm: number; // 0: off
+}
+
+/** One entry per touched row, ids ascending. */
+export interface RowGradients {
+  readonly uniqueIds: Int32Array; // [u]
+  readonly rowGradients: Float32Array; // [u * dim]
+}
+
+export type ImplementationName = 'native' | 'wasm' | 'reference';
+
+/** What runs: shown by `backendInfo()`. */
+export interface KernelInfo {
+  readonly implementation: ImplementationName | 'tensorflow' | 'generic';
+  readonly instructionSet: string; // 'avx512', 'avx2', 'neon', 'simd128', 'scalar', 'javascript', ...
+  readonly threads: number;
+}
+
+export interface KernelSet {
+  readonly name: ImplementationName;
+  info(): KernelInfo;
+  setThreads(threads: number): void;
+  /** pooled [batch * dim], written into `pooled`. */
+  embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void;
+  /** Gradient of the pooled rows with respect to the table; `table.data` is read only when maxNorm > 0. */
+  embeddingBagGrad(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients;
+  /** Gradient with respect to the per-id weights, [nnz], written into `out`; `bags.weights` is set. */
+  embeddingBagWeightsGrad(
+    table: HostTable,
+    gradient: Float32Array,
+    bags: HostBags,
+    options: BagOptions,
+    out: Float32Array,
+  ): void;
+  /** One exact optimizer step, in place in table.data and slots; every touched row is updated once. */
+  sparseApply(
+    optimizer: OptimizerName,
+    table: HostTable,
+    slots: readonly Float32Array[],
+    gradient: Float32Array,
+    bags: HostBags,
+    options: BagOptions,
+    hyper: Float32Array,
+  ): void;
+}
+
+/**
+ * Thrown by implementations for an id outside [0, rows); `ops/` turns it into a ValueError.
+ */
+export class IdOutOfRange extends Error {
+  constructor(
+    readonly id: number,
+    readonly position: number,
+    readonly rows: number,
+  ) {
+    super(`values[${position}] = ${id} is not in [0, ${rows})`);
+  }
+}

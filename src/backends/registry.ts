@@ -1,0 +1,95 @@
+/** Which code runs: the implementations on typed arrays, and what each tfjs backend offers. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, RuntimeError, ValueError } from '../errors.js';
+import { state, type KernelChoice } from '../state.js';
+import type { SparseApplyFunction } from './bag_tensors.js';
+import { KERNEL_NAMES } from './bag_tensors.js';
+import type { ImplementationName, KernelInfo, KernelSet } from './kernel_set.js';
+
+/** What a tfjs backend adds to the kernels that it registers. */
+export interface BackendPart {
+  readonly sparseApply: SparseApplyFunction;
+  /** What runs a kernel of this name now, for `backendInfo()`. */
+  info(kernelName: string): KernelInfo;
+}
+
+const PREFERENCE: readonly ImplementationName[] = ['native', 'wasm', 'reference'];
+const CHOICES: readonly KernelChoice[] = ['auto', ...PREFERENCE];
+
+/** Makes an implementation available to the `cpu` backend. */
+export function addKernelSet(set: KernelSet): void {
+  const { sets, threads } = state();
+  sets.set(set.name, set);
+  if (threads !== null) set.setThreads(threads);
+}
+
+/** The implementation that runs on typed arrays now: the forced one, else the best one there is. */
+export function kernelSet(): KernelSet {
+  const { sets, kernels } = state();
+  const wanted = kernels === 'auto' ? PREFERENCE : [kernels];
+  for (const name of wanted) {
+    const set = sets.get(name);
+    if (set !== undefined) return set;
+  }
+  throw missing(kernels);
+}
+
+function missing(kernels: KernelChoice): RuntimeError {
+  const present = [...state().sets.keys()].join(', ');
+  const note =
+    kernels === 'native'
+      ? "Native kernels come with `import 'tfjs-embeddings/node'` after `npx tfjs-embeddings setup`."
+      : 'Await `ready()` first where WebAssembly is compiled asynchronously.';
+  return new RuntimeError('kernels', `an implementation that is present (${present})`, kernels, note);
+}
+
+/** Chooses the implementation on typed arrays. Throws where it is missing. */
+export function setKernels(kernels: KernelChoice): void {
+  if (typeof kernels !== 'string') throw new ArgumentTypeError('kernels', `one of ${CHOICES.join(', ')}`, kernels);
+  if (!CHOICES.includes(kernels)) throw new ValueError('kernels', `one of ${CHOICES.join(', ')}`, kernels);
+  if (kernels !== 'auto' && !state().sets.has(kernels)) throw missing(kernels);
+  state().kernels = kernels;
+}
+
+/** Sets the number of threads of every implementation that has threads. */
+export function setThreads(threads: number): void {
+  if (typeof threads !== 'number') throw new ArgumentTypeError('threads', 'a whole number from 1 to 64', threads);
+  if (!Number.isInteger(threads) || threads < 1 || threads > 64) {
+    throw new ValueError('threads', 'a whole number from 1 to 64', threads);
+  }
+  state().threads = threads;
+  for (const set of state().sets.values()) set.setThreads(threads);
+}
+
+/** Registers what a tfjs backend adds. */
+export function addBackendPart(backendName: string, part: BackendPart): void {
+  state().perBackend.set(backendName, part);
+}
+
+/** What the backend in use adds; RuntimeError for a backend that this package does not know. */
+export function backendPart(backendName = tf.getBackend()): BackendPart {
+  const part = state().perBackend.get(backendName) as BackendPart | undefined;
+  if (part === undefined) {
+    const known = [...state().perBackend.keys()].join(', ');
+    throw new RuntimeError('backend', `one of ${known}`, backendName);
+  }
+  return part;
+}
+
+export interface BackendInfo {
+  readonly backend: string;
+  readonly kernels: Readonly<Record<string, KernelInfo>>;
+  readonly devices?: unknown;
+}
+
+/**
+ * Returns which implementation and instruction set each kernel uses on the tfjs backend in use.
+ *
+ * @example
+ * backendInfo().kernels.EmbeddingBag; // {implementation: 'native', instructionSet: 'avx512', threads: 2}
+ */
+export function backendInfo(): BackendInfo {
+  const backend = tf.getBackend();
+  const part = backendPart(backend);
+  return { backend, kernels: Object.fromEntries(KERNEL_NAMES.map((name) => [name, part.info(name)])) };
+}

@@ -1,0 +1,30 @@
+/**
+ * The channel between lookups and a row-sparse optimizer, open during `computeGradients`.
+ *
+ * tfjs knows only dense gradients. Inside a scope a lookup of a managed table is therefore differentiated with respect
+ * to the optimizer's private anchor; its backward pass queues (ids, pooled gradient) instead of building a gradient of
+ * the table's shape.
+ */
+import type * as tf from '@tensorflow/tfjs';
+import type { BagOptions } from '../backends/kernel_set.js';
+
+/** One backward pass through one lookup: what an update kernel needs. All tensors are kept and owned by the queue. */
+export interface QueuedGradient {
+  readonly table: tf.Variable;
+  readonly gradient: tf.Tensor2D; // [batch, dim]
+  readonly values: tf.Tensor1D; // int32 [nnz]
+  readonly rowSplits: tf.Tensor1D; // int32 [batch + 1]
+  readonly weights: tf.Tensor1D | null; // float32 [nnz]
+  readonly options: BagOptions;
+}
+
+export interface LookupScope {
+  /** Scalar variable that stands for all managed tables on the tape. */
+  readonly anchor: tf.Variable;
+  /** Whether the optimizer that opened the scope will step this table by rows. */
+  manages(table: tf.Variable): boolean;
+  /** Called in the forward pass with the ids that a lookup touches, once per lookup. */
+  touch(table: tf.Variable, values: tf.Tensor1D, rows: number): void;
+  /** Called in the backward pass. */
+  push(entry: QueuedGradient): void;
+}

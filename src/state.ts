@@ -1,0 +1,46 @@
+/**
+ * The only mutable state of the package. It lives under one global symbol because the ESM and the CommonJS build (and
+ * two entry points of either) share no module state, yet must see the same kernels, scope and settings.
+ */
+import type { ImplementationName, KernelSet } from './backends/kernel_set.js';
+import type { LookupScope } from './optimizers/lookup_scope.js';
+
+export type KernelChoice = 'auto' | ImplementationName;
+
+export interface State {
+  /** Implementations on typed arrays that are ready to run. */
+  readonly sets: Map<ImplementationName, KernelSet>;
+  /** What `setKernels` or TFJS_EMBEDDINGS_KERNELS asked for. */
+  kernels: KernelChoice;
+  /** What `setThreads` or TFJS_EMBEDDINGS_THREADS asked for; null: the implementation's own default. */
+  threads: number | null;
+  /** Open while an `emb.train` optimizer computes gradients. */
+  scope: LookupScope | null;
+  /** Things said once per process (warnings). */
+  readonly said: Set<string>;
+  /** Anything a backend keeps per process, by backend name. */
+  readonly perBackend: Map<string, unknown>;
+}
+
+const KEY = Symbol.for('tfjs-embeddings');
+
+/** The state shared by every copy of this package in the process. */
+export function state(): State {
+  const holder = globalThis as unknown as Record<symbol, State | undefined>;
+  return (holder[KEY] ??= {
+    sets: new Map(),
+    kernels: 'auto',
+    threads: null,
+    scope: null,
+    said: new Set(),
+    perBackend: new Map(),
+  });
+}
+
+/** Warns in the console, once per process and text. */
+export function warnOnce(text: string): void {
+  const { said } = state();
+  if (said.has(text)) return;
+  said.add(text);
+  console.warn(`tfjs-embeddings: ${text}`);
+}

@@ -1,0 +1,34 @@
+/** Words shared by every floor: combiners, modes and names of optimizers. */
+
+/** How the rows of one bag become one row. */
+export type Combiner = 'sum' | 'mean' | 'sqrtn';
+export const COMBINERS: readonly Combiner[] = ['sum', 'mean', 'sqrtn'];
+
+/** What an id outside [0, rows) does: an error, or a row of zeros that stays in the divisor. */
+export type OutOfRange = 'error' | 'zero';
+export const OUT_OF_RANGE: readonly OutOfRange[] = ['error', 'zero'];
+
+/** Names of the row-sparse optimizers. */
+export type OptimizerName = 'sgd' | 'adagrad' | 'rowWiseAdagrad' | 'adagradMomentum' | 'adam' | 'ftrl';
+export const OPTIMIZER_NAMES: readonly OptimizerName[] = [
+  'sgd',
+  'adagrad',
+  'rowWiseAdagrad',
+  'adagradMomentum',
+  'adam',
+  'ftrl',
+];
+
+/** Names of an optimizer's slots, in the order in which kernels take them. */
+export const SLOT_NAMES: Readonly<Record<OptimizerName, readonly string[]>> = {
+  sgd: [],
+  adagrad: ['accumulators'],
+  rowWiseAdagrad: ['accumulators'],
+  adagradMomentum: ['accumulators', 'momenta'],
+  adam: ['momenta', 'velocities'],
+  ftrl: ['accumulators', 'linears'],
+};
+
+/** Smallest and largest id: ids are whole int32. */
+export const INT32_MIN = -2147483648;
+export const INT32_MAX = 2147483647;
