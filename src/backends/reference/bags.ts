@@ -1,0 +1,56 @@
+/** What every reference kernel asks about a batch of bags: ids in range, divisors, scales of rows under maxNorm. */
+import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../kernel_set.js';
+
+/** Throws IdOutOfRange for the first id outside [0, rows) unless such rows count as zeros. */
+export function checkIds(bags: HostBags, rows: number, options: BagOptions): void {
+  if (options.outOfRange === 'zero') return;
+  bags.values.forEach((id, position) => {
+    if (id < 0 || id >= rows) throw new IdOutOfRange(id, position, rows);
+  });
+}
+
+/** Whether an id names a row of the table. */
+export function inRange(id: number, rows: number): boolean {
+  return id >= 0 && id < rows;
+}
+
+/** The weight of the occurrence at a position; 1 without weights. */
+export function weightAt(bags: HostBags, position: number): number {
+  return bags.weights === null ? 1 : bags.weights[position]!;
+}
+
+/** Positions of bag b in `values`: [first, end). */
+export function bagRange(bags: HostBags, b: number): { first: number; end: number } {
+  return { first: bags.rowSplits[b]!, end: bags.rowSplits[b + 1]! };
+}
+
+/** What the weighted sum of a bag is divided by: 1, the sum of weights, or the root of the sum of their squares. */
+export function divisor(bags: HostBags, b: number, options: BagOptions): number {
+  if (options.combiner === 'sum') return 1;
+  const { first, end } = bagRange(bags, b);
+  let total = 0;
+  for (let i = first; i < end; i++) {
+    const weight = weightAt(bags, i);
+    total += options.combiner === 'mean' ? weight : weight * weight;
+  }
+  return options.combiner === 'mean' ? total : Math.sqrt(total);
+}
+
+/** a / b, and 0 where b is 0: an empty bag gives zeros, never NaN. */
+export function divideNoNan(a: number, b: number): number {
+  return b === 0 ? 0 : a / b;
+}
+
+/** L2 norm of a row. */
+export function rowNorm(table: HostTable, id: number): number {
+  let squares = 0;
+  for (let c = 0; c < table.dim; c++) squares += table.data[id * table.dim + c]! ** 2;
+  return Math.sqrt(squares);
+}
+
+/** What a row is multiplied by before it is weighted: less than 1 only for a row longer than maxNorm. */
+export function rowScale(table: HostTable, id: number, options: BagOptions): number {
+  if (!(options.maxNorm > 0)) return 1;
+  const norm = rowNorm(table, id);
+  return norm > options.maxNorm ? options.maxNorm / norm : 1;
+}
