@@ -1,0 +1,67 @@
+/** Runs other programs, keeps what they said for the case that they fail, and tells the lock about them. */
+import { spawn, spawnSync } from 'node:child_process';
+
+let watch = () => {};
+
+/** Sets who is told the process id of each running child (null when it ended). */
+export function watchChildren(listener) {
+  watch = listener;
+}
+
+/**
+ * Runs a program to its end. Resolves to its output (both streams); rejects with an Error whose message names the
+ * program and how it ended, and whose `output` holds what it said.
+ *
+ * `show`: 'nothing' | 'all' (output goes to our standard error as it comes). `onText` sees each piece of output.
+ */
+export function run(program, args, { cwd, env, show = 'nothing', onText = () => {}, shell = false } = {}) {
+  return new Promise((resolve, reject) => {
+    const inherit = show === 'all';
+    const child = spawn(program, args, {
+      cwd,
+      shell,
+      env: env === undefined ? process.env : { ...process.env, ...env },
+      stdio: ['ignore', inherit ? 2 : 'pipe', inherit ? 2 : 'pipe'],
+      windowsHide: true,
+    });
+    watch(child.pid ?? null);
+    let output = '';
+    const collect = (data) => {
+      const text = data.toString();
+      output = (output + text).slice(-200_000);
+      onText(text);
+    };
+    child.stdout?.on('data', collect);
+    child.stderr?.on('data', collect);
+    child.on('error', (error) => {
+      watch(null);
+      reject(
+        Object.assign(new Error(`${program}: ${error.code === 'ENOENT' ? 'not found' : error.message}`), { output }),
+      );
+    });
+    child.on('close', (code, signal) => {
+      watch(null);
+      if (code === 0) return resolve(output);
+      const end = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
+      reject(Object.assign(new Error(`${program} ${end}`), { output }));
+    });
+  });
+}
+
+/** The first line that a program prints, or null where it cannot be run. For quick questions such as `--version`. */
+export function firstLine(program, args) {
+  const { status, stdout, error } = spawnSync(program, args, { encoding: 'utf8', windowsHide: true });
+  if (error !== undefined || status !== 0) return null;
+  return stdout.split('\n', 1)[0].trim();
+}
+
+/** The last lines of a failed program's output that say most: those with "error" in them, else the very last. */
+export function gist(error) {
+  const lines = (error.output ?? '')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const telling = lines.filter((line) => /error/i.test(line));
+  const said = (telling.length > 0 ? telling.slice(-2) : lines.slice(-1)).join(' / ').slice(0, 300);
+  return said === '' ? error.message : `${error.message}: ${said}`;
+}

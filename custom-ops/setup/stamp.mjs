@@ -1,0 +1,41 @@
+/** Stamps say what a built file was made from, so that it is made again exactly when that changed. */
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Hash over texts and over the contents of files and folders (`{path}`), names included. Absent paths count as absent. */
+export function hashOf(...inputs) {
+  const hash = createHash('sha256');
+  for (const input of inputs) {
+    if (input !== null && typeof input === 'object') addPath(hash, input.path);
+    else hash.update(`text ${String(input).length} ${input}\n`);
+  }
+  return hash.digest('hex').slice(0, 32);
+}
+
+function addPath(hash, path) {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return void hash.update(`absent ${path}\n`);
+  if (stat.isDirectory()) {
+    for (const name of readdirSync(path).sort()) addPath(hash, join(path, name));
+    return undefined;
+  }
+  const bytes = readFileSync(path);
+  hash.update(`file ${path} ${bytes.length}\n`).update(bytes);
+}
+
+/** What a stamp file says, or null when it is absent or not whole. */
+export function readStamp(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** Writes a stamp so that it is there whole or not at all. */
+export function writeStamp(path, content) {
+  const temporary = `${path}.${process.pid}.tmp`;
+  writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`);
+  renameSync(temporary, path);
+}

@@ -1,0 +1,128 @@
+/**
+ * The part "tfjs-node": links to TensorFlow inside the package @tensorflow/tfjs-node and its binding, compiled by one
+ * compiler call. The package's own install step is never run: it downloads an old TensorFlow from a storage host.
+ */
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { gist, run } from './command.mjs';
+import { compiler } from './compiler.mjs';
+import { nodeApiHeaders, packageFolder } from './places.mjs';
+import { hashOf, readStamp, writeStamp } from './stamp.mjs';
+
+const INSTALL = 'npm install --ignore-scripts @tensorflow/tfjs-node';
+
+/** Folder and state of the installed tfjs-node: {folder, version, own}; own: its own install step made the binding. */
+export function tfjsNode() {
+  const folder = packageFolder('@tensorflow/tfjs-node');
+  if (folder === null) return null;
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const binding = bindingPath(folder);
+  return { folder, version, binding, own: existsSync(binding) && !existsSync(stampPath(binding)) };
+}
+
+/** Where tfjs-node looks for its binding under this Node. */
+function bindingPath(folder) {
+  const { binary } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const usable = binary.napi_versions.filter((version) => version <= Number(process.versions.napi));
+  return join(folder, 'lib', `napi-v${Math.max(...usable)}`, 'tfjs_binding.node');
+}
+
+function stampPath(binding) {
+  return `${binding}.json`;
+}
+
+/** Links TensorFlow into tfjs-node and builds its binding. Returns {state, why}. */
+export async function tfjsNodePart({ log, tensorflow }) {
+  const node = tfjsNode();
+  if (node === null) return { state: 'missing', why: `not installed: ${INSTALL}` };
+  if (node.own) return { state: 'present', why: `${node.version}, with the binding of its own install step` };
+  if (tensorflow === undefined) return { state: 'missing', why: 'needs TensorFlow' };
+  if (process.platform === 'win32')
+    return { state: 'missing', why: 'not supported on Windows: run its own install step' };
+  link(join(node.folder, 'deps'), tensorflow);
+  return build(node, tensorflow, log);
+}
+
+async function build(node, tensorflow, log) {
+  const cxx = compiler('c++');
+  const headers = nodeApiHeaders();
+  const inputs = hashOf(tensorflow.version, tensorflow.library, node.version, { path: join(node.folder, 'binding') });
+  const stamp = readStamp(stampPath(node.binding));
+  const why = `${node.version} on TensorFlow ${tensorflow.version}`;
+  const sameCompiler = cxx.missing !== undefined || stamp?.compiler === cxx.version;
+  if (existsSync(node.binding) && stamp?.inputs === inputs && sameCompiler) return { state: 'present', why };
+  if (cxx.missing) return { state: 'missing', why: cxx.missing };
+  if (headers === null) return { state: 'missing', why: 'no Node-API headers: npm install node-api-headers' };
+  log(`compiling the tfjs-node binding with ${cxx.version}`);
+  mkdirSync(dirname(node.binding), { recursive: true });
+  const temporary = `${node.binding}.partial`;
+  try {
+    await run(cxx.command, compilerArguments(node.folder, tensorflow, headers, temporary));
+  } catch (error) {
+    return { state: 'missing', why: gist(error) };
+  }
+  // The stamp goes first: a binding without one would be taken for the work of the package's own install step.
+  writeStamp(stampPath(node.binding), { inputs, compiler: cxx.version });
+  renameSync(temporary, node.binding);
+  return { state: 'built', why };
+}
+
+function compilerArguments(folder, tensorflow, headers, out) {
+  const lib = join(folder, 'deps', 'lib');
+  const mac = process.platform === 'darwin';
+  const origin = mac ? '@loader_path' : '$ORIGIN';
+  return [
+    ...[
+      '-std=c++17',
+      '-O2',
+      '-shared',
+      '-fPIC',
+      '-w',
+      '-DNAPI_VERSION=8',
+      ...(mac ? ['-undefined', 'dynamic_lookup'] : []),
+    ],
+    ...[`-I${tensorflow.include}`, `-I${headers}`, `-I${folder}`],
+    ...['tfjs_backend.cc', 'tfjs_binding.cc'].map((name) => join(folder, 'binding', name)),
+    ...['-o', out, join(lib, basename(tensorflow.library)), join(lib, basename(tensorflow.framework))],
+    `-Wl,-rpath,${origin}/../../deps/lib`,
+  ];
+}
+
+/** Makes deps/lib and deps/include of tfjs-node point at TensorFlow, under its sonames and under the plain names. */
+export function link(deps, tensorflow) {
+  const lib = join(deps, 'lib');
+  mkdirSync(lib, { recursive: true });
+  const extension = process.platform === 'darwin' ? '.dylib' : '.so';
+  const wanted = new Map([
+    [join(lib, basename(tensorflow.library)), tensorflow.library],
+    [join(lib, basename(tensorflow.framework)), tensorflow.framework],
+    [join(lib, `libtensorflow${extension}`), tensorflow.library],
+    [join(lib, `libtensorflow_framework${extension}`), tensorflow.framework],
+    [join(deps, 'include'), tensorflow.include],
+  ]);
+  for (const name of readdirSync(lib)) {
+    const path = join(lib, name);
+    if (!wanted.has(path) && lstatSync(path).isSymbolicLink()) rmSync(path); // of another TensorFlow, linked earlier
+  }
+  for (const [path, target] of wanted) linkOne(path, relative(dirname(path), target));
+}
+
+function linkOne(path, target) {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat?.isSymbolicLink() && readlinkSync(path) === target) return;
+  const temporary = `${path}.partial`;
+  rmSync(temporary, { force: true });
+  if (stat?.isDirectory()) rmSync(path, { recursive: true });
+  symlinkSync(target, temporary);
+  renameSync(temporary, path);
+}
