@@ -1,0 +1,142 @@
+/*
+ * TensorFlow's C API, found at run time in a TensorFlow that is already in the process.
+ *
+ * Nothing is linked: one file serves plain Node (no TensorFlow), tfjs-node and Python's tf.load_op_library. The headers
+ * give the types of the functions only.
+ */
+#ifndef TFJS_EMBEDDINGS_TENSORFLOW_API_H_
+#define TFJS_EMBEDDINGS_TENSORFLOW_API_H_
+
+#ifdef _WIN32
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+#else
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_NODELETE, dladdr */
+#endif
+#include <dlfcn.h>
+#endif
+
+#include "tensorflow/c/c_api.h"
+#include "tensorflow/c/kernels.h"
+#include "tensorflow/c/ops.h"
+
+namespace te {
+
+#define TE_TENSORFLOW_FUNCTIONS(X)            \
+  X(TF_NewStatus)                             \
+  X(TF_DeleteStatus)                          \
+  X(TF_SetStatus)                             \
+  X(TF_GetCode)                               \
+  X(TF_Message)                               \
+  X(TF_DeleteBuffer)                          \
+  X(TF_DeleteTensor)                          \
+  X(TF_NumDims)                               \
+  X(TF_Dim)                                   \
+  X(TF_TensorData)                            \
+  X(TF_TensorByteSize)                        \
+  X(TF_TensorElementCount)                    \
+  X(TF_GetInput)                              \
+  X(TF_SetOutput)                             \
+  X(TF_AllocateOutput)                        \
+  X(TF_NewKernelBuilder)                      \
+  X(TF_RegisterKernelBuilder)                 \
+  X(TF_GetRegisteredKernelsForOp)             \
+  X(TF_OpKernelContext_Failure)               \
+  X(TF_OpKernelConstruction_Failure)          \
+  X(TF_OpKernelConstruction_GetAttrFloat)     \
+  X(TF_OpKernelConstruction_GetAttrInt64)     \
+  X(TF_OpKernelConstruction_GetAttrSize)      \
+  X(TF_OpKernelConstruction_GetAttrString)    \
+  X(TF_NewOpDefinitionBuilder)                \
+  X(TF_OpDefinitionBuilderAddAttr)            \
+  X(TF_OpDefinitionBuilderAddInput)           \
+  X(TF_OpDefinitionBuilderAddOutput)          \
+  X(TF_OpDefinitionBuilderSetIsStateful)      \
+  X(TF_OpDefinitionBuilderSetShapeInferenceFunction) \
+  X(TF_RegisterOpDefinition)                  \
+  X(TF_NewShapeHandle)                        \
+  X(TF_DeleteShapeHandle)                     \
+  X(TF_NewDimensionHandle)                    \
+  X(TF_DeleteDimensionHandle)                 \
+  X(TF_DimensionHandleValueKnown)             \
+  X(TF_DimensionHandleValue)                  \
+  X(TF_ShapeInferenceContextGetInput)         \
+  X(TF_ShapeInferenceContextSetOutput)        \
+  X(TF_ShapeInferenceContextVectorFromSize)   \
+  X(TF_ShapeInferenceContextWithRank)         \
+  X(TF_ShapeInferenceContextDim)              \
+  X(TF_ShapeInferenceContextSubshape)         \
+  X(TF_ShapeInferenceContextConcatenateShapes)
+
+/* One pointer per function, under the function's own name. */
+struct Api {
+#define TE_DECLARE(name) decltype(&::name) name = nullptr;
+  TE_TENSORFLOW_FUNCTIONS(TE_DECLARE)
+#undef TE_DECLARE
+};
+
+/* Filled by resolve_api(); read by everything that runs after a registration. */
+inline Api tf;
+
+/* The libraries that may hold the C API: the wheel splits it over two, libtensorflow has all in one or two. */
+#if defined(_WIN32)
+inline constexpr const char* kLibraries[] = {"tensorflow_framework.2.dll", "tensorflow_cc.2.dll", "tensorflow.dll"};
+using Library = HMODULE;
+inline Library loaded_library(const char* name) { return GetModuleHandleA(name); }
+inline void* find_symbol(Library library, const char* name) {
+  return reinterpret_cast<void*>(GetProcAddress(library, name));
+}
+inline void keep_loaded() {
+  HMODULE self = nullptr;
+  GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+                     reinterpret_cast<const char*>(&keep_loaded), &self);
+}
+#else
+#if defined(__APPLE__)
+inline constexpr const char* kLibraries[] = {"@rpath/libtensorflow_framework.2.dylib",
+                                             "@rpath/libtensorflow_cc.2.dylib", "@rpath/libtensorflow.2.dylib"};
+#else
+inline constexpr const char* kLibraries[] = {"libtensorflow_framework.so.2", "libtensorflow_cc.so.2",
+                                             "libtensorflow.so.2"};
+#endif
+using Library = void*;
+/* Node opens addons with local scope, so a search of the global scope finds nothing: ask each library by name. */
+inline Library loaded_library(const char* name) { return dlopen(name, RTLD_LAZY | RTLD_NOLOAD); }
+inline void* find_symbol(Library library, const char* name) { return dlsym(library, name); }
+/* TensorFlow keeps pointers to our functions for the life of the process: a worker's end must not unload them. */
+inline void keep_loaded() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&keep_loaded), &info) != 0 && info.dli_fname != nullptr) {
+    dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  }
+}
+#endif
+
+/* Fills `tf`. Returns nullptr, or the reason why not. Call under a lock. */
+inline const char* resolve_api() {
+  constexpr int kCount = sizeof(kLibraries) / sizeof(kLibraries[0]);
+  Library libraries[kCount];
+  int found = 0;
+  for (const char* name : kLibraries) {
+    Library library = loaded_library(name);
+    if (library != nullptr) libraries[found++] = library;
+  }
+  if (found == 0) return "no TensorFlow library is loaded in this process";
+  Api api;
+#define TE_RESOLVE(name)                                                                             \
+  for (int i = 0; i < found && api.name == nullptr; ++i) {                                           \
+    api.name = reinterpret_cast<decltype(api.name)>(find_symbol(libraries[i], #name));               \
+  }                                                                                                  \
+  if (api.name == nullptr) return "the loaded TensorFlow is too old or too small: it lacks " #name;
+  TE_TENSORFLOW_FUNCTIONS(TE_RESOLVE)
+#undef TE_RESOLVE
+  tf = api;
+  return nullptr;
+}
+
+}  // namespace te
+
+#endif /* TFJS_EMBEDDINGS_TENSORFLOW_API_H_ */
