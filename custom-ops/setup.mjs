@@ -1,7 +1,5 @@
 #!/usr/bin/env node
-import { tensorflowPart } from './setup/tensorflow.mjs';
-import { tfjsNodePart } from './setup/tfjs_node.mjs';
-const log = (text) => console.error(text);
-const first = await tensorflowPart({ log });
-console.error(first);
-console.error(await tfjsNodePart({ log, tensorflow: first.tensorflow }));
+/** Makes everything that a clone or an installed package needs. Uses built-in modules of Node only. */
+import { setup } from './setup/program.mjs';
+
+process.exitCode = await setup(process.argv.slice(2));

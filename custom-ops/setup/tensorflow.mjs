@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { build } from './places.mjs';
 import { readStamp, writeStamp } from './stamp.mjs';
+import { INSTALL_TFJS_NODE, tfjsNode } from './tfjs_node.mjs';
 import { TENSORFLOW_VERSION, downloadWheel, pythonWithPip, wheelFor, wheelIn } from './wheel.mjs';
 import { ZipArchive } from './zip.mjs';
 
@@ -29,20 +30,25 @@ export function libraryNames(platform = process.platform) {
 }
 
 /**
- * Finds or makes TensorFlow's libraries. Returns {state, why, tensorflow?}, where tensorflow is
- * {version, library, framework, include}: full paths.
+ * Finds TensorFlow's libraries; `make` fetches and unpacks the wheel. A finding that is not missing has `tensorflow`:
+ * {version, library, framework, include}, all but the first full paths.
  */
-export async function tensorflowPart({ log }) {
+export function findTensorflow({ log }) {
   const named = process.env.LIBTENSORFLOW_DIR;
   if (named) return fromFolder(resolve(named));
+  const node = tfjsNode();
+  if (node === null) return { state: 'missing', why: `only of use with tfjs-node: ${INSTALL_TFJS_NODE}` };
+  if (node.own) return ofTfjsNode(node.folder);
   const folder = join(build, `tensorflow-${TENSORFLOW_VERSION}`);
-  const present = unpacked(folder);
-  if (present !== null) {
-    rmSync(download, { recursive: true, force: true });
-    return { state: 'present', why: `${TENSORFLOW_VERSION}, from its wheel`, tensorflow: present };
-  }
+  const tensorflow = unpacked(folder);
+  if (tensorflow !== null) return { state: 'present', why: `${TENSORFLOW_VERSION}, from its wheel`, tensorflow };
   const wheel = wheelFor();
   if (wheel.missing) return { state: 'missing', why: wheel.missing };
+  return { state: 'missing', why: 'not fetched', make: () => makeTensorflow(wheel, folder, log) };
+}
+
+async function makeTensorflow(wheel, folder, log) {
+  mkdirSync(build, { recursive: true });
   await unpackSomeWheel(wheel, folder, log);
   rmSync(download, { recursive: true, force: true });
   return { state: 'built', why: `${TENSORFLOW_VERSION}, unpacked from its wheel`, tensorflow: unpacked(folder) };
@@ -59,7 +65,7 @@ async function unpackSomeWheel(wheel, folder, log) {
     }
   }
   const python = pythonWithPip();
-  if (python.missing) throw new Error(`${python.missing}; set LIBTENSORFLOW_DIR or install Python with pip`);
+  if (python.missing) throw new Error(`${python.missing}: install Python with pip, or set LIBTENSORFLOW_DIR`);
   await unpack(await downloadWheel(wheel, python, download, log), folder, log);
 }
 
@@ -143,6 +149,15 @@ function fromFolder(folder) {
   const tensorflow = describeFolder(lib, include, `from ${folder}`);
   if (tensorflow === null) return { state: 'missing', why: `LIBTENSORFLOW_DIR: no TensorFlow library in ${lib}` };
   return { state: 'present', why: `LIBTENSORFLOW_DIR=${folder}`, tensorflow };
+}
+
+/** The TensorFlow that tfjs-node's own install step has put beside its own binding. */
+function ofTfjsNode(folder) {
+  const deps = join(folder, 'deps');
+  const tensorflow = describeFolder(join(deps, 'lib'), join(deps, 'include'), "tfjs-node's own");
+  if (tensorflow === null)
+    return { state: 'missing', why: `not in ${deps}, where tfjs-node's own install step puts it` };
+  return { state: 'present', why: "the one of tfjs-node's own install step", tensorflow };
 }
 
 function describeFolder(lib, include, version) {

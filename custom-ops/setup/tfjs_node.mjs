@@ -19,7 +19,8 @@ import { compiler } from './compiler.mjs';
 import { nodeApiHeaders, packageFolder } from './places.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 
-const INSTALL = 'npm install --ignore-scripts @tensorflow/tfjs-node';
+/** What to type where tfjs-node is missing. */
+export const INSTALL_TFJS_NODE = 'npm install --ignore-scripts @tensorflow/tfjs-node';
 
 /** Folder and state of the installed tfjs-node: {folder, version, own}; own: its own install step made the binding. */
 export function tfjsNode() {
@@ -41,28 +42,30 @@ function stampPath(binding) {
   return `${binding}.json`;
 }
 
-/** Links TensorFlow into tfjs-node and builds its binding. Returns {state, why}. */
-export async function tfjsNodePart({ log, tensorflow }) {
+/** Finds tfjs-node with a binding; `make` links TensorFlow into it and compiles the binding. */
+export function findTfjsNode({ log, tensorflow }) {
   const node = tfjsNode();
-  if (node === null) return { state: 'missing', why: `not installed: ${INSTALL}` };
+  if (node === null) return { state: 'missing', why: `not installed: ${INSTALL_TFJS_NODE}` };
   if (node.own) return { state: 'present', why: `${node.version}, with the binding of its own install step` };
   if (tensorflow === undefined) return { state: 'missing', why: 'needs TensorFlow' };
-  if (process.platform === 'win32')
-    return { state: 'missing', why: 'not supported on Windows: run its own install step' };
-  link(join(node.folder, 'deps'), tensorflow);
-  return build(node, tensorflow, log);
-}
-
-async function build(node, tensorflow, log) {
-  const cxx = compiler('c++');
-  const headers = nodeApiHeaders();
+  if (process.platform === 'win32') return { state: 'missing', why: 'on Windows: run its own install step' };
+  const [cxx, headers] = [compiler('c++'), nodeApiHeaders()];
   const inputs = hashOf(tensorflow.version, tensorflow.library, node.version, { path: join(node.folder, 'binding') });
   const stamp = readStamp(stampPath(node.binding));
   const why = `${node.version} on TensorFlow ${tensorflow.version}`;
   const sameCompiler = cxx.missing !== undefined || stamp?.compiler === cxx.version;
-  if (existsSync(node.binding) && stamp?.inputs === inputs && sameCompiler) return { state: 'present', why };
+  const built = existsSync(node.binding);
+  if (built && stamp?.inputs === inputs && sameCompiler && isLinked(node.folder, tensorflow)) {
+    return { state: 'present', why };
+  }
   if (cxx.missing) return { state: 'missing', why: cxx.missing };
   if (headers === null) return { state: 'missing', why: 'no Node-API headers: npm install node-api-headers' };
+  const make = () => compile(node, { tensorflow, cxx, headers, inputs, log, why });
+  return { state: 'missing', why: built ? 'out of date' : 'not built', make };
+}
+
+async function compile(node, { tensorflow, cxx, headers, inputs, log, why }) {
+  link(node.folder, tensorflow);
   log(`compiling the tfjs-node binding with ${cxx.version}`);
   mkdirSync(dirname(node.binding), { recursive: true });
   const temporary = `${node.binding}.partial`;
@@ -98,31 +101,42 @@ function compilerArguments(folder, tensorflow, headers, out) {
   ];
 }
 
-/** Makes deps/lib and deps/include of tfjs-node point at TensorFlow, under its sonames and under the plain names. */
-export function link(deps, tensorflow) {
-  const lib = join(deps, 'lib');
-  mkdirSync(lib, { recursive: true });
+/** Link in tfjs-node -> file of TensorFlow: under their sonames, and under the plain names that its build expects. */
+function links(folder, tensorflow) {
+  const lib = join(folder, 'deps', 'lib');
   const extension = process.platform === 'darwin' ? '.dylib' : '.so';
-  const wanted = new Map([
+  return new Map([
     [join(lib, basename(tensorflow.library)), tensorflow.library],
     [join(lib, basename(tensorflow.framework)), tensorflow.framework],
     [join(lib, `libtensorflow${extension}`), tensorflow.library],
     [join(lib, `libtensorflow_framework${extension}`), tensorflow.framework],
-    [join(deps, 'include'), tensorflow.include],
+    [join(folder, 'deps', 'include'), tensorflow.include],
   ]);
+}
+
+function isLinked(folder, tensorflow) {
+  return [...links(folder, tensorflow)].every(([path, target]) => pointsTo(path, target));
+}
+
+function pointsTo(path, target) {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat?.isSymbolicLink() === true && readlinkSync(path) === relative(dirname(path), target);
+}
+
+function link(folder, tensorflow) {
+  const wanted = links(folder, tensorflow);
+  const lib = join(folder, 'deps', 'lib');
+  mkdirSync(lib, { recursive: true });
   for (const name of readdirSync(lib)) {
     const path = join(lib, name);
     if (!wanted.has(path) && lstatSync(path).isSymbolicLink()) rmSync(path); // of another TensorFlow, linked earlier
   }
-  for (const [path, target] of wanted) linkOne(path, relative(dirname(path), target));
-}
-
-function linkOne(path, target) {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat?.isSymbolicLink() && readlinkSync(path) === target) return;
-  const temporary = `${path}.partial`;
-  rmSync(temporary, { force: true });
-  if (stat?.isDirectory()) rmSync(path, { recursive: true });
-  symlinkSync(target, temporary);
-  renameSync(temporary, path);
+  for (const [path, target] of wanted) {
+    if (pointsTo(path, target)) continue;
+    const temporary = `${path}.partial`;
+    rmSync(temporary, { force: true });
+    rmSync(path, { recursive: true, force: true });
+    symlinkSync(relative(dirname(path), target), temporary);
+    renameSync(temporary, path);
+  }
 }

@@ -1,0 +1,43 @@
+/** The part "bundles": what npm publishes, made by rollup. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { gist, run } from './command.mjs';
+import { isClone, packageFolder, root } from './places.mjs';
+import { hashOf, readStamp, writeStamp } from './stamp.mjs';
+
+const DIST = join(root, 'dist');
+const STAMP = join(DIST, '.stamp.json');
+const INPUTS = ['src', 'rollup.config.js', 'tsconfig.json', 'package.json', 'package-lock.json'];
+const OUTPUTS = ['index.mjs', 'index.cjs', 'index.d.ts', 'node.mjs', 'node.cjs', 'node.d.ts', 'tfjs-embeddings.min.js'];
+
+/** Finds the bundles; `make` runs rollup when sources or settings changed. */
+export function findBundles({ log }) {
+  const lacking = OUTPUTS.find((name) => !existsSync(join(DIST, name)));
+  const why = 'ESM, CommonJS, browser, types';
+  if (!isClone) {
+    return lacking === undefined
+      ? { state: 'present', why }
+      : { state: 'missing', why: `the package lacks dist/${lacking}` };
+  }
+  const inputs = hashOf(...INPUTS.map((name) => ({ path: join(root, name) })));
+  if (lacking === undefined && readStamp(STAMP)?.inputs === inputs) return { state: 'present', why };
+  const rollup = packageFolder('rollup');
+  if (rollup === null) return { state: 'missing', why: 'needs the npm package rollup' };
+  return {
+    state: 'missing',
+    why: lacking === undefined ? 'out of date' : 'not built',
+    make: () => bundle(rollup, inputs, log, why),
+  };
+}
+
+async function bundle(rollup, inputs, log, why) {
+  log('bundling');
+  rmSync(DIST, { recursive: true, force: true });
+  try {
+    await run(process.execPath, [join(rollup, 'dist', 'bin', 'rollup'), '-c', '--silent'], { cwd: root });
+  } catch (error) {
+    return { state: 'missing', why: gist(error) };
+  }
+  writeStamp(STAMP, { inputs });
+  return { state: 'built', why };
+}

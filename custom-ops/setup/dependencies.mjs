@@ -1,0 +1,63 @@
+/** The part "dependencies": npm packages as package-lock.json wants them, without running install scripts. */
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { gist, run } from './command.mjs';
+import { isClone, packageFolder, root } from './places.mjs';
+import { readStamp } from './stamp.mjs';
+
+const PERIOD_MS = 3000;
+
+/** Finds out whether node_modules agrees with the lock file; `make` brings them into agreement. */
+export function findDependencies({ log }) {
+  if (!isClone) {
+    if (packageFolder('@tensorflow/tfjs') !== null) return { state: 'present', why: "in the project's node_modules" };
+    return { state: 'missing', why: 'npm install @tensorflow/tfjs' };
+  }
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const installed = readStamp(join(root, 'node_modules', '.package-lock.json'))?.packages ?? null;
+  const why = difference(wanted, installed);
+  if (why === null) return { state: 'present', why: `${Object.keys(wanted).length - 1} packages as locked` };
+  return { state: 'missing', why, make: () => install(wanted, installed === null, log) };
+}
+
+/** Why installed packages are not the wanted ones, or null. Optional ones are for other platforms: they may lack. */
+export function difference(wanted, installed, exists = (path) => existsSync(join(root, path))) {
+  if (installed === null) return 'not installed';
+  for (const [path, entry] of Object.entries(wanted)) {
+    if (path === '') continue;
+    const there = installed[path];
+    if (there === undefined || !exists(path)) {
+      if (!entry.optional) return `${path} is not installed`;
+    } else if (there.version !== entry.version || there.integrity !== entry.integrity) {
+      return `${path} is ${there.version}, not ${entry.version}`;
+    }
+  }
+  return null;
+}
+
+async function install(wanted, fromNothing, log) {
+  // `npm ci` starts by removing node_modules; where packages are there, `npm install` only changes what differs.
+  const how = fromNothing ? ['ci'] : ['install', '--no-save'];
+  const paths = Object.entries(wanted).flatMap(([path, entry]) => (path === '' || entry.optional ? [] : [path]));
+  log(`npm ${how.join(' ')}: ${paths.length} packages, install scripts disabled`);
+  const timer = setInterval(() => {
+    const count = paths.filter((path) => existsSync(join(root, path))).length;
+    log(`  ${count} of ${paths.length} packages`);
+  }, PERIOD_MS);
+  try {
+    const [program, first, shell] = npm();
+    await run(program, [...first, ...how, '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: root, shell });
+  } catch (error) {
+    return { state: 'missing', why: gist(error) };
+  } finally {
+    clearInterval(timer);
+  }
+  return { state: 'built', why: `${paths.length} packages installed` };
+}
+
+/** How to run npm: the very one that runs us, else the one on the path (on Windows a batch file, hence a shell). */
+function npm() {
+  const own = process.env.npm_execpath;
+  if (own !== undefined && basename(own) === 'npm-cli.js') return [process.execPath, [own], false];
+  return ['npm', [], process.platform === 'win32'];
+}

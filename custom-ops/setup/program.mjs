@@ -1,0 +1,68 @@
+/** The set-up program: takes the lock, goes through the parts, prints the table, decides the exit code. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { watchChildren } from './command.mjs';
+import { takeLock } from './lock.mjs';
+import { goThroughParts } from './parts.mjs';
+import { build } from './places.mjs';
+import { tableOf } from './table.mjs';
+
+const HELP = `Usage: tfjs-embeddings setup [--quiet] [--help]
+
+Makes what native speed needs, and says what is there and what is not:
+  dependencies   npm packages (in a clone), install scripts disabled
+  TensorFlow     its C libraries and headers, out of its Python wheel (fetched with pip)
+  tfjs-node      the binding of @tensorflow/tfjs-node, compiled here
+  addon          the kernels for Node, TensorFlow and Python
+  WebAssembly    the kernels for browsers (in a clone)
+  bundles        what npm publishes (in a clone)
+Nothing is made twice. What cannot be made is named with its reason, and the package works on what remains.
+
+  --quiet        prints the table only if something was made or is missing
+
+Environment: CC, CXX, PYTHON name the programs to use. LIBTENSORFLOW_DIR names a TensorFlow to use instead of the wheel.
+With CI=true a missing part is a failure (exit code 1); otherwise only missing dependencies are.
+`;
+
+/** Runs the set-up with command line arguments; resolves to the exit code. */
+export async function setup(args) {
+  const unknown = args.find((arg) => !['--quiet', '--help', '-h'].includes(arg));
+  if (unknown !== undefined) {
+    process.stderr.write(`setup: unknown argument ${unknown}\n\n${HELP}`);
+    return 2;
+  }
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const rows = await underLock((log) => goThroughParts({ log, make: true }));
+  const quiet = args.includes('--quiet');
+  const calm = rows.every((row) => row.state === 'present');
+  // With --quiet the table is news for the person who waits, not output that a program would read.
+  if (!quiet) process.stdout.write(`${tableOf(rows)}\n`);
+  else if (!calm) process.stderr.write(`${tableOf(rows)}\n`);
+  return exitCode(rows, process.env.CI);
+}
+
+/** 1 when something is missing that must be there, else 0. */
+export function exitCode(rows, ci) {
+  const strict = ci === 'true' || ci === '1';
+  return rows.some((row) => row.state === 'missing' && (strict || row.name === 'dependencies')) ? 1 : 0;
+}
+
+async function underLock(work) {
+  const log = (text) => process.stderr.write(`set-up: ${text}\n`);
+  try {
+    mkdirSync(build, { recursive: true });
+  } catch {
+    // A folder that may not be written: each part will say what it could not make.
+  }
+  const lock = await takeLock(join(build, 'setup.lock'), log);
+  watchChildren((pid) => lock.child(pid));
+  try {
+    return await work(log);
+  } finally {
+    watchChildren(() => {});
+    lock.release();
+  }
+}
