@@ -23,8 +23,13 @@ export interface LookupScope {
   readonly anchor: tf.Variable;
   /** Whether the optimizer that opened the scope will step this table by rows. */
   manages(table: tf.Variable): boolean;
-  /** Called in the forward pass with the ids that a lookup touches, once per lookup. */
-  touch(table: tf.Variable, values: tf.Tensor1D, rows: number): void;
+  /** Called in the forward pass with the ids that a lookup of a regularized table touches, once per lookup. */
+  touch(table: tf.Variable, values: tf.Tensor1D): void;
+  /**
+   * The rows touched so far in this pass, ids ascending; null when they were asked for before. A penalty on touched
+   * rows is counted once per step, however many layers use the table.
+   */
+  takeTouched(table: tf.Variable): Int32Array | null;
   /** Called in the backward pass. */
   push(entry: QueuedGradient): void;
 }

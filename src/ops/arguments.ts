@@ -1,0 +1,68 @@
+/** Checks of the arguments that the functions of this folder share. */
+import * as tf from '@tensorflow/tfjs';
+import type { BagOptions } from '../backends/kernel_set.js';
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { COMBINERS, OUT_OF_RANGE, type Combiner, type OutOfRange } from '../types.js';
+
+/** Options of a lookup as users give them. */
+export interface BagOptionsInput {
+  combiner: Combiner;
+  outOfRange?: OutOfRange | undefined;
+  maxNorm?: number | null | undefined;
+}
+
+export function checkTable(table: unknown, argument = 'table'): tf.Tensor2D {
+  if (!(table instanceof tf.Tensor) || table.dtype !== 'float32' || table.rank !== 2) {
+    throw new ArgumentTypeError(argument, 'a rank-2 float32 tensor or variable [rows, dim]', table);
+  }
+  if (table.isDisposed) throw new ValueError(argument, 'a tensor that is not disposed', described('a disposed tensor'));
+  if (table.shape[1] === 0) throw new ValueError(argument, 'at least one column', table);
+  return table as tf.Tensor2D;
+}
+
+export function checkCombiner(combiner: unknown): Combiner {
+  const expected = `one of ${COMBINERS.map((name) => `'${name}'`).join(', ')}`;
+  if (typeof combiner !== 'string') throw new ArgumentTypeError('combiner', expected, combiner);
+  if (!COMBINERS.includes(combiner as Combiner)) throw new ValueError('combiner', expected, combiner);
+  return combiner as Combiner;
+}
+
+export function checkOutOfRange(outOfRange: unknown): OutOfRange {
+  const expected = `'error' or 'zero'`;
+  if (outOfRange === undefined || outOfRange === null) return 'error';
+  if (typeof outOfRange !== 'string') throw new ArgumentTypeError('outOfRange', expected, outOfRange);
+  if (!OUT_OF_RANGE.includes(outOfRange as OutOfRange)) throw new ValueError('outOfRange', expected, outOfRange);
+  return outOfRange as OutOfRange;
+}
+
+/** The norm, or 0 for off. */
+export function checkMaxNorm(maxNorm: unknown): number {
+  if (maxNorm === undefined || maxNorm === null) return 0;
+  if (typeof maxNorm !== 'number') throw new ArgumentTypeError('maxNorm', 'a positive number or null', maxNorm);
+  if (!(maxNorm > 0)) throw new ValueError('maxNorm', 'a positive number or null', maxNorm);
+  // Kernels take float32: a norm that rounds to 0 would silently turn the scaling off.
+  if (Math.fround(maxNorm) === 0) throw new ValueError('maxNorm', 'a positive float32', maxNorm);
+  return maxNorm === Infinity ? 0 : maxNorm;
+}
+
+export function checkBagOptions(options: BagOptionsInput): BagOptions {
+  if (options === null || typeof options !== 'object') {
+    throw new ArgumentTypeError('options', 'an object with a combiner', options);
+  }
+  return {
+    combiner: checkCombiner(options.combiner),
+    outOfRange: checkOutOfRange(options.outOfRange),
+    maxNorm: checkMaxNorm(options.maxNorm),
+  };
+}
+
+export function checkMatrix(matrix: unknown, rows: number, columns: number, argument: string): tf.Tensor2D {
+  const expected = `a float32 tensor of shape [${rows}, ${columns}]`;
+  if (!(matrix instanceof tf.Tensor) || matrix.dtype !== 'float32') {
+    throw new ArgumentTypeError(argument, expected, matrix);
+  }
+  if (matrix.rank !== 2 || matrix.shape[0] !== rows || matrix.shape[1] !== columns) {
+    throw new ValueError(argument, expected, matrix);
+  }
+  return matrix as tf.Tensor2D;
+}

@@ -1,0 +1,60 @@
+/** Vectors of ids, splits and weights as users pass them to `emb.ops`, made into checked tensors. */
+import * as tf from '@tensorflow/tfjs';
+import type { BagTensors } from '../backends/bag_tensors.js';
+import { ArgumentTypeError, ValueError } from '../errors.js';
+import { toInt32 } from '../ragged/whole_ids.js';
+import { checkRowSplits } from './row_splits.js';
+
+/** A vector: a tensor, a typed array or a flat array of numbers. */
+export type VectorInput = tf.Tensor | readonly number[] | ArrayBufferView;
+
+/** Backends whose tensors lie on a GPU: reading them back would stall it, so that is done only on request. */
+const ON_DEVICE = new Set(['webgl', 'webgpu']);
+
+function isOnDevice(): boolean {
+  return ON_DEVICE.has(tf.getBackend());
+}
+
+function toInt32Vector(vector: VectorInput, argument: string): tf.Tensor1D {
+  if (!(vector instanceof tf.Tensor)) return tf.tensor1d(toInt32(vector, argument), 'int32');
+  if (vector.dtype !== 'int32') throw new ArgumentTypeError(argument, 'an int32 vector', vector);
+  if (vector.rank !== 1) throw new ValueError(argument, 'a vector (rank 1)', vector);
+  return vector as tf.Tensor1D;
+}
+
+function toFloat32Vector(vector: VectorInput, length: number, argument: string): tf.Tensor1D {
+  const expected = `a float32 vector of length ${length}`;
+  const tensor = vector instanceof tf.Tensor ? vector : floatTensor(vector, expected, argument);
+  if (tensor.dtype !== 'float32') throw new ArgumentTypeError(argument, expected, vector);
+  if (tensor.rank !== 1 || tensor.shape[0] !== length) throw new ValueError(argument, expected, vector);
+  return tensor as tf.Tensor1D;
+}
+
+function floatTensor(vector: readonly number[] | ArrayBufferView, expected: string, argument: string): tf.Tensor1D {
+  if (vector instanceof Float32Array) return tf.tensor1d(vector, 'float32');
+  const isTyped = ArrayBuffer.isView(vector) && !(vector instanceof DataView);
+  if (!Array.isArray(vector) && !isTyped) throw new ArgumentTypeError(argument, expected, vector);
+  const numbers = Float32Array.from(vector as unknown as ArrayLike<number>);
+  for (let i = 0; i < numbers.length; i++) {
+    if (typeof (vector as unknown as ArrayLike<number>)[i] !== 'number') {
+      throw new ArgumentTypeError(argument, expected, vector);
+    }
+  }
+  return tf.tensor1d(numbers, 'float32');
+}
+
+/** Checked tensors of a batch. Splits (and weights, for NaN) are read to be checked, except on a GPU. */
+export function readBagTensors(
+  values: VectorInput,
+  rowSplits: VectorInput,
+  weights: VectorInput | null | undefined,
+  validate: boolean,
+): BagTensors {
+  const ids = toInt32Vector(values, 'values');
+  const splits = toInt32Vector(rowSplits, 'rowSplits');
+  const perId = weights === null || weights === undefined ? null : toFloat32Vector(weights, ids.size, 'weights');
+  if (validate || !isOnDevice() || !(rowSplits instanceof tf.Tensor)) {
+    checkRowSplits(splits.dataSync(), ids.size);
+  }
+  return { values: ids, rowSplits: splits, weights: perId };
+}

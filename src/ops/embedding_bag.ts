@@ -1,0 +1,248 @@
+/** The pooled lookup as a differentiable op, and its gradient kernels as functions. */
+import * as tf from '@tensorflow/tfjs';
+import {
+  EMBEDDING_BAG,
+  EMBEDDING_BAG_GRAD,
+  EMBEDDING_BAG_WEIGHTS_GRAD,
+  type BagTensors,
+} from '../backends/bag_tensors.js';
+import type { BagOptions } from '../backends/kernel_set.js';
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { checkRowConstraint, tableSettings, type TableSettings } from '../optimizers/table_settings.js';
+import { state, warnOnce } from '../state.js';
+import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';
+import { readBagTensors, type VectorInput } from './bag_arguments.js';
+import { withPublicErrors } from './kernel_errors.js';
+
+export interface EmbeddingBagOptions extends BagOptionsInput {
+  /** One float32 weight per id; gradients flow to it when it is a tensor. */
+  weights?: VectorInput | null | undefined;
+  /** Checks ids and splits that already lie on a GPU too (webgl, webgpu), which reads them back. */
+  validate?: boolean | undefined;
+}
+
+/**
+ * Returns one combined row per bag of ids.
+ *
+ * Shapes: table [rows, dim] float32; values [nnz] int32; rowSplits [batch + 1] int32, from 0 to nnz, never falling;
+ * weights [nnz] float32; result [batch, dim] float32. Bag b holds values[rowSplits[b] .. rowSplits[b + 1]).
+ * An empty bag gives zeros for every combiner. Repeated ids count each time. The weighted mean divides by the sum of
+ * the weights, sqrtn by the root of the sum of their squares; a divisor of 0 gives zeros. With `maxNorm` every row is
+ * scaled to at most that L2 norm before it is weighted. Differentiable with respect to table and weights.
+ * Throws TypeError for wrong types and dtypes; ValueError for wrong ranks, splits, an unknown combiner and, unless
+ * `outOfRange: 'zero'`, for an id outside [0, rows).
+ * Source: tf.nn.embedding_lookup_sparse (TensorFlow 2.21) over compressed rows.
+ *
+ * @example
+ * const table = tf.tensor2d([[1, 2], [3, 4], [5, 6]]);
+ * emb.ops.embeddingBag(table, [0, 2, 1], [0, 2, 3], {combiner: 'sum'}).print(); // [[6, 8], [3, 4]]
+ */
+export function embeddingBag(
+  table: tf.Tensor2D | tf.Variable,
+  values: VectorInput,
+  rowSplits: VectorInput,
+  options: EmbeddingBagOptions,
+): tf.Tensor2D {
+  const matrix = checkTable(table);
+  const checked = checkBagOptions(options);
+  return tf.tidy(() => {
+    const bags = readBagTensors(values, rowSplits, options.weights, options.validate ?? false);
+    return lookUpBags(matrix, bags, checked);
+  });
+}
+
+/** `embeddingBag` for arguments that were checked. */
+export function lookUpBags(table: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
+  const { scope } = state();
+  if (scope !== null && table instanceof tf.Variable && scope.manages(table)) {
+    const settings = tableSettings(table);
+    checkRowConstraint(settings);
+    if (settings?.regularized === true) scope.touch(table, bags.values);
+    return lookUpInScope(table, bags, options);
+  }
+  return lookUpDensely(table, bags, options);
+}
+
+/** The same lookup, never recorded for a penalty: the penalty itself looks rows up. */
+export function lookUpUnrecorded(table: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
+  const { scope } = state();
+  if (scope !== null && table instanceof tf.Variable && scope.manages(table)) return lookUpInScope(table, bags, options);
+  return lookUpDensely(table, bags, options);
+}
+
+function kernelInputs(inputs: Record<string, tf.Tensor | null>): tf.NamedTensorMap {
+  return Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor !== null)) as tf.NamedTensorMap;
+}
+
+/** Runs a kernel and turns an id out of range into the public error. */
+function runChecked<T>(name: string, inputs: Record<string, tf.Tensor | null>, attrs: object): T {
+  return withPublicErrors(
+    () => tf.engine().runKernel(name, kernelInputs(inputs), attrs as never) as unknown as T,
+  );
+}
+
+function runEmbeddingBag(table: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
+  return runChecked(EMBEDDING_BAG, { table, ...bags }, options);
+}
+
+/**
+ * A lookup of a managed table: on the tape it depends on the optimizer's anchor (and on the weights), and its backward
+ * pass queues what an update kernel needs instead of a gradient as large as the table.
+ */
+function lookUpInScope(table: tf.Variable, bags: BagTensors, options: BagOptions): tf.Tensor2D {
+  const scope = state().scope!;
+  const { values, rowSplits, weights } = bags;
+  const forward = (save: tf.GradSaveFunc): tf.Tensor2D => {
+    const pooled = runEmbeddingBag(table as unknown as tf.Tensor2D, bags, options);
+    save(weights === null ? [values, rowSplits] : [values, rowSplits, weights]);
+    return pooled;
+  };
+  // What the backward pass needs comes through `saved`: tensors local to a layer's call are disposed by then.
+  const queue = (gradient: tf.Tensor2D, saved: tf.Tensor[]): BagTensors => {
+    const [ids, splits, perId] = saved as [tf.Tensor1D, tf.Tensor1D, tf.Tensor1D | undefined];
+    const kept = {
+      values: tf.keep(ids.clone()),
+      rowSplits: tf.keep(splits.clone()),
+      weights: perId === undefined ? null : tf.keep(perId.clone()),
+    };
+    scope.push({ table, gradient: tf.keep(gradient.clone()), ...kept, options });
+    return { values: ids, rowSplits: splits, weights: perId ?? null };
+  };
+  if (weights === null) {
+    const op = tf.customGrad((_anchor, save) => ({
+      value: forward(save as tf.GradSaveFunc),
+      gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => {
+        queue(dy as tf.Tensor2D, saved);
+        return tf.scalar(0);
+      },
+    }));
+    return op(scope.anchor) as tf.Tensor2D;
+  }
+  const op = tf.customGrad((_anchor, _weights, save) => ({
+    value: forward(save as unknown as tf.GradSaveFunc),
+    gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => {
+      const again = queue(dy as tf.Tensor2D, saved);
+      const weightsGradient = runWeightsGrad(table as unknown as tf.Tensor2D, dy as tf.Tensor2D, again, options);
+      return [tf.scalar(0), weightsGradient];
+    },
+  }));
+  return op(scope.anchor, weights) as tf.Tensor2D;
+}
+
+/** One entry per touched row, ids ascending. */
+export type RowGradientTensors = { uniqueIds: tf.Tensor1D; rowGradients: tf.Tensor2D };
+
+export function runGrad(
+  gradient: tf.Tensor2D,
+  bags: BagTensors,
+  options: BagOptions,
+  table: tf.Tensor2D,
+): RowGradientTensors {
+  const inputs = { gradient, ...bags, table: options.maxNorm > 0 ? table : null };
+  const attrs = { ...options, rows: table.shape[0] };
+  const [uniqueIds, rowGradients] = runChecked<[tf.Tensor1D, tf.Tensor2D]>(EMBEDDING_BAG_GRAD, inputs, attrs);
+  return { uniqueIds, rowGradients };
+}
+
+function runWeightsGrad(
+  table: tf.Tensor2D,
+  gradient: tf.Tensor2D,
+  bags: BagTensors,
+  options: BagOptions,
+): tf.Tensor1D {
+  return runChecked(EMBEDDING_BAG_WEIGHTS_GRAD, { table, gradient, ...bags }, options);
+}
+
+/** A lookup outside a scope: its gradient is a tensor of the table's shape, as stock optimizers need it. */
+function lookUpDensely(table: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
+  const { values, rowSplits, weights } = bags;
+  const settings = table instanceof tf.Variable ? tableSettings(table) : undefined;
+  const tensors = weights === null ? [table, values, rowSplits] : [table, values, rowSplits, weights];
+  const gradFunc = (dy: tf.Tensor, saved: tf.Tensor[]): tf.Tensor[] => {
+    const [matrix, ids, splits, perId] = saved as [tf.Tensor2D, tf.Tensor1D, tf.Tensor1D, tf.Tensor1D?];
+    if (settings !== undefined) sayDense(settings, matrix);
+    const again = { values: ids, rowSplits: splits, weights: perId ?? null };
+    const tableGradient = denseTableGradient(matrix, dy as tf.Tensor2D, again, options);
+    if (perId === undefined) return [tableGradient];
+    return [tableGradient, runWeightsGrad(matrix, dy as tf.Tensor2D, again, options)];
+  };
+  const forward = (save: tf.GradSaveFunc): { value: tf.Tensor2D; gradFunc: typeof gradFunc } => {
+    save(tensors);
+    return { value: runEmbeddingBag(table, bags, options), gradFunc };
+  };
+  const differentiable = weights === null ? [table] : [table, weights];
+  const op = tf.customGrad((...args) => forward(args[args.length - 1] as unknown as tf.GradSaveFunc));
+  return op(...differentiable) as tf.Tensor2D;
+}
+
+/** The dense gradient that stock optimizers need: as large as the table. */
+function denseTableGradient(table: tf.Tensor2D, gradient: tf.Tensor2D, bags: BagTensors, options: BagOptions) {
+  const { uniqueIds, rowGradients } = runGrad(gradient, bags, options, table);
+  if (uniqueIds.size === 0) return tf.zerosLike(table);
+  return tf.scatterND(uniqueIds.expandDims(1) as tf.Tensor2D, rowGradients, table.shape);
+}
+
+function sayDense(settings: TableSettings, table: tf.Tensor2D): void {
+  if (settings.optimizer !== null) {
+    throw new ValueError(
+      'optimizer',
+      `an emb.train optimizer in compile, because table ${settings.name} has an optimizer of its own`,
+      described('a stock optimizer, which trains every variable itself'),
+    );
+  }
+  const [rows, dim] = table.shape;
+  const megabytes = ((rows! * dim! * 4) / 1e6).toFixed(1);
+  warnOnce(
+    `table ${settings.name} [${rows}, ${dim}] is trained by a stock optimizer: each step builds and applies a dense ` +
+      `gradient of ${megabytes} MB, whatever the batch. emb.train.sgd, adagrad, adam, ... touch only the rows of the ` +
+      `batch and give the same training.`,
+  );
+}
+
+export interface EmbeddingBagGradOptions extends EmbeddingBagOptions {
+  /** Number of rows of the table; not needed when `table` is given. */
+  rows?: number | undefined;
+  /** Needed with `maxNorm`, whose scaling is differentiated through. */
+  table?: tf.Tensor2D | tf.Variable | undefined;
+}
+
+/**
+ * Returns the gradient of `embeddingBag` with respect to its table, as the rows that it touches.
+ *
+ * Shapes: gradient [batch, dim] float32 (of the pooled rows); values, rowSplits, weights as in `embeddingBag`;
+ * uniqueIds [u] int32, ascending; rowGradients [u, dim] float32. Rows outside the table under `outOfRange: 'zero'`
+ * have no gradient. Errors as in `embeddingBag`.
+ * Source: tf.IndexedSlices of tf.nn.embedding_lookup_sparse (TensorFlow 2.21), ids made unique.
+ *
+ * @example
+ * const {uniqueIds, rowGradients} =
+ *     emb.ops.embeddingBagGrad(tf.ones([2, 2]), [0, 2, 0], [0, 2, 3], {combiner: 'sum', rows: 3});
+ * uniqueIds.print(); // [0, 2]
+ * rowGradients.print(); // [[2, 2], [1, 1]]
+ */
+export function embeddingBagGrad(
+  gradient: tf.Tensor2D,
+  values: VectorInput,
+  rowSplits: VectorInput,
+  options: EmbeddingBagGradOptions,
+): RowGradientTensors {
+  const checked = checkBagOptions(options);
+  return tf.tidy(() => {
+    const bags = readBagTensors(values, rowSplits, options.weights, options.validate ?? false);
+    const batch = bags.rowSplits.shape[0] - 1;
+    const width = (gradient as tf.Tensor | undefined)?.shape?.[1] ?? 0;
+    const matrix = checkMatrix(gradient, batch, width, 'gradient');
+    if (options.table !== undefined) return runGrad(matrix, bags, checked, checkTable(options.table));
+    if (checked.maxNorm > 0) throw new ArgumentTypeError('table', 'the table, because maxNorm is set', undefined);
+    const { rows } = options;
+    if (typeof rows !== 'number') throw new ArgumentTypeError('rows', 'the number of rows of the table', rows);
+    if (!Number.isInteger(rows) || rows < 0) throw new ValueError('rows', 'a whole number >= 0', rows);
+    const attrs = { ...checked, rows };
+    const [uniqueIds, rowGradients] = runChecked<[tf.Tensor1D, tf.Tensor2D]>(
+      EMBEDDING_BAG_GRAD,
+      { gradient: matrix, ...bags, table: null },
+      attrs,
+    );
+    return { uniqueIds, rowGradients };
+  });
+}

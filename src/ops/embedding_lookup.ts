@@ -1,0 +1,125 @@
+/** The lookup for people: any form of ids, with or without a combiner. */
+import * as tf from '@tensorflow/tfjs';
+import type { BagTensors } from '../backends/bag_tensors.js';
+import type { BagOptions } from '../backends/kernel_set.js';
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import { RaggedTensor } from '../ragged/ragged_tensor.js';
+import type { Combiner, OutOfRange } from '../types.js';
+import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable } from './arguments.js';
+import { lookUpBags } from './embedding_bag.js';
+import { checkPartitionStrategy, lookUpPartitions, type PartitionStrategy } from './partitioned_table.js';
+import { uniformRowSplits } from './row_splits.js';
+
+export type Table = tf.Tensor2D | tf.Tensor | tf.Variable;
+
+export interface EmbeddingLookupOptions {
+  combiner?: Combiner | null | undefined;
+  /** One weight per id, in the form of the ids. */
+  weights?: WeightsInput | null | undefined;
+  maxNorm?: number | null | undefined;
+  outOfRange?: OutOfRange | undefined;
+  /** How a list of tables holds the rows: row i in table i mod n, or in contiguous ranges. */
+  partitionStrategy?: PartitionStrategy | undefined;
+}
+
+/**
+ * Returns the embeddings of ids, combined per bag when a combiner is given.
+ *
+ * Shapes: table [rows, dim] float32, a tensor, a variable or a list of row partitions. Without a combiner: dense ids of
+ * shape s give a tensor s + [dim]; ragged ids give a RaggedTensor whose values are rows. With a combiner: dense ids
+ * of rank 2 or more reduce their last axis; ragged ids the innermost one; sparse ids the last one; the result is a
+ * float32 tensor batchShape + [dim]. All rows are kept: an empty one, trailing ones included, is zeros.
+ * Repeated ids count each time. `outOfRange: 'zero'` takes an id outside the table as a row of zeros, which stays in
+ * the divisor and has no gradient. `maxNorm` scales each row to at most that L2 norm before it is weighted.
+ * Differentiable with respect to table and to weights that are tensors (a ragged result is not: use
+ * `embeddingLookup(table, ragged.values)` for its flat rows).
+ * Throws TypeError for a table, ids or weights of a wrong type; ValueError for rank-1 ids with a combiner, sparse ids
+ * without one, negative ids or ids beyond the table, and weights that do not fit.
+ * Source: tf.nn.embedding_lookup(_sparse) (TensorFlow 2.21); embedding_lookup of NVIDIA distributed-embeddings 23.06.
+ *
+ * @example
+ * const table = tf.tensor2d([[1, 2], [3, 4], [5, 6]]);
+ * emb.embeddingLookup(table, [[0, 1], [2, 2]], {combiner: 'sum'}).print(); // [[4, 6], [10, 12]]
+ * emb.embeddingLookup(table, emb.RaggedTensor.fromRows([[2], []]), {combiner: 'mean'}).print(); // [[5, 6], [0, 0]]
+ */
+export function embeddingLookup(
+  table: Table | readonly Table[],
+  ids: IdsInput,
+  options: EmbeddingLookupOptions = {},
+): tf.Tensor | RaggedTensor {
+  if (options === null || typeof options !== 'object') throw new ArgumentTypeError('options', 'an object', options);
+  const partitions = Array.isArray(table) ? checkPartitions(table as readonly Table[]) : [checkTable(table)];
+  const strategy = checkPartitionStrategy(options.partitionStrategy);
+  const combiner = options.combiner === undefined || options.combiner === null ? null : checkCombiner(options.combiner);
+  const bagOptions: BagOptions = {
+    combiner: combiner ?? 'sum',
+    outOfRange: checkOutOfRange(options.outOfRange),
+    maxNorm: checkMaxNorm(options.maxNorm),
+  };
+  const batch = readIds(ids, options.weights);
+  const look = (bags: BagTensors): tf.Tensor2D =>
+    partitions.length === 1
+      ? lookUpBags(partitions[0]!, bags, bagOptions)
+      : lookUpPartitions(partitions, strategy, bags, bagOptions);
+  return combiner === null ? lookUpRows(look, batch) : lookUpPooled(look, batch);
+}
+
+function checkPartitions(tables: readonly Table[]): tf.Tensor2D[] {
+  if (tables.length === 0) throw new ValueError('table', 'at least one partition', described('an empty list'));
+  const partitions = tables.map((table, i) => checkTable(table, `table[${i}]`));
+  const dim = partitions[0]!.shape[1];
+  partitions.forEach((partition, i) => {
+    if (partition.shape[1] !== dim) throw new ValueError(`table[${i}]`, `${dim} columns, as table[0] has`, partition);
+  });
+  return partitions;
+}
+
+/** The ids of a batch as flat tensors, with the given row splits. Call inside a tidy. */
+export function toBagTensors(batch: IdBatch, rowSplits: Int32Array): BagTensors {
+  const { values, weights } = batch;
+  const flatWeights = weights instanceof tf.Tensor ? weights.flatten() : weights && tf.tensor1d(weights, 'float32');
+  return {
+    values: (values instanceof tf.Tensor ? values.flatten() : tf.tensor1d(values, 'int32')) as tf.Tensor1D,
+    rowSplits: tf.tensor1d(rowSplits, 'int32'),
+    weights: flatWeights as tf.Tensor1D | null,
+  };
+}
+
+function lookUpPooled(look: (bags: BagTensors) => tf.Tensor2D, batch: IdBatch): tf.Tensor {
+  const { rowSplits, batchShape } = batch;
+  if (rowSplits === null) {
+    const received = described(`ids of shape [${batch.idsShape?.join(', ') ?? ''}]`);
+    throw new ValueError('ids', 'rank 2 or more when a combiner is given (1-D ids are ambiguous)', received);
+  }
+  return tf.tidy(() => {
+    const pooled = look(toBagTensors(batch, rowSplits));
+    return pooled.reshape([...batchShape, pooled.shape[1]]);
+  });
+}
+
+function lookUpRows(look: (bags: BagTensors) => tf.Tensor2D, batch: IdBatch): tf.Tensor | RaggedTensor {
+  if (batch.kind === 'sparse') {
+    throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' for sparse ids`, described('none'));
+  }
+  const size = batch.values instanceof tf.Tensor ? batch.values.size : batch.values.length;
+  const rowsOf = (): tf.Tensor2D => look(toBagTensors(batch, uniformRowSplits(size, 1)));
+  if (batch.ragged !== null) {
+    const rows = rowsFromTidy(rowsOf);
+    return RaggedTensor.fromNestedRowSplits(rows.data, batch.ragged.nestedRowSplits, [rows.dim]);
+  }
+  return tf.tidy(() => {
+    const rows = rowsOf();
+    return rows.reshape([...batch.idsShape!, rows.shape[1]]);
+  });
+}
+
+/** Reads rows to the host and frees their tensor. */
+function rowsFromTidy(rowsOf: () => tf.Tensor2D): { data: Float32Array; dim: number } {
+  const rows = tf.tidy(rowsOf);
+  try {
+    return { data: rows.dataSync<'float32'>(), dim: rows.shape[1] };
+  } finally {
+    rows.dispose();
+  }
+}

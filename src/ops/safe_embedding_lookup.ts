@@ -1,0 +1,107 @@
+/** The forgiving lookup: bad ids and weights are pruned, empty rows get a default. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import type { Combiner } from '../types.js';
+import { checkBagOptions, checkTable } from './arguments.js';
+import { lookUpBags } from './embedding_bag.js';
+import type { Table } from './embedding_lookup.js';
+
+export interface SafeEmbeddingLookupOptions {
+  combiner?: Combiner | undefined;
+  weights?: WeightsInput | null | undefined;
+  maxNorm?: number | null | undefined;
+  /** The row that stands in, with weight 1, for bags that are empty (after pruning); zeros without it. */
+  defaultId?: number | null | undefined;
+}
+
+/** What is left of a batch: which ids (by position; -1: the default) in which bags. */
+interface Pruned {
+  readonly positions: Int32Array;
+  readonly rowSplits: Int32Array;
+}
+
+/**
+ * Returns combined rows of bags, with ids that cannot count left out.
+ *
+ * Negative ids are left out; so are ids with a weight <= 0, unless the combiner is 'sum'. A bag that is empty
+ * then gives zeros, or the row `defaultId` with weight 1. Shapes, dtypes and differentiability as in `embeddingLookup`
+ * with a combiner ('mean' by default); every row is kept.
+ * Throws TypeError and ValueError as `embeddingLookup`; ids beyond the table are an error, and so is a `defaultId`
+ * outside it.
+ * Source: tf.nn.safe_embedding_lookup_sparse (TensorFlow 2.21).
+ *
+ * @example
+ * const table = tf.tensor2d([[1, 2], [3, 4]]);
+ * emb.safeEmbeddingLookup(table, [[1, -1], [-1, -1]], {combiner: 'mean', defaultId: 0}).print(); // [[3, 4], [1, 2]]
+ */
+export function safeEmbeddingLookup(
+  table: Table,
+  ids: IdsInput,
+  options: SafeEmbeddingLookupOptions = {},
+): tf.Tensor {
+  if (options === null || typeof options !== 'object') throw new ArgumentTypeError('options', 'an object', options);
+  const matrix = checkTable(table);
+  const bagOptions = checkBagOptions({ combiner: options.combiner ?? 'mean', maxNorm: options.maxNorm });
+  const defaultId = checkDefaultId(options.defaultId, matrix.shape[0]);
+  const batch = readIds(ids, options.weights);
+  const { rowSplits, batchShape } = batch;
+  if (rowSplits === null) {
+    throw new ValueError('ids', 'rank 2 or more', described(`ids of shape [${batch.idsShape?.join(', ') ?? ''}]`));
+  }
+  return tf.tidy(() => {
+    const values = hostVector(batch.values) as Int32Array;
+    const weights = batch.weights === null ? null : (hostVector(batch.weights) as Float32Array);
+    const kept = prune(values, rowSplits, bagOptions.combiner === 'sum' ? null : weights, defaultId !== null);
+    const bags = {
+      values: tf.tensor1d(kept.positions.map((at) => (at < 0 ? defaultId! : values[at]!)), 'int32'),
+      rowSplits: tf.tensor1d(kept.rowSplits, 'int32'),
+      weights: keptWeights(batch, kept.positions),
+    };
+    const pooled = lookUpBags(matrix, bags, bagOptions);
+    return pooled.reshape([...batchShape, pooled.shape[1]]);
+  });
+}
+
+function checkDefaultId(defaultId: unknown, rows: number): number | null {
+  if (defaultId === undefined || defaultId === null) return null;
+  const expected = `a whole number in [0, ${rows}) or null`;
+  if (typeof defaultId !== 'number') throw new ArgumentTypeError('defaultId', expected, defaultId);
+  if (!Number.isInteger(defaultId) || defaultId < 0 || defaultId >= rows) {
+    throw new ValueError('defaultId', expected, defaultId);
+  }
+  return defaultId;
+}
+
+function hostVector(vector: tf.Tensor | Int32Array | Float32Array): ArrayLike<number> {
+  return vector instanceof tf.Tensor ? (vector.dataSync() as ArrayLike<number>) : vector;
+}
+
+function prune(
+  values: Int32Array,
+  rowSplits: Int32Array,
+  weights: Float32Array | null,
+  hasDefault: boolean,
+): Pruned {
+  const positions: number[] = [];
+  const splits = new Int32Array(rowSplits.length);
+  for (let bag = 0; bag + 1 < rowSplits.length; bag++) {
+    const start = positions.length;
+    for (let at = rowSplits[bag]!; at < rowSplits[bag + 1]!; at++) {
+      if (values[at]! >= 0 && (weights === null || weights[at]! > 0)) positions.push(at);
+    }
+    if (hasDefault && positions.length === start) positions.push(-1);
+    splits[bag + 1] = positions.length;
+  }
+  return { positions: Int32Array.from(positions), rowSplits: splits };
+}
+
+/** Weights of the ids that were kept, differentiable where the weights are a tensor. */
+function keptWeights(batch: IdBatch, positions: Int32Array): tf.Tensor1D | null {
+  const { weights } = batch;
+  if (weights === null) return null;
+  const flat = weights instanceof tf.Tensor ? weights.flatten() : tf.tensor1d(weights, 'float32');
+  const last = flat.size;
+  const withDefault = tf.concat1d([flat as tf.Tensor1D, tf.tensor1d([1])]);
+  return tf.gather(withDefault, tf.tensor1d(positions.map((at) => (at < 0 ? last : at)), 'int32'));
+}

@@ -1,0 +1,129 @@
+/** The dense optimizer beside the row-sparse one: it trains every variable that is not a table. */
+import * as tf from '@tensorflow/tfjs';
+import { RuntimeError } from '../errors.js';
+import type { OptimizerName } from '../types.js';
+import { learningRateAt, type Settings } from './settings.js';
+
+interface NamedTensor {
+  readonly name: string;
+  readonly tensor: tf.Tensor;
+}
+
+/** Adam's running powers of beta: stock code recomputes them on loading, which loses their last bits. */
+interface RunningPowers {
+  readonly accBeta1: tf.Variable;
+  readonly accBeta2: tf.Variable;
+}
+
+function runningPowers(optimizer: tf.Optimizer): RunningPowers | null {
+  const { accBeta1, accBeta2 } = optimizer as unknown as Partial<RunningPowers>;
+  return accBeta1 instanceof tf.Variable && accBeta2 instanceof tf.Variable ? { accBeta1, accBeta2 } : null;
+}
+
+/** The stock optimizer that goes with a row-sparse one. */
+function defaultDense(name: OptimizerName, settings: Settings, learningRate: number): tf.Optimizer {
+  const { initialAccumulatorValue, momentum, useNesterov, beta1, beta2, epsilon } = settings;
+  switch (name) {
+    case 'sgd':
+      return tf.train.sgd(learningRate);
+    case 'adam':
+      return tf.train.adam(learningRate, beta1, beta2, epsilon);
+    case 'adagradMomentum':
+      return tf.train.momentum(learningRate, momentum, useNesterov);
+    default:
+      return tf.train.adagrad(learningRate, initialAccumulatorValue);
+  }
+}
+
+const PREFIX = 'dense/';
+
+export class DensePart {
+  #optimizer: tf.Optimizer | null;
+  readonly #isOwned: boolean;
+  /** Names in the order in which variables first had a gradient: stock state is keyed by position. */
+  readonly #order: string[] = [];
+
+  constructor(
+    private readonly name: OptimizerName,
+    private readonly settings: Settings,
+    given: tf.Optimizer | null,
+  ) {
+    this.#optimizer = given;
+    this.#isOwned = given === null;
+  }
+
+  /** The optimizer, made at first use because some hold variables from birth. */
+  get optimizer(): tf.Optimizer {
+    return (this.#optimizer ??= defaultDense(this.name, this.settings, learningRateAt(this.settings.learningRate, 0)));
+  }
+
+  /** The optimizer that the user gave, or null. */
+  get given(): tf.Optimizer | null {
+    return this.#isOwned ? null : this.#optimizer;
+  }
+
+  /** Sets the rate of the default optimizer; one that the user gave keeps its own. */
+  setLearningRate(learningRate: number): void {
+    if (!this.#isOwned || this.#optimizer === null) return;
+    const optimizer = this.#optimizer as unknown as { learningRate: number; setLearningRate?: (rate: number) => void };
+    if (optimizer.learningRate === learningRate) return;
+    if (typeof optimizer.setLearningRate === 'function') optimizer.setLearningRate(learningRate);
+    else optimizer.learningRate = learningRate;
+  }
+
+  apply(gradients: readonly NamedTensor[]): void {
+    const byName = new Map<string, tf.Tensor>();
+    for (const { name, tensor } of gradients) {
+      byName.set(name, tensor);
+      if (!this.#order.includes(name)) this.#order.push(name);
+    }
+    if (this.#order.length === 0) return;
+    // A null gradient keeps its position; the stock optimizers skip it.
+    const list = this.#order.map((name) => ({ name, tensor: byName.get(name) ?? null }));
+    this.optimizer.applyGradients(list as never);
+  }
+
+  async save(): Promise<NamedTensor[]> {
+    if (this.#optimizer === null && this.#order.length === 0) return [];
+    // The first entry is a fresh scalar with the number of steps, which the row-sparse optimizer saves itself.
+    const [iterations, ...state] = (await this.optimizer.getWeights()) as NamedTensor[];
+    iterations!.tensor.dispose();
+    const saved = state.map(({ name, tensor }) => ({ name: `${PREFIX}${name}`, tensor }));
+    const powers = runningPowers(this.optimizer);
+    if (powers !== null) {
+      saved.push({ name: `${PREFIX}accBeta1`, tensor: powers.accBeta1 });
+      saved.push({ name: `${PREFIX}accBeta2`, tensor: powers.accBeta2 });
+    }
+    return saved;
+  }
+
+  /** Takes what `save` gave, as far as it is its own; returns the rest. */
+  async load(saved: readonly NamedTensor[], iterations: number): Promise<NamedTensor[]> {
+    const mine = saved.filter(({ name }) => name.startsWith(PREFIX));
+    const rest = saved.filter(({ name }) => !name.startsWith(PREFIX));
+    if (mine.length === 0) return rest;
+    const stripped = mine.map(({ name, tensor }) => ({ name: name.slice(PREFIX.length), tensor }));
+    const isPower = ({ name }: NamedTensor): boolean => name === 'accBeta1' || name === 'accBeta2';
+    const count = tf.scalar(iterations, 'int32');
+    try {
+      const state = stripped.filter((entry) => !isPower(entry));
+      await this.optimizer.setWeights([{ name: 'iter', tensor: count }, ...state] as never);
+    } finally {
+      count.dispose();
+    }
+    const powers = runningPowers(this.optimizer);
+    for (const { name, tensor } of stripped.filter(isPower)) {
+      if (powers === null) throw new RuntimeError(name, 'a dense Adam optimizer', this.optimizer.getClassName());
+      powers[name as keyof RunningPowers].assign(tensor as tf.Scalar);
+    }
+    return rest;
+  }
+
+  /** Ends the state of the default optimizer; one that the user gave is the user's to dispose. */
+  dispose(): void {
+    if (!this.#isOwned || this.#optimizer === null) return;
+    this.#optimizer.dispose();
+    this.#optimizer = null;
+    this.#order.length = 0;
+  }
+}

@@ -1,0 +1,72 @@
+/** What the backward pass hands to the update kernels: one entry per lookup, grouped by table. */
+import * as tf from '@tensorflow/tfjs';
+import type { LookupScope, QueuedGradient } from './lookup_scope.js';
+
+/** The open channel of one `computeGradients`, and the entries that it collected. */
+export class GradientQueue implements LookupScope {
+  readonly #entries: QueuedGradient[] = [];
+  readonly #touched = new Map<tf.Variable, tf.Tensor1D[]>();
+  readonly #taken = new Set<tf.Variable>();
+  readonly #managed: ReadonlySet<tf.Variable> | null;
+
+  /** `varList`: the variables to train; null stands for all trainable ones. */
+  constructor(
+    readonly anchor: tf.Variable,
+    varList: readonly tf.Variable[] | null,
+  ) {
+    this.#managed = varList === null ? null : new Set(varList);
+  }
+
+  manages(table: tf.Variable): boolean {
+    // A table that was frozen after compile is still in the list: its own flag decides.
+    return table.trainable && (this.#managed === null || this.#managed.has(table));
+  }
+
+  touch(table: tf.Variable, values: tf.Tensor1D): void {
+    const known = this.#touched.get(table);
+    const kept = tf.keep(values.clone());
+    if (known === undefined) this.#touched.set(table, [kept]);
+    else known.push(kept);
+  }
+
+  takeTouched(table: tf.Variable): Int32Array | null {
+    if (this.#taken.has(table)) return null;
+    this.#taken.add(table);
+    const rows = table.shape[0]!;
+    const ids = new Set<number>();
+    for (const values of this.#touched.get(table) ?? []) {
+      for (const id of values.dataSync()) if (id >= 0 && id < rows) ids.add(id);
+    }
+    return Int32Array.from(ids).sort();
+  }
+
+  push(entry: QueuedGradient): void {
+    this.#entries.push(entry);
+  }
+
+  /** Entries by table, in the order in which tables came up. */
+  byTable(): Map<tf.Variable, QueuedGradient[]> {
+    const groups = new Map<tf.Variable, QueuedGradient[]>();
+    for (const entry of this.#entries) {
+      const group = groups.get(entry.table);
+      if (group === undefined) groups.set(entry.table, [entry]);
+      else group.push(entry);
+    }
+    return groups;
+  }
+
+  /** Disposes the ids kept for penalties; the entries live on until they are applied. */
+  close(): void {
+    for (const kept of this.#touched.values()) tf.dispose(kept);
+    this.#touched.clear();
+  }
+
+  dispose(): void {
+    this.close();
+    for (const { gradient, values, rowSplits, weights } of this.#entries) {
+      tf.dispose([gradient, values, rowSplits]);
+      weights?.dispose();
+    }
+    this.#entries.length = 0;
+  }
+}

@@ -1,0 +1,87 @@
+/** Optimizer state of tables, by table; found again after loading by the table's stable name. */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError } from '../errors.js';
+import { SLOT_NAMES, type OptimizerName } from '../types.js';
+import { tableSettings } from './table_settings.js';
+
+interface SavedSlot {
+  readonly name: string;
+  readonly tensor: tf.Tensor;
+}
+
+/** `<table>/<slot>`: what a saved slot is called. */
+function slotName(tableName: string, slot: string): string {
+  return `${tableName}/${slot}`;
+}
+
+export class SlotStore {
+  readonly #slots = new Map<tf.Variable, tf.Variable[]>();
+  readonly #names = new Map<tf.Variable, string>();
+  /** Loaded slots whose table has not been stepped yet. */
+  readonly #pending: SavedSlot[] = [];
+
+  /** Whether this table has been stepped by rows before. */
+  has(table: tf.Variable): boolean {
+    return this.#slots.has(table);
+  }
+
+  /** The slots of a table: known ones, else loaded ones, else new ones. */
+  of(table: tf.Variable, name: OptimizerName, initialValue: number): readonly tf.Variable[] {
+    const known = this.#slots.get(table);
+    if (known !== undefined) return known;
+    const tableName = tableSettings(table)?.name ?? table.name;
+    const shape = name === 'rowWiseAdagrad' ? [table.shape[0]!] : table.shape;
+    const slots = SLOT_NAMES[name].map((slot) => {
+      const saved = this.#takePending(slotName(tableName, slot), slot, shape);
+      const start = slot === 'accumulators' ? initialValue : 0;
+      const value = saved ?? tf.fill(shape, start);
+      const variable = tf.variable(value, false);
+      value.dispose();
+      return variable;
+    });
+    this.#slots.set(table, slots);
+    this.#names.set(table, tableName);
+    return slots;
+  }
+
+  /**
+   * A loaded slot by its full name; for a variable without a stable name (one that no layer owns) the first loaded
+   * slot of that kind and shape, because tfjs numbers such names anew in each process.
+   */
+  #takePending(fullName: string, slot: string, shape: readonly number[]): tf.Tensor | null {
+    const fits = ({ tensor }: SavedSlot): boolean => tf.util.arraysEqual(tensor.shape, shape as number[]);
+    let found = this.#pending.findIndex(({ name }) => name === fullName);
+    if (found >= 0 && !fits(this.#pending[found]!)) {
+      throw new ValueError(`optimizer state ${fullName}`, `shape [${shape.join(', ')}]`, this.#pending[found]!.tensor);
+    }
+    if (found < 0) {
+      found = this.#pending.findIndex((saved) => /^variable(_\d+)?\//.test(saved.name) && saved.name.endsWith(`/${slot}`) && fits(saved));
+    }
+    if (found < 0) return null;
+    return this.#pending.splice(found, 1)[0]!.tensor;
+  }
+
+  /** All slots under stable names, those that still wait for their table included. */
+  save(optimizerOf: (table: tf.Variable) => OptimizerName): SavedSlot[] {
+    const saved: SavedSlot[] = [];
+    for (const [table, slots] of this.#slots) {
+      const names = SLOT_NAMES[optimizerOf(table)];
+      slots.forEach((tensor, i) => saved.push({ name: slotName(this.#names.get(table)!, names[i]!), tensor }));
+    }
+    return [...saved, ...this.#pending];
+  }
+
+  /** Takes loaded slots. The caller disposes its tensors; copies are kept. */
+  load(saved: readonly SavedSlot[]): void {
+    this.dispose();
+    for (const { name, tensor } of saved) this.#pending.push({ name, tensor: tf.keep(tensor.clone()) });
+  }
+
+  dispose(): void {
+    for (const slots of this.#slots.values()) tf.dispose(slots);
+    this.#slots.clear();
+    this.#names.clear();
+    tf.dispose(this.#pending.map(({ tensor }) => tensor));
+    this.#pending.length = 0;
+  }
+}

@@ -1,0 +1,187 @@
+/** The base of all `emb.train` optimizers: rows of tables by update kernels, everything else by a dense optimizer. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError } from '../errors.js';
+import { state, warnOnce } from '../state.js';
+import type { OptimizerName } from '../types.js';
+import { DensePart } from './dense_part.js';
+import { GradientQueue } from './gradient_queue.js';
+import {
+  checkLearningRate,
+  fieldsOf,
+  hyperOf,
+  learningRateAt,
+  readSettings,
+  type LearningRate,
+  type Settings,
+  type SparseOptimizerConfig,
+} from './settings.js';
+import { SlotStore } from './slots.js';
+import { stepTable } from './table_step.js';
+import { tableSettings } from './table_settings.js';
+
+/** Hyper-parameters of an `emb.train` optimizer and the optimizer for everything that is not a table. */
+export interface TrainConfig extends SparseOptimizerConfig {
+  /** Trains the dense variables; by default the matching stock optimizer with the same hyper-parameters. */
+  dense?: tf.Optimizer | null | undefined;
+}
+
+interface NamedTensor {
+  name: string;
+  tensor: tf.Tensor;
+}
+
+type Gradients = Record<string, tf.Tensor | null | undefined> | NamedTensor[];
+
+/**
+ * A `tf.Optimizer` whose steps on embedding tables cost what the batch touches.
+ *
+ * `computeGradients` opens a scope in which lookups queue ids and pooled gradients; `applyGradients` runs one fused
+ * kernel per table on that queue. Works wherever tfjs takes an optimizer: compile and fit, fitDataset, trainOnBatch,
+ * minimize. State is saved and restored with `includeOptimizer`.
+ */
+export abstract class SparseOptimizer extends tf.Optimizer {
+  /** Which update kernel it runs. */
+  abstract readonly optimizerName: OptimizerName;
+
+  readonly #settings: Settings;
+  readonly #dense: DensePart;
+  readonly #slots = new SlotStore();
+  #anchor: tf.Variable | null = null;
+  #queue: GradientQueue | null = null;
+  #savedIterations: tf.Tensor | null = null;
+
+  constructor(name: OptimizerName, config: TrainConfig = {}) {
+    super();
+    if (config === null || typeof config !== 'object') {
+      throw new ArgumentTypeError('config', 'an object of hyper-parameters', config);
+    }
+    this.#settings = readSettings(name, config);
+    this.#dense = new DensePart(name, this.#settings, checkDense(config.dense));
+  }
+
+  /** The learning rate in force at the next step. */
+  get learningRate(): number {
+    return learningRateAt(this.#settings.learningRate, this.iterations);
+  }
+
+  /** The hyper-parameters in force. */
+  get settings(): Readonly<Settings> {
+    return this.#settings;
+  }
+
+  /** Sets the learning rate, a number or a function of the step, from the next step on. */
+  setLearningRate(learningRate: LearningRate): void {
+    this.#settings.learningRate = checkLearningRate(learningRate);
+  }
+
+  override computeGradients(
+    f: () => tf.Scalar,
+    varList?: tf.Variable[],
+  ): { value: tf.Scalar; grads: tf.NamedTensorMap } {
+    this.#queue?.dispose();
+    this.#anchor ??= tf.tidy(() => tf.variable(tf.scalar(0), true));
+    const queue = new GradientQueue(this.#anchor, varList ?? null);
+    const shared = state();
+    const outer = shared.scope;
+    shared.scope = queue;
+    try {
+      const result = tf.variableGrads(f, varList && [...varList, this.#anchor]);
+      this.#queue = queue;
+      return result as { value: tf.Scalar; grads: tf.NamedTensorMap };
+    } catch (error) {
+      queue.dispose();
+      throw error;
+    } finally {
+      queue.close();
+      shared.scope = outer;
+    }
+  }
+
+  override applyGradients(variableGradients: Gradients): void {
+    const queue = this.#queue;
+    this.#queue = null;
+    try {
+      const byTable = queue?.byTable() ?? new Map<tf.Variable, never[]>();
+      const dense: NamedTensor[] = [];
+      const denseOfTable = new Map<tf.Variable, tf.Tensor2D>();
+      for (const { name, tensor } of named(variableGradients)) {
+        const variable = tf.engine().registeredVariables[name];
+        if (variable === undefined || variable === this.#anchor) continue;
+        if (this.#isTable(variable, byTable)) denseOfTable.set(variable, tensor as tf.Tensor2D);
+        else dense.push({ name, tensor });
+      }
+      const step = this.iterations + 1;
+      this.#dense.setLearningRate(this.learningRate);
+      for (const table of new Set([...byTable.keys(), ...denseOfTable.keys()])) {
+        const own = tableSettings(table)?.optimizer ?? this;
+        const slots = this.#slots.of(table, own.optimizerName, own.settings.initialAccumulatorValue);
+        const hyper = hyperOf(own.optimizerName, own.settings, step, tableSettings(table)?.constraint ?? null);
+        stepTable(own.optimizerName, table, slots, byTable.get(table) ?? [], denseOfTable.get(table) ?? null, hyper);
+      }
+      this.#dense.apply(dense);
+      this.incrementIterations();
+    } finally {
+      queue?.dispose();
+    }
+  }
+
+  /** A variable is stepped by rows once it was looked up through this package. */
+  #isTable(variable: tf.Variable, byTable: ReadonlyMap<tf.Variable, unknown>): boolean {
+    return byTable.has(variable) || this.#slots.has(variable) || tableSettings(variable) !== undefined;
+  }
+
+  override async getWeights(): Promise<NamedTensor[]> {
+    this.#savedIterations?.dispose();
+    this.#savedIterations = tf.keep(tf.scalar(this.iterations, 'int32'));
+    const slots = this.#slots.save((table) => (tableSettings(table)?.optimizer ?? this).optimizerName);
+    return [{ name: 'iter', tensor: this.#savedIterations }, ...slots, ...(await this.#dense.save())];
+  }
+
+  override async setWeights(weightValues: NamedTensor[]): Promise<void> {
+    const rest = (await this.extractIterations(weightValues)) as NamedTensor[];
+    this.#slots.load(await this.#dense.load(rest, this.iterations));
+  }
+
+  override getConfig(): tf.serialization.ConfigDict {
+    const settings = this.#settings;
+    const config: Record<string, unknown> = {};
+    for (const field of fieldsOf(this.optimizerName)) config[field] = settings[field];
+    if (typeof settings.learningRate === 'function') {
+      config.learningRate = this.learningRate;
+      warnOnce(
+        'a learning rate that is a function cannot be saved; the rate of the next step is saved in its place. ' +
+          'After loading, give the function to setLearningRate again.',
+      );
+    }
+    const { given } = this.#dense;
+    if (given !== null) config.dense = { className: given.getClassName(), config: given.getConfig() };
+    return config as tf.serialization.ConfigDict;
+  }
+
+  /** Frees slots, loaded state and the default dense optimizer's state. */
+  override dispose(): void {
+    this.#queue?.dispose();
+    this.#queue = null;
+    this.#slots.dispose();
+    this.#dense.dispose();
+    this.#anchor?.dispose();
+    this.#anchor = null;
+    this.#savedIterations?.dispose();
+    this.#savedIterations = null;
+  }
+}
+
+function checkDense(dense: unknown): tf.Optimizer | null {
+  if (dense === undefined || dense === null) return null;
+  // tfjs defines `instanceof tf.Optimizer` by the presence of its methods.
+  if (typeof dense === 'object' && dense instanceof tf.Optimizer) return dense;
+  throw new ArgumentTypeError('dense', 'a tf.Optimizer, such as tf.train.adam(0.001)', dense);
+}
+
+/** Gradients that are there, by variable name. */
+function named(gradients: Gradients): NamedTensor[] {
+  const list = Array.isArray(gradients)
+    ? gradients
+    : Object.entries(gradients).map(([name, tensor]) => ({ name, tensor }));
+  return list.filter(({ tensor }) => tensor !== null && tensor !== undefined) as NamedTensor[];
+}
