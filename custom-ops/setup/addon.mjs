@@ -7,7 +7,7 @@ import { addon, build, nodeApiHeaders, root } from './places.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 
 const STAMP = `${addon}.json`;
-const SOURCES = ['kernels', 'hosts/node.c', 'hosts/tensorflow.cc', 'build_native.mjs'];
+const SOURCES = ['kernels', 'hosts', 'build_native.mjs'];
 
 /** Finds the addon; `make` builds it when its sources, TensorFlow's headers or the compiler are others. */
 export function findAddon({ log, tensorflow }) {

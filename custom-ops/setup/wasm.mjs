@@ -8,7 +8,7 @@ import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 const OUT = join(build, 'kernels.wasm');
 const STAMP = `${OUT}.json`;
 const EMBEDDED = join(root, 'src', 'backends', 'wasm', 'kernels_wasm.ts');
-const SOURCES = ['kernels', 'hosts/wasm.c', 'build_wasm.mjs'];
+const SOURCES = ['kernels', 'hosts', 'build_wasm.mjs'];
 
 /** Finds the WebAssembly module; `make` builds it with the clang that comes as an npm package. */
 export function findWasm({ log }) {

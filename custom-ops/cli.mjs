@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+/** The command `tfjs-embeddings`. */
+import { info } from './setup/info.mjs';
+import { setup } from './setup/program.mjs';
+
+const HELP = `Usage: tfjs-embeddings <command>
+
+  setup           makes what native speed needs (setup --help)
+  info [--json]   versions, where the op library is, which parts are there
+`;
+
+const [command, ...args] = process.argv.slice(2);
+if (command === 'setup') process.exitCode = await setup(args);
+else if (command === 'info') process.exitCode = await info(args);
+else {
+  const asked = command === '--help' || command === '-h' || command === 'help';
+  (asked ? process.stdout : process.stderr).write(
+    command === undefined || asked ? HELP : `unknown: ${command}\n\n${HELP}`,
+  );
+  process.exitCode = asked ? 0 : 2;
+}

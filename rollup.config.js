@@ -1,0 +1,82 @@
+/** Bundles: ESM and CommonJS with types for both entries, and one minified file for browsers. tfjs is never bundled. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import terser from '@rollup/plugin-terser';
+import { dts } from 'rollup-plugin-dts';
+import esbuild from 'rollup-plugin-esbuild';
+
+const root = dirname(fileURLToPath(import.meta.url));
+const { version } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'));
+const banner = `/*! tfjs-embeddings ${version}, Apache-2.0 */`;
+const external = (id) => id.startsWith('@tensorflow/') || id.startsWith('node:');
+const entries = { index: 'src/index.ts', node: 'src/node.ts' };
+const WASM = resolve(root, 'custom-ops/build/kernels.wasm');
+
+/** Sources name each other by the `.js` name that Node will see; here that is the `.ts` file. */
+const typescriptNames = {
+  name: 'typescript-names',
+  resolveId(source, importer) {
+    if (importer === undefined || !source.startsWith('.') || !source.endsWith('.js')) return null;
+    const path = resolve(dirname(importer), source.replace(/\.js$/, '.ts'));
+    return existsSync(path) ? path : null;
+  },
+};
+
+/** Puts the WebAssembly module beside the bundles, for those who serve it apart. */
+const wasmFile = {
+  name: 'wasm-file',
+  generateBundle() {
+    if (!existsSync(WASM)) return;
+    this.emitFile({ type: 'asset', fileName: 'kernels.wasm', source: readFileSync(WASM) });
+  },
+};
+
+const typescript = () => esbuild({ target: 'es2022', tsconfig: resolve(root, 'tsconfig.json') });
+
+/** One graph for both entries, so that a class or function is the same one whichever entry it came from. */
+const modules = {
+  input: entries,
+  external,
+  plugins: [typescriptNames, typescript(), wasmFile],
+  output: ['mjs', 'cjs'].map((extension) => ({
+    dir: 'dist',
+    format: extension === 'mjs' ? 'es' : 'cjs',
+    entryFileNames: `[name].${extension}`,
+    chunkFileNames: `chunks/[name]-[hash].${extension}`,
+    sourcemap: true,
+    exports: 'named',
+    interop: 'auto',
+    banner,
+  })),
+};
+
+/** Declarations twice, as TypeScript wants a `.d.cts` beside a CommonJS file. */
+const types = {
+  input: entries,
+  external,
+  plugins: [dts({ tsconfig: resolve(root, 'tsconfig.json') })],
+  output: ['ts', 'cts'].map((extension) => ({
+    dir: 'dist',
+    format: 'es',
+    entryFileNames: `[name].d.${extension}`,
+    chunkFileNames: `chunks/[name]-[hash].d.${extension}`,
+  })),
+};
+
+const browser = {
+  input: entries.index,
+  external,
+  plugins: [typescriptNames, typescript(), terser({ format: { comments: /^!/ } })],
+  output: {
+    file: 'dist/tfjs-embeddings.min.js',
+    format: 'umd',
+    name: 'tfjsEmbeddings',
+    globals: { '@tensorflow/tfjs': 'tf' },
+    sourcemap: true,
+    exports: 'named',
+    banner,
+  },
+};
+
+export default [modules, types, browser];
