@@ -1,0 +1,37 @@
+/** Conversion to float32 of weights and other real values. */
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+
+/**
+ * Returns the values as float32: a Float32Array is handed back as it is, everything else becomes a new array.
+ * Throws TypeError for anything but numbers; ValueError, with the position, for a finite value that float32 cannot hold.
+ */
+export function toFloat32(vector: unknown, argument: string): Float32Array {
+  if (vector instanceof Float32Array) return vector;
+  const isNumeric =
+    ArrayBuffer.isView(vector) &&
+    !(vector instanceof DataView || vector instanceof BigInt64Array || vector instanceof BigUint64Array);
+  if (!isNumeric && !Array.isArray(vector)) {
+    throw new ArgumentTypeError(argument, 'an array or a typed array of numbers', vector);
+  }
+  const numbers = vector as unknown as ArrayLike<unknown>;
+  const floats = new Float32Array(numbers.length);
+  for (let i = 0; i < numbers.length; i++) {
+    const value = numbers[i];
+    if (typeof value !== 'number') {
+      const received = described(`${value === null ? 'null' : typeof value} at position ${i}`);
+      throw new ArgumentTypeError(argument, 'numbers', received);
+    }
+    floats[i] = value;
+    if (Number.isFinite(value) && !Number.isFinite(floats[i])) {
+      throw new ValueError(argument, 'numbers that fit float32', described(`${value} at position ${i}`));
+    }
+  }
+  return floats;
+}
+
+/** Throws ValueError where a value is NaN. */
+export function checkNoNaN(values: ArrayLike<number>, argument: string): void {
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isNaN(values[i])) throw new ValueError(argument, 'no NaN', described(`NaN at position ${i}`));
+  }
+}

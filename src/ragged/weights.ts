@@ -1,0 +1,150 @@
+/** Per-id weights, in the form of their ids. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { checkNoNaN, toFloat32 } from './float_values.js';
+import { readNestedRows, type NestedRows } from './nested_rows.js';
+import { RaggedTensor } from './ragged_tensor.js';
+import { checkRowSplits, sameNumbers } from './row_splits.js';
+import { isSparse, vectorLength, type SparseInput } from './sparse_values.js';
+import { isTypedArray, readInt32, type NumericArray } from './values.js';
+
+/** Weights as people have them: like the ids, or flat. */
+export type WeightsInput =
+  | tf.Tensor
+  | NestedRows
+  | Float32Array
+  | Int32Array
+  | NumericArray
+  | RaggedTensor
+  | SparseInput
+  | readonly [values: tf.Tensor | Float32Array, rowSplits: tf.Tensor | Int32Array];
+
+/** What weights must match. */
+export interface WeightedIds {
+  readonly kind: 'dense' | 'ragged' | 'sparse';
+  readonly idsShape: readonly number[] | null;
+  readonly nestedRowSplits: readonly Int32Array[] | null;
+}
+
+/** Backends whose tensors lie on a GPU: reading them back would stall it, so that is done only on request. */
+const ON_DEVICE = new Set(['webgl', 'webgpu']);
+
+type Weights = Float32Array | tf.Tensor;
+
+class WeightsReader {
+  constructor(
+    private readonly ids: WeightedIds,
+    private readonly count: number,
+    private readonly argument: string,
+    private readonly idsArgument: string,
+  ) {}
+
+  read(weights: unknown): Weights {
+    if (weights instanceof RaggedTensor) return this.fromRagged(weights);
+    if (weights instanceof tf.Tensor) return this.fromTensor(weights);
+    if (isTypedArray(weights)) return this.checkCount(toFloat32(weights, this.argument));
+    if (Array.isArray(weights) || typeof weights === 'number') return this.fromArray(weights);
+    if (isSparse(weights)) return this.fromSparse(weights);
+    throw new ArgumentTypeError(this.argument, `weights in the form of \`${this.idsArgument}\``, weights);
+  }
+
+  private fromTensor(tensor: tf.Tensor, isFlat = false): tf.Tensor {
+    if (tensor.dtype !== 'float32') throw new ArgumentTypeError(this.argument, 'a float32 tensor', tensor);
+    if (tensor.isDisposed) throw new ValueError(this.argument, 'a tensor that is not disposed', described('disposed'));
+    const fitsFlat = tensor.rank === 1 && tensor.size === this.count;
+    const { idsShape } = this.ids;
+    const fits = fitsFlat || (!isFlat && idsShape !== null && sameNumbers(tensor.shape, idsShape));
+    if (fits) return tensor;
+    throw new ValueError(this.argument, this.shapes(), tensor);
+  }
+
+  private fromArray(weights: number | readonly unknown[]): Weights {
+    if (Array.isArray(weights) && weights.length === 2 && weights.every((each) => this.isVector(each))) {
+      return this.fromPair(weights as unknown as [tf.Tensor, tf.Tensor]);
+    }
+    const { flat, shape, depth, nestedRowSplits } = readNestedRows(weights, this.argument);
+    const values = toFloat32(flat, this.argument);
+    if (depth === 1) return this.checkCount(values);
+    const { idsShape } = this.ids;
+    if (idsShape !== null && (shape === null || !sameNumbers(shape, idsShape))) this.refuseShape(shape);
+    if (this.ids.kind === 'sparse') {
+      throw new ArgumentTypeError(this.argument, 'sparse weights, or flat ones, for sparse ids', weights);
+    }
+    if (this.ids.kind === 'ragged') this.checkSplits(nestedRowSplits);
+    return values;
+  }
+
+  private fromPair([values, splits]: readonly [tf.Tensor, tf.Tensor]): Weights {
+    this.checkKind('ragged');
+    const rowSplits = readInt32(splits, `${this.argument}[1]`);
+    const length = vectorLength(values, `${this.argument}[0]`);
+    checkRowSplits(rowSplits, length, `${this.argument}[1]`);
+    this.checkSplits([rowSplits]);
+    return values instanceof tf.Tensor ? this.fromTensor(values, true) : toFloat32(values, this.argument);
+  }
+
+  private fromRagged(weights: RaggedTensor): Float32Array {
+    this.checkKind('ragged');
+    if (weights.innerShape.length > 0) throw new ValueError(this.argument, this.shapes(), weights);
+    this.checkSplits(weights.nestedRowSplits);
+    return toFloat32(weights.values, this.argument);
+  }
+
+  private fromSparse(weights: SparseInput): Weights {
+    this.checkKind('sparse');
+    const name = `${this.argument}.values`;
+    const length = vectorLength(weights.values, name);
+    if (length !== this.count) throw new ValueError(name, this.shapes(), described(`${length} values`));
+    const values: unknown = weights.values;
+    return values instanceof tf.Tensor ? this.fromTensor(values) : toFloat32(values, name);
+  }
+
+  private isVector(value: unknown): boolean {
+    return value instanceof tf.Tensor || isTypedArray(value);
+  }
+
+  private checkKind(kind: WeightedIds['kind']): void {
+    if (this.ids.kind === kind) return;
+    const expected = `${this.ids.kind} weights, or flat ones, for ${this.ids.kind} ids`;
+    throw new ArgumentTypeError(this.argument, expected, described(`${kind} weights`));
+  }
+
+  private checkCount(values: Float32Array): Float32Array {
+    if (values.length === this.count) return values;
+    throw new ValueError(this.argument, this.shapes(), described(`${values.length} weights`));
+  }
+
+  private checkSplits(actual: readonly Int32Array[]): void {
+    const expected = this.ids.nestedRowSplits!;
+    const same = actual.length === expected.length && actual.every((each, axis) => sameNumbers(each, expected[axis]!));
+    if (!same) throw new ValueError(this.argument, `the row splits of \`${this.idsArgument}\``, described('others'));
+  }
+
+  private refuseShape(shape: readonly number[] | null): never {
+    const received = described(shape === null ? 'uneven rows' : `shape [${shape.join(', ')}]`);
+    throw new ValueError(this.argument, this.shapes(), received);
+  }
+
+  private shapes(): string {
+    const { idsShape } = this.ids;
+    const flat = `one weight per id (${this.count})`;
+    return idsShape === null ? flat : `the shape of \`${this.idsArgument}\` [${idsShape.join(', ')}], or ${flat}`;
+  }
+}
+
+/**
+ * Returns float32 weights, one per id; a tensor stays a tensor so that gradients flow to it.
+ * Throws TypeError for another form or dtype than fits the ids; ValueError for another shape, other splits or NaN.
+ */
+export function readWeights(
+  weights: unknown,
+  ids: WeightedIds,
+  count: number,
+  names: { readonly ids: string; readonly weights: string },
+  validate: boolean | undefined,
+): Weights {
+  const read = new WeightsReader(ids, count, names.weights, names.ids).read(weights);
+  if (!(read instanceof tf.Tensor)) checkNoNaN(read, names.weights);
+  else if (validate ?? !ON_DEVICE.has(tf.getBackend())) checkNoNaN(read.dataSync(), names.weights);
+  return read;
+}
