@@ -1,0 +1,163 @@
+#!/usr/bin/env node
+/**
+ * Compiles the C core to WebAssembly with clang from npm (it runs in Node; nothing else is needed).
+ *
+ * Two modules: one for ordinary memories, one for shared memories. Each imports its memory and holds no data, so that
+ * it can run inside the memory of another module, with the stack where its host puts it.
+ * Output: custom-ops/build/*.wasm, and src/backends/wasm/kernels_wasm.ts with the same bytes for bundles.
+ */
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const KERNELS = join(HERE, 'kernels');
+const HOST = join(HERE, 'hosts', 'wasm.c');
+const BUILD = join(HERE, 'build');
+const GENERATED = join(HERE, '..', 'src', 'backends', 'wasm', 'kernels_wasm.ts');
+const INSTRUCTION_SET = 'simd128';
+
+const COMPILE = [
+  '--target=wasm32',
+  // Paths with .. do not exist in the compiler's own file system.
+  '-Ikernels',
+  '-std=c11',
+  '-O3',
+  '-msimd128',
+  '-mbulk-memory',
+  '-ffreestanding',
+  '-fno-math-errno',
+  // Tables that switch statements turn into would be data.
+  '-fno-jump-tables',
+  '-Wall',
+  '-Werror=implicit-function-declaration',
+];
+const LINK = [
+  '-nostdlib',
+  '-Wl,--no-entry',
+  '-Wl,--import-memory',
+  '-Wl,--export=__stack_pointer',
+  '-Wl,-z,stack-size=16',
+  '-Wl,--initial-memory=65536',
+  '-Wl,--strip-all',
+];
+const VARIANTS = [
+  { name: 'kernels', flags: [], constant: 'KERNELS' },
+  {
+    name: 'kernels_shared',
+    flags: ['-matomics', '-Wl,--shared-memory', '-Wl,--max-memory=4294967296'],
+    constant: 'KERNELS_SHARED',
+  },
+];
+
+/** The C files and headers of the module, as the tree that the compiler sees: `kernels/…` and `hosts/wasm.c`. */
+function sources() {
+  const kernels = {};
+  for (const file of readdirSync(KERNELS)) {
+    if (/\.(c|h|inc)$/.test(file)) kernels[file] = readFileSync(join(KERNELS, file), 'utf8');
+  }
+  const units = Object.keys(kernels).filter((file) => file.endsWith('.c'));
+  if (units.length === 0) throw new Error(`no C file in ${KERNELS}`);
+  return {
+    tree: { kernels, hosts: { 'wasm.c': readFileSync(HOST, 'utf8') } },
+    units: [...units.sort().map((file) => `kernels/${file}`), 'hosts/wasm.c'],
+  };
+}
+
+async function compile(runClang, { flags, name }) {
+  const { tree, units } = sources();
+  let said = '';
+  const collect = (bytes) => {
+    if (bytes !== null) said += new TextDecoder().decode(bytes);
+  };
+  const output = `${name}.wasm`;
+  try {
+    const args = ['clang', ...COMPILE, ...LINK, ...flags, ...units, '-o', output];
+    const files = await runClang(args, tree, { stdout: collect, stderr: collect });
+    return { bytes: files[output], said };
+  } catch (error) {
+    throw Object.assign(new Error(`clang: ${error.message}\n${said}`), { output: said });
+  }
+}
+
+/** Ids of the sections of a WebAssembly file. */
+function sectionIds(bytes) {
+  const ids = [];
+  let at = 8;
+  while (at < bytes.length) {
+    ids.push(bytes[at++]);
+    let size = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = bytes[at++];
+      size += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) break;
+    }
+    at += size;
+  }
+  return ids;
+}
+
+/** Throws unless the module can run inside any memory: no data, one import, and the stack pointer exported. */
+function verify(bytes, name) {
+  const DATA_SECTION = 11;
+  if (sectionIds(bytes).includes(DATA_SECTION)) {
+    throw new Error(`${name}: has a data segment, so it cannot run inside another module's memory`);
+  }
+  const module = new WebAssembly.Module(bytes);
+  const imports = WebAssembly.Module.imports(module).map((entry) => `${entry.module}.${entry.name}`);
+  if (imports.join() !== 'env.memory') throw new Error(`${name}: imports ${imports.join(', ')}, not env.memory alone`);
+  const exports = WebAssembly.Module.exports(module).map((entry) => entry.name);
+  if (!exports.includes('__stack_pointer')) throw new Error(`${name}: does not export its stack pointer`);
+}
+
+function writeGenerated(parts, instructionSet) {
+  const lines = [
+    '/* Written by custom-ops/build_wasm.mjs. */',
+    '/** Instructions that the modules use beyond plain WebAssembly. */',
+    `export const INSTRUCTION_SET: string = '${instructionSet}';`,
+  ];
+  for (const { constant, bytes } of parts) {
+    lines.push(`/** Base64 of the module; empty where it was not built. */`);
+    lines.push(`export const ${constant}: string = '${Buffer.from(bytes).toString('base64')}';`);
+  }
+  const text = `${lines.join('\n')}\n`;
+  if (existsSync(GENERATED) && readFileSync(GENERATED, 'utf8') === text) return;
+  writeFileSync(GENERATED, text);
+}
+
+/**
+ * Builds both modules. Resolves to `{files, generated}`; rejects with the compiler's words in the message. Where the
+ * modules cannot be built and never were, an empty one is written so that everything else still loads.
+ */
+export async function buildWasm({ log = () => {} } = {}) {
+  try {
+    const { runClang } = await import('@yowasp/clang');
+    // Loads the compiler without its own progress lines.
+    await runClang(null, {}, { fetchProgress: () => {} });
+    mkdirSync(BUILD, { recursive: true });
+    const parts = [];
+    for (const variant of VARIANTS) {
+      const { bytes, said } = await compile(runClang, variant);
+      if (said.trim() !== '') log(said.trim());
+      verify(bytes, variant.name);
+      const file = join(BUILD, `${variant.name}.wasm`);
+      writeFileSync(file, bytes);
+      log(`${variant.name}.wasm: ${bytes.length} bytes, ${INSTRUCTION_SET}`);
+      parts.push({ constant: variant.constant, bytes, file });
+    }
+    writeGenerated(parts, INSTRUCTION_SET);
+    return { files: parts.map((part) => part.file), generated: GENERATED };
+  } catch (error) {
+    if (!existsSync(GENERATED)) {
+      writeGenerated(
+        VARIANTS.map(({ constant }) => ({ constant, bytes: new Uint8Array(0) })),
+        'none',
+      );
+    }
+    throw error;
+  }
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  await buildWasm({ log: (text) => console.error(text) });
+}

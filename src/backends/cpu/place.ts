@@ -1,0 +1,55 @@
+/** Where the live values of a resident table lie: an array of JavaScript, or a part of a WebAssembly memory. */
+import type { KernelSet } from '../kernel_set.js';
+import type { WasmHeap } from '../wasm/heap.js';
+
+export interface Place {
+  /** A view of the live values, good until the next allocation in the same memory: never keep it. */
+  view(): Float32Array;
+  /** Gives the memory back. */
+  free(): void;
+  /** Whether an implementation runs here without copies. */
+  suits(set: KernelSet): boolean;
+}
+
+class ArrayPlace implements Place {
+  constructor(private readonly array: Float32Array) {}
+  view(): Float32Array {
+    return this.array;
+  }
+  free(): void {
+    return;
+  }
+  suits(set: KernelSet): boolean {
+    return heapOf(set) === null;
+  }
+}
+
+class HeapPlace implements Place {
+  private address: number;
+  constructor(
+    private readonly heap: WasmHeap,
+    private readonly length: number,
+  ) {
+    this.address = heap.malloc(4 * length, 'table');
+  }
+  view(): Float32Array {
+    return new Float32Array(this.heap.memory.buffer, this.address, this.length);
+  }
+  free(): void {
+    this.heap.free(this.address);
+  }
+  suits(set: KernelSet): boolean {
+    return heapOf(set) === this.heap;
+  }
+}
+
+/** The memory that an implementation runs in; null for those that take any array. */
+export function heapOf(set: KernelSet): WasmHeap | null {
+  return (set as KernelSet & { readonly heap?: WasmHeap }).heap ?? null;
+}
+
+/** Memory of our own that suits an implementation. */
+export function placeFor(set: KernelSet, length: number): Place {
+  const heap = heapOf(set);
+  return heap === null ? new ArrayPlace(new Float32Array(length)) : new HeapPlace(heap, length);
+}

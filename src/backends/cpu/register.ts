@@ -1,0 +1,19 @@
+/** Kernels of the tfjs backend `cpu`. */
+import * as tf from '@tensorflow/tfjs';
+import { KERNEL_NAMES } from '../bag_tensors.js';
+import { addBackendPart, kernelSet } from '../registry.js';
+import { addWasmKernelSet } from '../wasm/register.js';
+import { sparseApply } from './sparse_apply.js';
+import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
+
+const BACKEND = 'cpu';
+
+/** Registers the kernels, which run the implementation in force, and makes WebAssembly one of those to choose from. */
+export function registerCpuBackend(): void {
+  addWasmKernelSet();
+  for (const kernelName of KERNEL_NAMES) {
+    if (tf.getKernel(kernelName, BACKEND) != null) continue;
+    tf.registerKernel({ kernelName, backendName: BACKEND, kernelFunc: KERNEL_FUNCTIONS[kernelName]! });
+  }
+  addBackendPart(BACKEND, { sparseApply, info: () => kernelSet().info() });
+}

@@ -1,0 +1,150 @@
+/**
+ * Tables whose values lie in memory of our own, where kernels read and write them.
+ *
+ * On the cpu backend any stock kernel may hand out the very array that a tensor holds (`dataSync`, slices, the user's
+ * own array). So the live values of a resident never stand in tfjs's record: the record gives a snapshot, made when
+ * somebody asks and kept, weakly, until the next step.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { RuntimeError } from '../../errors.js';
+import type { KernelSet } from '../kernel_set.js';
+import { floatsOf, type CpuBackend } from './cpu_backend.js';
+import { heapOf, placeFor, type Place } from './place.js';
+
+/** One resident. Holds no data id: it must not keep alive what it watches. */
+class Resident {
+  private snapshot: WeakRef<Float32Array> | null = null;
+
+  constructor(private place: Place) {}
+
+  view(): Float32Array {
+    return this.place.view();
+  }
+
+  /** The values as they are now, in an array that never changes again. */
+  values(): Float32Array {
+    const kept = this.snapshot?.deref();
+    if (kept !== undefined) return kept;
+    const made = this.place.view().slice();
+    this.snapshot = new WeakRef(made);
+    return made;
+  }
+
+  /** The live values are about to change: snapshots that were given out stay as they are. */
+  step(): void {
+    this.snapshot = null;
+  }
+
+  /** Moves the values to where an implementation runs without copies. */
+  moveTo(set: KernelSet): void {
+    if (this.place.suits(set)) return;
+    const { length } = this.place.view();
+    const target = placeFor(set, length);
+    target.view().set(this.place.view());
+    this.place.free();
+    this.place = target;
+  }
+
+  free(): void {
+    this.place.free();
+  }
+}
+
+const KEY = Symbol.for('tfjs-embeddings.residents');
+
+/** The residents of one backend instance. */
+export class Residents {
+  private readonly byDataId = new WeakMap<tf.DataId, Resident>();
+  /** A tensor that nobody disposed frees its memory when it is collected. */
+  private readonly collected = new FinalizationRegistry<Resident>((resident) => resident.free());
+
+  private constructor(private readonly backend: CpuBackend) {
+    const { bufferSync, disposeData, readSync } = backend;
+    backend.disposeData = (dataId: tf.DataId, force?: boolean): boolean => {
+      const gone = disposeData.call(backend, dataId, force);
+      if (gone) this.forget(dataId);
+      return gone;
+    };
+    // What a user reads is the user's own: writing into it must not reach a snapshot that kernels read.
+    backend.readSync = (dataId: tf.DataId) =>
+      this.byDataId.get(dataId)?.view().slice() ?? readSync.call(backend, dataId);
+    // Stock kernels read through it, and only read: a snapshot saves them a copy of the table.
+    backend.bufferSync = (t: tf.TensorInfo) => {
+      const resident = this.byDataId.get(t.dataId);
+      if (resident === undefined) return bufferSync.call(backend, t);
+      return tf.buffer(t.shape as [number], 'float32', resident.values());
+    };
+  }
+
+  /** The residents of a backend; the instance is wrapped once, even where two builds of this package are loaded. */
+  static of(backend: CpuBackend): Residents {
+    const holder = backend as unknown as Record<symbol, Residents | undefined>;
+    return (holder[KEY] ??= new Residents(backend));
+  }
+
+  /**
+   * The values of a table, for reading. An implementation that runs in a memory of its own finds the table there from
+   * the second call on.
+   */
+  read(dataId: tf.DataId, set: KernelSet): Float32Array {
+    const resident = this.byDataId.get(dataId);
+    if (resident === undefined) {
+      const values = floatsOf(this.backend, dataId);
+      if (heapOf(set) === null) return values;
+      return this.settle(dataId, placeFor(set, values.length), values).view();
+    }
+    resident.moveTo(set);
+    return resident.view();
+  }
+
+  /** Gives a variable values that nobody else can see, where an implementation can step them in place. */
+  own(variable: tf.Variable, set: KernelSet): void {
+    const { backend } = this;
+    const { dataId, shape } = variable;
+    backend.data.get(dataId); // Brings the data here when another backend has it.
+    const resident = this.byDataId.get(dataId);
+    const shared = backend.refCount(dataId) > 1;
+    if (resident !== undefined && !shared) return resident.moveTo(set);
+    const place = placeFor(set, variable.size);
+    if (!shared) {
+      this.settle(dataId, place, floatsOf(backend, dataId));
+      return;
+    }
+    const info = backend.makeTensorInfo(shape, 'float32', new Float32Array(0));
+    this.settle(info.dataId, place, resident?.view() ?? floatsOf(backend, dataId));
+    const copy = tf.engine().makeTensorFromTensorInfo(info, backend);
+    variable.assign(copy);
+    copy.dispose();
+  }
+
+  /** The live values of a table that `own` has prepared, for writing. */
+  write(dataId: tf.DataId): Float32Array {
+    const resident = this.byDataId.get(dataId);
+    if (resident === undefined || this.backend.refCount(dataId) > 1) {
+      throw new RuntimeError('table', 'a variable prepared by `sparseApply`', 'a tensor that others can see');
+    }
+    resident.step();
+    return resident.view();
+  }
+
+  private settle(dataId: tf.DataId, place: Place, values: Float32Array): Resident {
+    place.view().set(values);
+    const resident = new Resident(place);
+    this.byDataId.set(dataId, resident);
+    this.collected.register(dataId, resident, resident);
+    Object.defineProperty(this.backend.data.get(dataId), 'values', {
+      get: () => resident.values(),
+      configurable: true,
+      enumerable: true,
+    });
+    return resident;
+  }
+
+  private forget(dataId: tf.DataId): void {
+    const resident = this.byDataId.get(dataId);
+    if (resident === undefined) return;
+    this.byDataId.delete(dataId);
+    this.collected.unregister(resident);
+    resident.free();
+  }
+}

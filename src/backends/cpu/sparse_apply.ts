@@ -1,0 +1,17 @@
+/** One exact step on variables of the `cpu` backend. */
+import * as tf from '@tensorflow/tfjs';
+import { SPARSE_APPLY, type SparseApplyFunction } from '../bag_tensors.js';
+import { kernelSet } from '../registry.js';
+import type { CpuBackend } from './cpu_backend.js';
+import { Residents } from './residents.js';
+
+/** Gives the variables values that nobody else can see, then steps in place. */
+export const sparseApply: SparseApplyFunction = (optimizer, table, slots, gradient, bags, options, hyper) => {
+  const residents = Residents.of(tf.engine().backend as CpuBackend);
+  for (const variable of [table, ...slots]) residents.own(variable, kernelSet());
+  const { values, rowSplits, weights } = bags;
+  const inputs: Record<string, tf.Tensor> = { table, gradient, values, rowSplits };
+  if (weights !== null) inputs['weights'] = weights;
+  slots.forEach((slot, i) => (inputs[`slot${i}`] = slot));
+  tf.engine().runKernel(SPARSE_APPLY[optimizer], inputs, { ...options, hyper: Array.from(hyper) });
+};

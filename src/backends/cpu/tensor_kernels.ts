@@ -1,0 +1,97 @@
+/** The tfjs kernels of the `cpu` backend: the implementation in force, on the arrays that tensors hold. */
+import type * as tf from '@tensorflow/tfjs';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../../types.js';
+import { EMBEDDING_BAG, EMBEDDING_BAG_GRAD, EMBEDDING_BAG_WEIGHTS_GRAD, SPARSE_APPLY } from '../bag_tensors.js';
+import type { BagOptions, HostBags, HostTable } from '../kernel_set.js';
+import { kernelSet } from '../registry.js';
+import { floatsOf, intsOf, type CpuBackend } from './cpu_backend.js';
+import { outputFloats } from './outputs.js';
+import { Residents } from './residents.js';
+
+interface Call {
+  readonly inputs: Readonly<Record<string, tf.TensorInfo | undefined>>;
+  readonly backend: CpuBackend;
+  readonly attrs: BagOptions & { readonly rows?: number; readonly hyper?: readonly number[] };
+}
+
+const NONE = new Float32Array(0);
+
+function bagsOf({ backend, inputs }: Call): HostBags {
+  const { values, rowSplits, weights } = inputs;
+  return {
+    values: intsOf(backend, values!.dataId),
+    rowSplits: intsOf(backend, rowSplits!.dataId),
+    weights: weights === undefined ? null : floatsOf(backend, weights.dataId),
+  };
+}
+
+function floats({ backend, inputs }: Call, name: string): Float32Array {
+  return floatsOf(backend, inputs[name]!.dataId);
+}
+
+/** The table for reading. Read it last: its view lasts until the next allocation in a WebAssembly memory. */
+function tableOf({ backend, inputs }: Call): HostTable {
+  const { dataId, shape } = inputs['table']!;
+  return { data: Residents.of(backend).read(dataId, kernelSet()), rows: shape[0]!, dim: shape[1]! };
+}
+
+function embeddingBag(call: Call): tf.TensorInfo[] {
+  const bags = bagsOf(call);
+  const table = tableOf(call);
+  const batch = bags.rowSplits.length - 1;
+  const pooled = outputFloats(batch * table.dim);
+  kernelSet().embeddingBag(table, bags, call.attrs, pooled);
+  return [call.backend.makeTensorInfo([batch, table.dim], 'float32', pooled)];
+}
+
+function embeddingBagGrad(call: Call): tf.TensorInfo[] {
+  const { attrs, backend, inputs } = call;
+  const dim = inputs['gradient']!.shape[1]!;
+  const bags = bagsOf(call);
+  const gradient = floats(call, 'gradient');
+  const table = inputs['table'] === undefined ? { data: NONE, rows: attrs.rows!, dim } : tableOf(call);
+  const { uniqueIds, rowGradients } = kernelSet().embeddingBagGrad(gradient, bags, table, attrs);
+  return [
+    backend.makeTensorInfo([uniqueIds.length], 'int32', uniqueIds),
+    backend.makeTensorInfo([uniqueIds.length, dim], 'float32', rowGradients),
+  ];
+}
+
+function embeddingBagWeightsGrad(call: Call): tf.TensorInfo[] {
+  const bags = bagsOf(call);
+  const gradient = floats(call, 'gradient');
+  const out = outputFloats(bags.values.length);
+  kernelSet().embeddingBagWeightsGrad(tableOf(call), gradient, bags, call.attrs, out);
+  return [call.backend.makeTensorInfo([bags.values.length], 'float32', out)];
+}
+
+function sparseApply(optimizer: OptimizerName, call: Call): tf.TensorInfo[] {
+  const { attrs, backend, inputs } = call;
+  const residents = Residents.of(backend);
+  const bags = bagsOf(call);
+  const gradient = floats(call, 'gradient');
+  const { dataId, shape } = inputs['table']!;
+  const slots = [inputs['slot0'], inputs['slot1']].filter((slot) => slot !== undefined);
+  const table = { data: residents.write(dataId), rows: shape[0]!, dim: shape[1]! };
+  const slotValues = slots.map((slot) => residents.write(slot.dataId));
+  kernelSet().sparseApply(optimizer, table, slotValues, gradient, bags, attrs, Float32Array.from(attrs.hyper!));
+  return [];
+}
+
+/** tfjs takes a kernel's only output without the array around it. */
+function asKernel(run: (call: Call) => tf.TensorInfo[]): tf.KernelFunc {
+  return (params) => {
+    const outputs = run(params as unknown as Call);
+    return outputs.length === 1 ? outputs[0]! : outputs;
+  };
+}
+
+/** By kernel name. */
+export const KERNEL_FUNCTIONS: Readonly<Record<string, tf.KernelFunc>> = {
+  [EMBEDDING_BAG]: asKernel(embeddingBag),
+  [EMBEDDING_BAG_GRAD]: asKernel(embeddingBagGrad),
+  [EMBEDDING_BAG_WEIGHTS_GRAD]: asKernel(embeddingBagWeightsGrad),
+  ...Object.fromEntries(
+    OPTIMIZER_NAMES.map((name) => [SPARSE_APPLY[name], asKernel((call) => sparseApply(name, call))]),
+  ),
+};

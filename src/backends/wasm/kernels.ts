@@ -1,0 +1,170 @@
+/** The C core inside one memory: kernels called with addresses. */
+import { described, RuntimeError, ValueError } from '../../errors.js';
+import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, type OptimizerName } from '../../types.js';
+import { HYPER_FIELDS } from '../hyper.js';
+import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
+import type { Heap } from './heap.js';
+import { moduleFor } from './module.js';
+
+/** A matrix in the memory; address 0 for a table that the kernel does not read. */
+export interface TableAt {
+  readonly address: number;
+  readonly rows: number;
+  readonly dim: number;
+}
+
+/** The ids of a batch in the memory; weights at 0 mean none. */
+export interface BagsAt {
+  readonly values: number;
+  readonly rowSplits: number;
+  readonly weights: number;
+  readonly nnz: number;
+  readonly batch: number;
+}
+
+/** Scratch memory of one call. */
+export interface Workspace {
+  readonly address: number;
+  readonly bytes: number;
+}
+
+type Call = (...numbers: number[]) => number;
+
+interface Exports {
+  readonly __stack_pointer: WebAssembly.Global;
+  readonly te_wasm_bag: Call;
+  readonly te_wasm_grad_workspace: Call;
+  readonly te_wasm_grad_group: Call;
+  readonly te_wasm_grad_rows: Call;
+  readonly te_wasm_weights_grad: Call;
+  readonly te_wasm_apply_workspace: Call;
+  readonly te_wasm_apply: Call;
+}
+
+const STACK_BYTES = 65536;
+const RESULT_BYTES = 16;
+const HYPER_BYTES = HYPER_FIELDS.length * 4;
+
+/** te_code in custom-ops/kernels/embedding.h. */
+const ID_OUT_OF_RANGE = 1;
+const BAD_SPLITS = 2;
+
+/** One instance of the module. It lives as long as the memory: its stack is never given back. */
+export class WasmKernels {
+  private readonly exports: Exports;
+  /** Where the C side writes code, id, position and the number of unique ids. */
+  private readonly result: number;
+  private readonly hyper: number;
+
+  constructor(private readonly heap: Heap) {
+    const module = moduleFor(heap.memory);
+    const base = heap.malloc(STACK_BYTES + RESULT_BYTES + HYPER_BYTES, 'kernels');
+    const instance = new WebAssembly.Instance(module, { env: { memory: heap.memory } });
+    this.exports = instance.exports as unknown as Exports;
+    // The stack grows downwards from here.
+    this.exports.__stack_pointer.value = (base + STACK_BYTES) | 0;
+    this.result = base + STACK_BYTES;
+    this.hyper = this.result + RESULT_BYTES;
+  }
+
+  /** Writes pooled [batch, dim]. */
+  embeddingBag(table: TableAt, bags: BagsAt, options: BagOptions, pooled: number): void {
+    this.check(this.exports.te_wasm_bag(...lookup(table, bags, options), pooled, this.result), table, bags);
+  }
+
+  gradWorkspace(table: TableAt, bags: BagsAt): number {
+    return this.workspace(this.exports.te_wasm_grad_workspace(bags.nnz, bags.batch, table.rows, table.dim), bags);
+  }
+
+  /** Groups the ids in the workspace and returns how many rows are touched. */
+  gradGroup(table: TableAt, bags: BagsAt, options: BagOptions, workspace: Workspace): number {
+    const tail = [workspace.address, workspace.bytes, this.result];
+    this.check(this.exports.te_wasm_grad_group(...lookup(table, bags, options), ...tail), table, bags);
+    return this.resultField(3);
+  }
+
+  /** Writes uniqueIds [unique] and rowGradients [unique, dim] from a workspace that gradGroup filled. */
+  gradRows(
+    table: TableAt,
+    bags: BagsAt,
+    options: BagOptions,
+    gradient: number,
+    workspace: Workspace,
+    uniqueIds: number,
+    rowGradients: number,
+  ): void {
+    const { address, bytes } = workspace;
+    const tail = [gradient, address, bytes, uniqueIds, rowGradients, this.result];
+    this.check(this.exports.te_wasm_grad_rows(...lookup(table, bags, options), ...tail), table, bags);
+  }
+
+  /** Writes the gradient of the weights, [nnz]. */
+  weightsGrad(table: TableAt, bags: BagsAt, options: BagOptions, gradient: number, out: number): void {
+    const tail = [gradient, out, this.result];
+    this.check(this.exports.te_wasm_weights_grad(...lookup(table, bags, options), ...tail), table, bags);
+  }
+
+  applyWorkspace(optimizer: OptimizerName, table: TableAt, bags: BagsAt): number {
+    const index = OPTIMIZER_NAMES.indexOf(optimizer);
+    const { nnz, batch } = bags;
+    return this.workspace(this.exports.te_wasm_apply_workspace(index, nnz, batch, table.rows, table.dim), bags);
+  }
+
+  /** One exact step in place. */
+  apply(
+    optimizer: OptimizerName,
+    table: TableAt,
+    slots: readonly number[],
+    bags: BagsAt,
+    options: BagOptions,
+    gradient: number,
+    hyper: ArrayLike<number>,
+    workspace: Workspace,
+  ): void {
+    new Float32Array(this.heap.memory.buffer, this.hyper, HYPER_FIELDS.length).set(hyper);
+    const { address, bytes } = workspace;
+    const index = OPTIMIZER_NAMES.indexOf(optimizer);
+    const tail = [index, slots[0] ?? 0, slots[1] ?? 0, slots.length, gradient, this.hyper, address, bytes, this.result];
+    this.check(this.exports.te_wasm_apply(...lookup(table, bags, options), ...tail), table, bags);
+  }
+
+  private resultField(index: number): number {
+    return new Int32Array(this.heap.memory.buffer, this.result, 4)[index]!;
+  }
+
+  /** Sizes above 2 GiB come back negative. A size below one number per id has overflowed 32 bits. */
+  private workspace(bytes: number, bags: BagsAt): number {
+    if (bytes >>> 0 < 4 * bags.nnz) {
+      throw new ValueError('values', 'a batch whose workspace fits 4 GiB', described(`${bags.nnz} ids`));
+    }
+    return bytes >>> 0;
+  }
+
+  private check(code: number, table: TableAt, bags: BagsAt): void {
+    if (code === 0) return;
+    const position = this.resultField(2);
+    if (code === ID_OUT_OF_RANGE) throw new IdOutOfRange(this.resultField(1), position, table.rows);
+    if (code === BAD_SPLITS) {
+      const expected = `row splits that start at 0, never fall and end at ${bags.nnz}`;
+      throw new ValueError('rowSplits', expected, described(`a wrong one at position ${position}`));
+    }
+    throw new RuntimeError('kernel', 'arguments that the kernel takes', described(`code ${code} from the kernel`));
+  }
+}
+
+/** The arguments that every function starts with. */
+function lookup(table: TableAt, bags: BagsAt, options: BagOptions): number[] {
+  return [
+    table.address,
+    table.rows,
+    table.dim,
+    bags.values,
+    bags.rowSplits,
+    bags.weights,
+    bags.nnz,
+    bags.batch,
+    COMBINERS.indexOf(options.combiner),
+    OUT_OF_RANGE.indexOf(options.outOfRange),
+    options.maxNorm,
+  ];
+}

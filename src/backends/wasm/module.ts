@@ -1,0 +1,120 @@
+/** The compiled WebAssembly modules: from the bytes in the bundle, or from a URL that serves them apart. */
+import { ArgumentTypeError, described, RuntimeError } from '../../errors.js';
+import { KERNELS, KERNELS_SHARED } from './kernels_wasm.js';
+
+/** Which memory a module can import. */
+type MemoryKind = 'plain' | 'shared';
+
+const EMBEDDED: Readonly<Record<MemoryKind, string>> = { plain: KERNELS, shared: KERNELS_SHARED };
+
+const modules = new Map<MemoryKind, WebAssembly.Module>();
+const listeners: (() => void)[] = [];
+let pending: Promise<void> | null = null;
+
+/** Whether the bundle holds the modules and the runtime knows WebAssembly. */
+export function wasmSupported(): boolean {
+  return typeof WebAssembly === 'object' && EMBEDDED.plain !== '';
+}
+
+/** Calls back as soon as the module for ordinary memories is compiled: at once where that is allowed. */
+export function whenCompiled(listener: () => void): void {
+  if (modules.has('plain')) listener();
+  else listeners.push(listener);
+}
+
+/** Compiles the embedded module: at once where the runtime allows it, otherwise in the background. */
+export function compileEmbedded(): void {
+  if (!wasmSupported() || modules.has('plain') || pending !== null) return;
+  const bytes = decodeBase64(EMBEDDED.plain);
+  try {
+    found('plain', new WebAssembly.Module(bytes));
+  } catch (error) {
+    // Pages may be forbidden to compile at once (RangeError); bytes that no runtime takes reject `ready()` instead.
+    if (!(error instanceof RangeError)) return fail(error);
+    pending = WebAssembly.compile(bytes).then((module) => found('plain', module));
+    pending.catch(() => undefined);
+  }
+}
+
+function fail(error: unknown): void {
+  pending = Promise.reject(error instanceof Error ? error : new Error(String(error)));
+  pending.catch(() => undefined);
+}
+
+function found(kind: MemoryKind, module: WebAssembly.Module): void {
+  modules.set(kind, module);
+  if (kind === 'plain') for (const listener of listeners.splice(0)) listener();
+}
+
+/**
+ * Resolves when the WebAssembly kernels can run.
+ *
+ * Where the runtime compiles at once (Node; most browsers) they run from the start. Await it after `setWasmPath`, and
+ * in pages that may only compile in the background. Rejects where the module cannot be fetched or compiled.
+ *
+ * @example
+ * await ready();
+ */
+export async function ready(): Promise<void> {
+  compileEmbedded();
+  await pending;
+}
+
+/**
+ * Takes the WebAssembly kernels from a URL instead of the bytes in the bundle; await `ready()` afterwards. Memories
+ * that exist keep the module that they have. Errors: TypeError for a url that is not a string; RuntimeError, from
+ * `ready()`, where it cannot be fetched. Mirrors `setWasmPath` of tfjs-backend-wasm 4.
+ *
+ * @example
+ * setWasmPath('/static/kernels.wasm');
+ * await ready();
+ */
+export function setWasmPath(url: string): void {
+  if (typeof url !== 'string') throw new ArgumentTypeError('url', 'a string', url);
+  pending = fetchModule(url).then((module) => found('plain', module));
+  pending.catch(() => undefined);
+}
+
+async function fetchModule(url: string): Promise<WebAssembly.Module> {
+  let response: Response;
+  try {
+    response = await fetch(url);
+  } catch (error) {
+    throw new RuntimeError('url', 'a URL that can be fetched', url, String(error));
+  }
+  if (!response.ok) {
+    throw new RuntimeError('url', 'a URL that can be fetched', described(`${url} (status ${response.status})`));
+  }
+  return WebAssembly.compile(await response.arrayBuffer());
+}
+
+/** The module for a memory: a shared one needs a module that says so. */
+export function moduleFor(memory: WebAssembly.Memory): WebAssembly.Module {
+  const kind = isShared(memory.buffer) ? 'shared' : 'plain';
+  compileEmbedded();
+  let module = modules.get(kind);
+  if (module === undefined && kind === 'shared' && wasmSupported()) {
+    module = new WebAssembly.Module(decodeBase64(EMBEDDED.shared));
+    modules.set(kind, module);
+  }
+  if (module === undefined) {
+    throw new RuntimeError(
+      'kernels',
+      'a compiled WebAssembly module',
+      described(wasmSupported() ? 'one that is still being compiled' : 'none'),
+      wasmSupported() ? 'Await `ready()` first.' : 'This runtime or this build has no WebAssembly kernels.',
+    );
+  }
+  return module;
+}
+
+function isShared(buffer: ArrayBuffer | SharedArrayBuffer): boolean {
+  return typeof SharedArrayBuffer === 'function' && buffer instanceof SharedArrayBuffer;
+}
+
+function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}

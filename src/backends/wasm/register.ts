@@ -1,0 +1,38 @@
+/** Kernels of the tfjs backend `wasm`, and the WebAssembly implementation on typed arrays. */
+import * as tf from '@tensorflow/tfjs';
+import { state } from '../../state.js';
+import { KERNEL_NAMES } from '../bag_tensors.js';
+import { addBackendPart, addKernelSet } from '../registry.js';
+import { compileEmbedded, whenCompiled } from './module.js';
+import { sparseApply } from './sparse_apply.js';
+import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
+import { guardMemory } from './tfjs_heap.js';
+import { WASM_INFO, WasmKernelSet } from './wasm_kernel_set.js';
+
+const BACKEND = 'wasm';
+
+/** Registers the kernels and what the backend adds. Needs no wasm backend to be there. */
+export function registerWasmBackend(): void {
+  for (const kernelName of KERNEL_NAMES) {
+    if (tf.getKernel(kernelName, BACKEND) != null) continue;
+    const kernelFunc = KERNEL_FUNCTIONS[kernelName]!;
+    // Set-up functions run each time that the backend is set: the guard is there before the first table is made.
+    tf.registerKernel({
+      kernelName,
+      backendName: BACKEND,
+      kernelFunc,
+      setupFunc: (backend) => guardMemory(backend as tf.KernelBackend),
+    });
+  }
+  const running = tf.engine().registry[BACKEND];
+  if (running !== undefined) guardMemory(running);
+  addBackendPart(BACKEND, { sparseApply, info: () => WASM_INFO });
+}
+
+/** Makes the WebAssembly implementation available to the `cpu` backend as soon as it is compiled. */
+export function addWasmKernelSet(): void {
+  whenCompiled(() => {
+    if (!state().sets.has('wasm')) addKernelSet(new WasmKernelSet());
+  });
+  compileEmbedded();
+}

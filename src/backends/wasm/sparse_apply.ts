@@ -1,0 +1,37 @@
+/** One exact step on variables of the `wasm` backend. */
+import * as tf from '@tensorflow/tfjs';
+import { SPARSE_APPLY, type SparseApplyFunction } from '../bag_tensors.js';
+import type { WasmBackend } from './tfjs_heap.js';
+
+/**
+ * Gives the variable memory that nobody else sees. Every tensor that shares memory on this backend shares the data id
+ * too (tfjs copies typed arrays in and out, and all kernels but Reshape write new memory), so the reference count tells.
+ */
+function own(backend: WasmBackend, variable: tf.Variable): void {
+  // `get` brings the data here when another backend has it.
+  const { memoryOffset } = backend.dataIdMap.get(variable.dataId);
+  if (backend.refCount(variable.dataId) === 1) return;
+  const info = backend.makeOutput(variable.shape, variable.dtype);
+  const copy = tf.engine().makeTensorFromTensorInfo(info, backend);
+  const target = backend.dataIdMap.get(info.dataId).memoryOffset;
+  backend.wasm.HEAPU8.copyWithin(target, memoryOffset, memoryOffset + 4 * variable.size);
+  variable.assign(copy);
+  copy.dispose();
+}
+
+/** Copies what somebody else can see, then steps in place. */
+export const sparseApply: SparseApplyFunction = (optimizer, table, slots, gradient, bags, options, hyper) => {
+  const backend = tf.engine().backend as WasmBackend;
+  const written = [table, ...slots];
+  for (const variable of written) own(backend, variable);
+  tf.tidy(() => {
+    // Reading what is being written would mix old and new rows.
+    const apart = <T extends tf.Tensor>(tensor: T): T =>
+      written.some(({ dataId }) => dataId === tensor.dataId) ? tf.clone(tensor) : tensor;
+    const { values, rowSplits } = bags;
+    const inputs: Record<string, tf.Tensor> = { table, gradient: apart(gradient), values, rowSplits };
+    if (bags.weights !== null) inputs['weights'] = apart(bags.weights);
+    slots.forEach((slot, i) => (inputs[`slot${i}`] = slot));
+    tf.engine().runKernel(SPARSE_APPLY[optimizer], inputs, { ...options, hyper: Array.from(hyper) });
+  });
+};

@@ -1,0 +1,161 @@
+/** The tfjs kernels of the `wasm` backend: they run on tfjs's tensors without copies. */
+import type * as tf from '@tensorflow/tfjs';
+import { EMBEDDING_BAG, EMBEDDING_BAG_GRAD, EMBEDDING_BAG_WEIGHTS_GRAD, SPARSE_APPLY } from '../bag_tensors.js';
+import type { BagOptions } from '../kernel_set.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../../types.js';
+import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
+import { TfjsHeap, type WasmBackend } from './tfjs_heap.js';
+
+type Inputs = Readonly<Record<string, tf.TensorInfo | undefined>>;
+
+interface Host {
+  readonly heap: TfjsHeap;
+  readonly kernels: WasmKernels;
+}
+
+const hosts = new WeakMap<object, Host>();
+
+function hostOf({ wasm }: WasmBackend): Host {
+  let host = hosts.get(wasm);
+  if (host === undefined) {
+    const heap = new TfjsHeap(wasm);
+    host = { heap, kernels: new WasmKernels(heap) };
+    hosts.set(wasm, host);
+  }
+  return host;
+}
+
+function addressOf(backend: WasmBackend, info: tf.TensorInfo | undefined): number {
+  return info === undefined ? 0 : backend.dataIdMap.get(info.dataId).memoryOffset;
+}
+
+function tableOf(backend: WasmBackend, info: tf.TensorInfo): TableAt {
+  return { address: addressOf(backend, info), rows: info.shape[0]!, dim: info.shape[1]! };
+}
+
+function bagsOf(backend: WasmBackend, { values, rowSplits, weights }: Inputs): BagsAt {
+  return {
+    values: addressOf(backend, values),
+    rowSplits: addressOf(backend, rowSplits),
+    weights: addressOf(backend, weights),
+    nnz: values!.shape[0]!,
+    batch: rowSplits!.shape[0]! - 1,
+  };
+}
+
+/** Runs with scratch memory of the given size. */
+function withWorkspace<T>(heap: TfjsHeap, bytes: number, run: (workspace: Workspace) => T): T {
+  const address = heap.malloc(bytes, 'values');
+  try {
+    return run({ address, bytes });
+  } finally {
+    heap.free(address);
+  }
+}
+
+/** Returns new tensors that `fill` has written; gives them back when it fails. */
+function filled(
+  backend: WasmBackend,
+  forms: readonly { readonly shape: number[]; readonly dtype: tf.DataType }[],
+  fill: (...addresses: number[]) => void,
+): tf.TensorInfo[] {
+  const made: tf.TensorInfo[] = [];
+  try {
+    for (const { shape, dtype } of forms) made.push(backend.makeOutput(shape, dtype));
+    fill(...made.map((info) => addressOf(backend, info)));
+    return made;
+  } catch (error) {
+    for (const { dataId } of made) backend.disposeData(dataId);
+    throw error;
+  }
+}
+
+interface Call {
+  readonly inputs: Inputs;
+  readonly backend: WasmBackend;
+  readonly attrs: BagOptions & { readonly rows?: number; readonly hyper?: readonly number[] };
+}
+
+function embeddingBag({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
+  const { kernels } = hostOf(backend);
+  const table = tableOf(backend, inputs['table']!);
+  const bags = bagsOf(backend, inputs);
+  return filled(backend, [{ shape: [bags.batch, table.dim], dtype: 'float32' }], (pooled) =>
+    kernels.embeddingBag(table, bags, attrs, pooled!),
+  );
+}
+
+function embeddingBagGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
+  const { heap, kernels } = hostOf(backend);
+  const gradient = inputs['gradient']!;
+  const gradientAt = addressOf(backend, gradient);
+  const dim = gradient.shape[1]!;
+  const table = { address: addressOf(backend, inputs['table']), rows: attrs.rows!, dim };
+  const bags = bagsOf(backend, inputs);
+  return withWorkspace(heap, kernels.gradWorkspace(table, bags), (workspace) => {
+    const unique = kernels.gradGroup(table, bags, attrs, workspace);
+    const forms = [
+      { shape: [unique], dtype: 'int32' as const },
+      { shape: [unique, dim], dtype: 'float32' as const },
+    ];
+    return filled(backend, forms, (uniqueIds, rowGradients) =>
+      kernels.gradRows(table, bags, attrs, gradientAt, workspace, uniqueIds!, rowGradients!),
+    );
+  });
+}
+
+function embeddingBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
+  const { kernels } = hostOf(backend);
+  const table = tableOf(backend, inputs['table']!);
+  const bags = bagsOf(backend, inputs);
+  const gradient = addressOf(backend, inputs['gradient']);
+  return filled(backend, [{ shape: [bags.nnz], dtype: 'float32' }], (out) =>
+    kernels.weightsGrad(table, bags, attrs, gradient, out!),
+  );
+}
+
+function sparseApply(optimizer: OptimizerName, { inputs, backend, attrs }: Call): tf.TensorInfo[] {
+  const { heap, kernels } = hostOf(backend);
+  const written = [inputs['table']!, inputs['slot0'], inputs['slot1']].filter((info) => info !== undefined);
+  const table = tableOf(backend, written[0]!);
+  const bags = bagsOf(backend, inputs);
+  const slots = written.slice(1).map((info) => addressOf(backend, info));
+  const gradient = addressOf(backend, inputs['gradient']);
+  withWorkspace(heap, kernels.applyWorkspace(optimizer, table, bags), (workspace) =>
+    kernels.apply(optimizer, table, slots, bags, attrs, gradient, attrs.hyper!, workspace),
+  );
+  for (const info of written) forgetPacked(backend, info);
+  return [];
+}
+
+/**
+ * Makes tfjs forget what it derived from a tensor's values. Its matrix products keep the packed right-hand side by
+ * tensor id until the tensor is disposed, so after an in-place step they would go on with old values.
+ */
+function forgetPacked({ dataIdMap, wasm }: WasmBackend, { dataId, shape }: tf.TensorInfo): void {
+  const { id, memoryOffset } = dataIdMap.get(dataId);
+  wasm.tfjs.disposeData(id);
+  wasm.tfjs.registerTensor(
+    id,
+    shape.reduce((size, length) => size * length, 1),
+    memoryOffset,
+  );
+}
+
+/** tfjs takes a kernel's only output without the array around it. */
+function asKernel(run: (call: Call) => tf.TensorInfo[]): tf.KernelFunc {
+  return (params) => {
+    const outputs = run(params as unknown as Call);
+    return outputs.length === 1 ? outputs[0]! : outputs;
+  };
+}
+
+/** By kernel name. */
+export const KERNEL_FUNCTIONS: Readonly<Record<string, tf.KernelFunc>> = {
+  [EMBEDDING_BAG]: asKernel(embeddingBag),
+  [EMBEDDING_BAG_GRAD]: asKernel(embeddingBagGrad),
+  [EMBEDDING_BAG_WEIGHTS_GRAD]: asKernel(embeddingBagWeightsGrad),
+  ...Object.fromEntries(
+    OPTIMIZER_NAMES.map((name) => [SPARSE_APPLY[name], asKernel((call) => sparseApply(name, call))]),
+  ),
+};

@@ -1,0 +1,161 @@
+/** The C core as WebAssembly over a memory of its own: a KernelSet for typed arrays. */
+import type { OptimizerName } from '../../types.js';
+import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
+import { WasmHeap } from './heap.js';
+import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
+import { INSTRUCTION_SET } from './kernels_wasm.js';
+import { Staging, type Argument } from './staging.js';
+
+/** What runs, wherever the memory is. */
+export const WASM_INFO: KernelInfo = { implementation: 'wasm', instructionSet: INSTRUCTION_SET, threads: 1 };
+
+const NONE = new Float32Array(0);
+
+/** Arrays that are views of `heap` are used where they lie; others are copied in, and back, on each call. */
+export class WasmKernelSet implements KernelSet {
+  readonly name = 'wasm';
+  private readonly ownHeap = new WasmHeap();
+  private instance: WasmKernels | null = null;
+
+  /** The memory. The instance takes its stack first: it could otherwise grow the memory under somebody's view. */
+  get heap(): WasmHeap {
+    this.kernels();
+    return this.ownHeap;
+  }
+
+  info(): KernelInfo {
+    return WASM_INFO;
+  }
+
+  /** One thread runs, whatever is asked for. */
+  setThreads(): void {
+    return;
+  }
+
+  embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
+    const output: Argument = { array: pooled, direction: 'out' };
+    this.call({ table, direction: 'in', bags, others: [output] }, (kernels, { tableAt, bagsAt, others }) =>
+      kernels.embeddingBag(tableAt, bagsAt, options, others[0]!),
+    );
+  }
+
+  embeddingBagGrad(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
+    const request: Request = {
+      table,
+      direction: options.maxNorm > 0 ? 'in' : 'unread',
+      bags,
+      others: [{ array: gradient, direction: 'in' }],
+      workspaceBytes: (kernels, tableAt, bagsAt) => kernels.gradWorkspace(tableAt, bagsAt),
+    };
+    return this.call(request, (kernels, { tableAt, bagsAt, others, workspace }) => {
+      const unique = kernels.gradGroup(tableAt, bagsAt, options, workspace);
+      const uniqueIds = new Int32Array(unique);
+      const rowGradients = new Float32Array(unique * table.dim);
+      const outputs = new Staging(this.heap, [
+        { array: uniqueIds, direction: 'out' },
+        { array: rowGradients, direction: 'out' },
+      ]);
+      try {
+        const [ids, rows] = outputs.addresses;
+        kernels.gradRows(tableAt, bagsAt, options, others[0]!, workspace, ids!, rows!);
+        outputs.copyBack();
+      } finally {
+        outputs.release();
+      }
+      return { uniqueIds, rowGradients };
+    });
+  }
+
+  embeddingBagWeightsGrad(
+    table: HostTable,
+    gradient: Float32Array,
+    bags: HostBags,
+    options: BagOptions,
+    out: Float32Array,
+  ): void {
+    const others: Argument[] = [
+      { array: gradient, direction: 'in' },
+      { array: out, direction: 'out' },
+    ];
+    this.call({ table, direction: 'in', bags, others }, (kernels, { tableAt, bagsAt, others: at }) =>
+      kernels.weightsGrad(tableAt, bagsAt, options, at[0]!, at[1]!),
+    );
+  }
+
+  sparseApply(
+    optimizer: OptimizerName,
+    table: HostTable,
+    slots: readonly Float32Array[],
+    gradient: Float32Array,
+    bags: HostBags,
+    options: BagOptions,
+    hyper: Float32Array,
+  ): void {
+    const request: Request = {
+      table,
+      direction: 'inout',
+      bags,
+      others: [
+        { array: gradient, direction: 'in' },
+        ...slots.map((array): Argument => ({ array, direction: 'inout' })),
+      ],
+      workspaceBytes: (kernels, tableAt, bagsAt) => kernels.applyWorkspace(optimizer, tableAt, bagsAt),
+    };
+    this.call(request, (kernels, { tableAt, bagsAt, others, workspace }) => {
+      const [gradientAt, ...slotsAt] = others;
+      kernels.apply(optimizer, tableAt, slotsAt, bagsAt, options, gradientAt!, hyper, workspace);
+    });
+  }
+
+  /** Runs a kernel with everything that it takes placed in the memory. */
+  private call<T>(request: Request, run: (kernels: WasmKernels, placed: Placed) => T): T {
+    const { table, direction, bags, others, workspaceBytes } = request;
+    const { rows, dim } = table;
+    const sizes = { nnz: bags.values.length, batch: bags.rowSplits.length - 1 };
+    const nowhere = { values: 0, rowSplits: 0, weights: 0 };
+    const kernels = this.kernels();
+    const bytes = workspaceBytes?.(kernels, { address: 0, rows, dim }, { ...nowhere, ...sizes }) ?? 0;
+    const args: Argument[] = [
+      { array: direction === 'unread' ? NONE : table.data, direction: direction === 'inout' ? 'inout' : 'in' },
+      { array: bags.values, direction: 'in' },
+      { array: bags.rowSplits, direction: 'in' },
+      { array: bags.weights ?? NONE, direction: 'in' },
+      ...others,
+    ];
+    const staging = new Staging(this.ownHeap, args, bytes);
+    try {
+      const [address, values, rowSplits, weights, ...rest] = staging.addresses;
+      const result = run(kernels, {
+        tableAt: { address: direction === 'unread' ? 0 : address!, rows, dim },
+        bagsAt: { values: values!, rowSplits: rowSplits!, weights: bags.weights === null ? 0 : weights!, ...sizes },
+        others: rest,
+        workspace: { address: staging.room, bytes },
+      });
+      staging.copyBack();
+      return result;
+    } finally {
+      staging.release();
+    }
+  }
+
+  private kernels(): WasmKernels {
+    return (this.instance ??= new WasmKernels(this.ownHeap));
+  }
+}
+
+/** What one call takes. */
+interface Request {
+  readonly table: HostTable;
+  readonly direction: 'in' | 'inout' | 'unread';
+  readonly bags: HostBags;
+  readonly others: readonly Argument[];
+  readonly workspaceBytes?: (kernels: WasmKernels, table: TableAt, bags: BagsAt) => number;
+}
+
+/** Where it lies. */
+interface Placed {
+  readonly tableAt: TableAt;
+  readonly bagsAt: BagsAt;
+  readonly others: readonly number[];
+  readonly workspace: Workspace;
+}
