@@ -3,6 +3,7 @@
  * two entry points of either) share no module state, yet must see the same kernels, scope and settings.
  */
 import type { ImplementationName, KernelSet } from './backends/kernel_set.js';
+import { kernelsFromEnvironment, threadsFromEnvironment } from './environment.js';
 import type { LookupScope } from './optimizers/lookup_scope.js';
 
 export type KernelChoice = 'auto' | ImplementationName;
@@ -29,8 +30,8 @@ export function state(): State {
   const holder = globalThis as unknown as Record<symbol, State | undefined>;
   return (holder[KEY] ??= {
     sets: new Map(),
-    kernels: 'auto',
-    threads: null,
+    kernels: kernelsFromEnvironment(),
+    threads: threadsFromEnvironment(),
     scope: null,
     said: new Set(),
     perBackend: new Map(),

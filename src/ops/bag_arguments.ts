@@ -2,8 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
+import { toFloat32 } from '../ragged/float_values.js';
+import { checkRowSplits } from '../ragged/row_splits.js';
 import { toInt32 } from '../ragged/whole_ids.js';
-import { checkRowSplits } from './row_splits.js';
 
 /** A vector: a tensor, a typed array or a flat array of numbers. */
 export type VectorInput = tf.Tensor | readonly number[] | ArrayBufferView;
@@ -24,23 +25,10 @@ function toInt32Vector(vector: VectorInput, argument: string): tf.Tensor1D {
 
 function toFloat32Vector(vector: VectorInput, length: number, argument: string): tf.Tensor1D {
   const expected = `a float32 vector of length ${length}`;
-  const tensor = vector instanceof tf.Tensor ? vector : floatTensor(vector, expected, argument);
+  const tensor = vector instanceof tf.Tensor ? vector : tf.tensor1d(toFloat32(vector, argument), 'float32');
   if (tensor.dtype !== 'float32') throw new ArgumentTypeError(argument, expected, vector);
   if (tensor.rank !== 1 || tensor.shape[0] !== length) throw new ValueError(argument, expected, vector);
   return tensor as tf.Tensor1D;
-}
-
-function floatTensor(vector: readonly number[] | ArrayBufferView, expected: string, argument: string): tf.Tensor1D {
-  if (vector instanceof Float32Array) return tf.tensor1d(vector, 'float32');
-  const isTyped = ArrayBuffer.isView(vector) && !(vector instanceof DataView);
-  if (!Array.isArray(vector) && !isTyped) throw new ArgumentTypeError(argument, expected, vector);
-  const numbers = Float32Array.from(vector as unknown as ArrayLike<number>);
-  for (let i = 0; i < numbers.length; i++) {
-    if (typeof (vector as unknown as ArrayLike<number>)[i] !== 'number') {
-      throw new ArgumentTypeError(argument, expected, vector);
-    }
-  }
-  return tf.tensor1d(numbers, 'float32');
 }
 
 /** Checked tensors of a batch. Splits (and weights, for NaN) are read to be checked, except on a GPU. */

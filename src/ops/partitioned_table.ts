@@ -27,7 +27,7 @@ function localIds(ids: Int32Array, sizes: readonly number[], strategy: Partition
     let owner = id % count;
     let row = Math.floor(id / count);
     if (strategy === 'div') {
-      owner = starts.findLastIndex((start) => start <= id);
+      owner = starts.filter((start) => start <= id).length - 1;
       row = id - starts[owner]!;
     }
     if (row < sizes[owner]!) locals[owner]![position] = row;

@@ -1,5 +1,5 @@
-/** Row splits of bags of one size, and checks of splits that come from users. */
-import { ValueError, described } from '../errors.js';
+/** Row splits of bags of one size, kept between steps. */
+import { uniformSplits } from '../ragged/row_splits.js';
 
 const CACHED = 16;
 const LONGEST_CACHED = 1 << 20;
@@ -10,30 +10,13 @@ const cache = new Map<string, Int32Array>();
  * A training loop asks for the same few every step, so they are kept.
  */
 export function uniformRowSplits(batch: number, size: number): Int32Array {
+  if (batch >= LONGEST_CACHED) return uniformSplits(batch, size);
   const key = `${batch}x${size}`;
-  const known = cache.get(key);
-  if (known !== undefined) return known;
-  const splits = new Int32Array(batch + 1);
-  for (let row = 1; row <= batch; row++) splits[row] = row * size;
-  if (batch < LONGEST_CACHED) {
+  let splits = cache.get(key);
+  if (splits === undefined) {
+    splits = uniformSplits(batch, size);
     if (cache.size >= CACHED) cache.delete(cache.keys().next().value!);
     cache.set(key, splits);
   }
   return splits;
-}
-
-/** Throws where splits do not start at 0, fall, or end elsewhere than at the number of values. */
-export function checkRowSplits(splits: ArrayLike<number>, values: number, argument = 'rowSplits'): void {
-  const { length } = splits;
-  if (length === 0) throw new ValueError(argument, 'at least one entry (the leading 0)', described('none'));
-  if (splits[0] !== 0) throw new ValueError(argument, '0 as the first entry', splits[0]);
-  for (let row = 1; row < length; row++) {
-    if (splits[row]! < splits[row - 1]!) {
-      const received = described(`${splits[row]} after ${splits[row - 1]} at position ${row}`);
-      throw new ValueError(argument, 'entries that never fall', received);
-    }
-  }
-  if (splits[length - 1] !== values) {
-    throw new ValueError(argument, `the number of values (${values}) as the last entry`, splits[length - 1]);
-  }
 }

@@ -1,0 +1,46 @@
+/** Public names for any runtime. Importing this file registers layers, optimizers and kernels. */
+import { registerCpuBackend } from './backends/cpu/register.js';
+import { registerGenericBackends } from './backends/generic/register.js';
+import { registerReferenceKernels } from './backends/reference/register.js';
+import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
+import { registerWasmBackend } from './backends/wasm/register.js';
+import { embedding, raggedEmbedding } from './layers/factories.js';
+import { registerLayers } from './layers/register.js';
+import { embeddingBag, embeddingBagGrad } from './ops/embedding_bag.js';
+import { sparseApply } from './ops/sparse_apply.js';
+import { Discretization, Hashing, IntegerLookup, StringLookup } from './preprocessing/index.js';
+import { reorder } from './ragged/sparse.js';
+
+registerReferenceKernels();
+registerGenericBackends();
+registerCpuBackend();
+registerWasmBackend();
+registerTensorFlowBackend(null);
+registerLayers();
+
+/** The kernels as functions. */
+export const ops = { embeddingBag, embeddingBagGrad, sparseApply };
+/** Factories of layers. */
+export const layers = { embedding, raggedEmbedding };
+/** Preprocessing of raw features into ids. */
+export const preprocessing = { StringLookup, IntegerLookup, Hashing, Discretization };
+/** Sparse ids. */
+export const sparse = { reorder };
+
+export { train } from './optimizers/train.js';
+export { embeddingLookup, type EmbeddingLookupOptions } from './ops/embedding_lookup.js';
+export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './ops/safe_embedding_lookup.js';
+export { backendInfo, setKernels, setThreads, type BackendInfo } from './backends/registry.js';
+export { ready, setWasmPath } from './backends/wasm/module.js';
+export { RaggedTensor } from './ragged/ragged_tensor.js';
+export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from './errors.js';
+export { Embedding, type EmbeddingArgs } from './layers/embedding.js';
+export { RaggedEmbedding, type RaggedEmbeddingArgs } from './layers/ragged_embedding.js';
+export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './layers/embedding_table.js';
+export { useForKerasEmbedding } from './layers/register.js';
+export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';
+export type { LearningRate, SparseOptimizerConfig } from './optimizers/settings.js';
+export type { IdsInput } from './ragged/door.js';
+export type { SparseInput, SparseValues } from './ragged/sparse_values.js';
+export type { WeightsInput } from './ragged/weights.js';
+export type { Combiner, OptimizerName, OutOfRange } from './types.js';

@@ -1,0 +1,45 @@
+/** Where a Chromium is, and how the test set-up gets one where it may. */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+
+const PLACES = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+export type Chromium = { path: string } | { missing: string };
+
+function find(): string | undefined {
+  const named = process.env.CHROMIUM_PATH;
+  return named !== undefined && existsSync(named) ? named : PLACES.find((place) => existsSync(place));
+}
+
+function run(command: string, args: string[]): string | null {
+  const { status, stderr, error } = spawnSync(command, args, {
+    encoding: 'utf8',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    timeout: 8 * 60_000,
+  });
+  if (status === 0) return null;
+  return error?.message ?? stderr.trim().split('\n').slice(-2).join(' ');
+}
+
+/**
+ * Returns the path of a Chromium: the one named by CHROMIUM_PATH, one that is installed, or Debian's package, installed
+ * here when this process may do that (root, with apt-get). Otherwise says what is missing.
+ */
+export function chromium(): Chromium {
+  const present = find();
+  if (present !== undefined) return { path: present };
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
+    return { missing: 'no Chromium is installed (set CHROMIUM_PATH), and it cannot be installed without root and apt-get' };
+  }
+  process.stderr.write('installing Chromium for the browser tests (Debian package, about a minute) ...\n');
+  const problem =
+    run('apt-get', ['update', '-q']) ?? run('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'chromium']);
+  if (problem !== null) return { missing: `apt-get could not install chromium: ${problem}` };
+  const installed = find();
+  return installed === undefined ? { missing: 'apt-get installed chromium, yet it is nowhere' } : { path: installed };
+}

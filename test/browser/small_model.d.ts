@@ -1,0 +1,1 @@
+export function trainSmallModel(tf: unknown, emb: unknown): Promise<unknown>;
