@@ -1,0 +1,204 @@
+/** A table of embeddings that one layer owns or several layers share. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, ValueError } from '../errors.js';
+import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
+import { setTableSettings } from '../optimizers/table_settings.js';
+import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
+import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
+import { checkBoolean, checkDimension, checkName, checkObject } from './layer_arguments.js';
+import { nextName } from './layer_names.js';
+import { openScopeInModels } from './model_scope.js';
+import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
+import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
+import { serializeRegistered } from './registered_objects.js';
+import { readTableOptimizer } from './table_optimizer.js';
+
+/** What makes a table; the same fields in `embeddingTable` and in the layers. */
+export interface TableArgs {
+  /** Number of rows: ids are in [0, inputDim). */
+  inputDim: number;
+  /** Number of columns. */
+  outputDim: number;
+  embeddingsInitializer?: InitializerInput | null | undefined;
+  embeddingsRegularizer?: RegularizerInput | null | undefined;
+  embeddingsConstraint?: ConstraintInput | null | undefined;
+  /** An `emb.train` optimizer for this table alone; `compile` must be given an `emb.train` optimizer too. */
+  optimizer?: SparseOptimizer | null | undefined;
+  /** [table]: values to begin with. */
+  weights?: readonly TableValues[] | null | undefined;
+  /** Seed of an initializer given by name. */
+  seed?: number | null | undefined;
+}
+
+export interface EmbeddingTableArgs extends TableArgs {
+  /** Saved with the model: layers that name the same table share it again when the model is loaded. */
+  name?: string | undefined;
+  trainable?: boolean | undefined;
+}
+
+/** What a table asks of the layer that holds it. */
+export interface TableHolder {
+  readonly trainable: boolean;
+  /** Creates the weight as tfjs layers do. */
+  createWeight(initializer: Initializer): tf.LayerVariable;
+}
+
+const BRAND = Symbol.for('tfjs-embeddings.EmbeddingTable');
+
+export class EmbeddingTable {
+  readonly name: string;
+  readonly inputDim: number;
+  readonly outputDim: number;
+  readonly initializer: Initializer;
+  readonly regularizer: Regularizer | null;
+  readonly constraint: Constraint | null;
+  readonly optimizer: SparseOptimizer | null;
+  /** Whether several layers may hold it; a layer's own table is saved under the layer's name. */
+  readonly isShared: boolean;
+  readonly [BRAND] = true;
+  #weight: tf.LayerVariable | null = null;
+  #initialValues: TableValues | null;
+  #trainable: boolean;
+  /** What layers and models set last. */
+  #asked = true;
+  readonly #holders = new Set<TableHolder>();
+
+  constructor(args: EmbeddingTableArgs, isShared: boolean, name: string) {
+    this.name = name;
+    this.isShared = isShared;
+    this.inputDim = checkDimension(args.inputDim, 'inputDim');
+    this.outputDim = checkDimension(args.outputDim, 'outputDim');
+    this.initializer = readInitializer(args.embeddingsInitializer, checkSeed(args.seed));
+    this.regularizer = readRegularizer(args.embeddingsRegularizer);
+    this.constraint = readConstraint(args.embeddingsConstraint);
+    this.optimizer = readTableOptimizer(args.optimizer);
+    this.#trainable = checkBoolean(args.trainable, 'trainable', true);
+    const { weights } = args;
+    const isGiven = weights !== undefined && weights !== null;
+    this.#initialValues = isGiven ? readTableValues(weights, this.inputDim, this.outputDim) : null;
+  }
+
+  static is(value: unknown): value is EmbeddingTable {
+    return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === true;
+  }
+
+  /** The table, or null before a layer that holds it was built. */
+  get variable(): tf.Variable | null {
+    return this.#weight === null ? null : (this.#weight.read() as tf.Variable);
+  }
+
+  /** false while the table or any layer that holds it is frozen. */
+  get trainable(): boolean {
+    return this.#trainable && [...this.#holders].every((holder) => holder.trainable);
+  }
+
+  set trainable(trainable: boolean) {
+    this.#trainable = checkBoolean(trainable, 'trainable', true);
+    this.refresh();
+  }
+
+  /** Gives the table to a layer that is being built, making it for the first. */
+  attach(holder: TableHolder): tf.LayerVariable {
+    this.#holders.add(holder);
+    const weight = (this.#weight ??= this.#create(holder));
+    this.refresh();
+    return weight;
+  }
+
+  /** Takes the table from a layer that is disposed; returns how many variables that freed. */
+  release(holder: TableHolder): number {
+    this.#holders.delete(holder);
+    if (this.#holders.size > 0 || this.#weight === null) return 0;
+    this.#weight.dispose();
+    this.#weight = null;
+    return 1;
+  }
+
+  /** Brings the variable in line after a layer was frozen or thawed. */
+  refresh(): void {
+    if (this.variable !== null) this.variable.trainable = this.#asked && this.trainable;
+  }
+
+  #create(holder: TableHolder): tf.LayerVariable {
+    const { inputDim, outputDim } = this;
+    const given = this.#initialValues;
+    const initializer =
+      given === null
+        ? this.initializer
+        : ({ apply: () => tableTensor(given, inputDim, outputDim) } as unknown as Initializer);
+    const weight = holder.createWeight(initializer);
+    this.#initialValues = null;
+    // A layer's name would be wrong in a model that holds the table through another layer only.
+    if (this.isShared) (weight as { originalName: string }).originalName = `tables/${this.name}/embeddings`;
+    this.#governTrainable(weight);
+    setTableSettings(weight.read() as tf.Variable, {
+      name: weight.originalName,
+      optimizer: this.optimizer,
+      constraint: rowConstraintOf(this.constraint),
+      regularized: this.regularizer !== null,
+    });
+    return weight;
+  }
+
+  /** Models set this flag on all their weights when they are compiled; a frozen table must stay frozen. */
+  #governTrainable(weight: tf.LayerVariable): void {
+    this.#asked = true;
+    Object.defineProperty(weight, 'trainable', {
+      get: () => this.#asked && this.trainable,
+      set: (trainable: boolean) => {
+        this.#asked = trainable;
+        this.refresh();
+      },
+    });
+  }
+
+  getConfig(): tf.serialization.ConfigDict {
+    return {
+      name: this.name,
+      ...this.tableConfig(),
+      trainable: this.#trainable,
+    } as unknown as tf.serialization.ConfigDict;
+  }
+
+  /** The fields that a table and a layer share. */
+  tableConfig(): Record<string, unknown> {
+    return {
+      inputDim: this.inputDim,
+      outputDim: this.outputDim,
+      embeddingsInitializer: serializeRegistered(this.initializer),
+      embeddingsRegularizer: serializeRegistered(this.regularizer),
+      embeddingsConstraint: serializeRegistered(this.constraint),
+      optimizer: serializeRegistered(this.optimizer),
+    };
+  }
+}
+
+function checkSeed(seed: unknown): number | null {
+  if (seed === undefined || seed === null) return null;
+  if (typeof seed !== 'number') throw new ArgumentTypeError('seed', 'a whole number', seed);
+  if (!Number.isInteger(seed)) throw new ValueError('seed', 'a whole number', seed);
+  return seed;
+}
+
+/**
+ * Returns a table that several layers share: `emb.layers.embedding({table, …})`.
+ *
+ * The table is [inputDim, outputDim] float32 and is made when the first of its layers is built. A model counts, trains
+ * and saves it once, under `tables/<name>/embeddings`, and one optimizer step takes the sum over all its uses.
+ * When a model is loaded, layers that name the same table share it again. Freezing the table or any of its layers
+ * freezes it for all. It is freed when the last of its layers is disposed.
+ * Throws TypeError for missing or wrongly typed arguments; ValueError for sizes below 1, weights of another shape and
+ * unknown names.
+ * Source: TableConfig (Keras RS 0.3; tf.tpu.experimental.embedding, TensorFlow 2.21), as one object per table.
+ *
+ * @example
+ * const movies = emb.embeddingTable({name: 'movies', inputDim: 1000, outputDim: 16});
+ * const seen = emb.layers.embedding({table: movies, combiner: 'mean'});
+ * const next = emb.layers.embedding({table: movies});
+ */
+export function embeddingTable(args: EmbeddingTableArgs): EmbeddingTable {
+  checkObject(args, 'args');
+  const table = new EmbeddingTable(args, true, checkName(args.name) ?? nextName('embedding_table'));
+  openScopeInModels();
+  return table;
+}

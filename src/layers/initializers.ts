@@ -1,0 +1,47 @@
+/** How a table begins. */
+import type * as tf from '@tensorflow/tfjs';
+import { readRegistered, type Family, type Registered } from './registered_objects.js';
+
+export type Initializer = ReturnType<typeof tf.initializers.zeros>;
+/** A name ('randomUniform', 'zeros', ...), a config, or an object of `tf.initializers`. */
+export type InitializerInput = string | { className: string; config: object } | Initializer;
+
+const FAMILY: Family = {
+  argument: 'embeddingsInitializer',
+  classes: [
+    'Zeros',
+    'Ones',
+    'Constant',
+    'RandomUniform',
+    'RandomNormal',
+    'TruncatedNormal',
+    'Identity',
+    'VarianceScaling',
+    'GlorotUniform',
+    'GlorotNormal',
+    'HeNormal',
+    'HeUniform',
+    'LeCunNormal',
+    'LeCunUniform',
+    'Orthogonal',
+  ],
+  // Keras spellings that tfjs does not know.
+  aliases: { uniform: 'RandomUniform', normal: 'RandomNormal', zero: 'Zeros', one: 'Ones', eye: 'Identity' },
+  adapt: (className, config) => {
+    const adapted = { ...config };
+    // Keras 3 may write a generator's whole state here; tfjs takes numbers.
+    if (typeof adapted['seed'] === 'object') delete adapted['seed'];
+    for (const key of ['mode', 'distribution']) {
+      const word = adapted[key];
+      if (typeof word === 'string') adapted[key] = word.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+    }
+    return [className, adapted];
+  },
+};
+
+/** The initializer, `randomUniform` by default as in the stock layer; `seed` goes to one given by name. */
+export function readInitializer(identifier: unknown, seed: number | null = null): Initializer {
+  const wanted = identifier ?? 'randomUniform';
+  const defaults = seed === null ? {} : { seed };
+  return readRegistered(wanted, FAMILY, defaults) as Registered as Initializer;
+}

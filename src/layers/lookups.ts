@@ -1,0 +1,104 @@
+/** Lookups as the layers need them: padding left out, results in the shape of the batch. */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError, described } from '../errors.js';
+import { embeddingBag } from '../ops/embedding_bag.js';
+import { readIds, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import { uniformSplits } from '../ragged/row_splits.js';
+import { toInt32 } from '../ragged/whole_ids.js';
+import type { Combiner, OutOfRange } from '../types.js';
+import { presentIds, takeAt, type Absence } from './present_ids.js';
+
+/** How a layer looks rows up. */
+export interface LookupRule {
+  readonly combiner: Combiner;
+  readonly maxNorm: number | null;
+  readonly outOfRange: OutOfRange;
+}
+
+/** Ids on the host, checked to be whole. */
+export function hostIds(ids: tf.Tensor): Int32Array {
+  return toInt32(ids.dataSync(), 'ids');
+}
+
+/** One row per bag over the ids that count: [bags, dim]. `weights`: one per id, flat. */
+export function lookUpPresent(
+  table: tf.Variable,
+  ids: Int32Array,
+  rowSplits: Int32Array,
+  weights: tf.Tensor1D | null,
+  absence: Absence,
+  rule: LookupRule,
+): tf.Tensor2D {
+  const present = presentIds(ids, rowSplits, absence);
+  const { positions } = present;
+  const kept = weights === null || positions === null ? weights : takeAt(weights, positions);
+  return embeddingBag(table, present.values, present.rowSplits, { ...rule, weights: kept });
+}
+
+/** The same for a dense batch, whose last axis is combined: shape[:-1] + [dim]. */
+export function poolPadded(
+  table: tf.Variable,
+  ids: tf.Tensor,
+  weights: tf.Tensor | null,
+  absence: Absence,
+  rule: LookupRule,
+): tf.Tensor {
+  const batch = ids.shape.slice(0, -1);
+  const length = ids.shape.at(-1)!;
+  const splits = uniformSplits(
+    batch.reduce((product, size) => product * size, 1),
+    length,
+  );
+  const pooled = lookUpPresent(table, hostIds(ids), splits, weights && weights.as1D(), absence, rule);
+  return pooled.reshape([...batch, pooled.shape[1]]);
+}
+
+/** One row per place, zeros where the id is absent: shape + [dim]. Each place is a bag of its own. */
+export function spreadPadded(table: tf.Variable, ids: tf.Tensor, absence: Absence, rule: LookupRule): tf.Tensor {
+  const rows = lookUpPresent(table, hostIds(ids), uniformSplits(ids.size, 1), null, absence, rule);
+  return rows.reshape([...ids.shape, rows.shape[1]]);
+}
+
+/** Ragged ids spread over [rows, longest]: which place holds an id, as the splits of one bag per place. */
+export function placeSplits(rowSplits: Int32Array): { splits: Int32Array; rows: number; longest: number } {
+  const rows = rowSplits.length - 1;
+  let longest = 0;
+  for (let row = 0; row < rows; row++) longest = Math.max(longest, rowSplits[row + 1]! - rowSplits[row]!);
+  const splits = new Int32Array(rows * longest + 1);
+  for (let row = 0, place = 0; row < rows; row++) {
+    for (let column = 0; column < longest; column++, place++) {
+      splits[place + 1] = Math.min(rowSplits[row]! + column + 1, rowSplits[row + 1]!);
+    }
+  }
+  return { splits, rows, longest };
+}
+
+/** Ragged ids as rows over [rows, longest, dim], zeros after the end of each row. */
+export function spreadRagged(
+  table: tf.Variable,
+  values: tf.Tensor1D,
+  rowSplits: Int32Array,
+  rule: LookupRule,
+): tf.Tensor3D {
+  const { splits, rows, longest } = placeSplits(rowSplits);
+  const spread = embeddingBag(table, values, splits, rule);
+  return spread.reshape([rows, longest, spread.shape[1]]);
+}
+
+/** A pooled lookup of ids in any form, without the absent ones. */
+export function poolIds(
+  table: tf.Variable,
+  ids: unknown,
+  weights: unknown,
+  absence: Absence,
+  rule: LookupRule,
+): tf.Tensor {
+  const batch = readIds(ids as IdsInput, weights as WeightsInput | null);
+  if (batch.rowSplits === null) {
+    throw new ValueError('ids', 'rank 2 or more when a combiner is given', described('rank 1 or less'));
+  }
+  const values = batch.values instanceof tf.Tensor ? hostIds(batch.values) : batch.values;
+  const perId = batch.weights instanceof Float32Array ? tf.tensor1d(batch.weights, 'float32') : batch.weights;
+  const pooled = lookUpPresent(table, values, batch.rowSplits, perId && perId.as1D(), absence, rule);
+  return pooled.reshape([...batch.batchShape, pooled.shape[1]]);
+}

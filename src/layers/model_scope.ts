@@ -1,0 +1,82 @@
+/**
+ * One table in several layers counts once in a model.
+ *
+ * tfjs models list the weights of their layers one layer after the other, and know nothing of a weight in two of them:
+ * a stock optimizer would step it twice, a file would hold it twice and could not be loaded. A layer cannot tell
+ * which model asks, and the answer differs: of two towers that share a table each alone must list it, their union only
+ * once. So the base class of all models opens a scope around such sweeps, and layers consult it. Models without
+ * shared tables see no difference.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError, described } from '../errors.js';
+import type { EmbeddingTable } from './embedding_table.js';
+import { layerState } from './layer_state.js';
+
+/** Runs one sweep over the layers of a model; nested models belong to the outer sweep. */
+function asOneModel<T>(sweep: () => T): T {
+  const shared = layerState();
+  if (shared.modelScope !== null) return sweep();
+  shared.modelScope = { listed: new Map(), listedBy: new Map(), penalized: new Set() };
+  try {
+    return sweep();
+  } finally {
+    shared.modelScope = null;
+  }
+}
+
+/** The shared weights that a layer lists: within a model only those that no other layer has listed. */
+export function listOnce(layerId: number, weights: tf.LayerVariable[]): tf.LayerVariable[] {
+  const scope = layerState().modelScope;
+  if (scope === null) return weights;
+  return weights.filter((weight) => {
+    const { originalName } = weight;
+    const known = scope.listed.get(originalName);
+    if (known === undefined) {
+      scope.listed.set(originalName, weight);
+      scope.listedBy.set(weight, layerId);
+      return true;
+    }
+    if (known === weight) return scope.listedBy.get(weight) === layerId;
+    const received = described(`two tables saved as ${originalName}`);
+    throw new ValueError('name', 'a name of its own for each table of a model', received);
+  });
+}
+
+/** The penalties of a layer, or none where another layer of the same model has given those of the table. */
+export function penalizeOnce(table: EmbeddingTable, penalties: () => tf.Scalar[]): tf.Scalar[] {
+  const scope = layerState().modelScope;
+  if (scope === null) return penalties();
+  if (scope.penalized.has(table)) return [];
+  scope.penalized.add(table);
+  return penalties();
+}
+
+const ACCESSORS = ['weights', 'trainableWeights', 'nonTrainableWeights'] as const;
+const METHODS = ['loadWeights', 'calculateLosses'] as const;
+const MARK = Symbol.for('tfjs-embeddings.oneModel');
+
+/** Makes the models of tfjs open the scope; once per copy of tfjs. */
+export function openScopeInModels(): void {
+  const container = Object.getPrototypeOf(tf.LayersModel.prototype) as Record<string | symbol, unknown>;
+  if (container[MARK] === true) return;
+  for (const name of ACCESSORS) {
+    const accessor = Object.getOwnPropertyDescriptor(container, name);
+    const read = accessor?.get;
+    if (read === undefined) throw new Error(`This version of TensorFlow.js has no accessor ${name} on its models.`);
+    const get = function (this: unknown): unknown {
+      return asOneModel(() => read.call(this) as unknown);
+    };
+    Object.defineProperty(container, name, { ...accessor, get });
+  }
+  for (const name of METHODS) {
+    const method = container[name] as (...args: unknown[]) => unknown;
+    Object.defineProperty(container, name, {
+      configurable: true,
+      writable: true,
+      value(this: unknown, ...args: unknown[]): unknown {
+        return asOneModel(() => method.apply(this, args));
+      },
+    });
+  }
+  Object.defineProperty(container, MARK, { value: true });
+}

@@ -1,0 +1,191 @@
+/** The layer `RaggedEmbedding`: rows of ids of different lengths. */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError, described } from '../errors.js';
+import { embeddingLookup } from '../ops/embedding_lookup.js';
+import type { IdsInput, WeightsInput } from '../ragged/door.js';
+import { RaggedTensor } from '../ragged/ragged_tensor.js';
+import { checkRowSplits } from '../ragged/row_splits.js';
+import { readInt32, type FlatInput } from '../ragged/values.js';
+import type { Combiner } from '../types.js';
+import { shapesOf, type SymbolicShape } from './layer_arguments.js';
+import { checkWeights, checkWeightsShape, readRaggedInputs, type RaggedPair } from './layer_inputs.js';
+import { hostIds, placeSplits, poolIds, poolPadded, spreadPadded, spreadRagged } from './lookups.js';
+import type { Absence } from './present_ids.js';
+import { TableLayer, type TableLayerArgs } from './table_layer.js';
+
+export type RaggedEmbeddingArgs = TableLayerArgs;
+
+/** The forms in which ids enter a model: a padded batch, or values and row splits; each with or without weights. */
+interface SymbolicForm {
+  readonly kind: 'padded' | 'pair';
+  readonly ids: SymbolicShape;
+  readonly weights: SymbolicShape | null;
+}
+
+const FORMS = 'a padded batch [batch, maxLength] or [values, rowSplits], then, if any, weights';
+
+function formOf(shapes: SymbolicShape[]): SymbolicForm {
+  const [first, second, third] = shapes as [SymbolicShape, SymbolicShape?, SymbolicShape?];
+  const received = described(shapes.map((shape) => `[${shape.map(String).join(', ')}]`).join(' and '));
+  if (first.length >= 2 && shapes.length <= 2) {
+    if (second !== undefined) checkWeightsShape(second, first);
+    return { kind: 'padded', ids: first, weights: second ?? null };
+  }
+  if (first.length !== 1 || second?.length !== 1 || shapes.length > 3) throw new ValueError('inputs', FORMS, received);
+  if (third !== undefined) checkWeightsShape(third, first);
+  return { kind: 'pair', ids: first, weights: third ?? null };
+}
+
+/**
+ * A layer that maps rows of int32 ids, of different lengths, to rows of a trained table [inputDim, outputDim].
+ *
+ * Applied directly it takes a RaggedTensor, [values, rowSplits] or sparse ids: with a combiner the result is
+ * [batch, outputDim], without one a RaggedTensor of rows. In a model ids come padded, int32 [batch, maxLength], where
+ * negative ids are absent (`ragged.toPadded({defaultValue: -1})`): with a combiner [batch, outputDim], without one
+ * [batch, maxLength, outputDim] with zeros and a mask at absent places. A model may also take values and row splits as
+ * two inputs of rank 1; such a model is run by `model.apply` and `optimizer.minimize`, since `fit` and `predict` of tfjs
+ * want one batch size on all inputs. Weights follow as one more input, in the form of the ids.
+ * An empty row is zeros for every combiner. `maskZero` leaves out id 0 as well.
+ * Errors as in `Embedding`; ValueError also for row splits that do not fit.
+ * Source: tf.keras.layers.Embedding on ragged ids (Keras 2); Embedding of NVIDIA distributed-embeddings 23.06.
+ *
+ * @example
+ * const layer = emb.layers.raggedEmbedding({inputDim: 10, outputDim: 4, combiner: 'mean'});
+ * layer.apply(emb.RaggedTensor.fromRows([[3, 1], [], [4]])).print(); // [3, 4], the second row zeros
+ */
+export class RaggedEmbedding extends TableLayer {
+  static readonly className: string = 'TfjsEmbeddings>RaggedEmbedding';
+
+  /** Whether the call in progress comes from a model, which can only pass tensors on. */
+  #inModel = false;
+
+  constructor(args: RaggedEmbeddingArgs) {
+    super(args, 'ragged_embedding');
+    this.supportsMasking = this.combiner === null;
+  }
+
+  override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
+    const { kind, ids, weights } = formOf(shapesOf(inputShape));
+    this.#checkWeighted(weights !== null);
+    const { inputLength, outputDim } = this;
+    if (kind === 'pair') return this.combiner === null ? [null, null, outputDim] : [null, outputDim];
+    const length = typeof inputLength === 'number' ? inputLength : null;
+    const last = ids.at(-1)!;
+    if (length !== null && last !== null && length !== last) {
+      const expected = `ids of shape [batch, ${length}], as inputLength says`;
+      throw new ValueError('ids', expected, described(`[${ids.join(', ')}]`));
+    }
+    const batch = ids.slice(0, -1);
+    return this.combiner === null ? [...batch, last ?? length, outputDim] : [...batch, outputDim];
+  }
+
+  #checkWeighted(isWeighted: boolean): void {
+    if (!isWeighted || this.combiner !== null) return;
+    throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, null);
+  }
+
+  protected override checkInputs(inputs: unknown): void {
+    const { ids, weights } = readRaggedInputs(inputs);
+    this.#checkWeighted(weights !== null);
+    if (ids instanceof tf.Tensor && ids.rank < 2) {
+      throw new ValueError('ids', `${FORMS}; a RaggedTensor; or sparse ids`, ids);
+    }
+  }
+
+  override apply(
+    inputs: tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[],
+    kwargs?: Record<string, unknown>,
+  ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[];
+  override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown;
+  override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
+    // A model passes its inputs as a list and always some kwargs.
+    this.#inModel = this.inboundNodes.length > 0 && Array.isArray(inputs) && kwargs !== undefined;
+    return super.apply(inputs, kwargs);
+  }
+
+  protected override givesTensor(inputs: unknown[]): boolean {
+    const isRaggedResult = this.combiner === null && !this.#inModel && (inputs[0] as tf.Tensor).rank === 1;
+    return super.givesTensor(inputs) && !isRaggedResult;
+  }
+
+  override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor | tf.Tensor[] {
+    const { ids, pair, weights } = readRaggedInputs(inputs);
+    let result: tf.Tensor | RaggedTensor | undefined;
+    const tensor = tf.tidy(() => {
+      this.invokeCallHook(inputs, kwargs as never);
+      this.noteTraining(kwargs);
+      if (pair !== null) result = this.#lookUpPair(pair, weights);
+      else if (ids instanceof tf.Tensor) result = this.#lookUpPadded(ids, weights);
+      else result = this.#lookUpRagged(ids, weights);
+      return result instanceof tf.Tensor ? result : undefined;
+    });
+    return (tensor ?? result) as tf.Tensor;
+  }
+
+  get #absence(): Absence {
+    return { zero: this.maskZero, negative: true };
+  }
+
+  #rule(combiner: Combiner): { combiner: Combiner; maxNorm: number | null; outOfRange: 'error' | 'zero' } {
+    return { combiner, maxNorm: this.maxNorm, outOfRange: this.outOfRange };
+  }
+
+  #lookUpPadded(ids: tf.Tensor, weights: unknown): tf.Tensor {
+    this.computeOutputShape(ids.shape);
+    const perId = checkWeights(weights, ids.shape);
+    const { combiner, variable } = this;
+    if (combiner !== null) return poolPadded(variable, ids, perId, this.#absence, this.#rule(combiner));
+    return spreadPadded(variable, ids, { zero: false, negative: true }, this.#rule('sum'));
+  }
+
+  #lookUpPair(pair: RaggedPair, weights: unknown): tf.Tensor | RaggedTensor {
+    const { combiner, variable } = this;
+    if (combiner === null && this.#inModel && pair.values instanceof tf.Tensor) {
+      const values = tf.tensor1d(hostIds(pair.values), 'int32');
+      return spreadRagged(variable, values, readSplits(pair), this.#rule('sum'));
+    }
+    if (pair.values instanceof tf.Tensor && pair.rowSplits instanceof tf.Tensor) {
+      return this.#lookUpRagged([pair.values, pair.rowSplits], weights);
+    }
+    const ragged = RaggedTensor.fromRowSplits(pair.values as FlatInput, pair.rowSplits as FlatInput);
+    return this.#lookUpRagged(ragged, weights);
+  }
+
+  /** A RaggedTensor, a pair of tensors or sparse ids. */
+  #lookUpRagged(ids: unknown, weights: unknown): tf.Tensor | RaggedTensor {
+    const { combiner, maxNorm, outOfRange, variable } = this;
+    if (combiner !== null && this.maskZero) {
+      return poolIds(variable, ids, weights, { zero: true, negative: false }, this.#rule(combiner));
+    }
+    if (combiner === null && this.#inModel && ids instanceof RaggedTensor) {
+      const values = tf.tensor1d(ids.values, 'int32');
+      return spreadRagged(variable, values, ids.rowSplits, this.#rule('sum'));
+    }
+    const options = { combiner, maxNorm, outOfRange, weights: weights as WeightsInput | null };
+    return embeddingLookup(variable, ids as IdsInput, options);
+  }
+
+  /** Without a combiner: where there is an id (with `maskZero`, other than 0). */
+  override computeMask(inputs: tf.Tensor | tf.Tensor[], _mask?: tf.Tensor | tf.Tensor[]): tf.Tensor | tf.Tensor[] {
+    const none = null as unknown as tf.Tensor;
+    if (this.combiner !== null) return none;
+    const { ids, pair } = readRaggedInputs(inputs);
+    if (ids instanceof tf.Tensor) return tf.tidy(() => ids.greaterEqual(this.maskZero ? 1 : 0));
+    if (!this.#inModel) return none;
+    if (ids instanceof RaggedTensor) return maskOf(ids.rowSplits);
+    return pair === null ? none : maskOf(readSplits(pair));
+  }
+}
+
+function readSplits(pair: RaggedPair): Int32Array {
+  const splits = readInt32(pair.rowSplits as FlatInput, 'rowSplits');
+  checkRowSplits(splits, (pair.values as { size: number }).size);
+  return splits;
+}
+
+/** Where each row has a value: [rows, longest]. */
+function maskOf(rowSplits: Int32Array): tf.Tensor {
+  const { splits, rows, longest } = placeSplits(rowSplits);
+  const present = Uint8Array.from({ length: rows * longest }, (_, place) => splits[place + 1]! - splits[place]!);
+  return tf.tensor2d(present, [rows, longest], 'bool');
+}

@@ -1,0 +1,109 @@
+/**
+ * Initializers, regularizers and constraints given by name, by config or as objects.
+ *
+ * tfjs does not export its own helpers for this, so the registered classes are looked up in its public map.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, ValueError } from '../errors.js';
+
+/** What all three kinds share. */
+export interface Registered {
+  getClassName(): string;
+  getConfig(): tf.serialization.ConfigDict;
+}
+
+/** How an object is written into a layer's config. */
+export interface SerializedObject {
+  className: string;
+  config: tf.serialization.ConfigDict;
+}
+
+/** One kind of object: the argument that takes it, its stock classes, and other spellings of their names. */
+export interface Family {
+  readonly argument: string;
+  readonly classes: readonly string[];
+  readonly aliases: Readonly<Record<string, string>>;
+  /** Adapts a config written by Keras to the class of tfjs. */
+  readonly adapt?: (className: string, config: Record<string, unknown>) => [string, Record<string, unknown>];
+}
+
+type Entry = [unknown, (cls: unknown, config: object) => Registered];
+
+function classNameMap(): Record<string, Entry | undefined> {
+  return tf.serialization.SerializationMap.getMap().classNameMap as unknown as Record<string, Entry | undefined>;
+}
+
+/** `random_uniform`, `randomUniform` and `RandomUniform` are one name. */
+function plain(name: string): string {
+  return name.replaceAll('_', '').toLowerCase();
+}
+
+function expectedOf(family: Family): string {
+  return `an object of this kind, its config, or one of ${family.classes.join(', ')}`;
+}
+
+function canonicalName(name: string, family: Family): string | null {
+  const wanted = plain(name);
+  const alias = family.aliases[wanted];
+  if (alias !== undefined) return alias;
+  return family.classes.find((each) => plain(each) === wanted) ?? null;
+}
+
+/** A class that a user registered is good if its objects can be applied and it is no layer or model. */
+function isCustom(name: string): boolean {
+  const entry = classNameMap()[name];
+  if (entry === undefined) return false;
+  const { prototype } = entry[0] as { prototype?: { apply?: unknown } };
+  return typeof prototype?.apply === 'function' && !(prototype instanceof tf.layers.Layer);
+}
+
+function instantiate(name: string, config: Record<string, unknown>, family: Family, received: unknown): Registered {
+  const canonical = canonicalName(name, family);
+  if (canonical === null && !isCustom(name)) throw new ValueError(family.argument, expectedOf(family), received);
+  const [className, adapted] = family.adapt?.(canonical ?? name, config) ?? [canonical ?? name, config];
+  const [cls, fromConfig] = classNameMap()[className]!;
+  try {
+    return fromConfig(cls, adapted);
+  } catch (error) {
+    throw new ValueError(family.argument, `a config that ${className} accepts`, received, (error as Error).message);
+  }
+}
+
+/**
+ * Returns the object itself, or a new one from its name or its config ({className, config}, or Keras's class_name).
+ * Throws TypeError for anything else; ValueError for an unknown name.
+ */
+export function readRegistered(
+  identifier: unknown,
+  family: Family,
+  defaults: Record<string, unknown> = {},
+): Registered {
+  if (typeof identifier === 'string') return instantiate(identifier, defaults, family, identifier);
+  if (identifier === null || typeof identifier !== 'object') {
+    throw new ArgumentTypeError(family.argument, expectedOf(family), identifier);
+  }
+  const record = identifier as Record<string, unknown>;
+  if (typeof record['apply'] === 'function') return readObject(record, family);
+  const className = record['className'] ?? record['class_name'];
+  if (typeof className !== 'string') throw new ArgumentTypeError(family.argument, expectedOf(family), identifier);
+  return instantiate(className, { ...(record['config'] as object | null) }, family, className);
+}
+
+function readObject(record: Record<string, unknown>, family: Family): Registered {
+  const object = record as unknown as Registered;
+  if (typeof object.getClassName !== 'function' || typeof object.getConfig !== 'function') {
+    const expected = 'an object with apply, getClassName and getConfig, so that it can be saved';
+    throw new ArgumentTypeError(family.argument, expected, record);
+  }
+  const name = object.getClassName();
+  const isStock = classNameMap()[name] !== undefined && !isCustom(name);
+  if (record instanceof tf.layers.Layer || (isStock && canonicalName(name, family) === null)) {
+    throw new ValueError(family.argument, expectedOf(family), name);
+  }
+  return object;
+}
+
+/** The config of an object, or null. */
+export function serializeRegistered(object: Registered | null): SerializedObject | null {
+  return object === null ? null : { className: object.getClassName(), config: object.getConfig() };
+}

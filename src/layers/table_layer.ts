@@ -1,0 +1,292 @@
+/** What the layers on one table share: the weight, its penalties and settings, and being saved. */
+import * as tf from '@tensorflow/tfjs';
+import { readKerasConfig } from '../config/keras_config.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../ops/arguments.js';
+import { touchedRowsPenalty } from '../optimizers/penalty.js';
+import { state, warnOnce } from '../state.js';
+import type { Combiner, OutOfRange } from '../types.js';
+import { EmbeddingTable, type TableArgs, type TableHolder } from './embedding_table.js';
+import type { Initializer } from './initializers.js';
+import {
+  checkBoolean,
+  checkDtype,
+  checkInputLength,
+  checkName,
+  checkObject,
+  isSymbolic,
+  readInputShape,
+  refuseActivityRegularizer,
+  type LayerOptions,
+  type SymbolicShape,
+} from './layer_arguments.js';
+import { nextName } from './layer_names.js';
+import { tableOfLoad } from './load_scope.js';
+import { listOnce, openScopeInModels, penalizeOnce } from './model_scope.js';
+import { readTableValues, tableTensor } from './pretrained.js';
+
+/** Arguments of the layers on one table. Either `inputDim` and `outputDim`, or `table`. */
+export interface TableLayerArgs extends LayerOptions, Partial<TableArgs> {
+  /** A table made by `embeddingTable`, shared with other layers; the table's own arguments are then given there. */
+  table?: EmbeddingTable | undefined;
+  /** How the rows of the innermost axis become one; null: they stay apart. */
+  combiner?: Combiner | null | undefined;
+  /** The id 0 is padding. Without a combiner it is masked; with one it counts neither in the sum nor in the divisor. */
+  maskZero?: boolean | undefined;
+  /** Length of the ids, or one length per axis, where it is constant. */
+  inputLength?: number | SymbolicShape | null | undefined;
+  /** Rows are scaled to at most this L2 norm when they are looked up. */
+  maxNorm?: number | null | undefined;
+  /** What an id beyond the table does: an error (default), or a row of zeros. */
+  outOfRange?: OutOfRange | undefined;
+  /** Not supported: tfjs applies no activity regularizers. */
+  activityRegularizer?: null | undefined;
+}
+
+/** Arguments that belong to the table and are given to `embeddingTable` where it is shared. */
+const TABLE_FIELDS = [
+  'embeddingsInitializer',
+  'embeddingsRegularizer',
+  'embeddingsConstraint',
+  'optimizer',
+  'weights',
+  'seed',
+] as const;
+
+/** Ids above this are not all whole in float32. */
+const FLOAT32_WHOLE = 2 ** 24;
+
+function readTable(args: TableLayerArgs, name: string): EmbeddingTable {
+  const { table } = args;
+  if (table === undefined || table === null) {
+    const { trainable: _ofLayer, ...own } = args;
+    return new EmbeddingTable(own as TableArgs, false, name);
+  }
+  if (!EmbeddingTable.is(table)) throw new ArgumentTypeError('table', 'a table made by emb.embeddingTable', table);
+  for (const field of ['inputDim', 'outputDim'] as const) {
+    const given = args[field];
+    if (given !== undefined && given !== table[field]) {
+      throw new ValueError(field, `${table[field]}, as in table ${table.name}, or nothing`, given);
+    }
+  }
+  for (const field of TABLE_FIELDS) {
+    if (args[field] !== undefined && args[field] !== null) {
+      throw new ValueError(field, 'nothing: with `table` it is an argument of emb.embeddingTable', args[field]);
+    }
+  }
+  return table;
+}
+
+/** Arguments as the base class of tfjs takes them; ids are int32, so a model that begins here asks for int32. */
+function baseArgs(args: TableLayerArgs, name: string, inputLength: number | SymbolicShape | null): object {
+  const trainable = checkBoolean(args.trainable, 'trainable', true);
+  return { name, trainable, batchInputShape: readInputShape(args, inputLength), dtype: 'int32' };
+}
+
+function readLayerArgs(args: unknown, prefix: string): { args: TableLayerArgs; name: string } {
+  const checked = checkObject(args, 'args') as TableLayerArgs;
+  checkDtype(checked.dtype, 'dtype');
+  checkDtype(checked.inputDType, 'inputDType');
+  refuseActivityRegularizer(checked.activityRegularizer);
+  return { args: checked, name: checkName(checked.name) ?? nextName(prefix) };
+}
+
+export abstract class TableLayer extends tf.layers.Layer implements TableHolder {
+  readonly table: EmbeddingTable;
+  readonly combiner: Combiner | null;
+  readonly maskZero: boolean;
+  readonly inputLength: number | SymbolicShape | null;
+  readonly maxNorm: number | null;
+  readonly outOfRange: OutOfRange;
+  /** The table's weight, once the layer is built. */
+  embeddings: tf.LayerVariable | null = null;
+
+  constructor(given: TableLayerArgs, prefix: string) {
+    const { args, name } = readLayerArgs(given, prefix);
+    const inputLength = checkInputLength(args.inputLength);
+    super(baseArgs(args, name, inputLength) as never);
+    this.inputLength = inputLength;
+    this.combiner = args.combiner === undefined || args.combiner === null ? null : checkCombiner(args.combiner);
+    this.maskZero = checkBoolean(args.maskZero, 'maskZero', false);
+    this.maxNorm = checkMaxNorm(args.maxNorm) || null;
+    this.outOfRange = checkOutOfRange(args.outOfRange);
+    this.table = readTable(args, name);
+    if (this.table.isShared || this.table.regularizer !== null) openScopeInModels();
+  }
+
+  get inputDim(): number {
+    return this.table.inputDim;
+  }
+
+  get outputDim(): number {
+    return this.table.outputDim;
+  }
+
+  /** For the table, when this layer is the first to be built. */
+  createWeight(initializer: Initializer): tf.LayerVariable {
+    return this.addWeight('embeddings', [this.inputDim, this.outputDim], 'float32', initializer);
+  }
+
+  override build(_inputShape: SymbolicShape | SymbolicShape[]): void {
+    if (this.embeddings !== null) return;
+    const weight = this.table.attach(this);
+    this.embeddings = weight;
+    if (!this._trainableWeights.includes(weight)) this._trainableWeights.push(weight);
+    const { regularizer } = this.table;
+    if (regularizer !== null) {
+      this.addLoss((() => touchedRowsPenalty(weight.read() as tf.Variable, regularizer)) as never);
+    }
+    this.built = true;
+  }
+
+  /** The table, once the layer is built. */
+  protected get variable(): tf.Variable {
+    const { variable } = this.table;
+    if (variable === null || this.embeddings === null) {
+      throw new RuntimeError('layer', 'a layer that was built', described(`${this.name}, never applied`));
+    }
+    return variable;
+  }
+
+  override get trainable(): boolean {
+    return super.trainable;
+  }
+
+  override set trainable(trainable: boolean) {
+    super.trainable = trainable;
+    this.table.refresh();
+  }
+
+  override get trainableWeights(): tf.LayerVariable[] {
+    const weights = super.trainableWeights;
+    return this.table.isShared ? listOnce(this.id, weights) : weights;
+  }
+
+  override set trainableWeights(weights: tf.LayerVariable[]) {
+    super.trainableWeights = weights;
+  }
+
+  override get nonTrainableWeights(): tf.LayerVariable[] {
+    const weights = super.nonTrainableWeights;
+    return this.table.isShared ? listOnce(this.id, weights) : weights;
+  }
+
+  override set nonTrainableWeights(weights: tf.LayerVariable[]) {
+    super.nonTrainableWeights = weights;
+  }
+
+  override calculateLosses(): tf.Scalar[] {
+    return penalizeOnce(this.table, () => super.calculateLosses());
+  }
+
+  /** Sets the table from [tensor], or from nested or typed arrays. */
+  override setWeights(weights: readonly unknown[]): void {
+    const { inputDim, outputDim } = this;
+    const values = readTableValues(weights, inputDim, outputDim);
+    const { embeddings } = this;
+    if (embeddings === null) throw new RuntimeError('setWeights', 'a layer that was built', described(this.name));
+    tf.tidy(() => {
+      embeddings.write(tableTensor(values, inputDim, outputDim));
+    });
+  }
+
+  protected override disposeWeights(): number {
+    return this.table.release(this);
+  }
+
+  /** Ids may have any rank, so nothing is said about the shape of the first input. */
+  protected override warnOnIncompatibleInputShape(_inputShape: SymbolicShape): void {}
+
+  /**
+   * Applies the layer to symbolic or concrete inputs. Beyond what tfjs layers take, concrete ids may be a RaggedTensor,
+   * sparse ids or arrays.
+   */
+  override apply(
+    inputs: tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[],
+    kwargs?: Record<string, unknown>,
+  ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[];
+  override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown;
+  override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
+    this.checkInputs(inputs);
+    const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
+    if (list.some(isSymbolic)) {
+      this.#checkSymbolic(list);
+      return super.apply(inputs as tf.SymbolicTensor[], kwargs as never);
+    }
+    if (this.givesTensor(list)) {
+      return super.apply(inputs as tf.Tensor[], kwargs as never);
+    }
+    // tfjs would hang a mask on the result, which a RaggedTensor does not take.
+    const { supportsMasking } = this;
+    this.supportsMasking = false;
+    try {
+      return super.apply(inputs as tf.Tensor[], kwargs as never);
+    } finally {
+      this.supportsMasking = supportsMasking;
+    }
+  }
+
+  /** Whether the result for these concrete inputs can carry a mask. */
+  protected givesTensor(inputs: unknown[]): boolean {
+    return inputs.length > 0 && inputs.every((item) => item instanceof tf.Tensor);
+  }
+
+  /** tfjs itself never applies constraints while it trains; `emb.train` optimizers do. */
+  protected noteTraining(kwargs: Record<string, unknown> | undefined): void {
+    if (this.table.constraint === null || kwargs?.['training'] !== true || state().scope !== null) return;
+    warnOnce(`layer ${this.name}: TensorFlow.js optimizers apply no embeddingsConstraint; those of emb.train do.`);
+  }
+
+  /** Throws for inputs of a wrong form. */
+  protected abstract checkInputs(inputs: unknown): void;
+
+  #checkSymbolic(inputs: unknown[]): void {
+    for (const input of inputs) {
+      if (!isSymbolic(input)) throw new ArgumentTypeError('inputs', 'symbolic tensors only, or none', input);
+    }
+    const [ids] = inputs as [tf.SymbolicTensor];
+    const isFed = ids.sourceLayer.getClassName() === 'InputLayer';
+    if (isFed && ids.dtype !== 'int32' && this.inputDim > FLOAT32_WHOLE) {
+      const expected = `an int32 input, tf.input({..., dtype: 'int32'}), because the table has more than 2^24 rows`;
+      throw new ArgumentTypeError('inputs', expected, described(`a ${ids.dtype} input`));
+    }
+  }
+
+  override getConfig(): tf.serialization.ConfigDict {
+    const { dtype: _ofIds, ...base } = super.getConfig();
+    const { isShared } = this.table;
+    const { optimizer, ...table } = this.table.tableConfig();
+    const config = {
+      ...table,
+      activityRegularizer: null,
+      maskZero: this.maskZero,
+      inputLength: this.inputLength,
+      combiner: this.combiner,
+      maxNorm: this.maxNorm,
+      outOfRange: this.outOfRange,
+      optimizer: isShared ? null : optimizer,
+      table: isShared ? this.table.getConfig() : null,
+      ...base,
+    };
+    return config as unknown as tf.serialization.ConfigDict;
+  }
+
+  /**
+   * Makes the layer from its own config, or from one of Keras 2 or 3, NVIDIA's distributed-embeddings or Keras RS
+   * (EmbedReduce), with snake_case or camelCase keys.
+   */
+  static override fromConfig<T extends tf.serialization.Serializable>(
+    cls: tf.serialization.SerializableConstructor<T>,
+    config: tf.serialization.ConfigDict,
+  ): T {
+    const args = readKerasConfig(config) as Record<string, unknown>;
+    const { table } = args;
+    if (table === undefined || table === null) return new cls(args as tf.serialization.ConfigDict);
+    const fields = checkObject(table, 'table');
+    const name = checkName(fields['name'], 'table.name') ?? nextName('embedding_table');
+    const shared = tableOfLoad(name, () => new EmbeddingTable(fields as unknown as TableArgs, true, name));
+    const own: Record<string, unknown> = { ...args, table: shared };
+    for (const field of TABLE_FIELDS) delete own[field];
+    return new cls(own as tf.serialization.ConfigDict);
+  }
+}
