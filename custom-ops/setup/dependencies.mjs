@@ -36,17 +36,15 @@ export function difference(wanted, installed, exists = (path) => existsSync(join
 }
 
 async function install(wanted, fromNothing, log) {
-  // `npm ci` starts by removing node_modules; where packages are there, `npm install` only changes what differs.
-  const how = fromNothing ? ['ci'] : ['install', '--no-save'];
   const paths = Object.entries(wanted).flatMap(([path, entry]) => (path === '' || entry.optional ? [] : [path]));
-  log(`npm ${how.join(' ')}: ${paths.length} packages, install scripts disabled`);
   const timer = setInterval(() => {
     const count = paths.filter((path) => existsSync(join(root, path))).length;
     log(`  ${count} of ${paths.length} packages`);
   }, PERIOD_MS);
   try {
-    const [program, first, shell] = npm();
-    await run(program, [...first, ...how, '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: root, shell });
+    // `npm ci` starts by removing node_modules; where packages are there, `npm install` only changes what differs.
+    if (fromNothing) await npm(['ci'], log).catch(() => npm(['install', '--no-save'], log));
+    else await npm(['install', '--no-save'], log);
   } catch (error) {
     return { state: 'missing', why: gist(error) };
   } finally {
@@ -55,8 +53,19 @@ async function install(wanted, fromNothing, log) {
   return { state: 'built', why: `${paths.length} packages installed` };
 }
 
+async function npm(how, log) {
+  log(`npm ${how.join(' ')}, install scripts disabled`);
+  const [program, first, shell] = npmProgram();
+  try {
+    await run(program, [...first, ...how, '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: root, shell });
+  } catch (error) {
+    log(error.output.trim());
+    throw error;
+  }
+}
+
 /** How to run npm: the very one that runs us, else the one on the path (on Windows a batch file, hence a shell). */
-function npm() {
+function npmProgram() {
   const own = process.env.npm_execpath;
   if (own !== undefined && basename(own) === 'npm-cli.js') return [process.execPath, [own], false];
   return ['npm', [], process.platform === 'win32'];

@@ -50,8 +50,12 @@ function held(path, mine) {
     child(pid) {
       mine.child = pid === null ? null : { pid, start: startOf(pid) };
       const temporary = `${path}.${process.pid}`;
-      writeFileSync(temporary, JSON.stringify(mine));
-      renameSync(temporary, path);
+      try {
+        writeFileSync(temporary, JSON.stringify(mine));
+        renameSync(temporary, path);
+      } catch {
+        // The folder was removed under us by hand; there is nothing left to guard.
+      }
     },
     release() {
       clearInterval(heartbeat);

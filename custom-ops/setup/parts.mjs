@@ -27,6 +27,7 @@ export async function goThroughParts({ log, make, parts = PARTS }) {
     const finding = await findOrMake(find, { log, tensorflow }, make);
     tensorflow ??= finding.tensorflow;
     rows.push({ name, state: finding.state, why: finding.why });
+    if (name === 'dependencies' && finding.state === 'missing') break; // all others stand on them
   }
   return rows;
 }
