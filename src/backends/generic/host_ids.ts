@@ -1,0 +1,71 @@
+/** What the composed kernels know about a batch on the host: which bag each id is in, and which ids count. */
+import * as tf from '@tensorflow/tfjs';
+import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
+
+/** Attributes of the bag kernels; `validate` checks ids that already lie on a GPU too. */
+export interface BagAttributes extends BagOptions {
+  readonly rows?: number;
+  readonly validate?: boolean;
+}
+
+/** How the GPU backends keep tensors: `texData` on webgl, `tensorMap` on webgpu. */
+interface DeviceBackend {
+  readonly texData?: { get(dataId: object): { texture?: unknown } };
+  readonly tensorMap?: { get(dataId: object): { resource?: unknown } };
+}
+
+/** Whether reading a tensor costs no transfer from a GPU. Uploads are lazy, so fresh tensors are still on the host. */
+function isOnHost(tensor: tf.Tensor): boolean {
+  const backendName = tf.getBackend();
+  const backend = tf.backend() as DeviceBackend;
+  if (backendName === 'webgl') return (backend.texData?.get(tensor.dataId).texture ?? null) === null;
+  if (backendName === 'webgpu') return (backend.tensorMap?.get(tensor.dataId).resource ?? null) === null;
+  return true;
+}
+
+/** Throws IdOutOfRange for the first id outside the table. Ids that lie on a GPU are read only on request. */
+export function checkIds(values: tf.Tensor1D, rows: number, options: BagAttributes): void {
+  if (options.outOfRange === 'zero') return;
+  if (options.validate !== true && !isOnHost(values)) return;
+  const ids = values.dataSync();
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[i]!;
+    if (id < 0 || id >= rows) throw new IdOutOfRange(id, i, rows);
+  }
+}
+
+/** The bag of each id, and how many ids each bag has. */
+export interface Segments {
+  readonly bagOf: Int32Array; // [nnz]
+  readonly counts: Float32Array; // [batch]
+}
+
+export function segmentsOf(rowSplits: tf.Tensor1D, nnz: number): Segments {
+  const splits = rowSplits.dataSync();
+  const batch = splits.length - 1;
+  const bagOf = new Int32Array(nnz);
+  const counts = new Float32Array(batch);
+  for (let bag = 0; bag < batch; bag++) {
+    bagOf.fill(bag, splits[bag], splits[bag + 1]);
+    counts[bag] = splits[bag + 1]! - splits[bag]!;
+  }
+  return { bagOf, counts };
+}
+
+/** Ids that name a row, grouped. */
+export interface UniqueRows {
+  readonly uniqueIds: Int32Array; // [u] ascending
+  readonly positions: Int32Array; // [kept] where each id that counts stands in `values`
+  readonly groupOf: Int32Array; // [kept] which of uniqueIds it is
+}
+
+/** Groups the ids of a batch by row. Reads the ids. */
+export function groupRows(values: tf.Tensor1D, rows: number, options: BagAttributes): UniqueRows {
+  const ids = values.dataSync();
+  checkIds(values, rows, { ...options, validate: true });
+  const positions = Int32Array.from(ids.keys()).filter((i) => ids[i]! >= 0 && ids[i]! < rows);
+  const uniqueIds = Int32Array.from(new Set(positions.map((i) => ids[i]!))).sort();
+  const groups = new Map<number, number>();
+  uniqueIds.forEach((id, group) => groups.set(id, group));
+  return { uniqueIds, positions, groupOf: positions.map((i) => groups.get(ids[i]!)!) };
+}

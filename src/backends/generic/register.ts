@@ -1,0 +1,93 @@
+/** Kernels composed of stock ops, for backends without kernels of their own: webgl, webgpu, and any other on request. */
+import * as tf from '@tensorflow/tfjs';
+import { RuntimeError, described } from '../../errors.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../types.js';
+import {
+  EMBEDDING_BAG,
+  EMBEDDING_BAG_GRAD,
+  EMBEDDING_BAG_WEIGHTS_GRAD,
+  KERNEL_NAMES,
+  SPARSE_APPLY,
+} from '../bag_tensors.js';
+import { addBackendPart, type BackendPart } from '../registry.js';
+import { embeddingBag, type EmbeddingBagInputs } from './embedding_bag.js';
+import { embeddingBagGrad, type EmbeddingBagGradInputs } from './embedding_bag_grad.js';
+import { embeddingBagWeightsGrad, type EmbeddingBagWeightsGradInputs } from './embedding_bag_weights_grad.js';
+import type { BagAttributes } from './host_ids.js';
+import { sparseApply } from './sparse_apply.js';
+
+const BACKENDS = ['webgl', 'webgpu'];
+
+interface SparseApplyInputs extends EmbeddingBagGradInputs {
+  readonly table: tf.Tensor2D;
+  readonly slot0?: tf.Tensor;
+  readonly slot1?: tf.Tensor;
+}
+
+/** Stock ops cannot write into a tensor, so what is stepped must be a variable, which takes over new tensors. */
+function asVariable(tensor: tf.Tensor | undefined, argument: string): tf.Variable {
+  if (tensor instanceof tf.Variable) return tensor;
+  throw new RuntimeError(
+    argument,
+    'a tf.Variable on this backend',
+    described('a tensor, which stock ops cannot write'),
+  );
+}
+
+function applyKernel(optimizer: OptimizerName): tf.KernelFunc {
+  return ({ inputs, attrs }) => {
+    const all = inputs as unknown as SparseApplyInputs;
+    const { hyper, ...options } = attrs as unknown as BagAttributes & { hyper: readonly number[] };
+    const table = asVariable(all.table, 'table');
+    const given = [all.slot0, all.slot1];
+    const slots = SLOT_NAMES[optimizer].map((_, i) => asVariable(given[i], `slot${i}`));
+    const bags = { values: all.values, rowSplits: all.rowSplits, weights: all.weights ?? null };
+    sparseApply(optimizer, table, slots, all.gradient, bags, options, hyper);
+    return [];
+  };
+}
+
+/*
+ * The engine accepts tensors as results of a kernel; they belong to the scope that called it, and what a kernel makes
+ * on the way is freed by its own tidy.
+ */
+const KERNELS: ReadonlyMap<string, tf.KernelFunc> = new Map<string, tf.KernelFunc>([
+  [EMBEDDING_BAG, ({ inputs, attrs }) => embeddingBag(inputs as never as EmbeddingBagInputs, attrs as never)],
+  [
+    EMBEDDING_BAG_GRAD,
+    ({ inputs, attrs }) => embeddingBagGrad(inputs as never as EmbeddingBagGradInputs, attrs as never),
+  ],
+  [
+    EMBEDDING_BAG_WEIGHTS_GRAD,
+    ({ inputs, attrs }) => embeddingBagWeightsGrad(inputs as never as EmbeddingBagWeightsGradInputs, attrs as never),
+  ],
+  ...OPTIMIZER_NAMES.map((name): [string, tf.KernelFunc] => [SPARSE_APPLY[name], applyKernel(name)]),
+]);
+
+/** The composed kernel of a name; runs on whatever backend is in use. */
+export function genericKernel(kernelName: string): tf.KernelFunc {
+  const kernel = KERNELS.get(kernelName);
+  if (kernel === undefined) throw new RuntimeError('kernelName', `one of ${KERNEL_NAMES.join(', ')}`, kernelName);
+  return kernel;
+}
+
+/** What the composed kernels offer. */
+export const genericBackendPart: BackendPart = {
+  sparseApply,
+  info: () => ({ implementation: 'generic', instructionSet: `stock ops of ${tf.getBackend()}`, threads: 1 }),
+};
+
+/** Registers the composed kernels for a tfjs backend. May be called again. */
+export function registerGenericBackend(backendName: string): void {
+  for (const [kernelName, kernelFunc] of KERNELS) {
+    if (tf.getKernel(kernelName, backendName) === undefined) {
+      tf.registerKernel({ kernelName, backendName, kernelFunc });
+    }
+  }
+  addBackendPart(backendName, genericBackendPart);
+}
+
+/** Registers the composed kernels for webgl and webgpu. */
+export function registerGenericBackends(): void {
+  BACKENDS.forEach(registerGenericBackend);
+}

@@ -1,0 +1,95 @@
+/**
+ * `SparseApply*` from stock ops: the touched rows are gathered, stepped and scattered into a new table, which the
+ * variable then takes over. Snapshots of the old table stay as they were. The cost grows with the table.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type { OptimizerName } from '../../types.js';
+import type { BagTensors } from '../bag_tensors.js';
+import { HYPER_FIELDS, type Hyper } from '../hyper.js';
+import type { BagOptions } from '../kernel_set.js';
+import { embeddingBagGrad } from './embedding_bag_grad.js';
+import { ROW_UPDATES, type Rows } from './row_updates.js';
+
+const NORM_EPSILON = 1e-7;
+
+function unpack(hyper: ArrayLike<number>): Hyper {
+  return Object.fromEntries(HYPER_FIELDS.map((field, i) => [field, hyper[i]!])) as Hyper;
+}
+
+function clipGradient(gradient: tf.Tensor2D, hyper: Hyper): tf.Tensor2D {
+  const { clipNorm, clipGradientMin, clipGradientMax } = hyper;
+  let clipped = gradient;
+  if (clipNorm > 0) {
+    const norm = clipped.square().sum().sqrt();
+    clipped = clipped.mul(tf.div(clipNorm, norm.maximum(clipNorm)));
+  }
+  if (clipGradientMin !== -Infinity) clipped = clipped.maximum(clipGradientMin);
+  if (clipGradientMax !== Infinity) clipped = clipped.minimum(clipGradientMax);
+  return clipped;
+}
+
+/** Limits on weights, then the constraint. */
+function limitRows(rows: tf.Tensor2D, hyper: Hyper): tf.Tensor2D {
+  const { clipWeightMin, clipWeightMax, constraint, constraintMin, constraintMax, constraintRate } = hyper;
+  let limited = rows;
+  if (clipWeightMin !== -Infinity) limited = limited.maximum(clipWeightMin);
+  if (clipWeightMax !== Infinity) limited = limited.minimum(clipWeightMax);
+  if (constraint === 1) return limited.relu();
+  if (constraint !== 2) return limited;
+  const norms = limited.square().sum(1, true).sqrt();
+  const clamped = norms.maximum(constraintMin).minimum(constraintMax);
+  const desired = clamped.mul(constraintRate).add(norms.mul(1 - constraintRate));
+  return limited.mul(desired.div(norms.add(NORM_EPSILON)));
+}
+
+/** Slots as matrices: those of row-wise Adagrad have one value per row. */
+function slotMatrix(slot: tf.Tensor): tf.Tensor2D {
+  return slot.reshape([slot.shape[0]!, -1]);
+}
+
+/** A step of the touched rows: decay, optimizer, limits. */
+function stepTouched(optimizer: OptimizerName, rows: Rows, gradient: tf.Tensor2D, hyper: Hyper): Rows {
+  const { weightDecay } = hyper;
+  const table = weightDecay === 0 ? rows.table : rows.table.sub<tf.Tensor2D>(rows.table.mul(weightDecay));
+  const next = ROW_UPDATES[optimizer]({ table, slots: rows.slots }, clipGradient(gradient, hyper), hyper);
+  return { table: limitRows(next.table, hyper), slots: next.slots };
+}
+
+function isSteppedEverywhere(optimizer: OptimizerName, hyper: Hyper): boolean {
+  return hyper.lazy === 0 && (optimizer === 'adam' || optimizer === 'adagradMomentum');
+}
+
+/** One exact step on variables. */
+export function sparseApply(
+  optimizer: OptimizerName,
+  table: tf.Variable,
+  slots: readonly tf.Variable[],
+  gradient: tf.Tensor2D,
+  bags: BagTensors,
+  options: BagOptions,
+  packed: ArrayLike<number>,
+): void {
+  const hyper = unpack(packed);
+  tf.tidy(() => {
+    const matrix = table as unknown as tf.Tensor2D;
+    const attributes = { ...options, rows: matrix.shape[0] };
+    const [uniqueIds, sums] = embeddingBagGrad({ gradient, ...bags, table: matrix }, attributes);
+    let whole: Rows = { table: matrix, slots: slots.map(slotMatrix) };
+    const touched: Rows = {
+      table: tf.gather(matrix, uniqueIds),
+      slots: whole.slots.map((slot) => tf.gather(slot, uniqueIds)),
+    };
+    const everywhere = isSteppedEverywhere(optimizer, hyper);
+    if (uniqueIds.size === 0 && !everywhere) return;
+    if (everywhere) whole = ROW_UPDATES[optimizer](whole, tf.zerosLike(matrix), hyper);
+    if (uniqueIds.size > 0) whole = scatterRows(whole, uniqueIds, stepTouched(optimizer, touched, sums, hyper));
+    table.assign(whole.table);
+    slots.forEach((slot, i) => slot.assign(whole.slots[i]!.reshape(slot.shape)));
+  });
+}
+
+function scatterRows(whole: Rows, ids: tf.Tensor1D, rows: Rows): Rows {
+  const places = ids.expandDims<tf.Tensor2D>(1);
+  const put = (into: tf.Tensor2D, each: tf.Tensor2D): tf.Tensor2D => tf.tensorScatterUpdate(into, places, each);
+  return { table: put(whole.table, rows.table), slots: whole.slots.map((slot, i) => put(slot, rows.slots[i]!)) };
+}
