@@ -211,7 +211,10 @@ class Construction {
       tf.TF_OpKernelConstruction_GetAttrFloat(context_, "max_norm", &attributes->max_norm, status_);
     }
     if (!failed() && !(attributes->max_norm >= 0 && isfinite(attributes->max_norm))) {
-      tf.TF_SetStatus(status_, TF_INVALID_ARGUMENT, "max_norm: expected a finite number >= 0 (0: off)");
+      char message[96];
+      snprintf(message, sizeof(message), "max_norm: expected a finite number >= 0 (0: off), received %g",
+               static_cast<double>(attributes->max_norm));
+      tf.TF_SetStatus(status_, TF_INVALID_ARGUMENT, message);
     }
   }
 
@@ -219,7 +222,7 @@ class Construction {
     if (failed()) return;
     tf.TF_OpKernelConstruction_GetAttrInt64(context_, "rows", &attributes->rows, status_);
     if (!failed() && attributes->rows < 0) {
-      tf.TF_SetStatus(status_, TF_INVALID_ARGUMENT, "rows: expected a number >= 0");
+      tf.TF_SetStatus(status_, TF_INVALID_ARGUMENT, "rows: expected a number >= 0, received a negative one");
     }
   }
 
@@ -552,11 +555,16 @@ void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
   for (int i = 0; i < kSlots; ++i) {
     char name[] = "slot0";
     name[4] = static_cast<char>('0' + i);
-    TF_Tensor* slot = call.input(1 + i, name, kRowWise ? 1 : 2);
+    TF_Tensor* slot = call.input(1 + i, name, -1);
     if (call.failed()) return;
-    if (tf.TF_Dim(slot, 0) != table.rows || (!kRowWise && tf.TF_Dim(slot, 1) != table.dim)) {
-      return call.fail(TF_INVALID_ARGUMENT, "%s: expected the sizes of table (%lld rows, dim %lld)", name,
-                       static_cast<long long>(table.rows), static_cast<long long>(table.dim));
+    /* One number per row, [rows] or [rows, 1], for row-wise Adagrad; else the shape of the table. */
+    const int rank = tf.TF_NumDims(slot);
+    const int64_t columns = kRowWise ? 1 : table.dim;
+    const bool fits = rank >= 1 && tf.TF_Dim(slot, 0) == table.rows &&
+                      (rank == 2 ? tf.TF_Dim(slot, 1) == columns : rank == 1 && kRowWise);
+    if (!fits) {
+      return call.fail(TF_INVALID_ARGUMENT, "%s: expected shape [%lld, %lld], received another one", name,
+                       static_cast<long long>(table.rows), static_cast<long long>(columns));
     }
     slots[i] = Call::floats(slot);
     written[1 + i] = slots[i];
@@ -674,7 +682,7 @@ void define(const Op& op, TF_Status* status) {
   for (const char* spec : op.attributes) {
     if (spec != nullptr) tf.TF_OpDefinitionBuilderAddAttr(builder, spec);
   }
-  tf.TF_OpDefinitionBuilderSetIsStateful(builder, op.stateful);
+  if (op.stateful) tf.TF_OpDefinitionBuilderSetIsStateful(builder, true); /* TensorFlow ignores a `false` */
   tf.TF_OpDefinitionBuilderSetShapeInferenceFunction(builder, op.shape);
   tf.TF_RegisterOpDefinition(builder, status);
 }

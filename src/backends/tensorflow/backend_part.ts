@@ -1,0 +1,70 @@
+/** What the `tensorflow` backend offers: custom ops where the addon has registered them, else stock ops composed. */
+import * as tf from '@tensorflow/tfjs';
+import { state, warnOnce } from '../../state.js';
+import type { OptimizerName } from '../../types.js';
+import { SPARSE_APPLY, type BagTensors } from '../bag_tensors.js';
+import { genericBackendPart } from '../generic/register.js';
+import type { BagOptions, KernelInfo } from '../kernel_set.js';
+import type { BackendPart } from '../registry.js';
+import { asNodeBackend } from './node_backend.js';
+import { Ownership } from './ownership.js';
+
+/** The part of the native addon that this backend needs. */
+export interface TensorFlowAddon {
+  /** 'registered', 'already', or the reason why the ops cannot be registered in this process. */
+  registerTensorFlow(): string;
+}
+
+export class TensorFlowPart implements BackendPart {
+  private addon: TensorFlowAddon | null = null;
+  private registered = false;
+
+  connect(addon: TensorFlowAddon): void {
+    this.addon ??= addon;
+  }
+
+  /** Whether the custom ops are there. Asked at every kernel call, as tfjs-node may be imported after this package. */
+  hasOps(): boolean {
+    if (this.registered || this.addon === null) return this.registered;
+    const answer = this.addon.registerTensorFlow();
+    this.registered = answer === 'registered' || answer === 'already';
+    if (!this.registered) {
+      warnOnce(`the custom ops cannot run on the tensorflow backend, stock ops are used instead: ${answer}`);
+    }
+    return this.registered;
+  }
+
+  info(kernelName: string): KernelInfo {
+    if (!this.hasOps()) return genericBackendPart.info(kernelName);
+    const core = state().sets.get('native')?.info(); // the ops and the native set are one library
+    return {
+      implementation: 'tensorflow',
+      instructionSet: core?.instructionSet ?? 'unknown',
+      threads: core?.threads ?? 1,
+    };
+  }
+
+  readonly sparseApply = (
+    optimizer: OptimizerName,
+    table: tf.Variable,
+    slots: readonly tf.Variable[],
+    gradient: tf.Tensor2D,
+    bags: BagTensors,
+    options: BagOptions,
+    hyper: Float32Array,
+  ): void => {
+    if (!this.hasOps()) {
+      genericBackendPart.sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
+      return;
+    }
+    const ownership = Ownership.of(asNodeBackend(tf.backend()));
+    for (const variable of [table, ...slots]) ownership.makeWritable(variable);
+    const { values, rowSplits, weights } = bags;
+    const [slot0, slot1] = slots;
+    const inputs: Record<string, tf.Tensor> = { table, gradient, values, rowSplits };
+    if (slot0 !== undefined) inputs['slot0'] = slot0;
+    if (slot1 !== undefined) inputs['slot1'] = slot1;
+    if (weights !== null) inputs['weights'] = weights;
+    tf.engine().runKernel(SPARSE_APPLY[optimizer], inputs, { ...options, hyper: Array.from(hyper) });
+  };
+}

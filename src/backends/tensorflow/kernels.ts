@@ -1,0 +1,89 @@
+/** The kernels of this package as TensorFlow ops, for the tfjs-node backend. */
+import type * as tf from '@tensorflow/tfjs';
+import type { OptimizerName } from '../../types.js';
+import { SLOT_NAMES } from '../../types.js';
+import type { BagOptions } from '../kernel_set.js';
+import { withTensor, type NodeBackend } from './node_backend.js';
+import { translated } from './op_errors.js';
+import { bagAttributes, rowsAttribute, withTable, withWeights } from './op_inputs.js';
+
+/** The ids of a batch as a kernel gets them. */
+export interface BagInputs {
+  readonly values: tf.TensorInfo;
+  readonly rowSplits: tf.TensorInfo;
+  readonly weights?: tf.TensorInfo | undefined;
+}
+
+export function embeddingBag(
+  backend: NodeBackend,
+  { table, values, rowSplits, weights }: BagInputs & { table: tf.TensorInfo },
+  options: BagOptions,
+): tf.Tensor {
+  const attributes = bagAttributes(backend, options);
+  return translated('EmbeddingBag', () =>
+    withWeights(backend, weights, (perId) =>
+      backend.executeSingleOutput('EmbeddingBag', attributes, [table, values, rowSplits, perId]),
+    ),
+  );
+}
+
+export function embeddingBagGrad(
+  backend: NodeBackend,
+  { gradient, values, rowSplits, weights, table }: BagInputs & { gradient: tf.TensorInfo; table?: tf.TensorInfo },
+  options: BagOptions & { rows: number },
+): tf.Tensor[] {
+  const attributes = [...bagAttributes(backend, options), rowsAttribute(backend, options.rows)];
+  return translated('EmbeddingBagGrad', () =>
+    withWeights(backend, weights, (perId) =>
+      withTable(backend, options.maxNorm > 0 ? table : null, gradient.shape[1] ?? 0, (rows) =>
+        backend.executeMultipleOutputs('EmbeddingBagGrad', attributes, [gradient, values, rowSplits, perId, rows], 2),
+      ),
+    ),
+  );
+}
+
+export function embeddingBagWeightsGrad(
+  backend: NodeBackend,
+  inputs: Required<BagInputs> & { table: tf.TensorInfo; gradient: tf.TensorInfo; weights: tf.TensorInfo },
+  options: BagOptions,
+): tf.Tensor {
+  const { table, gradient, values, rowSplits, weights } = inputs;
+  const attributes = bagAttributes(backend, options);
+  return translated('EmbeddingBagWeightsGrad', () =>
+    backend.executeSingleOutput('EmbeddingBagWeightsGrad', attributes, [table, gradient, values, rowSplits, weights]),
+  );
+}
+
+export interface SparseApplyInputs extends BagInputs {
+  readonly table: tf.TensorInfo;
+  readonly slot0?: tf.TensorInfo;
+  readonly slot1?: tf.TensorInfo;
+  readonly gradient: tf.TensorInfo;
+}
+
+/** Steps in place: the buffers of table and slots must be nobody else's (see ownership.ts). */
+export function sparseApplyInPlace(
+  backend: NodeBackend,
+  kernelName: string,
+  optimizer: OptimizerName,
+  { table, slot0, slot1, gradient, values, rowSplits, weights }: SparseApplyInputs,
+  options: BagOptions & { hyper: ArrayLike<number> },
+): void {
+  // TensorFlow has a SparseApplyAdagrad and a SparseApplyFtrl of its own, so the ops carry a prefix.
+  const opName = `Embedding${kernelName}`;
+  const attributes = bagAttributes(backend, options);
+  const slots = [slot0, slot1].slice(0, SLOT_NAMES[optimizer].length) as tf.TensorInfo[];
+  const hyper = Float32Array.from(options.hyper);
+  translated(opName, () =>
+    withWeights(backend, weights, (perId) =>
+      withTensor(backend, hyper, [hyper.length], (numbers) =>
+        backend.executeMultipleOutputs(
+          opName,
+          attributes,
+          [table, ...slots, gradient, values, rowSplits, perId, numbers],
+          0,
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,74 @@
+/**
+ * What this package uses of the tfjs-node backend, told by shape: the package never imports tfjs-node, so that this
+ * folder can be part of the entry for any runtime.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { RuntimeError } from '../../errors.js';
+
+export const BACKEND_NAME = 'tensorflow';
+
+/** What the backend keeps per data id. A new record is made whenever data moves here from another backend. */
+export interface TensorRecord {
+  /** A typed array that was not handed to TensorFlow yet. */
+  values: unknown;
+}
+
+/** An attribute of a TensorFlow op. */
+export interface OpAttribute {
+  readonly name: string;
+  readonly type: number;
+  readonly value: string | number;
+}
+
+export interface NodeBackend {
+  readonly binding: {
+    readonly TF_ATTR_STRING: number;
+    readonly TF_ATTR_INT: number;
+    readonly TF_ATTR_FLOAT: number;
+  };
+  readonly tensorMap: { get(dataId: object): TensorRecord };
+  getInputTensorIds(tensors: readonly { readonly dataId?: object }[]): number[];
+  executeSingleOutput(name: string, attributes: readonly OpAttribute[], inputs: readonly tf.TensorInfo[]): tf.Tensor;
+  executeMultipleOutputs(
+    name: string,
+    attributes: readonly OpAttribute[],
+    inputs: readonly tf.TensorInfo[],
+    outputs: number,
+  ): tf.Tensor[];
+  refCount(dataId: object): number;
+  write(values: Float32Array, shape: number[], dtype: 'float32'): object;
+  disposeData(dataId: object, force?: boolean): boolean;
+}
+
+const METHODS = [
+  'getInputTensorIds',
+  'executeSingleOutput',
+  'executeMultipleOutputs',
+  'refCount',
+  'write',
+  'disposeData',
+] as const;
+
+/** The backend as tfjs-node's, or a RuntimeError when it is something else under the same name. */
+export function asNodeBackend(backend: unknown): NodeBackend {
+  const candidate = backend as NodeBackend;
+  const fits =
+    METHODS.every((name) => typeof candidate[name] === 'function') && candidate.binding && candidate.tensorMap;
+  if (fits) return candidate;
+  throw new RuntimeError('backend', 'the backend of @tensorflow/tfjs-node under the name tensorflow', backend);
+}
+
+/** Runs `run` on a float32 tensor made of `values`, which is gone afterwards. */
+export function withTensor<T>(
+  backend: NodeBackend,
+  values: Float32Array,
+  shape: number[],
+  run: (tensor: tf.TensorInfo) => T,
+): T {
+  const dataId = backend.write(values, shape, 'float32');
+  try {
+    return run({ dataId, shape, dtype: 'float32' });
+  } finally {
+    backend.disposeData(dataId, true);
+  }
+}

@@ -1,0 +1,38 @@
+/** Attributes and inputs of the custom ops. */
+import type * as tf from '@tensorflow/tfjs';
+import type { BagOptions } from '../kernel_set.js';
+import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
+
+/** The attributes that every bag op has. */
+export function bagAttributes(backend: NodeBackend, options: BagOptions): OpAttribute[] {
+  const { TF_ATTR_STRING, TF_ATTR_FLOAT } = backend.binding;
+  return [
+    { name: 'combiner', type: TF_ATTR_STRING, value: options.combiner },
+    { name: 'out_of_range', type: TF_ATTR_STRING, value: options.outOfRange },
+    { name: 'max_norm', type: TF_ATTR_FLOAT, value: options.maxNorm },
+  ];
+}
+
+export function rowsAttribute(backend: NodeBackend, rows: number): OpAttribute {
+  return { name: 'rows', type: backend.binding.TF_ATTR_INT, value: rows };
+}
+
+/** Runs `run` with the weights; an op that has none takes an empty tensor. */
+export function withWeights<T>(
+  backend: NodeBackend,
+  weights: tf.TensorInfo | null | undefined,
+  run: (weights: tf.TensorInfo) => T,
+): T {
+  return weights === null || weights === undefined ? withTensor(backend, new Float32Array(0), [0], run) : run(weights);
+}
+
+/** Runs `run` with the table; EmbeddingBagGrad reads only its dimension unless maxNorm is set. */
+export function withTable<T>(
+  backend: NodeBackend,
+  table: tf.TensorInfo | null | undefined,
+  dim: number,
+  run: (table: tf.TensorInfo) => T,
+): T {
+  if (table !== null && table !== undefined) return run(table);
+  return withTensor(backend, new Float32Array(0), [0, dim], run);
+}

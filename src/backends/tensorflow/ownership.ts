@@ -1,0 +1,90 @@
+/**
+ * Which buffers may be written in place: those that we made ourselves and that nobody else can see.
+ *
+ * Many TensorFlow ops (reshape, slices of whole rows, split, tile by 1 ...) return another tensor on the same buffer,
+ * and the backend's count of references does not show it. So every op that could do so and that takes one of our
+ * buffers marks it as lent; a lent buffer is copied before the next step. Typed arrays of the user may be shared with
+ * TensorFlow too, which is why the first step of a variable always copies.
+ */
+import type * as tf from '@tensorflow/tfjs';
+import type { NodeBackend, TensorRecord } from './node_backend.js';
+
+/**
+ * Ops whose outputs never share memory with their inputs while JavaScript holds the inputs. Reductions, casts,
+ * concatenations and selections are missing on purpose: for some shapes they return their input.
+ */
+const COPYING_OPS: ReadonlySet<string> = new Set([
+  ...['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy'],
+  ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
+    (name) => `EmbeddingSparseApply${name}`,
+  ),
+  ...['GatherV2', 'MatMul', 'BatchMatMulV2', 'UnsortedSegmentSum'],
+  ...['Add', 'AddV2', 'Sub', 'Mul', 'Div', 'RealDiv', 'DivNoNan', 'Maximum', 'Minimum', 'Pow', 'SquaredDifference'],
+  ...['Neg', 'Abs', 'Sign', 'Square', 'Sqrt', 'Rsqrt', 'Reciprocal', 'Exp', 'Expm1', 'Log', 'Log1p'],
+  ...['Sigmoid', 'Tanh', 'Relu', 'Relu6', 'Elu', 'Selu', 'LeakyRelu', 'Softplus'],
+  ...['Equal', 'NotEqual', 'Greater', 'GreaterEqual', 'Less', 'LessEqual', 'IsNan', 'IsInf', 'IsFinite'],
+]);
+
+const KEY = Symbol.for('tfjs-embeddings.ownership');
+
+/** Kept on the backend itself, so that two builds of this package in one process share it. */
+export class Ownership {
+  /** Copies made since the backend was first used by this package. */
+  copies = 0;
+  private readonly owned = new WeakSet<TensorRecord>();
+  private runningOp: string | null = null;
+
+  private constructor(private readonly backend: NodeBackend) {
+    this.watch();
+  }
+
+  static of(backend: NodeBackend): Ownership {
+    const holder = backend as unknown as Record<symbol, Ownership | undefined>;
+    return (holder[KEY] ??= new Ownership(backend));
+  }
+
+  /** Gives the variable a buffer that nobody else sees: the one it has, or a copy. */
+  makeWritable(variable: tf.Variable): void {
+    const { backend, owned } = this;
+    const record = backend.tensorMap.get(variable.dataId);
+    if (owned.has(record) && record.values === null && backend.refCount(variable.dataId) === 1) return;
+    const copy = backend.executeSingleOutput('EmbeddingCopy', [], [variable]);
+    try {
+      variable.assign(copy as tf.Tensor<never>);
+    } finally {
+      copy.dispose();
+    }
+    owned.add(backend.tensorMap.get(variable.dataId));
+    this.copies += 1;
+  }
+
+  /** Learns of every op that takes one of our buffers, whoever runs it. */
+  private watch(): void {
+    const { backend } = this;
+    const { executeSingleOutput, executeMultipleOutputs, getInputTensorIds } = backend;
+    const during = <T>(op: string, run: () => T): T => {
+      const outer = this.runningOp;
+      this.runningOp = op;
+      try {
+        return run();
+      } finally {
+        this.runningOp = outer;
+      }
+    };
+    backend.executeSingleOutput = (name, ...rest) =>
+      during(name, () => executeSingleOutput.call(backend, name, ...rest));
+    backend.executeMultipleOutputs = (name, ...rest) =>
+      during(name, () => executeMultipleOutputs.call(backend, name, ...rest));
+    backend.getInputTensorIds = (tensors) => {
+      if (this.runningOp === null || !COPYING_OPS.has(this.runningOp)) this.lend(tensors);
+      return getInputTensorIds.call(backend, tensors);
+    };
+  }
+
+  private lend(tensors: readonly { readonly dataId?: object }[]): void {
+    for (const { dataId } of tensors) {
+      if (dataId === undefined) continue; // a 64-bit scalar, which has no record
+      this.owned.delete(this.backend.tensorMap.get(dataId));
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Registers the kernels of the `tensorflow` backend. Loads in any runtime: tfjs-node itself is never imported.
+ *
+ * Wiring: the any-runtime entry calls `registerTensorFlowBackend(null)`; the Node entry calls it again with the addon.
+ * The addon's ops are registered at the first kernel that runs, so the order of imports does not matter; an entry that
+ * wants to know early calls `addon.registerTensorFlow()` itself after tfjs-node is loaded.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { OPTIMIZER_NAMES } from '../../types.js';
+import { EMBEDDING_BAG, EMBEDDING_BAG_GRAD, EMBEDDING_BAG_WEIGHTS_GRAD, SPARSE_APPLY } from '../bag_tensors.js';
+import { genericKernel } from '../generic/register.js';
+import { addBackendPart } from '../registry.js';
+import { state } from '../../state.js';
+import { TensorFlowPart, type TensorFlowAddon } from './backend_part.js';
+import * as kernels from './kernels.js';
+import { BACKEND_NAME, asNodeBackend, type NodeBackend } from './node_backend.js';
+
+type Run = (backend: NodeBackend, inputs: never, attrs: never) => tf.TensorInfo | tf.TensorInfo[];
+
+/** Makes the package known to the `tensorflow` backend; `addon` brings the custom ops. May be called again. */
+export function registerTensorFlowBackend(addon: TensorFlowAddon | null): void {
+  const known = state().perBackend.get(BACKEND_NAME) as TensorFlowPart | undefined;
+  const part = known ?? new TensorFlowPart();
+  if (addon !== null) part.connect(addon);
+  if (known !== undefined) return;
+  addBackendPart(BACKEND_NAME, part);
+  register(part, EMBEDDING_BAG, kernels.embeddingBag as Run);
+  register(part, EMBEDDING_BAG_GRAD, kernels.embeddingBagGrad as Run);
+  register(part, EMBEDDING_BAG_WEIGHTS_GRAD, kernels.embeddingBagWeightsGrad as Run);
+  for (const optimizer of OPTIMIZER_NAMES) {
+    const kernelName = SPARSE_APPLY[optimizer];
+    register(part, kernelName, (backend, inputs, attrs) => {
+      kernels.sparseApplyInPlace(backend, kernelName, optimizer, inputs, attrs);
+      return [];
+    });
+  }
+}
+
+function register(part: TensorFlowPart, kernelName: string, run: Run): void {
+  tf.registerKernel({
+    kernelName,
+    backendName: BACKEND_NAME,
+    kernelFunc: ({ inputs, attrs, backend }) =>
+      part.hasOps()
+        ? run(asNodeBackend(backend), inputs as never, attrs as never)
+        : genericKernel(kernelName)({ inputs, attrs, backend } as never),
+  });
+}
