@@ -1,0 +1,75 @@
+/** Checks of the arguments of the preprocessing classes. */
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+
+/** Keys of Keras configs that say nothing here, with the values under which they say nothing. */
+const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
+  dtype: [],
+  trainable: [],
+  encoding: ['utf-8'],
+  vocabularyDtype: [],
+  vocabularySize: [],
+  hasInputVocabulary: [],
+  idfWeights: [null],
+  sparse: [false],
+  padToMaxTokens: [false],
+  invert: [false],
+  oovMethod: ['floormod'],
+  salt: [null],
+};
+
+/**
+ * Returns the config with camelCase keys and without what says nothing here. Throws TypeError for anything but an
+ * object; ValueError, which names the key, for a setting that this class does not have.
+ */
+export function readConfig<A extends object>(config: unknown, known: readonly (keyof A & string)[]): A {
+  if (config === null || typeof config !== 'object' || Array.isArray(config)) {
+    throw new ArgumentTypeError('config', 'an object as getConfig() returns it', config);
+  }
+  const read: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(config)) {
+    const name = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    if ((known as readonly string[]).includes(name)) {
+      read[name] = value;
+      continue;
+    }
+    const neutral = NEUTRAL[name];
+    if (neutral === undefined) throw new ValueError(key, `one of ${known.join(', ')}`, described(`the key ${key}`));
+    if (neutral.length > 0 && !neutral.includes(value)) {
+      throw new ValueError(key, neutral.map((each) => JSON.stringify(each)).join(' or '), value);
+    }
+  }
+  return read as A;
+}
+
+/** Throws where `args` is no object or holds a key that is not known: a misspelt setting is never ignored. */
+export function checkKeys(args: unknown, known: readonly string[]): void {
+  if (args === null || typeof args !== 'object' || Array.isArray(args)) {
+    throw new ArgumentTypeError('args', 'an object', args);
+  }
+  for (const key of Object.keys(args)) {
+    if (!known.includes(key)) throw new ValueError(key, `one of ${known.join(', ')}`, described(`the key ${key}`));
+  }
+}
+
+/** A whole number from `least` to 2^31 - 1. */
+export function checkWhole(value: unknown, argument: string, least: number): number {
+  const expected = `a whole number from ${least} to 2147483647`;
+  if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
+  if (!Number.isInteger(value) || value < least || value > 2147483647) {
+    throw new ValueError(argument, expected, value);
+  }
+  return value;
+}
+
+/** Only ids are made here; encodings of them are left to layers. */
+export function checkOutputMode(outputMode: unknown): 'int' {
+  if (outputMode === undefined || outputMode === 'int') return 'int';
+  if (typeof outputMode !== 'string') throw new ArgumentTypeError('outputMode', `'int'`, outputMode);
+  throw new ValueError('outputMode', `'int'`, outputMode, 'An embedding layer takes the ids as they are.');
+}
+
+export function checkName(name: unknown, fallback: string): string {
+  if (name === undefined || name === null) return fallback;
+  if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+  return name;
+}

@@ -1,0 +1,147 @@
+/** Numbers to ids by bins. */
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { checkKeys, checkName, checkOutputMode, checkWhole, readConfig } from './arguments.js';
+import { asNumber, readCells, type CellData, type IdsOf } from './cells.js';
+import { quantileBoundaries } from './quantiles.js';
+
+export interface DiscretizationArgs {
+  /** Name, kept in the config. */
+  name?: string | null;
+  /** Inner boundaries, ascending; a value on a boundary belongs to the bin above it. */
+  binBoundaries?: readonly number[] | null;
+  /** Number of bins that `adapt` fills about equally; in place of `binBoundaries`. */
+  numBins?: number | null;
+  /** Share of the data by which `adapt` may miss a quantile. */
+  epsilon?: number;
+  outputMode?: 'int';
+}
+
+const KEYS = ['name', 'binBoundaries', 'numBins', 'epsilon', 'outputMode'] as const;
+
+export interface DiscretizationConfig {
+  name: string;
+  binBoundaries: number[] | null;
+  numBins: number | null;
+  epsilon: number;
+  outputMode: 'int';
+}
+
+/**
+ * Turns numbers into the ids of bins: 0 below the first boundary, `binBoundaries.length` from the last one on.
+ *
+ * - `binBoundaries`, or `numBins` and then `adapt(data)`, which sets `binBoundaries` to quantiles: fewer where there are
+ *   fewer values than bins, repeated where one value fills several bins (the bins between stay empty).
+ * - Ids are int32, in the container that the data came in: nested arrays stay nested, tensors stay tensors.
+ * - Infinite values fall into the outer bins. There is no row for unknown values; NaN is refused.
+ * - Errors: TypeError for other types; ValueError for NaN, boundaries that fall, both or neither of `binBoundaries` and
+ *   `numBins`, epsilon outside (0, 1), `adapt` without values; RuntimeError for `apply` before `adapt` and for `adapt`
+ *   with fixed boundaries.
+ *
+ * Source: keras.layers.Discretization (Keras 3.15).
+ *
+ * @example
+ * const bins = new emb.preprocessing.Discretization({ numBins: 4 });
+ * bins.adapt([[-1.5, 1.0, 3.4, 0.5], [0.0, 3.0, 1.3, 0.0]]);
+ * bins.apply([[-1.5, 1.0], [3.4]]); // [[0, 2], [3]]
+ */
+export class Discretization {
+  readonly name: string;
+  readonly numBins: number | null;
+  readonly epsilon: number;
+  private boundaries: number[] | null = null;
+
+  constructor(args: DiscretizationArgs) {
+    checkKeys(args, KEYS);
+    this.name = checkName(args.name, 'discretization');
+    const hasBoundaries = args.binBoundaries != null;
+    const hasNumBins = args.numBins != null;
+    if (hasBoundaries === hasNumBins) {
+      const received = described(hasBoundaries ? 'both' : 'neither');
+      throw new ValueError('numBins', 'either numBins or binBoundaries', received);
+    }
+    this.numBins = hasNumBins ? checkWhole(args.numBins, 'numBins', 1) : null;
+    this.epsilon = checkEpsilon(args.epsilon ?? 0.01);
+    checkOutputMode(args.outputMode);
+    if (hasBoundaries) this.boundaries = checkBoundaries(args.binBoundaries);
+  }
+
+  /** Returns one equal to that whose `getConfig()` this is; Keras configs are read too. */
+  static fromConfig(config: object): Discretization {
+    const args = readConfig<DiscretizationArgs>(config, KEYS);
+    if (args.numBins == null || args.binBoundaries == null) return new Discretization(args);
+    // An adapted one has both.
+    const made = new Discretization({ ...args, binBoundaries: null });
+    made.boundaries = checkBoundaries(args.binBoundaries);
+    return made;
+  }
+
+  /** The inner boundaries, ascending; null before `adapt`. */
+  get binBoundaries(): readonly number[] | null {
+    return this.boundaries === null ? null : [...this.boundaries];
+  }
+
+  /** Sets the boundaries to quantiles of the values (held as float32) and returns this; see the class. */
+  adapt(data: CellData): this {
+    if (this.numBins === null) {
+      const received = described('one made with binBoundaries');
+      throw new RuntimeError('adapt', 'a Discretization made with numBins', received);
+    }
+    const values = Float32Array.from(readCells(data).flat, (value, position) => asNumber(value, position));
+    if (values.length === 0) throw new ValueError('data', 'at least one value', described('none'));
+    const infinite = values.findIndex((value) => !Number.isFinite(value));
+    if (infinite >= 0) {
+      const received = described(`${values[infinite]} at position ${infinite}`);
+      throw new ValueError('data', 'finite numbers that fit float32', received);
+    }
+    this.boundaries = quantileBoundaries(values, this.numBins, this.epsilon);
+    return this;
+  }
+
+  /** Returns the ids; see the class. */
+  apply<D extends CellData>(data: D): IdsOf<D> {
+    const { boundaries } = this;
+    if (boundaries === null) {
+      throw new RuntimeError('apply', 'boundaries from adapt() or at construction', described('none yet'));
+    }
+    const cells = readCells(data);
+    const ids = Int32Array.from(cells.flat, (value, position) => binOf(asNumber(value, position), boundaries));
+    return cells.write(ids) as IdsOf<D>;
+  }
+
+  /** Returns settings and boundaries as plain JSON values. */
+  getConfig(): DiscretizationConfig {
+    const { name, boundaries, numBins, epsilon } = this;
+    const binBoundaries = boundaries === null ? null : [...boundaries];
+    return { name, binBoundaries, numBins, epsilon, outputMode: 'int' };
+  }
+}
+
+/** How many boundaries are at or below the value. */
+function binOf(value: number, boundaries: readonly number[]): number {
+  let low = 0;
+  let high = boundaries.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (boundaries[middle]! <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function checkEpsilon(epsilon: unknown): number {
+  const expected = 'a number between 0 and 1';
+  if (typeof epsilon !== 'number') throw new ArgumentTypeError('epsilon', expected, epsilon);
+  if (!(epsilon > 0 && epsilon < 1)) throw new ValueError('epsilon', expected, epsilon);
+  return epsilon;
+}
+
+function checkBoundaries(boundaries: unknown): number[] {
+  if (!Array.isArray(boundaries)) throw new ArgumentTypeError('binBoundaries', 'an array of numbers', boundaries);
+  const read = boundaries.map((value: unknown, position) => asNumber(value, position, 'binBoundaries'));
+  const fall = read.findIndex((value, i) => i > 0 && value < read[i - 1]!);
+  if (fall >= 0) {
+    const received = described(`${read[fall]} after ${read[fall - 1]}`);
+    throw new ValueError('binBoundaries', 'numbers in ascending order', received);
+  }
+  return read;
+}

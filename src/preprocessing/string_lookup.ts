@@ -1,0 +1,52 @@
+/** Strings to ids by a vocabulary. */
+import { readConfig } from './arguments.js';
+import { asString, type Cells } from './cells.js';
+import { compareCodePoints } from './code_points.js';
+import { fingerprint64 } from './farm_hash.js';
+import { INDEX_LOOKUP_KEYS, IndexLookup, type IndexLookupArgs } from './index_lookup.js';
+
+export type StringLookupArgs = IndexLookupArgs<string>;
+
+const encoder = new TextEncoder();
+
+/**
+ * Turns strings into ids: row 0 for unknown values (with `maskToken`: row 0 for it, then the unknown ones), then the
+ * vocabulary by falling frequency, equally frequent values in reverse order of their code points.
+ *
+ * - `numOovIndices` (1): with more, an unknown value gets the row FarmHash64(UTF-8) mod numOovIndices.
+ * - Ids are int32, in the container that the data came in (`apply`).
+ * - An empty string is a value like any other. `adapt` skips the mask and unknown tokens.
+ * - Errors: TypeError for values that are not strings; ValueError for settings out of range, repeated vocabulary, or an
+ *   unknown value with numOovIndices 0; RuntimeError for `apply` before `adapt`, `adapt` with a fixed vocabulary.
+ * - `getVocabulary()[id]` gives the value back; other output modes and `invert` are not offered.
+ *
+ * Source: keras.layers.StringLookup (Keras 3.15).
+ *
+ * @example
+ * const lookup = new emb.preprocessing.StringLookup();
+ * lookup.adapt([['a', 'c', 'd'], ['d', 'z', 'b']]);
+ * lookup.getVocabulary(); // ['[UNK]', 'd', 'z', 'c', 'b', 'a']
+ * lookup.apply([['a', 'd'], ['m']]); // [[5, 1], [0]]
+ */
+export class StringLookup extends IndexLookup<string> {
+  constructor(args: StringLookupArgs = {}) {
+    super(args, { name: 'string_lookup', oovToken: '[UNK]' });
+  }
+
+  /** Returns a lookup equal to the one whose `getConfig()` this is; Keras configs are read too. */
+  static fromConfig(config: object): StringLookup {
+    return new StringLookup(readConfig<StringLookupArgs>(config, INDEX_LOOKUP_KEYS));
+  }
+
+  protected readTokens({ flat }: Cells, argument: string): string[] {
+    return Array.from(flat, (value, position) => asString(value, position, argument));
+  }
+
+  protected compare(a: string, b: string): number {
+    return compareCodePoints(a, b);
+  }
+
+  protected oovBucket(token: string): number {
+    return Number(fingerprint64(encoder.encode(token)) % BigInt(this.numOovIndices));
+  }
+}

@@ -1,0 +1,49 @@
+/** Settings of Hashing, and what the goldens do not hold. */
+import { Hashing } from '../../src/preprocessing/index.js';
+
+function named(name: string, argument: string): (error: Error & { argument?: string }) => boolean {
+  return (error) => error.name === name && error.argument === argument;
+}
+
+describe('Hashing', () => {
+  it('hashes a number as its text, and keeps text apart from the mask number', () => {
+    const hashing = new Hashing({ numBins: 1000 });
+    expect(hashing.apply([7, -12])).toEqual(hashing.apply(['7', '-12']));
+    const masked = new Hashing({ numBins: 1000, maskValue: 7 });
+    expect(masked.apply(7)).toBe(0);
+    expect(masked.apply('7')).toBeGreaterThan(0);
+  });
+
+  it('stays in range and uses every bin', () => {
+    const words = Array.from({ length: 500 }, (_, i) => `word ${i}`);
+    expect(new Set(new Hashing({ numBins: 7 }).apply(words))).toEqual(new Set([0, 1, 2, 3, 4, 5, 6]));
+    const masked = new Set(new Hashing({ numBins: 7, maskValue: '' }).apply(words));
+    expect(masked).toEqual(new Set([1, 2, 3, 4, 5, 6]));
+  });
+
+  it('gives other ids for another salt', () => {
+    const words = Array.from({ length: 100 }, (_, i) => `word ${i}`);
+    const [one, two, pair] = [1, 2, [1, 2] as [number, number]].map((salt) => new Hashing({ numBins: 1e6, salt }));
+    expect(one!.apply(words)).not.toEqual(two!.apply(words));
+    expect(one!.apply(words)).not.toEqual(pair!.apply(words));
+  });
+
+  it('learns nothing', () => {
+    const hashing = new Hashing({ numBins: 10 });
+    expect(hashing.adapt(['a'])).toBe(hashing);
+  });
+
+  it('says what is wrong', () => {
+    const make = (args: unknown) => () => new Hashing(args as { numBins: number });
+    expect(make(undefined)).toThrowMatching(named('TypeError', 'args'));
+    expect(make({})).toThrowMatching(named('TypeError', 'numBins'));
+    expect(make({ numBins: 0 })).toThrowMatching(named('ValueError', 'numBins'));
+    expect(make({ numBins: 2 ** 31 })).toThrowMatching(named('ValueError', 'numBins'));
+    expect(make({ numBins: 3, salt: 'x' })).toThrowMatching(named('TypeError', 'salt'));
+    expect(make({ numBins: 3, salt: [1, 2, 3] })).toThrowMatching(named('ValueError', 'salt'));
+    expect(make({ numBins: 3, salt: 1.5 })).toThrowMatching(named('ValueError', 'salt'));
+    expect(make({ numBins: 3, maskValue: {} })).toThrowMatching(named('TypeError', 'maskValue'));
+    expect(make({ numBins: 3, maskValue: 0.5 })).toThrowMatching(named('ValueError', 'maskValue'));
+    expect(make({ numBins: 3, outputMode: 'count' })).toThrowMatching(named('ValueError', 'outputMode'));
+  });
+});

@@ -1,0 +1,100 @@
+/** Settings, vocabularies and states of the lookups. */
+import { IntegerLookup, StringLookup } from '../../src/preprocessing/index.js';
+
+function named(name: string, argument: string): (error: Error & { argument?: string }) => boolean {
+  return (error) => error.name === name && error.argument === argument;
+}
+
+describe('StringLookup and IntegerLookup', () => {
+  it('forget what they learned before', () => {
+    const lookup = new StringLookup().adapt(['a', 'b', 'b']);
+    expect(lookup.adapt(['c']).getVocabulary()).toEqual(['[UNK]', 'c']);
+    expect(lookup.apply(['b', 'c'])).toEqual([0, 1]);
+  });
+
+  it('know nothing but unknowns after adapting to nothing', () => {
+    const lookup = new StringLookup().adapt([]);
+    expect(lookup.vocabularySize()).toBe(1);
+    expect(lookup.apply(['x'])).toEqual([0]);
+  });
+
+  it('take a vocabulary with and without its special tokens', () => {
+    const plain = new StringLookup({ vocabulary: ['x', 'y'], maskToken: '' });
+    const full = new StringLookup({ vocabulary: ['', '[UNK]', 'x', 'y'], maskToken: '' });
+    for (const lookup of [plain, full]) {
+      expect(lookup.getVocabulary()).toEqual(['', '[UNK]', 'x', 'y']);
+      expect(lookup.getVocabulary(false)).toEqual(['x', 'y']);
+      expect(lookup.apply(['', 'y', 'z'])).toEqual([0, 3, 1]);
+    }
+  });
+
+  it('survive JSON with every setting', () => {
+    const lookup = new IntegerLookup({ name: 'Years_2', maxTokens: 5, numOovIndices: 2, maskToken: 0, oovToken: -9 });
+    const config = JSON.parse(JSON.stringify(lookup.adapt([1990, 1990, 2000, 0]).getConfig())) as object;
+    expect(config).toEqual({
+      name: 'Years_2',
+      maxTokens: 5,
+      numOovIndices: 2,
+      maskToken: 0,
+      oovToken: -9,
+      vocabulary: [1990, 2000],
+      outputMode: 'int',
+    });
+    expect(IntegerLookup.fromConfig(config).getConfig() as object).toEqual(config);
+  });
+
+  it('read a config of Keras', () => {
+    const config = {
+      name: 'k',
+      trainable: true,
+      dtype: 'int64',
+      invert: false,
+      max_tokens: null,
+      num_oov_indices: 1,
+      oov_token: '[UNK]',
+      mask_token: null,
+      output_mode: 'int',
+      sparse: false,
+      pad_to_max_tokens: false,
+      vocabulary: ['p', 'q'],
+      idf_weights: null,
+      encoding: 'utf-8',
+      vocabulary_size: 3,
+    };
+    expect(StringLookup.fromConfig(config).apply(['q', 'p'])).toEqual([2, 1]);
+    expect(() => StringLookup.fromConfig({ ...config, invert: true })).toThrowMatching(named('ValueError', 'invert'));
+    expect(() => StringLookup.fromConfig({ ...config, colour: 1 })).toThrowMatching(named('ValueError', 'colour'));
+  });
+
+  it('say what is wrong', () => {
+    const make = (args: object) => () => new StringLookup(args);
+    expect(make({ maxTokens: 1 })).toThrowMatching(named('ValueError', 'maxTokens'));
+    expect(make({ maxTokens: '9' })).toThrowMatching(named('TypeError', 'maxTokens'));
+    expect(make({ numOovIndices: -1 })).toThrowMatching(named('ValueError', 'numOovIndices'));
+    expect(make({ numOovIndices: 1.5 })).toThrowMatching(named('ValueError', 'numOovIndices'));
+    expect(make({ maskToken: 3 })).toThrowMatching(named('TypeError', 'maskToken'));
+    expect(make({ oovToken: 3 })).toThrowMatching(named('TypeError', 'oovToken'));
+    expect(make({ name: 3 })).toThrowMatching(named('TypeError', 'name'));
+    expect(make({ outputMode: 'oneHot' })).toThrowMatching(named('ValueError', 'outputMode'));
+    expect(make({ vocabulary: 'a' })).toThrowMatching(named('TypeError', 'vocabulary'));
+    expect(make({ vocabulary: ['a', 4] })).toThrowMatching(named('TypeError', 'vocabulary'));
+    expect(make({ vocabulary: ['a', 'a'] })).toThrowMatching(named('ValueError', 'vocabulary'));
+    expect(make({ vocabulary: ['a', ''], maskToken: '' })).toThrowMatching(named('ValueError', 'vocabulary'));
+    expect(make({ vocabulary: ['a', 'b'], maxTokens: 2 })).toThrowMatching(named('ValueError', 'vocabulary'));
+    expect(make({ vocab: ['a'] })).toThrowMatching(named('ValueError', 'vocab'));
+    expect(() => StringLookup.fromConfig(null as unknown as object)).toThrowMatching(named('TypeError', 'config'));
+    expect(() => new IntegerLookup({ vocabulary: [0.5] })).toThrowMatching(named('ValueError', 'vocabulary'));
+  });
+
+  it('refuse calls in the wrong order', () => {
+    expect(() => new StringLookup().apply(['a'])).toThrowMatching(named('RuntimeError', 'apply'));
+    const fixed = new StringLookup({ vocabulary: ['a'] });
+    expect(() => fixed.adapt(['b'])).toThrowMatching(named('RuntimeError', 'adapt'));
+  });
+
+  it('refuse unknown values where there is no row for them', () => {
+    const lookup = new StringLookup({ numOovIndices: 0, vocabulary: ['a', 'b'] });
+    expect(lookup.apply(['b', 'a'])).toEqual([1, 0]);
+    expect(() => lookup.apply(['a', 'z'])).toThrowError(/"z" at position 1/);
+  });
+});
