@@ -1,0 +1,133 @@
+/**
+ * Compiles the C core with its hosts for Node and TensorFlow into one library, custom-ops/build/tfjs_embeddings.node.
+ *
+ * Needs a C compiler (gcc or clang; a C++ compiler too for TensorFlow) and the Node-API headers, and nothing of
+ * TensorFlow but headers: its symbols are found at run time. `node custom-ops/build_native.mjs` builds for Node alone,
+ * or for TensorFlow too with TENSORFLOW_INCLUDE=<folder of headers>.
+ *
+ * With Microsoft's compiler the equivalent is
+ *   cl /std:c11 /O2 /LD /I<headers> kernels\*.c hosts\node.c /link node.lib /out:tfjs_embeddings.node
+ * with /arch:AVX2 for kernels\instance_avx2.c and /arch:AVX512 for kernels\instance_avx512.c.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const kernels = join(here, 'kernels');
+
+const COMMON = ['-O3', '-fPIC', '-fvisibility=hidden', '-fno-math-errno', '-ffp-contract=off', '-Wall', '-Wextra'];
+const INSTRUCTION_SETS = {
+  'instance_avx2.c': ['-mavx2', '-mfma'],
+  'instance_avx512.c': ['-mavx512f', '-mavx512dq', '-mfma'],
+};
+
+/** Runs a program; rejects with what it wrote to standard error. */
+function run(command, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const said = [];
+    child.stdout.on('data', (chunk) => said.push(chunk));
+    child.stderr.on('data', (chunk) => said.push(chunk));
+    child.on('error', (error) => reject(new Error(`${command} cannot be run: ${error.message}`)));
+    child.on('close', (code, signal) => {
+      const text = Buffer.concat(said).toString().trim();
+      if (code === 0) resolve(text);
+      else reject(new Error(`${command} ended with ${code ?? signal}: ${text.slice(0, 4000)}`));
+    });
+  });
+}
+
+/** Runs jobs, a few at a time; after a failure no further one is started. */
+async function runAll(jobs, atOnce) {
+  const queue = [...jobs];
+  let failed = false;
+  const lane = async () => {
+    while (queue.length > 0 && !failed) {
+      try {
+        await queue.shift()();
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: atOnce }, lane));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+/** Flags that link a library whose undefined symbols come from the program that loads it. */
+function linkFlags() {
+  if (process.platform === 'darwin') return ['-bundle', '-undefined', 'dynamic_lookup'];
+  return ['-shared', '-pthread', '-Wl,-z,nodelete', '-ldl', '-lm'];
+}
+
+function compileJobs({ cc, cxx, napiInclude, tensorflowInclude, folder, log }) {
+  const x64 = process.arch === 'x64';
+  const withTensorFlow = tensorflowInclude ? ['-DTE_WITH_TENSORFLOW'] : [];
+  const object = (source) => join(folder, `${basename(source)}.o`);
+  const c = (source, extra) => [cc, ['-std=gnu11', ...COMMON, ...extra, '-c', source, '-o', object(source)]];
+  const calls = readdirSync(kernels)
+    .filter((name) => name.endsWith('.c'))
+    .map((name) => c(join(kernels, name), x64 ? (INSTRUCTION_SETS[name] ?? []) : []));
+  calls.push(c(join(here, 'hosts', 'node.c'), [...withTensorFlow, '-DNAPI_VERSION=8', '-I', napiInclude]));
+  if (tensorflowInclude) {
+    const source = join(here, 'hosts', 'tensorflow.cc');
+    calls.push([cxx, ['-std=c++17', ...COMMON, '-isystem', tensorflowInclude, '-c', source, '-o', object(source)]]);
+  }
+  // The large files first: they decide when the last compiler ends.
+  const weight = ([, args]) => (/instance_|tensorflow/.test(args.at(-1)) ? 0 : 1);
+  calls.sort((a, b) => weight(a) - weight(b));
+  const objects = calls.map(([, args]) => args.at(-1));
+  const jobs = calls.map(([command, args]) => async () => {
+    const said = await run(command, args);
+    if (said !== '') log(said);
+  });
+  return { jobs, objects };
+}
+
+/**
+ * Returns the path of the library.
+ *
+ * cc, cxx: commands of the compilers. napiInclude: folder with node_api.h. tensorflowInclude: folder with
+ * tensorflow/c/c_api.h, or null for Node alone. out: file to write. log: takes lines of text.
+ * Throws an Error with the compiler's words.
+ */
+export async function buildNative({ cc, cxx, napiInclude, tensorflowInclude, out, log }) {
+  const folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-'));
+  try {
+    const { jobs, objects } = compileJobs({ cc, cxx, napiInclude, tensorflowInclude, folder, log });
+    await runAll(jobs, Math.max(2, Math.min(4, availableParallelism())));
+    mkdirSync(dirname(out), { recursive: true });
+    await run(tensorflowInclude ? cxx : cc, [...objects, ...linkFlags(), '-o', out]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return out;
+}
+
+function nodeApiHeaders() {
+  const candidates = [
+    process.env.NODE_API_INCLUDE,
+    join(dirname(process.execPath), '..', 'include', 'node'),
+    '/usr/include/node',
+    join(here, '..', 'node_modules', 'node-api-headers', 'include'),
+  ];
+  const found = candidates.find((folder) => folder && existsSync(join(folder, 'node_api.h')));
+  if (found === undefined) throw new Error('no Node-API headers: npm install node-api-headers');
+  return found;
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const out = await buildNative({
+    cc: process.env.CC || 'cc',
+    cxx: process.env.CXX || 'c++',
+    napiInclude: nodeApiHeaders(),
+    tensorflowInclude: process.env.TENSORFLOW_INCLUDE || null,
+    out: join(here, 'build', 'tfjs_embeddings.node'),
+    log: (text) => console.error(text),
+  });
+  console.log(out);
+}

@@ -1,0 +1,175 @@
+/*
+ * Pooling of bags. A row's columns are summed in registers whose number is known when compiling; rows to come are
+ * fetched ahead along the stream of ids, across the borders of bags.
+ */
+#include "rows.h"
+
+#define TE_BYTES_AHEAD 16384
+#define TE_MOST_IDS_AHEAD 96
+
+typedef struct forward_stream {
+  const float* table;
+  const int32_t* values;
+  const float* weights;
+  int64_t dim;
+  int64_t last;  /* last id of this part: nothing beyond it is fetched */
+  int64_t ahead; /* ids */
+  uint32_t limit;
+  int32_t straddles; /* rows may begin inside a line of 64 bytes */
+#if defined(__wasm__)
+  int64_t touched;
+#endif
+} forward_stream;
+
+#if defined(__wasm__)
+/* WebAssembly cannot prefetch. A tight loop that loads one word of every line of the next rows does nearly as well. */
+#define TE_TOUCHED_IDS 32
+static void touch_rows(forward_stream* s, int64_t from) {
+  const int64_t to = te_min(from + TE_TOUCHED_IDS, s->last + 1);
+  const int64_t bytes = s->dim * 4;
+  int32_t sink = 0;
+  for (int64_t i = from; i < to; i++) {
+    const uint32_t id = (uint32_t)s->values[i];
+    if (id >= s->limit) continue;
+    const char* row = (const char*)(s->table + (int64_t)id * s->dim);
+    for (int64_t at = 0; at < bytes; at += 64) sink ^= *(const int32_t*)(row + at);
+  }
+  __asm__ volatile("" : : "r"(sink));
+  s->touched = to;
+}
+#endif
+
+/* Sums columns [column, column + ...) of the rows of ids from .. to - 1. Returns the first bad position, or -1. */
+TE_INLINE int64_t sum_ids(forward_stream* s, int64_t from, int64_t to, int64_t column, float divisor, float* out,
+                          const int vectors, const int part, const int weighted, const int fetch) {
+  te_v a0, a1, a2, a3, a4, a5, a6, a7, rest = v_zero();
+  const te_mask mask = v_mask(part ? (int)(s->dim - column - vectors * TE_LANES) : 0);
+  const int64_t dim = s->dim, last = s->last, ahead = s->ahead;
+  const float* table = s->table + column;
+  const int32_t* values = s->values;
+  int64_t bad = -1;
+  a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = rest;
+  for (int64_t i = from; i < to; i++) {
+    const uint32_t id = (uint32_t)values[i];
+    if (fetch) {
+#if defined(__wasm__)
+      if (i >= s->touched) touch_rows(s, i);
+#else
+      const int64_t next = i + ahead < last ? i + ahead : last;
+      const uintptr_t row = (uintptr_t)s->table + (uintptr_t)(uint32_t)values[next] * (uintptr_t)(dim * 4);
+      if (fetch == 1) {
+        for (int at = 0; at < (vectors + part) * TE_LANES * 4; at += 64) te_prefetch(row + (uintptr_t)at);
+      } else {
+        for (int64_t at = 0; at < dim * 4; at += 64) te_prefetch(row + (uintptr_t)at);
+      }
+      if (s->straddles) te_prefetch(row + (uintptr_t)(dim * 4 - 1));
+#endif
+    }
+    if (TE_UNLIKELY(id >= s->limit)) {
+      if (bad < 0) bad = i;
+      continue;
+    }
+    const float* row = table + (int64_t)id * dim;
+    const te_v w = weighted ? v_set(s->weights[i]) : rest;
+#define ADD(k)                                                      \
+  if (vectors > k) {                                                \
+    const te_v x = v_load(row + k * TE_LANES);                      \
+    a##k = weighted ? v_fma(w, x, a##k) : v_add(a##k, x);           \
+  }
+    TE_EACH(ADD)
+#undef ADD
+    if (part) {
+      const te_v x = v_load_part(row + vectors * TE_LANES, mask);
+      rest = weighted ? v_fma(w, x, rest) : v_add(rest, x);
+    }
+  }
+  if (divisor != 1.0f) {
+    const te_v d = v_set(divisor);
+#define DIVIDE(k) \
+  if (vectors > k) a##k = divisor == 0.0f ? v_zero() : v_div(a##k, d);
+    TE_EACH(DIVIDE)
+#undef DIVIDE
+    if (part) rest = divisor == 0.0f ? v_zero() : v_div(rest, d);
+  }
+#define STORE(k) \
+  if (vectors > k) v_store(out + column + k * TE_LANES, a##k);
+  TE_EACH(STORE)
+#undef STORE
+  if (part) v_store_part(out + column + vectors * TE_LANES, mask, rest);
+  return bad;
+}
+
+TE_INLINE int64_t forward_bags(const te_forward* job, int64_t first, int64_t end, const int vectors, const int part,
+                               const int weighted, const int wide) {
+  const te_bags* bags = job->bags;
+  const int32_t* splits = bags->row_splits;
+  const int64_t dim = job->dim, before_last = wide ? te_columns_before_last(dim) : 0;
+  forward_stream s;
+  s.table = job->table;
+  s.values = bags->values;
+  s.weights = bags->weights;
+  s.dim = dim;
+  s.last = (int64_t)splits[end] - 1;
+  s.ahead = te_max(4, te_min(TE_BYTES_AHEAD / (dim * 4), TE_MOST_IDS_AHEAD));
+  s.limit = job->limit;
+  s.straddles = (((uintptr_t)job->table | (uintptr_t)(dim * 4)) & 63) != 0;
+#if defined(__wasm__)
+  s.touched = splits[first];
+#endif
+  for (int64_t b = first; b < end; b++) {
+    const int64_t from = splits[b], to = splits[b + 1];
+    const float divisor = te_divisor(bags, from, to);
+    float* out = job->pooled + b * dim;
+    int64_t bad = -1;
+    if (wide) {
+      bad = sum_ids(&s, from, to, 0, divisor, out, TE_CHUNK_VECTORS, 0, weighted, 2);
+      for (int64_t column = TE_CHUNK; column < before_last; column += TE_CHUNK) {
+        sum_ids(&s, from, to, column, divisor, out, TE_CHUNK_VECTORS, 0, weighted, 0);
+      }
+    }
+    const int64_t same = sum_ids(&s, from, to, before_last, divisor, out, vectors, part, weighted, !wide);
+    if (!wide) bad = same;
+    if (TE_UNLIKELY(bad >= 0) && bags->out_of_range == TE_ERROR) return bad;
+  }
+  return -1;
+}
+
+/* Rows longer than max_norm are shortened first. */
+static int64_t forward_limited(const te_forward* job, int64_t first, int64_t end) {
+  const te_bags* bags = job->bags;
+  const int64_t dim = job->dim;
+  for (int64_t b = first; b < end; b++) {
+    const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
+    const float divisor = te_divisor(bags, from, to);
+    float* out = job->pooled + b * dim;
+    te_fill(out, 0, (size_t)dim * sizeof(float));
+    for (int64_t i = from; i < to; i++) {
+      const uint32_t id = (uint32_t)bags->values[i];
+      if (id >= job->limit) {
+        if (bags->out_of_range == TE_ERROR) return i;
+        continue;
+      }
+      const float* row = job->table + (int64_t)id * dim;
+      const double weight = bags->weights == NULL ? 1.0 : (double)bags->weights[i];
+      te_add_scaled(out, row, (float)(weight * te_row_scale(row, dim, bags->max_norm)), dim);
+    }
+    if (divisor == 1.0f) continue;
+    for (int64_t j = 0; j < dim; j++) out[j] = divisor == 0.0f ? 0.0f : out[j] / divisor;
+  }
+  return -1;
+}
+
+static int64_t forward(const te_forward* job, int64_t first, int64_t end) {
+  const int64_t dim = job->dim, last_chunk = dim - te_columns_before_last(dim);
+  if (job->bags->max_norm > 0.0f) return forward_limited(job, first, end);
+  const int vectors = (int)(last_chunk / TE_LANES), part = (int)(last_chunk % TE_LANES);
+  const int weighted = job->bags->weights != NULL;
+#define CASE(v, p)                                                    \
+  if (dim > TE_CHUNK) {                                               \
+    return weighted ? forward_bags(job, first, end, v, p, 1, 1)       \
+                    : forward_bags(job, first, end, v, p, 0, 1);      \
+  }                                                                   \
+  return weighted ? forward_bags(job, first, end, v, p, 1, 0) : forward_bags(job, first, end, v, p, 0, 0)
+  TE_LAST_CHUNK(vectors, part, CASE)
+#undef CASE
+}

@@ -1,0 +1,34 @@
+/* Gradient of pooled rows with respect to the weights of ids. */
+#include "rows.h"
+
+static void weights_gradient(const te_weights_gradient* job, int64_t first, int64_t end) {
+  const te_bags* bags = job->bags;
+  const int64_t dim = job->dim;
+  for (int64_t b = first; b < end; b++) {
+    const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
+    const float* gradient = job->gradient + b * dim;
+    const double divisor = (double)te_divisor(bags, from, to);
+    double total = 0.0; /* weighted sum . gradient: what the divisor takes back when a weight grows */
+    for (int64_t i = from; i < to; i++) {
+      const uint32_t id = (uint32_t)bags->values[i];
+      double dot = 0.0;
+      if (id < job->limit) {
+        const float* row = job->table + (int64_t)id * dim;
+        dot = te_dot(row, gradient, dim) * te_row_scale(row, dim, bags->max_norm);
+      }
+      total += (double)bags->weights[i] * dot;
+      job->out[i] = (float)dot;
+    }
+    if (bags->combiner == TE_SUM) continue;
+    for (int64_t i = from; i < to; i++) {
+      const double dot = (double)job->out[i];
+      double slope = 0.0;
+      if (divisor != 0.0) {
+        slope = bags->combiner == TE_MEAN
+                    ? (dot - total / divisor) / divisor
+                    : dot / divisor - (double)bags->weights[i] * total / (divisor * divisor * divisor);
+      }
+      job->out[i] = (float)slope;
+    }
+  }
+}

@@ -1,0 +1,154 @@
+/* What the files of the core share. Hosts include embedding.h only. */
+#ifndef TFJS_EMBEDDINGS_CORE_H_
+#define TFJS_EMBEDDINGS_CORE_H_
+
+#include "embedding.h"
+#include "portable.h"
+
+/* ---- checks.c ---- */
+
+TE_INTERNAL te_status te_ok(void);
+TE_INTERNAL te_status te_failure(int32_t code, int64_t position, int32_t id);
+/* Sizes, pointers, enums and row splits. need_data: the table's values will be read. */
+TE_INTERNAL te_status te_check(const te_table* table, const te_bags* bags, int need_data);
+/* Ids below this number name a row. */
+TE_INTERNAL uint32_t te_id_limit(int64_t rows);
+/* First bag of part `part` of `parts` parts of nearly equal work (ids and bags); monotonous in `part`. */
+TE_INTERNAL int64_t te_first_bag(const te_bags* bags, int64_t part, int64_t parts);
+/* What the weighted sum of a bag is divided by. */
+TE_INTERNAL float te_divisor(const te_bags* bags, int64_t first, int64_t end);
+
+/* ---- threads.c ---- */
+
+/* Runs work(context, task, worker) for every task; worker < te_get_threads() at the time of the call, and < workers. */
+typedef void (*te_work)(void* context, int64_t task, int32_t worker);
+TE_INTERNAL void te_parallel(int64_t tasks, int32_t workers, te_work work, void* context);
+
+/* ---- group.c ---- */
+
+/* One occurrence of an id. */
+typedef struct te_entry {
+  int32_t id;
+  int32_t bag;
+} te_entry;
+
+/*
+ * Ids of a batch, partitioned by their high bits, then grouped by row. `order` lists the bags of each row's
+ * occurrences in batch order: row u of a part owns order[end of u - 1 .. end of u).
+ */
+typedef struct te_groups {
+  const te_bags* bags;
+  uint32_t limit;
+  int32_t with_coefficients; /* 0: every coefficient is 1 */
+  int32_t ascending;         /* rows of a bucket are in the order of their ids */
+  int32_t workers;
+  int32_t slices;  /* parts of the batch that are scattered side by side */
+  int32_t parts;   /* runs of buckets that are grouped and updated by one worker each */
+  int32_t shift;   /* bucket of an id: (id - lowest) >> shift */
+  int32_t buckets; /* in use */
+  int32_t bucket_bits;
+  int32_t window; /* most ids in a bucket for which the table of last occurrences is used */
+  uint32_t lowest;
+  uint32_t highest;
+  int64_t count; /* occurrences kept: ids out of range are dropped */
+
+  /* in the workspace */
+  int32_t* counters;       /* [slices, buckets] */
+  int32_t* starts;         /* [buckets + 1]: first entry */
+  int32_t* firsts;         /* [buckets]: first row, at its place in rows */
+  int32_t* uniques;        /* [buckets]: rows in the bucket */
+  int64_t* offsets;        /* [buckets + 1]: rows before the bucket, over the whole batch */
+  double* squares;         /* [buckets]: squared norm of the bucket's gradients */
+  int32_t* part_buckets;   /* [parts + 1] */
+  int32_t* part_rows;      /* [parts]: rows in the part */
+  int64_t* bad;            /* [slices]: first id out of range, or -1 */
+  uint32_t* extremes;      /* [slices, 2] */
+  te_entry* entries;       /* [count] */
+  float* coefficients;     /* [count] */
+  int32_t* places;         /* [count]: row of an entry within its bucket */
+  uint64_t* keys;          /* [count]: for sorting */
+  int32_t* rows;           /* [count]: ids */
+  int32_t* ends;           /* [count] */
+  int32_t* order;          /* [count]: bags */
+  float* order_weights;    /* [count] */
+  int32_t* last;           /* [workers, window]: row seen last for an id, or -1 */
+  uint64_t* seen;          /* [workers, window / 64] */
+  float* scratch;          /* [workers, scratch_floats] */
+  int64_t scratch_floats;
+} te_groups;
+
+/* Bytes for `workers` workers; 0 if it cannot be expressed. */
+TE_INTERNAL size_t te_groups_bytes(int64_t nnz, int64_t dim, int32_t workers);
+/* Lays the workspace out for as many workers as fit; 0 if not even one does. */
+TE_INTERNAL int te_groups_place(te_groups* groups, const te_bags* bags, int64_t rows, int64_t dim, void* workspace,
+                                size_t bytes);
+/* Checks the ids and partitions them. Nothing but the workspace is written. */
+TE_INTERNAL te_status te_groups_partition(te_groups* groups);
+/* Groups the buckets of one part. */
+TE_INTERNAL void te_groups_part(te_groups* groups, int32_t part, int32_t worker);
+/* Place of the first row of a part, in rows and ends; its occurrences begin at the same place in order. */
+TE_INTERNAL int64_t te_part_first(const te_groups* groups, int64_t part);
+
+/* ---- kernels, one set per instruction set (instance_*.c) ---- */
+
+typedef struct te_forward {
+  const te_bags* bags;
+  const float* table;
+  int64_t dim;
+  uint32_t limit;
+  float* pooled;
+} te_forward;
+
+typedef struct te_weights_gradient {
+  const te_bags* bags;
+  const float* table;
+  int64_t dim;
+  uint32_t limit;
+  const float* gradient;
+  float* out;
+} te_weights_gradient;
+
+/* Sums of pooled gradients per row, and what is done with them. */
+typedef struct te_update {
+  const te_groups* groups;
+  const float* gradient; /* [batch, dim] */
+  float* table;
+  int64_t rows;
+  int64_t dim;
+  float max_norm;
+  int32_t optimizer;
+  float* slot0;
+  float* slot1;
+  const te_hyper* hyper;
+  float gradient_scale; /* from clip_norm */
+  float* row_gradients; /* te_gradient_rows: [unique, dim] */
+} te_update;
+
+typedef struct te_kernels {
+  const char* name;
+  /* Pools bags first .. end - 1. Returns the first position with an id out of range, or -1. */
+  int64_t (*forward)(const te_forward* job, int64_t first, int64_t end);
+  void (*weights_gradient)(const te_weights_gradient* job, int64_t first, int64_t end);
+  /* Rows first .. end - 1 of the groups, whose occurrences begin at order[begin]; `to`: where the first of them goes. */
+  void (*gradient_rows)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* to);
+  double (*gradient_squares)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
+  void (*update_rows)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
+  /* Steps table rows first .. end - 1 with a zero gradient. */
+  void (*step_untouched)(const te_update* job, int64_t first, int64_t end, float* scratch);
+} te_kernels;
+
+#if defined(__wasm__)
+/* Called directly: a table of functions would need a data segment, and the module is linked without one. */
+int64_t te_forward_wasm(const te_forward* job, int64_t first, int64_t end);
+void te_weights_gradient_wasm(const te_weights_gradient* job, int64_t first, int64_t end);
+void te_gradient_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* to);
+double te_gradient_squares_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
+void te_update_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
+void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, float* scratch);
+#define TE_KERNEL(name) te_##name##_wasm
+#else
+TE_INTERNAL const te_kernels* te_kernels_in_use(void);
+#define TE_KERNEL(name) te_kernels_in_use()->name
+#endif
+
+#endif

@@ -1,0 +1,26 @@
+/* All kernel bodies once, for the instruction set that this file is compiled for. TE_INSTANCE names the result. */
+#include "bag_forward.h"
+#include "bag_weights_grad.h"
+#include "row_update.h"
+
+#if defined(__wasm__)
+int64_t te_forward_wasm(const te_forward* job, int64_t first, int64_t end) { return forward(job, first, end); }
+void te_weights_gradient_wasm(const te_weights_gradient* job, int64_t first, int64_t end) {
+  weights_gradient(job, first, end);
+}
+void te_gradient_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* to) {
+  gradient_rows(job, first, end, begin, to);
+}
+double te_gradient_squares_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
+  return gradient_squares(job, first, end, begin, scratch);
+}
+void te_update_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
+  update_rows(job, first, end, begin, scratch);
+}
+void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, float* scratch) {
+  step_untouched(job, first, end, scratch);
+}
+#else
+const te_kernels TE_INSTANCE = {TE_INSTANCE_NAME, forward, weights_gradient, gradient_rows, gradient_squares,
+                                update_rows,      step_untouched};
+#endif

@@ -1,0 +1,8 @@
+/* Compiled with AVX2 and FMA switched on; run only where dispatch.c finds both. */
+#include "instances.h"
+
+#if defined(TE_HAS_AVX)
+#define TE_INSTANCE te_kernels_avx2
+#define TE_INSTANCE_NAME "avx2"
+#include "instance.h"
+#endif

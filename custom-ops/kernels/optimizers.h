@@ -1,0 +1,118 @@
+/* The optimizers, one vector of columns at a time. Each operation is rounded by itself: no fused multiply-add. */
+#include "power.h"
+#include "rows.h"
+
+/* The square root where p is one half, as it nearly always is; else element by element. */
+TE_INLINE te_v v_power(te_v a, double p) {
+  if (p == 0.5) return v_sqrt(a);
+  float x[TE_LANES];
+  v_store(x, a);
+  for (int i = 0; i < TE_LANES; i++) x[i] = (float)te_power((double)x[i], p);
+  return v_load(x);
+}
+
+TE_INLINE te_v step_adagrad(const te_hyper* h, te_v w, te_v g, te_v* a) {
+  *a = v_add(*a, v_mul(g, g));
+  const te_v root = v_sqrt(v_add(*a, v_set(h->epsilon)));
+  return v_sub(w, v_mul(v_set(h->learning_rate), v_div_or_zero(g, root)));
+}
+
+TE_INLINE te_v step_adagrad_momentum(const te_hyper* h, te_v w, te_v g, te_v* a, te_v* m) {
+  const te_v momentum = v_set(h->momentum), square = v_mul(g, g);
+  if (h->beta2 == 1.0f) {
+    *a = v_add(*a, square);
+  } else {
+    *a = v_add(v_mul(v_set(h->beta2), *a), v_mul(v_set(1.0f - h->beta2), square));
+  }
+  const te_v step = v_div_or_zero(g, v_power(v_add(*a, v_set(h->epsilon)), 1.0 / (double)h->exponent));
+  *m = v_add(v_mul(momentum, *m), step);
+  const te_v update = h->use_nesterov != 0.0f ? v_add(v_mul(momentum, *m), step) : *m;
+  return v_sub(w, v_mul(v_set(h->learning_rate), update));
+}
+
+TE_INLINE te_v step_adam(const te_hyper* h, te_v w, te_v g, te_v* m, te_v* v) {
+  *m = v_add(v_mul(v_set(h->beta1), *m), v_mul(v_set(1.0f - h->beta1), g));
+  *v = v_add(v_mul(v_set(h->beta2), *v), v_mul(v_set(1.0f - h->beta2), v_mul(g, g)));
+  const te_v mean = v_div(*m, v_set(h->correction1));
+  const te_v square = v_div(*v, v_set(h->correction2));
+  const te_v root = h->sum_inside_sqrt != 0.0f ? v_sqrt(v_add(square, v_set(h->epsilon * h->epsilon)))
+                                               : v_add(v_sqrt(square), v_set(h->epsilon));
+  return v_sub(w, v_mul(v_set(h->learning_rate), v_div_or_zero(mean, root)));
+}
+
+TE_INLINE te_v step_ftrl(const te_hyper* h, te_v w, te_v g, te_v* a, te_v* linear) {
+  const double p = -(double)h->learning_rate_power;
+  const te_v rate = v_set(h->learning_rate);
+  const te_v before = v_power(*a, p);
+  *a = v_add(*a, v_mul(g, g));
+  const te_v after = v_power(*a, p);
+  const te_v moved = v_mul(v_sub(after, before), w);
+  te_v bound, denominator;
+  if (h->multiply_linear_by_learning_rate != 0.0f) {
+    *linear = v_add(*linear, v_sub(v_mul(rate, g), moved));
+    bound = v_set(h->learning_rate * h->l1);
+    denominator = v_add(v_add(after, v_set(2.0f * h->learning_rate * h->l2)), v_set(h->beta));
+  } else {
+    *linear = v_add(*linear, v_sub(g, v_div(moved, rate)));
+    bound = v_set(h->l1);
+    denominator = v_add(v_div(v_add(after, v_set(h->beta)), rate), v_set(2.0f * h->l2));
+  }
+  const te_v limited = v_min(bound, v_max(v_sub(v_zero(), bound), *linear));
+  /* A denominator of 0 means that no gradient has ever reached the element: it keeps still. */
+  return v_if_zero(denominator, w, v_div(v_sub(limited, *linear), denominator));
+}
+
+/* One vector of columns; slots that the optimizer lacks are ignored. `optimizer` is known when compiling. */
+TE_INLINE te_v step_columns(const int optimizer, const te_hyper* h, te_v w, te_v g, te_v* a, te_v* b) {
+  switch (optimizer) {
+    case TE_SGD:
+      return v_sub(w, v_mul(v_set(h->learning_rate), g));
+    case TE_ADAGRAD:
+      return step_adagrad(h, w, g, a);
+    case TE_ADAGRAD_MOMENTUM:
+      return step_adagrad_momentum(h, w, g, a, b);
+    case TE_ADAM:
+      return step_adam(h, w, g, a, b);
+    default:
+      return step_ftrl(h, w, g, a, b);
+  }
+}
+
+/* Row-wise Adagrad: one accumulator for the row. */
+TE_INLINE void step_row_wise(const te_hyper* h, float* w, const float* g, float* accumulator, int64_t dim) {
+  *accumulator += (float)(te_dot(g, g, dim) / (double)dim);
+  const te_v root = v_set(te_sqrtf(*accumulator + h->epsilon)), rate = v_set(h->learning_rate);
+  int64_t j = 0;
+  for (; j + TE_LANES <= dim; j += TE_LANES) {
+    v_store(w + j, v_sub(v_load(w + j), v_div_or_zero(v_mul(rate, v_load(g + j)), root)));
+  }
+  if (j < dim) {
+    const te_mask rest = v_mask((int)(dim - j));
+    const te_v step = v_div_or_zero(v_mul(rate, v_load_part(g + j, rest)), root);
+    v_store_part(w + j, rest, v_sub(v_load_part(w + j, rest), step));
+  }
+}
+
+/* One row; a and b are the row's slots. */
+TE_INLINE void step_row(const int optimizer, const te_hyper* h, float* w, const float* g, float* a, float* b,
+                        int64_t dim) {
+  if (optimizer == TE_ROW_WISE_ADAGRAD) {
+    step_row_wise(h, w, g, a, dim);
+    return;
+  }
+  const int has_a = optimizer != TE_SGD, has_b = has_a && optimizer != TE_ADAGRAD;
+  int64_t j = 0;
+  for (; j + TE_LANES <= dim; j += TE_LANES) {
+    te_v x = has_a ? v_load(a + j) : v_zero(), y = has_b ? v_load(b + j) : v_zero();
+    v_store(w + j, step_columns(optimizer, h, v_load(w + j), v_load(g + j), &x, &y));
+    if (has_a) v_store(a + j, x);
+    if (has_b) v_store(b + j, y);
+  }
+  if (j < dim) {
+    const te_mask rest = v_mask((int)(dim - j));
+    te_v x = has_a ? v_load_part(a + j, rest) : v_zero(), y = has_b ? v_load_part(b + j, rest) : v_zero();
+    v_store_part(w + j, rest, step_columns(optimizer, h, v_load_part(w + j, rest), v_load_part(g + j, rest), &x, &y));
+    if (has_a) v_store_part(a + j, rest, x);
+    if (has_b) v_store_part(b + j, rest, y);
+  }
+}

@@ -1,0 +1,71 @@
+/* The gradient of one row: the sum of the pooled gradients of its occurrences, in batch order. */
+#include "rows.h"
+
+/* order and weights: bags and coefficients of the row's occurrences; weights NULL: all 1. */
+TE_INLINE void sum_bags(const float* gradient, int64_t dim, int64_t column, const int32_t* order, const float* weights,
+                        int64_t count, float* out, const int vectors, const int part) {
+  te_v a0, a1, a2, a3, a4, a5, a6, a7, rest = v_zero();
+  const te_mask mask = v_mask(part ? (int)(dim - column - vectors * TE_LANES) : 0);
+  a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = rest;
+  gradient += column;
+  for (int64_t i = 0; i < count; i++) {
+    const float* row = gradient + (int64_t)order[i] * dim;
+    if (weights != NULL) {
+      const te_v w = v_set(weights[i]);
+#define ADD(k) \
+  if (vectors > k) a##k = v_fma(w, v_load(row + k * TE_LANES), a##k);
+      TE_EACH(ADD)
+#undef ADD
+      if (part) rest = v_fma(w, v_load_part(row + vectors * TE_LANES, mask), rest);
+    } else {
+#define ADD(k) \
+  if (vectors > k) a##k = v_add(a##k, v_load(row + k * TE_LANES));
+      TE_EACH(ADD)
+#undef ADD
+      if (part) rest = v_add(rest, v_load_part(row + vectors * TE_LANES, mask));
+    }
+  }
+#define STORE(k) \
+  if (vectors > k) v_store(out + column + k * TE_LANES, a##k);
+  TE_EACH(STORE)
+#undef STORE
+  if (part) v_store_part(out + column + vectors * TE_LANES, mask, rest);
+}
+
+/* Row u of the groups, whose occurrences are order[begin .. end). */
+static void row_gradient(const te_update* job, int64_t row, int64_t begin, int64_t end, float* out) {
+  const te_groups* groups = job->groups;
+  const int64_t dim = job->dim, before_last = te_columns_before_last(dim), last_chunk = dim - before_last;
+  const int32_t* order = groups->order + begin;
+  const float* weights = groups->with_coefficients ? groups->order_weights + begin : NULL;
+  const int vectors = (int)(last_chunk / TE_LANES), part = (int)(last_chunk % TE_LANES);
+  for (int64_t column = 0; column < before_last; column += TE_CHUNK) {
+    sum_bags(job->gradient, dim, column, order, weights, end - begin, out, TE_CHUNK_VECTORS, 0);
+  }
+#define CASE(v, p)                                                                                   \
+  sum_bags(job->gradient, dim, before_last, order, weights, end - begin, out, v, p);                 \
+  break
+  TE_LAST_CHUNK(vectors, part, CASE)
+#undef CASE
+  if (job->max_norm > 0.0f) {
+    te_through_scaling(out, job->table + (int64_t)groups->rows[row] * dim, dim, job->max_norm);
+  }
+}
+
+static void gradient_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* to) {
+  for (int64_t u = first; u < end; u++) {
+    row_gradient(job, u, begin, job->groups->ends[u], to);
+    begin = job->groups->ends[u];
+    to += job->dim;
+  }
+}
+
+static double gradient_squares(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
+  double sum = 0.0;
+  for (int64_t u = first; u < end; u++) {
+    row_gradient(job, u, begin, job->groups->ends[u], scratch);
+    begin = job->groups->ends[u];
+    sum += te_dot(scratch, scratch, job->dim);
+  }
+  return sum;
+}

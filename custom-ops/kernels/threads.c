@@ -1,0 +1,258 @@
+/*
+ * A pool of threads that is made once and shared by every host in the process.
+ *
+ * Work is a number of tasks, claimed one by one. Helpers join a job that is open; the caller works too, and at the end
+ * waits only for helpers that joined. So a helper that wakes late costs nothing, and a forked process, which has no
+ * helpers, still finishes its jobs. Waiting spins for a short, bounded time and then sleeps: an unbounded spin is
+ * 10 to 50 times slower as soon as another process wants the core. A call that finds the pool busy works alone.
+ */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#include "core.h"
+
+#if defined(__wasm__)
+
+void te_parallel(int64_t tasks, int32_t workers, te_work work, void* context) {
+  (void)workers;
+  for (int64_t task = 0; task < tasks; task++) work(context, task, 0);
+}
+int32_t te_get_threads(void) { return 1; }
+int32_t te_set_threads(int32_t threads) {
+  (void)threads;
+  return 1;
+}
+
+#else
+
+#define TE_MOST_THREADS 64
+#define TE_SPINS 4000 /* about 50 us */
+
+#if defined(_WIN32)
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#include <windows.h>
+typedef SRWLOCK te_lock;
+typedef CONDITION_VARIABLE te_signal;
+#define TE_LOCK_INIT SRWLOCK_INIT
+#define TE_SIGNAL_INIT CONDITION_VARIABLE_INIT
+static void lock(te_lock* l) { AcquireSRWLockExclusive(l); }
+static void unlock(te_lock* l) { ReleaseSRWLockExclusive(l); }
+static void await(te_signal* s, te_lock* l) { SleepConditionVariableSRW(s, l, INFINITE, 0); }
+static void signal_all(te_signal* s) { WakeAllConditionVariable(s); }
+static DWORD WINAPI helper_main(void* number);
+static int start_helper(intptr_t number) {
+  HANDLE thread = CreateThread(NULL, 0, helper_main, (void*)number, 0, NULL);
+  if (thread == NULL) return 0;
+  CloseHandle(thread);
+  return 1;
+}
+static int32_t cores(void) {
+  SYSTEM_INFO info;
+  GetSystemInfo(&info);
+  return (int32_t)info.dwNumberOfProcessors;
+}
+#define TE_HELPER DWORD WINAPI
+#define TE_HELPER_END 0
+#else
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+typedef pthread_mutex_t te_lock;
+typedef pthread_cond_t te_signal;
+#define TE_LOCK_INIT PTHREAD_MUTEX_INITIALIZER
+#define TE_SIGNAL_INIT PTHREAD_COND_INITIALIZER
+static void lock(te_lock* l) { pthread_mutex_lock(l); }
+static void unlock(te_lock* l) { pthread_mutex_unlock(l); }
+static void await(te_signal* s, te_lock* l) { pthread_cond_wait(s, l); }
+static void signal_all(te_signal* s) { pthread_cond_broadcast(s); }
+static void* helper_main(void* number);
+static int start_helper(intptr_t number) {
+  pthread_t thread;
+  sigset_t all, before;
+  /* Signals belong to the host's own threads. */
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int failed = pthread_create(&thread, NULL, helper_main, (void*)number);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (failed) return 0;
+  pthread_detach(thread);
+  return 1;
+}
+static int32_t cores(void) { return (int32_t)sysconf(_SC_NPROCESSORS_ONLN); }
+#define TE_HELPER void*
+#define TE_HELPER_END NULL
+#endif
+
+#if defined(_MSC_VER) && !defined(__clang__)
+typedef volatile LONG64 te_atomic;
+static int64_t get(te_atomic* a) { return InterlockedCompareExchange64(a, 0, 0); }
+static void put(te_atomic* a, int64_t x) { InterlockedExchange64(a, x); }
+static int64_t add(te_atomic* a, int64_t x) { return InterlockedExchangeAdd64(a, x); }
+static int swap_if(te_atomic* a, int64_t from, int64_t to) { return InterlockedCompareExchange64(a, to, from) == from; }
+static void breathe(void) { YieldProcessor(); }
+#else
+typedef int64_t te_atomic;
+static int64_t get(te_atomic* a) { return __atomic_load_n(a, __ATOMIC_ACQUIRE); }
+static void put(te_atomic* a, int64_t x) { __atomic_store_n(a, x, __ATOMIC_SEQ_CST); }
+static int64_t add(te_atomic* a, int64_t x) { return __atomic_fetch_add(a, x, __ATOMIC_SEQ_CST); }
+static int swap_if(te_atomic* a, int64_t from, int64_t to) {
+  return __atomic_compare_exchange_n(a, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+static void breathe(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+#endif
+
+/*
+ * gate: bits 0..7 helpers inside, bit 8 open, bits 9.. number of the job. One word, so that joining a job that has
+ * been closed meanwhile fails.
+ */
+#define TE_OPEN 256
+#define TE_INSIDE 255
+#define TE_JOB 512
+
+static struct {
+  te_atomic threads; /* 0: not yet decided */
+  te_atomic busy;
+  te_atomic gate;
+  te_atomic next;
+  te_atomic asleep;  /* helpers that wait for `work` */
+  te_atomic waiting; /* the caller waits for `done` */
+  int64_t started;   /* helpers made; written while busy */
+  int64_t tasks;
+  int64_t workers;
+  te_work run;
+  void* context;
+  te_lock mutex;
+  te_signal work, done;
+} pool = {.mutex = TE_LOCK_INIT, .work = TE_SIGNAL_INIT, .done = TE_SIGNAL_INIT};
+
+#if !defined(_WIN32)
+/* A forked process has none of the helpers, and the lock may have been held. */
+static void forget_helpers(void) {
+  static const te_lock fresh_lock = TE_LOCK_INIT;
+  static const te_signal fresh_signal = TE_SIGNAL_INIT;
+  pool.mutex = fresh_lock;
+  pool.work = pool.done = fresh_signal;
+  pool.busy = pool.gate = pool.asleep = pool.waiting = pool.started = 0;
+}
+#endif
+
+int32_t te_get_threads(void) {
+  int64_t threads = get(&pool.threads);
+  if (threads == 0) {
+    threads = te_max(1, te_min(cores(), TE_MOST_THREADS));
+    if (!swap_if(&pool.threads, 0, threads)) threads = get(&pool.threads);
+  }
+  return (int32_t)threads;
+}
+
+int32_t te_set_threads(int32_t threads) {
+  put(&pool.threads, te_max(1, te_min(threads, TE_MOST_THREADS)));
+  return te_get_threads();
+}
+
+static void claim_tasks(int32_t worker) {
+  const int64_t tasks = pool.tasks;
+  for (int64_t task = add(&pool.next, 1); task < tasks; task = add(&pool.next, 1)) {
+    pool.run(pool.context, task, worker);
+  }
+}
+
+/* Waits for an open job other than `seen`, joins it and returns the gate at that moment. */
+static int64_t join_job(int64_t number, int64_t seen) {
+  int spins = 0;
+  for (;;) {
+    const int64_t gate = get(&pool.gate);
+    if ((gate & TE_OPEN) && gate / TE_JOB != seen) {
+      if (swap_if(&pool.gate, gate, gate + 1)) {
+        if (number < pool.workers) return gate / TE_JOB;
+        return -1 - gate / TE_JOB; /* not invited: fewer workers than helpers */
+      }
+      continue;
+    }
+    if (spins++ < TE_SPINS) {
+      breathe();
+      continue;
+    }
+    lock(&pool.mutex);
+    add(&pool.asleep, 1);
+    for (;;) {
+      const int64_t now = get(&pool.gate);
+      if ((now & TE_OPEN) && now / TE_JOB != seen) break;
+      await(&pool.work, &pool.mutex);
+    }
+    add(&pool.asleep, -1);
+    unlock(&pool.mutex);
+    spins = 0;
+  }
+}
+
+static void leave_job(void) {
+  const int64_t before = add(&pool.gate, -1);
+  if ((before & TE_INSIDE) == 1 && !(before & TE_OPEN) && get(&pool.waiting)) {
+    lock(&pool.mutex);
+    signal_all(&pool.done);
+    unlock(&pool.mutex);
+  }
+}
+
+static TE_HELPER helper_main(void* number) {
+  int64_t seen = -1;
+  for (;;) {
+    const int64_t job = join_job((intptr_t)number, seen);
+    if (job >= 0) claim_tasks((int32_t)(intptr_t)number);
+    seen = job >= 0 ? job : -1 - job;
+    leave_job();
+  }
+  return TE_HELPER_END;
+}
+
+static void close_job(void) {
+  int64_t gate = get(&pool.gate);
+  while (!swap_if(&pool.gate, gate, gate & ~(int64_t)TE_OPEN)) gate = get(&pool.gate);
+  for (int spins = 0; spins < TE_SPINS; spins++) {
+    if ((get(&pool.gate) & TE_INSIDE) == 0) return;
+    breathe();
+  }
+  lock(&pool.mutex);
+  put(&pool.waiting, 1);
+  while ((get(&pool.gate) & TE_INSIDE) != 0) await(&pool.done, &pool.mutex);
+  put(&pool.waiting, 0);
+  unlock(&pool.mutex);
+}
+
+void te_parallel(int64_t tasks, int32_t workers, te_work run, void* context) {
+  workers = (int32_t)te_min(te_min(workers, te_get_threads()), tasks);
+  if (workers < 2 || !swap_if(&pool.busy, 0, 1)) {
+    for (int64_t task = 0; task < tasks; task++) run(context, task, 0);
+    return;
+  }
+#if !defined(_WIN32)
+  static int prepared;
+  if (!prepared) prepared = pthread_atfork(NULL, NULL, forget_helpers) == 0;
+#endif
+  while (pool.started + 1 < workers && start_helper((intptr_t)(pool.started + 1))) pool.started++;
+  pool.run = run;
+  pool.context = context;
+  pool.tasks = tasks;
+  pool.workers = workers;
+  put(&pool.next, 0);
+  put(&pool.gate, (get(&pool.gate) / TE_JOB + 1) * TE_JOB + TE_OPEN);
+  if (get(&pool.asleep) > 0) {
+    lock(&pool.mutex);
+    signal_all(&pool.work);
+    unlock(&pool.mutex);
+  }
+  claim_tasks(0);
+  close_job();
+  put(&pool.busy, 0);
+}
+
+#endif
