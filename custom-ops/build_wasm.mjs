@@ -25,6 +25,8 @@ const COMPILE = [
   '-O3',
   '-msimd128',
   '-mbulk-memory',
+  // No atomic instruction is in the kernels; the linker wants the flag for shared memories.
+  '-matomics',
   '-ffreestanding',
   '-fno-math-errno',
   // Tables that switch statements turn into would be data.
@@ -33,28 +35,30 @@ const COMPILE = [
   '-Werror=implicit-function-declaration',
 ];
 const LINK = [
+  '--target=wasm32',
   '-nostdlib',
   '-Wl,--no-entry',
   '-Wl,--import-memory',
   '-Wl,--export=__stack_pointer',
+  // The stack is given at run time.
   '-Wl,-z,stack-size=16',
   '-Wl,--initial-memory=65536',
   '-Wl,--strip-all',
 ];
 const VARIANTS = [
-  { name: 'kernels', flags: [], constant: 'KERNELS' },
+  { name: 'kernels', constant: 'KERNELS', flags: [] },
   {
     name: 'kernels_shared',
-    flags: ['-matomics', '-Wl,--shared-memory', '-Wl,--max-memory=4294967296'],
     constant: 'KERNELS_SHARED',
+    flags: ['-Wl,--shared-memory', '-Wl,--max-memory=4294967296'],
   },
 ];
 
-/** The C files and headers of the module, as the tree that the compiler sees: `kernels/…` and `hosts/wasm.c`. */
+/** The C files and headers as the tree that the compiler sees: `kernels/…` and `hosts/wasm.c`. */
 function sources() {
   const kernels = {};
   for (const file of readdirSync(KERNELS)) {
-    if (/\.(c|h|inc)$/.test(file)) kernels[file] = readFileSync(join(KERNELS, file), 'utf8');
+    if (/\.(c|h)$/.test(file)) kernels[file] = readFileSync(join(KERNELS, file), 'utf8');
   }
   const units = Object.keys(kernels).filter((file) => file.endsWith('.c'));
   if (units.length === 0) throw new Error(`no C file in ${KERNELS}`);
@@ -64,20 +68,35 @@ function sources() {
   };
 }
 
-async function compile(runClang, { flags, name }) {
-  const { tree, units } = sources();
+/** Runs clang; its words go to the log, and into the error where it fails. */
+async function clang(runClang, args, files, log) {
   let said = '';
   const collect = (bytes) => {
     if (bytes !== null) said += new TextDecoder().decode(bytes);
   };
-  const output = `${name}.wasm`;
   try {
-    const args = ['clang', ...COMPILE, ...LINK, ...flags, ...units, '-o', output];
-    const files = await runClang(args, tree, { stdout: collect, stderr: collect });
-    return { bytes: files[output], said };
+    const made = await runClang(['clang', ...args], files, { stdout: collect, stderr: collect });
+    if (said.trim() !== '') log(said.trim());
+    return made;
   } catch (error) {
     throw Object.assign(new Error(`clang: ${error.message}\n${said}`), { output: said });
   }
+}
+
+/** Object files, by name. */
+async function compile(runClang, log) {
+  const { tree, units } = sources();
+  const objects = {};
+  for (const unit of units) {
+    const name = `${unit.replace(/^.*\//, '').replace(/\.c$/, '')}.o`;
+    objects[name] = (await clang(runClang, [...COMPILE, '-c', unit, '-o', name], tree, log))[name];
+  }
+  return objects;
+}
+
+async function link(runClang, objects, { name, flags }, log) {
+  const output = `${name}.wasm`;
+  return (await clang(runClang, [...LINK, ...flags, ...Object.keys(objects), '-o', output], objects, log))[output];
 }
 
 /** Ids of the sections of a WebAssembly file. */
@@ -134,11 +153,11 @@ export async function buildWasm({ log = () => {} } = {}) {
     const { runClang } = await import('@yowasp/clang');
     // Loads the compiler without its own progress lines.
     await runClang(null, {}, { fetchProgress: () => {} });
+    const objects = await compile(runClang, log);
     mkdirSync(BUILD, { recursive: true });
     const parts = [];
     for (const variant of VARIANTS) {
-      const { bytes, said } = await compile(runClang, variant);
-      if (said.trim() !== '') log(said.trim());
+      const bytes = await link(runClang, objects, variant, log);
       verify(bytes, variant.name);
       const file = join(BUILD, `${variant.name}.wasm`);
       writeFileSync(file, bytes);

@@ -1,0 +1,145 @@
+import { IdOutOfRange, type HostTable } from '../../../src/backends/kernel_set.js';
+import { referenceKernels } from '../../../src/backends/reference/register.js';
+import { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
+import { ValueError } from '../../../src/errors.js';
+import { OPTIMIZER_NAMES } from '../../../src/types.js';
+import { copyOf, expectClose, generatedCase, usualHyper, usualSlots } from './generated_case.js';
+
+const SEEDS = Array.from({ length: 150 }, (_, seed) => seed);
+
+describe('WebAssembly kernels on typed arrays', () => {
+  let set: WasmKernelSet;
+  let atStart: { blocks: number; bytesInUse: number };
+  beforeAll(() => {
+    set = new WasmKernelSet();
+    atStart = set.heap.statistics();
+  });
+  afterEach(() => {
+    const { blocks, bytesInUse } = set.heap.statistics();
+    expect({ blocks, bytesInUse }).toEqual({ blocks: atStart.blocks, bytesInUse: atStart.bytesInUse });
+  });
+
+  it('say what runs', () => {
+    expect(set.info()).toEqual({ implementation: 'wasm', instructionSet: 'simd128', threads: 1 });
+  });
+
+  it('pool as the reference does', () => {
+    for (const seed of SEEDS) {
+      const { name, table, bags, options } = generatedCase(seed);
+      const length = (bags.rowSplits.length - 1) * table.dim;
+      const [pooled, expected] = [new Float32Array(length), new Float32Array(length)];
+      set.embeddingBag(table, bags, options, pooled);
+      referenceKernels.embeddingBag(table, bags, options, expected);
+      expectClose(pooled, expected, 4e-6, name);
+    }
+  });
+
+  it('give the gradient of the table as the reference does', () => {
+    for (const seed of SEEDS) {
+      const { name, table, bags, options, gradient } = generatedCase(seed);
+      const actual = set.embeddingBagGrad(gradient, bags, table, options);
+      const expected = referenceKernels.embeddingBagGrad(gradient, bags, table, options);
+      expect([...actual.uniqueIds])
+        .withContext(name)
+        .toEqual([...expected.uniqueIds]);
+      expectClose(actual.rowGradients, expected.rowGradients, 1e-5, name);
+    }
+  });
+
+  it('give the gradient of the weights as the reference does', () => {
+    for (const seed of SEEDS) {
+      const { name, table, bags, options, gradient } = generatedCase(seed);
+      const weighted = { ...bags, weights: bags.weights ?? new Float32Array(bags.values.length).fill(1) };
+      const [actual, expected] = [new Float32Array(bags.values.length), new Float32Array(bags.values.length)];
+      set.embeddingBagWeightsGrad(table, gradient, weighted, options, actual);
+      referenceKernels.embeddingBagWeightsGrad(table, gradient, weighted, options, expected);
+      expectClose(actual, expected, 2e-5, name);
+    }
+  });
+
+  for (const optimizer of OPTIMIZER_NAMES) {
+    it(`step as the reference does: ${optimizer}`, () => {
+      for (const seed of SEEDS) {
+        const { name, table, bags, options, gradient } = generatedCase(seed);
+        const run = (kernels: typeof referenceKernels): { table: HostTable; slots: Float32Array[] } => {
+          const written = { table: copyOf(table), slots: usualSlots(optimizer, table, seed) };
+          for (let step = 0; step < 2; step++) {
+            const hyper = usualHyper(optimizer);
+            kernels.sparseApply(optimizer, written.table, written.slots, gradient, bags, options, hyper);
+          }
+          return written;
+        };
+        const [actual, expected] = [run(set), run(referenceKernels)];
+        expectClose(actual.table.data, expected.table.data, 5e-5, name);
+        actual.slots.forEach((slot, i) => expectClose(slot, expected.slots[i]!, 5e-5, `${name}, slot ${i}`));
+      }
+    });
+  }
+
+  it('run on arrays that lie in their memory, even when it grows meanwhile', () => {
+    const { heap } = set;
+    const [rows, dim] = [50, 16];
+    const address = heap.malloc(4 * rows * dim, 'table');
+    const view = () => new Float32Array(heap.memory.buffer, address, rows * dim);
+    view().forEach((_, i, all) => (all[i] = Math.floor(i / dim)));
+    const values = Int32Array.from([3, 4, 49]);
+    const rowSplits = Int32Array.from([0, 2, 3]);
+    const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
+    const before = heap.memory.buffer;
+    const many = Math.ceil(heap.statistics().capacity / 4 / dim) + 2;
+    const longSplits = new Int32Array(many + 1).fill(3);
+    longSplits.set(rowSplits);
+    const pooled = new Float32Array(many * dim);
+    set.embeddingBag({ data: view(), rows, dim }, { values, rowSplits: longSplits, weights: null }, options, pooled);
+    expect(heap.memory.buffer).not.toBe(before);
+    expect([pooled[0], pooled[dim], pooled[2 * dim]]).toEqual([7, 49, 0]);
+    const gradient = new Float32Array(2 * dim).fill(1);
+    const bags = { values, rowSplits, weights: null };
+    set.sparseApply('sgd', { data: view(), rows, dim }, [], gradient, bags, options, usualHyper('sgd'));
+    expect(view()[3 * dim]).toBeCloseTo(2.9, 6);
+    expect(view()[5 * dim]).toBe(5);
+    heap.free(address);
+  });
+
+  it('name an id out of range, its position and the rows, and write nothing', () => {
+    const table = { data: Float32Array.from([1, 2, 3, 4]), rows: 2, dim: 2 };
+    const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
+    for (const id of [2, -1, 2147483647, -2147483648]) {
+      const bags = { values: Int32Array.from([1, id]), rowSplits: Int32Array.from([0, 2]), weights: null };
+      const gradient = Float32Array.from([1, 1]);
+      const kernels = [
+        () => set.embeddingBag(table, bags, options, new Float32Array(2)),
+        () => set.embeddingBagGrad(gradient, bags, table, options),
+        () => set.sparseApply('sgd', table, [], gradient, bags, options, usualHyper('sgd')),
+      ];
+      for (const kernel of kernels) {
+        let error: unknown;
+        try {
+          kernel();
+        } catch (caught) {
+          error = caught;
+        }
+        expect(error).toBeInstanceOf(IdOutOfRange);
+        const { id: named, position, rows } = error as IdOutOfRange;
+        expect([named, position, rows]).toEqual([id, 1, 2]);
+      }
+      expect([...table.data]).toEqual([1, 2, 3, 4]);
+    }
+  });
+
+  it('refuse row splits that fall or end elsewhere', () => {
+    const table = { data: new Float32Array(4), rows: 2, dim: 2 };
+    const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
+    for (const rowSplits of [
+      [0, 3],
+      [0, 2, 1],
+      [1, 2],
+      [0, -1, 2],
+      [0, 1],
+    ]) {
+      const bags = { values: Int32Array.from([0, 1]), rowSplits: Int32Array.from(rowSplits), weights: null };
+      const pooled = new Float32Array((rowSplits.length - 1) * 2);
+      expect(() => set.embeddingBag(table, bags, options, pooled)).toThrowError(ValueError, /rowSplits/);
+    }
+  });
+});
