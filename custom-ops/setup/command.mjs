@@ -20,7 +20,7 @@ export function run(program, args, { cwd, env, show = 'nothing', onText = () => 
     const child = spawn(program, args, {
       cwd,
       shell,
-      env: env === undefined ? process.env : { ...process.env, ...env },
+      env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, ...env },
       stdio: ['ignore', inherit ? 2 : 'pipe', inherit ? 2 : 'pipe'],
       windowsHide: true,
     });
@@ -55,13 +55,11 @@ export function firstLine(program, args) {
   return stdout.split('\n', 1)[0].trim();
 }
 
-/** The last lines of a failed program's output that say most: those with "error" in them, else the very last. */
+/** What a failed program said that tells most: its lines with "error" in them, else the last one; no stack frames. */
 export function gist(error) {
-  const lines = (error.output ?? '')
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-  const telling = lines.filter((line) => /error/i.test(line));
-  const said = (telling.length > 0 ? telling.slice(-2) : lines.slice(-1)).join(' / ').slice(0, 300);
+  const lines = (error.output ?? '').split('\n').map((line) => line.trim());
+  const words = lines.filter((line) => line !== '' && !/^at /.test(line) && !/complete log|Run "npm help/.test(line));
+  const telling = words.filter((line) => /error|Missing:/i.test(line));
+  const said = (telling.length > 0 ? telling.slice(0, 2) : words.slice(-1)).join(' / ').slice(0, 300);
   return said === '' ? error.message : `${error.message}: ${said}`;
 }

@@ -38,7 +38,7 @@ export function difference(wanted, installed, exists = (path) => existsSync(join
 async function install(wanted, fromNothing, log) {
   const paths = Object.entries(wanted).flatMap(([path, entry]) => (path === '' || entry.optional ? [] : [path]));
   const timer = setInterval(() => {
-    const count = paths.filter((path) => existsSync(join(root, path))).length;
+    const count = paths.filter((path) => existsSync(join(root, path, 'package.json'))).length;
     log(`  ${count} of ${paths.length} packages`);
   }, PERIOD_MS);
   try {

@@ -74,7 +74,9 @@ async function compile(node, { tensorflow, cxx, headers, inputs, log, why }) {
   } catch (error) {
     return { state: 'missing', why: gist(error) };
   }
-  // The stamp goes first: a binding without one would be taken for the work of the package's own install step.
+  // The stamp goes before the binding, as one without a stamp would be taken for the work of the package's own install
+  // step; and an old binding goes before the stamp, so that it never stands beside a stamp that is not its own.
+  rmSync(node.binding, { force: true });
   writeStamp(stampPath(node.binding), { inputs, compiler: cxx.version });
   renameSync(temporary, node.binding);
   return { state: 'built', why };

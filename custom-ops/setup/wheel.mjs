@@ -49,7 +49,7 @@ export async function downloadWheel(wheel, python, folder, log) {
     ...['-m', 'pip', 'download', `${wheel.project}==${TENSORFLOW_VERSION}`, '--no-deps', '--only-binary=:all:'],
     ...['--platform', wheel.platform, '--python-version', PYTHON_VERSION, '--implementation', 'cp'],
     ...['--abi', `cp${PYTHON_VERSION.replace('.', '')}`, '--dest', folder],
-    ...['--no-input', '--disable-pip-version-check'],
+    ...['--no-input', '--disable-pip-version-check', '--retries', '2'],
     ...(bar ? [] : ['--progress-bar', 'off']),
   ];
   log(`fetching ${wheel.project} ${TENSORFLOW_VERSION} through pip`);
