@@ -1,0 +1,484 @@
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings';
+import { expectClose, expectError, ids, leakFree, ramp, take, useCpu } from './setup.js';
+
+type Combiner = 'sum' | 'mean' | 'sqrtn';
+
+const COMBINERS: Combiner[] = ['sum', 'mean', 'sqrtn'];
+
+/** An independent pooled lookup over rows of ids. */
+function pooled(
+  table: Float32Array,
+  dim: number,
+  rows: number[][],
+  combiner: Combiner,
+  weights?: number[][],
+): number[] {
+  return rows.flatMap((row, r) => {
+    const weight = row.map((_, i) => weights?.[r]?.[i] ?? 1);
+    const total = weight.reduce((a, b) => a + b, 0);
+    const squares = weight.reduce((a, b) => a + b * b, 0);
+    const divisor = combiner === 'sum' ? 1 : combiner === 'mean' ? total : Math.sqrt(squares);
+    return Array.from({ length: dim }, (_, column) => {
+      const sum = row.reduce((all, id, i) => all + weight[i]! * table[id * dim + column]!, 0);
+      return divisor === 0 ? 0 : sum / divisor;
+    });
+  });
+}
+
+describe('Embedding', () => {
+  beforeAll(useCpu);
+
+  const table = ramp(12, 3);
+  const layerOf = (args: Partial<emb.EmbeddingArgs> = {}): emb.Embedding =>
+    emb.layers.embedding({ inputDim: 12, outputDim: 3, weights: [table], ...args });
+
+  describe('shapes, as in NVIDIA distributed-embeddings', () => {
+    const shapes: [number[], number[] | null, number[] | null][] = [
+      // ids, without a combiner, with one (null: refused)
+      [[], [3], null],
+      [[4], [4, 3], null],
+      [
+        [2, 5],
+        [2, 5, 3],
+        [2, 3],
+      ],
+      [
+        [2, 4, 5],
+        [2, 4, 5, 3],
+        [2, 4, 3],
+      ],
+      [
+        [2, 1],
+        [2, 1, 3],
+        [2, 3],
+      ],
+      [
+        [0, 5],
+        [0, 5, 3],
+        [0, 3],
+      ],
+      [
+        [2, 0],
+        [2, 0, 3],
+        [2, 3],
+      ],
+    ];
+    for (const [shape, plain, reduced] of shapes) {
+      for (const combiner of [null, ...COMBINERS]) {
+        const expected = combiner === null ? plain : reduced;
+        it(
+          `[${shape.join(', ')}] with ${combiner ?? 'no combiner'}`,
+          leakFree(() => {
+            const layer = layerOf({ combiner });
+            const input = tf.zeros(shape, 'int32');
+            if (expected === null) {
+              expectError(() => layer.apply(input), 'ValueError', 'ids');
+              expectError(() => layer.computeOutputShape(shape), 'ValueError', 'ids');
+            } else {
+              const output = layer.apply(input) as tf.Tensor;
+              expect(output.shape).toEqual(expected);
+              expect(output.dtype).toBe('float32');
+              if (shape.length > 0) expect(layer.computeOutputShape(shape)).toEqual(expected);
+              output.dispose();
+              layer.dispose();
+            }
+            input.dispose();
+          }),
+        );
+      }
+    }
+
+    it(
+      'ragged ids',
+      leakFree(() => {
+        const ragged = emb.RaggedTensor.fromRows([[2, 7], [], [1]]);
+        const plain = layerOf();
+        const rows = plain.apply(ragged) as emb.RaggedTensor;
+        expect(rows.shape).toEqual([3, null, 3]);
+        expect(JSON.stringify(rows.toRows())).toBe(
+          JSON.stringify([
+            [
+              [2, 2.25, 2.5],
+              [7, 7.25, 7.5],
+            ],
+            [],
+            [[1, 1.25, 1.5]],
+          ]),
+        );
+        const layer = layerOf({ combiner: 'mean' });
+        expectClose(take(layer.apply(ragged)), [4.5, 4.75, 5, 0, 0, 0, 1, 1.25, 1.5]);
+        layer.dispose();
+        plain.dispose();
+      }),
+    );
+
+    it(
+      'sparse ids',
+      leakFree(() => {
+        const sparse = {
+          indices: [
+            [0, 0],
+            [2, 1],
+            [2, 2],
+          ],
+          values: [5, 1, 3],
+          denseShape: [4, 3],
+        };
+        const layer = layerOf({ combiner: 'sum' });
+        expectClose(take(layer.apply(sparse)), [5, 5.25, 5.5, 0, 0, 0, 4, 4.5, 5, 0, 0, 0]);
+        expectError(() => layer.apply({ ...sparse, values: [5, 1] }), 'ValueError', 'ids.indices');
+        layer.dispose();
+      }),
+    );
+  });
+
+  describe('values', () => {
+    const rows = [
+      [3, 3, 11],
+      [0, 1, 2],
+      [7, 7, 7],
+    ];
+    for (const combiner of COMBINERS) {
+      it(
+        `${combiner}, plain and weighted`,
+        leakFree(() => {
+          const layer = layerOf({ combiner });
+          const input = ids(rows);
+          const weights = [
+            [1, -2, 0.5],
+            [0, 0, 0],
+            [2, 3, 4],
+          ];
+          const perId = tf.tensor2d(weights);
+          expectClose(take(layer.apply(input)), pooled(table, 3, rows, combiner));
+          expectClose(take(layer.apply([input, perId])), pooled(table, 3, rows, combiner, weights));
+          tf.dispose([input, perId]);
+          layer.dispose();
+        }),
+      );
+
+      it(
+        `${combiner} with maskZero leaves id 0 out of sum and divisor`,
+        leakFree(() => {
+          const layer = layerOf({ combiner, maskZero: true });
+          const input = ids([
+            [0, 3, 0],
+            [5, 0, 6],
+            [0, 0, 0],
+          ]);
+          expectClose(take(layer.apply(input)), pooled(table, 3, [[3], [5, 6], []], combiner));
+          const perId = tf.tensor2d([
+            [9, 2, 9],
+            [1, 9, 3],
+            [9, 9, 9],
+          ]);
+          expectClose(
+            take(layer.apply([input, perId])),
+            pooled(table, 3, [[3], [5, 6], []], combiner, [[2], [1, 3], []]),
+          );
+          const ragged = emb.RaggedTensor.fromRows([[0, 3, 0], [5, 0, 6], [0]]);
+          expectClose(take(layer.apply(ragged)), pooled(table, 3, [[3], [5, 6], []], combiner));
+          tf.dispose([input, perId]);
+          layer.dispose();
+        }),
+      );
+    }
+
+    it(
+      'ids of rank 3 reduce the innermost axis',
+      leakFree(() => {
+        const layer = layerOf({ combiner: 'sum' });
+        const input = tf.tensor3d(
+          [
+            [
+              [1, 2],
+              [3, 4],
+            ],
+            [
+              [5, 6],
+              [7, 8],
+            ],
+          ],
+          [2, 2, 2],
+          'int32',
+        );
+        expectClose(
+          take(layer.apply(input)),
+          pooled(
+            table,
+            3,
+            [
+              [1, 2],
+              [3, 4],
+              [5, 6],
+              [7, 8],
+            ],
+            'sum',
+          ),
+        );
+        input.dispose();
+        layer.dispose();
+      }),
+    );
+
+    it(
+      'maxNorm scales rows, outOfRange zero keeps the divisor',
+      leakFree(() => {
+        const weights = [
+          [
+            [3, 4],
+            [0.3, 0.4],
+          ],
+        ];
+        const short = emb.layers.embedding({ inputDim: 2, outputDim: 2, combiner: 'mean', maxNorm: 1, weights });
+        const input = ids([[0, 1]]);
+        expectClose(take(short.apply(input)), [0.45, 0.6]);
+        const loose = emb.layers.embedding({
+          inputDim: 2,
+          outputDim: 2,
+          combiner: 'mean',
+          outOfRange: 'zero',
+          weights,
+        });
+        const beyond = ids([[0, 5]]);
+        expectClose(take(loose.apply(beyond)), [1.5, 2]);
+        expectError(() => short.apply(beyond), 'ValueError', 'ids', /5/);
+        tf.dispose([input, beyond]);
+        short.dispose();
+        loose.dispose();
+      }),
+    );
+
+    it(
+      'gradients reach table and weights, padding left out',
+      leakFree(() => {
+        const layer = layerOf({ combiner: 'mean', maskZero: true });
+        const input = ids([[2, 0, 5]]);
+        const perId = tf.tensor2d([[1, 4, 3]]);
+        const before = tf.memory().numTensors;
+        const [byWeights, byTable] = tf.tidy(() => {
+          layer.apply([input, perId]);
+          const variable = layer.getWeights()[0] as tf.Variable;
+          const f = (w: tf.Tensor): tf.Scalar => (layer.apply([input, w]) as tf.Tensor).sum();
+          const { grads } = tf.variableGrads(() => f(perId), [variable]);
+          return [Array.from(tf.grad(f)(perId).dataSync()), Array.from(grads[variable.name]!.dataSync())];
+        });
+        // d/dw_i sum_c (w . e_c / W) = (sum_c e_ic - sum_c mean_c) / W with W = 1 + 3
+        const [two, five] = [6.75, 15.75];
+        const mean = (two + 3 * five) / 4;
+        expectClose(byWeights!, [(two - mean) / 4, 0, (five - mean) / 4]);
+        const expected = new Array<number>(36).fill(0);
+        for (let column = 0; column < 3; column++) {
+          expected[2 * 3 + column] = 0.25;
+          expected[5 * 3 + column] = 0.75;
+        }
+        expectClose(byTable!, expected);
+        expect(tf.memory().numTensors).toBe(before + 1); // the table, made by the first call
+        tf.dispose([input, perId]);
+        layer.dispose();
+      }),
+    );
+  });
+
+  describe('without a combiner, as the stock layer', () => {
+    it(
+      'forward, mask, shapes and gradient are equal',
+      leakFree(async () => {
+        for (const args of [{}, { maskZero: true }, { inputLength: 4 }, { maskZero: true, inputLength: 4 }]) {
+          const stock = tf.layers.embedding({ inputDim: 12, outputDim: 3, ...args });
+          const ours = emb.layers.embedding({ inputDim: 12, outputDim: 3, ...args });
+          const models = [stock, ours].map((layer) => tf.sequential({ layers: [layer as tf.layers.Layer] }));
+          const values = tf.tensor2d(table, [12, 3]);
+          models.forEach((model) => model.setWeights([values]));
+          expect(models[1]!.outputShape).toEqual(models[0]!.outputShape);
+          const input = ids([
+            [0, 3, 11, 3],
+            [1, 0, 0, 2],
+          ]);
+          const [a, b] = models.map((model) => take(model.predict(input)));
+          expect(b).toEqual(a);
+          const masks = [stock, ours].map((layer) => (layer as tf.layers.Layer).computeMask(input) as tf.Tensor | null);
+          expect(masks[1] && take(masks[1])).toEqual(masks[0] && take(masks[0]));
+          const target = tf.ones([2, 4, 3]);
+          const losses: number[] = [];
+          for (const model of models) {
+            const optimizer = tf.train.sgd(0.1);
+            model.compile({ optimizer, loss: 'meanSquaredError' });
+            losses.push((await model.trainOnBatch(input, target)) as number);
+            optimizer.dispose();
+          }
+          expect(losses[1]).toBe(losses[0]!);
+          const [trained, wanted] = [ours, stock].map((layer) =>
+            (layer as tf.layers.Layer).getWeights()[0]!.dataSync(),
+          );
+          expectClose(trained!, wanted!);
+          tf.dispose([values, input, target]);
+          models.forEach((model) => model.dispose());
+        }
+      }),
+    );
+
+    it(
+      'a mask makes an LSTM skip padding',
+      leakFree(() => {
+        const lstm = (): tf.layers.Layer =>
+          tf.layers.lstm({ units: 2, kernelInitializer: 'ones', recurrentInitializer: 'ones' });
+        const padded = tf.sequential({ layers: [layerOf({ maskZero: true, inputLength: 4 }), lstm()] });
+        const plain = tf.sequential({ layers: [layerOf({ inputLength: 2 }), lstm()] });
+        const [long, short] = [ids([[4, 2, 0, 0]]), ids([[4, 2]])];
+        expectClose(take(padded.predict(long)), take(plain.predict(short)));
+        tf.dispose([long, short]);
+        padded.dispose();
+        plain.dispose();
+      }),
+    );
+
+    it(
+      'a branch without mask is not given that of another branch',
+      leakFree(() => {
+        const [left, right] = [1, 2].map(() => tf.input({ shape: [3], dtype: 'int32' })) as [
+          tf.SymbolicTensor,
+          tf.SymbolicTensor,
+        ];
+        const masked = layerOf({ maskZero: true }).apply(left) as tf.SymbolicTensor;
+        const open = layerOf().apply(right) as tf.SymbolicTensor;
+        const outputs = [masked, open].map((each) => tf.layers.lstm({ units: 1 }).apply(each) as tf.SymbolicTensor);
+        const model = tf.model({ inputs: [left, right], outputs });
+        const inputs = [ids([[1, 0, 0]]), ids([[1, 0, 0]])];
+        const results = model.predict(inputs) as tf.Tensor[];
+        expect(results.map((each) => each.shape)).toEqual([
+          [1, 1],
+          [1, 1],
+        ]);
+        tf.dispose([...inputs, ...results]);
+        model.dispose();
+      }),
+    );
+  });
+
+  it(
+    'with a combiner the mask is gone; ids of rank 3 keep one of the axis above',
+    leakFree(() => {
+      const layer = layerOf({ combiner: 'sum', maskZero: true });
+      const flat = ids([[1, 0]]);
+      expect(layer.computeMask(flat)).toBeNull();
+      const deep = tf.tensor3d(
+        [
+          [
+            [1, 0],
+            [0, 0],
+          ],
+        ],
+        [1, 2, 2],
+        'int32',
+      );
+      expect(take(layer.computeMask(deep))).toEqual([1, 0]);
+      tf.dispose([flat, deep]);
+    }),
+  );
+
+  describe('ids', () => {
+    it(
+      'are int32 from the input on, so that neighbours above 2^24 stay apart',
+      leakFree(() => {
+        const rows = 2 ** 24 + 8;
+        const weights = new Float32Array(rows);
+        const wanted = [16777215, 16777216, 16777217, 16777218, 16777219];
+        wanted.forEach((id, i) => (weights[id] = i + 1));
+        const layer = emb.layers.embedding({ inputDim: rows, outputDim: 1, inputLength: 5, weights: [weights] });
+        const model = tf.sequential({ layers: [layer, tf.layers.flatten()] });
+        expect(model.inputs[0]!.dtype).toBe('int32');
+        const input = ids([wanted]);
+        expect(take(model.predict(input))).toEqual([1, 2, 3, 4, 5]);
+        const rounded = tf.tensor2d([[1, 2, 3, 4, 16777218]]);
+        expectError(() => layer.apply(rounded), 'ValueError', 'ids', /16777218/);
+        expectError(() => layer.apply(tf.input({ shape: [5] })), 'TypeError', 'inputs', /float32/);
+        tf.dispose([input, rounded]);
+        model.dispose();
+      }),
+    );
+
+    it(
+      'as floats must be whole',
+      leakFree(() => {
+        const layer = layerOf({ combiner: 'sum' });
+        const [whole, fraction, none] = [
+          [1, 2],
+          [1, 2.5],
+          [1, NaN],
+        ].map((row) => tf.tensor2d([row]));
+        expectClose(take(layer.apply(whole)), pooled(table, 3, [[1, 2]], 'sum'));
+        expectError(() => layer.apply(fraction), 'ValueError', 'ids', /2.5/);
+        expectError(() => layer.apply(none), 'ValueError', 'ids', /NaN/);
+        tf.dispose([whole!, fraction!, none!]);
+        layer.dispose();
+      }),
+    );
+
+    it(
+      'outside the table are refused with id, position and rows',
+      leakFree(() => {
+        const layer = layerOf();
+        const [high, low] = [ids([[1, 12]]), ids([[1, -1]])];
+        expectError(() => layer.apply(high), 'ValueError', 'ids', /12/);
+        expectError(() => layer.apply(low), 'ValueError', 'ids', /-1/);
+        tf.dispose([high, low]);
+        layer.dispose();
+      }),
+    );
+  });
+
+  it(
+    'computes ids and weights of a functional model with int32 and float32 inputs',
+    leakFree(() => {
+      const input = tf.input({ shape: [null], dtype: 'int32' });
+      const perId = tf.input({ shape: [null] });
+      const output = layerOf({ combiner: 'mean' }).apply([input, perId]) as tf.SymbolicTensor;
+      expect(output.shape).toEqual([null, 3]);
+      const model = tf.model({ inputs: [input, perId], outputs: output });
+      const feeds = [
+        ids([
+          [3, 4],
+          [5, 5],
+        ]),
+        tf.tensor2d([
+          [1, 3],
+          [2, 2],
+        ]),
+      ];
+      expectClose(
+        take(model.predict(feeds)),
+        pooled(
+          table,
+          3,
+          [
+            [3, 4],
+            [5, 5],
+          ],
+          'mean',
+          [
+            [1, 3],
+            [2, 2],
+          ],
+        ),
+      );
+      tf.dispose(feeds);
+      model.dispose();
+    }),
+  );
+
+  it(
+    'calls the hook of setCallHook',
+    leakFree(() => {
+      const layer = layerOf();
+      let calls = 0;
+      layer.setCallHook(() => void calls++);
+      const input = ids([[1]]);
+      tf.dispose(layer.apply(input) as tf.Tensor);
+      expect(calls).toBe(1);
+      input.dispose();
+      layer.dispose();
+    }),
+  );
+});
