@@ -1,0 +1,65 @@
+/** The addon as JavaScript sees it, and where it lies. Imported by the Node entry only. */
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Functions of custom-ops/hosts/node.c. Enums are numbers, in the order of the arrays in types.ts. */
+export interface Addon {
+  embeddingBag(
+    ...args: [...table: TableArguments, ...bags: BagArguments, pooled: Float32Array] // written: pooled
+  ): void;
+  embeddingBagGrad(
+    gradient: Float32Array,
+    table: Float32Array | null,
+    rows: number,
+    dim: number,
+    ...bags: BagArguments
+  ): [uniqueIds: Int32Array, rowGradients: Float32Array];
+  embeddingBagWeightsGrad(
+    ...args: [...table: TableArguments, ...bags: BagArguments, gradient: Float32Array, out: Float32Array] // written: out
+  ): void;
+  sparseApply(
+    ...args: [
+      ...table: TableArguments, // written, as are the slots
+      ...bags: BagArguments,
+      optimizer: number,
+      slot0: Float32Array | null,
+      slot1: Float32Array | null,
+      gradient: Float32Array,
+      hyper: Float32Array,
+    ]
+  ): void;
+  setThreads(threads: number): number;
+  getThreads(): number;
+  instructionSet(): string;
+  /** Names of the fields of te_hyper, in their order in memory. */
+  hyperFields(): string[];
+  /** 'registered', 'already', or why TensorFlow's ops are not there. */
+  registerTensorFlow(): string;
+}
+
+export type TableArguments = [table: Float32Array, rows: number, dim: number];
+export type BagArguments = [
+  values: Int32Array,
+  rowSplits: Int32Array,
+  weights: Float32Array | null,
+  combiner: number,
+  outOfRange: number,
+  maxNorm: number,
+];
+
+const FILE = join('custom-ops', 'build', 'tfjs_embeddings.node');
+
+/** Path of the addon under the root of the package; the file may be missing. */
+export function addonPath(): string {
+  // This module is src/backends/native/addon.ts, or part of a bundle in dist/: look upwards for the package.
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
+  return join(folder, FILE);
+}
+
+/** Loads the addon. Throws where it is missing or does not suit this machine. */
+export function loadAddon(path = addonPath()): Addon {
+  return createRequire(import.meta.url)(path) as Addon;
+}
