@@ -88,8 +88,11 @@ export function sparseApply(
   });
 }
 
+/** Matrices with some rows replaced. */
 function scatterRows(whole: Rows, ids: tf.Tensor1D, rows: Rows): Rows {
   const places = ids.expandDims<tf.Tensor2D>(1);
-  const put = (into: tf.Tensor2D, each: tf.Tensor2D): tf.Tensor2D => tf.tensorScatterUpdate(into, places, each);
+  // tensorScatterUpdate of tfjs's cpu backend (4.22) writes into its input, so it gets a copy: mul(1) always makes one.
+  const put = (into: tf.Tensor2D, each: tf.Tensor2D): tf.Tensor2D =>
+    tf.tensorScatterUpdate(into.mul<tf.Tensor2D>(1), places, each);
   return { table: put(whole.table, rows.table), slots: whole.slots.map((slot, i) => put(slot, rows.slots[i]!)) };
 }

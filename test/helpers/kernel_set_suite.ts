@@ -1,0 +1,258 @@
+/** Specs that every implementation must pass: values of TensorFlow, and the reference over generated cases. */
+import { readFileSync } from 'node:fs';
+import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/backends/hyper.js';
+import { IdOutOfRange, type BagOptions, type HostTable, type KernelSet } from '../../src/backends/kernel_set.js';
+import { referenceKernels } from '../../src/backends/reference/register.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type Combiner, type OptimizerName } from '../../src/types.js';
+import { bagCases, copyTable, packedHyperCase, usedSlots } from './bag_cases.js';
+import { gradientMagnitude, pooledMagnitudes, weightsGradientMagnitude } from './magnitudes.js';
+import { expectClose } from './tensors.js';
+
+/** The kernels under test. */
+export type Kernels = Omit<KernelSet, 'name' | 'info' | 'setThreads'>;
+
+function readGolden<T>(name: string): T {
+  return JSON.parse(readFileSync(new URL(`../goldens/${name}`, import.meta.url), 'utf8')) as T;
+}
+
+interface LookupIds {
+  readonly kind: 'sparse' | 'ragged';
+  readonly values: number[];
+  readonly indices?: number[][];
+  readonly dense_shape?: number[];
+  readonly row_splits?: number[];
+}
+
+interface LookupGolden {
+  readonly op: string;
+  readonly combiner: Combiner;
+  readonly max_norm: number | null;
+  readonly case: string;
+  readonly ids: LookupIds;
+  readonly weights: LookupIds | null;
+  readonly output: number[][];
+  readonly grad_of_sum_y_times_1_to_n: number[][];
+}
+
+function splitsOf(ids: LookupIds): Int32Array {
+  if (ids.row_splits !== undefined) return Int32Array.from(ids.row_splits);
+  const splits = new Int32Array(ids.dense_shape![0]! + 1);
+  for (const [row] of ids.indices!) splits[row! + 1]!++;
+  for (let row = 1; row < splits.length; row++) splits[row]! += splits[row - 1]!;
+  return splits;
+}
+
+function lookupGoldens(kernels: Kernels): void {
+  const goldens = readGolden<{ table: number[][]; cases: LookupGolden[] }>('lookup_sparse.json');
+  const data = Float32Array.from(goldens.table.flat());
+  const table: HostTable = { data, rows: goldens.table.length, dim: goldens.table[0]!.length };
+  // The safe lookup prunes before it comes to a kernel.
+  const cases = goldens.cases.filter(({ op }) => op === 'embedding_lookup_sparse');
+  for (const golden of cases) {
+    const what = `${golden.combiner} ${golden.case} maxNorm ${golden.max_norm}`;
+    const bags = {
+      values: Int32Array.from(golden.ids.values),
+      rowSplits: splitsOf(golden.ids),
+      weights: golden.weights === null ? null : Float32Array.from(golden.weights.values),
+    };
+    const batch = bags.rowSplits.length - 1;
+    const options: BagOptions = { combiner: golden.combiner, outOfRange: 'error', maxNorm: golden.max_norm ?? 0 };
+    const expected = new Float32Array(batch * table.dim); // TensorFlow leaves trailing empty rows out
+    expected.set(golden.output.flat());
+    const pooled = new Float32Array(batch * table.dim).fill(NaN);
+    kernels.embeddingBag(table, bags, options, pooled);
+    expectClose(pooled, expected, 10, what);
+    const upstream = Float32Array.from({ length: pooled.length }, (_, i) => i + 1);
+    // d/dy of sum(y * [1..n]) counts through the columns of all rows.
+    const { uniqueIds, rowGradients } = kernels.embeddingBagGrad(
+      upstreamOf(golden, upstream, table.dim),
+      bags,
+      table,
+      options,
+    );
+    const dense = new Float32Array(data.length);
+    uniqueIds.forEach((id, u) => dense.set(rowGradients.subarray(u * table.dim, (u + 1) * table.dim), id * table.dim));
+    expectClose(dense, golden.grad_of_sum_y_times_1_to_n.flat(), 50, `${what}, gradient`);
+  }
+  expect(cases.length).toBeGreaterThan(20);
+}
+
+/** The goldens number the values of their own output, trailing empty rows left out. */
+function upstreamOf(golden: LookupGolden, numbered: Float32Array, dim: number): Float32Array {
+  return numbered.map((value, i) => (i < golden.output.length * dim ? value : 0));
+}
+
+interface OptimizerGolden {
+  readonly name: string;
+  readonly optimizer: string;
+  readonly learning_rate: number;
+  readonly hyper: Readonly<Record<string, number | boolean>>;
+  readonly slots_initial: Readonly<Record<string, number>>;
+  readonly slot_names: string[];
+  readonly clip_w?: [number, number];
+  readonly clip_g?: [number, number];
+  readonly steps: Readonly<Record<string, number[][]>>[];
+}
+
+const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
+  sgd: 'sgd',
+  adagrad: 'adagrad',
+  adagrad_momentum: 'adagradMomentum',
+  adam: 'adam',
+  ftrl: 'ftrl',
+};
+
+function hyperOf(golden: OptimizerGolden): Float32Array {
+  const { hyper: given } = golden;
+  const number = (name: string, otherwise: number): number => Number(given[name] ?? otherwise);
+  const hyper: Hyper = {
+    ...NEUTRAL_HYPER,
+    learningRate: golden.learning_rate,
+    epsilon: number('epsilon', 0),
+    momentum: number('momentum', 0),
+    useNesterov: number('use_nesterov', 0),
+    exponent: number('exponent', 2),
+    beta1: number('beta_1', 0),
+    beta2: number('beta2', number('beta_2', 1)),
+    sumInsideSqrt: number('sum_inside_sqrt', 0),
+    lazy: number('lazy_adam', 1),
+    learningRatePower: number('learning_rate_power', -0.5),
+    l1: number('l1_regularization_strength', 0),
+    l2: number('l2_regularization_strength', 0),
+    beta: number('beta', 0),
+    multiplyLinearByLearningRate: number('multiply_linear_by_learning_rate', 0),
+    clipGradientMin: golden.clip_g?.[0] ?? -Infinity,
+    clipGradientMax: golden.clip_g?.[1] ?? Infinity,
+    clipWeightMin: golden.clip_w?.[0] ?? -Infinity,
+    clipWeightMax: golden.clip_w?.[1] ?? Infinity,
+  };
+  return packHyper(hyper);
+}
+
+function optimizerGoldens(kernels: Kernels): void {
+  const goldens = readGolden<{
+    table: number[][];
+    batches: { ids: number[]; grads: number[][] }[];
+    cases: OptimizerGolden[];
+  }>('optimizers.json');
+  for (const golden of goldens.cases) {
+    const optimizer = OPTIMIZERS[golden.optimizer]!;
+    expect(golden.slot_names).toEqual([...SLOT_NAMES[optimizer]]);
+    const rows = goldens.table.length;
+    const table: HostTable = { data: Float32Array.from(goldens.table.flat()), rows, dim: goldens.table[0]!.length };
+    const slots = golden.slot_names.map((name) =>
+      new Float32Array(table.data.length).fill(golden.slots_initial[name]!),
+    );
+    goldens.batches.forEach(({ ids, grads }, step) => {
+      const bags = {
+        values: Int32Array.from(ids),
+        rowSplits: Int32Array.from({ length: ids.length + 1 }, (_, i) => i),
+        weights: null,
+      };
+      const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+      const gradient = Float32Array.from(grads.flat());
+      kernels.sparseApply(optimizer, table, slots, gradient, bags, options, hyperOf(golden));
+      const expected = golden.steps[step]!;
+      expectClose(table.data, expected['parameters']!.flat(), 2, `${golden.name}, step ${step}`, 2e-6);
+      golden.slot_names.forEach((name, i) => {
+        expectClose(slots[i]!, expected[name]!.flat(), 10, `${golden.name}, step ${step}, ${name}`, 2e-6);
+      });
+    });
+  }
+  expect(goldens.cases.length).toBe(15);
+}
+
+/** Lookups, gradients and steps against numbers that TensorFlow computed. */
+export function itEqualsTensorFlow(kernels: () => Kernels): void {
+  it('equals TensorFlow in lookups and their gradients', () => lookupGoldens(kernels()));
+  it('equals TensorFlow in optimizer steps', () => optimizerGoldens(kernels()));
+}
+
+/** Generated cases against the reference. */
+export function itEqualsTheReference(kernels: () => Kernels, count = 120): void {
+  const cases = bagCases(count);
+
+  it('pools as the reference does', () => {
+    for (const example of cases) {
+      const { table, bags, options } = example;
+      const length = (bags.rowSplits.length - 1) * table.dim;
+      const [expected, actual] = [new Float32Array(length), new Float32Array(length).fill(NaN)];
+      referenceKernels.embeddingBag(table, bags, options, expected);
+      kernels().embeddingBag(table, bags, options, actual);
+      expectClose(actual, expected, pooledMagnitudes(example), example.name);
+    }
+  });
+
+  it('gives the reference gradients of the table', () => {
+    for (const example of cases) {
+      const { table, bags, options, gradient } = example;
+      const expected = referenceKernels.embeddingBagGrad(gradient, bags, table, options);
+      const actual = kernels().embeddingBagGrad(gradient, bags, table, options);
+      expect([...actual.uniqueIds])
+        .withContext(example.name)
+        .toEqual([...expected.uniqueIds]);
+      expectClose(actual.rowGradients, expected.rowGradients, gradientMagnitude(example), example.name);
+    }
+  });
+
+  it('gives the reference gradients of the weights', () => {
+    for (const example of cases.filter(({ bags }) => bags.weights !== null)) {
+      const { table, bags, options, gradient } = example;
+      const length = bags.values.length;
+      const [expected, actual] = [new Float32Array(length), new Float32Array(length).fill(NaN)];
+      referenceKernels.embeddingBagWeightsGrad(table, gradient, bags, options, expected);
+      kernels().embeddingBagWeightsGrad(table, gradient, bags, options, actual);
+      expectClose(actual, expected, weightsGradientMagnitude(example), example.name);
+    }
+  });
+
+  for (const optimizer of OPTIMIZER_NAMES) {
+    it(`steps as the reference does: ${optimizer}`, () => {
+      cases.forEach((example, seed) => {
+        const { bags, options, gradient } = example;
+        const hyper = packedHyperCase(optimizer, seed);
+        const run = (set: Kernels): Float32Array[] => {
+          const table = copyTable(example.table);
+          const slots = usedSlots(optimizer, table, seed);
+          set.sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
+          return [table.data, ...slots];
+        };
+        const expected = run(referenceKernels);
+        const actual = run(kernels());
+        // Squares of gradients enter the slots.
+        const magnitude = (1 + gradientMagnitude(example)) ** 2;
+        actual.forEach((each, i) => expectClose(each, expected[i]!, magnitude, `${example.name} [${i}]`, 4e-6));
+      });
+    });
+  }
+
+  it('refuses an id outside the table, with id, position and rows, before anything is written', () => {
+    const table: HostTable = { data: Float32Array.from([1, 2, 3, 4, 5, 6]), rows: 3, dim: 2 };
+    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+    for (const bad of [3, -1, 2147483647, -2147483648]) {
+      const bags = {
+        values: Int32Array.of(2, 0, bad, -7),
+        rowSplits: Int32Array.of(0, 1, 4),
+        weights: Float32Array.of(1, 1, 1, 1),
+      };
+      const gradient = Float32Array.of(1, 1, 1, 1);
+      const mine = copyTable(table);
+      const runs: (() => unknown)[] = [
+        () => kernels().embeddingBag(mine, bags, options, new Float32Array(4)),
+        () => kernels().embeddingBagGrad(gradient, bags, mine, options),
+        () => kernels().embeddingBagWeightsGrad(mine, gradient, bags, options, new Float32Array(4)),
+        () => {
+          const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
+          kernels().sparseApply('sgd', mine, [], gradient, bags, options, hyper);
+        },
+      ];
+      for (const run of runs) {
+        expect(run).toThrowMatching(
+          (error: unknown) =>
+            error instanceof IdOutOfRange && error.id === bad && error.position === 2 && error.rows === 3,
+        );
+      }
+      expect([...mine.data]).toEqual([...table.data]);
+    }
+  });
+}

@@ -1,0 +1,37 @@
+/** Seeded random numbers: the same seed gives the same numbers on every machine. */
+export class Random {
+  private state: number;
+
+  constructor(seed: number) {
+    this.state = seed >>> 0;
+    // Neighbouring seeds start alike; a few rounds part them.
+    for (let i = 0; i < 4; i++) this.next();
+  }
+
+  /** A number in [0, 1) (mulberry32). */
+  next(): number {
+    this.state = (this.state + 0x6d2b79f5) >>> 0;
+    let t = this.state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  }
+
+  /** A whole number in [low, high). */
+  whole(low: number, high: number): number {
+    return low + Math.floor(this.next() * (high - low));
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  pick<T>(items: readonly T[]): T {
+    return items[this.whole(0, items.length)]!;
+  }
+
+  /** Values in [low, high). */
+  floats(length: number, low = -1, high = 1): Float32Array {
+    return Float32Array.from({ length }, () => low + this.next() * (high - low));
+  }
+}
