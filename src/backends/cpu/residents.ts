@@ -55,6 +55,8 @@ const KEY = Symbol.for('tfjs-embeddings.residents');
 /** The residents of one backend instance. */
 export class Residents {
   private readonly byDataId = new WeakMap<tf.DataId, Resident>();
+  /** How often a whole table was copied: into memory of our own, or to a new place. */
+  readonly counts = { copies: 0 };
   /** A tensor that nobody disposed frees its memory when it is collected. */
   private readonly collected = new FinalizationRegistry<Resident>((resident) => resident.free());
 
@@ -129,6 +131,7 @@ export class Residents {
 
   private settle(dataId: tf.DataId, place: Place, values: Float32Array): Resident {
     place.view().set(values);
+    this.counts.copies++;
     const resident = new Resident(place);
     this.byDataId.set(dataId, resident);
     this.collected.register(dataId, resident, resident);

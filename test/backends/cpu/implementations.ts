@@ -1,0 +1,34 @@
+/** The implementations on typed arrays, each forced in turn. */
+import * as tf from '@tensorflow/tfjs';
+import { registerCpuBackend } from '../../../src/backends/cpu/register.js';
+import type { ImplementationName } from '../../../src/backends/kernel_set.js';
+import { registerNativeKernels } from '../../../src/backends/native/register.js';
+import { registerReferenceKernels } from '../../../src/backends/reference/register.js';
+import { setKernels } from '../../../src/backends/registry.js';
+import { state } from '../../../src/state.js';
+
+registerReferenceKernels();
+registerCpuBackend();
+registerNativeKernels();
+
+/** Specs on the cpu backend, once per implementation. A missing one is shown as pending, and fails under CI. */
+export function describeImplementations(what: string, specs: (name: ImplementationName) => void): void {
+  for (const name of ['native', 'wasm', 'reference'] as const) {
+    describe(`${what}: ${name}`, () => {
+      let tensors = 0;
+      beforeAll(async () => {
+        await tf.setBackend('cpu');
+      });
+      beforeEach(() => {
+        if (!state().sets.has(name) && process.env['CI'] !== 'true') pending(`${name} kernels are not built`);
+        setKernels(name);
+        tensors = tf.memory().numTensors;
+      });
+      afterEach(() => {
+        setKernels('auto');
+        expect(tf.memory().numTensors).toBe(tensors);
+      });
+      specs(name);
+    });
+  }
+}
