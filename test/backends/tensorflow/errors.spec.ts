@@ -93,6 +93,15 @@ describeTensorFlow('errors of tensorflow kernels', () => {
     tf.dispose([table, slot, short]);
   });
 
+  it('leave no handle behind', () => {
+    const { binding } = tf.backend() as unknown as { binding: { getNumOfTensors(): number } };
+    const fail = (): unknown => caught(() => lookUp([0, 9], [0, 2]));
+    fail();
+    const before = binding.getNumOfTensors();
+    for (let i = 0; i < 10; i++) expect(fail()).toBeInstanceOf(IdOutOfRange);
+    expect(binding.getNumOfTensors()).toBe(before);
+  });
+
   it('keep errors that are not from TensorFlow, and show the text of those that are', () => {
     const other = new Error('something else');
     expect(fromTensorFlow('EmbeddingBag', other)).toBe(other);
