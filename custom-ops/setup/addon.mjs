@@ -9,25 +9,43 @@ import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 const STAMP = `${addon}.json`;
 const SOURCES = ['kernels', 'hosts', 'build_native.mjs'];
 
-/** Finds the addon; `make` builds it when its sources, TensorFlow's headers or the compiler are others. */
+/** Finds the addon; `make` builds it when its sources, TensorFlow's headers or the compilers are others. */
 export function findAddon({ log, tensorflow }) {
-  const sources = SOURCES.map((name) => ({ path: join(root, 'custom-ops', name) }));
-  const inputs = hashOf(process.platform, process.arch, tensorflow?.version ?? 'without TensorFlow', ...sources);
-  const stamp = readStamp(STAMP);
   const [cc, cxx, headers] = [compiler('c'), compiler('c++'), nodeApiHeaders()];
-  const compilers = `${cc.version} ${cxx.version}`;
-  const lacking =
-    cc.missing ?? cxx.missing ?? (headers === null ? 'no Node-API headers: npm install node-api-headers' : null);
-  const why = tensorflow === undefined ? 'for Node only, as TensorFlow is missing' : 'for Node, TensorFlow and Python';
-  if (existsSync(addon) && stamp?.inputs === inputs && (lacking !== null || stamp.compilers === compilers)) {
-    return { state: 'present', why };
+  const wanted = tensorflow !== undefined && !cxx.missing ? tensorflow : null;
+  const stamp = existsSync(addon) ? readStamp(STAMP) : null;
+  if (stamp !== null && isCurrent(stamp, wanted, cc, cxx)) {
+    return { state: 'present', why: purpose(stamp.tensorflow, tensorflow, cxx) };
   }
-  if (lacking !== null) return { state: 'missing', why: lacking };
-  const make = () => compile({ cc, cxx, headers, tensorflow, log, stamp: { inputs, compilers }, why });
+  if (cc.missing) return { state: 'missing', why: cc.missing };
+  if (headers === null) return { state: 'missing', why: 'no Node-API headers: npm install node-api-headers' };
+  const why = purpose(wanted?.version ?? null, tensorflow, cxx);
+  const make = () => compile({ cc, cxx, headers, wanted, log, why });
   return { state: 'missing', why: existsSync(addon) ? 'out of date' : 'not built', make };
 }
 
-async function compile({ cc, cxx, headers, tensorflow, log, stamp, why }) {
+/** An addon that can do more than is wanted now is fine: without a C++ compiler there is no better one to be had. */
+function isCurrent(stamp, wanted, cc, cxx) {
+  if (stamp.inputs !== inputsFor(stamp.tensorflow)) return false;
+  if (wanted !== null && stamp.tensorflow !== wanted.version) return false;
+  return Boolean(cc.missing ?? cxx.missing) || stamp.compilers === versions(cc, cxx);
+}
+
+function inputsFor(tensorflowVersion) {
+  const sources = SOURCES.map((name) => ({ path: join(root, 'custom-ops', name) }));
+  return hashOf(process.platform, process.arch, tensorflowVersion, ...sources);
+}
+
+function versions(cc, cxx) {
+  return `${cc.version}, ${cxx.version}`;
+}
+
+function purpose(tensorflowVersion, tensorflow, cxx) {
+  if (tensorflowVersion !== null) return 'for Node, TensorFlow and Python';
+  return `for Node only: ${tensorflow === undefined ? 'TensorFlow is missing' : cxx.missing}`;
+}
+
+async function compile({ cc, cxx, headers, wanted, log, why }) {
   const { buildNative } = await import('../build_native.mjs');
   mkdirSync(build, { recursive: true });
   log(`compiling the addon with ${cc.version}`);
@@ -35,16 +53,17 @@ async function compile({ cc, cxx, headers, tensorflow, log, stamp, why }) {
   try {
     await buildNative({
       cc: cc.command,
-      cxx: cxx.command,
+      cxx: cxx.command ?? null,
       napiInclude: headers,
-      tensorflowInclude: tensorflow?.include ?? null,
+      tensorflowInclude: wanted?.include ?? null,
       out,
       log,
     });
   } catch (error) {
     return { state: 'missing', why: gist(error) };
   }
+  const tensorflow = wanted?.version ?? null;
   renameSync(out, addon);
-  writeStamp(STAMP, stamp);
+  writeStamp(STAMP, { inputs: inputsFor(tensorflow), compilers: versions(cc, cxx), tensorflow });
   return { state: 'built', why };
 }

@@ -59,7 +59,7 @@ export function firstLine(program, args) {
 export function gist(error) {
   const lines = (error.output ?? '').split('\n').map((line) => line.trim());
   const words = lines.filter((line) => line !== '' && !/^at /.test(line) && !/complete log|Run "npm help/.test(line));
-  const telling = words.filter((line) => /error|Missing:/i.test(line));
+  const telling = words.filter((line) => /error|Missing:/i.test(line) && !/^warning/i.test(line));
   const said = (telling.length > 0 ? telling.slice(0, 2) : words.slice(-1)).join(' / ').slice(0, 300);
   return said === '' ? error.message : `${error.message}: ${said}`;
 }

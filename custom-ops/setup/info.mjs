@@ -36,8 +36,8 @@ async function gather() {
 /** What the addon says of this machine; null where there is no addon or it cannot be loaded here. */
 function addonInfo() {
   try {
-    const { instructionSet, threads } = createRequire(import.meta.url)(addon).info();
-    return { instructionSet, threads };
+    const { instructionSet, getThreads } = createRequire(import.meta.url)(addon);
+    return { instructionSet: instructionSet(), threads: getThreads() };
   } catch {
     return { instructionSet: null, threads: null };
   }
