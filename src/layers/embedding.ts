@@ -91,7 +91,7 @@ export class Embedding extends TableLayer {
     // A RaggedTensor stays out of the tidy's result, which would walk through all its numbers.
     const tensor = tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs as never);
-      this.noteTraining(kwargs);
+      this.checkTraining(kwargs);
       result = ids instanceof tf.Tensor ? this.#lookUpDense(ids, weights) : this.#lookUpOther(ids, weights);
       return result instanceof tf.Tensor ? result : undefined;
     });

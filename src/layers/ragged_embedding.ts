@@ -113,7 +113,7 @@ export class RaggedEmbedding extends TableLayer {
     let result: tf.Tensor | RaggedTensor | undefined;
     const tensor = tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs as never);
-      this.noteTraining(kwargs);
+      this.checkTraining(kwargs);
       if (pair !== null) result = this.#lookUpPair(pair, weights);
       else if (ids instanceof tf.Tensor) result = this.#lookUpPadded(ids, weights);
       else result = this.#lookUpRagged(ids, weights);

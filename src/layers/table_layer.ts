@@ -231,9 +231,18 @@ export abstract class TableLayer extends tf.layers.Layer implements TableHolder 
     return inputs.length > 0 && inputs.every((item) => item instanceof tf.Tensor);
   }
 
-  /** tfjs itself never applies constraints while it trains; `emb.train` optimizers do. */
-  protected noteTraining(kwargs: Record<string, unknown> | undefined): void {
-    if (this.table.constraint === null || kwargs?.['training'] !== true || state().scope !== null) return;
+  /** Checks at the start of a training pass that runs under a stock optimizer. */
+  protected checkTraining(kwargs: Record<string, unknown> | undefined): void {
+    const isStep = kwargs?.['training'] === true && tf.engine().state.gradientDepth > 0;
+    if (!isStep || state().scope !== null || !this.table.trainable) return;
+    const { optimizer, constraint } = this.table;
+    if (optimizer !== null) {
+      const expected = `an emb.train optimizer in compile, because layer ${this.name} has an optimizer of its own`;
+      const received = described('a stock optimizer, which trains every variable itself');
+      throw new ValueError('optimizer', expected, received);
+    }
+    if (constraint === null) return;
+    // tfjs itself never applies constraints while it trains.
     warnOnce(`layer ${this.name}: TensorFlow.js optimizers apply no embeddingsConstraint; those of emb.train do.`);
   }
 
