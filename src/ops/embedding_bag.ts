@@ -66,7 +66,8 @@ export function lookUpBags(table: tf.Tensor2D, bags: BagTensors, options: BagOpt
 /** The same lookup, never recorded for a penalty: the penalty itself looks rows up. */
 export function lookUpUnrecorded(table: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
   const { scope } = state();
-  if (scope !== null && table instanceof tf.Variable && scope.manages(table)) return lookUpInScope(table, bags, options);
+  if (scope !== null && table instanceof tf.Variable && scope.manages(table))
+    return lookUpInScope(table, bags, options);
   return lookUpDensely(table, bags, options);
 }
 
@@ -76,9 +77,7 @@ function kernelInputs(inputs: Record<string, tf.Tensor | null>): tf.NamedTensorM
 
 /** Runs a kernel and turns an id out of range into the public error. */
 function runChecked<T>(name: string, inputs: Record<string, tf.Tensor | null>, attrs: object): T {
-  return withPublicErrors(
-    () => tf.engine().runKernel(name, kernelInputs(inputs), attrs as never) as unknown as T,
-  );
+  return withPublicErrors(() => tf.engine().runKernel(name, kernelInputs(inputs), attrs as never) as unknown as T);
 }
 
 function runEmbeddingBag(table: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
@@ -144,12 +143,7 @@ export function runGrad(
   return { uniqueIds, rowGradients };
 }
 
-function runWeightsGrad(
-  table: tf.Tensor2D,
-  gradient: tf.Tensor2D,
-  bags: BagTensors,
-  options: BagOptions,
-): tf.Tensor1D {
+function runWeightsGrad(table: tf.Tensor2D, gradient: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor1D {
   return runChecked(EMBEDDING_BAG_WEIGHTS_GRAD, { table, gradient, ...bags }, options);
 }
 

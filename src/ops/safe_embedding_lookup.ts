@@ -35,11 +35,7 @@ interface Pruned {
  * const table = tf.tensor2d([[1, 2], [3, 4]]);
  * emb.safeEmbeddingLookup(table, [[1, -1], [-1, -1]], {combiner: 'mean', defaultId: 0}).print(); // [[3, 4], [1, 2]]
  */
-export function safeEmbeddingLookup(
-  table: Table,
-  ids: IdsInput,
-  options: SafeEmbeddingLookupOptions = {},
-): tf.Tensor {
+export function safeEmbeddingLookup(table: Table, ids: IdsInput, options: SafeEmbeddingLookupOptions = {}): tf.Tensor {
   if (options === null || typeof options !== 'object') throw new ArgumentTypeError('options', 'an object', options);
   const matrix = checkTable(table);
   const bagOptions = checkBagOptions({ combiner: options.combiner ?? 'mean', maxNorm: options.maxNorm });
@@ -54,7 +50,10 @@ export function safeEmbeddingLookup(
     const weights = batch.weights === null ? null : (hostVector(batch.weights) as Float32Array);
     const kept = prune(values, rowSplits, bagOptions.combiner === 'sum' ? null : weights, defaultId !== null);
     const bags = {
-      values: tf.tensor1d(kept.positions.map((at) => (at < 0 ? defaultId! : values[at]!)), 'int32'),
+      values: tf.tensor1d(
+        kept.positions.map((at) => (at < 0 ? defaultId! : values[at]!)),
+        'int32',
+      ),
       rowSplits: tf.tensor1d(kept.rowSplits, 'int32'),
       weights: keptWeights(batch, kept.positions),
     };
@@ -77,12 +76,7 @@ function hostVector(vector: tf.Tensor | Int32Array | Float32Array): ArrayLike<nu
   return vector instanceof tf.Tensor ? (vector.dataSync() as ArrayLike<number>) : vector;
 }
 
-function prune(
-  values: Int32Array,
-  rowSplits: Int32Array,
-  weights: Float32Array | null,
-  hasDefault: boolean,
-): Pruned {
+function prune(values: Int32Array, rowSplits: Int32Array, weights: Float32Array | null, hasDefault: boolean): Pruned {
   const positions: number[] = [];
   const splits = new Int32Array(rowSplits.length);
   for (let bag = 0; bag + 1 < rowSplits.length; bag++) {
@@ -103,5 +97,11 @@ function keptWeights(batch: IdBatch, positions: Int32Array): tf.Tensor1D | null 
   const flat = weights instanceof tf.Tensor ? weights.flatten() : tf.tensor1d(weights, 'float32');
   const last = flat.size;
   const withDefault = tf.concat1d([flat as tf.Tensor1D, tf.tensor1d([1])]);
-  return tf.gather(withDefault, tf.tensor1d(positions.map((at) => (at < 0 ? last : at)), 'int32'));
+  return tf.gather(
+    withDefault,
+    tf.tensor1d(
+      positions.map((at) => (at < 0 ? last : at)),
+      'int32',
+    ),
+  );
 }

@@ -29,10 +29,16 @@ function defaultDense(name: OptimizerName, settings: Settings, learningRate: num
     case 'adam':
       return tf.train.adam(learningRate, beta1, beta2, epsilon);
     case 'adagradMomentum':
-      return tf.train.momentum(learningRate, momentum, useNesterov);
+      return keepScalars(tf.train.momentum(learningRate, momentum, useNesterov));
     default:
       return tf.train.adagrad(learningRate, initialAccumulatorValue);
   }
+}
+
+/** Keeps a scalar that stock momentum makes at birth: an optimizer made inside `fit` would lose it at the tidy's end. */
+function keepScalars(optimizer: tf.Optimizer): tf.Optimizer {
+  tf.keep((optimizer as unknown as { m: tf.Scalar }).m);
+  return optimizer;
 }
 
 const PREFIX = 'dense/';

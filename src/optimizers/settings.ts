@@ -242,7 +242,12 @@ export function learningRateAt(learningRate: LearningRate, steps: number): numbe
 }
 
 /** The numbers of step `step` (from 1) as kernels take them. */
-export function hyperOf(name: OptimizerName, settings: Settings, step: number, constraint: RowConstraint | null): Hyper {
+export function hyperOf(
+  name: OptimizerName,
+  settings: Settings,
+  step: number,
+  constraint: RowConstraint | null,
+): Hyper {
   const rate = learningRateAt(settings.learningRate, step - 1);
   const isCorrected = name === 'adam' && settings.biasCorrection;
   const decay = settings.weightDecay ?? 0;

@@ -55,7 +55,9 @@ export class SlotStore {
       throw new ValueError(`optimizer state ${fullName}`, `shape [${shape.join(', ')}]`, this.#pending[found]!.tensor);
     }
     if (found < 0) {
-      found = this.#pending.findIndex((saved) => /^variable(_\d+)?\//.test(saved.name) && saved.name.endsWith(`/${slot}`) && fits(saved));
+      found = this.#pending.findIndex(
+        (saved) => /^variable(_\d+)?\//.test(saved.name) && saved.name.endsWith(`/${slot}`) && fits(saved),
+      );
     }
     if (found < 0) return null;
     return this.#pending.splice(found, 1)[0]!.tensor;

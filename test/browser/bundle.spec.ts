@@ -45,7 +45,9 @@ describe('the browser bundle', () => {
   const failures: string[] = [];
 
   beforeAll(async () => {
-    expect(existsSync(join(root, 'dist/tfjs-embeddings.min.js'))).withContext('dist is built by set-up').toBeTrue();
+    expect(existsSync(join(root, 'dist/tfjs-embeddings.min.js')))
+      .withContext('dist is built by set-up')
+      .toBeTrue();
     const found = chromium();
     if ('missing' in found) {
       if (process.env.CI === 'true') throw new Error(`CI must run the browser tests: ${found.missing}`);

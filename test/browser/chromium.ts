@@ -34,7 +34,9 @@ export function chromium(): Chromium {
   const present = find();
   if (present !== undefined) return { path: present };
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
-    return { missing: 'no Chromium is installed (set CHROMIUM_PATH), and it cannot be installed without root and apt-get' };
+    return {
+      missing: 'no Chromium is installed (set CHROMIUM_PATH), and it cannot be installed without root and apt-get',
+    };
   }
   process.stderr.write('installing Chromium for the browser tests (Debian package, about a minute) ...\n');
   const problem =

@@ -25,7 +25,8 @@ export async function serve(root: string, pages: Record<string, string>): Promis
       return;
     }
     readFile(join(root, path)).then(
-      (bytes) => response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream' }).end(bytes),
+      (bytes) =>
+        response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream' }).end(bytes),
       () => response.writeHead(404).end(),
     );
   });

@@ -1,0 +1,32 @@
+/** Public names for Node: everything of the any-runtime entry, native kernels, and the TensorFlow op library. */
+import { existsSync } from 'node:fs';
+import util from 'node:util';
+import { addonPath, loadAddon } from './backends/native/addon.js';
+import { registerNativeKernels } from './backends/native/register.js';
+import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
+import { RuntimeError, described } from './errors.js';
+import { warnOnce } from './state.js';
+
+export * from './index.js';
+
+// Node 23 dropped util.isNullOrUndefined, which the published tfjs-node calls in every op with a type attribute.
+const legacy = util as unknown as Record<string, unknown>;
+legacy['isNullOrUndefined'] ??= (value: unknown) => value === null || value === undefined;
+
+const problem = registerNativeKernels();
+if (problem === null) registerTensorFlowBackend(loadAddon());
+else if (existsSync(addonPath())) warnOnce(problem);
+
+/**
+ * Returns the path of the library with the TensorFlow ops, for Python's `tf.load_op_library`.
+ *
+ * Throws RuntimeError where it was not built. Source: tf.load_op_library (TensorFlow 2.21).
+ *
+ * @example
+ * emb.opLibraryPath(); // '…/custom-ops/build/tfjs_embeddings.node'
+ */
+export function opLibraryPath(): string {
+  const path = addonPath();
+  if (existsSync(path)) return path;
+  throw new RuntimeError('opLibraryPath', 'an addon built by `npx tfjs-embeddings setup`', described('none'));
+}

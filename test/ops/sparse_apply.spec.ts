@@ -1,0 +1,211 @@
+/** Update steps through the public API, on every implementation, against values of TensorFlow 2.21. */
+import * as tf from '@tensorflow/tfjs';
+import { readFileSync } from 'node:fs';
+import * as emb from 'tfjs-embeddings/node';
+import type { OptimizerName } from '../../src/types.js';
+import { describeForBackends } from '../helpers/backends.js';
+import { expectNoLeak } from '../helpers/tensors.js';
+
+interface GoldenUpdate {
+  name: string;
+  optimizer: string;
+  learning_rate: number;
+  hyper: Record<string, number | boolean>;
+  slots_initial: Record<string, number>;
+  slot_names: string[];
+  clip_w?: [number, number];
+  clip_g?: [number, number];
+  steps: Record<string, number[][]>[];
+}
+
+interface Goldens {
+  table: number[][];
+  batches: { ids: number[]; grads: number[][] }[];
+  cases: GoldenUpdate[];
+}
+
+const goldens = JSON.parse(readFileSync(new URL('../goldens/optimizers.json', import.meta.url), 'utf8')) as Goldens;
+
+const NAMES: Record<string, OptimizerName> = { adagrad_momentum: 'adagradMomentum' };
+const FIELDS: Record<string, string> = {
+  use_nesterov: 'useNesterov',
+  beta_1: 'beta1',
+  beta_2: 'beta2',
+  sum_inside_sqrt: 'sumInsideSqrt',
+  lazy_adam: 'lazy',
+  learning_rate_power: 'learningRatePower',
+  l1_regularization_strength: 'l1',
+  l2_regularization_strength: 'l2',
+  multiply_linear_by_learning_rate: 'multiplyLinearByLearningRate',
+};
+
+/** Hyper-parameters of a golden in the names of this package; the TPU forms have no epsilon and no bias correction. */
+function hyperOf(golden: GoldenUpdate): Record<string, unknown> {
+  const named = Object.entries(golden.hyper)
+    .filter(([key]) => key !== 'allow_zero_accumulator')
+    .map(([key, value]) => [FIELDS[key] ?? key, value]);
+  const tpu = { adagrad: { epsilon: 0 }, adam: { biasCorrection: false } }[golden.optimizer] ?? {};
+  return {
+    learningRate: golden.learning_rate,
+    ...tpu,
+    ...Object.fromEntries(named),
+    ...(golden.clip_g && { clipValue: golden.clip_g }),
+    ...(golden.clip_w && { clipWeightMin: golden.clip_w[0], clipWeightMax: golden.clip_w[1] }),
+  };
+}
+
+function expectRows(variable: tf.Variable, expected: number[][], what: string): void {
+  const actual = variable.dataSync();
+  expected.flat().forEach((value, i) => {
+    const error = Math.abs(actual[i]! - value);
+    expect(error)
+      .withContext(`${what}, element ${i}: ${actual[i]} for ${value}`)
+      .toBeLessThanOrEqual(3e-6 * (1 + Math.abs(value)));
+  });
+}
+
+describeForBackends('sparseApply', () => {
+  for (const golden of goldens.cases) {
+    it(`takes five steps as TensorFlow does: ${golden.name}`, () => {
+      expectNoLeak(() => {
+        const name = NAMES[golden.optimizer] ?? (golden.optimizer as OptimizerName);
+        const rows = goldens.table.length;
+        const dim = goldens.table[0]!.length;
+        const table = tf.tidy(() => tf.variable(tf.tensor2d(goldens.table), false));
+        const slots = tf.tidy(() =>
+          golden.slot_names.map((slot) => tf.variable(tf.fill([rows, dim], golden.slots_initial[slot]!), false)),
+        );
+        goldens.batches.forEach(({ ids, grads }, step) => {
+          const gradient = tf.tensor2d(grads);
+          const rowSplits = Int32Array.from({ length: ids.length + 1 }, (_, i) => i);
+          const hyper = hyperOf(golden);
+          emb.ops.sparseApply(name, { table, slots, gradient, values: ids, rowSplits, combiner: 'sum', ...hyper });
+          gradient.dispose();
+          const expected = golden.steps[step]!;
+          expectRows(table, expected['parameters']!, `step ${step}, table`);
+          golden.slot_names.forEach((slot, i) => expectRows(slots[i]!, expected[slot]!, `step ${step}, ${slot}`));
+        });
+        tf.dispose([table, ...slots]);
+      });
+    });
+  }
+
+  it('leaves table and slots untouched when an id is out of range', () => {
+    const table = tf.variable(tf.ones([4, 2]), false);
+    const slots = [tf.variable(tf.fill([4, 2], 0.5), false)];
+    const gradient = tf.ones([2, 2]) as tf.Tensor2D;
+    const step = (values: number[]): void =>
+      emb.ops.sparseApply('adagrad', {
+        table,
+        slots,
+        gradient,
+        values,
+        rowSplits: [0, 1, 2],
+        combiner: 'sum',
+        learningRate: 0.1,
+      });
+    expect(() => step([0, 4])).toThrowError(emb.ValueError, /4 at position 1/);
+    expect(Array.from(table.dataSync())).toEqual(new Array(8).fill(1));
+    expect(Array.from(slots[0]!.dataSync())).toEqual(new Array(8).fill(0.5));
+    step([0, 3]);
+    expect(table.dataSync()[7]).toBeLessThan(1);
+    tf.dispose([table, gradient, ...slots]);
+  });
+
+  it('never changes a snapshot that was taken before', () => {
+    const user = new Float32Array(64).fill(1);
+    const source = tf.tensor2d(user, [16, 4]);
+    const table = tf.variable(source, false);
+    const gradient = tf.ones([3, 4]) as tf.Tensor2D;
+    const step = (): void =>
+      emb.ops.sparseApply('sgd', {
+        table,
+        gradient,
+        values: [0, 7, 15],
+        rowSplits: [0, 1, 2, 3],
+        combiner: 'sum',
+        learningRate: 0.5,
+      });
+    const take = (): { name: string; data: () => Float32Array; at: Float32Array }[] => {
+      const tensors: Record<string, tf.Tensor> = {
+        clone: table.clone(),
+        reshape: table.reshape([4, 16]),
+        flatten: table.flatten(),
+        slice: table.slice([0, 0], [16, 4]),
+        rows: table.slice([0, 0], [8, 4]),
+        expandDims: table.expandDims(0),
+        split: tf.split(table, 2)[0]!,
+        unstack: tf.unstack(table)[7]!,
+        cast: table.cast('float32'),
+        stack: tf.stack([table]),
+        tile: table.tile([1, 1]),
+        pad: table.pad([
+          [0, 0],
+          [0, 0],
+        ]),
+        transpose: table.transpose([0, 1]),
+        variable: tf.variable(table, false),
+        concat: tf.concat([table]),
+      };
+      const typed = table.dataSync<'float32'>();
+      return [
+        { name: 'dataSync', data: () => typed, at: typed.slice() },
+        { name: 'user array', data: () => user, at: user.slice() },
+        { name: 'source tensor', data: () => source.dataSync<'float32'>(), at: source.dataSync<'float32'>().slice() },
+        ...Object.entries(tensors).map(([name, tensor]) => ({
+          name,
+          data: (): Float32Array => tensor.dataSync<'float32'>(),
+          at: tensor.dataSync<'float32'>().slice(),
+        })),
+      ];
+    };
+    const first = take();
+    step();
+    const second = take();
+    for (let i = 0; i < 10; i++) step();
+    for (const { name, data, at } of [...first, ...second]) expect(data()).withContext(name).toEqual(at);
+    expect(table.dataSync()[0]).toBe(1 - 11 * 0.5);
+    tf.disposeVariables();
+    tf.dispose([source, gradient]);
+  });
+});
+
+describe('arguments of sparseApply', () => {
+  const args = (): Record<string, unknown> => ({
+    table: tf.variable(tf.ones([3, 2]), false),
+    slots: [tf.variable(tf.ones([3, 2]), false)],
+    gradient: tf.ones([1, 2]),
+    values: [0, 1],
+    rowSplits: [0, 2],
+    combiner: 'sum',
+    learningRate: 0.1,
+  });
+  const cases: [string, Record<string, unknown>, unknown, string][] = [
+    ['a table that is no variable', { table: tf.ones([3, 2]) }, TypeError, 'table'],
+    ['slots that are no list', { slots: 3 }, TypeError, 'slots'],
+    ['too few slots', { slots: [] }, emb.ValueError, 'slots'],
+    ['a slot of another shape', { slots: [tf.variable(tf.ones([2, 2]), false)] }, emb.ValueError, 'slots[0]'],
+    ['a gradient of another shape', { gradient: tf.ones([2, 2]) }, emb.ValueError, 'gradient'],
+    ['an int32 gradient', { gradient: tf.ones([1, 2], 'int32') }, TypeError, 'gradient'],
+    ['splits that do not start at 0', { rowSplits: [1, 2] }, emb.ValueError, 'rowSplits'],
+    ['splits that end too early', { rowSplits: [0, 1] }, emb.ValueError, 'rowSplits'],
+    ['values of text', { values: 'ab' }, TypeError, 'values'],
+    ['weights of another length', { weights: [1] }, emb.ValueError, 'weights'],
+    ['an unknown combiner', { combiner: 'max' }, emb.ValueError, 'combiner'],
+    ['a negative learning rate', { learningRate: -1 }, emb.ValueError, 'learningRate'],
+    ['a learning rate of text', { learningRate: '1' }, TypeError, 'learningRate'],
+    ['step 0', { step: 0 }, emb.ValueError, 'step'],
+  ];
+  for (const [what, wrong, type, argument] of cases) {
+    it(`refuses ${what}`, () => {
+      const run = (): void => emb.ops.sparseApply('adagrad', { ...args(), ...wrong } as never);
+      expect(run).toThrowMatching(
+        (error: { argument?: string }) => error instanceof (type as new () => Error) && error.argument === argument,
+      );
+    });
+  }
+  it('refuses an unknown optimizer', () => {
+    expect(() => emb.ops.sparseApply('sgdd' as never, args() as never)).toThrowError(emb.ValueError, /sgdd/);
+  });
+  afterEach(() => tf.disposeVariables());
+});
