@@ -1,0 +1,83 @@
+import * as tf from '@tensorflow/tfjs';
+import { ValueError } from '../../../src/errors.js';
+import { lookUp, stepSgd, SUM } from '../cpu/steps.js';
+import { describeWasm, wasmBackend } from './wasm_backend.js';
+
+const capacity = (): number => wasmBackend().wasm.HEAPU8.length;
+
+describeWasm('memory of the wasm backend', () => {
+  it('is given back by every kernel', () => {
+    const table = tf.tidy(() => tf.variable(tf.zeros([1000, 256]))) as unknown as tf.Variable;
+    const batch = 1000;
+    const round = () =>
+      tf.tidy(() => {
+        const ids = tf.range(0, batch, 1, 'int32');
+        const rowSplits = tf.range(0, batch + 1, 1, 'int32');
+        const inputs = { values: ids, rowSplits, weights: tf.ones([batch]), gradient: tf.ones([batch, 256]) };
+        const attrs = { ...SUM, rows: 1000 };
+        tf.engine().runKernel('EmbeddingBag', { table, ...inputs } as never, attrs);
+        tf.engine().runKernel('EmbeddingBagGrad', { table, ...inputs } as never, attrs);
+        tf.engine().runKernel('EmbeddingBagWeightsGrad', { table, ...inputs } as never, attrs);
+        stepSgd(table, [1, 2, 3]);
+      });
+    for (let i = 0; i < 20; i++) round();
+    const before = capacity();
+    for (let i = 0; i < 200; i++) round();
+    expect(capacity()).toBe(before);
+    table.dispose();
+  });
+
+  it('holds 3 million rows of 32', () => {
+    const [rows, dim] = [3_000_000, 32];
+    const table = tf.tidy(() => tf.variable(tf.fill([rows, dim], 0.5))) as unknown as tf.Variable;
+    const ids = [0, rows - 1, rows - 1, 16_777_217 % rows];
+    stepSgd(table, ids);
+    const looked = [0, rows - 1, 1, 16_777_217 % rows].map((id) => {
+      const row = lookUp(table, [id]);
+      const values = Array.from(row.dataSync());
+      row.dispose();
+      return values;
+    });
+    expect(looked).toEqual([-0.5, -1.5, 0.5, -0.5].map((value) => new Array<number>(dim).fill(value)));
+    expect(() => lookUp(table, [rows])).toThrowError(/= 3000000 is not in \[0, 3000000\)/);
+    table.dispose();
+  });
+
+  it('that is too small for a table is an error with bytes wanted and available, and everything else stays', () => {
+    const small = tf.tensor1d([1, 2, 3]);
+    const ids = wasmBackend().numDataIds();
+    const tensors = tf.memory().numTensors;
+    for (const rows of [40_000_000, 33_554_432]) {
+      let error: unknown;
+      try {
+        tf.tidy(() => tf.variable(tf.zeros([rows, 32])));
+      } catch (caught) {
+        error = caught;
+      }
+      expect(error).withContext(`${rows} rows`).toBeInstanceOf(ValueError);
+      const { expected, received } = error as ValueError;
+      expect(received).toBe(`${rows * 128} bytes`);
+      const available = Number(/at most (\d+) bytes/.exec(expected)?.[1]);
+      expect(available).toBeGreaterThan(0);
+      expect(available).toBeLessThan(rows * 128);
+    }
+    expect(wasmBackend().numDataIds()).toBe(ids);
+    expect(tf.memory().numTensors).toBe(tensors);
+    expect(Array.from(small.dataSync())).toEqual([1, 2, 3]);
+    small.dispose();
+  });
+
+  it('that is too small for a result is an error of the same kind', () => {
+    tf.tidy(() => {
+      const table = tf.zeros([1, 4096]) as tf.Tensor2D;
+      const values = tf.tensor1d([0], 'int32');
+      const batch = 300_000;
+      const rowSplits = tf.fill([batch + 1], 1, 'int32').sub(tf.oneHot([0], batch + 1, 1, 0, 'int32').reshape([-1]));
+      const inputs = { table, values, rowSplits } as never;
+      expect(() => tf.engine().runKernel('EmbeddingBag', inputs, { ...SUM })).toThrowError(
+        ValueError,
+        /4915200000 bytes/,
+      );
+    });
+  });
+});
