@@ -23,22 +23,23 @@ export function whenCompiled(listener: () => void): void {
 }
 
 /** Compiles the embedded module: at once where the runtime allows it, otherwise in the background. */
-export function compileEmbedded(): void {
-  if (!wasmSupported() || modules.has('plain') || pending !== null) return;
-  const bytes = decodeBase64(EMBEDDED.plain);
+export function compileEmbedded(kind: MemoryKind = 'plain'): void {
+  if (!wasmSupported() || modules.has(kind) || (kind === 'plain' && pending !== null)) return;
+  const bytes = decodeBase64(EMBEDDED[kind]);
   try {
-    found('plain', new WebAssembly.Module(bytes));
+    found(kind, new WebAssembly.Module(bytes));
   } catch (error) {
     // Pages may be forbidden to compile at once (RangeError); bytes that no runtime takes reject `ready()` instead.
-    if (!(error instanceof RangeError)) return fail(error);
-    pending = WebAssembly.compile(bytes).then((module) => found('plain', module));
-    pending.catch(() => undefined);
+    const compiled =
+      error instanceof RangeError ? WebAssembly.compile(bytes) : Promise.reject<WebAssembly.Module>(error);
+    awaited(compiled.then((module) => found(kind, module)));
   }
 }
 
-function fail(error: unknown): void {
-  pending = Promise.reject(error instanceof Error ? error : new Error(String(error)));
-  pending.catch(() => undefined);
+/** What `ready()` waits for; a failure is told there, and nowhere else. */
+function awaited(work: Promise<void>): void {
+  pending = work;
+  work.catch(() => undefined);
 }
 
 function found(kind: MemoryKind, module: WebAssembly.Module): void {
@@ -62,7 +63,7 @@ export async function ready(): Promise<void> {
 
 /**
  * Takes the WebAssembly kernels from a URL instead of the bytes in the bundle; await `ready()` afterwards. Memories
- * that exist keep the module that they have. Errors: TypeError for a url that is not a string; RuntimeError, from
+ * that exist keep the module that they have, and shared memories always take the one in the bundle. Errors: TypeError for a url that is not a string; RuntimeError, from
  * `ready()`, where it cannot be fetched. Mirrors `setWasmPath` of tfjs-backend-wasm 4.
  *
  * @example
@@ -71,8 +72,7 @@ export async function ready(): Promise<void> {
  */
 export function setWasmPath(url: string): void {
   if (typeof url !== 'string') throw new ArgumentTypeError('url', 'a string', url);
-  pending = fetchModule(url).then((module) => found('plain', module));
-  pending.catch(() => undefined);
+  awaited(fetchModule(url).then((module) => found('plain', module)));
 }
 
 async function fetchModule(url: string): Promise<WebAssembly.Module> {
@@ -91,12 +91,8 @@ async function fetchModule(url: string): Promise<WebAssembly.Module> {
 /** The module for a memory: a shared one needs a module that says so. */
 export function moduleFor(memory: WebAssembly.Memory): WebAssembly.Module {
   const kind = isShared(memory.buffer) ? 'shared' : 'plain';
-  compileEmbedded();
-  let module = modules.get(kind);
-  if (module === undefined && kind === 'shared' && wasmSupported()) {
-    module = new WebAssembly.Module(decodeBase64(EMBEDDED.shared));
-    modules.set(kind, module);
-  }
+  compileEmbedded(kind);
+  const module = modules.get(kind);
   if (module === undefined) {
     throw new RuntimeError(
       'kernels',

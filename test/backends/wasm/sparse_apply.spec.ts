@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs';
+import '../cpu/implementations.js';
 import { SNAPSHOTS, AFTER_TEN_STEPS, START, valuesOf } from '../cpu/snapshots.js';
 import { lookUp, stepSgd } from '../cpu/steps.js';
 import { describeWasm, wasmBackend } from './wasm_backend.js';
@@ -109,6 +110,20 @@ describeWasm('tables of the wasm backend, stepped in place', () => {
         }
       });
     }
+  });
+
+  it('go to another backend and come back, stepped on each', async () => {
+    const table = tf.tidy(() => tf.variable(tf.tensor2d(START.slice(), [4, 3]))) as unknown as tf.Variable;
+    const kept = table.reshape([12]);
+    for (const backend of ['wasm', 'cpu', 'wasm', 'cpu', 'wasm']) {
+      await tf.setBackend(backend);
+      stepSgd(table, IDS);
+      stepSgd(table, IDS);
+    }
+    expect(valuesOf(table as unknown as tf.Tensor)).toEqual(AFTER_TEN_STEPS);
+    expect(valuesOf(kept)).toEqual([...START]);
+    table.dispose();
+    kept.dispose();
   });
 
   it('come from another backend when they are used here first', async () => {
