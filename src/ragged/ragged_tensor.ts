@@ -211,8 +211,13 @@ export class RaggedTensor {
     return tf.tensor(values, shape, this.dtype);
   }
 
-  /** Returns nested arrays: one per ragged and inner axis. */
-  toRows(): NestedRows[] {
+  /**
+   * Returns nested arrays: one per ragged and inner axis. `Row` is the type of one: number[] with one ragged axis.
+   *
+   * @example
+   * emb.RaggedTensor.fromRowSplits([3, 1, 4], [0, 2, 2, 3]).toRows(); // [[3, 1], [], [4]]
+   */
+  toRows<Row = unknown>(): Row[] {
     const size = this.innerShape.reduce((product, length) => product * length, 1);
     const count = this.nestedRowSplits.at(-1)!.at(-1)!;
     let entries: NestedRows[] = [];
@@ -222,7 +227,7 @@ export class RaggedTensor {
       for (let row = 0; row + 1 < splits.length; row++) rows.push(entries.slice(splits[row], splits[row + 1]));
       entries = rows;
     }
-    return entries;
+    return entries as Row[];
   }
 
   /**

@@ -25,9 +25,26 @@ type Numbers = ArrayLike<number>;
 export const AGREEMENT = 1e-6;
 
 /**
- * Fails unless |actual - expected| <= tolerance (1 + magnitude) everywhere; `magnitude` is one number or one per value.
- * NaN and infinities only equal themselves.
+ * Where two vectors first differ by more than tolerance (1 + magnitude), or -1; `magnitude` is one number or one per
+ * value. NaN and infinities only equal themselves.
  */
+export function firstDifference(
+  actual: Numbers,
+  expected: Numbers,
+  magnitude: number | Numbers = 0,
+  tolerance = AGREEMENT,
+): number {
+  const length = Math.max(actual.length, expected.length);
+  for (let i = 0; i < length; i++) {
+    const [a, e] = [actual[i], expected[i]];
+    if (a === undefined || e === undefined) return i;
+    const scale = typeof magnitude === 'number' ? magnitude : magnitude[i]!;
+    if (!Object.is(a, e) && !(Math.abs(a - e) <= tolerance * (1 + scale))) return i;
+  }
+  return -1;
+}
+
+/** Fails where `firstDifference` finds one. */
 export function expectClose(
   actual: Numbers,
   expected: Numbers,
@@ -35,15 +52,9 @@ export function expectClose(
   what = '',
   tolerance = AGREEMENT,
 ): void {
-  expect(actual.length).withContext(`${what}: length`).toBe(expected.length);
-  for (let i = 0; i < Math.min(actual.length, expected.length); i++) {
-    const a = actual[i]!;
-    const e = expected[i]!;
-    const scale = typeof magnitude === 'number' ? magnitude : magnitude[i]!;
-    if (Object.is(a, e) || Math.abs(a - e) <= tolerance * (1 + scale)) continue;
-    fail(`${what}: [${i}] is ${a}, expected ${e} within ${tolerance * (1 + scale)}`);
-    return;
-  }
+  const at = firstDifference(actual, expected, magnitude, tolerance);
+  if (at >= 0) fail(`${what}: [${at}] is ${actual[at]}, expected ${expected[at]}`);
+  else expect(at).toBe(-1);
 }
 
 /** Central finite differences of a scalar function of some numbers, in double. */

@@ -1,0 +1,40 @@
+/** Expectations about the errors of the public API. */
+
+export interface Facts {
+  readonly argument?: unknown;
+  readonly expected?: unknown;
+  readonly received?: unknown;
+}
+
+/** The error must have this name, name this argument, and tell what was expected and received. */
+export function expectError(
+  run: () => unknown,
+  name: 'ValueError' | 'TypeError' | 'RuntimeError',
+  argument: string,
+  received: string | RegExp = '',
+): void {
+  let thrown: unknown;
+  try {
+    run();
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown instanceof Error)
+    .withContext(`an error about ${argument}`)
+    .toBeTrue();
+  if (!(thrown instanceof Error)) return;
+  const facts = thrown as Error & Facts;
+  expect(facts.name).withContext(facts.message).toBe(name);
+  expect(thrown instanceof TypeError)
+    .withContext(facts.message)
+    .toBe(name === 'TypeError');
+  expect(facts.argument).withContext(facts.message).toBe(argument);
+  expect(typeof facts.expected)
+    .withContext(facts.message)
+    .toBe('string');
+  const text = String(facts.received);
+  const isTold = typeof received === 'string' ? text.includes(received) : received.test(text);
+  expect(isTold)
+    .withContext(`${facts.message} (sought: ${String(received)})`)
+    .toBeTrue();
+}

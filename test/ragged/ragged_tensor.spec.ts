@@ -1,0 +1,250 @@
+import * as tf from '@tensorflow/tfjs';
+import { RaggedTensor } from '../../src/ragged/ragged_tensor.js';
+import { expectError } from '../helpers/errors.js';
+import { Random } from '../helpers/random.js';
+import { expectNoLeak } from '../helpers/tensors.js';
+
+type Rows = number[][];
+
+/** Rows of random lengths, empty ones included. */
+function randomRows(random: Random): Rows {
+  const rows = random.whole(0, 6);
+  return Array.from({ length: rows }, () =>
+    Array.from({ length: random.pick([0, 0, 1, 2, 5]) }, () => random.whole(-9, 99)),
+  );
+}
+
+describe('RaggedTensor', () => {
+  it('holds values, splits and shape', () => {
+    const ragged = RaggedTensor.fromRows([[3, 1], [], [4]]);
+    expect(ragged.values).toEqual(Int32Array.of(3, 1, 4));
+    expect(ragged.rowSplits).toEqual(Int32Array.of(0, 2, 2, 3));
+    expect(ragged.nestedRowSplits).toEqual([ragged.rowSplits]);
+    expect(ragged.rowLengths()).toEqual(Int32Array.of(2, 0, 1));
+    expect([...ragged.shape]).toEqual([3, null]);
+    expect([ragged.rank, ragged.raggedRank, ragged.dtype]).toEqual([2, 1, 'int32']);
+    expect(RaggedTensor.fromRows([[0.5]]).values).toEqual(Float32Array.of(0.5));
+  });
+
+  it('comes back from every form that it goes to', () => {
+    const random = new Random(5);
+    for (let i = 0; i < 60; i++) {
+      const rows = randomRows(random);
+      const ragged = RaggedTensor.fromRows(rows);
+      expect(ragged.toRows()).toEqual(rows);
+      expect(RaggedTensor.fromRowSplits(ragged.values, ragged.rowSplits).toRows()).toEqual(rows);
+      expect(RaggedTensor.fromRowLengths(ragged.values, ragged.rowLengths()).toRows()).toEqual(rows);
+      const { indices, values, denseShape } = ragged.toSparse();
+      if (values.length > 0) expect(RaggedTensor.fromSparse({ indices, values, denseShape }).toRows()).toEqual(rows);
+      expectNoLeak(() => {
+        const padded = ragged.toPadded({ defaultValue: -100 });
+        expect(padded.shape).toEqual([rows.length, Math.max(0, ...rows.map((row) => row.length))]);
+        expect(RaggedTensor.fromPadded(padded, { padding: -100 }).toRows()).toEqual(rows);
+        expect(RaggedTensor.fromPadded(padded, { lengths: ragged.rowLengths() }).toRows()).toEqual(rows);
+        padded.dispose();
+      });
+    }
+  });
+
+  it('nests to any depth', () => {
+    const rows = [[[3, 1], []], [], [[4], [1, 5, 9]]];
+    const ragged = RaggedTensor.fromRows(rows);
+    expect(ragged.nestedRowSplits).toEqual([Int32Array.of(0, 2, 2, 4), Int32Array.of(0, 2, 2, 3, 6)]);
+    expect([...ragged.shape]).toEqual([3, null, null]);
+    expect(ragged.toRows()).toEqual(rows);
+    const [outer, inner] = ragged.nestedRowSplits as [Int32Array, Int32Array];
+    expect(RaggedTensor.fromNestedRowSplits(ragged.values, [outer, inner]).toRows()).toEqual(rows);
+    expect(RaggedTensor.fromRowSplits(RaggedTensor.fromRowSplits(ragged.values, inner), outer).toRows()).toEqual(rows);
+    expect(RaggedTensor.fromRows([[[[7]]], []]).toRows()).toEqual([[[[7]]], []]);
+    const sparse = ragged.toSparse();
+    expect(sparse.denseShape).toEqual([3, 2, 3]);
+    expect(Array.from(sparse.indices)).toEqual([0, 0, 0, 0, 0, 1, 2, 0, 0, 2, 1, 0, 2, 1, 1, 2, 1, 2]);
+  });
+
+  it('keeps the shape of its innermost values', () => {
+    expectNoLeak(() => {
+      const values = tf.tensor2d([
+        [1, 2],
+        [3, 4],
+        [5, 6],
+      ]);
+      const ragged = RaggedTensor.fromRowSplits(values, [0, 1, 1, 3]);
+      expect([...ragged.shape]).toEqual([3, null, 2]);
+      expect(ragged.dtype).toBe('float32');
+      expect(ragged.toRows()).toEqual([
+        [[1, 2]],
+        [],
+        [
+          [3, 4],
+          [5, 6],
+        ],
+      ]);
+      expect(RaggedTensor.fromRowSplits(ragged.values, [0, 1, 1, 3], [2]).toRows()).toEqual(ragged.toRows());
+      const padded = ragged.toPadded({ defaultValue: 9 });
+      expect(padded.arraySync()).toEqual([
+        [
+          [1, 2],
+          [9, 9],
+        ],
+        [
+          [9, 9],
+          [9, 9],
+        ],
+        [
+          [3, 4],
+          [5, 6],
+        ],
+      ]);
+      expect(RaggedTensor.fromPadded(padded, { padding: 9 }).toRows()).toEqual(ragged.toRows());
+      expect(ragged.toSparse().denseShape).toEqual([3, 2, 2]);
+      tf.dispose([values, padded]);
+    });
+  });
+
+  it('does not change when what it was made from does', () => {
+    const values = Int32Array.of(3, 1);
+    const splits = Int32Array.of(0, 2);
+    const ragged = RaggedTensor.fromRowSplits(values, splits);
+    values[0] = 9;
+    splits[1] = 0;
+    expect(ragged.toRows()).toEqual([[3, 1]]);
+    expect(() => ((ragged as { values: unknown }).values = values)).toThrowError(TypeError);
+    expect(() => (ragged.nestedRowSplits as Int32Array[]).push(splits)).toThrowError(TypeError);
+    ragged.toSparse().values[0] = 7;
+    expect(ragged.toRows()).toEqual([[3, 1]]);
+  });
+
+  it('pads to a length, and cuts only where told to', () => {
+    const ragged = RaggedTensor.fromRows([[1, 2, 3], [4]]);
+    const rowsOf = (options?: Parameters<typeof ragged.toPadded>[0]): unknown =>
+      expectNoLeak(() => tf.tidy(() => ragged.toPadded(options).arraySync()));
+    expect(rowsOf()).toEqual([
+      [1, 2, 3],
+      [4, 0, 0],
+    ]);
+    expect(rowsOf({ defaultValue: -1, maxLength: 4 })).toEqual([
+      [1, 2, 3, -1],
+      [4, -1, -1, -1],
+    ]);
+    expect(rowsOf({ maxLength: 2 })).toEqual([
+      [1, 2],
+      [4, 0],
+    ]);
+    expect(rowsOf({ maxLength: [2] })).toEqual([
+      [1, 2],
+      [4, 0],
+    ]);
+    const nested = RaggedTensor.fromRows([[[1, 2], [3]], []]);
+    const padded = tf.tidy(() => nested.toPadded({ maxLength: [1, null], defaultValue: -1 }).arraySync());
+    expect(padded).toEqual([[[1, 2]], [[-1, -1]]]);
+    const empty = RaggedTensor.fromRows([]);
+    expect([...empty.shape]).toEqual([0, null]);
+    expect(tf.tidy(() => empty.toPadded().shape)).toEqual([0, 0]);
+    tf.tidy(() => expect(ragged.toPadded().dtype).toBe('int32'));
+  });
+
+  it('takes padding off the ends only', () => {
+    expect(
+      RaggedTensor.fromPadded(
+        [
+          [1, -1, 2],
+          [-1, -1, -1],
+        ],
+        { padding: -1 },
+      ).toRows(),
+    ).toEqual([[1, -1, 2], []]);
+    expect(
+      RaggedTensor.fromPadded([
+        [1, 2],
+        [3, 4],
+      ]).toRows(),
+    ).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    expect(
+      RaggedTensor.fromPadded(
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        { lengths: [0, 1] },
+      ).toRows(),
+    ).toEqual([[], [3]]);
+  });
+
+  it('refuses bad splits', () => {
+    const make = (splits: unknown): unknown => RaggedTensor.fromRowSplits([1, 2, 3], splits as number[]);
+    expectError(() => make([]), 'ValueError', 'rowSplits');
+    expectError(() => make([1, 3]), 'ValueError', 'rowSplits', '1');
+    expectError(() => make([0, 2, 1, 3]), 'ValueError', 'rowSplits', '1 after 2 at position 2');
+    expectError(() => make([0, 2]), 'ValueError', 'rowSplits', '2');
+    expectError(() => make([0, 1.5, 3]), 'ValueError', 'rowSplits', '1.5 at position 1');
+    expectError(() => make('0,3'), 'TypeError', 'rowSplits');
+    expectError(() => make(undefined), 'TypeError', 'rowSplits');
+    const nested = (splits: unknown): unknown => RaggedTensor.fromNestedRowSplits([1, 2], splits as number[][]);
+    expectError(() => nested([]), 'ValueError', 'nestedRowSplits');
+    expectError(
+      () =>
+        nested([
+          [0, 3],
+          [0, 1, 2],
+        ]),
+      'ValueError',
+      'nestedRowSplits[0]',
+      '3',
+    );
+    expectError(
+      () =>
+        nested([
+          [0, 2],
+          [0, 1, 3],
+        ]),
+      'ValueError',
+      'nestedRowSplits[1]',
+      '3',
+    );
+    expectError(() => nested([[0, 0], []]), 'ValueError', 'nestedRowSplits[1]');
+    expectError(() => nested(5), 'TypeError', 'nestedRowSplits');
+    expectError(() => RaggedTensor.fromRowLengths([1, 2], [1]), 'ValueError', 'lengths', 'sum of 1');
+    expectError(() => RaggedTensor.fromRowLengths([1, 2], [3, -1]), 'ValueError', 'lengths', '-1 at position 1');
+  });
+
+  it('refuses rows and values that are no numbers of one depth', () => {
+    const from = (rows: unknown): unknown => RaggedTensor.fromRows(rows as Rows);
+    expectError(() => from([[1], 2]), 'ValueError', 'rows');
+    expectError(() => from([1, 2]), 'ValueError', 'rows');
+    expectError(() => from([[1], [[2]]]), 'ValueError', 'rows');
+    expectError(() => from([['a']]), 'TypeError', 'rows');
+    expectError(() => from('abc'), 'TypeError', 'rows');
+    expectError(() => from([[2147483648]]), 'ValueError', 'rows', '2147483648');
+    expectError(() => RaggedTensor.fromRows([[0.5]], { dtype: 'int32' }), 'ValueError', 'rows', '0.5');
+    expectError(() => RaggedTensor.fromRows([[1]], { dtype: 'bool' as 'int32' }), 'ValueError', 'dtype');
+    const cyclic: unknown[] = [];
+    cyclic.push(cyclic);
+    expectError(() => from(cyclic), 'ValueError', 'rows');
+    expectError(() => RaggedTensor.fromRowSplits([1, 2, 3], [0, 1], [2]), 'ValueError', 'values');
+    expectError(() => RaggedTensor.fromRowSplits({} as number[], [0]), 'TypeError', 'values');
+    tf.tidy(() => {
+      expectError(() => RaggedTensor.fromRowSplits(tf.tensor1d(['a']), [0, 1]), 'TypeError', 'values');
+      expectError(() => RaggedTensor.fromRowSplits(tf.scalar(1), [0, 1]), 'ValueError', 'values');
+    });
+  });
+
+  it('refuses bad padding', () => {
+    const ragged = RaggedTensor.fromRows([[1]]);
+    expectError(() => ragged.toPadded({ defaultValue: 0.5 }), 'ValueError', 'defaultValue', '0.5');
+    expectError(() => ragged.toPadded({ defaultValue: '0' as never }), 'TypeError', 'defaultValue');
+    expectError(() => ragged.toPadded({ maxLength: -1 }), 'ValueError', 'maxLength', '-1');
+    expectError(() => ragged.toPadded({ maxLength: [1, 1] }), 'ValueError', 'maxLength');
+    expectError(() => ragged.toPadded({ maxLength: '3' as never }), 'TypeError', 'maxLength');
+    const from = (padded: unknown, options?: object): unknown => RaggedTensor.fromPadded(padded as Rows, options);
+    expectError(() => from([[1], [2, 3]]), 'ValueError', 'padded');
+    expectError(() => from([1, 2]), 'ValueError', 'padded');
+    expectError(() => from(7), 'TypeError', 'padded');
+    expectError(() => from([[1]], { lengths: [2] }), 'ValueError', 'lengths', '2 at position 0');
+    expectError(() => from([[1]], { lengths: [1, 1] }), 'ValueError', 'lengths');
+    expectError(() => from([[1]], { lengths: [1], padding: 0 }), 'ValueError', 'options');
+    expectError(() => from([[1]], { padding: 0.5 }), 'ValueError', 'padding');
+  });
+});
