@@ -73,3 +73,8 @@ export function checkName(name: unknown, fallback: string): string {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
   return name;
 }
+
+/** Whether an optional argument was left out. */
+export function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
+}

@@ -1,6 +1,6 @@
 /** Numbers to ids by bins. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { checkKeys, checkName, checkOutputMode, checkWhole, readConfig } from './arguments.js';
+import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent, readConfig } from './arguments.js';
 import { asNumber, readCells, type CellData, type IdsOf } from './cells.js';
 import { quantileBoundaries } from './quantiles.js';
 
@@ -53,8 +53,8 @@ export class Discretization {
   constructor(args: DiscretizationArgs) {
     checkKeys(args, KEYS);
     this.name = checkName(args.name, 'discretization');
-    const hasBoundaries = args.binBoundaries != null;
-    const hasNumBins = args.numBins != null;
+    const hasBoundaries = !isAbsent(args.binBoundaries);
+    const hasNumBins = !isAbsent(args.numBins);
     if (hasBoundaries === hasNumBins) {
       const received = described(hasBoundaries ? 'both' : 'neither');
       throw new ValueError('numBins', 'either numBins or binBoundaries', received);
@@ -68,7 +68,7 @@ export class Discretization {
   /** Returns one equal to that whose `getConfig()` this is; Keras configs are read too. */
   static fromConfig(config: object): Discretization {
     const args = readConfig<DiscretizationArgs>(config, KEYS);
-    if (args.numBins == null || args.binBoundaries == null) return new Discretization(args);
+    if (isAbsent(args.numBins) || isAbsent(args.binBoundaries)) return new Discretization(args);
     // An adapted one has both.
     const made = new Discretization({ ...args, binBoundaries: null });
     made.boundaries = checkBoundaries(args.binBoundaries);

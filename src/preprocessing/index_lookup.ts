@@ -1,6 +1,6 @@
 /** What StringLookup and IntegerLookup share: a vocabulary, and where each id lies. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { checkKeys, checkName, checkOutputMode, checkWhole } from './arguments.js';
+import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent } from './arguments.js';
 import { readCells, type CellData, type Cells, type IdsOf } from './cells.js';
 
 export type Token = string | number;
@@ -56,13 +56,13 @@ export abstract class IndexLookup<T extends Token> {
   protected constructor(args: IndexLookupArgs<T>, defaults: { name: string; oovToken: T }) {
     checkKeys(args, INDEX_LOOKUP_KEYS);
     this.name = checkName(args.name, defaults.name);
-    this.maxTokens = args.maxTokens == null ? null : checkWhole(args.maxTokens, 'maxTokens', 2);
+    this.maxTokens = isAbsent(args.maxTokens) ? null : checkWhole(args.maxTokens, 'maxTokens', 2);
     this.numOovIndices = checkWhole(args.numOovIndices ?? 1, 'numOovIndices', 0);
-    this.maskToken = args.maskToken == null ? null : this.checkToken(args.maskToken, 'maskToken');
-    this.oovToken = args.oovToken == null ? defaults.oovToken : this.checkToken(args.oovToken, 'oovToken');
+    this.maskToken = isAbsent(args.maskToken) ? null : this.checkToken(args.maskToken, 'maskToken');
+    this.oovToken = isAbsent(args.oovToken) ? defaults.oovToken : this.checkToken(args.oovToken, 'oovToken');
     checkOutputMode(args.outputMode);
-    this.isFixed = args.vocabulary != null;
-    if (args.vocabulary != null) this.setVocabulary(args.vocabulary);
+    this.isFixed = !isAbsent(args.vocabulary);
+    if (!isAbsent(args.vocabulary)) this.setVocabulary(args.vocabulary);
   }
 
   /** The values of `data` as tokens. */

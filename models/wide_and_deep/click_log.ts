@@ -1,0 +1,74 @@
+/**
+ * A made-up log of shown advertisements and clicks, of which the best possible ranking is known.
+ *
+ * Each row is drawn independently:
+ * - `user`: one of 400, uniform; `item`: one of 200, item k with weight 1 / (k + 5);
+ * - `hour`: uniform in [0, 24), one decimal; `price`: exp(2 + 0.8 N), two decimals;
+ * - `tags`: 0 to 5 of 100 tags (every number equally likely, tag k with weight 1 / (k + 5), repeats left out),
+ *   separated by `|`;
+ * - `click`: yes with probability sigmoid(z), where
+ *   z = -0.7 + u[user] + v[item] + 0.8 sin(2 pi hour / 24) - 0.5 ln(price / e^2) + 1.5 mean(t[tag]) + 0.8 w[user % 4][item % 5],
+ *   the mean of no tags being 0, and u, v ~ 0.7 N, t ~ N, w ~ N drawn once.
+ * As z is known, so is the AUC of a ranking by the true probabilities, which no model can be expected to exceed.
+ */
+import type { TextTable } from './csv.js';
+import { Random } from './random.js';
+
+export interface ClickLog {
+  readonly table: TextTable;
+  /** The true probability of a click in each row. */
+  readonly truth: Float64Array;
+}
+
+const USERS = 400;
+const ITEMS = 200;
+const TAGS = 100;
+const MOST_TAGS = 5;
+
+/** Draws k with weight 1 / (k + 5). */
+function harmonic(count: number, random: Random): () => number {
+  const totals = new Float64Array(count);
+  let total = 0;
+  for (let k = 0; k < count; k++) totals[k] = total += 1 / (k + 5);
+  return () => {
+    const mark = random.next() * total;
+    return Math.min(
+      totals.findIndex((each) => each > mark),
+      count - 1,
+    );
+  };
+}
+
+export function makeClickLog(rowCount: number, seed: number): ClickLog {
+  const random = new Random(seed);
+  const effects = (count: number, scale: number): Float64Array =>
+    Float64Array.from({ length: count }, () => scale * random.normal());
+  const user = effects(USERS, 0.7);
+  const item = effects(ITEMS, 0.7);
+  const tag = effects(TAGS, 1);
+  const pair = effects(4 * 5, 1);
+  const drawItem = harmonic(ITEMS, random);
+  const drawTag = harmonic(TAGS, random);
+  const truth = new Float64Array(rowCount);
+  const rows = Array.from({ length: rowCount }, (_, row) => {
+    const u = random.below(USERS);
+    const v = drawItem();
+    const hour = Math.floor(random.next() * 240) / 10;
+    const price = Math.round(Math.exp(2 + 0.8 * random.normal()) * 100) / 100 + 0.01;
+    const tags = [...new Set(Array.from({ length: random.below(MOST_TAGS + 1) }, drawTag))];
+    const tagEffect = tags.reduce((sum, each) => sum + tag[each]!, 0) / Math.max(tags.length, 1);
+    const z =
+      -0.7 +
+      user[u]! +
+      item[v]! +
+      0.8 * Math.sin((2 * Math.PI * hour) / 24) -
+      0.5 * (Math.log(price) - 2) +
+      1.5 * tagEffect +
+      0.8 * pair[(u % 4) * 5 + (v % 5)]!;
+    const probability = 1 / (1 + Math.exp(-z));
+    truth[row] = probability;
+    const cells = [`user${u}`, `item${v}`, hour.toFixed(1), price.toFixed(2), tags.map((k) => `tag${k}`).join('|')];
+    return [...cells, random.next() < probability ? 'yes' : 'no'];
+  });
+  return { table: { columns: ['user', 'item', 'hour', 'price', 'tags', 'click'], rows }, truth };
+}

@@ -1,0 +1,43 @@
+/** Lets a second process load the saved model and predict, so that nothing of the first one can help. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { TextTable } from './csv.js';
+import type { BackendName } from './options.js';
+
+/** What the second process is given: files and a name, no weights and no ids. */
+export interface ReloadRequest {
+  readonly model: string;
+  readonly backend: BackendName;
+  readonly rows: TextTable;
+  /** Where it writes its predictions, as float32 bytes. */
+  readonly output: string;
+}
+
+/** The predictions of the model in `folder` for rows of text, made by another process. */
+export function predictElsewhere(model: string, backend: BackendName, rows: TextTable): Float32Array {
+  const folder = mkdtempSync(join(tmpdir(), 'wide-and-deep-reload-'));
+  try {
+    const request: ReloadRequest = { model, backend, rows, output: join(folder, 'predictions.bin') };
+    const requestPath = join(folder, 'request.json');
+    writeFileSync(requestPath, JSON.stringify(request));
+    const program = fileURLToPath(new URL('./reload.ts', import.meta.url));
+    const { status, error } = spawnSync(process.execPath, [...process.execArgv, program, requestPath], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    if (error !== undefined) throw error;
+    if (status !== 0) throw new Error(`the second process ended with exit code ${status}`);
+    const bytes = readFileSync(request.output);
+    return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether two lists of float32 are the same to the bit. */
+export function sameBits(a: Float32Array, b: Float32Array): boolean {
+  const bits = (values: Float32Array): Buffer => Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+  return a.length === b.length && bits(a).equals(bits(b));
+}
