@@ -358,6 +358,9 @@ class Call {
     te_table table = {nullptr, 0, 0};
     TF_Tensor* tensor = input(index, "table", 2);
     if (tensor != nullptr) table = {floats(tensor), tf.TF_Dim(tensor, 0), tf.TF_Dim(tensor, 1)};
+    if (tensor != nullptr && table.dim < 1) {
+      fail(TF_INVALID_ARGUMENT, "table: expected at least one column, received none");
+    }
     return table;
   }
 

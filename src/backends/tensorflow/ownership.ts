@@ -76,15 +76,24 @@ export class Ownership {
     backend.executeMultipleOutputs = (name, ...rest) =>
       during(name, () => executeMultipleOutputs.call(backend, name, ...rest));
     backend.getInputTensorIds = (tensors) => {
-      if (this.runningOp === null || !COPYING_OPS.has(this.runningOp)) this.lend(tensors);
+      const copies = this.runningOp !== null && COPYING_OPS.has(this.runningOp);
+      for (const { dataId } of tensors) {
+        if (dataId === undefined) continue; // a 64-bit scalar, which has no record
+        const record = backend.tensorMap.get(dataId);
+        if (!copies) this.owned.delete(record);
+        unshare(record);
+      }
       return getInputTensorIds.call(backend, tensors);
     };
   }
+}
 
-  private lend(tensors: readonly { readonly dataId?: object }[]): void {
-    for (const { dataId } of tensors) {
-      if (dataId === undefined) continue; // a 64-bit scalar, which has no record
-      this.owned.delete(this.backend.tensorMap.get(dataId));
-    }
-  }
+/**
+ * Takes a typed array that other threads can write out of their reach before TensorFlow sees it: kernels check ids and
+ * then use them, and no thread may change an id in between.
+ */
+function unshare(record: TensorRecord): void {
+  const { values } = record;
+  if (!ArrayBuffer.isView(values) || values.buffer instanceof ArrayBuffer) return;
+  record.values = (values as Int32Array).slice();
 }

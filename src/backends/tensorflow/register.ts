@@ -14,6 +14,7 @@ import { state } from '../../state.js';
 import { TensorFlowPart, type TensorFlowAddon } from './backend_part.js';
 import * as kernels from './kernels.js';
 import { BACKEND_NAME, asNodeBackend, type NodeBackend } from './node_backend.js';
+import { Ownership } from './ownership.js';
 
 type Run = (backend: NodeBackend, inputs: never, attrs: never) => tf.TensorInfo | tf.TensorInfo[];
 
@@ -40,9 +41,11 @@ function register(part: TensorFlowPart, kernelName: string, run: Run): void {
   tf.registerKernel({
     kernelName,
     backendName: BACKEND_NAME,
-    kernelFunc: ({ inputs, attrs, backend }) =>
-      part.hasOps()
-        ? run(asNodeBackend(backend), inputs as never, attrs as never)
-        : genericKernel(kernelName)({ inputs, attrs, backend } as never),
+    kernelFunc: ({ inputs, attrs, backend }) => {
+      if (!part.hasOps()) return genericKernel(kernelName)({ inputs, attrs: attrs ?? {}, backend });
+      const node = asNodeBackend(backend);
+      Ownership.of(node); // watches what the backend hands to TensorFlow from the first kernel on
+      return run(node, inputs as never, attrs as never);
+    },
   });
 }

@@ -1,13 +1,25 @@
 import * as tf from '@tensorflow/tfjs';
-import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import { genericKernel } from '../../../src/backends/generic/register.js';
 import { referenceKernels } from '../../../src/backends/reference/register.js';
 import { TensorFlowPart } from '../../../src/backends/tensorflow/backend_part.js';
-import { expectClose, makeCase, tensorsOf } from './generated_case.js';
+import { bagCase, copyTable, packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
+import { expectClose } from '../../helpers/tensors.js';
 import { describeTensorFlow } from './tensorflow_backend.js';
 
 describeTensorFlow('the tensorflow backend without custom ops', () => {
-  const example = makeCase(5, { combiner: 'mean', outOfRange: 'error', maxNorm: 0 }, false, 4);
+  const example = bagCase(9);
+  const { table, bags, options, gradient } = example;
+  const batch = bags.rowSplits.length - 1;
+
+  function tensors() {
+    return {
+      table: tf.tensor2d(table.data.slice(), [table.rows, table.dim]),
+      gradient: tf.tensor2d(gradient, [batch, table.dim]),
+      values: tf.tensor1d(bags.values, 'int32'),
+      rowSplits: tf.tensor1d(bags.rowSplits, 'int32'),
+      weights: bags.weights === null ? null : tf.tensor1d(bags.weights),
+    };
+  }
 
   it('says that stock ops run', () => {
     expect(new TensorFlowPart().info('EmbeddingBag').implementation).toBe('generic');
@@ -28,32 +40,33 @@ describeTensorFlow('the tensorflow backend without custom ops', () => {
   });
 
   it('looks up by stock ops', () => {
-    const { table, bags, options } = example;
-    const expected = new Float32Array((bags.rowSplits.length - 1) * table.dim);
+    const expected = new Float32Array(batch * table.dim);
     referenceKernels.embeddingBag(table, bags, options, expected);
     tf.tidy(() => {
-      const inputs = tensorsOf(example);
-      const kernel = genericKernel('EmbeddingBag');
-      const pooled = kernel({ inputs: inputs as never, attrs: options as never, backend: tf.backend() }) as tf.Tensor;
+      const run = genericKernel('EmbeddingBag');
+      const inputs = tensors() as unknown as tf.NamedTensorInfoMap;
+      const pooled = run({ inputs, attrs: { ...options }, backend: tf.backend() }) as tf.Tensor;
       expectClose(pooled.dataSync(), expected, 10, 'pooled');
     });
   });
 
   it('steps by stock ops, and leaves a snapshot alone', () => {
-    const { table, bags, options, gradient } = example;
-    const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, epsilon: 1e-7 });
-    const expected = { ...table, data: table.data.slice() };
-    const slots = [new Float32Array(table.data.length).fill(0.1)];
+    const hyper = packedHyperCase('adagrad', 0);
+    const expected = copyTable(table);
+    const slots = usedSlots('adagrad', table, 0);
+    const slot = tf.tidy(() => tf.variable(tf.tensor(slots[0]!.slice(), [table.rows, table.dim])));
     referenceKernels.sparseApply('adagrad', expected, slots, gradient, bags, options, hyper);
 
-    const given = tensorsOf(example);
+    const given = tensors();
     const variable = tf.variable(given.table);
-    const slot = tf.tidy(() => tf.variable(tf.fill([table.rows, table.dim], 0.1)));
     const snapshot = variable.reshape([-1]);
     new TensorFlowPart().sparseApply('adagrad', variable, [slot], given.gradient, given, options, hyper);
     expectClose(variable.dataSync(), expected.data, 10, 'table');
     expectClose(slot.dataSync(), slots[0]!, 10, 'slot');
     expect([...snapshot.dataSync()]).toEqual([...table.data]);
-    tf.dispose([variable, slot, snapshot, given.table, given.gradient, given.values, given.rowSplits]);
+    expect([...expected.data]).not.toEqual([...table.data]);
+    const { weights, ...rest } = given;
+    weights?.dispose();
+    tf.dispose([variable, slot, snapshot, ...Object.values(rest)]);
   });
 });

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { addonPath } from '../../../src/backends/native/addon.js';
+import { skipOrFail } from '../../helpers/backends.js';
 import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow, type Python } from './python_tensorflow.js';
-import { ADDON_PATH, skipOrFail } from './tensorflow_backend.js';
 
 const SCRIPT = fileURLToPath(new URL('./embedding_bag.py', import.meta.url));
 
@@ -18,9 +19,9 @@ describe('the op library in Python', () => {
   let report: Report;
 
   beforeAll(() => {
-    python = existsSync(ADDON_PATH) ? pythonWithTensorFlow() : 'the native addon is not built';
+    python = existsSync(addonPath()) ? pythonWithTensorFlow() : 'the native addon is not built';
     if (typeof python === 'string') return;
-    const lines = python.run(SCRIPT, ADDON_PATH).trim().split('\n');
+    const lines = python.run(SCRIPT, addonPath()).trim().split('\n');
     report = JSON.parse(lines.at(-1)!) as Report;
   }, PYTHON_TIMEOUT_MS);
 
