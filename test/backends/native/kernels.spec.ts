@@ -1,0 +1,35 @@
+import { HYPER_FIELDS } from '../../../src/backends/hyper.js';
+import { addonPath } from '../../../src/backends/native/addon.js';
+import { loadNative } from '../../../src/backends/native/native_kernel_set.js';
+import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
+
+describe('native kernels', () => {
+  const kernels = loadNative(addonPath());
+
+  itEqualsTensorFlow(() => kernels);
+  itEqualsTheReference(() => kernels);
+
+  it('say what they are', () => {
+    const { implementation, instructionSet, threads } = kernels.info();
+    expect(implementation).toBe('native');
+    expect(['avx512', 'avx2', 'sse2', 'neon', 'scalar']).toContain(instructionSet);
+    expect(threads).toBeGreaterThanOrEqual(1);
+    const forced = process.env['TFJS_EMBEDDINGS_ISA'];
+    if (forced !== undefined) expect(instructionSet).toBe(forced);
+  });
+
+  it('take hyper-parameters in the order of the contract', () => {
+    const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    expect(kernels.addon.hyperFields().map(camelCase)).toEqual([...HYPER_FIELDS]);
+  });
+
+  it('set and tell the number of threads', () => {
+    const before = kernels.info().threads;
+    for (const threads of [1, 2, 7, 64]) {
+      kernels.setThreads(threads);
+      expect(kernels.info().threads).toBe(threads);
+    }
+    for (const wrong of [0, 65, 1.5, NaN, -1]) expect(() => kernels.setThreads(wrong)).toThrowError(RangeError);
+    kernels.setThreads(before);
+  });
+});
