@@ -12,7 +12,8 @@ const BACKEND = 'cpu';
 export function registerCpuBackend(): void {
   addWasmKernelSet();
   for (const kernelName of KERNEL_NAMES) {
-    if (tf.getKernel(kernelName, BACKEND) != null) continue;
+    // Another build of this package may have been here before.
+    if ((tf.getKernel(kernelName, BACKEND) as tf.KernelConfig | undefined) !== undefined) continue;
     tf.registerKernel({ kernelName, backendName: BACKEND, kernelFunc: KERNEL_FUNCTIONS[kernelName]! });
   }
   addBackendPart(BACKEND, { sparseApply, info: () => kernelSet().info() });

@@ -14,7 +14,8 @@ const BACKEND = 'wasm';
 /** Registers the kernels and what the backend adds. Needs no wasm backend to be there. */
 export function registerWasmBackend(): void {
   for (const kernelName of KERNEL_NAMES) {
-    if (tf.getKernel(kernelName, BACKEND) != null) continue;
+    // Another build of this package may have been here before.
+    if ((tf.getKernel(kernelName, BACKEND) as tf.KernelConfig | undefined) !== undefined) continue;
     const kernelFunc = KERNEL_FUNCTIONS[kernelName]!;
     // Set-up functions run each time that the backend is set: the guard is there before the first table is made.
     tf.registerKernel({
