@@ -9,6 +9,7 @@ export type ConstraintInput = string | { className: string; config: object } | C
 
 const FAMILY: Family = {
   argument: 'embeddingsConstraint',
+  sample: 'NonNeg',
   classes: ['NonNeg', 'MaxNorm', 'UnitNorm', 'MinMaxNorm'],
   aliases: { nonnegative: 'NonNeg' },
   adapt: (className, config) => {

@@ -8,6 +8,7 @@ export type InitializerInput = string | { className: string; config: object } | 
 
 const FAMILY: Family = {
   argument: 'embeddingsInitializer',
+  sample: 'Zeros',
   classes: [
     'Zeros',
     'Ones',
@@ -30,7 +31,7 @@ const FAMILY: Family = {
   adapt: (className, config) => {
     const adapted = { ...config };
     // Keras 3 may write a generator's whole state here; tfjs takes numbers.
-    if (typeof adapted['seed'] === 'object') delete adapted['seed'];
+    if (typeof adapted['seed'] === 'object' && adapted['seed'] !== null) delete adapted['seed'];
     for (const key of ['mode', 'distribution']) {
       const word = adapted[key];
       if (typeof word === 'string') adapted[key] = word.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -22,6 +22,8 @@ export interface SerializedObject {
 export interface Family {
   readonly argument: string;
   readonly classes: readonly string[];
+  /** A stock class directly below the base class of this kind. */
+  readonly sample: string;
   readonly aliases: Readonly<Record<string, string>>;
   /** Adapts a config written by Keras to the class of tfjs. */
   readonly adapt?: (className: string, config: Record<string, unknown>) => [string, Record<string, unknown>];
@@ -49,17 +51,30 @@ function canonicalName(name: string, family: Family): string | null {
   return family.classes.find((each) => plain(each) === wanted) ?? null;
 }
 
-/** A class that a user registered is good if its objects can be applied and it is no layer or model. */
-function isCustom(name: string): boolean {
-  const entry = classNameMap()[name];
-  if (entry === undefined) return false;
-  const { prototype } = entry[0] as { prototype?: { apply?: unknown } };
-  return typeof prototype?.apply === 'function' && !(prototype instanceof tf.layers.Layer);
+/** Stock classes directly below the base classes of what can be applied; tfjs does not export the bases. */
+const SAMPLES = ['Zeros', 'L1L2', 'NonNeg', 'relu', 'Dense'];
+
+function baseOf(className: string): object {
+  const [cls] = classNameMap()[className] as [{ prototype: object }, unknown];
+  return Object.getPrototypeOf(cls.prototype) as object;
+}
+
+/** Whether an object (or a prototype) can be applied and is not of another kind; users' own classes are of none. */
+function isOfKind(object: object, family: Family): boolean {
+  if (typeof (object as { apply?: unknown }).apply !== 'function') return false;
+  const foreign = SAMPLES.filter((sample) => sample !== family.sample).map(baseOf);
+  return !foreign.some((base) => Object.prototype.isPrototypeOf.call(base, object));
+}
+
+function isRegistered(name: string, family: Family): boolean {
+  const { prototype } = (classNameMap()[name]?.[0] ?? {}) as { prototype?: object };
+  return prototype !== undefined && isOfKind(prototype, family);
 }
 
 function instantiate(name: string, config: Record<string, unknown>, family: Family, received: unknown): Registered {
   const canonical = canonicalName(name, family);
-  if (canonical === null && !isCustom(name)) throw new ValueError(family.argument, expectedOf(family), received);
+  if (canonical === null && !isRegistered(name, family))
+    throw new ValueError(family.argument, expectedOf(family), received);
   const [className, adapted] = family.adapt?.(canonical ?? name, config) ?? [canonical ?? name, config];
   const [cls, fromConfig] = classNameMap()[className]!;
   try {
@@ -95,11 +110,7 @@ function readObject(record: Record<string, unknown>, family: Family): Registered
     const expected = 'an object with apply, getClassName and getConfig, so that it can be saved';
     throw new ArgumentTypeError(family.argument, expected, record);
   }
-  const name = object.getClassName();
-  const isStock = classNameMap()[name] !== undefined && !isCustom(name);
-  if (record instanceof tf.layers.Layer || (isStock && canonicalName(name, family) === null)) {
-    throw new ValueError(family.argument, expectedOf(family), name);
-  }
+  if (!isOfKind(record, family)) throw new ValueError(family.argument, expectedOf(family), object.getClassName());
   return object;
 }
 

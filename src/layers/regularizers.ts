@@ -8,6 +8,7 @@ export type RegularizerInput = string | { className: string; config: object } | 
 
 const FAMILY: Family = {
   argument: 'embeddingsRegularizer',
+  sample: 'L1L2',
   classes: ['L1L2', 'L1', 'L2'],
   aliases: {},
   // tfjs has one class for the three of Keras; a part that is not given is 0 in L1 and L2, 0.01 in L1L2.

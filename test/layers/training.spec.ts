@@ -180,10 +180,6 @@ describe('training of layers', () => {
           });
           const model = tf.sequential({ layers: [layer, tf.layers.dense({ units: 1, kernelInitializer: 'ones' })] });
           const optimizer = make();
-          if (isLate && !('optimizerName' in optimizer)) {
-            // Stock optimizers take the list of variables at compile time and step it whatever becomes of it.
-            layer.trainable = false;
-          }
           model.compile({ optimizer, loss: 'meanSquaredError' });
           layer.trainable = false;
           expect(layer.trainableWeights.length).toBe(0);
