@@ -152,6 +152,7 @@ async function* inflate(packed) {
 /** Waits until a stream takes more, or is closed. */
 function room(stream) {
   return new Promise((resolve) => {
+    if (stream.closed || stream.errored) return void resolve(); // no event would come any more
     const done = () => {
       stream.off('drain', done).off('close', done);
       resolve();

@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { emptyFolder, setUpAddress, setUpModule } from './set_up_module.js';
+import { zipOf, type ZipContent } from './zip_writer.js';
+
+interface TensorflowModule {
+  unpack(wheel: string, folder: string, log: (text: string) => void): Promise<void>;
+  libraryNames(platform: string): { main: string[]; framework: string[] };
+}
+interface WheelModule {
+  wheelFor(platform: string, arch: string): { project?: string; platform?: string; missing?: string };
+}
+
+/** A wheel of the shape of TensorFlow's, with small random libraries. */
+function wheel(names: { main: string[]; framework: string[] }, { bytes = 4096, lie = false } = {}): Buffer {
+  const main = randomBytes(bytes);
+  const framework = randomBytes(1024);
+  const record = [
+    [`tensorflow/${names.main[0]}`, lie ? framework : main],
+    [`tensorflow/${names.framework[0]}`, framework],
+  ].map(([name, content]) => {
+    const hash = createHash('sha256')
+      .update(content as Buffer)
+      .digest('base64url');
+    return `${name},sha256=${hash},${(content as Buffer).length}`;
+  });
+  const header = (name: string, text = ''): ZipContent => ({
+    name: `tensorflow/include/${name}`,
+    bytes: Buffer.from(`#pragma once\n${text}`),
+  });
+  return zipOf([
+    { name: 'tensorflow_cpu-0.dist-info/RECORD', bytes: Buffer.from(record.join('\n')) },
+    { name: `tensorflow/${names.main[0]}`, bytes: main },
+    { name: `tensorflow/${names.framework[0]}`, bytes: framework },
+    header('tensorflow/c/c_api.h', '#include "tensorflow/c/tf_status.h"\n# include "tensorflow/c/c_api.h"\n'),
+    header('tensorflow/c/tf_status.h', '#include <stddef.h>\n#include "xla/tsl/c/tsl_status.h"\n'),
+    header('xla/tsl/c/tsl_status.h', '#include "not/in/the/wheel.h"\n'),
+    header('tensorflow/c/eager/c_api.h'),
+    header('tensorflow/c/kernels.h'),
+    header('tensorflow/c/ops.h'),
+    header('tensorflow/core/platform/ctstring_internal.h'),
+    header('tensorflow/core/framework/unwanted.h'),
+  ]);
+}
+
+describe('unpacking the TensorFlow wheel', () => {
+  const folder = emptyFolder();
+  let tensorflow: TensorflowModule;
+  beforeAll(async () => {
+    tensorflow = await setUpModule<TensorflowModule>('tensorflow.mjs');
+  });
+
+  const names = (): { main: string[]; framework: string[] } => tensorflow.libraryNames(process.platform);
+  const target = (): string => join(folder.path, 'tensorflow-0');
+  function put(bytes: Buffer): string {
+    const path = join(folder.path, 'tensorflow.whl');
+    writeFileSync(path, bytes);
+    return path;
+  }
+
+  it('takes the libraries, the headers and what they include, and nothing else', async () => {
+    await tensorflow.unpack(put(wheel(names())), target(), () => {});
+    expect(readdirSync(join(target(), 'lib')).sort()).toEqual(
+      [names().framework[0], names().main[0]].sort() as string[],
+    );
+    expect(existsSync(join(target(), 'include', 'xla/tsl/c/tsl_status.h'))).toBeTrue();
+    expect(existsSync(join(target(), 'include', 'tensorflow/core/framework'))).toBeFalse();
+    const files = JSON.parse(readFileSync(join(target(), 'files.json'), 'utf8')) as Record<string, number>;
+    expect(files[`lib/${names().main[0]}`]).toBe(4096);
+    expect(Object.keys(files).length).toBe(9);
+  });
+
+  it('leaves nothing behind when a library is not the one that the wheel records', async () => {
+    const path = put(wheel(names(), { lie: true }));
+    await expectAsync(tensorflow.unpack(path, target(), () => {})).toBeRejectedWithError(/SHA-256/);
+    expect(existsSync(target())).toBeFalse();
+  });
+
+  it('replaces what an unpacking that was cut off has left', async () => {
+    mkdirSync(join(`${target()}.partial`, 'lib'), { recursive: true });
+    writeFileSync(join(`${target()}.partial`, 'lib', 'stray'), 'x');
+    await tensorflow.unpack(put(wheel(names())), target(), () => {});
+    expect(existsSync(join(target(), 'lib', 'stray'))).toBeFalse();
+    expect(existsSync(`${target()}.partial`)).toBeFalse();
+  });
+
+  it('is whole or absent when it is killed at any moment', async () => {
+    const path = put(wheel(names(), { bytes: 20_000_000 }));
+    const script = `import { unpack } from ${JSON.stringify(setUpAddress('tensorflow.mjs'))};
+      console.log('begun');
+      await unpack(${JSON.stringify(path)}, ${JSON.stringify(target())}, () => {});`;
+    let killed = 0;
+    for (const delay of [0, 5, 20, 40, 80]) {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      await once(child.stdout, 'data');
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      child.kill('SIGKILL');
+      const [code] = (await once(child, 'exit')) as [number | null];
+      if (code === null) killed++;
+      if (existsSync(target())) {
+        expect(readFileSync(join(target(), 'lib', names().main[0] as string)).length).toBe(20_000_000);
+        expect(existsSync(join(target(), 'files.json'))).toBeTrue();
+      }
+    }
+    expect(killed).toBeGreaterThan(0);
+    await tensorflow.unpack(path, target(), () => {});
+    expect(readFileSync(join(target(), 'lib', names().main[0] as string)).length).toBe(20_000_000);
+  });
+});
+
+describe('the wheel for a platform', () => {
+  let wheelFor: WheelModule['wheelFor'];
+  beforeAll(async () => ({ wheelFor } = await setUpModule<WheelModule>('wheel.mjs')));
+
+  it('is known for Linux and for Macs with Apple processors', () => {
+    expect(wheelFor('linux', 'x64').project).toBe('tensorflow-cpu');
+    expect(wheelFor('linux', 'arm64').platform).toMatch(/^manylinux.*aarch64$/);
+    expect(wheelFor('darwin', 'arm64').platform).toMatch(/^macosx.*arm64$/);
+  });
+
+  it('is missing elsewhere, with words on what to do', () => {
+    expect(wheelFor('win32', 'x64').missing).toMatch(/LIBTENSORFLOW_DIR/);
+    expect(wheelFor('linux', 'riscv64').missing).toMatch(/linux riscv64/);
+  });
+});
