@@ -2,7 +2,18 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
 /** What Node and browsers both define, for the plain JavaScript files. */
-const names = ['process', 'console', 'Buffer', 'URL', 'TextDecoder', 'TextEncoder', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'];
+const names = [
+  'process',
+  'console',
+  'Buffer',
+  'URL',
+  'TextDecoder',
+  'TextEncoder',
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+];
 const globals = Object.fromEntries([...names, 'WebAssembly', 'performance'].map((name) => [name, 'readonly']));
 
 export default tseslint.config(

@@ -84,7 +84,8 @@ for (const [path, imports] of graph) {
   if (floor === -1) complaints.push(`${path} lies on no floor: name its room in test/check/imports.mjs`);
   for (const other of imports) {
     if (!other.startsWith('src/')) complaints.push(`${path} imports ${other}, which is not in src`);
-    else if (floorOf(other) !== -1 && floorOf(other) < floor) complaints.push(`${path} imports ${other}, which is on a floor above`);
+    else if (floorOf(other) !== -1 && floorOf(other) < floor)
+      complaints.push(`${path} imports ${other}, which is on a floor above`);
   }
 }
 
