@@ -38,10 +38,10 @@ export function state(): State {
   });
 }
 
-/** Warns in the console, once per process and text. */
-export function warnOnce(text: string): void {
+/** Warns in the console, once per process and key. */
+export function warnOnce(text: string, key = text): void {
   const { said } = state();
-  if (said.has(text)) return;
-  said.add(text);
+  if (said.has(key)) return;
+  said.add(key);
   console.warn(`tfjs-embeddings: ${text}`);
 }

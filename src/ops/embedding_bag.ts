@@ -185,11 +185,12 @@ function sayDense(settings: TableSettings, table: tf.Tensor2D): void {
     );
   }
   const [rows, dim] = table.shape;
-  const megabytes = ((rows! * dim! * 4) / 1e6).toFixed(1);
+  const kilobytes = ((rows * dim * 4) / 1000).toFixed(1);
   warnOnce(
     `table ${settings.name} [${rows}, ${dim}] is trained by a stock optimizer: each step builds and applies a dense ` +
-      `gradient of ${megabytes} MB, whatever the batch. emb.train.sgd, adagrad, adam, ... touch only the rows of the ` +
-      `batch and give the same training.`,
+      `gradient of ${kilobytes} kB, whatever the batch (said for the first such table only). emb.train.sgd, adagrad, ` +
+      `adam, ... touch only the rows of the batch and train the same.`,
+    'dense gradient',
   );
 }
 

@@ -317,6 +317,8 @@ describeForBackends('embeddingLookup and safeEmbeddingLookup', () => {
 });
 
 describe('arguments of embeddingLookup', () => {
+  beforeAll(() => tf.setBackend('cpu'));
+
   const table = (): tf.Tensor2D =>
     tf.tensor2d([
       [1, 2],
