@@ -16,7 +16,7 @@ const NAME = 'generic-test';
 
 /** A second cpu backend with all stock kernels and none of ours. */
 async function useStockOps(): Promise<void> {
-  if (tf.findBackend(NAME) == null) {
+  if ((tf.findBackend(NAME) ?? null) === null) {
     const Cpu = tf.findBackend('cpu').constructor as new () => tf.KernelBackend;
     tf.registerBackend(NAME, () => new Cpu());
     for (const kernel of tf.getKernelsForBackend('cpu')) {
