@@ -1,5 +1,5 @@
 /** A table of embeddings that one layer owns or several layers share. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../errors.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { setTableSettings } from '../optimizers/table_settings.js';

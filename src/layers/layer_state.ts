@@ -19,6 +19,8 @@ export interface LayerState {
   /** Last number given to a default name, by prefix. */
   readonly counters: Map<string, number>;
   modelScope: ModelScope | null;
+  /** How many models are being fed right now, one within the other. */
+  feeds: number;
   /** Shared tables by name while a model is being built from its config; null otherwise. */
   loadedTables: Map<string, EmbeddingTable> | null;
 }
@@ -27,5 +29,5 @@ const KEY = Symbol.for('tfjs-embeddings.layers');
 
 export function layerState(): LayerState {
   const holder = globalThis as unknown as Record<symbol, LayerState | undefined>;
-  return (holder[KEY] ??= { counters: new Map(), modelScope: null, loadedTables: null });
+  return (holder[KEY] ??= { counters: new Map(), modelScope: null, feeds: 0, loadedTables: null });
 }

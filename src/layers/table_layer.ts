@@ -7,6 +7,7 @@ import { touchedRowsPenalty } from '../optimizers/penalty.js';
 import { state, warnOnce } from '../state.js';
 import type { Combiner, OutOfRange } from '../types.js';
 import { EmbeddingTable, type TableArgs, type TableHolder } from './embedding_table.js';
+import { feedAsIs } from './feed_scope.js';
 import type { Initializer } from './initializers.js';
 import {
   checkBoolean,
@@ -89,6 +90,18 @@ function readLayerArgs(args: unknown, prefix: string): { args: TableLayerArgs; n
   checkDtype(checked.inputDType, 'inputDType');
   refuseActivityRegularizer(checked.activityRegularizer);
   return { args: checked, name: checkName(checked.name) ?? nextName(prefix) };
+}
+
+/** The mask that tfjs hangs on a result is disposed with the result; nobody else would. */
+function disposeTogether(output: tf.Tensor): tf.Tensor {
+  const { kerasMask } = output as tf.Tensor & { kerasMask?: tf.Tensor | null };
+  if (kerasMask === undefined || kerasMask === null) return output;
+  const dispose = output.dispose.bind(output);
+  output.dispose = () => {
+    kerasMask.dispose();
+    dispose();
+  };
+  return output;
 }
 
 export abstract class TableLayer extends tf.layers.Layer implements TableHolder {
@@ -211,10 +224,11 @@ export abstract class TableLayer extends tf.layers.Layer implements TableHolder 
     const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
     if (list.some(isSymbolic)) {
       this.#checkSymbolic(list);
+      feedAsIs(list[0] as tf.SymbolicTensor);
       return super.apply(inputs as tf.SymbolicTensor[], kwargs as never);
     }
     if (this.givesTensor(list)) {
-      return super.apply(inputs as tf.Tensor[], kwargs as never);
+      return disposeTogether(super.apply(inputs as tf.Tensor[], kwargs as never) as tf.Tensor);
     }
     // tfjs would hang a mask on the result, which a RaggedTensor does not take.
     const { supportsMasking } = this;

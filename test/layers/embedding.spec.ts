@@ -281,82 +281,6 @@ describe('Embedding', () => {
     );
   });
 
-  describe('without a combiner, as the stock layer', () => {
-    it(
-      'forward, mask, shapes and gradient are equal',
-      leakFree(async () => {
-        for (const args of [{}, { maskZero: true }, { inputLength: 4 }, { maskZero: true, inputLength: 4 }]) {
-          const stock = tf.layers.embedding({ inputDim: 12, outputDim: 3, ...args });
-          const ours = emb.layers.embedding({ inputDim: 12, outputDim: 3, ...args });
-          const models = [stock, ours].map((layer) => tf.sequential({ layers: [layer as tf.layers.Layer] }));
-          const values = tf.tensor2d(table, [12, 3]);
-          models.forEach((model) => model.setWeights([values]));
-          expect(models[1]!.outputShape).toEqual(models[0]!.outputShape);
-          const input = ids([
-            [0, 3, 11, 3],
-            [1, 0, 0, 2],
-          ]);
-          const [a, b] = models.map((model) => take(model.predict(input)));
-          expect(b).toEqual(a);
-          const masks = [stock, ours].map((layer) => (layer as tf.layers.Layer).computeMask(input) as tf.Tensor | null);
-          expect(masks[1] && take(masks[1])).toEqual(masks[0] && take(masks[0]));
-          const target = tf.ones([2, 4, 3]);
-          const losses: number[] = [];
-          for (const model of models) {
-            const optimizer = tf.train.sgd(0.1);
-            model.compile({ optimizer, loss: 'meanSquaredError' });
-            losses.push((await model.trainOnBatch(input, target)) as number);
-            optimizer.dispose();
-          }
-          expect(losses[1]).toBe(losses[0]!);
-          const [trained, wanted] = [ours, stock].map((layer) =>
-            (layer as tf.layers.Layer).getWeights()[0]!.dataSync(),
-          );
-          expectClose(trained!, wanted!);
-          tf.dispose([values, input, target]);
-          models.forEach((model) => model.dispose());
-        }
-      }),
-    );
-
-    it(
-      'a mask makes an LSTM skip padding',
-      leakFree(() => {
-        const lstm = (): tf.layers.Layer =>
-          tf.layers.lstm({ units: 2, kernelInitializer: 'ones', recurrentInitializer: 'ones' });
-        const padded = tf.sequential({ layers: [layerOf({ maskZero: true, inputLength: 4 }), lstm()] });
-        const plain = tf.sequential({ layers: [layerOf({ inputLength: 2 }), lstm()] });
-        const [long, short] = [ids([[4, 2, 0, 0]]), ids([[4, 2]])];
-        expectClose(take(padded.predict(long)), take(plain.predict(short)));
-        tf.dispose([long, short]);
-        padded.dispose();
-        plain.dispose();
-      }),
-    );
-
-    it(
-      'a branch without mask is not given that of another branch',
-      leakFree(() => {
-        const [left, right] = [1, 2].map(() => tf.input({ shape: [3], dtype: 'int32' })) as [
-          tf.SymbolicTensor,
-          tf.SymbolicTensor,
-        ];
-        const masked = layerOf({ maskZero: true }).apply(left) as tf.SymbolicTensor;
-        const open = layerOf().apply(right) as tf.SymbolicTensor;
-        const outputs = [masked, open].map((each) => tf.layers.lstm({ units: 1 }).apply(each) as tf.SymbolicTensor);
-        const model = tf.model({ inputs: [left, right], outputs });
-        const inputs = [ids([[1, 0, 0]]), ids([[1, 0, 0]])];
-        const results = model.predict(inputs) as tf.Tensor[];
-        expect(results.map((each) => each.shape)).toEqual([
-          [1, 1],
-          [1, 1],
-        ]);
-        tf.dispose([...inputs, ...results]);
-        model.dispose();
-      }),
-    );
-  });
-
   it(
     'with a combiner the mask is gone; ids of rank 3 keep one of the axis above',
     leakFree(() => {
@@ -415,6 +339,52 @@ describe('Embedding', () => {
         layer.dispose();
       }),
     );
+
+    it(
+      'that a model is fed as floats are never rounded',
+      leakFree(async () => {
+        const models = [
+          tf.sequential({ layers: [layerOf({ combiner: 'sum', inputLength: 2 })] }),
+          (() => {
+            const inputs = tf.input({ shape: [2], dtype: 'int32' });
+            return tf.model({ inputs, outputs: layerOf({ combiner: 'sum' }).apply(inputs) as tf.SymbolicTensor });
+          })(),
+        ];
+        for (const model of models) {
+          const [whole, fraction] = [tf.tensor2d([[1, 2]]), tf.tensor2d([[1, 2.5]])];
+          const y = tf.ones([1, 3]);
+          const optimizer = emb.train.sgd({ learningRate: 0.1 });
+          model.compile({ optimizer, loss: 'meanSquaredError' });
+          expect(model.inputs[0]!.dtype).toBe('int32');
+          expectClose(take(model.predict(whole)), pooled(table, 3, [[1, 2]], 'sum'));
+          const before = tf.memory().numTensors;
+          expectError(() => model.predict(fraction), 'ValueError', 'ids', /2.5/);
+          expectError(() => model.apply(fraction), 'ValueError', 'ids', /2.5/);
+          expectError(() => model.evaluate(fraction, y), 'ValueError', 'ids', /2.5/);
+          expect(tf.memory().numTensors).toBe(before);
+          await model.fit(whole, y, { verbose: 0 });
+          expect(model.inputs[0]!.dtype).toBe('int32');
+          tf.dispose([whole, fraction, y]);
+          optimizer.dispose();
+          model.dispose();
+        }
+      }),
+    );
+
+    // Not counted: an error thrown within a step makes tfjs itself leave tensors.
+    it('that fit is given as floats are never rounded', async () => {
+      const model = tf.sequential({ layers: [layerOf({ combiner: 'sum', inputLength: 2 })] });
+      const [x, y] = [tf.tensor2d([[1, 2.5]]), tf.ones([1, 3])];
+      const optimizer = emb.train.sgd({ learningRate: 0.1 });
+      model.compile({ optimizer, loss: 'meanSquaredError' });
+      let error: Error | undefined;
+      await model.fit(x, y, { verbose: 0 }).catch((thrown: Error) => (error = thrown));
+      expect(error).toBeInstanceOf(emb.ValueError);
+      expect(error?.message).toContain('2.5');
+      tf.dispose([x, y]);
+      optimizer.dispose();
+      model.dispose();
+    });
 
     it(
       'outside the table are refused with id, position and rows',

@@ -1,0 +1,71 @@
+/**
+ * Ids that a model is fed reach the layer as they are, so that it can refuse what is no id.
+ *
+ * tfjs casts what it feeds to the dtype of the input, and a cast to int32 cuts fractions off without a word. It casts
+ * nothing where an input has no dtype. So an int32 input that an embedding layer reads has none while a model feeds
+ * it, and int32 at any other time.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { layerState } from './layer_state.js';
+
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+type Methods = Record<string | symbol, unknown>;
+
+const MARK = Symbol.for('tfjs-embeddings.feeding');
+
+function feeding(method: Method): Method {
+  return function (this: unknown, ...args: unknown[]): unknown {
+    const shared = layerState();
+    shared.feeds++;
+    try {
+      return method.apply(this, args);
+    } finally {
+      shared.feeds--;
+    }
+  };
+}
+
+function replace(holder: Methods, name: string, make: (method: Method) => Method): void {
+  const method = holder[name];
+  if (typeof method !== 'function') throw new Error(`This version of TensorFlow.js has no ${name} on its models.`);
+  Object.defineProperty(holder, name, { configurable: true, writable: true, value: make(method as Method) });
+}
+
+/** Everything through which tfjs feeds a model: predict, apply, execute, evaluate and fit. */
+function markFeeding(): void {
+  const models = tf.LayersModel.prototype as unknown as Methods;
+  if (Object.hasOwn(models, MARK)) return;
+  Object.defineProperty(models, MARK, { value: true });
+  replace(Object.getPrototypeOf(models) as Methods, 'call', feeding);
+  replace(models, 'predictLoop', feeding);
+  replace(models, 'execute', feeding);
+  replace(
+    models,
+    'makeTrainFunction',
+    (method) =>
+      function (this: unknown) {
+        return feeding(method.call(this) as Method);
+      },
+  );
+  replace(
+    models,
+    'makeTestFunction',
+    (method) =>
+      function (this: unknown) {
+        method.call(this);
+        const model = this as { testFunction: Method };
+        model.testFunction = feeding(model.testFunction);
+      },
+  );
+}
+
+/** Lets an int32 input of a model pass on what it is fed. */
+export function feedAsIs(input: tf.SymbolicTensor): void {
+  if (input.dtype !== 'int32' || input.sourceLayer.getClassName() !== 'InputLayer') return;
+  markFeeding();
+  Object.defineProperty(input, 'dtype', {
+    configurable: true,
+    enumerable: true,
+    get: () => (layerState().feeds > 0 ? null : 'int32'),
+  });
+}
