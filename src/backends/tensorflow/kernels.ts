@@ -5,7 +5,7 @@ import { SLOT_NAMES } from '../../types.js';
 import type { BagOptions } from '../kernel_set.js';
 import { withTensor, type NodeBackend } from './node_backend.js';
 import { translated } from './op_errors.js';
-import { bagAttributes, rowsAttribute, withTable, withWeights } from './op_inputs.js';
+import { bagAttributes, rowsAttribute, weightsOrNone, withTable } from './op_inputs.js';
 
 /** The ids of a batch as a kernel gets them. */
 export interface BagInputs {
@@ -20,10 +20,9 @@ export function embeddingBag(
   options: BagOptions,
 ): tf.Tensor {
   const attributes = bagAttributes(backend, options);
+  const perId = weightsOrNone(backend, weights);
   return translated('EmbeddingBag', () =>
-    withWeights(backend, weights, (perId) =>
-      backend.executeSingleOutput('EmbeddingBag', attributes, [table, values, rowSplits, perId]),
-    ),
+    backend.executeSingleOutput('EmbeddingBag', attributes, [table, values, rowSplits, perId]),
   );
 }
 
@@ -33,11 +32,10 @@ export function embeddingBagGrad(
   options: BagOptions & { rows: number },
 ): tf.Tensor[] {
   const attributes = [...bagAttributes(backend, options), rowsAttribute(backend, options.rows)];
+  const perId = weightsOrNone(backend, weights);
   return translated('EmbeddingBagGrad', () =>
-    withWeights(backend, weights, (perId) =>
-      withTable(backend, options.maxNorm > 0 ? table : null, gradient.shape[1] ?? 0, (rows) =>
-        backend.executeMultipleOutputs('EmbeddingBagGrad', attributes, [gradient, values, rowSplits, perId, rows], 2),
-      ),
+    withTable(backend, options.maxNorm > 0 ? table : null, gradient.shape[1] ?? 0, (rows) =>
+      backend.executeMultipleOutputs('EmbeddingBagGrad', attributes, [gradient, values, rowSplits, perId, rows], 2),
     ),
   );
 }
@@ -74,15 +72,14 @@ export function sparseApplyInPlace(
   const attributes = bagAttributes(backend, options);
   const slots = [slot0, slot1].slice(0, SLOT_NAMES[optimizer].length) as tf.TensorInfo[];
   const hyper = Float32Array.from(options.hyper);
+  const perId = weightsOrNone(backend, weights);
   translated(opName, () =>
-    withWeights(backend, weights, (perId) =>
-      withTensor(backend, hyper, [hyper.length], (numbers) =>
-        backend.executeMultipleOutputs(
-          opName,
-          attributes,
-          [table, ...slots, gradient, values, rowSplits, perId, numbers],
-          0,
-        ),
+    withTensor(backend, hyper, [hyper.length], (numbers) =>
+      backend.executeMultipleOutputs(
+        opName,
+        attributes,
+        [table, ...slots, gradient, values, rowSplits, perId, numbers],
+        0,
       ),
     ),
   );

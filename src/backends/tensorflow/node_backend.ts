@@ -2,7 +2,7 @@
  * What this package uses of the tfjs-node backend, told by shape: the package never imports tfjs-node, so that this
  * folder can be part of the entry for any runtime.
  */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../../errors.js';
 
 export const BACKEND_NAME = 'tensorflow';

@@ -17,13 +17,17 @@ export function rowsAttribute(backend: NodeBackend, rows: number): OpAttribute {
   return { name: 'rows', type: backend.binding.TF_ATTR_INT, value: rows };
 }
 
-/** Runs `run` with the weights; an op that has none takes an empty tensor. */
-export function withWeights<T>(
-  backend: NodeBackend,
-  weights: tf.TensorInfo | null | undefined,
-  run: (weights: tf.TensorInfo) => T,
-): T {
-  return weights === null || weights === undefined ? withTensor(backend, new Float32Array(0), [0], run) : run(weights);
+const noWeights = new WeakMap<NodeBackend, tf.TensorInfo>();
+
+/** The weights, or an empty tensor for an op that has none: one per backend, as making it costs as much as a kernel. */
+export function weightsOrNone(backend: NodeBackend, weights: tf.TensorInfo | null | undefined): tf.TensorInfo {
+  if (weights !== null && weights !== undefined) return weights;
+  let none = noWeights.get(backend);
+  if (none === undefined) {
+    none = { dataId: backend.write(new Float32Array(0), [0], 'float32'), shape: [0], dtype: 'float32' };
+    noWeights.set(backend, none);
+  }
+  return none;
 }
 
 /** Runs `run` with the table; EmbeddingBagGrad reads only its dimension unless maxNorm is set. */
