@@ -1,6 +1,11 @@
 /** The tfjs kernels of the backend in use, seen as functions of typed arrays: one set of specs fits all of them. */
 import * as tf from '@tensorflow/tfjs';
-import { EMBEDDING_BAG, EMBEDDING_BAG_GRAD, EMBEDDING_BAG_WEIGHTS_GRAD } from '../../src/backends/bag_tensors.js';
+import {
+  EMBEDDING_BAG,
+  EMBEDDING_BAG_GRAD,
+  EMBEDDING_BAG_WEIGHTS_GRAD,
+  type SparseApplyFunction,
+} from '../../src/backends/bag_tensors.js';
 import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
 import { backendPart } from '../../src/backends/registry.js';
 
@@ -16,64 +21,85 @@ function bagsOf({ values, rowSplits, weights }: HostBags) {
   };
 }
 
-function run<T>(kernelName: string, inputs: Record<string, tf.Tensor | null>, attrs: object): T {
-  const present = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor !== null));
-  return tf.engine().runKernel(kernelName, present as tf.NamedTensorMap, attrs as never) as unknown as T;
+/** How kernels and steps are run. */
+export interface TensorRunner {
+  run(kernelName: string, inputs: tf.NamedTensorMap, attrs: object): unknown;
+  readonly sparseApply: SparseApplyFunction;
 }
 
-/** A KernelSet that goes through tensors, variables and the registered kernels. */
-export const tensorKernelSet: Omit<KernelSet, 'name' | 'info' | 'setThreads'> = {
-  embeddingBag(table, bags, options, pooled) {
-    tf.tidy(() => {
-      const out = run<tf.Tensor2D>(EMBEDDING_BAG, { table: tableOf(table), ...bagsOf(bags) }, options);
-      expect(out.shape).toEqual([bags.rowSplits.length - 1, table.dim]);
-      pooled.set(out.dataSync());
-    });
-  },
-
-  embeddingBagGrad(gradient, bags, table, options) {
-    const before = tf.memory().numTensors;
-    const result = tf.tidy(() => {
-      const shape: [number, number] = [bags.rowSplits.length - 1, table.dim];
-      const inputs = {
-        gradient: tf.tensor2d(gradient, shape, 'float32'),
-        ...bagsOf(bags),
-        table: options.maxNorm > 0 ? tableOf(table) : null,
-      };
-      const attrs = { ...options, rows: table.rows };
-      const [ids, rows] = run<[tf.Tensor1D, tf.Tensor2D]>(EMBEDDING_BAG_GRAD, inputs, attrs);
-      expect(ids.dtype).toBe('int32');
-      expect(rows.shape).toEqual([ids.size, table.dim]);
-      return { uniqueIds: ids.dataSync().slice() as Int32Array, rowGradients: rows.dataSync().slice() as Float32Array };
-    });
-    expect(tf.memory().numTensors).toBe(before);
-    return result;
-  },
-
-  embeddingBagWeightsGrad(table, gradient, bags, options, out) {
-    tf.tidy(() => {
-      const shape: [number, number] = [bags.rowSplits.length - 1, table.dim];
-      const inputs = { table: tableOf(table), gradient: tf.tensor2d(gradient, shape, 'float32'), ...bagsOf(bags) };
-      const result = run<tf.Tensor1D>(EMBEDDING_BAG_WEIGHTS_GRAD, inputs, options);
-      expect(result.shape).toEqual([bags.values.length]);
-      out.set(result.dataSync());
-    });
-  },
-
-  sparseApply(optimizer, table, slots, gradient, bags, options, hyper) {
-    const { rows, dim } = table;
-    const variable = tf.tidy(() => tf.variable(tableOf(table)));
-    const shape = optimizer === 'rowWiseAdagrad' ? [rows] : [rows, dim];
-    const slotVariables = slots.map((slot) => tf.tidy(() => tf.variable(tf.tensor(slot.slice(), shape, 'float32'))));
-    try {
-      tf.tidy(() => {
-        const pooled = tf.tensor2d(gradient, [bags.rowSplits.length - 1, dim], 'float32');
-        backendPart().sparseApply(optimizer, variable, slotVariables, pooled, bagsOf(bags), options, hyper);
-      });
-      table.data.set(variable.dataSync() as Float32Array);
-      slots.forEach((slot, i) => slot.set(slotVariables[i]!.dataSync() as Float32Array));
-    } finally {
-      tf.dispose([variable, ...slotVariables]);
-    }
-  },
+/** The kernels that the backend in use has registered. */
+const REGISTERED: TensorRunner = {
+  run: (kernelName, inputs, attrs) => tf.engine().runKernel(kernelName, inputs, attrs as never),
+  sparseApply: (...args) => backendPart().sparseApply(...args),
 };
+
+export type TensorKernelSet = Omit<KernelSet, 'name' | 'info' | 'setThreads'>;
+
+/** A KernelSet that goes through tensors, variables and the registered kernels. */
+export const tensorKernelSet: TensorKernelSet = tensorKernelSetOf(REGISTERED);
+
+/** The same for other ways to run kernels. */
+export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
+  const run = <T>(kernelName: string, inputs: Record<string, tf.Tensor | null>, attrs: object): T => {
+    const present = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor !== null));
+    return runner.run(kernelName, present as tf.NamedTensorMap, attrs) as T;
+  };
+  return {
+    embeddingBag(table, bags, options, pooled) {
+      tf.tidy(() => {
+        const out = run<tf.Tensor2D>(EMBEDDING_BAG, { table: tableOf(table), ...bagsOf(bags) }, options);
+        expect(out.shape).toEqual([bags.rowSplits.length - 1, table.dim]);
+        pooled.set(out.dataSync());
+      });
+    },
+
+    embeddingBagGrad(gradient, bags, table, options) {
+      const before = tf.memory().numTensors;
+      const result = tf.tidy(() => {
+        const shape: [number, number] = [bags.rowSplits.length - 1, table.dim];
+        const inputs = {
+          gradient: tf.tensor2d(gradient, shape, 'float32'),
+          ...bagsOf(bags),
+          table: options.maxNorm > 0 ? tableOf(table) : null,
+        };
+        const attrs = { ...options, rows: table.rows };
+        const [ids, rows] = run<[tf.Tensor1D, tf.Tensor2D]>(EMBEDDING_BAG_GRAD, inputs, attrs);
+        expect(ids.dtype).toBe('int32');
+        expect(rows.shape).toEqual([ids.size, table.dim]);
+        return {
+          uniqueIds: ids.dataSync().slice() as Int32Array,
+          rowGradients: rows.dataSync().slice() as Float32Array,
+        };
+      });
+      expect(tf.memory().numTensors).toBe(before);
+      return result;
+    },
+
+    embeddingBagWeightsGrad(table, gradient, bags, options, out) {
+      tf.tidy(() => {
+        const shape: [number, number] = [bags.rowSplits.length - 1, table.dim];
+        const inputs = { table: tableOf(table), gradient: tf.tensor2d(gradient, shape, 'float32'), ...bagsOf(bags) };
+        const result = run<tf.Tensor1D>(EMBEDDING_BAG_WEIGHTS_GRAD, inputs, options);
+        expect(result.shape).toEqual([bags.values.length]);
+        out.set(result.dataSync());
+      });
+    },
+
+    sparseApply(optimizer, table, slots, gradient, bags, options, hyper) {
+      const { rows, dim } = table;
+      const variable = tf.tidy(() => tf.variable(tableOf(table)));
+      const shape = optimizer === 'rowWiseAdagrad' ? [rows] : [rows, dim];
+      const slotVariables = slots.map((slot) => tf.tidy(() => tf.variable(tf.tensor(slot.slice(), shape, 'float32'))));
+      try {
+        tf.tidy(() => {
+          const pooled = tf.tensor2d(gradient, [bags.rowSplits.length - 1, dim], 'float32');
+          runner.sparseApply(optimizer, variable, slotVariables, pooled, bagsOf(bags), options, hyper);
+        });
+        table.data.set(variable.dataSync() as Float32Array);
+        slots.forEach((slot, i) => slot.set(slotVariables[i]!.dataSync() as Float32Array));
+      } finally {
+        tf.dispose([variable, ...slotVariables]);
+      }
+    },
+  };
+}

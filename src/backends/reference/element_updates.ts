@@ -12,9 +12,9 @@ export interface Element {
 /** One step of one element with gradient g. */
 export type ElementUpdate = (element: Element, g: number, hyper: Hyper) => void;
 
-/** g / d; an element whose gradient is 0 keeps still where the divisor is 0 too. */
-function stepOf(g: number, d: number): number {
-  return g === 0 ? 0 : g / d;
+/** g / d; where the divisor is 0, no gradient worth a step has ever reached the element, which keeps still. */
+export function stepOf(g: number, d: number): number {
+  return d === 0 ? 0 : g / d;
 }
 
 function sgd(element: Element, g: number, hyper: Hyper): void {

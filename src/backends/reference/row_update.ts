@@ -2,7 +2,7 @@
 import type { OptimizerName } from '../../types.js';
 import type { Hyper } from '../hyper.js';
 import type { HostTable } from '../kernel_set.js';
-import { ELEMENT_UPDATES, type Element } from './element_updates.js';
+import { ELEMENT_UPDATES, stepOf, type Element } from './element_updates.js';
 
 const NORM_EPSILON = 1e-7;
 
@@ -43,8 +43,7 @@ function stepRowWise(
   accumulators[id] = accumulator;
   const root = Math.sqrt(accumulator + hyper.epsilon);
   row.forEach((w, c) => {
-    const g = gradient[c]!;
-    row[c] = g === 0 ? w : w - (hyper.learningRate * g) / root;
+    row[c] = w - stepOf(hyper.learningRate * gradient[c]!, root);
   });
 }
 

@@ -2,14 +2,16 @@
 import * as tf from '@tensorflow/tfjs';
 import { EMBEDDING_BAG, KERNEL_NAMES } from '../../../src/backends/bag_tensors.js';
 import {
+  genericBackendPart,
   genericKernel,
   registerGenericBackend,
   registerGenericBackends,
 } from '../../../src/backends/generic/register.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import { backendInfo, backendPart } from '../../../src/backends/registry.js';
+import { describeForBackends } from '../../helpers/backends.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
-import { tensorKernelSet } from '../../helpers/tensor_kernel_set.js';
+import { tensorKernelSet, tensorKernelSetOf } from '../../helpers/tensor_kernel_set.js';
 import { expectNoLeak } from '../../helpers/tensors.js';
 
 const NAME = 'generic-test';
@@ -119,3 +121,22 @@ describe('generic kernels', () => {
     });
   });
 });
+
+/** The composed kernels on the stock ops of other backends, beside the kernels that those have of their own. */
+describeForBackends(
+  'generic kernels',
+  () => {
+    const composed = tensorKernelSetOf({
+      run: (kernelName, inputs, attrs) =>
+        genericKernel(kernelName)({ inputs, attrs: attrs as never, backend: tf.backend() }),
+      sparseApply: genericBackendPart.sparseApply,
+    });
+    let before: number;
+    beforeEach(() => (before = tf.memory().numTensors));
+    afterEach(() => expect(tf.memory().numTensors).withContext('tensors left behind').toBe(before));
+
+    itEqualsTensorFlow(() => composed);
+    itEqualsTheReference(() => composed, 60);
+  },
+  ['wasm', 'tensorflow'],
+);
