@@ -1,0 +1,228 @@
+/* One run of a TensorFlow kernel: its checked inputs, its outputs, its error, and scratch memory. */
+#ifndef TFJS_EMBEDDINGS_TENSORFLOW_CALL_H_
+#define TFJS_EMBEDDINGS_TENSORFLOW_CALL_H_
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <mutex>
+
+#include "../kernels/embedding.h"
+#include "tensorflow_api.h"
+#include "tensorflow_attributes.h"
+
+namespace te {
+namespace {
+
+/* Scratch memory that is reused from call to call, so that a step does not fault in fresh pages each time. */
+class Workspace {
+ public:
+  explicit Workspace(size_t bytes) : bytes_(bytes == 0 ? 1 : bytes) {
+    {
+      std::lock_guard<std::mutex> lock(mutex());
+      Spare& kept = spare();
+      if (kept.data != nullptr && kept.bytes >= bytes_) {
+        data_ = kept.data;
+        bytes_ = kept.bytes;
+        kept = Spare();
+      }
+    }
+    if (data_ == nullptr) data_ = malloc(bytes_);
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  ~Workspace() {
+    void* surplus = data_;
+    if (data_ != nullptr && bytes_ <= kMostKept) {
+      std::lock_guard<std::mutex> lock(mutex());
+      Spare& kept = spare();
+      if (kept.bytes < bytes_) {
+        surplus = kept.data;
+        kept = {data_, bytes_};
+      }
+    }
+    free(surplus);
+  }
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  struct Spare {
+    void* data = nullptr;
+    size_t bytes = 0;
+  };
+  static constexpr size_t kMostKept = size_t{64} << 20;
+  static std::mutex& mutex() {
+    static std::mutex* const instance = new std::mutex; /* never destroyed: kernels may run while the process ends */
+    return *instance;
+  }
+  static Spare& spare() {
+    static Spare instance;
+    return instance;
+  }
+
+  void* data_ = nullptr;
+  size_t bytes_;
+};
+
+/* One run of a kernel: its inputs, its outputs and the first error. */
+class Call {
+ public:
+  explicit Call(TF_OpKernelContext* context) : context_(context), status_(tf.TF_NewStatus()) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call() {
+    for (int i = 0; i < used_; ++i) tf.TF_DeleteTensor(tensors_[i]);
+    tf.TF_DeleteStatus(status_);
+  }
+
+  bool failed() const { return failed_; }
+
+  void fail(TF_Code code, const char* format, ...) {
+    if (failed_) return;
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    tf.TF_SetStatus(status_, code, text);
+    report();
+  }
+
+  /* nullptr after an error; rank -1: any. */
+  TF_Tensor* input(int index, const char* name, int rank) {
+    if (failed_) return nullptr;
+    TF_Tensor* tensor = nullptr;
+    tf.TF_GetInput(context_, index, &tensor, status_);
+    if (tf.TF_GetCode(status_) != TF_OK) {
+      report();
+      return nullptr;
+    }
+    tensors_[used_++] = tensor;
+    if (rank >= 0 && tf.TF_NumDims(tensor) != rank) {
+      fail(TF_INVALID_ARGUMENT, "%s: expected rank %d, received rank %d", name, rank, tf.TF_NumDims(tensor));
+      return nullptr;
+    }
+    return tensor;
+  }
+
+  te_table table(int index) {
+    te_table table = {nullptr, 0, 0};
+    TF_Tensor* tensor = input(index, "table", 2);
+    if (tensor != nullptr) table = {floats(tensor), tf.TF_Dim(tensor, 0), tf.TF_Dim(tensor, 1)};
+    if (tensor != nullptr && table.dim < 1) {
+      fail(TF_INVALID_ARGUMENT, "table: expected at least one column, received none");
+    }
+    return table;
+  }
+
+  /* values, row_splits, weights from `first` on; weights without elements mean none, unless they are `required`. */
+  te_bags bags(int first, const Attributes& attributes, bool required = false) {
+    te_bags bags = {};
+    TF_Tensor* values = input(first, "values", 1);
+    TF_Tensor* splits = input(first + 1, "row_splits", 1);
+    TF_Tensor* weights = input(first + 2, "weights", 1);
+    if (failed_) return bags;
+    bags.values = static_cast<const int32_t*>(data(values));
+    bags.row_splits = static_cast<const int32_t*>(data(splits));
+    bags.nnz = tf.TF_Dim(values, 0);
+    bags.batch = tf.TF_Dim(splits, 0) - 1;
+    bags.combiner = attributes.combiner;
+    bags.out_of_range = attributes.out_of_range;
+    bags.max_norm = attributes.max_norm;
+    if (bags.batch < 0) fail(TF_INVALID_ARGUMENT, "row_splits: expected at least one split, received none");
+    const int64_t count = tf.TF_Dim(weights, 0);
+    if (count != bags.nnz && (required || count != 0)) {
+      fail(TF_INVALID_ARGUMENT, "weights: expected one per value (%lld), received %lld",
+           static_cast<long long>(bags.nnz), static_cast<long long>(count));
+    }
+    if (count != 0 || required) bags.weights = floats(weights);
+    return bags;
+  }
+
+  /* [batch, dim]. */
+  const float* gradient(int index, int64_t batch, int64_t dim) {
+    TF_Tensor* tensor = input(index, "gradient", 2);
+    if (tensor == nullptr) return nullptr;
+    const int64_t rows = tf.TF_Dim(tensor, 0);
+    const int64_t columns = tf.TF_Dim(tensor, 1);
+    if (rows != batch || columns != dim) {
+      fail(TF_INVALID_ARGUMENT, "gradient: expected shape [%lld, %lld], received [%lld, %lld]",
+           static_cast<long long>(batch), static_cast<long long>(dim), static_cast<long long>(rows),
+           static_cast<long long>(columns));
+    }
+    return floats(tensor);
+  }
+
+  /* nullptr after an error. */
+  TF_Tensor* output(int index, TF_DataType type, const int64_t* dims, int rank) {
+    if (failed_) return nullptr;
+    size_t count = 1;
+    for (int i = 0; i < rank; ++i) count *= static_cast<size_t>(dims[i]);
+    TF_Tensor* tensor = tf.TF_AllocateOutput(context_, index, type, dims, rank, count * 4, status_);
+    if (tf.TF_GetCode(status_) != TF_OK) {
+      report();
+      return nullptr;
+    }
+    tensors_[used_++] = tensor;
+    return tensor;
+  }
+
+  void pass_through(int index, TF_Tensor* tensor) {
+    if (failed_) return;
+    tf.TF_SetOutput(context_, index, tensor, status_);
+    if (tf.TF_GetCode(status_) != TF_OK) report();
+  }
+
+  /* Turns what the core says into an error of the op. */
+  void check(te_status status, const te_bags& bags, int64_t rows) {
+    const long long position = static_cast<long long>(status.position);
+    switch (status.code) {
+      case TE_OK:
+        return;
+      case TE_ID_OUT_OF_RANGE:
+        return fail(TF_OUT_OF_RANGE, "values[%lld] = %d is not in [0, %lld)", position, status.id,
+                    static_cast<long long>(rows));
+      case TE_BAD_SPLITS:
+        return fail(TF_INVALID_ARGUMENT,
+                    "row_splits: expected splits that start at 0, never fall and end at %lld, received a wrong one "
+                    "at position %lld",
+                    static_cast<long long>(bags.nnz), position);
+      default:
+        return fail(TF_INTERNAL, "the embedding core refused its arguments (code %d)", status.code);
+    }
+  }
+
+  /* Data that may be read even where there are no elements. */
+  static void* data(const TF_Tensor* tensor) {
+    static int32_t nothing[16];
+    void* pointer = tf.TF_TensorData(tensor);
+    return pointer == nullptr ? nothing : pointer;
+  }
+  static float* floats(const TF_Tensor* tensor) { return static_cast<float*>(data(tensor)); }
+
+  void no_memory(size_t bytes) {
+    fail(TF_RESOURCE_EXHAUSTED, "no memory for a workspace of %zu bytes", bytes);
+  }
+
+ private:
+  void report() {
+    failed_ = true;
+    tf.TF_OpKernelContext_Failure(context_, status_);
+  }
+
+  static constexpr int kMost = 12;
+  TF_OpKernelContext* context_;
+  TF_Status* status_;
+  TF_Tensor* tensors_[kMost];
+  int used_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace
+}  // namespace te
+
+#endif /* TFJS_EMBEDDINGS_TENSORFLOW_CALL_H_ */
