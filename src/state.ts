@@ -4,7 +4,9 @@
  */
 import type { ImplementationName, KernelSet } from './backends/kernel_set.js';
 import { kernelsFromEnvironment, threadsFromEnvironment } from './environment.js';
+import type * as tf from '@tensorflow/tfjs';
 import type { LookupScope } from './optimizers/lookup_scope.js';
+import type { TableSettings } from './optimizers/table_settings.js';
 
 export type KernelChoice = 'auto' | ImplementationName;
 
@@ -17,6 +19,8 @@ export interface State {
   threads: number | null;
   /** Open while an `emb.train` optimizer computes gradients. */
   scope: LookupScope | null;
+  /** What layers say of their tables. */
+  readonly tables: WeakMap<tf.Variable, TableSettings>;
   /** Things said once per process (warnings). */
   readonly said: Set<string>;
   /** Anything a backend keeps per process, by backend name. */
@@ -33,6 +37,7 @@ export function state(): State {
     kernels: kernelsFromEnvironment(),
     threads: threadsFromEnvironment(),
     scope: null,
+    tables: new WeakMap(),
     said: new Set(),
     perBackend: new Map(),
   });

@@ -3,7 +3,10 @@ import type * as tf from '@tensorflow/tfjs';
 import type { OptimizerName } from '../types.js';
 import type { BagOptions } from './kernel_set.js';
 
-/** Kernel names, equal to the TensorFlow op names. */
+/**
+ * Kernel names. The TensorFlow ops are named alike, but for the update ops, which carry the prefix `Embedding` there:
+ * TensorFlow has a SparseApplyAdagrad and a SparseApplyFtrl of its own.
+ */
 export const EMBEDDING_BAG = 'EmbeddingBag';
 export const EMBEDDING_BAG_GRAD = 'EmbeddingBagGrad';
 export const EMBEDDING_BAG_WEIGHTS_GRAD = 'EmbeddingBagWeightsGrad';

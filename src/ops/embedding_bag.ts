@@ -13,6 +13,7 @@ import { state, warnOnce } from '../state.js';
 import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
 import { withPublicErrors } from './kernel_errors.js';
+import { withLazyGradient } from './lazy_gradient.js';
 
 export interface EmbeddingBagOptions extends BagOptionsInput {
   /** One float32 weight per id; gradients flow to it when it is a tensor. */
@@ -90,42 +91,35 @@ function runEmbeddingBag(table: tf.Tensor2D, bags: BagTensors, options: BagOptio
  */
 function lookUpInScope(table: tf.Variable, bags: BagTensors, options: BagOptions): tf.Tensor2D {
   const scope = state().scope!;
-  const { values, rowSplits, weights } = bags;
-  const forward = (save: tf.GradSaveFunc): tf.Tensor2D => {
-    const pooled = runEmbeddingBag(table as unknown as tf.Tensor2D, bags, options);
-    save(weights === null ? [values, rowSplits] : [values, rowSplits, weights]);
-    return pooled;
-  };
-  // What the backward pass needs comes through `saved`: tensors local to a layer's call are disposed by then.
-  const queue = (gradient: tf.Tensor2D, saved: tf.Tensor[]): BagTensors => {
-    const [ids, splits, perId] = saved as [tf.Tensor1D, tf.Tensor1D, tf.Tensor1D | undefined];
-    const kept = {
-      values: tf.keep(ids.clone()),
-      rowSplits: tf.keep(splits.clone()),
-      weights: perId === undefined ? null : tf.keep(perId.clone()),
-    };
-    scope.push({ table, gradient: tf.keep(gradient.clone()), ...kept, options });
-    return { values: ids, rowSplits: splits, weights: perId ?? null };
-  };
-  if (weights === null) {
-    const op = tf.customGrad((_anchor, save) => ({
-      value: forward(save as tf.GradSaveFunc),
-      gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => {
-        queue(dy as tf.Tensor2D, saved);
+  const matrix = table as unknown as tf.Tensor2D;
+  const inputs = bags.weights === null ? { anchor: scope.anchor } : { anchor: scope.anchor, weights: bags.weights };
+  const pooled = withLazyGradient(
+    inputs,
+    (save) => {
+      save(present(bags));
+      return runEmbeddingBag(matrix, bags, options);
+    },
+    // What the backward pass needs comes through `saved`: tensors local to a layer's call are disposed by then.
+    (dy, saved) => ({
+      anchor: () => {
+        const [gradient, values, rowSplits, weights] = [dy, ...saved].map((tensor) => tf.keep(tensor.clone()));
+        const kept = { values, rowSplits, weights: weights ?? null } as BagTensors;
+        scope.push({ table, gradient: gradient as tf.Tensor2D, ...kept, options });
         return tf.scalar(0);
       },
-    }));
-    return op(scope.anchor) as tf.Tensor2D;
-  }
-  const op = tf.customGrad((_anchor, _weights, save) => ({
-    value: forward(save as unknown as tf.GradSaveFunc),
-    gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => {
-      const again = queue(dy as tf.Tensor2D, saved);
-      const weightsGradient = runWeightsGrad(table as unknown as tf.Tensor2D, dy as tf.Tensor2D, again, options);
-      return [tf.scalar(0), weightsGradient];
-    },
-  }));
-  return op(scope.anchor, weights) as tf.Tensor2D;
+      weights: () => runWeightsGrad(matrix, dy as tf.Tensor2D, asBags(saved), options),
+    }),
+  );
+  return pooled as tf.Tensor2D;
+}
+
+/** The tensors of a batch in the order in which `asBags` reads them. */
+function present({ values, rowSplits, weights }: BagTensors): tf.Tensor[] {
+  return weights === null ? [values, rowSplits] : [values, rowSplits, weights];
+}
+
+function asBags([values, rowSplits, weights]: tf.Tensor[]): BagTensors {
+  return { values, rowSplits, weights: weights ?? null } as BagTensors;
 }
 
 /** One entry per touched row, ids ascending. */
@@ -149,24 +143,22 @@ function runWeightsGrad(table: tf.Tensor2D, gradient: tf.Tensor2D, bags: BagTens
 
 /** A lookup outside a scope: its gradient is a tensor of the table's shape, as stock optimizers need it. */
 function lookUpDensely(table: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
-  const { values, rowSplits, weights } = bags;
   const settings = table instanceof tf.Variable ? tableSettings(table) : undefined;
-  const tensors = weights === null ? [table, values, rowSplits] : [table, values, rowSplits, weights];
-  const gradFunc = (dy: tf.Tensor, saved: tf.Tensor[]): tf.Tensor[] => {
-    const [matrix, ids, splits, perId] = saved as [tf.Tensor2D, tf.Tensor1D, tf.Tensor1D, tf.Tensor1D?];
-    if (settings !== undefined) sayDense(settings, matrix);
-    const again = { values: ids, rowSplits: splits, weights: perId ?? null };
-    const tableGradient = denseTableGradient(matrix, dy as tf.Tensor2D, again, options);
-    if (perId === undefined) return [tableGradient];
-    return [tableGradient, runWeightsGrad(matrix, dy as tf.Tensor2D, again, options)];
-  };
-  const forward = (save: tf.GradSaveFunc): { value: tf.Tensor2D; gradFunc: typeof gradFunc } => {
-    save(tensors);
-    return { value: runEmbeddingBag(table, bags, options), gradFunc };
-  };
-  const differentiable = weights === null ? [table] : [table, weights];
-  const op = tf.customGrad((...args) => forward(args[args.length - 1] as unknown as tf.GradSaveFunc));
-  return op(...differentiable) as tf.Tensor2D;
+  const pooled = withLazyGradient(
+    bags.weights === null ? { table } : { table, weights: bags.weights },
+    (save) => {
+      save([table, ...present(bags)]);
+      return runEmbeddingBag(table, bags, options);
+    },
+    (dy, [matrix, ...saved]) => ({
+      table: () => {
+        if (settings !== undefined) sayDense(settings, matrix as tf.Tensor2D);
+        return denseTableGradient(matrix as tf.Tensor2D, dy as tf.Tensor2D, asBags(saved), options);
+      },
+      weights: () => runWeightsGrad(matrix as tf.Tensor2D, dy as tf.Tensor2D, asBags(saved), options),
+    }),
+  );
+  return pooled as tf.Tensor2D;
 }
 
 /** The dense gradient that stock optimizers need: as large as the table. */

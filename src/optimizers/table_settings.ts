@@ -1,6 +1,7 @@
 /** What a layer tells optimizers about its table; kept beside the variable, never in it. */
 import type * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../errors.js';
+import { state } from '../state.js';
 import type { SparseOptimizer } from './sparse_optimizer.js';
 
 /** A constraint that update kernels apply to touched rows. */
@@ -22,14 +23,12 @@ export interface TableSettings {
   readonly regularized: boolean;
 }
 
-const settingsOf = new WeakMap<tf.Variable, TableSettings>();
-
 export function setTableSettings(table: tf.Variable, settings: TableSettings): void {
-  settingsOf.set(table, settings);
+  state().tables.set(table, settings);
 }
 
 export function tableSettings(table: tf.Variable): TableSettings | undefined {
-  return settingsOf.get(table);
+  return state().tables.get(table);
 }
 
 /** Refuses constraints that cannot be kept by looking at touched rows alone. */

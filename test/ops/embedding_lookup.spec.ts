@@ -275,6 +275,31 @@ describeForBackends('embeddingLookup and safeEmbeddingLookup', () => {
     tf.dispose([table, ids]);
   });
 
+  it('gives weights their gradient without one of the table, where nothing trains the table', () => {
+    const table = tf.variable(
+      tf.tensor2d([
+        [1, 2],
+        [3, 4],
+      ]),
+      false,
+    );
+    const weights = tf.variable(tf.tensor1d([1, 2]));
+    const kernels: string[] = [];
+    const run = tf.engine().runKernel.bind(tf.engine());
+    spyOn(tf.engine(), 'runKernel').and.callFake(((name: string, ...rest: never[]) => {
+      kernels.push(name);
+      return run(name, ...(rest as unknown as [never]));
+    }) as never);
+    tf.tidy(() => {
+      const score = (): tf.Scalar => emb.ops.embeddingBag(table, [0, 1], [0, 2], { combiner: 'sum', weights }).sum();
+      const { grads } = tf.variableGrads(score, [weights]);
+      expect(Array.from(Object.values(grads)[0]!.dataSync())).toEqual([3, 7]);
+    });
+    expect(kernels).toContain('EmbeddingBagWeightsGrad');
+    expect(kernels).not.toContain('EmbeddingBagGrad');
+    tf.dispose([table, weights]);
+  });
+
   it('looks up in row partitions by mod and by div as in the whole table, gradients included', () => {
     expectNoLeak(() => {
       tf.tidy(() => {
