@@ -2,13 +2,14 @@
  * A made-up log of shown advertisements and clicks, of which the best possible ranking is known.
  *
  * Each row is drawn independently:
- * - `user`: one of 400, uniform; `item`: one of 200, item k with weight 1 / (k + 5);
+ * - `user`: one of 200, uniform; `item`: one of 100, item k with weight 1 / (k + 5); `device`: one of 4, uniform;
+ *   `slot` of the page: one of 5, uniform;
  * - `hour`: uniform in [0, 24), one decimal; `price`: exp(2 + 0.8 N), two decimals;
- * - `tags`: 0 to 5 of 100 tags (every number equally likely, tag k with weight 1 / (k + 5), repeats left out),
- *   separated by `|`;
+ * - `tags`: 0 to 5 of 50 tags (every number equally likely, tag k with weight 1 / (k + 5), repeats left out), separated
+ *   by `|`;
  * - `click`: yes with probability sigmoid(z), where
- *   z = -0.7 + u[user] + v[item] + 0.8 sin(2 pi hour / 24) - 0.5 ln(price / e^2) + 1.5 mean(t[tag]) + 0.8 w[user % 4][item % 5],
- *   the mean of no tags being 0, and u, v ~ 0.7 N, t ~ N, w ~ N drawn once.
+ *   z = -0.7 + u[user] + v[item] + 0.8 sin(2 pi hour / 24) - 0.5 (ln(price) - 2) + 1.5 mean(t[tag]) + w[device][slot],
+ *   the mean of no tags being 0, and u, v ~ 0.7 N, t ~ N, w ~ 0.7 N drawn once.
  * As z is known, so is the AUC of a ranking by the true probabilities, which no model can be expected to exceed.
  */
 import type { TextTable } from './csv.js';
@@ -20,9 +21,11 @@ export interface ClickLog {
   readonly truth: Float64Array;
 }
 
-const USERS = 400;
-const ITEMS = 200;
-const TAGS = 100;
+const USERS = 200;
+const ITEMS = 100;
+const DEVICES = ['phone', 'tablet', 'laptop', 'television'];
+const SLOTS = ['top', 'left', 'right', 'middle', 'bottom'];
+const TAGS = 50;
 const MOST_TAGS = 5;
 
 /** Draws k with weight 1 / (k + 5). */
@@ -46,13 +49,15 @@ export function makeClickLog(rowCount: number, seed: number): ClickLog {
   const user = effects(USERS, 0.7);
   const item = effects(ITEMS, 0.7);
   const tag = effects(TAGS, 1);
-  const pair = effects(4 * 5, 1);
+  const pair = effects(DEVICES.length * SLOTS.length, 0.7);
   const drawItem = harmonic(ITEMS, random);
   const drawTag = harmonic(TAGS, random);
   const truth = new Float64Array(rowCount);
   const rows = Array.from({ length: rowCount }, (_, row) => {
     const u = random.below(USERS);
     const v = drawItem();
+    const d = random.below(DEVICES.length);
+    const s = random.below(SLOTS.length);
     const hour = Math.floor(random.next() * 240) / 10;
     const price = Math.round(Math.exp(2 + 0.8 * random.normal()) * 100) / 100 + 0.01;
     const tags = [...new Set(Array.from({ length: random.below(MOST_TAGS + 1) }, drawTag))];
@@ -64,11 +69,12 @@ export function makeClickLog(rowCount: number, seed: number): ClickLog {
       0.8 * Math.sin((2 * Math.PI * hour) / 24) -
       0.5 * (Math.log(price) - 2) +
       1.5 * tagEffect +
-      0.8 * pair[(u % 4) * 5 + (v % 5)]!;
+      pair[d * SLOTS.length + s]!;
     const probability = 1 / (1 + Math.exp(-z));
     truth[row] = probability;
-    const cells = [`user${u}`, `item${v}`, hour.toFixed(1), price.toFixed(2), tags.map((k) => `tag${k}`).join('|')];
+    const names = [`user${u}`, `item${v}`, DEVICES[d]!, SLOTS[s]!];
+    const cells = [...names, hour.toFixed(1), price.toFixed(2), tags.map((k) => `tag${k}`).join('|')];
     return [...cells, random.next() < probability ? 'yes' : 'no'];
   });
-  return { table: { columns: ['user', 'item', 'hour', 'price', 'tags', 'click'], rows }, truth };
+  return { table: { columns: ['user', 'item', 'device', 'slot', 'hour', 'price', 'tags', 'click'], rows }, truth };
 }

@@ -25,7 +25,9 @@ export function readDatasets(options: Options): Datasets {
   if (options.data === null) return clickLogDatasets(options.seed, random);
   const all = readCsv(options.data);
   const label = findLabel(all, options.label, options.positive);
-  if (options.test !== null) return { ...holdOut(all, random), test: readCsv(options.test), label, bestAuc: null };
+  if (options.test !== null) {
+    return { ...holdOut(all, random), test: readTest(options.test, all), label, bestAuc: null };
+  }
   const { train, test } = splitTest(all, random);
   return { ...holdOut(train, random), test: pickRows(all, test), label, bestAuc: null };
 }
@@ -36,6 +38,14 @@ function clickLogDatasets(seed: number, random: Random): Datasets {
   const testTruth = Float64Array.from(test, (row) => truth[row]!);
   const bestAuc = expectedAuc(testTruth, testTruth);
   return { ...holdOut(train, random), test: pickRows(table, test), label: findLabel(table, 'click', 'yes'), bestAuc };
+}
+
+/** The test file may hold its columns in any order, and more of them. */
+function readTest(path: string, train: TextTable): TextTable {
+  const test = readCsv(path);
+  const missing = train.columns.filter((column) => !test.columns.includes(column));
+  if (missing.length > 0) throw new InputError(`${path} lacks columns of the training file: ${missing.join(', ')}`);
+  return test;
 }
 
 /** A fifth of the rows for the test. */

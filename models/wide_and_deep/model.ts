@@ -13,7 +13,7 @@ const HIDDEN = 32;
 const DROPOUT = 0.2;
 
 export function buildModel({ singles, ragged }: InputSchema, seed: number): tf.LayersModel {
-  let nextSeed = seed;
+  let nextSeed = 1 + 100 * seed; // tfjs takes 0 for no seed
   const inputs: tf.SymbolicTensor[] = [];
   const wide: tf.SymbolicTensor[] = [];
   const deep: tf.SymbolicTensor[] = [];

@@ -1,0 +1,52 @@
+/** Runs the main job as a user does: as a process of its own. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const MAIN = fileURLToPath(new URL('../../../models/wide_and_deep/main.ts', import.meta.url));
+
+export function runMain(...args: string[]): Promise<Outcome> {
+  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+/** A folder that `remove` deletes. */
+export function scratchFolder(): { path: string; write(name: string, text: string): string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'wide-and-deep-spec-'));
+  return {
+    path,
+    write(name, text) {
+      const file = join(path, name);
+      writeFileSync(file, text);
+      return file;
+    },
+    remove: () => rmSync(path, { recursive: true, force: true }),
+  };
+}
+
+/** A file that can be learned: the label follows from `colour`, `size` and the ragged `tags`. */
+export function learnableCsv(rows: number): string {
+  const colours = ['red', 'green', 'blue'];
+  const lines = Array.from({ length: rows }, (_, i) => {
+    const size = (i * 37) % 100;
+    const colour = colours[i % 3]!;
+    const tags = ['', 'hot', 'hot|new', 'new', 'new|old|hot'][(i * 7) % 5]!;
+    const score = (size > 50 ? 1 : -1) + (colour === 'red' ? 0.8 : -0.4) + (tags.includes('old') ? 1.5 : -0.2);
+    return `${size},${colour},${tags},${score > 0 ? 'good' : 'bad'}`;
+  });
+  return ['size,colour,tags,verdict', ...lines].join('\n');
+}
