@@ -99,37 +99,67 @@ TE_INLINE int64_t sum_ids(forward_stream* s, int64_t from, int64_t to, int64_t c
   return bad;
 }
 
-TE_INLINE int64_t forward_bags(const te_forward* job, int64_t first, int64_t end, const int vectors, const int part,
-                               const int weighted, const int wide) {
+static forward_stream stream_of(const te_forward* job, int64_t first, int64_t end) {
   const te_bags* bags = job->bags;
-  const int32_t* splits = bags->row_splits;
-  const int64_t dim = job->dim, before_last = wide ? te_columns_before_last(dim) : 0;
+  const int64_t dim = job->dim;
   forward_stream s;
   s.table = job->table;
   s.values = bags->values;
   s.weights = bags->weights;
   s.dim = dim;
-  s.last = (int64_t)splits[end] - 1;
+  s.last = (int64_t)bags->row_splits[end] - 1;
   s.ahead = te_max(4, te_min(TE_BYTES_AHEAD / (dim * 4), TE_MOST_IDS_AHEAD));
   s.limit = job->limit;
   s.straddles = (((uintptr_t)job->table | (uintptr_t)(dim * 4)) & 63) != 0;
 #if defined(__wasm__)
-  s.touched = splits[first];
+  s.touched = bags->row_splits[first];
+#else
+  (void)first;
 #endif
+  return s;
+}
+
+/* Rows of one chunk. */
+TE_INLINE int64_t forward_bags(const te_forward* job, int64_t first, int64_t end, const int vectors, const int part,
+                               const int weighted) {
+  const te_bags* bags = job->bags;
+  forward_stream s = stream_of(job, first, end);
   for (int64_t b = first; b < end; b++) {
-    const int64_t from = splits[b], to = splits[b + 1];
+    const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
+    const float divisor = te_divisor(bags, from, to);
+    const int64_t bad =
+        sum_ids(&s, from, to, 0, divisor, job->pooled + b * s.dim, vectors, part, weighted, 1);
+    if (TE_UNLIKELY(bad >= 0) && bags->out_of_range == TE_ERROR) return bad;
+  }
+  return -1;
+}
+
+/* Rows of several chunks: the ids of a bag are read once per chunk, and only the first time rows are fetched. */
+TE_INLINE int64_t forward_wide_bags(const te_forward* job, int64_t first, int64_t end, const int weighted) {
+  const te_bags* bags = job->bags;
+  const int64_t dim = job->dim;
+  forward_stream s = stream_of(job, first, end);
+  for (int64_t b = first; b < end; b++) {
+    const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
     const float divisor = te_divisor(bags, from, to);
     float* out = job->pooled + b * dim;
-    int64_t bad = -1;
-    if (wide) {
-      bad = sum_ids(&s, from, to, 0, divisor, out, TE_CHUNK_VECTORS, 0, weighted, 2);
-      for (int64_t column = TE_CHUNK; column < before_last; column += TE_CHUNK) {
-        sum_ids(&s, from, to, column, divisor, out, TE_CHUNK_VECTORS, 0, weighted, 0);
-      }
-    }
-    const int64_t same = sum_ids(&s, from, to, before_last, divisor, out, vectors, part, weighted, !wide);
-    if (!wide) bad = same;
+    const int64_t bad = sum_ids(&s, from, to, 0, divisor, out, TE_CHUNK_VECTORS, 0, weighted, 2);
+    int64_t column = TE_CHUNK;
     if (TE_UNLIKELY(bad >= 0) && bags->out_of_range == TE_ERROR) return bad;
+    while (column + TE_CHUNK <= dim) {
+      sum_ids(&s, from, to, column, divisor, out, TE_CHUNK_VECTORS, 0, weighted, 0);
+      column += TE_CHUNK;
+    }
+#define REST(v)                                                          \
+  if (column + v * TE_LANES <= dim) {                                    \
+    sum_ids(&s, from, to, column, divisor, out, v, 0, weighted, 0);      \
+    column += v * TE_LANES;                                              \
+  }
+    REST(4)
+    REST(2)
+    REST(1)
+#undef REST
+    if (column < dim) sum_ids(&s, from, to, column, divisor, out, 0, 1, weighted, 0);
   }
   return -1;
 }
@@ -160,16 +190,13 @@ static int64_t forward_limited(const te_forward* job, int64_t first, int64_t end
 }
 
 static int64_t forward(const te_forward* job, int64_t first, int64_t end) {
-  const int64_t dim = job->dim, last_chunk = dim - te_columns_before_last(dim);
-  if (job->bags->max_norm > 0.0f) return forward_limited(job, first, end);
-  const int vectors = (int)(last_chunk / TE_LANES), part = (int)(last_chunk % TE_LANES);
+  const int64_t dim = job->dim;
   const int weighted = job->bags->weights != NULL;
-#define CASE(v, p)                                                    \
-  if (dim > TE_CHUNK) {                                               \
-    return weighted ? forward_bags(job, first, end, v, p, 1, 1)       \
-                    : forward_bags(job, first, end, v, p, 0, 1);      \
-  }                                                                   \
-  return weighted ? forward_bags(job, first, end, v, p, 1, 0) : forward_bags(job, first, end, v, p, 0, 0)
-  TE_LAST_CHUNK(vectors, part, CASE)
+  if (job->bags->max_norm > 0.0f) return forward_limited(job, first, end);
+  if (dim > TE_CHUNK) {
+    return weighted ? forward_wide_bags(job, first, end, 1) : forward_wide_bags(job, first, end, 0);
+  }
+#define CASE(v, p) return weighted ? forward_bags(job, first, end, v, p, 1) : forward_bags(job, first, end, v, p, 0)
+  TE_ONE_CHUNK(dim / TE_LANES, dim % TE_LANES, CASE)
 #undef CASE
 }

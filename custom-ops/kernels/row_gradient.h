@@ -35,18 +35,23 @@ TE_INLINE void sum_bags(const float* gradient, int64_t dim, int64_t column, cons
 /* Row u of the groups, whose occurrences are order[begin .. end). */
 static void row_gradient(const te_update* job, int64_t row, int64_t begin, int64_t end, float* out) {
   const te_groups* groups = job->groups;
-  const int64_t dim = job->dim, before_last = te_columns_before_last(dim), last_chunk = dim - before_last;
+  const int64_t dim = job->dim;
   const int32_t* order = groups->order + begin;
   const float* weights = groups->with_coefficients ? groups->order_weights + begin : NULL;
-  const int vectors = (int)(last_chunk / TE_LANES), part = (int)(last_chunk % TE_LANES);
-  for (int64_t column = 0; column < before_last; column += TE_CHUNK) {
+  int64_t column = 0;
+  for (; column + TE_CHUNK <= dim; column += TE_CHUNK) {
     sum_bags(job->gradient, dim, column, order, weights, end - begin, out, TE_CHUNK_VECTORS, 0);
   }
-#define CASE(v, p)                                                                                   \
-  sum_bags(job->gradient, dim, before_last, order, weights, end - begin, out, v, p);                 \
-  break
-  TE_LAST_CHUNK(vectors, part, CASE)
-#undef CASE
+#define REST(v)                                                                       \
+  if (column + v * TE_LANES <= dim) {                                                 \
+    sum_bags(job->gradient, dim, column, order, weights, end - begin, out, v, 0);     \
+    column += v * TE_LANES;                                                           \
+  }
+  REST(4)
+  REST(2)
+  REST(1)
+#undef REST
+  if (column < dim) sum_bags(job->gradient, dim, column, order, weights, end - begin, out, 0, 1);
   if (job->max_norm > 0.0f) {
     te_through_scaling(out, job->table + (int64_t)groups->rows[row] * dim, dim, job->max_norm);
   }

@@ -49,8 +49,8 @@ TE_INLINE void te_through_scaling(float* g, const float* row, int64_t dim, float
 
 #define TE_EACH(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7)
 
-/* Calls CASE(vectors, part) for the last chunk of a row: 0 to 8 whole vectors, and a part of one or not. */
-#define TE_LAST_CHUNK(vectors, part, CASE)      \
+/* Calls CASE(vectors, part) for a row of one chunk: 0 to 8 whole vectors, and a part of one or not. */
+#define TE_ONE_CHUNK(vectors, part, CASE)       \
   switch ((vectors) * 2 + ((part) != 0)) {      \
     case 1: CASE(0, 1);                         \
     case 2: CASE(1, 0);                         \
@@ -69,8 +69,5 @@ TE_INLINE void te_through_scaling(float* g, const float* row, int64_t dim, float
     case 15: CASE(7, 1);                        \
     default: CASE(8, 0);                        \
   }
-
-/* Columns before the last chunk; the last chunk holds 1 to TE_CHUNK columns. */
-TE_INLINE int64_t te_columns_before_last(int64_t dim) { return (dim - 1) / TE_CHUNK * TE_CHUNK; }
 
 #endif
