@@ -82,7 +82,7 @@ export function describe(value: unknown): string {
   try {
     return describeUnsafe(value);
   } catch {
-    return `a ${typeof value} that cannot be shown`;
+    return typeof value === 'object' ? 'an object that cannot be shown' : `a ${typeof value} that cannot be shown`;
   }
 }
 

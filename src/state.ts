@@ -25,6 +25,8 @@ export interface State {
   readonly said: Set<string>;
   /** Anything a backend keeps per process, by backend name. */
   readonly perBackend: Map<string, unknown>;
+  /** Makes the package known to a backend that nobody registered; null before an entry file has run. */
+  adopt: ((backendName: string) => void) | null;
 }
 
 const KEY = Symbol.for('tfjs-embeddings');
@@ -40,6 +42,7 @@ export function state(): State {
     tables: new WeakMap(),
     said: new Set(),
     perBackend: new Map(),
+    adopt: null,
   });
 }
 

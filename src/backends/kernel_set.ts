@@ -25,6 +25,8 @@ export interface BagOptions {
   readonly combiner: Combiner;
   readonly outOfRange: OutOfRange;
   readonly maxNorm: number; // 0: off
+  /** Checks ids that already lie on a GPU too, which reads them back; elsewhere ids are always checked. */
+  readonly validate?: boolean;
 }
 
 /** One entry per touched row, ids ascending. */

@@ -66,13 +66,12 @@ export function addBackendPart(backendName: string, part: BackendPart): void {
   state().perBackend.set(backendName, part);
 }
 
-/** What the backend in use adds; RuntimeError for a backend that this package does not know. */
+/** What the backend in use adds; a backend that nobody registered is adopted with kernels composed of stock ops. */
 export function backendPart(backendName = tf.getBackend()): BackendPart {
-  const part = state().perBackend.get(backendName) as BackendPart | undefined;
-  if (part === undefined) {
-    const known = [...state().perBackend.keys()].join(', ');
-    throw new RuntimeError('backend', `one of ${known}`, backendName);
-  }
+  const { perBackend, adopt } = state();
+  if (!perBackend.has(backendName)) adopt?.(backendName);
+  const part = perBackend.get(backendName) as BackendPart | undefined;
+  if (part === undefined) throw new RuntimeError('backend', `one of ${[...perBackend.keys()].join(', ')}`, backendName);
   return part;
 }
 
@@ -89,6 +88,8 @@ export interface BackendInfo {
  * backendInfo().kernels.EmbeddingBag; // {implementation: 'native', instructionSet: 'avx512', threads: 2}
  */
 export function backendInfo(): BackendInfo {
+  // Before the first op no backend is chosen; this chooses it as that op would.
+  tf.backend();
   const backend = tf.getBackend();
   const part = backendPart(backend);
   return { backend, kernels: Object.fromEntries(KERNEL_NAMES.map((name) => [name, part.info(name)])) };

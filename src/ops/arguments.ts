@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type { BagOptions } from '../backends/kernel_set.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { reading } from '../options.js';
 import { COMBINERS, OUT_OF_RANGE, type Combiner, type OutOfRange } from '../types.js';
 
 /** Options of a lookup as users give them. */
@@ -9,15 +10,24 @@ export interface BagOptionsInput {
   combiner: Combiner;
   outOfRange?: OutOfRange | undefined;
   maxNorm?: number | null | undefined;
+  /** Checks ids and splits that already lie on a GPU too (webgl, webgpu), which reads them back. */
+  validate?: boolean | undefined;
 }
 
+const TABLE = 'a rank-2 float32 tensor or variable [rows, dim]';
+
 export function checkTable(table: unknown, argument = 'table'): tf.Tensor2D {
-  if (!(table instanceof tf.Tensor) || table.dtype !== 'float32' || table.rank !== 2) {
-    throw new ArgumentTypeError(argument, 'a rank-2 float32 tensor or variable [rows, dim]', table);
-  }
+  const isMatrix = reading(argument, TABLE, table, () => {
+    return table instanceof tf.Tensor && table.dtype === 'float32' && table.rank === 2;
+  });
+  if (!isMatrix) throw new ArgumentTypeError(argument, TABLE, table);
+  return checkLive(table as tf.Tensor2D, argument);
+}
+
+function checkLive(table: tf.Tensor2D, argument: string): tf.Tensor2D {
   if (table.isDisposed) throw new ValueError(argument, 'a tensor that is not disposed', described('a disposed tensor'));
   if (table.shape[1] === 0) throw new ValueError(argument, 'at least one column', table);
-  return table as tf.Tensor2D;
+  return table;
 }
 
 export function checkCombiner(combiner: unknown): Combiner {
@@ -45,24 +55,30 @@ export function checkMaxNorm(maxNorm: unknown): number {
   return maxNorm === Infinity ? 0 : maxNorm;
 }
 
-export function checkBagOptions(options: BagOptionsInput): BagOptions {
-  if (options === null || typeof options !== 'object') {
-    throw new ArgumentTypeError('options', 'an object with a combiner', options);
-  }
+export function checkValidate(validate: unknown): boolean {
+  if (validate === undefined || validate === null) return false;
+  if (typeof validate !== 'boolean') throw new ArgumentTypeError('validate', 'true or false', validate);
+  return validate;
+}
+
+/** `options` as `readOptions` gives them. */
+export function checkBagOptions(options: Partial<BagOptionsInput>): BagOptions {
   return {
     combiner: checkCombiner(options.combiner),
     outOfRange: checkOutOfRange(options.outOfRange),
     maxNorm: checkMaxNorm(options.maxNorm),
+    validate: checkValidate(options.validate),
   };
 }
 
 export function checkMatrix(matrix: unknown, rows: number, columns: number, argument: string): tf.Tensor2D {
   const expected = `a float32 tensor of shape [${rows}, ${columns}]`;
-  if (!(matrix instanceof tf.Tensor) || matrix.dtype !== 'float32') {
-    throw new ArgumentTypeError(argument, expected, matrix);
+  const isFloat = reading(argument, expected, matrix, () => matrix instanceof tf.Tensor && matrix.dtype === 'float32');
+  if (!isFloat) throw new ArgumentTypeError(argument, expected, matrix);
+  const tensor = matrix as tf.Tensor;
+  if (tensor.rank !== 2 || tensor.shape[0] !== rows || tensor.shape[1] !== columns) {
+    throw new ValueError(argument, expected, tensor);
   }
-  if (matrix.rank !== 2 || matrix.shape[0] !== rows || matrix.shape[1] !== columns) {
-    throw new ValueError(argument, expected, matrix);
-  }
-  return matrix as tf.Tensor2D;
+  if (tensor.isDisposed) throw new ValueError(argument, expected, described('a disposed tensor'));
+  return tensor as tf.Tensor2D;
 }

@@ -1,8 +1,9 @@
 /** Vectors of ids, splits and weights as users pass them to `emb.ops`, made into checked tensors. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
-import { ArgumentTypeError, ValueError } from '../errors.js';
-import { toFloat32 } from '../ragged/float_values.js';
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { reading } from '../options.js';
+import { checkNoNaN, toFloat32 } from '../ragged/float_values.js';
 import { checkRowSplits } from '../ragged/row_splits.js';
 import { toInt32 } from '../ragged/whole_ids.js';
 
@@ -16,16 +17,33 @@ function isOnDevice(): boolean {
   return ON_DEVICE.has(tf.getBackend());
 }
 
+function isTensor(vector: unknown, argument: string, expected: string): vector is tf.Tensor {
+  if (!reading(argument, expected, vector, () => vector instanceof tf.Tensor)) return false;
+  if (!(vector as tf.Tensor).isDisposed) return true;
+  throw new ValueError(argument, expected, described('a disposed tensor'));
+}
+
 function toInt32Vector(vector: VectorInput, argument: string): tf.Tensor1D {
-  if (!(vector instanceof tf.Tensor)) return tf.tensor1d(toInt32(vector, argument), 'int32');
-  if (vector.dtype !== 'int32') throw new ArgumentTypeError(argument, 'an int32 vector', vector);
+  const expected = 'an int32 vector';
+  if (!isTensor(vector, argument, expected)) {
+    return tf.tensor1d(
+      reading(argument, expected, vector, () => toInt32(vector, argument)),
+      'int32',
+    );
+  }
+  if (vector.dtype !== 'int32') throw new ArgumentTypeError(argument, expected, vector);
   if (vector.rank !== 1) throw new ValueError(argument, 'a vector (rank 1)', vector);
   return vector as tf.Tensor1D;
 }
 
 function toFloat32Vector(vector: VectorInput, length: number, argument: string): tf.Tensor1D {
   const expected = `a float32 vector of length ${length}`;
-  const tensor = vector instanceof tf.Tensor ? vector : tf.tensor1d(toFloat32(vector, argument), 'float32');
+  const tensor = isTensor(vector, argument, expected)
+    ? vector
+    : tf.tensor1d(
+        reading(argument, expected, vector, () => toFloat32(vector, argument)),
+        'float32',
+      );
   if (tensor.dtype !== 'float32') throw new ArgumentTypeError(argument, expected, vector);
   if (tensor.rank !== 1 || tensor.shape[0] !== length) throw new ValueError(argument, expected, vector);
   return tensor as tf.Tensor1D;
@@ -36,13 +54,16 @@ export function readBagTensors(
   values: VectorInput,
   rowSplits: VectorInput,
   weights: VectorInput | null | undefined,
-  validate: boolean,
+  validate: boolean | undefined,
 ): BagTensors {
   const ids = toInt32Vector(values, 'values');
   const splits = toInt32Vector(rowSplits, 'rowSplits');
   const perId = weights === null || weights === undefined ? null : toFloat32Vector(weights, ids.size, 'weights');
-  if (validate || !isOnDevice() || !(rowSplits instanceof tf.Tensor)) {
+  if (validate === true || !isOnDevice() || !(rowSplits instanceof tf.Tensor)) {
     checkRowSplits(splits.dataSync(), ids.size);
+  }
+  if (perId !== null && (validate || !isOnDevice() || !(weights instanceof tf.Tensor))) {
+    checkNoNaN(perId.dataSync(), 'weights');
   }
   return { values: ids, rowSplits: splits, weights: perId };
 }

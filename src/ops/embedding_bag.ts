@@ -7,6 +7,7 @@ import {
   type BagTensors,
 } from '../backends/bag_tensors.js';
 import type { BagOptions } from '../backends/kernel_set.js';
+import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { checkRowConstraint, tableSettings, type TableSettings } from '../optimizers/table_settings.js';
 import { state, warnOnce } from '../state.js';
@@ -18,8 +19,6 @@ import { withLazyGradient } from './lazy_gradient.js';
 export interface EmbeddingBagOptions extends BagOptionsInput {
   /** One float32 weight per id; gradients flow to it when it is a tensor. */
   weights?: VectorInput | null | undefined;
-  /** Checks ids and splits that already lie on a GPU too (webgl, webgpu), which reads them back. */
-  validate?: boolean | undefined;
 }
 
 /**
@@ -47,7 +46,7 @@ export function embeddingBag(
   const matrix = checkTable(table);
   const checked = checkBagOptions(options);
   return tf.tidy(() => {
-    const bags = readBagTensors(values, rowSplits, options.weights, options.validate ?? false);
+    const bags = readBagTensors(values, rowSplits, options.weights, checked.validate);
     return lookUpBags(matrix, bags, checked);
   });
 }
@@ -78,6 +77,7 @@ function kernelInputs(inputs: Record<string, tf.Tensor | null>): tf.NamedTensorM
 
 /** Runs a kernel and turns an id out of range into the public error. */
 function runChecked<T>(name: string, inputs: Record<string, tf.Tensor | null>, attrs: object): T {
+  backendPart();
   return withPublicErrors(() => tf.engine().runKernel(name, kernelInputs(inputs), attrs as never) as unknown as T);
 }
 
@@ -215,7 +215,7 @@ export function embeddingBagGrad(
 ): RowGradientTensors {
   const checked = checkBagOptions(options);
   return tf.tidy(() => {
-    const bags = readBagTensors(values, rowSplits, options.weights, options.validate ?? false);
+    const bags = readBagTensors(values, rowSplits, options.weights, checked.validate);
     const batch = bags.rowSplits.shape[0] - 1;
     const width = (gradient as tf.Tensor | undefined)?.shape?.[1] ?? 0;
     const matrix = checkMatrix(gradient, batch, width, 'gradient');

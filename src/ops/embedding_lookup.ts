@@ -6,7 +6,7 @@ import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
 import type { Combiner, OutOfRange } from '../types.js';
-import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable } from './arguments.js';
+import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable, checkValidate } from './arguments.js';
 import { lookUpBags } from './embedding_bag.js';
 import { checkPartitionStrategy, lookUpPartitions, type PartitionStrategy } from './partitioned_table.js';
 import { uniformRowSplits } from './row_splits.js';
@@ -21,6 +21,8 @@ export interface EmbeddingLookupOptions {
   outOfRange?: OutOfRange | undefined;
   /** How a list of tables holds the rows: row i in table i mod n, or in contiguous ranges. */
   partitionStrategy?: PartitionStrategy | undefined;
+  /** Checks ids and weights that already lie on a GPU too (webgl, webgpu), which reads them back. */
+  validate?: boolean | undefined;
 }
 
 /**
@@ -56,8 +58,9 @@ export function embeddingLookup(
     combiner: combiner ?? 'sum',
     outOfRange: checkOutOfRange(options.outOfRange),
     maxNorm: checkMaxNorm(options.maxNorm),
+    validate: checkValidate(options.validate),
   };
-  const batch = readIds(ids, options.weights);
+  const batch = readIds(ids, options.weights, undefined, bagOptions.validate);
   const look = (bags: BagTensors): tf.Tensor2D =>
     partitions.length === 1
       ? lookUpBags(partitions[0]!, bags, bagOptions)

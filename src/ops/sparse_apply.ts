@@ -55,7 +55,7 @@ export function sparseApply(name: OptimizerName, args: SparseApplyArgs): void {
   if (!Number.isInteger(step) || step < 1) throw new ValueError('step', 'a whole number >= 1', step);
   const hyper = packHyper(hyperOf(name, settings, step, null));
   tf.tidy(() => {
-    const bags = readBagTensors(args.values, args.rowSplits, args.weights, false);
+    const bags = readBagTensors(args.values, args.rowSplits, args.weights, options.validate);
     const gradient = checkMatrix(args.gradient, bags.rowSplits.shape[0] - 1, dim, 'gradient');
     withPublicErrors(() => backendPart().sparseApply(name, table, slots, gradient, bags, options, hyper));
   });

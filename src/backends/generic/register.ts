@@ -1,6 +1,7 @@
 /** Kernels composed of stock ops, for backends without kernels of their own: webgl, webgpu, and any other on request. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../errors.js';
+import { state } from '../../state.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../types.js';
 import {
   EMBEDDING_BAG,
@@ -87,7 +88,8 @@ export function registerGenericBackend(backendName: string): void {
   addBackendPart(backendName, genericBackendPart);
 }
 
-/** Registers the composed kernels for webgl and webgpu. */
+/** Registers the composed kernels for webgl and webgpu, and for any other backend when it is first used. */
 export function registerGenericBackends(): void {
   BACKENDS.forEach(registerGenericBackend);
+  state().adopt = registerGenericBackend;
 }
