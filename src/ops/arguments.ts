@@ -55,6 +55,7 @@ export function checkMaxNorm(maxNorm: unknown): number {
   return maxNorm === Infinity ? 0 : maxNorm;
 }
 
+/** Whether tensors on a GPU are read to be checked. */
 export function checkValidate(validate: unknown): boolean {
   if (validate === undefined || validate === null) return false;
   if (typeof validate !== 'boolean') throw new ArgumentTypeError('validate', 'true or false', validate);
@@ -71,12 +72,14 @@ export function checkBagOptions(options: Partial<BagOptionsInput>): BagOptions {
   };
 }
 
-export function checkMatrix(matrix: unknown, rows: number, columns: number, argument: string): tf.Tensor2D {
-  const expected = `a float32 tensor of shape [${rows}, ${columns}]`;
+/** A matrix of this shape; `columns` null: of any width but 0. */
+export function checkMatrix(matrix: unknown, rows: number, columns: number | null, argument: string): tf.Tensor2D {
+  const expected = `a float32 tensor of shape [${rows}, ${columns ?? 'dim'}]`;
   const isFloat = reading(argument, expected, matrix, () => matrix instanceof tf.Tensor && matrix.dtype === 'float32');
   if (!isFloat) throw new ArgumentTypeError(argument, expected, matrix);
   const tensor = matrix as tf.Tensor;
-  if (tensor.rank !== 2 || tensor.shape[0] !== rows || tensor.shape[1] !== columns) {
+  const width = tensor.shape[1];
+  if (tensor.rank !== 2 || tensor.shape[0] !== rows || width === 0 || width !== (columns ?? width)) {
     throw new ValueError(argument, expected, tensor);
   }
   if (tensor.isDisposed) throw new ValueError(argument, expected, described('a disposed tensor'));

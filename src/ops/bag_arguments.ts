@@ -62,7 +62,7 @@ export function readBagTensors(
   if (validate === true || !isOnDevice() || !(rowSplits instanceof tf.Tensor)) {
     checkRowSplits(splits.dataSync(), ids.size);
   }
-  if (perId !== null && (validate || !isOnDevice() || !(weights instanceof tf.Tensor))) {
+  if (perId !== null && (validate === true || !isOnDevice() || !(weights instanceof tf.Tensor))) {
     checkNoNaN(perId.dataSync(), 'weights');
   }
   return { values: ids, rowSplits: splits, weights: perId };

@@ -10,7 +10,9 @@ import type { BagOptions } from '../backends/kernel_set.js';
 import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { checkRowConstraint, tableSettings, type TableSettings } from '../optimizers/table_settings.js';
+import { readOptions } from '../options.js';
 import { state, warnOnce } from '../state.js';
+import { INT32_MAX } from '../types.js';
 import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
 import { withPublicErrors } from './kernel_errors.js';
@@ -44,12 +46,15 @@ export function embeddingBag(
   options: EmbeddingBagOptions,
 ): tf.Tensor2D {
   const matrix = checkTable(table);
-  const checked = checkBagOptions(options);
+  const given = readOptions<EmbeddingBagOptions>(options, BAG_FIELDS);
+  const checked = checkBagOptions(given);
   return tf.tidy(() => {
-    const bags = readBagTensors(values, rowSplits, options.weights, checked.validate);
+    const bags = readBagTensors(values, rowSplits, given.weights, checked.validate);
     return lookUpBags(matrix, bags, checked);
   });
 }
+
+const BAG_FIELDS = ['weights', 'combiner', 'outOfRange', 'maxNorm', 'validate'] as const;
 
 /** `embeddingBag` for arguments that were checked. */
 export function lookUpBags(table: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
@@ -213,17 +218,18 @@ export function embeddingBagGrad(
   rowSplits: VectorInput,
   options: EmbeddingBagGradOptions,
 ): RowGradientTensors {
-  const checked = checkBagOptions(options);
+  const given = readOptions<EmbeddingBagGradOptions>(options, [...BAG_FIELDS, 'rows', 'table']);
+  const checked = checkBagOptions(given);
+  const table = given.table === undefined || given.table === null ? null : checkTable(given.table);
+  const rows = checkRows(given.rows, table);
+  if (table === null && checked.maxNorm > 0) {
+    throw new ArgumentTypeError('table', 'the table, because maxNorm is set', undefined);
+  }
   return tf.tidy(() => {
-    const bags = readBagTensors(values, rowSplits, options.weights, checked.validate);
+    const bags = readBagTensors(values, rowSplits, given.weights, checked.validate);
     const batch = bags.rowSplits.shape[0] - 1;
-    const width = (gradient as tf.Tensor | undefined)?.shape?.[1] ?? 0;
-    const matrix = checkMatrix(gradient, batch, width, 'gradient');
-    if (options.table !== undefined) return runGrad(matrix, bags, checked, checkTable(options.table));
-    if (checked.maxNorm > 0) throw new ArgumentTypeError('table', 'the table, because maxNorm is set', undefined);
-    const { rows } = options;
-    if (typeof rows !== 'number') throw new ArgumentTypeError('rows', 'the number of rows of the table', rows);
-    if (!Number.isInteger(rows) || rows < 0) throw new ValueError('rows', 'a whole number >= 0', rows);
+    const matrix = checkMatrix(gradient, batch, table?.shape[1] ?? null, 'gradient');
+    if (table !== null) return runGrad(matrix, bags, checked, table);
     const attrs = { ...checked, rows };
     const [uniqueIds, rowGradients] = runChecked<[tf.Tensor1D, tf.Tensor2D]>(
       EMBEDDING_BAG_GRAD,
@@ -232,4 +238,17 @@ export function embeddingBagGrad(
     );
     return { uniqueIds, rowGradients };
   });
+}
+
+/** The number of rows: the table's own, or the one given. */
+function checkRows(rows: unknown, table: tf.Tensor2D | null): number {
+  const expected = table === null ? 'the number of rows of the table' : `${table.shape[0]}, as table has, or nothing`;
+  if (rows === undefined || rows === null) {
+    if (table !== null) return table.shape[0];
+    throw new ArgumentTypeError('rows', expected, rows);
+  }
+  if (typeof rows !== 'number') throw new ArgumentTypeError('rows', expected, rows);
+  const fits = table === null ? Number.isInteger(rows) && rows >= 0 && rows <= INT32_MAX : rows === table.shape[0];
+  if (!fits) throw new ValueError('rows', expected, rows);
+  return rows;
 }

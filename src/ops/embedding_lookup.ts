@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import type { BagOptions } from '../backends/kernel_set.js';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { ValueError, described } from '../errors.js';
+import { readOptions, reading } from '../options.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
 import type { Combiner, OutOfRange } from '../types.js';
@@ -50,22 +51,31 @@ export function embeddingLookup(
   ids: IdsInput,
   options: EmbeddingLookupOptions = {},
 ): tf.Tensor | RaggedTensor {
-  if (options === null || typeof options !== 'object') throw new ArgumentTypeError('options', 'an object', options);
-  const partitions = Array.isArray(table) ? checkPartitions(table as readonly Table[]) : [checkTable(table)];
-  const strategy = checkPartitionStrategy(options.partitionStrategy);
-  const combiner = options.combiner === undefined || options.combiner === null ? null : checkCombiner(options.combiner);
+  const given = readOptions<EmbeddingLookupOptions>(options, FIELDS);
+  const partitions = isList(table) ? checkPartitions(table) : [checkTable(table)];
+  const strategy = checkPartitionStrategy(given.partitionStrategy);
+  const combiner = given.combiner === undefined || given.combiner === null ? null : checkCombiner(given.combiner);
   const bagOptions: BagOptions = {
     combiner: combiner ?? 'sum',
-    outOfRange: checkOutOfRange(options.outOfRange),
-    maxNorm: checkMaxNorm(options.maxNorm),
-    validate: checkValidate(options.validate),
+    outOfRange: checkOutOfRange(given.outOfRange),
+    maxNorm: checkMaxNorm(given.maxNorm),
+    validate: checkValidate(given.validate),
   };
-  const batch = readIds(ids, options.weights, undefined, bagOptions.validate);
+  const batch = readIds(ids, given.weights, undefined, bagOptions.validate);
+  if (combiner === null && batch.weights !== null) {
+    throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, null);
+  }
   const look = (bags: BagTensors): tf.Tensor2D =>
     partitions.length === 1
       ? lookUpBags(partitions[0]!, bags, bagOptions)
       : lookUpPartitions(partitions, strategy, bags, bagOptions);
   return combiner === null ? lookUpRows(look, batch) : lookUpPooled(look, batch);
+}
+
+const FIELDS = ['combiner', 'weights', 'maxNorm', 'outOfRange', 'partitionStrategy', 'validate'] as const;
+
+function isList(table: unknown): table is readonly Table[] {
+  return reading('table', 'a table or a list of tables', table, () => Array.isArray(table));
 }
 
 function checkPartitions(tables: readonly Table[]): tf.Tensor2D[] {

@@ -1,6 +1,7 @@
 /** The forgiving lookup: bad ids and weights are pruned, empty rows get a default. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { readOptions } from '../options.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import type { Combiner } from '../types.js';
 import { checkBagOptions, checkTable } from './arguments.js';
@@ -36,11 +37,11 @@ interface Pruned {
  * emb.safeEmbeddingLookup(table, [[1, -1], [-1, -1]], {combiner: 'mean', defaultId: 0}).print(); // [[3, 4], [1, 2]]
  */
 export function safeEmbeddingLookup(table: Table, ids: IdsInput, options: SafeEmbeddingLookupOptions = {}): tf.Tensor {
-  if (options === null || typeof options !== 'object') throw new ArgumentTypeError('options', 'an object', options);
+  const given = readOptions<SafeEmbeddingLookupOptions>(options, ['combiner', 'weights', 'maxNorm', 'defaultId']);
   const matrix = checkTable(table);
-  const bagOptions = checkBagOptions({ combiner: options.combiner ?? 'mean', maxNorm: options.maxNorm });
-  const defaultId = checkDefaultId(options.defaultId, matrix.shape[0]);
-  const batch = readIds(ids, options.weights);
+  const bagOptions = checkBagOptions({ combiner: given.combiner ?? 'mean', maxNorm: given.maxNorm });
+  const defaultId = checkDefaultId(given.defaultId, matrix.shape[0]);
+  const batch = readIds(ids, given.weights);
   const { rowSplits, batchShape } = batch;
   if (rowSplits === null) {
     throw new ValueError('ids', 'rank 2 or more', described(`ids of shape [${batch.idsShape?.join(', ') ?? ''}]`));

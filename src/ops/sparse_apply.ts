@@ -3,7 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import { packHyper } from '../backends/hyper.js';
 import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { hyperOf, readSettings, type SparseOptimizerConfig } from '../optimizers/settings.js';
+import { fieldsOf, hyperOf, readSettings, type SparseOptimizerConfig } from '../optimizers/settings.js';
+import { readOptions, reading } from '../options.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../types.js';
 import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
@@ -44,35 +45,63 @@ export interface SparseApplyArgs extends BagOptionsInput, SparseOptimizerConfig 
 export function sparseApply(name: OptimizerName, args: SparseApplyArgs): void {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', `one of ${OPTIMIZER_NAMES.join(', ')}`, name);
   if (!OPTIMIZER_NAMES.includes(name)) throw new ValueError('name', `one of ${OPTIMIZER_NAMES.join(', ')}`, name);
-  if (args === null || typeof args !== 'object') throw new ArgumentTypeError('args', 'an object', args);
-  const table = checkVariable(args.table, 'table');
-  const [rows, dim] = checkTable(table, 'table').shape as [number, number];
-  const slots = checkSlots(name, args.slots ?? [], rows, dim);
-  const options = checkBagOptions(args);
-  const settings = readSettings(name, args);
-  const step = args.step ?? 1;
-  if (typeof step !== 'number') throw new ArgumentTypeError('step', 'a whole number >= 1', step);
-  if (!Number.isInteger(step) || step < 1) throw new ValueError('step', 'a whole number >= 1', step);
+  const given = readOptions<SparseApplyArgs>(args, FIELDS, 'args');
+  const table = checkVariable(given.table, 'table');
+  const dim = checkTable(table, 'table').shape[1];
+  const slots = checkSlots(name, given.slots ?? [], table);
+  const options = checkBagOptions(given);
+  const settings = readSettings(name, given);
+  const step = checkStep(given.step ?? 1);
   const hyper = packHyper(hyperOf(name, settings, step, null));
   tf.tidy(() => {
-    const bags = readBagTensors(args.values, args.rowSplits, args.weights, options.validate);
-    const gradient = checkMatrix(args.gradient, bags.rowSplits.shape[0] - 1, dim, 'gradient');
+    const bags = readBagTensors(given.values!, given.rowSplits!, given.weights, options.validate);
+    const gradient = checkMatrix(given.gradient, bags.rowSplits.shape[0] - 1, dim, 'gradient');
     withPublicErrors(() => backendPart().sparseApply(name, table, slots, gradient, bags, options, hyper));
   });
 }
 
-function checkVariable(variable: unknown, argument: string): tf.Variable {
-  if (variable instanceof tf.Variable) return variable;
-  throw new ArgumentTypeError(argument, 'a tf.Variable, because it is updated in place', variable);
+/** Every hyper-parameter may be given: those of other optimizers have no effect. */
+const FIELDS: readonly (keyof SparseApplyArgs)[] = [
+  'table',
+  'slots',
+  'gradient',
+  'values',
+  'rowSplits',
+  'weights',
+  'step',
+  'combiner',
+  'outOfRange',
+  'maxNorm',
+  'validate',
+  ...new Set(OPTIMIZER_NAMES.flatMap((name) => fieldsOf(name))),
+];
+
+function checkStep(step: unknown): number {
+  const expected = 'a whole number >= 1';
+  if (typeof step !== 'number') throw new ArgumentTypeError('step', expected, step);
+  if (!Number.isSafeInteger(step) || step < 1) throw new ValueError('step', expected, step);
+  return step;
 }
 
-function checkSlots(name: OptimizerName, slots: unknown, rows: number, dim: number): tf.Variable[] {
+function checkVariable(variable: unknown, argument: string): tf.Variable {
+  const expected = 'a tf.Variable, because it is updated in place';
+  if (!reading(argument, expected, variable, () => variable instanceof tf.Variable)) {
+    throw new ArgumentTypeError(argument, expected, variable);
+  }
+  return variable as tf.Variable;
+}
+
+function checkSlots(name: OptimizerName, slots: unknown, table: tf.Variable): tf.Variable[] {
+  const [rows, dim] = table.shape as [number, number];
   const names = SLOT_NAMES[name];
   const expected = names.length === 0 ? 'no slots' : `variables: ${names.join(', ')}`;
-  if (!Array.isArray(slots)) throw new ArgumentTypeError('slots', expected, slots);
-  if (slots.length !== names.length) throw new ValueError('slots', expected, described(`${slots.length} slots`));
+  if (!reading('slots', expected, slots, () => Array.isArray(slots))) {
+    throw new ArgumentTypeError('slots', expected, slots);
+  }
+  const list = slots as unknown[];
+  if (list.length !== names.length) throw new ValueError('slots', expected, described(`${list.length} slots`));
   const shape = name === 'rowWiseAdagrad' ? [rows] : [rows, dim];
-  slots.forEach((slot: unknown, i) => {
+  list.forEach((slot, i) => {
     const variable = checkVariable(slot, `slots[${i}]`);
     const what = `a float32 variable of shape [${shape.join(', ')}]`;
     if (variable.dtype !== 'float32') throw new ArgumentTypeError(`slots[${i}]`, what, variable);
@@ -80,6 +109,11 @@ function checkSlots(name: OptimizerName, slots: unknown, rows: number, dim: numb
     const isColumn = name === 'rowWiseAdagrad' && actual.length === 2 && actual[1] === 1 && actual[0] === rows;
     if (!isColumn && (actual.length !== shape.length || actual.some((size, axis) => size !== shape[axis]))) {
       throw new ValueError(`slots[${i}]`, what, variable);
+    }
+    if (variable.isDisposed) throw new ValueError(`slots[${i}]`, what, described('a disposed variable'));
+    // One buffer in two roles would be written twice in a step.
+    if (variable === table || list.indexOf(slot) !== i) {
+      throw new ValueError(`slots[${i}]`, 'a variable of its own', described('one that is given twice'));
     }
   });
   return slots as tf.Variable[];

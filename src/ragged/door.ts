@@ -1,6 +1,7 @@
 /** The one door for ids: whatever form they come in, below it they are flat values, row splits and weights. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { reading } from '../options.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';
 import { RaggedTensor } from './ragged_tensor.js';
 import { checkRowSplits, uniformSplits } from './row_splits.js';
@@ -172,9 +173,13 @@ export function readIds(
   names: ArgumentNames = NAMES,
   validate?: boolean,
 ): IdBatch {
-  const batch = readIdsOnly(ids, names.ids);
+  const batch = reading(names.ids, EXPECTED, ids, () => readIdsOnly(ids, names.ids));
   const count = batch.values instanceof tf.Tensor ? batch.values.size : batch.values.length;
-  const perId = weights === undefined || weights === null ? null : readWeights(weights, batch, count, names, validate);
+  const expected = `weights in the form of \`${names.ids}\``;
+  const perId =
+    weights === undefined || weights === null
+      ? null
+      : reading(names.weights, expected, weights, () => readWeights(weights, batch, count, names, validate));
   // Spreading would call the getter of `ragged`.
   return Object.defineProperty(batch, 'weights', { value: perId, enumerable: true }) as unknown as IdBatch;
 }

@@ -1,6 +1,7 @@
 /** Sparse tensors as plain data: one entry per value, with its place. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { reading } from '../options.js';
 import { readNestedRows } from './nested_rows.js';
 import { checkSize } from './row_splits.js';
 import { isTypedArray, readTensor, type FlatInput } from './values.js';
@@ -70,7 +71,13 @@ export interface SparsePlaces {
 }
 
 export function readSparse(sparse: unknown, argument: string, isSorted = true): SparsePlaces {
-  if (!isSparse(sparse)) throw new ArgumentTypeError(argument, '{indices, values, denseShape}', sparse);
+  return reading(argument, EXPECTED, sparse, () => readPlaces(sparse, argument, isSorted));
+}
+
+const EXPECTED = '{indices, values, denseShape}';
+
+function readPlaces(sparse: unknown, argument: string, isSorted: boolean): SparsePlaces {
+  if (!isSparse(sparse)) throw new ArgumentTypeError(argument, EXPECTED, sparse);
   const shapeName = `${argument}.denseShape`;
   const raw: unknown = sparse.denseShape;
   const lengths = raw instanceof tf.Tensor ? readTensor(raw, shapeName) : raw;
