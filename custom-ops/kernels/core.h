@@ -133,8 +133,8 @@ typedef struct te_kernels {
   void (*gradient_rows)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* to);
   double (*gradient_squares)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
   void (*update_rows)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
-  /* Steps table rows first .. end - 1 with a zero gradient. */
-  void (*step_untouched)(const te_update* job, int64_t first, int64_t end, float* scratch);
+  /* Steps table rows first .. end - 1 with a zero gradient; zeros [dim]. */
+  void (*step_untouched)(const te_update* job, int64_t first, int64_t end, const float* zeros);
 } te_kernels;
 
 #if defined(__wasm__)
@@ -144,7 +144,7 @@ void te_weights_gradient_wasm(const te_weights_gradient* job, int64_t first, int
 void te_gradient_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* to);
 double te_gradient_squares_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
 void te_update_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
-void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, float* scratch);
+void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, const float* zeros);
 #define TE_KERNEL(name) te_##name##_wasm
 #else
 TE_INTERNAL const te_kernels* te_kernels_in_use(void);

@@ -17,8 +17,8 @@ double te_gradient_squares_wasm(const te_update* job, int64_t first, int64_t end
 void te_update_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
   update_rows(job, first, end, begin, scratch);
 }
-void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, float* scratch) {
-  step_untouched(job, first, end, scratch);
+void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, const float* zeros) {
+  step_untouched(job, first, end, zeros);
 }
 #else
 const te_kernels TE_INSTANCE = {TE_INSTANCE_NAME, forward, weights_gradient, gradient_rows, gradient_squares,

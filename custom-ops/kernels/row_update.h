@@ -2,7 +2,9 @@
 #include "optimizers.h"
 #include "row_gradient.h"
 
-#define TE_ROWS_AHEAD 32
+/* Rows to come are fetched this many bytes ahead, slots counted in. */
+#define TE_UPDATE_BYTES_AHEAD 32768
+#define TE_MOST_ROWS_AHEAD 64
 #define TE_GRADIENTS_AHEAD 8
 
 /* Each value limited to [low, high]; NaN stays NaN. */
@@ -34,7 +36,7 @@ static void limit_row(const te_hyper* h, float* w, int64_t dim) {
 TE_INLINE void fetch_row(const float* table, int64_t dim, int64_t row) {
   const uintptr_t from = (uintptr_t)table + (uintptr_t)row * (uintptr_t)(dim * 4);
   for (int64_t at = 0; at < dim * 4; at += 64) te_prefetch_write(from + (uintptr_t)at);
-  te_prefetch_write(from + (uintptr_t)(dim * 4 - 1));
+  if ((from & 63) != 0) te_prefetch_write(from + (uintptr_t)(dim * 4 - 1));
 }
 
 TE_INLINE void fetch_gradient(const float* gradient, int64_t dim, int64_t bag) {
@@ -51,10 +53,12 @@ TE_INLINE void update_rows_with(const int optimizer, const te_update* job, int64
   const int scaled = job->gradient_scale != 1.0f;
   const int clipped = h->clip_gradient_min > -infinity || h->clip_gradient_max < infinity;
   const int limited = h->clip_weight_min > -infinity || h->clip_weight_max < infinity || h->constraint != 0.0f;
+  const int64_t arrays = optimizer == TE_SGD || optimizer == TE_ROW_WISE_ADAGRAD ? 1 : optimizer == TE_ADAGRAD ? 2 : 3;
+  const int64_t ahead = te_max(4, te_min(TE_UPDATE_BYTES_AHEAD / (arrays * dim * 4), TE_MOST_ROWS_AHEAD));
   const int64_t last_entry = first < end ? (int64_t)groups->ends[end - 1] - 1 : 0;
   for (int64_t u = first; u < end; u++) {
     const int64_t row = groups->rows[u];
-    const int64_t coming = groups->rows[te_min(u + TE_ROWS_AHEAD, end - 1)];
+    const int64_t coming = groups->rows[te_min(u + ahead, end - 1)];
     float* w = job->table + row * dim;
     float* a = optimizer == TE_SGD ? NULL : job->slot0 + row * slot_dim;
     float* b = job->slot1 == NULL ? NULL : job->slot1 + row * dim;
@@ -94,15 +98,14 @@ static void update_rows(const te_update* job, int64_t first, int64_t end, int64_
 #undef CASE
 }
 
-static void step_untouched(const te_update* job, int64_t first, int64_t end, float* scratch) {
+static void step_untouched(const te_update* job, int64_t first, int64_t end, const float* zeros) {
   const int64_t dim = job->dim;
-  te_fill(scratch, 0, (size_t)dim * sizeof(float));
   for (int64_t row = first; row < end; row++) {
     float *w = job->table + row * dim, *a = job->slot0 + row * dim, *b = job->slot1 + row * dim;
     if (job->optimizer == TE_ADAM) {
-      step_row(TE_ADAM, job->hyper, w, scratch, a, b, dim);
+      step_row(TE_ADAM, job->hyper, w, zeros, a, b, dim);
     } else {
-      step_row(TE_ADAGRAD_MOMENTUM, job->hyper, w, scratch, a, b, dim);
+      step_row(TE_ADAGRAD_MOMENTUM, job->hyper, w, zeros, a, b, dim);
     }
   }
 }

@@ -18,6 +18,31 @@ TE_INLINE double te_dot(const float* a, const float* b, int64_t dim) {
   return (s0 + s1) + (s2 + s3);
 }
 
+/* Sum of squares. Positive terms lose little in float, so lanes add in float and only the lanes in double. */
+TE_INLINE double te_sum_of_squares(const float* x, int64_t dim) {
+  te_v s0 = v_zero(), s1 = v_zero();
+  float lanes[TE_LANES];
+  double sums[4] = {0.0, 0.0, 0.0, 0.0};
+  int64_t j = 0;
+  for (; j + 2 * TE_LANES <= dim; j += 2 * TE_LANES) {
+    const te_v a = v_load(x + j), b = v_load(x + j + TE_LANES);
+    s0 = v_fma(a, a, s0);
+    s1 = v_fma(b, b, s1);
+  }
+  if (j + TE_LANES <= dim) {
+    const te_v a = v_load(x + j);
+    s0 = v_fma(a, a, s0);
+    j += TE_LANES;
+  }
+  if (j < dim) {
+    const te_v a = v_load_part(x + j, v_mask((int)(dim - j)));
+    s1 = v_fma(a, a, s1);
+  }
+  v_store(lanes, v_add(s0, s1));
+  for (int i = 0; i < TE_LANES; i++) sums[i % 4] += (double)lanes[i];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 /* What a looked-up row is multiplied by so that its norm is at most max_norm. */
 TE_INLINE double te_row_scale(const float* row, int64_t dim, float max_norm) {
   if (!(max_norm > 0.0f)) return 1.0;

@@ -67,7 +67,8 @@ static void clip_by_norm(apply_run* run) {
 static void untouched_task(void* context, int64_t task, int32_t worker) {
   const apply_run* run = context;
   const te_groups* g = &run->groups;
-  float* scratch = scratch_of(g, worker);
+  const float* zeros = g->scratch;
+  (void)worker;
   int64_t row = task * UNTOUCHED_ROWS_PER_TASK;
   const int64_t end = te_min(row + UNTOUCHED_ROWS_PER_TASK, run->job.rows);
   if (g->count > 0 && end > (int64_t)g->lowest && row <= (int64_t)g->highest) {
@@ -76,12 +77,12 @@ static void untouched_task(void* context, int64_t task, int32_t worker) {
       for (int64_t u = g->firsts[b]; u < (int64_t)g->firsts[b] + g->uniques[b]; u++) {
         const int64_t touched = g->rows[u];
         if (touched < row || touched >= end) continue;
-        TE_KERNEL(step_untouched)(&run->job, row, touched, scratch);
+        TE_KERNEL(step_untouched)(&run->job, row, touched, zeros);
         row = touched + 1;
       }
     }
   }
-  TE_KERNEL(step_untouched)(&run->job, row, end, scratch);
+  TE_KERNEL(step_untouched)(&run->job, row, end, zeros);
 }
 
 static te_status check_step(int32_t optimizer, const te_table* table, float* const* slots, int32_t n_slots,
@@ -132,7 +133,8 @@ te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const
   }
   if (all_rows) {
     const int64_t tasks = (table->rows + UNTOUCHED_ROWS_PER_TASK - 1) / UNTOUCHED_ROWS_PER_TASK;
-    te_parallel(tasks, g->workers, untouched_task, &run);
+    te_fill(g->scratch, 0, (size_t)table->dim * sizeof(float));
+    te_parallel(tasks, te_get_threads(), untouched_task, &run);
   }
   return te_ok();
 }

@@ -1,0 +1,132 @@
+/**
+ * Speed of the native kernels: one JSON line per case, with the limit of the memory measured beside it.
+ *   node --import tsx test/bench/kernels.ts [--threads 1,2] [--dims 32,64,128] [--hots 1,10,50] [--ops forward,sgd]
+ *     [--rows 1000000] [--batch 4096] [--repeats 15]
+ * `limit` is the time that random row traffic alone takes: once read for forward, once more read and written back for
+ * a step (Adagrad: twice more). `otherCpu` is the share of the machine that other processes used meanwhile.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { NEUTRAL_HYPER, packHyper } from '../../src/backends/hyper.js';
+import type { BagOptions, HostBags, HostTable } from '../../src/backends/kernel_set.js';
+import { loadNative } from '../../src/backends/native/native_kernel_set.js';
+import type { OptimizerName } from '../../src/types.js';
+import { Random } from '../helpers/random.js';
+
+const { values: given } = parseArgs({
+  options: {
+    threads: { type: 'string', default: '1,2' },
+    dims: { type: 'string', default: '32,64,128' },
+    hots: { type: 'string', default: '1,10,50' },
+    ops: { type: 'string', default: 'forward,sgd,rowWiseAdagrad,adagrad' },
+    rows: { type: 'string', default: '1000000' },
+    batch: { type: 'string', default: '4096' },
+    repeats: { type: 'string', default: '15' },
+  },
+});
+const list = (text: string): number[] => text.split(',').map(Number);
+const [rows, batch, repeats] = [Number(given.rows), Number(given.batch), Number(given.repeats)];
+const OPTIONS: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+
+interface Limit {
+  readonly gatherMs: number;
+  readonly rewriteMs: number;
+  readonly gatherMinMs: number;
+  readonly rewriteMinMs: number;
+}
+
+/** Compiles the measurement of the memory; null where there is no compiler. */
+function compileLimit(folder: string): string | null {
+  const source = fileURLToPath(new URL('memory_limit.c', import.meta.url));
+  const out = join(folder, 'memory_limit');
+  const { status } = spawnSync('cc', ['-O3', '-march=native', '-pthread', source, '-o', out]);
+  return status === 0 ? out : null;
+}
+
+function measureLimit(program: string | null, dim: number, hot: number, threads: number): Limit | null {
+  if (program === null) return null;
+  const args = [rows, dim, batch * hot, hot, threads, repeats].map(String);
+  const { status, stdout } = spawnSync(program, args, { encoding: 'utf8' });
+  return status === 0 ? (JSON.parse(stdout) as Limit) : null;
+}
+
+/** Milliseconds that all processors spent on anything, and that this process spent. */
+function processorTime(): { busy: number; own: number } {
+  let busy = 0;
+  for (const { times } of cpus()) busy += times.user + times.sys + times.nice + times.irq;
+  const { user, system } = process.cpuUsage();
+  return { busy, own: (user + system) / 1000 };
+}
+
+function time(run: (n: number) => void): { msMedian: number; msMin: number; otherCpu: number } {
+  for (let n = 0; n < 5; n++) run(n);
+  const before = processorTime();
+  const start = performance.now();
+  const taken: number[] = [];
+  for (let n = 0; n < repeats; n++) {
+    const from = performance.now();
+    run(n);
+    taken.push(performance.now() - from);
+  }
+  const wall = performance.now() - start;
+  const after = processorTime();
+  taken.sort((a, b) => a - b);
+  const otherCpu = Math.max(0, after.busy - before.busy - (after.own - before.own)) / wall;
+  return { msMedian: taken[taken.length >> 1]!, msMin: taken[0]!, otherCpu };
+}
+
+function batches(random: Random, hot: number): HostBags[] {
+  const rowSplits = Int32Array.from({ length: batch + 1 }, (_, b) => b * hot);
+  return Array.from({ length: hot === 1 ? 64 : 16 }, () => ({
+    values: Int32Array.from({ length: batch * hot }, () => random.whole(0, rows)),
+    rowSplits,
+    weights: null,
+  }));
+}
+
+const kernels = loadNative();
+const folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-bench-'));
+const limitProgram = compileLimit(folder);
+for (const dim of list(given.dims)) {
+  const table: HostTable = { data: new Float32Array(rows * dim).fill(0.5), rows, dim };
+  const slot = new Float32Array(rows * dim).fill(0.1);
+  const [pooled, gradient] = [new Float32Array(batch * dim), new Float32Array(batch * dim).fill(1e-4)];
+  for (const hot of list(given.hots)) {
+    const rotating = batches(new Random(dim + hot), hot);
+    for (const threads of list(given.threads)) {
+      kernels.setThreads(threads);
+      const limit = measureLimit(limitProgram, dim, hot, threads);
+      for (const op of given.ops.split(',')) {
+        const forward = (n: number): void =>
+          kernels.embeddingBag(table, rotating[n % rotating.length]!, OPTIONS, pooled);
+        const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1e-3, epsilon: 1e-7 });
+        const slots = op === 'sgd' ? [] : [op === 'adagrad' ? slot : slot.subarray(0, rows)];
+        const step = (n: number): void => {
+          forward(n);
+          const bags = rotating[n % rotating.length]!;
+          kernels.sparseApply(op as OptimizerName, table, slots, gradient, bags, OPTIONS, hyper);
+        };
+        const result = time(op === 'forward' ? forward : step);
+        const rewrites = op === 'forward' ? 0 : op === 'adagrad' ? 2 : 1;
+        const limitMs = limit === null ? null : limit.gatherMs + rewrites * limit.rewriteMs;
+        const limitMinMs = limit === null ? null : limit.gatherMinMs + rewrites * limit.rewriteMinMs;
+        const line = {
+          peer: 'tfjs-embeddings native',
+          case: `${op} d${dim} h${hot}`,
+          threads,
+          instructionSet: kernels.info().instructionSet,
+          ...result,
+          limitMs,
+          ratio: limitMs === null ? null : result.msMedian / limitMs,
+          ratioOfMin: limitMinMs === null ? null : result.msMin / limitMinMs,
+        };
+        console.log(JSON.stringify(line, (_, x: unknown) => (typeof x === 'number' ? Number(x.toPrecision(4)) : x)));
+      }
+    }
+  }
+}
+rmSync(folder, { recursive: true });
