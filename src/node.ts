@@ -4,6 +4,7 @@ import util from 'node:util';
 import { addonPath, loadAddon } from './backends/native/addon.js';
 import { registerNativeKernels } from './backends/native/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
+import { registerFileHandler } from './io/file_handler.js';
 import { RuntimeError, described } from './errors.js';
 import { warnOnce } from './state.js';
 
@@ -16,6 +17,8 @@ legacy['isNullOrUndefined'] ??= (value: unknown) => value === null || value === 
 const problem = registerNativeKernels();
 if (problem === null) registerTensorFlowBackend(loadAddon());
 else if (existsSync(addonPath())) warnOnce(problem);
+
+registerFileHandler();
 
 /**
  * Returns the path of the library with the TensorFlow ops, for Python's `tf.load_op_library`.
