@@ -44,7 +44,7 @@ TE_INLINE int64_t sum_ids(forward_stream* s, int64_t from, int64_t to, int64_t c
                           const int vectors, const int part, const int weighted, const int fetch) {
   te_v a0, a1, a2, a3, a4, a5, a6, a7, rest = v_zero();
   const te_mask mask = v_mask(part ? (int)(s->dim - column - vectors * TE_LANES) : 0);
-  const int64_t dim = s->dim, last = s->last, ahead = s->ahead;
+  const int64_t dim = s->dim;
   const float* table = s->table + column;
   const int32_t* values = s->values;
   int64_t bad = -1;
@@ -55,7 +55,7 @@ TE_INLINE int64_t sum_ids(forward_stream* s, int64_t from, int64_t to, int64_t c
 #if defined(__wasm__)
       if (i >= s->touched) touch_rows(s, i);
 #else
-      const int64_t next = i + ahead < last ? i + ahead : last;
+      const int64_t next = te_min(i + s->ahead, s->last);
       const uintptr_t row = (uintptr_t)s->table + (uintptr_t)(uint32_t)values[next] * (uintptr_t)(dim * 4);
       if (fetch == 1) {
         for (int at = 0; at < (vectors + part) * TE_LANES * 4; at += 64) te_prefetch(row + (uintptr_t)at);
