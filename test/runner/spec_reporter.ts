@@ -31,6 +31,8 @@ export class SpecReporter {
   private readonly total = { passed: 0, failed: 0, skipped: 0 };
   private readonly begun = Date.now();
   private current: FileCount | null = null;
+  /** End of the last spec: what a file does before its first spec, such as starting a backend, counts as its own. */
+  private lastEnd = Date.now();
 
   constructor(private readonly write: (text: string) => void) {}
 
@@ -49,6 +51,7 @@ export class SpecReporter {
     if (result.status === 'excluded') return;
     const file = this.files.get(result.id) ?? '(unknown file)';
     if (this.current?.name !== file) this.openFile(file);
+    this.lastEnd = Date.now();
     const count = this.current as FileCount;
     if (result.status === 'passed') {
       count.passed++;
@@ -96,7 +99,7 @@ export class SpecReporter {
 
   private openFile(name: string): void {
     this.closeFile();
-    this.current = { name, passed: 0, failed: 0, skipped: 0, start: Date.now() };
+    this.current = { name, passed: 0, failed: 0, skipped: 0, start: this.lastEnd };
   }
 
   private closeFile(): void {
@@ -105,7 +108,7 @@ export class SpecReporter {
     const parts = [`${count.passed} passed`];
     if (count.failed > 0) parts.push(`${count.failed} FAILED`);
     if (count.skipped > 0) parts.push(`${count.skipped} skipped`);
-    const seconds = ((Date.now() - count.start) / 1000).toFixed(1);
+    const seconds = ((this.lastEnd - count.start) / 1000).toFixed(1);
     this.write(`${count.name}  ${parts.join(', ')}  (${seconds} s)\n`);
     this.current = null;
   }
