@@ -61,7 +61,7 @@ export function embeddingLookup(
     maxNorm: checkMaxNorm(given.maxNorm),
     validate: checkValidate(given.validate),
   };
-  const batch = readIds(ids, given.weights, undefined, bagOptions.validate);
+  const batch = readIds(ids, given.weights, undefined, given.validate === true ? true : undefined);
   if (combiner === null && batch.weights !== null) {
     throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, null);
   }

@@ -1,6 +1,7 @@
 /** Hyper-parameters of the row-sparse optimizers: defaults, checks, and the numbers that kernels take. */
 import { NEUTRAL_HYPER, type Hyper } from '../backends/hyper.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
+import { reading } from '../options.js';
 import type { OptimizerName } from '../types.js';
 import type { RowConstraint } from './table_settings.js';
 
@@ -133,6 +134,11 @@ interface Rule {
   readonly holds: (value: number) => boolean;
 }
 
+/** Whether a rule holds for a number and for the float32 that kernels take: 1e-60 is 0 there, 1e39 infinite. */
+function isWithin(rule: Rule, value: number): boolean {
+  return rule.holds(value) && rule.holds(Math.fround(value));
+}
+
 const POSITIVE: Rule = { expected: 'a finite number > 0', holds: (value) => value > 0 && value < Infinity };
 const NOT_NEGATIVE: Rule = { expected: 'a finite number >= 0', holds: (value) => value >= 0 && value < Infinity };
 const FINITE: Rule = { expected: 'a finite number', holds: Number.isFinite };
@@ -180,14 +186,14 @@ export function checkLearningRate(learningRate: unknown): LearningRate {
   const expected = 'a finite number >= 0, or a function of the step';
   if (typeof learningRate === 'function') return learningRate as LearningRate;
   if (typeof learningRate !== 'number') throw new ArgumentTypeError('learningRate', expected, learningRate);
-  if (!NOT_NEGATIVE.holds(learningRate)) throw new ValueError('learningRate', expected, learningRate);
+  if (!isWithin(NOT_NEGATIVE, learningRate)) throw new ValueError('learningRate', expected, learningRate);
   return learningRate;
 }
 
 function checkNumber(name: OptimizerName, field: Field, value: unknown): number {
   const rule = OWN_RULES[name]?.[field] ?? RULES[field]!;
   if (typeof value !== 'number') throw new ArgumentTypeError(field, rule.expected, value);
-  if (!rule.holds(value)) throw new ValueError(field, rule.expected, value);
+  if (!isWithin(rule, value)) throw new ValueError(field, `${rule.expected}, in float32 too`, value);
   return value;
 }
 
@@ -197,13 +203,18 @@ function checkClipValue(value: unknown): readonly [number | null, number | null]
     if (!(value >= 0)) throw new ValueError('clipValue', expected, value);
     return [-value, value];
   }
-  if (!Array.isArray(value)) throw new ArgumentTypeError('clipValue', expected, value);
+  const isList = reading('clipValue', expected, value, () => Array.isArray(value));
+  if (!isList) throw new ArgumentTypeError('clipValue', expected, value);
+  return checkBounds(value as unknown[], expected);
+}
+
+function checkBounds(value: readonly unknown[], expected: string): readonly [number | null, number | null] {
   if (value.length !== 2) throw new ValueError('clipValue', expected, value);
-  for (const bound of value as unknown[]) {
+  for (const bound of value) {
     if (bound !== null && typeof bound !== 'number') throw new ArgumentTypeError('clipValue', expected, value);
     if (Number.isNaN(bound)) throw new ValueError('clipValue', expected, value);
   }
-  const [min, max] = value as [number | null, number | null];
+  const [min, max] = value as readonly [number | null, number | null];
   if ((min ?? -Infinity) > (max ?? Infinity)) throw new ValueError('clipValue', expected, value);
   return [min, max];
 }
@@ -237,7 +248,7 @@ export function learningRateAt(learningRate: LearningRate, steps: number): numbe
   const value = learningRate(steps);
   const expected = 'a function that returns a finite number >= 0';
   if (typeof value !== 'number') throw new ArgumentTypeError('learningRate', expected, value);
-  if (!NOT_NEGATIVE.holds(value)) throw new ValueError('learningRate', expected, value);
+  if (!isWithin(NOT_NEGATIVE, value)) throw new ValueError('learningRate', expected, value);
   return value;
 }
 

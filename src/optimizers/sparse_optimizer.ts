@@ -1,6 +1,7 @@
 /** The base of all `emb.train` optimizers: rows of tables by update kernels, everything else by a dense optimizer. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError } from '../errors.js';
+import { reading } from '../options.js';
 import { state, warnOnce } from '../state.js';
 import type { OptimizerName } from '../types.js';
 import { DensePart } from './dense_part.js';
@@ -74,6 +75,16 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     this.#settings.learningRate = checkLearningRate(learningRate);
   }
 
+  override minimize(f: () => tf.Scalar, returnCost = false, varList?: tf.Variable[]): tf.Scalar | null {
+    let cost: tf.Scalar | null = null;
+    // A step that is refused leaves no gradients behind.
+    tf.tidy(() => {
+      cost = super.minimize(f, returnCost, varList);
+      return cost ?? undefined;
+    });
+    return cost;
+  }
+
   override computeGradients(
     f: () => tf.Scalar,
     varList?: tf.Variable[],
@@ -112,11 +123,15 @@ export abstract class SparseOptimizer extends tf.Optimizer {
       }
       const step = this.iterations + 1;
       this.#dense.setLearningRate(this.learningRate);
-      for (const table of new Set([...byTable.keys(), ...denseOfTable.keys()])) {
+      // Everything that can be refused is asked for before the first table is written.
+      const updates = [...new Set([...byTable.keys(), ...denseOfTable.keys()])].map((table) => {
         const own = tableSettings(table)?.optimizer ?? this;
-        const slots = this.#slots.of(table, own.optimizerName, own.settings.initialAccumulatorValue);
         const hyper = hyperOf(own.optimizerName, own.settings, step, tableSettings(table)?.constraint ?? null);
-        stepTable(own.optimizerName, table, slots, byTable.get(table) ?? [], denseOfTable.get(table) ?? null, hyper);
+        const slots = this.#slots.of(table, own.optimizerName, own.settings.initialAccumulatorValue);
+        return { name: own.optimizerName, table, slots, hyper };
+      });
+      for (const { name, table, slots, hyper } of updates) {
+        stepTable(name, table, slots, byTable.get(table) ?? [], denseOfTable.get(table) ?? null, hyper);
       }
       this.#dense.apply(dense);
       this.incrementIterations();
@@ -173,9 +188,12 @@ export abstract class SparseOptimizer extends tf.Optimizer {
 
 function checkDense(dense: unknown): tf.Optimizer | null {
   if (dense === undefined || dense === null) return null;
+  const expected = 'a tf.Optimizer, such as tf.train.adam(0.001)';
   // tfjs defines `instanceof tf.Optimizer` by the presence of its methods.
-  if (typeof dense === 'object' && dense instanceof tf.Optimizer) return dense;
-  throw new ArgumentTypeError('dense', 'a tf.Optimizer, such as tf.train.adam(0.001)', dense);
+  if (reading('dense', expected, dense, () => typeof dense === 'object' && dense instanceof tf.Optimizer)) {
+    return dense as tf.Optimizer;
+  }
+  throw new ArgumentTypeError('dense', expected, dense);
 }
 
 /** Gradients that are there, by variable name. */

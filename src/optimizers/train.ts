@@ -1,6 +1,7 @@
 /** The row-sparse optimizers as classes and as the factories of `emb.train`. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError } from '../errors.js';
+import { ValueError } from '../errors.js';
+import { readOptions } from '../options.js';
 import type { OptimizerName } from '../types.js';
 import { fieldsOf, type SparseOptimizerConfig } from './settings.js';
 import { SparseOptimizer, type TrainConfig } from './sparse_optimizer.js';
@@ -51,24 +52,9 @@ export const SparseAdam = defineOptimizer('adam', 'Adam');
 /** Follow the regularized leader. */
 export const SparseFtrl = defineOptimizer('ftrl', 'Ftrl');
 
-/** Refuses names that no optimizer has, so that a misspelt one is not silently ignored. */
-function checkNames(name: OptimizerName, config: unknown): void {
-  if (config === undefined) return;
-  if (config === null || typeof config !== 'object') {
-    throw new ArgumentTypeError('config', 'an object of hyper-parameters', config);
-  }
-  const known = [...fieldsOf(name), 'dense'] as string[];
-  for (const field of Object.keys(config)) {
-    if (known.includes(field)) continue;
-    throw new ValueError(field, `a hyper-parameter of ${name} (${known.join(', ')})`, field);
-  }
-}
-
 function factory(name: OptimizerName, cls: Constructor): (config?: TrainConfig) => SparseOptimizer {
-  return (config) => {
-    checkNames(name, config);
-    return new cls(config);
-  };
+  const known = [...fieldsOf(name), 'dense'] as const;
+  return (config = {}) => new cls(readOptions<TrainConfig>(config, known, 'config'));
 }
 
 /**

@@ -145,6 +145,6 @@ export function readWeights(
 ): Weights {
   const read = new WeightsReader(ids, count, names.weights, names.ids).read(weights);
   if (!(read instanceof tf.Tensor)) checkNoNaN(read, names.weights);
-  else if (validate === true || !ON_DEVICE.has(tf.getBackend())) checkNoNaN(read.dataSync(), names.weights);
+  else if (validate ?? !ON_DEVICE.has(tf.getBackend())) checkNoNaN(read.dataSync(), names.weights);
   return read;
 }
