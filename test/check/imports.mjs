@@ -12,7 +12,7 @@ const FLOORS = [
   ['index.ts', 'node.ts', 'layers', 'tpu', 'io', 'models', 'preprocessing'],
   ['ops', 'optimizers'],
   ['backends'],
-  ['ragged', 'partition', 'config', 'errors.ts', 'types.ts', 'state.ts', 'environment.ts'],
+  ['ragged', 'partition', 'config', 'errors.ts', 'types.ts', 'state.ts', 'environment.ts', 'options.ts'],
 ];
 
 function sources(folder) {
