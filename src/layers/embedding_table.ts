@@ -1,11 +1,12 @@
 /** A table of embeddings that one layer owns or several layers share. */
 import type * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../errors.js';
+import { readOptions, reading } from '../options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { setTableSettings } from '../optimizers/table_settings.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
-import { checkBoolean, checkDimension, checkName, checkObject } from './layer_arguments.js';
+import { checkBoolean, checkDimension, checkName } from './layer_arguments.js';
 import { nextName } from './layer_names.js';
 import { openScopeInModels } from './model_scope.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
@@ -29,6 +30,17 @@ export interface TableArgs {
   /** Seed of an initializer given by name. */
   seed?: number | null | undefined;
 }
+
+export const TABLE_ARGUMENTS = [
+  'inputDim',
+  'outputDim',
+  'embeddingsInitializer',
+  'embeddingsRegularizer',
+  'embeddingsConstraint',
+  'optimizer',
+  'weights',
+  'seed',
+] as const;
 
 export interface EmbeddingTableArgs extends TableArgs {
   /** Saved with the model: layers that name the same table share it again when the model is loaded. */
@@ -79,7 +91,10 @@ export class EmbeddingTable {
   }
 
   static is(value: unknown): value is EmbeddingTable {
-    return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === true;
+    const expected = 'a table made by emb.embeddingTable';
+    return reading('table', expected, value, () => {
+      return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === true;
+    });
   }
 
   /** The table, or null before a layer that holds it was built. */
@@ -197,8 +212,9 @@ function checkSeed(seed: unknown): number | null {
  * const next = emb.layers.embedding({table: movies});
  */
 export function embeddingTable(args: EmbeddingTableArgs): EmbeddingTable {
-  checkObject(args, 'args');
-  const table = new EmbeddingTable(args, true, checkName(args.name) ?? nextName('embedding_table'));
+  const given = readOptions<EmbeddingTableArgs>(args, [...TABLE_ARGUMENTS, 'name', 'trainable'], 'args');
+  const name = checkName(given.name) ?? nextName('embedding_table');
+  const table = new EmbeddingTable(given as EmbeddingTableArgs, true, name);
   openScopeInModels();
   return table;
 }

@@ -1,6 +1,7 @@
 /** Checks of the arguments that the layers share with the stock ones. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { reading } from '../options.js';
 import { INT32_MAX } from '../types.js';
 
 /** A shape in a symbolic graph: null where a size is not known yet. */
@@ -60,6 +61,10 @@ export function checkName(value: unknown, argument = 'name'): string | undefined
 export function checkInputLength(value: unknown): number | SymbolicShape | null {
   if (value === undefined || value === null) return null;
   const expected = 'a positive whole number, or an array of them (null where unknown)';
+  return reading('inputLength', expected, value, () => readInputLength(value, expected));
+}
+
+function readInputLength(value: unknown, expected: string): number | SymbolicShape {
   const lengths = Array.isArray(value) ? (value as unknown[]) : [value];
   if (lengths.length === 0) throw new ValueError('inputLength', expected, value);
   for (const length of lengths) {
@@ -72,6 +77,10 @@ export function checkInputLength(value: unknown): number | SymbolicShape | null 
 
 function checkShape(value: unknown, argument: string): SymbolicShape {
   const expected = 'an array of sizes (null where unknown)';
+  return reading(argument, expected, value, () => readShape(value, argument, expected));
+}
+
+function readShape(value: unknown, argument: string, expected: string): SymbolicShape {
   if (!Array.isArray(value)) throw new ArgumentTypeError(argument, expected, value);
   for (const size of value as unknown[]) {
     if (size === null) continue;
@@ -84,7 +93,11 @@ function checkShape(value: unknown, argument: string): SymbolicShape {
 /** The shape of the ids that a model beginning with this layer takes: [batch, length] unless told otherwise. */
 export function readInputShape(args: LayerOptions, inputLength: number | SymbolicShape | null): SymbolicShape {
   const { batchInputShape, inputShape, batchSize } = args;
-  if (batchInputShape !== undefined && batchInputShape !== null) return checkShape(batchInputShape, 'batchInputShape');
+  if (batchInputShape !== undefined && batchInputShape !== null) {
+    const shape = checkShape(batchInputShape, 'batchInputShape');
+    if (shape.length === 0) throw new ValueError('batchInputShape', 'at least the batch axis', batchInputShape);
+    return shape;
+  }
   const batch = batchSize === undefined || batchSize === null ? null : checkDimension(batchSize, 'batchSize');
   if (inputShape !== undefined && inputShape !== null) return [batch, ...checkShape(inputShape, 'inputShape')];
   return [batch, ...(Array.isArray(inputLength) ? inputLength : [inputLength])];

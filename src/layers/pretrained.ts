@@ -1,6 +1,7 @@
 /** Values for a table that the user brings along. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { reading } from '../options.js';
 import { toFloat32 } from '../ragged/float_values.js';
 
 /** A [rows, dim] table: a float32 tensor, nested arrays, or a flat typed array. */
@@ -10,6 +11,10 @@ const EXPECTED = 'a list of one table: a float32 tensor, nested arrays or a flat
 
 /** The table in a list of one, as `weights` and `setWeights` take it. */
 export function readTableValues(weights: unknown, rows: number, dim: number): TableValues {
+  return reading('weights', EXPECTED, weights, () => readList(weights, rows, dim));
+}
+
+function readList(weights: unknown, rows: number, dim: number): TableValues {
   if (!Array.isArray(weights)) throw new ArgumentTypeError('weights', EXPECTED, weights);
   if (weights.length !== 1) throw new ValueError('weights', EXPECTED, described(`a list of ${weights.length}`));
   const table = weights[0] as unknown;

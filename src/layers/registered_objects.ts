@@ -5,6 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../errors.js';
+import { reading } from '../options.js';
 
 /** What all three kinds share. */
 export interface Registered {
@@ -31,8 +32,10 @@ export interface Family {
 
 type Entry = [unknown, (cls: unknown, config: object) => Registered];
 
-function classNameMap(): Record<string, Entry | undefined> {
-  return tf.serialization.SerializationMap.getMap().classNameMap as unknown as Record<string, Entry | undefined>;
+/** The registered class of this name, and what makes one from a config. */
+function registered(className: string): Entry | undefined {
+  const map = tf.serialization.SerializationMap.getMap().classNameMap as unknown as Record<string, Entry>;
+  return Object.hasOwn(map, className) ? map[className] : undefined;
 }
 
 /** `random_uniform`, `randomUniform` and `RandomUniform` are one name. */
@@ -46,8 +49,7 @@ function expectedOf(family: Family): string {
 
 function canonicalName(name: string, family: Family): string | null {
   const wanted = plain(name);
-  const alias = family.aliases[wanted];
-  if (alias !== undefined) return alias;
+  if (Object.hasOwn(family.aliases, wanted)) return family.aliases[wanted]!;
   return family.classes.find((each) => plain(each) === wanted) ?? null;
 }
 
@@ -55,7 +57,7 @@ function canonicalName(name: string, family: Family): string | null {
 const SAMPLES = ['Zeros', 'L1L2', 'NonNeg', 'relu', 'Dense'];
 
 function baseOf(className: string): object {
-  const [cls] = classNameMap()[className] as [{ prototype: object }, unknown];
+  const [cls] = registered(className) as [{ prototype: object }, unknown];
   return Object.getPrototypeOf(cls.prototype) as object;
 }
 
@@ -67,7 +69,7 @@ function isOfKind(object: object, family: Family): boolean {
 }
 
 function isRegistered(name: string, family: Family): boolean {
-  const { prototype } = (classNameMap()[name]?.[0] ?? {}) as { prototype?: object };
+  const { prototype } = (registered(name)?.[0] ?? {}) as { prototype?: object };
   return prototype !== undefined && isOfKind(prototype, family);
 }
 
@@ -76,7 +78,7 @@ function instantiate(name: string, config: Record<string, unknown>, family: Fami
   if (canonical === null && !isRegistered(name, family))
     throw new ValueError(family.argument, expectedOf(family), received);
   const [className, adapted] = family.adapt?.(canonical ?? name, config) ?? [canonical ?? name, config];
-  const [cls, fromConfig] = classNameMap()[className]!;
+  const [cls, fromConfig] = registered(className)!;
   try {
     return fromConfig(cls, adapted);
   } catch (error) {
@@ -94,6 +96,10 @@ export function readRegistered(
   defaults: Record<string, unknown> = {},
 ): Registered {
   if (typeof identifier === 'string') return instantiate(identifier, defaults, family, identifier);
+  return reading(family.argument, expectedOf(family), identifier, () => readStructured(identifier, family));
+}
+
+function readStructured(identifier: unknown, family: Family): Registered {
   if (identifier === null || typeof identifier !== 'object') {
     throw new ArgumentTypeError(family.argument, expectedOf(family), identifier);
   }

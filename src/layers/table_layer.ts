@@ -4,9 +4,10 @@ import { readKerasConfig } from '../config/keras_config.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../ops/arguments.js';
 import { touchedRowsPenalty } from '../optimizers/penalty.js';
+import { readOptions } from '../options.js';
 import { state, warnOnce } from '../state.js';
 import type { Combiner, OutOfRange } from '../types.js';
-import { EmbeddingTable, type TableArgs, type TableHolder } from './embedding_table.js';
+import { EmbeddingTable, TABLE_ARGUMENTS, type TableArgs, type TableHolder } from './embedding_table.js';
 import { feedAsIs } from './feed_scope.js';
 import type { Initializer } from './initializers.js';
 import {
@@ -43,6 +44,24 @@ export interface TableLayerArgs extends LayerOptions, Partial<TableArgs> {
   /** Not supported: tfjs applies no activity regularizers. */
   activityRegularizer?: null | undefined;
 }
+
+const LAYER_FIELDS: readonly (keyof TableLayerArgs)[] = [
+  ...TABLE_ARGUMENTS,
+  'table',
+  'combiner',
+  'maskZero',
+  'inputLength',
+  'maxNorm',
+  'outOfRange',
+  'activityRegularizer',
+  'name',
+  'trainable',
+  'dtype',
+  'inputDType',
+  'inputShape',
+  'batchInputShape',
+  'batchSize',
+];
 
 /** Arguments that belong to the table and are given to `embeddingTable` where it is shared. */
 const TABLE_FIELDS = [
@@ -85,7 +104,7 @@ function baseArgs(args: TableLayerArgs, name: string, inputLength: number | Symb
 }
 
 function readLayerArgs(args: unknown, prefix: string): { args: TableLayerArgs; name: string } {
-  const checked = checkObject(args, 'args') as TableLayerArgs;
+  const checked = readOptions<TableLayerArgs>(args, LAYER_FIELDS, 'args');
   checkDtype(checked.dtype, 'dtype');
   checkDtype(checked.inputDType, 'inputDType');
   refuseActivityRegularizer(checked.activityRegularizer);

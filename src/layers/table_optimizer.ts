@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../errors.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
+import { reading } from '../options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../types.js';
 
 const EXPECTED = 'an emb.train optimizer, such as emb.train.adagrad({learningRate: 0.1}), or null';
@@ -11,7 +12,11 @@ type Entry = [unknown, (cls: unknown, config: unknown) => unknown];
 /** An optimizer, or the one of a saved config; null where there is none. */
 export function readTableOptimizer(value: unknown): SparseOptimizer | null {
   if (value === undefined || value === null) return null;
-  if (typeof value !== 'object') throw new ArgumentTypeError('optimizer', EXPECTED, value);
+  return reading('optimizer', EXPECTED, value, () => readPresent(value));
+}
+
+function readPresent(value: unknown): SparseOptimizer | null {
+  if (typeof value !== 'object' || value === null) throw new ArgumentTypeError('optimizer', EXPECTED, value);
   const { className, config } = value as { className?: unknown; config?: unknown };
   if (typeof className === 'string' && config !== undefined) return fromConfig(className, config);
   // tfjs defines `instanceof tf.Optimizer` by methods, so every optimizer passes for an instance of ours.
@@ -23,7 +28,7 @@ export function readTableOptimizer(value: unknown): SparseOptimizer | null {
 
 function fromConfig(className: string, config: unknown): SparseOptimizer | null {
   const map = tf.serialization.SerializationMap.getMap().classNameMap as unknown as Record<string, Entry | undefined>;
-  const entry = map[className];
+  const entry = Object.hasOwn(map, className) ? map[className] : undefined;
   if (entry === undefined) throw new ValueError('optimizer', EXPECTED, className);
   return readTableOptimizer(entry[1](entry[0], config));
 }

@@ -14,7 +14,8 @@ function readDense(config: Record<string, unknown>): TrainConfig {
     dense?: { className: string; config: tf.serialization.ConfigDict } | null;
   };
   if (dense === undefined || dense === null || dense instanceof tf.Optimizer) return config as TrainConfig;
-  const entry = tf.serialization.SerializationMap.getMap().classNameMap[dense.className];
+  const map = tf.serialization.SerializationMap.getMap().classNameMap;
+  const entry = Object.hasOwn(map, dense.className) ? map[dense.className] : undefined;
   if (entry === undefined) throw new ValueError('dense.className', 'a registered optimizer class', dense.className);
   const [cls, fromConfig] = entry;
   return { ...own, dense: fromConfig(cls, dense.config) as unknown as tf.Optimizer } as TrainConfig;
