@@ -23,7 +23,7 @@ export interface Trained {
 }
 
 /** Learning rate at batches of `REFERENCE_BATCH` rows; it follows the root of the batch size. */
-const RATE = 0.004;
+const RATE = 0.008;
 const REFERENCE_BATCH = 512;
 
 export async function train(
