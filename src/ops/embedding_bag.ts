@@ -101,8 +101,10 @@ function lookUpInScope(table: tf.Variable, bags: BagTensors, options: BagOptions
   const pooled = withLazyGradient(
     inputs,
     (save) => {
+      // In this order: what was saved by a lookup that fails would never be freed.
+      const result = runEmbeddingBag(matrix, bags, options);
       save(present(bags));
-      return runEmbeddingBag(matrix, bags, options);
+      return result;
     },
     // What the backward pass needs comes through `saved`: tensors local to a layer's call are disposed by then.
     (dy, saved) => ({
@@ -152,8 +154,9 @@ function lookUpDensely(table: tf.Tensor2D, bags: BagTensors, options: BagOptions
   const pooled = withLazyGradient(
     bags.weights === null ? { table } : { table, weights: bags.weights },
     (save) => {
+      const result = runEmbeddingBag(table, bags, options);
       save([table, ...present(bags)]);
-      return runEmbeddingBag(table, bags, options);
+      return result;
     },
     (dy, [matrix, ...saved]) => ({
       table: () => {

@@ -101,6 +101,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
       return result as { value: tf.Scalar; grads: tf.NamedTensorMap };
     } catch (error) {
       queue.dispose();
+      releaseTape();
       throw error;
     } finally {
       queue.close();
@@ -184,6 +185,18 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     this.#savedIterations?.dispose();
     this.#savedIterations = null;
   }
+}
+
+/** Frees what a tape kept for a backward pass that a failed forward pass never reaches; tfjs itself leaves it behind. */
+function releaseTape(): void {
+  const engineState = tf.engine().state as unknown as {
+    gradientDepth: number;
+    activeTape: { saved?: tf.Tensor[] }[] | null;
+  };
+  // An outer tape still needs what it kept.
+  if (engineState.gradientDepth > 0 || !Array.isArray(engineState.activeTape)) return;
+  for (const { saved } of engineState.activeTape) saved?.forEach((tensor) => tensor.dispose());
+  engineState.activeTape = null;
 }
 
 function checkDense(dense: unknown): tf.Optimizer | null {
