@@ -8,7 +8,6 @@ import { embedding, raggedEmbedding } from './layers/factories.js';
 import { registerLayers } from './layers/register.js';
 import { embeddingBag, embeddingBagGrad } from './ops/embedding_bag.js';
 import { sparseApply } from './ops/sparse_apply.js';
-import { Discretization, Hashing, IntegerLookup, StringLookup } from './preprocessing/index.js';
 import { reorder } from './ragged/sparse.js';
 
 registerReferenceKernels();
@@ -22,11 +21,11 @@ registerLayers();
 export const ops = { embeddingBag, embeddingBagGrad, sparseApply };
 /** Factories of layers. */
 export const layers = { embedding, raggedEmbedding };
-/** Preprocessing of raw features into ids. */
-export const preprocessing = { StringLookup, IntegerLookup, Hashing, Discretization };
 /** Sparse ids. */
 export const sparse = { reorder };
 
+/** Preprocessing of raw features into ids. */
+export * as preprocessing from './preprocessing/index.js';
 export { train } from './optimizers/train.js';
 export { embeddingLookup, type EmbeddingLookupOptions } from './ops/embedding_lookup.js';
 export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './ops/safe_embedding_lookup.js';

@@ -7,6 +7,9 @@
  */
 #include <stdint.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include <mutex>
 #include <string>
@@ -155,6 +158,20 @@ void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
              bags, table.rows);
 }
 
+/* A table is read and stepped by random rows: huge pages, where the system has them, halve what that costs. */
+void prefer_huge_pages(void* data, size_t bytes) {
+#if defined(__linux__)
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + kPage - 1) & ~(kPage - 1);
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + bytes) & ~(kPage - 1);
+  constexpr size_t kWorthwhile = size_t{4} << 20;
+  if (bytes >= kWorthwhile) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+#else
+  (void)data;
+  (void)bytes;
+#endif
+}
+
 /* A real copy: TensorFlow's own identity shares the buffer. */
 void compute_copy(void*, TF_OpKernelContext* context) {
   Call call(context);
@@ -167,6 +184,7 @@ void compute_copy(void*, TF_OpKernelContext* context) {
   for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(from, i);
   TF_Tensor* to = call.output(0, TF_FLOAT, dims, rank);
   if (to == nullptr) return;
+  prefer_huge_pages(Call::data(to), tf.TF_TensorByteSize(to));
   memcpy(Call::data(to), Call::data(from), tf.TF_TensorByteSize(from));
 }
 

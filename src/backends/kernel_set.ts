@@ -48,6 +48,8 @@ export interface KernelSet {
   readonly name: ImplementationName;
   info(): KernelInfo;
   setThreads(threads: number): void;
+  /** Zeros in memory that suits tables of this implementation; absent: any Float32Array does. */
+  allocate?(length: number): Float32Array;
   /** pooled [batch * dim], written into `pooled`. */
   embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void;
   /** Gradient of the pooled rows with respect to the table; `table.data` is read only when maxNorm > 0. */

@@ -92,8 +92,8 @@ const kernels = loadNative();
 const folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-bench-'));
 const limitProgram = compileLimit(folder);
 for (const dim of list(given.dims)) {
-  const table: HostTable = { data: new Float32Array(rows * dim).fill(0.5), rows, dim };
-  const slot = new Float32Array(rows * dim).fill(0.1);
+  const table: HostTable = { data: kernels.allocate(rows * dim).fill(0.5), rows, dim };
+  const slot = kernels.allocate(rows * dim).fill(0.1);
   const [pooled, gradient] = [new Float32Array(batch * dim), new Float32Array(batch * dim).fill(1e-4)];
   for (const hot of list(given.hots)) {
     const rotating = batches(new Random(dim + hot), hot);

@@ -51,5 +51,6 @@ export function heapOf(set: KernelSet): WasmHeap | null {
 /** Memory of our own that suits an implementation. */
 export function placeFor(set: KernelSet, length: number): Place {
   const heap = heapOf(set);
-  return heap === null ? new ArrayPlace(new Float32Array(length)) : new HeapPlace(heap, length);
+  if (heap !== null) return new HeapPlace(heap, length);
+  return new ArrayPlace(set.allocate?.(length) ?? new Float32Array(length));
 }

@@ -30,6 +30,8 @@ export interface Addon {
       hyper: Float32Array,
     ]
   ): void;
+  /** Zeros in memory that suits tables: aligned to cache lines, on huge pages where the system has them. */
+  allocateFloats(length: number): Float32Array;
   setThreads(threads: number): number;
   getThreads(): number;
   instructionSet(): string;
@@ -47,6 +49,20 @@ export type BagArguments = [
   combiner: number,
   outOfRange: number,
   maxNorm: number,
+];
+
+/** Names of the addon's functions: a library that lacks one was built from other sources. */
+export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
+  'embeddingBag',
+  'embeddingBagGrad',
+  'embeddingBagWeightsGrad',
+  'sparseApply',
+  'allocateFloats',
+  'setThreads',
+  'getThreads',
+  'instructionSet',
+  'hyperFields',
+  'registerTensorFlow',
 ];
 
 const FILE = join('custom-ops', 'build', 'tfjs_embeddings.node');

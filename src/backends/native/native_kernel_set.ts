@@ -9,7 +9,7 @@ import {
   type KernelSet,
   type RowGradients,
 } from '../kernel_set.js';
-import { loadAddon, type Addon, type BagArguments } from './addon.js';
+import { ADDON_FUNCTIONS, loadAddon, type Addon, type BagArguments } from './addon.js';
 
 function bagArguments(bags: HostBags, options: BagOptions): BagArguments {
   return [
@@ -54,6 +54,15 @@ export class NativeKernelSet implements KernelSet {
 
   setThreads(threads: number): void {
     this.addon.setThreads(threads);
+  }
+
+  allocate(length: number): Float32Array {
+    try {
+      return this.addon.allocateFloats(length);
+    } catch (error) {
+      if ((error as AddonError).code !== 'ERR_NO_EXTERNAL_BUFFERS') throw error;
+      return new Float32Array(length);
+    }
   }
 
   embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
@@ -104,5 +113,9 @@ export class NativeKernelSet implements KernelSet {
  * makes it.
  */
 export function loadNative(path?: string): NativeKernelSet {
-  return new NativeKernelSet(path === undefined ? loadAddon() : loadAddon(path));
+  const addon = path === undefined ? loadAddon() : loadAddon(path);
+  for (const name of ADDON_FUNCTIONS) {
+    if (typeof addon[name] !== 'function') throw new Error(`it was built from other sources: it has no ${name}`);
+  }
+  return new NativeKernelSet(addon);
 }
