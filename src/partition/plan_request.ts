@@ -1,0 +1,166 @@
+/** What the planner is asked for: the arguments of `planEmbedding`, read and checked. */
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { readOptions } from '../options.js';
+import { readMachine, type PlanMachine } from './machine.js';
+import { STRATEGY_NAMES, type StrategyName } from './plan.js';
+import { readTables, type PlanTable, type PlanTableArgs } from './plan_table.js';
+
+/** How the rows of a row-sliced table are dealt out. */
+export type RowSharding = 'range' | 'modulo';
+
+/** Arguments of `planEmbedding`. Thresholds count elements; null is off, for columns automatic. */
+export interface PlanEmbeddingArgs {
+  tables: readonly PlanTableArgs[];
+  /** Table of each input; by default one input for each table. */
+  inputTableMap?: readonly number[] | null;
+  /** Number of devices. */
+  worldSize: number;
+  strategy?: StrategyName;
+  /** Tables above it are cut by columns; null cuts only where there are fewer tables than devices. */
+  columnSliceThreshold?: number | null;
+  /** Tables of this size and above are cut by rows. */
+  rowSliceThreshold?: number | null;
+  /** Tables up to this size are copied to each device. */
+  dataParallelThreshold?: number | null;
+  /** Bytes of tables that a device has room for; null is no limit, 0 leaves all table-parallel shards to the host. */
+  deviceMemory?: number | null;
+  /** Whether each device gets its part of the batch of all inputs; else whole batches of its own inputs. */
+  dpInput?: boolean;
+  rowSharding?: RowSharding;
+  /** Whether a table goes to the row group when there are too few pieces for all devices; else that is a ValueError. */
+  rowFallback?: boolean;
+  /** Ids per sample of each input; 1 by default. */
+  hotness?: readonly number[] | null;
+  /** Samples of a step, over all devices; 4096 by default. */
+  batchSize?: number;
+  /** What `predicted` counts with. */
+  machine?: Partial<PlanMachine> | null;
+}
+
+export interface PlanRequest {
+  readonly tables: readonly PlanTable[];
+  readonly inputTableMap: readonly number[];
+  readonly worldSize: number;
+  readonly strategy: StrategyName;
+  readonly columnSliceThreshold: number | null;
+  readonly rowSliceThreshold: number | null;
+  readonly dataParallelThreshold: number | null;
+  readonly deviceMemory: number | null;
+  readonly dpInput: boolean;
+  readonly rowSharding: RowSharding;
+  readonly rowFallback: boolean;
+  readonly hotness: readonly number[];
+  readonly batchSize: number;
+  readonly machine: PlanMachine;
+}
+
+const FIELDS = [
+  'tables',
+  'inputTableMap',
+  'worldSize',
+  'strategy',
+  'columnSliceThreshold',
+  'rowSliceThreshold',
+  'dataParallelThreshold',
+  'deviceMemory',
+  'dpInput',
+  'rowSharding',
+  'rowFallback',
+  'hotness',
+  'batchSize',
+  'machine',
+] as const;
+const MOST_DEVICES = 65536;
+const DEFAULT_BATCH = 4096;
+
+function wholeNumber(value: unknown, argument: string, most: number): number {
+  const expected = `a whole number from 1 to ${most}`;
+  if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
+  if (!Number.isInteger(value) || value < 1 || value > most) throw new ValueError(argument, expected, value);
+  return value;
+}
+
+function amount(value: unknown, argument: string): number | null {
+  if (value === undefined || value === null) return null;
+  const expected = 'a finite number >= 0 or null';
+  if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
+  if (!Number.isFinite(value) || value < 0) throw new ValueError(argument, expected, value);
+  return value;
+}
+
+function flag(value: unknown, argument: string, fallback: boolean): boolean {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'boolean') throw new ArgumentTypeError(argument, 'true or false', value);
+  return value;
+}
+
+function oneOf<T extends string>(value: unknown, argument: string, known: readonly T[], fallback: T): T {
+  if (value === undefined) return fallback;
+  const expected = `one of ${known.join(', ')}`;
+  if (typeof value !== 'string') throw new ArgumentTypeError(argument, expected, value);
+  if (!(known as readonly string[]).includes(value)) throw new ValueError(argument, expected, value);
+  return value as T;
+}
+
+function numbers(value: unknown, argument: string, expected: string): number[] {
+  const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  if (!isList) throw new ArgumentTypeError(argument, expected, value);
+  return Array.from(value as ArrayLike<unknown>, (item, place) => {
+    if (typeof item !== 'number') throw new ArgumentTypeError(`${argument}[${place}]`, 'a number', item);
+    return item;
+  });
+}
+
+function readMap(value: unknown, tables: number): number[] {
+  if (value === undefined || value === null) return Array.from({ length: tables }, (_, table) => table);
+  const map = numbers(value, 'inputTableMap', 'a list with the number of a table for each input, or null');
+  if (map.length === 0) throw new ValueError('inputTableMap', 'at least one input', described('none'));
+  map.forEach((table, input) => {
+    if (!Number.isInteger(table) || table < 0 || table >= tables) {
+      throw new ValueError(`inputTableMap[${input}]`, `the number of a table, 0 to ${tables - 1}`, table);
+    }
+  });
+  return map;
+}
+
+function readHotness(value: unknown, inputs: number): number[] {
+  if (value === undefined || value === null) return new Array<number>(inputs).fill(1);
+  const hotness = numbers(value, 'hotness', 'a list with the ids per sample of each input, or null');
+  if (hotness.length !== inputs) {
+    const received = described(`${hotness.length} for ${inputs} inputs`);
+    throw new ValueError('hotness', 'as many numbers as there are inputs', received);
+  }
+  hotness.forEach((ids, input) => {
+    if (!Number.isFinite(ids) || ids < 0) throw new ValueError(`hotness[${input}]`, 'a finite number >= 0', ids);
+  });
+  return hotness;
+}
+
+/** Reads and checks the arguments; one device needs neither a strategy nor row slices nor copies. */
+export function readRequest(args: unknown): PlanRequest {
+  const given = readOptions<PlanEmbeddingArgs>(args, FIELDS, 'args');
+  const tables = readTables(given.tables);
+  const inputTableMap = readMap(given.inputTableMap, tables.length);
+  const worldSize = wholeNumber(given.worldSize, 'worldSize', MOST_DEVICES);
+  const strategy = oneOf(given.strategy, 'strategy', STRATEGY_NAMES, 'basic');
+  const rowSliceThreshold = amount(given.rowSliceThreshold, 'rowSliceThreshold');
+  const dataParallelThreshold = amount(given.dataParallelThreshold, 'dataParallelThreshold');
+  const dpInput = flag(given.dpInput, 'dpInput', true);
+  const spread = worldSize > 1 && dpInput;
+  return {
+    tables,
+    inputTableMap,
+    worldSize,
+    strategy: worldSize === 1 ? 'basic' : strategy,
+    columnSliceThreshold: amount(given.columnSliceThreshold, 'columnSliceThreshold'),
+    rowSliceThreshold: spread ? rowSliceThreshold : null,
+    dataParallelThreshold: spread ? dataParallelThreshold : null,
+    deviceMemory: amount(given.deviceMemory, 'deviceMemory'),
+    dpInput,
+    rowSharding: oneOf(given.rowSharding, 'rowSharding', ['range', 'modulo'], 'range'),
+    rowFallback: flag(given.rowFallback, 'rowFallback', true),
+    hotness: readHotness(given.hotness, inputTableMap.length),
+    batchSize: given.batchSize === undefined ? DEFAULT_BATCH : wholeNumber(given.batchSize, 'batchSize', 2 ** 31 - 1),
+    machine: readMachine(given.machine),
+  };
+}

@@ -1,0 +1,109 @@
+/** A plan as text: one line for each piece of a table on a device, one for each device. */
+import type { PlanData, RowShard } from './plan.js';
+
+interface Piece {
+  readonly table: number;
+  readonly rows: string;
+  readonly columns: string;
+  readonly elements: number;
+  readonly held: string;
+}
+
+const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+const SECONDS = ['s', 'ms', 'us', 'ns'];
+
+function bytesText(bytes: number): string {
+  let unit = 0;
+  let value = bytes;
+  while (value >= 1000 && unit < BYTES.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 ? value.toFixed(0) : value.toPrecision(value >= 100 ? 4 : 3)} ${BYTES[unit]}`;
+}
+
+function secondsText(seconds: number): string {
+  let unit = 0;
+  let value = seconds;
+  while (value < 1 && value > 0 && unit < SECONDS.length - 1) {
+    value *= 1000;
+    unit++;
+  }
+  return `${value.toPrecision(3)} ${SECONDS[unit]}`;
+}
+
+function rowsText(shard: RowShard): string {
+  if ('modulo' in shard) return `id mod ${shard.modulo.divisor} = ${shard.modulo.remainder}`;
+  return `${shard.rows[0]}..${shard.rows[1]}`;
+}
+
+/** The pieces that a device holds, in the order of the plan. */
+function pieces(plan: PlanData, device: number): Piece[] {
+  const { tableParallel, rowSlice } = plan.ranks[device]!;
+  const found: Piece[] = [];
+  for (const { table, inputDim, outputDim } of plan.dataParallelTables ?? []) {
+    const elements = inputDim * outputDim;
+    found.push({ table, rows: `0..${inputDim}`, columns: `0..${outputDim}`, elements, held: 'copy' });
+  }
+  tableParallel?.shards.forEach(({ table, columns }, shard) => {
+    const weight = tableParallel.concatGroups.findIndex((group) => group.includes(shard));
+    const place = tableParallel.concatGroups[weight]?.indexOf(shard) ?? -1;
+    const offsets = tableParallel.weightOffsets[weight];
+    const first = offsets?.[place] ?? NaN;
+    const rows = (offsets?.[place + 1] ?? NaN) - first;
+    const offloaded = tableParallel.physicalTables[weight]?.cpuOffload === true;
+    const held = `weight ${weight} from row ${first}${offloaded ? ', host memory' : ''}`;
+    const elements = rows * (columns[1] - columns[0]);
+    found.push({ table, rows: `0..${rows}`, columns: `${columns[0]}..${columns[1]}`, elements, held });
+  });
+  for (const shard of rowSlice ?? []) {
+    const elements = shard.inputDim * shard.outputDim;
+    found.push({ table: shard.table, rows: rowsText(shard), columns: `0..${shard.outputDim}`, elements, held: 'rows' });
+  }
+  return found;
+}
+
+function columnsOfText(lines: readonly (readonly string[])[], left: ReadonlySet<number>): string[] {
+  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
+  return lines.map((line) =>
+    line
+      .map((cell, column) => (left.has(column) ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** The whole plan as text. */
+export function planText(plan: PlanData): string {
+  const devices = plan.ranks.map((_, device) => pieces(plan, device));
+  const total = devices.flat().reduce((sum, piece) => sum + piece.elements, 0);
+  const share = (elements: number): string => `${total === 0 ? '0.0' : ((100 * elements) / total).toFixed(1)} %`;
+  const name = (table: number): string => {
+    const given = plan.tableNames?.[table];
+    return given === undefined ? String(table) : `${table} ${given}`;
+  };
+  const lines = [['device', 'table', 'rows', 'columns', 'elements', 'bytes', 'share', 'held as']];
+  devices.forEach((held, device) => {
+    for (const { table, rows, columns, elements, held: how } of held) {
+      const size = [String(elements), bytesText(4 * elements), share(elements)];
+      lines.push([String(device), name(table), rows, columns, ...size, how]);
+    }
+    const elements = held.reduce((sum, piece) => sum + piece.elements, 0);
+    const { predicted } = plan.ranks[device]!;
+    const load =
+      predicted === undefined
+        ? ''
+        : `per step ${secondsText(predicted.seconds)}, ${Math.round(predicted.lookups)} lookups, ` +
+          `${bytesText(predicted.bytesOut)} sent`;
+    lines.push([String(device), 'in all', '', '', String(elements), bytesText(4 * elements), share(elements), load]);
+  });
+  const { dataParallel, tableParallel, rowSlice } = plan.tableGroups;
+  const tables = dataParallel.length + tableParallel.length + rowSlice.length;
+  return [
+    `${tables} tables for ${plan.revGroupIds.length} inputs on ${plan.ranks.length} devices, ` +
+      `strategy ${plan.effectiveStrategy}: ${dataParallel.length} copied to each device, ` +
+      `${tableParallel.length} placed whole or by columns, ${rowSlice.length} by rows`,
+    ...columnsOfText(lines, new Set([1, 2, 3, 7])),
+    ...(plan.notes ?? []).map((note) => `note: ${note}`),
+  ].join('\n');
+}

@@ -1,0 +1,143 @@
+/** The planner: groups tables, places them on devices and lays out what each device holds. */
+import { ValueError, described } from '../errors.js';
+import { groupInputs, groupTables, rowFallbackTable, type Grouping } from './groups.js';
+import { withMethods, type EmbeddingPlan, type GroupName, type StrategyName } from './plan.js';
+import { layOut } from './plan_layout.js';
+import { readRequest, type PlanEmbeddingArgs, type PlanRequest } from './plan_request.js';
+import { rankLoads } from './rank_load.js';
+import { basic } from './strategies/basic.js';
+import { costBalanced } from './strategies/cost_balanced.js';
+import { memoryBalanced } from './strategies/memory_balanced.js';
+import { memoryOptimized } from './strategies/memory_optimized.js';
+import type { Placement, PlacementProblem, Strategy } from './strategies/placement.js';
+
+const STRATEGIES: Readonly<Record<StrategyName, Strategy>> = {
+  basic,
+  memory_balanced: memoryBalanced,
+  memory_optimized: memoryOptimized,
+  cost_balanced: costBalanced,
+};
+
+function problemOf(request: PlanRequest, grouping: Grouping): PlacementProblem {
+  const { tableGroups, inputGroups, mapGroups } = grouping;
+  const ids = tableGroups.tableParallel.map(() => 0);
+  const inputs = tableGroups.tableParallel.map(() => 0);
+  mapGroups.tableParallel.forEach((table, place) => {
+    ids[table]! += request.hotness[inputGroups.tableParallel[place]!]!;
+    inputs[table]!++;
+  });
+  return {
+    tables: tableGroups.tableParallel.map((table, place) => {
+      const { rows, columns, rowCoupled } = request.tables[table]!;
+      return { rows, columns, whole: rowCoupled, ids: ids[place]!, inputs: inputs[place]! };
+    }),
+    worldSize: request.worldSize,
+    columnSliceThreshold: request.columnSliceThreshold,
+    loads: (placement) => rankLoads(request, layOut(request, grouping, placement)),
+  };
+}
+
+interface Placed {
+  readonly grouping: Grouping;
+  readonly placement: Placement;
+  /** Devices without a piece of the table-parallel group. */
+  readonly idle: number;
+}
+
+function place(request: PlanRequest, groupOf: readonly GroupName[]): Placed {
+  const grouping = groupInputs(groupOf, request.inputTableMap);
+  if (grouping.tableGroups.tableParallel.length === 0) {
+    return { grouping, placement: { widths: [], divided: [] }, idle: 0 };
+  }
+  const placement = STRATEGIES[request.strategy](problemOf(request, grouping));
+  return { grouping, placement, idle: placement.divided.filter(({ length }) => length === 0).length };
+}
+
+function tableText(request: PlanRequest, table: number): string {
+  const { name, rows, columns } = request.tables[table]!;
+  return `table ${table}${name === null ? '' : ` (${name})`} of ${rows} x ${columns}`;
+}
+
+/** Too few pieces for all devices: one table goes to all of them by rows, or the caller hears of it. */
+function fill(request: PlanRequest, groupOf: GroupName[], placed: Placed, notes: string[]): Placed {
+  const { worldSize } = request;
+  if (placed.idle === 0) return placed;
+  const lack = `${placed.idle} of ${worldSize} devices without a piece of a table`;
+  if (!request.rowFallback) {
+    throw new ValueError(
+      'columnSliceThreshold',
+      `pieces of tables for all ${worldSize} devices`,
+      described(lack),
+      'Lower columnSliceThreshold, use fewer devices, or allow rowFallback.',
+    );
+  }
+  if (!request.dpInput) {
+    notes.push(`${lack}: they stay idle, because rows are not dealt out when dpInput is false`);
+    return placed;
+  }
+  const table = rowFallbackTable(request, placed.grouping.tableGroups.tableParallel);
+  groupOf[table] = 'rowSlice';
+  const { rows } = request.tables[table]!;
+  const rest = rows < worldSize ? `; it has rows for ${rows} devices only` : '';
+  notes.push(`${tableText(request, table)} is cut by rows, because columns left ${lack}${rest}`);
+  return place(request, groupOf);
+}
+
+/**
+ * Returns a plan: which rows and columns of which table each of `worldSize` devices holds, how equal-width pieces share
+ * a weight, which inputs go where and how outputs are put back in the order of inputs. Plain data with `toString()`
+ * (a table of lines) and `toJSON()`; `readPlan` reads it again and `checkPlan` checks one that was changed by hand.
+ *
+ * Tables up to `dataParallelThreshold` elements are copied to each device, others from `rowSliceThreshold` elements on
+ * are cut by rows (`rowSharding`: in ranges or modulo the number of devices), the rest is placed by `strategy`, whole or
+ * cut by columns: above `columnSliceThreshold` elements, or, where that is null, only if there are fewer tables than
+ * devices. `basic` goes round the devices, `memory_balanced` evens out numbers and sizes, `memory_optimized` sizes;
+ * `cost_balanced` weighs memory, elements read and bytes exchanged, from `hotness` (ids per sample of each input) and
+ * `batchSize`, cuts further where that helps, and is in none of them worse than `memory_balanced`. `deviceMemory` is in
+ * bytes of tables: larger shards than fit stay in the host's memory. `predicted` counts one training step; seconds
+ * are those of `machine`.
+ *
+ * Edge cases: one device has no row slices and no copies and always `basic`; so has `dpInput: false`, but for the
+ * strategy. Tables that are `rowCoupled` are never cut by columns. Too few pieces for all devices: one table is cut by
+ * rows instead, unless `rowFallback` is false. With fewer rows than devices some shards have no rows. The plan's
+ * `notes` tell each of these decisions.
+ *
+ * Throws TypeError for a missing argument or a wrong type; ValueError for a value out of range, an unknown name or
+ * field, and, with `rowFallback: false`, for too few pieces.
+ *
+ * Mirrors `DistEmbeddingStrategy` of NVIDIA-Merlin distributed-embeddings 1.0.0, places exactly as it does, and differs
+ * where that goes wrong: output ranges with shared tables, uneven merged shards, joined tables with different
+ * initializers, tables narrower than the number of devices.
+ *
+ * ```ts
+ * import { planEmbedding } from 'tfjs-embeddings';
+ * const plan = planEmbedding({
+ *   tables: [
+ *     { name: 'users', inputDim: 1000, outputDim: 16, combiner: 'sum' },
+ *     { name: 'items', inputDim: 100, outputDim: 16, combiner: 'mean' },
+ *   ],
+ *   worldSize: 4,
+ *   strategy: 'memory_balanced',
+ * });
+ * console.log(String(plan));
+ * console.log(plan.ranks[0]?.tableParallel?.shards); // [{ table: 0, columns: [0, 4] }, { table: 1, columns: [0, 16] }]
+ * ```
+ */
+export function planEmbedding(args: PlanEmbeddingArgs): EmbeddingPlan {
+  const request = readRequest(args);
+  const groupOf = groupTables(request);
+  const notes: string[] = [];
+  const { grouping, placement } = fill(request, groupOf, place(request, groupOf), notes);
+  if (request.worldSize > 1) {
+    for (const table of grouping.tableGroups.tableParallel) {
+      if (!request.tables[table]!.rowCoupled) continue;
+      notes.push(`${tableText(request, table)} is not cut by columns, because its rows are coupled`);
+    }
+  }
+  const plan = layOut(request, grouping, placement);
+  rankLoads(request, plan).forEach(({ seconds, lookups, bytesMemory, bytesOut }, device) => {
+    plan.ranks[device]!.predicted = { seconds, lookups, bytesMemory, bytesOut };
+  });
+  if (notes.length > 0) plan.notes = notes;
+  return withMethods(plan);
+}
