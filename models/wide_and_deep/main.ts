@@ -2,7 +2,7 @@
  * The main job: trains a wide-and-deep model on rows of text, scores it on test rows, saves it, and shows that a second
  * process which loads it predicts the same to the bit. `npm start -- --help` lists the options.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type * as emb from 'tfjs-embeddings/node';
@@ -18,7 +18,6 @@ import { buildModel } from './model.js';
 import { HELP, readOptions, type BackendName, type Options } from './options.js';
 import { progressBar } from './progress_bar.js';
 import { predictElsewhere, sameBits } from './second_process.js';
-import { saveModel } from './storage.js';
 import { predict, train, type Labelled, type Trained } from './training.js';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -48,7 +47,7 @@ async function run(options: Options): Promise<void> {
   const metadata: ModelMetadata = { features: encoder.getConfig(), label };
   model.setUserDefinedMetadata({ ...metadata });
   const reloadedEqual = await saveAndReload(options.save, async (folder) => {
-    await saveModel(model, folder);
+    await model.save(`file://${folder}`);
     return sameBits(probabilities, predictElsewhere(folder, info.backend as BackendName, test));
   });
   say(`a second process loaded the model: ${reloadedEqual ? 'the same predictions to the bit' : 'OTHER predictions'}`);
@@ -59,6 +58,7 @@ async function run(options: Options): Promise<void> {
 /** Runs `check` on the folder of the model; a temporary one is removed afterwards. */
 async function saveAndReload(save: string | null, check: (folder: string) => Promise<boolean>): Promise<boolean> {
   if (save !== null) {
+    mkdirSync(save, { recursive: true });
     const isEqual = await check(save);
     say(`saved to ${save}`);
     return isEqual;

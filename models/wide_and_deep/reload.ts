@@ -1,15 +1,15 @@
 /** The second process: loads a saved model and predicts rows of text. Started by second_process.ts. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import * as tf from '@tensorflow/tfjs';
 import { startBackend } from './backend.js';
 import { Encoder } from './encoder.js';
 import type { ModelMetadata } from './metadata.js';
 import type { ReloadRequest } from './second_process.js';
-import { loadModel } from './storage.js';
 import { predict } from './training.js';
 
 const request = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as ReloadRequest;
 await startBackend(request.backend);
-const model = await loadModel(request.model);
+const model = await tf.loadLayersModel(`file://${request.model}/model.json`);
 const { features } = model.getUserDefinedMetadata() as unknown as ModelMetadata;
 const probabilities = predict(model, Encoder.fromConfig(features).encode(request.rows));
 writeFileSync(request.output, new Uint8Array(probabilities.buffer));

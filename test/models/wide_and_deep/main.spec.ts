@@ -7,7 +7,6 @@ import { readCsv } from '../../../models/wide_and_deep/csv.js';
 import { Encoder } from '../../../models/wide_and_deep/encoder.js';
 import type { ModelMetadata } from '../../../models/wide_and_deep/metadata.js';
 import { errorOf } from '../../../models/wide_and_deep/metrics.js';
-import { loadModel } from '../../../models/wide_and_deep/storage.js';
 import { predict } from '../../../models/wide_and_deep/training.js';
 import { BACKEND_CHOICES, skipOrFail } from '../../helpers/backends.js';
 import { learnableCsv, runMain, scratchFolder } from './program.js';
@@ -70,7 +69,7 @@ describe('npm start', () => {
     );
     await tf.setBackend('cpu');
     const before = tf.memory().numTensors;
-    const loaded = await loadModel(model);
+    const loaded = await tf.loadLayersModel(`file://${model}/model.json`);
     const { features, label } = loaded.getUserDefinedMetadata() as unknown as ModelMetadata;
     expect(label).toEqual({ name: 'verdict', positive: 'good', negative: 'bad' });
     const table = readCsv(test);
