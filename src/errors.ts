@@ -12,53 +12,51 @@ export interface ErrorFacts {
   readonly received: string;
 }
 
-function messageOf(facts: ErrorFacts, note: string | undefined): string {
-  const text = `\`${facts.argument}\`: expected ${facts.expected}, received ${facts.received}.`;
+function factsOf(argument: string, expected: string, received: unknown): ErrorFacts {
+  return { argument, expected, received: describe(received) };
+}
+
+function messageOf({ argument, expected, received }: ErrorFacts, note: string | undefined): string {
+  const text = `\`${argument}\`: expected ${expected}, received ${received}.`;
   return note === undefined ? text : `${text} ${note}`;
 }
 
 /** A value of the right type that is not acceptable: rank, range, NaN, row splits, overflow, unknown name. */
 export class ValueError extends Error implements ErrorFacts {
   override readonly name = 'ValueError';
-  readonly argument: string;
-  readonly expected: string;
-  readonly received: string;
+  declare readonly argument: string;
+  declare readonly expected: string;
+  declare readonly received: string;
   constructor(argument: string, expected: string, received: unknown, note?: string) {
-    const facts = { argument, expected, received: describe(received) };
+    const facts = factsOf(argument, expected, received);
     super(messageOf(facts, note));
-    this.argument = argument;
-    this.expected = expected;
-    this.received = facts.received;
+    Object.assign(this, facts);
   }
 }
 
 /** A wrong state or order of calls. */
 export class RuntimeError extends Error implements ErrorFacts {
   override readonly name = 'RuntimeError';
-  readonly argument: string;
-  readonly expected: string;
-  readonly received: string;
+  declare readonly argument: string;
+  declare readonly expected: string;
+  declare readonly received: string;
   constructor(argument: string, expected: string, received: unknown, note?: string) {
-    const facts = { argument, expected, received: describe(received) };
+    const facts = factsOf(argument, expected, received);
     super(messageOf(facts, note));
-    this.argument = argument;
-    this.expected = expected;
-    this.received = facts.received;
+    Object.assign(this, facts);
   }
 }
 
 /** A missing argument, a wrong type or a wrong dtype. Is a global `TypeError` too. */
 export class ArgumentTypeError extends TypeError implements ErrorFacts {
   override readonly name = 'TypeError';
-  readonly argument: string;
-  readonly expected: string;
-  readonly received: string;
+  declare readonly argument: string;
+  declare readonly expected: string;
+  declare readonly received: string;
   constructor(argument: string, expected: string, received: unknown, note?: string) {
-    const facts = { argument, expected, received: describe(received) };
+    const facts = factsOf(argument, expected, received);
     super(messageOf(facts, note));
-    this.argument = argument;
-    this.expected = expected;
-    this.received = facts.received;
+    Object.assign(this, facts);
   }
 }
 
