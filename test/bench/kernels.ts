@@ -7,7 +7,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -16,6 +16,7 @@ import type { BagOptions, HostBags, HostTable } from '../../src/backends/kernel_
 import { loadNative } from '../../src/backends/native/native_kernel_set.js';
 import type { OptimizerName } from '../../src/types.js';
 import { Random } from '../helpers/random.js';
+import { printLine, time } from './stopwatch.js';
 
 const { values: given } = parseArgs({
   options: {
@@ -54,31 +55,6 @@ function measureLimit(program: string | null, dim: number, hot: number, threads:
   return status === 0 ? (JSON.parse(stdout) as Limit) : null;
 }
 
-/** Milliseconds that all processors spent on anything, and that this process spent. */
-function processorTime(): { busy: number; own: number } {
-  let busy = 0;
-  for (const { times } of cpus()) busy += times.user + times.sys + times.nice + times.irq;
-  const { user, system } = process.cpuUsage();
-  return { busy, own: (user + system) / 1000 };
-}
-
-function time(run: (n: number) => void): { msMedian: number; msMin: number; otherCpu: number } {
-  for (let n = 0; n < 5; n++) run(n);
-  const before = processorTime();
-  const start = performance.now();
-  const taken: number[] = [];
-  for (let n = 0; n < repeats; n++) {
-    const from = performance.now();
-    run(n);
-    taken.push(performance.now() - from);
-  }
-  const wall = performance.now() - start;
-  const after = processorTime();
-  taken.sort((a, b) => a - b);
-  const otherCpu = Math.max(0, after.busy - before.busy - (after.own - before.own)) / wall;
-  return { msMedian: taken[taken.length >> 1]!, msMin: taken[0]!, otherCpu };
-}
-
 function batches(random: Random, hot: number): HostBags[] {
   const rowSplits = Int32Array.from({ length: batch + 1 }, (_, b) => b * hot);
   return Array.from({ length: hot === 1 ? 64 : 16 }, () => ({
@@ -110,11 +86,11 @@ for (const dim of list(given.dims)) {
           const bags = rotating[n % rotating.length]!;
           kernels.sparseApply(op as OptimizerName, table, slots, gradient, bags, OPTIONS, hyper);
         };
-        const result = time(op === 'forward' ? forward : step);
+        const result = await time(op === 'forward' ? forward : step, repeats);
         const rewrites = op === 'forward' ? 0 : op === 'adagrad' ? 2 : 1;
         const limitMs = limit === null ? null : limit.gatherMs + rewrites * limit.rewriteMs;
         const limitMinMs = limit === null ? null : limit.gatherMinMs + rewrites * limit.rewriteMinMs;
-        const line = {
+        printLine({
           peer: 'tfjs-embeddings native',
           case: `${op} d${dim} h${hot}`,
           threads,
@@ -123,8 +99,7 @@ for (const dim of list(given.dims)) {
           limitMs,
           ratio: limitMs === null ? null : result.msMedian / limitMs,
           ratioOfMin: limitMinMs === null ? null : result.msMin / limitMinMs,
-        };
-        console.log(JSON.stringify(line, (_, x: unknown) => (typeof x === 'number' ? Number(x.toPrecision(4)) : x)));
+        });
       }
     }
   }

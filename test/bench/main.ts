@@ -1,0 +1,42 @@
+/**
+ * Every benchmark, as JSON lines: `npm run bench`, or `npm run bench -- lookup` for those whose name holds a text.
+ * Rivals run beside ours: stock tfjs always, torch where `python3` has it. Compare lines of one run only.
+ */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
+interface Benchmark {
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+}
+
+function hasTorch(): boolean {
+  return spawnSync('python3', ['-c', 'import torch'], { stdio: 'ignore' }).status === 0;
+}
+
+const tsx = (file: string): Benchmark['command'] => [process.execPath, '--import', 'tsx', here(file)];
+const BENCHMARKS: readonly Benchmark[] = [
+  { name: 'kernels', command: tsx('kernels.ts') },
+  { name: 'torch', command: ['python3', here('torch_bag.py')] },
+  { name: 'lookup', command: tsx('lookup.ts') },
+  { name: 'step', command: tsx('step.ts') },
+];
+
+const patterns = process.argv.slice(2);
+const chosen = BENCHMARKS.filter(({ name }) => patterns.length === 0 || patterns.some((text) => name.includes(text)));
+if (chosen.length === 0) {
+  console.error(`no benchmark is called so; there are: ${BENCHMARKS.map(({ name }) => name).join(', ')}`);
+  process.exitCode = 1;
+}
+for (const { name, command } of chosen) {
+  if (name === 'torch' && !hasTorch()) {
+    console.error('torch: left out, python3 has no torch');
+    continue;
+  }
+  console.error(`${name} ...`);
+  const [program, ...args] = command;
+  const { status } = spawnSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  if (status !== 0) process.exitCode = 1;
+}

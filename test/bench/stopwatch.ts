@@ -1,0 +1,40 @@
+/** Timing for the benchmarks: medians, minima, and what other processes used meanwhile. */
+import { cpus } from 'node:os';
+
+export interface Timing {
+  readonly msMedian: number;
+  readonly msMin: number;
+  /** Share of one processor that other processes used. */
+  readonly otherCpu: number;
+}
+
+/** Milliseconds that all processors spent on anything, and that this process spent. */
+function processorTime(): { busy: number; own: number } {
+  let busy = 0;
+  for (const { times } of cpus()) busy += times.user + times.sys + times.nice + times.irq;
+  const { user, system } = process.cpuUsage();
+  return { busy, own: (user + system) / 1000 };
+}
+
+/** Runs `warmUps` times unmeasured, then `repeats` times measured. */
+export async function time(run: (n: number) => void | Promise<unknown>, repeats: number, warmUps = 5): Promise<Timing> {
+  for (let n = 0; n < warmUps; n++) await run(n);
+  const before = processorTime();
+  const start = performance.now();
+  const taken: number[] = [];
+  for (let n = 0; n < repeats; n++) {
+    const from = performance.now();
+    await run(n);
+    taken.push(performance.now() - from);
+  }
+  const wall = performance.now() - start;
+  const after = processorTime();
+  taken.sort((a, b) => a - b);
+  const otherCpu = Math.max(0, after.busy - before.busy - (after.own - before.own)) / wall;
+  return { msMedian: taken[taken.length >> 1]!, msMin: taken[0]!, otherCpu };
+}
+
+/** One JSON line, numbers to four digits. */
+export function printLine(line: object): void {
+  console.log(JSON.stringify(line, (_, x: unknown) => (typeof x === 'number' ? Number(x.toPrecision(4)) : x)));
+}
