@@ -8,7 +8,7 @@ import {
 } from '../backends/bag_tensors.js';
 import type { BagOptions } from '../backends/kernel_set.js';
 import { backendPart } from '../backends/registry.js';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { checkRowConstraint, tableSettings, type TableSettings } from '../optimizers/table_settings.js';
 import { readOptions } from '../options.js';
 import { state, warnOnce } from '../state.js';
@@ -145,7 +145,17 @@ export function runGrad(
 }
 
 function runWeightsGrad(table: tf.Tensor2D, gradient: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor1D {
-  return runChecked(EMBEDDING_BAG_WEIGHTS_GRAD, { table, gradient, ...bags }, options);
+  const weights = bags.weights!;
+  const refuse = (): never => refuseSecond('the gradient of a lookup with respect to its weights');
+  return withLazyGradient(
+    { table, gradient, weights },
+    () => runChecked(EMBEDDING_BAG_WEIGHTS_GRAD, { table, gradient, ...bags }, options),
+    () => ({ table: refuse, gradient: refuse, weights: refuse }),
+  ) as tf.Tensor1D;
+}
+
+function refuseSecond(what: string): never {
+  throw new RuntimeError('gradient', 'first-order gradients only', described(`a request to differentiate ${what}`));
 }
 
 /** A lookup outside a scope: its gradient is a tensor of the table's shape, as stock optimizers need it. */
@@ -169,11 +179,34 @@ function lookUpDensely(table: tf.Tensor2D, bags: BagTensors, options: BagOptions
   return pooled as tf.Tensor2D;
 }
 
-/** The dense gradient that stock optimizers need: as large as the table. */
-function denseTableGradient(table: tf.Tensor2D, gradient: tf.Tensor2D, bags: BagTensors, options: BagOptions) {
-  const { uniqueIds, rowGradients } = runGrad(gradient, bags, options, table);
-  if (uniqueIds.size === 0) return tf.zerosLike(table);
-  return tf.scatterND(uniqueIds.expandDims(1) as tf.Tensor2D, rowGradients, table.shape);
+/**
+ * The dense gradient that stock optimizers need: as large as the table. It is linear in the pooled gradient, and the
+ * lookup itself is its transpose, so it can be differentiated again; not with respect to weights, nor under maxNorm.
+ */
+function denseTableGradient(
+  table: tf.Tensor2D,
+  gradient: tf.Tensor2D,
+  bags: BagTensors,
+  options: BagOptions,
+): tf.Tensor2D {
+  const refuse = (): never => refuseSecond('the gradient of a lookup with weights or maxNorm');
+  const isLinear = options.maxNorm === 0;
+  const others = { ...(bags.weights && { weights: bags.weights }), ...(isLinear ? {} : { table }) };
+  const dense = withLazyGradient(
+    { gradient, ...others },
+    (save) => {
+      const { uniqueIds, rowGradients } = runGrad(gradient, bags, options, table);
+      save(present(bags));
+      if (uniqueIds.size === 0) return tf.zerosLike(table);
+      return tf.scatterND(uniqueIds.expandDims(1) as tf.Tensor2D, rowGradients, table.shape);
+    },
+    (dy, saved) => ({
+      gradient: () => (isLinear ? lookUpDensely(dy as tf.Tensor2D, asBags(saved), options) : refuse()),
+      weights: refuse,
+      table: refuse,
+    }),
+  );
+  return dense as tf.Tensor2D;
 }
 
 function sayDense(settings: TableSettings, table: tf.Tensor2D): void {

@@ -128,7 +128,10 @@ export class DensePart {
   /** Ends the state of the default optimizer; one that the user gave is the user's to dispose. */
   dispose(): void {
     if (!this.#isOwned || this.#optimizer === null) return;
+    const { c: rate } = this.#optimizer as unknown as { c?: tf.Tensor };
     this.#optimizer.dispose();
+    // Stock momentum forgets the rate that it inherits.
+    if (rate instanceof tf.Tensor && !rate.isDisposed) rate.dispose();
     this.#optimizer = null;
     this.#order.length = 0;
   }
