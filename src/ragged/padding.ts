@@ -1,6 +1,7 @@
 /** From rows of different lengths to a padded tensor and back. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { readOptions, reading } from '../options.js';
 import { readNestedRows } from './nested_rows.js';
 import { checkSize, lengthsOfSplits, splitsOfLengths } from './row_splits.js';
 import { readFlat, readInt32, readTensor, type FlatInput } from './values.js';
@@ -29,8 +30,9 @@ interface RaggedRows {
 function paddedLengths(ragged: RaggedRows, maxLength: ToPaddedOptions['maxLength']): number[] {
   const { nestedRowSplits } = ragged;
   const axes = nestedRowSplits.length;
-  const fixed: readonly unknown[] = Array.isArray(maxLength)
-    ? maxLength
+  const expected = 'a whole number, an array of them, or null';
+  const fixed: readonly unknown[] = reading('maxLength', expected, maxLength, () => Array.isArray(maxLength))
+    ? (maxLength as readonly unknown[])
     : [...new Array<null>(axes - 1).fill(null), maxLength ?? null];
   if (fixed.length !== axes) throw new ValueError('maxLength', `one length per ragged axis (${axes})`, maxLength);
   return nestedRowSplits.map((splits, axis) => {
@@ -50,8 +52,9 @@ function checkFill(value: unknown, isWhole: boolean, argument: string): number {
 /** Values and shape of the padded tensor. */
 export function toPaddedValues(
   ragged: RaggedRows,
-  options: ToPaddedOptions,
+  given: ToPaddedOptions,
 ): { values: Int32Array | Float32Array; shape: number[] } {
+  const options = readOptions<ToPaddedOptions>(given, ['defaultValue', 'maxLength']);
   const { values, nestedRowSplits, innerShape } = ragged;
   const isWhole = values instanceof Int32Array;
   const fill = checkFill(options.defaultValue ?? 0, isWhole, 'defaultValue');
@@ -78,6 +81,10 @@ export function toPaddedValues(
 }
 
 function readPadded(padded: unknown): { values: Int32Array | Float32Array; shape: readonly number[] } {
+  return reading('padded', 'a tensor or even nested arrays', padded, () => readPresent(padded));
+}
+
+function readPresent(padded: unknown): { values: Int32Array | Float32Array; shape: readonly number[] } {
   if (padded instanceof tf.Tensor) {
     if (padded.rank < 2) throw new ValueError('padded', 'rank 2 or more: [rows, maxLength, …]', padded);
     return { values: readTensor(padded, 'padded'), shape: padded.shape };
@@ -92,11 +99,9 @@ function readPadded(padded: unknown): { values: Int32Array | Float32Array; shape
 /** Flat values and splits of the rows of a padded tensor. */
 export function fromPaddedRows(
   padded: unknown,
-  options: FromPaddedOptions,
+  given: FromPaddedOptions,
 ): { values: Int32Array | Float32Array; rowSplits: Int32Array; innerShape: readonly number[] } {
-  if (options === null || typeof options !== 'object') {
-    throw new ArgumentTypeError('options', 'an object with lengths or padding', options);
-  }
+  const options = readOptions<FromPaddedOptions>(given, ['lengths', 'padding']);
   if (options.lengths !== undefined && options.padding !== undefined) {
     throw new ValueError('options', 'either lengths or padding', described('both'));
   }

@@ -1,6 +1,7 @@
 /** Rows of different lengths, as flat values and row splits. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { readOptions, reading } from '../options.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';
 import { fromPaddedRows, toPaddedValues, type FromPaddedOptions, type ToPaddedOptions } from './padding.js';
 import { checkRowSplits, lengthsOfSplits, sameNumbers, splitsOfLengths } from './row_splits.js';
@@ -104,13 +105,13 @@ export class RaggedTensor {
     nestedRowSplits: readonly FlatInput[],
     innerShape?: readonly number[],
   ): RaggedTensor {
-    if (!Array.isArray(nestedRowSplits)) {
+    if (!reading('nestedRowSplits', 'an array of row splits', nestedRowSplits, () => Array.isArray(nestedRowSplits))) {
       throw new ArgumentTypeError('nestedRowSplits', 'an array of row splits', nestedRowSplits);
     }
     if (nestedRowSplits.length === 0) throw new ValueError('nestedRowSplits', 'at least one', nestedRowSplits);
     const name = (axis: number): string => (nestedRowSplits.length === 1 ? 'rowSplits' : `nestedRowSplits[${axis}]`);
     const splits = nestedRowSplits.map((each, axis) => readInt32(each, name(axis)).slice());
-    const inner = values instanceof RaggedTensor ? values : readFlat(values, 'values', { innerShape });
+    const inner = isRagged(values) ? values : readFlat(values, 'values', { innerShape });
     const below = inner instanceof RaggedTensor ? inner.nestedRowSplits : [];
     const counts = [...splits, ...below].map((each) => each.length - 1);
     const last = inner instanceof RaggedTensor ? inner.rowSplits.length - 1 : inner.count;
@@ -134,7 +135,7 @@ export class RaggedTensor {
     innerShape?: readonly number[],
   ): RaggedTensor {
     const splits = splitsOfLengths(readInt32(lengths, 'lengths'), 'lengths');
-    const inner = values instanceof RaggedTensor ? values : readFlat(values, 'values', { innerShape });
+    const inner = isRagged(values) ? values : readFlat(values, 'values', { innerShape });
     const count = inner instanceof RaggedTensor ? inner.rowSplits.length - 1 : inner.count;
     if (splits.at(-1) !== count) {
       throw new ValueError('lengths', `lengths that add up to ${count}`, described(`a sum of ${splits.at(-1)}`));
@@ -151,10 +152,12 @@ export class RaggedTensor {
    * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).rowSplits; // Int32Array [0, 2, 2, 3]
    */
   static fromRows(rows: readonly NestedRows[], options: FromRowsOptions = {}): RaggedTensor {
-    if (!Array.isArray(rows)) throw new ArgumentTypeError('rows', 'nested arrays of numbers', rows);
+    const { dtype } = readOptions<FromRowsOptions>(options, ['dtype']);
+    if (!reading('rows', 'nested arrays of numbers', rows, () => Array.isArray(rows)))
+      throw new ArgumentTypeError('rows', 'nested arrays of numbers', rows);
     const { flat, depth, nestedRowSplits } = readNestedRows(rows, 'rows');
     if (depth < 2 && rows.length > 0) throw new ValueError('rows', 'an array of rows', described('a flat array'));
-    const { values } = readFlat(flat, 'rows', { dtype: options.dtype });
+    const { values } = readFlat(flat, 'rows', { dtype });
     return new RaggedTensor(values, depth < 2 ? [Int32Array.of(0)] : nestedRowSplits, []);
   }
 
@@ -182,6 +185,7 @@ export class RaggedTensor {
    * // [[3, 1], [], [4]]
    */
   static fromSparse(sparse: SparseInput, options: FromRowsOptions = {}): RaggedTensor {
+    const { dtype } = readOptions<FromRowsOptions>(options, ['dtype']);
     const { indices, denseShape, count } = readSparse(sparse, 'sparse');
     if (denseShape.length !== 2) throw new ValueError('sparse.denseShape', 'two axes', sparse.denseShape);
     const lengths = new Int32Array(denseShape[0]!);
@@ -194,7 +198,7 @@ export class RaggedTensor {
       }
       lengths[row]!++;
     }
-    const { values } = readFlat(sparse.values, 'sparse.values', { dtype: options.dtype });
+    const { values } = readFlat(sparse.values, 'sparse.values', { dtype });
     return new RaggedTensor(values.slice(), [splitsOfLengths(lengths)], []);
   }
 
@@ -265,6 +269,10 @@ export class RaggedTensor {
       this.nestedRowSplits.every((splits, axis) => sameNumbers(splits, other.nestedRowSplits[axis]!))
     );
   }
+}
+
+function isRagged(values: unknown): values is RaggedTensor {
+  return reading('values', 'numbers or a RaggedTensor', values, () => values instanceof RaggedTensor);
 }
 
 function nest(values: Int32Array | Float32Array, shape: readonly number[]): NestedRows {

@@ -1,6 +1,7 @@
 /** Flat values of ragged and sparse ids, read from arrays, typed arrays and tensors. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { reading } from '../options.js';
 import { toFloat32 } from './float_values.js';
 import { checkSize } from './row_splits.js';
 import { toInt32 } from './whole_ids.js';
@@ -52,9 +53,11 @@ export function checkTensor(tensor: tf.Tensor, argument: string): void {
 
 /** Whole int32 of a vector of any kind. An Int32Array comes back as it is. */
 export function readInt32(vector: unknown, argument: string): Int32Array {
-  if (!(vector instanceof tf.Tensor)) return toInt32(vector, argument);
-  if (vector.rank !== 1) throw new ValueError(argument, 'a vector (rank 1)', vector);
-  return toInt32(readTensor(vector, argument), argument);
+  return reading(argument, 'a vector of whole numbers', vector, () => {
+    if (!(vector instanceof tf.Tensor)) return toInt32(vector, argument);
+    if (vector.rank !== 1) throw new ValueError(argument, 'a vector (rank 1)', vector);
+    return toInt32(readTensor(vector, argument), argument);
+  });
 }
 
 /** Without a dtype: int32 where all numbers are whole, else float32. */
@@ -74,19 +77,28 @@ function toDtype(vector: unknown, argument: string, dtype: ValuesDtype | undefin
   return hasFraction ? toFloat32(vector, argument) : toInt32(vector, argument);
 }
 
+function readInnerShape(innerShape: unknown): number[] {
+  const expected = 'an array of lengths';
+  return reading('innerShape', expected, innerShape, () => {
+    if (!Array.isArray(innerShape)) throw new ArgumentTypeError('innerShape', expected, innerShape);
+    return innerShape.map((length: unknown) => checkSize(length, 'innerShape'));
+  });
+}
+
 /** Flat values with their inner shape; the array may be the caller's own. */
 export function readFlat(
   input: unknown,
   argument: string,
   options: { dtype?: ValuesDtype | undefined; innerShape?: readonly number[] | undefined },
 ): FlatValues {
-  const isTensor = input instanceof tf.Tensor;
-  if (isTensor && input.rank === 0) throw new ValueError(argument, 'at least one axis', input);
-  const values = toDtype(isTensor ? readTensor(input, argument) : input, argument, options.dtype);
-  const innerShape = options.innerShape ?? (isTensor ? input.shape.slice(1) : []);
-  if (!Array.isArray(innerShape)) throw new ArgumentTypeError('innerShape', 'an array of lengths', innerShape);
-  const size = innerShape.reduce<number>((product, length) => product * checkSize(length, 'innerShape'), 1);
-  const count = isTensor ? input.shape[0]! : size === 0 ? 0 : values.length / size;
+  const { values, shape } = reading(argument, 'an array, a typed array or a tensor of numbers', input, () => {
+    if (!(input instanceof tf.Tensor)) return { values: toDtype(input, argument, options.dtype), shape: null };
+    if (input.rank === 0) throw new ValueError(argument, 'at least one axis', input);
+    return { values: toDtype(readTensor(input, argument), argument, options.dtype), shape: input.shape };
+  });
+  const innerShape = readInnerShape(options.innerShape ?? shape?.slice(1) ?? []);
+  const size = innerShape.reduce((product, length) => product * length, 1);
+  const count = shape !== null ? shape[0]! : size === 0 ? 0 : values.length / size;
   if (!Number.isInteger(count) || count * size !== values.length) {
     throw new ValueError(argument, `values of shape [${innerShape.join(', ')}]`, described(`${values.length} numbers`));
   }

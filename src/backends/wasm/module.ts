@@ -1,5 +1,5 @@
 /** The compiled WebAssembly modules: from the bytes in the bundle, or from a URL that serves them apart. */
-import { ArgumentTypeError, described, RuntimeError } from '../../errors.js';
+import { ArgumentTypeError, described, RuntimeError, ValueError } from '../../errors.js';
 import { KERNELS, KERNELS_SHARED } from './kernels_wasm.js';
 
 /** Which memory a module can import. */
@@ -72,6 +72,7 @@ export async function ready(): Promise<void> {
  */
 export function setWasmPath(url: string): void {
   if (typeof url !== 'string') throw new ArgumentTypeError('url', 'a string', url);
+  if (url === '') throw new ValueError('url', 'a URL', url);
   awaited(fetchModule(url).then((module) => found('plain', module)));
 }
 
