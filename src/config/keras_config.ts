@@ -44,7 +44,8 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
 /** Policies under which Keras keeps the table in float32. */
 const FLOAT32_TABLE = /^(float32|int32|mixed_?b?float16)$/i;
 
-function checkTableDtype(dtype: unknown): void {
+/** Throws for a dtype or policy of Keras whose variables are not float32. */
+export function checkFloat32Policy(dtype: unknown): void {
   if (dtype === undefined || dtype === null) return;
   const expected = 'a dtype or policy whose variables are float32';
   const policy = dtype as { config?: { name?: unknown } };
@@ -71,7 +72,7 @@ export function readKerasConfig(config: unknown): Record<string, unknown> {
   }
   const args: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(camelKeys(config as Record<string, unknown>))) {
-    if (key === 'dtype') checkTableDtype(value);
+    if (key === 'dtype') checkFloat32Policy(value);
     else if (key === 'batchShape') args['batchInputShape'] = value;
     else if (ARGUMENTS.has(key)) args[key] = value;
     else if (key in UNSUPPORTED) refuse(key, value);

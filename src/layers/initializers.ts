@@ -40,9 +40,13 @@ const FAMILY: Family = {
   },
 };
 
-/** The initializer, `randomUniform` by default as in the stock layer; `seed` goes to one given by name. */
+/** The initializer of a table, `randomUniform` by default as in the stock layer; `seed` goes to one given by name. */
 export function readInitializer(identifier: unknown, seed: number | null = null): Initializer {
-  const wanted = identifier ?? 'randomUniform';
   const defaults = seed === null ? {} : { seed };
-  return readRegistered(wanted, FAMILY, defaults) as Registered as Initializer;
+  return readRegistered(identifier ?? 'randomUniform', FAMILY, defaults) as Registered as Initializer;
+}
+
+/** The initializer of another weight, given as this argument. */
+export function readInitializerOf(argument: string, identifier: unknown, byDefault: string): Initializer {
+  return readRegistered(identifier ?? byDefault, { ...FAMILY, argument }) as Registered as Initializer;
 }

@@ -19,7 +19,8 @@ const FAMILY: Family = {
   },
 };
 
-export function readRegularizer(identifier: unknown): Regularizer | null {
+/** The regularizer given as this argument, or null. */
+export function readRegularizer(identifier: unknown, argument = FAMILY.argument): Regularizer | null {
   if (identifier === undefined || identifier === null) return null;
-  return readRegistered(identifier, FAMILY) as Registered as Regularizer;
+  return readRegistered(identifier, { ...FAMILY, argument }) as Registered as Regularizer;
 }

@@ -1,0 +1,119 @@
+/** The layer `DotInteraction`: the inner products of all pairs of features. */
+import * as tf from '@tensorflow/tfjs';
+import { readLayerConfig } from '../config/layer_config.js';
+import { ValueError, described } from '../errors.js';
+import {
+  FLOAT_LAYER_FIELDS,
+  checkSameShapes,
+  readFloatInputs,
+  readFloatLayerArgs,
+  type FloatLayerArgs,
+} from './float_inputs.js';
+import { checkBoolean, shapesOf, type SymbolicShape } from './layer_arguments.js';
+import { pickColumns, type ColumnChoice } from './pick_columns.js';
+
+export interface DotInteractionArgs extends FloatLayerArgs {
+  /** Whether each feature is also paired with itself. Default false. */
+  selfInteraction?: boolean | undefined;
+  /** Whether all n * n places are returned, with zeros at those that are left out. Default false. */
+  skipGather?: boolean | undefined;
+}
+
+const FIELDS = ['selfInteraction', 'skipGather'] as const;
+const EXPECTED = 'a list of float32 tensors [batch, dim] of one shape';
+
+/** The places of the lower triangle of an n x n matrix, row by row, as if it were flat. */
+function lowerTriangle(n: number, withDiagonal: boolean): Int32Array {
+  const places: number[] = [];
+  for (let row = 0; row < n; row++) {
+    for (let column = 0; column < (withDiagonal ? row + 1 : row); column++) places.push(row * n + column);
+  }
+  return Int32Array.from(places);
+}
+
+/**
+ * A layer that returns the inner products of all pairs among n features, as in DLRM.
+ *
+ * Takes a list of n float32 tensors [batch, dim]; returns float32 [batch, n (n - 1) / 2]: feature 1 with 0, then 2 with
+ * 0 and 1, and so on. With `selfInteraction` each row of pairs ends with the feature and itself: n (n + 1) / 2. With
+ * `skipGather` it is [batch, n * n], the flat lower triangle, zeros above it (and, without selfInteraction, on the
+ * diagonal). It has no weights; an empty batch gives an empty result.
+ * Throws TypeError for inputs that are no float32 tensors and for options that are not boolean; ValueError for another
+ * rank than 2, shapes that differ, and fewer than 2 features (1 with selfInteraction).
+ * Source: keras_rs.layers.DotInteraction (Keras RS 0.4).
+ *
+ * @example
+ * const layer = emb.layers.dotInteraction();
+ * layer.apply([tf.tensor2d([[1, 2]]), tf.tensor2d([[3, 4]]), tf.tensor2d([[5, 6]])]).print(); // [[11, 17, 39]]
+ */
+export class DotInteraction extends tf.layers.Layer {
+  static readonly className: string = 'TfjsEmbeddings>DotInteraction';
+  readonly selfInteraction: boolean;
+  readonly skipGather: boolean;
+
+  constructor(args: DotInteractionArgs = {}) {
+    const { given, base } = readFloatLayerArgs<DotInteractionArgs>(args, FIELDS, 'dot_interaction');
+    super(base as never);
+    this.selfInteraction = checkBoolean(given.selfInteraction, 'selfInteraction', false);
+    this.skipGather = checkBoolean(given.skipGather, 'skipGather', false);
+  }
+
+  override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
+    const shapes = shapesOf(inputShape);
+    this.#checkShapes(shapes);
+    const n = shapes.length;
+    const pairs = (n * (this.selfInteraction ? n + 1 : n - 1)) / 2;
+    return [shapes[0]![0]!, this.skipGather ? n * n : pairs];
+  }
+
+  #checkShapes(shapes: readonly SymbolicShape[]): void {
+    shapes.forEach((shape, i) => {
+      if (shape.length !== 2) throw new ValueError(`inputs[${i}]`, 'rank 2', described(`rank ${shape.length}`));
+    });
+    checkSameShapes(shapes);
+    const least = this.selfInteraction ? 1 : 2;
+    if (shapes.length >= least) return;
+    throw new ValueError('inputs', `at least ${least} tensors to pair`, described(`${shapes.length}`));
+  }
+
+  override apply(
+    inputs: tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[],
+    kwargs?: Record<string, unknown>,
+  ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[] {
+    this.#checkShapes(readFloatInputs(inputs, EXPECTED).map(({ shape }) => shape));
+    return super.apply(inputs, kwargs as never);
+  }
+
+  override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
+    return tf.tidy(() => {
+      this.invokeCallHook(inputs, kwargs as never);
+      const features = (Array.isArray(inputs) ? inputs : [inputs]) as tf.Tensor2D[];
+      const n = features.length;
+      const choice = { columns: lowerTriangle(n, this.selfInteraction), total: n * n };
+      const [batch, dim] = features[0]!.shape;
+      if (batch === 0 || dim === 0)
+        return tf.zeros(this.computeOutputShape(features.map(({ shape }) => shape)) as number[]);
+      const stacked = tf.stack(features, 1) as tf.Tensor3D;
+      const products = tf.matMul(stacked, stacked, false, true).reshape([batch, n * n]) as tf.Tensor2D;
+      return this.skipGather ? products.mul(maskOf(choice)) : pickColumns(products, choice);
+    });
+  }
+
+  override getConfig(): tf.serialization.ConfigDict {
+    return { ...super.getConfig(), selfInteraction: this.selfInteraction, skipGather: this.skipGather };
+  }
+
+  /** Makes the layer from its own config or from one of Keras RS, with snake_case or camelCase keys. */
+  static override fromConfig<T extends tf.serialization.Serializable>(
+    cls: tf.serialization.SerializableConstructor<T>,
+    config: tf.serialization.ConfigDict,
+  ): T {
+    return new cls(readLayerConfig(config, [...FIELDS, ...FLOAT_LAYER_FIELDS]) as tf.serialization.ConfigDict);
+  }
+}
+
+function maskOf({ columns, total }: ColumnChoice): tf.Tensor1D {
+  const mask = new Float32Array(total);
+  for (const column of columns) mask[column] = 1;
+  return tf.tensor1d(mask);
+}
