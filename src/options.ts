@@ -21,7 +21,7 @@ export function reading<T>(argument: string, expected: string, value: unknown, r
 }
 
 /** A plain object or an instance of a class, but no list, date, map or the like. */
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
   return Object.prototype.toString.call(value) === '[object Object]';
 }

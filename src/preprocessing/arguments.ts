@@ -1,5 +1,6 @@
 /** Checks of the arguments of the preprocessing classes. */
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { isRecord, reading } from '../options.js';
 
 /** Keys of Keras configs that say nothing here, with the values under which they say nothing. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
@@ -22,9 +23,14 @@ const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
  * object; ValueError, which names the key, for a setting that this class does not have.
  */
 export function readConfig<A extends object>(config: unknown, known: readonly (keyof A & string)[]): A {
-  if (config === null || typeof config !== 'object' || Array.isArray(config)) {
-    throw new ArgumentTypeError('config', 'an object as getConfig() returns it', config);
-  }
+  const expected = 'an object as getConfig() returns it';
+  return reading('config', expected, config, () => {
+    if (!isRecord(config)) throw new ArgumentTypeError('config', expected, config);
+    return readKeys<A>(config, known);
+  });
+}
+
+function readKeys<A extends object>(config: Record<string, unknown>, known: readonly (keyof A & string)[]): A {
   const read: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(config)) {
     const name = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -43,10 +49,8 @@ export function readConfig<A extends object>(config: unknown, known: readonly (k
 
 /** Throws where `args` is no object or holds a key that is not known: a misspelt setting is never ignored. */
 export function checkKeys(args: unknown, known: readonly string[]): void {
-  if (args === null || typeof args !== 'object' || Array.isArray(args)) {
-    throw new ArgumentTypeError('args', 'an object', args);
-  }
-  for (const key of Object.keys(args)) {
+  if (!reading('args', 'an object', args, () => isRecord(args))) throw new ArgumentTypeError('args', 'an object', args);
+  for (const key of Object.keys(args as object)) {
     if (!known.includes(key)) throw new ValueError(key, `one of ${known.join(', ')}`, described(`the key ${key}`));
   }
 }
@@ -77,4 +81,9 @@ export function checkName(name: unknown, fallback: string): string {
 /** Whether an optional argument was left out. */
 export function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
+}
+
+/** Whether this is an array; what a proxy throws becomes a TypeError about the argument. */
+export function isArray(value: unknown, argument: string, expected: string): value is unknown[] {
+  return reading(argument, expected, value, () => Array.isArray(value));
 }

@@ -1,6 +1,7 @@
 /** Raw feature values in any container: read as one flat list, ids written back in the same container. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { reading } from '../options.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
 
 /** Typed arrays of numbers. */
@@ -47,6 +48,12 @@ const DEEPEST = 32;
 
 /** Reads any container. Throws TypeError for what is none; ValueError where arrays mix depths. */
 export function readCells(data: unknown, argument = 'data'): Cells {
+  return reading(argument, CONTAINERS, data, () => readContainer(data, argument));
+}
+
+const CONTAINERS = 'nested arrays, a typed array, a tensor or a RaggedTensor';
+
+function readContainer(data: unknown, argument: string): Cells {
   if (data instanceof tf.Tensor) return readTensor(data, argument);
   if (data instanceof RaggedTensor) {
     const { values, nestedRowSplits, innerShape } = data;
@@ -58,7 +65,7 @@ export function readCells(data: unknown, argument = 'data'): Cells {
   if (typeof data === 'string' || typeof data === 'number' || typeof data === 'bigint') {
     return { flat: [data], isFloat32: false, write: (ids) => ids[0] };
   }
-  throw new ArgumentTypeError(argument, 'nested arrays, a typed array, a tensor or a RaggedTensor', data);
+  throw new ArgumentTypeError(argument, CONTAINERS, data);
 }
 
 function isNumberArray(data: unknown): data is NumberArray {

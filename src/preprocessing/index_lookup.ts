@@ -1,6 +1,6 @@
 /** What StringLookup and IntegerLookup share: a vocabulary, and where each id lies. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent } from './arguments.js';
+import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent, isArray } from './arguments.js';
 import { readCells, type CellData, type Cells, type IdsOf } from './cells.js';
 
 export type Token = string | number;
@@ -126,7 +126,8 @@ export abstract class IndexLookup<T extends Token> {
    * `maxTokens` rows.
    */
   setVocabulary(vocabulary: readonly T[]): void {
-    if (!Array.isArray(vocabulary)) throw new ArgumentTypeError('vocabulary', 'an array of tokens', vocabulary);
+    const expected = 'an array of tokens';
+    if (!isArray(vocabulary, 'vocabulary', expected)) throw new ArgumentTypeError('vocabulary', expected, vocabulary);
     const all = vocabulary.map((token: unknown) => this.checkToken(token, 'vocabulary'));
     const special = this.specialTokens();
     const isFull = special.length > 0 && special.every((token, i) => all[i] === token);
