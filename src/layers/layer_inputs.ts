@@ -31,6 +31,7 @@ function isVector(value: unknown): boolean {
 /** `ids`, `[ids]` or `[ids, weights]`; plain nested arrays are ids. */
 export function readEmbeddingInputs(inputs: unknown): LayerInputs {
   if (inputs === undefined || inputs === null) throw new ArgumentTypeError('inputs', IDS, inputs);
+  if (Array.isArray(inputs) && inputs.length === 0) throw new ValueError('inputs', IDS, inputs);
   if (!Array.isArray(inputs) || !isStructured(inputs[0])) return { ids: inputs, weights: null };
   if (inputs.length > 2) throw new ValueError('inputs', IDS, described(`${inputs.length} inputs`));
   return { ids: inputs[0] as unknown, weights: (inputs[1] as unknown) ?? null };

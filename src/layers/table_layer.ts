@@ -4,7 +4,7 @@ import { readKerasConfig } from '../config/keras_config.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../ops/arguments.js';
 import { touchedRowsPenalty } from '../optimizers/penalty.js';
-import { readOptions } from '../options.js';
+import { readOptions, reading } from '../options.js';
 import { state, warnOnce } from '../state.js';
 import type { Combiner, OutOfRange } from '../types.js';
 import { EmbeddingTable, TABLE_ARGUMENTS, type TableArgs, type TableHolder } from './embedding_table.js';
@@ -239,14 +239,18 @@ export abstract class TableLayer extends tf.layers.Layer implements TableHolder 
   ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[];
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown;
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
-    this.checkInputs(inputs);
-    const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
-    if (list.some(isSymbolic)) {
+    const { list, someSymbolic, givesTensor } = reading('inputs', 'ids, or ids and weights', inputs, () => {
+      this.checkInputs(inputs);
+      const items = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
+      const symbolic = items.some(isSymbolic);
+      return { list: items, someSymbolic: symbolic, givesTensor: !symbolic && this.givesTensor(items) };
+    });
+    if (someSymbolic) {
       this.#checkSymbolic(list);
       feedAsIs(list[0] as tf.SymbolicTensor);
       return super.apply(inputs as tf.SymbolicTensor[], kwargs as never);
     }
-    if (this.givesTensor(list)) {
+    if (givesTensor) {
       return disposeTogether(super.apply(inputs as tf.Tensor[], kwargs as never) as tf.Tensor);
     }
     // tfjs would hang a mask on the result, which a RaggedTensor does not take.

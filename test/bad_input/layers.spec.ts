@@ -1,7 +1,15 @@
 /** Wrong arguments of layers and tables, wrong inputs of layers, and wrong weights. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { describeWrongArguments, disposedTensor, hostileValues, made, useCpu, type Wrong } from './wrong_arguments.js';
+import {
+  describeWrongArguments,
+  disposedTensor,
+  hostileValues,
+  made,
+  thrownBy,
+  useCpu,
+  type Wrong,
+} from './wrong_arguments.js';
 
 const SIZE: readonly Wrong[] = [
   ['undefined', undefined, 'TypeError'],
@@ -250,6 +258,32 @@ describe('layers', () => {
         });
       });
     });
+  }
+
+  for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
+    for (const combiner of ['sum', null] as const) {
+      it(`inputs of ${kind}, combiner ${combiner}: whatever they are, an error of ours says so`, () => {
+        const layer = built(kind, { combiner });
+        const ids = tf.zeros([1, 1], 'int32');
+        const others: [string, unknown][] = [['text', 'abc'], ['an empty list', []], ['a list of null', [null]]]; // prettier-ignore
+        for (const [what, value] of [...hostileValues(), ...others]) {
+          for (const inputs of [value, [ids, value], [value, ids], [ids, ids, ids, value]]) {
+            const held = tf.memory().numTensors;
+            const error = thrownBy(() => layer.apply(inputs)) as (Error & { argument?: string }) | undefined;
+            const shown = `${what}: ${error?.name}: ${error?.message}`;
+            expect(['TypeError', 'ValueError'])
+              .withContext(shown)
+              .toContain(error?.name ?? 'no error');
+            expect(error?.argument)
+              .withContext(shown)
+              .toMatch(/^(inputs|ids|weights|combiner)/);
+            expect(tf.memory().numTensors).withContext(shown).toBe(held);
+          }
+        }
+        ids.dispose();
+        layer.dispose();
+      });
+    }
   }
 
   describeWrongArguments('embeddingTable', {
