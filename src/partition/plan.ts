@@ -81,7 +81,7 @@ export interface PredictedLoad {
   lookups: number;
   /** Bytes of tables in the device's own memory. */
   bytesMemory: number;
-  /** Bytes sent to other devices. */
+  /** Bytes of pooled rows, and of gradients of copied tables, sent to other devices. */
   bytesOut: number;
 }
 

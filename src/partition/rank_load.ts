@@ -13,8 +13,10 @@ export interface RankLoad {
   /** Elements of tables read: lookups x width. */
   elementsRead: number;
   bytesMemory: number;
+  /** Pooled rows, and gradients of copies, that the device sends to others. */
   bytesOut: number;
-  bytesIn: number;
+  /** The same, and the ids and gradients of pooled rows that others send to it. */
+  bytesExchanged: number;
 }
 
 const BYTES = 4;
@@ -42,9 +44,6 @@ class Tally {
   hostBytes = 0;
   out = 0;
   in = 0;
-  /** Of the table-parallel group, whole batch: ids that arrive and elements of pooled rows that leave. */
-  ids = 0;
-  pooled = 0;
 
   read(ids: number, bags: number, width: number, inHost: boolean): void {
     this.lookups += ids;
@@ -55,15 +54,23 @@ class Tally {
   }
 }
 
+/** Part of the batch that belongs to other devices. */
+function ofOthers({ worldSize }: PlanRequest): number {
+  return (worldSize - 1) / worldSize;
+}
+
+/** Ids and gradients of the others' parts of the batch come, pooled rows for them leave. */
 function addTableParallel(tally: Tally, request: PlanRequest, plan: PlanData, device: number): void {
   const held = plan.ranks[device]!.tableParallel;
   if (held === undefined) return;
+  const others = ofOthers(request);
   held.inputIdsGlobal.forEach((input, place) => {
     const weight = held.physicalTables[held.localMap[place]!]!;
     const ids = request.batchSize * request.hotness[input]!;
     tally.read(ids, request.batchSize, weight.outputDim, weight.cpuOffload);
-    tally.ids += ids;
-    tally.pooled += request.batchSize * weight.outputDim;
+    const pooled = BYTES * request.batchSize * weight.outputDim * others;
+    tally.out += pooled;
+    tally.in += pooled + (request.dpInput ? BYTES * ids * others : 0);
   });
   held.concatGroups.forEach((group, weight) => {
     if (held.physicalTables[weight]!.cpuOffload) return;
@@ -74,10 +81,9 @@ function addTableParallel(tally: Tally, request: PlanRequest, plan: PlanData, de
   });
 }
 
-/** Ids go to all, partial sums to the device that wants them, gradients to all. */
+/** Ids and gradients come from all devices, partial sums go to the one that wants them. */
 function addRowSlices(tally: Tally, request: PlanRequest, plan: PlanData, device: number): void {
-  const others = request.worldSize - 1;
-  const part = request.batchSize / request.worldSize;
+  const moved = BYTES * request.batchSize * ofOthers(request);
   for (const shard of plan.ranks[device]!.rowSlice ?? []) {
     const share = shard.inputDim / request.tables[shard.table]!.rows;
     tally.bytesMemory += BYTES * shard.inputDim * shard.outputDim;
@@ -85,9 +91,8 @@ function addRowSlices(tally: Tally, request: PlanRequest, plan: PlanData, device
       if (table !== shard.table) return;
       const hotness = request.hotness[input]!;
       tally.read(request.batchSize * hotness * share, request.batchSize, shard.outputDim, false);
-      const moved = BYTES * part * (hotness + 2 * shard.outputDim) * others;
-      tally.out += moved;
-      tally.in += moved;
+      tally.out += moved * shard.outputDim;
+      tally.in += moved * (hotness + shard.outputDim);
     });
   }
 }
@@ -99,41 +104,27 @@ function addCopies(tally: Tally, request: PlanRequest, plan: PlanData): void {
     const bytes = BYTES * inputDim * outputDim;
     tally.bytesMemory += bytes;
     tally.deviceBytes += DENSE_UPDATE * bytes;
-    const reduced = (2 * bytes * (request.worldSize - 1)) / request.worldSize;
-    tally.out += reduced;
-    tally.in += reduced;
+    // Summed in a ring, which sends and receives at the same time: counted once.
+    tally.out += 2 * bytes * ofOthers(request);
     request.inputTableMap.forEach((used, input) => {
       if (used === table) tally.read(part * request.hotness[input]!, part, outputDim, false);
     });
   }
 }
 
-/** The load of each device under a plan. */
+/** The load of each device under a plan: what the tables that it holds cost it. */
 export function rankLoads(request: PlanRequest, plan: PlanData): RankLoad[] {
-  const { worldSize, machine } = request;
-  const tallies = plan.ranks.map((_, device) => {
+  const { machine } = request;
+  return plan.ranks.map((_, device) => {
     const tally = new Tally();
     addTableParallel(tally, request, plan, device);
     addRowSlices(tally, request, plan, device);
     addCopies(tally, request, plan);
-    return tally;
-  });
-  const allIds = tallies.reduce((sum, { ids }) => sum + ids, 0);
-  const allPooled = tallies.reduce((sum, { pooled }) => sum + pooled, 0);
-  const ofOthers = (worldSize - 1) / worldSize;
-  return tallies.map((tally) => {
-    // Pooled rows leave to the other devices; ids and gradients of this device's part of the batch go to the owners.
-    const idsOut = request.dpInput ? (allIds - tally.ids) / worldSize : 0;
-    const idsIn = request.dpInput ? tally.ids * ofOthers : 0;
-    const otherPooled = (allPooled - tally.pooled) / worldSize;
-    const ownPooled = tally.pooled * ofOthers;
-    const bytesOut = tally.out + BYTES * (ownPooled + otherPooled + idsOut);
-    const bytesIn = tally.in + BYTES * (ownPooled + otherPooled + idsIn);
     const seconds =
       tally.deviceBytes / machine.memoryBandwidth +
       tally.hostBytes / machine.hostBandwidth +
-      Math.max(bytesOut, bytesIn) / machine.linkBandwidth;
+      (tally.out + tally.in) / machine.linkBandwidth;
     const { lookups, elementsRead, bytesMemory } = tally;
-    return { seconds, lookups, elementsRead, bytesMemory, bytesOut, bytesIn };
+    return { seconds, lookups, elementsRead, bytesMemory, bytesOut: tally.out, bytesExchanged: tally.out + tally.in };
   });
 }

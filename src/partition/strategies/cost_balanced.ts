@@ -10,7 +10,13 @@ const GRAINS = [Infinity, 2, 1, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32];
 /** Even enough: the busiest device has this much of a fair share. */
 const EVEN = 1.04;
 /** Finer cuts send ids more often, so they must be better by this factor. */
-const GAIN = 0.99;
+const GAIN = 0.98;
+/** What they may cost of the predicted step, beside the best placement so far. */
+const DEARER = 1.03;
+
+/** Placements tried with the same slices, and how much more weight what was worse gets in the next. */
+const MOST_TRIALS = 6;
+const MORE_WEIGHT = 1.06;
 
 /** Memory, elements read, elements of pooled rows that leave, ids and elements of gradients that come. */
 function weigh({ rows, ids, inputs }: PlacedTable, width: number): number[] {
@@ -64,23 +70,46 @@ function placementOf(devices: readonly (readonly LoadItem[])[], tables: number):
   return { widths, divided };
 }
 
-type Kind = 'bytesMemory' | 'elementsRead' | 'bytesOut' | 'bytesIn' | 'seconds';
-const KINDS: readonly Kind[] = ['bytesMemory', 'elementsRead', 'bytesOut', 'bytesIn', 'seconds'];
+type Kind = 'bytesMemory' | 'elementsRead' | 'bytesOut' | 'bytesExchanged' | 'seconds';
+/** What must not get worse, and which of the weighed quantities make it up. */
+const LIMITED: readonly (readonly [Kind, readonly number[]])[] = [
+  ['bytesMemory', [0]],
+  ['elementsRead', [1]],
+  ['bytesOut', [2]],
+  ['bytesExchanged', [2, 3]],
+  ['seconds', [1]],
+];
 
-/** The busiest device's load of each kind; without limits of memory, all tables count. */
+/** The busiest device's load of each kind. */
 function busiest(loads: readonly RankLoad[]): Record<Kind, number> {
   const most = (kind: Kind): number => Math.max(...loads.map((load) => load[kind]));
-  return Object.fromEntries(KINDS.map((kind) => [kind, most(kind)])) as Record<Kind, number>;
+  return Object.fromEntries(LIMITED.map(([kind]) => [kind, most(kind)])) as Record<Kind, number>;
 }
 
-function neverWorse(found: Record<Kind, number>, than: Record<Kind, number>): boolean {
-  return KINDS.every((kind) => found[kind] <= than[kind]);
+/**
+ * Places slices so that nothing exceeds the limits: what does weighs more in the next trial. Null where that fails.
+ */
+function placeWithin(
+  problem: PlacementProblem,
+  widths: readonly number[][],
+  shares: readonly number[],
+  limit: Record<Kind, number>,
+): Placement | null {
+  const weighed = [...shares];
+  for (let trial = 0; trial < MOST_TRIALS; trial++) {
+    const placement = placeSlices(problem, widths, weighed);
+    const found = busiest(problem.loads(placement));
+    const worse = LIMITED.filter(([kind]) => found[kind] > limit[kind]);
+    if (worse.length === 0) return placement;
+    for (const quantity of new Set(worse.flatMap(([, quantities]) => quantities))) weighed[quantity]! /= MORE_WEIGHT;
+  }
+  return null;
 }
 
-/** How much more than a fair share the busiest device has, of whatever it has most of. */
+/** How much more than the mean the busiest device has, of whatever it has most of. */
 function unevenness(problem: PlacementProblem, placement: Placement, shares: readonly number[]): number {
   const next = placement.widths.map(() => 0);
-  const parts = placement.divided.map((tables) => {
+  const devices = placement.divided.map((tables) => {
     const held = new Map<number, number>();
     for (const table of tables) {
       const width = placement.widths[table]![next[table]!++]!;
@@ -88,22 +117,27 @@ function unevenness(problem: PlacementProblem, placement: Placement, shares: rea
     }
     const loads = shares.map(() => 0);
     for (const [table, width] of held) {
-      relative(weigh(problem.tables[table]!, width), shares).forEach((part, kind) => (loads[kind]! += part));
+      weigh(problem.tables[table]!, width).forEach((load, kind) => (loads[kind]! += load));
     }
-    return Math.max(...loads);
+    return loads;
   });
-  return Math.max(...parts);
+  const ratios = shares.map((_, kind) => {
+    const total = devices.reduce((sum, loads) => sum + loads[kind]!, 0);
+    return total === 0 ? 1 : (Math.max(...devices.map((loads) => loads[kind]!)) * devices.length) / total;
+  });
+  return Math.max(...ratios);
 }
 
 /**
  * Starts from `memory_balanced` and takes another placement only where the busiest device then has no more memory,
- * elements read, bytes sent, bytes received and predicted seconds, and its largest part of a fair share falls.
+ * elements read, bytes sent, bytes sent and received, and predicted seconds, and what it has most of comes nearer to the mean.
  */
 export function costBalanced(problem: PlacementProblem): Placement {
   const shares = fairShares(problem);
   const start = memoryBalanced(problem);
   const limit = busiest(problem.loads(start));
   let best = start;
+  let { seconds } = limit;
   let least = unevenness(problem, start, shares);
   let filled = start.divided.every(({ length }) => length > 0);
   let before = '';
@@ -112,12 +146,13 @@ export function costBalanced(problem: PlacementProblem): Placement {
     const cuts = widths.map(({ length }) => length).join();
     if (cuts === before) continue;
     before = cuts;
-    const placement = placeSlices(problem, widths, shares);
+    const placement = placeWithin(problem, widths, shares, limit);
+    if (placement === null) continue;
     const found = unevenness(problem, placement, shares);
     const fills = placement.divided.every(({ length }) => length > 0);
-    if ((filled && !fills) || (filled === fills && found >= least * GAIN)) continue;
-    if (!neverWorse(busiest(problem.loads(placement)), limit)) continue;
-    [best, least, filled] = [placement, found, fills];
+    const { seconds: cost } = busiest(problem.loads(placement));
+    const better = filled === fills ? found < least * GAIN && cost <= seconds * DEARER : fills;
+    if (better) [best, least, filled, seconds] = [placement, found, fills, cost];
   }
   return best;
 }
