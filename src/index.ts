@@ -4,7 +4,14 @@ import { registerGenericBackends } from './backends/generic/register.js';
 import { registerReferenceKernels } from './backends/reference/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
 import { registerWasmBackend } from './backends/wasm/register.js';
-import { embedding, raggedEmbedding } from './layers/factories.js';
+import {
+  concatOneHotEmbedding,
+  dotInteraction,
+  embedding,
+  featureCross,
+  integerLookup,
+  raggedEmbedding,
+} from './layers/factories.js';
 import { registerLayers } from './layers/register.js';
 import { embeddingBag, embeddingBagGrad } from './ops/embedding_bag.js';
 import { sparseApply } from './ops/sparse_apply.js';
@@ -20,7 +27,14 @@ registerLayers();
 /** The kernels as functions. */
 export const ops = { embeddingBag, embeddingBagGrad, sparseApply };
 /** Factories of layers. */
-export const layers = { embedding, raggedEmbedding };
+export const layers = {
+  embedding,
+  raggedEmbedding,
+  integerLookup,
+  concatOneHotEmbedding,
+  dotInteraction,
+  featureCross,
+};
 /** Sparse ids. */
 export const sparse = { reorder };
 
@@ -35,6 +49,11 @@ export { RaggedTensor } from './ragged/ragged_tensor.js';
 export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from './errors.js';
 export { Embedding, type EmbeddingArgs } from './layers/embedding.js';
 export { RaggedEmbedding, type RaggedEmbeddingArgs } from './layers/ragged_embedding.js';
+export { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './layers/concat_one_hot_embedding.js';
+export { DotInteraction, type DotInteractionArgs } from './layers/dot_interaction.js';
+export { FeatureCross, type FeatureCrossArgs } from './layers/feature_cross.js';
+/** `IntegerLookupLayer` learns as it is used; `preprocessing.IntegerLookup` is adapted beforehand, as in Keras. */
+export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/integer_lookup_layer.js';
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './layers/embedding_table.js';
 export { useForKerasEmbedding } from './layers/register.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';

@@ -1,5 +1,9 @@
 /** Functions that make layers: the namespace `layers`. */
+import { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './concat_one_hot_embedding.js';
+import { DotInteraction, type DotInteractionArgs } from './dot_interaction.js';
 import { Embedding, type EmbeddingArgs } from './embedding.js';
+import { FeatureCross, type FeatureCrossArgs } from './feature_cross.js';
+import { IntegerLookupLayer, type IntegerLookupLayerArgs } from './integer_lookup_layer.js';
 import { RaggedEmbedding, type RaggedEmbeddingArgs } from './ragged_embedding.js';
 
 /**
@@ -20,4 +24,44 @@ export function embedding(args: EmbeddingArgs): Embedding {
  */
 export function raggedEmbedding(args: RaggedEmbeddingArgs): RaggedEmbedding {
   return new RaggedEmbedding(args);
+}
+
+/**
+ * Returns an `IntegerLookupLayer`; arguments, shapes and errors as there.
+ *
+ * @example
+ * emb.layers.integerLookup({maxTokens: 100000});
+ */
+export function integerLookup(args: IntegerLookupLayerArgs): IntegerLookupLayer {
+  return new IntegerLookupLayer(args);
+}
+
+/**
+ * Returns a `ConcatOneHotEmbedding` layer; arguments, shapes and errors as there.
+ *
+ * @example
+ * emb.layers.concatOneHotEmbedding({featureSizes: [3, 5, 7], embeddingWidth: 4});
+ */
+export function concatOneHotEmbedding(args: ConcatOneHotEmbeddingArgs): ConcatOneHotEmbedding {
+  return new ConcatOneHotEmbedding(args);
+}
+
+/**
+ * Returns a `DotInteraction` layer; arguments, shapes and errors as there.
+ *
+ * @example
+ * emb.layers.dotInteraction({selfInteraction: true});
+ */
+export function dotInteraction(args?: DotInteractionArgs): DotInteraction {
+  return new DotInteraction(args);
+}
+
+/**
+ * Returns a `FeatureCross` layer; arguments, shapes and errors as there.
+ *
+ * @example
+ * emb.layers.featureCross({projectionDim: 64});
+ */
+export function featureCross(args?: FeatureCrossArgs): FeatureCross {
+  return new FeatureCross(args);
 }

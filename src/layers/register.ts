@@ -1,6 +1,10 @@
 /** Makes models with these layers load, and, on request only, stock embedding layers load as these. */
 import * as tf from '@tensorflow/tfjs';
+import { ConcatOneHotEmbedding } from './concat_one_hot_embedding.js';
+import { DotInteraction } from './dot_interaction.js';
 import { Embedding } from './embedding.js';
+import { FeatureCross } from './feature_cross.js';
+import { IntegerLookupLayer } from './integer_lookup_layer.js';
 import { openScopeInLoads } from './load_scope.js';
 import { RaggedEmbedding } from './ragged_embedding.js';
 
@@ -10,23 +14,43 @@ function classNameMap(): ClassMap {
   return tf.serialization.SerializationMap.getMap().classNameMap as unknown as ClassMap;
 }
 
+const LAYERS = [
+  Embedding,
+  RaggedEmbedding,
+  ConcatOneHotEmbedding,
+  DotInteraction,
+  FeatureCross,
+  IntegerLookupLayer,
+] as const;
+
 /** Registers the layers under their own names, which no stock layer has. */
 export function registerLayers(): void {
-  tf.serialization.registerClass(Embedding as never);
-  tf.serialization.registerClass(RaggedEmbedding as never);
+  for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
   openScopeInLoads();
 }
 
 /**
- * Names that tfjs asks for when a file names an embedding layer of Keras, NVIDIA distributed-embeddings or Keras RS.
- * tfjs turns snake case into camel case in class names too, hence the last one.
+ * Names that tfjs asks for when a file names a layer of Keras, NVIDIA distributed-embeddings or Keras RS, and ours.
+ * tfjs turns snake case into camel case in class names too, hence `kerasRs`.
  */
-const KERAS_NAMES = ['Embedding', 'EmbedReduce', 'Custom>Embedding', 'kerasRs>EmbedReduce'];
+const KERAS_NAMES: Readonly<Record<string, string>> = {
+  Embedding: Embedding.className,
+  EmbedReduce: Embedding.className,
+  'Custom>Embedding': Embedding.className,
+  'kerasRs>EmbedReduce': Embedding.className,
+  ConcatOneHotEmbedding: ConcatOneHotEmbedding.className,
+  'Custom>ConcatOneHotEmbedding': ConcatOneHotEmbedding.className,
+  DotInteraction: DotInteraction.className,
+  'kerasRs>DotInteraction': DotInteraction.className,
+  FeatureCross: FeatureCross.className,
+  'kerasRs>FeatureCross': FeatureCross.className,
+};
 
 /**
  * Makes `tf.loadLayersModel` build `Embedding` where a file names the embedding layer of Keras, of NVIDIA's
  * distributed-embeddings or of Keras RS (EmbedReduce). Combiners are then kept, which the stock layer drops, and the
- * model trains by rows. Returns a function that puts things back as they were. Without this call, importing the package
+ * model trains by rows. The same goes for ConcatOneHotEmbedding of NVIDIA, DotInteraction and FeatureCross of Keras RS,
+ * which tfjs does not have. Returns a function that puts things back as they were. Without this call, importing the package
  * changes nothing about how stock models load. `tf.layers.embedding` stays the stock layer in any case.
  *
  * @example
@@ -36,9 +60,8 @@ const KERAS_NAMES = ['Embedding', 'EmbedReduce', 'Custom>Embedding', 'kerasRs>Em
  */
 export function useForKerasEmbedding(): () => void {
   const map = classNameMap();
-  const before = KERAS_NAMES.map((name) => [name, map[name]] as const);
-  const ours = map[Embedding.className];
-  for (const name of KERAS_NAMES) map[name] = ours;
+  const before = Object.keys(KERAS_NAMES).map((name) => [name, map[name]] as const);
+  for (const [name, ours] of Object.entries(KERAS_NAMES)) map[name] = map[ours];
   return () => {
     for (const [name, entry] of before) {
       if (entry === undefined) delete map[name];

@@ -1,0 +1,166 @@
+/** The layer `ConcatOneHotEmbedding`: one id per feature, the rows of all features in one table. */
+import * as tf from '@tensorflow/tfjs';
+import { readLayerConfig } from '../config/layer_config.js';
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { embeddingBag } from '../ops/embedding_bag.js';
+import { readOptions, reading } from '../options.js';
+import { readIds, type IdsInput } from '../ragged/door.js';
+import { uniformSplits } from '../ragged/row_splits.js';
+import { toInt32 } from '../ragged/whole_ids.js';
+import { INT32_MAX } from '../types.js';
+import type { TableArgs } from './embedding_table.js';
+import type { Initializer } from './initializers.js';
+import { checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from './layer_arguments.js';
+import { readEmbeddingInputs } from './layer_inputs.js';
+import { TableLayer } from './table_layer.js';
+
+export interface ConcatOneHotEmbeddingArgs extends LayerOptions, Partial<Omit<TableArgs, 'inputDim' | 'outputDim'>> {
+  /** Number of rows of each feature: ids of feature f are in [0, featureSizes[f]). */
+  featureSizes: readonly number[];
+  /** Number of columns. */
+  embeddingWidth: number;
+}
+
+const FIELDS = [
+  'featureSizes',
+  'embeddingWidth',
+  'embeddingsInitializer',
+  'embeddingsRegularizer',
+  'embeddingsConstraint',
+  'optimizer',
+  'weights',
+  'seed',
+  'name',
+  'trainable',
+  'dtype',
+  'inputDType',
+  'inputShape',
+  'batchInputShape',
+  'batchSize',
+] as const satisfies readonly (keyof ConcatOneHotEmbeddingArgs)[];
+
+/** First row of each feature, and after the last the number of all rows. */
+function offsetsOf(sizes: unknown): Int32Array {
+  const expected = 'a list of positive whole numbers, one per feature';
+  return reading('featureSizes', expected, sizes, () => {
+    if (!Array.isArray(sizes)) throw new ArgumentTypeError('featureSizes', expected, sizes);
+    if (sizes.length === 0) throw new ValueError('featureSizes', expected, sizes);
+    let rows = 0;
+    const offsets = sizes.map((size, f) => (rows += checkDimension(size, `featureSizes[${f}]`)));
+    if (rows > INT32_MAX) throw new ValueError('featureSizes', 'at most 2^31 - 1 rows in all', described(`${rows}`));
+    return Int32Array.of(0, ...offsets);
+  });
+}
+
+/**
+ * A layer that maps one int32 id per feature to a row of that feature, all features in one trained table.
+ *
+ * Takes ids [batch, features] as a tensor or nested arrays; returns float32 [batch, features, embeddingWidth]. The table
+ * [sum(featureSizes), embeddingWidth] is the one weight, `<layer>/params`, Glorot uniform unless told otherwise; the rows
+ * of feature f begin after those of the features before it (`offsets`). One lookup and, under `emb.train.*`, one update
+ * by rows serve all features. As the first layer of a model it takes int32 ids of shape [features].
+ * Throws TypeError for missing or wrongly typed arguments and ids that are no numbers; ValueError for sizes below 1, ids
+ * of another shape, fractions, and an id outside its own feature, which the error names.
+ * Source: ConcatOneHotEmbedding of NVIDIA distributed-embeddings 23.06.
+ *
+ * @example
+ * const layer = emb.layers.concatOneHotEmbedding({featureSizes: [3, 5, 7], embeddingWidth: 4});
+ * layer.apply([[2, 4, 6], [0, 0, 0]]).shape; // [2, 3, 4]
+ */
+export class ConcatOneHotEmbedding extends TableLayer {
+  static readonly className: string = 'TfjsEmbeddings>ConcatOneHotEmbedding';
+  readonly featureSizes: readonly number[];
+  /** First row of each feature. */
+  readonly offsets: readonly number[];
+
+  constructor(args: ConcatOneHotEmbeddingArgs) {
+    const { featureSizes, embeddingWidth, ...given } = readOptions<ConcatOneHotEmbeddingArgs>(args, FIELDS, 'args');
+    const offsets = offsetsOf(featureSizes);
+    const outputDim = checkDimension(embeddingWidth, 'embeddingWidth');
+    const embeddingsInitializer = given.embeddingsInitializer ?? 'glorotUniform';
+    const table = { inputDim: offsets.at(-1)!, outputDim, embeddingsInitializer };
+    super({ ...given, ...table, inputLength: featureSizes!.length }, 'concat_one_hot_embedding');
+    this.featureSizes = Array.from(featureSizes!);
+    this.offsets = Array.from(offsets.subarray(0, -1));
+  }
+
+  get embeddingWidth(): number {
+    return this.outputDim;
+  }
+
+  override createWeight(initializer: Initializer): tf.LayerVariable {
+    return this.addWeight('params', [this.inputDim, this.outputDim], 'float32', initializer);
+  }
+
+  override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
+    const shapes = shapesOf(inputShape);
+    if (shapes.length > 1) throw new ValueError('inputs', 'ids only', described(`${shapes.length} inputs`));
+    const [ids] = shapes as [SymbolicShape];
+    this.#checkShape(ids);
+    return [ids[0]!, this.featureSizes.length, this.outputDim];
+  }
+
+  #checkShape(shape: SymbolicShape): void {
+    const { length } = this.featureSizes;
+    if (shape.length === 2 && (shape[1] === null || shape[1] === length)) return;
+    const expected = `ids of shape [batch, ${length}], one per feature`;
+    throw new ValueError('ids', expected, described(`shape [${shape.map(String).join(', ')}]`));
+  }
+
+  protected override checkInputs(inputs: unknown): void {
+    const { ids, weights } = readEmbeddingInputs(inputs);
+    if (weights !== null) throw new ValueError('inputs', 'ids only', described('2 inputs'));
+    if (ids instanceof tf.Tensor || ids instanceof tf.SymbolicTensor) this.#checkShape(ids.shape);
+  }
+
+  override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
+    return tf.tidy(() => {
+      this.invokeCallHook(inputs, kwargs as never);
+      this.checkTraining(kwargs);
+      const rows = this.#rowsOf(readEmbeddingInputs(inputs).ids);
+      const { length } = this.featureSizes;
+      const looked = embeddingBag(this.variable, rows, uniformSplits(rows.length, 1), { combiner: 'sum' });
+      return looked.reshape([rows.length / length, length, this.outputDim]);
+    });
+  }
+
+  /** Ids as rows of the common table; read on the host, since a row of the next feature would be no error later on. */
+  #rowsOf(ids: unknown): Int32Array {
+    const { values, shape } = readDense(ids);
+    this.#checkShape(shape);
+    const { featureSizes, offsets } = this;
+    const { length } = featureSizes;
+    return values.map((id, i) => {
+      const feature = i % length;
+      if (id >= 0 && id < featureSizes[feature]!) return id + offsets[feature]!;
+      const expected = `ids in [0, ${featureSizes[feature]}) for feature ${feature} (featureSizes[${feature}])`;
+      throw new ValueError('ids', expected, described(`${id} at [${Math.floor(i / length)}, ${feature}]`));
+    });
+  }
+
+  override getConfig(): tf.serialization.ConfigDict {
+    const { name, trainable, batchInputShape, ...rest } = super.getConfig();
+    const { embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint, optimizer } = rest;
+    const { embeddingWidth } = this;
+    const own = { featureSizes: [...this.featureSizes], embeddingWidth };
+    const table = { embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint, optimizer };
+    const input = batchInputShape === undefined ? {} : { batchInputShape };
+    return { ...own, ...table, name, trainable, ...input } as unknown as tf.serialization.ConfigDict;
+  }
+
+  /** Makes the layer from its own config, or from the arguments of NVIDIA's layer, in snake_case or camelCase. */
+  static override fromConfig<T extends tf.serialization.Serializable>(
+    cls: tf.serialization.SerializableConstructor<T>,
+    config: tf.serialization.ConfigDict,
+  ): T {
+    return new cls(readLayerConfig(config, FIELDS) as tf.serialization.ConfigDict);
+  }
+}
+
+/** Ids of a tensor or of nested arrays. */
+function readDense(ids: unknown): { values: Int32Array; shape: number[] } {
+  if (ids instanceof tf.Tensor) return { values: toInt32(ids.dataSync(), 'ids'), shape: ids.shape };
+  const { values, idsShape } = readIds(ids as IdsInput, null);
+  if (idsShape === null) throw new ArgumentTypeError('ids', 'a tensor or nested arrays [batch, features]', ids);
+  return { values: values as Int32Array, shape: [...idsShape] };
+}
