@@ -27,7 +27,7 @@
 #endif
 
 #include "../kernels/embedding.h"
-#include "node_floats.h"
+#include "node_tables.h"
 
 #if defined(TE_WITH_TENSORFLOW)
 const char* te_tensorflow_register(void);
@@ -420,38 +420,27 @@ static napi_value sparse_apply(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-static void finalize_floats(napi_env env, void* data, void* block) {
-  (void)env;
-  (void)data;
-  floats_free((floats_block*)block);
-}
-
-/* allocateFloats(length): zeros, in memory that suits tables (see node_floats.h). */
-static napi_value allocate_floats(napi_env env, napi_callback_info info) {
-  call c;
-  napi_value buffer = NULL, result = NULL;
-  begin(&c, env, info);
-  const int64_t length = whole(&c, 0, "length", 0, INT32_MAX);
-  floats_block* block = c.failed ? NULL : floats_allocate((size_t)length * sizeof(float));
-  if (block == NULL) {
-    fail_range(&c, "length", "there is not as much memory");
-    return NULL;
-  }
-  /* Some hosts of Node-API allow no memory from outside; callers then use memory of JavaScript. */
-  if (napi_create_external_arraybuffer(env, block->start, (size_t)length * sizeof(float), finalize_floats, block,
-                                       &buffer) != napi_ok) {
-    floats_free(block);
-    fail(&c, napi_throw_error, "ERR_NO_EXTERNAL_BUFFERS", "length", "this host takes no memory from an addon");
-    return NULL;
-  }
-  napi_create_typedarray(env, napi_float32_array, (size_t)length, buffer, 0, &result);
-  return result;
-}
-
 static napi_value new_number(napi_env env, double value) {
   napi_value result = NULL;
   napi_create_double(env, value, &result);
   return result;
+}
+
+/* tableOffset(buffer, bytes): where a table of so many bytes should begin in an ArrayBuffer (see node_tables.h). */
+static napi_value table_offset_in(napi_env env, napi_callback_info info) {
+  call c;
+  void* data = NULL;
+  size_t room = 0;
+  bool is_plain = false;
+  begin(&c, env, info);
+  const int64_t bytes = whole(&c, 1, "bytes", 0, 9007199254740991.0);
+  if (c.failed) return NULL;
+  if (napi_is_arraybuffer(env, c.arguments[0], &is_plain) != napi_ok || !is_plain ||
+      napi_get_arraybuffer_info(env, c.arguments[0], &data, &room) != napi_ok) {
+    fail_type(&c, "buffer", "expected an ArrayBuffer");
+    return NULL;
+  }
+  return new_number(env, (double)table_offset(data, room, (size_t)bytes));
 }
 
 static napi_value new_text(napi_env env, const char* text) {
@@ -549,7 +538,7 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"embeddingBagGrad", embedding_bag_grad},
                    {"embeddingBagWeightsGrad", embedding_bag_weights_grad},
                    {"sparseApply", sparse_apply},
-                   {"allocateFloats", allocate_floats},
+                   {"tableOffset", table_offset_in},
                    {"setThreads", set_threads},
                    {"getThreads", get_threads},
                    {"instructionSet", instruction_set},

@@ -30,8 +30,11 @@ export interface Addon {
       hyper: Float32Array,
     ]
   ): void;
-  /** Zeros in memory that suits tables: aligned to cache lines, on huge pages where the system has them. */
-  allocateFloats(length: number): Float32Array;
+  /**
+   * Bytes from the start of a buffer to where a table of `bytes` bytes should begin: a huge page, with a whole one to
+   * spare, or a cache line, as far as there is room.
+   */
+  tableOffset(buffer: ArrayBuffer, bytes: number): number;
   setThreads(threads: number): number;
   getThreads(): number;
   instructionSet(): string;
@@ -57,7 +60,7 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'embeddingBagGrad',
   'embeddingBagWeightsGrad',
   'sparseApply',
-  'allocateFloats',
+  'tableOffset',
   'setThreads',
   'getThreads',
   'instructionSet',

@@ -11,6 +11,11 @@ import {
 } from '../kernel_set.js';
 import { ADDON_FUNCTIONS, loadAddon, type Addon, type BagArguments } from './addon.js';
 
+const LINE = 64;
+const HUGE_PAGE = 2 ** 21;
+/** From this many bytes on a table gets huge pages. */
+const LARGE_TABLE = 2 ** 22;
+
 function bagArguments(bags: HostBags, options: BagOptions): BagArguments {
   return [
     bags.values,
@@ -57,12 +62,9 @@ export class NativeKernelSet implements KernelSet {
   }
 
   allocate(length: number): Float32Array {
-    try {
-      return this.addon.allocateFloats(length);
-    } catch (error) {
-      if ((error as AddonError).code !== 'ERR_NO_EXTERNAL_BUFFERS') throw error;
-      return new Float32Array(length);
-    }
+    const bytes = 4 * length;
+    const buffer = new ArrayBuffer(bytes + (bytes < LARGE_TABLE ? LINE : HUGE_PAGE));
+    return new Float32Array(buffer, this.addon.tableOffset(buffer, bytes), length);
   }
 
   embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
