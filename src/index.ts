@@ -58,6 +58,28 @@ export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './layer
 export { useForKerasEmbedding } from './layers/register.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';
 export type { LearningRate, SparseOptimizerConfig } from './optimizers/settings.js';
+export { checkPlan, planEmbedding, readPlan } from './partition/index.js';
+export type {
+  DataParallelTable,
+  EmbeddingPlan,
+  Groups,
+  PhysicalTable,
+  PlanData,
+  PlanEmbeddingArgs,
+  PlanMachine,
+  PlanTableArgs,
+  PredictedLoad,
+  RankPlan,
+  RowModulo,
+  RowRange,
+  RowShard,
+  RowSharding,
+  Span,
+  StrategyName,
+  TableParallelPlan,
+  TableParallelRank,
+  TableShard,
+} from './partition/index.js';
 export type { IdsInput } from './ragged/door.js';
 export type { SparseInput, SparseValues } from './ragged/sparse_values.js';
 export type { WeightsInput } from './ragged/weights.js';

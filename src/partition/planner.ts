@@ -120,7 +120,7 @@ function fill(request: PlanRequest, groupOf: GroupName[], placed: Placed, notes:
  *   strategy: 'memory_balanced',
  * });
  * console.log(String(plan));
- * console.log(plan.ranks[0]?.tableParallel?.shards); // [{ table: 0, columns: [0, 4] }, { table: 1, columns: [0, 16] }]
+ * console.log(plan.ranks[3]?.tableParallel?.shards); // columns 12 to 16 of users, all of items
  * ```
  */
 export function planEmbedding(args: PlanEmbeddingArgs): EmbeddingPlan {
