@@ -51,6 +51,19 @@ function checkScale(value: unknown): number {
   return value;
 }
 
+/** Keras 3, which writes a module beside each class, computes another hard sigmoid than Keras 2 and TensorFlow.js. */
+function checkKerasActivation({ kernelInitializer, preActivation }: Record<string, unknown>): void {
+  const isKeras3 = typeof (kernelInitializer as { module?: unknown } | null | undefined)?.module === 'string';
+  if (!isKeras3 || typeof preActivation !== 'string' || !/^hard_?sigmoid$/i.test(preActivation)) return;
+  const note = 'Keras 3 computes relu6(x + 3) / 6, TensorFlow.js clips x / 5 + 1 / 2.';
+  throw new ValueError(
+    'preActivation',
+    'an activation that TensorFlow.js computes as Keras 3 does',
+    preActivation,
+    note,
+  );
+}
+
 /** Shapes of x0 and x; the size of their last axis is known. */
 function checkShapes(shapes: readonly SymbolicShape[]): number {
   if (shapes.length > 2) throw new ValueError('inputs', EXPECTED, described(`${shapes.length} inputs`));
@@ -197,6 +210,8 @@ export class FeatureCross extends tf.layers.Layer {
     cls: tf.serialization.SerializableConstructor<T>,
     config: tf.serialization.ConfigDict,
   ): T {
-    return new cls(readLayerConfig(config, [...FIELDS, ...FLOAT_LAYER_FIELDS]) as tf.serialization.ConfigDict);
+    const args = readLayerConfig(config, [...FIELDS, ...FLOAT_LAYER_FIELDS]);
+    checkKerasActivation(args);
+    return new cls(args as tf.serialization.ConfigDict);
   }
 }
