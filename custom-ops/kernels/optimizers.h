@@ -78,19 +78,18 @@ TE_INLINE te_v step_columns(const int optimizer, const te_hyper* h, te_v w, te_v
   }
 }
 
-/* Row-wise Adagrad: one accumulator for the row. A gradient of 0 keeps still even where the accumulator is 0. */
+/* Row-wise Adagrad: one accumulator for the row, which keeps still where that is 0. */
 TE_INLINE void step_row_wise(const te_hyper* h, float* w, const float* g, float* accumulator, int64_t dim) {
   *accumulator += (float)(te_sum_of_squares(g, dim) / (double)dim);
-  const te_v rate = v_set(h->learning_rate / te_sqrtf(*accumulator + h->epsilon));
+  const float root = te_sqrtf(*accumulator + h->epsilon);
+  const te_v rate = v_set(root == 0.0f ? 0.0f : h->learning_rate / root);
   int64_t j = 0;
   for (; j + TE_LANES <= dim; j += TE_LANES) {
-    const te_v gradient = v_load(g + j);
-    v_store(w + j, v_sub(v_load(w + j), v_if_zero(gradient, gradient, v_mul(rate, gradient))));
+    v_store(w + j, v_sub(v_load(w + j), v_mul(rate, v_load(g + j))));
   }
   if (j < dim) {
     const te_mask rest = v_mask((int)(dim - j));
-    const te_v gradient = v_load_part(g + j, rest);
-    v_store_part(w + j, rest, v_sub(v_load_part(w + j, rest), v_if_zero(gradient, gradient, v_mul(rate, gradient))));
+    v_store_part(w + j, rest, v_sub(v_load_part(w + j, rest), v_mul(rate, v_load_part(g + j, rest))));
   }
 }
 

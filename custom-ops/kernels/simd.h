@@ -184,8 +184,8 @@ TE_INLINE te_v v_if_zero(te_v test, te_v a, te_v b) { TE_EACH_LANE(test.x[i] == 
 
 TE_INLINE te_v v_zero(void) { return v_set(0.0f); }
 
-/* a / b, and 0 where a is 0, whatever b is. */
-TE_INLINE te_v v_div_or_zero(te_v a, te_v b) { return v_if_zero(a, v_zero(), v_div(a, b)); }
+/* a / b, and 0 where b is 0: a square that is too small for a float must not turn a step into infinity. */
+TE_INLINE te_v v_div_or_zero(te_v a, te_v b) { return v_if_zero(b, v_zero(), v_div(a, b)); }
 
 /* Registers that hold one chunk of columns; wider rows are taken chunk by chunk. */
 #define TE_CHUNK_VECTORS 8

@@ -60,7 +60,8 @@ static void clip_by_norm(apply_run* run) {
   te_parallel(g->parts, g->workers, squares_task, run);
   for (int32_t b = 0; b < g->buckets; b++) squares += g->squares[b];
   const double norm = te_sqrt(squares);
-  if (norm > most) run->job.gradient_scale = (float)(most / norm);
+  /* A norm that is no number spoils the whole gradient, so that it is seen. */
+  if (!(norm <= most)) run->job.gradient_scale = (float)(most / norm);
 }
 
 /* Steps the rows of one block that no id has touched, run by run between the touched ones. */

@@ -226,6 +226,30 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     });
   }
 
+  it('keeps the weights finite where squares of gradients are too small for a float', () => {
+    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+    const bags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
+    for (const optimizer of OPTIMIZER_NAMES) {
+      const table: HostTable = { data: Float32Array.of(1, 1), rows: 1, dim: 2 };
+      const slots = SLOT_NAMES[optimizer].map(() => new Float32Array(optimizer === 'rowWiseAdagrad' ? 1 : 2));
+      const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, beta1: 0.9 });
+      kernels().sparseApply(optimizer, table, slots, Float32Array.of(1e-30, 0), bags, options, hyper);
+      for (const value of [...table.data, ...slots.flatMap((slot) => [...slot])]) {
+        expect(Math.abs(value)).withContext(optimizer).toBeLessThanOrEqual(1);
+      }
+      expect(table.data[1]).withContext(optimizer).toBe(1);
+    }
+  });
+
+  it('spoils the whole gradient where its norm is no number', () => {
+    const table: HostTable = { data: Float32Array.of(1, 1, 1), rows: 3, dim: 1 };
+    const bags = { values: Int32Array.of(0, 1), rowSplits: Int32Array.of(0, 1, 2), weights: null };
+    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+    const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, clipNorm: 0.5 });
+    kernels().sparseApply('sgd', table, [], Float32Array.of(NaN, 1), bags, options, hyper);
+    expect([...table.data]).toEqual([NaN, NaN, 1]);
+  });
+
   it('refuses an id outside the table, with id, position and rows, before anything is written', () => {
     const table: HostTable = { data: Float32Array.from([1, 2, 3, 4, 5, 6]), rows: 3, dim: 2 };
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
