@@ -165,7 +165,7 @@ function columnProblems(plan: PlanData, tables: readonly PlanTable[]): string[] 
 
 /** The lists of the whole table-parallel group follow from what the devices hold. */
 function tableParallelProblems(plan: PlanData, tables: readonly PlanTable[], compare: Compare): string[] {
-  const problems = columnProblems(plan, tables);
+  const problems: string[] = [];
   const { tableParallel: group } = plan.tableGroups;
   const whole = plan.tableParallel;
   if (group.length === 0) {
@@ -248,6 +248,7 @@ export function checkPlan(plan: PlanData, tables: readonly PlanTableArgs[]): str
   }
   copyProblems(plan, read, compare);
   problems.push(...rowProblems(plan, read, compare));
+  problems.push(...columnProblems(plan, read));
   problems.push(...tableParallelProblems(plan, read, compare));
   return [...new Set(problems)];
 }

@@ -65,9 +65,7 @@ describe('checkPlan', () => {
   it('says where columns are missing, doubled or too many', () => {
     const shards = (plan: PlanData, device: number): { table: number; columns: [number, number] }[] =>
       plan.ranks[device]!.tableParallel!.shards;
-    expect(changed((plan) => (shards(plan, 1)[0]!.columns = [3, 4]))).toContain(
-      'table 0: columns 2..3 are on no device',
-    );
+    expect(changed((plan) => (shards(plan, 1)[0]!.columns = [3, 4]))[0]).toBe('table 0: columns 2..3 are on no device');
     expect(changed((plan) => (shards(plan, 1)[0]!.columns = [1, 4]))).toContain(
       'table 0: device 1: columns 1..2 are held twice',
     );
