@@ -341,67 +341,6 @@ describeForBackends('embeddingLookup and safeEmbeddingLookup', () => {
   });
 });
 
-describe('arguments of embeddingLookup', () => {
-  beforeAll(() => tf.setBackend('cpu'));
-
-  const table = (): tf.Tensor2D =>
-    tf.tensor2d([
-      [1, 2],
-      [3, 4],
-    ]);
-  const look = (...args: unknown[]): unknown =>
-    tf.tidy(() => (emb.embeddingLookup as (...a: unknown[]) => unknown)(...args) as tf.Tensor);
-
-  const cases: [string, () => unknown, unknown, string][] = [
-    ['a table that is missing', () => look(undefined, [0]), TypeError, 'table'],
-    ['a table that is an array of numbers', () => look([[1, 2]], [0]), TypeError, 'table[0]'],
-    ['an int32 table', () => look(tf.zeros([2, 2], 'int32'), [0]), TypeError, 'table'],
-    ['a table of rank 3', () => look(tf.zeros([2, 2, 2]), [0]), TypeError, 'table'],
-    ['an empty list of partitions', () => look([], [0]), emb.ValueError, 'table'],
-    ['ids that are missing', () => look(table(), undefined), TypeError, 'ids'],
-    ['ids of strings', () => look(table(), ['a']), TypeError, 'ids'],
-    ['fractional ids', () => look(table(), [0.5]), emb.ValueError, 'ids'],
-    ['NaN ids', () => look(table(), [NaN]), emb.ValueError, 'ids'],
-    ['ids beyond int32', () => look(table(), [2 ** 31]), emb.ValueError, 'ids'],
-    ['a float tensor beyond 2^24', () => look(table(), tf.tensor1d([16777218])), emb.ValueError, 'ids'],
-    ['rank-1 ids with a combiner', () => look(table(), [0], { combiner: 'sum' }), emb.ValueError, 'ids'],
-    ['an unknown combiner', () => look(table(), [[0]], { combiner: 'max' }), emb.ValueError, 'combiner'],
-    ['a combiner that is no string', () => look(table(), [[0]], { combiner: 3 }), TypeError, 'combiner'],
-    ['a negative maxNorm', () => look(table(), [[0]], { combiner: 'sum', maxNorm: -1 }), emb.ValueError, 'maxNorm'],
-    ['a maxNorm of text', () => look(table(), [[0]], { combiner: 'sum', maxNorm: '1' }), TypeError, 'maxNorm'],
-    ['an unknown outOfRange', () => look(table(), [[0]], { outOfRange: 'wrap' }), emb.ValueError, 'outOfRange'],
-    [
-      'weights of another size',
-      () => look(table(), [[0, 1]], { combiner: 'sum', weights: [[1]] }),
-      emb.ValueError,
-      'weights',
-    ],
-    ['NaN weights', () => look(table(), [[0]], { combiner: 'sum', weights: [[NaN]] }), emb.ValueError, 'weights'],
-    [
-      'an unknown partition strategy',
-      () => look([table(), table()], [0], { partitionStrategy: 'x' }),
-      emb.ValueError,
-      'partitionStrategy',
-    ],
-    ['options that are no object', () => look(table(), [0], null), TypeError, 'options'],
-  ];
-  for (const [what, run, type, argument] of cases) {
-    it(`refuses ${what}`, () => {
-      const before = tf.memory().numTensors;
-      tf.tidy(() => {
-        expect(run).toThrowMatching(
-          (error: { argument?: string; expected?: string; received?: string }) =>
-            error instanceof (type as new () => Error) &&
-            error.argument === argument &&
-            typeof error.expected === 'string' &&
-            typeof error.received === 'string',
-        );
-      });
-      expect(tf.memory().numTensors).toBe(before);
-    });
-  }
-});
-
 function expectClose(actual: tf.Tensor, expected: tf.Tensor, tolerance = 2e-6): void {
   expect(actual.shape).toEqual(expected.shape);
   const wanted = expected.dataSync<'float32'>();
