@@ -2,8 +2,10 @@
 import type * as tf from '@tensorflow/tfjs';
 import { EMBEDDING_BAG, EMBEDDING_BAG_GRAD, EMBEDDING_BAG_WEIGHTS_GRAD, SPARSE_APPLY } from '../bag_tensors.js';
 import type { BagOptions } from '../kernel_set.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../../types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../types.js';
+import { HYPER_FIELDS } from '../hyper.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
+import { checkLength, checkSplits, checkTensor } from './sizes.js';
 import { TfjsHeap, type WasmBackend } from './tfjs_heap.js';
 
 type Inputs = Readonly<Record<string, tf.TensorInfo | undefined>>;
@@ -30,10 +32,15 @@ function addressOf(backend: WasmBackend, info: tf.TensorInfo | undefined): numbe
 }
 
 function tableOf(backend: WasmBackend, info: tf.TensorInfo): TableAt {
+  checkTensor('table', info, 'float32', -1, -1);
   return { address: addressOf(backend, info), rows: info.shape[0]!, dim: info.shape[1]! };
 }
 
 function bagsOf(backend: WasmBackend, { values, rowSplits, weights }: Inputs): BagsAt {
+  checkTensor('values', values!, 'int32', -1);
+  checkTensor('rowSplits', rowSplits!, 'int32', -1);
+  checkSplits(rowSplits!.shape[0]!);
+  if (weights !== undefined) checkTensor('weights', weights, 'float32', values!.shape[0]!);
   return {
     values: addressOf(backend, values),
     rowSplits: addressOf(backend, rowSplits),
@@ -41,6 +48,11 @@ function bagsOf(backend: WasmBackend, { values, rowSplits, weights }: Inputs): B
     nnz: values!.shape[0]!,
     batch: rowSplits!.shape[0]! - 1,
   };
+}
+
+function gradientAt(backend: WasmBackend, info: tf.TensorInfo, { batch }: BagsAt, dim: number): number {
+  checkTensor('gradient', info, 'float32', batch, dim);
+  return addressOf(backend, info);
 }
 
 /** Runs with scratch memory of the given size. */
@@ -87,11 +99,12 @@ function embeddingBag({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
 
 function embeddingBagGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const { heap, kernels } = hostOf(backend);
-  const gradient = inputs['gradient']!;
-  const gradientAt = addressOf(backend, gradient);
-  const dim = gradient.shape[1]!;
-  const table = { address: addressOf(backend, inputs['table']), rows: attrs.rows!, dim };
   const bags = bagsOf(backend, inputs);
+  const dim = inputs['gradient']!.shape[1]!;
+  const gradient = gradientAt(backend, inputs['gradient']!, bags, dim);
+  const rows = attrs.rows!;
+  if (inputs['table'] !== undefined) checkTensor('table', inputs['table'], 'float32', rows, dim);
+  const table = { address: addressOf(backend, inputs['table']), rows, dim };
   return withWorkspace(heap, kernels.gradWorkspace(table, bags), (workspace) => {
     const unique = kernels.gradGroup(table, bags, attrs, workspace);
     const forms = [
@@ -99,7 +112,7 @@ function embeddingBagGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
       { shape: [unique, dim], dtype: 'float32' as const },
     ];
     return filled(backend, forms, (uniqueIds, rowGradients) =>
-      kernels.gradRows(table, bags, attrs, gradientAt, workspace, uniqueIds!, rowGradients!),
+      kernels.gradRows(table, bags, attrs, gradient, workspace, uniqueIds!, rowGradients!),
     );
   });
 }
@@ -108,10 +121,20 @@ function embeddingBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInf
   const { kernels } = hostOf(backend);
   const table = tableOf(backend, inputs['table']!);
   const bags = bagsOf(backend, inputs);
-  const gradient = addressOf(backend, inputs['gradient']);
+  const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);
   return filled(backend, [{ shape: [bags.nnz], dtype: 'float32' }], (out) =>
     kernels.weightsGrad(table, bags, attrs, gradient, out!),
   );
+}
+
+/** Slots are like the table; those of row-wise Adagrad have one value per row, as a vector or a column. */
+function slotsAt(backend: WasmBackend, optimizer: OptimizerName, inputs: Inputs, { rows, dim }: TableAt): number[] {
+  return SLOT_NAMES[optimizer].map((_, i) => {
+    const info = inputs[`slot${i}`]!;
+    if (optimizer !== 'rowWiseAdagrad') checkTensor(`slot${i}`, info, 'float32', rows, dim);
+    else checkTensor(`slot${i}`, info, 'float32', rows, ...info.shape.slice(1).map(() => 1));
+    return addressOf(backend, info);
+  });
 }
 
 function sparseApply(optimizer: OptimizerName, { inputs, backend, attrs }: Call): tf.TensorInfo[] {
@@ -119,8 +142,9 @@ function sparseApply(optimizer: OptimizerName, { inputs, backend, attrs }: Call)
   const written = [inputs['table']!, inputs['slot0'], inputs['slot1']].filter((info) => info !== undefined);
   const table = tableOf(backend, written[0]!);
   const bags = bagsOf(backend, inputs);
-  const slots = written.slice(1).map((info) => addressOf(backend, info));
-  const gradient = addressOf(backend, inputs['gradient']);
+  const slots = slotsAt(backend, optimizer, inputs, table);
+  const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);
+  checkLength('hyper', attrs.hyper!.length, HYPER_FIELDS.length);
   withWorkspace(heap, kernels.applyWorkspace(optimizer, table, bags), (workspace) =>
     kernels.apply(optimizer, table, slots, bags, attrs, gradient, attrs.hyper!, workspace),
   );

@@ -1,9 +1,11 @@
 /** The C core as WebAssembly over a memory of its own: a KernelSet for typed arrays. */
-import type { OptimizerName } from '../../types.js';
+import { SLOT_NAMES, type OptimizerName } from '../../types.js';
 import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
 import { WasmHeap } from './heap.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
+import { HYPER_FIELDS } from '../hyper.js';
 import { INSTRUCTION_SET } from './kernels_wasm.js';
+import { checkLength, checkSplits } from './sizes.js';
 import { Staging, type Argument } from './staging.js';
 
 /** What runs, wherever the memory is. */
@@ -34,12 +36,14 @@ export class WasmKernelSet implements KernelSet {
 
   embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
     const output: Argument = { array: pooled, direction: 'out' };
+    checkLength('pooled', pooled.length, pooledLength(bags, table));
     this.call({ table, direction: 'in', bags, others: [output] }, (kernels, { tableAt, bagsAt, others }) =>
       kernels.embeddingBag(tableAt, bagsAt, options, others[0]!),
     );
   }
 
   embeddingBagGrad(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
+    checkLength('gradient', gradient.length, pooledLength(bags, table));
     const request: Request = {
       table,
       direction: options.maxNorm > 0 ? 'in' : 'unread',
@@ -73,6 +77,8 @@ export class WasmKernelSet implements KernelSet {
     options: BagOptions,
     out: Float32Array,
   ): void {
+    checkLength('gradient', gradient.length, pooledLength(bags, table));
+    checkLength('out', out.length, bags.values.length);
     const others: Argument[] = [
       { array: gradient, direction: 'in' },
       { array: out, direction: 'out' },
@@ -91,6 +97,11 @@ export class WasmKernelSet implements KernelSet {
     options: BagOptions,
     hyper: Float32Array,
   ): void {
+    checkLength('gradient', gradient.length, pooledLength(bags, table));
+    checkLength('hyper', hyper.length, HYPER_FIELDS.length);
+    checkLength('slots', slots.length, SLOT_NAMES[optimizer].length);
+    const slotLength = optimizer === 'rowWiseAdagrad' ? table.rows : table.rows * table.dim;
+    slots.forEach((slot, i) => checkLength(`slots[${i}]`, slot.length, slotLength));
     const request: Request = {
       table,
       direction: 'inout',
@@ -111,6 +122,8 @@ export class WasmKernelSet implements KernelSet {
   private call<T>(request: Request, run: (kernels: WasmKernels, placed: Placed) => T): T {
     const { table, direction, bags, others, workspaceBytes } = request;
     const { rows, dim } = table;
+    if (direction !== 'unread') checkLength('table', table.data.length, rows * dim);
+    if (bags.weights !== null) checkLength('weights', bags.weights.length, bags.values.length);
     const sizes = { nnz: bags.values.length, batch: bags.rowSplits.length - 1 };
     const nowhere = { values: 0, rowSplits: 0, weights: 0 };
     const kernels = this.kernels();
@@ -141,6 +154,11 @@ export class WasmKernelSet implements KernelSet {
   private kernels(): WasmKernels {
     return (this.instance ??= new WasmKernels(this.ownHeap));
   }
+}
+
+function pooledLength({ rowSplits }: HostBags, { dim }: HostTable): number {
+  checkSplits(rowSplits.length);
+  return (rowSplits.length - 1) * dim;
 }
 
 /** What one call takes. */

@@ -3,6 +3,7 @@ import { SPARSE_APPLY } from '../../../src/backends/bag_tensors.js';
 import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/register.js';
 import { backendInfo, backendPart } from '../../../src/backends/registry.js';
+import { ValueError } from '../../../src/errors.js';
 import { OPTIMIZER_NAMES } from '../../../src/types.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots, type GeneratedCase } from './generated_case.js';
 import { describeWasm, wasmBackend } from './wasm_backend.js';
@@ -128,5 +129,49 @@ describeWasm('kernels of the wasm backend', () => {
     expect(wasmBackend().numDataIds()).toBe(buffers);
     expect(Array.from(table.dataSync())).toEqual([1, 2, 3, 4]);
     tf.dispose([table, values, rowSplits, gradient, weights]);
+  });
+
+  it('refuse tensors of other sizes and dtypes than the rest says', () => {
+    const attrs = { combiner: 'sum', outOfRange: 'error', maxNorm: 0, rows: 2, hyper: Array.from(usualHyper('adam')) };
+    tf.tidy(() => {
+      const right = {
+        table: tf.tensor2d([1, 2, 3, 4], [2, 2]),
+        values: tf.tensor1d([0, 1], 'int32'),
+        rowSplits: tf.tensor1d([0, 2], 'int32'),
+        weights: tf.ones([2]),
+        gradient: tf.ones([1, 2]),
+        slot0: tf.zeros([2, 2]),
+        slot1: tf.zeros([2, 2]),
+      };
+      const wrong: Record<string, tf.Tensor[]> = {
+        table: [tf.zeros([4]), tf.zeros([2, 2], 'bool')],
+        values: [tf.zeros([2]), tf.zeros([2, 1], 'int32')],
+        rowSplits: [tf.zeros([0], 'int32'), tf.tensor1d([0, 2])],
+        weights: [tf.ones([1]), tf.ones([2], 'int32')],
+        gradient: [tf.ones([0, 2]), tf.ones([1, 1]), tf.ones([2])],
+        slot0: [tf.zeros([1, 2]), tf.zeros([2])],
+        slot1: [tf.zeros([2, 1])],
+      };
+      const takes: Record<string, string[]> = {
+        EmbeddingBag: ['table', 'values', 'rowSplits', 'weights'],
+        EmbeddingBagGrad: ['values', 'rowSplits', 'weights', 'gradient'],
+        EmbeddingBagWeightsGrad: ['table', 'values', 'rowSplits', 'weights', 'gradient'],
+        [SPARSE_APPLY.adam]: Object.keys(right),
+      };
+      let refused = 0;
+      for (const [name, argument] of Object.entries(takes).flatMap(([n, all]) => all.map((a) => [n, a] as const))) {
+        for (const tensor of wrong[argument]!) {
+          const inputs = { ...right, [argument]: tensor };
+          const what = `${name} ${argument} ${tensor.dtype} [${tensor.shape}]`;
+          if (name === 'EmbeddingBagGrad' && argument === 'gradient' && tensor.shape[1] === 1) continue; // tells the width
+          expect(() => run(name, inputs, attrs))
+            .withContext(what)
+            .toThrowError(ValueError);
+          refused++;
+        }
+      }
+      expect(refused).toBeGreaterThan(25);
+      expect([...right.table.dataSync()]).toEqual([1, 2, 3, 4]);
+    });
   });
 });

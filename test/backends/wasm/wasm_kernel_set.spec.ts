@@ -127,6 +127,40 @@ describe('WebAssembly kernels on typed arrays', () => {
     }
   });
 
+  it('refuse arrays of other lengths than the rest says, and write nothing beyond them', () => {
+    const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
+    const table = { data: Float32Array.of(1, 2, 3, 4), rows: 2, dim: 2 };
+    const bags = { values: Int32Array.of(0, 1), rowSplits: Int32Array.of(0, 2), weights: Float32Array.of(1, 1) };
+    const gradient = Float32Array.of(1, 1);
+    const [short, two] = [new Float32Array(1), new Float32Array(2)];
+    const tall = { ...table, rows: 1000 };
+    const light = { ...bags, weights: short };
+    const empty = { ...bags, rowSplits: new Int32Array(0) };
+    const hyper = usualHyper('adagrad');
+    const [slot, tallSlot] = [new Float32Array(4), new Float32Array(2000)];
+    const calls: Record<string, () => unknown> = {
+      pooled: () => set.embeddingBag(table, bags, options, short),
+      table: () => set.embeddingBag(tall, bags, options, two),
+      weights: () => set.embeddingBag(table, light, options, two),
+      rowSplits: () => set.embeddingBag(table, empty, options, new Float32Array(0)),
+      'gradient of rows': () => set.embeddingBagGrad(short, bags, table, options),
+      'table for maxNorm': () => set.embeddingBagGrad(gradient, bags, tall, { ...options, maxNorm: 1 }),
+      'gradient of weights': () => set.embeddingBagWeightsGrad(table, short, bags, options, two),
+      out: () => set.embeddingBagWeightsGrad(table, gradient, bags, options, short),
+      'table of a step': () => set.sparseApply('adagrad', tall, [tallSlot], gradient, bags, options, hyper),
+      'gradient of a step': () => set.sparseApply('adagrad', table, [slot], short, bags, options, hyper),
+      slots: () => set.sparseApply('adagrad', table, [], gradient, bags, options, hyper),
+      'slots[0]': () => set.sparseApply('adagrad', table, [two], gradient, bags, options, hyper),
+      hyper: () => set.sparseApply('adagrad', table, [slot], gradient, bags, options, two),
+    };
+    for (const [what, call] of Object.entries(calls)) {
+      expect(call)
+        .withContext(what)
+        .toThrowMatching((error: unknown) => error instanceof ValueError && error.argument === what.split(' ')[0]);
+    }
+    expect([...table.data]).toEqual([1, 2, 3, 4]);
+  });
+
   it('refuse row splits that fall or end elsewhere', () => {
     const table = { data: new Float32Array(4), rows: 2, dim: 2 };
     const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
