@@ -13,9 +13,13 @@ te_status te_ok(void) { return te_failure(TE_OK, 0, 0); }
 
 uint32_t te_id_limit(int64_t rows) { return rows > 0x80000000ll ? 0x80000000u : (uint32_t)rows; }
 
-/* Whether a * b floats can be addressed. */
+/* Whether a * b floats can be addressed. A WebAssembly memory has 4 GiB, of which one table may fill more than half. */
 static int addressable(int64_t a, int64_t b) {
+#if defined(__wasm__)
+  const uint64_t most = (uint64_t)SIZE_MAX / sizeof(float);
+#else
   const uint64_t most = (uint64_t)PTRDIFF_MAX / sizeof(float);
+#endif
   return b == 0 || (uint64_t)a <= most / (uint64_t)b;
 }
 

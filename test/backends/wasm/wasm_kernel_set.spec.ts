@@ -1,3 +1,4 @@
+import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import { IdOutOfRange, type HostTable } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/register.js';
 import { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
@@ -99,6 +100,24 @@ describe('WebAssembly kernels on typed arrays', () => {
     expect(view()[3 * dim]).toBeCloseTo(2.9, 6);
     expect(view()[5 * dim]).toBe(5);
     heap.free(address);
+  });
+
+  // Only the pages of the rows in use are ever taken from the system.
+  it('take a table that fills more than half of the memory', () => {
+    const own = new WasmKernelSet();
+    const [rows, dim] = [9_000_000, 64];
+    const address = own.heap.malloc(4 * rows * dim, 'table');
+    const view = () => new Float32Array(own.heap.memory.buffer, address, rows * dim);
+    const ids = [rows - 1, 0, 2 ** 23, rows - 1];
+    const table = () => ({ data: view(), rows, dim });
+    const bags = { values: Int32Array.from(ids), rowSplits: Int32Array.of(0, 1, 2, 3, 4), weights: null };
+    const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
+    const gradient = Float32Array.from({ length: 4 * dim }, (_, i) => Math.floor(i / dim) + 1);
+    own.sparseApply('sgd', table(), [], gradient, bags, options, packHyper({ ...NEUTRAL_HYPER, learningRate: 1 }));
+    const pooled = new Float32Array(4 * dim);
+    own.embeddingBag(table(), bags, options, pooled);
+    expect([0, 1, 2, 3].map((b) => pooled[b * dim + dim - 1])).toEqual([-5, -2, -3, -5]);
+    expect(view()[dim]).toBe(0);
   });
 
   it('name an id out of range, its position and the rows, and write nothing', () => {
