@@ -6,12 +6,12 @@ import { embeddingBag } from '../ops/embedding_bag.js';
 import { readOptions, reading } from '../options.js';
 import { readIds, type IdsInput } from '../ragged/door.js';
 import { uniformSplits } from '../ragged/row_splits.js';
-import { toInt32 } from '../ragged/whole_ids.js';
 import { INT32_MAX } from '../types.js';
 import type { TableArgs } from './embedding_table.js';
 import type { Initializer } from './initializers.js';
 import { checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from './layer_arguments.js';
 import { readEmbeddingInputs } from './layer_inputs.js';
+import { hostIds } from './lookups.js';
 import { TableLayer } from './table_layer.js';
 
 export interface ConcatOneHotEmbeddingArgs extends LayerOptions, Partial<Omit<TableArgs, 'inputDim' | 'outputDim'>> {
@@ -157,10 +157,9 @@ export class ConcatOneHotEmbedding extends TableLayer {
   }
 }
 
-/** Ids of a tensor or of nested arrays. */
+/** Ids of a tensor or of nested arrays, on the host. */
 function readDense(ids: unknown): { values: Int32Array; shape: number[] } {
-  if (ids instanceof tf.Tensor) return { values: toInt32(ids.dataSync(), 'ids'), shape: ids.shape };
   const { values, idsShape } = readIds(ids as IdsInput, null);
   if (idsShape === null) throw new ArgumentTypeError('ids', 'a tensor or nested arrays [batch, features]', ids);
-  return { values: values as Int32Array, shape: [...idsShape] };
+  return { values: values instanceof tf.Tensor ? hostIds(values) : values, shape: [...idsShape] };
 }

@@ -1,7 +1,7 @@
 /** What the layers on float32 features share: their common arguments, and checks of their inputs. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { readOptions } from '../options.js';
+import { readOptions, reading } from '../options.js';
 import { checkBoolean, checkName, isSymbolic, readInputShape, type SymbolicShape } from './layer_arguments.js';
 import { nextName } from './layer_names.js';
 
@@ -49,19 +49,36 @@ export function readFloatLayerArgs<A extends FloatLayerArgs>(
   return { given, base: { name, trainable, dtype: 'float32', ...shape } };
 }
 
-/** The inputs of a call as a list of float32 tensors, all symbolic or none. Throws TypeError for anything else. */
+/**
+ * The inputs of a call as a list of float32 tensors, all symbolic or none. Throws TypeError for anything else;
+ * ValueError for an empty list and a disposed tensor.
+ */
 export function readFloatInputs(inputs: unknown, expected: string): (tf.Tensor | tf.SymbolicTensor)[] {
-  const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
-  if (list.length === 0) throw new ValueError('inputs', expected, described('an empty list'));
-  list.forEach((input, i) => {
-    const argument = list.length === 1 ? 'inputs' : `inputs[${i}]`;
-    if (!(input instanceof tf.Tensor) && !isSymbolic(input)) throw new ArgumentTypeError(argument, expected, input);
-    if (isSymbolic(input) !== isSymbolic(list[0])) {
-      throw new ArgumentTypeError(argument, 'symbolic tensors only, or none', input);
-    }
-    if (input.dtype !== 'float32') throw new ArgumentTypeError(argument, expected, shown(input));
+  return reading('inputs', expected, inputs, () => {
+    const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
+    if (list.length === 0) throw new ValueError('inputs', expected, described('an empty list'));
+    return list.map((input, i) => {
+      const argument = list.length === 1 ? 'inputs' : `inputs[${i}]`;
+      return readFloatInput(input, argument, expected, isSymbolic(list[0]));
+    });
   });
-  return list as (tf.Tensor | tf.SymbolicTensor)[];
+}
+
+function readFloatInput(
+  input: unknown,
+  argument: string,
+  expected: string,
+  areSymbolic: boolean,
+): tf.Tensor | tf.SymbolicTensor {
+  if (!(input instanceof tf.Tensor) && !isSymbolic(input)) throw new ArgumentTypeError(argument, expected, input);
+  if (isSymbolic(input) !== areSymbolic) {
+    throw new ArgumentTypeError(argument, 'symbolic tensors only, or none', input);
+  }
+  if (input instanceof tf.Tensor && input.isDisposed) {
+    throw new ValueError(argument, 'a tensor that is not disposed', described('a disposed tensor'));
+  }
+  if (input.dtype !== 'float32') throw new ArgumentTypeError(argument, expected, shown(input));
+  return input;
 }
 
 function shown(input: tf.Tensor | tf.SymbolicTensor): unknown {

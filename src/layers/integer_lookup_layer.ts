@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { readOptions } from '../options.js';
+import { readOptions, reading } from '../options.js';
 import { asWhole, readCells, type CellData, type Cells, type IdsOf } from '../preprocessing/cells.js';
 import { GrowingVocabulary, UNKNOWN_KEY } from '../preprocessing/growing_vocabulary.js';
 import { INT32_MAX } from '../types.js';
@@ -40,6 +40,20 @@ const FIELDS = [
 class HostData {
   readonly shape: number[] = [];
   constructor(readonly value: unknown) {}
+}
+
+const DATA = 'whole numbers in a tensor, nested or typed arrays, or a RaggedTensor';
+
+/** The tensor in a list of one, as models pass it; anything else as it is. */
+function onlyOne(inputs: unknown): unknown {
+  if (!Array.isArray(inputs) || inputs.length !== 1) return inputs;
+  const [only] = inputs as [unknown];
+  return isSymbolic(only) || only instanceof tf.Tensor ? only : inputs;
+}
+
+function readKeys(data: unknown): { cells: Cells; keys: number[] } {
+  const cells = readCells(data, 'inputs');
+  return { cells, keys: Array.from(cells.flat, (value, i) => asWhole(value, i, cells.isFloat32, 'inputs')) };
 }
 
 function readArgs(given: unknown): { maxTokens: number; base: object } {
@@ -179,11 +193,12 @@ export class IntegerLookupLayer extends tf.layers.Layer {
     kwargs?: Record<string, unknown>,
   ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[];
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
-    const isOne =
-      Array.isArray(inputs) && inputs.length === 1 && (isSymbolic(inputs[0]) || inputs[0] instanceof tf.Tensor);
-    const input = isOne ? (inputs as unknown[])[0] : inputs;
-    if (isSymbolic(input)) feedAsIs(input);
-    if (isSymbolic(input) || input instanceof tf.Tensor) return super.apply(input as tf.Tensor, kwargs as never);
+    const { input, isTensor } = reading('inputs', DATA, inputs, () => {
+      const one = onlyOne(inputs);
+      if (isSymbolic(one)) feedAsIs(one);
+      return { input: one, isTensor: isSymbolic(one) || one instanceof tf.Tensor };
+    });
+    if (isTensor) return super.apply(input as tf.Tensor, kwargs as never);
     return (super.apply(new HostData(input) as never, kwargs as never) as unknown as HostData).value;
   }
 
@@ -196,8 +211,7 @@ export class IntegerLookupLayer extends tf.layers.Layer {
 
   /** Ids in the container of the data. All data are checked before the first new key is kept. */
   #lookUp(data: unknown): unknown {
-    const cells: Cells = readCells(data, 'inputs');
-    const keys = Array.from(cells.flat, (value, i) => asWhole(value, i, cells.isFloat32, 'inputs'));
+    const { cells, keys } = reading('inputs', DATA, data, () => readKeys(data));
     const vocabulary = this.#current();
     if (!this.trainable) return cells.write(Int32Array.from(keys, (key) => vocabulary.find(key)));
     const ids = Int32Array.from(keys, (key) => vocabulary.take(key));
