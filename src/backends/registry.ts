@@ -85,7 +85,7 @@ export interface BackendInfo {
  * Returns which implementation and instruction set each kernel uses on the tfjs backend in use.
  *
  * @example
- * backendInfo().kernels.EmbeddingBag; // {implementation: 'native', instructionSet: 'avx512', threads: 2}
+ * emb.backendInfo().kernels.EmbeddingBag; // {implementation: 'native', instructionSet: 'avx512', threads: 2}
  */
 export function backendInfo(): BackendInfo {
   // Before the first op no backend is chosen; this chooses it as that op would.

@@ -54,7 +54,7 @@ function found(kind: MemoryKind, module: WebAssembly.Module): void {
  * in pages that may only compile in the background. Rejects where the module cannot be fetched or compiled.
  *
  * @example
- * await ready();
+ * await emb.ready();
  */
 export async function ready(): Promise<void> {
   compileEmbedded();
@@ -67,8 +67,8 @@ export async function ready(): Promise<void> {
  * `ready()`, where it cannot be fetched. Mirrors `setWasmPath` of tfjs-backend-wasm 4.
  *
  * @example
- * setWasmPath('/static/kernels.wasm');
- * await ready();
+ * emb.setWasmPath('/static/kernels.wasm');
+ * await emb.ready();
  */
 export function setWasmPath(url: string): void {
   if (typeof url !== 'string') throw new ArgumentTypeError('url', 'a string', url);
