@@ -12,7 +12,8 @@ const FOREIGN_STALE_MS = 60_000;
 /** An unreadable lock is one being written; older than this, its writer was killed. */
 const UNREADABLE_STALE_MS = 3000;
 
-const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS']);
+/** Errors of a folder that may not be written, or that could not be made. */
+const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR']);
 
 /** Waits for the lock at `path` and takes it. Returns {release(), child(pid | null)}. */
 export async function takeLock(path, log) {

@@ -1,5 +1,5 @@
 /** Where things lie: this package, its build folder, the packages beside it. */
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,12 +16,15 @@ export const addon = join(build, 'tfjs_embeddings.node');
 /** True in a clone, false where npm put the published package: only a clone has a lock file and sources. */
 export const isClone = existsSync(join(root, 'package-lock.json')) && existsSync(join(root, 'src'));
 
-/** The folder of an installed package as this package, or the user's project, would find it; null when absent. */
+/**
+ * The folder of an installed package as this package, or the user's project, would find it; null when absent. Where
+ * node_modules holds links (pnpm, workspaces) it is the one they lead to: relative links made in it start there.
+ */
 export function packageFolder(name) {
   for (const from of [root, process.cwd()]) {
     const require = createRequire(join(from, 'package.json'));
     for (const folder of require.resolve.paths(name) ?? []) {
-      if (existsSync(join(folder, name, 'package.json'))) return join(folder, name);
+      if (existsSync(join(folder, name, 'package.json'))) return realpathSync(join(folder, name));
     }
   }
   return null;

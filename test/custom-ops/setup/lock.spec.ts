@@ -50,6 +50,13 @@ describe('takeLock', () => {
     expect(existsSync(path())).toBeFalse();
   });
 
+  it('lets everybody in where there is no folder to build in', async () => {
+    const lock = await takeLock(join(folder.path, 'absent', 'setup.lock'), () => {});
+    lock.child(null);
+    lock.release();
+    expect(existsSync(join(folder.path, 'absent'))).toBeFalse();
+  });
+
   it('takes over from an owner that was killed', async () => {
     const script = `import { takeLock } from ${JSON.stringify(setUpAddress('lock.mjs'))};
       await takeLock(${JSON.stringify(path())}, () => {});
