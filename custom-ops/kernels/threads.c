@@ -94,7 +94,8 @@ static int swap_if(te_atomic* a, int64_t from, int64_t to) { return InterlockedC
 static void breathe(void) { YieldProcessor(); }
 #else
 typedef int64_t te_atomic;
-static int64_t get(te_atomic* a) { return __atomic_load_n(a, __ATOMIC_ACQUIRE); }
+/* Sequentially consistent: a thread that says that it waits and then looks at the gate must not miss who then leaves. */
+static int64_t get(te_atomic* a) { return __atomic_load_n(a, __ATOMIC_SEQ_CST); }
 static void put(te_atomic* a, int64_t x) { __atomic_store_n(a, x, __ATOMIC_SEQ_CST); }
 static int64_t add(te_atomic* a, int64_t x) { return __atomic_fetch_add(a, x, __ATOMIC_SEQ_CST); }
 static int swap_if(te_atomic* a, int64_t from, int64_t to) {
