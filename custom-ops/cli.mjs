@@ -1,18 +1,24 @@
 #!/usr/bin/env node
 /** The command `tfjs-embeddings`. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { info } from './setup/info.mjs';
+import { root } from './setup/places.mjs';
 import { setup } from './setup/program.mjs';
 
 const HELP = `Usage: tfjs-embeddings <command>
 
   setup           makes what native speed needs (setup --help)
   info [--json]   versions, where the op library is, which parts are there
+  --version       the version of this package
 `;
 
 const [command, ...args] = process.argv.slice(2);
 if (command === 'setup') process.exitCode = await setup(args);
 else if (command === 'info') process.exitCode = await info(args);
-else {
+else if (command === '--version' || command === '-v') {
+  process.stdout.write(`${JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version}\n`);
+} else {
   const asked = command === '--help' || command === '-h' || command === 'help';
   (asked ? process.stdout : process.stderr).write(
     command === undefined || asked ? HELP : `unknown: ${command}\n\n${HELP}`,

@@ -20,6 +20,11 @@ export function reading<T>(argument: string, expected: string, value: unknown, r
   }
 }
 
+/** A name without case and underscores: `input_dim` and `inputdim` are `inputDim`. */
+function plain(name: string): string {
+  return name.replaceAll('_', '').toLowerCase();
+}
+
 /** A plain object or an instance of a class, but no list, date, map or the like. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
@@ -48,7 +53,9 @@ export function readOptions<T extends object>(
       if ((known as readonly string[]).includes(field)) continue;
       const value = reading(field, 'a field that can be read', described('one that throws'), () => options[field]);
       if (value === undefined || value === null) continue;
-      throw new ValueError(field, `one of ${known.join(', ')}`, described(`the field ${field}`));
+      const meant = known.find((name) => plain(name) === plain(field));
+      const note = meant === undefined ? undefined : `Did you mean ${meant}?`;
+      throw new ValueError(field, `one of ${known.join(', ')}`, described(`the field ${field}`), note);
     }
     return read as Partial<T>;
   });

@@ -1,8 +1,12 @@
-/** The part "TensorFlow": its two C libraries and the headers of its C API, in the build folder. */
+/**
+ * The part "TensorFlow": its two C libraries and the headers of its C API. In a clone they lie in the build folder, where
+ * `npm ci` leaves them alone; for a user inside tfjs-node, so that tfjs-node goes on working when npm replaces or removes
+ * this package.
+ */
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { build } from './places.mjs';
+import { build, isClone } from './places.mjs';
 import { readStamp, writeStamp } from './stamp.mjs';
 import { INSTALL_TFJS_NODE, tfjsNode } from './tfjs_node.mjs';
 import { TENSORFLOW_VERSION, downloadWheel, pythonWithPip, wheelFor, wheelIn } from './wheel.mjs';
@@ -39,7 +43,7 @@ export function findTensorflow({ log }) {
   const node = tfjsNode();
   if (node === null) return { state: 'missing', why: `only of use with tfjs-node: ${INSTALL_TFJS_NODE}` };
   if (node.own) return ofTfjsNode(node.folder);
-  const folder = join(build, `tensorflow-${TENSORFLOW_VERSION}`);
+  const folder = join(isClone ? build : join(node.folder, 'deps'), `tensorflow-${TENSORFLOW_VERSION}`);
   const tensorflow = unpacked(folder);
   if (tensorflow !== null) return { state: 'present', why: `${TENSORFLOW_VERSION}, from its wheel`, tensorflow };
   const wheel = wheelFor();
@@ -48,7 +52,7 @@ export function findTensorflow({ log }) {
 }
 
 async function makeTensorflow(wheel, folder, log) {
-  mkdirSync(build, { recursive: true });
+  mkdirSync(dirname(folder), { recursive: true });
   await unpackSomeWheel(wheel, folder, log);
   rmSync(download, { recursive: true, force: true });
   return { state: 'built', why: `${TENSORFLOW_VERSION}, unpacked from its wheel`, tensorflow: unpacked(folder) };

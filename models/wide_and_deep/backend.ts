@@ -10,6 +10,8 @@ function reasonOf(error: unknown): string {
 }
 
 async function load(name: BackendName): Promise<void> {
+  // TensorFlow says at start which instructions it uses; only warnings and errors are of interest here.
+  process.env['TF_CPP_MIN_LOG_LEVEL'] ??= '2';
   if (name === 'tensorflow') await import('@tensorflow/tfjs-node');
   if (name === 'wasm') await import('@tensorflow/tfjs-backend-wasm');
   await emb.ready();

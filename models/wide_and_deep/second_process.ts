@@ -24,11 +24,12 @@ export function predictElsewhere(model: string, backend: BackendName, rows: Text
     const requestPath = join(folder, 'request.json');
     writeFileSync(requestPath, JSON.stringify(request));
     const program = fileURLToPath(new URL('./reload.ts', import.meta.url));
-    const { status, error } = spawnSync(process.execPath, [...process.execArgv, program, requestPath], {
-      stdio: ['ignore', 'ignore', 'inherit'],
+    const { status, error, stderr } = spawnSync(process.execPath, [...process.execArgv, program, requestPath], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      encoding: 'utf8',
     });
     if (error !== undefined) throw error;
-    if (status !== 0) throw new Error(`the second process ended with exit code ${status}`);
+    if (status !== 0) throw new Error(`the second process ended with exit code ${status}\n${stderr}`);
     const bytes = readFileSync(request.output);
     return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
   } finally {

@@ -63,10 +63,20 @@ export function readRaggedInputs(inputs: unknown): { ids: unknown; pair: RaggedP
       const note = 'Flat ids need their row splits: [values, rowSplits].';
       throw new ValueError('inputs', RAGGED_IDS, inputs, note);
     }
+    refuseRows(first, second);
     return { ids: null, pair: { values: first, rowSplits: second }, weights: third ?? null };
   }
   if (!isStructured(first) || list.length > 2) throw new ArgumentTypeError('inputs', RAGGED_IDS, inputs);
   return { ids: first, pair: null, weights: second ?? null };
+}
+
+/** Two plain arrays of which the second is no row splits are most likely meant as rows of ids. */
+function refuseRows(values: unknown, rowSplits: unknown): void {
+  if (!Array.isArray(values) || !Array.isArray(rowSplits)) return;
+  const [start] = rowSplits as unknown[];
+  if (typeof start !== 'number' || start === 0) return;
+  const note = 'Two arrays are read as [values, rowSplits]; rows of ids are RaggedTensor.fromRows([...]).';
+  throw new ValueError('rowSplits', '0 as the first entry', start, note);
 }
 
 /** The tensor of weights for ids of this shape, or null. */

@@ -10,6 +10,10 @@ export function withPublicErrors<T>(run: () => T): T {
     if (!(error instanceof IdOutOfRange)) throw error;
     const { id, position, rows } = error;
     const received = described(`${id} at position ${position} of the values (the table has ${rows} rows)`);
-    throw new ValueError('ids', `ids in [0, ${rows})`, received, `Use outOfRange: 'zero' to take such rows as zeros.`);
+    const note =
+      id < 0
+        ? 'Where negative ids stand for nothing (padding): raggedEmbedding, or safeEmbeddingLookup.'
+        : `Use outOfRange: 'zero' to take such rows as zeros.`;
+    throw new ValueError('ids', `ids in [0, ${rows})`, received, note);
   }
 }

@@ -13,6 +13,10 @@ export interface FromRowsOptions {
   dtype?: ValuesDtype | undefined;
 }
 
+/** What `toString` still shows in full. */
+const MOST_ROWS_SHOWN = 20;
+const MOST_VALUES_SHOWN = 100;
+
 /**
  * A tensor with rows of different lengths; immutable.
  *
@@ -205,7 +209,8 @@ export class RaggedTensor {
   /**
    * Returns a dense tensor [rows, longest of each ragged axis, ...innerShape] with ends filled.
    * `defaultValue` (0) fills; `maxLength` fixes the length of the innermost ragged axis, or, as an array, of each one
-   * (null: the longest); longer rows are cut there, only then. The tensor belongs to the caller.
+   * (null: the longest); longer rows are cut there, only then. The tensor belongs to the caller. `raggedEmbedding` takes
+   * ids padded with -1: 0 is an id.
    *
    * @example
    * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).toPadded({defaultValue: -1}).print(); // [[3, 1], [-1, -1], [4, -1]]
@@ -232,6 +237,13 @@ export class RaggedTensor {
       entries = rows;
     }
     return entries as Row[];
+  }
+
+  /** Returns the rows as text, as far as they are short. */
+  toString(): string {
+    const shown = this.rowSplits.length > MOST_ROWS_SHOWN ? `${this.rowSplits.length - 1} rows` : '';
+    const rows = shown === '' && this.values.length <= MOST_VALUES_SHOWN ? JSON.stringify(this.toRows()) : shown;
+    return `RaggedTensor(${this.dtype}, shape [${this.shape.map((size) => size ?? 'ragged').join(', ')}]) ${rows}`.trim();
   }
 
   /**

@@ -117,7 +117,9 @@ class WeightsReader {
   private checkSplits(actual: readonly Int32Array[]): void {
     const expected = this.ids.nestedRowSplits!;
     const same = actual.length === expected.length && actual.every((each, axis) => sameNumbers(each, expected[axis]!));
-    if (!same) throw new ValueError(this.argument, `the row splits of \`${this.idsArgument}\``, described('others'));
+    if (same) return;
+    const note = firstDifference(actual.at(-1)!, expected.at(-1)!);
+    throw new ValueError(this.argument, `the row splits of \`${this.idsArgument}\``, described('others'), note);
   }
 
   private refuseShape(shape: readonly number[] | null): never {
@@ -130,6 +132,16 @@ class WeightsReader {
     const flat = `one weight per id (${this.count})`;
     return idsShape === null ? flat : `the shape of \`${this.idsArgument}\` [${idsShape.join(', ')}], or ${flat}`;
   }
+}
+
+/** The first row that has another number of weights than of ids, in words. */
+function firstDifference(weights: Int32Array, ids: Int32Array): string | undefined {
+  const lengthOf = (splits: Int32Array, row: number): number => splits[row + 1]! - splits[row]!;
+  for (let row = 0; row + 1 < Math.min(weights.length, ids.length); row++) {
+    const [given, wanted] = [lengthOf(weights, row), lengthOf(ids, row)];
+    if (given !== wanted) return `Row ${row} has ${wanted} ids and ${given} weights.`;
+  }
+  return weights.length === ids.length ? undefined : `${ids.length - 1} rows of ids, ${weights.length - 1} of weights.`;
 }
 
 /**

@@ -247,4 +247,10 @@ describe('RaggedTensor', () => {
     expectError(() => from([[1]], { lengths: [1], padding: 0 }), 'ValueError', 'options');
     expectError(() => from([[1]], { padding: 0.5 }), 'ValueError', 'padding');
   });
+
+  it('shows itself as text, rows included while they are few', () => {
+    expect(String(RaggedTensor.fromRows([[3, 1], []]))).toBe('RaggedTensor(int32, shape [2, ragged]) [[3,1],[]]');
+    const many = RaggedTensor.fromRows(Array.from({ length: 500 }, () => [1]));
+    expect(String(many)).toBe('RaggedTensor(int32, shape [500, ragged]) 500 rows');
+  });
 });
