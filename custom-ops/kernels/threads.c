@@ -57,6 +57,7 @@ static int32_t cores(void) {
 #define TE_HELPER_END 0
 #else
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 typedef pthread_mutex_t te_lock;
@@ -80,7 +81,14 @@ static int start_helper(intptr_t number) {
   pthread_detach(thread);
   return 1;
 }
-static int32_t cores(void) { return (int32_t)sysconf(_SC_NPROCESSORS_ONLN); }
+static int32_t cores(void) {
+#if defined(__linux__)
+  /* Those that this process may use: a container often has two of a hundred. */
+  cpu_set_t mine;
+  if (sched_getaffinity(0, sizeof mine, &mine) == 0) return CPU_COUNT(&mine);
+#endif
+  return (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
 #define TE_HELPER void*
 #define TE_HELPER_END NULL
 #endif

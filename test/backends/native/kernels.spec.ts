@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { HYPER_FIELDS } from '../../../src/backends/hyper.js';
 import { addonPath } from '../../../src/backends/native/addon.js';
 import { loadNative } from '../../../src/backends/native/native_kernel_set.js';
@@ -31,5 +33,16 @@ describe('native kernels', () => {
     }
     for (const wrong of [0, 65, 1.5, NaN, -1]) expect(() => kernels.setThreads(wrong)).toThrowError(RangeError);
     kernels.setThreads(before);
+  });
+
+  it('start with as many threads as the process may use', () => {
+    if (process.platform !== 'linux') return pending('asks Linux for one processor');
+    const allowed = /^Cpus_allowed_list:\s*(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))![1]!;
+    const program = `console.log(require(${JSON.stringify(addonPath())}).getThreads())`;
+    const { stdout, error } = spawnSync('taskset', ['-c', allowed, process.execPath, '-e', program], {
+      encoding: 'utf8',
+    });
+    if (error !== undefined) return pending('needs the program taskset');
+    expect(stdout.trim()).toBe('1');
   });
 });
