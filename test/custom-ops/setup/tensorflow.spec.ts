@@ -97,10 +97,11 @@ describe('unpacking the TensorFlow wheel', () => {
       const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
         stdio: ['ignore', 'pipe', 'ignore'],
       });
+      const exit = once(child, 'exit'); // it may end by itself before it is killed
       await once(child.stdout, 'data');
       await new Promise((resolve) => setTimeout(resolve, delay));
       child.kill('SIGKILL');
-      const [code] = (await once(child, 'exit')) as [number | null];
+      const [code] = (await exit) as [number | null];
       if (code === null) killed++;
       if (existsSync(target())) {
         expect(readFileSync(join(target(), 'lib', names().main[0] as string)).length).toBe(20_000_000);
