@@ -2,9 +2,9 @@
 /**
  * Compiles the C core to WebAssembly with clang from npm (it runs in Node; nothing else is needed).
  *
- * Two modules: one for ordinary memories, one for shared memories. Each imports its memory and holds no data, so that
- * it can run inside the memory of another module, with the stack where its host puts it.
- * Output: custom-ops/build/*.wasm, and src/backends/wasm/kernels_wasm.ts with the same bytes for bundles.
+ * The module imports its memory and holds no data, so that it can run inside the memory of another module, with the
+ * stack where its host puts it. For shared memories src/backends/wasm/shared_module.ts changes the import.
+ * Output: custom-ops/build/kernels.wasm, and src/backends/wasm/kernels_wasm.ts with the same bytes for bundles.
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -15,6 +15,7 @@ const KERNELS = join(HERE, 'kernels');
 const HOST = join(HERE, 'hosts', 'wasm.c');
 const BUILD = join(HERE, 'build');
 const GENERATED = join(HERE, '..', 'src', 'backends', 'wasm', 'kernels_wasm.ts');
+const OUTPUT = 'kernels.wasm';
 const INSTRUCTION_SET = 'simd128';
 
 const COMPILE = [
@@ -25,8 +26,6 @@ const COMPILE = [
   '-O3',
   '-msimd128',
   '-mbulk-memory',
-  // No atomic instruction is in the kernels; the linker wants the flag for shared memories.
-  '-matomics',
   '-ffreestanding',
   '-fno-math-errno',
   // Tables that switch statements turn into would be data.
@@ -45,15 +44,6 @@ const LINK = [
   '-Wl,--initial-memory=65536',
   '-Wl,--strip-all',
 ];
-const VARIANTS = [
-  { name: 'kernels', constant: 'KERNELS', flags: [] },
-  {
-    name: 'kernels_shared',
-    constant: 'KERNELS_SHARED',
-    flags: ['-Wl,--shared-memory', '-Wl,--max-memory=4294967296'],
-  },
-];
-
 /** The C files and headers as the tree that the compiler sees: `kernels/…` and `hosts/wasm.c`. */
 function sources() {
   const kernels = {};
@@ -94,9 +84,8 @@ async function compile(runClang, log) {
   return objects;
 }
 
-async function link(runClang, objects, { name, flags }, log) {
-  const output = `${name}.wasm`;
-  return (await clang(runClang, [...LINK, ...flags, ...Object.keys(objects), '-o', output], objects, log))[output];
+async function link(runClang, objects, log) {
+  return (await clang(runClang, [...LINK, ...Object.keys(objects), '-o', OUTPUT], objects, log))[OUTPUT];
 }
 
 /** Ids of the sections of a WebAssembly file. */
@@ -117,62 +106,51 @@ function sectionIds(bytes) {
 }
 
 /** Throws unless the module can run inside any memory: no data, one import, and the stack pointer exported. */
-function verify(bytes, name) {
+function verify(bytes) {
   const DATA_SECTION = 11;
   if (sectionIds(bytes).includes(DATA_SECTION)) {
-    throw new Error(`${name}: has a data segment, so it cannot run inside another module's memory`);
+    throw new Error(`${OUTPUT}: has a data segment, so it cannot run inside another module's memory`);
   }
   const module = new WebAssembly.Module(bytes);
   const imports = WebAssembly.Module.imports(module).map((entry) => `${entry.module}.${entry.name}`);
-  if (imports.join() !== 'env.memory') throw new Error(`${name}: imports ${imports.join(', ')}, not env.memory alone`);
+  if (imports.join() !== 'env.memory')
+    throw new Error(`${OUTPUT}: imports ${imports.join(', ')}, not env.memory alone`);
   const exports = WebAssembly.Module.exports(module).map((entry) => entry.name);
-  if (!exports.includes('__stack_pointer')) throw new Error(`${name}: does not export its stack pointer`);
+  if (!exports.includes('__stack_pointer')) throw new Error(`${OUTPUT}: does not export its stack pointer`);
 }
 
-function writeGenerated(parts, instructionSet) {
-  const lines = [
+function writeGenerated(bytes, instructionSet) {
+  const text = [
     '/* Written by custom-ops/build_wasm.mjs. */',
-    '/** Instructions that the modules use beyond plain WebAssembly. */',
+    '/** Instructions that the module uses beyond plain WebAssembly. */',
     `export const INSTRUCTION_SET: string = '${instructionSet}';`,
-  ];
-  for (const { constant, bytes } of parts) {
-    lines.push(`/** Base64 of the module; empty where it was not built. */`);
-    lines.push(`export const ${constant}: string = '${Buffer.from(bytes).toString('base64')}';`);
-  }
-  const text = `${lines.join('\n')}\n`;
+    '/** Base64 of the module; empty where it was not built. */',
+    `export const KERNELS: string = '${Buffer.from(bytes).toString('base64')}';`,
+    '',
+  ].join('\n');
   if (existsSync(GENERATED) && readFileSync(GENERATED, 'utf8') === text) return;
   writeFileSync(GENERATED, text);
 }
 
 /**
- * Builds both modules. Resolves to `{files, generated}`; rejects with the compiler's words in the message. Where the
- * modules cannot be built and never were, an empty one is written so that everything else still loads.
+ * Builds the module. Resolves to `{file, generated}`; rejects with the compiler's words in the message. Where the
+ * module cannot be built and never was, an empty one is written so that everything else still loads.
  */
 export async function buildWasm({ log = () => {} } = {}) {
   try {
     const { runClang } = await import('@yowasp/clang');
     // Loads the compiler without its own progress lines.
     await runClang(null, {}, { fetchProgress: () => {} });
-    const objects = await compile(runClang, log);
+    const bytes = await link(runClang, await compile(runClang, log), log);
+    verify(bytes);
     mkdirSync(BUILD, { recursive: true });
-    const parts = [];
-    for (const variant of VARIANTS) {
-      const bytes = await link(runClang, objects, variant, log);
-      verify(bytes, variant.name);
-      const file = join(BUILD, `${variant.name}.wasm`);
-      writeFileSync(file, bytes);
-      log(`${variant.name}.wasm: ${bytes.length} bytes, ${INSTRUCTION_SET}`);
-      parts.push({ constant: variant.constant, bytes, file });
-    }
-    writeGenerated(parts, INSTRUCTION_SET);
-    return { files: parts.map((part) => part.file), generated: GENERATED };
+    const file = join(BUILD, OUTPUT);
+    writeFileSync(file, bytes);
+    log(`${OUTPUT}: ${bytes.length} bytes, ${INSTRUCTION_SET}`);
+    writeGenerated(bytes, INSTRUCTION_SET);
+    return { file, generated: GENERATED };
   } catch (error) {
-    if (!existsSync(GENERATED)) {
-      writeGenerated(
-        VARIANTS.map(({ constant }) => ({ constant, bytes: new Uint8Array(0) })),
-        'none',
-      );
-    }
+    if (!existsSync(GENERATED)) writeGenerated(new Uint8Array(0), 'none');
     throw error;
   }
 }

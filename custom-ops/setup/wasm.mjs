@@ -31,7 +31,7 @@ async function compile(sources, clang, log, why) {
   mkdirSync(build, { recursive: true });
   log('compiling the WebAssembly module');
   try {
-    await buildWasm({ out: OUT, log });
+    await buildWasm({ log });
   } catch (error) {
     return { state: 'missing', why: gist(error) };
   }

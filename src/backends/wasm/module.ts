@@ -1,19 +1,18 @@
 /** The compiled WebAssembly modules: from the bytes in the bundle, or from a URL that serves them apart. */
 import { ArgumentTypeError, described, RuntimeError, ValueError } from '../../errors.js';
-import { KERNELS, KERNELS_SHARED } from './kernels_wasm.js';
+import { KERNELS } from './kernels_wasm.js';
+import { asShared } from './shared_module.js';
 
 /** Which memory a module can import. */
 type MemoryKind = 'plain' | 'shared';
-
-const EMBEDDED: Readonly<Record<MemoryKind, string>> = { plain: KERNELS, shared: KERNELS_SHARED };
 
 const modules = new Map<MemoryKind, WebAssembly.Module>();
 const listeners: (() => void)[] = [];
 let pending: Promise<void> | null = null;
 
-/** Whether the bundle holds the modules and the runtime knows WebAssembly. */
+/** Whether the bundle holds the module and the runtime knows WebAssembly. */
 export function wasmSupported(): boolean {
-  return typeof WebAssembly === 'object' && EMBEDDED.plain !== '';
+  return typeof WebAssembly === 'object' && KERNELS !== '';
 }
 
 /** Calls back as soon as the module for ordinary memories is compiled: at once where that is allowed. */
@@ -25,7 +24,8 @@ export function whenCompiled(listener: () => void): void {
 /** Compiles the embedded module: at once where the runtime allows it, otherwise in the background. */
 export function compileEmbedded(kind: MemoryKind = 'plain'): void {
   if (!wasmSupported() || modules.has(kind) || (kind === 'plain' && pending !== null)) return;
-  const bytes = decodeBase64(EMBEDDED[kind]);
+  const embedded = decodeBase64(KERNELS);
+  const bytes = kind === 'plain' ? embedded : asShared(embedded);
   try {
     found(kind, new WebAssembly.Module(bytes));
   } catch (error) {
