@@ -63,6 +63,16 @@ export class SlotStore {
     return this.#pending.splice(found, 1)[0]!.tensor;
   }
 
+  /** Frees the slots of tables that are gone: an optimizer may outlive a model. */
+  prune(): void {
+    for (const [table, slots] of this.#slots) {
+      if (!table.isDisposed) continue;
+      tf.dispose(slots);
+      this.#slots.delete(table);
+      this.#names.delete(table);
+    }
+  }
+
   /** All slots under stable names, those that still wait for their table included. */
   save(optimizerOf: (table: tf.Variable) => OptimizerName): SavedSlot[] {
     const saved: SavedSlot[] = [];

@@ -112,6 +112,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   override applyGradients(variableGradients: Gradients): void {
     const queue = this.#queue;
     this.#queue = null;
+    this.#slots.prune();
     try {
       const byTable = queue?.byTable() ?? new Map<tf.Variable, never[]>();
       const dense: NamedTensor[] = [];
@@ -147,6 +148,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   }
 
   override async getWeights(): Promise<NamedTensor[]> {
+    this.#slots.prune();
     this.#savedIterations?.dispose();
     this.#savedIterations = tf.keep(tf.scalar(this.iterations, 'int32'));
     const slots = this.#slots.save((table) => (tableSettings(table)?.optimizer ?? this).optimizerName);

@@ -171,6 +171,19 @@ describeForBackends('emb.train', () => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
+  it('frees the state of a model that is gone when it goes on with another one', async () => {
+    const optimizer = emb.train.adagrad({ learningRate: 0.1 });
+    const first = smallModel(optimizer);
+    await losses(first, 1);
+    first.dispose();
+    const second = smallModel(optimizer);
+    await losses(second, 1);
+    const slots = (await optimizer.getWeights()).filter(({ name }) => name.endsWith('/accumulators'));
+    expect(slots.length).toBe(1);
+    second.dispose();
+    optimizer.dispose();
+  });
+
   it('leaves a table alone that was frozen after compile', async () => {
     const model = smallModel(emb.train.sgd({ learningRate: 0.1 }));
     const [layer] = model.layers;
