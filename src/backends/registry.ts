@@ -9,6 +9,11 @@ import type { ImplementationName, KernelInfo, KernelSet } from './kernel_set.js'
 /** What a tfjs backend adds to the kernels that it registers. */
 export interface BackendPart {
   readonly sparseApply: SparseApplyFunction;
+  /**
+   * Puts a table where it will be read and stepped, before anybody reads it. Where reading a tensor hands out live
+   * memory (cpu), a table that is settled never does. Absent: nothing to do.
+   */
+  settle?(table: tf.Variable): void;
   /** What runs a kernel of this name now, for `backendInfo()`. */
   info(kernelName: string): KernelInfo;
 }

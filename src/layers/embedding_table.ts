@@ -1,5 +1,6 @@
 /** A table of embeddings that one layer owns or several layers share. */
 import type * as tf from '@tensorflow/tfjs';
+import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
 import { readOptions, reading } from '../options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
@@ -146,6 +147,7 @@ export class EmbeddingTable {
     // A layer's name would be wrong in a model that holds the table through another layer only.
     if (this.isShared) (weight as { originalName: string }).originalName = `tables/${this.name}/embeddings`;
     this.#governTrainable(weight);
+    this.#settleWrites(weight);
     setTableSettings(weight.read() as tf.Variable, {
       name: weight.originalName,
       optimizer: this.optimizer,
@@ -153,6 +155,18 @@ export class EmbeddingTable {
       regularized: this.regularizer !== null,
     });
     return weight;
+  }
+
+  /** Whatever is written, now or by loading a model, settles where the backend wants it. */
+  #settleWrites(weight: tf.LayerVariable): void {
+    const settle = (): void => backendPart().settle?.(weight.read() as tf.Variable);
+    settle();
+    const write = weight.write.bind(weight);
+    weight.write = (value: tf.Tensor): tf.LayerVariable => {
+      write(value);
+      settle();
+      return weight;
+    };
   }
 
   /** Models set this flag on all their weights when they are compiled; a frozen table must stay frozen. */

@@ -5,10 +5,14 @@ import { kernelSet } from '../registry.js';
 import type { CpuBackend } from './cpu_backend.js';
 import { Residents } from './residents.js';
 
+/** Gives a table values that nobody else can see, in memory that suits tables. */
+export function settle(table: tf.Variable): void {
+  Residents.of(tf.engine().backend as CpuBackend).own(table, kernelSet());
+}
+
 /** Gives the variables values that nobody else can see, then steps in place. */
 export const sparseApply: SparseApplyFunction = (optimizer, table, slots, gradient, bags, options, hyper) => {
-  const residents = Residents.of(tf.engine().backend as CpuBackend);
-  for (const variable of [table, ...slots]) residents.own(variable, kernelSet());
+  for (const variable of [table, ...slots]) settle(variable);
   const { values, rowSplits, weights } = bags;
   const inputs: Record<string, tf.Tensor> = { table, gradient, values, rowSplits };
   if (weights !== null) inputs['weights'] = weights;

@@ -44,6 +44,11 @@ export class TensorFlowPart implements BackendPart {
     };
   }
 
+  /** tfjs-node holds a new tensor as the typed array that it was made of, and hands out that very array. */
+  settle(table: tf.Variable): void {
+    if (this.hasOps()) Ownership.of(asNodeBackend(tf.backend())).makeWritable(table);
+  }
+
   readonly sparseApply = (
     optimizer: OptimizerName,
     table: tf.Variable,
