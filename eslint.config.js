@@ -17,7 +17,16 @@ const names = [
 const globals = Object.fromEntries([...names, 'WebAssembly', 'performance'].map((name) => [name, 'readonly']));
 
 export default tseslint.config(
-  { ignores: ['node_modules/', 'dist/', 'custom-ops/build/', 'src/backends/wasm/kernels_wasm.ts', 'test/goldens/', '**/.cache/'] },
+  {
+    ignores: [
+      'node_modules/',
+      'dist/',
+      'custom-ops/build/',
+      'src/backends/wasm/kernels_wasm.ts',
+      'test/goldens/',
+      '**/.cache/',
+    ],
+  },
   js.configs.recommended,
   ...tseslint.configs.recommended,
   {
