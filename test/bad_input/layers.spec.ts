@@ -26,7 +26,7 @@ const SIZE: readonly Wrong[] = [
 const OPTIMIZER: readonly Wrong[] = [
   ['text', 'adagrad', 'TypeError'],
   ['an empty object', {}, 'TypeError'],
-  ['a stock optimizer', made(() => tf.train.sgd(0.1)), 'TypeError'],
+  ['a stock optimizer', made(() => tf.train.adagrad(0.1)), 'TypeError'],
   ['an unknown class', { className: 'Nobody', config: {} }, 'ValueError'],
   ['the config of a layer', { className: 'Dense', config: { units: 1 } }, 'TypeError'],
   [
