@@ -21,7 +21,7 @@ export function hostIds(ids: tf.Tensor): Int32Array {
 }
 
 /** One row per bag over the ids that count: [bags, dim]. `weights`: one per id, flat. */
-export function lookUpPresent(
+function lookUpPresent(
   table: tf.Variable,
   ids: Int32Array,
   rowSplits: Int32Array,

@@ -63,9 +63,8 @@ export function lookUpBags(table: tf.Tensor2D, bags: BagTensors, options: BagOpt
     const settings = tableSettings(table);
     checkRowConstraint(settings);
     if (settings?.regularized === true) scope.touch(table, bags.values);
-    return lookUpInScope(table, bags, options);
   }
-  return lookUpDensely(table, bags, options);
+  return lookUpUnrecorded(table, bags, options);
 }
 
 /** The same lookup, never recorded for a penalty: the penalty itself looks rows up. */

@@ -89,7 +89,7 @@ function checkPartitions(tables: readonly Table[]): tf.Tensor2D[] {
 }
 
 /** The ids of a batch as flat tensors, with the given row splits. Call inside a tidy. */
-export function toBagTensors(batch: IdBatch, rowSplits: Int32Array): BagTensors {
+function toBagTensors(batch: IdBatch, rowSplits: Int32Array): BagTensors {
   const { values, weights } = batch;
   const flatWeights = weights instanceof tf.Tensor ? weights.flatten() : weights && tf.tensor1d(weights, 'float32');
   return {

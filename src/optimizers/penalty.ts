@@ -1,7 +1,7 @@
 /** A regularizer on the rows that a step touches. */
 import * as tf from '@tensorflow/tfjs';
 import { lookUpUnrecorded } from '../ops/embedding_bag.js';
-import { uniformRowSplits } from '../ops/row_splits.js';
+import { SINGLE_ROW, singleRows } from '../ops/single_rows.js';
 import { state } from '../state.js';
 
 /** Anything with the `apply` of tf.regularizers. */
@@ -22,10 +22,8 @@ export function touchedRowsPenalty(table: tf.Variable, regularizer: Regularizer)
   return tf.tidy(() => {
     const ids = scope.takeTouched(table);
     if (ids === null || ids.length === 0) return tf.scalar(0);
-    const values = tf.tensor1d(ids, 'int32');
-    const rowSplits = tf.tensor1d(uniformRowSplits(ids.length, 1), 'int32');
-    const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
-    const rows = lookUpUnrecorded(table as unknown as tf.Tensor2D, { values, rowSplits, weights: null }, options);
+    const bags = singleRows(tf.tensor1d(ids, 'int32'));
+    const rows = lookUpUnrecorded(table as unknown as tf.Tensor2D, bags, SINGLE_ROW);
     return regularizer.apply(rows);
   });
 }

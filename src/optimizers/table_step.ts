@@ -6,11 +6,9 @@ import type { BagOptions } from '../backends/kernel_set.js';
 import { backendPart } from '../backends/registry.js';
 import { runGrad } from '../ops/embedding_bag.js';
 import { withPublicErrors } from '../ops/kernel_errors.js';
-import { uniformRowSplits } from '../ops/row_splits.js';
+import { SINGLE_ROW, singleRows } from '../ops/single_rows.js';
 import type { OptimizerName } from '../types.js';
 import type { QueuedGradient } from './lookup_scope.js';
-
-const PLAIN: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 
 interface Update {
   readonly gradient: tf.Tensor2D;
@@ -20,8 +18,7 @@ interface Update {
 
 /** Rows and their summed gradients as bags of one id each. */
 function asUpdate(ids: tf.Tensor1D, gradient: tf.Tensor2D): Update {
-  const rowSplits = tf.tensor1d(uniformRowSplits(ids.shape[0], 1), 'int32');
-  return { gradient, bags: { values: ids, rowSplits, weights: null }, options: PLAIN };
+  return { gradient, bags: singleRows(ids), options: SINGLE_ROW };
 }
 
 /**

@@ -1,8 +1,8 @@
 /** The tfjs kernels of the `cpu` backend: the implementation in force, on the arrays that tensors hold. */
 import type * as tf from '@tensorflow/tfjs';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../../types.js';
-import { EMBEDDING_BAG, EMBEDDING_BAG_GRAD, EMBEDDING_BAG_WEIGHTS_GRAD, SPARSE_APPLY } from '../bag_tensors.js';
+import type { OptimizerName } from '../../types.js';
 import type { BagOptions, HostBags, HostTable } from '../kernel_set.js';
+import { kernelTable } from '../kernel_table.js';
 import { kernelSet } from '../registry.js';
 import { floatsOf, intsOf, type CpuBackend } from './cpu_backend.js';
 import { outputFloats } from './outputs.js';
@@ -78,20 +78,10 @@ function sparseApply(optimizer: OptimizerName, call: Call): tf.TensorInfo[] {
   return [];
 }
 
-/** tfjs takes a kernel's only output without the array around it. */
-function asKernel(run: (call: Call) => tf.TensorInfo[]): tf.KernelFunc {
-  return (params) => {
-    const outputs = run(params as unknown as Call);
-    return outputs.length === 1 ? outputs[0]! : outputs;
-  };
-}
-
 /** By kernel name. */
-export const KERNEL_FUNCTIONS: Readonly<Record<string, tf.KernelFunc>> = {
-  [EMBEDDING_BAG]: asKernel(embeddingBag),
-  [EMBEDDING_BAG_GRAD]: asKernel(embeddingBagGrad),
-  [EMBEDDING_BAG_WEIGHTS_GRAD]: asKernel(embeddingBagWeightsGrad),
-  ...Object.fromEntries(
-    OPTIMIZER_NAMES.map((name) => [SPARSE_APPLY[name], asKernel((call) => sparseApply(name, call))]),
-  ),
-};
+export const KERNEL_FUNCTIONS = kernelTable<Call>({
+  embeddingBag,
+  embeddingBagGrad,
+  embeddingBagWeightsGrad,
+  sparseApply,
+});

@@ -11,7 +11,7 @@ export function embeddingBag(table: HostTable, bags: HostBags, options: BagOptio
 }
 
 /** One pooled row, in double. */
-export function pooledRow(table: HostTable, bags: HostBags, b: number, options: BagOptions): number[] {
+function pooledRow(table: HostTable, bags: HostBags, b: number, options: BagOptions): number[] {
   const { first, end } = bagRange(bags, b);
   const sums = new Array<number>(table.dim).fill(0);
   for (let i = first; i < end; i++) {

@@ -1,9 +1,9 @@
 /** The tfjs kernels of the `wasm` backend: they run on tfjs's tensors without copies. */
 import type * as tf from '@tensorflow/tfjs';
-import { EMBEDDING_BAG, EMBEDDING_BAG_GRAD, EMBEDDING_BAG_WEIGHTS_GRAD, SPARSE_APPLY } from '../bag_tensors.js';
 import type { BagOptions } from '../kernel_set.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../types.js';
+import { SLOT_NAMES, type OptimizerName } from '../../types.js';
 import { HYPER_FIELDS } from '../hyper.js';
+import { kernelTable } from '../kernel_table.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
 import { checkLength, checkSplits, checkTensor } from './sizes.js';
 import { TfjsHeap, type WasmBackend } from './tfjs_heap.js';
@@ -166,20 +166,10 @@ function forgetPacked({ dataIdMap, wasm }: WasmBackend, { dataId, shape }: tf.Te
   );
 }
 
-/** tfjs takes a kernel's only output without the array around it. */
-function asKernel(run: (call: Call) => tf.TensorInfo[]): tf.KernelFunc {
-  return (params) => {
-    const outputs = run(params as unknown as Call);
-    return outputs.length === 1 ? outputs[0]! : outputs;
-  };
-}
-
 /** By kernel name. */
-export const KERNEL_FUNCTIONS: Readonly<Record<string, tf.KernelFunc>> = {
-  [EMBEDDING_BAG]: asKernel(embeddingBag),
-  [EMBEDDING_BAG_GRAD]: asKernel(embeddingBagGrad),
-  [EMBEDDING_BAG_WEIGHTS_GRAD]: asKernel(embeddingBagWeightsGrad),
-  ...Object.fromEntries(
-    OPTIMIZER_NAMES.map((name) => [SPARSE_APPLY[name], asKernel((call) => sparseApply(name, call))]),
-  ),
-};
+export const KERNEL_FUNCTIONS = kernelTable<Call>({
+  embeddingBag,
+  embeddingBagGrad,
+  embeddingBagWeightsGrad,
+  sparseApply,
+});
