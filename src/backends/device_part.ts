@@ -1,0 +1,64 @@
+/** What a backend with devices of its own offers beyond kernels: tables that live there, and calls for many at once. */
+import type * as tf from '@tensorflow/tfjs';
+import type { TableLayout } from '../partition/table_layout.js';
+import type { OptimizerName } from '../types.js';
+import type { BagTensors } from './bag_tensors.js';
+import type { Fill } from './fill.js';
+import type { BagOptions } from './kernel_set.js';
+
+/** One pooled lookup. */
+export interface LookupRequest {
+  readonly table: tf.Tensor2D | tf.Variable;
+  readonly bags: BagTensors;
+  readonly options: BagOptions;
+  /** Ids came to the devices with the input, so that they are not sent: `dpInput: false`. */
+  readonly idsArePlaced?: boolean;
+}
+
+/** What one lookup adds to the gradient of a table. */
+export interface GradientEntry {
+  readonly gradient: tf.Tensor2D; // [batch, dim]
+  readonly bags: BagTensors;
+  readonly options: BagOptions;
+}
+
+/** One exact step of one table. */
+export interface TableUpdate {
+  readonly optimizer: OptimizerName;
+  readonly table: tf.Variable;
+  readonly slots: readonly tf.Variable[];
+  readonly entries: readonly GradientEntry[];
+  /** The part of the gradient that came through the tape, [rows, dim]. */
+  readonly dense: tf.Tensor2D | null;
+  readonly hyper: Float32Array;
+}
+
+/** A table to be made on the devices. */
+export interface TableRequest {
+  /** Named in errors and reports. */
+  readonly name: string;
+  readonly layout: TableLayout;
+  readonly fill: Fill;
+}
+
+/** The devices of a backend. Tables and slots on them are tensors of the global shape whose data lie there. */
+export interface DevicePart {
+  /** Number of devices. */
+  readonly count: number;
+  /** Makes a table [rows, columns] on the devices; no copy of it is ever made on the host. */
+  create(request: TableRequest): tf.Tensor2D;
+  /** A new variable that lies as the table does: [rows, dim], or one value per row. */
+  createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable;
+  /** Puts a variable on the devices, as `layout` says; else where it lay before, else like `like`, else where room is. */
+  settle(variable: tf.Variable, where?: { layout?: TableLayout; like?: tf.Variable; name?: string }): void;
+  /** Where a table lies; null where it is not on the devices. */
+  layoutOf(variable: tf.Tensor): TableLayout | null;
+  /** Writes whole rows from `firstRow` on, row-major; snapshots that others hold do not change. */
+  writeRows(variable: tf.Variable, firstRow: number, values: Float32Array): void;
+  /** Reads whole rows, row-major. */
+  readRows(variable: tf.Tensor, firstRow: number, rows: number): Float32Array;
+  /** All lookups of a call together, so that the devices work at the same time. */
+  lookUp(requests: readonly LookupRequest[]): tf.Tensor2D[];
+  /** All updates of a step together. */
+  update(updates: readonly TableUpdate[]): void;
+}

@@ -1,0 +1,144 @@
+/**
+ * A virtual device: tables in memory of its own, and kernels that run on them.
+ *
+ * What goes in and out lies in the exchange memory, which the host and all devices see. Positions in it count 4-byte
+ * words from its start; int32 and float32 lie side by side. A device has floats of its own in buffers, named by
+ * numbers that the host hands out.
+ */
+import type { OptimizerName } from '../../../types.js';
+import type { Fill, FilledPart } from '../../fill.js';
+import type { BagOptions, KernelInfo } from '../../kernel_set.js';
+
+/** The ids of a batch in the exchange memory. */
+export interface BagsAt {
+  readonly values: number;
+  readonly nnz: number;
+  /** Position of batch + 1 row splits; null where every bag has `length` ids. */
+  readonly rowSplits: number | null;
+  readonly length: number;
+  readonly batch: number;
+  readonly weights: number | null;
+  /** The bags that are meant: `bags` of them from `firstBag` on. */
+  readonly firstBag: number;
+  readonly bags: number;
+}
+
+/** Rows of floats in the exchange memory, `stride` words from one to the next. */
+export interface RowsAt {
+  readonly at: number;
+  readonly stride: number;
+}
+
+/** A buffer as a table. */
+export interface TableAt {
+  readonly buffer: number;
+  readonly rows: number;
+  readonly dim: number;
+}
+
+/** What one lookup adds to the gradient of a table; `gradient` holds one row for each of the bags that are meant. */
+export interface EntryAt {
+  readonly gradient: RowsAt;
+  readonly bags: BagsAt;
+  readonly options: BagOptions;
+  /** The gradient is one of rows already: bags are single ids that occur once. */
+  readonly ofRows: boolean;
+}
+
+export type Command =
+  | { readonly op: 'allocate'; readonly buffer: number; readonly part: FilledPart; readonly fill: Fill }
+  | { readonly op: 'free'; readonly buffer: number }
+  /** Makes `buffer` a copy of `from`. */
+  | { readonly op: 'copy'; readonly buffer: number; readonly from: number }
+  /** `rows` rows of the buffer from `firstRow` on, to or from the exchange memory. */
+  | {
+      readonly op: 'read' | 'write';
+      readonly table: TableAt;
+      readonly firstRow: number;
+      readonly rows: number;
+      readonly where: RowsAt;
+    }
+  /** Pooled rows [bags.bags, dim] into the exchange memory. */
+  | {
+      readonly op: 'lookUp';
+      readonly table: TableAt;
+      readonly bags: BagsAt;
+      readonly options: BagOptions;
+      readonly pooled: RowsAt;
+    }
+  /** Gradient with respect to the weights of the bags that are meant, one float per id. */
+  | {
+      readonly op: 'weightsGradient';
+      readonly table: TableAt;
+      readonly bags: BagsAt;
+      readonly options: BagOptions;
+      readonly gradient: RowsAt;
+      readonly out: number;
+    }
+  /** The gradients of all entries by row: [count, ids (room), rows (room x dim)] from `out` on; ids ascend. */
+  | {
+      readonly op: 'rowGradients';
+      readonly table: TableAt;
+      readonly entries: readonly EntryAt[];
+      readonly room: number;
+      readonly out: number;
+    }
+  /** One exact step over the sum of all entries. */
+  | {
+      readonly op: 'step';
+      readonly optimizer: OptimizerName;
+      readonly table: TableAt;
+      readonly slots: readonly number[];
+      readonly entries: readonly EntryAt[];
+      readonly hyper: readonly number[];
+    }
+  /** Counts distinct ids of the bags that are meant into the word at `out`; ids outside [0, rows) do not count. */
+  | { readonly op: 'countUnique'; readonly rows: number; readonly bags: BagsAt; readonly out: number };
+
+export type DeviceKind = 'worker' | 'inline';
+export type FaultName = 'terminate' | 'kernelError' | 'outOfMemory' | 'hang';
+export const FAULT_NAMES: readonly FaultName[] = ['terminate', 'kernelError', 'outOfMemory', 'hang'];
+
+/** Why a device cannot be used any more, or why its command failed. */
+export class DeviceFault extends Error {
+  constructor(
+    readonly device: number,
+    text: string,
+  ) {
+    super(text);
+    this.name = 'DeviceFault';
+  }
+}
+
+export interface Device {
+  readonly index: number;
+  readonly kind: DeviceKind;
+  readonly kernels: KernelInfo;
+  /** Queues commands; they run in order, after those that were posted before. Throws DeviceFault on a dead device. */
+  post(commands: readonly Command[]): void;
+  /**
+   * Returns when all that was posted has run. Throws DeviceFault where a command failed or the device died; the device
+   * then takes no more commands.
+   */
+  finish(): void;
+  /** Makes the device fail from the next command on. */
+  injectFault(fault: FaultName): void;
+  /** Ends the device and frees its memory; resolves when it is gone. */
+  close(): Promise<void>;
+}
+
+/** The exchange memory as devices and host share it. It may grow: take views of it anew for each call. */
+export interface ExchangeMemory {
+  readonly floats: Float32Array;
+  readonly ints: Int32Array;
+  /** Makes it hold at least so many words; what it holds is lost. */
+  reserve(words: number): void;
+}
+
+/** Makes the devices of an emulator. */
+export interface DeviceSet {
+  readonly devices: readonly Device[];
+  readonly exchange: ExchangeMemory;
+  /** Why devices run in line where workers were wanted; null otherwise. */
+  readonly inlineBecause: string | null;
+}
