@@ -19,7 +19,7 @@ export interface FilledPart {
 }
 
 /** Writes the values of a part into `target`, from its start. */
-export function fillPart(target: Float32Array, part: FilledPart, fill: Fill): void {
+export function fillPart(target: Float32Array, part: FilledPart, fill: Fill, _progress?: () => void): void {
   if (fill.kind === 'constant') {
     target.fill(fill.value, 0, part.rows * part.columns);
     return;

@@ -1,0 +1,224 @@
+/** What a device runs: commands on its buffers and on the exchange memory, by the kernels of one implementation. */
+import { RuntimeError, described } from '../../../errors.js';
+import { placeFor, type Place } from '../../cpu/place.js';
+import { fillPart } from '../../fill.js';
+import type { BagOptions, HostBags, HostTable, KernelSet } from '../../kernel_set.js';
+import type { BagsAt, Command, EntryAt, ExchangeMemory, RowsAt, TableAt } from './device.js';
+import { DistinctIds } from './distinct_ids.js';
+import { UniformSplits } from './uniform_splits.js';
+
+type Op<Name extends Command['op']> = Extract<Command, { op: Name }>;
+
+/** Bags of one row each, which is taken as it is. */
+const SINGLE_ROW: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+
+/** Ids and the gradients of their rows. */
+interface Rows {
+  readonly ids: Int32Array;
+  readonly gradients: Float32Array;
+}
+
+export class DeviceProgram {
+  private readonly buffers = new Map<number, Place>();
+  private readonly uniform = new UniformSplits();
+  private readonly distinct = new DistinctIds();
+  private scratch = new Float32Array(0);
+
+  /** `progress` is called now and then during commands that take long. */
+  constructor(
+    private readonly kernels: KernelSet,
+    private readonly exchange: () => Pick<ExchangeMemory, 'floats' | 'ints'>,
+    private readonly progress: () => void,
+  ) {}
+
+  run(command: Command): void {
+    switch (command.op) {
+      case 'allocate':
+        return this.allocate(command);
+      case 'free':
+        return this.free(command.buffer);
+      case 'copy':
+        return this.copy(command);
+      case 'read':
+        return this.read(command);
+      case 'write':
+        return this.write(command);
+      case 'lookUp':
+        return this.lookUp(command);
+      case 'weightsGradient':
+        return this.weightsGradient(command);
+      case 'rowGradients':
+        return this.rowGradients(command);
+      case 'step':
+        return this.step(command);
+      case 'countUnique':
+        return this.countUnique(command);
+    }
+  }
+
+  /** Frees all memory. */
+  close(): void {
+    for (const place of this.buffers.values()) place.free();
+    this.buffers.clear();
+    this.scratch = new Float32Array(0);
+  }
+
+  private allocate({ buffer, part, fill }: Op<'allocate'>): void {
+    const place = placeFor(this.kernels, part.rows * part.columns);
+    this.buffers.set(buffer, place);
+    fillPart(place.view(), part, fill, this.progress);
+  }
+
+  private free(buffer: number): void {
+    this.buffers.get(buffer)?.free();
+    this.buffers.delete(buffer);
+  }
+
+  private copy({ buffer, from }: Op<'copy'>): void {
+    const place = placeFor(this.kernels, this.view(from).length);
+    this.buffers.set(buffer, place);
+    place.view().set(this.view(from));
+  }
+
+  private read({ table, firstRow, rows, where }: Op<'read'>): void {
+    const { dim } = table;
+    const source = this.view(table.buffer).subarray(firstRow * dim, (firstRow + rows) * dim);
+    spread(source, dim, this.exchange().floats, where, rows);
+  }
+
+  private write({ table, firstRow, rows, where }: Op<'write'>): void {
+    const { dim } = table;
+    const target = this.view(table.buffer).subarray(firstRow * dim, (firstRow + rows) * dim);
+    gather(this.exchange().floats, where, dim, target, rows);
+  }
+
+  private lookUp({ table, bags, options, pooled }: Op<'lookUp'>): void {
+    const { floats } = this.exchange();
+    const size = bags.bags * table.dim;
+    const { at, stride } = pooled;
+    if (stride === table.dim) {
+      this.kernels.embeddingBag(this.table(table), this.bags(bags), options, floats.subarray(at, at + size));
+      return;
+    }
+    const compact = this.room(size);
+    this.kernels.embeddingBag(this.table(table), this.bags(bags), options, compact);
+    spread(compact, table.dim, floats, pooled, bags.bags);
+  }
+
+  private weightsGradient({ table, bags, options, gradient, out }: Op<'weightsGradient'>): void {
+    const host = this.bags(bags);
+    const target = this.exchange().floats.subarray(out, out + host.values.length);
+    const pooled = this.compact(gradient, bags.bags, table.dim);
+    this.kernels.embeddingBagWeightsGrad(this.table(table), pooled, host, options, target);
+  }
+
+  private rowGradients({ table, entries, room, out }: Op<'rowGradients'>): void {
+    const { floats, ints } = this.exchange();
+    let count = 0;
+    for (const { ids, gradients } of entries.map((entry) => this.rowsOf(table, entry))) {
+      if (count + ids.length > room) {
+        throw new RuntimeError('room', `at least ${count + ids.length} rows`, described(`${room}`));
+      }
+      ints.set(ids, out + 1 + count);
+      floats.set(gradients, out + 1 + room + count * table.dim);
+      count += ids.length;
+    }
+    ints[out] = count;
+  }
+
+  private step({ optimizer, table, slots, entries, hyper }: Op<'step'>): void {
+    const numbers = Float32Array.from(hyper);
+    const apply = (gradient: Float32Array, bags: HostBags, options: BagOptions): void => {
+      const views = slots.map((slot) => this.view(slot));
+      this.kernels.sparseApply(optimizer, this.table(table), views, gradient, bags, options, numbers);
+    };
+    const [first] = entries;
+    if (entries.length === 1 && !first!.ofRows) {
+      const { gradient, bags, options } = first!;
+      return apply(this.compact(gradient, bags.bags, table.dim), this.bags(bags), options);
+    }
+    // Several uses of a table make one step, over the sum of their gradients.
+    const { ids, gradients } = united(entries.map((entry) => this.rowsOf(table, entry)));
+    apply(gradients, { values: ids, rowSplits: this.uniform.of(ids.length, 1), weights: null }, SINGLE_ROW);
+  }
+
+  private rowsOf(table: TableAt, { gradient, bags, options, ofRows }: EntryAt): Rows {
+    const host = this.bags(bags);
+    const compact = this.compact(gradient, bags.bags, table.dim);
+    if (ofRows) return { ids: host.values, gradients: compact };
+    const { uniqueIds, rowGradients } = this.kernels.embeddingBagGrad(compact, host, this.table(table), options);
+    return { ids: uniqueIds, gradients: rowGradients };
+  }
+
+  private countUnique({ rows, bags, out }: Op<'countUnique'>): void {
+    const { ints } = this.exchange();
+    ints[out] = this.distinct.count(this.bags(bags).values, rows);
+  }
+
+  private view(buffer: number): Float32Array {
+    const place = this.buffers.get(buffer);
+    if (place === undefined) throw new RuntimeError('buffer', 'a buffer of this device', buffer);
+    return place.view();
+  }
+
+  private table({ buffer, rows, dim }: TableAt): HostTable {
+    return { data: this.view(buffer), rows, dim };
+  }
+
+  /** The bags that are meant, with splits from 0 on. */
+  private bags({ values, rowSplits, length, weights, firstBag, bags }: BagsAt): HostBags {
+    const { floats, ints } = this.exchange();
+    const given = rowSplits === null ? null : ints.subarray(rowSplits + firstBag, rowSplits + firstBag + bags + 1);
+    const start = given === null ? firstBag * length : given[0]!;
+    const end = given === null ? (firstBag + bags) * length : given[bags]!;
+    return {
+      values: ints.subarray(values + start, values + end),
+      rowSplits: given === null ? this.uniform.of(bags, length) : start === 0 ? given : given.map((at) => at - start),
+      weights: weights === null ? null : floats.subarray(weights + start, weights + end),
+    };
+  }
+
+  /** Rows without gaps between them: where they lie, or a copy that is good until the next one. */
+  private compact(rows: RowsAt, count: number, dim: number): Float32Array {
+    const { floats } = this.exchange();
+    if (rows.stride === dim) return floats.subarray(rows.at, rows.at + count * dim);
+    const target = new Float32Array(count * dim);
+    gather(floats, rows, dim, target, count);
+    return target;
+  }
+
+  private room(length: number): Float32Array {
+    if (this.scratch.length < length) this.scratch = new Float32Array(length);
+    return this.scratch.subarray(0, length);
+  }
+}
+
+/** Copies rows without gaps to rows with a stride. */
+function spread(source: Float32Array, dim: number, target: Float32Array, { at, stride }: RowsAt, rows: number): void {
+  if (stride === dim) return target.set(source.subarray(0, rows * dim), at);
+  for (let row = 0, from = 0, to = at; row < rows; row++, to += stride) {
+    for (let column = 0; column < dim; column++) target[to + column] = source[from++]!;
+  }
+}
+
+/** Copies rows with a stride to rows without gaps. */
+function gather(source: Float32Array, { at, stride }: RowsAt, dim: number, target: Float32Array, rows: number): void {
+  if (stride === dim) return target.set(source.subarray(at, at + rows * dim));
+  for (let row = 0, from = at, to = 0; row < rows; row++, from += stride) {
+    for (let column = 0; column < dim; column++) target[to++] = source[from + column]!;
+  }
+}
+
+function united(parts: readonly Rows[]): Rows {
+  if (parts.length === 1) return parts[0]!;
+  const ids = new Int32Array(parts.reduce((sum, part) => sum + part.ids.length, 0));
+  const gradients = new Float32Array(parts.reduce((sum, part) => sum + part.gradients.length, 0));
+  let [row, value] = [0, 0];
+  for (const part of parts) {
+    ids.set(part.ids, row);
+    gradients.set(part.gradients, value);
+    row += part.ids.length;
+    value += part.gradients.length;
+  }
+  return { ids, gradients };
+}
