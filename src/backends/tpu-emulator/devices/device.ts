@@ -52,7 +52,14 @@ export type Command =
   | { readonly op: 'copy'; readonly buffer: number; readonly from: number }
   /** `rows` rows of the buffer from `firstRow` on, to or from the exchange memory. */
   | {
-      readonly op: 'read' | 'write';
+      readonly op: 'read';
+      readonly table: TableAt;
+      readonly firstRow: number;
+      readonly rows: number;
+      readonly where: RowsAt;
+    }
+  | {
+      readonly op: 'write';
       readonly table: TableAt;
       readonly firstRow: number;
       readonly rows: number;
@@ -75,7 +82,7 @@ export type Command =
       readonly gradient: RowsAt;
       readonly out: number;
     }
-  /** The gradients of all entries by row: [count, ids (room), rows (room x dim)] from `out` on; ids ascend. */
+  /** The gradients of all entries by row, one entry after the other: [count, ids (room), rows (room x dim)] from `out` on. */
   | {
       readonly op: 'rowGradients';
       readonly table: TableAt;
