@@ -41,6 +41,7 @@ const char* te_tensorflow_register(void);
 typedef struct instance {
   void* workspace;
   size_t workspace_bytes;
+  int32_t* exit_word; /* set when the environment ends; NULL where nobody watches */
 } instance;
 
 typedef struct array {
@@ -461,6 +462,50 @@ static napi_value get_threads(napi_env env, napi_callback_info info) {
   return new_number(env, te_get_threads());
 }
 
+/* setOwnThreads(threads): for kernels that are called from this JavaScript thread. */
+static napi_value set_own_threads(napi_env env, napi_callback_info info) {
+  call c;
+  begin(&c, env, info);
+  const int64_t threads = whole(&c, 0, "threads", 0, 64);
+  return c.failed ? NULL : new_number(env, te_set_own_threads((int32_t)threads));
+}
+
+static void tell_exit(void* word) {
+#if defined(_MSC_VER) && !defined(__clang__)
+  InterlockedExchange((volatile LONG*)word, 1);
+#else
+  __atomic_store_n((int32_t*)word, 1, __ATOMIC_SEQ_CST);
+#endif
+}
+
+/*
+ * watchExit(words, index): sets words[index] to 1 when this environment ends, for whatever reason: a worker that
+ * exhausts its heap runs no JavaScript any more. The words lie in shared memory. The reference is never given back, so
+ * that they outlive the hook: hooks run before references go.
+ */
+static napi_value watch_exit(napi_env env, napi_callback_info info) {
+  call c;
+  instance* own = NULL;
+  napi_ref kept;
+  begin(&c, env, info);
+  const array words = typed(&c, 0, "words", napi_int32_array);
+  if (!c.failed && !words.shared) fail_type(&c, "words", "expected shared memory");
+  const int64_t index = whole(&c, 1, "index", 0, words.length == 0 ? 0 : (double)(words.length - 1));
+  if (!c.failed && words.length == 0) fail_range(&c, "words", "must not be empty");
+  if (!c.failed && (napi_get_instance_data(env, (void**)&own) != napi_ok || own == NULL || own->exit_word != NULL)) {
+    fail_type(&c, "words", "this environment is watched already");
+  }
+  if (c.failed) return NULL;
+  int32_t* word = (int32_t*)words.data + index;
+  if (napi_create_reference(env, c.arguments[0], 1, &kept) != napi_ok ||
+      napi_add_env_cleanup_hook(env, tell_exit, word) != napi_ok) {
+    fail_type(&c, "words", "cannot be watched");
+    return NULL;
+  }
+  own->exit_word = word;
+  return NULL;
+}
+
 static napi_value instruction_set(napi_env env, napi_callback_info info) {
   (void)info;
   return new_text(env, te_instruction_set());
@@ -541,6 +586,8 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"tableOffset", table_offset_in},
                    {"setThreads", set_threads},
                    {"getThreads", get_threads},
+                   {"setOwnThreads", set_own_threads},
+                   {"watchExit", watch_exit},
                    {"instructionSet", instruction_set},
                    {"hyperFields", hyper_fields},
                    {"registerTensorFlow", register_tensorflow}};

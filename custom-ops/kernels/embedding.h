@@ -122,6 +122,8 @@ te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const
 /* Threads used by the kernels of this process; 1 <= threads <= 64. Returns what is in force. */
 int32_t te_set_threads(int32_t threads);
 int32_t te_get_threads(void);
+/* The same for calls from the calling thread alone; 0: what holds for the process. */
+int32_t te_set_own_threads(int32_t threads);
 
 /* "avx512", "avx2", "sse2", "neon", "simd128" or "scalar": the variant chosen at run time. */
 const char* te_instruction_set(void);

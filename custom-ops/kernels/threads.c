@@ -4,7 +4,8 @@
  * Work is a number of tasks, claimed one by one. Helpers join a job that is open; the caller works too, and at the end
  * waits only for helpers that joined. So a helper that wakes late costs nothing, and a forked process, which has no
  * helpers, still finishes its jobs. Waiting spins for a short, bounded time and then sleeps: an unbounded spin is
- * 10 to 50 times slower as soon as another process wants the core. A call that finds the pool busy works alone.
+ * 10 to 50 times slower as soon as another process wants the core. A call that finds the pool busy works alone, and
+ * so does one that is held to one thread: neither ever waits for another caller.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
@@ -19,6 +20,10 @@ void te_parallel(int64_t tasks, int32_t workers, te_work work, void* context) {
 }
 int32_t te_get_threads(void) { return 1; }
 int32_t te_set_threads(int32_t threads) {
+  (void)threads;
+  return 1;
+}
+int32_t te_set_own_threads(int32_t threads) {
   (void)threads;
   return 1;
 }
@@ -95,6 +100,7 @@ static int32_t cores(void) {
 
 #if defined(_MSC_VER) && !defined(__clang__)
 typedef volatile LONG64 te_atomic;
+#define TE_PER_THREAD __declspec(thread)
 static int64_t get(te_atomic* a) { return InterlockedCompareExchange64(a, 0, 0); }
 static void put(te_atomic* a, int64_t x) { InterlockedExchange64(a, x); }
 static int64_t add(te_atomic* a, int64_t x) { return InterlockedExchangeAdd64(a, x); }
@@ -102,6 +108,7 @@ static int swap_if(te_atomic* a, int64_t from, int64_t to) { return InterlockedC
 static void breathe(void) { YieldProcessor(); }
 #else
 typedef int64_t te_atomic;
+#define TE_PER_THREAD __thread
 /* Sequentially consistent: a thread that says that it waits and then looks at the gate must not miss who then leaves. */
 static int64_t get(te_atomic* a) { return __atomic_load_n(a, __ATOMIC_SEQ_CST); }
 static void put(te_atomic* a, int64_t x) { __atomic_store_n(a, x, __ATOMIC_SEQ_CST); }
@@ -153,7 +160,11 @@ static void forget_helpers(void) {
 }
 #endif
 
+/* What the calling thread asked for its own calls; 0: what holds for the process. */
+static TE_PER_THREAD int32_t own_threads;
+
 int32_t te_get_threads(void) {
+  if (own_threads > 0) return own_threads;
   int64_t threads = get(&pool.threads);
   if (threads == 0) {
     threads = te_max(1, te_min(cores(), TE_MOST_THREADS));
@@ -164,6 +175,11 @@ int32_t te_get_threads(void) {
 
 int32_t te_set_threads(int32_t threads) {
   put(&pool.threads, te_max(1, te_min(threads, TE_MOST_THREADS)));
+  return te_get_threads();
+}
+
+int32_t te_set_own_threads(int32_t threads) {
+  own_threads = (int32_t)te_max(0, te_min(threads, TE_MOST_THREADS));
   return te_get_threads();
 }
 

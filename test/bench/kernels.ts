@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { NEUTRAL_HYPER, packHyper } from '../../src/backends/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../../src/backends/kernel_set.js';
-import { loadNative } from '../../src/backends/native/native_kernel_set.js';
+import { loadNative } from '../../src/backends/native/load_native.js';
 import type { OptimizerName } from '../../src/types.js';
 import { Random } from '../helpers/random.js';
 import { printLine, time } from './stopwatch.js';

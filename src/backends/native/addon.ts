@@ -37,6 +37,10 @@ export interface Addon {
   tableOffset(buffer: ArrayBuffer, bytes: number): number;
   setThreads(threads: number): number;
   getThreads(): number;
+  /** Threads of kernels that are called from this JavaScript thread; 0: as many as for the process. */
+  setOwnThreads(threads: number): number;
+  /** Sets words[index] to 1 when this JavaScript environment ends, even by heap exhaustion; once per environment. */
+  watchExit(words: Int32Array, index: number): void;
   instructionSet(): string;
   /** Names of the fields of te_hyper, in their order in memory. */
   hyperFields(): string[];
@@ -63,6 +67,8 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'tableOffset',
   'setThreads',
   'getThreads',
+  'setOwnThreads',
+  'watchExit',
   'instructionSet',
   'hyperFields',
   'registerTensorFlow',

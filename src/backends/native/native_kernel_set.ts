@@ -1,4 +1,4 @@
-/** The C core on typed arrays, through the addon. */
+/** The C core on typed arrays, through the addon. Knows nothing of Node, so that workers bundle it for any runtime. */
 import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, type OptimizerName } from '../../types.js';
 import {
   IdOutOfRange,
@@ -9,7 +9,7 @@ import {
   type KernelSet,
   type RowGradients,
 } from '../kernel_set.js';
-import { ADDON_FUNCTIONS, loadAddon, type Addon, type BagArguments } from './addon.js';
+import type { Addon, BagArguments } from './addon.js';
 
 const LINE = 64;
 const HUGE_PAGE = 2 ** 21;
@@ -47,7 +47,11 @@ function run<T>(rows: number, kernel: () => T): T {
 
 export class NativeKernelSet implements KernelSet {
   readonly name = 'native';
-  constructor(readonly addon: Addon) {}
+  /** `path`: where the addon was loaded from, for other threads to load it too. */
+  constructor(
+    readonly addon: Addon,
+    readonly path: string,
+  ) {}
 
   info(): KernelInfo {
     return {
@@ -108,16 +112,4 @@ export class NativeKernelSet implements KernelSet {
       this.addon.sparseApply(data, rows, dim, ...bagArguments(bags, options), name, slot0, slot1, gradient, hyper),
     );
   }
-}
-
-/**
- * Returns the native kernels. Throws where the addon is missing or cannot be loaded; `npx tfjs-embeddings setup`
- * makes it.
- */
-export function loadNative(path?: string): NativeKernelSet {
-  const addon = path === undefined ? loadAddon() : loadAddon(path);
-  for (const name of ADDON_FUNCTIONS) {
-    if (typeof addon[name] !== 'function') throw new Error(`it was built from other sources: it has no ${name}`);
-  }
-  return new NativeKernelSet(addon);
 }

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { addKernelSet } from '../registry.js';
 import { addonPath } from './addon.js';
-import { loadNative } from './native_kernel_set.js';
+import { loadNative } from './load_native.js';
 
 /**
  * Returns null when the native kernels are in place, else the reason why they are not: kernels in WebAssembly or

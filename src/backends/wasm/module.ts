@@ -89,6 +89,17 @@ async function fetchModule(url: string): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
+/** The module for ordinary memories, to be handed to another thread; null where it is not compiled yet. */
+export function compiledModule(): WebAssembly.Module | null {
+  compileEmbedded();
+  return modules.get('plain') ?? null;
+}
+
+/** Takes the module for ordinary memories from the thread that compiled it. */
+export function adoptModule(module: WebAssembly.Module): void {
+  found('plain', module);
+}
+
 /** The module for a memory: a shared one needs a module that says so. */
 export function moduleFor(memory: WebAssembly.Memory): WebAssembly.Module {
   const kind = isShared(memory.buffer) ? 'shared' : 'plain';

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { registerGenericBackends } from '../../../src/backends/generic/register.js';
 import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
-import { referenceKernels } from '../../../src/backends/reference/register.js';
+import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { backendInfo } from '../../../src/backends/registry.js';
 import { OPTIMIZER_NAMES } from '../../../src/types.js';
 import { bagCases, copyTable, packedHyperCase, usedSlots, type BagCase } from '../../helpers/bag_cases.js';

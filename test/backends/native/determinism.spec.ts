@@ -1,7 +1,7 @@
 /** Results do not depend on threads, and a column does not depend on the width of the table. */
 import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
-import { loadNative } from '../../../src/backends/native/native_kernel_set.js';
-import { referenceKernels } from '../../../src/backends/reference/register.js';
+import { loadNative } from '../../../src/backends/native/load_native.js';
+import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { COMBINERS, OPTIMIZER_NAMES } from '../../../src/types.js';
 import { packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
 import { Random } from '../../helpers/random.js';

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { HYPER_FIELDS } from '../../../src/backends/hyper.js';
 import { addonPath } from '../../../src/backends/native/addon.js';
-import { loadNative } from '../../../src/backends/native/native_kernel_set.js';
+import { loadNative } from '../../../src/backends/native/load_native.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
 
 describe('native kernels', () => {

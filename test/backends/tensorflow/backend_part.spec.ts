@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { genericKernel } from '../../../src/backends/generic/register.js';
-import { referenceKernels } from '../../../src/backends/reference/register.js';
+import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { TensorFlowPart } from '../../../src/backends/tensorflow/backend_part.js';
 import { bagCase, copyTable, packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
 import { expectClose } from '../../helpers/tensors.js';

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { SPARSE_APPLY } from '../../../src/backends/bag_tensors.js';
 import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
-import { referenceKernels } from '../../../src/backends/reference/register.js';
+import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { backendInfo, backendPart } from '../../../src/backends/registry.js';
 import { ValueError } from '../../../src/errors.js';
 import { OPTIMIZER_NAMES } from '../../../src/types.js';

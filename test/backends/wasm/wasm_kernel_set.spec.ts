@@ -1,6 +1,6 @@
 import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import { IdOutOfRange, type HostTable } from '../../../src/backends/kernel_set.js';
-import { referenceKernels } from '../../../src/backends/reference/register.js';
+import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
 import { ValueError } from '../../../src/errors.js';
 import { OPTIMIZER_NAMES } from '../../../src/types.js';
