@@ -3,6 +3,7 @@ import { registerCpuBackend } from './backends/cpu/register.js';
 import { registerGenericBackends } from './backends/generic/register.js';
 import { registerReferenceKernels } from './backends/reference/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
+import { registerTpuEmulator } from './backends/tpu-emulator/register.js';
 import { registerWasmBackend } from './backends/wasm/register.js';
 import {
   concatOneHotEmbedding,
@@ -22,6 +23,7 @@ registerGenericBackends();
 registerCpuBackend();
 registerWasmBackend();
 registerTensorFlowBackend(null);
+registerTpuEmulator();
 registerLayers();
 
 /** The kernels as functions. */

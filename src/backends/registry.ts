@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError } from '../errors.js';
 import { state, type KernelChoice } from '../state.js';
 import type { SparseApplyFunction } from './bag_tensors.js';
+import type { DevicePart } from './device_part.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
 import type { ImplementationName, KernelInfo, KernelSet } from './kernel_set.js';
 
@@ -16,6 +17,8 @@ export interface BackendPart {
   settle?(table: tf.Variable): void;
   /** What runs a kernel of this name now, for `backendInfo()`. */
   info(kernelName: string): KernelInfo;
+  /** Devices that hold tables; absent where tables lie in the memory of the backend. */
+  readonly devices?: DevicePart;
 }
 
 const PREFERENCE: readonly ImplementationName[] = ['native', 'wasm', 'reference'];

@@ -6,6 +6,7 @@ import {
   EMBEDDING_BAG_WEIGHTS_GRAD,
   type BagTensors,
 } from '../backends/bag_tensors.js';
+import type { LookupRequest } from '../backends/device_part.js';
 import type { BagOptions } from '../backends/kernel_set.js';
 import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
@@ -56,23 +57,46 @@ export function embeddingBag(
 
 const BAG_FIELDS = ['weights', 'combiner', 'outOfRange', 'maxNorm', 'validate'] as const;
 
-/** `embeddingBag` for arguments that were checked. */
-export function lookUpBags(table: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
+/** Pooled rows that were looked up already, or null. */
+type Known = tf.Tensor2D | null;
+
+/** Several lookups, with arguments that were checked: where tables lie on devices, all devices work at the same time. */
+export function lookUpMany(requests: readonly LookupRequest[]): tf.Tensor2D[] {
+  const { devices } = backendPart();
+  const known = devices === undefined ? null : withPublicErrors(() => devices.lookUp(requests));
+  return requests.map(({ table, bags, options }, i) => {
+    return lookUpBags(table as tf.Tensor2D, bags, options, known?.[i] ?? null);
+  });
+}
+
+/** `embeddingBag` for arguments that were checked. `known`: the result, where the lookup itself has run. */
+export function lookUpBags(
+  table: tf.Tensor2D,
+  bags: BagTensors,
+  options: BagOptions,
+  known: Known = null,
+): tf.Tensor2D {
   const { scope } = state();
   if (scope !== null && table instanceof tf.Variable && scope.manages(table)) {
     const settings = tableSettings(table);
     checkRowConstraint(settings);
     if (settings?.regularized === true) scope.touch(table, bags.values);
   }
-  return lookUpUnrecorded(table, bags, options);
+  return lookUpUnrecorded(table, bags, options, known);
 }
 
 /** The same lookup, never recorded for a penalty: the penalty itself looks rows up. */
-export function lookUpUnrecorded(table: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
+export function lookUpUnrecorded(
+  table: tf.Tensor2D,
+  bags: BagTensors,
+  options: BagOptions,
+  known: Known = null,
+): tf.Tensor2D {
   const { scope } = state();
-  if (scope !== null && table instanceof tf.Variable && scope.manages(table))
-    return lookUpInScope(table, bags, options);
-  return lookUpDensely(table, bags, options);
+  if (scope !== null && table instanceof tf.Variable && scope.manages(table)) {
+    return lookUpInScope(table, bags, options, known);
+  }
+  return lookUpDensely(table, bags, options, known);
 }
 
 function kernelInputs(inputs: Record<string, tf.Tensor | null>): tf.NamedTensorMap {
@@ -93,7 +117,7 @@ function runEmbeddingBag(table: tf.Tensor2D, bags: BagTensors, options: BagOptio
  * A lookup of a managed table: on the tape it depends on the optimizer's anchor (and on the weights), and its backward
  * pass queues what an update kernel needs instead of a gradient as large as the table.
  */
-function lookUpInScope(table: tf.Variable, bags: BagTensors, options: BagOptions): tf.Tensor2D {
+function lookUpInScope(table: tf.Variable, bags: BagTensors, options: BagOptions, known: Known): tf.Tensor2D {
   const scope = state().scope!;
   const matrix = table as unknown as tf.Tensor2D;
   const inputs = bags.weights === null ? { anchor: scope.anchor } : { anchor: scope.anchor, weights: bags.weights };
@@ -101,7 +125,7 @@ function lookUpInScope(table: tf.Variable, bags: BagTensors, options: BagOptions
     inputs,
     (save) => {
       // In this order: what was saved by a lookup that fails would never be freed.
-      const result = runEmbeddingBag(matrix, bags, options);
+      const result = known ?? runEmbeddingBag(matrix, bags, options);
       save(present(bags));
       return result;
     },
@@ -158,12 +182,12 @@ function refuseSecond(what: string): never {
 }
 
 /** A lookup outside a scope: its gradient is a tensor of the table's shape, as stock optimizers need it. */
-function lookUpDensely(table: tf.Tensor2D, bags: BagTensors, options: BagOptions): tf.Tensor2D {
+function lookUpDensely(table: tf.Tensor2D, bags: BagTensors, options: BagOptions, known: Known = null): tf.Tensor2D {
   const settings = table instanceof tf.Variable ? tableSettings(table) : undefined;
   const pooled = withLazyGradient(
     bags.weights === null ? { table } : { table, weights: bags.weights },
     (save) => {
-      const result = runEmbeddingBag(table, bags, options);
+      const result = known ?? runEmbeddingBag(table, bags, options);
       save([table, ...present(bags)]);
       return result;
     },

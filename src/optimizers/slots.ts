@@ -1,5 +1,6 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
+import { backendPart } from '../backends/registry.js';
 import { ValueError } from '../errors.js';
 import { SLOT_NAMES, type OptimizerName } from '../types.js';
 import { tableSettings } from './table_settings.js';
@@ -32,11 +33,16 @@ export class SlotStore {
     const tableName = tableSettings(table)?.name ?? table.name;
     const shape = name === 'rowWiseAdagrad' ? [table.shape[0]!] : table.shape;
     const slots = SLOT_NAMES[name].map((slot) => {
-      const saved = this.#takePending(slotName(tableName, slot), slot, shape);
+      const name = slotName(tableName, slot);
+      const saved = this.#takePending(name, slot, shape);
       const start = slot === 'accumulators' ? initialValue : 0;
+      const { devices } = backendPart();
+      // Where tables lie on devices, so do their slots, from the start.
+      if (saved === null && devices !== undefined) return devices.createSlot(table, name, shape, start);
       const value = saved ?? tf.fill(shape, start);
       const variable = tf.variable(value, false);
       value.dispose();
+      devices?.settle(variable, { like: table, name });
       return variable;
     });
     this.#slots.set(table, slots);

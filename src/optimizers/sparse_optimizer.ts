@@ -17,7 +17,7 @@ import {
   type SparseOptimizerConfig,
 } from './settings.js';
 import { SlotStore } from './slots.js';
-import { stepTable } from './table_step.js';
+import { stepTables } from './table_step.js';
 import { tableSettings } from './table_settings.js';
 
 /** Hyper-parameters of an `emb.train` optimizer and the optimizer for everything that is not a table. */
@@ -130,11 +130,10 @@ export abstract class SparseOptimizer extends tf.Optimizer {
         const own = tableSettings(table)?.optimizer ?? this;
         const hyper = hyperOf(own.optimizerName, own.settings, step, tableSettings(table)?.constraint ?? null);
         const slots = this.#slots.of(table, own.optimizerName, own.settings.initialAccumulatorValue);
-        return { name: own.optimizerName, table, slots, hyper };
+        const entries = byTable.get(table) ?? [];
+        return { name: own.optimizerName, table, slots, entries, dense: denseOfTable.get(table) ?? null, hyper };
       });
-      for (const { name, table, slots, hyper } of updates) {
-        stepTable(name, table, slots, byTable.get(table) ?? [], denseOfTable.get(table) ?? null, hyper);
-      }
+      stepTables(updates);
       this.#dense.apply(dense);
       this.incrementIterations();
     } finally {

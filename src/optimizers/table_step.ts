@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { packHyper, type Hyper } from '../backends/hyper.js';
 import type { BagTensors } from '../backends/bag_tensors.js';
+import type { TableUpdate } from '../backends/device_part.js';
 import type { BagOptions } from '../backends/kernel_set.js';
 import { backendPart } from '../backends/registry.js';
 import { runGrad } from '../ops/embedding_bag.js';
@@ -17,7 +18,7 @@ interface Update {
 }
 
 /** Rows and their summed gradients as bags of one id each. */
-function asUpdate(ids: tf.Tensor1D, gradient: tf.Tensor2D): Update {
+function ofRows(ids: tf.Tensor1D, gradient: tf.Tensor2D): Update {
   return { gradient, bags: singleRows(ids), options: SINGLE_ROW };
 }
 
@@ -38,21 +39,44 @@ function unite(table: tf.Tensor2D, entries: readonly QueuedGradient[], dense: tf
     ids.push(tf.range(0, table.shape[0], 1, 'int32'));
     gradients.push(dense);
   }
-  return ids.length === 1 ? asUpdate(ids[0]!, gradients[0]!) : asUpdate(tf.concat1d(ids), tf.concat2d(gradients, 0));
+  return ids.length === 1 ? ofRows(ids[0]!, gradients[0]!) : ofRows(tf.concat1d(ids), tf.concat2d(gradients, 0));
 }
 
-/** Steps `table` and its slots in place. `dense`: the part of the gradient that came through the tape, or null. */
-export function stepTable(
-  name: OptimizerName,
-  table: tf.Variable,
-  slots: readonly tf.Variable[],
-  entries: readonly QueuedGradient[],
-  dense: tf.Tensor2D | null,
-  hyper: Hyper,
-): void {
+/** The step of one table. */
+export interface TableStep {
+  readonly name: OptimizerName;
+  readonly table: tf.Variable;
+  readonly slots: readonly tf.Variable[];
+  readonly entries: readonly QueuedGradient[];
+  /** The part of the gradient that came through the tape. */
+  readonly dense: tf.Tensor2D | null;
+  readonly hyper: Hyper;
+}
+
+/** Steps tables and their slots in place. */
+export function stepTables(steps: readonly TableStep[]): void {
+  const { devices } = backendPart();
+  if (devices === undefined) for (const step of steps) stepHere(step);
+  else withPublicErrors(() => devices.update(steps.map(asUpdate)));
+}
+
+function stepHere({ name, table, slots, entries, dense, hyper }: TableStep): void {
   tf.tidy(() => {
-    const update = unite(table as unknown as tf.Tensor2D, entries, dense);
-    const { gradient, bags, options } = update;
+    const { gradient, bags, options } = unite(table as unknown as tf.Tensor2D, entries, dense);
     withPublicErrors(() => backendPart().sparseApply(name, table, slots, gradient, bags, options, packHyper(hyper)));
   });
+}
+
+/** Devices unite the entries of a table themselves, in the same way. */
+function asUpdate({ name, table, slots, entries, dense, hyper }: TableStep): TableUpdate {
+  return {
+    optimizer: name,
+    table,
+    slots,
+    entries: entries.map(({ gradient, values, rowSplits, weights, options }) => {
+      return { gradient, bags: { values, rowSplits, weights }, options };
+    }),
+    dense,
+    hyper: packHyper(hyper),
+  };
 }

@@ -1,0 +1,275 @@
+/** A running emulator: tables as tensors, lookups and steps on them. */
+import * as tf from '@tensorflow/tfjs';
+import { RuntimeError, described } from '../../errors.js';
+import { slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
+import { EMBEDDING_BAG, type BagTensors, type SparseApplyFunction } from '../bag_tensors.js';
+import type { DevicePart, GradientEntry, LookupRequest, TableRequest, TableUpdate } from '../device_part.js';
+import type { Fill } from '../fill.js';
+import { HYPER_FIELDS } from '../hyper.js';
+import type { BagOptions } from '../kernel_set.js';
+import { DeviceTable } from './device_table.js';
+import type { DeviceTensors } from './device_tensors.js';
+import { readBags, type CheckedBags } from './host_bags.js';
+import { lookUpAll, type Lookup } from './lookups.js';
+import type { Machine } from './machine.js';
+import { isSplitByColumns } from './placed_bags.js';
+import { updateAll, type HostEntry, type Update } from './updates.js';
+import { weightsGradient } from './weights_gradients.js';
+
+const ZEROS: Fill = { kind: 'constant', value: 0 };
+const CLIP_NORM = HYPER_FIELDS.indexOf('clipNorm');
+const CONSTRAINT = HYPER_FIELDS.indexOf('constraint');
+const NORM_OF_ROW = 2;
+
+/** Columns of a table or of a slot: a vector has one value per row. */
+const columnsOf = (shape: readonly number[]): number => shape[1] ?? 1;
+
+export class Emulator implements DevicePart {
+  /** Where a variable lay last: values that are assigned to it go there again. */
+  private readonly places = new WeakMap<tf.Variable, TableLayout>();
+  private readonly names = new WeakMap<tf.Variable, string>();
+
+  constructor(
+    readonly machine: Machine,
+    private readonly backend: tf.KernelBackend,
+    private readonly tensors: DeviceTensors,
+  ) {}
+
+  get count(): number {
+    return this.machine.count;
+  }
+
+  create({ name, layout, fill }: TableRequest): tf.Tensor2D {
+    const form = { name, shape: [layout.rows, layout.columns], layout, role: 'tables' as const };
+    return this.tensorOf(DeviceTable.make(this.machine, form, fill)) as tf.Tensor2D;
+  }
+
+  createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable {
+    if (this.deviceTable(table) === null) this.settle(table);
+    const layout = slotLayout(this.deviceTable(table)!.layout, columnsOf(shape));
+    const form = { name, shape, layout, role: 'slots' as const };
+    const tensor = this.tensorOf(DeviceTable.make(this.machine, form, { kind: 'constant', value }));
+    const variable = tf.variable(tensor, false);
+    tensor.dispose();
+    this.remember(variable, layout, name);
+    return variable;
+  }
+
+  settle(variable: tf.Variable, where: { layout?: TableLayout; like?: tf.Variable; name?: string } = {}): void {
+    const known = this.deviceTable(variable);
+    const name = where.name ?? known?.name ?? this.names.get(variable) ?? variable.name;
+    const layout = where.layout ?? known?.layout ?? this.places.get(variable) ?? this.likeOf(variable, where.like);
+    this.remember(variable, layout, name);
+    if (known !== null && sameLayout(known.layout, layout)) return;
+    const role = where.like === undefined ? (known?.role ?? 'tables') : 'slots';
+    const table = DeviceTable.make(this.machine, { name, shape: variable.shape, layout, role }, ZEROS);
+    try {
+      if (known === null) table.write(0, this.localValues(variable));
+      else copyRows(known, table);
+    } catch (error) {
+      table.free();
+      throw error;
+    }
+    this.assign(variable, table);
+  }
+
+  layoutOf(variable: tf.Tensor): TableLayout | null {
+    return this.deviceTable(variable)?.layout ?? null;
+  }
+
+  writeRows(variable: tf.Variable, firstRow: number, values: Float32Array): void {
+    this.own(variable).write(firstRow, values);
+  }
+
+  readRows(variable: tf.Tensor, firstRow: number, rows: number): Float32Array {
+    const table = this.deviceTable(variable);
+    if (table !== null) return table.read(firstRow, rows);
+    const columns = columnsOf(variable.shape);
+    return variable.dataSync<'float32'>().slice(firstRow * columns, (firstRow + rows) * columns);
+  }
+
+  lookUp(requests: readonly LookupRequest[]): tf.Tensor2D[] {
+    const start = performance.now();
+    const results: (tf.Tensor2D | null)[] = requests.map(() => null);
+    const lookups: Lookup[] = [];
+    const places: number[] = [];
+    requests.forEach((request, place) => {
+      const { table, bags, options } = request;
+      if (table instanceof tf.Variable && this.deviceTable(table) === null) this.settle(table);
+      const found = this.tableFor(table, options);
+      if (found === null) {
+        results[place] = runOnHost(table as tf.Tensor2D, bags, options);
+        return;
+      }
+      const checked = readBags(bags, found.layout.rows, options);
+      lookups.push({ table: found, bags: checked, options, idsArePlaced: request.idsArePlaced ?? false });
+      places.push(place);
+    });
+    const pooled = lookUpAll(this.machine, lookups);
+    let bags = 0;
+    lookups.forEach(({ table, bags: { batch } }, i) => {
+      results[places[i]!] = tf.tensor2d(pooled[i]!, [batch, table.layout.columns], 'float32');
+      bags += batch;
+    });
+    this.machine.counters.called('lookUp', bags, (performance.now() - start) / 1000);
+    return results as tf.Tensor2D[];
+  }
+
+  update(updates: readonly TableUpdate[]): void {
+    const start = performance.now();
+    // All that can be refused is read before the first row is written.
+    const prepared = updates.map((update): Update => {
+      const { optimizer, table, slots, entries, dense, hyper } = update;
+      if (this.deviceTable(table) === null) this.settle(table);
+      const { rows } = this.deviceTable(table)!.layout;
+      const hostEntries = entries.map((entry) => hostEntry(entry, rows));
+      if (dense !== null) hostEntries.push(denseEntry(dense));
+      this.bringTogether(update);
+      const owned = this.own(table);
+      for (const slot of slots) this.follow(slot, table);
+      const slotTables = slots.map((slot) => this.own(slot));
+      return { optimizer, table: owned, slots: slotTables, entries: hostEntries, hyper: Array.from(hyper) };
+    });
+    updateAll(this.machine, prepared);
+    this.machine.counters.called('update', 0, (performance.now() - start) / 1000);
+  }
+
+  readonly sparseApply: SparseApplyFunction = (optimizer, table, slots, gradient, bags, options, hyper) => {
+    this.update([{ optimizer, table, slots, entries: [{ gradient, bags, options }], dense: null, hyper }]);
+  };
+
+  /** The kernel EmbeddingBagWeightsGrad on a table that lies on the devices. */
+  weightsGradient(table: DeviceTable, gradient: tf.Tensor2D, bags: BagTensors, options: BagOptions): Float32Array {
+    const checked = readBags(bags, table.layout.rows, options);
+    return weightsGradient(this.machine, { table, gradient: gradient.dataSync<'float32'>(), bags: checked, options });
+  }
+
+  private deviceTable(tensor: tf.Tensor): DeviceTable | null {
+    return this.tensors.get(tensor.dataId) ?? null;
+  }
+
+  /** The table on the devices; its columns are brought together where the lookup needs whole rows. */
+  private tableFor(table: tf.Tensor2D | tf.Variable, { maxNorm }: BagOptions): DeviceTable | null {
+    const found = this.deviceTable(table);
+    if (found === null || maxNorm === 0 || !isSplitByColumns(found.layout)) return found;
+    if (!(table instanceof tf.Variable)) return null;
+    this.settle(table, { layout: this.wholeLayout(found.layout) });
+    return this.deviceTable(table);
+  }
+
+  /** Quantities of whole rows, or of the whole gradient, need them on one device: the table moves there. */
+  private bringTogether({ optimizer, table, slots, entries, hyper }: TableUpdate): void {
+    const { layout } = this.deviceTable(table)!;
+    const couplesRows = hyper[CLIP_NORM]! > 0;
+    const couplesColumns =
+      couplesRows ||
+      optimizer === 'rowWiseAdagrad' ||
+      hyper[CONSTRAINT] === NORM_OF_ROW ||
+      entries.some(({ options }) => options.maxNorm > 0);
+    const isSplit = layout.kind !== 'copies' && layout.shards.length > 1;
+    if (!isSplit || !(couplesRows || (couplesColumns && layout.kind === 'columns'))) return;
+    const whole = this.wholeLayout(layout);
+    this.settle(table, { layout: whole });
+    for (const slot of slots) this.settle(slot, { layout: slotLayout(whole, columnsOf(slot.shape)) });
+  }
+
+  /** The whole table on the device with most room among those that hold it now. */
+  private wholeLayout(layout: TableLayout): TableLayout {
+    const { memory } = this.machine;
+    const devices = layout.shards.map(({ device }) => device);
+    const roomiest = devices.reduce((best, device) => (memory.free(device) > memory.free(best) ? device : best));
+    return wholeOn(roomiest, layout);
+  }
+
+  /** Slots lie as their table does. */
+  private follow(slot: tf.Variable, table: tf.Variable): void {
+    const layout = slotLayout(this.deviceTable(table)!.layout, columnsOf(slot.shape));
+    const known = this.deviceTable(slot);
+    if (known === null || !sameLayout(known.layout, layout)) this.settle(slot, { layout, like: table });
+  }
+
+  /** The data of a variable for writing: a copy where somebody else can see them. */
+  private own(variable: tf.Variable): DeviceTable {
+    const table = this.deviceTable(variable);
+    if (table === null) {
+      this.settle(variable);
+      return this.deviceTable(variable)!;
+    }
+    if (table.refCount === 1) return table;
+    const copy = table.copy();
+    this.assign(variable, copy);
+    return copy;
+  }
+
+  private assign(variable: tf.Variable, table: DeviceTable): void {
+    const tensor = this.tensorOf(table);
+    variable.assign(tensor);
+    tensor.dispose();
+  }
+
+  private tensorOf(table: DeviceTable): tf.Tensor {
+    const info: tf.TensorInfo = { dataId: this.tensors.add(table), shape: [...table.shape], dtype: 'float32' };
+    return tf.engine().makeTensorFromTensorInfo(info, this.backend);
+  }
+
+  private remember(variable: tf.Variable, layout: TableLayout, name: string): void {
+    this.places.set(variable, layout);
+    this.names.set(variable, name);
+  }
+
+  private localValues(variable: tf.Variable): Float32Array {
+    if (variable.dtype !== 'float32' || variable.rank < 1 || variable.rank > 2) {
+      throw new RuntimeError(
+        'table',
+        'a float32 variable of rank 1 or 2',
+        described(`${variable.dtype} [${variable.shape.join(', ')}]`),
+      );
+    }
+    return variable.dataSync<'float32'>();
+  }
+
+  private likeOf(variable: tf.Variable, like: tf.Variable | undefined): TableLayout {
+    const columns = columnsOf(variable.shape);
+    if (like !== undefined) return slotLayout(this.deviceTable(like)!.layout, columns);
+    const { memory, tables } = this.machine;
+    const used = new Array<number>(this.count).fill(0);
+    for (const { layout } of tables)
+      for (const { device, rows } of layout.shards) used[device]! += rows.count * layout.columns;
+    let best = 0;
+    for (let device = 1; device < this.count; device++) {
+      const [free, most] = [memory.free(device), memory.free(best)];
+      if (free > most || (free === most && used[device]! < used[best]!)) best = device;
+    }
+    return wholeOn(best, { rows: variable.shape[0]!, columns });
+  }
+}
+
+/** Moves a table to another layout without ever holding all of it on the host. */
+function copyRows(from: DeviceTable, to: DeviceTable): void {
+  const { rows, columns } = from.layout;
+  const block = Math.max(1, Math.floor(2 ** 20 / columns));
+  for (let row = 0; row < rows; row += block) to.write(row, from.read(row, Math.min(block, rows - row)));
+}
+
+function sameLayout(a: TableLayout, b: TableLayout): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}
+
+function runOnHost(table: tf.Tensor2D, { values, rowSplits, weights }: BagTensors, options: BagOptions): tf.Tensor2D {
+  const inputs = { table, values, rowSplits, ...(weights === null ? {} : { weights }) };
+  return tf.engine().runKernel(EMBEDDING_BAG, inputs as never, options as never) as unknown as tf.Tensor2D;
+}
+
+function hostEntry({ gradient, bags, options }: GradientEntry, rows: number): HostEntry {
+  return { gradient: gradient.dataSync<'float32'>(), bags: readBags(bags, rows, options), options, ofRows: false };
+}
+
+/** A gradient of all rows. */
+function denseEntry(dense: tf.Tensor2D): HostEntry {
+  const [rows] = dense.shape;
+  const values = Int32Array.from({ length: rows }, (_, row) => row);
+  const rowSplits = Int32Array.from({ length: rows + 1 }, (_, row) => row);
+  const bags: CheckedBags = { values, rowSplits, weights: null, batch: rows, length: 1 };
+  const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+  return { gradient: dense.dataSync<'float32'>(), bags, options, ofRows: true };
+}

@@ -1,0 +1,42 @@
+/** Where the arrays of one call lie in the exchange memory: first all places are taken, then all are written. */
+import type { ExchangeMemory } from './devices/device.js';
+
+/** Arrays begin at cache lines. */
+const ALIGNMENT = 16;
+
+export class ExchangeLayout {
+  private end = 0;
+  private readonly writes: ((memory: ExchangeMemory) => void)[] = [];
+
+  /** Room for `words` words; returns where it begins. */
+  take(words: number): number {
+    const at = this.end;
+    this.end = at + Math.ceil(words / ALIGNMENT) * ALIGNMENT;
+    return at;
+  }
+
+  ints(values: Int32Array): number {
+    const at = this.take(values.length);
+    this.writes.push(({ ints }) => ints.set(values, at));
+    return at;
+  }
+
+  floats(values: Float32Array): number {
+    const at = this.take(values.length);
+    this.writes.push(({ floats }) => floats.set(values, at));
+    return at;
+  }
+
+  /** Room that `write` fills. */
+  filled(words: number, write: (floats: Float32Array, at: number) => void): number {
+    const at = this.take(words);
+    this.writes.push(({ floats }) => write(floats, at));
+    return at;
+  }
+
+  /** Writes everything. */
+  write(memory: ExchangeMemory): void {
+    memory.reserve(this.end);
+    for (const write of this.writes) write(memory);
+  }
+}

@@ -1,0 +1,97 @@
+/** The backend that runs dense ops, and a subclass of it whose tensors may lie on devices. */
+import * as tf from '@tensorflow/tfjs';
+import { RuntimeError, described } from '../../errors.js';
+import type { DeviceTensors } from './device_tensors.js';
+import { BACKEND_NAME } from './settings.js';
+
+const PREFERENCE = ['tensorflow', 'wasm', 'cpu'];
+/** BackendWasm numbers its tensors per instance, and two instances share one module: ours begin far away. */
+const FIRST_WASM_ID = 1_000_000;
+
+type Registry = Record<string, tf.KernelBackend | undefined>;
+
+/** Finds or starts the backend for dense ops; it stays usable under its own name. */
+export async function startHost(wanted: string | null): Promise<{ name: string; backend: tf.KernelBackend }> {
+  const { registryFactory } = tf.engine() as unknown as { registryFactory: Record<string, unknown> };
+  const present = PREFERENCE.filter((name) => name in registryFactory);
+  const name = wanted ?? present[0];
+  if (name === undefined || !(name in registryFactory)) {
+    throw new RuntimeError('host', `one of ${Object.keys(registryFactory).join(', ')}`, name ?? described('none'));
+  }
+  const { registry } = tf.engine() as unknown as { registry: Registry };
+  // Not through the engine, which takes one start at a time, and ours is under way.
+  registry[name] ??= await (tf.findBackendFactory(name)() as tf.KernelBackend | Promise<tf.KernelBackend>);
+  return { name, backend: registry[name] };
+}
+
+/** What the emulator adds to the backend that runs dense ops. */
+interface Additions {
+  readonly tensors: DeviceTensors;
+  /** What `tf.memory()` tells beyond the host's own. */
+  memory(): object;
+  /** Called once, when the backend is removed. */
+  close(): void;
+}
+
+type Host = new (...args: unknown[]) => tf.KernelBackend & Record<string, unknown>;
+
+function constructorArguments(name: string, host: tf.KernelBackend): unknown[] {
+  const { binding, wasm } = host as unknown as { binding?: unknown; wasm?: unknown };
+  if (binding !== undefined) return [binding, BACKEND_NAME];
+  if (wasm !== undefined) return [wasm];
+  if (name === 'cpu') return [];
+  throw new RuntimeError('host', 'tensorflow, wasm or cpu', name);
+}
+
+/** A backend of the host's kind, with records of its own, whose tensors may lie on devices. */
+export function deriveBackend(
+  name: string,
+  host: tf.KernelBackend,
+  { tensors, memory, close }: Additions,
+): tf.KernelBackend {
+  const Base = host.constructor as Host;
+  class TpuEmulatorBackend extends Base {
+    override refCount(dataId: tf.DataId): number {
+      return tensors.get(dataId)?.refCount ?? super.refCount(dataId);
+    }
+
+    override incRef(dataId: tf.DataId): void {
+      const table = tensors.get(dataId);
+      if (table === undefined) super.incRef(dataId);
+      else table.refCount++;
+    }
+
+    override disposeData(dataId: tf.DataId, force?: boolean): boolean {
+      if (tensors.get(dataId) === undefined) return super.disposeData(dataId, force);
+      return tensors.drop(dataId, force ?? false);
+    }
+
+    override readSync(dataId: tf.DataId): tf.backend_util.BackendValues {
+      const table = tensors.get(dataId);
+      return table === undefined ? super.readSync(dataId) : table.read(0, table.layout.rows);
+    }
+
+    override read(dataId: tf.DataId): Promise<tf.backend_util.BackendValues> {
+      if (tensors.get(dataId) === undefined) return super.read(dataId);
+      return new Promise((resolve) => resolve(this.readSync(dataId)));
+    }
+
+    override numDataIds(): number {
+      return super.numDataIds() + tensors.size;
+    }
+
+    override memory(): ReturnType<tf.KernelBackend['memory']> {
+      return { ...super.memory(), ...memory() };
+    }
+
+    /** The host goes on under its own name, so what it shares with us stays. */
+    override dispose(): void {
+      close();
+    }
+  }
+  const backend = new TpuEmulatorBackend(...constructorArguments(name, host));
+  if ('dataIdNextNumber' in backend) backend['dataIdNextNumber'] = FIRST_WASM_ID;
+  // The cpu backend says at its first tensor that tfjs-node is faster.
+  if ('firstUse' in backend) backend['firstUse'] = false;
+  return backend;
+}

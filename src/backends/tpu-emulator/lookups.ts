@@ -1,0 +1,150 @@
+/** Pooled lookups of one call: ids go to the devices that hold the rows, pooled rows come back. */
+import type { BagOptions } from '../kernel_set.js';
+import type { DeviceTable } from './device_table.js';
+import type { BagsAt, Command, RowsAt, TableAt } from './devices/device.js';
+import { ExchangeLayout } from './exchange_layout.js';
+import type { CheckedBags } from './host_bags.js';
+import type { Machine } from './machine.js';
+import { Traffic, placeBags, placeRoute } from './placed_bags.js';
+import { RowOwners, rowRoutes } from './row_routes.js';
+
+/** One lookup with its ids on the host. */
+export interface Lookup {
+  readonly table: DeviceTable;
+  readonly bags: CheckedBags;
+  readonly options: BagOptions;
+  /** Ids came to the devices with the input. */
+  readonly idsArePlaced: boolean;
+}
+
+/** Copies the pooled rows [batch, columns] out of the exchange memory. */
+type Collect = (floats: Float32Array) => Float32Array;
+
+const BYTES = 4;
+
+class LookupCall {
+  readonly exchange = new ExchangeLayout();
+  readonly commands: Command[][];
+  private readonly exchanged: number[];
+  private readonly distinct: { device: number; at: number }[] = [];
+
+  constructor(private readonly machine: Machine) {
+    this.commands = Array.from({ length: machine.count }, () => []);
+    this.exchanged = new Array<number>(machine.count).fill(0);
+  }
+
+  add(lookup: Lookup): Collect {
+    switch (lookup.table.layout.kind) {
+      case 'columns':
+        return this.byColumns(lookup);
+      case 'copies':
+        return this.inCopies(lookup);
+      case 'rows':
+        return this.byRows(lookup);
+    }
+  }
+
+  /** Runs everything that was added. */
+  run(): void {
+    const { machine } = this;
+    this.exchanged.forEach((words, device) => machine.memory.exchange(device, BYTES * words));
+    this.exchange.write(machine.exchange);
+    machine.run(this.commands);
+    const { ints } = machine.exchange;
+    for (const { device, at } of this.distinct) machine.counters.unique(device, ints[at]!);
+  }
+
+  private byColumns({ table, bags, options, idsArePlaced }: Lookup): Collect {
+    const { layout } = table;
+    const size = bags.batch * layout.columns;
+    const at = this.exchange.take(size);
+    const placed = placeBags(this.exchange, bags);
+    const traffic = new Traffic(this.machine, bags);
+    layout.shards.forEach(({ device, columns }, place) => {
+      const shard = table.at(place);
+      const pooled = { at: at + columns[0], stride: layout.columns };
+      this.lookUp(device, { table: shard, bags: placed, ids: bags.values.length, options, pooled });
+      if (!idsArePlaced) traffic.idsTo(device);
+      traffic.rowsOf(device, shard.dim, 'out');
+    });
+    return (floats) => floats.slice(at, at + size);
+  }
+
+  /** Each device looks up its part of the batch; nothing is exchanged. */
+  private inCopies({ table, bags, options }: Lookup): Collect {
+    const { columns, shards } = table.layout;
+    const size = bags.batch * columns;
+    const at = this.exchange.take(size);
+    const placed = placeBags(this.exchange, bags);
+    const traffic = new Traffic(this.machine, bags);
+    shards.forEach(({ device }, place) => {
+      const { first, bags: count } = traffic.part(device);
+      if (count === 0) return;
+      const part = { ...placed, firstBag: first, bags: count };
+      const ids = bags.rowSplits[first + count]! - bags.rowSplits[first]!;
+      const pooled = { at: at + first * columns, stride: columns };
+      this.lookUp(device, { table: table.at(place), bags: part, ids, options, pooled });
+    });
+    return (floats) => floats.slice(at, at + size);
+  }
+
+  /** Each device sums the rows that it holds; the sums are added in the order of devices. */
+  private byRows({ table, bags, options, idsArePlaced }: Lookup): Collect {
+    const { layout } = table;
+    const { columns } = layout;
+    const routes = rowRoutes(layout, new RowOwners(layout), bags, options.combiner);
+    const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
+    const traffic = new Traffic(this.machine, bags);
+    const places = routes.map((route, place) => {
+      if (route.bags.length === 0) return 0;
+      const at = this.exchange.take(route.bags.length * columns);
+      const { device } = route.shard;
+      const placed = placeRoute(this.exchange, route);
+      const pooled = { at, stride: columns };
+      this.lookUp(device, { table: table.at(place), bags: placed, ids: route.values.length, options: sums, pooled });
+      if (!idsArePlaced) traffic.routeTo(route);
+      traffic.rowsOfRoute(route, columns, 'out');
+      return at;
+    });
+    return (floats) => {
+      const pooled = new Float32Array(bags.batch * columns);
+      routes.forEach((route, place) => {
+        let from = places[place]!;
+        for (const bag of route.bags) {
+          const to = bag * columns;
+          for (let column = 0; column < columns; column++) pooled[to + column]! += floats[from++]!;
+        }
+      });
+      return pooled;
+    };
+  }
+
+  private lookUp(device: number, { table, bags, ids, options, pooled }: ShardLookup): void {
+    const at = this.exchange.take(1);
+    this.distinct.push({ device, at });
+    this.commands[device]!.push(
+      { op: 'lookUp', table, bags, options, pooled },
+      { op: 'countUnique', rows: table.rows, bags, out: at },
+    );
+    this.machine.counters.read(device, ids, table.dim);
+    this.exchanged[device]! += ids * (bags.weights === null ? 1 : 2) + bags.bags * table.dim;
+  }
+}
+
+/** What one device does for a lookup. */
+interface ShardLookup {
+  readonly table: TableAt;
+  readonly bags: BagsAt;
+  readonly ids: number;
+  readonly options: BagOptions;
+  readonly pooled: RowsAt;
+}
+
+/** Returns the pooled rows [batch, columns] of each lookup; all devices work at the same time. */
+export function lookUpAll(machine: Machine, lookups: readonly Lookup[]): Float32Array[] {
+  const call = new LookupCall(machine);
+  const collects = lookups.map((lookup) => call.add(lookup));
+  call.run();
+  const { floats } = machine.exchange;
+  return collects.map((collect) => collect(floats));
+}

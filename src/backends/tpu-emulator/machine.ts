@@ -1,0 +1,96 @@
+/** The devices of a running emulator, their memory, and what became of them. */
+import { RuntimeError, described } from '../../errors.js';
+import { CounterBook } from './counter_book.js';
+import type { DeviceTable } from './device_table.js';
+import { DeviceFault, type Command, type DeviceSet, type ExchangeMemory } from './devices/device.js';
+import { MemoryBook } from './memory_book.js';
+import { BACKEND_NAME, type EmulatorSettings } from './settings.js';
+
+export class Machine {
+  readonly memory: MemoryBook;
+  readonly counters: CounterBook;
+  /** Everything that lies on the devices. */
+  readonly tables = new Set<DeviceTable>();
+  private buffers = 0;
+  private fault: RuntimeError | null = null;
+  private closed: Promise<void> | null = null;
+
+  constructor(
+    readonly settings: EmulatorSettings,
+    readonly set: DeviceSet,
+  ) {
+    const { coresPerChip, hbmBytesPerChip } = settings;
+    const capacity = hbmBytesPerChip === null ? null : Math.floor(hbmBytesPerChip / coresPerChip);
+    this.memory = new MemoryBook(this.count, capacity);
+    this.counters = new CounterBook(this.count, this.memory);
+  }
+
+  get count(): number {
+    return this.set.devices.length;
+  }
+
+  get exchange(): ExchangeMemory {
+    return this.set.exchange;
+  }
+
+  nextBuffer(): number {
+    return this.buffers++;
+  }
+
+  /** Queues commands on a device. */
+  post(device: number, commands: readonly Command[]): void {
+    this.checkAlive();
+    this.guarded(() => this.set.devices[device]!.post(commands));
+  }
+
+  /** Queues the commands of each device, which then work at the same time, and waits for all. */
+  run(commands: readonly (readonly Command[])[]): void {
+    commands.forEach((list, device) => {
+      if (list.length > 0) this.post(device, list);
+    });
+    this.finish();
+  }
+
+  /** Waits until all devices have done what was queued. */
+  finish(): void {
+    this.checkAlive();
+    for (const device of this.set.devices) this.guarded(() => device.finish());
+  }
+
+  /** Frees a buffer; on a machine that has ended there is nothing to free. */
+  release(device: number, buffer: number): void {
+    if (this.fault !== null || this.closed !== null) return;
+    try {
+      this.set.devices[device]!.post([{ op: 'free', buffer }]);
+    } catch {
+      // Whoever uses the device next hears of it.
+    }
+  }
+
+  /** Ends all devices. */
+  close(): Promise<void> {
+    return (this.closed ??= Promise.all(this.set.devices.map((device) => device.close())).then(() => undefined));
+  }
+
+  private checkAlive(): void {
+    if (this.fault !== null) throw this.fault;
+    if (this.closed === null) return;
+    throw new RuntimeError('backend', `the running ${BACKEND_NAME}`, described('one that was removed'));
+  }
+
+  /** The first fault of a device ends the machine: tables are lost, so no number that came after could be right. */
+  private guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof DeviceFault)) throw error;
+      this.fault = new RuntimeError(
+        `device ${error.device}`,
+        'a device that does its work',
+        described(error.message),
+        `Tables on the devices are lost. tf.removeBackend('${BACKEND_NAME}') and tf.setBackend start new devices.`,
+      );
+      throw this.fault;
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/** Puts the ids of a batch into the exchange memory, and counts what they cost on the links. */
+import type { TableLayout } from '../../partition/table_layout.js';
+import { batchParts } from './batch_parts.js';
+import type { BagsAt } from './devices/device.js';
+import type { ExchangeLayout } from './exchange_layout.js';
+import type { CheckedBags } from './host_bags.js';
+import type { Machine } from './machine.js';
+import type { RowRoute } from './row_routes.js';
+
+const BYTES = 4;
+
+/** All bags of a batch. */
+export function placeBags(exchange: ExchangeLayout, bags: CheckedBags): BagsAt {
+  const { values, rowSplits, weights, batch, length } = bags;
+  return {
+    values: exchange.ints(values),
+    nnz: values.length,
+    rowSplits: length === null ? exchange.ints(rowSplits) : null,
+    length: length ?? 0,
+    batch,
+    weights: weights === null ? null : exchange.floats(weights),
+    firstBag: 0,
+    bags: batch,
+  };
+}
+
+/** The bags of one device where rows are dealt out. */
+export function placeRoute(exchange: ExchangeLayout, { bags, values, rowSplits, weights }: RowRoute): BagsAt {
+  return {
+    values: exchange.ints(values),
+    nnz: values.length,
+    rowSplits: exchange.ints(rowSplits),
+    length: 0,
+    batch: bags.length,
+    weights: weights === null ? null : exchange.floats(weights),
+    firstBag: 0,
+    bags: bags.length,
+  };
+}
+
+/** Bytes of some ids on the way: themselves, their weights, and the lengths of bags where these differ. */
+function bytesOfIds({ weights, length }: CheckedBags, ids: number, bags: number): number {
+  return BYTES * (ids + (weights === null ? 0 : ids) + (length === null ? bags : 0));
+}
+
+/** What one lookup moves between devices, each of which begins with its part of the batch. */
+export class Traffic {
+  private readonly parts: Int32Array;
+
+  constructor(
+    private readonly machine: Machine,
+    private readonly bags: CheckedBags,
+  ) {
+    this.parts = batchParts(bags.batch, machine.count);
+  }
+
+  /** The part of the batch that a device begins with: its first bag, and how many. */
+  part(device: number): { first: number; bags: number } {
+    const first = this.parts[device]!;
+    return { first, bags: this.parts[device + 1]! - first };
+  }
+
+  /** Ids of all other devices come to one that holds columns of the table. */
+  idsTo(device: number): void {
+    const { rowSplits } = this.bags;
+    for (let from = 0; from < this.machine.count; from++) {
+      const { first, bags } = this.part(from);
+      const ids = rowSplits[first + bags]! - rowSplits[first]!;
+      this.machine.counters.send(from, device, bytesOfIds(this.bags, ids, bags), ids);
+    }
+  }
+
+  /** Rows for all bags leave a device, or come to it as gradients. */
+  rowsOf(device: number, width: number, direction: 'out' | 'in'): void {
+    for (let other = 0; other < this.machine.count; other++) {
+      const bytes = BYTES * this.part(other).bags * width;
+      if (direction === 'out') this.machine.counters.send(device, other, bytes);
+      else this.machine.counters.send(other, device, bytes);
+    }
+  }
+
+  /** Ids of a route come to its device. */
+  routeTo({ shard, bags, rowSplits, weights }: RowRoute): void {
+    const perId = weights === null ? 1 : 2;
+    this.eachPart(bags, (from, first, end) => {
+      const ids = rowSplits[end]! - rowSplits[first]!;
+      this.machine.counters.send(from, shard.device, BYTES * (perId * ids + (end - first)), ids);
+    });
+  }
+
+  /** Rows for the bags of a route leave its device, or come to it as gradients. */
+  rowsOfRoute({ shard, bags }: RowRoute, width: number, direction: 'out' | 'in'): void {
+    this.eachPart(bags, (other, first, end) => {
+      const bytes = BYTES * (end - first) * width;
+      if (direction === 'out') this.machine.counters.send(shard.device, other, bytes);
+      else this.machine.counters.send(other, shard.device, bytes);
+    });
+  }
+
+  /** The stretches of a route's bags by the device that begins with them. */
+  private eachPart(bags: Int32Array, visit: (device: number, first: number, end: number) => void): void {
+    let first = 0;
+    for (let device = 0; device < this.machine.count; device++) {
+      let end = first;
+      while (end < bags.length && bags[end]! < this.parts[device + 1]!) end++;
+      if (end > first) visit(device, first, end);
+      first = end;
+    }
+  }
+}
+
+/** Whether several devices hold different columns of a table. */
+export function isSplitByColumns({ kind, shards }: TableLayout): boolean {
+  return kind === 'columns' && shards.length > 1;
+}

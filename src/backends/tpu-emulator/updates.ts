@@ -1,0 +1,183 @@
+/** Steps of one optimizer call: gradients go to the devices that hold the rows, and each row is stepped where it lies. */
+import type { OptimizerName } from '../../types.js';
+import type { BagOptions } from '../kernel_set.js';
+import type { DeviceTable } from './device_table.js';
+import type { BagsAt, Command, EntryAt } from './devices/device.js';
+import { ExchangeLayout } from './exchange_layout.js';
+import type { CheckedBags } from './host_bags.js';
+import type { Machine } from './machine.js';
+import { Traffic, placeBags, placeRoute } from './placed_bags.js';
+import { RowOwners, rowRoutes } from './row_routes.js';
+
+/** The gradient of one lookup on the host. */
+export interface HostEntry {
+  readonly gradient: Float32Array; // [batch, columns]
+  readonly bags: CheckedBags;
+  readonly options: BagOptions;
+  /** Bags are single rows, each of which occurs once. */
+  readonly ofRows: boolean;
+}
+
+export interface Update {
+  readonly optimizer: OptimizerName;
+  readonly table: DeviceTable;
+  readonly slots: readonly DeviceTable[];
+  readonly entries: readonly HostEntry[];
+  readonly hyper: readonly number[];
+}
+
+const BYTES = 4;
+
+/** A table of which each device has a copy: what each one found in its part of the batch. */
+interface CopiedGradient {
+  readonly update: Update;
+  readonly room: number;
+  readonly places: readonly number[];
+}
+
+class UpdateCall {
+  private readonly exchange = new ExchangeLayout();
+  private readonly copied: CopiedGradient[] = [];
+  private readonly first: Command[][];
+  private readonly second: Command[][];
+  private readonly exchanged: number[];
+
+  constructor(private readonly machine: Machine) {
+    this.first = Array.from({ length: machine.count }, () => []);
+    this.second = Array.from({ length: machine.count }, () => []);
+    this.exchanged = new Array<number>(machine.count).fill(0);
+  }
+
+  add(update: Update): void {
+    switch (update.table.layout.kind) {
+      case 'columns':
+        return this.byColumns(update);
+      case 'copies':
+        return this.inCopies(update);
+      case 'rows':
+        return this.byRows(update);
+    }
+  }
+
+  run(): void {
+    const { machine } = this;
+    this.exchanged.forEach((words, device) => machine.memory.exchange(device, BYTES * words));
+    this.exchange.write(machine.exchange);
+    if (this.copied.length > 0) {
+      machine.run(this.first);
+      for (const copied of this.copied) this.stepCopies(copied);
+    }
+    machine.run(this.second);
+  }
+
+  /** Each device gets its columns of the gradients. */
+  private byColumns(update: Update): void {
+    const { table, entries } = update;
+    const { columns: width, shards } = table.layout;
+    const placed = entries.map(({ bags, gradient }) => ({
+      bags: placeBags(this.exchange, bags),
+      at: this.exchange.floats(gradient),
+      traffic: new Traffic(this.machine, bags),
+    }));
+    shards.forEach(({ device, columns }, place) => {
+      const ofShard = entries.map(({ options, ofRows }, i): EntryAt => {
+        const { bags, at } = placed[i]!;
+        return { gradient: { at: at + columns[0], stride: width }, bags, options, ofRows };
+      });
+      this.second[device]!.push(this.stepOf(update, place, ofShard));
+      for (const { bags, traffic } of placed) {
+        traffic.rowsOf(device, columns[1] - columns[0], 'in');
+        this.book(device, bags, bags.nnz, columns[1] - columns[0]);
+      }
+    });
+  }
+
+  /** Each device gets the gradients of the bags that have an id there. */
+  private byRows(update: Update): void {
+    const { table, entries } = update;
+    const { layout } = table;
+    const owners = new RowOwners(layout);
+    const ofShards = layout.shards.map((): EntryAt[] => []);
+    for (const { bags, gradient, options, ofRows } of entries) {
+      const traffic = new Traffic(this.machine, bags);
+      const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
+      rowRoutes(layout, owners, bags, options.combiner).forEach((route, place) => {
+        const { columns } = layout;
+        const placed = placeRoute(this.exchange, route);
+        const at = this.exchange.filled(route.bags.length * columns, (floats, start) => {
+          let to = start;
+          for (const bag of route.bags) {
+            const from = bag * columns;
+            for (let column = 0; column < columns; column++) floats[to++] = gradient[from + column]!;
+          }
+        });
+        ofShards[place]!.push({ gradient: { at, stride: columns }, bags: placed, options: sums, ofRows });
+        traffic.rowsOfRoute(route, columns, 'in');
+        this.book(route.shard.device, placed, placed.nnz, columns);
+      });
+    }
+    layout.shards.forEach(({ device }, place) => {
+      this.second[device]!.push(this.stepOf(update, place, ofShards[place]!));
+    });
+  }
+
+  /** Each device finds the gradients of its part of the batch; all of them then go to all devices. */
+  private inCopies(update: Update): void {
+    const { table, entries } = update;
+    const { columns, rows, shards } = table.layout;
+    const placed = entries.map(({ bags, gradient }) => ({
+      bags: placeBags(this.exchange, bags),
+      at: this.exchange.floats(gradient),
+      traffic: new Traffic(this.machine, bags),
+    }));
+    let room = 0;
+    for (const { bags } of entries) room += Math.min(rows, bags.values.length);
+    const places = shards.map(({ device }, place) => {
+      const out = this.exchange.take(1 + room * (1 + columns));
+      const ofDevice = entries.map(({ options, ofRows }, i): EntryAt => {
+        const { bags, at, traffic } = placed[i]!;
+        const { first, bags: count } = traffic.part(device);
+        const gradient = { at: at + first * columns, stride: columns };
+        return { gradient, bags: { ...bags, firstBag: first, bags: count }, options, ofRows };
+      });
+      this.first[device]!.push({ op: 'rowGradients', table: table.at(place), entries: ofDevice, room, out });
+      return out;
+    });
+    this.copied.push({ update, room, places });
+  }
+
+  /** The same step in the same order on each device, so that copies stay equal to the bit. */
+  private stepCopies({ update, room, places }: CopiedGradient): void {
+    const { ints } = this.machine.exchange;
+    const { columns, shards } = update.table.layout;
+    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+    const entries = places.map((at): EntryAt => {
+      const count = ints[at]!;
+      const single = { rowSplits: null, length: 1, weights: null, firstBag: 0 };
+      const bags = { ...single, values: at + 1, nnz: count, batch: count, bags: count };
+      return { gradient: { at: at + 1 + room, stride: columns }, bags, options, ofRows: true };
+    });
+    shards.forEach(({ device }, place) => {
+      this.second[device]!.push(this.stepOf(update, place, entries));
+      entries.forEach(({ bags }, from) => {
+        this.machine.counters.send(shards[from]!.device, device, BYTES * bags.nnz * (1 + columns));
+      });
+    });
+  }
+
+  private stepOf({ optimizer, table, slots, hyper }: Update, place: number, entries: readonly EntryAt[]): Command {
+    const slotBuffers = slots.map((slot) => slot.buffer(place));
+    return { op: 'step', optimizer, table: table.at(place), slots: slotBuffers, entries, hyper };
+  }
+
+  private book(device: number, { weights, bags }: BagsAt, ids: number, width: number): void {
+    this.exchanged[device]! += ids * (weights === null ? 1 : 2) + bags * width;
+  }
+}
+
+/** Steps all tables; all devices work at the same time. */
+export function updateAll(machine: Machine, updates: readonly Update[]): void {
+  const call = new UpdateCall(machine);
+  for (const update of updates) call.add(update);
+  call.run();
+}

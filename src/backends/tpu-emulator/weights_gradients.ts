@@ -1,0 +1,129 @@
+/** The gradient of a lookup with respect to its weights, from tables on the devices. */
+import type { BagOptions } from '../kernel_set.js';
+import type { DeviceTable } from './device_table.js';
+import { ExchangeLayout } from './exchange_layout.js';
+import type { CheckedBags } from './host_bags.js';
+import type { Machine } from './machine.js';
+import { Traffic, placeBags, placeRoute } from './placed_bags.js';
+import { RowOwners, rowRoutes } from './row_routes.js';
+
+interface Request {
+  readonly table: DeviceTable;
+  readonly gradient: Float32Array; // [batch, columns]
+  readonly bags: CheckedBags; // with weights
+  readonly options: BagOptions;
+}
+
+/** It is linear in what each column gives, so devices with different columns add up. */
+function byColumns(machine: Machine, { table, gradient, bags, options }: Request): Float32Array {
+  const exchange = new ExchangeLayout();
+  const { columns: width, shards } = table.layout;
+  const placed = placeBags(exchange, bags);
+  const at = exchange.floats(gradient);
+  const outs = shards.map(() => exchange.take(bags.values.length));
+  exchange.write(machine.exchange);
+  shards.forEach(({ device, columns }, place) => {
+    const rows = { at: at + columns[0], stride: width };
+    const out = outs[place]!;
+    machine.post(device, [
+      { op: 'weightsGradient', table: table.at(place), bags: placed, options, gradient: rows, out },
+    ]);
+  });
+  machine.finish();
+  const result = new Float32Array(bags.values.length);
+  for (const out of outs) {
+    const part = machine.exchange.floats.subarray(out, out + result.length);
+    for (let i = 0; i < result.length; i++) result[i]! += part[i]!;
+  }
+  return result;
+}
+
+function inCopies(machine: Machine, { table, gradient, bags, options }: Request): Float32Array {
+  const exchange = new ExchangeLayout();
+  const { columns, shards } = table.layout;
+  const placed = placeBags(exchange, bags);
+  const at = exchange.floats(gradient);
+  const out = exchange.take(bags.values.length);
+  exchange.write(machine.exchange);
+  const traffic = new Traffic(machine, bags);
+  shards.forEach(({ device }, place) => {
+    const { first, bags: count } = traffic.part(device);
+    if (count === 0) return;
+    const part = { ...placed, firstBag: first, bags: count };
+    const rows = { at: at + first * columns, stride: columns };
+    const start = out + bags.rowSplits[first]!;
+    machine.post(device, [
+      { op: 'weightsGradient', table: table.at(place), bags: part, options, gradient: rows, out: start },
+    ]);
+  });
+  machine.finish();
+  return machine.exchange.floats.slice(out, out + bags.values.length);
+}
+
+/** Devices give the product of each row with its gradient; what couples the ids of a bag is done here. */
+function byRows(machine: Machine, { table, gradient, bags, options }: Request): Float32Array {
+  const exchange = new ExchangeLayout();
+  const { layout } = table;
+  const { columns } = layout;
+  const plain = { ...bags, weights: new Float32Array(bags.values.length).fill(1) };
+  const routes = rowRoutes(layout, new RowOwners(layout), plain, 'sum');
+  const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
+  const outs = routes.map((route, place) => {
+    const placed = placeRoute(exchange, route);
+    const at = exchange.filled(route.bags.length * columns, (floats, start) => {
+      route.bags.forEach((bag, row) => {
+        floats.set(gradient.subarray(bag * columns, (bag + 1) * columns), start + row * columns);
+      });
+    });
+    const out = exchange.take(route.values.length);
+    const rows = { at, stride: columns };
+    return { out, command: { table: table.at(place), bags: placed, options: sums, gradient: rows, out } };
+  });
+  exchange.write(machine.exchange);
+  routes.forEach(({ shard }, place) => {
+    machine.post(shard.device, [{ op: 'weightsGradient', ...outs[place]!.command }]);
+  });
+  machine.finish();
+  const products = new Float64Array(bags.values.length);
+  const { floats } = machine.exchange;
+  routes.forEach(({ positions }, place) => {
+    const { out } = outs[place]!;
+    positions.forEach((position, i) => (products[position] = floats[out + i]!));
+  });
+  return combined(products, bags, options);
+}
+
+/** From the product of each row with the gradient of its bag to the derivative by each weight. */
+function combined(products: Float64Array, bags: CheckedBags, { combiner }: BagOptions): Float32Array {
+  const { rowSplits, batch } = bags;
+  const weights = bags.weights!;
+  const result = new Float32Array(products.length);
+  for (let bag = 0; bag < batch; bag++) {
+    const [start, end] = [rowSplits[bag]!, rowSplits[bag + 1]!];
+    let [sum, squares, weighted] = [0, 0, 0];
+    for (let i = start; i < end; i++) {
+      sum += weights[i]!;
+      squares += weights[i]! ** 2;
+      weighted += weights[i]! * products[i]!;
+    }
+    for (let i = start; i < end; i++) {
+      const product = products[i]!;
+      if (combiner === 'sum') result[i] = product;
+      else if (combiner === 'mean') result[i] = sum === 0 ? 0 : (product - weighted / sum) / sum;
+      else if (squares !== 0) result[i] = (product - (weights[i]! * weighted) / squares) / Math.sqrt(squares);
+    }
+  }
+  return result;
+}
+
+/** One float per id. */
+export function weightsGradient(machine: Machine, request: Request): Float32Array {
+  switch (request.table.layout.kind) {
+    case 'columns':
+      return byColumns(machine, request);
+    case 'copies':
+      return inCopies(machine, request);
+    case 'rows':
+      return byRows(machine, request);
+  }
+}
