@@ -1,5 +1,7 @@
 /** What a backend with devices of its own offers beyond kernels: tables that live there, and calls for many at once. */
 import type * as tf from '@tensorflow/tfjs';
+import type { EmbeddingPlan } from '../partition/plan.js';
+import type { PlanEmbeddingArgs } from '../partition/plan_request.js';
 import type { TableLayout } from '../partition/table_layout.js';
 import type { OptimizerName } from '../types.js';
 import type { BagTensors } from './bag_tensors.js';
@@ -41,6 +43,13 @@ export interface TableRequest {
   readonly fill: Fill;
 }
 
+/** A plan that a layer follows, and what it was made from. */
+export interface FollowedPlan {
+  readonly name: string;
+  readonly request: PlanEmbeddingArgs;
+  readonly plan: EmbeddingPlan;
+}
+
 /** The devices of a backend. Tables and slots on them are tensors of the global shape whose data lie there. */
 export interface DevicePart {
   /** Number of devices. */
@@ -57,6 +66,10 @@ export interface DevicePart {
   writeRows(variable: tf.Variable, firstRow: number, values: Float32Array): void;
   /** Reads whole rows, row-major. */
   readRows(variable: tf.Tensor, firstRow: number, rows: number): Float32Array;
+  /** Shows the plan of a layer in reports, until `followPlan` of the same owner shows another one or null. */
+  followPlan(owner: object, plan: FollowedPlan | null): void;
+  /** What is told in `backendInfo()`. */
+  info(): object;
   /** All lookups of a call together, so that the devices work at the same time. */
   lookUp(requests: readonly LookupRequest[]): tf.Tensor2D[];
   /** All updates of a step together. */

@@ -86,7 +86,8 @@ export function backendPart(backendName = tf.getBackend()): BackendPart {
 export interface BackendInfo {
   readonly backend: string;
   readonly kernels: Readonly<Record<string, KernelInfo>>;
-  readonly devices?: unknown;
+  /** Only where the backend has devices: how many, of which kind, and where that was not chosen, why. */
+  readonly devices?: object;
 }
 
 /**
@@ -100,5 +101,6 @@ export function backendInfo(): BackendInfo {
   tf.backend();
   const backend = tf.getBackend();
   const part = backendPart(backend);
-  return { backend, kernels: Object.fromEntries(KERNEL_NAMES.map((name) => [name, part.info(name)])) };
+  const kernels = Object.fromEntries(KERNEL_NAMES.map((name) => [name, part.info(name)]));
+  return part.devices === undefined ? { backend, kernels } : { backend, kernels, devices: part.devices.info() };
 }

@@ -3,7 +3,14 @@ import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../errors.js';
 import { slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
 import { EMBEDDING_BAG, type BagTensors, type SparseApplyFunction } from '../bag_tensors.js';
-import type { DevicePart, GradientEntry, LookupRequest, TableRequest, TableUpdate } from '../device_part.js';
+import type {
+  DevicePart,
+  FollowedPlan,
+  GradientEntry,
+  LookupRequest,
+  TableRequest,
+  TableUpdate,
+} from '../device_part.js';
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import type { BagOptions } from '../kernel_set.js';
@@ -28,15 +35,44 @@ export class Emulator implements DevicePart {
   /** Where a variable lay last: values that are assigned to it go there again. */
   private readonly places = new WeakMap<tf.Variable, TableLayout>();
   private readonly names = new WeakMap<tf.Variable, string>();
+  private readonly followed = new Map<object, FollowedPlan>();
 
   constructor(
     readonly machine: Machine,
     private readonly backend: tf.KernelBackend,
     private readonly tensors: DeviceTensors,
+    private readonly host: string,
   ) {}
 
   get count(): number {
     return this.machine.count;
+  }
+
+  /** Plans that layers follow, in the order in which they came. */
+  plans(): FollowedPlan[] {
+    return [...this.followed.values()];
+  }
+
+  followPlan(owner: object, plan: FollowedPlan | null): void {
+    if (plan === null) this.followed.delete(owner);
+    else this.followed.set(owner, plan);
+  }
+
+  info(): object {
+    const { settings, set } = this.machine;
+    const { chips, coresPerChip, hbmBytesPerChip, threadsPerDevice } = settings;
+    const { kind } = set.devices[0]!;
+    const reason = set.inlineBecause === null ? {} : { inlineBecause: set.inlineBecause };
+    return {
+      count: this.count,
+      kind,
+      ...reason,
+      chips,
+      coresPerChip,
+      hbmBytesPerChip,
+      threadsPerDevice,
+      host: this.host,
+    };
   }
 
   create({ name, layout, fill }: TableRequest): tf.Tensor2D {
@@ -46,18 +82,21 @@ export class Emulator implements DevicePart {
 
   createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable {
     if (this.deviceTable(table) === null) this.settle(table);
-    const layout = slotLayout(this.deviceTable(table)!.layout, columnsOf(shape));
-    const form = { name, shape, layout, role: 'slots' as const };
+    const owner = this.deviceTable(table)!;
+    const layout = slotLayout(owner.layout, columnsOf(shape));
+    const form = { name: slotNameOf(owner, name), shape, layout, role: 'slots' as const };
     const tensor = this.tensorOf(DeviceTable.make(this.machine, form, { kind: 'constant', value }));
     const variable = tf.variable(tensor, false);
     tensor.dispose();
-    this.remember(variable, layout, name);
+    this.remember(variable, layout, form.name);
     return variable;
   }
 
   settle(variable: tf.Variable, where: { layout?: TableLayout; like?: tf.Variable; name?: string } = {}): void {
     const known = this.deviceTable(variable);
-    const name = where.name ?? known?.name ?? this.names.get(variable) ?? variable.name;
+    const owner = where.like === undefined ? null : this.deviceTable(where.like);
+    const given = where.name ?? known?.name ?? this.names.get(variable) ?? variable.name;
+    const name = owner === null ? given : slotNameOf(owner, given);
     const layout = where.layout ?? known?.layout ?? this.places.get(variable) ?? this.likeOf(variable, where.like);
     this.remember(variable, layout, name);
     if (known !== null && sameLayout(known.layout, layout)) return;
@@ -242,6 +281,11 @@ export class Emulator implements DevicePart {
     }
     return wholeOn(best, { rows: variable.shape[0]!, columns });
   }
+}
+
+/** Reports find the slots of a table by its name. */
+function slotNameOf(owner: DeviceTable, name: string): string {
+  return `${owner.name}/${name.slice(name.lastIndexOf('/') + 1)}`;
 }
 
 /** Moves a table to another layout without ever holding all of it on the host. */

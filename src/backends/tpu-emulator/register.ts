@@ -50,7 +50,7 @@ async function start(): Promise<tf.KernelBackend> {
     void machine.close();
   };
   const backend = deriveBackend(host.name, host.backend, { tensors, memory, close });
-  const emulator = new Emulator(machine, backend, tensors);
+  const emulator = new Emulator(machine, backend, tensors, host.name);
   state().perBackend.set(KEY, { emulator, machine, tensors, host: host.name } satisfies Running);
   registerKernels(host.name, current);
   return backend;

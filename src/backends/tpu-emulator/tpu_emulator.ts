@@ -1,0 +1,134 @@
+/** What people ask of the emulator beside tensors: its machine, its counters, its report, and faults to test with. */
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
+import type { Counters } from './counters.js';
+import { FAULT_NAMES, type FaultName } from './devices/device.js';
+import { running, type Running } from './register.js';
+import { makeReport, type Report, type ReportArgs } from './report/report.js';
+import type { ReportSource, ReportedTable } from './report/report_source.js';
+import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './settings.js';
+
+/**
+ * Describes the machine that `await tf.setBackend('tpu-emulator')` builds; returns nothing.
+ *
+ * `chips` x `coresPerChip` virtual devices (4 x 2 by default), which share `hbmBytesPerChip` bytes per chip evenly among
+ * tables, slots and exchange buffers (null: no limit). `devices: 'auto'` makes each a worker where that is possible and
+ * runs them in line elsewhere, with the same results; 'worker' and 'inline' force it. What is left out comes from the
+ * environment: TFJS_EMBEDDINGS_TPU_CHIPS, TFJS_EMBEDDINGS_TPU_CORES_PER_CHIP, TFJS_EMBEDDINGS_TPU_HBM_BYTES. A later
+ * call replaces an earlier one.
+ * Throws TypeError for wrong types, ValueError for values out of range and unknown names, RuntimeError while the
+ * emulator runs: `tf.removeBackend('tpu-emulator')` ends it.
+ * Source: the chips and cores of tf.tpu.experimental.Topology (TensorFlow 2.21), without their mesh.
+ *
+ * @example
+ * emb.configureTpuEmulator({chips: 8, coresPerChip: 1, hbmBytesPerChip: 16e9});
+ * await tf.setBackend('tpu-emulator');
+ */
+export function configureTpuEmulator(args: TpuEmulatorArgs): void {
+  configure(args, running() !== null);
+}
+
+function reportedTables({ machine }: Running): ReportedTable[] {
+  const all = [...machine.tables];
+  const slots = all.filter(({ role }) => role === 'slots');
+  return all
+    .filter(({ role }) => role === 'tables')
+    .map(({ name, layout }) => {
+      const own = slots.filter((slot) => slot.name.slice(0, slot.name.lastIndexOf('/')) === name);
+      const described = own.map((slot) => {
+        return { name: slot.name.slice(slot.name.lastIndexOf('/') + 1), columns: slot.layout.columns };
+      });
+      return { name, layout, slots: described };
+    });
+}
+
+function sourceOf(found: Running): ReportSource {
+  const { machine, host, emulator } = found;
+  const { chips, coresPerChip, hbmBytesPerChip } = machine.settings;
+  return {
+    chips,
+    coresPerChip,
+    hbmBytesPerChip,
+    kind: machine.set.devices[0]!.kind,
+    inlineBecause: machine.set.inlineBecause,
+    host,
+    tables: reportedTables(found),
+    plans: emulator.plans(),
+    counters: machine.counters.counters(),
+  };
+}
+
+/** The running emulator. */
+export class TpuEmulator {
+  /** Number of virtual devices. */
+  get devices(): number {
+    return this.now().machine.count;
+  }
+
+  /**
+   * Returns what was counted since the start or the last `resetCounters`, as plain data: lookups, updates and bags; ids
+   * and bytes of each link [from][to]; per device ids, distinct ids, elements read (ids x width), bytes in and out and
+   * memory in bytes; seconds that the host spent in lookups and updates.
+   *
+   * Each device begins with its part of the batch, as on a machine whose devices read their own samples; what a device
+   * sends itself is no traffic. Throws RuntimeError where no emulator runs.
+   *
+   * @example
+   * emb.tpuEmulator().counters().devices[0].elements;
+   */
+  counters(): Counters {
+    return this.now().machine.counters.counters();
+  }
+
+  /** Counts from zero again; peaks of memory start at what is in use. */
+  resetCounters(): void {
+    this.now().machine.counters.reset();
+  }
+
+  /** Returns a report; see `Report`. `generation` and `chips` ask for a prediction on TPUs of that kind. */
+  report(options?: ReportArgs): Report {
+    return makeReport(sourceOf(this.now()), options);
+  }
+
+  /**
+   * Makes a device fail, to see what a program then does: 'terminate' ends its worker, 'kernelError' fails its next
+   * command, 'outOfMemory' exhausts its worker's memory, 'hang' stops it from answering. The next lookup or update
+   * throws RuntimeError within seconds; the emulator then needs `tf.removeBackend('tpu-emulator')` and
+   * `tf.setBackend`. Throws TypeError and ValueError for an unknown device or fault.
+   *
+   * @example
+   * emb.tpuEmulator().injectFault(3, 'terminate');
+   */
+  injectFault(device: number, fault: FaultName): void {
+    const { machine } = this.now();
+    const expected = `a device, 0 to ${machine.count - 1}`;
+    if (typeof device !== 'number') throw new ArgumentTypeError('device', expected, device);
+    if (!Number.isInteger(device) || device < 0 || device >= machine.count) {
+      throw new ValueError('device', expected, device);
+    }
+    const known = `one of ${FAULT_NAMES.join(', ')}`;
+    if (typeof fault !== 'string') throw new ArgumentTypeError('fault', known, fault);
+    if (!FAULT_NAMES.includes(fault)) throw new ValueError('fault', known, fault);
+    machine.set.devices[device]!.injectFault(fault);
+  }
+
+  private now(): Running {
+    const found = running();
+    if (found !== null) return found;
+    const note = `await tf.setBackend('${BACKEND_NAME}') starts it.`;
+    throw new RuntimeError('tpuEmulator', `a running ${BACKEND_NAME}`, described('none'), note);
+  }
+}
+
+/**
+ * Returns the emulator that runs: `counters()`, `report()`, `injectFault()`.
+ *
+ * Throws RuntimeError before `await tf.setBackend('tpu-emulator')` and after `tf.removeBackend('tpu-emulator')`.
+ *
+ * @example
+ * console.log(String(emb.tpuEmulator().report({generation: 'v5p', chips: 64})));
+ */
+export function tpuEmulator(): TpuEmulator {
+  const emulator = new TpuEmulator();
+  void emulator.devices; // Throws where none runs.
+  return emulator;
+}
