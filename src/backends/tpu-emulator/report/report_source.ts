@@ -13,11 +13,22 @@ export interface ReportedTable {
   readonly slots: readonly { readonly name: string; readonly columns: number }[];
 }
 
+/** What was looked up under a plan since the last reset: sums over calls, one number for each of its inputs. */
+export interface MeasuredInputs {
+  readonly calls: number;
+  readonly bags: readonly number[];
+  readonly ids: readonly number[];
+}
+
 /** A plan that a layer follows, and what it was made from, so that it can be made for another machine. */
 export interface ReportedPlan {
   readonly name: string;
   readonly request: PlanEmbeddingArgs;
   readonly plan: EmbeddingPlan;
+  /** Places of the plan's tables among the reported ones; without it they are found by name and size. */
+  readonly tables?: readonly number[];
+  /** Without it a prediction takes batch and ids per sample from the counters of the whole machine. */
+  readonly measured?: MeasuredInputs;
 }
 
 export interface ReportSource {

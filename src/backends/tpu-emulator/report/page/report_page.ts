@@ -1,0 +1,111 @@
+/** A report as one page: no scripts, nothing from elsewhere. */
+import { whereText, type ReportData } from '../report_data.js';
+import { countedText, machineText, orUnknown } from '../report_text.js';
+import { bytesText, counted, ratioText, wholeText } from '../units.js';
+import { loadSection, memorySection } from './device_bars.js';
+import { element, escaped, textTable } from './html.js';
+import { linksSection } from './link_matrix.js';
+import { predictionSection } from './prediction_section.js';
+import { STYLE } from './style.js';
+import { HATCH, tablesSection } from './table_picture.js';
+
+function tile(name: string, value: string, more: string): string {
+  const small = element('small', {}, escaped(more));
+  return element('div', {}, element('dt', {}, escaped(name)), element('dd', {}, escaped(value), small));
+}
+
+function tiles({ machine, tables, links, balance, counted: counts, prediction }: ReportData): string {
+  const bytes = tables.reduce((sum, table) => sum + table.bytes, 0);
+  const slots = tables.reduce((sum, table) => sum + table.slotBytes, 0);
+  const shown = [
+    tile(
+      'Devices',
+      String(machine.devices),
+      `${counted(machine.chips, 'chip')} x ${counted(machine.coresPerChip, 'core')}`,
+    ),
+    tile('Tables', wholeText(tables.length), `${bytesText(bytes)} and ${bytesText(slots)} of slots`),
+    tile(
+      'Exchanged',
+      bytesText(links.totalBytes),
+      `in ${counted(counts.lookUps, 'lookup call')}, ${counted(counts.updates, 'update')}`,
+    ),
+    tile(
+      'Busiest device',
+      `${ratioText(balance.elements)} x mean`,
+      `elements; bytes ${ratioText(balance.bytes)}, memory ${ratioText(balance.memory)}`,
+    ),
+  ];
+  if (prediction !== null) {
+    const where = `predicted, ${prediction.generation} x ${wholeText(prediction.chips)}`;
+    shown.push(tile('Step of embeddings', orUnknown(prediction.stepSeconds), where));
+  }
+  return element('dl', { class: 'tiles' }, ...shown);
+}
+
+function plansText({ plans }: ReportData): string {
+  return plans
+    .map(({ name, strategy, notes }) => {
+      const lines = notes.map((note) => element('li', {}, escaped(note)));
+      const head = element('p', {}, 'Plan ', element('strong', {}, escaped(name)), escaped(`: strategy ${strategy}`));
+      return head + (lines.length === 0 ? '' : element('ul', { class: 'plain quiet' }, ...lines));
+    })
+    .join('');
+}
+
+/** All tables in words and numbers. */
+function tableList({ tables }: ReportData): string {
+  if (tables.length === 0) return '';
+  const rows = tables.map((table, number) => [
+    String(number),
+    table.name,
+    wholeText(table.rows),
+    String(table.columns),
+    bytesText(table.bytes),
+    table.slots.map(({ name, columns }) => (columns === table.columns ? name : `${name} (${columns})`)).join(', ') ||
+      'none',
+    bytesText(table.slotBytes),
+    whereText(table, 16),
+  ]);
+  const head = ['table', 'name', 'rows', 'columns', 'bytes', 'slots', 'slot bytes', 'where'];
+  const list = textTable('All tables, in the order in which they were made', head, rows, [1, 5, 7]);
+  const summary = element('summary', {}, escaped(`All ${counted(tables.length, 'table')} in numbers`));
+  return element('section', {}, element('details', tables.length <= 12 ? { open: 'open' } : {}, summary, list));
+}
+
+/** The page. */
+export function reportPage(data: ReportData): string {
+  const { machine, prediction } = data;
+  const because =
+    machine.inlineBecause === null
+      ? ''
+      : element('p', { class: 'quiet' }, escaped(`In line because ${machine.inlineBecause}`));
+  const header = element(
+    'header',
+    {},
+    element('h1', {}, escaped(`TPU emulator, ${counted(machine.devices, 'device')}`)),
+    element('p', { class: 'quiet' }, escaped(machineText(data)), '.<br/>', escaped(countedText(data)), '.'),
+    because,
+    plansText(data),
+    tiles(data),
+  );
+  const head = element(
+    'head',
+    {},
+    element('meta', { charset: 'utf-8' }),
+    element('meta', { name: 'viewport', content: 'width=device-width, initial-scale=1' }),
+    element('title', {}, escaped(`TPU emulator, ${counted(machine.devices, 'device')}`)),
+    `<style>${STYLE}</style>`,
+  );
+  const main = element(
+    'main',
+    {},
+    header,
+    tablesSection(data),
+    loadSection(data),
+    memorySection(data),
+    linksSection(data),
+    prediction === null ? '' : predictionSection(prediction),
+    tableList(data),
+  );
+  return `<!doctype html>\n${element('html', { lang: 'en' }, head, element('body', {}, HATCH, main))}\n`;
+}

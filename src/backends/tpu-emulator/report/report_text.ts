@@ -1,0 +1,203 @@
+/** A report as text of at most 120 columns: long lists are cut short, and say so. */
+import type { Prediction } from './prediction.js';
+import { whereText, type ReportData, type ReportDevice } from './report_data.js';
+import { bytesText, counted, countText, ratioText, secondsText, wholeText } from './units.js';
+
+const WIDTH = 116;
+const MOST_DEVICES = 32;
+const MOST_TABLES = 40;
+const MOST_IN_MATRIX = 8;
+const MOST_LINKS = 10;
+const LONGEST_NAME = 28;
+
+function clip(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
+}
+
+/** Cells in columns, those of `left` to the left and all others to the right. */
+function columns(lines: readonly (readonly string[])[], left: readonly number[]): string[] {
+  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
+  return lines.map((line) =>
+    line
+      .map((cell, column) => (left.includes(column) ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Words on lines of at most WIDTH characters, all but the first set in. */
+function wrapped(text: string, indent = '  '): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > WIDTH) {
+      lines.push(line);
+      line = indent + word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+/** What the machine is, in one line. */
+export function machineText({ machine }: ReportData): string {
+  const { chips, coresPerChip, devices, kind, host, hbmBytesPerChip } = machine;
+  const size = `${counted(devices, 'device')} (${counted(chips, 'chip')} x ${counted(coresPerChip, 'core')})`;
+  const memory = hbmBytesPerChip === null ? 'no memory limit' : `${bytesText(hbmBytesPerChip)} of memory for each chip`;
+  return `TPU emulator: ${size}, ${kind === 'worker' ? 'workers' : 'in line'}, ${memory}, dense ops on ${host}`;
+}
+
+/** What the counters count, in one line. */
+export function countedText({ counted: { lookUps, updates, bags, seconds } }: ReportData): string {
+  return (
+    `Counted: ${counted(lookUps, 'lookup call')} (${counted(bags, 'bag')}) in ${secondsText(seconds.lookUp)}, ` +
+    `${counted(updates, 'update')} in ${secondsText(seconds.update)}, exchange included`
+  );
+}
+
+export function balanceText({ balance }: ReportData): string {
+  const { elements, bytes, memory } = balance;
+  return (
+    `Busiest device over mean: elements read ${ratioText(elements)}, bytes exchanged ${ratioText(bytes)}, ` +
+    `memory ${ratioText(memory)}`
+  );
+}
+
+function deviceLine({ device, ids, uniqueIds, elements, bytesIn, bytesOut, memory, ofMean }: ReportDevice): string[] {
+  const free = memory.capacity === null ? '-' : bytesText(Math.max(0, memory.capacity - memory.tables - memory.slots));
+  const bytes = [bytesOut, bytesIn, memory.tables, memory.slots, memory.host, memory.peak].map(bytesText);
+  const counts = [ids, uniqueIds, elements].map(countText);
+  return [String(device), ...counts, ratioText(ofMean.elements), ...bytes, free];
+}
+
+function devicesText({ devices }: ReportData): string[] {
+  const head = 'device ids unique elements of-mean sent received tables slots in-host peak free'.split(' ');
+  // Of many devices the busiest are shown.
+  const shown =
+    devices.length <= MOST_DEVICES
+      ? devices
+      : [...devices].sort((a, b) => b.elements - a.elements || a.device - b.device).slice(0, MOST_DEVICES / 2);
+  const lines = columns([head.map((cell) => cell.replace('-', ' ')), ...shown.map(deviceLine)], []);
+  if (shown.length < devices.length) lines.push(`the ${shown.length} that read most of ${devices.length} devices`);
+  return lines;
+}
+
+function tablesText({ tables }: ReportData): string[] {
+  if (tables.length === 0) return ['no tables on the devices'];
+  const bySize = tables.map((_, number) => number).sort((a, b) => tables[b]!.bytes - tables[a]!.bytes || a - b);
+  const shown = new Set(tables.length <= MOST_TABLES ? bySize : bySize.slice(0, (MOST_TABLES * 3) / 4));
+  const cells = tables
+    .map((table, number) => ({ table, number }))
+    .filter(({ number }) => shown.has(number))
+    .map(({ table, number }) => [
+      String(number),
+      clip(table.name, LONGEST_NAME),
+      countText(table.rows),
+      String(table.columns),
+      bytesText(table.bytes),
+      bytesText(table.slotBytes),
+      whereText(table, 2),
+    ]);
+  const head = ['table', 'name', 'rows', 'columns', 'bytes', 'slots', 'where'];
+  const lines = columns([head, ...cells], [1, 6]).map((line) => clip(line, WIDTH + 4));
+  const rest = bySize.filter((number) => !shown.has(number)).map((number) => tables[number]!);
+  if (rest.length > 0) {
+    const bytes = rest.reduce((sum, table) => sum + table.bytes + table.slotBytes, 0);
+    lines.push(`and ${counted(rest.length, 'smaller table')}, ${bytesText(bytes)} with slots`);
+  }
+  return lines;
+}
+
+function linksText({ links, devices }: ReportData): string[] {
+  if (devices.length < 2) return [];
+  const title = `Bytes over links: ${bytesText(links.totalBytes)} in all`;
+  if (links.totalBytes === 0) return ['', title];
+  if (devices.length <= MOST_IN_MATRIX) {
+    const head = ['from \\ to', ...devices.map(({ device }) => String(device))];
+    const cells = links.bytes.map((row, from) => [
+      String(from),
+      ...row.map((bytes, to) => (from === to ? '·' : bytesText(bytes))),
+    ]);
+    return ['', title, ...columns([head, ...cells], [])];
+  }
+  const all = links.bytes.flatMap((row, from) => row.map((bytes, to) => ({ from, to, bytes })));
+  const most = all.sort((a, b) => b.bytes - a.bytes || a.from - b.from || a.to - b.to).slice(0, MOST_LINKS);
+  const busiest = most.map(({ from, to, bytes }) => `${from} to ${to}: ${bytesText(bytes)}`).join(', ');
+  return ['', title, ...wrapped(`the ${most.length} busiest: ${busiest}`)];
+}
+
+/** The step's parts, as they are reported in text and page. */
+export function stepParts(prediction: Prediction): [name: string, seconds: number | null][] {
+  const { lookupSeconds, exchangeForwardSeconds, exchangeBackwardSeconds, updateSeconds } = prediction;
+  return [
+    ['lookup', lookupSeconds],
+    ['exchange forward', exchangeForwardSeconds],
+    ['exchange backward', exchangeBackwardSeconds],
+    ['update', updateSeconds],
+  ];
+}
+
+export function orUnknown(seconds: number | null): string {
+  return seconds === null ? 'unknown' : secondsText(seconds);
+}
+
+/** What is predicted, in one line. */
+export function predictionTitle({ generation, chips, devices, torus, batchSizes }: Prediction): string {
+  const batch = [...new Set(batchSizes)].map(wholeText).join(' and ');
+  const shape = chips === 1 ? '' : `, ${torus.filter((size) => size > 1).join('x')} torus`;
+  return `TPU ${generation}, ${counted(chips, 'chip')}${shape}, ${counted(devices, 'device')}, batch ${batch}`;
+}
+
+/** Which devices have too little memory, in one sentence. */
+export function fitText({ doesNotFit, bytesPerDevice, mostBytesWanted }: Prediction): string {
+  if (bytesPerDevice === null) return `Memory: at most ${bytesText(mostBytesWanted)} wanted; what there is, is unknown`;
+  if (doesNotFit.length === 0) {
+    return `Memory: fits; at most ${bytesText(mostBytesWanted)} of ${bytesText(bytesPerDevice)} wanted of a device`;
+  }
+  const shown = doesNotFit.slice(0, 4).map(({ device, bytesWanted, bytesThere }) => {
+    return `device ${device} wants ${bytesText(bytesWanted)} and has ${bytesText(bytesThere)}`;
+  });
+  const more = doesNotFit.length - shown.length;
+  return `Memory: does not fit; ${shown.join(', ')}${more > 0 ? `, and ${counted(more, 'more device')} too` : ''}`;
+}
+
+function predictionText(prediction: Prediction): string[] {
+  const phases = prediction.phases.map(({ name, bound, seconds, bytes, totalBytes, busiest }) => [
+    name,
+    orUnknown(seconds),
+    bytesText(bytes),
+    bytesText(totalBytes),
+    `${bound === 'memory' ? 'device' : 'chip'} ${busiest}`,
+  ]);
+  const step = ['step', orUnknown(prediction.stepSeconds), '', '', ''];
+  const parts = stepParts(prediction).map(([name, seconds]) => `${name} ${orUnknown(seconds)}`);
+  return [
+    '',
+    `Predicted step of the embeddings: ${predictionTitle(prediction)}`,
+    ...columns([['phase', 'time', 'bytes of busiest', 'of all', 'busiest'], ...phases, step], [0, 4]),
+    ...wrapped(`In parts: ${parts.join(', ')}`),
+    ...wrapped(fitText(prediction)),
+    ...prediction.assumptions.flatMap((text) => wrapped(`assumed: ${text}`)),
+    ...prediction.lacking.flatMap((text) => wrapped(`lacking: ${text}`)),
+  ];
+}
+
+/** The whole report as text. */
+export function reportText(data: ReportData): string {
+  const { machine, plans, prediction } = data;
+  return [
+    ...wrapped(machineText(data)),
+    ...(machine.inlineBecause === null ? [] : wrapped(`in line because ${machine.inlineBecause}`)),
+    ...wrapped(countedText(data)),
+    ...wrapped(balanceText(data)),
+    ...plans.flatMap(({ name, strategy, notes }) => [
+      ...wrapped(`Plan ${name}: strategy ${strategy}`),
+      ...notes.flatMap((note) => wrapped(`note: ${note}`)),
+    ]),
+    '',
+    ...devicesText(data),
+    '',
+    ...tablesText(data),
+    ...linksText(data),
+    ...(prediction === null ? [] : predictionText(prediction)),
+  ].join('\n');
+}

@@ -1,0 +1,132 @@
+/**
+ * What each device does in one training step of a plan. The formulas are those of TorchRec's planner 1.0, reduced, as
+ * in `src/partition/rank_load.ts`, but told apart by phase: a lookup reads ids and rows and writes pooled rows, the
+ * backward pass with its update moves twice that, ids go to their owners, pooled rows come back, gradients go again.
+ */
+import type { PlanData } from '../../../partition/plan.js';
+import type { PlanRequest } from '../../../partition/plan_request.js';
+
+/** Bytes of one device, or of the devices of a chip. */
+export interface StepLoad {
+  /** Rows read. */
+  lookups: number;
+  /** Lookups x width of the rows. */
+  elements: number;
+  /** Bytes that a lookup moves in the device's own memory, and in the host's for tables that lie there. */
+  lookupBytes: number;
+  lookupHostBytes: number;
+  /** The same for the backward pass and the update. */
+  updateBytes: number;
+  updateHostBytes: number;
+  idsOut: number;
+  idsIn: number;
+  /** Pooled rows that are sent; as many bytes of gradients come back. */
+  pooledOut: number;
+  /** Pooled rows that come; as many bytes of gradients are sent. */
+  pooledIn: number;
+  /** Gradients of tables that each device has a copy of. */
+  copiedBytes: number;
+  /** Ids, pooled rows or gradients that lie on the device at a time. */
+  exchangeMemory: number;
+}
+
+const BYTES = 4;
+/** A backward pass with its update moves twice what the forward pass does. */
+const BACKWARD = 2;
+/** Dense gradient, optimizer and their reads and writes, per byte of a table that each device has a copy of. */
+const DENSE_UPDATE = 9.22;
+
+/** Short rows use the memory less well. */
+function rowPenalty(width: number): number {
+  if (width >= 128) return 1;
+  return width >= 64 ? 1.15 : 1.75;
+}
+
+function noLoad(): StepLoad {
+  return {
+    lookups: 0,
+    elements: 0,
+    lookupBytes: 0,
+    lookupHostBytes: 0,
+    updateBytes: 0,
+    updateHostBytes: 0,
+    idsOut: 0,
+    idsIn: 0,
+    pooledOut: 0,
+    pooledIn: 0,
+    copiedBytes: 0,
+    exchangeMemory: 0,
+  };
+}
+
+function addPass(load: StepLoad, ids: number, bags: number, width: number, inHost: boolean): void {
+  const bytes = BYTES * (ids * (1 + width * rowPenalty(width)) + bags * width);
+  load.lookups += ids;
+  load.elements += ids * width;
+  load.exchangeMemory += BYTES * (ids + bags * width);
+  if (inHost) {
+    load.lookupHostBytes += bytes;
+    load.updateHostBytes += BACKWARD * bytes;
+  } else {
+    load.lookupBytes += bytes;
+    load.updateBytes += BACKWARD * bytes;
+  }
+}
+
+/** Adds what a device looks up for the whole batch; `others` is the part of the batch that is not its own. */
+function addOwned(load: StepLoad, request: PlanRequest, ids: number, width: number, inHost: boolean): void {
+  const { batchSize, worldSize, dpInput } = request;
+  const others = (worldSize - 1) / worldSize;
+  addPass(load, ids, batchSize, width, inHost);
+  if (dpInput) load.idsIn += BYTES * ids * others;
+  load.pooledOut += BYTES * batchSize * width * others;
+}
+
+function addCopies(load: StepLoad, request: PlanRequest, plan: PlanData): void {
+  const bags = request.batchSize / request.worldSize;
+  for (const { table, inputDim, outputDim } of plan.dataParallelTables ?? []) {
+    const bytes = BYTES * inputDim * outputDim;
+    load.copiedBytes += bytes;
+    load.updateBytes += DENSE_UPDATE * bytes;
+    request.inputTableMap.forEach((used, input) => {
+      if (used === table) addPass(load, bags * request.hotness[input]!, bags, outputDim, false);
+    });
+  }
+}
+
+/** The load of each device. Samples are spread evenly over devices; of a row-sliced table each id goes to its owner. */
+export function stepLoads(request: PlanRequest, plan: PlanData): StepLoad[] {
+  const { batchSize, hotness, tables, inputTableMap, worldSize } = request;
+  const loads = plan.ranks.map(({ tableParallel, rowSlice }) => {
+    const load = noLoad();
+    tableParallel?.inputIdsGlobal.forEach((input, place) => {
+      const { outputDim, cpuOffload } = tableParallel.physicalTables[tableParallel.localMap[place]!]!;
+      addOwned(load, request, batchSize * hotness[input]!, outputDim, cpuOffload);
+    });
+    for (const { table, inputDim, outputDim } of rowSlice ?? []) {
+      if (inputDim === 0) continue;
+      const share = inputDim / tables[table]!.rows;
+      inputTableMap.forEach((used, input) => {
+        if (used === table) addOwned(load, request, batchSize * hotness[input]! * share, outputDim, false);
+      });
+    }
+    addCopies(load, request, plan);
+    return load;
+  });
+  // What an owner gets comes from all others alike, and what it sends goes to all others alike.
+  const ids = loads.reduce((sum, load) => sum + load.idsIn, 0);
+  const pooled = loads.reduce((sum, load) => sum + load.pooledOut, 0);
+  for (const load of loads) {
+    if (worldSize === 1) break;
+    load.idsOut = (ids - load.idsIn) / (worldSize - 1);
+    load.pooledIn = (pooled - load.pooledOut) / (worldSize - 1);
+  }
+  return loads;
+}
+
+/** The sum of loads of one device under several plans. */
+export function sumOf(loads: readonly StepLoad[]): StepLoad {
+  const sum = noLoad();
+  for (const load of loads) for (const field of Object.keys(sum) as (keyof StepLoad)[]) sum[field] += load[field];
+  return sum;
+}
