@@ -77,13 +77,21 @@ const NO_SPARSE_CORES = 'not among the figures of the page';
 export const GENERATIONS: Readonly<Record<string, Generation>> = {
   v2: {
     aliases: [],
-    hbmBytes: { value: 16 * GIB, source: SYSTEM_PAGE, note: '8 GiB for each of two cores, in versions before 2022' },
+    hbmBytes: {
+      value: 16 * GIB,
+      source: SYSTEM_PAGE,
+      note: '8 GiB for each of two cores, in older versions of the page',
+    },
     hbmBandwidth: { value: 700 * GB, source: V2_PAPER },
     linkBandwidth: { value: 62.5 * GB, source: V2_PAPER, note: '500 Gbit/s' },
     links: { value: 4, source: V2_PAPER },
     tensorCores: { value: 2, source: V2_PAPER },
     sparseCores: { value: null, source: V2_PAGE, note: NO_SPARSE_CORES },
-    podChips: { value: 256, source: SYSTEM_PAGE, note: '512 cores, two to a chip, in versions before 2022' },
+    podChips: {
+      value: 256,
+      source: SYSTEM_PAGE,
+      note: '512 cores, in older versions of the page; the v2 page says 512 chips',
+    },
   },
   v3: {
     aliases: [],
@@ -108,7 +116,11 @@ export const GENERATIONS: Readonly<Record<string, Generation>> = {
   v5e: {
     aliases: ['v5lite', 'v5litepod'],
     hbmBytes: { value: 16 * GB, source: V5E_PAGE, note: 'the page says GB, not GiB' },
-    hbmBandwidth: { value: 819 * GB, source: V5E_PAGE, note: 'versions since 2026 say 800 GiB/s, which is 859 GB/s' },
+    hbmBandwidth: {
+      value: 819 * GB,
+      source: V5E_PAGE,
+      note: 'newer versions of the page say 800 GiB/s, which is 859 GB/s',
+    },
     linkBandwidth: { value: 50 * GB, source: V5E_PAGE, note: `400 GB/s; ${BOTH_WAYS}` },
     links: { value: 4, source: V5E_PAGE },
     tensorCores: { value: 1, source: V5E_PAGE },

@@ -1,0 +1,53 @@
+/** Published figures. */
+import {
+  FIGURE_NAMES,
+  GENERATIONS,
+  GENERATION_NAMES,
+  generationName,
+} from '../../../../src/backends/tpu-emulator/report/generations.js';
+
+describe('Figures of TPU generations', () => {
+  it('has every figure of every generation, each with a source', () => {
+    expect(GENERATION_NAMES).toEqual(['v2', 'v3', 'v4', 'v5e', 'v5p', 'v6e', 'v7']);
+    for (const name of GENERATION_NAMES) {
+      for (const figure of FIGURE_NAMES) {
+        const { value, source, note } = GENERATIONS[name]![figure];
+        const what = `${figure} of ${name}`;
+        expect(source.title.length).withContext(what).toBeGreaterThan(10);
+        expect(source.url)
+          .withContext(what)
+          .toMatch(/^https:\/\/(docs\.cloud\.google\.com|arxiv\.org|ieeexplore\.ieee\.org)\//);
+        if (value === null) expect(note).withContext(what).toBeDefined();
+        else
+          expect(Number.isFinite(value) && value > 0)
+            .withContext(what)
+            .toBeTrue();
+      }
+      expect(Object.keys(GENERATIONS[name]!).sort()).toEqual(['aliases', ...FIGURE_NAMES].sort());
+    }
+  });
+
+  it('keeps orders of magnitude', () => {
+    for (const name of GENERATION_NAMES) {
+      const { hbmBytes, hbmBandwidth, linkBandwidth, links, podChips } = GENERATIONS[name]!;
+      expect(hbmBytes.value).withContext(name).toBeGreaterThanOrEqual(16e9);
+      expect(hbmBytes.value).withContext(name).toBeLessThan(1e12);
+      // A chip reads its memory faster than it sends, by less than a factor of 20.
+      const ratio = hbmBandwidth.value! / (linkBandwidth.value! * links.value!);
+      expect(ratio).withContext(name).toBeGreaterThan(1);
+      expect(ratio).withContext(name).toBeLessThan(20);
+      expect([4, 6]).withContext(name).toContain(links.value!);
+      expect(podChips.value).withContext(name).toBeGreaterThanOrEqual(256);
+    }
+    expect(GENERATIONS['v5p']!.hbmBandwidth.value).toBe(2765e9);
+    expect(GENERATIONS['v7']!.hbmBytes.value).toBe(192 * 2 ** 30);
+  });
+
+  it('knows other names', () => {
+    expect(
+      ['v5p', 'V5P', 'TPU v5p', 'tpu-v5p', 'Trillium', 'Ironwood', 'tpu7x', 'v5litepod'].map(generationName),
+    ).toEqual([...['v5p', 'v5p', 'v5p', 'v5p', 'v6e', 'v7', 'v7', 'v5e']]);
+    for (const unknown of ['', 'v1', 'v99', 'tpu', 'constructor', 'toString'])
+      expect(generationName(unknown)).toBeNull();
+  });
+});

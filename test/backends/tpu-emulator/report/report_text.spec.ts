@@ -1,0 +1,96 @@
+/** Reports as text. */
+import { makeReport } from '../../../../src/backends/tpu-emulator/report/report.js';
+import { numbersText, whereText } from '../../../../src/backends/tpu-emulator/report/report_data.js';
+import { busyCounters, sourceOf } from './report_sources.js';
+
+const TABLES = [
+  { name: 'users', inputDim: 1000, outputDim: 16 },
+  { name: 'items', inputDim: 100, outputDim: 8 },
+];
+
+function many(count: number): { name: string; inputDim: number; outputDim: number }[] {
+  return Array.from({ length: count }, (_, table) => ({
+    name: `a feature with a name that is much too long for a column ${table}`,
+    inputDim: 10 + table,
+    outputDim: 8,
+  }));
+}
+
+describe('Text of a report', () => {
+  it('reads well for two devices', () => {
+    const source = sourceOf({ tables: TABLES, worldSize: 2 }, { slots: [{ name: 'rowWise', columns: 1 }] });
+    const counters = busyCounters(source.counters, 1, 64);
+    const text = String(makeReport({ ...source, counters, hbmBytesPerChip: 16e9 }));
+    expect(text.split('\n')).toEqual([
+      'TPU emulator: 2 devices (2 chips x 1 core), workers, 16.0 GB of memory for each chip, dense ops on tensorflow',
+      'Counted: 1 lookup call (64 bags) in 12.3 ms, 1 update in 21.0 ms, exchange included',
+      'Busiest device over mean: elements read 1.20, bytes exchanged 1.00, memory 1.90',
+      'Plan embeddings: strategy basic',
+      '',
+      'device     ids  unique  elements  of mean     sent  received   tables    slots  in host    peak  free',
+      '     0   9,000   5,400     144 k     0.80   127 kB   85.0 kB  64.0 kB  4.00 kB      0 B  468 kB     -',
+      '     1  13,500   8,100     216 k     1.20  85.0 kB    127 kB  3.20 kB    400 B      0 B  434 kB     -',
+      '',
+      'table  name    rows  columns    bytes    slots  where',
+      '    0  users  1,000       16  64.0 kB  4.00 kB  whole on 0',
+      '    1  items    100        8  3.20 kB    400 B  whole on 1',
+      '',
+      'Bytes over links: 212 kB in all',
+      'from \\ to        0       1',
+      '        0        ·  127 kB',
+      '        1  85.0 kB       ·',
+    ]);
+  });
+
+  it('tells the prediction, what it assumes and what does not fit', () => {
+    const text = String(makeReport(sourceOf({ tables: TABLES, worldSize: 2 }), { generation: 'v5e', chips: 4 }));
+    expect(text).toContain('Predicted step of the embeddings: TPU v5e, 4 chips, 2x2 torus, 4 devices, batch 4,096');
+    for (const phase of ['lookup', 'ids', 'pooled rows', 'gradients', 'sums of copies', 'update', 'step']) {
+      expect(text).toMatch(new RegExp(`\n${phase} +\\d[\\d.]* (ns|us|ms|s)`));
+    }
+    expect(text).toContain('Memory: fits; at most ');
+    expect(text).toContain('\nassumed: the plans were made again for 4 devices');
+    expect(text).toContain('\nlacking: SparseCores');
+  });
+
+  it('stays within 120 columns and cuts long lists short', () => {
+    const source = sourceOf({ tables: many(100), worldSize: 16, strategy: 'memory_balanced' });
+    const text = String(
+      makeReport({ ...source, counters: busyCounters(source.counters, 9, 100) }, { generation: 'v5p' }),
+    );
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
+    expect(text).toContain('and 70 smaller tables, ');
+    expect(text).toContain('the 10 busiest: ');
+    const wide = sourceOf({ tables: TABLES, worldSize: 64 });
+    const few = String(makeReport({ ...wide, counters: busyCounters(wide.counters, 9, 100) }));
+    expect(few).toContain('the 16 that read most of 64 devices');
+    expect(few.split('\n').length).toBeLessThan(40);
+  });
+
+  it('one device has no links, and an empty machine no tables', () => {
+    const text = String(makeReport(sourceOf({ tables: TABLES, worldSize: 1 })));
+    expect(text).not.toContain('links');
+    const empty = String(makeReport({ ...sourceOf({ tables: TABLES, worldSize: 2 }), tables: [], plans: [] }));
+    expect(empty).toContain('no tables on the devices');
+    expect(empty).toContain('Bytes over links: 0 B in all');
+  });
+
+  it('says where a table lies in a few words', () => {
+    const where = (request: Parameters<typeof sourceOf>[0], most?: number): string =>
+      whereText(makeReport(sourceOf(request)).tables[0]!, most);
+    const one = [TABLES[0]!];
+    expect(where({ tables: one, worldSize: 1 })).toBe('whole on 0');
+    expect(where({ tables: one, worldSize: 2 })).toBe('columns 0..8 on 0, 8..16 on 1');
+    expect(where({ tables: one, worldSize: 2 }, 1)).toBe('2 column slices on 0-1');
+    expect(where({ tables: one, worldSize: 2, deviceMemory: 0 })).toContain(', host memory');
+    expect(where({ tables: one, worldSize: 2, rowSliceThreshold: 1 })).toBe('rows 0..500 on 0, 500..1000 on 1');
+    expect(where({ tables: one, worldSize: 8, rowSliceThreshold: 1 })).toBe('rows in 8 ranges on 0-7');
+    expect(where({ tables: one, worldSize: 8, rowSliceThreshold: 1, rowSharding: 'modulo' })).toBe(
+      'rows by id mod 8 on 0-7',
+    );
+    expect(where({ tables: TABLES.slice(0, 2).reverse(), worldSize: 2, dataParallelThreshold: 800 })).toBe(
+      'copies on 0-1',
+    );
+    expect(numbersText([5, 0, 1, 2, 9, 8])).toBe('0-2, 5, 8-9');
+  });
+});
