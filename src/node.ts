@@ -1,18 +1,21 @@
 /** Public names for Node: everything of the any-runtime entry, native kernels, and the TensorFlow op library. */
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import util from 'node:util';
 import { addonPath, loadAddon } from './backends/native/addon.js';
 import { registerNativeKernels } from './backends/native/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
 import { registerFileHandler } from './io/file_handler.js';
 import { RuntimeError, described } from './errors.js';
-import { warnOnce } from './state.js';
+import { state, warnOnce } from './state.js';
 
 export * from './index.js';
 
 // Node 23 dropped util.isNullOrUndefined, which the published tfjs-node calls in every op with a type attribute.
 const legacy = util as unknown as Record<string, unknown>;
 legacy['isNullOrUndefined'] ??= (value: unknown) => value === null || value === undefined;
+
+state().builtin ??= createRequire(import.meta.url);
 
 const problem = registerNativeKernels();
 if (problem === null) registerTensorFlowBackend(loadAddon());

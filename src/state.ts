@@ -25,6 +25,8 @@ export interface State {
   readonly said: Set<string>;
   /** Anything a backend keeps per process, by backend name. */
   readonly perBackend: Map<string, unknown>;
+  /** `require` of the Node entry, for modules of Node that files for any runtime cannot import. */
+  builtin: ((name: string) => unknown) | null;
   /** Makes the package known to a backend that nobody registered; null before an entry file has run. */
   adopt: ((backendName: string) => void) | null;
 }
@@ -42,6 +44,7 @@ export function state(): State {
     tables: new WeakMap(),
     said: new Set(),
     perBackend: new Map(),
+    builtin: null,
     adopt: null,
   });
 }

@@ -1,6 +1,7 @@
 /** The parts of a set-up, in the order in which they stand on each other. */
 import { findAddon } from './addon.mjs';
 import { findBundles } from './bundles.mjs';
+import { findDeviceWorker } from './device_worker.mjs';
 import { findDependencies } from './dependencies.mjs';
 import { findTensorflow } from './tensorflow.mjs';
 import { findTfjsNode } from './tfjs_node.mjs';
@@ -16,6 +17,7 @@ const PARTS = [
   { name: 'tfjs-node', find: findTfjsNode },
   { name: 'addon', find: findAddon },
   { name: 'WebAssembly', find: findWasm },
+  { name: 'workers', find: findDeviceWorker },
   { name: 'bundles', find: findBundles },
 ];
 

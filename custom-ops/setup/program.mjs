@@ -15,6 +15,7 @@ Makes what native speed needs, and says what is there and what is not:
   tfjs-node      the binding of @tensorflow/tfjs-node, compiled here
   addon          the kernels for Node, TensorFlow and Python
   WebAssembly    the kernels for browsers (in a clone)
+  workers        the program of the TPU emulator's devices (in a clone)
   bundles        what npm publishes (in a clone)
 Nothing is made twice. What cannot be made is named with its reason, and the package works on what remains.
 

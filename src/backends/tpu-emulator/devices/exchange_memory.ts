@@ -1,6 +1,8 @@
-/** The exchange memory of devices in line: an array that is replaced when it grows. */
+/** The exchange memory: an array that is replaced when it grows, or memory that the host shares with workers. */
+import { RuntimeError, described } from '../../../errors.js';
 import type { ExchangeMemory } from './device.js';
 
+/** For devices in line. */
 export class InlineExchange implements ExchangeMemory {
   floats = new Float32Array(0);
   ints = new Int32Array(this.floats.buffer);
@@ -9,5 +11,119 @@ export class InlineExchange implements ExchangeMemory {
     if (this.floats.length >= words) return;
     this.floats = new Float32Array(words);
     this.ints = new Int32Array(this.floats.buffer);
+  }
+}
+
+/** A memory of WebAssembly grows where it lies; a buffer of JavaScript is replaced, and sent to the workers again. */
+export type SharedSource = WebAssembly.Memory | SharedArrayBuffer;
+
+const PAGE_BYTES = 65536;
+const MOST_PAGES = 65536;
+/** Grows by a quarter at least. */
+const GROWTH = 4;
+
+function isMemory(source: SharedSource): source is WebAssembly.Memory {
+  return typeof WebAssembly === 'object' && source instanceof WebAssembly.Memory;
+}
+
+/** What a worker sees of the exchange memory; the host sees it in the same way. */
+export class SharedView {
+  private buffer: ArrayBufferLike | null = null;
+  private asFloats: Float32Array = new Float32Array(0);
+  private asInts: Int32Array = new Int32Array(0);
+
+  constructor(private current: SharedSource) {}
+
+  get source(): SharedSource {
+    return this.current;
+  }
+
+  set source(source: SharedSource) {
+    this.current = source;
+  }
+
+  get floats(): Float32Array {
+    this.refresh();
+    return this.asFloats;
+  }
+
+  get ints(): Int32Array {
+    this.refresh();
+    return this.asInts;
+  }
+
+  /** Sees at least so many words, which the other side says that there are. */
+  see(words: number): void {
+    // A runtime may tell this thread late that the memory has grown; growing by nothing makes it look.
+    if (this.floats.length < words && isMemory(this.current)) this.current.grow(0);
+  }
+
+  private refresh(): void {
+    const buffer = isMemory(this.current) ? this.current.buffer : this.current;
+    if (buffer === this.buffer) return;
+    this.buffer = buffer;
+    this.asFloats = new Float32Array(buffer);
+    this.asInts = new Int32Array(buffer);
+  }
+}
+
+/** The largest shared memory of WebAssembly, of which nothing is used yet; null where there is none to be had. */
+function growingMemory(): WebAssembly.Memory | null {
+  try {
+    return new WebAssembly.Memory({ initial: 1, maximum: MOST_PAGES, shared: true });
+  } catch {
+    return null;
+  }
+}
+
+/** For devices that are workers. */
+export class SharedExchange implements ExchangeMemory {
+  private readonly view: SharedView;
+
+  /** `memory`: null for a buffer of JavaScript. */
+  constructor(memory: WebAssembly.Memory | null = growingMemory()) {
+    this.view = new SharedView(memory ?? new SharedArrayBuffer(PAGE_BYTES));
+  }
+
+  get source(): SharedSource {
+    return this.view.source;
+  }
+
+  get floats(): Float32Array {
+    return this.view.floats;
+  }
+
+  get ints(): Int32Array {
+    return this.view.ints;
+  }
+
+  reserve(words: number): void {
+    const have = this.floats.length * 4;
+    const need = words * 4;
+    if (need <= have) return;
+    const generous = Math.max(need, have + Math.floor(have / GROWTH));
+    const { source } = this.view;
+    const grown = isMemory(source) ? grow(source, have, generous) || grow(source, have, need) : this.replace(generous);
+    if (grown) return;
+    const most = `at most ${MOST_PAGES * PAGE_BYTES} bytes, and no more than this machine has`;
+    throw new RuntimeError('exchange memory', most, described(`${need} bytes`), 'Use smaller batches.');
+  }
+
+  private replace(bytes: number): boolean {
+    try {
+      this.view.source = new SharedArrayBuffer(Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function grow(memory: WebAssembly.Memory, have: number, bytes: number): boolean {
+  try {
+    memory.grow(Math.ceil((bytes - have) / PAGE_BYTES));
+    return true;
+  } catch {
+    return false;
   }
 }

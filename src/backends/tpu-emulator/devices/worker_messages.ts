@@ -1,0 +1,40 @@
+/** What a host and its worker send each other. */
+import type { ImplementationName, KernelInfo } from '../../kernel_set.js';
+import type { Command, FaultName } from './device.js';
+import type { SharedSource } from './exchange_memory.js';
+
+/** Kernels as another thread can make them. */
+export interface KernelsToMake {
+  readonly name: ImplementationName;
+  /** Where the addon lies, if there is one: it also tells when a worker ends. */
+  readonly addonPath: string | null;
+  /** wasm: the module. */
+  readonly module: WebAssembly.Module | null;
+}
+
+/** The first message to a worker. */
+export interface StartMessage {
+  readonly start: true;
+  readonly kernels: KernelsToMake;
+  readonly threads: number;
+  readonly control: SharedArrayBuffer;
+  readonly exchange: SharedSource;
+}
+
+export interface CommandsMessage {
+  readonly sequence: number;
+  readonly commands: readonly Command[];
+  /** Words of the exchange memory. */
+  readonly words: number;
+  /** Given where it was replaced. */
+  readonly exchange?: SharedSource;
+}
+
+export interface FaultMessage {
+  readonly fault: FaultName;
+}
+
+export type HostMessage = StartMessage | CommandsMessage | FaultMessage;
+
+/** The only message from a worker; all else goes through the control words. */
+export type WorkerMessage = { readonly ready: KernelInfo } | { readonly notReady: string };
