@@ -84,3 +84,22 @@ export function slotLayout(layout: TableLayout, columns: number): TableLayout {
     shards: layout.shards.map((shard) => ({ ...shard, columns: [0, columns] })),
   };
 }
+
+function sameShard(a: LayoutShard, b: LayoutShard): boolean {
+  return (
+    a.device === b.device &&
+    a.inHost === b.inHost &&
+    a.rows.first === b.rows.first &&
+    a.rows.step === b.rows.step &&
+    a.rows.count === b.rows.count &&
+    a.columns[0] === b.columns[0] &&
+    a.columns[1] === b.columns[1]
+  );
+}
+
+/** Whether two layouts put everything in the same places. */
+export function sameLayout(a: TableLayout, b: TableLayout): boolean {
+  if (a === b) return true;
+  if (a.kind !== b.kind || a.rows !== b.rows || a.columns !== b.columns) return false;
+  return a.shards.length === b.shards.length && a.shards.every((shard, i) => sameShard(shard, b.shards[i]!));
+}

@@ -5,7 +5,10 @@ import type { DeviceTable } from './device_table.js';
 export class DeviceTensors {
   private readonly byDataId = new WeakMap<tf.DataId, DeviceTable>();
   /** A tensor that nobody disposed frees its memory when it is collected. */
-  private readonly collected = new FinalizationRegistry<DeviceTable>((table) => table.free());
+  private readonly collected = new FinalizationRegistry<DeviceTable>((table) => {
+    this.count--;
+    table.free();
+  });
   private count = 0;
 
   /** Number of tables, and of other tensors on the devices. */

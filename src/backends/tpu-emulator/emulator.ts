@@ -1,7 +1,8 @@
 /** A running emulator: tables as tensors, lookups and steps on them. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../errors.js';
-import { slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
+import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
+import { uniformSplits } from '../../ragged/row_splits.js';
 import { EMBEDDING_BAG, type BagTensors, type SparseApplyFunction } from '../bag_tensors.js';
 import type {
   DevicePart,
@@ -81,7 +82,7 @@ export class Emulator implements DevicePart {
   }
 
   createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable {
-    if (this.deviceTable(table) === null) this.settle(table);
+    this.settle(table);
     const owner = this.deviceTable(table)!;
     const layout = slotLayout(owner.layout, columnsOf(shape));
     const form = { name: slotNameOf(owner, name), shape, layout, role: 'slots' as const };
@@ -93,6 +94,7 @@ export class Emulator implements DevicePart {
   }
 
   settle(variable: tf.Variable, where: { layout?: TableLayout; like?: tf.Variable; name?: string } = {}): void {
+    if (where.like !== undefined) this.settle(where.like);
     const known = this.deviceTable(variable);
     const owner = where.like === undefined ? null : this.deviceTable(where.like);
     const given = where.name ?? known?.name ?? this.names.get(variable) ?? variable.name;
@@ -132,26 +134,34 @@ export class Emulator implements DevicePart {
     const results: (tf.Tensor2D | null)[] = requests.map(() => null);
     const lookups: Lookup[] = [];
     const places: number[] = [];
-    requests.forEach((request, place) => {
-      const { table, bags, options } = request;
-      if (table instanceof tf.Variable && this.deviceTable(table) === null) this.settle(table);
-      const found = this.tableFor(table, options);
-      if (found === null) {
-        results[place] = runOnHost(table as tf.Tensor2D, bags, options);
-        return;
-      }
-      const checked = readBags(bags, found.layout.rows, options);
-      lookups.push({ table: found, bags: checked, options, idsArePlaced: request.idsArePlaced ?? false });
-      places.push(place);
-    });
-    const pooled = lookUpAll(this.machine, lookups);
-    let bags = 0;
-    lookups.forEach(({ table, bags: { batch } }, i) => {
-      results[places[i]!] = tf.tensor2d(pooled[i]!, [batch, table.layout.columns], 'float32');
-      bags += batch;
-    });
-    this.machine.counters.called('lookUp', bags, (performance.now() - start) / 1000);
-    return results as tf.Tensor2D[];
+    const passing: DeviceTable[] = [];
+    try {
+      requests.forEach((request, place) => {
+        const { table, bags, options } = request;
+        if (table instanceof tf.Variable) this.settle(table);
+        if (this.deviceTable(table) === null) {
+          results[place] = runOnHost(table as tf.Tensor2D, bags, options);
+          return;
+        }
+        const checked = readBags(bags, table.shape[0]!, options);
+        const found = this.withWholeRows(table, options, passing);
+        lookups.push({ table: found, bags: checked, options, idsArePlaced: request.idsArePlaced ?? false });
+        places.push(place);
+      });
+      const pooled = lookUpAll(this.machine, lookups);
+      let bags = 0;
+      lookups.forEach(({ table, bags: { batch } }, i) => {
+        results[places[i]!] = tf.tensor2d(pooled[i]!, [batch, table.layout.columns], 'float32');
+        bags += batch;
+      });
+      this.machine.counters.called('lookUp', bags, (performance.now() - start) / 1000);
+      return results as tf.Tensor2D[];
+    } catch (error) {
+      for (const result of results) result?.dispose();
+      throw error;
+    } finally {
+      for (const table of passing) table.free();
+    }
   }
 
   update(updates: readonly TableUpdate[]): void {
@@ -159,7 +169,7 @@ export class Emulator implements DevicePart {
     // All that can be refused is read before the first row is written.
     const prepared = updates.map((update): Update => {
       const { optimizer, table, slots, entries, dense, hyper } = update;
-      if (this.deviceTable(table) === null) this.settle(table);
+      this.settle(table);
       const { rows } = this.deviceTable(table)!.layout;
       const hostEntries = entries.map((entry) => hostEntry(entry, rows));
       if (dense !== null) hostEntries.push(denseEntry(dense));
@@ -178,22 +188,42 @@ export class Emulator implements DevicePart {
   };
 
   /** The kernel EmbeddingBagWeightsGrad on a table that lies on the devices. */
-  weightsGradient(table: DeviceTable, gradient: tf.Tensor2D, bags: BagTensors, options: BagOptions): Float32Array {
-    const checked = readBags(bags, table.layout.rows, options);
-    return weightsGradient(this.machine, { table, gradient: gradient.dataSync<'float32'>(), bags: checked, options });
+  weightsGradient(table: tf.Tensor, gradient: tf.Tensor2D, bags: BagTensors, options: BagOptions): Float32Array {
+    const checked = readBags(bags, table.shape[0]!, options);
+    const passing: DeviceTable[] = [];
+    try {
+      const found = this.withWholeRows(table, options, passing);
+      return weightsGradient(this.machine, {
+        table: found,
+        gradient: gradient.dataSync<'float32'>(),
+        bags: checked,
+        options,
+      });
+    } finally {
+      for (const each of passing) each.free();
+    }
   }
 
   private deviceTable(tensor: tf.Tensor): DeviceTable | null {
     return this.tensors.get(tensor.dataId) ?? null;
   }
 
-  /** The table on the devices; its columns are brought together where the lookup needs whole rows. */
-  private tableFor(table: tf.Tensor2D | tf.Variable, { maxNorm }: BagOptions): DeviceTable | null {
-    const found = this.deviceTable(table);
-    if (found === null || maxNorm === 0 || !isSplitByColumns(found.layout)) return found;
-    if (!(table instanceof tf.Variable)) return null;
-    this.settle(table, { layout: this.wholeLayout(found.layout) });
-    return this.deviceTable(table);
+  /**
+   * The table on the devices, with whole rows where the lookup needs their norms: a variable moves, for anything else
+   * there is a copy that lives as long as the call, which is added to `passing`.
+   */
+  private withWholeRows(tensor: tf.Tensor, { maxNorm }: BagOptions, passing: DeviceTable[]): DeviceTable {
+    const table = this.deviceTable(tensor)!;
+    if (maxNorm === 0 || !isSplitByColumns(table.layout)) return table;
+    const layout = this.wholeLayout(table.layout);
+    if (tensor instanceof tf.Variable) {
+      this.settle(tensor, { layout });
+      return this.deviceTable(tensor)!;
+    }
+    const copy = DeviceTable.make(this.machine, { ...formOf(table), layout }, ZEROS);
+    passing.push(copy);
+    copyRows(table, copy);
+    return copy;
   }
 
   /** Quantities of whole rows, or of the whole gradient, need them on one device: the table moves there. */
@@ -217,7 +247,10 @@ export class Emulator implements DevicePart {
     const { memory } = this.machine;
     const devices = layout.shards.map(({ device }) => device);
     const roomiest = devices.reduce((best, device) => (memory.free(device) > memory.free(best) ? device : best));
-    return wholeOn(roomiest, layout);
+    const whole = wholeOn(roomiest, layout);
+    // What lies in the memory of the host stays there: it has no room elsewhere.
+    const inHost = layout.shards.some((shard) => shard.inHost);
+    return { ...whole, shards: whole.shards.map((shard) => ({ ...shard, inHost })) };
   }
 
   /** Slots lie as their table does. */
@@ -229,11 +262,8 @@ export class Emulator implements DevicePart {
 
   /** The data of a variable for writing: a copy where somebody else can see them. */
   private own(variable: tf.Variable): DeviceTable {
-    const table = this.deviceTable(variable);
-    if (table === null) {
-      this.settle(variable);
-      return this.deviceTable(variable)!;
-    }
+    this.settle(variable);
+    const table = this.deviceTable(variable)!;
     if (table.refCount === 1) return table;
     const copy = table.copy();
     this.assign(variable, copy);
@@ -288,15 +318,15 @@ function slotNameOf(owner: DeviceTable, name: string): string {
   return `${owner.name}/${name.slice(name.lastIndexOf('/') + 1)}`;
 }
 
+function formOf({ name, shape, role, layout }: DeviceTable): Pick<DeviceTable, 'name' | 'shape' | 'role' | 'layout'> {
+  return { name, shape, role, layout };
+}
+
 /** Moves a table to another layout without ever holding all of it on the host. */
 function copyRows(from: DeviceTable, to: DeviceTable): void {
   const { rows, columns } = from.layout;
   const block = Math.max(1, Math.floor(2 ** 20 / columns));
   for (let row = 0; row < rows; row += block) to.write(row, from.read(row, Math.min(block, rows - row)));
-}
-
-function sameLayout(a: TableLayout, b: TableLayout): boolean {
-  return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
 function runOnHost(table: tf.Tensor2D, { values, rowSplits, weights }: BagTensors, options: BagOptions): tf.Tensor2D {
@@ -311,8 +341,8 @@ function hostEntry({ gradient, bags, options }: GradientEntry, rows: number): Ho
 /** A gradient of all rows. */
 function denseEntry(dense: tf.Tensor2D): HostEntry {
   const [rows] = dense.shape;
-  const values = Int32Array.from({ length: rows }, (_, row) => row);
-  const rowSplits = Int32Array.from({ length: rows + 1 }, (_, row) => row);
+  const rowSplits = uniformSplits(rows, 1);
+  const values = rowSplits.subarray(0, rows); // Row by row: the numbers are the same.
   const bags: CheckedBags = { values, rowSplits, weights: null, batch: rows, length: 1 };
   const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
   return { gradient: dense.dataSync<'float32'>(), bags, options, ofRows: true };

@@ -5,8 +5,20 @@ import type { DeviceTensors } from './device_tensors.js';
 import { BACKEND_NAME } from './settings.js';
 
 const PREFERENCE = ['tensorflow', 'wasm', 'cpu'];
-/** BackendWasm numbers its tensors per instance, and two instances share one module: ours begin far away. */
-const FIRST_WASM_ID = 1_000_000;
+/**
+ * BackendWasm numbers its tensors per instance, and all instances share one module: those of emulators begin far away,
+ * each where the one before it stands, since tensors of that one may live on.
+ */
+const FIRST_WASM_ID = 2 ** 30;
+const LAST_WASM_BACKEND = Symbol.for('tfjs-embeddings.lastWasmBackend');
+
+type Numbered = tf.KernelBackend & { dataIdNextNumber: number };
+
+function numberOn(backend: Numbered, host: tf.KernelBackend): void {
+  const holder = (host as unknown as { wasm: Record<symbol, Numbered | undefined> }).wasm;
+  backend.dataIdNextNumber = holder[LAST_WASM_BACKEND]?.dataIdNextNumber ?? FIRST_WASM_ID;
+  holder[LAST_WASM_BACKEND] = backend;
+}
 
 type Registry = Record<string, tf.KernelBackend | undefined>;
 
@@ -90,7 +102,7 @@ export function deriveBackend(
     }
   }
   const backend = new TpuEmulatorBackend(...constructorArguments(name, host));
-  if ('dataIdNextNumber' in backend) backend['dataIdNextNumber'] = FIRST_WASM_ID;
+  if ('dataIdNextNumber' in backend) numberOn(backend as unknown as Numbered, host);
   // The cpu backend says at its first tensor that tfjs-node is faster.
   if ('firstUse' in backend) backend['firstUse'] = false;
   return backend;

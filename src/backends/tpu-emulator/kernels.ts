@@ -6,7 +6,8 @@ import type { DeviceTensors } from './device_tensors.js';
 import type { Emulator } from './emulator.js';
 import { BACKEND_NAME } from './settings.js';
 
-type Inputs = Record<string, tf.TensorInfo | undefined>;
+/** Optional inputs that are not given are undefined or null. */
+type Inputs = Record<string, tf.TensorInfo | null | undefined>;
 type Params = Parameters<tf.KernelFunc>[0];
 
 interface Bags extends Inputs {
@@ -22,31 +23,33 @@ function readable(info: tf.TensorInfo, backend: tf.KernelBackend): tf.Tensor {
 
 function bagsOf({ values, rowSplits, weights }: Bags, backend: tf.KernelBackend): BagTensors {
   const as = (info: tf.TensorInfo): tf.Tensor1D => readable(info, backend) as tf.Tensor1D;
-  return { values: as(values), rowSplits: as(rowSplits), weights: weights === undefined ? null : as(weights) };
+  return { values: as(values), rowSplits: as(rowSplits), weights: weights ? as(weights) : null };
 }
 
 /** Runs a kernel of the host with local copies of what lies on devices. */
 function withLocal(tensors: DeviceTensors, kernel: tf.KernelFunc, params: Params): ReturnType<tf.KernelFunc> {
   const backend = params.backend as tf.KernelBackend;
-  const copies: tf.DataId[] = [];
+  const copies: tf.Tensor[] = [];
   const given = params.inputs as unknown as Inputs;
   const inputs: Inputs = Array.isArray(given) ? ([] as unknown as Inputs) : {};
   for (const name of Object.keys(given)) {
     const info = given[name];
-    const table = info === undefined ? undefined : tensors.get(info.dataId);
-    if (info === undefined || table === undefined) {
+    const table = info === undefined || info === null ? undefined : tensors.get(info.dataId);
+    if (table === undefined) {
       inputs[name] = info;
       continue;
     }
-    const { shape, dtype } = info;
+    const { shape, dtype } = info!;
     const dataId = backend.write(table.read(0, table.layout.rows), shape, dtype);
-    copies.push(dataId);
-    inputs[name] = { dataId, shape, dtype };
+    // Some kernels of tensorflow tell tensors from other arguments.
+    const copy = tf.engine().makeTensorFromTensorInfo({ dataId, shape, dtype }, backend);
+    copies.push(copy);
+    inputs[name] = copy;
   }
   try {
     return kernel({ ...params, inputs: inputs as never });
   } finally {
-    for (const dataId of copies) backend.disposeData(dataId);
+    for (const copy of copies) copy.dispose();
   }
 }
 
@@ -83,9 +86,9 @@ function ownKernels(current: Current): Readonly<Record<string, tf.KernelFunc>> {
       const given = inputs as unknown as Bags & { gradient: tf.TensorInfo };
       const host = backend as tf.KernelBackend;
       const gradient = readable(given.gradient, host) as tf.Tensor2D;
-      const { emulator, tensors } = current();
-      const table = tensors.get(given.table.dataId)!;
-      const values = emulator.weightsGradient(table, gradient, bagsOf(given, host), attrs as unknown as BagOptions);
+      const table = readable(given.table, host);
+      const options = attrs as unknown as BagOptions;
+      const values = current().emulator.weightsGradient(table, gradient, bagsOf(given, host), options);
       return tf.tensor1d(values, 'float32');
     },
   };

@@ -47,7 +47,7 @@ class LookupCall {
   /** Runs everything that was added. */
   run(): void {
     const { machine } = this;
-    this.exchanged.forEach((words, device) => machine.memory.exchange(device, BYTES * words));
+    machine.memory.exchange(this.exchanged.map((words) => BYTES * words));
     this.exchange.write(machine.exchange);
     machine.run(this.commands);
     const { ints } = machine.exchange;

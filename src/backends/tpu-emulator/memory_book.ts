@@ -55,14 +55,19 @@ export class MemoryBook {
     this.accounts[device]![kind] -= bytes;
   }
 
-  /** Books what a call exchanges with a device: the largest so far stays reserved. */
-  exchange(device: number, bytes: number): void {
-    const account = this.accounts[device]!;
-    const more = bytes - account.exchange;
-    if (more <= 0) return;
-    this.check('exchange buffers', [{ device, bytes: more }]);
-    account.exchange = bytes;
-    account.peak = Math.max(account.peak, account.tables + account.slots + account.exchange);
+  /**
+   * Books what a call exchanges with each device: the largest so far stays reserved. Throws ValueError, and books
+   * nothing, where it does not fit.
+   */
+  exchange(bytes: readonly number[]): void {
+    const wishes = bytes.map((wanted, device) => ({ device, bytes: wanted - this.accounts[device]!.exchange }));
+    const more = wishes.filter((wish) => wish.bytes > 0);
+    this.check('exchange buffers', more);
+    for (const wish of more) {
+      const account = this.accounts[wish.device]!;
+      account.exchange += wish.bytes;
+      account.peak = Math.max(account.peak, account.tables + account.slots + account.exchange);
+    }
   }
 
   counts(device: number): DeviceMemoryCounts {

@@ -31,8 +31,8 @@ const BYTES = 4;
 /** A table of which each device has a copy: what each one found in its part of the batch. */
 interface CopiedGradient {
   readonly update: Update;
-  readonly room: number;
-  readonly places: readonly number[];
+  /** Of each device: where in the exchange memory, and for how many rows there is room. */
+  readonly places: readonly { readonly at: number; readonly room: number }[];
 }
 
 class UpdateCall {
@@ -61,11 +61,12 @@ class UpdateCall {
 
   run(): void {
     const { machine } = this;
-    this.exchanged.forEach((words, device) => machine.memory.exchange(device, BYTES * words));
+    this.bookExchange();
     this.exchange.write(machine.exchange);
     if (this.copied.length > 0) {
       machine.run(this.first);
       for (const copied of this.copied) this.stepCopies(copied);
+      this.bookExchange();
     }
     machine.run(this.second);
   }
@@ -130,28 +131,30 @@ class UpdateCall {
       at: this.exchange.floats(gradient),
       traffic: new Traffic(this.machine, bags),
     }));
-    let room = 0;
-    for (const { bags } of entries) room += Math.min(rows, bags.values.length);
     const places = shards.map(({ device }, place) => {
-      const out = this.exchange.take(1 + room * (1 + columns));
-      const ofDevice = entries.map(({ options, ofRows }, i): EntryAt => {
+      let room = 0;
+      const ofDevice = entries.map(({ bags: { rowSplits }, options, ofRows }, i): EntryAt => {
         const { bags, at, traffic } = placed[i]!;
         const { first, bags: count } = traffic.part(device);
-        const gradient = { at: at + first * columns, stride: columns };
-        return { gradient, bags: { ...bags, firstBag: first, bags: count }, options, ofRows };
+        const part = { ...bags, firstBag: first, bags: count };
+        const ids = rowSplits[first + count]! - rowSplits[first]!;
+        room += Math.min(rows, ids);
+        this.book(device, part, ids, columns);
+        return { gradient: { at: at + first * columns, stride: columns }, bags: part, options, ofRows };
       });
+      const out = this.exchange.take(1 + room * (1 + columns));
       this.first[device]!.push({ op: 'rowGradients', table: table.at(place), entries: ofDevice, room, out });
-      return out;
+      return { at: out, room };
     });
-    this.copied.push({ update, room, places });
+    this.copied.push({ update, places });
   }
 
   /** The same step in the same order on each device, so that copies stay equal to the bit. */
-  private stepCopies({ update, room, places }: CopiedGradient): void {
+  private stepCopies({ update, places }: CopiedGradient): void {
     const { ints } = this.machine.exchange;
     const { columns, shards } = update.table.layout;
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
-    const entries = places.map((at): EntryAt => {
+    const entries = places.map(({ at, room }): EntryAt => {
       const count = ints[at]!;
       const single = { rowSplits: null, length: 1, weights: null, firstBag: 0 };
       const bags = { ...single, values: at + 1, nnz: count, batch: count, bags: count };
@@ -161,6 +164,7 @@ class UpdateCall {
       this.second[device]!.push(this.stepOf(update, place, entries));
       entries.forEach(({ bags }, from) => {
         this.machine.counters.send(shards[from]!.device, device, BYTES * bags.nnz * (1 + columns));
+        this.exchanged[device]! += bags.nnz * (1 + columns);
       });
     });
   }
@@ -172,6 +176,10 @@ class UpdateCall {
 
   private book(device: number, { weights, bags }: BagsAt, ids: number, width: number): void {
     this.exchanged[device]! += ids * (weights === null ? 1 : 2) + bags * width;
+  }
+
+  private bookExchange(): void {
+    this.machine.memory.exchange(this.exchanged.map((words) => BYTES * words));
   }
 }
 
