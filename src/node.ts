@@ -6,6 +6,7 @@ import { addonPath, loadAddon } from './backends/native/addon.js';
 import { registerNativeKernels } from './backends/native/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
 import { registerFileHandler } from './io/file_handler.js';
+import { registerFiles } from './io/node_files.js';
 import { RuntimeError, described } from './errors.js';
 import { state, warnOnce } from './state.js';
 
@@ -22,6 +23,7 @@ if (problem === null) registerTensorFlowBackend(loadAddon());
 else if (existsSync(addonPath())) warnOnce(problem);
 
 registerFileHandler();
+registerFiles();
 
 /**
  * Returns the path of the library with the TensorFlow ops, for Python's `tf.load_op_library`.

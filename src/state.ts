@@ -5,6 +5,7 @@
 import type { ImplementationName, KernelSet } from './backends/kernel_set.js';
 import { kernelsFromEnvironment, threadsFromEnvironment } from './environment.js';
 import type * as tf from '@tensorflow/tfjs';
+import type { PositionedFile } from './io/npy.js';
 import type { LookupScope } from './optimizers/lookup_scope.js';
 import type { TableSettings } from './optimizers/table_settings.js';
 
@@ -29,6 +30,8 @@ export interface State {
   builtin: ((name: string) => unknown) | null;
   /** Makes the package known to a backend that nobody registered; null before an entry file has run. */
   adopt: ((backendName: string) => void) | null;
+  /** Opens a file for reading; null in runtimes without files, and before the Node entry has run. */
+  openFile: ((path: string) => PositionedFile) | null;
 }
 
 const KEY = Symbol.for('tfjs-embeddings');
@@ -46,6 +49,7 @@ export function state(): State {
     perBackend: new Map(),
     builtin: null,
     adopt: null,
+    openFile: null,
   });
 }
 

@@ -1,0 +1,41 @@
+/** Files for tables in Node. Node entry only. */
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { state } from '../state.js';
+import type { PositionedFile } from './npy.js';
+
+/** What the system reads at once; it takes less than 2^31 bytes. */
+const AT_ONCE = 2 ** 30;
+
+class NodeFile implements PositionedFile {
+  readonly size: number;
+
+  constructor(readonly descriptor: number) {
+    this.size = fstatSync(descriptor).size;
+  }
+
+  read(position: number, into: Uint8Array): number {
+    let done = 0;
+    while (done < into.length) {
+      const wanted = Math.min(into.length - done, AT_ONCE);
+      const count = readSync(this.descriptor, into, done, wanted, position + done);
+      if (count === 0) break;
+      done += count;
+    }
+    return done;
+  }
+
+  close(): void {
+    closeSync(this.descriptor);
+  }
+}
+
+function openFile(path: string): PositionedFile {
+  // Asked before it is opened: opening a pipe waits for a writer.
+  if (!statSync(path).isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'EISDIR' });
+  return new NodeFile(openSync(path, 'r'));
+}
+
+/** Makes paths of `.npy` files work as tables. */
+export function registerFiles(): void {
+  state().openFile = openFile;
+}

@@ -1,0 +1,141 @@
+/** The `.npy` format of NumPy: its header, and its floats as float32. */
+import { ValueError, described } from '../errors.js';
+
+/** An open file that is read piece by piece. */
+export interface PositionedFile {
+  /** Bytes. */
+  readonly size: number;
+  /** Fills `into` with what lies at `position`; gives fewer bytes than that only where the file ends. */
+  read(position: number, into: Uint8Array): number;
+  close(): void;
+}
+
+export interface NpyHeader {
+  readonly shape: readonly number[];
+  readonly floats: FloatFormat;
+  /** Position of the first value. */
+  readonly start: number;
+}
+
+/** Bytes of a value, and their order. */
+export interface FloatFormat {
+  readonly bytes: 2 | 4 | 8;
+  readonly littleEndian: boolean;
+}
+
+const MAGIC = '\x93NUMPY';
+/** Headers of arrays are some hundred bytes long; a length beyond this is none. */
+const LONGEST_HEADER = 2 ** 20;
+const KINDS = 'an .npy file of float16, float32 or float64 values';
+
+/** Reads the header. Throws ValueError, which names the file, for anything but floats in row-major order, all there. */
+export function readNpyHeader(file: PositionedFile, path: string, argument: string): NpyHeader {
+  const refuse = (expected: string, received: string): ValueError =>
+    new ValueError(argument, expected, described(`${path}, ${received}`));
+  const preamble = new Uint8Array(12);
+  const length = file.read(0, preamble);
+  const magic = latin1(preamble.subarray(0, 6));
+  if (length < 10 || magic !== MAGIC) throw refuse(KINDS, kindOf(preamble.subarray(0, length)));
+  const version = `${preamble[6]}.${preamble[7]}`;
+  if (!['1.0', '2.0', '3.0'].includes(version)) {
+    throw refuse('version 1.0, 2.0 or 3.0 of the .npy format', `of version ${version}`);
+  }
+  const view = new DataView(preamble.buffer);
+  const isShort = version === '1.0';
+  const textAt = isShort ? 10 : 12;
+  const textLength = isShort ? view.getUint16(8, true) : view.getUint32(8, true);
+  const start = textAt + textLength;
+  if (start > file.size || textLength > LONGEST_HEADER) {
+    throw refuse(`a header of ${textLength} bytes`, `which holds ${file.size} bytes in all`);
+  }
+  const bytes = new Uint8Array(textLength);
+  file.read(textAt, bytes);
+  // Names of fields may be UTF-8 in version 3.0; nothing else is beyond ASCII, and no field is taken.
+  const { descr, isColumnMajor, shape } = readFields(latin1(bytes), refuse);
+  const floats = readFormat(descr);
+  if (floats === null) throw refuse(KINDS, `which holds ${descr.includes('O') ? 'pickled objects' : descr}`);
+  if (isColumnMajor) throw refuse('an array in row-major order (fortran_order False)', 'which is column-major');
+  const needed = shape.reduce((product, size) => product * size, floats.bytes);
+  if (!(needed <= file.size - start)) {
+    throw refuse(`${needed} bytes of values for shape [${shape.join(', ')}]`, `which holds ${file.size - start}`);
+  }
+  return { shape, floats, start };
+}
+
+function latin1(bytes: Uint8Array): string {
+  let text = '';
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return text;
+}
+
+/** What a file that is no `.npy` file seems to be. */
+function kindOf(bytes: Uint8Array): string {
+  if (bytes.length === 0) return 'an empty file';
+  const text = latin1(bytes);
+  if (text.startsWith('PK')) return 'a zip archive (.npz?)';
+  if (bytes[0] === 0x80) return 'a pickle';
+  if (MAGIC.startsWith(text.slice(0, 6))) return `cut off after ${bytes.length} bytes`;
+  return `which begins with the bytes ${Array.from(bytes.subarray(0, 6), (byte) => byte.toString(16).padStart(2, '0')).join(' ')}`;
+}
+
+interface Fields {
+  /** As written, quotes and all. */
+  readonly descr: string;
+  readonly isColumnMajor: boolean;
+  readonly shape: readonly number[];
+}
+
+/** Reads the three fields of the header, a literal of a Python dictionary. */
+function readFields(text: string, refuse: (expected: string, received: string) => Error): Fields {
+  const field = (name: string, value: string): string | undefined =>
+    new RegExp(`['"]${name}['"]\\s*:\\s*(${value})`).exec(text)?.[1];
+  const descr = field('descr', `'[^']*'|"[^"]*"|\\[.*\\]`);
+  const order = field('fortran_order', 'True|False');
+  const sizes = field('shape', '\\([\\dL,\\s]*\\)');
+  const isWhole = /^\s*\{.*\}\s*$/s.test(text);
+  if (!isWhole || descr === undefined || order === undefined || sizes === undefined) {
+    const shown = text.trim().slice(0, 80);
+    throw refuse('a header with descr, fortran_order and shape', `whose header is ${JSON.stringify(shown)}`);
+  }
+  return { descr, isColumnMajor: order === 'True', shape: Array.from(sizes.matchAll(/\d+/g), Number) };
+}
+
+function readFormat(descr: string): FloatFormat | null {
+  const [, order, bytes] = /^['"]([<>])f([248])['"]$/.exec(descr) ?? [];
+  return order === undefined ? null : { bytes: Number(bytes) as 2 | 4 | 8, littleEndian: order === '<' };
+}
+
+const HOST_IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/**
+ * The values of a file as float32: exact for float16 and float32, rounded to nearest for float64 (beyond the range to
+ * infinity), as NumPy's `astype` does. `bytes` begins a buffer, is the file's, and may be changed or kept.
+ */
+export function toFloat32Values(bytes: Uint8Array, format: FloatFormat): Float32Array {
+  if (format.littleEndian !== HOST_IS_LITTLE_ENDIAN) reverseEach(bytes, format.bytes);
+  const { buffer } = bytes;
+  if (format.bytes === 4) return new Float32Array(buffer);
+  if (format.bytes === 8) return new Float32Array(new Float64Array(buffer));
+  return fromHalves(new Uint16Array(buffer));
+}
+
+function reverseEach(bytes: Uint8Array, size: number): void {
+  for (let first = 0; first < bytes.length; first += size) {
+    for (let a = first, b = first + size - 1; a < b; a++, b--) [bytes[a], bytes[b]] = [bytes[b]!, bytes[a]!];
+  }
+}
+
+/** Halves have 1 bit of sign, 5 of exponent (bias 15) and 10 of fraction. */
+function fromHalves(halves: Uint16Array): Float32Array {
+  const floats = new Float32Array(halves.length);
+  const bits = new Uint32Array(floats.buffer);
+  for (let i = 0; i < halves.length; i++) {
+    const half = halves[i]!;
+    const sign = half & 0x8000;
+    const exponent = (half >>> 10) & 31;
+    const fraction = half & 1023;
+    if (exponent === 0) floats[i] = (sign === 0 ? 1 : -1) * fraction * 2 ** -24;
+    else bits[i] = (sign << 16) | ((exponent === 31 ? 255 : exponent + 112) << 23) | (fraction << 13);
+  }
+  return floats;
+}

@@ -1,0 +1,99 @@
+/** A table in an `.npy` file, read in blocks of rows. */
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { state } from '../state.js';
+import { readNpyHeader, toFloat32Values, type NpyHeader, type PositionedFile } from './npy.js';
+
+export interface TableFile {
+  readonly rows: number;
+  readonly columns: number;
+  /** The values of so many rows, row-major: reads those bytes of the file and no others. */
+  read(firstRow: number, rows: number): Float32Array;
+  /** Closing twice does nothing. */
+  close(): void;
+}
+
+/**
+ * Returns the table in an `.npy` file (versions 1.0 to 3.0; float16, float32 or float64 of either byte order, as float32),
+ * open until it is closed.
+ *
+ * Throws ValueError, which names the file, where there is none, and for any other content: other dtypes, column-major
+ * order, pickles, cut off files, arrays that are not 2-D. Throws RuntimeError where files cannot be opened here, or where
+ * the system refuses.
+ *
+ * Source: numpy.load with mmap_mode (NumPy 2).
+ */
+export function openTable(path: string, argument = 'weights'): TableFile {
+  if (typeof path !== 'string') throw new ArgumentTypeError(argument, 'the path of an .npy file', path);
+  const { openFile } = state();
+  if (openFile === null) {
+    const note = 'Tensors and typed arrays work everywhere.';
+    throw new RuntimeError(argument, "the entry 'tfjs-embeddings/node' for paths of files", described(path), note);
+  }
+  const file = system(path, argument, () => openFile(path));
+  try {
+    const header = system(path, argument, () => readNpyHeader(file, path, argument));
+    const { shape } = header;
+    if (shape.length !== 2) {
+      throw new ValueError(argument, 'a 2-D array', described(`${path}, of shape [${shape.join(', ')}]`));
+    }
+    return new NpyTable(file, header, path, argument);
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+/** Errors of the system in our words. */
+function system<T>(path: string, argument: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string };
+    if (code === undefined) throw error;
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw new ValueError(argument, 'a file that exists', described(path));
+    if (code === 'EISDIR') throw new ValueError(argument, 'a file', described(`${path}, which is something else`));
+    throw new RuntimeError(argument, 'a file that can be read', described(path), `The system says: ${message}`);
+  }
+}
+
+class NpyTable implements TableFile {
+  readonly rows: number;
+  readonly columns: number;
+  #file: PositionedFile | null;
+
+  constructor(
+    file: PositionedFile,
+    readonly header: NpyHeader,
+    readonly path: string,
+    readonly argument: string,
+  ) {
+    this.#file = file;
+    [this.rows, this.columns] = header.shape as [number, number];
+  }
+
+  read(firstRow: number, rows: number): Float32Array {
+    const file = this.#file;
+    if (file === null) throw new RuntimeError(this.argument, 'an open file', described(`${this.path}, closed`));
+    this.#checkRange(firstRow, rows);
+    const { floats, start } = this.header;
+    const bytes = new Uint8Array(rows * this.columns * floats.bytes);
+    const position = start + firstRow * this.columns * floats.bytes;
+    const count = system(this.path, this.argument, () => file.read(position, bytes));
+    if (count < bytes.length) {
+      const received = described(`${this.path}, which has become shorter`);
+      throw new RuntimeError(this.argument, `${bytes.length} bytes at ${position}`, received);
+    }
+    return toFloat32Values(bytes, floats);
+  }
+
+  #checkRange(firstRow: number, rows: number): void {
+    const isWhole = Number.isInteger(firstRow) && Number.isInteger(rows) && firstRow >= 0 && rows >= 0;
+    if (isWhole && firstRow + rows <= this.rows) return;
+    throw new ValueError('rows', `rows in [0, ${this.rows})`, described(`${rows} from ${firstRow} on`));
+  }
+
+  close(): void {
+    this.#file?.close();
+    this.#file = null;
+  }
+}
