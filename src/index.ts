@@ -7,6 +7,7 @@ import { registerTpuEmulator } from './backends/tpu-emulator/register.js';
 import { registerWasmBackend } from './backends/wasm/register.js';
 import {
   concatOneHotEmbedding,
+  distributedEmbedding,
   dotInteraction,
   embedding,
   featureCross,
@@ -32,6 +33,7 @@ export const ops = { embeddingBag, embeddingBagGrad, sparseApply };
 export const layers = {
   embedding,
   raggedEmbedding,
+  distributedEmbedding,
   integerLookup,
   concatOneHotEmbedding,
   dotInteraction,
@@ -56,6 +58,11 @@ export { RaggedTensor } from './ragged/ragged_tensor.js';
 export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from './errors.js';
 export { Embedding, type EmbeddingArgs } from './layers/embedding.js';
 export { RaggedEmbedding, type RaggedEmbeddingArgs } from './layers/ragged_embedding.js';
+export { DistributedEmbedding, type DistributedEmbeddingArgs } from './layers/distributed_embedding.js';
+export type { DistributedItem, NestedFeatures } from './layers/distributed_arguments.js';
+export type { DistributedItemArgs } from './layers/distributed_features.js';
+export { FeatureConfig, type FeatureConfigArgs } from './layers/feature_config.js';
+export { TableConfig, type TableConfigArgs, type TablePlacement } from './layers/table_config.js';
 export { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './layers/concat_one_hot_embedding.js';
 export { DotInteraction, type DotInteractionArgs } from './layers/dot_interaction.js';
 export { FeatureCross, type FeatureCrossArgs } from './layers/feature_cross.js';

@@ -52,8 +52,12 @@ export interface EmbeddingTableArgs extends TableArgs {
 /** What a table asks of the layer that holds it. */
 export interface TableHolder {
   readonly trainable: boolean;
+  /** Under which the weight of a table of its own is saved, where that is not the name that `createWeight` gives. */
+  readonly weightName?: string;
   /** Creates the weight as tfjs layers do. */
   createWeight(initializer: Initializer): tf.LayerVariable;
+  /** Puts the table where the holder wants it, in place of what the backend does by itself. */
+  settle?(table: tf.Variable): void;
 }
 
 const BRAND = Symbol.for('tfjs-embeddings.EmbeddingTable');
@@ -145,7 +149,8 @@ export class EmbeddingTable {
     const weight = holder.createWeight(initializer);
     this.#initialValues = null;
     // A layer's name would be wrong in a model that holds the table through another layer only.
-    if (this.isShared) (weight as { originalName: string }).originalName = `tables/${this.name}/embeddings`;
+    const savedAs = this.isShared ? `tables/${this.name}/embeddings` : holder.weightName;
+    if (savedAs !== undefined) (weight as { originalName: string }).originalName = savedAs;
     this.#governTrainable(weight);
     this.#settleWrites(weight);
     setTableSettings(weight.read() as tf.Variable, {
@@ -157,9 +162,14 @@ export class EmbeddingTable {
     return weight;
   }
 
-  /** Whatever is written, now or by loading a model, settles where the backend wants it. */
+  /** Whatever is written, now or by loading a model, settles where a holder or the backend wants it. */
   #settleWrites(weight: tf.LayerVariable): void {
-    const settle = (): void => backendPart().settle?.(weight.read() as tf.Variable);
+    const settle = (): void => {
+      const table = weight.read() as tf.Variable;
+      const place = [...this.#holders].find((holder) => holder.settle !== undefined);
+      if (place === undefined) backendPart().settle?.(table);
+      else place.settle!(table);
+    };
     settle();
     const write = weight.write.bind(weight);
     weight.write = (value: tf.Tensor): tf.LayerVariable => {

@@ -1,5 +1,6 @@
 /** Functions that make layers: the namespace `layers`. */
 import { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './concat_one_hot_embedding.js';
+import { DistributedEmbedding, type DistributedEmbeddingArgs } from './distributed_embedding.js';
 import { DotInteraction, type DotInteractionArgs } from './dot_interaction.js';
 import { Embedding, type EmbeddingArgs } from './embedding.js';
 import { FeatureCross, type FeatureCrossArgs } from './feature_cross.js';
@@ -24,6 +25,16 @@ export function embedding(args: EmbeddingArgs): Embedding {
  */
 export function raggedEmbedding(args: RaggedEmbeddingArgs): RaggedEmbedding {
   return new RaggedEmbedding(args);
+}
+
+/**
+ * Returns a `DistributedEmbedding` layer; arguments, shapes and errors as there.
+ *
+ * @example
+ * emb.layers.distributedEmbedding({embeddings: [{inputDim: 1000, outputDim: 8}, {inputDim: 50, outputDim: 8}]});
+ */
+export function distributedEmbedding(args: DistributedEmbeddingArgs): DistributedEmbedding {
+  return new DistributedEmbedding(args);
 }
 
 /**

@@ -16,6 +16,7 @@ const MARK = Symbol.for('tfjs-embeddings.feeding');
 function feeding(method: Method): Method {
   return function (this: unknown, ...args: unknown[]): unknown {
     const shared = layerState();
+    if (shared.feeds === 0) shared.feeding++;
     shared.feeds++;
     try {
       return method.apply(this, args);
@@ -32,7 +33,7 @@ function replace(holder: Methods, name: string, make: (method: Method) => Method
 }
 
 /** Everything through which tfjs feeds a model: predict, apply, execute, evaluate and fit. */
-function markFeeding(): void {
+export function markFeeding(): void {
   const models = tf.LayersModel.prototype as unknown as Methods;
   if (Object.hasOwn(models, MARK)) return;
   Object.defineProperty(models, MARK, { value: true });

@@ -21,6 +21,8 @@ export interface LayerState {
   modelScope: ModelScope | null;
   /** How many models are being fed right now, one within the other. */
   feeds: number;
+  /** Number of the feeding in progress, or of the last one. */
+  feeding: number;
   /** Shared tables by name while a model is being built from its config; null otherwise. */
   loadedTables: Map<string, EmbeddingTable> | null;
 }
@@ -29,5 +31,5 @@ const KEY = Symbol.for('tfjs-embeddings.layers');
 
 export function layerState(): LayerState {
   const holder = globalThis as unknown as Record<symbol, LayerState | undefined>;
-  return (holder[KEY] ??= { counters: new Map(), modelScope: null, feeds: 0, loadedTables: null });
+  return (holder[KEY] ??= { counters: new Map(), modelScope: null, feeds: 0, feeding: 0, loadedTables: null });
 }

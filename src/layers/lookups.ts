@@ -1,8 +1,9 @@
 /** Lookups as the layers need them: padding left out, results in the shape of the batch. */
 import * as tf from '@tensorflow/tfjs';
+import type { BagTensors } from '../backends/bag_tensors.js';
 import { ValueError, described } from '../errors.js';
 import { embeddingBag } from '../ops/embedding_bag.js';
-import { readIds, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import { uniformSplits } from '../ragged/row_splits.js';
 import { toInt32 } from '../ragged/whole_ids.js';
 import type { Combiner, OutOfRange } from '../types.js';
@@ -20,6 +21,38 @@ export function hostIds(ids: tf.Tensor): Int32Array {
   return toInt32(ids.dataSync(), 'ids');
 }
 
+/** The ids that count, as bags. `weights`: one per id, flat. Call inside a tidy. */
+function presentBags(
+  ids: Int32Array,
+  rowSplits: Int32Array,
+  weights: tf.Tensor1D | null,
+  absence: Absence,
+): BagTensors {
+  const { values, rowSplits: splits, positions } = presentIds(ids, rowSplits, absence);
+  return {
+    values: tf.tensor1d(values, 'int32'),
+    rowSplits: tf.tensor1d(splits, 'int32'),
+    weights: weights === null || positions === null ? weights : takeAt(weights, positions),
+  };
+}
+
+/** A batch as bags with these splits, without the absent ids. Call inside a tidy. */
+export function bagsOfIds(
+  { values, weights: given }: Pick<IdBatch, 'values' | 'weights'>,
+  rowSplits: Int32Array,
+  absence: Absence | null,
+): BagTensors {
+  const perId = given instanceof Float32Array ? tf.tensor1d(given, 'float32') : given;
+  const weights = perId === null ? null : perId.as1D();
+  if (absence !== null)
+    return presentBags(values instanceof tf.Tensor ? hostIds(values) : values, rowSplits, weights, absence);
+  return {
+    values: values instanceof tf.Tensor ? values.as1D() : tf.tensor1d(values, 'int32'),
+    rowSplits: tf.tensor1d(rowSplits, 'int32'),
+    weights,
+  };
+}
+
 /** One row per bag over the ids that count: [bags, dim]. `weights`: one per id, flat. */
 function lookUpPresent(
   table: tf.Variable,
@@ -29,10 +62,8 @@ function lookUpPresent(
   absence: Absence,
   rule: LookupRule,
 ): tf.Tensor2D {
-  const present = presentIds(ids, rowSplits, absence);
-  const { positions } = present;
-  const kept = weights === null || positions === null ? weights : takeAt(weights, positions);
-  return embeddingBag(table, present.values, present.rowSplits, { ...rule, weights: kept });
+  const bags = presentBags(ids, rowSplits, weights, absence);
+  return embeddingBag(table, bags.values, bags.rowSplits, { ...rule, weights: bags.weights });
 }
 
 /** The same for a dense batch, whose last axis is combined: shape[:-1] + [dim]. */
@@ -97,8 +128,7 @@ export function poolIds(
   if (batch.rowSplits === null) {
     throw new ValueError('ids', 'rank 2 or more when a combiner is given', described('rank 1 or less'));
   }
-  const values = batch.values instanceof tf.Tensor ? hostIds(batch.values) : batch.values;
-  const perId = batch.weights instanceof Float32Array ? tf.tensor1d(batch.weights, 'float32') : batch.weights;
-  const pooled = lookUpPresent(table, values, batch.rowSplits, perId && perId.as1D(), absence, rule);
+  const { values, rowSplits, weights: kept } = bagsOfIds(batch, batch.rowSplits, absence);
+  const pooled = embeddingBag(table, values, rowSplits, { ...rule, weights: kept });
   return pooled.reshape([...batch.batchShape, pooled.shape[1]]);
 }

@@ -1,6 +1,7 @@
 /** Makes models with these layers load, and, on request only, stock embedding layers load as these. */
 import * as tf from '@tensorflow/tfjs';
 import { ConcatOneHotEmbedding } from './concat_one_hot_embedding.js';
+import { DistributedEmbedding } from './distributed_embedding.js';
 import { DotInteraction } from './dot_interaction.js';
 import { Embedding } from './embedding.js';
 import { FeatureCross } from './feature_cross.js';
@@ -17,6 +18,7 @@ function classNameMap(): ClassMap {
 const LAYERS = [
   Embedding,
   RaggedEmbedding,
+  DistributedEmbedding,
   ConcatOneHotEmbedding,
   DotInteraction,
   FeatureCross,
@@ -38,6 +40,7 @@ const KERAS_NAMES: Readonly<Record<string, string>> = {
   EmbedReduce: Embedding.className,
   'Custom>Embedding': Embedding.className,
   'kerasRs>EmbedReduce': Embedding.className,
+  'kerasRs>DistributedEmbedding': DistributedEmbedding.className,
   ConcatOneHotEmbedding: ConcatOneHotEmbedding.className,
   'Custom>ConcatOneHotEmbedding': ConcatOneHotEmbedding.className,
   DotInteraction: DotInteraction.className,

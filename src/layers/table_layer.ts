@@ -5,7 +5,6 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../error
 import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../ops/arguments.js';
 import { touchedRowsPenalty } from '../optimizers/penalty.js';
 import { readOptions, reading } from '../options.js';
-import { state, warnOnce } from '../state.js';
 import type { Combiner, OutOfRange } from '../types.js';
 import { EmbeddingTable, TABLE_ARGUMENTS, type TableArgs, type TableHolder } from './embedding_table.js';
 import { feedAsIs } from './feed_scope.js';
@@ -26,6 +25,7 @@ import { nextName } from './layer_names.js';
 import { tableOfLoad } from './load_scope.js';
 import { listOnce, openScopeInModels, penalizeOnce } from './model_scope.js';
 import { readTableValues, tableTensor } from './pretrained.js';
+import { checkTableTraining } from './table_training.js';
 
 /** Arguments of the layers on one table. Either `inputDim` and `outputDim`, or `table`. */
 export interface TableLayerArgs extends LayerOptions, Partial<TableArgs> {
@@ -270,17 +270,7 @@ export abstract class TableLayer extends tf.layers.Layer implements TableHolder 
 
   /** Checks at the start of a training pass that runs under a stock optimizer. */
   protected checkTraining(kwargs: Record<string, unknown> | undefined): void {
-    const isStep = kwargs?.['training'] === true && tf.engine().state.gradientDepth > 0;
-    if (!isStep || state().scope !== null || !this.table.trainable) return;
-    const { optimizer, constraint } = this.table;
-    if (optimizer !== null) {
-      const expected = `an emb.train optimizer in compile, because layer ${this.name} has an optimizer of its own`;
-      const received = described('a stock optimizer, which trains every variable itself');
-      throw new ValueError('optimizer', expected, received);
-    }
-    if (constraint === null) return;
-    // tfjs itself never applies constraints while it trains.
-    warnOnce(`layer ${this.name}: TensorFlow.js optimizers apply no embeddingsConstraint; those of emb.train do.`);
+    checkTableTraining(this.table, this.name, kwargs);
   }
 
   /** Throws for inputs of a wrong form. */

@@ -1,0 +1,122 @@
+/** The arguments of `DistributedEmbedding`. */
+import type * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { reading } from '../options.js';
+import type { PlanData, StrategyName } from '../partition/plan.js';
+import type { RowSharding } from '../partition/plan_request.js';
+import {
+  readEmbeddings,
+  readFeatures,
+  type DistributedFeatures,
+  type DistributedItemArgs,
+} from './distributed_features.js';
+import type { Embedding } from './embedding.js';
+import type { FeatureConfig } from './feature_config.js';
+import type { RaggedEmbedding } from './ragged_embedding.js';
+
+/** What `embeddings` may hold: unbuilt layers, of this package or stock ones, or plain arguments. */
+export type DistributedItem = Embedding | RaggedEmbedding | tf.layers.Layer | DistributedItemArgs;
+
+/** `FeatureConfig`s in objects and arrays of any depth. */
+export type NestedFeatures = FeatureConfig | readonly NestedFeatures[] | { readonly [key: string]: NestedFeatures };
+
+/** Arguments of `DistributedEmbedding`; those of the plan as in `planEmbedding`. */
+export interface DistributedEmbeddingArgs {
+  /** Either these, one table each unless they share one, … */
+  embeddings?: readonly DistributedItem[] | null | undefined;
+  /** … or these. */
+  features?: NestedFeatures | null | undefined;
+  /** The item of `embeddings` that each input uses; by default one input for each. */
+  inputTableMap?: readonly number[] | null | undefined;
+  strategy?: StrategyName | undefined;
+  columnSliceThreshold?: number | null | undefined;
+  rowSliceThreshold?: number | null | undefined;
+  dataParallelThreshold?: number | null | undefined;
+  /** Bytes of tables that a device has room for; larger shards stay in the memory of the host. */
+  deviceMemory?: number | null | undefined;
+  /** false: inputs come by device, each with its own features and the whole batch. */
+  dpInput?: boolean | undefined;
+  rowSharding?: RowSharding | undefined;
+  rowFallback?: boolean | undefined;
+  /** Ids per sample of each input, for the planner. */
+  hotness?: readonly number[] | null | undefined;
+  /** Samples of a step, for the planner. */
+  batchSize?: number | undefined;
+  /** A plan made by hand, which is checked; in place of the planner's. */
+  plan?: PlanData | string | null | undefined;
+  /** Seed of all tables whose initializers have none of their own. */
+  seed?: number | null | undefined;
+  /** Of Keras RS: kept in the config, without effect. */
+  tableStacking?: string | readonly unknown[] | null | undefined;
+  updateStats?: boolean | undefined;
+  /** Features with weights in a symbolic graph: known from the first symbolic call, and saved. */
+  weightedFeatures?: readonly number[] | null | undefined;
+  name?: string | undefined;
+  trainable?: boolean | undefined;
+  /** Accepted for compatibility: tables are always float32. */
+  dtype?: string | undefined;
+}
+
+/** Arguments that go to the planner as they are. */
+export const PLAN_FIELDS = [
+  'strategy',
+  'columnSliceThreshold',
+  'rowSliceThreshold',
+  'dataParallelThreshold',
+  'deviceMemory',
+  'dpInput',
+  'rowSharding',
+  'rowFallback',
+  'hotness',
+  'batchSize',
+] as const;
+
+export const ARGUMENTS: readonly (keyof DistributedEmbeddingArgs)[] = [
+  'embeddings',
+  'features',
+  'inputTableMap',
+  ...PLAN_FIELDS,
+  'plan',
+  'seed',
+  'tableStacking',
+  'updateStats',
+  'weightedFeatures',
+  'name',
+  'trainable',
+  'dtype',
+];
+
+export function checkSeed(seed: unknown): number | null {
+  if (seed === undefined || seed === null) return null;
+  if (typeof seed !== 'number') throw new ArgumentTypeError('seed', 'a whole number', seed);
+  if (!Number.isSafeInteger(seed)) throw new ValueError('seed', 'a whole number', seed);
+  return seed;
+}
+
+/** Tables and features, from either form. */
+export function readAll(args: Partial<DistributedEmbeddingArgs>): DistributedFeatures {
+  const { embeddings, features, inputTableMap } = args;
+  const [hasList, hasConfigs] = [embeddings, features].map((given) => given !== undefined && given !== null);
+  if (hasList === hasConfigs) {
+    const received = described(hasList ? 'both' : 'neither');
+    const Wrong = hasList ? ValueError : ArgumentTypeError;
+    throw new Wrong('embeddings', 'either embeddings or features', received);
+  }
+  if (hasList) return readEmbeddings(embeddings, inputTableMap);
+  if (inputTableMap !== undefined && inputTableMap !== null) {
+    throw new ValueError('inputTableMap', 'nothing: with features each FeatureConfig names its table', inputTableMap);
+  }
+  return readFeatures(features);
+}
+
+/** The features that have weights in a symbolic graph. */
+export function checkWeighted(value: unknown, features: number): readonly number[] | null {
+  if (value === undefined || value === null) return null;
+  const expected = 'numbers of features';
+  return reading('weightedFeatures', expected, value, () => {
+    if (!Array.isArray(value)) throw new ArgumentTypeError('weightedFeatures', expected, value);
+    const fits = value.every((item) => Number.isInteger(item) && item >= 0 && item < features);
+    if (!fits) throw new ValueError('weightedFeatures', `${expected}, 0 to ${features - 1}`, value);
+    return value as number[];
+  });
+}

@@ -1,0 +1,405 @@
+/** The layer `DistributedEmbedding`: many tables on many devices, by a plan. */
+import * as tf from '@tensorflow/tfjs';
+import { RuntimeError, ValueError, ArgumentTypeError, described } from '../errors.js';
+import { touchedRowsPenalty } from '../optimizers/penalty.js';
+import { readOptions } from '../options.js';
+import type { EmbeddingPlan } from '../partition/plan.js';
+import {
+  ARGUMENTS,
+  checkSeed,
+  checkWeighted,
+  readAll,
+  type DistributedEmbeddingArgs,
+} from './distributed_arguments.js';
+import { distributedConfig, readDistributedConfig } from './distributed_config.js';
+import type { DistributedFeatures } from './distributed_features.js';
+import { featuresByDevice, readInputs, type FeatureInputs, type InputForm } from './distributed_inputs.js';
+import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './distributed_plan.js';
+import { DistributedWeights, type WeightOwner } from './distributed_weights.js';
+import { featureShape, lookUpFeatures } from './feature_lookup.js';
+import { packAs } from './feature_structure.js';
+import { feedAsIs, markFeeding } from './feed_scope.js';
+import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type SymbolicShape } from './layer_arguments.js';
+import { nextName } from './layer_names.js';
+import { layerState } from './layer_state.js';
+import { listOnce, openScopeInModels, penalizeOnce } from './model_scope.js';
+import { checkTableTraining } from './table_training.js';
+import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from './table_writes.js';
+
+export type { DistributedEmbeddingArgs } from './distributed_arguments.js';
+
+/** Ids above this are not all whole in float32. */
+const FLOAT32_WHOLE = 2 ** 24;
+/** Under which weights travel through tfjs to `call`. */
+const WEIGHTS = 'weights';
+
+/** The results of the call of a model that is being executed. */
+interface LastCall {
+  readonly feeding: number;
+  readonly inputs: readonly unknown[];
+  readonly outputs: readonly unknown[];
+}
+
+/**
+ * A layer of many embedding tables, which a plan places on the devices of the backend (`tpu-emulator`); elsewhere they
+ * lie in the memory of the backend, and everything gives the same.
+ *
+ * Either `embeddings`, a list of unbuilt embedding layers or of {inputDim, outputDim, combiner, …}: takes a list with the
+ * ids of each input (by default one per item; `inputTableMap` gives the item of each input) and returns a list, as those
+ * layers would each by itself. Or `features`, `FeatureConfig`s in objects and arrays of any depth: takes ids and
+ * returns results in that structure, [batch, dim] each, whatever the form of the ids. Ids may be tensors, RaggedTensors,
+ * sparse ids, arrays and [values, rowSplits], mixed in any order; `apply(ids, {weights})` takes weights in the structure
+ * of the ids, null where a feature has none. All ids of a call have one batch size, which need not divide by the number
+ * of devices. With `dpInput: false`, `inputs[device]` lists that device's features in the order of
+ * `layer.plan.ranks[device].tableParallel.inputIdsGlobal`.
+ *
+ * There is one weight per table, float32 [inputDim, outputDim], saved as `<layer>/<table>/embeddings` in the global
+ * layout: a model that was saved on 8 devices loads on 3, or on none, with equal bits. Initial values depend on the
+ * seed, the row and the column alone. `plan` is the plan in force; where the number of devices changes, tables move at
+ * the next call. No masks are passed on.
+ * Throws TypeError for missing or wrongly typed arguments and ids; ValueError for unknown names, parts of the structure
+ * that are missing or too many, batches of different sizes, plans that do not fit, and all that `Embedding` refuses.
+ * Source: DistributedEmbedding of NVIDIA distributed-embeddings 23.06 and of Keras RS 0.4.
+ *
+ * @example
+ * const layer = emb.layers.distributedEmbedding({
+ *   embeddings: [{inputDim: 1000, outputDim: 8, combiner: 'sum'}, {inputDim: 50, outputDim: 8, combiner: 'mean'}],
+ *   strategy: 'memory_balanced',
+ * });
+ * const [users, items] = layer.apply([[[3, 1], [4, 4]], [[7], [8]]]); // [2, 8] each
+ */
+export class DistributedEmbedding extends tf.layers.Layer {
+  static readonly className: string = 'TfjsEmbeddings>DistributedEmbedding';
+  readonly #all: DistributedFeatures;
+  readonly #args: Partial<DistributedEmbeddingArgs>;
+  readonly #plan: PlanInForce;
+  readonly #forced: ForcedPlan | null;
+  readonly #weights: DistributedWeights;
+  readonly #dpInput: boolean;
+  #weighted: readonly number[] | null;
+  #layerVariables: tf.LayerVariable[] = [];
+  #isReady = false;
+  #last: LastCall | null = null;
+
+  constructor(args: DistributedEmbeddingArgs) {
+    const given = readOptions<DistributedEmbeddingArgs>(args, ARGUMENTS, 'args');
+    checkDtype(given.dtype, 'dtype');
+    const name = checkName(given.name) ?? nextName('distributed_embedding');
+    const trainable = checkBoolean(given.trainable, 'trainable', true);
+    const seed = checkSeed(given.seed);
+    const all = readAll(given);
+    super({ name, trainable } as never);
+    this.#all = all;
+    this.#args = given;
+    this.#dpInput = checkBoolean(given.dpInput, 'dpInput', true);
+    this.#weighted = checkWeighted(given.weightedFeatures, all.features.length);
+    const request = planRequest(all, given);
+    this.#forced = readForcedPlan(given.plan, request);
+    this.#plan = new PlanInForce(request, this.#forced);
+    this.#weights = new DistributedWeights(this.#owner(), this.#plan, all.tables, seed);
+    if (all.tables.some(({ table }) => table.isShared || table.regularizer !== null)) openScopeInModels();
+  }
+
+  /** The plan in force; null before the layer is built. */
+  get plan(): EmbeddingPlan | null {
+    return this.#isReady ? this.#plan.plan : null;
+  }
+
+  /** Names of the tables, in the order of weights. */
+  get tableNames(): string[] {
+    return this.#all.tables.map(({ name }) => name);
+  }
+
+  #owner(): WeightOwner {
+    const layer = this as unknown as { addWeight(...args: unknown[]): tf.LayerVariable };
+    return {
+      name: this.name,
+      // tfjs asks while its own constructor runs.
+      get trainable() {
+        return (layer as unknown as tf.layers.Layer).trainable;
+      },
+      makeWeight: (name, shape, initializer, fast) =>
+        layer.addWeight(name, shape, 'float32', initializer, null, true, null, () => fast),
+    };
+  }
+
+  override build(_inputShape?: SymbolicShape | SymbolicShape[]): void {
+    if (this.#isReady) return;
+    this.#plan.refresh();
+    this.#checkPlacements();
+    try {
+      this.#layerVariables = this.#weights.attach();
+    } catch (error) {
+      // The layer may be built again, on a larger machine.
+      this.#weights.release();
+      this._trainableWeights = [];
+      (this as unknown as { _addedWeightNames: string[] })._addedWeightNames = [];
+      throw error;
+    }
+    for (const weight of this.#layerVariables) {
+      if (!this._trainableWeights.includes(weight)) this._trainableWeights.push(weight);
+    }
+    this.#isReady = true;
+    this.built = true;
+    this.#tellPlan();
+  }
+
+  #checkPlacements(): void {
+    if (this.#plan.devices !== null) return;
+    const [first] = this.#all.tables.filter(({ config }) => config?.placement === 'sparsecore');
+    if (first === undefined) return;
+    const expected = `a backend with devices (tpu-emulator), because table ${first.name} has placement 'sparsecore'`;
+    throw new ValueError('placement', expected, tf.getBackend());
+  }
+
+  /** Reports of the devices show the plan. */
+  #tellPlan(): void {
+    const { devices, plan, request } = this.#plan;
+    const worldSize = devices?.count ?? 1;
+    devices?.followPlan(this, { name: this.name, request: { ...request, worldSize }, plan: plan! });
+  }
+
+  /** Brings plan and tables in line with the backend in use, which may have changed. */
+  #follow(): void {
+    if (!this.#plan.refresh()) return;
+    this.#checkPlacements();
+    this.#weights.settle();
+    this.#tellPlan();
+  }
+
+  override get trainable(): boolean {
+    return super.trainable;
+  }
+
+  override set trainable(trainable: boolean) {
+    super.trainable = trainable;
+    this.#weights.refresh();
+  }
+
+  get #sharesTables(): boolean {
+    return this.#all.tables.some(({ table }) => table.isShared);
+  }
+
+  override get trainableWeights(): tf.LayerVariable[] {
+    const weights = super.trainableWeights;
+    return this.#sharesTables ? listOnce(this.id, weights) : weights;
+  }
+
+  override set trainableWeights(weights: tf.LayerVariable[]) {
+    super.trainableWeights = weights;
+  }
+
+  override get nonTrainableWeights(): tf.LayerVariable[] {
+    const weights = super.nonTrainableWeights;
+    return this.#sharesTables ? listOnce(this.id, weights) : weights;
+  }
+
+  override set nonTrainableWeights(weights: tf.LayerVariable[]) {
+    super.nonTrainableWeights = weights;
+  }
+
+  override calculateLosses(): tf.Scalar[] {
+    if (!this.#isReady) return [];
+    return this.#all.tables.flatMap(({ table }) => {
+      const { regularizer, variable } = table;
+      if (regularizer === null || variable === null) return [];
+      return penalizeOnce(table, () => [touchedRowsPenalty(variable, regularizer)]);
+    });
+  }
+
+  #form(isCall: boolean): InputForm {
+    if (isCall && !this.#dpInput) this.#plan.refresh();
+    const byDevice = this.#dpInput ? null : featuresByDevice(this.#plan.plan!);
+    const { structure, features } = this.#all;
+    return { structure, count: features.length, weighted: this.#weighted, byDevice };
+  }
+
+  /**
+   * Applies the layer to symbolic or concrete inputs, in the structure of its features. `kwargs.weights`: weights in the
+   * same structure, null where a feature has none.
+   */
+  override apply(
+    inputs: tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[],
+    kwargs?: Record<string, unknown>,
+  ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[];
+  override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown;
+  override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
+    // A plan that is only looked at must not count as a change of devices that #follow has seen.
+    if (this.#isReady) this.#follow();
+    const given = readInputs(inputs, kwargs?.[WEIGHTS], this.#form(true));
+    const { [WEIGHTS]: _taken, ...rest } = kwargs ?? {};
+    const someSymbolic = [...given.ids, ...given.weights].some(isSymbolic);
+    const outputs = someSymbolic ? this.#applySymbolic(given, rest) : this.#applyConcrete(given, rest);
+    return given.isFlat ? outputs : packAs(this.#all.structure, outputs);
+  }
+
+  #applySymbolic(given: FeatureInputs, kwargs: Record<string, unknown>): unknown[] {
+    const weighted = given.weights.flatMap((weights, feature) => (weights === null ? [] : [feature]));
+    const flat = [...given.ids, ...weighted.map((feature) => given.weights[feature])];
+    for (const input of flat) {
+      if (!isSymbolic(input)) throw new ArgumentTypeError('inputs', 'symbolic tensors only, or none', input);
+    }
+    if (this.#weighted !== null && this.#weighted.join() !== weighted.join()) {
+      const text = (features: readonly number[]): string => (features.length === 0 ? 'none' : features.join(', '));
+      const expected = `weights for the features that had some when the layer was first applied (${text(this.#weighted)})`;
+      throw new ValueError('weights', expected, described(`weights for ${text(weighted)}`));
+    }
+    given.ids.forEach((ids, feature) => this.#checkSymbolicIds(ids as tf.SymbolicTensor, feature));
+    const before = this.#weighted;
+    this.#weighted = weighted;
+    try {
+      markFeeding();
+      for (const ids of given.ids) feedAsIs(ids as tf.SymbolicTensor);
+      const outputs = super.apply(flat as tf.SymbolicTensor[], kwargs as never);
+      return Array.isArray(outputs) ? outputs : [outputs];
+    } catch (error) {
+      this.#weighted = before;
+      throw error;
+    }
+  }
+
+  #checkSymbolicIds(ids: tf.SymbolicTensor, feature: number): void {
+    const { inputDim } = this.#all.tables[this.#all.features[feature]!.table]!.table;
+    const isFed = ids.sourceLayer.getClassName() === 'InputLayer';
+    if (!isFed || ids.dtype === 'int32' || inputDim <= FLOAT32_WHOLE) return;
+    const expected = `an int32 input, tf.input({..., dtype: 'int32'}), because the table has more than 2^24 rows`;
+    throw new ArgumentTypeError(`inputs[${feature}]`, expected, described(`a ${ids.dtype} input`));
+  }
+
+  #applyConcrete(given: FeatureInputs, kwargs: Record<string, unknown>): unknown[] {
+    const all = [...given.ids, ...given.weights];
+    const { feeds, feeding } = layerState();
+    // tfjs runs a layer once for each of its outputs that a model uses.
+    const last = this.#last;
+    const isSame =
+      last?.feeding === feeding &&
+      feeds > 0 &&
+      last.inputs.length === all.length &&
+      all.every((x, i) => x === last.inputs[i]);
+    if (isSame) return [...last.outputs];
+    const result: unknown = super.apply(given.ids as tf.Tensor[], { ...kwargs, [WEIGHTS]: given.weights } as never);
+    const outputs = Array.isArray(result) ? (result as unknown[]) : [result];
+    this.#last = feeds > 0 ? { feeding, inputs: all, outputs } : null;
+    return outputs;
+  }
+
+  override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor | tf.Tensor[] {
+    const { features, tables } = this.#all;
+    const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
+    const ids = list.slice(0, features.length);
+    const weights = (kwargs[WEIGHTS] as unknown[] | undefined) ?? this.#spreadWeights(list.slice(features.length));
+    const variables = features.map(({ table }) => this.#weights.variable(table));
+    return lookUpFeatures(features, variables, { ids, weights, idsArePlaced: !this.#dpInput }, () => {
+      this.invokeCallHook(inputs, kwargs as never);
+      for (const { table } of tables) checkTableTraining(table, this.name, kwargs);
+    }) as tf.Tensor[];
+  }
+
+  /** Weights that came behind the ids, one per feature. */
+  #spreadWeights(given: readonly unknown[]): unknown[] {
+    const weights = new Array<unknown>(this.#all.features.length).fill(null);
+    this.#weighted?.forEach((feature, place) => (weights[feature] = given[place] ?? null));
+    return weights;
+  }
+
+  override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape[] {
+    const shapes = shapesOf(inputShape);
+    const { features, tables } = this.#all;
+    const weighted = this.#weighted ?? [];
+    if (shapes.length !== features.length + weighted.length) {
+      const expected = `${features.length + weighted.length} shapes, of the ids of each feature and then of weights`;
+      throw new ValueError('inputs', expected, described(`${shapes.length}`));
+    }
+    const batch = shapes.map(([size]) => size ?? null).find((size) => size !== null) ?? null;
+    return features.map((feature, i) => {
+      const ids = shapes[i]!;
+      if (batch !== null && typeof ids[0] === 'number' && ids[0] !== batch) {
+        throw new ValueError(
+          `inputs[${i}]`,
+          `a batch of ${batch}, as another input has`,
+          described(`one of ${ids[0]}`),
+        );
+      }
+      const place = weighted.indexOf(i);
+      const weights = place < 0 ? null : shapes[features.length + place]!;
+      return featureShape(feature, tables[feature.table]!.table.outputDim, ids, weights, `inputs[${i}]`);
+    });
+  }
+
+  /** Ids may have any rank, so nothing is said about the shapes of inputs. */
+  protected override warnOnIncompatibleInputShape(_inputShape: SymbolicShape): void {}
+
+  /** The tables in their order, as in `layer.weights`. */
+  override getWeights(trainableOnly = false): tf.Tensor[] {
+    const weights = trainableOnly ? this.trainableWeights : this.#layerVariables;
+    return weights.map((weight) => weight.read());
+  }
+
+  /**
+   * Sets all tables, in their order: tensors, typed or nested arrays, or paths of .npy files, which are read in pieces
+   * of at most `chunkElements`. Nothing is written where anything is wrong.
+   * Throws RuntimeError before the layer is built; TypeError and ValueError for values that do not fit.
+   * Source: set_weights of NVIDIA distributed-embeddings 23.06.
+   */
+  override setWeights(weights: readonly unknown[], options?: { chunkElements?: number }): void {
+    this.#checkReady('setWeights');
+    this.#write(sourcesInOrder(weights, this.tableNames), options);
+  }
+
+  /** Copies of all tables by name, in the global layout; they are the caller's to dispose. */
+  getTables(): Record<string, tf.Tensor2D> {
+    this.#checkReady('getTables');
+    this.#follow();
+    return Object.fromEntries(
+      this.tableNames.map((name, table) => [name, this.#weights.variable(table).clone() as unknown as tf.Tensor2D]),
+    );
+  }
+
+  /**
+   * Sets tables by name, from all that `setWeights` takes; those without a name in `tables` stay as they are.
+   * Throws ValueError for a name of no table.
+   */
+  setTables(tables: Readonly<Record<string, unknown>>, options?: { chunkElements?: number }): void {
+    this.#checkReady('setTables');
+    this.#write(sourcesByName(tables, this.tableNames), options);
+  }
+
+  #write(sources: readonly TableSource[], options: { chunkElements?: number } | undefined): void {
+    this.#follow();
+    const { devices } = this.#plan;
+    writeTables(
+      sources.map((source) => {
+        const { name, table } = this.#all.tables[source.table]!;
+        const weight = this.#layerVariables[source.table]!;
+        return { ...source, name, rows: table.inputDim, columns: table.outputDim, weight, devices };
+      }),
+      options,
+    );
+  }
+
+  #checkReady(what: string): void {
+    if (this.#isReady) return;
+    const note = 'Apply it first, or call build().';
+    throw new RuntimeError(what, 'a layer that was built', described(`${this.name}, which was not`), note);
+  }
+
+  protected override disposeWeights(): number {
+    this.#plan.devices?.followPlan(this, null);
+    return this.#weights.release();
+  }
+
+  override getConfig(): tf.serialization.ConfigDict {
+    const { dtype: _none, ...base } = super.getConfig();
+    const weightedFeatures = this.#weighted;
+    const own = distributedConfig(this.#all, this.#args, { plan: this.#forced?.plan ?? null, weightedFeatures });
+    return { ...own, ...base } as unknown as tf.serialization.ConfigDict;
+  }
+
+  /** Makes the layer from its own config or from one of Keras RS, with snake_case or camelCase keys. */
+  static override fromConfig<T extends tf.serialization.Serializable>(
+    cls: tf.serialization.SerializableConstructor<T>,
+    config: tf.serialization.ConfigDict,
+  ): T {
+    return new cls(readDistributedConfig(config) as unknown as tf.serialization.ConfigDict);
+  }
+}

@@ -1,0 +1,158 @@
+/** The plan that a `DistributedEmbedding` follows on the backend in use. */
+import type { DevicePart } from '../backends/device_part.js';
+import { backendPart } from '../backends/registry.js';
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { isRecord, reading } from '../options.js';
+import { checkPlan } from '../partition/check_plan.js';
+import { GROUP_NAMES, type EmbeddingPlan, type PlanData } from '../partition/plan.js';
+import type { PlanEmbeddingArgs } from '../partition/plan_request.js';
+import type { PlanTableArgs } from '../partition/plan_table.js';
+import { planEmbedding } from '../partition/planner.js';
+import { readPlan } from '../partition/read_plan.js';
+import { tableLayouts, type TableLayout } from '../partition/table_layout.js';
+import { warnOnce } from '../state.js';
+import { rowConstraintOf } from './constraints.js';
+import { PLAN_FIELDS, type DistributedEmbeddingArgs } from './distributed_arguments.js';
+import type { DistributedFeatures } from './distributed_features.js';
+import { serializeRegistered } from './registered_objects.js';
+
+/** A plan that the user made. From a config it is followed only where the number of devices is the same. */
+export interface ForcedPlan {
+  readonly plan: EmbeddingPlan;
+  readonly isFromConfig: boolean;
+}
+
+/** The tables as the planner sees them. */
+function planTables({ tables, features }: DistributedFeatures): PlanTableArgs[] {
+  return tables.map(({ name, table }, number) => {
+    const uses = features.filter((feature) => feature.table === number);
+    const { inputDim, outputDim, initializer, optimizer, regularizer, constraint } = table;
+    const hasWholeRows =
+      optimizer?.optimizerName === 'rowWiseAdagrad' ||
+      (optimizer !== null && optimizer.settings.clipNorm !== null) ||
+      rowConstraintOf(constraint)?.kind === 'rowNorm' ||
+      uses.some(({ maxNorm }) => maxNorm !== null);
+    return {
+      name,
+      inputDim,
+      outputDim,
+      combiner: uses[0]?.combiner ?? null,
+      initializer: serializeRegistered(initializer),
+      optimizer: optimizer === null ? null : { name: optimizer.optimizerName, settings: { ...optimizer.settings } },
+      regularizer: serializeRegistered(regularizer),
+      constraint: serializeRegistered(constraint),
+      rowCoupled: hasWholeRows,
+    };
+  });
+}
+
+/** What the planner is asked for, for any number of devices. */
+export function planRequest(all: DistributedFeatures, args: Partial<DistributedEmbeddingArgs>): PlanEmbeddingArgs {
+  const wishes: Record<string, unknown> = {};
+  for (const field of PLAN_FIELDS) if (args[field] !== undefined && args[field] !== null) wishes[field] = args[field];
+  return {
+    hotness: all.hotness,
+    ...wishes,
+    tables: planTables(all),
+    inputTableMap: all.features.map(({ table }) => table),
+    worldSize: 1,
+  };
+}
+
+/** The plan in the arguments of a layer: data, JSON text, or `{name: <JSON text>}` as a config has it. */
+export function readForcedPlan(value: unknown, request: PlanEmbeddingArgs): ForcedPlan | null {
+  if (value === undefined || value === null) return null;
+  const expected = 'a plan: what planEmbedding or readPlan gives, or its JSON text';
+  return reading('plan', expected, value, () => {
+    const isFromConfig = isRecord(value) && typeof value['name'] === 'string';
+    const stored = isFromConfig ? value['name'] : value;
+    if (typeof stored !== 'string' && !isRecord(stored)) throw new ArgumentTypeError('plan', expected, value);
+    const plan = asPlan(stored as string | PlanData, expected);
+    const problems = [...checkPlan(plan, request.tables), ...inputProblems(plan, request)];
+    if (problems.length === 0) return { plan, isFromConfig };
+    throw new ValueError('plan', 'a plan for the tables and inputs of the layer', described(problems.join('; ')));
+  });
+}
+
+function asPlan(stored: string | PlanData, expected: string): EmbeddingPlan {
+  try {
+    return readPlan(stored);
+  } catch (error) {
+    const { received } = error as { received?: string };
+    throw new ValueError('plan', expected, described(received ?? 'something else'));
+  }
+}
+
+/** Where a plan sends inputs to other tables than the layer does. */
+function inputProblems(plan: PlanData, { inputTableMap, dpInput }: PlanEmbeddingArgs): string[] {
+  const map = inputTableMap!;
+  const problems: string[] = [];
+  let count = 0;
+  for (const name of GROUP_NAMES) {
+    plan.inputGroups[name].forEach((input, place) => {
+      count++;
+      const table = plan.tableGroups[name][plan.mapGroups[name][place]!];
+      if (map[input] !== table)
+        problems.push(`inputGroups.${name}[${place}]: input ${input} has table ${map[input]}, not ${table}`);
+    });
+    if (dpInput === false && name !== 'tableParallel' && plan.inputGroups[name].length > 0) {
+      problems.push(`inputGroups.${name}: expected none when dpInput is false, found ${plan.inputGroups[name].length}`);
+    }
+  }
+  if (count !== map.length) problems.push(`inputGroups: expected ${map.length} inputs, found ${count}`);
+  return problems;
+}
+
+/** The plan for the devices in force, made anew where these have changed. */
+export class PlanInForce {
+  plan: EmbeddingPlan | null = null;
+  layouts: readonly TableLayout[] = [];
+  #devices: DevicePart | null = null;
+
+  constructor(
+    /** For any number of devices. */
+    readonly request: PlanEmbeddingArgs,
+    private readonly forced: ForcedPlan | null,
+  ) {
+    // Whatever is wrong with the arguments is wrong on any machine.
+    planEmbedding(request);
+  }
+
+  /** The devices of the backend in use; null where tables lie in its own memory. */
+  get devices(): DevicePart | null {
+    return this.#devices;
+  }
+
+  /** Plans where there is no plan for the devices of the backend in use yet; returns whether they have changed. */
+  refresh(): boolean {
+    const devices = backendPart().devices ?? null;
+    if (this.plan !== null && devices === this.#devices) return false;
+    this.plan = this.#planFor(devices);
+    this.#devices = devices;
+    const sizes = this.request.tables.map(({ inputDim: rows, outputDim: columns }) => ({ rows, columns }));
+    this.layouts = tableLayouts(this.plan, sizes);
+    return true;
+  }
+
+  #planFor(devices: DevicePart | null): EmbeddingPlan {
+    const worldSize = devices?.count ?? 1;
+    const planned = this.forced?.plan.ranks.length;
+    if (planned === worldSize) return this.forced!.plan;
+    if (planned !== undefined && devices !== null) this.#sayUnused(planned, worldSize);
+    return planEmbedding({ ...this.request, worldSize });
+  }
+
+  /** A plan by hand is for one machine. A model that was saved with it may run on any. */
+  #sayUnused(planned: number, worldSize: number): void {
+    if (this.plan === null && !this.forced!.isFromConfig) {
+      throw new ValueError(
+        'plan',
+        `a plan for the ${worldSize} devices of the backend`,
+        described(`one for ${planned}`),
+      );
+    }
+    warnOnce(
+      `a plan for ${planned} devices is not followed on ${worldSize}: tables are placed by a plan of their own.`,
+    );
+  }
+}

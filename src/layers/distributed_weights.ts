@@ -1,0 +1,160 @@
+/** The weights of a `DistributedEmbedding`: made where the plan says, and kept there. */
+import type * as tf from '@tensorflow/tfjs';
+import type { DevicePart } from '../backends/device_part.js';
+import type { Fill } from '../backends/fill.js';
+import { backendPart } from '../backends/registry.js';
+import type { TableLayout, TableSize } from '../partition/table_layout.js';
+import type { DistributedTable } from './distributed_features.js';
+import type { PlanInForce } from './distributed_plan.js';
+import type { EmbeddingTable, TableHolder } from './embedding_table.js';
+import { appliedTable, filledTable, initializerOf, tableSeed } from './initial_values.js';
+import type { Initializer } from './initializers.js';
+import { applyInBlocks, fillOf } from './table_fill.js';
+
+const ZEROS: Fill = { kind: 'constant', value: 0 };
+
+/** What the weights need of their layer. */
+export interface WeightOwner {
+  readonly name: string;
+  readonly trainable: boolean;
+  /** `addWeight` of the layer; `fast`: what it is made with when a model that is being loaded overwrites it at once. */
+  makeWeight(name: string, shape: number[], initializer: Initializer, fast: Initializer): tf.LayerVariable;
+}
+
+/** One table in the layer that holds it. */
+class PlacedTable implements TableHolder {
+  constructor(
+    private readonly owner: WeightOwner,
+    private readonly plan: PlanInForce,
+    private readonly number: number,
+    readonly source: DistributedTable,
+    private readonly savedName: string,
+    private readonly seed: number | null,
+  ) {}
+
+  get table(): EmbeddingTable {
+    return this.source.table;
+  }
+
+  get size(): TableSize {
+    return { rows: this.table.inputDim, columns: this.table.outputDim };
+  }
+
+  get trainable(): boolean {
+    return this.owner.trainable;
+  }
+
+  get weightName(): string {
+    return `${this.owner.name}/${this.savedName}`;
+  }
+
+  get variable(): tf.Variable {
+    return this.table.variable!;
+  }
+
+  createWeight(initializer: Initializer): tf.LayerVariable {
+    const { rows, columns } = this.size;
+    const { devices } = this.plan;
+    const isOwn = initializer === this.table.initializer;
+    const fill = isOwn ? fillOf(initializer, this.size, this.seed) : null;
+    const filled = (values: Fill): Initializer => initializerOf(() => this.#make(values));
+    // Others than known ones run on the host; devices then get their rows.
+    const isWritten = isOwn && fill === null && devices !== null;
+    const first =
+      fill !== null ? filled(fill) : isWritten ? filled(ZEROS) : isOwn ? this.#applied(initializer) : initializer;
+    const weight = this.owner.makeWeight(this.savedName, [rows, columns], first, filled(ZEROS));
+    if (isWritten) {
+      const variable = weight.read() as tf.Variable;
+      applyInBlocks(initializer, this.size, (row, values) => devices.writeRows(variable, row, values));
+    }
+    return weight;
+  }
+
+  #make(fill: Fill): tf.Tensor {
+    const { devices } = this.plan;
+    if (devices === null) return filledTable(this.size, fill);
+    return devices.create({ name: this.weightName, layout: this.#layout, fill });
+  }
+
+  #applied(initializer: Initializer): Initializer {
+    return initializerOf(() => appliedTable(this.size, initializer));
+  }
+
+  get #layout(): TableLayout {
+    return this.plan.layouts[this.number]!;
+  }
+
+  settle(table: tf.Variable): void {
+    const { devices } = this.plan;
+    if (devices === null || devices !== (backendPart().devices ?? null)) backendPart().settle?.(table);
+    else devices.settle(table, { layout: this.#layout, name: this.weightName });
+  }
+}
+
+const OUTSIDE_NAMES = /[^-A-Za-z0-9._/]/g;
+
+/** Names of weights as tfjs takes them, each its own. */
+function weightNames(tables: readonly DistributedTable[]): string[] {
+  const taken = new Set<string>();
+  return tables.map(({ name }) => {
+    const plain = name.replace(OUTSIDE_NAMES, '_');
+    const start = /^[A-Za-z0-9]/.test(plain) ? plain : `table${plain}`;
+    let free = start;
+    for (let n = 1; taken.has(free); n++) free = `${start}_${n}`;
+    taken.add(free);
+    return `${free}/embeddings`;
+  });
+}
+
+export class DistributedWeights {
+  readonly #placed: readonly PlacedTable[];
+
+  constructor(
+    owner: WeightOwner,
+    private readonly plan: PlanInForce,
+    tables: readonly DistributedTable[],
+    seed: number | null,
+  ) {
+    const names = weightNames(tables);
+    this.#placed = tables.map((table, number) => {
+      return new PlacedTable(owner, plan, number, table, names[number]!, tableSeed(seed, number));
+    });
+  }
+
+  /** Makes all tables, or takes those that another layer has made; the weights in the order of the tables. */
+  attach(): tf.LayerVariable[] {
+    return this.#placed.map((placed) => {
+      const isMade = placed.table.variable !== null;
+      const weight = placed.table.attach(placed);
+      if (isMade) placed.settle(placed.variable);
+      return weight;
+    });
+  }
+
+  /** Puts all tables where the plan in force says. */
+  settle(): void {
+    for (const placed of this.#placed) placed.settle(placed.variable);
+  }
+
+  refresh(): void {
+    for (const { table } of this.#placed) table.refresh();
+  }
+
+  /** Returns how many variables that freed. */
+  release(): number {
+    return this.#placed.reduce((freed, placed) => freed + placed.table.release(placed), 0);
+  }
+
+  get tables(): readonly DistributedTable[] {
+    return this.#placed.map(({ source }) => source);
+  }
+
+  variable(table: number): tf.Variable {
+    return this.#placed[table]!.variable;
+  }
+
+  /** The devices that hold the tables, or null. */
+  get devices(): DevicePart | null {
+    return this.plan.devices;
+  }
+}

@@ -1,0 +1,90 @@
+/** A feature of `DistributedEmbedding`: a table, and the shapes that go in and come out. */
+import { camelKeys } from '../config/camel_case.js';
+import { ArgumentTypeError, ValueError } from '../errors.js';
+import { readOptions, reading } from '../options.js';
+import { checkObject, type SymbolicShape } from './layer_arguments.js';
+import { TableConfig, checkText, type TableConfigArgs } from './table_config.js';
+
+export interface FeatureConfigArgs {
+  name: string;
+  table: TableConfig;
+  /** [batch] or [batch, valence] of the ids; null where unknown. A ragged valence is a maximum. */
+  inputShape: readonly (number | null)[];
+  /** [batch, embeddingDim]. */
+  outputShape: readonly (number | null)[];
+}
+
+const FIELDS = ['name', 'table', 'inputShape', 'outputShape'] as const;
+const BRAND = Symbol.for('tfjs-embeddings.FeatureConfig');
+
+function readShape(value: unknown, argument: string): SymbolicShape {
+  const expected = 'a shape with at least the batch axis, such as [null, 8]';
+  return reading(argument, expected, value, () => {
+    if (!Array.isArray(value)) throw new ArgumentTypeError(argument, expected, value);
+    if (value.length === 0) throw new ValueError(argument, expected, value);
+    for (const size of value as unknown[]) {
+      if (size === null) continue;
+      if (typeof size !== 'number') throw new ArgumentTypeError(argument, expected, value);
+      if (!Number.isInteger(size) || size < 0) throw new ValueError(argument, expected, value);
+    }
+    return [...(value as SymbolicShape)];
+  });
+}
+
+/**
+ * A feature: ids that are looked up in a table. Several features may share one `TableConfig` object, and so its table.
+ *
+ * Ids of shape [batch, valence], ragged and sparse ids are combined to [batch, embeddingDim] as the table's combiner
+ * says; ids of shape [batch] give [batch, embeddingDim] as they are. Negative ids of a dense batch are absent.
+ * `inputShape` tells the planner how many ids a sample has; batches of other shapes are taken too.
+ * Throws TypeError for missing or wrongly typed fields; ValueError for shapes without an axis.
+ * Source: keras_rs.layers.FeatureConfig (Keras RS 0.4).
+ *
+ * @example
+ * const seen = new emb.FeatureConfig({name: 'seen', table: movies, inputShape: [32, 5], outputShape: [32, 16]});
+ */
+export class FeatureConfig {
+  readonly name: string;
+  readonly table: TableConfig;
+  readonly inputShape: SymbolicShape;
+  readonly outputShape: SymbolicShape;
+  readonly [BRAND] = true;
+
+  constructor(args: FeatureConfigArgs) {
+    const given = readOptions<FeatureConfigArgs>(args, FIELDS, 'args');
+    this.name = checkText(given.name, 'name');
+    const isTable = reading('table', 'an emb.TableConfig', given.table, () => TableConfig.is(given.table));
+    if (!isTable) throw new ArgumentTypeError('table', 'an emb.TableConfig', given.table);
+    this.table = given.table!;
+    this.inputShape = readShape(given.inputShape, 'inputShape');
+    this.outputShape = readShape(given.outputShape, 'outputShape');
+  }
+
+  static is(value: unknown): value is FeatureConfig {
+    return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === true;
+  }
+
+  /** Ids per sample, as far as the shape tells. */
+  get hotness(): number {
+    return this.inputShape.slice(1).reduce<number>((product, size) => product * (size ?? 1), 1);
+  }
+
+  /** The fields as plain data, the table's among them. */
+  getConfig(): Record<string, unknown> {
+    return { ...this.ownConfig(), table: this.table.getConfig() };
+  }
+
+  /** The fields without the table. */
+  ownConfig(): { name: string; inputShape: SymbolicShape; outputShape: SymbolicShape } {
+    return { name: this.name, inputShape: this.inputShape, outputShape: this.outputShape };
+  }
+
+  /** Makes a feature config from its own config or from one of Keras RS, with snake_case or camelCase keys. */
+  static fromConfig(config: object): FeatureConfig {
+    const { table, ...own } = camelKeys(checkObject(config, 'config'));
+    const made = TableConfig.is(table)
+      ? table
+      : TableConfig.fromConfig(checkObject(table, 'table') as unknown as TableConfigArgs);
+    return new FeatureConfig({ ...own, table: made } as unknown as FeatureConfigArgs);
+  }
+}

@@ -1,0 +1,183 @@
+/** One feature of a `DistributedEmbedding`: from its ids to bags, and from pooled rows to its result. */
+import * as tf from '@tensorflow/tfjs';
+import type { BagTensors } from '../backends/bag_tensors.js';
+import type { BagOptions } from '../backends/kernel_set.js';
+import { ValueError, described } from '../errors.js';
+import { lookUpMany } from '../ops/embedding_bag.js';
+import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import { RaggedTensor } from '../ragged/ragged_tensor.js';
+import { uniformSplits } from '../ragged/row_splits.js';
+import type { DistributedFeature } from './distributed_features.js';
+import type { SymbolicShape } from './layer_arguments.js';
+import { bagsOfIds } from './lookups.js';
+import type { Absence } from './present_ids.js';
+
+/** What is asked of the table, and how the answer becomes the result. */
+interface FeatureLookup {
+  readonly bags: BagTensors;
+  readonly options: BagOptions;
+  readonly shape: (rows: tf.Tensor2D) => tf.Tensor | RaggedTensor;
+}
+
+function checkRank(rank: number, path: string): void {
+  if (rank >= 2) return;
+  const note = 'Ids of rank 1 are ambiguous: give them a batch axis, or use no combiner.';
+  throw new ValueError(path, 'rank 2 or more when a combiner is given', described(`rank ${rank}`), note);
+}
+
+function checkWeighted(feature: DistributedFeature, isWeighted: boolean, path: string): void {
+  if (!isWeighted || feature.combiner !== null) return;
+  throw new ValueError(
+    path,
+    `nothing: without a combiner ('sum', 'mean' or 'sqrtn') weights have no meaning`,
+    described('weights'),
+  );
+}
+
+function checkLength({ inputLength }: DistributedFeature, ids: readonly (number | null)[], path: string): void {
+  if (inputLength === null) return;
+  const lengths = Array.isArray(inputLength) ? inputLength : [inputLength];
+  const fits =
+    lengths.length === ids.length - 1 &&
+    lengths.every((length, axis) => length === null || ids[axis + 1] === null || length === ids[axis + 1]);
+  if (fits) return;
+  const expected = `ids of shape [batch, ${lengths.map(String).join(', ')}], as inputLength says`;
+  throw new ValueError(path, expected, described(`[${ids.map(String).join(', ')}]`));
+}
+
+/** Whether ids of this rank are looked up one by one in spite of a combiner. */
+function isSingle({ kind, combiner }: DistributedFeature, rank: number): boolean {
+  return kind === 'reduce' && combiner !== null && rank < 2;
+}
+
+function checkDense(feature: DistributedFeature, shape: readonly (number | null)[], path: string): void {
+  const { kind, combiner } = feature;
+  if (kind === 'ragged' || (kind === 'embedding' && combiner !== null)) checkRank(shape.length, path);
+  checkLength(feature, shape, path);
+}
+
+/** Which ids stand for nothing; null: none. */
+function absenceOf({ kind, combiner, maskZero }: DistributedFeature, isDense: boolean): Absence | null {
+  const zero = maskZero && combiner !== null && kind !== 'reduce';
+  const negative = isDense && kind !== 'embedding';
+  return zero || negative ? { zero, negative } : null;
+}
+
+/** The shape of a feature's result for ids of this shape in a symbolic graph. */
+export function featureShape(
+  feature: DistributedFeature,
+  dim: number,
+  ids: SymbolicShape,
+  weights: SymbolicShape | null,
+  path: string,
+): SymbolicShape {
+  checkDense(feature, ids, path);
+  checkWeighted(feature, weights !== null, path);
+  if (weights !== null && !sameShape(weights, ids)) {
+    throw new ValueError(path, 'weights of the shape of the ids', described(`[${weights.map(String).join(', ')}]`));
+  }
+  const isPooled = feature.combiner !== null && !isSingle(feature, ids.length);
+  return isPooled ? [...ids.slice(0, -1), dim] : [...ids, dim];
+}
+
+function sameShape(a: SymbolicShape, b: SymbolicShape): boolean {
+  return a.length === b.length && a.every((size, axis) => size === null || b[axis] === null || size === b[axis]);
+}
+
+/** The number of samples of a batch, or null for a single id. */
+function batchSizeOf({ kind, idsShape, nestedRowSplits, batchShape }: IdBatch): number | null {
+  if (kind === 'ragged') return nestedRowSplits![0]!.length - 1;
+  return (kind === 'dense' ? idsShape![0] : batchShape[0]) ?? null;
+}
+
+/** The ids of a feature and their weights, checked. `paths`: what they are called in errors. */
+function readFeature(
+  feature: DistributedFeature,
+  ids: unknown,
+  weights: unknown,
+  paths: { readonly ids: string; readonly weights: string },
+): IdBatch {
+  checkWeighted(feature, weights !== null && weights !== undefined, paths.weights);
+  const batch = readIds(ids as IdsInput, weights as WeightsInput | null, paths);
+  if (batch.kind === 'dense') checkDense(feature, batch.idsShape!, paths.ids);
+  if (batch.kind === 'sparse' && feature.combiner === null) {
+    const note = `Sparse ids need the combiner 'sum', 'mean' or 'sqrtn'.`;
+    throw new ValueError(paths.ids, 'dense or ragged ids without a combiner', described('sparse ids'), note);
+  }
+  return batch;
+}
+
+/** The lookup of a batch that was read. Call inside a tidy. */
+function featureLookup(feature: DistributedFeature, batch: IdBatch): FeatureLookup {
+  const { combiner, outOfRange, maxNorm } = feature;
+  const options: BagOptions = { combiner: combiner ?? 'sum', outOfRange, maxNorm: maxNorm ?? 0 };
+  const absence = absenceOf(feature, batch.kind === 'dense');
+  if (combiner !== null && batch.rowSplits !== null) {
+    return {
+      bags: bagsOfIds(batch, batch.rowSplits, absence),
+      options,
+      shape: (rows) => rows.reshape([...batch.batchShape, rows.shape[1]]),
+    };
+  }
+  // One id per bag. Mean and sqrtn of one row are the row, whatever it weighs.
+  const { values } = batch;
+  const weights = combiner === 'sum' ? batch.weights : null;
+  const size = values instanceof tf.Tensor ? values.size : values.length;
+  return {
+    bags: bagsOfIds({ values, weights }, uniformSplits(size, 1), absence),
+    options: { ...options, combiner: 'sum' },
+    shape: (rows) => shapeRows(rows, batch),
+  };
+}
+
+function shapeRows(rows: tf.Tensor2D, { idsShape, nestedRowSplits }: IdBatch): tf.Tensor | RaggedTensor {
+  const dim = rows.shape[1];
+  if (nestedRowSplits === null) return rows.reshape([...idsShape!, dim]);
+  return RaggedTensor.fromNestedRowSplits(rows.dataSync<'float32'>(), nestedRowSplits, [dim]);
+}
+
+/** Every batch has the same number of samples, where it has samples. */
+function checkBatchSizes(batches: readonly IdBatch[]): void {
+  let first: { size: number; input: number } | null = null;
+  batches.forEach((batch, input) => {
+    const size = batchSizeOf(batch);
+    if (size === null) return;
+    first ??= { size, input };
+    if (size === first.size) return;
+    const expected = `a batch of ${first.size}, as inputs[${first.input}] has`;
+    throw new ValueError(`inputs[${input}]`, expected, described(`one of ${size}`));
+  });
+}
+
+/** What one call looks up: an entry per feature. */
+export interface FeatureBatch {
+  readonly ids: readonly unknown[];
+  readonly weights: readonly unknown[];
+  /** Ids came to the devices with the input. */
+  readonly idsArePlaced: boolean;
+}
+
+/** The result of each feature; all lookups go to the devices together. `check`: runs first, within the same tidy. */
+export function lookUpFeatures(
+  features: readonly DistributedFeature[],
+  variables: readonly tf.Variable[],
+  { ids, weights, idsArePlaced }: FeatureBatch,
+  check: () => void,
+): (tf.Tensor | RaggedTensor)[] {
+  let results: (tf.Tensor | RaggedTensor)[] = [];
+  // RaggedTensors stay out of the tidy's result, which would walk through all their numbers.
+  tf.tidy(() => {
+    check();
+    const batches = features.map((feature, i) => {
+      return readFeature(feature, ids[i], weights[i], { ids: `inputs[${i}]`, weights: `weights[${i}]` });
+    });
+    checkBatchSizes(batches);
+    const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!));
+    const rows = lookUpMany(
+      lookups.map(({ bags, options }, i) => ({ table: variables[i]!, bags, options, idsArePlaced })),
+    );
+    results = lookups.map(({ shape }, i) => shape(rows[i]!));
+    return results.filter((result) => result instanceof tf.Tensor) as tf.Tensor[];
+  });
+  return results;
+}
