@@ -27,6 +27,8 @@ class LookupCall {
   readonly commands: Command[][];
   private readonly exchanged: number[];
   private readonly distinct: { device: number; at: number }[] = [];
+  /** What is counted once nothing can be refused any more. */
+  private readonly counted: (() => void)[] = [];
 
   constructor(private readonly machine: Machine) {
     this.commands = Array.from({ length: machine.count }, () => []);
@@ -48,6 +50,7 @@ class LookupCall {
   run(): void {
     const { machine } = this;
     machine.memory.exchange(this.exchanged.map((words) => BYTES * words));
+    for (const count of this.counted) count();
     this.exchange.write(machine.exchange);
     machine.run(this.commands);
     const { ints } = machine.exchange;
@@ -64,8 +67,10 @@ class LookupCall {
       const shard = table.at(place);
       const pooled = { at: at + columns[0], stride: layout.columns };
       this.lookUp(device, { table: shard, bags: placed, ids: bags.values.length, options, pooled });
-      if (!idsArePlaced) traffic.idsTo(device);
-      traffic.rowsOf(device, shard.dim, 'out');
+      this.counted.push(() => {
+        if (!idsArePlaced) traffic.idsTo(device);
+        traffic.rowsOf(device, shard.dim, 'out');
+      });
     });
     return (floats) => floats.slice(at, at + size);
   }
@@ -102,8 +107,10 @@ class LookupCall {
       const placed = placeRoute(this.exchange, route);
       const pooled = { at, stride: columns };
       this.lookUp(device, { table: table.at(place), bags: placed, ids: route.values.length, options: sums, pooled });
-      if (!idsArePlaced) traffic.routeTo(route);
-      traffic.rowsOfRoute(route, columns, 'out');
+      this.counted.push(() => {
+        if (!idsArePlaced) traffic.routeTo(route);
+        traffic.rowsOfRoute(route, columns, 'out');
+      });
       return at;
     });
     return (floats) => {
@@ -126,7 +133,7 @@ class LookupCall {
       { op: 'lookUp', table, bags, options, pooled },
       { op: 'countUnique', rows: table.rows, bags, out: at },
     );
-    this.machine.counters.read(device, ids, table.dim);
+    this.counted.push(() => this.machine.counters.read(device, ids, table.dim));
     this.exchanged[device]! += ids * (bags.weights === null ? 1 : 2) + bags.bags * table.dim;
   }
 }

@@ -41,6 +41,8 @@ class UpdateCall {
   private readonly first: Command[][];
   private readonly second: Command[][];
   private readonly exchanged: number[];
+  /** What is counted once nothing can be refused any more. */
+  private readonly counted: (() => void)[] = [];
 
   constructor(private readonly machine: Machine) {
     this.first = Array.from({ length: machine.count }, () => []);
@@ -68,6 +70,7 @@ class UpdateCall {
       for (const copied of this.copied) this.stepCopies(copied);
       this.bookExchange();
     }
+    for (const count of this.counted) count();
     machine.run(this.second);
   }
 
@@ -87,7 +90,7 @@ class UpdateCall {
       });
       this.second[device]!.push(this.stepOf(update, place, ofShard));
       for (const { bags, traffic } of placed) {
-        traffic.rowsOf(device, columns[1] - columns[0], 'in');
+        this.counted.push(() => traffic.rowsOf(device, columns[1] - columns[0], 'in'));
         this.book(device, bags, bags.nnz, columns[1] - columns[0]);
       }
     });
@@ -113,7 +116,7 @@ class UpdateCall {
           }
         });
         ofShards[place]!.push({ gradient: { at, stride: columns }, bags: placed, options: sums, ofRows });
-        traffic.rowsOfRoute(route, columns, 'in');
+        this.counted.push(() => traffic.rowsOfRoute(route, columns, 'in'));
         this.book(route.shard.device, placed, placed.nnz, columns);
       });
     }
@@ -163,8 +166,9 @@ class UpdateCall {
     shards.forEach(({ device }, place) => {
       this.second[device]!.push(this.stepOf(update, place, entries));
       entries.forEach(({ bags }, from) => {
-        this.machine.counters.send(shards[from]!.device, device, BYTES * bags.nnz * (1 + columns));
-        this.exchanged[device]! += bags.nnz * (1 + columns);
+        const words = bags.nnz * (1 + columns);
+        this.counted.push(() => this.machine.counters.send(shards[from]!.device, device, BYTES * words));
+        this.exchanged[device]! += words;
       });
     });
   }
