@@ -1,33 +1,69 @@
 /** Starts the tfjs backend that computes. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { EMULATOR } from './device_options.js';
 import { InputError } from './input_error.js';
 import type { BackendName } from './options.js';
+
+/** The emulated machine. */
+export interface Machine {
+  readonly devices: number;
+  /** Bytes of each device; null: no limit. */
+  readonly deviceMemory: number | null;
+  /** The backend for everything but tables; null: the best one there is. */
+  readonly host: HostName | null;
+}
+
+type HostName = Exclude<BackendName, typeof EMULATOR>;
 
 /** The first line of what went wrong. */
 function reasonOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
 }
 
-async function load(name: BackendName): Promise<void> {
+/** What registers a backend with tfjs; cpu is there already. */
+async function importBackend(name: HostName): Promise<void> {
   // TensorFlow says at start which instructions it uses; only warnings and errors are of interest here.
   process.env['TF_CPP_MIN_LOG_LEVEL'] ??= '2';
   if (name === 'tensorflow') await import('@tensorflow/tfjs-node');
   if (name === 'wasm') await import('@tensorflow/tfjs-backend-wasm');
+}
+
+async function start(name: BackendName): Promise<void> {
   await emb.ready();
   if (!(await tf.setBackend(name))) throw new Error(`tfjs could not start it`);
 }
 
+function missing(what: string, error: unknown): InputError {
+  return new InputError(`${what} is not there: ${reasonOf(error)} (npx tfjs-embeddings setup adds it)`);
+}
+
 /** Starts the named backend, and nothing else in its place; without a name, the best one there is. */
-export async function startBackend(name: BackendName | null): Promise<emb.BackendInfo> {
+async function startHost(name: HostName | null): Promise<void> {
   try {
-    await load(name ?? 'tensorflow');
+    await importBackend(name ?? 'tensorflow');
+    await start(name ?? 'tensorflow');
   } catch (error) {
-    if (name !== null) {
-      throw new InputError(`the backend ${name} is not there: ${reasonOf(error)} (npx tfjs-embeddings setup adds it)`);
-    }
+    if (name !== null) throw missing(`the backend ${name}`, error);
     process.stderr.write(`TensorFlow is not there (${reasonOf(error)}): running on cpu\n`);
-    await load('cpu');
+    await start('cpu');
   }
+}
+
+/** Starts virtual devices; each is a chip of one core. */
+async function startDevices({ devices, deviceMemory, host }: Machine): Promise<void> {
+  try {
+    await importBackend(host ?? 'tensorflow');
+  } catch (error) {
+    if (host !== null) throw missing(`the host ${host}`, error);
+    process.stderr.write(`TensorFlow is not there (${reasonOf(error)}): the host is cpu\n`);
+  }
+  emb.configureTpuEmulator({ chips: devices, coresPerChip: 1, hbmBytesPerChip: deviceMemory, host });
+  await start(EMULATOR);
+}
+
+export async function startBackend(name: BackendName | null, machine: Machine | null): Promise<emb.BackendInfo> {
+  if (machine !== null) await startDevices(machine);
+  else if (name !== EMULATOR) await startHost(name);
   return emb.backendInfo();
 }

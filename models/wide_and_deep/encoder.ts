@@ -15,22 +15,29 @@ export interface EncodedRows {
   readonly inputs: readonly EncodedInput[];
 }
 
-/** What the model needs to know of its inputs. */
+/** What the model needs to know of an input. */
 export interface InputSchema {
-  /** Features with one id per row; they share one table, each with rows of its own. */
-  readonly singles: { readonly count: number; readonly rows: number };
-  readonly ragged: readonly { readonly column: string; readonly rows: number }[];
+  readonly name: string;
+  /** Ids per row; null: any number, also none. */
+  readonly width: number | null;
+  /** Ids go from 0 to below this. */
+  readonly rows: number;
 }
+
+/** Features with one id per row share inputs, of which there are at most so many. */
+const MOST_SHARED = 8;
 
 /** Id of padding in ragged inputs: the layer takes negative ids as absent. */
 const ABSENT = -1;
 
 export class Encoder {
-  private readonly singles: readonly Feature[];
+  /** Features of each shared input, each with rows of its own. */
+  private readonly shared: readonly (readonly Feature[])[];
   private readonly ragged: readonly Feature[];
 
   constructor(readonly features: readonly Feature[]) {
-    this.singles = features.filter(({ kind }) => kind !== 'ragged');
+    const singles = features.filter(({ kind }) => kind !== 'ragged');
+    this.shared = evenParts(singles, Math.min(MOST_SHARED, singles.length));
     this.ragged = features.filter(({ kind }) => kind === 'ragged');
   }
 
@@ -47,32 +54,40 @@ export class Encoder {
     return this.features.map((feature) => feature.getConfig());
   }
 
-  schema(): InputSchema {
-    const rows = this.singles.reduce((sum, feature) => sum + feature.rows, 0);
-    return {
-      singles: { count: this.singles.length, rows },
-      ragged: this.ragged.map(({ column, rows }) => ({ column, rows })),
-    };
+  schema(): InputSchema[] {
+    const shared = this.shared.map((features, i) => {
+      return { name: `features_${i}`, width: features.length, rows: rowsOf(features) };
+    });
+    return [...shared, ...this.ragged.map(({ rows }, i) => ({ name: `ragged_${i}`, width: null, rows }))];
   }
 
   encode(table: TextTable): EncodedRows {
-    const inputs = this.ragged.map((feature) => padded(feature.encode(cellsOf(table, feature.column))));
-    if (this.singles.length > 0) inputs.unshift(this.encodeSingles(table));
-    return { count: table.rows.length, inputs };
+    const shared = this.shared.map((features) => sideBySide(features, table));
+    const ragged = this.ragged.map((feature) => padded(feature.encode(cellsOf(table, feature.column))));
+    return { count: table.rows.length, inputs: [...shared, ...ragged] };
   }
+}
 
-  /** Each feature's ids are moved behind those of the features before it. */
-  private encodeSingles(table: TextTable): EncodedInput {
-    const width = this.singles.length;
-    const ids = new Int32Array(table.rows.length * width);
-    let offset = 0;
-    this.singles.forEach((feature, at) => {
-      const own = feature.encode(cellsOf(table, feature.column));
-      own.forEach(([id], row) => (ids[row * width + at] = offset + id!));
-      offset += feature.rows;
-    });
-    return { ids, width };
-  }
+/** Neighbours stay together, and no part has two more than another. */
+function evenParts<T>(items: readonly T[], count: number): T[][] {
+  const start = (part: number): number => Math.floor((part * items.length) / count);
+  return Array.from({ length: count }, (_, part) => items.slice(start(part), start(part + 1)));
+}
+
+function rowsOf(features: readonly Feature[]): number {
+  return features.reduce((sum, { rows }) => sum + rows, 0);
+}
+
+/** Each feature's ids are moved behind those of the features before it. */
+function sideBySide(features: readonly Feature[], table: TextTable): EncodedInput {
+  const width = features.length;
+  const ids = new Int32Array(table.rows.length * width);
+  features.forEach((feature, at) => {
+    const offset = rowsOf(features.slice(0, at));
+    const own = feature.encode(cellsOf(table, feature.column));
+    own.forEach(([id], row) => (ids[row * width + at] = offset + id!));
+  });
+  return { ids, width };
 }
 
 function padded(bags: readonly (readonly number[])[]): EncodedInput {
@@ -80,6 +95,11 @@ function padded(bags: readonly (readonly number[])[]): EncodedInput {
   const ids = new Int32Array(bags.length * width).fill(ABSENT);
   bags.forEach((bag, row) => ids.set(bag, row * width));
   return { ids, width };
+}
+
+/** Mean number of ids per row of each input. */
+export function hotnessOf({ count, inputs }: EncodedRows): number[] {
+  return inputs.map(({ ids }) => ids.reduce((sum, id) => sum + (id === ABSENT ? 0 : 1), 0) / count);
 }
 
 /** The given rows as tensors, one per input. */

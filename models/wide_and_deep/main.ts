@@ -2,14 +2,16 @@
  * The main job: trains a wide-and-deep model on rows of text, scores it on test rows, saves it, and shows that a second
  * process which loads it predicts the same to the bit. `npm start -- --help` lists the options.
  */
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type * as emb from 'tfjs-embeddings/node';
+import * as emb from 'tfjs-embeddings/node';
 import { startBackend } from './backend.js';
 import type { TextTable } from './csv.js';
 import { readDatasets } from './datasets.js';
-import { Encoder } from './encoder.js';
+import { reportDevices, type DeviceReport } from './device_report.js';
+import { Encoder, hotnessOf } from './encoder.js';
 import { InputError } from './input_error.js';
 import { labelsOf } from './labels.js';
 import type { ModelMetadata } from './metadata.js';
@@ -17,7 +19,7 @@ import { scoresOf, type Scores } from './metrics.js';
 import { buildModel } from './model.js';
 import { HELP, readOptions, type BackendName, type Options } from './options.js';
 import { progressBar } from './progress_bar.js';
-import { predictElsewhere, sameBits } from './second_process.js';
+import { proveReload, type ReloadProof } from './reload_proof.js';
 import { predict, train, type Labelled, type Trained } from './training.js';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -31,13 +33,18 @@ async function run(options: Options): Promise<void> {
   say(`${fit.rows.length} rows to train on, ${heldOut.rows.length} to choose the epoch, ${test.rows.length} to score`);
   say(describeColumns(encoder));
 
-  const info = await startBackend(options.backend);
+  const { onDevices, placement } = options;
+  const info = await startBackend(options.backend, onDevices);
   say(describeBackend(info));
 
-  const model = buildModel(encoder.schema(), options.seed);
+  const { model, plan } = buildModel(encoder.schema(), { ...options, hotness: hotnessOf(fitRows.rows) });
+  if (onDevices !== null) say(`plan: ${String(plan)}`);
   const bar = progressBar(options.epochs);
   const trained = await train(model, fitRows, heldOutRows, options, bar).finally(() => bar.stop());
   say(describeTraining(trained, options.epochs));
+  const devices = onDevices === null ? null : reportDevices(plan, onDevices, placement);
+  devices?.lines.forEach(say);
+  trained.dispose();
 
   const probabilities = predict(model, testRows.rows);
   const scores = scoresOf(testRows.labels, probabilities);
@@ -46,26 +53,28 @@ async function run(options: Options): Promise<void> {
 
   const metadata: ModelMetadata = { features: encoder.getConfig(), label };
   model.setUserDefinedMetadata({ ...metadata });
-  const reloadedEqual = await saveAndReload(options.save, async (folder) => {
+  const reloaded = await inFolder(options.save, async (folder) => {
     await model.save(`file://${folder}`);
-    return sameBits(probabilities, predictElsewhere(folder, info.backend as BackendName, test));
+    const backend = info.backend as BackendName;
+    return proveReload(folder, backend, onDevices, { rows: test, probabilities });
   });
-  say(`a second process loaded the model: ${reloadedEqual ? 'the same predictions to the bit' : 'OTHER predictions'}`);
-  if (options.json) say(JSON.stringify(report(info, scores, trained, { reloadedEqual, bestAuc, options })));
-  if (!reloadedEqual) process.exitCode = 1;
+  reloaded.lines.forEach(say);
+  if (options.json)
+    say(JSON.stringify(report(info, scores, trained, { probabilities, reloaded, devices, bestAuc, options })));
+  if (!reloaded.isEqual) process.exitCode = 1;
 }
 
-/** Runs `check` on the folder of the model; a temporary one is removed afterwards. */
-async function saveAndReload(save: string | null, check: (folder: string) => Promise<boolean>): Promise<boolean> {
+/** Runs `work` on the folder of the model; a temporary one is removed afterwards. */
+async function inFolder<T>(save: string | null, work: (folder: string) => Promise<T>): Promise<T> {
   if (save !== null) {
     mkdirSync(save, { recursive: true });
-    const isEqual = await check(save);
+    const result = await work(save);
     say(`saved to ${save}`);
-    return isEqual;
+    return result;
   }
   const folder = mkdtempSync(join(tmpdir(), 'wide-and-deep-'));
   try {
-    return await check(folder);
+    return await work(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -92,11 +101,19 @@ function describeScores({ error, logLoss, auc }: Scores, bestAuc: number | null)
   return `test error ${error.toFixed(4)}, log loss ${logLoss.toFixed(4)}, AUC ${auc.toFixed(4)}${best}`;
 }
 
+interface Results {
+  readonly probabilities: Float32Array;
+  readonly reloaded: ReloadProof;
+  readonly devices: DeviceReport | null;
+  readonly bestAuc: number | null;
+  readonly options: Options;
+}
+
 function report(
   info: emb.BackendInfo,
   scores: Scores,
   trained: Trained,
-  { reloadedEqual, bestAuc, options }: { reloadedEqual: boolean; bestAuc: number | null; options: Options },
+  { probabilities, reloaded, devices, bestAuc, options }: Results,
 ): object {
   return {
     backend: info.backend,
@@ -105,21 +122,30 @@ function report(
     logLoss: scores.logLoss,
     auc: scores.auc,
     ...(bestAuc === null ? {} : { bestAuc }),
-    reloadedEqual,
+    predictionsSha256: createHash('sha256').update(new Uint8Array(probabilities.buffer)).digest('hex'),
+    reloadedEqual: reloaded.isEqual,
     stepsPerSecond: trained.stepsPerSecond,
     epochs: options.epochs,
     bestEpoch: trained.bestEpoch,
     heldOutLogLoss: trained.heldOutLoss,
     seed: options.seed,
+    ...(devices === null ? {} : { ...devices.data, reloadedOn: reloaded.devices }),
   };
 }
 
+/** What is worth no stack: wrong options and files, and devices that are too small. */
+function isMistake(error: unknown, options: Options | null): error is Error {
+  if (error instanceof InputError) return true;
+  return error instanceof emb.ValueError && typeof options?.onDevices?.deviceMemory === 'number';
+}
+
+let options: Options | null = null;
 try {
-  const options = readOptions(process.argv.slice(2));
+  options = readOptions(process.argv.slice(2));
   if (options.help) process.stdout.write(HELP);
   else await run(options);
 } catch (error) {
-  if (!(error instanceof InputError)) throw error;
+  if (!isMistake(error, options)) throw error;
   process.stderr.write(`error: ${error.message}\n`);
   process.exitCode = 1;
 }

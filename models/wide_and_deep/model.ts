@@ -5,6 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import type { Placement } from './device_options.js';
 import type { InputSchema } from './encoder.js';
 
 const DIM = 8;
@@ -14,42 +15,64 @@ const DROPOUT = 0.2;
 /** Pulls the vectors of a step towards zero, by their squares. */
 const L2 = 0.001;
 
-export function buildModel({ singles, ragged }: InputSchema, seed: number): tf.LayersModel {
+export interface BuiltModel {
+  readonly model: tf.LayersModel;
+  /** Where its tables lie. */
+  readonly plan: emb.EmbeddingPlan;
+}
+
+interface ModelOptions {
+  readonly seed: number;
+  readonly placement: Placement;
+  /** What the plan reckons with: rows per step, and mean ids per row of each input. */
+  readonly batch: number;
+  readonly hotness: readonly number[];
+}
+
+export function buildModel(
+  schema: readonly InputSchema[],
+  { seed, placement, batch, hotness }: ModelOptions,
+): BuiltModel {
   let nextSeed = 1 + 100 * seed; // tfjs takes 0 for no seed
-  const inputs: tf.SymbolicTensor[] = [];
-  const wide: tf.SymbolicTensor[] = [];
-  const deep: tf.SymbolicTensor[] = [];
   const vectors = (name: string) => ({
-    name,
+    name: `deep_${name}`,
     outputDim: DIM,
     embeddingsInitializer: tf.initializers.randomUniform({ minval: -0.05, maxval: 0.05, seed: nextSeed++ }),
     embeddingsRegularizer: tf.regularizers.l2({ l2: L2 }),
   });
-  const numbers = (name: string) => ({ name, outputDim: 1, embeddingsInitializer: 'zeros' as const });
-  if (singles.count > 0) {
-    const ids = tf.input({ shape: [singles.count], dtype: 'int32', name: 'features' });
-    inputs.push(ids);
-    const inputDim = singles.rows;
-    const looked = emb.layers.embedding({ ...vectors('deep_features'), inputDim }).apply(ids);
+  const numbers = (name: string) => {
+    return { name: `wide_${name}`, outputDim: 1, embeddingsInitializer: 'zeros' as const };
+  };
+  // For each input a table of the deep part and one of the wide part, all in one layer: on one device or on many.
+  const embeddings = schema.flatMap(({ name, width, rows: inputDim }): tf.layers.Layer[] => {
+    const { embedding, raggedEmbedding } = emb.layers;
+    if (width === null) {
+      const bags = { inputDim, combiner: 'mean' } as const;
+      return [raggedEmbedding({ ...vectors(name), ...bags }), raggedEmbedding({ ...numbers(name), ...bags })];
+    }
+    return [embedding({ ...vectors(name), inputDim }), embedding({ ...numbers(name), inputDim, combiner: 'sum' })];
+  });
+  const tables = emb.layers.distributedEmbedding({
+    name: 'tables',
+    embeddings,
+    ...placement,
+    batchSize: batch,
+    hotness: hotness.flatMap((ids) => [ids, ids]),
+  });
+  const inputs = schema.map(({ name, width }) => tf.input({ shape: [width], dtype: 'int32', name }));
+  const outputs = tables.apply(inputs.flatMap((ids) => [ids, ids])) as tf.SymbolicTensor[];
+  const deep = outputs.filter((_, i) => i % 2 === 0);
+  const wide = outputs.filter((_, i) => i % 2 === 1);
+  const vectorsOfRows = schema.map(({ width }, i) => {
+    if (width === null) return deep[i]!;
     // One decision per vector, not per number. The mask of a step repeats, but rows are in another order each epoch.
-    const noiseShape = [null, singles.count, 1] as unknown as number[];
-    const kept = tf.layers.dropout({ rate: DROPOUT, noiseShape, seed: nextSeed++ }).apply(looked as tf.SymbolicTensor);
-    deep.push(tf.layers.flatten().apply(kept) as tf.SymbolicTensor);
-    const summed = emb.layers.embedding({ ...numbers('wide_features'), inputDim, combiner: 'sum' }).apply(ids);
-    wide.push(summed as tf.SymbolicTensor);
-  }
-  ragged.forEach(({ rows }, i) => {
-    const ids = tf.input({ shape: [null], dtype: 'int32', name: `ragged_${i}` });
-    inputs.push(ids);
-    const bags = { inputDim: rows, combiner: 'mean' } as const;
-    const pooled = emb.layers.raggedEmbedding({ ...vectors(`deep_ragged_${i}`), ...bags }).apply(ids);
-    deep.push(pooled as tf.SymbolicTensor);
-    const averaged = emb.layers.raggedEmbedding({ ...numbers(`wide_ragged_${i}`), ...bags }).apply(ids);
-    wide.push(averaged as tf.SymbolicTensor);
+    const noiseShape = [null, width, 1] as unknown as number[];
+    const kept = tf.layers.dropout({ rate: DROPOUT, noiseShape, seed: nextSeed++ }).apply(deep[i]!);
+    return tf.layers.flatten().apply(kept) as tf.SymbolicTensor;
   });
   // A dense layer over all vectors side by side, as the sum of one layer for each input: joining and splitting costs
   // more than the product on the cpu backend.
-  const parts = deep.map((vectors, i) =>
+  const parts = vectorsOfRows.map((vectors, i) =>
     tf.layers
       .dense({ units: HIDDEN, useBias: i === 0, kernelInitializer: tf.initializers.heNormal({ seed: nextSeed++ }) })
       .apply(vectors),
@@ -60,6 +83,6 @@ export function buildModel({ singles, ragged }: InputSchema, seed: number): tf.L
     .dense({ units: 1, kernelInitializer: tf.initializers.glorotNormal({ seed: nextSeed++ }) })
     .apply(hidden) as tf.SymbolicTensor;
   const logit = tf.layers.add().apply([...wide, deepLogit]);
-  const outputs = tf.layers.activation({ activation: 'sigmoid' }).apply(logit) as tf.SymbolicTensor;
-  return tf.model({ inputs, outputs, name: 'wide_and_deep' });
+  const probability = tf.layers.activation({ activation: 'sigmoid' }).apply(logit) as tf.SymbolicTensor;
+  return { model: tf.model({ inputs, outputs: probability, name: 'wide_and_deep' }), plan: tables.plan! };
 }

@@ -1,8 +1,18 @@
 /** The command line. */
 import { parseArgs } from 'node:util';
+import {
+  DEVICE_FLAGS,
+  DEVICE_HELP,
+  EMULATOR,
+  readDevices,
+  readPlacement,
+  type DeviceOptions,
+  type Placement,
+} from './device_options.js';
 import { InputError } from './input_error.js';
+import { readOneOf, readWhole } from './read_value.js';
 
-export const BACKENDS = ['cpu', 'tensorflow', 'wasm'] as const;
+export const BACKENDS = ['cpu', 'tensorflow', 'wasm', EMULATOR] as const;
 export type BackendName = (typeof BACKENDS)[number];
 
 export interface Options {
@@ -13,6 +23,9 @@ export interface Options {
   readonly separator: string;
   /** null: TensorFlow where it is there, else cpu. */
   readonly backend: BackendName | null;
+  /** null: a backend without devices. */
+  readonly onDevices: DeviceOptions | null;
+  readonly placement: Placement;
   readonly epochs: number;
   readonly batch: number;
   readonly seed: number;
@@ -38,6 +51,7 @@ export const HELP = `Trains a wide-and-deep model on a CSV file, saves it, and r
   --json            print the results as one line of JSON, the last line
   --help            print this
 
+${DEVICE_HELP}
 Columns of numbers become bins, columns of text a vocabulary with a row for unknown values, and columns with several
 values in a cell (a|b|c) bags of ids. A tenth of the training rows chooses the epoch; the test rows are scored once.
 `;
@@ -62,6 +76,7 @@ export function readOptions(args: readonly string[]): Options {
         save: text,
         json: flag,
         help: flag,
+        ...DEVICE_FLAGS,
       },
     }));
   } catch (error) {
@@ -71,6 +86,7 @@ export function readOptions(args: readonly string[]): Options {
   if (data === null && (test ?? label ?? positive) !== null) {
     throw new InputError('--test, --label and --positive need --data');
   }
+  const backend = values.backend === undefined ? null : readOneOf('--backend', values.backend, BACKENDS);
   if (separator === '') throw new InputError('--separator must not be empty');
   return {
     data,
@@ -78,7 +94,9 @@ export function readOptions(args: readonly string[]): Options {
     label,
     positive,
     separator,
-    backend: readBackend(values.backend),
+    backend,
+    onDevices: readDevices(values, backend),
+    placement: readPlacement(values),
     epochs: readWhole('--epochs', values.epochs, 1, 100_000),
     batch: readWhole('--batch', values.batch, 1, 1_000_000),
     seed: readWhole('--seed', values.seed, 0, 1_000_000_000),
@@ -86,17 +104,4 @@ export function readOptions(args: readonly string[]): Options {
     json,
     help,
   };
-}
-
-function readBackend(name: string | undefined): BackendName | null {
-  if (name === undefined) return null;
-  const known = BACKENDS.find((each) => each === name);
-  if (known === undefined) throw new InputError(`--backend must be one of ${BACKENDS.join(', ')}, not "${name}"`);
-  return known;
-}
-
-function readWhole(option: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new InputError(`${option} must be a whole number from ${least} to ${most}, not "${text}"`);
 }

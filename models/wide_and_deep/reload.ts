@@ -8,7 +8,7 @@ import type { ReloadRequest } from './second_process.js';
 import { predict } from './training.js';
 
 const request = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as ReloadRequest;
-await startBackend(request.backend);
+await startBackend(request.backend, request.machine);
 const model = await tf.loadLayersModel(`file://${request.model}/model.json`);
 const { features } = model.getUserDefinedMetadata() as unknown as ModelMetadata;
 const probabilities = predict(model, Encoder.fromConfig(features).encode(request.rows));

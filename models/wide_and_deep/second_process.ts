@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Machine } from './backend.js';
 import type { TextTable } from './csv.js';
 import type { BackendName } from './options.js';
 
@@ -11,16 +12,17 @@ import type { BackendName } from './options.js';
 export interface ReloadRequest {
   readonly model: string;
   readonly backend: BackendName;
+  readonly machine: Machine | null;
   readonly rows: TextTable;
   /** Where it writes its predictions, as float32 bytes. */
   readonly output: string;
 }
 
 /** The predictions of the model in `folder` for rows of text, made by another process. */
-export function predictElsewhere(model: string, backend: BackendName, rows: TextTable): Float32Array {
+export function predictElsewhere({ rows, ...where }: Omit<ReloadRequest, 'output'>): Float32Array {
   const folder = mkdtempSync(join(tmpdir(), 'wide-and-deep-reload-'));
   try {
-    const request: ReloadRequest = { model, backend, rows, output: join(folder, 'predictions.bin') };
+    const request: ReloadRequest = { ...where, rows, output: join(folder, 'predictions.bin') };
     const requestPath = join(folder, 'request.json');
     writeFileSync(requestPath, JSON.stringify(request));
     const program = fileURLToPath(new URL('./reload.ts', import.meta.url));

@@ -20,6 +20,8 @@ export interface Trained {
   readonly heldOutLoss: number;
   /** Training steps a second, without what lies between epochs. */
   readonly stepsPerSecond: number;
+  /** Frees the state of the optimizer. */
+  dispose(): void;
 }
 
 /** Learning rate at batches of `REFERENCE_BATCH` rows; it follows the root of the batch size. */
@@ -60,8 +62,8 @@ export async function train(
     if (heldOutLoss < best.loss) best = { epoch, loss: heldOutLoss, weights: await copyWeights(model) };
   }
   restoreWeights(model, best.weights);
-  optimizer.dispose();
-  return { bestEpoch: best.epoch, heldOutLoss: best.loss, stepsPerSecond: total / seconds };
+  const dispose = (): void => optimizer.dispose();
+  return { bestEpoch: best.epoch, heldOutLoss: best.loss, stepsPerSecond: total / seconds, dispose };
 }
 
 async function trainOn(model: tf.LayersModel, { rows, labels }: Labelled, picked: Int32Array): Promise<number> {

@@ -1,7 +1,7 @@
 /** Columns of text to ids. */
 import * as tf from '@tensorflow/tfjs';
 import { kindOf } from '../../../models/wide_and_deep/columns.js';
-import { batchOf, Encoder } from '../../../models/wide_and_deep/encoder.js';
+import { batchOf, Encoder, hotnessOf } from '../../../models/wide_and_deep/encoder.js';
 import type { TextTable } from '../../../models/wide_and_deep/csv.js';
 
 const train: TextTable = {
@@ -28,28 +28,29 @@ describe('the encoder', () => {
 
   const encoder = Encoder.learn(train, 'y', '|');
 
-  it('gives each feature rows of its own', () => {
+  it('gives each input the rows of its features', () => {
     // age: unknown and three bins; city: unknown, Ulm, Bonn (Rom was seen once). tags: unknown, b, a (c once).
-    expect(encoder.schema()).toEqual({
-      singles: { count: 2, rows: 4 + 3 },
-      ragged: [{ column: 'tags', rows: 3 }],
-    });
+    expect(encoder.schema()).toEqual([
+      { name: 'features_0', width: 1, rows: 4 },
+      { name: 'features_1', width: 1, rows: 3 },
+      { name: 'ragged_0', width: null, rows: 3 },
+    ]);
   });
 
   it('encodes training rows, unknown and missing values, and bags', () => {
     const { count, inputs } = encoder.encode(train);
     expect(count).toBe(5);
-    // Ids of age: 30 is 1, 40 is 2, 50 is 3. Ids of city start at 4: Ulm 5, Bonn 6, others 4.
-    expect([...inputs[0]!.ids]).toEqual([1, 6, 2, 6, 0, 5, 2, 5, 3, 4]);
-    expect(inputs[1]!.width).toBe(3);
-    expect([...inputs[1]!.ids]).toEqual([2, 1, -1, -1, -1, -1, 1, -1, -1, 1, 2, 0, 2, -1, -1]);
+    // Ids of age: 30 is 1, 40 is 2, 50 is 3; of city: Ulm 1, Bonn 2, others 0.
+    expect([...inputs[0]!.ids]).toEqual([1, 2, 0, 2, 3]);
+    expect([...inputs[1]!.ids]).toEqual([2, 2, 1, 1, 0]);
+    expect(inputs[2]!.width).toBe(3);
+    expect([...inputs[2]!.ids]).toEqual([2, 1, -1, -1, -1, -1, 1, -1, -1, 1, 2, 0, 2, -1, -1]);
   });
 
   it('finds columns by name and takes values that training did not have', () => {
     const other: TextTable = { columns: ['tags', 'extra', 'city', 'age'], rows: [['z|a||', 'q', 'Oslo', '999']] };
     const { inputs } = encoder.encode(other);
-    expect([...inputs[0]!.ids]).toEqual([3, 4]);
-    expect([...inputs[1]!.ids]).toEqual([0, 2]);
+    expect(inputs.map(({ ids }) => [...ids])).toEqual([[3], [0], [0, 2]]);
   });
 
   it('is the same after JSON', () => {
@@ -61,22 +62,43 @@ describe('the encoder', () => {
   it('sees a column with many values in coarse and in fine bins', () => {
     const rows = Array.from({ length: 1000 }, (_, i) => [String(i), i % 2 === 0 ? 'a' : 'b']);
     const many = Encoder.learn({ columns: ['n', 'y'], rows }, 'y', '|');
-    expect(many.schema().singles).toEqual({ count: 2, rows: 17 + 129 });
-    const ids = many.encode({ columns: ['n', 'y'], rows }).inputs[0]!.ids;
-    const used = (at: number): number => new Set(ids.filter((_, i) => i % 2 === at)).size;
-    expect([used(0), used(1)]).toEqual([16, 128]);
+    expect(many.schema().map(({ rows }) => rows)).toEqual([17, 129]);
+    const { inputs } = many.encode({ columns: ['n', 'y'], rows });
+    expect(inputs.map(({ ids }) => new Set(ids).size)).toEqual([16, 128]);
+  });
+
+  it('lets features with one id per row share at most eight inputs, each with rows of its own', () => {
+    const columns = Array.from({ length: 11 }, (_, i) => `c${i}`);
+    // Column i has the values v0 .. v<i + 1>, besides row 0.
+    const rows = Array.from({ length: 48 }, (_, r) => columns.map((_, i) => `v${r % (i + 2)}`));
+    const wide = Encoder.learn({ columns: [...columns, 'y'], rows: rows.map((row) => [...row, 'a']) }, 'y', '|');
+    const schema = wide.schema();
+    expect(schema.map(({ width }) => width)).toEqual([1, 1, 2, 1, 1, 2, 1, 2]);
+    expect(schema[2]).toEqual({ name: 'features_2', width: 2, rows: 5 + 6 });
+    const { ids } = wide.encode({ columns, rows: [rows[0]!] }).inputs[2]!;
+    const [first, second] = [2, 3].map((i) => Encoder.learn({ columns, rows }, 'none', '|').features[i]!);
+    expect([...ids]).toEqual([first!.encode(['v0'])[0]![0]!, 5 + second!.encode(['v0'])[0]![0]!]);
+  });
+
+  it('counts ids per row', () => {
+    expect(hotnessOf(encoder.encode(train))).toEqual([1, 1, 7 / 5]);
   });
 
   it('makes int32 batches', () => {
     const before = tf.memory().numTensors;
     const batch = batchOf(encoder.encode(train), Int32Array.of(4, 0));
     expect(batch.map(({ shape, dtype }) => [shape, dtype])).toEqual([
-      [[2, 2], 'int32'],
+      [[2, 1], 'int32'],
+      [[2, 1], 'int32'],
       [[2, 3], 'int32'],
     ]);
-    expect(batch[0]!.arraySync()).toEqual([
-      [3, 4],
-      [1, 6],
+    expect(batch.map((ids) => ids.arraySync())).toEqual([
+      [[3], [1]],
+      [[0], [2]],
+      [
+        [2, -1, -1],
+        [2, 1, -1],
+      ],
     ]);
     tf.dispose(batch);
     expect(tf.memory().numTensors).toBe(before);

@@ -29,7 +29,7 @@ describe('mistakes in options and files', () => {
       /lacks\.csv lacks columns of the training file: tags/,
     ],
     ['an unknown option', () => ['--dat', data], /Unknown option '--dat'/],
-    ['an unknown backend', () => ['--backend', 'cuda'], /one of cpu, tensorflow, wasm, not "cuda"/],
+    ['an unknown backend', () => ['--backend', 'cuda'], /one of cpu, tensorflow, wasm, tpu-emulator, not "cuda"/],
     ['an option without its value', () => ['--data'], /--data/],
     ['a number that is none', () => ['--epochs', 'many'], /--epochs must be a whole number/],
     ['a label without data', () => ['--label', 'y'], /need --data/],
