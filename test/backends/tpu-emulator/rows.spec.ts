@@ -1,5 +1,5 @@
 /** Rows of tables read and written in the global layout. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { fillPart, type Fill } from '../../../src/backends/fill.js';
 import { Random } from '../../helpers/random.js';
 import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
