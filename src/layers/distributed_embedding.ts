@@ -17,7 +17,7 @@ import { featuresByDevice, readInputs, type FeatureInputs, type InputForm } from
 import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './distributed_plan.js';
 import { DistributedWeights, type WeightOwner } from './distributed_weights.js';
 import { featureShape, lookUpFeatures } from './feature_lookup.js';
-import { packAs } from './feature_structure.js';
+import { featurePaths, packAs } from './feature_structure.js';
 import { feedAsIs, markFeeding } from './feed_scope.js';
 import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type SymbolicShape } from './layer_arguments.js';
 import { nextName } from './layer_names.js';
@@ -76,6 +76,8 @@ export class DistributedEmbedding extends tf.layers.Layer {
   readonly #forced: ForcedPlan | null;
   readonly #weights: DistributedWeights;
   readonly #dpInput: boolean;
+  /** What the ids of each feature are called in errors. */
+  readonly #paths: readonly string[];
   #weighted: readonly number[] | null;
   #layerVariables: tf.LayerVariable[] = [];
   #isReady = false;
@@ -91,11 +93,12 @@ export class DistributedEmbedding extends tf.layers.Layer {
     super({ name, trainable } as never);
     this.#all = all;
     this.#args = given;
+    this.#paths = featurePaths(all.structure, 'inputs');
     this.#dpInput = checkBoolean(given.dpInput, 'dpInput', true);
     this.#weighted = checkWeighted(given.weightedFeatures, all.features.length);
     const request = planRequest(all, given);
     this.#forced = readForcedPlan(given.plan, request);
-    this.#plan = new PlanInForce(request, this.#forced);
+    this.#plan = new PlanInForce(request, this.#forced, all.tables);
     this.#weights = new DistributedWeights(this.#owner(), this.#plan, all.tables, seed);
     if (all.tables.some(({ table }) => table.isShared || table.regularizer !== null)) openScopeInModels();
   }
@@ -114,7 +117,6 @@ export class DistributedEmbedding extends tf.layers.Layer {
     const layer = this as unknown as { addWeight(...args: unknown[]): tf.LayerVariable };
     return {
       name: this.name,
-      // tfjs asks while its own constructor runs.
       get trainable() {
         return (layer as unknown as tf.layers.Layer).trainable;
       },
@@ -126,7 +128,6 @@ export class DistributedEmbedding extends tf.layers.Layer {
   override build(_inputShape?: SymbolicShape | SymbolicShape[]): void {
     if (this.#isReady) return;
     this.#plan.refresh();
-    this.#checkPlacements();
     try {
       this.#layerVariables = this.#weights.attach();
     } catch (error) {
@@ -141,30 +142,19 @@ export class DistributedEmbedding extends tf.layers.Layer {
     }
     this.#isReady = true;
     this.built = true;
-    this.#tellPlan();
-  }
-
-  #checkPlacements(): void {
-    if (this.#plan.devices !== null) return;
-    const [first] = this.#all.tables.filter(({ config }) => config?.placement === 'sparsecore');
-    if (first === undefined) return;
-    const expected = `a backend with devices (tpu-emulator), because table ${first.name} has placement 'sparsecore'`;
-    throw new ValueError('placement', expected, tf.getBackend());
-  }
-
-  /** Reports of the devices show the plan. */
-  #tellPlan(): void {
-    const { devices, plan, request } = this.#plan;
-    const worldSize = devices?.count ?? 1;
-    devices?.followPlan(this, { name: this.name, request: { ...request, worldSize }, plan: plan! });
+    this.#plan.tell(this, this.name);
   }
 
   /** Brings plan and tables in line with the backend in use, which may have changed. */
   #follow(): void {
     if (!this.#plan.refresh()) return;
-    this.#checkPlacements();
-    this.#weights.settle();
-    this.#tellPlan();
+    try {
+      this.#weights.settle();
+    } catch (error) {
+      this.#plan.forget();
+      throw error;
+    }
+    this.#plan.tell(this, this.name);
   }
 
   override get trainable(): boolean {
@@ -263,7 +253,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
     const isFed = ids.sourceLayer.getClassName() === 'InputLayer';
     if (!isFed || ids.dtype === 'int32' || inputDim <= FLOAT32_WHOLE) return;
     const expected = `an int32 input, tf.input({..., dtype: 'int32'}), because the table has more than 2^24 rows`;
-    throw new ArgumentTypeError(`inputs[${feature}]`, expected, described(`a ${ids.dtype} input`));
+    throw new ArgumentTypeError(this.#paths[feature]!, expected, described(`a ${ids.dtype} input`));
   }
 
   #applyConcrete(given: FeatureInputs, kwargs: Record<string, unknown>): unknown[] {
@@ -284,12 +274,13 @@ export class DistributedEmbedding extends tf.layers.Layer {
   }
 
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor | tf.Tensor[] {
-    const { features, tables } = this.#all;
+    const { features, structure, tables } = this.#all;
     const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
     const ids = list.slice(0, features.length);
     const weights = (kwargs[WEIGHTS] as unknown[] | undefined) ?? this.#spreadWeights(list.slice(features.length));
+    const paths = { ids: this.#paths, weights: featurePaths(structure, 'weights') };
     const variables = features.map(({ table }) => this.#weights.variable(table));
-    return lookUpFeatures(features, variables, { ids, weights, idsArePlaced: !this.#dpInput }, () => {
+    return lookUpFeatures(features, variables, { ids, weights, paths, idsArePlaced: !this.#dpInput }, () => {
       this.invokeCallHook(inputs, kwargs as never);
       for (const { table } of tables) checkTableTraining(table, this.name, kwargs);
     }) as tf.Tensor[];
@@ -322,7 +313,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
       }
       const place = weighted.indexOf(i);
       const weights = place < 0 ? null : shapes[features.length + place]!;
-      return featureShape(feature, tables[feature.table]!.table.outputDim, ids, weights, `inputs[${i}]`);
+      return featureShape(feature, tables[feature.table]!.table.outputDim, ids, weights, this.#paths[i]!);
     });
   }
 
@@ -384,7 +375,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
   }
 
   protected override disposeWeights(): number {
-    this.#plan.devices?.followPlan(this, null);
+    this.#plan.tell(this, null);
     return this.#weights.release();
   }
 

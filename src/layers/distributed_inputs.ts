@@ -4,7 +4,7 @@ import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { reading } from '../options.js';
 import type { PlanData } from '../partition/plan.js';
 import { sameNumbers } from '../ragged/row_splits.js';
-import { flattenAs, type FeatureStructure } from './feature_structure.js';
+import { featurePaths, flattenAs, type FeatureStructure } from './feature_structure.js';
 import { isSymbolic } from './layer_arguments.js';
 
 /** One entry per feature, in the order of features. */
@@ -123,7 +123,8 @@ export function readInputs(inputs: unknown, weights: unknown, form: InputForm): 
   const ids =
     byDevice === null ? flattenAs(structure, inputs, 'inputs') : readByDevice(inputs, byDevice, count, 'inputs');
   const perFeature = flattenAs(structure, weights ?? null, 'weights', true);
-  ids.forEach((each, feature) => refusePair(each, feature, form));
+  const paths = featurePaths(structure, 'inputs');
+  ids.forEach((each, feature) => refusePair(each, paths[feature]!));
   return { ids, weights: perFeature, isFlat: false };
 }
 
@@ -134,7 +135,7 @@ function checkMissing(inputs: unknown, byDevice: unknown): void {
 }
 
 /** `[ids, weights]` is not taken: it cannot be told from [values, rowSplits]. */
-function refusePair(ids: unknown, feature: number, { structure }: InputForm): void {
+function refusePair(ids: unknown, path: string): void {
   if (!Array.isArray(ids) || ids.length !== 2) return;
   const [first, second] = ids as [unknown, unknown];
   const areTensors = first instanceof tf.Tensor && second instanceof tf.Tensor;
@@ -143,6 +144,5 @@ function refusePair(ids: unknown, feature: number, { structure }: InputForm): vo
   const isMixed =
     typeof first === 'object' && first !== null && !Array.isArray(first) && !ArrayBuffer.isView(first) && !areTensors;
   if (!isWeighted && !isSymbolicPair && !isMixed) return;
-  const path = structure.kind === 'feature' ? 'inputs' : `the inputs of feature ${feature}`;
   throw new ValueError(path, 'ids', described('a pair that is no [values, rowSplits]'), PAIRS);
 }

@@ -1,4 +1,5 @@
 /** The plan that a `DistributedEmbedding` follows on the backend in use. */
+import * as tf from '@tensorflow/tfjs';
 import type { DevicePart } from '../backends/device_part.js';
 import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
@@ -13,7 +14,7 @@ import { tableLayouts, type TableLayout } from '../partition/table_layout.js';
 import { warnOnce } from '../state.js';
 import { rowConstraintOf } from './constraints.js';
 import { PLAN_FIELDS, type DistributedEmbeddingArgs } from './distributed_arguments.js';
-import type { DistributedFeatures } from './distributed_features.js';
+import type { DistributedFeatures, DistributedTable } from './distributed_features.js';
 import { serializeRegistered } from './registered_objects.js';
 
 /** A plan that the user made. From a config it is followed only where the number of devices is the same. */
@@ -108,11 +109,13 @@ export class PlanInForce {
   plan: EmbeddingPlan | null = null;
   layouts: readonly TableLayout[] = [];
   #devices: DevicePart | null = null;
+  #isInForce = false;
 
   constructor(
     /** For any number of devices. */
     readonly request: PlanEmbeddingArgs,
     private readonly forced: ForcedPlan | null,
+    private readonly tables: readonly DistributedTable[],
   ) {
     // Whatever is wrong with the arguments is wrong on any machine.
     planEmbedding(request);
@@ -126,12 +129,26 @@ export class PlanInForce {
   /** Plans where there is no plan for the devices of the backend in use yet; returns whether they have changed. */
   refresh(): boolean {
     const devices = backendPart().devices ?? null;
-    if (this.plan !== null && devices === this.#devices) return false;
+    if (this.#isInForce && devices === this.#devices) return false;
+    if (devices === null) checkPlacements(this.tables);
     this.plan = this.#planFor(devices);
+    this.#isInForce = true;
     this.#devices = devices;
     const sizes = this.request.tables.map(({ inputDim: rows, outputDim: columns }) => ({ rows, columns }));
     this.layouts = tableLayouts(this.plan, sizes);
     return true;
+  }
+
+  /** The tables do not lie as planned: plan again at the next call. */
+  forget(): void {
+    this.#isInForce = false;
+  }
+
+  /** Reports of the devices show the plan under a name; without one no more. */
+  tell(owner: object, name: string | null): void {
+    const { plan, request } = this;
+    const worldSize = this.#devices?.count ?? 1;
+    this.#devices?.followPlan(owner, name === null ? null : { name, request: { ...request, worldSize }, plan: plan! });
   }
 
   #planFor(devices: DevicePart | null): EmbeddingPlan {
@@ -155,4 +172,12 @@ export class PlanInForce {
       `a plan for ${planned} devices is not followed on ${worldSize}: tables are placed by a plan of their own.`,
     );
   }
+}
+
+/** Some tables insist on devices. */
+function checkPlacements(tables: readonly DistributedTable[]): void {
+  const first = tables.find(({ config }) => config?.placement === 'sparsecore');
+  if (first === undefined) return;
+  const expected = `a backend with devices (tpu-emulator), because table ${first.name} has placement 'sparsecore'`;
+  throw new ValueError('placement', expected, tf.getBackend());
 }

@@ -137,15 +137,15 @@ function shapeRows(rows: tf.Tensor2D, { idsShape, nestedRowSplits }: IdBatch): t
 }
 
 /** Every batch has the same number of samples, where it has samples. */
-function checkBatchSizes(batches: readonly IdBatch[]): void {
+function checkBatchSizes(batches: readonly IdBatch[], paths: readonly string[]): void {
   let first: { size: number; input: number } | null = null;
   batches.forEach((batch, input) => {
     const size = batchSizeOf(batch);
     if (size === null) return;
     first ??= { size, input };
     if (size === first.size) return;
-    const expected = `a batch of ${first.size}, as inputs[${first.input}] has`;
-    throw new ValueError(`inputs[${input}]`, expected, described(`one of ${size}`));
+    const expected = `a batch of ${first.size}, as ${paths[first.input]} has`;
+    throw new ValueError(paths[input]!, expected, described(`one of ${size}`));
   });
 }
 
@@ -153,6 +153,8 @@ function checkBatchSizes(batches: readonly IdBatch[]): void {
 export interface FeatureBatch {
   readonly ids: readonly unknown[];
   readonly weights: readonly unknown[];
+  /** What they are called in errors. */
+  readonly paths: { readonly ids: readonly string[]; readonly weights: readonly string[] };
   /** Ids came to the devices with the input. */
   readonly idsArePlaced: boolean;
 }
@@ -161,7 +163,7 @@ export interface FeatureBatch {
 export function lookUpFeatures(
   features: readonly DistributedFeature[],
   variables: readonly tf.Variable[],
-  { ids, weights, idsArePlaced }: FeatureBatch,
+  { ids, weights, paths, idsArePlaced }: FeatureBatch,
   check: () => void,
 ): (tf.Tensor | RaggedTensor)[] {
   let results: (tf.Tensor | RaggedTensor)[] = [];
@@ -169,9 +171,9 @@ export function lookUpFeatures(
   tf.tidy(() => {
     check();
     const batches = features.map((feature, i) => {
-      return readFeature(feature, ids[i], weights[i], { ids: `inputs[${i}]`, weights: `weights[${i}]` });
+      return readFeature(feature, ids[i], weights[i], { ids: paths.ids[i]!, weights: paths.weights[i]! });
     });
-    checkBatchSizes(batches);
+    checkBatchSizes(batches, paths.ids);
     const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!));
     const rows = lookUpMany(
       lookups.map(({ bags, options }, i) => ({ table: variables[i]!, bags, options, idsArePlaced })),

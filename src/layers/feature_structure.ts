@@ -11,8 +11,6 @@ export type FeatureStructure =
 export interface FlatFeatures<T> {
   readonly structure: FeatureStructure;
   readonly features: T[];
-  /** Where each feature lies, such as `features.user.id`. */
-  readonly paths: string[];
 }
 
 const PLAIN_KEY = /^[A-Za-z_$][\w$]*$/;
@@ -33,15 +31,13 @@ export function readStructure<T>(
   value: unknown,
   argument: string,
   expected: string,
-  readFeature: (value: unknown, path: string) => T | null,
+  readFeature: (value: unknown) => T | null,
 ): FlatFeatures<T> {
   const features: T[] = [];
-  const paths: string[] = [];
   const read = (part: unknown, path: string, depth: number): FeatureStructure => {
     if (depth > DEEPEST) throw new ValueError(argument, `at most ${DEEPEST} levels`, described('more'));
-    const feature = readFeature(part, path);
+    const feature = readFeature(part);
     if (feature !== null) {
-      paths.push(path);
       return { kind: 'feature', index: features.push(feature) - 1 };
     }
     if (Array.isArray(part)) {
@@ -55,7 +51,7 @@ export function readStructure<T>(
   };
   const structure = reading(argument, expected, value, () => read(value, argument, 0));
   if (features.length === 0) throw new ValueError(argument, 'at least one feature', described('none'));
-  return { structure, features, paths };
+  return { structure, features };
 }
 
 /**
@@ -105,6 +101,18 @@ function checkKeys(
     throw new ValueError(keyPath(path, missing), expected, described('no such key'));
   const extra = Object.keys(part).find((key) => !keys.includes(key));
   if (extra !== undefined) throw new ValueError(keyPath(path, extra), expected, described('a key of no feature'));
+}
+
+/** Where each feature lies, below a path. */
+export function featurePaths(structure: FeatureStructure, path: string): string[] {
+  const paths: string[] = [];
+  const visit = (branch: FeatureStructure, at: string): void => {
+    if (branch.kind === 'feature') paths[branch.index] = at;
+    else if (branch.kind === 'list') branch.items.forEach((item, i) => visit(item, `${at}[${i}]`));
+    else for (const [key, item] of branch.entries) visit(item, keyPath(at, key));
+  };
+  visit(structure, path);
+  return paths;
 }
 
 /** Puts one part per feature into the structure; objects keep their keys and order. */
