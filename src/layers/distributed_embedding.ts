@@ -374,6 +374,13 @@ export class DistributedEmbedding extends tf.layers.Layer {
     throw new RuntimeError(what, 'a layer that was built', described(`${this.name}, which was not`), note);
   }
 
+  override dispose(): ReturnType<tf.layers.Layer['dispose']> {
+    const counted = this as unknown as { _refCount: number | null };
+    // tfjs counts uses, and knows none of a layer that was built by hand.
+    if (this.#isReady) counted._refCount ??= 1;
+    return super.dispose();
+  }
+
   protected override disposeWeights(): number {
     this.#plan.tell(this, null);
     return this.#weights.release();
