@@ -66,8 +66,6 @@ function startInNode({ Worker }: typeof Threads, source: string, name: string): 
     },
     release: () => worker.unref(),
     terminate: async () => {
-      // Whoever waits for the end must not find the process gone before.
-      worker.ref();
       await worker.terminate();
       await gone;
     },
@@ -78,22 +76,26 @@ function startInPage(source: string, name: string): DeviceThread {
   const text = `${source}\ntfjsEmbeddingsDevice.startInPage();`;
   const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
   const worker = new Worker(url, { name });
+  let terminated: () => void = () => undefined;
   return {
     post: (message) => worker.postMessage(message),
     listen: (said, ended) => {
+      terminated = () => ended('it was terminated');
       worker.onmessage = ({ data }) => {
         URL.revokeObjectURL(url);
         said(data as WorkerMessage);
       };
       worker.onerror = (event) => {
         event.preventDefault?.();
-        ended(event.message ?? 'it cannot be started');
+        ended(event.message ?? 'it cannot be started: the page may forbid it (worker-src of its policy needs blob:)');
       };
     },
     release: () => undefined,
     terminate: () => {
       URL.revokeObjectURL(url);
       worker.terminate();
+      // Nothing else tells.
+      terminated();
       return Promise.resolve();
     },
   };

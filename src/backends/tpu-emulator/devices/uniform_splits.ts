@@ -4,17 +4,17 @@ import { uniformSplits } from '../../../ragged/row_splits.js';
 const KEPT = 32;
 
 export class UniformSplits {
-  private readonly known = new Map<string, Int32Array>();
+  /** The longest so far, by length of bags: fewer bags are its beginning. */
+  private readonly known = new Map<number, Int32Array>();
 
   /** Splits of `bags` bags of `length` ids. For reading only. */
   of(bags: number, length: number): Int32Array {
-    const key = `${bags}x${length}`;
-    let splits = this.known.get(key);
-    if (splits === undefined) {
-      if (this.known.size === KEPT) this.known.clear();
+    let splits = this.known.get(length);
+    if (splits === undefined || splits.length <= bags) {
+      if (splits === undefined && this.known.size === KEPT) this.known.clear();
       splits = uniformSplits(bags, length);
-      this.known.set(key, splits);
+      this.known.set(length, splits);
     }
-    return splits;
+    return splits.subarray(0, bags + 1);
   }
 }

@@ -137,7 +137,7 @@ export function startInNode(require: Require): void {
     },
     exhaustMemory: () => {
       const hoard: unknown[] = [];
-      for (;;) hoard.push(new Array(2 ** 17).fill(hoard.length));
+      for (;;) hoard.push(new Array(2 ** 22).fill(hoard.length)); // few collections on the way
     },
   });
   parentPort!.on('message', take);

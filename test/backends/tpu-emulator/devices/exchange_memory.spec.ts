@@ -1,0 +1,53 @@
+import {
+  InlineExchange,
+  SharedExchange,
+  SharedView,
+} from '../../../../src/backends/tpu-emulator/devices/exchange_memory.js';
+import { expectError } from '../../../helpers/errors.js';
+
+describe('the exchange memory', () => {
+  for (const [name, make] of [
+    ['in line', () => new InlineExchange()],
+    ['as a memory of WebAssembly', () => new SharedExchange()],
+    ['as a buffer of JavaScript', () => new SharedExchange(null)],
+  ] as const) {
+    it(`grows, and floats and ints are the same words (${name})`, () => {
+      const exchange = make();
+      for (const words of [10, 20_000, 100, 300_001]) {
+        exchange.reserve(words);
+        expect(exchange.floats.length).toBeGreaterThanOrEqual(words);
+        exchange.ints[words - 1] = 0x3f800000;
+        expect(exchange.floats[words - 1]).toBe(1);
+        expect(exchange.ints.length).toBe(exchange.floats.length);
+      }
+    });
+  }
+
+  it('stays the same memory while WebAssembly grows it, and no array buffer of the process', () => {
+    const exchange = new SharedExchange();
+    const other = new SharedView(exchange.source);
+    const { source } = exchange;
+    const before = process.memoryUsage().arrayBuffers;
+    exchange.reserve(2 ** 24);
+    expect(exchange.source).toBe(source);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 20);
+    other.see(2 ** 24);
+    exchange.ints[2 ** 24 - 1] = 5;
+    expect(other.ints[2 ** 24 - 1]).toBe(5);
+  });
+
+  it('is another buffer where JavaScript grows it', () => {
+    const exchange = new SharedExchange(null);
+    const { source } = exchange;
+    exchange.reserve(1000);
+    expect(exchange.source).toBe(source);
+    exchange.reserve(100_000);
+    expect(exchange.source).not.toBe(source);
+  });
+
+  it('that cannot be had is an error that says how much', () => {
+    const small = new SharedExchange(new WebAssembly.Memory({ initial: 1, maximum: 2, shared: true }));
+    small.reserve(32_768);
+    expectError(() => small.reserve(32_769), 'RuntimeError', 'exchange memory', '131076 bytes');
+  });
+});
