@@ -123,9 +123,12 @@ describe('devices that are workers', () => {
     it(`fail where their worker does ${deed}`, async () => {
       const set = await devices(2, 'worker', FRAGILE);
       const [first] = set.devices;
-      first!.post(only(deed));
-      first!.post([]); // an uncaught error comes after the message that led to it
-      expectFault(set, () => first!.finish(), text);
+      const run = (): void => {
+        first!.post(only(deed));
+        first!.post([]); // an uncaught error comes after the message that led to it
+        first!.finish();
+      };
+      expectFault(set, run, text);
     });
   }
 
