@@ -231,7 +231,6 @@ export class Emulator implements DevicePart {
     const { layout } = this.deviceTable(table)!;
     const couplesRows = hyper[CLIP_NORM]! > 0;
     const couplesColumns =
-      couplesRows ||
       optimizer === 'rowWiseAdagrad' ||
       hyper[CONSTRAINT] === NORM_OF_ROW ||
       entries.some(({ options }) => options.maxNorm > 0);

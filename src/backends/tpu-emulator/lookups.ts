@@ -6,7 +6,7 @@ import { ExchangeLayout } from './exchange_layout.js';
 import type { CheckedBags } from './host_bags.js';
 import type { Machine } from './machine.js';
 import { Traffic, placeBags, placeRoute } from './placed_bags.js';
-import { RowOwners, rowRoutes } from './row_routes.js';
+import { addToBags, rowRoutes } from './row_routes.js';
 
 /** One lookup with its ids on the host. */
 export interface Lookup {
@@ -97,7 +97,7 @@ class LookupCall {
   private byRows({ table, bags, options, idsArePlaced }: Lookup): Collect {
     const { layout } = table;
     const { columns } = layout;
-    const routes = rowRoutes(layout, new RowOwners(layout), bags, options.combiner);
+    const routes = rowRoutes(layout, bags, options.combiner);
     const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
     const traffic = new Traffic(this.machine, bags);
     const places = routes.map((route, place) => {
@@ -115,13 +115,7 @@ class LookupCall {
     });
     return (floats) => {
       const pooled = new Float32Array(bags.batch * columns);
-      routes.forEach((route, place) => {
-        let from = places[place]!;
-        for (const bag of route.bags) {
-          const to = bag * columns;
-          for (let column = 0; column < columns; column++) pooled[to + column]! += floats[from++]!;
-        }
-      });
+      routes.forEach((route, place) => addToBags(pooled, columns, route.bags, floats, places[place]!));
       return pooled;
     };
   }

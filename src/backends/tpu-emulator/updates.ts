@@ -7,7 +7,7 @@ import { ExchangeLayout } from './exchange_layout.js';
 import type { CheckedBags } from './host_bags.js';
 import type { Machine } from './machine.js';
 import { Traffic, placeBags, placeRoute } from './placed_bags.js';
-import { RowOwners, rowRoutes } from './row_routes.js';
+import { copyOfBags, rowRoutes } from './row_routes.js';
 
 /** The gradient of one lookup on the host. */
 export interface HostEntry {
@@ -100,20 +100,15 @@ class UpdateCall {
   private byRows(update: Update): void {
     const { table, entries } = update;
     const { layout } = table;
-    const owners = new RowOwners(layout);
     const ofShards = layout.shards.map((): EntryAt[] => []);
     for (const { bags, gradient, options, ofRows } of entries) {
       const traffic = new Traffic(this.machine, bags);
       const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
-      rowRoutes(layout, owners, bags, options.combiner).forEach((route, place) => {
+      rowRoutes(layout, bags, options.combiner).forEach((route, place) => {
         const { columns } = layout;
         const placed = placeRoute(this.exchange, route);
         const at = this.exchange.filled(route.bags.length * columns, (floats, start) => {
-          let to = start;
-          for (const bag of route.bags) {
-            const from = bag * columns;
-            for (let column = 0; column < columns; column++) floats[to++] = gradient[from + column]!;
-          }
+          copyOfBags(gradient, columns, route.bags, floats, start);
         });
         ofShards[place]!.push({ gradient: { at, stride: columns }, bags: placed, options: sums, ofRows });
         this.counted.push(() => traffic.rowsOfRoute(route, columns, 'in'));

@@ -5,7 +5,7 @@ import { ExchangeLayout } from './exchange_layout.js';
 import type { CheckedBags } from './host_bags.js';
 import type { Machine } from './machine.js';
 import { Traffic, placeBags, placeRoute } from './placed_bags.js';
-import { RowOwners, rowRoutes } from './row_routes.js';
+import { copyOfBags, rowRoutes } from './row_routes.js';
 
 interface Request {
   readonly table: DeviceTable;
@@ -66,14 +66,12 @@ function byRows(machine: Machine, { table, gradient, bags, options }: Request): 
   const { layout } = table;
   const { columns } = layout;
   const plain = { ...bags, weights: new Float32Array(bags.values.length).fill(1) };
-  const routes = rowRoutes(layout, new RowOwners(layout), plain, 'sum');
+  const routes = rowRoutes(layout, plain, 'sum');
   const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
   const outs = routes.map((route, place) => {
     const placed = placeRoute(exchange, route);
     const at = exchange.filled(route.bags.length * columns, (floats, start) => {
-      route.bags.forEach((bag, row) => {
-        floats.set(gradient.subarray(bag * columns, (bag + 1) * columns), start + row * columns);
-      });
+      copyOfBags(gradient, columns, route.bags, floats, start);
     });
     const out = exchange.take(route.values.length);
     const rows = { at, stride: columns };

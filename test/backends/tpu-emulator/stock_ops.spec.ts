@@ -147,6 +147,23 @@ describeEmulator(
       table.dispose();
     });
 
+    it('leave no local copy behind outside a tidy', () => {
+      const table = place(layoutOf('columns', SIZE, 3, new Random(1)), VALUES);
+      const before = tf.memory();
+      for (const run of [
+        (x: tf.Tensor) => x.add(1),
+        (x: tf.Tensor) => x.reshape([24]),
+        (x: tf.Tensor) => x.slice([0, 0]),
+      ]) {
+        const result = run(table as unknown as tf.Tensor);
+        expect(tf.memory().numTensors).toBe(before.numTensors + 1);
+        expect(tf.memory().numDataBuffers).toBe(before.numDataBuffers + 1);
+        result.dispose();
+        expect(tf.memory().numDataBuffers).toBe(before.numDataBuffers);
+      }
+      table.dispose();
+    });
+
     it('leave the counts of tfjs as they were', () => {
       const table = place(layoutOf('modulo', SIZE, 3, new Random(1)), VALUES);
       const before = tf.memory();
