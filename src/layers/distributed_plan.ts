@@ -47,10 +47,18 @@ function planTables({ tables, features }: DistributedFeatures): PlanTableArgs[] 
   });
 }
 
+/** The planner reads lists long after the arguments of the layer were given. */
+function copyOf(list: unknown): unknown {
+  return Array.isArray(list) ? [...(list as unknown[])] : list;
+}
+
 /** What the planner is asked for, for any number of devices. */
 export function planRequest(all: DistributedFeatures, args: Partial<DistributedEmbeddingArgs>): PlanEmbeddingArgs {
   const wishes: Record<string, unknown> = {};
   for (const field of PLAN_FIELDS) if (args[field] !== undefined && args[field] !== null) wishes[field] = args[field];
+  const { hotness } = wishes;
+  const expected = 'a list with the ids per sample of each input, or null';
+  if (hotness !== undefined) wishes['hotness'] = reading('hotness', expected, hotness, () => copyOf(hotness));
   return {
     hotness: all.hotness,
     ...wishes,

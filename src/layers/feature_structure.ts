@@ -16,6 +16,13 @@ export interface FlatFeatures<T> {
 const PLAIN_KEY = /^[A-Za-z_$][\w$]*$/;
 const DEEPEST = 100;
 
+/** An object that holds features, not an instance of some class. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (!isRecord(value)) return false;
+  const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null;
+  return prototype === null || prototype.constructor?.name === 'Object';
+}
+
 /** The path of a key below another path. */
 export function keyPath(path: string, key: string): string {
   return PLAIN_KEY.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
@@ -43,7 +50,7 @@ export function readStructure<T>(
     if (Array.isArray(part)) {
       return { kind: 'list', items: Array.from(part, (item, i) => read(item, `${path}[${i}]`, depth + 1)) };
     }
-    if (!isRecord(part)) throw new ArgumentTypeError(path, expected, part);
+    if (!isPlain(part)) throw new ArgumentTypeError(path, expected, part);
     const entries = Object.keys(part).map((key) => {
       return [key, read(part[key], keyPath(path, key), depth + 1)] as const;
     });

@@ -58,7 +58,8 @@ function kerasConfig(value: unknown): { className: string; config: Record<string
   const { className, config } = camelKeys(value) as { className?: unknown; config?: unknown };
   if (typeof className !== 'string' || !isRecord(config) || className.startsWith('TfjsEmbeddings>')) return null;
   const known = Object.keys(KERAS).find((each) => className === each || className.endsWith(`>${each}`));
-  return known === undefined ? null : { className: known, config: camelKeys(config) };
+  if (known === undefined) throw new ValueError('optimizer', EXPECTED, className);
+  return { className: known, config: camelKeys(config) };
 }
 
 function fromKeras(className: string, config: Record<string, unknown>): SparseOptimizer {

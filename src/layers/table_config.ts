@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { camelKeys } from '../config/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
 import { checkCombiner } from '../ops/arguments.js';
-import { readOptions } from '../options.js';
+import { isRecord, readOptions, reading } from '../options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import type { Combiner } from '../types.js';
 import { readInitializerOf, type Initializer, type InitializerInput } from './initializers.js';
@@ -56,8 +56,8 @@ export function checkText(value: unknown, argument: string): string {
 
 function readPlacement(value: unknown): TablePlacement {
   if (value === undefined || value === null) return 'auto';
-  const text = typeof value === 'object' ? (value as { name?: unknown }).name : value;
   const expected = `one of ${PLACEMENTS.join(', ')}`;
+  const text = reading('placement', expected, value, () => (isRecord(value) ? value['name'] : value));
   if (typeof text !== 'string') throw new ArgumentTypeError('placement', expected, value);
   const known = PLACEMENTS.find((each) => each === text);
   if (known === undefined) throw new ValueError('placement', expected, text);
