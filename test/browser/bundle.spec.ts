@@ -1,12 +1,11 @@
 /** The browser bundle in a real page: loads, trains on cpu and wasm, and predicts what Node predicts. */
 import * as tf from '@tensorflow/tfjs';
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { chromium as playwright, type Browser, type Page } from 'playwright-core';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
 import * as emb from 'tfjs-embeddings';
-import { chromium } from './chromium.js';
+import { chromium, launch } from './chromium.js';
+import { BUNDLE, ROOT, SCRIPTS, TFJS_WASM } from './libraries.js';
 import { serve, type Server } from './server.js';
 import { trainSmallModel } from './small_model.js';
 
@@ -16,19 +15,11 @@ interface Trained {
   kernels: Record<string, { implementation: string; instructionSet: string }>;
 }
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const require = createRequire(import.meta.url);
-const served = (file: string): string => file.slice(root.length);
-const tfjs = join(dirname(require.resolve('@tensorflow/tfjs/package.json')), 'dist');
-const wasm = join(dirname(require.resolve('@tensorflow/tfjs-backend-wasm/package.json')), 'dist');
-
 const PAGE = `<!doctype html>
-<script src="${served(tfjs)}/tf.min.js"></script>
-<script src="${served(wasm)}/tf-backend-wasm.min.js"></script>
-<script src="/dist/tfjs-embeddings.min.js"></script>
+${SCRIPTS}
 <script type="module">
   import { trainSmallModel } from '/test/browser/small_model.js';
-  tf.wasm.setWasmPaths('${served(wasm)}/');
+  tf.wasm.setWasmPaths('${TFJS_WASM}/');
   window.train = async (backend) => {
     await tf.setBackend(backend);
     await tf.ready();
@@ -45,7 +36,7 @@ describe('the browser bundle', () => {
   const failures: string[] = [];
 
   beforeAll(async () => {
-    expect(existsSync(join(root, 'dist/tfjs-embeddings.min.js')))
+    expect(existsSync(join(ROOT, BUNDLE)))
       .withContext('dist is built by set-up')
       .toBeTrue();
     const found = chromium();
@@ -54,19 +45,8 @@ describe('the browser bundle', () => {
       pendingReason = found.missing;
       return;
     }
-    server = await serve(root, { '/index.html': PAGE });
-    browser = await playwright.launch({
-      executablePath: found.path,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
+    server = await serve(ROOT, { '/index.html': PAGE });
+    browser = await launch(found.path);
     page = await browser.newPage();
     page.on('pageerror', (error) => failures.push(error.message));
     await page.goto(`${server.origin}/index.html`);

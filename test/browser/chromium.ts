@@ -1,6 +1,7 @@
 /** Where a Chromium is, and how the test set-up gets one where it may. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { chromium as playwright, type Browser } from 'playwright-core';
 
 const PLACES = [
   '/usr/bin/chromium',
@@ -44,4 +45,20 @@ export function chromium(): Chromium {
   if (problem !== null) return { missing: `apt-get could not install chromium: ${problem}` };
   const installed = find();
   return installed === undefined ? { missing: 'apt-get installed chromium, yet it is nowhere' } : { path: installed };
+}
+
+/** Starts a Chromium without a window that asks nothing of the network by itself. */
+export function launch(path: string): Promise<Browser> {
+  return playwright.launch({
+    executablePath: path,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
 }

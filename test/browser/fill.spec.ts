@@ -1,10 +1,10 @@
 /** Initial values in a page equal Node's to the bit. */
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
-import { chromium as playwright, type Browser } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { fillPart, type Fill, type FilledPart } from '../../src/backends/fill.js';
 import { skipOrFail } from '../helpers/backends.js';
-import { chromium } from './chromium.js';
+import { chromium, launch } from './chromium.js';
 
 const FILLS: readonly Fill[] = [
   { kind: 'uniform', min: -0.05, max: 0.05, seed: 3 },
@@ -31,7 +31,7 @@ describe('initial values in a page', () => {
     if ('missing' in found) return skipOrFail(found.missing);
     let browser: Browser | undefined;
     try {
-      browser = await playwright.launch({ executablePath: found.path, args: ['--no-sandbox', '--disable-gpu'] });
+      browser = await launch(found.path);
       const page = await browser.newPage();
       await page.addScriptTag({ content: await pageScript() });
       for (const fill of FILLS) {

@@ -10,23 +10,33 @@ const TYPES: Record<string, string> = {
   '.wasm': 'application/wasm',
 };
 
+/** With these a page is cross-origin isolated, and so are its workers: they have shared memory. */
+export const ISOLATED = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
 export interface Server {
   readonly origin: string;
   close(): Promise<void>;
 }
 
-/** `pages` are served from memory, everything else from `root`. */
-export async function serve(root: string, pages: Record<string, string>): Promise<Server> {
+/** `pages` are served from memory, everything else from `root`; `headers` go with every answer. */
+export async function serve(
+  root: string,
+  pages: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Server> {
   const server = createServer((request, response) => {
     const path = normalize(new URL(request.url ?? '/', 'http://localhost').pathname);
+    const answer = (type: string, body: string | Buffer): void => {
+      response.writeHead(200, { ...headers, 'content-type': type }).end(body);
+    };
     const page = pages[path];
-    if (page !== undefined) {
-      response.writeHead(200, { 'content-type': 'text/html' }).end(page);
-      return;
-    }
+    if (page !== undefined) return answer('text/html', page);
     readFile(join(root, path)).then(
-      (bytes) =>
-        response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream' }).end(bytes),
+      (bytes) => answer(TYPES[extname(path)] ?? 'application/octet-stream', bytes),
       () => response.writeHead(404).end(),
     );
   });
