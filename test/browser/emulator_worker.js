@@ -1,3 +1,4 @@
+/* global URLSearchParams, self, importScripts */
 /** A worker of a page that runs a whole model: a classic script, told in its address where the libraries lie. */
 const { tfjs, wasm } = Object.fromEntries(new URLSearchParams(self.location.search));
 importScripts(`${tfjs}/tf.min.js`, `${wasm}/tf-backend-wasm.min.js`, '/dist/tfjs-embeddings.min.js');
