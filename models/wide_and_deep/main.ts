@@ -16,7 +16,7 @@ import { InputError } from './input_error.js';
 import { labelsOf } from './labels.js';
 import type { ModelMetadata } from './metadata.js';
 import { scoresOf, type Scores } from './metrics.js';
-import { buildModel } from './model.js';
+import { buildModel, planOf, tablesByRows } from './model.js';
 import { HELP, readOptions, type BackendName, type Options } from './options.js';
 import { progressBar } from './progress_bar.js';
 import { proveReload, type ReloadProof } from './reload_proof.js';
@@ -37,7 +37,8 @@ async function run(options: Options): Promise<void> {
   const info = await startBackend(options.backend, onDevices);
   say(describeBackend(info));
 
-  const { model, plan } = buildModel(encoder.schema(), { ...options, hotness: hotnessOf(fitRows.rows) });
+  const model = buildModel(encoder.schema(), { ...options, hotness: hotnessOf(fitRows.rows) });
+  const plan = planOf(model);
   if (onDevices !== null) say(`plan: ${String(plan)}`);
   const bar = progressBar(options.epochs);
   const trained = await train(model, fitRows, heldOutRows, options, bar).finally(() => bar.stop());
@@ -56,12 +57,12 @@ async function run(options: Options): Promise<void> {
   const reloaded = await inFolder(options.save, async (folder) => {
     await model.save(`file://${folder}`);
     const backend = info.backend as BackendName;
-    return proveReload(folder, backend, onDevices, { rows: test, probabilities });
+    return proveReload(folder, backend, onDevices, { rows: test, probabilities, tablesByRows: tablesByRows(plan) });
   });
   reloaded.lines.forEach(say);
   if (options.json)
     say(JSON.stringify(report(info, scores, trained, { probabilities, reloaded, devices, bestAuc, options })));
-  if (!reloaded.isEqual) process.exitCode = 1;
+  if (!reloaded.isWhole) process.exitCode = 1;
 }
 
 /** Runs `work` on the folder of the model; a temporary one is removed afterwards. */

@@ -8,18 +8,14 @@ import * as emb from 'tfjs-embeddings/node';
 import type { Placement } from './device_options.js';
 import type { InputSchema } from './encoder.js';
 
+/** Name of the layer that holds all tables. */
+const TABLES = 'tables';
 const DIM = 8;
 const HIDDEN = 32;
 /** Share of feature vectors that a training step leaves out, so that no prediction hangs on a single one. */
 const DROPOUT = 0.2;
 /** Pulls the vectors of a step towards zero, by their squares. */
 const L2 = 0.001;
-
-export interface BuiltModel {
-  readonly model: tf.LayersModel;
-  /** Where its tables lie. */
-  readonly plan: emb.EmbeddingPlan;
-}
 
 interface ModelOptions {
   readonly seed: number;
@@ -32,7 +28,7 @@ interface ModelOptions {
 export function buildModel(
   schema: readonly InputSchema[],
   { seed, placement, batch, hotness }: ModelOptions,
-): BuiltModel {
+): tf.LayersModel {
   let nextSeed = 1 + 100 * seed; // tfjs takes 0 for no seed
   const vectors = (name: string) => ({
     name: `deep_${name}`,
@@ -53,7 +49,7 @@ export function buildModel(
     return [embedding({ ...vectors(name), inputDim }), embedding({ ...numbers(name), inputDim, combiner: 'sum' })];
   });
   const tables = emb.layers.distributedEmbedding({
-    name: 'tables',
+    name: TABLES,
     embeddings,
     ...placement,
     batchSize: batch,
@@ -71,12 +67,14 @@ export function buildModel(
     return tf.layers.flatten().apply(kept) as tf.SymbolicTensor;
   });
   // A dense layer over all vectors side by side, as the sum of one layer for each input: joining and splitting costs
-  // more than the product on the cpu backend.
-  const parts = vectorsOfRows.map((vectors, i) =>
-    tf.layers
-      .dense({ units: HIDDEN, useBias: i === 0, kernelInitializer: tf.initializers.heNormal({ seed: nextSeed++ }) })
-      .apply(vectors),
-  ) as tf.SymbolicTensor[];
+  // more than the product on the cpu backend. Kernels begin as parts of that one layer's would (He).
+  const sizes = vectorsOfRows.map(({ shape }) => shape.at(-1)!);
+  const size = sizes.reduce((sum, each) => sum + each, 0);
+  const parts = vectorsOfRows.map((vectors, i) => {
+    const he = { scale: (2 * sizes[i]!) / size, mode: 'fanIn', distribution: 'truncatedNormal' } as const;
+    const kernelInitializer = tf.initializers.varianceScaling({ ...he, seed: nextSeed++ });
+    return tf.layers.dense({ units: HIDDEN, useBias: i === 0, kernelInitializer }).apply(vectors) as tf.SymbolicTensor;
+  });
   const sum = parts.length === 1 ? parts[0]! : tf.layers.add().apply(parts);
   const hidden = tf.layers.activation({ activation: 'relu' }).apply(sum);
   const deepLogit = tf.layers
@@ -84,5 +82,15 @@ export function buildModel(
     .apply(hidden) as tf.SymbolicTensor;
   const logit = tf.layers.add().apply([...wide, deepLogit]);
   const probability = tf.layers.activation({ activation: 'sigmoid' }).apply(logit) as tf.SymbolicTensor;
-  return { model: tf.model({ inputs, outputs: probability, name: 'wide_and_deep' }), plan: tables.plan! };
+  return tf.model({ inputs, outputs: probability, name: 'wide_and_deep' });
+}
+
+/** Where the tables of the model lie. */
+export function planOf(model: tf.LayersModel): emb.EmbeddingPlan {
+  return (model.getLayer(TABLES) as emb.DistributedEmbedding).plan!;
+}
+
+/** Number of tables whose rows lie on several devices: what is pooled from them is summed in another order. */
+export function tablesByRows({ tableGroups }: emb.EmbeddingPlan): number {
+  return tableGroups.rowSlice.length;
 }

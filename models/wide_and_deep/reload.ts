@@ -4,7 +4,8 @@ import * as tf from '@tensorflow/tfjs';
 import { startBackend } from './backend.js';
 import { Encoder } from './encoder.js';
 import type { ModelMetadata } from './metadata.js';
-import type { ReloadRequest } from './second_process.js';
+import { planOf, tablesByRows } from './model.js';
+import type { ReloadAnswer, ReloadRequest } from './second_process.js';
 import { predict } from './training.js';
 
 const request = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as ReloadRequest;
@@ -12,4 +13,8 @@ await startBackend(request.backend, request.machine);
 const model = await tf.loadLayersModel(`file://${request.model}/model.json`);
 const { features } = model.getUserDefinedMetadata() as unknown as ModelMetadata;
 const probabilities = predict(model, Encoder.fromConfig(features).encode(request.rows));
-writeFileSync(request.output, new Uint8Array(probabilities.buffer));
+const answer: ReloadAnswer = {
+  predictions: Buffer.from(probabilities.buffer).toString('base64'),
+  tablesByRows: tablesByRows(planOf(model)),
+};
+writeFileSync(request.output, JSON.stringify(answer));

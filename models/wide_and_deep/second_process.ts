@@ -14,15 +14,29 @@ export interface ReloadRequest {
   readonly backend: BackendName;
   readonly machine: Machine | null;
   readonly rows: TextTable;
-  /** Where it writes its predictions, as float32 bytes. */
+  /** Where it writes its answer. */
   readonly output: string;
 }
 
-/** The predictions of the model in `folder` for rows of text, made by another process. */
-export function predictElsewhere({ rows, ...where }: Omit<ReloadRequest, 'output'>): Float32Array {
+/** What the second process answers. */
+export interface ReloadAnswer {
+  /** Float32 bytes in base64. */
+  readonly predictions: string;
+  /** Number of tables whose rows lie on several devices. */
+  readonly tablesByRows: number;
+}
+
+/** What another process makes of a saved model. */
+export interface Elsewhere {
+  readonly probabilities: Float32Array;
+  readonly tablesByRows: number;
+}
+
+/** Lets another process load the model and predict rows of text. */
+export function predictElsewhere({ rows, ...where }: Omit<ReloadRequest, 'output'>): Elsewhere {
   const folder = mkdtempSync(join(tmpdir(), 'wide-and-deep-reload-'));
   try {
-    const request: ReloadRequest = { ...where, rows, output: join(folder, 'predictions.bin') };
+    const request: ReloadRequest = { ...where, rows, output: join(folder, 'answer.json') };
     const requestPath = join(folder, 'request.json');
     writeFileSync(requestPath, JSON.stringify(request));
     const program = fileURLToPath(new URL('./reload.ts', import.meta.url));
@@ -32,8 +46,11 @@ export function predictElsewhere({ rows, ...where }: Omit<ReloadRequest, 'output
     });
     if (error !== undefined) throw error;
     if (status !== 0) throw new Error(`the second process ended with exit code ${status}\n${stderr}`);
-    const bytes = readFileSync(request.output);
-    return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+    const { predictions, tablesByRows } = JSON.parse(readFileSync(request.output, 'utf8')) as ReloadAnswer;
+    return {
+      probabilities: new Float32Array(Uint8Array.from(Buffer.from(predictions, 'base64')).buffer),
+      tablesByRows,
+    };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

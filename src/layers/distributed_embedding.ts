@@ -33,7 +33,7 @@ const FLOAT32_WHOLE = 2 ** 24;
 /** Under which weights travel through tfjs to `call`. */
 const WEIGHTS = 'weights';
 
-/** The results of the call of a model that is being executed. */
+/** What a call gave while a model was being fed. */
 interface LastCall {
   readonly feeding: number;
   readonly inputs: readonly unknown[];
@@ -382,7 +382,8 @@ export class DistributedEmbedding extends tf.layers.Layer {
   }
 
   protected override disposeWeights(): number {
-    this.#plan.tell(this, null);
+    this.#last = null;
+    this.#plan.release(this);
     return this.#weights.release();
   }
 

@@ -152,11 +152,19 @@ export class PlanInForce {
     this.#isInForce = false;
   }
 
-  /** Reports of the devices show the plan under a name; without one no more. */
-  tell(owner: object, name: string | null): void {
-    const { plan, request } = this;
+  /** Reports of the devices show the plan under a name. */
+  tell(owner: object, name: string): void {
     const worldSize = this.#devices?.count ?? 1;
-    this.#devices?.followPlan(owner, name === null ? null : { name, request: { ...request, worldSize }, plan: plan! });
+    this.#devices?.followPlan(owner, { name, request: { ...this.request, worldSize }, plan: this.plan! });
+  }
+
+  /** The layer was disposed. tfjs remembers the layers of its last hundred models, which must keep no devices alive. */
+  release(owner: object): void {
+    this.#devices?.followPlan(owner, null);
+    this.#devices = null;
+    this.plan = null;
+    this.layouts = [];
+    this.forget();
   }
 
   #planFor(devices: DevicePart | null): EmbeddingPlan {
