@@ -23,6 +23,7 @@ import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type Symboli
 import { nextName } from './layer_names.js';
 import { layerState } from './layer_state.js';
 import { listOnce, openScopeInModels, penalizeOnce } from './model_scope.js';
+import { forgetSortedModels } from './sorted_models.js';
 import { checkTableTraining } from './table_training.js';
 import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from './table_writes.js';
 
@@ -384,6 +385,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
   protected override disposeWeights(): number {
     this.#last = null;
     this.#plan.release(this);
+    forgetSortedModels();
     return this.#weights.release();
   }
 
