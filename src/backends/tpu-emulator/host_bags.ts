@@ -21,23 +21,65 @@ function lengthOf(rowSplits: Int32Array): number | null {
   return length;
 }
 
-function checkRange(values: Int32Array, rows: number): void {
-  for (let position = 0; position < values.length; position++) {
-    const id = values[position]!;
-    if (id < 0 || id >= rows) throw new IdOutOfRange(id, position, rows);
+/** Ids of a tensor, and between which they lie; a step comes with the ids of its lookup. */
+interface KnownIds {
+  readonly values: Int32Array;
+  readonly least: number;
+  readonly most: number;
+}
+
+interface KnownSplits {
+  readonly rowSplits: Int32Array;
+  readonly length: number | null;
+}
+
+/** By the data of tensors, which never change. */
+const knownIds = new WeakMap<tf.DataId, KnownIds>();
+const knownSplits = new WeakMap<tf.DataId, KnownSplits>();
+
+function idsOf(tensor: BagTensors['values']): KnownIds {
+  let known = knownIds.get(tensor.dataId);
+  if (known === undefined) {
+    const values = tensor.dataSync<'int32'>();
+    let least = Infinity;
+    let most = -Infinity;
+    for (let position = 0; position < values.length; position++) {
+      const id = values[position]!;
+      if (id < least) least = id;
+      if (id > most) most = id;
+    }
+    known = { values, least, most };
+    knownIds.set(tensor.dataId, known);
   }
+  return known;
+}
+
+function splitsOf(tensor: BagTensors['rowSplits']): KnownSplits {
+  let known = knownSplits.get(tensor.dataId);
+  if (known === undefined) {
+    const rowSplits = (tensor as tf.Tensor).dataSync<'int32'>();
+    known = { rowSplits, length: lengthOf(rowSplits) };
+    knownSplits.set(tensor.dataId, known);
+  }
+  return known;
+}
+
+function checkRange({ values, least, most }: KnownIds, rows: number): void {
+  if (values.length === 0 || (least >= 0 && most < rows)) return;
+  const position = values.findIndex((id) => id < 0 || id >= rows);
+  throw new IdOutOfRange(values[position]!, position, rows);
 }
 
 /** Reads a batch; an id outside the table is refused here, before anything is sent. */
 export function readBags({ values, rowSplits, weights }: BagTensors, rows: number, options: BagOptions): CheckedBags {
-  const ids = values.dataSync<'int32'>();
-  const splits = (rowSplits as tf.Tensor).dataSync<'int32'>();
+  const ids = idsOf(values);
+  const splits = splitsOf(rowSplits);
   if (options.outOfRange === 'error') checkRange(ids, rows);
   return {
-    values: ids,
-    rowSplits: splits,
+    values: ids.values,
+    rowSplits: splits.rowSplits,
     weights: weights === null ? null : weights.dataSync<'float32'>(),
-    batch: splits.length - 1,
-    length: lengthOf(splits),
+    batch: splits.rowSplits.length - 1,
+    length: splits.length,
   };
 }

@@ -123,10 +123,7 @@ class LookupCall {
   private lookUp(device: number, { table, bags, ids, options, pooled }: ShardLookup): void {
     const at = this.exchange.take(1);
     this.distinct.push({ device, at });
-    this.commands[device]!.push(
-      { op: 'lookUp', table, bags, options, pooled },
-      { op: 'countUnique', rows: table.rows, bags, out: at },
-    );
+    this.commands[device]!.push({ op: 'lookUp', table, bags, options, pooled, distinct: at });
     this.counted.push(() => this.machine.counters.read(device, ids, table.dim));
     this.exchanged[device]! += ids * (bags.weights === null ? 1 : 2) + bags.bags * table.dim;
   }

@@ -44,7 +44,7 @@ export class CommandWork {
       case 'write':
         return command.rows * command.table.dim;
       case 'lookUp':
-        return ofBags(command.bags, command.table.dim);
+        return 2 * command.bags.nnz + ofBags(command.bags, command.table.dim);
       case 'weightsGradient':
         return 2 * ofBags(command.bags, command.table.dim);
       case 'rowGradients':
@@ -53,8 +53,6 @@ export class CommandWork {
         const everyRow = command.hyper[LAZY] === 0 ? ofTable(command.table) * (1 + command.slots.length) : 0;
         return ofEntries(command.entries, command.table.dim) + 2 * everyRow;
       }
-      case 'countUnique':
-        return 2 * command.bags.nnz + command.rows / 32;
     }
   }
 }

@@ -65,13 +65,17 @@ export type Command =
       readonly rows: number;
       readonly where: RowsAt;
     }
-  /** Pooled rows [bags.bags, dim] into the exchange memory. */
+  /**
+   * Pooled rows [bags.bags, dim] into the exchange memory, and how many distinct ids of the table there were into the
+   * word at `distinct`.
+   */
   | {
       readonly op: 'lookUp';
       readonly table: TableAt;
       readonly bags: BagsAt;
       readonly options: BagOptions;
       readonly pooled: RowsAt;
+      readonly distinct: number;
     }
   /** Gradient with respect to the weights of the bags that are meant, one float per id. */
   | {
@@ -98,9 +102,7 @@ export type Command =
       readonly slots: readonly number[];
       readonly entries: readonly EntryAt[];
       readonly hyper: readonly number[];
-    }
-  /** Counts distinct ids of the bags that are meant into the word at `out`; ids outside [0, rows) do not count. */
-  | { readonly op: 'countUnique'; readonly rows: number; readonly bags: BagsAt; readonly out: number };
+    };
 
 export type DeviceKind = 'worker' | 'inline';
 export type FaultName = 'terminate' | 'kernelError' | 'outOfMemory' | 'hang';

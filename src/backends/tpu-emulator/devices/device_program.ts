@@ -51,8 +51,6 @@ export class DeviceProgram {
         return this.rowGradients(command);
       case 'step':
         return this.step(command);
-      case 'countUnique':
-        return this.countUnique(command);
     }
   }
 
@@ -92,16 +90,18 @@ export class DeviceProgram {
     gather(this.exchange().floats, where, dim, target, rows);
   }
 
-  private lookUp({ table, bags, options, pooled }: Op<'lookUp'>): void {
-    const { floats } = this.exchange();
+  private lookUp({ table, bags, options, pooled, distinct }: Op<'lookUp'>): void {
+    const { floats, ints } = this.exchange();
+    const host = this.bags(bags);
     const size = bags.bags * table.dim;
     const { at, stride } = pooled;
+    ints[distinct] = this.distinct.count(host.values, table.rows);
     if (stride === table.dim) {
-      this.kernels.embeddingBag(this.table(table), this.bags(bags), options, floats.subarray(at, at + size));
+      this.kernels.embeddingBag(this.table(table), host, options, floats.subarray(at, at + size));
       return;
     }
     const compact = this.room(size);
-    this.kernels.embeddingBag(this.table(table), this.bags(bags), options, compact);
+    this.kernels.embeddingBag(this.table(table), host, options, compact);
     spread(compact, table.dim, floats, pooled, bags.bags);
   }
 
@@ -148,11 +148,6 @@ export class DeviceProgram {
     if (ofRows) return { ids: host.values, gradients: compact };
     const { uniqueIds, rowGradients } = this.kernels.embeddingBagGrad(compact, host, this.table(table), options);
     return { ids: uniqueIds, gradients: rowGradients };
-  }
-
-  private countUnique({ rows, bags, out }: Op<'countUnique'>): void {
-    const { ints } = this.exchange();
-    ints[out] = this.distinct.count(this.bags(bags).values, rows);
   }
 
   private view(buffer: number): Float32Array {
