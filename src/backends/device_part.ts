@@ -8,6 +8,15 @@ import type { BagTensors } from './bag_tensors.js';
 import type { Fill } from './fill.js';
 import type { BagOptions } from './kernel_set.js';
 
+/** Whom a lookup serves, so that reports tell layers and their inputs apart. */
+export interface LookupInput {
+  /** Who told the plan: the first argument of `followPlan`. */
+  readonly owner: object;
+  readonly input: number;
+  /** Samples of the call; there are more bags than samples where ids are looked up one by one. */
+  readonly samples: number;
+}
+
 /** One pooled lookup. */
 export interface LookupRequest {
   readonly table: tf.Tensor2D | tf.Variable;
@@ -15,6 +24,7 @@ export interface LookupRequest {
   readonly options: BagOptions;
   /** Ids came to the devices with the input, so that they are not sent: `dpInput: false`. */
   readonly idsArePlaced?: boolean;
+  readonly servedInput?: LookupInput;
 }
 
 /** What one lookup adds to the gradient of a table. */
@@ -48,6 +58,8 @@ export interface FollowedPlan {
   readonly name: string;
   readonly request: PlanEmbeddingArgs;
   readonly plan: EmbeddingPlan;
+  /** The tables of the plan, in its order. */
+  readonly tables?: () => readonly tf.Variable[];
 }
 
 /** The devices of a backend. Tables and slots on them are tensors of the global shape whose data lie there. */

@@ -143,7 +143,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
     }
     this.#isReady = true;
     this.built = true;
-    this.#plan.tell(this, this.name);
+    this.#plan.tell(this, this.name, () => this.#weights.variables);
   }
 
   /** Brings plan and tables in line with the backend in use, which may have changed. */
@@ -155,7 +155,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
       this.#plan.forget();
       throw error;
     }
-    this.#plan.tell(this, this.name);
+    this.#plan.tell(this, this.name, () => this.#weights.variables);
   }
 
   override get trainable(): boolean {
@@ -281,7 +281,8 @@ export class DistributedEmbedding extends tf.layers.Layer {
     const weights = (kwargs[WEIGHTS] as unknown[] | undefined) ?? this.#spreadWeights(list.slice(features.length));
     const paths = { ids: this.#paths, weights: featurePaths(structure, 'weights') };
     const variables = features.map(({ table }) => this.#weights.variable(table));
-    return lookUpFeatures(features, variables, { ids, weights, paths, idsArePlaced: !this.#dpInput }, () => {
+    const batch = { owner: this, ids, weights, paths, idsArePlaced: !this.#dpInput };
+    return lookUpFeatures(features, variables, batch, () => {
       this.invokeCallHook(inputs, kwargs as never);
       for (const { table } of tables) checkTableTraining(table, this.name, kwargs);
     }) as tf.Tensor[];

@@ -152,10 +152,10 @@ export class PlanInForce {
     this.#isInForce = false;
   }
 
-  /** Reports of the devices show the plan under a name. */
-  tell(owner: object, name: string): void {
+  /** Reports of the devices show the plan under a name, and find its tables. */
+  tell(owner: object, name: string, tables: () => readonly tf.Variable[]): void {
     const worldSize = this.#devices?.count ?? 1;
-    this.#devices?.followPlan(owner, { name, request: { ...this.request, worldSize }, plan: this.plan! });
+    this.#devices?.followPlan(owner, { name, request: { ...this.request, worldSize }, plan: this.plan!, tables });
   }
 
   /** The layer was disposed. tfjs remembers the layers of its last hundred models, which must keep no devices alive. */

@@ -149,6 +149,10 @@ export class DistributedWeights {
     return this.#placed.map(({ source }) => source);
   }
 
+  get variables(): tf.Variable[] {
+    return this.#placed.map(({ variable }) => variable);
+  }
+
   variable(table: number): tf.Variable {
     return this.#placed[table]!.variable;
   }

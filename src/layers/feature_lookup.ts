@@ -1,6 +1,7 @@
 /** One feature of a `DistributedEmbedding`: from its ids to bags, and from pooled rows to its result. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
+import type { LookupRequest } from '../backends/device_part.js';
 import type { BagOptions } from '../backends/kernel_set.js';
 import { ValueError, described } from '../errors.js';
 import { lookUpMany } from '../ops/embedding_bag.js';
@@ -151,6 +152,8 @@ function checkBatchSizes(batches: readonly IdBatch[], paths: readonly string[]):
 
 /** What one call looks up: an entry per feature. */
 export interface FeatureBatch {
+  /** The layer, to which devices count what is looked up. */
+  readonly owner: object;
   readonly ids: readonly unknown[];
   readonly weights: readonly unknown[];
   /** What they are called in errors. */
@@ -163,7 +166,7 @@ export interface FeatureBatch {
 export function lookUpFeatures(
   features: readonly DistributedFeature[],
   variables: readonly tf.Variable[],
-  { ids, weights, paths, idsArePlaced }: FeatureBatch,
+  { owner, ids, weights, paths, idsArePlaced }: FeatureBatch,
   check: () => void,
 ): (tf.Tensor | RaggedTensor)[] {
   let results: (tf.Tensor | RaggedTensor)[] = [];
@@ -176,7 +179,10 @@ export function lookUpFeatures(
     checkBatchSizes(batches, paths.ids);
     const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!));
     const rows = lookUpMany(
-      lookups.map(({ bags, options }, i) => ({ table: variables[i]!, bags, options, idsArePlaced })),
+      lookups.map(({ bags, options }, input): LookupRequest => {
+        const servedInput = { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 };
+        return { table: variables[input]!, bags, options, idsArePlaced, servedInput };
+      }),
     );
     results = lookups.map(({ shape }, i) => shape(rows[i]!));
     return results.filter((result) => result instanceof tf.Tensor) as tf.Tensor[];

@@ -81,18 +81,25 @@ function addTableParallel(tally: Tally, request: PlanRequest, plan: PlanData, de
   });
 }
 
-/** Ids and gradients come from all devices, partial sums go to the one that wants them. */
+/** Part of the bags that have an id among `share` of the rows, for ids that are spread evenly over them. */
+export function bagsReached(idsPerBag: number, share: number): number {
+  return 1 - (1 - share) ** idsPerBag;
+}
+
+/** Each id goes to the owner of its row; partial sums of the bags that have some there go to the one that wants them. */
 function addRowSlices(tally: Tally, request: PlanRequest, plan: PlanData, device: number): void {
-  const moved = BYTES * request.batchSize * ofOthers(request);
+  const others = ofOthers(request);
   for (const shard of plan.ranks[device]!.rowSlice ?? []) {
     const share = shard.inputDim / request.tables[shard.table]!.rows;
     tally.bytesMemory += BYTES * shard.inputDim * shard.outputDim;
     request.inputTableMap.forEach((table, input) => {
       if (table !== shard.table) return;
-      const hotness = request.hotness[input]!;
-      tally.read(request.batchSize * hotness * share, request.batchSize, shard.outputDim, false);
-      tally.out += moved * shard.outputDim;
-      tally.in += moved * (hotness + shard.outputDim);
+      const ids = request.batchSize * request.hotness[input]! * share;
+      const bags = request.batchSize * bagsReached(request.hotness[input]!, share);
+      tally.read(ids, bags, shard.outputDim, false);
+      const pooled = BYTES * bags * shard.outputDim * others;
+      tally.out += pooled;
+      tally.in += pooled + BYTES * ids * others;
     });
   }
 }

@@ -1,9 +1,38 @@
 /** Adds up what the devices do and what they send each other. */
-import type { Counters } from './counters.js';
+import type { LookupInput } from '../device_part.js';
+import type { Counters, ServedInputs, ServedLayer } from './counters.js';
+import type { CheckedBags } from './host_bags.js';
 import type { MemoryBook } from './memory_book.js';
 
 const square = (devices: number): number[][] =>
   Array.from({ length: devices }, () => new Array<number>(devices).fill(0));
+
+/** One lookup of a layer's call. */
+export interface ServedInput extends LookupInput {
+  readonly bags: CheckedBags;
+}
+
+/** Sums over the calls of one layer. */
+class ServedSums {
+  private calls = 0;
+  private readonly samples: number[] = [];
+  private readonly bags: number[] = [];
+  private readonly ids: number[] = [];
+
+  add(served: readonly ServedInput[]): void {
+    this.calls++;
+    for (const { input, samples, bags } of served) {
+      this.samples[input] = (this.samples[input] ?? 0) + samples;
+      this.bags[input] = (this.bags[input] ?? 0) + bags.batch;
+      this.ids[input] = (this.ids[input] ?? 0) + bags.values.length;
+    }
+  }
+
+  sums(): ServedInputs {
+    const [samples, bags, ids] = [this.samples, this.bags, this.ids].map((sums) => Array.from(sums, (sum) => sum ?? 0));
+    return { calls: this.calls, samples: samples!, bags: bags!, ids: ids! };
+  }
+}
 
 export class CounterBook {
   private bytes: number[][] = [];
@@ -13,6 +42,7 @@ export class CounterBook {
   private updates = 0;
   private bags = 0;
   private seconds = { lookUp: 0, update: 0 };
+  private layers = new WeakMap<object, { readonly all: ServedSums; readonly training: ServedSums }>();
 
   constructor(
     private readonly devices: number,
@@ -27,6 +57,7 @@ export class CounterBook {
     this.load = Array.from({ length: this.devices }, () => ({ ids: 0, uniqueIds: 0, elements: 0 }));
     this.lookUps = this.updates = this.bags = 0;
     this.seconds = { lookUp: 0, update: 0 };
+    this.layers = new WeakMap();
     this.memory.resetPeaks();
   }
 
@@ -52,6 +83,23 @@ export class CounterBook {
     else this.updates++;
     this.bags += bags;
     this.seconds[kind] += seconds;
+  }
+
+  /** The lookups of one call that serve inputs of layers. `isTraining`: gradients are taken. */
+  served(inputs: readonly ServedInput[], isTraining: boolean): void {
+    for (const owner of new Set(inputs.map((served) => served.owner))) {
+      const own = inputs.filter((served) => served.owner === owner);
+      const sums = this.layers.get(owner) ?? { all: new ServedSums(), training: new ServedSums() };
+      this.layers.set(owner, sums);
+      sums.all.add(own);
+      if (isTraining) sums.training.add(own);
+    }
+  }
+
+  /** What was looked up for a layer; null: nothing. */
+  layer(owner: object): ServedLayer | null {
+    const sums = this.layers.get(owner);
+    return sums === undefined ? null : { all: sums.all.sums(), training: sums.training.sums() };
   }
 
   counters(): Counters {

@@ -32,6 +32,21 @@ export interface DeviceCounts {
   readonly memory: DeviceMemoryCounts;
 }
 
+/** What was looked up for one layer: sums over calls, one number for each of its inputs. */
+export interface ServedInputs {
+  readonly calls: number;
+  readonly samples: readonly number[];
+  /** As many as samples, or more where ids are looked up one by one. */
+  readonly bags: readonly number[];
+  readonly ids: readonly number[];
+}
+
+/** All calls of a layer, and those in which gradients were taken. */
+export interface ServedLayer {
+  readonly all: ServedInputs;
+  readonly training: ServedInputs;
+}
+
 export interface Counters {
   /** Calls that looked something up, and steps of optimizers. */
   readonly lookUps: number;

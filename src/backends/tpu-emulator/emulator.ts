@@ -15,6 +15,7 @@ import type {
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import type { BagOptions } from '../kernel_set.js';
+import type { ServedInput } from './counter_book.js';
 import { DeviceTable } from './device_table.js';
 import type { DeviceTensors } from './device_tensors.js';
 import { readBags, type CheckedBags } from './host_bags.js';
@@ -49,9 +50,9 @@ export class Emulator implements DevicePart {
     return this.machine.count;
   }
 
-  /** Plans that layers follow, in the order in which they came. */
-  plans(): FollowedPlan[] {
-    return [...this.followed.values()];
+  /** Plans that layers follow, in the order in which they came, and who follows them. */
+  plans(): (FollowedPlan & { readonly owner: object })[] {
+    return [...this.followed].map(([owner, plan]) => ({ ...plan, owner }));
   }
 
   followPlan(owner: object, plan: FollowedPlan | null): void {
@@ -135,6 +136,7 @@ export class Emulator implements DevicePart {
     const lookups: Lookup[] = [];
     const places: number[] = [];
     const passing: DeviceTable[] = [];
+    const served: ServedInput[] = [];
     try {
       requests.forEach((request, place) => {
         const { table, bags, options } = request;
@@ -147,6 +149,7 @@ export class Emulator implements DevicePart {
         const found = this.withWholeRows(table, options, passing);
         lookups.push({ table: found, bags: checked, options, idsArePlaced: request.idsArePlaced ?? false });
         places.push(place);
+        if (request.servedInput !== undefined) served.push({ ...request.servedInput, bags: checked });
       });
       const pooled = lookUpAll(this.machine, lookups);
       let bags = 0;
@@ -155,6 +158,7 @@ export class Emulator implements DevicePart {
         bags += batch;
       });
       this.machine.counters.called('lookUp', bags, (performance.now() - start) / 1000);
+      this.machine.counters.served(served, tf.engine().state.gradientDepth > 0);
       return results as tf.Tensor2D[];
     } catch (error) {
       for (const result of results) result?.dispose();

@@ -1,10 +1,11 @@
 /** What people ask of the emulator beside tensors: its machine, its counters, its report, and faults to test with. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
 import type { Counters } from './counters.js';
+import type { DeviceTable } from './device_table.js';
 import { FAULT_NAMES, type FaultName } from './devices/device.js';
 import { running, type Running } from './register.js';
 import { makeReport, type Report, type ReportArgs } from './report/report.js';
-import type { ReportSource, ReportedTable } from './report/report_source.js';
+import type { ReportSource, ReportedPlan, ReportedTable } from './report/report_source.js';
 import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './settings.js';
 
 /**
@@ -27,23 +28,30 @@ export function configureTpuEmulator(args: TpuEmulatorArgs): void {
   configure(args, running() !== null);
 }
 
-function reportedTables({ machine }: Running): ReportedTable[] {
-  const all = [...machine.tables];
-  const slots = all.filter(({ role }) => role === 'slots');
-  return all
-    .filter(({ role }) => role === 'tables')
-    .map(({ name, layout }) => {
-      const own = slots.filter((slot) => slot.name.slice(0, slot.name.lastIndexOf('/')) === name);
-      const described = own.map((slot) => {
-        return { name: slot.name.slice(slot.name.lastIndexOf('/') + 1), columns: slot.layout.columns };
-      });
-      return { name, layout, slots: described };
+function reportedTable({ name, layout }: DeviceTable, slots: readonly DeviceTable[]): ReportedTable {
+  const own = slots.filter((slot) => slot.name.slice(0, slot.name.lastIndexOf('/')) === name);
+  const described = own.map((slot) => {
+    return { name: slot.name.slice(slot.name.lastIndexOf('/') + 1), columns: slot.layout.columns };
+  });
+  return { name, layout, slots: described };
+}
+
+function reportedPlans({ emulator, machine, tensors }: Running, all: readonly DeviceTable[]): ReportedPlan[] {
+  return emulator.plans().map(({ owner, name, request, plan, tables }) => {
+    const places = tables?.().map(({ dataId }) => {
+      const place = all.indexOf(tensors.get(dataId)!);
+      return place < 0 ? null : place;
     });
+    const measured = machine.counters.layer(owner);
+    return { name, request, plan, measured, ...(places === undefined ? {} : { tables: places }) };
+  });
 }
 
 function sourceOf(found: Running): ReportSource {
-  const { machine, host, emulator } = found;
+  const { machine, host } = found;
   const { chips, coresPerChip, hbmBytesPerChip } = machine.settings;
+  const all = [...machine.tables];
+  const [tables, slots] = [all.filter(({ role }) => role === 'tables'), all.filter(({ role }) => role === 'slots')];
   return {
     chips,
     coresPerChip,
@@ -51,8 +59,8 @@ function sourceOf(found: Running): ReportSource {
     kind: machine.set.devices[0]!.kind,
     inlineBecause: machine.set.inlineBecause,
     host,
-    tables: reportedTables(found),
-    plans: emulator.plans(),
+    tables: tables.map((table) => reportedTable(table, slots)),
+    plans: reportedPlans(found, tables),
     counters: machine.counters.counters(),
   };
 }

@@ -6,8 +6,9 @@ import {
   type ShardRows,
   type TableLayout,
 } from '../../../partition/table_layout.js';
-import type { Counters, DeviceMemoryCounts } from '../counters.js';
+import type { Counters, DeviceMemoryCounts, ServedLayer } from '../counters.js';
 import type { DeviceKind } from '../devices/device.js';
+import { perSample, placesOfTables } from './measured.js';
 import type { Prediction } from './prediction.js';
 import type { ReportedTable, ReportSource } from './report_source.js';
 
@@ -59,6 +60,28 @@ export interface ReportDevice {
   readonly ofMean: { readonly elements: number | null; readonly bytes: number | null; readonly memory: number | null };
 }
 
+/** What was looked up for one layer since the last reset. */
+export interface ReportMeasured {
+  readonly calls: number;
+  /** Calls in which gradients were taken; where there are some, the rest tells of these alone. */
+  readonly trainingCalls: number;
+  /** Samples of a call, in the mean. */
+  readonly batch: number;
+  /** Of each input. */
+  readonly idsPerSample: readonly number[];
+}
+
+export interface ReportPlan {
+  /** Of the layer. */
+  readonly name: string;
+  readonly strategy: string;
+  readonly notes: readonly string[];
+  /** Numbers of its tables in `tables`; null where one is not on the devices. */
+  readonly tables: readonly (number | null)[];
+  /** null: nothing was looked up. */
+  readonly measured: ReportMeasured | null;
+}
+
 export interface ReportData {
   readonly machine: ReportMachine;
   /** Since the start of the backend or the last reset. */
@@ -69,7 +92,7 @@ export interface ReportData {
   readonly links: { readonly bytes: number[][]; readonly ids: number[][]; readonly totalBytes: number };
   /** The busiest device over the mean: elements read, bytes sent and received, memory; null where all are 0. */
   readonly balance: { readonly elements: number | null; readonly bytes: number | null; readonly memory: number | null };
-  readonly plans: readonly { readonly name: string; readonly strategy: string; readonly notes: readonly string[] }[];
+  readonly plans: readonly ReportPlan[];
   /** null where no generation was asked for. */
   readonly prediction: Prediction | null;
 }
@@ -113,6 +136,14 @@ function tableData({ name, layout, slots }: ReportedTable): ReportTable {
   };
 }
 
+function measuredData(served: ServedLayer | null): ReportMeasured | null {
+  if (served === null || served.all.calls === 0) return null;
+  const { calls } = served.all;
+  const { calls: trainingCalls } = served.training;
+  const { batch, hotness } = perSample(trainingCalls > 0 ? served.training : served.all);
+  return { calls, trainingCalls, batch, idsPerSample: hotness };
+}
+
 /** All that a report tells. */
 export function reportData(source: ReportSource, prediction: Prediction | null): ReportData {
   const { chips, coresPerChip, hbmBytesPerChip, kind, inlineBecause, host, counters } = source;
@@ -121,6 +152,7 @@ export function reportData(source: ReportSource, prediction: Prediction | null):
   const memory = ofMean(counters.devices.map((device) => device.memory.tables + device.memory.slots));
   const { lookUps, updates, bags, seconds } = counters;
   const links = counters.links.bytes.map((row) => [...row]);
+  const places = placesOfTables(source);
   return {
     machine: { chips, coresPerChip, devices: chips * coresPerChip, hbmBytesPerChip, kind, inlineBecause, host },
     counted: { lookUps, updates, bags, seconds: { lookUp: seconds.lookUp, update: seconds.update } },
@@ -142,10 +174,12 @@ export function reportData(source: ReportSource, prediction: Prediction | null):
       totalBytes: links.flat().reduce((sum, value) => sum + value, 0),
     },
     balance: { elements: busiest(elements), bytes: busiest(bytes), memory: busiest(memory) },
-    plans: source.plans.map(({ name, plan }) => ({
+    plans: source.plans.map(({ name, plan, measured }, number) => ({
       name,
       strategy: plan.effectiveStrategy,
       notes: [...(plan.notes ?? [])],
+      tables: places[number]!,
+      measured: measuredData(measured ?? null),
     })),
     prediction,
   };
@@ -170,6 +204,11 @@ export function whereText(
   if (shards.length > most) return `${shards.length} column slices on ${devices}${host}`;
   const parts = shards.map(({ device, columns: [start, end] }) => `${start}..${end} on ${device}`);
   return `columns ${parts.join(', ')}${host}`;
+}
+
+/** The name of a table without what all of them end in. */
+export function shortName(name: string): string {
+  return name.replace(/\/embeddings$/, '');
 }
 
 /** Numbers with ranges drawn together: 0-3, 7. */

@@ -2,7 +2,7 @@
 import type { EmbeddingPlan } from '../../../partition/plan.js';
 import type { PlanEmbeddingArgs } from '../../../partition/plan_request.js';
 import type { TableLayout } from '../../../partition/table_layout.js';
-import type { Counters } from '../counters.js';
+import type { Counters, ServedLayer } from '../counters.js';
 import type { DeviceKind } from '../devices/device.js';
 
 /** A table on the devices. */
@@ -13,22 +13,15 @@ export interface ReportedTable {
   readonly slots: readonly { readonly name: string; readonly columns: number }[];
 }
 
-/** What was looked up under a plan since the last reset: sums over calls, one number for each of its inputs. */
-export interface MeasuredInputs {
-  readonly calls: number;
-  readonly bags: readonly number[];
-  readonly ids: readonly number[];
-}
-
 /** A plan that a layer follows, and what it was made from, so that it can be made for another machine. */
 export interface ReportedPlan {
   readonly name: string;
   readonly request: PlanEmbeddingArgs;
   readonly plan: EmbeddingPlan;
-  /** Places of the plan's tables among the reported ones; without it they are found by name and size. */
-  readonly tables?: readonly number[];
-  /** Without it a prediction takes batch and ids per sample from the counters of the whole machine. */
-  readonly measured?: MeasuredInputs;
+  /** Places of the plan's tables among the reported ones, null where one is not there; else found by name and size. */
+  readonly tables?: readonly (number | null)[];
+  /** What was looked up under the plan since the last reset; null: nothing. */
+  readonly measured?: ServedLayer | null;
 }
 
 export interface ReportSource {

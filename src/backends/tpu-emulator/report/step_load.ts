@@ -5,6 +5,7 @@
  */
 import type { PlanData } from '../../../partition/plan.js';
 import type { PlanRequest } from '../../../partition/plan_request.js';
+import { bagsReached } from '../../../partition/rank_load.js';
 
 /** Bytes of one device, or of the devices of a chip. */
 export interface StepLoad {
@@ -73,44 +74,69 @@ function addPass(load: StepLoad, ids: number, bags: number, width: number, inHos
   }
 }
 
-/** Adds what a device looks up for the whole batch; `others` is the part of the batch that is not its own. */
-function addOwned(load: StepLoad, request: PlanRequest, ids: number, width: number, inHost: boolean): void {
-  const { batchSize, worldSize, dpInput } = request;
-  const others = (worldSize - 1) / worldSize;
-  addPass(load, ids, batchSize, width, inHost);
-  if (dpInput) load.idsIn += BYTES * ids * others;
-  load.pooledOut += BYTES * batchSize * width * others;
+/** Bags of each input per sample: without a combiner each id is one, and its row is sent as it is. */
+export function bagsPerSample({ hotness, inputTableMap, tables }: PlanRequest): number[] {
+  return hotness.map((ids, input) => (tables[inputTableMap[input]!]!.combiner === null ? ids : 1));
 }
 
-function addCopies(load: StepLoad, request: PlanRequest, plan: PlanData): void {
-  const bags = request.batchSize / request.worldSize;
+/** Ids and bags of one input in a step. */
+interface Looked {
+  readonly ids: number;
+  readonly bags: number;
+}
+
+/** Adds what a device looks up for the whole batch; what is not of its own part of the batch is sent. */
+function addOwned(load: StepLoad, request: PlanRequest, { ids, bags }: Looked, width: number, inHost: boolean): void {
+  const { worldSize, dpInput } = request;
+  const others = (worldSize - 1) / worldSize;
+  addPass(load, ids, bags, width, inHost);
+  if (dpInput) load.idsIn += BYTES * ids * others;
+  load.pooledOut += BYTES * bags * width * others;
+}
+
+/** What comes to a device that holds `share` of the rows: its ids, and the bags that have one there. */
+function ofRows({ ids, bags }: Looked, share: number): Looked {
+  return { ids: ids * share, bags: bags === 0 ? 0 : bags * bagsReached(ids / bags, share) };
+}
+
+function addCopies(
+  load: StepLoad,
+  { worldSize, inputTableMap }: PlanRequest,
+  plan: PlanData,
+  all: readonly Looked[],
+): void {
   for (const { table, inputDim, outputDim } of plan.dataParallelTables ?? []) {
     const bytes = BYTES * inputDim * outputDim;
     load.copiedBytes += bytes;
     load.updateBytes += DENSE_UPDATE * bytes;
-    request.inputTableMap.forEach((used, input) => {
-      if (used === table) addPass(load, bags * request.hotness[input]!, bags, outputDim, false);
+    inputTableMap.forEach((used, input) => {
+      const { ids, bags } = all[input]!;
+      if (used === table) addPass(load, ids / worldSize, bags / worldSize, outputDim, false);
     });
   }
 }
 
-/** The load of each device. Samples are spread evenly over devices; of a row-sliced table each id goes to its owner. */
-export function stepLoads(request: PlanRequest, plan: PlanData): StepLoad[] {
+/**
+ * The load of each device. Samples are spread evenly over devices; of a row-sliced table each id goes to its owner.
+ * `bags`: of each input per sample; 1 by default, as the planner has it.
+ */
+export function stepLoads(request: PlanRequest, plan: PlanData, bags?: readonly number[]): StepLoad[] {
   const { batchSize, hotness, tables, inputTableMap, worldSize } = request;
+  const all = hotness.map((ids, input): Looked => ({ ids: batchSize * ids, bags: batchSize * (bags?.[input] ?? 1) }));
   const loads = plan.ranks.map(({ tableParallel, rowSlice }) => {
     const load = noLoad();
     tableParallel?.inputIdsGlobal.forEach((input, place) => {
       const { outputDim, cpuOffload } = tableParallel.physicalTables[tableParallel.localMap[place]!]!;
-      addOwned(load, request, batchSize * hotness[input]!, outputDim, cpuOffload);
+      addOwned(load, request, all[input]!, outputDim, cpuOffload);
     });
     for (const { table, inputDim, outputDim } of rowSlice ?? []) {
       if (inputDim === 0) continue;
       const share = inputDim / tables[table]!.rows;
       inputTableMap.forEach((used, input) => {
-        if (used === table) addOwned(load, request, batchSize * hotness[input]! * share, outputDim, false);
+        if (used === table) addOwned(load, request, ofRows(all[input]!, share), outputDim, false);
       });
     }
-    addCopies(load, request, plan);
+    addCopies(load, request, plan, all);
     return load;
   });
   // What an owner gets comes from all others alike, and what it sends goes to all others alike.

@@ -49,15 +49,16 @@ describe('Loads of a step', () => {
     expect([loads[1]!.idsIn, loads[1]!.pooledOut, loads[1]!.pooledIn]).toEqual([4 * 20, 4 * 4 * 64, 4 * 4 * 128]);
   });
 
-  it('rows: each id goes to its owner, partial sums of all bags come back', () => {
+  it('rows: each id goes to its owner, partial sums of the bags that it belongs to come back', () => {
     const tables = [{ inputDim: 100, outputDim: 128 }];
     const loads = loadsOf({ tables, worldSize: 4, hotness: [10], batchSize: 8, rowSliceThreshold: 1 });
     for (const load of loads) {
       expect(load.lookups).toBe(20);
       expect(load.idsIn).toBe(4 * 20 * 0.75);
       expect(load.idsOut).toBe(load.idsIn);
-      expect(load.pooledOut).toBe(4 * 8 * 128 * 0.75);
-      expect(load.pooledIn).toBe(load.pooledOut);
+      // All but 0.75^10 of the bags have one of their ten ids in a quarter of the rows.
+      expect(load.pooledOut).toBeCloseTo(4 * 8 * (1 - 0.75 ** 10) * 128 * 0.75, 9);
+      expect(load.pooledIn).toBeCloseTo(load.pooledOut, 9);
     }
   });
 
@@ -87,13 +88,9 @@ describe('Loads of a step', () => {
   });
 
   it('agrees with the loads that the planner predicts', () => {
-    let compared = 0;
     for (let seed = 0; seed < 60; seed++) {
       const args = generatedArgs(seed, ['basic', 'memory_balanced', 'cost_balanced']);
       const [request, plan] = [readRequest(args), planEmbedding(args)];
-      // The planner counts shards without rows too, which a machine leaves out.
-      if (plan.ranks.some(({ rowSlice }) => rowSlice?.some(({ inputDim }) => inputDim === 0))) continue;
-      compared++;
       const loads = stepLoads(request, plan);
       rankLoads(request, plan).forEach((rank, device) => {
         const load = loads[device]!;
@@ -117,7 +114,6 @@ describe('Loads of a step', () => {
       expect(total.idsOut).toBeCloseTo(total.idsIn, 4);
       expect(total.pooledIn).toBeCloseTo(total.pooledOut, 4);
     }
-    expect(compared).toBeGreaterThan(40);
   });
 });
 

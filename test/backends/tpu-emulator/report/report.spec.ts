@@ -6,9 +6,9 @@ import { wholeOn } from '../../../../src/partition/table_layout.js';
 import { busyCounters, sourceOf } from './report_sources.js';
 
 const TABLES = [
-  { name: 'users', inputDim: 1000, outputDim: 16 },
-  { name: 'items', inputDim: 100, outputDim: 8 },
-];
+  { name: 'users', inputDim: 1000, outputDim: 16, combiner: 'sum' },
+  { name: 'items', inputDim: 100, outputDim: 8, combiner: 'mean' },
+] as const;
 
 describe('Report', () => {
   it('tells shards with their bytes, slots of one column included', () => {
@@ -126,24 +126,44 @@ describe('Prediction of a report', () => {
     expect(prediction!.lookupSeconds).toBeCloseTo(bytes / 2765e9, 15);
   });
 
-  it('takes batch and ids per sample from what was counted for the plan', () => {
-    const measured = { calls: 5, bags: [320, 320], ids: [640, 3200] };
-    const { prediction } = makeReport(sourceOf(request, { plan: { measured } }), { generation: 'v5p' });
-    expect(prediction!.batchSizes).toEqual([64]);
-    // 640 ids of items in a step, ten a sample.
-    expect(prediction!.phases[0]!.bytes).toBe(4 * (640 * (1 + 8 * 1.75) + 64 * 8));
-    expect(prediction!.assumptions[0]).toBe('batch 64 and ids per sample as measured');
+  it('sends each row where there is no combiner', () => {
+    const tables = [{ name: 'items', inputDim: 100, outputDim: 8 }];
+    const { prediction } = makeReport(sourceOf({ ...request, tables, worldSize: 1, hotness: [3] }), {
+      generation: 'v5p',
+    });
+    expect(prediction!.phases[0]!.totalBytes).toBe(4 * 96 * (1 + 8 * 1.75 + 8));
   });
 
-  it('else from the counters of the machine: as many rows are read', () => {
-    const source = sourceOf(request);
-    const counters = busyCounters(source.counters, 2, 128);
-    const { prediction } = makeReport({ ...source, counters }, { generation: 'v5p' });
+  it('takes batch, ids and bags per sample from the training steps of the plan, not from its other calls', () => {
+    const training = { calls: 5, samples: [320, 320], bags: [320, 640], ids: [640, 3200] };
+    const all = { calls: 7, samples: [4000, 4000], bags: [4000, 8000], ids: [9000, 40_000] };
+    const { prediction } = makeReport(sourceOf(request, { plan: { measured: { all, training } } }), {
+      generation: 'v5p',
+    });
     expect(prediction!.batchSizes).toEqual([64]);
-    // 45,000 ids in two calls, where 64 x 6 a call were asked for.
-    expect(prediction!.assumptions[0]).toContain(`times ${(22_500 / 384).toPrecision(3)}`);
-    const users = 22_500 * (4 / 6);
-    expect(prediction!.phases[0]!.bytes).toBeCloseTo(4 * (users * (1 + 16 * 1.75) + 64 * 16), 6);
+    // 640 ids of items in a step, ten a sample, in two bags a sample.
+    expect(prediction!.phases[0]!.bytes).toBe(4 * (640 * (1 + 8 * 1.75) + 128 * 8));
+    expect(prediction!.assumptions[0]).toBe('batch 64 and ids per sample as measured in 5 training steps');
+  });
+
+  it('takes them from all calls where there was no training', () => {
+    const none = { calls: 0, samples: [], bags: [], ids: [] };
+    const all = { calls: 2, samples: [200, 200], bags: [200, 200], ids: [200, 400] };
+    const measured = { all, training: none };
+    const { prediction } = makeReport(sourceOf(request, { plan: { measured } }), { generation: 'v5p' });
+    expect(prediction!.batchSizes).toEqual([100]);
+    expect(prediction!.phases[0]!.totalBytes).toBe(4 * (100 * (1 + 16 * 1.75 + 16) + 200 * (1 + 8 * 1.75) + 100 * 8));
+    expect(prediction!.assumptions[0]).toBe('batch 100 and ids per sample as measured in 2 calls');
+  });
+
+  it('sends pooled rows of a row slice for the bags that have an id there only', () => {
+    const tables = [{ name: 'users', inputDim: 1000, outputDim: 16, combiner: 'sum' as const }];
+    const rows = { tables, worldSize: 4, rowSliceThreshold: 1, hotness: [2], batchSize: 64 };
+    const { prediction } = makeReport(sourceOf(rows), { generation: 'v5p' });
+    const bags = 64 * (1 - 0.75 ** 2); // of the bags on each device
+    expect(prediction!.phases[0]!.bytes).toBeCloseTo(4 * (32 * (1 + 16 * 1.75) + bags * 16), 9);
+    const out = 4 * bags * 16 * 0.75;
+    expect(prediction!.phases.find(({ name }) => name === 'pooled rows')!.totalBytes).toBeCloseTo(4 * out, 9);
   });
 
   it('makes the plans again for another number of devices, and says so', () => {
@@ -160,8 +180,8 @@ describe('Prediction of a report', () => {
 
   it('tells devices that the plan does not fit', () => {
     const tables = [
-      { inputDim: 2 ** 27, outputDim: 32 },
-      { inputDim: 10, outputDim: 32 },
+      { name: 'users', inputDim: 2 ** 27, outputDim: 32 },
+      { name: 'items', inputDim: 10, outputDim: 32 },
     ];
     const slots = [{ name: 'momentum', columns: 32 }];
     const report = makeReport(sourceOf({ tables, worldSize: 2, batchSize: 1 }, { slots }), { generation: 'v3' });
@@ -180,10 +200,20 @@ describe('Prediction of a report', () => {
   it('adds up several plans', () => {
     const source = sourceOf(request);
     const once = makeReport(source, { generation: 'v4' }).prediction!;
-    const two = { ...source, tables: [...source.tables, ...source.tables], plans: [...source.plans, ...source.plans] };
-    const twice = makeReport(two, { generation: 'v4' }).prediction!;
+    const [plan] = source.plans;
+    const tables = [...source.tables, ...source.tables];
+    const plans = [
+      { ...plan!, tables: [0, 1] },
+      { ...plan!, tables: [2, 3] },
+    ];
+    const twice = makeReport({ ...source, tables, plans }, { generation: 'v4' }).prediction!;
     expect(twice.stepSeconds).toBeCloseTo(2 * once.stepSeconds!, 15);
     expect(twice.mostBytesWanted).toBe(2 * once.mostBytesWanted);
+    // Tables that both plans look up lie there once.
+    const shared = makeReport({ ...source, plans: [...source.plans, ...source.plans] }, { generation: 'v4' });
+    expect(shared.prediction!.stepSeconds).toBeCloseTo(2 * once.stepSeconds!, 15);
+    const tableBytes = 64_000;
+    expect(shared.prediction!.mostBytesWanted).toBe(twice.mostBytesWanted - tableBytes);
   });
 });
 
