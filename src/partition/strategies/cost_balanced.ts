@@ -8,7 +8,7 @@ import type { PlacedTable, Placement, PlacementProblem } from './placement.js';
 /** A slice may weigh up to this part of a device's fair share; finer cuts are tried only while they help. */
 const GRAINS = [Infinity, 2, 1, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32];
 /** Even enough: the busiest device has this much of a fair share. */
-const EVEN = 1.04;
+const EVEN = 1.06;
 /** Finer cuts send ids more often, so they must be better by this factor. */
 const GAIN = 0.98;
 /** What they may cost of the predicted step, beside the best placement so far. */
