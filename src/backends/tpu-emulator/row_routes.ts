@@ -62,10 +62,10 @@ function ownersOf(layout: TableLayout, values: Int32Array): Owners {
   return step === 1 ? rangeOwners(layout, values) : moduloOwners(layout, step, values);
 }
 
-/** By what each bag's sum is divided; null: by nothing. */
-function divisors({ rowSplits, weights, batch }: CheckedBags, combiner: Combiner): Float64Array | null {
+/** By what each bag's sum is divided, rounded as the kernels of one device round it; null: by nothing. */
+function divisors({ rowSplits, weights, batch }: CheckedBags, combiner: Combiner): Float32Array | null {
   if (combiner === 'sum') return null;
-  const result = new Float64Array(batch);
+  const result = new Float32Array(batch);
   let isOne = true;
   for (let bag = 0; bag < batch; bag++) {
     let sum = 0;
