@@ -2,6 +2,7 @@
  * The synthetic recommender models of NVIDIA distributed-embeddings (config v3): how many tables of which size, and how
  * many ids a sample has in each of their inputs.
  */
+import { InputError } from '../wide_and_deep/input_error.js';
 
 /** `count` tables of `rows` x `width`; each is looked up once per entry of `hotness`, with that many ids per sample. */
 export interface TableGroup {
@@ -78,6 +79,9 @@ export function tablesOf({ tables }: SyntheticConfig, bytes: number, slotsPerTab
   );
   const bytesWith = (scale: number): number =>
     all.reduce((sum, { rows, width }) => sum + 4 * (1 + slotsPerTable) * width * scaled(rows, scale), 0);
+  const least = bytesWith(0);
+  if (least > bytes)
+    throw new InputError(`--bytes must be at least ${least}, what the small tables of the model need, not "${bytes}"`);
   let scale = 1;
   while (bytesWith(scale) > bytes) scale *= 0.99;
   all.forEach(({ rows, width, hotness }, table) => {
@@ -93,5 +97,5 @@ export function tablesOf({ tables }: SyntheticConfig, bytes: number, slotsPerTab
 
 /** Small tables stay as they are: they decide how ids repeat, not how much memory is needed. */
 function scaled(rows: number, scale: number): number {
-  return rows <= 100_000 ? rows : Math.floor(rows * scale);
+  return rows <= 100_000 ? rows : Math.max(1, Math.floor(rows * scale));
 }

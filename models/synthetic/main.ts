@@ -3,11 +3,12 @@
  *   node --import tsx models/synthetic/main.ts --devices 8 --steps 20
  * `--help` lists the options.
  */
-import { writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { InputError } from '../wide_and_deep/input_error.js';
+import { writeReport } from '../wide_and_deep/report_file.js';
 import { makeBatch, type Batch } from './batches.js';
 import { CONFIGS, tablesOf } from './configs.js';
 import { buildModel } from './model.js';
@@ -54,7 +55,9 @@ async function run(options: Options): Promise<void> {
   const { model, embeddings } = buildModel(config, tables, options.strategy, options.batch);
   const optimizer = emb.train[options.optimizer]({ learningRate: 0.01 });
   model.compile({ optimizer, loss: 'binaryCrossentropy' });
-  say(String(embeddings.plan));
+  const [summary, ...pieces] = String(embeddings.plan).split('\n');
+  say(`plan: ${summary}`);
+  if (options.plan) pieces.forEach(say);
 
   const milliseconds: { step: number; embeddings: number }[] = [];
   let loss = NaN;
@@ -88,8 +91,8 @@ async function run(options: Options): Promise<void> {
   const report = emb.tpuEmulator().report();
   say(String(report));
   if (options.report !== null) {
-    writeFileSync(options.report, report.toHTML());
-    say(`report: ${options.report}`);
+    writeReport(options.report, report.toHTML());
+    say(`wrote the report to ${options.report}`);
   }
   say(JSON.stringify(result));
 }
@@ -109,6 +112,8 @@ try {
   if (options === null) process.stdout.write(HELP);
   else await run(options);
 } catch (error) {
-  process.stderr.write(`error: ${(error as Error).message}\n`);
+  // Anything else is worth its stack.
+  if (!(error instanceof InputError)) throw error;
+  process.stderr.write(`error: ${error.message}\n`);
   process.exitCode = 1;
 }

@@ -1,9 +1,9 @@
 /** The part of the command line that is about devices: the emulated machine, and how tables are spread over it. */
-import { statSync } from 'node:fs';
 import type * as emb from 'tfjs-embeddings/node';
 import type { Machine } from './backend.js';
 import { InputError } from './input_error.js';
 import { readOneOf, readWhole } from './read_value.js';
+import { readReportFile } from './report_file.js';
 
 /** The backend whose devices hold the tables. */
 export const EMULATOR = 'tpu-emulator';
@@ -75,16 +75,13 @@ export function readDevices(values: DeviceValues, backend: string | null): Devic
     return value === undefined ? byDefault : readWhole(`--${flag}`, value, 1, most);
   };
   const devices = whole('devices', MOST_DEVICES, DEVICES);
-  const { host, report = null } = values;
-  // Said before the training, not after it.
-  const isFolder = report !== null && (report === '' || statSync(report, { throwIfNoEntry: false })?.isDirectory());
-  if (isFolder === true) throw new InputError(`--report must be the name of a file, not "${report}"`);
+  const { host, report } = values;
   return {
     devices,
     reloadDevices: whole('reload-devices', MOST_DEVICES, devices === 3 ? 2 : 3),
     deviceMemory: whole('device-memory', Number.MAX_SAFE_INTEGER, null),
     host: host === undefined ? null : readOneOf('--host', host, HOSTS),
-    report,
+    report: report === undefined ? null : readReportFile('--report', report),
   };
 }
 

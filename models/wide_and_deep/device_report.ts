@@ -1,8 +1,7 @@
 /** What the virtual devices hold and did: for people, for a page and for programs. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import * as emb from 'tfjs-embeddings/node';
 import type { DeviceOptions, Placement } from './device_options.js';
+import { writeReport } from './report_file.js';
 
 export interface DeviceReport {
   /** For people. */
@@ -20,9 +19,8 @@ export function reportDevices(
   const report = emb.tpuEmulator().report();
   const lines = [String(report)];
   if (path !== null) {
+    writeReport(path, report.toHTML());
     lines.push(`wrote the report to ${path}`);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, report.toHTML());
   }
   const counters = {
     bytes: report.links.totalBytes,

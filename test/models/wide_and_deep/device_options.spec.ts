@@ -75,6 +75,7 @@ describe('options about devices', () => {
     ['--data-parallel', '1e99', /--data-parallel must be a whole number/],
     ['--report', '', /--report must be the name of a file/],
     ['--report', tmpdir(), /--report must be the name of a file, not/],
+    ['--report', 'package.json/report.html', /--report must be the name of a file, not .*package.json is no folder/],
   ];
   for (const [flag, value, text] of mistakes) {
     it(`name a mistake: ${flag} "${value}"`, () => {

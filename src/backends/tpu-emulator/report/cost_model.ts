@@ -197,6 +197,7 @@ function assumptionsOf(
     'a backward pass with its update moves twice the bytes of the lookup',
   ];
   if (chips > 1) found.push('the chips form the most even torus, wrapped around; messages go to all others alike');
+  if (loads.some((load) => load.copiedBytes > 0)) found.push('gradients of copied tables are summed as a whole');
   if (loads.some((load) => load.lookupHostBytes > 0)) {
     found.push(`tables in the memory of the host are read at ${hostBandwidth / 1e9} GB/s for each device`);
   }

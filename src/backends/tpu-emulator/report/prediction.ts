@@ -59,7 +59,7 @@ export function predictionOf(source: ReportSource, generation: string, chips: nu
   const inMemory = new Set<number>();
   const batchSizes: number[] = [];
   const assumptions: string[] = [];
-  let [plannedAgain, hostBandwidth] = [false, Infinity];
+  let [plannedAgain, areCutByRows, hostBandwidth] = [false, false, Infinity];
 
   source.plans.forEach((reported, number) => {
     const asked = readRequest(reported.request);
@@ -68,6 +68,7 @@ export function predictionOf(source: ReportSource, generation: string, chips: nu
     const isSame = reported.plan.ranks.length === devices;
     const plan = isSame ? reported.plan : planFor(reported, args, chips);
     plannedAgain ||= !isSame;
+    areCutByRows ||= plan.tableGroups.rowSlice.length > 0;
     batchSizes.push(batchSize);
     const request = readRequest(args);
     hostBandwidth = Math.min(hostBandwidth, request.machine.hostBandwidth);
@@ -85,6 +86,7 @@ export function predictionOf(source: ReportSource, generation: string, chips: nu
     });
     assumptions.push(source.plans.length === 1 ? assumption : `${reported.name}: ${assumption}`);
   });
+  if (areCutByRows) assumptions.push('ids of tables that are cut by rows are spread evenly over these');
   if (plannedAgain) {
     const now = counted(source.chips * source.coresPerChip, 'device');
     assumptions.push(`the plans were made again for ${counted(devices, 'device')}, as they were for ${now}`);

@@ -1,6 +1,7 @@
 /** A report as text of at most 120 columns: long lists are cut short, and say so. */
 import type { Prediction } from './prediction.js';
-import { whereText, type ReportData, type ReportDevice } from './report_data.js';
+import type { ReportData, ReportDevice, ReportPlan } from './report_data.js';
+import { groupName, groupWhereText, tableGroups } from './table_groups.js';
 import { bytesText, counted, countText, ratioText, secondsText, wholeText } from './units.js';
 
 const WIDTH = 116;
@@ -9,6 +10,7 @@ const MOST_TABLES = 40;
 const MOST_IN_MATRIX = 8;
 const MOST_LINKS = 10;
 const LONGEST_NAME = 28;
+const LONGEST_NAMES = 40;
 
 function clip(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
@@ -62,6 +64,24 @@ export function balanceText({ balance }: ReportData): string {
   );
 }
 
+/** How a layer's tables were placed, and what it looked up. */
+export function planText({ strategy, tables, measured }: ReportPlan): string {
+  const placed = `${counted(tables.length, 'table')} by strategy ${strategy}`;
+  if (measured === null) return `${placed}, not looked up yet`;
+  const { calls, trainingCalls, batch, idsPerSample } = measured;
+  const ids = idsPerSample.reduce((sum, each) => sum + each, 0);
+  const other = calls - trainingCalls;
+  const kinds = [
+    ...(trainingCalls > 0 ? [counted(trainingCalls, 'training step')] : []),
+    ...(other > 0 ? [counted(other, trainingCalls > 0 ? 'other call' : 'call')] : []),
+  ];
+  const each = trainingCalls > 0 && other > 0 ? ' in training' : '';
+  return (
+    `${placed}; ${kinds.join(' and ')}, ${countText(batch)} samples each${each}, ` +
+    `${counted(idsPerSample.length, 'input')} with ${countText(ids)} ids per sample together`
+  );
+}
+
 function deviceLine({ device, ids, uniqueIds, elements, bytesIn, bytesOut, memory, ofMean }: ReportDevice): string[] {
   const free = memory.capacity === null ? '-' : bytesText(Math.max(0, memory.capacity - memory.tables - memory.slots));
   const bytes = [bytesOut, bytesIn, memory.tables, memory.slots, memory.host, memory.peak].map(bytesText);
@@ -83,28 +103,31 @@ function devicesText({ devices }: ReportData): string[] {
 
 function tablesText({ tables }: ReportData): string[] {
   if (tables.length === 0) return ['no tables on the devices'];
-  const bySize = tables.map((_, number) => number).sort((a, b) => tables[b]!.bytes - tables[a]!.bytes || a - b);
-  const shown = new Set(tables.length <= MOST_TABLES ? bySize : bySize.slice(0, (MOST_TABLES * 3) / 4));
-  const cells = tables
-    .map((table, number) => ({ table, number }))
-    .filter(({ number }) => shown.has(number))
-    .map(({ table, number }) => [
-      String(number),
-      clip(table.name, LONGEST_NAME),
-      countText(table.rows),
-      String(table.columns),
-      bytesText(table.bytes),
-      bytesText(table.slotBytes),
-      whereText(table, 2),
-    ]);
-  const head = ['table', 'name', 'rows', 'columns', 'bytes', 'slots', 'where'];
+  const isFolded = tables.length > MOST_TABLES;
+  const groups = tableGroups(tables, isFolded);
+  const longest = isFolded ? LONGEST_NAMES : LONGEST_NAME;
+  const bySize = groups.map((_, place) => place).sort((a, b) => groups[b]!.bytes - groups[a]!.bytes || a - b);
+  const shown = new Set(groups.length <= MOST_TABLES ? bySize : bySize.slice(0, (MOST_TABLES * 3) / 4));
+  const cells = groups
+    .filter((_, place) => shown.has(place))
+    .map((group) => {
+      const { numbers, tables: own, bytes, slotBytes } = group;
+      const first = own[0]!;
+      const size = [countText(first.rows), String(first.columns), bytesText(bytes), bytesText(slotBytes)];
+      const count = isFolded ? [wholeText(own.length)] : [String(numbers[0])];
+      return [...count, clip(groupName(group), longest), ...size, groupWhereText(group, 2)];
+    });
+  const head = [isFolded ? 'tables' : 'table', 'name', 'rows', 'columns', 'bytes', 'slots', 'where'];
   const lines = columns([head, ...cells], [1, 6]).map((line) => clip(line, WIDTH + 4));
-  const rest = bySize.filter((number) => !shown.has(number)).map((number) => tables[number]!);
+  const rest = bySize.filter((place) => !shown.has(place)).map((place) => groups[place]!);
   if (rest.length > 0) {
-    const bytes = rest.reduce((sum, table) => sum + table.bytes + table.slotBytes, 0);
-    lines.push(`and ${counted(rest.length, 'smaller table')}, ${bytesText(bytes)} with slots`);
+    const bytes = rest.reduce((sum, group) => sum + group.bytes + group.slotBytes, 0);
+    const count = rest.reduce((sum, group) => sum + group.tables.length, 0);
+    lines.push(`and ${counted(count, 'smaller table')}, ${bytesText(bytes)} with slots`);
   }
-  return lines;
+  if (!isFolded) return lines;
+  const note = `${counted(tables.length, 'table')}; those of one size that are cut alike share a line, bytes are of all of them`;
+  return [...lines, ...wrapped(`${note}. Each one by itself: report.tables, toHTML() and the plan.`)];
 }
 
 function linksText({ links, devices }: ReportData): string[] {
@@ -143,8 +166,9 @@ export function orUnknown(seconds: number | null): string {
 /** What is predicted, in one line. */
 export function predictionTitle({ generation, chips, devices, torus, batchSizes }: Prediction): string {
   const batch = [...new Set(batchSizes)].map(wholeText).join(' and ');
-  const shape = chips === 1 ? '' : `, ${torus.filter((size) => size > 1).join('x')} torus`;
-  return `TPU ${generation}, ${counted(chips, 'chip')}${shape}, ${counted(devices, 'device')}, batch ${batch}`;
+  const sizes = torus.filter((size) => size > 1);
+  const shape = chips === 1 ? '' : sizes.length === 1 ? ' in a ring' : ` in a ${sizes.join(' x ')} torus`;
+  return `TPU ${generation}, ${counted(chips, 'chip')}${shape}, ${counted(devices, 'device')}, global batch ${batch}`;
 }
 
 /** Which devices have too little memory, in one sentence. */
@@ -189,9 +213,9 @@ export function reportText(data: ReportData): string {
     ...(machine.inlineBecause === null ? [] : wrapped(`in line because ${machine.inlineBecause}`)),
     ...wrapped(countedText(data)),
     ...wrapped(balanceText(data)),
-    ...plans.flatMap(({ name, strategy, notes }) => [
-      ...wrapped(`Plan ${name}: strategy ${strategy}`),
-      ...notes.flatMap((note) => wrapped(`note: ${note}`)),
+    ...plans.flatMap((plan) => [
+      ...wrapped(`Plan of layer ${plan.name}: ${planText(plan)}`),
+      ...plan.notes.flatMap((note) => wrapped(`note: ${note}`)),
     ]),
     '',
     ...devicesText(data),

@@ -1,5 +1,5 @@
 /** Tables that are alike, so that a model with hundreds of them is told in a few lines. */
-import { numbersText, whereText, type ReportTable } from './report_data.js';
+import { numbersText, shortName, whereText, type ReportTable } from './report_data.js';
 import { counted } from './units.js';
 
 /** Tables of one size that are cut alike, in the order in which they were made. */
@@ -32,6 +32,17 @@ export function tableGroups(tables: readonly ReportTable[], fold: boolean): Tabl
     const slotBytes = own.reduce((sum, table) => sum + table.slotBytes, 0);
     return { numbers, tables: own, bytes, slotBytes };
   });
+}
+
+/** What they are called: `layer/table_0-4, 7` where names differ in a last number only, else the first and the last. */
+export function groupName({ tables }: TableGroup): string {
+  const names = tables.map(({ name }) => shortName(name));
+  const [first, last] = [names[0]!, names.at(-1)!];
+  if (names.length === 1) return first;
+  const stem = first.replace(/\d+$/, '');
+  const ends = names.map((name) => name.slice(stem.length));
+  const areNumbered = names.every((name, i) => name.startsWith(stem) && /^(0|[1-9]\d{0,8})$/.test(ends[i]!));
+  return areNumbered ? stem + numbersText(ends.map(Number)) : `${first} .. ${last}`;
 }
 
 /** How many of the group's pieces lie on a device, the fewest and the most. */

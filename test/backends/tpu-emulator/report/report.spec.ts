@@ -162,6 +162,7 @@ describe('Prediction of a report', () => {
     const { prediction } = makeReport(sourceOf(rows), { generation: 'v5p' });
     const bags = 64 * (1 - 0.75 ** 2); // of the bags on each device
     expect(prediction!.phases[0]!.bytes).toBeCloseTo(4 * (32 * (1 + 16 * 1.75) + bags * 16), 9);
+    expect(prediction!.assumptions.join()).toContain('cut by rows are spread evenly');
     const out = 4 * bags * 16 * 0.75;
     expect(prediction!.phases.find(({ name }) => name === 'pooled rows')!.totalBytes).toBeCloseTo(4 * out, 9);
   });

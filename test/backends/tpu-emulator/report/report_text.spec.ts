@@ -25,7 +25,7 @@ describe('Text of a report', () => {
       'TPU emulator: 2 devices (2 chips x 1 core), workers, 16.0 GB of memory for each chip, dense ops on tensorflow',
       'Counted: 1 lookup call (64 bags) in 12.3 ms, 1 update in 21.0 ms, exchange included',
       'Busiest device over mean: elements read 1.20, bytes exchanged 1.00, memory 1.90',
-      'Plan embeddings: strategy basic',
+      'Plan of layer embeddings: 2 tables by strategy basic, not looked up yet',
       '',
       'device     ids  unique  elements  of mean     sent  received   tables    slots  in host    peak  free',
       '     0   9,000   5,400     144 k     0.80   127 kB   85.0 kB  64.0 kB  4.00 kB      0 B  468 kB     -',
@@ -44,7 +44,9 @@ describe('Text of a report', () => {
 
   it('tells the prediction, what it assumes and what does not fit', () => {
     const text = String(makeReport(sourceOf({ tables: TABLES, worldSize: 2 }), { generation: 'v5e', chips: 4 }));
-    expect(text).toContain('Predicted step of the embeddings: TPU v5e, 4 chips, 2x2 torus, 4 devices, batch 4,096');
+    expect(text).toContain(
+      'Predicted step of the embeddings: TPU v5e, 4 chips in a 2 x 2 torus, 4 devices, global batch 4,096',
+    );
     for (const phase of ['lookup', 'ids', 'pooled rows', 'gradients', 'sums of copies', 'update', 'step']) {
       expect(text).toMatch(new RegExp(`\n${phase} +\\d[\\d.]* (ns|us|ms|s)`));
     }

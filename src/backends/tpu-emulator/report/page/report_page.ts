@@ -1,13 +1,13 @@
 /** A report as one page: no scripts, nothing from elsewhere. */
-import { whereText, type ReportData } from '../report_data.js';
-import { countedText, machineText, orUnknown } from '../report_text.js';
+import { shortName, whereText, type ReportData } from '../report_data.js';
+import { countedText, machineText, orUnknown, planText } from '../report_text.js';
 import { bytesText, counted, ratioText, wholeText } from '../units.js';
 import { loadSection, memorySection } from './device_bars.js';
 import { element, escaped, textTable } from './html.js';
 import { linksSection } from './link_matrix.js';
 import { predictionSection } from './prediction_section.js';
 import { STYLE } from './style.js';
-import { HATCH, tablesSection } from './table_picture.js';
+import { HATCH, tablesSection } from './tables_section.js';
 
 function tile(name: string, value: string, more: string): string {
   const small = element('small', {}, escaped(more));
@@ -44,9 +44,10 @@ function tiles({ machine, tables, links, balance, counted: counts, prediction }:
 
 function plansText({ plans }: ReportData): string {
   return plans
-    .map(({ name, strategy, notes }) => {
-      const lines = notes.map((note) => element('li', {}, escaped(note)));
-      const head = element('p', {}, 'Plan ', element('strong', {}, escaped(name)), escaped(`: strategy ${strategy}`));
+    .map((plan) => {
+      const lines = plan.notes.map((note) => element('li', {}, escaped(note)));
+      const text = escaped(`: ${planText(plan)}`);
+      const head = element('p', {}, 'Plan of layer ', element('strong', {}, escaped(plan.name)), text);
       return head + (lines.length === 0 ? '' : element('ul', { class: 'plain quiet' }, ...lines));
     })
     .join('');
@@ -57,7 +58,7 @@ function tableList({ tables }: ReportData): string {
   if (tables.length === 0) return '';
   const rows = tables.map((table, number) => [
     String(number),
-    table.name,
+    shortName(table.name),
     wholeText(table.rows),
     String(table.columns),
     bytesText(table.bytes),

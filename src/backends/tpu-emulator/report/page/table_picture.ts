@@ -1,17 +1,15 @@
-/** The picture of where tables live: each table a rectangle, cut as the plan cuts it. */
-import { whereText, type ReportData, type ReportShard, type ReportTable } from '../report_data.js';
-import { bytesText, counted, wholeText } from '../units.js';
-import { deviceHue, element, escaped, legend, rectangle, round } from './html.js';
+/** The picture of a table: a rectangle, cut as the plan cuts it. */
+import { shortName, whereText, type ReportShard, type ReportTable } from '../report_data.js';
+import { bytesText, wholeText } from '../units.js';
+import { deviceHue, element, escaped, rectangle, round } from './html.js';
 
-const MOST_CARDS = 120;
-const MOST_LEGEND = 32;
 /** Room that a number needs to be read. */
 const LABEL_WIDTH = 12;
 const LABEL_HEIGHT = 12;
 const SHEET = 5;
 const MOST_SHEETS = 5;
 
-interface Scale {
+export interface Scale {
   readonly card: number;
   readonly width: number;
   readonly height: number;
@@ -22,7 +20,7 @@ interface Scale {
 
 type Box = readonly [x: number, y: number, width: number, height: number];
 
-function scaleOf(tables: readonly ReportTable[], devices: number): Scale {
+export function scaleOf(tables: readonly ReportTable[], devices: number): Scale {
   const [card, width, height] =
     tables.length <= 6 ? [240, 220, 150] : tables.length <= 24 ? [166, 150, 110] : [140, 120, 98];
   const mostColumns = Math.max(...tables.map(({ columns }) => columns));
@@ -114,79 +112,34 @@ function copiedSheets(table: ReportTable, width: number, height: number, scale: 
   return sheets.reverse().join('') + label(`x${table.shards.length}`, front);
 }
 
-function picture(table: ReportTable, scale: Scale): string {
-  let [width, height] = sizeOf(table, scale);
-  let content: string;
-  if (table.kind === 'copies') {
-    const behind = (Math.min(MOST_SHEETS, table.shards.length) - 1) * SHEET;
-    [width, height] = [Math.min(width, scale.width - behind), Math.min(height, scale.height - behind)];
-    content = copiedSheets(table, width, height, scale);
-    [width, height] = [width + behind, height + behind];
-  } else if (table.kind === 'columns') content = columnPieces(table, width, height, scale);
-  else if ((table.shards[0]?.rows.step ?? 1) > 1) content = dealtPieces(table, width, height, scale);
-  else content = rowPieces(table, width, height, scale);
-  const described = `${table.name}: ${whereText(table, 8)}`;
-  return element('svg', { width: round(width), height: round(height), role: 'img', 'aria-label': described }, content);
+/** The shards of a table in a box at the origin. */
+export function shardPieces(table: ReportTable, width: number, height: number, scale: Scale): string {
+  if (table.kind === 'columns') return columnPieces(table, width, height, scale);
+  if (table.kind === 'copies') return copiedSheets(table, width, height, scale);
+  return (table.shards[0]?.rows.step ?? 1) > 1
+    ? dealtPieces(table, width, height, scale)
+    : rowPieces(table, width, height, scale);
 }
 
-function card(table: ReportTable, scale: Scale): string {
+function picture(table: ReportTable, scale: Scale): string {
+  let [width, height] = sizeOf(table, scale);
+  const behind = table.kind === 'copies' ? (Math.min(MOST_SHEETS, table.shards.length) - 1) * SHEET : 0;
+  [width, height] = [Math.min(width, scale.width - behind), Math.min(height, scale.height - behind)];
+  const content = shardPieces(table, width, height, scale);
+  const frame = { width: round(width + behind), height: round(height + behind) };
+  const described = `${table.name}: ${whereText(table, 8)}`;
+  return element('svg', { ...frame, role: 'img', 'aria-label': described }, content);
+}
+
+/** A table with its name, of which `path` is left out. */
+export function tableCard(table: ReportTable, scale: Scale, path: string): string {
   const slots = table.slotBytes === 0 ? '' : ` + ${bytesText(table.slotBytes)} slots`;
   const where = whereText(table, scale.card > 200 ? 3 : 1);
   const lines = [
-    element('span', { class: 'name', title: table.name }, escaped(table.name)),
+    element('span', { class: 'name', title: table.name }, escaped(shortName(table.name).slice(path.length))),
     element('span', {}, escaped(`${wholeText(table.rows)} x ${table.columns}`)),
     element('span', { title: `${bytesText(table.bytes)}${slots}` }, escaped(`${bytesText(table.bytes)}${slots}`)),
     element('span', { title: whereText(table, 16) }, escaped(where)),
   ];
   return element('figure', {}, picture(table, scale), element('figcaption', {}, ...lines));
-}
-
-function deviceLegend(devices: number, withHost: boolean): string {
-  const shown = Math.min(devices, MOST_LEGEND);
-  const items = Array.from({ length: shown }, (_, device) => {
-    const style = `--h:${deviceHue(device, devices)}`;
-    const swatch = rectangle([0, 0, 12, 12], { class: 'piece', style, rx: 2 });
-    return element('li', {}, element('svg', { width: 12, height: 12, 'aria-hidden': 'true' }, swatch), ` ${device}`);
-  });
-  const more = shown < devices ? [element('li', {}, `and ${counted(devices - shown, 'more device')}`)] : [];
-  const host = withHost ? legend([['hatch', 'hatched: in the memory of the host']]) : '';
-  return element('ul', { class: 'legend' }, element('li', {}, 'Device:'), ...items, ...more) + host;
-}
-
-/** The pattern of what lies in the host's memory; once for a page. */
-export const HATCH = element(
-  'svg',
-  { width: 0, height: 0, style: 'position:absolute', 'aria-hidden': 'true' },
-  element(
-    'defs',
-    {},
-    element(
-      'pattern',
-      { id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
-      element('line', { class: 'hatch-line', x1: 0, y1: 0, x2: 0, y2: 6 }),
-    ),
-  ),
-);
-
-/** The section with a card for each table, the largest first. */
-export function tablesSection({ tables, machine }: ReportData): string {
-  const title = element('h2', { id: 'tables' }, 'Where the tables live');
-  if (tables.length === 0) return element('section', {}, title, element('p', {}, 'No tables are on the devices.'));
-  const sorted = [...tables].sort((a, b) => b.bytes + b.slotBytes - a.bytes - a.slotBytes);
-  const shown = sorted.slice(0, MOST_CARDS);
-  const scale = scaleOf(shown, machine.devices);
-  const left = tables.length - shown.length;
-  const rest = left === 0 ? '' : ` The largest ${shown.length} of ${tables.length} tables are drawn.`;
-  const withHost = tables.some(({ shards }) => shards.some(({ inHost }) => inHost));
-  const how =
-    'Width is to scale in columns, height in the logarithm of rows; what is too small for its labels is drawn larger. ' +
-    `Inside a table shards are to scale, and their numbers are devices. Largest first.${rest}`;
-  return element(
-    'section',
-    { 'aria-labelledby': 'tables' },
-    title,
-    element('p', { class: 'quiet' }, escaped(how)),
-    deviceLegend(machine.devices, withHost),
-    element('div', { class: 'cards', style: `--card:${scale.card}px` }, ...shown.map((table) => card(table, scale))),
-  );
 }
