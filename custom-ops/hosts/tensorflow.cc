@@ -188,6 +188,23 @@ void compute_copy(void*, TF_OpKernelContext* context) {
   memcpy(Call::data(to), Call::data(from), tf.TF_TensorByteSize(from));
 }
 
+/* Writes through the buffer of `target`: the caller made it on memory of its own, which takes the floats of `source`. */
+void compute_copy_into(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* to = call.input(0, "target", -1);
+  TF_Tensor* from = call.input(1, "source", -1);
+  if (call.failed()) return;
+  const size_t bytes = tf.TF_TensorByteSize(from);
+  if (tf.TF_TensorByteSize(to) != bytes) {
+    return call.fail(TF_INVALID_ARGUMENT, "target: expected %zu bytes as in source, received %zu", bytes,
+                     tf.TF_TensorByteSize(to));
+  }
+  if (overlap(Call::data(to), bytes, Call::data(from), bytes)) {
+    return call.fail(TF_INVALID_ARGUMENT, "target and source must not share memory");
+  }
+  memcpy(Call::data(to), Call::data(from), bytes);
+}
+
 void compute_tpu_activations(void*, TF_OpKernelContext* context) {
   Call call(context);
   TF_Tensor* activations = call.input(1, "sliced_activations", -1);
@@ -244,6 +261,8 @@ const Op kOps[] = {
     TE_SPARSE_APPLY("Adam", TE_ADAM, TE_TWO_SLOTS),
     TE_SPARSE_APPLY("Ftrl", TE_FTRL, TE_TWO_SLOTS),
     {"EmbeddingCopy", {"input: float"}, {"output: float"}, {}, copy_shape, create_plain, compute_copy, false},
+    {"EmbeddingCopyInto", {"target: float", "source: float"}, {}, {}, nothing_shape, create_plain, compute_copy_into,
+     true},
     {"TPUEmbeddingActivations", {}, {}, {}, nullptr, create_plain, compute_tpu_activations, false},
 };
 

@@ -18,6 +18,7 @@ import type { BagOptions } from '../kernel_set.js';
 import type { ServedInput } from './counter_book.js';
 import { DeviceTable } from './device_table.js';
 import type { DeviceTensors } from './device_tensors.js';
+import type { DerivedBackend } from './host.js';
 import { readBags, type CheckedBags } from './host_bags.js';
 import { lookUpAll, type Lookup } from './lookups.js';
 import type { Machine } from './machine.js';
@@ -41,7 +42,7 @@ export class Emulator implements DevicePart {
 
   constructor(
     readonly machine: Machine,
-    private readonly backend: tf.KernelBackend,
+    private readonly derived: DerivedBackend,
     private readonly tensors: DeviceTensors,
     private readonly host: string,
   ) {}
@@ -154,7 +155,7 @@ export class Emulator implements DevicePart {
       const pooled = lookUpAll(this.machine, lookups);
       let bags = 0;
       lookups.forEach(({ table, bags: { batch } }, i) => {
-        results[places[i]!] = tf.tensor2d(pooled[i]!, [batch, table.layout.columns], 'float32');
+        results[places[i]!] = this.derived.pooled.make(pooled[i]!, [batch, table.layout.columns]);
         bags += batch;
       });
       this.machine.counters.called('lookUp', bags, (performance.now() - start) / 1000);
@@ -175,8 +176,8 @@ export class Emulator implements DevicePart {
       const { optimizer, table, slots, entries, dense, hyper } = update;
       this.settle(table);
       const { rows } = this.deviceTable(table)!.layout;
-      const hostEntries = entries.map((entry) => hostEntry(entry, rows));
-      if (dense !== null) hostEntries.push(denseEntry(dense));
+      const hostEntries = entries.map((entry) => this.hostEntry(entry, rows));
+      if (dense !== null) hostEntries.push(this.denseEntry(dense));
       this.bringTogether(update);
       const owned = this.own(table);
       for (const slot of slots) this.follow(slot, table);
@@ -206,6 +207,21 @@ export class Emulator implements DevicePart {
     } finally {
       for (const each of passing) each.free();
     }
+  }
+
+  private hostEntry({ gradient, bags, options }: GradientEntry, rows: number): HostEntry {
+    const values = this.derived.reader.of(gradient);
+    return { gradient: values, bags: readBags(bags, rows, options), options, ofRows: false };
+  }
+
+  /** A gradient of all rows. */
+  private denseEntry(dense: tf.Tensor2D): HostEntry {
+    const [rows] = dense.shape;
+    const rowSplits = uniformSplits(rows, 1);
+    const values = rowSplits.subarray(0, rows); // Row by row: the numbers are the same.
+    const bags: CheckedBags = { values, rowSplits, weights: null, batch: rows, length: 1 };
+    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+    return { gradient: this.derived.reader.of(dense), bags, options, ofRows: true };
   }
 
   private deviceTable(tensor: tf.Tensor): DeviceTable | null {
@@ -281,7 +297,7 @@ export class Emulator implements DevicePart {
 
   private tensorOf(table: DeviceTable): tf.Tensor {
     const info: tf.TensorInfo = { dataId: this.tensors.add(table), shape: [...table.shape], dtype: 'float32' };
-    return tf.engine().makeTensorFromTensorInfo(info, this.backend);
+    return tf.engine().makeTensorFromTensorInfo(info, this.derived.backend);
   }
 
   private remember(variable: tf.Variable, layout: TableLayout, name: string): void {
@@ -335,18 +351,4 @@ function copyRows(from: DeviceTable, to: DeviceTable): void {
 function runOnHost(table: tf.Tensor2D, { values, rowSplits, weights }: BagTensors, options: BagOptions): tf.Tensor2D {
   const inputs = { table, values, rowSplits, ...(weights === null ? {} : { weights }) };
   return tf.engine().runKernel(EMBEDDING_BAG, inputs as never, options as never) as unknown as tf.Tensor2D;
-}
-
-function hostEntry({ gradient, bags, options }: GradientEntry, rows: number): HostEntry {
-  return { gradient: gradient.dataSync<'float32'>(), bags: readBags(bags, rows, options), options, ofRows: false };
-}
-
-/** A gradient of all rows. */
-function denseEntry(dense: tf.Tensor2D): HostEntry {
-  const [rows] = dense.shape;
-  const rowSplits = uniformSplits(rows, 1);
-  const values = rowSplits.subarray(0, rows); // Row by row: the numbers are the same.
-  const bags: CheckedBags = { values, rowSplits, weights: null, batch: rows, length: 1 };
-  const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
-  return { gradient: dense.dataSync<'float32'>(), bags, options, ofRows: true };
 }

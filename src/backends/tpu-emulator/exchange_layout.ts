@@ -1,5 +1,6 @@
 /** Where the arrays of one call lie in the exchange memory: first all places are taken, then all are written. */
 import type { ExchangeMemory } from './devices/device.js';
+import type { TensorValues } from './tensor_values.js';
 
 /** Arrays begin at cache lines. */
 const ALIGNMENT = 16;
@@ -24,6 +25,12 @@ export class ExchangeLayout {
   floats(values: Float32Array): number {
     const at = this.take(values.length);
     this.writes.push(({ floats }) => floats.set(values, at));
+    return at;
+  }
+
+  valuesOf(values: TensorValues): number {
+    const at = this.take(values.size);
+    this.writes.push(({ floats }) => values.copyTo(floats.subarray(at, at + values.size)));
     return at;
   }
 

@@ -1,7 +1,12 @@
 /** The backend that runs dense ops, and a subclass of it whose tensors may lie on devices. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../errors.js';
+import { state } from '../../state.js';
+import type { TensorFlowPart } from '../tensorflow/backend_part.js';
+import { BACKEND_NAME as TENSORFLOW } from '../tensorflow/node_backend.js';
 import type { DeviceTensors } from './device_tensors.js';
+import { TensorReader } from './tensor_values.js';
+import { PooledTensors, type ArrayUse } from './pooled_tensors.js';
 import { BACKEND_NAME } from './settings.js';
 
 const PREFERENCE = ['tensorflow', 'wasm', 'cpu'];
@@ -55,12 +60,30 @@ function constructorArguments(name: string, host: tf.KernelBackend): unknown[] {
   throw new RuntimeError('host', 'tensorflow, wasm or cpu', name);
 }
 
+/** Whether TensorFlow knows the ops of this package. */
+function hasOps(): boolean {
+  const part = state().perBackend.get(TENSORFLOW) as TensorFlowPart | undefined;
+  return part?.hasOps() ?? false;
+}
+
+function arrayUse(host: tf.KernelBackend): ArrayUse {
+  if ('tensorMap' in host) return 'copies when read';
+  return 'wasm' in host ? 'copies' : 'keeps';
+}
+
+/** A backend, how it makes tensors of pooled rows, and how values of tensors are read. */
+export interface DerivedBackend {
+  readonly backend: tf.KernelBackend;
+  readonly pooled: PooledTensors;
+  readonly reader: TensorReader;
+}
+
 /** A backend of the host's kind, with records of its own, whose tensors may lie on devices. */
 export function deriveBackend(
   name: string,
   host: tf.KernelBackend,
   { tensors, memory, close }: Additions,
-): tf.KernelBackend {
+): DerivedBackend {
   const Base = host.constructor as Host;
   class TpuEmulatorBackend extends Base {
     override refCount(dataId: tf.DataId): number {
@@ -74,13 +97,17 @@ export function deriveBackend(
     }
 
     override disposeData(dataId: tf.DataId, force?: boolean): boolean {
-      if (tensors.get(dataId) === undefined) return super.disposeData(dataId, force);
-      return tensors.drop(dataId, force ?? false);
+      if (tensors.get(dataId) !== undefined) return tensors.drop(dataId, force ?? false);
+      const isGone = super.disposeData(dataId, force);
+      if (isGone) pooled.forget(dataId);
+      return isGone;
     }
 
     override readSync(dataId: tf.DataId): tf.backend_util.BackendValues {
       const table = tensors.get(dataId);
-      return table === undefined ? super.readSync(dataId) : table.read(0, table.layout.rows);
+      if (table !== undefined) return table.read(0, table.layout.rows);
+      pooled.settle(dataId);
+      return super.readSync(dataId);
     }
 
     override read(dataId: tf.DataId): Promise<tf.backend_util.BackendValues> {
@@ -102,8 +129,10 @@ export function deriveBackend(
     }
   }
   const backend = new TpuEmulatorBackend(...constructorArguments(name, host));
+  const pooled = new PooledTensors(backend, arrayUse(host));
+  const reader = new TensorReader(backend, tensors, hasOps);
   if ('dataIdNextNumber' in backend) numberOn(backend as unknown as Numbered, host);
   // The cpu backend says at its first tensor that tfjs-node is faster.
   if ('firstUse' in backend) backend['firstUse'] = false;
-  return backend;
+  return { backend, pooled, reader };
 }

@@ -17,8 +17,14 @@ export interface Lookup {
   readonly idsArePlaced: boolean;
 }
 
-/** Copies the pooled rows [batch, columns] out of the exchange memory. */
-type Collect = (floats: Float32Array) => Float32Array;
+/** Pooled rows [batch, columns] of one lookup. */
+export interface PooledRows {
+  readonly values: Float32Array;
+  /** They lie in the exchange memory, and are lost when that is used again. */
+  readonly inExchange: boolean;
+}
+
+type Collect = (floats: Float32Array) => PooledRows;
 
 const BYTES = 4;
 
@@ -57,10 +63,15 @@ class LookupCall {
     for (const { device, at } of this.distinct) machine.counters.unique(device, ints[at]!);
   }
 
+  /** Room for pooled rows that the host may read where they lie: next to a cache line, see PooledTensors. */
+  private takePooled(size: number): number {
+    return this.exchange.take(size + 1) + 1;
+  }
+
   private byColumns({ table, bags, options, idsArePlaced }: Lookup): Collect {
     const { layout } = table;
     const size = bags.batch * layout.columns;
-    const at = this.exchange.take(size);
+    const at = this.takePooled(size);
     const placed = placeBags(this.exchange, bags);
     const traffic = new Traffic(this.machine, bags);
     layout.shards.forEach(({ device, columns }, place) => {
@@ -72,14 +83,14 @@ class LookupCall {
         traffic.rowsOf(device, shard.dim, 'out');
       });
     });
-    return (floats) => floats.slice(at, at + size);
+    return (floats) => ({ values: floats.subarray(at, at + size), inExchange: true });
   }
 
   /** Each device looks up its part of the batch; nothing is exchanged. */
   private inCopies({ table, bags, options }: Lookup): Collect {
     const { columns, shards } = table.layout;
     const size = bags.batch * columns;
-    const at = this.exchange.take(size);
+    const at = this.takePooled(size);
     const placed = placeBags(this.exchange, bags);
     const traffic = new Traffic(this.machine, bags);
     shards.forEach(({ device }, place) => {
@@ -90,7 +101,7 @@ class LookupCall {
       const pooled = { at: at + first * columns, stride: columns };
       this.lookUp(device, { table: table.at(place), bags: part, ids, options, pooled });
     });
-    return (floats) => floats.slice(at, at + size);
+    return (floats) => ({ values: floats.subarray(at, at + size), inExchange: true });
   }
 
   /** Each device sums the rows that it holds; the sums are added in the order of devices. */
@@ -116,7 +127,7 @@ class LookupCall {
     return (floats) => {
       const pooled = new Float32Array(bags.batch * columns);
       routes.forEach((route, place) => addToBags(pooled, columns, route.bags, floats, places[place]!));
-      return pooled;
+      return { values: pooled, inExchange: false };
     };
   }
 
@@ -139,7 +150,7 @@ interface ShardLookup {
 }
 
 /** Returns the pooled rows [batch, columns] of each lookup; all devices work at the same time. */
-export function lookUpAll(machine: Machine, lookups: readonly Lookup[]): Float32Array[] {
+export function lookUpAll(machine: Machine, lookups: readonly Lookup[]): PooledRows[] {
   const call = new LookupCall(machine);
   const collects = lookups.map((lookup) => call.add(lookup));
   call.run();

@@ -11,6 +11,10 @@ export class Machine {
   readonly counters: CounterBook;
   /** Everything that lies on the devices. */
   readonly tables = new Set<DeviceTable>();
+  /** What devices and host share for a call. Who reserves it again has it anew. */
+  readonly exchange: ExchangeMemory;
+  /** Called before what the exchange memory holds is lost. */
+  beforeExchange: () => void = () => undefined;
   private buffers = 0;
   private fault: RuntimeError | null = null;
   private closed: Promise<void> | null = null;
@@ -21,16 +25,25 @@ export class Machine {
   ) {
     const { coresPerChip, hbmBytesPerChip } = settings;
     const capacity = hbmBytesPerChip === null ? null : Math.floor(hbmBytesPerChip / coresPerChip);
+    const { exchange } = set;
+    this.exchange = {
+      get floats() {
+        return exchange.floats;
+      },
+      get ints() {
+        return exchange.ints;
+      },
+      reserve: (words) => {
+        this.beforeExchange();
+        exchange.reserve(words);
+      },
+    };
     this.memory = new MemoryBook(this.count, capacity);
     this.counters = new CounterBook(this.count, this.memory);
   }
 
   get count(): number {
     return this.set.devices.length;
-  }
-
-  get exchange(): ExchangeMemory {
-    return this.set.exchange;
   }
 
   nextBuffer(): number {

@@ -49,11 +49,12 @@ async function start(): Promise<tf.KernelBackend> {
     if (running()?.machine === machine) state().perBackend.delete(KEY);
     void machine.close();
   };
-  const backend = deriveBackend(host.name, host.backend, { tensors, memory, close });
-  const emulator = new Emulator(machine, backend, tensors, host.name);
+  const derived = deriveBackend(host.name, host.backend, { tensors, memory, close });
+  machine.beforeExchange = () => derived.pooled.settleAll();
+  const emulator = new Emulator(machine, derived, tensors, host.name);
   state().perBackend.set(KEY, { emulator, machine, tensors, host: host.name } satisfies Running);
   registerKernels(host.name, current);
-  return backend;
+  return derived.backend;
 }
 
 const part: BackendPart = {

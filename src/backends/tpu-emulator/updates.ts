@@ -8,10 +8,11 @@ import type { CheckedBags } from './host_bags.js';
 import type { Machine } from './machine.js';
 import { Traffic, placeBags, placeRoute } from './placed_bags.js';
 import { copyOfBags, rowRoutes } from './row_routes.js';
+import type { TensorValues } from './tensor_values.js';
 
 /** The gradient of one lookup on the host. */
 export interface HostEntry {
-  readonly gradient: Float32Array; // [batch, columns]
+  readonly gradient: TensorValues; // [batch, columns]
   readonly bags: CheckedBags;
   readonly options: BagOptions;
   /** Bags are single rows, each of which occurs once. */
@@ -80,7 +81,7 @@ class UpdateCall {
     const { columns: width, shards } = table.layout;
     const placed = entries.map(({ bags, gradient }) => ({
       bags: placeBags(this.exchange, bags),
-      at: this.exchange.floats(gradient),
+      at: this.exchange.valuesOf(gradient),
       traffic: new Traffic(this.machine, bags),
     }));
     shards.forEach(({ device, columns }, place) => {
@@ -108,7 +109,7 @@ class UpdateCall {
         const { columns } = layout;
         const placed = placeRoute(this.exchange, route);
         const at = this.exchange.filled(route.bags.length * columns, (floats, start) => {
-          copyOfBags(gradient, columns, route.bags, floats, start);
+          copyOfBags(gradient.get(), columns, route.bags, floats, start);
         });
         ofShards[place]!.push({ gradient: { at, stride: columns }, bags: placed, options: sums, ofRows });
         this.counted.push(() => traffic.rowsOfRoute(route, columns, 'in'));
@@ -126,7 +127,7 @@ class UpdateCall {
     const { columns, rows, shards } = table.layout;
     const placed = entries.map(({ bags, gradient }) => ({
       bags: placeBags(this.exchange, bags),
-      at: this.exchange.floats(gradient),
+      at: this.exchange.valuesOf(gradient),
       traffic: new Traffic(this.machine, bags),
     }));
     const places = shards.map(({ device }, place) => {
