@@ -49,9 +49,12 @@ export function machineText({ machine }: ReportData): string {
 }
 
 /** What the counters count, in one line. */
-export function countedText({ counted: { lookUps, updates, bags, seconds } }: ReportData): string {
+export function countedText({ counted: { lookUps, updates, bags, seconds }, plans }: ReportData): string {
+  const ofLayers = plans.reduce((sum, { measured }) => sum + (measured?.calls ?? 0), 0);
+  // Others are of layers without a plan, and of penalties on the rows of a step.
+  const own = ofLayers > 0 && ofLayers < lookUps ? `, ${wholeText(ofLayers)} of them by layers with a plan,` : '';
   return (
-    `Counted: ${counted(lookUps, 'lookup call')} (${counted(bags, 'bag')}) in ${secondsText(seconds.lookUp)}, ` +
+    `Counted: ${counted(lookUps, 'lookup call')} (${counted(bags, 'bag')})${own} in ${secondsText(seconds.lookUp)}, ` +
     `${counted(updates, 'update')} in ${secondsText(seconds.update)}, exchange included`
   );
 }
@@ -78,7 +81,7 @@ export function planText({ strategy, tables, measured }: ReportPlan): string {
   const each = trainingCalls > 0 && other > 0 ? ' in training' : '';
   return (
     `${placed}; ${kinds.join(' and ')}, ${countText(batch)} samples each${each}, ` +
-    `${counted(idsPerSample.length, 'input')} with ${countText(ids)} ids per sample together`
+    `${counted(idsPerSample.length, 'input')} with ${wholeText(Number(ids.toFixed(ids < 100 ? 1 : 0)))} ids per sample together`
   );
 }
 

@@ -95,4 +95,16 @@ describe('Text of a report', () => {
     );
     expect(numbersText([5, 0, 1, 2, 9, 8])).toBe('0-2, 5, 8-9');
   });
+
+  it('tells what was looked up for a layer, and that other lookups were counted too', () => {
+    const request = { tables: [{ name: 'users', inputDim: 100, outputDim: 8 }], worldSize: 2 };
+    const training = { calls: 3, samples: [96], bags: [96], ids: [240] };
+    const all = { calls: 4, samples: [196], bags: [196], ids: [440] };
+    const source = sourceOf(request, { plan: { measured: { all, training } } });
+    const text = String(makeReport({ ...source, counters: busyCounters(source.counters, 7, 64) }));
+    expect(text).toContain('7 lookup calls (448 bags), 4 of them by layers with a plan, in 86.1 ms');
+    const plan =
+      '1 table by strategy basic; 3 training steps and 1 other call, 32 samples each in training, 1 input with';
+    expect(text.replaceAll('\n  ', ' ')).toContain(`Plan of layer embeddings: ${plan} 2.5 ids per sample together`);
+  });
 });
