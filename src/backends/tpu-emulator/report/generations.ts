@@ -140,7 +140,7 @@ export const GENERATIONS: Readonly<Record<string, Generation>> = {
   v6e: {
     aliases: ['trillium', 'v6'],
     hbmBytes: { value: 32 * GIB, source: V7_PAGE, note: 'its own page says GB' },
-    hbmBandwidth: { value: 1638 * GB, source: V6E_PAGE },
+    hbmBandwidth: { value: 1638 * GB, source: V7_PAGE, note: 'its own page said 1600 GB/s in older versions' },
     linkBandwidth: { value: 100 * GB, source: V6E_PAGE, note: `800 GB/s; ${BOTH_WAYS}` },
     links: { value: 4, source: V6E_PAGE },
     tensorCores: { value: 1, source: V6E_PAGE },
