@@ -75,7 +75,9 @@ const MOMENTS: Readonly<Record<string, (model: Model, inject: () => void) => unk
   'before weights are set': ({ layer }, inject) => {
     const values = layer.getWeights().map((weight) => weight.dataSync().slice());
     inject();
-    return layer.setWeights(values);
+    // This call or the next.
+    layer.setWeights(values);
+    return layer.getWeights().map((weight) => weight.dataSync());
   },
   'before the model is saved': (model, inject) => {
     inject();
