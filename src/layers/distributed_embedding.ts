@@ -1,7 +1,7 @@
 /** The layer `DistributedEmbedding`: many tables on many devices, by a plan. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, ValueError, ArgumentTypeError, described } from '../errors.js';
-import { touchedRowsPenalty } from '../optimizers/penalty.js';
+import { touchedRowsPenalties } from '../optimizers/penalty.js';
 import { readOptions } from '../options.js';
 import type { EmbeddingPlan } from '../partition/plan.js';
 import {
@@ -19,10 +19,10 @@ import { DistributedWeights, type WeightOwner } from './distributed_weights.js';
 import { featureShape, lookUpFeatures } from './feature_lookup.js';
 import { featurePaths, packAs } from './feature_structure.js';
 import { feedAsIs, markFeeding } from './feed_scope.js';
+import { LastCall } from './last_call.js';
 import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type SymbolicShape } from './layer_arguments.js';
 import { nextName } from './layer_names.js';
-import { layerState } from './layer_state.js';
-import { listOnce, openScopeInModels, penalizeOnce } from './model_scope.js';
+import { listOnce, openScopeInModels, notYetPenalized } from './model_scope.js';
 import { forgetSortedModels } from './sorted_models.js';
 import { checkTableTraining } from './table_training.js';
 import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from './table_writes.js';
@@ -33,13 +33,6 @@ export type { DistributedEmbeddingArgs } from './distributed_arguments.js';
 const FLOAT32_WHOLE = 2 ** 24;
 /** Under which weights travel through tfjs to `call`. */
 const WEIGHTS = 'weights';
-
-/** What a call gave while a model was being fed. */
-interface LastCall {
-  readonly feeding: number;
-  readonly inputs: readonly unknown[];
-  readonly outputs: readonly unknown[];
-}
 
 /**
  * A layer of many embedding tables, which a plan places on the devices of the backend (`tpu-emulator`); elsewhere they
@@ -82,7 +75,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
   #weighted: readonly number[] | null;
   #layerVariables: tf.LayerVariable[] = [];
   #isReady = false;
-  #last: LastCall | null = null;
+  readonly #last = new LastCall();
 
   constructor(args: DistributedEmbeddingArgs) {
     const given = readOptions<DistributedEmbeddingArgs>(args, ARGUMENTS, 'args');
@@ -191,11 +184,12 @@ export class DistributedEmbedding extends tf.layers.Layer {
 
   override calculateLosses(): tf.Scalar[] {
     if (!this.#isReady) return [];
-    return this.#all.tables.flatMap(({ table }) => {
-      const { regularizer, variable } = table;
-      if (regularizer === null || variable === null) return [];
-      return penalizeOnce(table, () => [touchedRowsPenalty(variable, regularizer)]);
-    });
+    const tables = notYetPenalized(this.#all.tables.map(({ table }) => table));
+    return touchedRowsPenalties(
+      tables.flatMap(({ regularizer, variable }) => {
+        return regularizer === null || variable === null ? [] : [{ table: variable, regularizer }];
+      }),
+    );
   }
 
   #form(isCall: boolean): InputForm {
@@ -259,18 +253,11 @@ export class DistributedEmbedding extends tf.layers.Layer {
 
   #applyConcrete(given: FeatureInputs, kwargs: Record<string, unknown>): unknown[] {
     const all = [...given.ids, ...given.weights];
-    const { feeds, feeding } = layerState();
-    // tfjs runs a layer once for each of its outputs that a model uses.
-    const last = this.#last;
-    const isSame =
-      last?.feeding === feeding &&
-      feeds > 0 &&
-      last.inputs.length === all.length &&
-      all.every((x, i) => x === last.inputs[i]);
-    if (isSame) return [...last.outputs];
+    const known = this.#last.outputsOf(all);
+    if (known !== null) return known;
     const result: unknown = super.apply(given.ids as tf.Tensor[], { ...kwargs, [WEIGHTS]: given.weights } as never);
     const outputs = Array.isArray(result) ? (result as unknown[]) : [result];
-    this.#last = feeds > 0 ? { feeding, inputs: all, outputs } : null;
+    this.#last.keep(all, outputs);
     return outputs;
   }
 
@@ -384,7 +371,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
   }
 
   protected override disposeWeights(): number {
-    this.#last = null;
+    this.#last.forget();
     this.#plan.release(this);
     forgetSortedModels();
     return this.#weights.release();

@@ -162,6 +162,26 @@ export interface FeatureBatch {
   readonly idsArePlaced: boolean;
 }
 
+/** The first lookup with an id outside its table: kernels tell the id, and nothing of inputs. */
+function lookupWithStray(requests: readonly LookupRequest[]): number {
+  return requests.findIndex(({ table, bags, options }) => {
+    const rows = table.shape[0]!;
+    return options.outOfRange === 'error' && bags.values.dataSync<'int32'>().some((id) => id < 0 || id >= rows);
+  });
+}
+
+/** The rows of all lookups; an id outside a table is told with the input that holds it. */
+function lookUpNamed(requests: readonly LookupRequest[], paths: readonly string[]): tf.Tensor2D[] {
+  try {
+    return lookUpMany(requests);
+  } catch (error) {
+    const place = error instanceof ValueError && error.argument === 'ids' ? lookupWithStray(requests) : -1;
+    if (place < 0) throw error;
+    const { message, expected, received } = error as ValueError;
+    throw new ValueError(paths[place]!, expected, described(received), message.split(`received ${received}. `)[1]);
+  }
+}
+
 /** The result of each feature; all lookups go to the devices together. `check`: runs first, within the same tidy. */
 export function lookUpFeatures(
   features: readonly DistributedFeature[],
@@ -178,12 +198,11 @@ export function lookUpFeatures(
     });
     checkBatchSizes(batches, paths.ids);
     const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!));
-    const rows = lookUpMany(
-      lookups.map(({ bags, options }, input): LookupRequest => {
-        const servedInput = { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 };
-        return { table: variables[input]!, bags, options, idsArePlaced, servedInput };
-      }),
-    );
+    const requests = lookups.map(({ bags, options }, input): LookupRequest => {
+      const servedInput = { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 };
+      return { table: variables[input]!, bags, options, idsArePlaced, servedInput };
+    });
+    const rows = lookUpNamed(requests, paths.ids);
     results = lookups.map(({ shape }, i) => shape(rows[i]!));
     return results.filter((result) => result instanceof tf.Tensor) as tf.Tensor[];
   });

@@ -42,13 +42,13 @@ export function listOnce(layerId: number, weights: tf.LayerVariable[]): tf.Layer
   });
 }
 
-/** The penalties of a layer, or none where another layer of the same model has given those of the table. */
-export function penalizeOnce(table: EmbeddingTable, penalties: () => tf.Scalar[]): tf.Scalar[] {
+/** Those of the tables of a layer whose penalty no other layer of the same model has given. */
+export function notYetPenalized<Table extends EmbeddingTable>(tables: readonly Table[]): Table[] {
   const scope = layerState().modelScope;
-  if (scope === null) return penalties();
-  if (scope.penalized.has(table)) return [];
-  scope.penalized.add(table);
-  return penalties();
+  if (scope === null) return [...tables];
+  const left = tables.filter((table) => !scope.penalized.has(table));
+  for (const table of left) scope.penalized.add(table);
+  return left;
 }
 
 const ACCESSORS = ['weights', 'trainableWeights', 'nonTrainableWeights'] as const;

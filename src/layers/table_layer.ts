@@ -23,7 +23,7 @@ import {
 } from './layer_arguments.js';
 import { nextName } from './layer_names.js';
 import { tableOfLoad } from './load_scope.js';
-import { listOnce, openScopeInModels, penalizeOnce } from './model_scope.js';
+import { listOnce, notYetPenalized, openScopeInModels } from './model_scope.js';
 import { readTableValues, tableTensor } from './pretrained.js';
 import { checkTableTraining } from './table_training.js';
 
@@ -208,7 +208,7 @@ export abstract class TableLayer extends tf.layers.Layer implements TableHolder 
   }
 
   override calculateLosses(): tf.Scalar[] {
-    return penalizeOnce(this.table, () => super.calculateLosses());
+    return notYetPenalized([this.table]).length === 0 ? [] : super.calculateLosses();
   }
 
   /** Sets the table from [tensor], or from nested or typed arrays. */

@@ -62,10 +62,20 @@ type Known = tf.Tensor2D | null;
 
 /** Several lookups, with arguments that were checked: where tables lie on devices, all devices work at the same time. */
 export function lookUpMany(requests: readonly LookupRequest[]): tf.Tensor2D[] {
+  return together(requests, lookUpBags);
+}
+
+/** The same lookups, never recorded for a penalty: penalties themselves look rows up. */
+export function lookUpManyUnrecorded(requests: readonly LookupRequest[]): tf.Tensor2D[] {
+  return together(requests, lookUpUnrecorded);
+}
+
+function together(requests: readonly LookupRequest[], lookUp: typeof lookUpBags): tf.Tensor2D[] {
+  if (requests.length === 0) return [];
   const { devices } = backendPart();
   const known = devices === undefined ? null : withPublicErrors(() => devices.lookUp(requests));
   return requests.map(({ table, bags, options }, i) => {
-    return lookUpBags(table as tf.Tensor2D, bags, options, known?.[i] ?? null);
+    return lookUp(table as tf.Tensor2D, bags, options, known?.[i] ?? null);
   });
 }
 
@@ -85,13 +95,8 @@ export function lookUpBags(
   return lookUpUnrecorded(table, bags, options, known);
 }
 
-/** The same lookup, never recorded for a penalty: the penalty itself looks rows up. */
-export function lookUpUnrecorded(
-  table: tf.Tensor2D,
-  bags: BagTensors,
-  options: BagOptions,
-  known: Known = null,
-): tf.Tensor2D {
+/** The same lookup, never recorded for a penalty. */
+function lookUpUnrecorded(table: tf.Tensor2D, bags: BagTensors, options: BagOptions, known: Known = null): tf.Tensor2D {
   const { scope } = state();
   if (scope !== null && table instanceof tf.Variable && scope.manages(table)) {
     return lookUpInScope(table, bags, options, known);

@@ -1,6 +1,7 @@
 /** A regularizer on the rows that a step touches. */
 import * as tf from '@tensorflow/tfjs';
-import { lookUpUnrecorded } from '../ops/embedding_bag.js';
+import type { LookupRequest } from '../backends/device_part.js';
+import { lookUpManyUnrecorded } from '../ops/embedding_bag.js';
 import { SINGLE_ROW, singleRows } from '../ops/single_rows.js';
 import { state } from '../state.js';
 
@@ -9,21 +10,47 @@ export interface Regularizer {
   apply(x: tf.Tensor): tf.Scalar;
 }
 
+/** A table and what is applied to its rows. */
+export interface Penalized {
+  readonly table: tf.Variable;
+  readonly regularizer: Regularizer;
+}
+
 /**
- * Returns the penalty of a table for the loss of the step in progress, as a scalar.
+ * Returns the penalty of each table for the loss of the step in progress, as scalars.
  *
  * Under an `emb.train` optimizer: over the rows that this step's lookups touched, each counted once, however often it
  * was looked up and however many layers share the table; its gradient goes the way of the lookups. Elsewhere: over the
  * whole table, as stock layers do. Zero when nothing was touched, and when the penalty of this step was taken already.
  */
-export function touchedRowsPenalty(table: tf.Variable, regularizer: Regularizer): tf.Scalar {
-  const { scope } = state();
-  if (scope === null || !scope.manages(table)) return tf.tidy(() => regularizer.apply(table));
+export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] {
   return tf.tidy(() => {
-    const ids = scope.takeTouched(table);
-    if (ids === null || ids.length === 0) return tf.scalar(0);
-    const bags = singleRows(tf.tensor1d(ids, 'int32'));
-    const rows = lookUpUnrecorded(table as unknown as tf.Tensor2D, bags, SINGLE_ROW);
-    return regularizer.apply(rows);
+    const penalties = new Map<Penalized, tf.Scalar>();
+    const requests: LookupRequest[] = [];
+    const lookedUp: Penalized[] = [];
+    for (const each of tables) {
+      const { table, regularizer } = each;
+      const { scope } = state();
+      if (scope === null || !scope.manages(table)) {
+        penalties.set(each, regularizer.apply(table));
+        continue;
+      }
+      const ids = scope.takeTouched(table);
+      if (ids === null || ids.length === 0) {
+        penalties.set(each, tf.scalar(0));
+        continue;
+      }
+      requests.push({ table, bags: singleRows(tf.tensor1d(ids, 'int32')), options: SINGLE_ROW });
+      lookedUp.push(each);
+    }
+    lookUpManyUnrecorded(requests).forEach((rows, i) => {
+      penalties.set(lookedUp[i]!, lookedUp[i]!.regularizer.apply(rows));
+    });
+    return tables.map((each) => penalties.get(each)!);
   });
+}
+
+/** The penalty of one table. */
+export function touchedRowsPenalty(table: tf.Variable, regularizer: Regularizer): tf.Scalar {
+  return touchedRowsPenalties([{ table, regularizer }])[0]!;
 }

@@ -22,6 +22,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'torch', command: ['python3', here('torch_bag.py')] },
   { name: 'lookup', command: tsx('lookup.ts') },
   { name: 'step', command: tsx('step.ts') },
+  { name: 'devices', command: tsx('devices.ts') },
 ];
 
 const patterns = process.argv.slice(2);
