@@ -1,0 +1,143 @@
+/** What `DistributedEmbedding` says and gives for odd ids, weights and tables: on many devices what it does on none. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings';
+import { withTpuEmulator } from '../helpers/tpu_emulator.js';
+import { expectError, useCpu } from './setup.js';
+
+type Call = (layer: emb.DistributedEmbedding) => unknown;
+
+const ints = (rows: number[][]): tf.Tensor2D => tf.tensor2d(rows, [rows.length, rows[0]?.length ?? 2], 'int32');
+const floats = (rows: number[][]): tf.Tensor2D => tf.tensor2d(rows, [rows.length, rows[0]!.length], 'float32');
+const good = (): tf.Tensor2D => ints([[1, 2], [3, 4]]); // prettier-ignore
+/** The second input, beside good ids of the first. */
+const second =
+  (make: () => unknown): Call =>
+  (layer) =>
+    layer.apply([good(), make()]);
+const weighted =
+  (make: () => unknown): Call =>
+  (layer) =>
+    layer.apply([good(), good()], { weights: [null, make()] });
+
+/** One step; returns copies of the tables. */
+function step(layer: emb.DistributedEmbedding, ids: () => unknown, factor: number): tf.Tensor[] {
+  const optimizer = emb.train.adam({ learningRate: 0.1, lazy: false });
+  try {
+    optimizer.minimize(() => {
+      const [a, b] = layer.apply([ids(), ids()]) as [tf.Tensor, tf.Tensor];
+      return tf.add(a.mul(factor).sum(), b.sum()) as tf.Scalar;
+    });
+  } finally {
+    optimizer.dispose();
+  }
+  return Object.values(layer.getTables());
+}
+
+const CALLS: Readonly<Record<string, Call>> = {
+  'ids at both ends': second(() => ints([[0, 9], [9, 0]])), // prettier-ignore
+  'an id after the last': second(() => ints([[1, 10], [0, 0]])), // prettier-ignore
+  'a negative id': second(() => ints([[1, -1], [0, 0]])), // prettier-ignore
+  'the largest id': second(() => ints([[1, 2147483647], [0, 0]])), // prettier-ignore
+  'the smallest id': second(() => ints([[-2147483648, 1], [0, 0]])), // prettier-ignore
+  'strays in both inputs': (layer) => layer.apply([ints([[1, 10]]), ints([[-3, 0]])]),
+  'float ids out of range': second(() => floats([[1, 3e9], [0, 0]])), // prettier-ignore
+  'fractions': second(() => floats([[1, 1.5], [0, 0]])), // prettier-ignore
+  'ids that are no numbers': second(() => floats([[1, NaN], [0, 0]])), // prettier-ignore
+  'bool ids': second(() => tf.tensor2d([[1, 0]], [1, 2], 'bool')),
+  texts: second(() => tf.tensor2d([['a', 'b']], [1, 2], 'string')),
+  'arrays beyond int32': second(() => [[1, 2 ** 40], [0, 0]]), // prettier-ignore
+  'rank 1': second(() => tf.tensor1d([1, 2], 'int32')),
+  'another batch size': second(() => ints([[1, 2]])),
+  'no ids': second(() => null),
+  'too few inputs': (layer) => layer.apply([good()]),
+  'weights that are no numbers': weighted(() => floats([[1, NaN], [0, 0]])), // prettier-ignore
+  'infinite weights': weighted(() => floats([[1, Infinity], [0, 0]])), // prettier-ignore
+  'int32 weights': weighted(good),
+  'weights of another shape': weighted(() => floats([[1, 1, 1]])),
+  'an empty batch': (layer) => layer.apply([ints([]), ints([])]),
+  'bags without ids': (layer) => layer.apply([tf.zeros([3, 0], 'int32'), tf.zeros([3, 0], 'int32')]),
+  'tables with NaN and infinities': (layer) => {
+    layer.setTables({ a: Float32Array.from({ length: 80 }, (_, i) => [i, NaN, Infinity, -0][i % 4]!) });
+    return [...(layer.apply([ints([[0], [9]]), ints([[0], [9]])]) as tf.Tensor[]), ...Object.values(layer.getTables())]; // prettier-ignore
+  },
+  'a step with gradients that are no numbers': (layer) => step(layer, good, NaN),
+  'a step of an empty batch': (layer) => step(layer, () => ints([]), 1),
+  'a step with an id after the last': (layer) => step(layer, () => ints([[10, 1]]), 1),
+  'tables of another size': (layer) => layer.setTables({ a: new Float32Array(79) }),
+};
+
+/** What comes of each call: bits, or the error in full. */
+function told(wishes: Partial<emb.DistributedEmbeddingArgs>): Map<string, string> {
+  const texts = new Map<string, string>();
+  for (const outOfRange of ['error', 'zero'] as const) {
+    for (const [name, call] of Object.entries(CALLS)) {
+      const before = tf.memory().numTensors;
+      const embeddings: emb.DistributedItemArgs[] = [
+        { name: 'a', inputDim: 10, outputDim: 8, combiner: 'mean', outOfRange },
+        { name: 'b', inputDim: 10, outputDim: 5, combiner: 'sum', outOfRange },
+      ];
+      const layer = emb.layers.distributedEmbedding({ name: 'layer', seed: 3, embeddings, ...wishes });
+      layer.build();
+      tf.tidy(() => {
+        let text: string;
+        try {
+          const results = (call(layer) ?? []) as tf.Tensor[];
+          const bits = results.map((each) => Array.from(each.dataSync(), (x) => (Object.is(x, -0) ? '-0' : x)).join());
+          text = JSON.stringify([results.map(({ shape }) => shape), bits]);
+        } catch (error) {
+          text = String(error);
+        }
+        texts.set(`${name} (${outOfRange})`, text);
+      });
+      layer.dispose();
+      expect(tf.memory().numTensors).withContext(`tensors after ${name}`).toBe(before);
+    }
+  }
+  return texts;
+}
+
+describe('DistributedEmbedding with odd ids, weights and tables', () => {
+  beforeAll(useCpu);
+
+  it('says and gives on devices what it does without', async () => {
+    const here = told({});
+    const wishes: Partial<emb.DistributedEmbeddingArgs>[] = [
+      { columnSliceThreshold: 30 },
+      { rowSliceThreshold: 1 },
+      { rowSliceThreshold: 1, rowSharding: 'modulo' },
+      { dataParallelThreshold: 100000 },
+    ];
+    for (const wish of wishes) {
+      for (const chips of [3, 16]) {
+        await withTpuEmulator({ chips }, () => {
+          for (const [name, text] of told(wish)) {
+            const what = `${name}, ${JSON.stringify(wish)}, ${chips} devices`;
+            expect(text).withContext(what).toBe(here.get(name)!);
+          }
+        });
+      }
+    }
+  });
+
+  it('names the input whose ids lie outside their table', () => {
+    const layer = emb.layers.distributedEmbedding({
+      features: {
+        user: new emb.FeatureConfig({
+          name: 'user',
+          table: new emb.TableConfig({ name: 'users', vocabularySize: 4, embeddingDim: 2 }),
+          inputShape: [null, 1],
+          outputShape: [null, 2],
+        }),
+        seen: new emb.FeatureConfig({
+          name: 'seen',
+          table: new emb.TableConfig({ name: 'items', vocabularySize: 6, embeddingDim: 2 }),
+          inputShape: [null, 2],
+          outputShape: [null, 2],
+        }),
+      },
+    });
+    const inputs = { user: [[3]], seen: [[5, 6]] };
+    expectError(() => layer.apply(inputs), 'ValueError', 'inputs.seen', /^6 at position 1/);
+    layer.dispose();
+  });
+});
