@@ -21,10 +21,10 @@ function lengthOf(rowSplits: Int32Array): number | null {
   return length;
 }
 
-/** Ids of a tensor, and between which they lie; a step comes with the ids of its lookup. */
+/** Ids of a tensor, as a step comes with those of its lookup. */
 interface KnownIds {
   readonly values: Int32Array;
-  readonly least: number;
+  /** The largest where negative ids count as larger than all others; -1: there are none. */
   readonly most: number;
 }
 
@@ -41,14 +41,12 @@ function idsOf(tensor: BagTensors['values']): KnownIds {
   let known = knownIds.get(tensor.dataId);
   if (known === undefined) {
     const values = tensor.dataSync<'int32'>();
-    let least = Infinity;
-    let most = -Infinity;
+    let most = -1;
     for (let position = 0; position < values.length; position++) {
-      const id = values[position]!;
-      if (id < least) least = id;
+      const id = values[position]! >>> 0;
       if (id > most) most = id;
     }
-    known = { values, least, most };
+    known = { values, most };
     knownIds.set(tensor.dataId, known);
   }
   return known;
@@ -64,8 +62,8 @@ function splitsOf(tensor: BagTensors['rowSplits']): KnownSplits {
   return known;
 }
 
-function checkRange({ values, least, most }: KnownIds, rows: number): void {
-  if (values.length === 0 || (least >= 0 && most < rows)) return;
+function checkRange({ values, most }: KnownIds, rows: number): void {
+  if (most < rows) return;
   const position = values.findIndex((id) => id < 0 || id >= rows);
   throw new IdOutOfRange(values[position]!, position, rows);
 }
