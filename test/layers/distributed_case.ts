@@ -158,7 +158,8 @@ function tableCase(random: Random, number: number, isConfig: boolean, isStock: b
     isRegularized: !isPlain && random.chance(0.1),
     isShared: !isConfig && random.chance(0.4),
     isFrozen: !isConfig && random.chance(0.15),
-    isTied: random.chance(0.1),
+    // Stock optimizers number the variables of a step, so that each must have a gradient in all of them.
+    isTied: isStock || random.chance(0.1),
   };
 }
 
@@ -236,7 +237,7 @@ function thresholds(random: Random, tables: readonly TableCase[]): Partial<emb.D
     strategy: random.pick(STRATEGIES),
     columnSliceThreshold: cut(0.5),
     rowSliceThreshold: cut(0.4),
-    dataParallelThreshold: cut(0.3),
+    dataParallelThreshold: cut(0.5),
     rowSharding: random.pick(['range', 'modulo']),
     deviceMemory: random.chance(0.1) ? random.pick([0, 4 * random.pick(sizes)]) : null,
     dpInput: !random.chance(0.2),
@@ -274,7 +275,7 @@ export function distributedCase(seed: number): DistributedCase {
       batches: batches.map((batch) => batchCase(random, drawn, batch, isWeighted)),
     };
   });
-  const chips = random.whole(1, 17);
+  const chips = random.chance(0.5) ? random.whole(1, 5) : random.whole(5, 17);
   const coresPerChip = chips <= 8 && random.chance(0.3) ? 2 : 1;
   const structures: readonly Structure[] = count === 1 ? ['single', 'record'] : ['record', 'list'];
   const deep: readonly Structure[] = count > 2 ? ['deep'] : [];
