@@ -70,6 +70,15 @@ export class Traffic {
     }
   }
 
+  /** One number per id goes from a device to those that began with the bags: derivatives by the weights. */
+  numbersFrom(device: number): void {
+    const { rowSplits } = this.bags;
+    for (let to = 0; to < this.machine.count; to++) {
+      const { first, bags } = this.part(to);
+      this.machine.counters.send(device, to, BYTES * (rowSplits[first + bags]! - rowSplits[first]!));
+    }
+  }
+
   /** Rows for all bags leave a device, or come to it as gradients. */
   rowsOf(device: number, width: number, direction: 'out' | 'in'): void {
     for (let other = 0; other < this.machine.count; other++) {
@@ -85,6 +94,13 @@ export class Traffic {
     this.eachPart(bags, (from, first, end) => {
       const ids = rowSplits[end]! - rowSplits[first]!;
       this.machine.counters.send(from, shard.device, BYTES * (perId * ids + (end - first)), ids);
+    });
+  }
+
+  /** One number per id of a route goes back from its device. */
+  numbersOfRoute({ shard, bags, rowSplits }: RowRoute): void {
+    this.eachPart(bags, (to, first, end) => {
+      this.machine.counters.send(shard.device, to, BYTES * (rowSplits[end]! - rowSplits[first]!));
     });
   }
 

@@ -1,4 +1,7 @@
-/** The gradient of a lookup with respect to its weights, from tables on the devices. */
+/**
+ * The gradient of a lookup with respect to its weights, from tables on the devices. Counted on the links is what goes
+ * back; the gradients of pooled rows come with the step that follows, which counts them.
+ */
 import type { BagOptions } from '../kernel_set.js';
 import type { DeviceTable } from './device_table.js';
 import { ExchangeLayout } from './exchange_layout.js';
@@ -30,6 +33,8 @@ function byColumns(machine: Machine, { table, gradient, bags, options }: Request
     ]);
   });
   machine.finish();
+  const traffic = new Traffic(machine, bags);
+  for (const { device } of shards) traffic.numbersFrom(device);
   const result = new Float32Array(bags.values.length);
   for (const out of outs) {
     const part = machine.exchange.floats.subarray(out, out + result.length);
@@ -82,6 +87,8 @@ function byRows(machine: Machine, { table, gradient, bags, options }: Request): 
     machine.post(shard.device, [{ op: 'weightsGradient', ...outs[place]!.command }]);
   });
   machine.finish();
+  const traffic = new Traffic(machine, bags);
+  for (const route of routes) traffic.numbersOfRoute(route);
   const products = new Float64Array(bags.values.length);
   const { floats } = machine.exchange;
   routes.forEach(({ positions }, place) => {

@@ -74,9 +74,29 @@ function update(layout: TableLayout, hyper: Partial<Hyper> = {}): Counters {
   return counts;
 }
 
+/** Counts of one gradient with respect to weights. */
+function weightsGradient(layout: TableLayout): Counters {
+  const { counters } = emulator().machine;
+  const table = place(layout, ZEROS);
+  counters.reset();
+  tf.tidy(() => emulator().weightsGradient(table, tf.ones([5, 4]), bags(true), SUM));
+  const counts = counters.counters();
+  table.dispose();
+  return counts;
+}
+
 const idsOf = ({ devices }: Counters): number[] => devices.map(({ ids }) => ids);
 const uniqueOf = ({ devices }: Counters): number[] => devices.map(({ uniqueIds }) => uniqueIds);
 const elementsOf = ({ devices }: Counters): number[] => devices.map(({ elements }) => elements);
+
+describeEmulator('counters of gradients with respect to weights', { chips: 3, coresPerChip: 1 }, () => {
+  it('one number per id goes back to where its bag began', () => {
+    expect(weightsGradient(WHOLE).links.bytes).toEqual([[0, 0, 0], [12, 0, 4], [0, 0, 0]]); // prettier-ignore
+    expect(weightsGradient(COLUMNS).links.bytes).toEqual([[0, 12, 4], [0, 0, 0], [12, 12, 0]]); // prettier-ignore
+    expect(weightsGradient(RANGE).links.bytes).toEqual([[0, 0, 4], [0, 0, 0], [4, 0, 0]]); // prettier-ignore
+    expect(weightsGradient(COPIES).links.bytes.flat()).toEqual(new Array<number>(9).fill(0));
+  });
+});
 
 describeEmulator('counters of lookups', { chips: 3, coresPerChip: 1 }, () => {
   it('of a table on one device', () => {
