@@ -15,6 +15,23 @@ function slotName(tableName: string, slot: string): string {
   return `${tableName}/${slot}`;
 }
 
+/** A slot with the values of a tensor, which stays the caller's, or full of a number. */
+function newSlot(table: tf.Variable, name: string, shape: readonly number[], start: tf.Tensor | number): tf.Variable {
+  const { devices } = backendPart();
+  // Where tables lie on devices, so do their slots, from the start.
+  if (typeof start === 'number' && devices !== undefined) return devices.createSlot(table, name, shape, start);
+  const values = typeof start === 'number' ? tf.fill(shape as number[], start) : start;
+  const variable = tf.variable(values, false);
+  if (values !== start) values.dispose();
+  try {
+    devices?.settle(variable, { like: table, name });
+  } catch (error) {
+    variable.dispose();
+    throw error;
+  }
+  return variable;
+}
+
 export class SlotStore {
   readonly #slots = new Map<tf.Variable, tf.Variable[]>();
   readonly #names = new Map<tf.Variable, string>();
@@ -32,19 +49,25 @@ export class SlotStore {
     if (known !== undefined) return known;
     const tableName = tableSettings(table)?.name ?? table.name;
     const shape = name === 'rowWiseAdagrad' ? [table.shape[0]!] : table.shape;
-    const slots = SLOT_NAMES[name].map((slot) => {
-      const name = slotName(tableName, slot);
-      const saved = this.#takePending(name, slot, shape);
-      const start = slot === 'accumulators' ? initialValue : 0;
-      const { devices } = backendPart();
-      // Where tables lie on devices, so do their slots, from the start.
-      if (saved === null && devices !== undefined) return devices.createSlot(table, name, shape, start);
-      const value = saved ?? tf.fill(shape, start);
-      const variable = tf.variable(value, false);
-      value.dispose();
-      devices?.settle(variable, { like: table, name });
-      return variable;
-    });
+    const slots: tf.Variable[] = [];
+    const taken: SavedSlot[] = [];
+    try {
+      for (const slot of SLOT_NAMES[name]) {
+        const fullName = slotName(tableName, slot);
+        const saved = this.#findPending(fullName, slot, shape);
+        if (saved !== null) taken.push(saved);
+        const start = slot === 'accumulators' ? initialValue : 0;
+        slots.push(newSlot(table, fullName, shape, saved?.tensor ?? start));
+      }
+    } catch (error) {
+      // A later step starts from the same state: loaded slots go on waiting.
+      tf.dispose(slots);
+      throw error;
+    }
+    for (const saved of taken) {
+      this.#pending.splice(this.#pending.indexOf(saved), 1);
+      saved.tensor.dispose();
+    }
     this.#slots.set(table, slots);
     this.#names.set(table, tableName);
     return slots;
@@ -54,19 +77,15 @@ export class SlotStore {
    * A loaded slot by its full name; for a variable without a stable name (one that no layer owns) the first loaded
    * slot of that kind and shape, because tfjs numbers such names anew in each process.
    */
-  #takePending(fullName: string, slot: string, shape: readonly number[]): tf.Tensor | null {
+  #findPending(fullName: string, slot: string, shape: readonly number[]): SavedSlot | null {
     const fits = ({ tensor }: SavedSlot): boolean => tf.util.arraysEqual(tensor.shape, shape as number[]);
-    let found = this.#pending.findIndex(({ name }) => name === fullName);
-    if (found >= 0 && !fits(this.#pending[found]!)) {
-      throw new ValueError(`optimizer state ${fullName}`, `shape [${shape.join(', ')}]`, this.#pending[found]!.tensor);
+    const named = this.#pending.find(({ name }) => name === fullName);
+    if (named !== undefined && !fits(named)) {
+      throw new ValueError(`optimizer state ${fullName}`, `shape [${shape.join(', ')}]`, named.tensor);
     }
-    if (found < 0) {
-      found = this.#pending.findIndex(
-        (saved) => /^variable(_\d+)?\//.test(saved.name) && saved.name.endsWith(`/${slot}`) && fits(saved),
-      );
-    }
-    if (found < 0) return null;
-    return this.#pending.splice(found, 1)[0]!.tensor;
+    const numbered = (saved: SavedSlot): boolean =>
+      /^variable(_\d+)?\//.test(saved.name) && saved.name.endsWith(`/${slot}`) && fits(saved);
+    return named ?? this.#pending.find(numbered) ?? null;
   }
 
   /** Frees the slots of tables that are gone: an optimizer may outlive a model. */
