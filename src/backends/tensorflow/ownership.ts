@@ -14,7 +14,7 @@ import type { NodeBackend, TensorRecord } from './node_backend.js';
  * concatenations and selections are missing on purpose: for some shapes they return their input.
  */
 const COPYING_OPS: ReadonlySet<string> = new Set([
-  ...['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy'],
+  ...['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy', 'EmbeddingCopyInto'],
   ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
     (name) => `EmbeddingSparseApply${name}`,
   ),
@@ -89,11 +89,11 @@ export class Ownership {
 }
 
 /**
- * Takes a typed array that other threads can write out of their reach before TensorFlow sees it: kernels check ids and
+ * Takes ids and splits that other threads can write out of their reach before TensorFlow sees it: kernels check ids and
  * then use them, and no thread may change an id in between.
  */
 function unshare(record: TensorRecord): void {
   const { values } = record;
-  if (!ArrayBuffer.isView(values) || values.buffer instanceof ArrayBuffer) return;
-  record.values = (values as Int32Array).slice();
+  if (!(values instanceof Int32Array) || values.buffer instanceof ArrayBuffer) return;
+  record.values = values.slice();
 }

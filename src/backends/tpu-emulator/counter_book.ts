@@ -1,7 +1,7 @@
 /** Adds up what the devices do and what they send each other. */
 import type { LookupInput } from '../device_part.js';
 import type { Counters, ServedInputs, ServedLayer } from './counters.js';
-import type { CheckedBags } from './host_bags.js';
+import type { BatchBags } from './host_bags.js';
 import type { MemoryBook } from './memory_book.js';
 
 const square = (devices: number): number[][] =>
@@ -9,7 +9,7 @@ const square = (devices: number): number[][] =>
 
 /** One lookup of a layer's call. */
 export interface ServedInput extends LookupInput {
-  readonly bags: CheckedBags;
+  readonly bags: BatchBags;
 }
 
 /** Sums over the calls of one layer. */

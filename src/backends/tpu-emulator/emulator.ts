@@ -19,7 +19,7 @@ import type { ServedInput } from './counter_book.js';
 import { DeviceTable } from './device_table.js';
 import type { DeviceTensors } from './device_tensors.js';
 import type { DerivedBackend } from './host.js';
-import { readBags, type CheckedBags } from './host_bags.js';
+import { BagReader, type BatchBags } from './host_bags.js';
 import { lookUpAll, type Lookup } from './lookups.js';
 import type { Machine } from './machine.js';
 import { isSplitByColumns } from './placed_bags.js';
@@ -38,6 +38,7 @@ export class Emulator implements DevicePart {
   /** Where a variable lay last: values that are assigned to it go there again. */
   private readonly places = new WeakMap<tf.Variable, TableLayout>();
   private readonly names = new WeakMap<tf.Variable, string>();
+  private readonly bags = new BagReader();
   private readonly followed = new Map<object, FollowedPlan>();
 
   constructor(
@@ -139,19 +140,25 @@ export class Emulator implements DevicePart {
     const passing: DeviceTable[] = [];
     const served: ServedInput[] = [];
     try {
+      // Tables that must move do so before any of them is looked at.
+      for (const { table, options } of requests) {
+        if (!(table instanceof tf.Variable)) continue;
+        this.settle(table);
+        this.withWholeRows(table, options, passing);
+      }
       requests.forEach((request, place) => {
         const { table, bags, options } = request;
-        if (table instanceof tf.Variable) this.settle(table);
         if (this.deviceTable(table) === null) {
           results[place] = runOnHost(table as tf.Tensor2D, bags, options);
           return;
         }
-        const checked = readBags(bags, table.shape[0]!, options);
+        const read = this.bags.read(bags);
         const found = this.withWholeRows(table, options, passing);
-        lookups.push({ table: found, bags: checked, options, idsArePlaced: request.idsArePlaced ?? false });
+        lookups.push({ table: found, bags: read, options, idsArePlaced: request.idsArePlaced ?? false });
         places.push(place);
-        if (request.servedInput !== undefined) served.push({ ...request.servedInput, bags: checked });
+        if (request.servedInput !== undefined) served.push({ ...request.servedInput, bags: read });
       });
+      if (lookups.length === 0) return results as tf.Tensor2D[];
       const pooled = lookUpAll(this.machine, lookups);
       let bags = 0;
       lookups.forEach(({ table, bags: { batch } }, i) => {
@@ -171,6 +178,7 @@ export class Emulator implements DevicePart {
 
   update(updates: readonly TableUpdate[]): void {
     const start = performance.now();
+    this.derived.reader.begin();
     // All that can be refused is read before the first row is written.
     const prepared = updates.map((update): Update => {
       const { optimizer, table, slots, entries, dense, hyper } = update;
@@ -185,6 +193,7 @@ export class Emulator implements DevicePart {
       return { optimizer, table: owned, slots: slotTables, entries: hostEntries, hyper: Array.from(hyper) };
     });
     updateAll(this.machine, prepared);
+    this.bags.forget();
     this.machine.counters.called('update', 0, (performance.now() - start) / 1000);
   }
 
@@ -194,7 +203,7 @@ export class Emulator implements DevicePart {
 
   /** The kernel EmbeddingBagWeightsGrad on a table that lies on the devices. */
   weightsGradient(table: tf.Tensor, gradient: tf.Tensor2D, bags: BagTensors, options: BagOptions): Float32Array {
-    const checked = readBags(bags, table.shape[0]!, options);
+    const checked = this.bags.readChecked(bags, table.shape[0]!, options);
     const passing: DeviceTable[] = [];
     try {
       const found = this.withWholeRows(table, options, passing);
@@ -211,7 +220,7 @@ export class Emulator implements DevicePart {
 
   private hostEntry({ gradient, bags, options }: GradientEntry, rows: number): HostEntry {
     const values = this.derived.reader.of(gradient);
-    return { gradient: values, bags: readBags(bags, rows, options), options, ofRows: false };
+    return { gradient: values, bags: this.bags.readChecked(bags, rows, options), options, ofRows: false };
   }
 
   /** A gradient of all rows. */
@@ -219,7 +228,7 @@ export class Emulator implements DevicePart {
     const [rows] = dense.shape;
     const rowSplits = uniformSplits(rows, 1);
     const values = rowSplits.subarray(0, rows); // Row by row: the numbers are the same.
-    const bags: CheckedBags = { values, rowSplits, weights: null, batch: rows, length: 1 };
+    const bags: BatchBags = { values, rowSplits, weights: null, batch: rows, length: 1 };
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
     return { gradient: this.derived.reader.of(dense), bags, options, ofRows: true };
   }
@@ -258,7 +267,7 @@ export class Emulator implements DevicePart {
     if (!isSplit || !(couplesRows || (couplesColumns && layout.kind === 'columns'))) return;
     const whole = this.wholeLayout(layout);
     this.settle(table, { layout: whole });
-    for (const slot of slots) this.settle(slot, { layout: slotLayout(whole, columnsOf(slot.shape)) });
+    for (const slot of slots) this.settle(slot, { layout: slotLayout(whole, columnsOf(slot.shape)), like: table });
   }
 
   /** The whole table on the device with most room among those that hold it now. */

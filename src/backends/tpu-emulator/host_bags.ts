@@ -1,10 +1,10 @@
-/** The ids of a lookup on the host, checked against the table. */
+/** The ids of a lookup on the host. */
 import type * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
 
 /** Like `HostBags`, and whether all bags have one length. */
-export interface CheckedBags {
+export interface BatchBags {
   readonly values: Int32Array;
   readonly rowSplits: Int32Array;
   readonly weights: Float32Array | null;
@@ -21,63 +21,58 @@ function lengthOf(rowSplits: Int32Array): number | null {
   return length;
 }
 
-/** Ids of a tensor, as a step comes with those of its lookup. */
-interface KnownIds {
-  readonly values: Int32Array;
-  /** The largest where negative ids count as larger than all others; -1: there are none. */
-  readonly most: number;
-}
-
-interface KnownSplits {
-  readonly rowSplits: Int32Array;
-  readonly length: number | null;
-}
-
-/** By the data of tensors, which never change. */
-const knownIds = new WeakMap<tf.DataId, KnownIds>();
-const knownSplits = new WeakMap<tf.DataId, KnownSplits>();
-
-function idsOf(tensor: BagTensors['values']): KnownIds {
-  let known = knownIds.get(tensor.dataId);
-  if (known === undefined) {
-    const values = tensor.dataSync<'int32'>();
-    let most = -1;
-    for (let position = 0; position < values.length; position++) {
-      const id = values[position]! >>> 0;
-      if (id > most) most = id;
-    }
-    known = { values, most };
-    knownIds.set(tensor.dataId, known);
+/** The first id outside a table of so many rows, or null. */
+export function strayOf(values: Int32Array, rows: number): IdOutOfRange | null {
+  let most = -1; // negative ids count as larger than all others
+  for (let position = 0; position < values.length; position++) {
+    const id = values[position]! >>> 0;
+    if (id > most) most = id;
   }
-  return known;
-}
-
-function splitsOf(tensor: BagTensors['rowSplits']): KnownSplits {
-  let known = knownSplits.get(tensor.dataId);
-  if (known === undefined) {
-    const rowSplits = (tensor as tf.Tensor).dataSync<'int32'>();
-    known = { rowSplits, length: lengthOf(rowSplits) };
-    knownSplits.set(tensor.dataId, known);
-  }
-  return known;
-}
-
-function checkRange({ values, most }: KnownIds, rows: number): void {
-  if (most < rows) return;
+  if (most < rows) return null;
   const position = values.findIndex((id) => id < 0 || id >= rows);
-  throw new IdOutOfRange(values[position]!, position, rows);
+  return new IdOutOfRange(values[position]!, position, rows);
 }
 
-/** Reads a batch; an id outside the table is refused here, before anything is sent. */
-export function readBags({ values, rowSplits, weights }: BagTensors, rows: number, options: BagOptions): CheckedBags {
-  const ids = idsOf(values);
-  const splits = splitsOf(rowSplits);
-  if (options.outOfRange === 'error') checkRange(ids, rows);
-  return {
-    values: ids.values,
-    rowSplits: splits.rowSplits,
-    weights: weights === null ? null : weights.dataSync<'float32'>(),
-    batch: splits.rowSplits.length - 1,
-    length: splits.length,
-  };
+/** Reads batches. A step comes with the tensors of its lookups, whose arrays are kept until then. */
+export class BagReader {
+  private arrays = new WeakMap<tf.DataId, Int32Array>();
+
+  /** Reads a batch anew; ids are not looked at. */
+  read({ values, rowSplits, weights }: BagTensors): BatchBags {
+    for (const { dataId } of [values, rowSplits]) this.arrays.delete(dataId);
+    return this.again({ values, rowSplits, weights });
+  }
+
+  /** Reads a batch whose tensors may have been read before; an id outside the table is refused before anything is sent. */
+  readChecked(bags: BagTensors, rows: number, { outOfRange }: BagOptions): BatchBags {
+    const read = this.again(bags);
+    const stray = outOfRange === 'error' ? strayOf(read.values, rows) : null;
+    if (stray !== null) throw stray;
+    return read;
+  }
+
+  /** Lets go of what was kept. */
+  forget(): void {
+    this.arrays = new WeakMap();
+  }
+
+  private again({ values, rowSplits, weights }: BagTensors): BatchBags {
+    const splits = this.arrayOf(rowSplits);
+    return {
+      values: this.arrayOf(values),
+      rowSplits: splits,
+      weights: weights === null ? null : weights.dataSync<'float32'>(),
+      batch: splits.length - 1,
+      length: lengthOf(splits),
+    };
+  }
+
+  private arrayOf(tensor: BagTensors['values'] | BagTensors['rowSplits']): Int32Array {
+    let array = this.arrays.get(tensor.dataId);
+    if (array === undefined) {
+      array = (tensor as tf.Tensor).dataSync<'int32'>();
+      this.arrays.set(tensor.dataId, array);
+    }
+    return array;
+  }
 }

@@ -1,9 +1,9 @@
 /** Pooled lookups of one call: ids go to the devices that hold the rows, pooled rows come back. */
-import type { BagOptions } from '../kernel_set.js';
+import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
 import type { DeviceTable } from './device_table.js';
 import type { BagsAt, Command, RowsAt, TableAt } from './devices/device.js';
 import { ExchangeLayout } from './exchange_layout.js';
-import type { CheckedBags } from './host_bags.js';
+import { strayOf, type BatchBags } from './host_bags.js';
 import type { Machine } from './machine.js';
 import { Traffic, placeBags, placeRoute } from './placed_bags.js';
 import { addToBags, rowRoutes } from './row_routes.js';
@@ -11,7 +11,7 @@ import { addToBags, rowRoutes } from './row_routes.js';
 /** One lookup with its ids on the host. */
 export interface Lookup {
   readonly table: DeviceTable;
-  readonly bags: CheckedBags;
+  readonly bags: BatchBags;
   readonly options: BagOptions;
   /** Ids came to the devices with the input. */
   readonly idsArePlaced: boolean;
@@ -33,7 +33,9 @@ class LookupCall {
   readonly commands: Command[][];
   private readonly exchanged: number[];
   private readonly distinct: { device: number; at: number }[] = [];
-  /** What is counted once nothing can be refused any more. */
+  /** Ids outside a table where they are an error, in the order of lookups: known when all devices are done. */
+  private readonly strays: ((ints: Int32Array) => IdOutOfRange | null)[] = [];
+  /** What is counted once nothing was refused. */
   private readonly counted: (() => void)[] = [];
 
   constructor(private readonly machine: Machine) {
@@ -56,11 +58,15 @@ class LookupCall {
   run(): void {
     const { machine } = this;
     machine.memory.exchange(this.exchanged.map((words) => BYTES * words));
-    for (const count of this.counted) count();
     this.exchange.write(machine.exchange);
     machine.run(this.commands);
     const { ints } = machine.exchange;
+    for (const strayAmong of this.strays) {
+      const stray = strayAmong(ints);
+      if (stray !== null) throw stray;
+    }
     for (const { device, at } of this.distinct) machine.counters.unique(device, ints[at]!);
+    for (const count of this.counted) count();
   }
 
   /** Room for pooled rows that the host may read where they lie: next to a cache line, see PooledTensors. */
@@ -77,7 +83,14 @@ class LookupCall {
     layout.shards.forEach(({ device, columns }, place) => {
       const shard = table.at(place);
       const pooled = { at: at + columns[0], stride: layout.columns };
-      this.lookUp(device, { table: shard, bags: placed, ids: bags.values.length, options, pooled });
+      this.lookUp(device, {
+        table: shard,
+        bags: placed,
+        values: bags.values,
+        ids: bags.values.length,
+        options,
+        pooled,
+      });
       this.counted.push(() => {
         if (!idsArePlaced) traffic.idsTo(device);
         traffic.rowsOf(device, shard.dim, 'out');
@@ -99,7 +112,7 @@ class LookupCall {
       const part = { ...placed, firstBag: first, bags: count };
       const ids = bags.rowSplits[first + count]! - bags.rowSplits[first]!;
       const pooled = { at: at + first * columns, stride: columns };
-      this.lookUp(device, { table: table.at(place), bags: part, ids, options, pooled });
+      this.lookUp(device, { table: table.at(place), bags: part, values: bags.values, ids, options, pooled });
     });
     return (floats) => ({ values: floats.subarray(at, at + size), inExchange: true });
   }
@@ -108,6 +121,8 @@ class LookupCall {
   private byRows({ table, bags, options, idsArePlaced }: Lookup): Collect {
     const { layout } = table;
     const { columns } = layout;
+    const stray = options.outOfRange === 'error' ? strayOf(bags.values, layout.rows) : null;
+    this.strays.push(() => stray);
     const routes = rowRoutes(layout, bags, options.combiner);
     const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
     const traffic = new Traffic(this.machine, bags);
@@ -117,7 +132,14 @@ class LookupCall {
       const { device } = route.shard;
       const placed = placeRoute(this.exchange, route);
       const pooled = { at, stride: columns };
-      this.lookUp(device, { table: table.at(place), bags: placed, ids: route.values.length, options: sums, pooled });
+      this.lookUp(device, {
+        table: table.at(place),
+        bags: placed,
+        values: route.values,
+        ids: route.values.length,
+        options: sums,
+        pooled,
+      });
       this.counted.push(() => {
         if (!idsArePlaced) traffic.routeTo(route);
         traffic.rowsOfRoute(route, columns, 'out');
@@ -131,9 +153,13 @@ class LookupCall {
     };
   }
 
-  private lookUp(device: number, { table, bags, ids, options, pooled }: ShardLookup): void {
+  private lookUp(device: number, { table, bags, values, ids, options, pooled }: ShardLookup): void {
     const at = this.exchange.take(1);
     this.distinct.push({ device, at });
+    this.strays.push((ints) => {
+      const position = -1 - ints[at]!;
+      return position < 0 ? null : new IdOutOfRange(values[position]!, position, table.rows);
+    });
     this.commands[device]!.push({ op: 'lookUp', table, bags, options, pooled, distinct: at });
     this.counted.push(() => this.machine.counters.read(device, ids, table.dim));
     this.exchanged[device]! += ids * (bags.weights === null ? 1 : 2) + bags.bags * table.dim;
@@ -144,6 +170,9 @@ class LookupCall {
 interface ShardLookup {
   readonly table: TableAt;
   readonly bags: BagsAt;
+  /** Of the whole batch. */
+  readonly values: Int32Array;
+  /** How many of them this device looks up. */
   readonly ids: number;
   readonly options: BagOptions;
   readonly pooled: RowsAt;

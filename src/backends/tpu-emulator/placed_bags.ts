@@ -3,14 +3,14 @@ import type { TableLayout } from '../../partition/table_layout.js';
 import { batchParts } from './batch_parts.js';
 import type { BagsAt } from './devices/device.js';
 import type { ExchangeLayout } from './exchange_layout.js';
-import type { CheckedBags } from './host_bags.js';
+import type { BatchBags } from './host_bags.js';
 import type { Machine } from './machine.js';
 import type { RowRoute } from './row_routes.js';
 
 const BYTES = 4;
 
 /** All bags of a batch. */
-export function placeBags(exchange: ExchangeLayout, bags: CheckedBags): BagsAt {
+export function placeBags(exchange: ExchangeLayout, bags: BatchBags): BagsAt {
   const { values, rowSplits, weights, batch, length } = bags;
   return {
     values: exchange.ints(values),
@@ -39,7 +39,7 @@ export function placeRoute(exchange: ExchangeLayout, { bags, values, rowSplits, 
 }
 
 /** Bytes of some ids on the way: themselves, their weights, and the lengths of bags where these differ. */
-function bytesOfIds({ weights, length }: CheckedBags, ids: number, bags: number): number {
+function bytesOfIds({ weights, length }: BatchBags, ids: number, bags: number): number {
   return BYTES * (ids + (weights === null ? 0 : ids) + (length === null ? bags : 0));
 }
 
@@ -49,7 +49,7 @@ export class Traffic {
 
   constructor(
     private readonly machine: Machine,
-    private readonly bags: CheckedBags,
+    private readonly bags: BatchBags,
   ) {
     this.parts = batchParts(bags.batch, machine.count);
   }

@@ -9,21 +9,24 @@ import type { PooledRows } from './lookups.js';
 export type ArrayUse = 'keeps' | 'copies' | 'copies when read';
 
 /** How tensorflow knows a tensor: `values` until TensorFlow has them. */
-interface Records {
+interface TensorFlowHost {
   readonly tensorMap: { get(dataId: tf.DataId): { values: unknown } };
+  getInputTensorIds(tensors: readonly { readonly dataId: tf.DataId }[]): number[];
 }
 
 export class PooledTensors {
+  private wasTried = false;
   /** Tensors of which TensorFlow may not have the values yet, and where these lie. */
   private readonly waiting = new Map<tf.DataId, Float32Array>();
 
   constructor(
     private readonly backend: tf.KernelBackend,
-    private readonly use: ArrayUse,
+    private use: ArrayUse,
   ) {}
 
   make({ values, inExchange }: PooledRows, shape: [batch: number, columns: number]): tf.Tensor2D {
     if (!inExchange || this.use === 'copies') return tf.tensor2d(values, shape, 'float32');
+    this.tryOnce();
     // TensorFlow reads aligned memory where it lies, for as long as it likes: such values are copied here.
     if (this.use === 'keeps' || values.byteOffset % 8 === 0) return tf.tensor2d(values.slice(), shape, 'float32');
     const tensor = tf.tensor2d(values, shape, 'float32');
@@ -36,7 +39,7 @@ export class PooledTensors {
     const values = this.waiting.get(dataId);
     if (values === undefined) return;
     this.waiting.delete(dataId);
-    const record = (this.backend as unknown as Records).tensorMap.get(dataId);
+    const record = (this.backend as unknown as TensorFlowHost).tensorMap.get(dataId);
     if (record.values === values) record.values = values.slice();
   }
 
@@ -48,5 +51,25 @@ export class PooledTensors {
   /** The tensor is gone. */
   forget(dataId: tf.DataId): void {
     this.waiting.delete(dataId);
+  }
+
+  private tryOnce(): void {
+    if (this.wasTried || this.use !== 'copies when read') return;
+    this.wasTried = true;
+    if (!this.copiesUnaligned()) this.use = 'keeps';
+  }
+
+  /** Whether TensorFlow copies an array that does not lie at a cache line, as it has always done. */
+  private copiesUnaligned(): boolean {
+    const values = new Float32Array(new SharedArrayBuffer(64), 4, 8).fill(1);
+    const { backend } = this;
+    const dataId = backend.write(values, [8], 'float32');
+    try {
+      (backend as unknown as TensorFlowHost).getInputTensorIds([{ dataId }]);
+      values.fill(2);
+      return (backend.readSync(dataId) as Float32Array)[0] === 1;
+    } finally {
+      backend.disposeData(dataId, true);
+    }
   }
 }

@@ -29,8 +29,8 @@ interface WasmBackend {
 }
 
 export class TensorReader {
-  /** Memory of which it is known whether TensorFlow writes there. */
-  private readonly tried = new WeakMap<ArrayBufferLike, boolean>();
+  /** Memory of which this call knows whether TensorFlow writes there. */
+  private tried = new WeakMap<ArrayBufferLike, boolean>();
 
   /** `hasOps`: whether TensorFlow knows the ops of this package. */
   constructor(
@@ -38,6 +38,11 @@ export class TensorReader {
     private readonly onDevices: DeviceTensors,
     private readonly hasOps: () => boolean,
   ) {}
+
+  /** A call begins. Who else uses TensorFlow may have changed how it takes arrays, so each call tries anew. */
+  begin(): void {
+    this.tried = new WeakMap();
+  }
 
   /** The values of a float32 tensor, for this call: of one of the host they are read when they are asked for. */
   of(tensor: tf.Tensor): TensorValues {

@@ -4,7 +4,7 @@ import type { BagOptions } from '../kernel_set.js';
 import type { DeviceTable } from './device_table.js';
 import type { BagsAt, Command, EntryAt } from './devices/device.js';
 import { ExchangeLayout } from './exchange_layout.js';
-import type { CheckedBags } from './host_bags.js';
+import type { BatchBags } from './host_bags.js';
 import type { Machine } from './machine.js';
 import { Traffic, placeBags, placeRoute } from './placed_bags.js';
 import { copyOfBags, rowRoutes } from './row_routes.js';
@@ -13,7 +13,7 @@ import type { TensorValues } from './tensor_values.js';
 /** The gradient of one lookup on the host. */
 export interface HostEntry {
   readonly gradient: TensorValues; // [batch, columns]
-  readonly bags: CheckedBags;
+  readonly bags: BatchBags;
   readonly options: BagOptions;
   /** Bags are single rows, each of which occurs once. */
   readonly ofRows: boolean;
@@ -105,11 +105,12 @@ class UpdateCall {
     for (const { bags, gradient, options, ofRows } of entries) {
       const traffic = new Traffic(this.machine, bags);
       const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
+      const values = gradient.get();
       rowRoutes(layout, bags, options.combiner).forEach((route, place) => {
         const { columns } = layout;
         const placed = placeRoute(this.exchange, route);
         const at = this.exchange.filled(route.bags.length * columns, (floats, start) => {
-          copyOfBags(gradient.get(), columns, route.bags, floats, start);
+          copyOfBags(values, columns, route.bags, floats, start);
         });
         ofShards[place]!.push({ gradient: { at, stride: columns }, bags: placed, options: sums, ofRows });
         this.counted.push(() => traffic.rowsOfRoute(route, columns, 'in'));

@@ -5,16 +5,25 @@
 import type { BagOptions } from '../kernel_set.js';
 import type { DeviceTable } from './device_table.js';
 import { ExchangeLayout } from './exchange_layout.js';
-import type { CheckedBags } from './host_bags.js';
+import type { BatchBags } from './host_bags.js';
 import type { Machine } from './machine.js';
 import { Traffic, placeBags, placeRoute } from './placed_bags.js';
 import { copyOfBags, rowRoutes } from './row_routes.js';
 
+const BYTES = 4;
+
 interface Request {
   readonly table: DeviceTable;
   readonly gradient: Float32Array; // [batch, columns]
-  readonly bags: CheckedBags; // with weights
+  readonly bags: BatchBags; // with weights
   readonly options: BagOptions;
+}
+
+/** Books what a device gets, ids with their weights and gradients of bags, and the number per id that it gives. */
+function book(machine: Machine, parts: readonly { device: number; ids: number; elements: number }[]): void {
+  const bytes = new Array<number>(machine.count).fill(0);
+  for (const { device, ids, elements } of parts) bytes[device]! += BYTES * (3 * ids + elements);
+  machine.memory.exchange(bytes);
 }
 
 /** It is linear in what each column gives, so devices with different columns add up. */
@@ -23,7 +32,12 @@ function byColumns(machine: Machine, { table, gradient, bags, options }: Request
   const { columns: width, shards } = table.layout;
   const placed = placeBags(exchange, bags);
   const at = exchange.floats(gradient);
-  const outs = shards.map(() => exchange.take(bags.values.length));
+  const ids = bags.values.length;
+  const outs = shards.map(() => exchange.take(ids));
+  book(
+    machine,
+    shards.map(({ device, columns }) => ({ device, ids, elements: bags.batch * (columns[1] - columns[0]) })),
+  );
   exchange.write(machine.exchange);
   shards.forEach(({ device, columns }, place) => {
     const rows = { at: at + columns[0], stride: width };
@@ -49,8 +63,13 @@ function inCopies(machine: Machine, { table, gradient, bags, options }: Request)
   const placed = placeBags(exchange, bags);
   const at = exchange.floats(gradient);
   const out = exchange.take(bags.values.length);
-  exchange.write(machine.exchange);
   const traffic = new Traffic(machine, bags);
+  const parts = shards.map(({ device }) => {
+    const { first, bags: count } = traffic.part(device);
+    return { device, ids: bags.rowSplits[first + count]! - bags.rowSplits[first]!, elements: count * columns };
+  });
+  book(machine, parts);
+  exchange.write(machine.exchange);
   shards.forEach(({ device }, place) => {
     const { first, bags: count } = traffic.part(device);
     if (count === 0) return;
@@ -82,6 +101,12 @@ function byRows(machine: Machine, { table, gradient, bags, options }: Request): 
     const rows = { at, stride: columns };
     return { out, command: { table: table.at(place), bags: placed, options: sums, gradient: rows, out } };
   });
+  book(
+    machine,
+    routes.map(({ shard, values, bags: reached }) => {
+      return { device: shard.device, ids: values.length, elements: reached.length * columns };
+    }),
+  );
   exchange.write(machine.exchange);
   routes.forEach(({ shard }, place) => {
     machine.post(shard.device, [{ op: 'weightsGradient', ...outs[place]!.command }]);
@@ -99,7 +124,7 @@ function byRows(machine: Machine, { table, gradient, bags, options }: Request): 
 }
 
 /** From the product of each row with the gradient of its bag to the derivative by each weight. */
-function combined(products: Float64Array, bags: CheckedBags, { combiner }: BagOptions): Float32Array {
+function combined(products: Float64Array, bags: BatchBags, { combiner }: BagOptions): Float32Array {
   const { rowSplits, batch } = bags;
   const weights = bags.weights!;
   const result = new Float32Array(products.length);

@@ -1,6 +1,8 @@
 /** Pooled rows stay what they are while the exchange memory, in which they may lie, is used again. */
 import * as tf from '@tensorflow/tfjs';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
+import * as emb from '../../../src/index.js';
+import { expectError } from '../../helpers/errors.js';
 import { Random } from '../../helpers/random.js';
 import { SUM, lookUp, stepSgd } from '../cpu/steps.js';
 import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
@@ -132,6 +134,65 @@ describeEmulator(
         });
       });
     }
+    it('arrive although a kernel of the host ran in between', () => {
+      tf.tidy(() => {
+        const layout = layoutOf('whole', { rows: 3, columns: 1 }, 2, new Random(2));
+        const table = place(layout, new Float32Array(3));
+        const step = (times: number): void => {
+          const gradient = tf.ones([3, 1]).mul(times) as tf.Tensor2D;
+          const values = tf.tensor1d([0, 1, 1], 'int32');
+          const bags = { values, rowSplits: tf.range(0, 4, 1, 'int32'), weights: null };
+          const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
+          emulator().sparseApply('sgd', table, [], gradient, bags, SUM, hyper);
+        };
+        step(1);
+        expect(numbersOf(table)).toEqual([-1, -2, 0]);
+        const local = emb.ops.embeddingBag(tf.ones([2, 2]) as tf.Tensor2D, [0, 1], [0, 2], { combiner: 'sum' });
+        expect(numbersOf(local)).toEqual([2, 2]);
+        for (const times of [10, 100, 1000]) step(times);
+        expect(numbersOf(table)).toEqual([-1111, -2222, 0]);
+        table.dispose();
+      });
+    });
   },
   HOSTS,
 );
+
+describeEmulator('a call', { chips: 2, coresPerChip: 1, devices: 'worker' }, () => {
+  const SIZE = { rows: 4, columns: 4 };
+  const ONES = new Float32Array(16).fill(1);
+
+  it('may look one table up with a norm for its rows and without', () => {
+    tf.tidy(() => {
+      const table = place(layoutOf('columns', SIZE, 2, new Random(3)), ONES);
+      const bags = { values: tf.tensor1d([1], 'int32'), rowSplits: tf.tensor1d([0, 1], 'int32'), weights: null };
+      const found = emulator().lookUp([
+        { table, bags, options: SUM },
+        { table, bags, options: { ...SUM, maxNorm: 1 } },
+      ]);
+      expect(found.map(numbersOf)).toEqual([
+        [1, 1, 1, 1],
+        [0.5, 0.5, 0.5, 0.5],
+      ]);
+      table.dispose();
+    });
+  });
+
+  it('sees the numbers that the array of its ids holds now', () => {
+    tf.tidy(() => {
+      const table = place(
+        layoutOf('columns', SIZE, 2, new Random(3)),
+        Float32Array.from(ONES, (_, i) => i),
+      );
+      const array = Int32Array.of(0, 1);
+      const ids = tf.tensor1d(array, 'int32');
+      const look = (): number[] => numbersOf(emb.ops.embeddingBag(table, ids, [0, 1, 2], { combiner: 'sum' }));
+      expect(look()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+      array[0] = 9;
+      expectError(look, 'ValueError', 'ids', '9 at position 0');
+      array[0] = 3;
+      expect(look()).toEqual([12, 13, 14, 15, 4, 5, 6, 7]);
+      table.dispose();
+    });
+  });
+});

@@ -67,7 +67,7 @@ export type Command =
     }
   /**
    * Pooled rows [bags.bags, dim] into the exchange memory, and how many distinct ids of the table there were into the
-   * word at `distinct`.
+   * word at `distinct`. Where an id outside the table is an error: -1 - its place among the values, and no rows.
    */
   | {
       readonly op: 'lookUp';

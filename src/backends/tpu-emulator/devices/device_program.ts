@@ -2,7 +2,7 @@
 import { RuntimeError, described } from '../../../errors.js';
 import { placeFor, type Place } from '../../cpu/place.js';
 import { fillPart } from '../../fill.js';
-import type { BagOptions, HostBags, HostTable, KernelSet } from '../../kernel_set.js';
+import { IdOutOfRange, type BagOptions, type HostBags, type HostTable, type KernelSet } from '../../kernel_set.js';
 import type { BagsAt, Command, EntryAt, ExchangeMemory, RowsAt, TableAt } from './device.js';
 import { DistinctIds } from './distinct_ids.js';
 import { UniformSplits } from './uniform_splits.js';
@@ -16,6 +16,12 @@ const SINGLE_ROW: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 
 interface Rows {
   readonly ids: Int32Array;
   readonly gradients: Float32Array;
+}
+
+/** Some bags of a batch. */
+interface PartOfBags extends HostBags {
+  /** Place of the first of their values in the batch. */
+  readonly first: number;
 }
 
 export class DeviceProgram {
@@ -95,14 +101,18 @@ export class DeviceProgram {
     const host = this.bags(bags);
     const size = bags.bags * table.dim;
     const { at, stride } = pooled;
-    ints[distinct] = this.distinct.count(host.values, table.rows);
-    if (stride === table.dim) {
-      this.kernels.embeddingBag(this.table(table), host, options, floats.subarray(at, at + size));
+    const isCompact = stride === table.dim;
+    const target = isCompact ? floats.subarray(at, at + size) : this.room(size);
+    try {
+      this.kernels.embeddingBag(this.table(table), host, options, target);
+    } catch (error) {
+      // Whoever gave the id is at fault, not the device.
+      if (!(error instanceof IdOutOfRange)) throw error;
+      ints[distinct] = -1 - (host.first + error.position);
       return;
     }
-    const compact = this.room(size);
-    this.kernels.embeddingBag(this.table(table), host, options, compact);
-    spread(compact, table.dim, floats, pooled, bags.bags);
+    ints[distinct] = this.distinct.count(host.values, table.rows);
+    if (!isCompact) spread(target, table.dim, floats, pooled, bags.bags);
   }
 
   private weightsGradient({ table, bags, options, gradient, out }: Op<'weightsGradient'>): void {
@@ -161,12 +171,13 @@ export class DeviceProgram {
   }
 
   /** The bags that are meant, with splits from 0 on. */
-  private bags({ values, rowSplits, length, weights, firstBag, bags }: BagsAt): HostBags {
+  private bags({ values, rowSplits, length, weights, firstBag, bags }: BagsAt): PartOfBags {
     const { floats, ints } = this.exchange();
     const given = rowSplits === null ? null : ints.subarray(rowSplits + firstBag, rowSplits + firstBag + bags + 1);
     const start = given === null ? firstBag * length : given[0]!;
     const end = given === null ? (firstBag + bags) * length : given[bags]!;
     return {
+      first: start,
       values: ints.subarray(values + start, values + end),
       rowSplits: given === null ? this.uniform.of(bags, length) : start === 0 ? given : given.map((at) => at - start),
       weights: weights === null ? null : floats.subarray(weights + start, weights + end),
