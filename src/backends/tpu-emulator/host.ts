@@ -17,18 +17,42 @@ const PREFERENCE = ['tensorflow', 'wasm', 'cpu'];
 const FIRST_WASM_ID = 2 ** 30;
 const LAST_WASM_BACKEND = Symbol.for('tfjs-embeddings.lastWasmBackend');
 
-type Numbered = tf.KernelBackend & { dataIdNextNumber: number };
+interface Numbered {
+  dataIdNextNumber: number;
+}
+
+type NumberHolder = Record<symbol, Numbered | undefined>;
+
+function holderOf(host: tf.KernelBackend): NumberHolder {
+  return (host as unknown as { wasm: NumberHolder }).wasm;
+}
+
+function isNumbered(backend: object): backend is Numbered {
+  return 'dataIdNextNumber' in backend;
+}
 
 function numberOn(backend: Numbered, host: tf.KernelBackend): void {
-  const holder = (host as unknown as { wasm: Record<symbol, Numbered | undefined> }).wasm;
+  const holder = holderOf(host);
   backend.dataIdNextNumber = holder[LAST_WASM_BACKEND]?.dataIdNextNumber ?? FIRST_WASM_ID;
   holder[LAST_WASM_BACKEND] = backend;
 }
 
+/** Of a backend that is removed only the number stays, not its machine. */
+function keepNumber(backend: Numbered, host: tf.KernelBackend): void {
+  const holder = holderOf(host);
+  if (holder[LAST_WASM_BACKEND] !== backend) return;
+  holder[LAST_WASM_BACKEND] = { dataIdNextNumber: backend.dataIdNextNumber };
+}
+
 type Registry = Record<string, tf.KernelBackend | undefined>;
 
-/** Finds or starts the backend for dense ops; it stays usable under its own name. */
-export async function startHost(wanted: string | null): Promise<{ name: string; backend: tf.KernelBackend }> {
+export interface HostBackend {
+  readonly name: string;
+  readonly backend: tf.KernelBackend;
+}
+
+/** Finds or starts the backend for dense ops; it stays usable under its own name. RuntimeError for one of another kind. */
+export async function startHost(wanted: string | null): Promise<HostBackend> {
   const { registryFactory } = tf.engine() as unknown as { registryFactory: Record<string, unknown> };
   const present = PREFERENCE.filter((name) => name in registryFactory);
   const name = wanted ?? present[0];
@@ -37,7 +61,12 @@ export async function startHost(wanted: string | null): Promise<{ name: string; 
   }
   const { registry } = tf.engine() as unknown as { registry: Registry };
   // Not through the engine, which takes one start at a time, and ours is under way.
-  registry[name] ??= await (tf.findBackendFactory(name)() as tf.KernelBackend | Promise<tf.KernelBackend>);
+  const backend =
+    registry[name] ?? (await (tf.findBackendFactory(name)() as tf.KernelBackend | Promise<tf.KernelBackend>));
+  // Another start may have been quicker.
+  registry[name] ??= backend;
+  // Refuses other kinds before there are devices.
+  constructorArguments(name, registry[name]);
   return { name, backend: registry[name] };
 }
 
@@ -125,13 +154,14 @@ export function deriveBackend(
 
     /** The host goes on under its own name, so what it shares with us stays. */
     override dispose(): void {
+      if (isNumbered(this)) keepNumber(this, host);
       close();
     }
   }
   const backend = new TpuEmulatorBackend(...constructorArguments(name, host));
   const pooled = new PooledTensors(backend, arrayUse(host));
   const reader = new TensorReader(backend, tensors, hasOps);
-  if ('dataIdNextNumber' in backend) numberOn(backend as unknown as Numbered, host);
+  if (isNumbered(backend)) numberOn(backend, host);
   // The cpu backend says at its first tensor that tfjs-node is faster.
   if ('firstUse' in backend) backend['firstUse'] = false;
   return { backend, pooled, reader };

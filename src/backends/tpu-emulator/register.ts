@@ -6,7 +6,7 @@ import { addBackendPart, type BackendPart } from '../registry.js';
 import { DeviceTensors } from './device_tensors.js';
 import { makeDevices } from './devices/device_set.js';
 import { Emulator } from './emulator.js';
-import { deriveBackend, startHost } from './host.js';
+import { deriveBackend, startHost, type HostBackend } from './host.js';
 import { registerKernels } from './kernels.js';
 import { Machine } from './machine.js';
 import { BACKEND_NAME, emulatorSettings } from './settings.js';
@@ -14,6 +14,7 @@ import { BACKEND_NAME, emulatorSettings } from './settings.js';
 /** Below every other backend: tfjs never chooses it by itself. */
 const PRIORITY = -1;
 const KEY = `${BACKEND_NAME} running`;
+const STARTING = `${BACKEND_NAME} starting`;
 const MARK = Symbol.for('tfjs-embeddings.tpuEmulator');
 
 /** What runs. */
@@ -21,8 +22,14 @@ export interface Running {
   readonly emulator: Emulator;
   readonly machine: Machine;
   readonly tensors: DeviceTensors;
+  readonly backend: tf.KernelBackend;
   /** The backend that runs dense ops. */
   readonly host: string;
+}
+
+/** A start that is under way; a removal forgets it. */
+interface Start {
+  backend: Promise<tf.KernelBackend>;
 }
 
 /** The running emulator, or null. */
@@ -37,12 +44,50 @@ function current(): Running {
   throw new RuntimeError('backend', `a running ${BACKEND_NAME}`, described('none'), note);
 }
 
+/** Whether a machine runs or is being built, whose settings are thus fixed. */
+export function isBuilt(): boolean {
+  return running() !== null || state().perBackend.has(STARTING);
+}
+
+/** There is one machine: who sets the backend again gets the same, also while it starts. */
 async function start(): Promise<tf.KernelBackend> {
+  const found = running();
+  if (found !== null) return found.backend;
+  const { perBackend } = state();
+  const known = perBackend.get(STARTING) as Start | undefined;
+  if (known !== undefined) return known.backend;
+  const own = {} as Start;
+  const isWanted = (): boolean => perBackend.get(STARTING) === own;
+  perBackend.set(STARTING, own);
+  own.backend = build(isWanted).finally(() => {
+    if (isWanted()) perBackend.delete(STARTING);
+  });
+  return own.backend;
+}
+
+/** Builds the machine, unless it is removed meanwhile. */
+async function build(isWanted: () => boolean): Promise<tf.KernelBackend> {
   const settings = emulatorSettings();
   const host = await startHost(settings.host);
+  checkWanted(isWanted);
   const count = settings.chips * settings.coresPerChip;
   const devices = await makeDevices({ count, kind: settings.devices, threads: settings.threadsPerDevice });
   const machine = new Machine(settings, devices);
+  try {
+    checkWanted(isWanted);
+    return install(machine, host);
+  } catch (error) {
+    await machine.close();
+    throw error;
+  }
+}
+
+function checkWanted(isWanted: () => boolean): void {
+  if (isWanted()) return;
+  throw new RuntimeError('backend', `a ${BACKEND_NAME} that stays`, described('one that was removed as it started'));
+}
+
+function install(machine: Machine, host: HostBackend): tf.KernelBackend {
   const tensors = new DeviceTensors();
   const memory = (): object => ({ devices: machine.counters.counters().devices.map((device) => device.memory) });
   const close = (): void => {
@@ -52,9 +97,16 @@ async function start(): Promise<tf.KernelBackend> {
   const derived = deriveBackend(host.name, host.backend, { tensors, memory, close });
   machine.beforeExchange = () => derived.pooled.settleAll();
   const emulator = new Emulator(machine, derived, tensors, host.name);
-  state().perBackend.set(KEY, { emulator, machine, tensors, host: host.name } satisfies Running);
   registerKernels(host.name, current);
-  return derived.backend;
+  const { backend } = derived;
+  state().perBackend.set(KEY, { emulator, machine, tensors, backend, host: host.name } satisfies Running);
+  return backend;
+}
+
+/** Ends what `tf.removeBackend` does not know: a start, and a machine that tfjs did not wait for. */
+function remove(): void {
+  state().perBackend.delete(STARTING);
+  running()?.backend.dispose();
 }
 
 const part: BackendPart = {
@@ -77,6 +129,8 @@ export function registerTpuEmulator(): void {
   const { removeBackend } = engine;
   engine.removeBackend = (name: string): void => {
     removeBackend.call(engine, name);
-    if (name === BACKEND_NAME) register();
+    if (name !== BACKEND_NAME) return;
+    remove();
+    register();
   };
 }

@@ -3,7 +3,7 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../er
 import type { Counters } from './counters.js';
 import type { DeviceTable } from './device_table.js';
 import { FAULT_NAMES, type FaultName } from './devices/device.js';
-import { running, type Running } from './register.js';
+import { isBuilt, running, type Running } from './register.js';
 import { makeReport, type Report, type ReportArgs } from './report/report.js';
 import type { ReportSource, ReportedPlan, ReportedTable } from './report/report_source.js';
 import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './settings.js';
@@ -17,7 +17,7 @@ import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './settings.js';
  * environment: TFJS_EMBEDDINGS_TPU_CHIPS, TFJS_EMBEDDINGS_TPU_CORES_PER_CHIP, TFJS_EMBEDDINGS_TPU_HBM_BYTES. A later
  * call replaces an earlier one.
  * Throws TypeError for wrong types, ValueError for values out of range and unknown names, RuntimeError while the
- * emulator runs: `tf.removeBackend('tpu-emulator')` ends it.
+ * emulator starts or runs: `tf.removeBackend('tpu-emulator')` ends it.
  * Source: the chips and cores of tf.tpu.experimental.Topology (TensorFlow 2.21), without their mesh.
  *
  * @example
@@ -25,7 +25,7 @@ import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './settings.js';
  * await tf.setBackend('tpu-emulator');
  */
 export function configureTpuEmulator(args: TpuEmulatorArgs): void {
-  configure(args, running() !== null);
+  configure(args, isBuilt());
 }
 
 function reportedTable({ name, layout }: DeviceTable, slots: readonly DeviceTable[]): ReportedTable {
