@@ -32,21 +32,21 @@ function withLocal(tensors: DeviceTensors, kernel: tf.KernelFunc, params: Params
   const copies: tf.Tensor[] = [];
   const given = params.inputs as unknown as Inputs;
   const inputs: Inputs = Array.isArray(given) ? ([] as unknown as Inputs) : {};
-  for (const name of Object.keys(given)) {
-    const info = given[name];
-    const table = info === undefined || info === null ? undefined : tensors.get(info.dataId);
-    if (table === undefined) {
-      inputs[name] = info;
-      continue;
-    }
-    const { shape, dtype } = info!;
-    const dataId = backend.write(table.read(0, table.layout.rows), shape, dtype);
-    // Some kernels of tensorflow tell tensors from other arguments.
-    const copy = tf.engine().makeTensorFromTensorInfo({ dataId, shape, dtype }, backend);
-    copies.push(copy);
-    inputs[name] = copy;
-  }
   try {
+    for (const name of Object.keys(given)) {
+      const info = given[name];
+      const table = info === undefined || info === null ? undefined : tensors.get(info.dataId);
+      if (table === undefined) {
+        inputs[name] = info;
+        continue;
+      }
+      const { shape, dtype } = info!;
+      const dataId = backend.write(table.read(0, table.layout.rows), shape, dtype);
+      // Some kernels of tensorflow tell tensors from other arguments.
+      const copy = tf.engine().makeTensorFromTensorInfo({ dataId, shape, dtype }, backend);
+      copies.push(copy);
+      inputs[name] = copy;
+    }
     return kernel({ ...params, inputs: inputs as never });
   } finally {
     for (const copy of copies) copy.dispose();

@@ -2,25 +2,45 @@
 import { RuntimeError, described } from '../../../errors.js';
 import type { ExchangeMemory } from './device.js';
 
+/** A memory of WebAssembly grows where it lies; a buffer of JavaScript is replaced, and sent to the workers again. */
+export type SharedSource = WebAssembly.Memory | SharedArrayBuffer;
+
+const PAGE_BYTES = 65536;
+const MOST_PAGES = 65536;
+const MOST_BYTES = MOST_PAGES * PAGE_BYTES;
+/** Grows by a quarter at least, where there is room for that. */
+const GROWTH = 4;
+
+/** `grow`: whether there are now so many bytes. RuntimeError where there cannot be as many as are needed. */
+function growTo(need: number, have: number, grow: (bytes: number) => boolean): void {
+  const generous = Math.min(have + Math.floor(have / GROWTH), MOST_BYTES);
+  if (generous > need && grow(generous)) return;
+  if (need <= MOST_BYTES && grow(need)) return;
+  const most = `at most ${MOST_BYTES} bytes, and no more than this machine has`;
+  throw new RuntimeError('exchange memory', most, described(`${need} bytes`), 'Use smaller batches.');
+}
+
 /** For devices in line. */
 export class InlineExchange implements ExchangeMemory {
   floats = new Float32Array(0);
   ints = new Int32Array(this.floats.buffer);
 
   reserve(words: number): void {
-    if (this.floats.length >= words) return;
-    this.floats = new Float32Array(words);
-    this.ints = new Int32Array(this.floats.buffer);
+    const have = this.floats.byteLength;
+    if (words * 4 > have) growTo(words * 4, have, (bytes) => this.replace(bytes));
+  }
+
+  private replace(bytes: number): boolean {
+    try {
+      const buffer = new ArrayBuffer(Math.ceil(bytes / 4) * 4);
+      this.floats = new Float32Array(buffer);
+      this.ints = new Int32Array(buffer);
+      return true;
+    } catch {
+      return false;
+    }
   }
 }
-
-/** A memory of WebAssembly grows where it lies; a buffer of JavaScript is replaced, and sent to the workers again. */
-export type SharedSource = WebAssembly.Memory | SharedArrayBuffer;
-
-const PAGE_BYTES = 65536;
-const MOST_PAGES = 65536;
-/** Grows by a quarter at least. */
-const GROWTH = 4;
 
 function isMemory(source: SharedSource): source is WebAssembly.Memory {
   return typeof WebAssembly === 'object' && source instanceof WebAssembly.Memory;
@@ -99,14 +119,9 @@ export class SharedExchange implements ExchangeMemory {
 
   reserve(words: number): void {
     const have = this.floats.length * 4;
-    const need = words * 4;
-    if (need <= have) return;
-    const generous = Math.max(need, have + Math.floor(have / GROWTH));
+    if (words * 4 <= have) return;
     const { source } = this.view;
-    const grown = isMemory(source) ? grow(source, have, generous) || grow(source, have, need) : this.replace(generous);
-    if (grown) return;
-    const most = `at most ${MOST_PAGES * PAGE_BYTES} bytes, and no more than this machine has`;
-    throw new RuntimeError('exchange memory', most, described(`${need} bytes`), 'Use smaller batches.');
+    growTo(words * 4, have, (bytes) => (isMemory(source) ? grow(source, have, bytes) : this.replace(bytes)));
   }
 
   private replace(bytes: number): boolean {

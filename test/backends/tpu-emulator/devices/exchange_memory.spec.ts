@@ -21,6 +21,29 @@ describe('the exchange memory', () => {
         expect(exchange.ints.length).toBe(exchange.floats.length);
       }
     });
+
+    it(`grows by more than a little, so that it seldom grows (${name})`, () => {
+      const exchange = make();
+      exchange.reserve(2 ** 20);
+      exchange.reserve(2 ** 20 + 1);
+      const { length } = exchange.floats;
+      expect(length).toBeGreaterThanOrEqual(1.25 * 2 ** 20);
+      const { floats } = exchange;
+      exchange.reserve(length);
+      expect(exchange.floats).toBe(floats);
+    });
+
+    it(`that no machine has is an error, and leaves what there is (${name})`, () => {
+      const exchange = make();
+      exchange.reserve(100);
+      const { length } = exchange.floats;
+      for (const words of [2 ** 30 + 1, 2 ** 45, 2 ** 60]) {
+        expectError(() => exchange.reserve(words), 'RuntimeError', 'exchange memory', `${words * 4} bytes`);
+      }
+      expect(exchange.floats.length).toBe(length);
+      exchange.reserve(1000);
+      expect(exchange.floats.length).toBeGreaterThanOrEqual(1000);
+    });
   }
 
   it('stays the same memory while WebAssembly grows it, and no array buffer of the process', () => {

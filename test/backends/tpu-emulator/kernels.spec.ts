@@ -1,0 +1,29 @@
+/** Kernels of the host on tables that lie on devices. */
+import * as tf from '@tensorflow/tfjs';
+import { wholeOn } from '../../../src/partition/table_layout.js';
+import { HOSTS, describeEmulator } from './describe_emulator.js';
+import { running } from '../../../src/backends/tpu-emulator/register.js';
+import { numbersOf, place } from './tables.js';
+
+describeEmulator(
+  'local copies of tables',
+  { chips: 2, coresPerChip: 1 },
+  () => {
+    it('are freed, also where a later one cannot be read', () => {
+      const size = { rows: 2, columns: 2 };
+      const [a, b] = [0, 1].map((device) => place(wholeOn(device, size), Float32Array.of(1, 2, 3, 4)));
+      // No op around it, whose scope would clean up.
+      const add = (): tf.Tensor => tf.engine().runKernel(tf.Add, { a: a!, b: b! }) as unknown as tf.Tensor;
+      const sum = add();
+      expect(numbersOf(sum)).toEqual([2, 4, 6, 8]);
+      sum.dispose();
+      const before = [tf.memory().numTensors, tf.memory().numDataBuffers, tf.backend().numDataIds()];
+      const read = spyOn(running()!.tensors.get(b!.dataId)!, 'read').and.throwError('cannot be read');
+      expect(add).toThrowError('cannot be read');
+      expect([tf.memory().numTensors, tf.memory().numDataBuffers, tf.backend().numDataIds()]).toEqual(before);
+      read.and.callThrough();
+      tf.dispose([a!, b!]);
+    });
+  },
+  HOSTS,
+);
