@@ -110,8 +110,8 @@ function expectEqualCopies(what: string): void {
 
 function expectTrained({ what, table, slots, expected, expectedSlots, uses }: Trained): void {
   const { kind, shards } = emulator().layoutOf(table)!;
-  // Sums in another order: rows and copies add up what devices found.
-  const exact = kind === 'columns' || (kind === 'rows' && shards.length === 1 && uses.examples.length === 0);
+  // Copies add up what devices found of their parts of the batch: sums in another order.
+  const exact = kind !== 'copies';
   const pairs = [[table, expected.data] as const, ...slots.map((slot, i) => [slot, expectedSlots[i]!] as const)];
   pairs.forEach(([variable, values], i) => {
     const layout = emulator().layoutOf(variable)!;
