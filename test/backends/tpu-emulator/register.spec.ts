@@ -39,7 +39,7 @@ describe('starts of the emulator', () => {
   });
 
   async function expectNoWorkers(): Promise<void> {
-    // Whether a worker that stays ends is never told: give those that end their time.
+    // Workers that were told to end take a moment.
     for (let turn = 0; turn < 200 && live.size > 0; turn++) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(live.size).withContext('workers left').toBe(0);
   }
