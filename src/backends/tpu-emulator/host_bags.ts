@@ -23,27 +23,32 @@ function lengthOf(rowSplits: Int32Array): number | null {
 
 /** The first id outside a table of so many rows, or null. */
 export function strayOf(values: Int32Array, rows: number): IdOutOfRange | null {
-  let most = -1; // negative ids count as larger than all others
-  for (let position = 0; position < values.length; position++) {
-    const id = values[position]! >>> 0;
-    if (id > most) most = id;
+  // The sign bit of an id below 0, and of what an id from `rows` on leaves of the last row; no branch per id.
+  const last = (rows - 1) | 0;
+  const { length } = values;
+  let signs = rows > 0 || length === 0 ? 0 : -1;
+  for (let position = 0; position < length; position++) {
+    const id = values[position]!;
+    signs |= id | (last - id);
   }
-  if (most < rows) return null;
+  if (signs >= 0) return null;
   const position = values.findIndex((id) => id < 0 || id >= rows);
   return new IdOutOfRange(values[position]!, position, rows);
 }
 
-/** Reads batches. A step comes with the tensors of its lookups, whose arrays are kept until then. */
+/** Reads batches. A step comes with the tensors of its lookups, of which what was read is kept until then. */
 export class BagReader {
-  private arrays = new WeakMap<tf.DataId, Int32Array>();
+  private values = new WeakMap<tf.DataId, Int32Array>();
+  private splits = new WeakMap<tf.DataId, Pick<BatchBags, 'rowSplits' | 'length'>>();
 
   /** Reads a batch anew; ids are not looked at. */
-  read({ values, rowSplits, weights }: BagTensors): BatchBags {
-    for (const { dataId } of [values, rowSplits]) this.arrays.delete(dataId);
-    return this.again({ values, rowSplits, weights });
+  read(bags: BagTensors): BatchBags {
+    this.values.delete(bags.values.dataId);
+    this.splits.delete(bags.rowSplits.dataId);
+    return this.again(bags);
   }
 
-  /** Reads a batch whose tensors may have been read before; an id outside the table is refused before anything is sent. */
+  /** Reads a batch that may have been read before; an id outside the table is refused before anything is sent. */
   readChecked(bags: BagTensors, rows: number, { outOfRange }: BagOptions): BatchBags {
     const read = this.again(bags);
     const stray = outOfRange === 'error' ? strayOf(read.values, rows) : null;
@@ -53,26 +58,23 @@ export class BagReader {
 
   /** Lets go of what was kept. */
   forget(): void {
-    this.arrays = new WeakMap();
+    this.values = new WeakMap();
+    this.splits = new WeakMap();
   }
 
   private again({ values, rowSplits, weights }: BagTensors): BatchBags {
-    const splits = this.arrayOf(rowSplits);
-    return {
-      values: this.arrayOf(values),
-      rowSplits: splits,
-      weights: weights === null ? null : weights.dataSync<'float32'>(),
-      batch: splits.length - 1,
-      length: lengthOf(splits),
-    };
-  }
-
-  private arrayOf(tensor: BagTensors['values'] | BagTensors['rowSplits']): Int32Array {
-    let array = this.arrays.get(tensor.dataId);
-    if (array === undefined) {
-      array = (tensor as tf.Tensor).dataSync<'int32'>();
-      this.arrays.set(tensor.dataId, array);
+    let ids = this.values.get(values.dataId);
+    if (ids === undefined) {
+      ids = values.dataSync<'int32'>();
+      this.values.set(values.dataId, ids);
     }
-    return array;
+    let splits = this.splits.get(rowSplits.dataId);
+    if (splits === undefined) {
+      const array = (rowSplits as tf.Tensor).dataSync<'int32'>();
+      splits = { rowSplits: array, length: lengthOf(array) };
+      this.splits.set(rowSplits.dataId, splits);
+    }
+    const batch = splits.rowSplits.length - 1;
+    return { values: ids, ...splits, weights: weights === null ? null : weights.dataSync<'float32'>(), batch };
   }
 }
