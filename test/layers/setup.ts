@@ -92,3 +92,25 @@ export function expectClose(a: ArrayLike<number>, b: ArrayLike<number>, toleranc
     }
   }
 }
+
+export type Combiner = 'sum' | 'mean' | 'sqrtn';
+
+/** An independent pooled lookup over rows of ids. */
+export function pooled(
+  table: Float32Array,
+  dim: number,
+  rows: number[][],
+  combiner: Combiner,
+  weights?: number[][],
+): number[] {
+  return rows.flatMap((row, r) => {
+    const weight = row.map((_, i) => weights?.[r]?.[i] ?? 1);
+    const total = weight.reduce((a, b) => a + b, 0);
+    const squares = weight.reduce((a, b) => a + b * b, 0);
+    const divisor = combiner === 'sum' ? 1 : combiner === 'mean' ? total : Math.sqrt(squares);
+    return Array.from({ length: dim }, (_, column) => {
+      const sum = row.reduce((all, id, i) => all + weight[i]! * table[id * dim + column]!, 0);
+      return divisor === 0 ? 0 : sum / divisor;
+    });
+  });
+}
