@@ -38,7 +38,7 @@ export class Emulator implements DevicePart {
   /** Where a variable lay last: values that are assigned to it go there again. */
   private readonly places = new WeakMap<tf.Variable, TableLayout>();
   private readonly names = new WeakMap<tf.Variable, string>();
-  private readonly bags = new BagReader();
+  private readonly bags: BagReader;
   private readonly followed = new Map<object, FollowedPlan>();
 
   constructor(
@@ -46,7 +46,9 @@ export class Emulator implements DevicePart {
     private readonly derived: DerivedBackend,
     private readonly tensors: DeviceTensors,
     private readonly host: string,
-  ) {}
+  ) {
+    this.bags = new BagReader((tensor) => derived.reader.readsCopies(tensor));
+  }
 
   get count(): number {
     return this.machine.count;
@@ -160,6 +162,10 @@ export class Emulator implements DevicePart {
       });
       if (lookups.length === 0) return results as tf.Tensor2D[];
       const pooled = lookUpAll(this.machine, lookups);
+      for (const place of places) {
+        const { table, bags, options } = requests[place]!;
+        if (options.outOfRange === 'error') this.bags.found(bags, table.shape[0]!);
+      }
       let bags = 0;
       lookups.forEach(({ table, bags: { batch } }, i) => {
         results[places[i]!] = this.derived.pooled.make(pooled[i]!, [batch, table.layout.columns]);

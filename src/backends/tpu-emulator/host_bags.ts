@@ -36,37 +36,57 @@ export function strayOf(values: Int32Array, rows: number): IdOutOfRange | null {
   return new IdOutOfRange(values[position]!, position, rows);
 }
 
+/** Ids that were read. */
+interface ReadIds {
+  readonly values: Int32Array;
+  /** A copy that nobody else can change. */
+  readonly isOurs: boolean;
+  /** Devices found all ids in a table of so many rows; -1: not looked at. */
+  rows: number;
+}
+
 /** Reads batches. A step comes with the tensors of its lookups, of which what was read is kept until then. */
 export class BagReader {
-  private values = new WeakMap<tf.DataId, Int32Array>();
+  private ids = new WeakMap<tf.DataId, ReadIds>();
   private splits = new WeakMap<tf.DataId, Pick<BatchBags, 'rowSplits' | 'length'>>();
+
+  /** `readsCopies`: whether the array that a tensor gives is a copy. */
+  constructor(private readonly readsCopies: (tensor: tf.Tensor) => boolean) {}
 
   /** Reads a batch anew; ids are not looked at. */
   read(bags: BagTensors): BatchBags {
-    this.values.delete(bags.values.dataId);
+    this.ids.delete(bags.values.dataId);
     this.splits.delete(bags.rowSplits.dataId);
-    return this.again(bags);
+    return this.again(bags).batch;
+  }
+
+  /** Devices have looked these up in a table of so many rows, and found no id outside. */
+  found({ values }: BagTensors, rows: number): void {
+    const read = this.ids.get(values.dataId);
+    if (read?.isOurs === true) read.rows = rows;
   }
 
   /** Reads a batch that may have been read before; an id outside the table is refused before anything is sent. */
   readChecked(bags: BagTensors, rows: number, { outOfRange }: BagOptions): BatchBags {
-    const read = this.again(bags);
-    const stray = outOfRange === 'error' ? strayOf(read.values, rows) : null;
+    const { ids, batch } = this.again(bags);
+    if (outOfRange !== 'error' || ids.rows === rows) return batch;
+    const stray = strayOf(ids.values, rows);
     if (stray !== null) throw stray;
-    return read;
+    return batch;
   }
 
   /** Lets go of what was kept. */
   forget(): void {
-    this.values = new WeakMap();
+    this.ids = new WeakMap();
     this.splits = new WeakMap();
   }
 
-  private again({ values, rowSplits, weights }: BagTensors): BatchBags {
-    let ids = this.values.get(values.dataId);
+  private again({ values, rowSplits, weights }: BagTensors): { ids: ReadIds; batch: BatchBags } {
+    let ids = this.ids.get(values.dataId);
     if (ids === undefined) {
-      ids = values.dataSync<'int32'>();
-      this.values.set(values.dataId, ids);
+      const isOurs = this.readsCopies(values);
+      ids = { values: values.dataSync<'int32'>(), isOurs, rows: -1 };
+      this.ids.set(values.dataId, ids);
     }
     let splits = this.splits.get(rowSplits.dataId);
     if (splits === undefined) {
@@ -74,7 +94,8 @@ export class BagReader {
       splits = { rowSplits: array, length: lengthOf(array) };
       this.splits.set(rowSplits.dataId, splits);
     }
+    const factors = weights === null ? null : weights.dataSync<'float32'>();
     const batch = splits.rowSplits.length - 1;
-    return { values: ids, ...splits, weights: weights === null ? null : weights.dataSync<'float32'>(), batch };
+    return { ids, batch: { values: ids.values, ...splits, weights: factors, batch } };
   }
 }

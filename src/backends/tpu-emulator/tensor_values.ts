@@ -55,6 +55,11 @@ export class TensorReader {
     };
   }
 
+  /** Whether `dataSync` gives a copy of the numbers, not the array that somebody made the tensor of. */
+  readsCopies(tensor: tf.TensorInfo): boolean {
+    return 'tensorMap' in this.backend ? this.isWithTensorFlow(tensor) : 'typedArrayFromHeap' in this.backend;
+  }
+
   private copy(tensor: tf.Tensor, target: Float32Array): void {
     const { backend } = this;
     const isFull = tensor.size > 0;
@@ -67,7 +72,7 @@ export class TensorReader {
     }
   }
 
-  private isWithTensorFlow({ dataId }: tf.Tensor): boolean {
+  private isWithTensorFlow({ dataId }: tf.TensorInfo): boolean {
     return asNodeBackend(this.backend).tensorMap.get(dataId).values === null;
   }
 
