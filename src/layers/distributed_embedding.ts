@@ -102,7 +102,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
     return this.#isReady ? this.#plan.plan : null;
   }
 
-  /** Names of the tables, in the order of weights. */
+  /** Names of the tables, in the order of `getWeights()`. */
   get tableNames(): string[] {
     return this.#all.tables.map(({ name }) => name);
   }
