@@ -12,7 +12,7 @@ import * as emb from 'tfjs-embeddings/node';
 import { makeBatch } from '../../models/synthetic/batches.js';
 import { CONFIGS, tablesOf } from '../../models/synthetic/configs.js';
 import { buildModel } from '../../models/synthetic/model.js';
-import { printLine, time } from './stopwatch.js';
+import { median, printLine, time } from './stopwatch.js';
 
 const { values: given } = parseArgs({
   options: {
@@ -79,8 +79,6 @@ async function measure(devices: number, into: Steps): Promise<void> {
   await tf.setBackend('cpu');
   tf.removeBackend('tpu-emulator');
 }
-
-const median = (numbers: readonly number[]): number => [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!;
 
 await emb.ready();
 const found = counts.map((): Steps => ({ lookup: [], update: [], embeddings: [], whole: [], otherCpu: [] }));

@@ -8,6 +8,10 @@ export interface Timing {
   readonly otherCpu: number;
 }
 
+export function median(numbers: readonly number[]): number {
+  return [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!;
+}
+
 /** Milliseconds that all processors spent on anything, and that this process spent. */
 function processorTime(): { busy: number; own: number } {
   let busy = 0;
@@ -29,9 +33,8 @@ export async function time(run: (n: number) => void | Promise<unknown>, repeats:
   }
   const wall = performance.now() - start;
   const after = processorTime();
-  taken.sort((a, b) => a - b);
   const otherCpu = Math.max(0, after.busy - before.busy - (after.own - before.own)) / wall;
-  return { msMedian: taken[taken.length >> 1]!, msMin: taken[0]!, otherCpu };
+  return { msMedian: median(taken), msMin: Math.min(...taken), otherCpu };
 }
 
 /** One JSON line, numbers to four digits. */

@@ -162,12 +162,9 @@ export class Emulator implements DevicePart {
       });
       if (lookups.length === 0) return results as tf.Tensor2D[];
       const pooled = lookUpAll(this.machine, lookups);
-      for (const place of places) {
-        const { table, bags, options } = requests[place]!;
-        if (options.outOfRange === 'error') this.bags.found(bags, table.shape[0]!);
-      }
       let bags = 0;
-      lookups.forEach(({ table, bags: { batch } }, i) => {
+      lookups.forEach(({ table, bags: { batch }, options }, i) => {
+        if (options.outOfRange === 'error') this.bags.found(requests[places[i]!]!.bags, table.layout.rows);
         results[places[i]!] = this.derived.pooled.make(pooled[i]!, [batch, table.layout.columns]);
         bags += batch;
       });

@@ -107,10 +107,9 @@ class LookupCall {
     const placed = placeBags(this.exchange, bags);
     const traffic = new Traffic(this.machine, bags);
     shards.forEach(({ device }, place) => {
-      const { first, bags: count } = traffic.part(device);
+      const { first, bags: count, ids } = traffic.part(device);
       if (count === 0) return;
       const part = { ...placed, firstBag: first, bags: count };
-      const ids = bags.rowSplits[first + count]! - bags.rowSplits[first]!;
       const pooled = { at: at + first * columns, stride: columns };
       this.lookUp(device, { table: table.at(place), bags: part, values: bags.values, ids, options, pooled });
     });

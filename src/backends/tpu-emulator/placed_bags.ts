@@ -54,28 +54,25 @@ export class Traffic {
     this.parts = batchParts(bags.batch, machine.count);
   }
 
-  /** The part of the batch that a device begins with: its first bag, and how many. */
-  part(device: number): { first: number; bags: number } {
-    const first = this.parts[device]!;
-    return { first, bags: this.parts[device + 1]! - first };
+  /** The part of the batch that a device begins with: its first bag, how many there are, and their ids. */
+  part(device: number): { first: number; bags: number; ids: number } {
+    const { rowSplits } = this.bags;
+    const [first, end] = [this.parts[device]!, this.parts[device + 1]!];
+    return { first, bags: end - first, ids: rowSplits[end]! - rowSplits[first]! };
   }
 
   /** Ids of all other devices come to one that holds columns of the table. */
   idsTo(device: number): void {
-    const { rowSplits } = this.bags;
     for (let from = 0; from < this.machine.count; from++) {
-      const { first, bags } = this.part(from);
-      const ids = rowSplits[first + bags]! - rowSplits[first]!;
+      const { bags, ids } = this.part(from);
       this.machine.counters.send(from, device, bytesOfIds(this.bags, ids, bags), ids);
     }
   }
 
   /** One number per id goes from a device to those that began with the bags: derivatives by the weights. */
   numbersFrom(device: number): void {
-    const { rowSplits } = this.bags;
     for (let to = 0; to < this.machine.count; to++) {
-      const { first, bags } = this.part(to);
-      this.machine.counters.send(device, to, BYTES * (rowSplits[first + bags]! - rowSplits[first]!));
+      this.machine.counters.send(device, to, BYTES * this.part(to).ids);
     }
   }
 

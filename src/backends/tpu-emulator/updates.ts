@@ -133,11 +133,10 @@ class UpdateCall {
     }));
     const places = shards.map(({ device }, place) => {
       let room = 0;
-      const ofDevice = entries.map(({ bags: { rowSplits }, options, ofRows }, i): EntryAt => {
+      const ofDevice = entries.map(({ options, ofRows }, i): EntryAt => {
         const { bags, at, traffic } = placed[i]!;
-        const { first, bags: count } = traffic.part(device);
+        const { first, bags: count, ids } = traffic.part(device);
         const part = { ...bags, firstBag: first, bags: count };
-        const ids = rowSplits[first + count]! - rowSplits[first]!;
         room += Math.min(rows, ids);
         this.book(device, part, ids, columns);
         return { gradient: { at: at + first * columns, stride: columns }, bags: part, options, ofRows };

@@ -64,14 +64,13 @@ function inCopies(machine: Machine, { table, gradient, bags, options }: Request)
   const at = exchange.floats(gradient);
   const out = exchange.take(bags.values.length);
   const traffic = new Traffic(machine, bags);
-  const parts = shards.map(({ device }) => {
-    const { first, bags: count } = traffic.part(device);
-    return { device, ids: bags.rowSplits[first + count]! - bags.rowSplits[first]!, elements: count * columns };
-  });
-  book(machine, parts);
+  const parts = shards.map(({ device }) => ({ device, ...traffic.part(device) }));
+  book(
+    machine,
+    parts.map(({ device, bags: count, ids }) => ({ device, ids, elements: count * columns })),
+  );
   exchange.write(machine.exchange);
-  shards.forEach(({ device }, place) => {
-    const { first, bags: count } = traffic.part(device);
+  parts.forEach(({ device, first, bags: count }, place) => {
     if (count === 0) return;
     const part = { ...placed, firstBag: first, bags: count };
     const rows = { at: at + first * columns, stride: columns };
