@@ -15,9 +15,11 @@
 #include <string>
 
 #include "../kernels/embedding.h"
+#include "loans.h"
 #include "tensorflow_api.h"
 #include "tensorflow_attributes.h"
 #include "tensorflow_call.h"
+#include "tensorflow_loans.h"
 #include "tensorflow_shapes.h"
 
 #ifdef _WIN32
@@ -188,21 +190,29 @@ void compute_copy(void*, TF_OpKernelContext* context) {
   memcpy(Call::data(to), Call::data(from), tf.TF_TensorByteSize(from));
 }
 
-/* Writes through the buffer of `target`: the caller made it on memory of its own, which takes the floats of `source`. */
-void compute_copy_into(void*, TF_OpKernelContext* context) {
+/* Lends each source under its number; the caller ends the loans. */
+void compute_lend(void*, TF_OpKernelContext* context) {
   Call call(context);
-  TF_Tensor* to = call.input(0, "target", -1);
-  TF_Tensor* from = call.input(1, "source", -1);
-  if (call.failed()) return;
-  const size_t bytes = tf.TF_TensorByteSize(from);
-  if (tf.TF_TensorByteSize(to) != bytes) {
-    return call.fail(TF_INVALID_ARGUMENT, "target: expected %zu bytes as in source, received %zu", bytes,
-                     tf.TF_TensorByteSize(to));
+  TF_Tensor* given = call.input(0, "numbers", 1);
+  if (given == nullptr) return;
+  const int sources = tf.TF_NumInputs(context) - 1;
+  const int64_t count = tf.TF_Dim(given, 0);
+  if (count != sources) {
+    return call.fail(TF_INVALID_ARGUMENT, "numbers: expected one per source (%d), received %lld", sources,
+                     static_cast<long long>(count));
   }
-  if (overlap(Call::data(to), bytes, Call::data(from), bytes)) {
-    return call.fail(TF_INVALID_ARGUMENT, "target and source must not share memory");
+  const int32_t* numbers = static_cast<const int32_t*>(Call::data(given));
+  for (int i = 0; i < sources; ++i) {
+    TF_Tensor* source = call.take_input(1 + i);
+    if (source != nullptr && !Loans::book().lend(numbers[i], source)) {
+      tf.TF_DeleteTensor(source);
+      call.fail(TF_INVALID_ARGUMENT, "numbers: %d is in use", numbers[i]);
+    }
+    if (call.failed()) {
+      while (--i >= 0) Loans::book().end(numbers[i]);
+      return;
+    }
   }
-  memcpy(Call::data(to), Call::data(from), bytes);
 }
 
 void compute_tpu_activations(void*, TF_OpKernelContext* context) {
@@ -261,8 +271,8 @@ const Op kOps[] = {
     TE_SPARSE_APPLY("Adam", TE_ADAM, TE_TWO_SLOTS),
     TE_SPARSE_APPLY("Ftrl", TE_FTRL, TE_TWO_SLOTS),
     {"EmbeddingCopy", {"input: float"}, {"output: float"}, {}, copy_shape, create_plain, compute_copy, false},
-    {"EmbeddingCopyInto", {"target: float", "source: float"}, {}, {}, nothing_shape, create_plain, compute_copy_into,
-     true},
+    {"EmbeddingLend", {"numbers: int32", "sources: N * T"}, {}, {"N: int >= 1", "T: {float, int32}"}, nothing_shape,
+     create_plain, compute_lend, true},
     {"TPUEmbeddingActivations", {}, {}, {}, nullptr, create_plain, compute_tpu_activations, false},
 };
 
@@ -339,3 +349,10 @@ const AtLoad at_load;
  * file did it) or the reason why not; may be called again after TensorFlow was loaded. The text lives for ever.
  */
 TE_EXPORT const char* te_tensorflow_register(void) { return te::register_all(); }
+
+extern "C" int32_t te_loan_number(void) { return te::Loans::book().number(); }
+extern "C" void te_loan_end(int32_t number) { te::Loans::book().end(number); }
+extern "C" te_loan_status te_loan_read(int32_t number, const te_loan_rows* rows, void* target) {
+  return te::Loans::book().read(number, *rows, target);
+}
+extern "C" const void* te_loans_book(void) { return &te::Loans::book(); }

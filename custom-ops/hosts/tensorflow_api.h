@@ -38,6 +38,7 @@ namespace te {
   X(TF_TensorData)                            \
   X(TF_TensorByteSize)                        \
   X(TF_TensorElementCount)                    \
+  X(TF_NumInputs)                             \
   X(TF_GetInput)                              \
   X(TF_SetOutput)                             \
   X(TF_AllocateOutput)                        \

@@ -94,19 +94,24 @@ class Call {
 
   /* nullptr after an error; rank -1: any. */
   TF_Tensor* input(int index, const char* name, int rank) {
-    if (failed_) return nullptr;
-    TF_Tensor* tensor = nullptr;
-    tf.TF_GetInput(context_, index, &tensor, status_);
-    if (tf.TF_GetCode(status_) != TF_OK) {
-      report();
-      return nullptr;
-    }
+    TF_Tensor* tensor = take_input(index);
+    if (tensor == nullptr) return nullptr;
     tensors_[used_++] = tensor;
     if (rank >= 0 && tf.TF_NumDims(tensor) != rank) {
       fail(TF_INVALID_ARGUMENT, "%s: expected rank %d, received rank %d", name, rank, tf.TF_NumDims(tensor));
       return nullptr;
     }
     return tensor;
+  }
+
+  /* Like `input`, for the caller to delete. */
+  TF_Tensor* take_input(int index) {
+    if (failed_) return nullptr;
+    TF_Tensor* tensor = nullptr;
+    tf.TF_GetInput(context_, index, &tensor, status_);
+    if (tf.TF_GetCode(status_) == TF_OK) return tensor;
+    report();
+    return nullptr;
   }
 
   te_table table(int index) {

@@ -25,6 +25,8 @@ export interface NodeBackend {
     readonly TF_ATTR_STRING: number;
     readonly TF_ATTR_INT: number;
     readonly TF_ATTR_FLOAT: number;
+    readonly TF_ATTR_TYPE: number;
+    readonly TF_FLOAT: number;
   };
   readonly tensorMap: { get(dataId: object): TensorRecord };
   getInputTensorIds(tensors: readonly { readonly dataId?: object }[]): number[];
@@ -36,7 +38,7 @@ export interface NodeBackend {
     outputs: number,
   ): tf.Tensor[];
   refCount(dataId: object): number;
-  write(values: Float32Array, shape: number[], dtype: 'float32'): object;
+  write(values: Float32Array | Int32Array, shape: number[], dtype: 'float32' | 'int32'): object;
   disposeData(dataId: object, force?: boolean): boolean;
 }
 
@@ -58,16 +60,17 @@ export function asNodeBackend(backend: unknown): NodeBackend {
   throw new RuntimeError('backend', 'the backend of @tensorflow/tfjs-node under the name tensorflow', backend);
 }
 
-/** Runs `run` on a float32 tensor made of `values`, which is gone afterwards. */
+/** Runs `run` on a tensor made of `values`, which is gone afterwards. */
 export function withTensor<T>(
   backend: NodeBackend,
-  values: Float32Array,
+  values: Float32Array | Int32Array,
   shape: number[],
   run: (tensor: tf.TensorInfo) => T,
 ): T {
-  const dataId = backend.write(values, shape, 'float32');
+  const dtype = values instanceof Int32Array ? 'int32' : 'float32';
+  const dataId = backend.write(values, shape, dtype);
   try {
-    return run({ dataId, shape, dtype: 'float32' });
+    return run({ dataId, shape, dtype });
   } finally {
     backend.disposeData(dataId, true);
   }

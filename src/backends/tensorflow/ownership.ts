@@ -14,7 +14,7 @@ import type { NodeBackend, TensorRecord } from './node_backend.js';
  * concatenations and selections are missing on purpose: for some shapes they return their input.
  */
 const COPYING_OPS: ReadonlySet<string> = new Set([
-  ...['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy', 'EmbeddingCopyInto'],
+  ...['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy', 'EmbeddingLend'],
   ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
     (name) => `EmbeddingSparseApply${name}`,
   ),

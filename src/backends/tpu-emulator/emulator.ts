@@ -181,21 +181,15 @@ export class Emulator implements DevicePart {
 
   update(updates: readonly TableUpdate[]): void {
     const start = performance.now();
-    this.derived.reader.begin();
-    // All that can be refused is read before the first row is written.
-    const prepared = updates.map((update): Update => {
-      const { optimizer, table, slots, entries, dense, hyper } = update;
-      this.settle(table);
-      const { rows } = this.deviceTable(table)!.layout;
-      const hostEntries = entries.map((entry) => this.hostEntry(entry, rows));
-      if (dense !== null) hostEntries.push(this.denseEntry(dense));
-      this.bringTogether(update);
-      const owned = this.own(table);
-      for (const slot of slots) this.follow(slot, table);
-      const slotTables = slots.map((slot) => this.own(slot));
-      return { optimizer, table: owned, slots: slotTables, entries: hostEntries, hyper: Array.from(hyper) };
-    });
-    updateAll(this.machine, prepared);
+    const { loans } = this.derived.reader;
+    try {
+      // All that can be refused is read before the first row is written.
+      const prepared = updates.map((update) => this.prepare(update));
+      loans.begin();
+      updateAll(this.machine, prepared);
+    } finally {
+      loans.end();
+    }
     this.bags.forget();
     this.machine.counters.called('update', 0, (performance.now() - start) / 1000);
   }
@@ -219,6 +213,19 @@ export class Emulator implements DevicePart {
     } finally {
       for (const each of passing) each.free();
     }
+  }
+
+  private prepare(update: TableUpdate): Update {
+    const { optimizer, table, slots, entries, dense, hyper } = update;
+    this.settle(table);
+    const { rows } = this.deviceTable(table)!.layout;
+    const hostEntries = entries.map((entry) => this.hostEntry(entry, rows));
+    if (dense !== null) hostEntries.push(this.denseEntry(dense));
+    this.bringTogether(update);
+    const owned = this.own(table);
+    for (const slot of slots) this.follow(slot, table);
+    const slotTables = slots.map((slot) => this.own(slot));
+    return { optimizer, table: owned, slots: slotTables, entries: hostEntries, hyper: Array.from(hyper) };
   }
 
   private hostEntry({ gradient, bags, options }: GradientEntry, rows: number): HostEntry {

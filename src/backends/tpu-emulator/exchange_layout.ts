@@ -1,5 +1,5 @@
 /** Where the arrays of one call lie in the exchange memory: first all places are taken, then all are written. */
-import type { ExchangeMemory } from './devices/device.js';
+import type { ExchangeMemory, GradientAt } from './devices/device.js';
 import type { TensorValues } from './tensor_values.js';
 
 /** Arrays begin at cache lines. */
@@ -28,10 +28,13 @@ export class ExchangeLayout {
     return at;
   }
 
-  valuesOf(values: TensorValues): number {
+  /** Where the floats of a tensor begin: here, or in the tensor itself where devices read it as a loan. */
+  valuesOf(values: TensorValues): Omit<GradientAt, 'stride'> {
+    const { loan } = values;
+    if (loan !== null) return { at: 0, loan };
     const at = this.take(values.size);
     this.writes.push(({ floats }) => values.copyTo(floats.subarray(at, at + values.size)));
-    return at;
+    return { at, loan };
   }
 
   /** Room that `write` fills. */

@@ -5,6 +5,7 @@ import { state } from '../../state.js';
 import type { TensorFlowPart } from '../tensorflow/backend_part.js';
 import { BACKEND_NAME as TENSORFLOW } from '../tensorflow/node_backend.js';
 import type { DeviceTensors } from './device_tensors.js';
+import { Loans, type LoanAddon } from './loans.js';
 import { TensorReader } from './tensor_values.js';
 import { PooledTensors, type ArrayUse } from './pooled_tensors.js';
 import { BACKEND_NAME } from './settings.js';
@@ -73,6 +74,8 @@ export async function startHost(wanted: string | null): Promise<HostBackend> {
 /** What the emulator adds to the backend that runs dense ops. */
 interface Additions {
   readonly tensors: DeviceTensors;
+  /** The addon that the devices have too, or null. */
+  readonly addon: LoanAddon | null;
   /** What `tf.memory()` tells beyond the host's own. */
   memory(): object;
   /** Called once, when the backend is removed. */
@@ -111,7 +114,7 @@ export interface DerivedBackend {
 export function deriveBackend(
   name: string,
   host: tf.KernelBackend,
-  { tensors, memory, close }: Additions,
+  { tensors, addon, memory, close }: Additions,
 ): DerivedBackend {
   const Base = host.constructor as Host;
   class TpuEmulatorBackend extends Base {
@@ -160,7 +163,7 @@ export function deriveBackend(
   }
   const backend = new TpuEmulatorBackend(...constructorArguments(name, host));
   const pooled = new PooledTensors(backend, arrayUse(host));
-  const reader = new TensorReader(backend, tensors, hasOps);
+  const reader = new TensorReader(backend, tensors, new Loans(backend, addon, hasOps));
   if (isNumbered(backend)) numberOn(backend, host);
   // The cpu backend says at its first tensor that tfjs-node is faster.
   if ('firstUse' in backend) backend['firstUse'] = false;

@@ -94,7 +94,7 @@ function install(machine: Machine, host: HostBackend): tf.KernelBackend {
     if (running()?.machine === machine) state().perBackend.delete(KEY);
     void machine.close();
   };
-  const derived = deriveBackend(host.name, host.backend, { tensors, memory, close });
+  const derived = deriveBackend(host.name, host.backend, { tensors, addon: machine.set.addon, memory, close });
   machine.beforeExchange = () => derived.pooled.settleAll();
   const emulator = new Emulator(machine, derived, tensors, host.name);
   registerKernels(host.name, current);

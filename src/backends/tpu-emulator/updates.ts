@@ -81,13 +81,13 @@ class UpdateCall {
     const { columns: width, shards } = table.layout;
     const placed = entries.map(({ bags, gradient }) => ({
       bags: placeBags(this.exchange, bags),
-      at: this.exchange.valuesOf(gradient),
+      ...this.exchange.valuesOf(gradient),
       traffic: new Traffic(this.machine, bags),
     }));
     shards.forEach(({ device, columns }, place) => {
       const ofShard = entries.map(({ options, ofRows }, i): EntryAt => {
-        const { bags, at } = placed[i]!;
-        return { gradient: { at: at + columns[0], stride: width }, bags, options, ofRows };
+        const { bags, at, loan } = placed[i]!;
+        return { gradient: { at: at + columns[0], stride: width, loan }, bags, options, ofRows };
       });
       this.second[device]!.push(this.stepOf(update, place, ofShard));
       for (const { bags, traffic } of placed) {
@@ -112,7 +112,7 @@ class UpdateCall {
         const at = this.exchange.filled(route.bags.length * columns, (floats, start) => {
           copyOfBags(values, columns, route.bags, floats, start);
         });
-        ofShards[place]!.push({ gradient: { at, stride: columns }, bags: placed, options: sums, ofRows });
+        ofShards[place]!.push({ gradient: { at, stride: columns, loan: null }, bags: placed, options: sums, ofRows });
         this.counted.push(() => traffic.rowsOfRoute(route, columns, 'in'));
         this.book(route.shard.device, placed, placed.nnz, columns);
       });
@@ -128,18 +128,18 @@ class UpdateCall {
     const { columns, rows, shards } = table.layout;
     const placed = entries.map(({ bags, gradient }) => ({
       bags: placeBags(this.exchange, bags),
-      at: this.exchange.valuesOf(gradient),
+      ...this.exchange.valuesOf(gradient),
       traffic: new Traffic(this.machine, bags),
     }));
     const places = shards.map(({ device }, place) => {
       let room = 0;
       const ofDevice = entries.map(({ options, ofRows }, i): EntryAt => {
-        const { bags, at, traffic } = placed[i]!;
+        const { bags, at, loan, traffic } = placed[i]!;
         const { first, bags: count, ids } = traffic.part(device);
         const part = { ...bags, firstBag: first, bags: count };
         room += Math.min(rows, ids);
         this.book(device, part, ids, columns);
-        return { gradient: { at: at + first * columns, stride: columns }, bags: part, options, ofRows };
+        return { gradient: { at: at + first * columns, stride: columns, loan }, bags: part, options, ofRows };
       });
       const out = this.exchange.take(1 + room * (1 + columns));
       this.first[device]!.push({ op: 'rowGradients', table: table.at(place), entries: ofDevice, room, out });
@@ -157,7 +157,7 @@ class UpdateCall {
       const count = ints[at]!;
       const single = { rowSplits: null, length: 1, weights: null, firstBag: 0 };
       const bags = { ...single, values: at + 1, nnz: count, batch: count, bags: count };
-      return { gradient: { at: at + 1 + room, stride: columns }, bags, options, ofRows: true };
+      return { gradient: { at: at + 1 + room, stride: columns, loan: null }, bags, options, ofRows: true };
     });
     shards.forEach(({ device }, place) => {
       this.second[device]!.push(this.stepOf(update, place, entries));

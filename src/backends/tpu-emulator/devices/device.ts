@@ -8,6 +8,7 @@
 import type { OptimizerName } from '../../../types.js';
 import type { Fill, FilledPart } from '../../fill.js';
 import type { BagOptions, KernelInfo } from '../../kernel_set.js';
+import type { Addon } from '../../native/addon.js';
 
 /** The ids of a batch in the exchange memory. */
 export interface BagsAt {
@@ -29,6 +30,11 @@ export interface RowsAt {
   readonly stride: number;
 }
 
+/** Rows of floats in the exchange memory, or in a tensor that TensorFlow lends under the number `loan`. */
+export interface GradientAt extends RowsAt {
+  readonly loan: number | null;
+}
+
 /** A buffer as a table. */
 export interface TableAt {
   readonly buffer: number;
@@ -38,7 +44,7 @@ export interface TableAt {
 
 /** What one lookup adds to the gradient of a table; `gradient` holds one row for each of the bags that are meant. */
 export interface EntryAt {
-  readonly gradient: RowsAt;
+  readonly gradient: GradientAt;
   readonly bags: BagsAt;
   readonly options: BagOptions;
   /** The gradient is one of rows already: bags are single ids that occur once. */
@@ -148,6 +154,8 @@ export interface ExchangeMemory {
 export interface DeviceSet {
   readonly devices: readonly Device[];
   readonly exchange: ExchangeMemory;
+  /** The addon of the devices, which reads what TensorFlow lends; null where there is none. */
+  readonly addon: Addon | null;
   /** Why devices run in line where workers were wanted; null otherwise. */
   readonly inlineBecause: string | null;
 }

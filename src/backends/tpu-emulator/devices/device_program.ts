@@ -2,9 +2,11 @@
 import { RuntimeError, described } from '../../../errors.js';
 import { placeFor, type Place } from '../../cpu/place.js';
 import { fillPart } from '../../fill.js';
+import type { Addon } from '../../native/addon.js';
 import { IdOutOfRange, type BagOptions, type HostBags, type HostTable, type KernelSet } from '../../kernel_set.js';
-import type { BagsAt, Command, EntryAt, ExchangeMemory, RowsAt, TableAt } from './device.js';
+import type { BagsAt, Command, EntryAt, ExchangeMemory, GradientAt, RowsAt, TableAt } from './device.js';
 import { DistinctIds } from './distinct_ids.js';
+import { Scratch } from './scratch.js';
 import { UniformSplits } from './uniform_splits.js';
 
 type Op<Name extends Command['op']> = Extract<Command, { op: Name }>;
@@ -28,16 +30,19 @@ export class DeviceProgram {
   private readonly buffers = new Map<number, Place>();
   private readonly uniform = new UniformSplits();
   private readonly distinct = new DistinctIds();
-  private scratch = new Float32Array(0);
+  private readonly scratch = new Scratch();
 
   /** `progress` is called now and then during commands that take long. */
   constructor(
     private readonly kernels: KernelSet,
     private readonly exchange: () => Pick<ExchangeMemory, 'floats' | 'ints'>,
     private readonly progress: () => void,
+    /** Reads tensors that TensorFlow lends; null where there is no addon. */
+    private readonly readLoan: Addon['readLoan'] | null,
   ) {}
 
   run(command: Command): void {
+    this.scratch.reset();
     switch (command.op) {
       case 'allocate':
         return this.allocate(command);
@@ -64,7 +69,7 @@ export class DeviceProgram {
   close(): void {
     for (const place of this.buffers.values()) place.free();
     this.buffers.clear();
-    this.scratch = new Float32Array(0);
+    this.scratch.close();
   }
 
   private allocate({ buffer, part, fill }: Op<'allocate'>): void {
@@ -102,7 +107,7 @@ export class DeviceProgram {
     const size = bags.bags * table.dim;
     const { at, stride } = pooled;
     const isCompact = stride === table.dim;
-    const target = isCompact ? floats.subarray(at, at + size) : this.room(size);
+    const target = isCompact ? floats.subarray(at, at + size) : this.scratch.take(size);
     try {
       this.kernels.embeddingBag(this.table(table), host, options, target);
     } catch (error) {
@@ -118,7 +123,7 @@ export class DeviceProgram {
   private weightsGradient({ table, bags, options, gradient, out }: Op<'weightsGradient'>): void {
     const host = this.bags(bags);
     const target = this.exchange().floats.subarray(out, out + host.values.length);
-    const pooled = this.compact(gradient, bags.bags, table.dim);
+    const pooled = this.compact({ ...gradient, loan: null }, bags.bags, table.dim);
     this.kernels.embeddingBagWeightsGrad(this.table(table), pooled, host, options, target);
   }
 
@@ -184,18 +189,15 @@ export class DeviceProgram {
     };
   }
 
-  /** Rows without gaps between them: where they lie, or a copy that is good until the next one. */
-  private compact(rows: RowsAt, count: number, dim: number): Float32Array {
+  /** Rows without gaps between them: where they lie, or a copy that is good for this command. */
+  private compact({ loan, ...rows }: GradientAt, count: number, dim: number): Float32Array {
     const { floats } = this.exchange();
-    if (rows.stride === dim) return floats.subarray(rows.at, rows.at + count * dim);
-    const target = new Float32Array(count * dim);
-    gather(floats, rows, dim, target, count);
+    if (loan === null && rows.stride === dim) return floats.subarray(rows.at, rows.at + count * dim);
+    const target = this.scratch.take(count * dim);
+    if (loan === null) gather(floats, rows, dim, target, count);
+    else if (this.readLoan !== null) this.readLoan(loan, rows.at, rows.stride, count, dim, target);
+    else throw new RuntimeError('loan', 'a device that reads what TensorFlow lends', described('one that cannot'));
     return target;
-  }
-
-  private room(length: number): Float32Array {
-    if (this.scratch.length < length) this.scratch = new Float32Array(length);
-    return this.scratch.subarray(0, length);
   }
 }
 

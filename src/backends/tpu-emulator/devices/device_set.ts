@@ -1,6 +1,7 @@
 /** Makes the devices of an emulator. */
 import { RuntimeError, described } from '../../../errors.js';
 import { state } from '../../../state.js';
+import type { Addon } from '../../native/addon.js';
 import type { NativeKernelSet } from '../../native/native_kernel_set.js';
 import { kernelSet } from '../../registry.js';
 import { compiledModule } from '../../wasm/module.js';
@@ -45,7 +46,7 @@ export async function makeDevices(request: DeviceRequest, source: string = WORKE
   const ends = await Promise.allSettled(starts);
   const failed = ends.find((end) => end.status === 'rejected');
   const devices = ends.flatMap((end): WorkerDevice[] => (end.status === 'fulfilled' ? [end.value] : []));
-  if (failed === undefined) return { devices, exchange, inlineBecause: null };
+  if (failed === undefined) return { devices, exchange, addon: lendingAddon(devices), inlineBecause: null };
   await Promise.all(devices.map((device) => device.close()));
   // A page may forbid programs that are texts; only trying tells.
   const inPage = nodeBuiltin('node:worker_threads') === null;
@@ -55,13 +56,24 @@ export async function makeDevices(request: DeviceRequest, source: string = WORKE
 
 function inline(count: number, inlineBecause: string | null): DeviceSet {
   const exchange = new InlineExchange();
-  const devices = Array.from({ length: count }, (_, index) => new InlineDevice(index, kernelSet(), exchange));
-  return { devices, exchange, inlineBecause };
+  const addon = nativeSet()?.addon ?? null;
+  const devices = Array.from({ length: count }, (_, index) => new InlineDevice(index, kernelSet(), exchange, addon));
+  return { devices, exchange, addon, inlineBecause };
+}
+
+function nativeSet(): NativeKernelSet | undefined {
+  return state().sets.get('native') as NativeKernelSet | undefined;
+}
+
+/** The addon of this thread where the workers have the same; its file may have been replaced meanwhile. */
+function lendingAddon(devices: readonly WorkerDevice[]): Addon | null {
+  const addon = nativeSet()?.addon ?? null;
+  const book = addon?.loansBook() ?? 0;
+  return book !== 0 && devices.every(({ loansBook }) => loansBook === book) ? addon : null;
 }
 
 /** The kernels that this thread uses, for workers to use too. */
 function kernelsToMake(): KernelsToMake {
   const { name } = kernelSet();
-  const native = state().sets.get('native') as NativeKernelSet | undefined;
-  return { name, addonPath: native?.path ?? null, module: name === 'wasm' ? compiledModule() : null };
+  return { name, addonPath: nativeSet()?.path ?? null, module: name === 'wasm' ? compiledModule() : null };
 }

@@ -1,5 +1,6 @@
 /** A device that runs on the host's own thread, where there are no workers or where it may not wait for them. */
 import type { KernelInfo, KernelSet } from '../../kernel_set.js';
+import type { Addon } from '../../native/addon.js';
 import { DeviceFault, type Command, type Device, type ExchangeMemory, type FaultName } from './device.js';
 import { DeviceProgram } from './device_program.js';
 
@@ -19,11 +20,13 @@ export class InlineDevice implements Device {
     readonly index: number,
     private readonly set: KernelSet,
     exchange: ExchangeMemory,
+    addon: Addon | null,
   ) {
     this.program = new DeviceProgram(
       set,
       () => exchange,
       () => undefined,
+      addon === null ? null : (...rows) => addon.readLoan(...rows),
     );
   }
 

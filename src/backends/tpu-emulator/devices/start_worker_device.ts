@@ -35,7 +35,7 @@ export async function startWorkerDevice(index: number, setting: WorkerSetting): 
     const message = await within(START_MS, answer, control);
     if ('notReady' in message) throw new Error(message.notReady);
     thread.release();
-    return (device = new WorkerDevice(index, message.ready, thread, control, exchange));
+    return (device = new WorkerDevice(index, message, thread, control, exchange));
   } catch (error) {
     await thread?.terminate();
     const received = described('one that did not');

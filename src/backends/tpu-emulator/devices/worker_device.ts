@@ -7,6 +7,7 @@ import type { SharedExchange, SharedSource } from './exchange_memory.js';
 import { HangWatch, patienceFor } from './hang_watch.js';
 import { activityOf, type ThreadActivity } from './thread_activity.js';
 import type { WorkerControl } from './worker_control.js';
+import type { ReadyMessage } from './worker_messages.js';
 
 /** Looks before the host goes to sleep: a few microseconds, as long as a short command takes. */
 const SPINS = 500;
@@ -23,15 +24,19 @@ export class WorkerDevice implements Device {
   private sent: SharedSource;
   private fault: DeviceFault | null = null;
   private gone: Promise<void> | null = null;
+  readonly kernels: KernelInfo;
+  readonly loansBook: number;
 
   /** The worker is ready. */
   constructor(
     readonly index: number,
-    readonly kernels: KernelInfo,
+    { ready, loansBook }: ReadyMessage,
     private readonly thread: DeviceThread,
     private readonly control: WorkerControl,
     private readonly exchange: SharedExchange,
   ) {
+    this.kernels = ready;
+    this.loansBook = loansBook;
     this.sent = exchange.source;
     this.activity = activityOf(control.thread);
   }

@@ -14,7 +14,7 @@ import type { FaultName } from './device.js';
 import { DeviceProgram } from './device_program.js';
 import { SharedView } from './exchange_memory.js';
 import { WorkerControl } from './worker_control.js';
-import type { CommandsMessage, HostMessage, KernelsToMake, StartMessage, WorkerMessage } from './worker_messages.js';
+import type { CommandsMessage, HostMessage, KernelsToMake, ReadyMessage, StartMessage, WorkerMessage } from './worker_messages.js';
 
 /** What differs between runtimes. */
 interface Runtime {
@@ -38,7 +38,8 @@ class WorkerProgram {
   private readonly exchange: SharedView;
   private readonly program: DeviceProgram;
   private fault: FaultName | null = null;
-  readonly kernels: KernelSet;
+  private readonly addon: Addon | null;
+  private readonly kernels: KernelSet;
 
   constructor(
     { kernels, threads, control, exchange }: StartMessage,
@@ -47,11 +48,14 @@ class WorkerProgram {
     this.control = new WorkerControl(control);
     this.exchange = new SharedView(exchange);
     runtime.watch(this.control);
-    this.kernels = this.make(kernels, threads);
+    const { addonPath } = kernels;
+    this.addon = addonPath === null ? null : this.loadAddon(addonPath, threads);
+    this.kernels = this.make(kernels);
     this.program = new DeviceProgram(
       this.kernels,
       () => this.exchange,
       () => this.control.progress(),
+      this.addon?.readLoan ?? null,
     );
     this.control.ready(runtime.threadNumber());
   }
@@ -75,19 +79,25 @@ class WorkerProgram {
     this.control.done(sequence);
   }
 
+  ready(): ReadyMessage {
+    return { ready: this.kernels.info(), loansBook: this.addon?.loansBook() ?? 0 };
+  }
+
   inject(fault: FaultName): void {
     this.fault = fault;
   }
 
-  private make({ name, addonPath, module }: KernelsToMake, threads: number): KernelSet {
-    const addon = addonPath === null ? null : this.runtime.loadAddon(addonPath);
-    if (addon !== null) {
-      const { words, index } = this.control.exitWord;
-      addon.watchExit(words, index);
-      addon.setOwnThreads(threads);
-    }
+  private loadAddon(path: string, threads: number): Addon {
+    const addon = this.runtime.loadAddon(path);
+    const { words, index } = this.control.exitWord;
+    addon.watchExit(words, index);
+    addon.setOwnThreads(threads);
+    return addon;
+  }
+
+  private make({ name, addonPath, module }: KernelsToMake): KernelSet {
     if (name === 'reference') return referenceKernels;
-    if (name === 'native') return new NativeKernelSet(addon!, addonPath!);
+    if (name === 'native') return new NativeKernelSet(this.addon!, addonPath!);
     adoptModule(module!);
     return new WasmKernelSet();
   }
@@ -106,7 +116,7 @@ function listen(runtime: Runtime): (message: HostMessage) => void {
     if ('start' in message) {
       try {
         program = new WorkerProgram(message, runtime);
-        runtime.answer({ ready: program.kernels.info() });
+        runtime.answer(program.ready());
       } catch (error) {
         runtime.answer({ notReady: textOf(error) });
       }

@@ -36,5 +36,12 @@ export interface FaultMessage {
 
 export type HostMessage = StartMessage | CommandsMessage | FaultMessage;
 
+/** The worker takes commands. */
+export interface ReadyMessage {
+  readonly ready: KernelInfo;
+  /** The book of loans that its addon reads; 0: none. */
+  readonly loansBook: number;
+}
+
 /** The only message from a worker; all else goes through the control words. */
-export type WorkerMessage = { readonly ready: KernelInfo } | { readonly notReady: string };
+export type WorkerMessage = ReadyMessage | { readonly notReady: string };

@@ -40,7 +40,7 @@ export function commands(number: number): Command[] {
   const rows = { at: gradient, stride: DIM };
   const hyper = [...packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, epsilon: 1e-7 })];
   const step = { op: 'step', optimizer: 'adagrad', table, slots: [2], hyper } as const;
-  const entry = { gradient: rows, bags, options, ofRows: false };
+  const entry = { gradient: { ...rows, loan: null }, bags, options, ofRows: false };
   return [
     { op: 'allocate', buffer: 1, part, fill: { kind: 'uniform', min: -1, max: 1, seed: number } },
     { op: 'allocate', buffer: 2, part, fill: { kind: 'constant', value: 0.1 } },
