@@ -7,7 +7,7 @@ import { ValueError, described } from '../errors.js';
 import { lookUpMany } from '../ops/embedding_bag.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
-import { uniformSplits } from '../ragged/row_splits.js';
+import { sharedUniformSplits } from '../ragged/shared_splits.js';
 import type { DistributedFeature } from './distributed_features.js';
 import type { SymbolicShape } from './layer_arguments.js';
 import { bagsOfIds } from './lookups.js';
@@ -125,7 +125,7 @@ function featureLookup(feature: DistributedFeature, batch: IdBatch): FeatureLook
   const weights = combiner === 'sum' ? batch.weights : null;
   const size = values instanceof tf.Tensor ? values.size : values.length;
   return {
-    bags: bagsOfIds({ values, weights }, uniformSplits(size, 1), absence),
+    bags: bagsOfIds({ values, weights }, sharedUniformSplits(size, 1), absence),
     options: { ...options, combiner: 'sum' },
     shape: (rows) => shapeRows(rows, batch),
   };

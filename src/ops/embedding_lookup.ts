@@ -10,7 +10,7 @@ import type { Combiner, OutOfRange } from '../types.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable, checkValidate } from './arguments.js';
 import { lookUpBags } from './embedding_bag.js';
 import { checkPartitionStrategy, lookUpPartitions, type PartitionStrategy } from './partitioned_table.js';
-import { uniformRowSplits } from './row_splits.js';
+import { sharedUniformSplits } from '../ragged/shared_splits.js';
 
 export type Table = tf.Tensor2D | tf.Tensor | tf.Variable;
 
@@ -116,7 +116,7 @@ function lookUpRows(look: (bags: BagTensors) => tf.Tensor2D, batch: IdBatch): tf
     throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' for sparse ids`, described('none'));
   }
   const size = batch.values instanceof tf.Tensor ? batch.values.size : batch.values.length;
-  const rowsOf = (): tf.Tensor2D => look(toBagTensors(batch, uniformRowSplits(size, 1)));
+  const rowsOf = (): tf.Tensor2D => look(toBagTensors(batch, sharedUniformSplits(size, 1)));
   if (batch.ragged !== null) {
     const rows = rowsFromTidy(rowsOf);
     return RaggedTensor.fromNestedRowSplits(rows.data, batch.ragged.nestedRowSplits, [rows.dim]);

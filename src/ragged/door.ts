@@ -5,6 +5,7 @@ import { reading } from '../options.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';
 import { RaggedTensor } from './ragged_tensor.js';
 import { checkRowSplits, uniformSplits } from './row_splits.js';
+import { sharedUniformSplits } from './shared_splits.js';
 import { isSparse, readSparse, vectorLength, type SparseInput } from './sparse_values.js';
 import { checkTensor, isTypedArray, readInt32, readTensor, type NumericArray } from './values.js';
 import { readWeights, type WeightsInput } from './weights.js';
@@ -62,7 +63,7 @@ function sizeOf(shape: readonly number[]): number {
 
 function dense(values: Int32Array | tf.Tensor, shape: readonly number[]): IdsOnly {
   const batchShape = shape.slice(0, -1);
-  const rowSplits = shape.length < 2 ? null : uniformSplits(sizeOf(batchShape), shape.at(-1)!);
+  const rowSplits = shape.length < 2 ? null : sharedUniformSplits(sizeOf(batchShape), shape.at(-1)!);
   return { kind: 'dense', values, rowSplits, batchShape, idsShape: shape, nestedRowSplits: null, ragged: null };
 }
 

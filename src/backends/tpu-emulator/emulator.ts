@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../errors.js';
 import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
-import { uniformSplits } from '../../ragged/row_splits.js';
+import { sharedUniformSplits } from '../../ragged/shared_splits.js';
 import { EMBEDDING_BAG, type BagTensors, type SparseApplyFunction } from '../bag_tensors.js';
 import type {
   DevicePart,
@@ -236,7 +236,7 @@ export class Emulator implements DevicePart {
   /** A gradient of all rows. */
   private denseEntry(dense: tf.Tensor2D): HostEntry {
     const [rows] = dense.shape;
-    const rowSplits = uniformSplits(rows, 1);
+    const rowSplits = sharedUniformSplits(rows, 1);
     const values = rowSplits.subarray(0, rows); // Row by row: the numbers are the same.
     const bags: BatchBags = { values, rowSplits, weights: null, batch: rows, length: 1 };
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };

@@ -1,5 +1,6 @@
 /** The ids of a lookup on the host. */
 import type * as tf from '@tensorflow/tfjs';
+import { uniformLength } from '../../ragged/shared_splits.js';
 import type { BagTensors } from '../bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
 
@@ -11,14 +12,6 @@ export interface BatchBags {
   readonly batch: number;
   /** The length of every bag, or null where lengths differ. */
   readonly length: number | null;
-}
-
-function lengthOf(rowSplits: Int32Array): number | null {
-  const batch = rowSplits.length - 1;
-  if (batch === 0) return 0;
-  const length = rowSplits[1]!;
-  for (let bag = 1; bag <= batch; bag++) if (rowSplits[bag] !== bag * length) return null;
-  return length;
 }
 
 /** The first id outside a table of so many rows, or null. */
@@ -91,7 +84,7 @@ export class BagReader {
     let splits = this.splits.get(rowSplits.dataId);
     if (splits === undefined) {
       const array = (rowSplits as tf.Tensor).dataSync<'int32'>();
-      splits = { rowSplits: array, length: lengthOf(array) };
+      splits = { rowSplits: array, length: uniformLength(array) };
       this.splits.set(rowSplits.dataId, splits);
     }
     const factors = weights === null ? null : weights.dataSync<'float32'>();

@@ -45,9 +45,14 @@ export class Loans {
       { name: 'N', type: TF_ATTR_INT, value: loans.length },
       { name: 'T', type: TF_ATTR_TYPE, value: TF_FLOAT },
     ];
-    withTensor(backend, Int32Array.from(loans, ([number]) => number), [loans.length], (numbers) => {
-      backend.executeMultipleOutputs('EmbeddingLend', attributes, [numbers, ...loans.map(([, tensor]) => tensor)], 0);
-    });
+    withTensor(
+      backend,
+      Int32Array.from(loans, ([number]) => number),
+      [loans.length],
+      (numbers) => {
+        backend.executeMultipleOutputs('EmbeddingLend', attributes, [numbers, ...loans.map(([, tensor]) => tensor)], 0);
+      },
+    );
   }
 
   /** Another copy of this package in the process may have been first with its ops, which lend from a book of theirs. */
