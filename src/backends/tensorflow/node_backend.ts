@@ -27,6 +27,7 @@ export interface NodeBackend {
     readonly TF_ATTR_FLOAT: number;
     readonly TF_ATTR_TYPE: number;
     readonly TF_FLOAT: number;
+    readonly TF_INT32: number;
   };
   readonly tensorMap: { get(dataId: object): TensorRecord };
   getInputTensorIds(tensors: readonly { readonly dataId?: object }[]): number[];

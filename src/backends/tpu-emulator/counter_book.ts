@@ -24,7 +24,7 @@ class ServedSums {
     for (const { input, samples, bags } of served) {
       this.samples[input] = (this.samples[input] ?? 0) + samples;
       this.bags[input] = (this.bags[input] ?? 0) + bags.batch;
-      this.ids[input] = (this.ids[input] ?? 0) + bags.values.length;
+      this.ids[input] = (this.ids[input] ?? 0) + bags.nnz;
     }
   }
 

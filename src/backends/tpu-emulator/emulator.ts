@@ -19,10 +19,11 @@ import type { ServedInput } from './counter_book.js';
 import { DeviceTable } from './device_table.js';
 import type { DeviceTensors } from './device_tensors.js';
 import type { DerivedBackend } from './host.js';
-import { BagReader, type BatchBags } from './host_bags.js';
+import { BagReader, singleRows } from './host_bags.js';
 import { lookUpAll, type Lookup } from './lookups.js';
 import type { Machine } from './machine.js';
 import { isSplitByColumns } from './placed_bags.js';
+import type { TensorValues } from './tensor_values.js';
 import { updateAll, type HostEntry, type Update } from './updates.js';
 import { weightsGradient } from './weights_gradients.js';
 
@@ -47,7 +48,7 @@ export class Emulator implements DevicePart {
     private readonly tensors: DeviceTensors,
     private readonly host: string,
   ) {
-    this.bags = new BagReader((tensor) => derived.reader.readsCopies(tensor));
+    this.bags = new BagReader(derived.reader, machine.exchange);
   }
 
   get count(): number {
@@ -141,6 +142,7 @@ export class Emulator implements DevicePart {
     const places: number[] = [];
     const passing: DeviceTable[] = [];
     const served: ServedInput[] = [];
+    const { loans } = this.derived.reader;
     try {
       // Tables that must move do so before any of them is looked at.
       for (const { table, options } of requests) {
@@ -161,11 +163,14 @@ export class Emulator implements DevicePart {
         if (request.servedInput !== undefined) served.push({ ...request.servedInput, bags: read });
       });
       if (lookups.length === 0) return results as tf.Tensor2D[];
-      const pooled = lookUpAll(this.machine, lookups);
+      loans.begin();
+      const found = lookUpAll(this.machine, lookups);
       let bags = 0;
       lookups.forEach(({ table, bags: { batch }, options }, i) => {
-        if (options.outOfRange === 'error') this.bags.found(requests[places[i]!]!.bags, table.layout.rows);
-        results[places[i]!] = this.derived.pooled.make(pooled[i]!, [batch, table.layout.columns]);
+        const { pooled, kept } = found[i]!;
+        const checked = options.outOfRange === 'error' ? table.layout.rows : null;
+        if (kept !== null) this.bags.keep(requests[places[i]!]!.bags, kept, checked);
+        results[places[i]!] = this.derived.pooled.make(pooled, [batch, table.layout.columns]);
         bags += batch;
       });
       this.machine.counters.called('lookUp', bags, (performance.now() - start) / 1000);
@@ -175,6 +180,7 @@ export class Emulator implements DevicePart {
       for (const result of results) result?.dispose();
       throw error;
     } finally {
+      loans.end();
       for (const table of passing) table.free();
     }
   }
@@ -183,8 +189,16 @@ export class Emulator implements DevicePart {
     const start = performance.now();
     const { loans } = this.derived.reader;
     try {
-      // All that can be refused is read before the first row is written.
-      const prepared = updates.map((update) => this.prepare(update));
+      const tables = updates.map((update) => this.prepareTables(update));
+      // All that can be refused is read before the first row is written, and ids last: what devices have of them in the
+      // exchange memory is still there when it is used.
+      const gradients = updates.map(({ entries, dense }) => this.gradientsOf(entries, dense));
+      const prepared = updates.map(({ optimizer, table, entries, dense, hyper }, place): Update => {
+        const rows = table.shape[0]!;
+        const found = entries.map((entry, i) => this.hostEntry(entry, rows, gradients[place]![i]!));
+        if (dense !== null) found.push(denseEntry(rows, gradients[place]!.at(-1)!));
+        return { optimizer, ...tables[place]!, entries: found, hyper: Array.from(hyper) };
+      });
       loans.begin();
       updateAll(this.machine, prepared);
     } finally {
@@ -200,47 +214,36 @@ export class Emulator implements DevicePart {
 
   /** The kernel EmbeddingBagWeightsGrad on a table that lies on the devices. */
   weightsGradient(table: tf.Tensor, gradient: tf.Tensor2D, bags: BagTensors, options: BagOptions): Float32Array {
-    const checked = this.bags.readChecked(bags, table.shape[0]!, options);
     const passing: DeviceTable[] = [];
     try {
       const found = this.withWholeRows(table, options, passing);
-      return weightsGradient(this.machine, {
-        table: found,
-        gradient: gradient.dataSync<'float32'>(),
-        bags: checked,
-        options,
-      });
+      const values = gradient.dataSync<'float32'>();
+      // Last, as in a step.
+      const checked = this.bags.readChecked(bags, table.shape[0]!, options);
+      return weightsGradient(this.machine, { table: found, gradient: values, bags: checked, options });
     } finally {
       for (const each of passing) each.free();
     }
   }
 
-  private prepare(update: TableUpdate): Update {
-    const { optimizer, table, slots, entries, dense, hyper } = update;
+  /** Table and slots where they are stepped, seen by nobody else. */
+  private prepareTables(update: TableUpdate): Pick<Update, 'table' | 'slots'> {
+    const { table, slots } = update;
     this.settle(table);
-    const { rows } = this.deviceTable(table)!.layout;
-    const hostEntries = entries.map((entry) => this.hostEntry(entry, rows));
-    if (dense !== null) hostEntries.push(this.denseEntry(dense));
     this.bringTogether(update);
     const owned = this.own(table);
     for (const slot of slots) this.follow(slot, table);
-    const slotTables = slots.map((slot) => this.own(slot));
-    return { optimizer, table: owned, slots: slotTables, entries: hostEntries, hyper: Array.from(hyper) };
+    return { table: owned, slots: slots.map((slot) => this.own(slot)) };
   }
 
-  private hostEntry({ gradient, bags, options }: GradientEntry, rows: number): HostEntry {
-    const values = this.derived.reader.of(gradient);
-    return { gradient: values, bags: this.bags.readChecked(bags, rows, options), options, ofRows: false };
+  private gradientsOf(entries: readonly GradientEntry[], dense: tf.Tensor2D | null): TensorValues<Float32Array>[] {
+    const gradients: tf.Tensor2D[] = entries.map(({ gradient }) => gradient);
+    if (dense !== null) gradients.push(dense);
+    return gradients.map((gradient) => this.derived.reader.floats(gradient));
   }
 
-  /** A gradient of all rows. */
-  private denseEntry(dense: tf.Tensor2D): HostEntry {
-    const [rows] = dense.shape;
-    const rowSplits = sharedUniformSplits(rows, 1);
-    const values = rowSplits.subarray(0, rows); // Row by row: the numbers are the same.
-    const bags: BatchBags = { values, rowSplits, weights: null, batch: rows, length: 1 };
-    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
-    return { gradient: this.derived.reader.of(dense), bags, options, ofRows: true };
+  private hostEntry({ bags, options }: GradientEntry, rows: number, gradient: TensorValues<Float32Array>): HostEntry {
+    return { gradient, bags: this.bags.readChecked(bags, rows, options), options, ofRows: false };
   }
 
   private deviceTable(tensor: tf.Tensor): DeviceTable | null {
@@ -349,6 +352,12 @@ export class Emulator implements DevicePart {
     }
     return wholeOn(best, { rows: variable.shape[0]!, columns });
   }
+}
+
+/** A gradient of all rows. */
+function denseEntry(rows: number, gradient: TensorValues<Float32Array>): HostEntry {
+  const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+  return { gradient, bags: singleRows(sharedUniformSplits(rows, 1)), options, ofRows: true };
 }
 
 /** Reports find the slots of a table by its name. */

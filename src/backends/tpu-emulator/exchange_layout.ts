@@ -6,13 +6,29 @@ import type { TensorValues } from './tensor_values.js';
 const ALIGNMENT = 16;
 
 export class ExchangeLayout {
-  private end = 0;
+  private next: number;
   private readonly writes: ((memory: ExchangeMemory) => void)[] = [];
+
+  /** `start`: words before it are kept as they are. */
+  constructor(private readonly start = 0) {
+    this.next = start;
+  }
+
+  /** Where the room that was taken ends. */
+  get end(): number {
+    return this.next;
+  }
 
   /** Room for `words` words; returns where it begins. */
   take(words: number): number {
-    const at = this.end;
-    this.end = at + Math.ceil(words / ALIGNMENT) * ALIGNMENT;
+    const at = this.next;
+    this.next = at + Math.ceil(words / ALIGNMENT) * ALIGNMENT;
+    return at;
+  }
+
+  idsOf(values: TensorValues<Int32Array>): number {
+    const at = this.take(values.size);
+    this.writes.push(({ ints }) => values.copyTo(ints.subarray(at, at + values.size)));
     return at;
   }
 
@@ -29,7 +45,7 @@ export class ExchangeLayout {
   }
 
   /** Where the floats of a tensor begin: here, or in the tensor itself where devices read it as a loan. */
-  valuesOf(values: TensorValues): Omit<GradientAt, 'stride'> {
+  valuesOf(values: TensorValues<Float32Array>): Omit<GradientAt, 'stride'> {
     const { loan } = values;
     if (loan !== null) return { at: 0, loan };
     const at = this.take(values.size);
@@ -46,7 +62,7 @@ export class ExchangeLayout {
 
   /** Writes everything. */
   write(memory: ExchangeMemory): void {
-    memory.reserve(this.end);
+    memory.reserve(this.next, this.start);
     for (const write of this.writes) write(memory);
   }
 }

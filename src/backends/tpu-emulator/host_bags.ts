@@ -3,15 +3,49 @@ import type * as tf from '@tensorflow/tfjs';
 import { uniformLength } from '../../ragged/shared_splits.js';
 import type { BagTensors } from '../bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
+import type { BagsAt } from './devices/device.js';
+import type { HostExchange } from './machine.js';
+import { arrayValues, type TensorReader, type TensorValues } from './tensor_values.js';
 
-/** Like `HostBags`, and whether all bags have one length. */
-export interface BatchBags {
-  readonly values: Int32Array;
-  readonly rowSplits: Int32Array;
-  readonly weights: Float32Array | null;
+/** Bags of ids, which are read when somebody looks at them. */
+export class BatchBags {
+  readonly nnz: number;
   readonly batch: number;
-  /** The length of every bag, or null where lengths differ. */
-  readonly length: number | null;
+
+  /**
+   * `length`: of every bag, or null where lengths differ. `kept`: where the ids and all else still lie in the exchange
+   * memory, or null.
+   */
+  constructor(
+    readonly ids: TensorValues<Int32Array>,
+    readonly rowSplits: Int32Array,
+    readonly length: number | null,
+    readonly weights: Float32Array | null,
+    readonly kept: KeptBags | null,
+  ) {
+    this.nnz = ids.size;
+    this.batch = rowSplits.length - 1;
+  }
+
+  get values(): Int32Array {
+    return this.ids.get();
+  }
+
+  withWeights(weights: Float32Array): BatchBags {
+    return new BatchBags(this.ids, this.rowSplits, this.length, weights, null);
+  }
+}
+
+/** Bags in the exchange memory, and where all that was kept with them ends. */
+export interface KeptBags {
+  readonly at: BagsAt;
+  readonly end: number;
+}
+
+/** One bag for each of so many rows. */
+export function singleRows(rowSplits: Int32Array): BatchBags {
+  const values = rowSplits.subarray(0, rowSplits.length - 1); // Row by row: the numbers are the same.
+  return new BatchBags(arrayValues(values), rowSplits, 1, null, null);
 }
 
 /** The first id outside a table of so many rows, or null. */
@@ -29,58 +63,78 @@ export function strayOf(values: Int32Array, rows: number): IdOutOfRange | null {
   return new IdOutOfRange(values[position]!, position, rows);
 }
 
-/** Ids that were read. */
-interface ReadIds {
-  readonly values: Int32Array;
-  /** A copy that nobody else can change. */
-  readonly isOurs: boolean;
-  /** Devices found all ids in a table of so many rows; -1: not looked at. */
+/** Ids that came with a lookup. */
+interface KnownIds {
+  readonly values: TensorValues<Int32Array>;
+  /** Devices found all of those that are kept in a table of so many rows; -1: not looked at. */
   rows: number;
+  kept: (KeptBags & { readonly epoch: number; readonly splits: tf.DataId; readonly weights: tf.DataId | null }) | null;
 }
 
-/** Reads batches. A step comes with the tensors of its lookups, of which what was read is kept until then. */
+/** Reads batches. A step comes with the tensors of its lookups, of which what the devices have need not be read. */
 export class BagReader {
-  private ids = new WeakMap<tf.DataId, ReadIds>();
-  private splits = new WeakMap<tf.DataId, Pick<BatchBags, 'rowSplits' | 'length'>>();
+  private ids = new WeakMap<tf.DataId, KnownIds>();
+  private splits = new WeakMap<tf.DataId, { rowSplits: Int32Array; length: number | null }>();
 
-  /** `readsCopies`: whether the array that a tensor gives is a copy. */
-  constructor(private readonly readsCopies: (tensor: tf.Tensor) => boolean) {}
+  constructor(
+    private readonly reader: TensorReader,
+    private readonly exchange: HostExchange,
+  ) {}
 
-  /** Reads a batch anew; ids are not looked at. */
+  /** A batch as it is now; ids are not looked at. */
   read(bags: BagTensors): BatchBags {
-    this.ids.delete(bags.values.dataId);
+    const known: KnownIds = { values: this.reader.lentIds(bags.values), rows: -1, kept: null };
+    this.ids.set(bags.values.dataId, known);
     this.splits.delete(bags.rowSplits.dataId);
-    return this.again(bags).batch;
+    return this.batchOf(bags, known, null);
   }
 
-  /** Devices have looked these up in a table of so many rows, and found no id outside. */
-  found({ values }: BagTensors, rows: number): void {
-    const read = this.ids.get(values.dataId);
-    if (read?.isOurs === true) read.rows = rows;
+  /** These lie in the exchange memory, where devices found no id outside a table of so many rows; null: did not look. */
+  keep({ values, rowSplits, weights }: BagTensors, kept: KeptBags, rows: number | null): void {
+    const known = this.ids.get(values.dataId);
+    if (known === undefined) return;
+    const { epoch } = this.exchange;
+    known.rows = rows ?? -1;
+    known.kept = { ...kept, epoch, splits: rowSplits.dataId, weights: weights?.dataId ?? null };
   }
 
-  /** Reads a batch that may have been read before; an id outside the table is refused before anything is sent. */
+  /** A batch that may have been read before; an id outside the table is refused before anything is sent. */
   readChecked(bags: BagTensors, rows: number, { outOfRange }: BagOptions): BatchBags {
-    const { ids, batch } = this.again(bags);
-    if (outOfRange !== 'error' || ids.rows === rows) return batch;
-    const stray = strayOf(ids.values, rows);
+    const known = this.known(bags);
+    const kept = this.keptOf(bags, known);
+    const isChecked = kept !== null && known.rows === rows;
+    // Looked at or not, what is not kept is read now: loans of the lookup have ended.
+    const values = isChecked ? null : known.values.get();
+    const stray = values === null || outOfRange !== 'error' ? null : strayOf(values, rows);
     if (stray !== null) throw stray;
-    return batch;
+    return this.batchOf(bags, known, kept);
   }
 
-  /** Lets go of what was kept. */
+  /** Lets go of what was read. */
   forget(): void {
     this.ids = new WeakMap();
     this.splits = new WeakMap();
   }
 
-  private again({ values, rowSplits, weights }: BagTensors): { ids: ReadIds; batch: BatchBags } {
-    let ids = this.ids.get(values.dataId);
-    if (ids === undefined) {
-      const isOurs = this.readsCopies(values);
-      ids = { values: values.dataSync<'int32'>(), isOurs, rows: -1 };
-      this.ids.set(values.dataId, ids);
+  private known({ values }: BagTensors): KnownIds {
+    let known = this.ids.get(values.dataId);
+    if (known === undefined) {
+      known = { values: this.reader.ids(values), rows: -1, kept: null };
+      this.ids.set(values.dataId, known);
     }
+    return known;
+  }
+
+  private keptOf({ rowSplits, weights }: BagTensors, { kept }: KnownIds): KeptBags | null {
+    const isThere =
+      kept !== null &&
+      kept.epoch === this.exchange.epoch &&
+      kept.splits === rowSplits.dataId &&
+      kept.weights === (weights?.dataId ?? null);
+    return isThere ? kept : null;
+  }
+
+  private batchOf({ rowSplits, weights }: BagTensors, { values }: KnownIds, kept: KeptBags | null): BatchBags {
     let splits = this.splits.get(rowSplits.dataId);
     if (splits === undefined) {
       const array = (rowSplits as tf.Tensor).dataSync<'int32'>();
@@ -88,7 +142,6 @@ export class BagReader {
       this.splits.set(rowSplits.dataId, splits);
     }
     const factors = weights === null ? null : weights.dataSync<'float32'>();
-    const batch = splits.rowSplits.length - 1;
-    return { ids, batch: { values: ids.values, ...splits, weights: factors, batch } };
+    return new BatchBags(values, splits.rowSplits, splits.length, factors, kept);
   }
 }

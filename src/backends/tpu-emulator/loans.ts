@@ -6,9 +6,16 @@ import { asNodeBackend, withTensor, type NodeBackend } from '../tensorflow/node_
 /** The functions of the addon that loans need. */
 export type LoanAddon = Pick<Addon, 'loansBook' | 'loanNumber' | 'readLoan' | 'endLoan'>;
 
+type LoanType = 'float32' | 'int32';
+
+interface Loan {
+  readonly tensor: tf.TensorInfo;
+  readonly dtype: LoanType;
+}
+
 /** The loans of one call after the other: each is added, begins, and ends. */
 export class Loans {
-  private readonly added = new Map<number, tf.TensorInfo>();
+  private readonly added = new Map<number, Loan>();
   private works: boolean | null = null;
 
   /** `addon`: the one that the devices have too, or null; `hasOps`: whether TensorFlow knows the ops of this package. */
@@ -18,19 +25,28 @@ export class Loans {
     private readonly hasOps: () => boolean,
   ) {}
 
-  /** The number under which devices read a float32 tensor from `begin` to `end`; null where they cannot. */
-  add(tensor: tf.TensorInfo): number | null {
+  /** The number under which a tensor can be read from `begin` to `end`, by devices too; null where it cannot. */
+  add(tensor: tf.TensorInfo, dtype: LoanType): number | null {
     if (this.addon === null || !('tensorMap' in this.backend)) return null;
     this.works ??= this.hasOps() && this.tryOne(this.addon);
     if (!this.works || asNodeBackend(this.backend).tensorMap.get(tensor.dataId).values !== null) return null;
     const number = this.addon.loanNumber();
-    this.added.set(number, tensor);
+    this.added.set(number, { tensor, dtype });
     return number;
   }
 
   /** Lends what was added. */
   begin(): void {
-    if (this.added.size > 0) this.lend(asNodeBackend(this.backend), [...this.added]);
+    for (const dtype of ['float32', 'int32'] as const) {
+      const loans = [...this.added].filter(([, loan]) => loan.dtype === dtype);
+      if (loans.length > 0) this.lend(asNodeBackend(this.backend), dtype, loans);
+    }
+  }
+
+  /** Copies a tensor that is lent. */
+  read(number: number, target: Float32Array | Int32Array): void {
+    const { buffer, byteOffset, length } = target;
+    this.addon!.readLoan(number, 0, length, 1, length, new Float32Array(buffer, byteOffset, length));
   }
 
   /** The call is over, whether it came to lending or not. */
@@ -39,18 +55,23 @@ export class Loans {
     this.added.clear();
   }
 
-  private lend(backend: NodeBackend, loans: readonly (readonly [number: number, tensor: tf.TensorInfo])[]): void {
-    const { TF_ATTR_INT, TF_ATTR_TYPE, TF_FLOAT } = backend.binding;
+  private lend(
+    backend: NodeBackend,
+    dtype: LoanType,
+    loans: readonly (readonly [number, Pick<Loan, 'tensor'>])[],
+  ): void {
+    const { TF_ATTR_INT, TF_ATTR_TYPE, TF_FLOAT, TF_INT32 } = backend.binding;
     const attributes = [
       { name: 'N', type: TF_ATTR_INT, value: loans.length },
-      { name: 'T', type: TF_ATTR_TYPE, value: TF_FLOAT },
+      { name: 'T', type: TF_ATTR_TYPE, value: dtype === 'float32' ? TF_FLOAT : TF_INT32 },
     ];
     withTensor(
       backend,
       Int32Array.from(loans, ([number]) => number),
       [loans.length],
       (numbers) => {
-        backend.executeMultipleOutputs('EmbeddingLend', attributes, [numbers, ...loans.map(([, tensor]) => tensor)], 0);
+        const sources = loans.map(([, { tensor }]) => tensor);
+        backend.executeMultipleOutputs('EmbeddingLend', attributes, [numbers, ...sources], 0);
       },
     );
   }
@@ -62,8 +83,8 @@ export class Loans {
     const read = new Float32Array(1);
     try {
       withTensor(backend, Float32Array.of(1), [1], (one) => {
-        this.lend(backend, [[number, one]]);
-        addon.readLoan(number, 0, 1, 1, 1, read);
+        this.lend(backend, 'float32', [[number, { tensor: one }]]);
+        this.read(number, read);
       });
       return read[0] === 1;
     } catch {

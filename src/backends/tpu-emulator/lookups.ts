@@ -3,7 +3,7 @@ import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
 import type { DeviceTable } from './device_table.js';
 import type { BagsAt, Command, RowsAt, TableAt } from './devices/device.js';
 import { ExchangeLayout } from './exchange_layout.js';
-import { strayOf, type BatchBags } from './host_bags.js';
+import { strayOf, type BatchBags, type KeptBags } from './host_bags.js';
 import type { Machine } from './machine.js';
 import { Traffic, placeBags, placeRoute } from './placed_bags.js';
 import { addToBags, rowRoutes } from './row_routes.js';
@@ -30,6 +30,10 @@ const BYTES = 4;
 
 class LookupCall {
   readonly exchange = new ExchangeLayout();
+  /** Where the bags of tables lie that are not dealt out by rows; they come first, so that they can be kept. */
+  readonly placed: readonly (BagsAt | null)[];
+  /** Where they end. */
+  readonly endOfBags: number;
   readonly commands: Command[][];
   private readonly exchanged: number[];
   private readonly distinct: { device: number; at: number }[] = [];
@@ -38,17 +42,25 @@ class LookupCall {
   /** What is counted once nothing was refused. */
   private readonly counted: (() => void)[] = [];
 
-  constructor(private readonly machine: Machine) {
+  constructor(
+    private readonly machine: Machine,
+    private readonly lookups: readonly Lookup[],
+  ) {
+    this.placed = lookups.map(({ table, bags }) => {
+      return table.layout.kind === 'rows' ? null : placeBags(this.exchange, bags);
+    });
+    this.endOfBags = this.exchange.end;
     this.commands = Array.from({ length: machine.count }, () => []);
     this.exchanged = new Array<number>(machine.count).fill(0);
   }
 
-  add(lookup: Lookup): Collect {
+  add(place: number): Collect {
+    const lookup = this.lookups[place]!;
     switch (lookup.table.layout.kind) {
       case 'columns':
-        return this.byColumns(lookup);
+        return this.byColumns(lookup, this.placed[place]!);
       case 'copies':
-        return this.inCopies(lookup);
+        return this.inCopies(lookup, this.placed[place]!);
       case 'rows':
         return this.byRows(lookup);
     }
@@ -74,23 +86,15 @@ class LookupCall {
     return this.exchange.take(size + 1) + 1;
   }
 
-  private byColumns({ table, bags, options, idsArePlaced }: Lookup): Collect {
+  private byColumns({ table, bags, options, idsArePlaced }: Lookup, placed: BagsAt): Collect {
     const { layout } = table;
     const size = bags.batch * layout.columns;
     const at = this.takePooled(size);
-    const placed = placeBags(this.exchange, bags);
     const traffic = new Traffic(this.machine, bags);
     layout.shards.forEach(({ device, columns }, place) => {
       const shard = table.at(place);
       const pooled = { at: at + columns[0], stride: layout.columns };
-      this.lookUp(device, {
-        table: shard,
-        bags: placed,
-        values: bags.values,
-        ids: bags.values.length,
-        options,
-        pooled,
-      });
+      this.lookUp(device, { table: shard, bags: placed, ids: bags.nnz, options, pooled });
       this.counted.push(() => {
         if (!idsArePlaced) traffic.idsTo(device);
         traffic.rowsOf(device, shard.dim, 'out');
@@ -100,18 +104,17 @@ class LookupCall {
   }
 
   /** Each device looks up its part of the batch; nothing is exchanged. */
-  private inCopies({ table, bags, options }: Lookup): Collect {
+  private inCopies({ table, bags, options }: Lookup, placed: BagsAt): Collect {
     const { columns, shards } = table.layout;
     const size = bags.batch * columns;
     const at = this.takePooled(size);
-    const placed = placeBags(this.exchange, bags);
     const traffic = new Traffic(this.machine, bags);
     shards.forEach(({ device }, place) => {
       const { first, bags: count, ids } = traffic.part(device);
       if (count === 0) return;
       const part = { ...placed, firstBag: first, bags: count };
       const pooled = { at: at + first * columns, stride: columns };
-      this.lookUp(device, { table: table.at(place), bags: part, values: bags.values, ids, options, pooled });
+      this.lookUp(device, { table: table.at(place), bags: part, ids, options, pooled });
     });
     return (floats) => ({ values: floats.subarray(at, at + size), inExchange: true });
   }
@@ -131,14 +134,7 @@ class LookupCall {
       const { device } = route.shard;
       const placed = placeRoute(this.exchange, route);
       const pooled = { at, stride: columns };
-      this.lookUp(device, {
-        table: table.at(place),
-        bags: placed,
-        values: route.values,
-        ids: route.values.length,
-        options: sums,
-        pooled,
-      });
+      this.lookUp(device, { table: table.at(place), bags: placed, ids: placed.nnz, options: sums, pooled });
       this.counted.push(() => {
         if (!idsArePlaced) traffic.routeTo(route);
         traffic.rowsOfRoute(route, columns, 'out');
@@ -152,12 +148,12 @@ class LookupCall {
     };
   }
 
-  private lookUp(device: number, { table, bags, values, ids, options, pooled }: ShardLookup): void {
+  private lookUp(device: number, { table, bags, ids, options, pooled }: ShardLookup): void {
     const at = this.exchange.take(1);
     this.distinct.push({ device, at });
     this.strays.push((ints) => {
       const position = -1 - ints[at]!;
-      return position < 0 ? null : new IdOutOfRange(values[position]!, position, table.rows);
+      return position < 0 ? null : new IdOutOfRange(ints[bags.values + position]!, position, table.rows);
     });
     this.commands[device]!.push({ op: 'lookUp', table, bags, options, pooled, distinct: at });
     this.counted.push(() => this.machine.counters.read(device, ids, table.dim));
@@ -169,19 +165,27 @@ class LookupCall {
 interface ShardLookup {
   readonly table: TableAt;
   readonly bags: BagsAt;
-  /** Of the whole batch. */
-  readonly values: Int32Array;
   /** How many of them this device looks up. */
   readonly ids: number;
   readonly options: BagOptions;
   readonly pooled: RowsAt;
 }
 
+/** What a lookup gave. */
+export interface Found {
+  readonly pooled: PooledRows;
+  /** Its bags, which stay in the exchange memory; null for a table that is dealt out by rows. */
+  readonly kept: KeptBags | null;
+}
+
 /** Returns the pooled rows [batch, columns] of each lookup; all devices work at the same time. */
-export function lookUpAll(machine: Machine, lookups: readonly Lookup[]): PooledRows[] {
-  const call = new LookupCall(machine);
-  const collects = lookups.map((lookup) => call.add(lookup));
+export function lookUpAll(machine: Machine, lookups: readonly Lookup[]): Found[] {
+  const call = new LookupCall(machine, lookups);
+  const collects = lookups.map((_, place) => call.add(place));
   call.run();
   const { floats } = machine.exchange;
-  return collects.map((collect) => collect(floats));
+  return collects.map((collect, place) => {
+    const at = call.placed[place]!;
+    return { pooled: collect(floats), kept: at === null ? null : { at, end: call.endOfBags } };
+  });
 }

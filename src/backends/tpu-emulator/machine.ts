@@ -6,13 +6,19 @@ import { DeviceFault, type Command, type DeviceSet, type ExchangeMemory } from '
 import { MemoryBook } from './memory_book.js';
 import { BACKEND_NAME, type EmulatorSettings } from './settings.js';
 
+/** The exchange memory as the host uses it. */
+export interface HostExchange extends ExchangeMemory {
+  /** Changes when what it holds is lost, from its first word on. */
+  epoch: number;
+}
+
 export class Machine {
   readonly memory: MemoryBook;
   readonly counters: CounterBook;
   /** Everything that lies on the devices. */
   readonly tables = new Set<DeviceTable>();
   /** What devices and host share for a call. Who reserves it again has it anew. */
-  readonly exchange: ExchangeMemory;
+  readonly exchange: HostExchange;
   /** Called before what the exchange memory holds is lost. */
   beforeExchange: () => void = () => undefined;
   private buffers = 0;
@@ -26,16 +32,19 @@ export class Machine {
     const { coresPerChip, hbmBytesPerChip } = settings;
     const capacity = hbmBytesPerChip === null ? null : Math.floor(hbmBytesPerChip / coresPerChip);
     const { exchange } = set;
+    const beforeExchange = (): void => this.beforeExchange();
     this.exchange = {
+      epoch: 0,
       get floats() {
         return exchange.floats;
       },
       get ints() {
         return exchange.ints;
       },
-      reserve: (words) => {
-        this.beforeExchange();
-        exchange.reserve(words);
+      reserve(words, kept = 0) {
+        beforeExchange();
+        if (kept === 0) this.epoch++;
+        exchange.reserve(words, kept);
       },
     };
     this.memory = new MemoryBook(this.count, capacity);

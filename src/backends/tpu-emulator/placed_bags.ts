@@ -2,19 +2,25 @@
 import type { TableLayout } from '../../partition/table_layout.js';
 import { batchParts } from './batch_parts.js';
 import type { BagsAt } from './devices/device.js';
-import type { ExchangeLayout } from './exchange_layout.js';
+import { ExchangeLayout } from './exchange_layout.js';
 import type { BatchBags } from './host_bags.js';
 import type { Machine } from './machine.js';
 import type { RowRoute } from './row_routes.js';
 
 const BYTES = 4;
 
-/** All bags of a batch. */
+/** A layout that leaves bags alone which are kept in the exchange memory. */
+export function layoutBehind(batches: readonly BatchBags[]): ExchangeLayout {
+  return new ExchangeLayout(batches.reduce((end, { kept }) => Math.max(end, kept?.end ?? 0), 0));
+}
+
+/** All bags of a batch, which may be kept there. */
 export function placeBags(exchange: ExchangeLayout, bags: BatchBags): BagsAt {
-  const { values, rowSplits, weights, batch, length } = bags;
+  const { ids, rowSplits, weights, batch, length, kept } = bags;
+  if (kept !== null) return kept.at;
   return {
-    values: exchange.ints(values),
-    nnz: values.length,
+    values: exchange.idsOf(ids),
+    nnz: ids.size,
     rowSplits: length === null ? exchange.ints(rowSplits) : null,
     length: length ?? 0,
     batch,

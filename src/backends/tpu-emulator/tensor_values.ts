@@ -1,27 +1,32 @@
 /** Values of tensors of the host on their way to the devices, with as few copies as the host allows. */
 import type * as tf from '@tensorflow/tfjs';
-import { asNodeBackend } from '../tensorflow/node_backend.js';
 import type { DeviceTensors } from './device_tensors.js';
 import type { Loans } from './loans.js';
 
-/** The floats of a tensor. */
-export interface TensorValues {
+type Values = Float32Array | Int32Array;
+
+/** The numbers of a tensor. */
+export interface TensorValues<Array extends Values> {
   /** How many. */
   readonly size: number;
-  /** The number of the loan under which devices read them in TensorFlow; null where they cannot. */
+  /** The number of the loan under which devices read them in TensorFlow; null where they do not. */
   readonly loan: number | null;
   /** An array for reading. */
-  get(): Float32Array;
+  get(): Array;
   /** Writes them to an array of this size. */
-  copyTo(target: Float32Array): void;
+  copyTo(target: Array): void;
 }
 
-function valuesOf(values: Float32Array): TensorValues {
+export function arrayValues<Array extends Values>(values: Array): TensorValues<Array> {
   return { size: values.length, loan: null, get: () => values, copyTo: (target) => target.set(values) };
 }
 
 interface WasmBackend {
-  typedArrayFromHeap(tensor: tf.TensorInfo): Float32Array;
+  typedArrayFromHeap(tensor: tf.TensorInfo): Values;
+}
+
+function hasHeap(backend: unknown): backend is WasmBackend {
+  return 'typedArrayFromHeap' in (backend as object);
 }
 
 export class TensorReader {
@@ -31,32 +36,40 @@ export class TensorReader {
     readonly loans: Loans,
   ) {}
 
-  /** The values of a float32 tensor, for this call: of one of the host they are read when they are asked for. */
-  of(tensor: tf.Tensor): TensorValues {
+  /** The values of a float32 tensor, for this call; devices may read them themselves. */
+  floats(tensor: tf.Tensor): TensorValues<Float32Array> {
     // What lies on devices comes through the exchange memory too, so it must be here before that is written.
-    if (this.onDevices.get(tensor.dataId) !== undefined) return valuesOf(tensor.dataSync<'float32'>());
+    if (this.onDevices.get(tensor.dataId) !== undefined) return arrayValues(tensor.dataSync<'float32'>());
+    return this.read<Float32Array>(tensor, this.loans.add(tensor, 'float32'));
+  }
+
+  /** The values of an int32 tensor. */
+  ids(tensor: tf.Tensor): TensorValues<Int32Array> {
+    return this.read<Int32Array>(tensor, null);
+  }
+
+  /** The same, which are copied without being read if they are copied in this call. */
+  lentIds(tensor: tf.Tensor): TensorValues<Int32Array> {
+    const values = this.ids(tensor);
+    const loan = this.loans.add(tensor, 'int32');
+    if (loan === null) return values;
+    let isRead = false;
     return {
-      size: tensor.size,
-      loan: tensor.size > 0 ? this.loans.add(tensor) : null,
-      get: () => tensor.dataSync<'float32'>(),
-      copyTo: (target) => this.copy(tensor, target),
+      ...values,
+      get: () => {
+        isRead = true;
+        return values.get();
+      },
+      copyTo: (target) => (isRead ? values.copyTo(target) : this.loans.read(loan, target)),
     };
   }
 
-  /** Whether `dataSync` gives a copy of the numbers, not the array that somebody made the tensor of. */
-  readsCopies(tensor: tf.TensorInfo): boolean {
-    return 'tensorMap' in this.backend ? this.isWithTensorFlow(tensor) : 'typedArrayFromHeap' in this.backend;
-  }
-
-  private copy(tensor: tf.Tensor, target: Float32Array): void {
+  private read<Array extends Values>(tensor: tf.Tensor, loan: number | null): TensorValues<Array> {
     const { backend } = this;
-    const isInHeap = tensor.size > 0 && 'typedArrayFromHeap' in backend;
-    target.set(
-      isInHeap ? (backend as unknown as WasmBackend).typedArrayFromHeap(tensor) : tensor.dataSync<'float32'>(),
-    );
-  }
-
-  private isWithTensorFlow({ dataId }: tf.TensorInfo): boolean {
-    return asNodeBackend(this.backend).tensorMap.get(dataId).values === null;
+    const size = tensor.shape.reduce((product, length) => product * length, 1);
+    let array: Array | null = null;
+    const get = (): Array => (array ??= tensor.dataSync() as Array);
+    const inHeap = (): Array => (size > 0 && hasHeap(backend) ? (backend.typedArrayFromHeap(tensor) as Array) : get());
+    return { size, loan, get, copyTo: (target) => target.set(array ?? inHeap()) };
   }
 }

@@ -3,16 +3,16 @@ import type { OptimizerName } from '../../types.js';
 import type { BagOptions } from '../kernel_set.js';
 import type { DeviceTable } from './device_table.js';
 import type { BagsAt, Command, EntryAt } from './devices/device.js';
-import { ExchangeLayout } from './exchange_layout.js';
+import type { ExchangeLayout } from './exchange_layout.js';
 import type { BatchBags } from './host_bags.js';
 import type { Machine } from './machine.js';
-import { Traffic, placeBags, placeRoute } from './placed_bags.js';
+import { Traffic, layoutBehind, placeBags, placeRoute } from './placed_bags.js';
 import { copyOfBags, rowRoutes } from './row_routes.js';
 import type { TensorValues } from './tensor_values.js';
 
 /** The gradient of one lookup on the host. */
 export interface HostEntry {
-  readonly gradient: TensorValues; // [batch, columns]
+  readonly gradient: TensorValues<Float32Array>; // [batch, columns]
   readonly bags: BatchBags;
   readonly options: BagOptions;
   /** Bags are single rows, each of which occurs once. */
@@ -37,7 +37,7 @@ interface CopiedGradient {
 }
 
 class UpdateCall {
-  private readonly exchange = new ExchangeLayout();
+  private readonly exchange: ExchangeLayout;
   private readonly copied: CopiedGradient[] = [];
   private readonly first: Command[][];
   private readonly second: Command[][];
@@ -45,13 +45,17 @@ class UpdateCall {
   /** What is counted once nothing can be refused any more. */
   private readonly counted: (() => void)[] = [];
 
-  constructor(private readonly machine: Machine) {
+  constructor(
+    private readonly machine: Machine,
+    private readonly updates: readonly Update[],
+  ) {
+    this.exchange = layoutBehind(updates.flatMap(({ entries }) => entries.map(({ bags }) => bags)));
     this.first = Array.from({ length: machine.count }, () => []);
     this.second = Array.from({ length: machine.count }, () => []);
     this.exchanged = new Array<number>(machine.count).fill(0);
   }
 
-  add(update: Update): void {
+  private add(update: Update): void {
     switch (update.table.layout.kind) {
       case 'columns':
         return this.byColumns(update);
@@ -64,6 +68,7 @@ class UpdateCall {
 
   run(): void {
     const { machine } = this;
+    for (const update of this.updates) this.add(update);
     this.bookExchange();
     this.exchange.write(machine.exchange);
     if (this.copied.length > 0) {
@@ -185,7 +190,5 @@ class UpdateCall {
 
 /** Steps all tables; all devices work at the same time. */
 export function updateAll(machine: Machine, updates: readonly Update[]): void {
-  const call = new UpdateCall(machine);
-  for (const update of updates) call.add(update);
-  call.run();
+  new UpdateCall(machine, updates).run();
 }

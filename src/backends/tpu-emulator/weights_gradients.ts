@@ -4,10 +4,9 @@
  */
 import type { BagOptions } from '../kernel_set.js';
 import type { DeviceTable } from './device_table.js';
-import { ExchangeLayout } from './exchange_layout.js';
 import type { BatchBags } from './host_bags.js';
 import type { Machine } from './machine.js';
-import { Traffic, placeBags, placeRoute } from './placed_bags.js';
+import { Traffic, layoutBehind, placeBags, placeRoute } from './placed_bags.js';
 import { copyOfBags, rowRoutes } from './row_routes.js';
 
 const BYTES = 4;
@@ -28,11 +27,11 @@ function book(machine: Machine, parts: readonly { device: number; ids: number; e
 
 /** It is linear in what each column gives, so devices with different columns add up. */
 function byColumns(machine: Machine, { table, gradient, bags, options }: Request): Float32Array {
-  const exchange = new ExchangeLayout();
+  const exchange = layoutBehind([bags]);
   const { columns: width, shards } = table.layout;
   const placed = placeBags(exchange, bags);
   const at = exchange.floats(gradient);
-  const ids = bags.values.length;
+  const ids = bags.nnz;
   const outs = shards.map(() => exchange.take(ids));
   book(
     machine,
@@ -49,7 +48,7 @@ function byColumns(machine: Machine, { table, gradient, bags, options }: Request
   machine.finish();
   const traffic = new Traffic(machine, bags);
   for (const { device } of shards) traffic.numbersFrom(device);
-  const result = new Float32Array(bags.values.length);
+  const result = new Float32Array(bags.nnz);
   for (const out of outs) {
     const part = machine.exchange.floats.subarray(out, out + result.length);
     for (let i = 0; i < result.length; i++) result[i]! += part[i]!;
@@ -58,11 +57,11 @@ function byColumns(machine: Machine, { table, gradient, bags, options }: Request
 }
 
 function inCopies(machine: Machine, { table, gradient, bags, options }: Request): Float32Array {
-  const exchange = new ExchangeLayout();
+  const exchange = layoutBehind([bags]);
   const { columns, shards } = table.layout;
   const placed = placeBags(exchange, bags);
   const at = exchange.floats(gradient);
-  const out = exchange.take(bags.values.length);
+  const out = exchange.take(bags.nnz);
   const traffic = new Traffic(machine, bags);
   const parts = shards.map(({ device }) => ({ device, ...traffic.part(device) }));
   book(
@@ -80,15 +79,15 @@ function inCopies(machine: Machine, { table, gradient, bags, options }: Request)
     ]);
   });
   machine.finish();
-  return machine.exchange.floats.slice(out, out + bags.values.length);
+  return machine.exchange.floats.slice(out, out + bags.nnz);
 }
 
 /** Devices give the product of each row with its gradient; what couples the ids of a bag is done here. */
 function byRows(machine: Machine, { table, gradient, bags, options }: Request): Float32Array {
-  const exchange = new ExchangeLayout();
+  const exchange = layoutBehind([bags]);
   const { layout } = table;
   const { columns } = layout;
-  const plain = { ...bags, weights: new Float32Array(bags.values.length).fill(1) };
+  const plain = bags.withWeights(new Float32Array(bags.nnz).fill(1));
   const routes = rowRoutes(layout, plain, 'sum');
   const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
   const outs = routes.map((route, place) => {
@@ -113,7 +112,7 @@ function byRows(machine: Machine, { table, gradient, bags, options }: Request): 
   machine.finish();
   const traffic = new Traffic(machine, bags);
   for (const route of routes) traffic.numbersOfRoute(route);
-  const products = new Float64Array(bags.values.length);
+  const products = new Float64Array(bags.nnz);
   const { floats } = machine.exchange;
   routes.forEach(({ positions }, place) => {
     const { out } = outs[place]!;

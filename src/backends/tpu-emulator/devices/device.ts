@@ -146,8 +146,8 @@ export interface Device {
 export interface ExchangeMemory {
   readonly floats: Float32Array;
   readonly ints: Int32Array;
-  /** Makes it hold at least so many words; what it holds is lost. */
-  reserve(words: number): void;
+  /** Makes it hold at least so many words; what it holds is lost, but for the first `kept` words. */
+  reserve(words: number, kept?: number): void;
 }
 
 /** Makes the devices of an emulator. */

@@ -25,14 +25,15 @@ export class InlineExchange implements ExchangeMemory {
   floats = new Float32Array(0);
   ints = new Int32Array(this.floats.buffer);
 
-  reserve(words: number): void {
+  reserve(words: number, kept = 0): void {
     const have = this.floats.byteLength;
-    if (words * 4 > have) growTo(words * 4, have, (bytes) => this.replace(bytes));
+    if (words * 4 > have) growTo(words * 4, have, (bytes) => this.replace(bytes, kept));
   }
 
-  private replace(bytes: number): boolean {
+  private replace(bytes: number, kept: number): boolean {
     try {
       const buffer = new ArrayBuffer(Math.ceil(bytes / 4) * 4);
+      new Int32Array(buffer).set(this.ints.subarray(0, kept));
       this.floats = new Float32Array(buffer);
       this.ints = new Int32Array(buffer);
       return true;
@@ -117,16 +118,18 @@ export class SharedExchange implements ExchangeMemory {
     return this.view.ints;
   }
 
-  reserve(words: number): void {
+  reserve(words: number, kept = 0): void {
     const have = this.floats.length * 4;
     if (words * 4 <= have) return;
     const { source } = this.view;
-    growTo(words * 4, have, (bytes) => (isMemory(source) ? grow(source, have, bytes) : this.replace(bytes)));
+    growTo(words * 4, have, (bytes) => (isMemory(source) ? grow(source, have, bytes) : this.replace(bytes, kept)));
   }
 
-  private replace(bytes: number): boolean {
+  private replace(bytes: number, kept: number): boolean {
     try {
-      this.view.source = new SharedArrayBuffer(Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES);
+      const buffer = new SharedArrayBuffer(Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES);
+      new Int32Array(buffer).set(this.ints.subarray(0, kept));
+      this.view.source = buffer;
       return true;
     } catch {
       return false;
