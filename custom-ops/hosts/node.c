@@ -34,7 +34,7 @@
 const char* te_tensorflow_register(void);
 #endif
 
-#define MOST_ARGUMENTS 14
+#define MOST_ARGUMENTS 15
 #define MOST_RESULT_FLOATS ((uint64_t)1 << 32)
 #define KEPT_WORKSPACE ((size_t)64 << 20)
 
@@ -56,7 +56,7 @@ typedef struct array {
 typedef struct call {
   napi_env env;
   napi_value arguments[MOST_ARGUMENTS];
-  void* copies[2];
+  void* copies[3];
   int n_copies;
   bool failed;
 } call;
@@ -376,8 +376,27 @@ static napi_value embedding_bag_weights_grad(napi_env env, napi_callback_info in
   return NULL;
 }
 
+/* useStarts: numbers of bags, ascending; a call without it is one use. */
+static void read_uses(call* c, int index, bag_arguments* b) {
+  if (c->failed || absent(c, index)) return;
+  const array starts = private_copy(c, typed(c, index, "useStarts", napi_int32_array), "useStarts");
+  const int32_t* numbers = (const int32_t*)starts.data;
+  int64_t before = 0;
+  if (!c->failed && starts.length > INT32_MAX) fail_range(c, "useStarts", "are too many");
+  if (c->failed) return;
+  for (size_t i = 0; i < starts.length; i++) {
+    if (numbers[i] < before || numbers[i] > b->bags.batch) {
+      fail_range(c, "useStarts", "must ascend within the batch");
+      return;
+    }
+    before = numbers[i];
+  }
+  b->bags.use_starts = numbers;
+  b->bags.more_uses = (int32_t)starts.length;
+}
+
 /* sparseApply(table, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0, slot1,
-   gradient, hyper) */
+   gradient, hyper, useStarts?) */
 static napi_value sparse_apply(napi_env env, napi_callback_info info) {
   static const int slot_counts[] = {0, 1, 1, 2, 2, 2}; /* by te_optimizer */
   call c;
@@ -388,7 +407,8 @@ static napi_value sparse_apply(napi_env env, napi_callback_info info) {
   begin(&c, env, info);
   memset(slots, 0, sizeof slots);
   const te_table table = read_table(&c, 0, &data, false);
-  const bag_arguments b = read_bags(&c, 3);
+  bag_arguments b = read_bags(&c, 3);
+  read_uses(&c, 14, &b);
   const int32_t optimizer = (int32_t)whole(&c, 9, "optimizer", TE_SGD, TE_FTRL);
   const int n_slots = slot_counts[optimizer];
   for (int s = 0; s < 2; s++) {

@@ -25,7 +25,7 @@ static int32_t te_wasm_report(te_status status, te_wasm_result* result) {
 
 static te_bags te_wasm_bags(const int32_t* values, const int32_t* row_splits, const float* weights, int32_t nnz,
                             int32_t batch, int32_t combiner, int32_t out_of_range, float max_norm) {
-  te_bags bags;
+  te_bags bags = {0};
   bags.values = values;
   bags.row_splits = row_splits;
   bags.weights = weights;

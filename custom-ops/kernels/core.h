@@ -74,7 +74,7 @@ typedef struct te_groups {
   int32_t* last;           /* [workers, window]: row seen last for an id, or -1 */
   uint64_t* seen;          /* [workers, window / 64] */
   float* scratch;          /* [workers, scratch_floats] */
-  int64_t scratch_floats;
+  int64_t scratch_floats;  /* two rows */
 } te_groups;
 
 /* Bytes for `workers` workers; 0 if it cannot be expressed. */

@@ -49,6 +49,12 @@ typedef struct te_bags {
   int32_t combiner;     /* te_combiner */
   int32_t out_of_range; /* te_out_of_range */
   float max_norm;       /* rows are scaled to this L2 norm at most; 0: off */
+  /*
+   * te_sparse_apply only: several uses of a table in one batch. Bags from use_starts[k] on belong to use k + 1; the
+   * gradient of a row is summed within each use, then over the uses in their order. NULL and 0 for one use.
+   */
+  const int32_t* use_starts; /* [more_uses], ascending */
+  int32_t more_uses;
 } te_bags;
 
 /* Row-major float32 [rows, dim]. */

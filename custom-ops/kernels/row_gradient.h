@@ -32,8 +32,8 @@ TE_INLINE void sum_bags(const float* gradient, int64_t dim, int64_t column, cons
   if (part) v_store_part(out + column + vectors * TE_LANES, mask, rest);
 }
 
-/* Row u of the groups, whose occurrences are order[begin .. end). */
-static void row_gradient(const te_update* job, int64_t row, int64_t begin, int64_t end, float* out) {
+/* Row u of the groups, over its occurrences order[begin .. end). */
+static void gradient_of_use(const te_update* job, int64_t row, int64_t begin, int64_t end, float* out) {
   const te_groups* groups = job->groups;
   const int64_t dim = job->dim;
   const int32_t* order = groups->order + begin;
@@ -57,9 +57,34 @@ static void row_gradient(const te_update* job, int64_t row, int64_t begin, int64
   }
 }
 
+/*
+ * Row u of the groups, whose occurrences are order[begin .. end). With several uses of the table the sum of each is
+ * rounded by itself, as if it had been made by itself; `out` then has a second row of scratch behind it.
+ */
+static void row_gradient(const te_update* job, int64_t row, int64_t begin, int64_t end, float* out) {
+  const te_groups* groups = job->groups;
+  const te_bags* bags = groups->bags;
+  if (bags->more_uses == 0) {
+    gradient_of_use(job, row, begin, end, out);
+    return;
+  }
+  float* part = out + groups->scratch_floats / 2;
+  for (int64_t j = 0; j < job->dim; j++) out[j] = 0.0f;
+  for (int32_t use = 0; begin < end; use++) {
+    int64_t to = end;
+    if (use < bags->more_uses && groups->order[end - 1] >= bags->use_starts[use]) {
+      for (to = begin; groups->order[to] < bags->use_starts[use];) to++;
+    }
+    if (to == begin) continue;
+    gradient_of_use(job, row, begin, to, part);
+    te_add_scaled(out, part, 1.0f, job->dim);
+    begin = to;
+  }
+}
+
 static void gradient_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* to) {
   for (int64_t u = first; u < end; u++) {
-    row_gradient(job, u, begin, job->groups->ends[u], to);
+    gradient_of_use(job, u, begin, job->groups->ends[u], to);
     begin = job->groups->ends[u];
     to += job->dim;
   }

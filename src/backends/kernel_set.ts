@@ -72,6 +72,21 @@ export interface KernelSet {
     options: BagOptions,
     hyper: Float32Array,
   ): void;
+  /**
+   * The same for several uses of a table, one after the other in `bags` and `gradient`: those from bag useStarts[k] on
+   * belong to use k + 1. Bit by bit the step over the sum of what `embeddingBagGrad` gives for each use. Absent: not
+   * offered.
+   */
+  sparseApplyUses?(
+    optimizer: OptimizerName,
+    table: HostTable,
+    slots: readonly Float32Array[],
+    gradient: Float32Array,
+    bags: HostBags,
+    options: BagOptions,
+    hyper: Float32Array,
+    useStarts: Int32Array,
+  ): void;
 }
 
 /**

@@ -28,6 +28,7 @@ export interface Addon {
       slot1: Float32Array | null,
       gradient: Float32Array,
       hyper: Float32Array,
+      useStarts?: Int32Array,
     ]
   ): void;
   /**

@@ -96,7 +96,15 @@ export class NativeKernelSet implements KernelSet {
     run(rows, () => this.addon.embeddingBagWeightsGrad(data, rows, dim, ...bagArguments(bags, options), gradient, out));
   }
 
-  sparseApply(
+  sparseApply(...step: Parameters<KernelSet['sparseApply']>): void {
+    this.step(...step);
+  }
+
+  sparseApplyUses(...step: Parameters<Required<KernelSet>['sparseApplyUses']>): void {
+    this.step(...step);
+  }
+
+  private step(
     optimizer: OptimizerName,
     table: HostTable,
     slots: readonly Float32Array[],
@@ -104,12 +112,12 @@ export class NativeKernelSet implements KernelSet {
     bags: HostBags,
     options: BagOptions,
     hyper: Float32Array,
+    useStarts?: Int32Array,
   ): void {
     const { data, rows, dim } = table;
     const [slot0 = null, slot1 = null] = slots;
+    const form = bagArguments(bags, options);
     const name = OPTIMIZER_NAMES.indexOf(optimizer);
-    run(rows, () =>
-      this.addon.sparseApply(data, rows, dim, ...bagArguments(bags, options), name, slot0, slot1, gradient, hyper),
-    );
+    run(rows, () => this.addon.sparseApply(data, rows, dim, ...form, name, slot0, slot1, gradient, hyper, useStarts));
   }
 }

@@ -20,6 +20,13 @@ interface Rows {
   readonly gradients: Float32Array;
 }
 
+/** Several uses of a table as one batch. */
+interface Uses {
+  readonly gradient: Float32Array;
+  readonly bags: HostBags;
+  readonly starts: Int32Array;
+}
+
 /** Some bags of a batch. */
 interface PartOfBags extends HostBags {
   /** Place of the first of their values in the batch. */
@@ -153,8 +160,41 @@ export class DeviceProgram {
       return apply(this.compact(gradient, bags.bags, table.dim), this.bags(bags), options);
     }
     // Several uses of a table make one step, over the sum of their gradients.
+    if (this.kernels.sparseApplyUses !== undefined && areAlike(entries)) {
+      const { gradient, bags, starts } = this.inOne(entries, table.dim);
+      const views = slots.map((slot) => this.view(slot));
+      const { options } = first!;
+      this.kernels.sparseApplyUses(optimizer, this.table(table), views, gradient, bags, options, numbers, starts);
+      return;
+    }
     const { ids, gradients } = united(entries.map((entry) => this.rowsOf(table, entry)));
     apply(gradients, { values: ids, rowSplits: this.uniform.of(ids.length, 1), weights: null }, SINGLE_ROW);
+  }
+
+  /** The bags and gradients of all entries one after the other, and where each but the first begins. */
+  private inOne(entries: readonly EntryAt[], dim: number): Uses {
+    const sum = (count: (bags: BagsAt) => number): number => entries.reduce((all, { bags }) => all + count(bags), 0);
+    const parts = entries.map(({ bags }) => this.bags(bags));
+    const nnz = parts.reduce((all, { values }) => all + values.length, 0);
+    const batch = sum(({ bags }) => bags);
+    const gradient = this.scratch.take(batch * dim);
+    const values = this.scratch.takeInts(nnz);
+    const rowSplits = this.scratch.takeInts(batch + 1);
+    const weights = parts[0]!.weights === null ? null : this.scratch.take(nnz);
+    const starts = new Int32Array(entries.length);
+    let [bag, id] = [0, 0];
+    rowSplits[0] = 0;
+    parts.forEach((part, place) => {
+      const { gradient: from, bags } = entries[place]!;
+      this.copyRows(from, bags.bags, dim, gradient.subarray(bag * dim, (bag + bags.bags) * dim));
+      values.set(part.values, id);
+      weights?.set(part.weights!, id);
+      for (let i = 1; i <= bags.bags; i++) rowSplits[bag + i] = id + part.rowSplits[i]!;
+      starts[place] = bag;
+      bag += bags.bags;
+      id += part.values.length;
+    });
+    return { gradient, bags: { values, rowSplits, weights }, starts: starts.subarray(1) };
   }
 
   private rowsOf(table: TableAt, { gradient, bags, options, ofRows }: EntryAt): Rows {
@@ -194,10 +234,15 @@ export class DeviceProgram {
     const { floats } = this.exchange();
     if (loan === null && rows.stride === dim) return floats.subarray(rows.at, rows.at + count * dim);
     const target = this.scratch.take(count * dim);
-    if (loan === null) gather(floats, rows, dim, target, count);
+    this.copyRows({ loan, ...rows }, count, dim, target);
+    return target;
+  }
+
+  /** Copies rows to rows without gaps. */
+  private copyRows({ loan, ...rows }: GradientAt, count: number, dim: number, target: Float32Array): void {
+    if (loan === null) gather(this.exchange().floats, rows, dim, target, count);
     else if (this.readLoan !== null) this.readLoan(loan, rows.at, rows.stride, count, dim, target);
     else throw new RuntimeError('loan', 'a device that reads what TensorFlow lends', described('one that cannot'));
-    return target;
   }
 }
 
@@ -215,6 +260,16 @@ function gather(source: Float32Array, { at, stride }: RowsAt, dim: number, targe
   for (let row = 0, from = at, to = 0; row < rows; row++, from += stride) {
     for (let column = 0; column < dim; column++) target[to++] = source[from + column]!;
   }
+}
+
+/** Whether uses of a table can be one batch: of bags, under the same options, all with weights or none. */
+function areAlike(entries: readonly EntryAt[]): boolean {
+  const [{ options, bags }] = entries as [EntryAt];
+  return entries.every((entry) => {
+    const { combiner, outOfRange, maxNorm } = entry.options;
+    const isSame = combiner === options.combiner && outOfRange === options.outOfRange && maxNorm === options.maxNorm;
+    return isSame && !entry.ofRows && (entry.bags.weights === null) === (bags.weights === null);
+  });
 }
 
 function united(parts: readonly Rows[]): Rows {

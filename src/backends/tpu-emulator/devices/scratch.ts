@@ -1,4 +1,4 @@
-/** Floats that one command needs for itself, in memory that the next one uses again: fresh pages cost more than a copy. */
+/** Numbers that one command needs for itself, in memory that the next one uses again: fresh pages cost more than a copy. */
 export class Scratch {
   private memory = new Float32Array(0);
   private used = 0;
@@ -9,6 +9,12 @@ export class Scratch {
     if (this.wanted > this.memory.length) this.memory = new Float32Array(this.wanted);
     this.used = 0;
     this.wanted = 0;
+  }
+
+  /** Room for so many ints, like `take`. */
+  takeInts(length: number): Int32Array {
+    const { buffer, byteOffset } = this.take(length);
+    return new Int32Array(buffer, byteOffset, length);
   }
 
   /** Room for so many floats, until the next `reset`; it may hold anything. */
