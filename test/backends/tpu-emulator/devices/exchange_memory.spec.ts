@@ -33,6 +33,16 @@ describe('the exchange memory', () => {
       expect(exchange.floats).toBe(floats);
     });
 
+    it(`keeps its first words where it is told to (${name})`, () => {
+      const exchange = make();
+      exchange.reserve(100);
+      for (let i = 0; i < 100; i++) exchange.ints[i] = i;
+      for (const words of [50, 20_000, 300_001]) {
+        exchange.reserve(words, 60);
+        expect(Array.from(exchange.ints.subarray(0, 60))).toEqual(Array.from({ length: 60 }, (_, i) => i));
+      }
+    });
+
     it(`that no machine has is an error, and leaves what there is (${name})`, () => {
       const exchange = make();
       exchange.reserve(100);

@@ -1,0 +1,124 @@
+/** Several uses of a table in one step: bit by bit the step over the sum of what each gives. */
+import { loadAddon } from '../../../src/backends/native/addon.js';
+import { IdOutOfRange, type HostBags, type HostTable, type KernelSet } from '../../../src/backends/kernel_set.js';
+import { state } from '../../../src/state.js';
+import { OPTIMIZER_NAMES } from '../../../src/types.js';
+import { bagCases, copyTable, packedHyperCase, usedSlots, type BagCase } from '../../helpers/bag_cases.js';
+import 'tfjs-embeddings/node';
+
+const SINGLE = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
+const CASES = 150;
+
+const kernels = (): Required<KernelSet> => state().sets.get('native') as Required<KernelSet>;
+
+function splitsOf(lengths: readonly number[]): Int32Array {
+  const splits = new Int32Array(lengths.length + 1);
+  lengths.forEach((length, bag) => (splits[bag + 1] = splits[bag]! + length));
+  return splits;
+}
+
+/** Bags first .. end - 1 of a case, as a use of its own. */
+function part(
+  { table, bags, gradient }: BagCase,
+  first: number,
+  end: number,
+): { bags: HostBags; gradient: Float32Array } {
+  const [from, to] = [bags.rowSplits[first]!, bags.rowSplits[end]!];
+  return {
+    bags: {
+      values: bags.values.slice(from, to),
+      rowSplits: bags.rowSplits.slice(first, end + 1).map((at) => at - from),
+      weights: bags.weights?.slice(from, to) ?? null,
+    },
+    gradient: gradient.slice(first * table.dim, end * table.dim),
+  };
+}
+
+/** Where uses begin: nowhere, at both ends, twice at one place. */
+function startsOf(batch: number, seed: number): Int32Array {
+  const third = Math.floor(batch / 3);
+  return Int32Array.from([[third], [0, third], [third, third, batch], [third, 2 * third], []][seed % 5]!);
+}
+
+describe('a step over several uses of a table', () => {
+  beforeAll(() => {
+    if (!state().sets.has('native')) pending('no addon here');
+  });
+
+  for (const optimizer of OPTIMIZER_NAMES) {
+    it(`equals that over their row gradients: ${optimizer}`, () => {
+      bagCases(CASES, 40_000).forEach((example, seed) => {
+        const { options, bags, gradient } = example;
+        const hyper = packedHyperCase(optimizer, seed);
+        const batch = bags.rowSplits.length - 1;
+        const starts = startsOf(batch, seed);
+
+        const expected = copyTable(example.table);
+        const expectedSlots = usedSlots(optimizer, example.table, seed);
+        const ends = [0, ...starts, batch];
+        const sums = ends.slice(1).map((end, use) => {
+          const ofUse = part(example, ends[use]!, end);
+          return kernels().embeddingBagGrad(ofUse.gradient, ofUse.bags, expected, options);
+        });
+        const values = Int32Array.from(sums.flatMap(({ uniqueIds }) => [...uniqueIds]));
+        const rows = Float32Array.from(sums.flatMap(({ rowGradients }) => [...rowGradients]));
+        const singles = { values, rowSplits: splitsOf(Array.from(values, () => 1)), weights: null };
+        kernels().sparseApply(optimizer, expected, expectedSlots, rows, singles, SINGLE, hyper);
+
+        const actual = copyTable(example.table);
+        const slots = usedSlots(optimizer, example.table, seed);
+        kernels().sparseApplyUses(optimizer, actual, slots, gradient, bags, options, hyper, starts);
+
+        const what = `${example.name}, uses from ${starts.join()}`;
+        expect(differs(actual, expected)).withContext(what).toBe(-1);
+        slots.forEach((slot, i) => {
+          expect(slot.findIndex((value, at) => !Object.is(value, expectedSlots[i]![at])))
+            .withContext(what)
+            .toBe(-1);
+        });
+      });
+    });
+  }
+
+  it('tells the id out of range, and writes nothing', () => {
+    const table: HostTable = { data: Float32Array.of(1, 2, 3), rows: 3, dim: 1 };
+    const bags = { values: Int32Array.of(0, 1, 3, 2), rowSplits: Int32Array.of(0, 2, 4), weights: null };
+    const step = (): void =>
+      kernels().sparseApplyUses(
+        'sgd',
+        table,
+        [],
+        Float32Array.of(1, 1),
+        bags,
+        SINGLE,
+        packedHyperCase('sgd', 0),
+        Int32Array.of(1),
+      );
+    expect(step).toThrow(new IdOutOfRange(3, 2, 3));
+    expect(Array.from(table.data)).toEqual([1, 2, 3]);
+  });
+
+  it('refuses uses that do not ascend within the batch', () => {
+    const addon = loadAddon();
+    const [table, gradient] = [new Float32Array(3), new Float32Array(2)];
+    const step = (starts: unknown): void =>
+      addon.sparseApply(
+        ...([table, 3, 1] as const),
+        ...([Int32Array.of(0, 1), Int32Array.of(0, 1, 2), null, 0, 0, 0] as const),
+        ...([0, null, null, gradient, packedHyperCase('sgd', 0), starts as Int32Array] as const),
+      );
+    for (const starts of [[-1], [3], [2, 1], [0, 2147483647]]) {
+      expect(() => step(Int32Array.from(starts))).toThrowError(RangeError, /`useStarts`: must ascend/);
+    }
+    for (const wrong of [[1], '1', 1, Float32Array.of(1), {}]) {
+      expect(() => step(wrong)).toThrowError(TypeError, /`useStarts`: expected an Int32Array/);
+    }
+    for (const fine of [undefined, null, new Int32Array(0), Int32Array.of(0, 0, 2, 2)]) {
+      expect(() => step(fine)).not.toThrow();
+    }
+  });
+});
+
+function differs(a: HostTable, b: HostTable): number {
+  return a.data.findIndex((value, at) => !Object.is(value, b.data[at]));
+}

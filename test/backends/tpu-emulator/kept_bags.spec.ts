@@ -1,0 +1,133 @@
+/** Ids of a lookup stay on the devices for the step, unless something else needed the memory. */
+import * as tf from '@tensorflow/tfjs';
+import type { TableUpdate } from '../../../src/backends/device_part.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
+import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
+import { Random } from '../../helpers/random.js';
+import { SUM } from '../cpu/steps.js';
+import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
+import { LAYOUT_NAMES, layoutOf, numbersOf, place } from './tables.js';
+
+const [ROWS, COLUMNS] = [30, 6];
+const IDS = [3, 4, 29, 3, 0, 3, 11, 12, 13, 14];
+const SPLITS = [0, 2, 2, 7, 10];
+const WEIGHTS = IDS.map((id) => id / 8);
+
+/** A table of each layout, two lookups of each: with weights, and without. */
+function lookUps(): { tables: tf.Variable[]; updates: TableUpdate[]; arrays: Int32Array[]; look: () => void } {
+  const size = { rows: ROWS, columns: COLUMNS };
+  const arrays: Int32Array[] = [];
+  const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
+  const tables = LAYOUT_NAMES.map((name) =>
+    place(layoutOf(name, size, emulator().count, new Random(1)), new Random(2).floats(ROWS * COLUMNS)),
+  );
+  const updates = tables.map((table): TableUpdate => {
+    const entries = [null, WEIGHTS].map((weights, use) => {
+      const array = Int32Array.from(IDS);
+      arrays.push(array);
+      const bags = {
+        values: tf.tensor1d(array, 'int32'),
+        rowSplits: tf.tensor1d(SPLITS, 'int32'),
+        weights: weights === null ? null : tf.tensor1d(weights),
+      };
+      const gradient = tf
+        .range(0, 4 * COLUMNS)
+        .reshape([4, COLUMNS])
+        .add(use) as tf.Tensor2D;
+      return { gradient, bags, options: SUM };
+    });
+    return { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper };
+  });
+  const requests = updates.flatMap(({ table, entries }) => entries.map((entry) => ({ ...entry, table })));
+  return { tables, updates, arrays, look: () => tf.dispose(emulator().lookUp(requests)) };
+}
+
+/** What may come between a lookup and its step. */
+const BETWEEN: Readonly<Record<string, (tables: readonly tf.Variable[]) => void>> = {
+  nothing: () => undefined,
+  'a table that is read': ([table]) => void table!.dataSync(),
+  'a table that is written': ([table]) => emulator().writeRows(table!, 0, emulator().readRows(table!, 0, 2)),
+  'another lookup': ([table]) => {
+    const bags = { values: tf.tensor1d([1, 2], 'int32'), rowSplits: tf.tensor1d([0, 2], 'int32'), weights: null };
+    emulator().lookUp([{ table: table!, bags: bags as never, options: SUM }]);
+  },
+  'a new table': () => {
+    emulator().create({
+      name: 'new',
+      layout: layoutOf('whole', { rows: 3, columns: 2 }, emulator().count, new Random(4)),
+      fill: { kind: 'constant', value: 1 },
+    });
+  },
+};
+
+describeEmulator(
+  'ids between lookup and step',
+  { chips: 3, coresPerChip: 1 },
+  (host) => {
+    function stepped(looks: boolean, between: (tables: readonly tf.Variable[]) => void): number[][] {
+      return tf.tidy(() => {
+        const { tables, updates, look } = lookUps();
+        if (looks) look();
+        between(tables);
+        emulator().update(updates);
+        const numbers = tables.map(numbersOf);
+        tf.dispose(tables);
+        return numbers;
+      });
+    }
+
+    for (const [name, between] of Object.entries(BETWEEN)) {
+      it(`make the step that they make without a lookup: ${name} in between`, () => {
+        expect(stepped(true, between)).toEqual(stepped(false, () => undefined));
+      });
+    }
+
+    it('serve several steps', () => {
+      const twice = (looks: boolean): number[][] =>
+        tf.tidy(() => {
+          const { tables, updates, look } = lookUps();
+          if (looks) look();
+          emulator().update(updates);
+          if (!looks) tf.dispose(emulator().lookUp([]));
+          emulator().update(updates);
+          const numbers = tables.map(numbersOf);
+          tf.dispose(tables);
+          return numbers;
+        });
+      expect(twice(true)).toEqual(twice(false));
+    });
+
+    if (host === 'cpu') {
+      it('are those of the lookup, whatever becomes of the array that they came in', () => {
+        tf.tidy(() => {
+          const { tables, updates, arrays, look } = lookUps();
+          look();
+          for (const array of arrays) array.fill(7);
+          const byColumns = updates.filter((_, i) => !['range', 'modulo'].includes(LAYOUT_NAMES[i]!));
+          emulator().update(byColumns);
+          for (const { table } of byColumns) {
+            const before = new Random(2).floats(ROWS * COLUMNS);
+            const row = (at: number): number[] => numbersOf(table).slice(at * COLUMNS, (at + 1) * COLUMNS);
+            expect(row(7)).toEqual(Array.from(before.slice(7 * COLUMNS, 8 * COLUMNS)));
+            expect(row(29)).not.toEqual(Array.from(before.slice(29 * COLUMNS)));
+          }
+          tf.dispose(tables);
+        });
+      });
+
+      it('are looked at again where they were lost', () => {
+        tf.tidy(() => {
+          const { tables, updates, arrays, look } = lookUps();
+          look();
+          BETWEEN['another lookup']!(tables);
+          const before = tables.map(numbersOf);
+          arrays.at(-1)![4] = ROWS;
+          expect(() => emulator().update(updates)).toThrow(new IdOutOfRange(ROWS, 4, ROWS));
+          expect(tables.map(numbersOf)).toEqual(before);
+          tf.dispose(tables);
+        });
+      });
+    }
+  },
+  HOSTS,
+);
