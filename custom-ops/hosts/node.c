@@ -28,7 +28,6 @@
 
 #include "../kernels/embedding.h"
 #include "loans.h"
-#include "node_cpus.h"
 #include "node_tables.h"
 
 #if defined(TE_WITH_TENSORFLOW)
@@ -492,30 +491,6 @@ static napi_value set_own_threads(napi_env env, napi_callback_info info) {
   return c.failed ? NULL : new_number(env, te_set_own_threads((int32_t)threads));
 }
 
-/*
- * bindToCpus(part, parts) -> numbers of the processors that this thread is bound to from now on (see node_cpus.h);
- * threads that it starts are bound with it.
- */
-static napi_value bind_thread(napi_env env, napi_callback_info info) {
-  call c;
-  int32_t numbers[MOST_CPUS];
-  napi_value result = NULL;
-  begin(&c, env, info);
-  const int64_t parts = whole(&c, 1, "parts", 1, INT32_MAX);
-  const int64_t part = whole(&c, 0, "part", 0, c.failed ? 0 : (double)(parts - 1));
-  if (c.failed) return NULL;
-  const int count = bind_to_cpus(part, parts, numbers);
-  if (napi_create_array_with_length(env, (size_t)count, &result) != napi_ok) return NULL;
-  for (int i = 0; i < count; i++) napi_set_element(env, result, (uint32_t)i, new_number(env, numbers[i]));
-  return result;
-}
-
-/* currentCpu(): number of the processor that this thread runs on; -1: not known. */
-static napi_value this_cpu(napi_env env, napi_callback_info info) {
-  (void)info;
-  return new_number(env, current_cpu());
-}
-
 static void tell_exit(void* word) {
 #if defined(_MSC_VER) && !defined(__clang__)
   InterlockedExchange((volatile LONG*)word, 1);
@@ -699,8 +674,6 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"setThreads", set_threads},
                    {"getThreads", get_threads},
                    {"setOwnThreads", set_own_threads},
-                   {"bindToCpus", bind_thread},
-                   {"currentCpu", this_cpu},
                    {"watchExit", watch_exit},
                    {"instructionSet", instruction_set},
                    {"hyperFields", hyper_fields},

@@ -40,13 +40,6 @@ export interface Addon {
   getThreads(): number;
   /** Threads of kernels that are called from this JavaScript thread; 0: as many as for the process. */
   setOwnThreads(threads: number): number;
-  /**
-   * Binds the calling thread to one of `parts` parts of the processors that it may use. Returns their numbers: none
-   * where there are fewer processors than parts or the system does not bind threads.
-   */
-  bindToCpus(part: number, parts: number): number[];
-  /** The processor that the calling thread runs on; -1: not known. */
-  currentCpu(): number;
   /** Sets words[index] to 1 when this JavaScript environment ends, even by heap exhaustion; once per environment. */
   watchExit(words: Int32Array, index: number): void;
   instructionSet(): string;
@@ -83,8 +76,6 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'setThreads',
   'getThreads',
   'setOwnThreads',
-  'bindToCpus',
-  'currentCpu',
   'watchExit',
   'instructionSet',
   'hyperFields',

@@ -67,13 +67,9 @@ export class Machine {
 
   /** Queues the commands of each device, which then work at the same time, and waits for all. */
   run(commands: readonly (readonly Command[])[]): void {
-    const { devices } = this.set;
-    // Whoever interrupts this thread comes last, when all others work already.
-    const [last, first] = partition(devices, (device) => device.interruptsCaller());
-    for (const { index } of [...first, ...last]) {
-      const list = commands[index]!;
-      if (list.length > 0) this.post(index, list);
-    }
+    commands.forEach((list, device) => {
+      if (list.length > 0) this.post(device, list);
+    });
     this.finish();
   }
 
@@ -119,11 +115,4 @@ export class Machine {
       throw this.fault;
     }
   }
-}
-
-/** Those for which something holds, and the others. */
-function partition<T>(all: readonly T[], holds: (one: T) => boolean): [T[], T[]] {
-  const [those, others]: [T[], T[]] = [[], []];
-  for (const one of all) (holds(one) ? those : others).push(one);
-  return [those, others];
 }

@@ -129,8 +129,6 @@ export interface Device {
   readonly index: number;
   readonly kind: DeviceKind;
   readonly kernels: KernelInfo;
-  /** Whether it takes the processor of the calling thread as soon as it is given work. */
-  interruptsCaller(): boolean;
   /** Queues commands; they run in order, after those that were posted before. Throws DeviceFault on a dead device. */
   post(commands: readonly Command[]): void;
   /**

@@ -41,8 +41,7 @@ export async function makeDevices(request: DeviceRequest, source: string = WORKE
     );
   }
   const exchange = new SharedExchange();
-  const currentCpu = (): number => nativeSet()?.addon.currentCpu() ?? -1;
-  const setting = { source, threads, count, exchange, currentCpu, kernels: kernelsToMake() };
+  const setting = { source, threads, exchange, kernels: kernelsToMake() };
   const starts = Array.from({ length: count }, (_, index) => startWorkerDevice(index, setting));
   const ends = await Promise.allSettled(starts);
   const failed = ends.find((end) => end.status === 'rejected');

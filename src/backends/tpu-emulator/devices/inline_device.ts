@@ -34,10 +34,6 @@ export class InlineDevice implements Device {
     return this.set.info();
   }
 
-  interruptsCaller(): boolean {
-    return false;
-  }
-
   post(commands: readonly Command[]): void {
     if (this.fault !== null) throw this.fault;
     try {

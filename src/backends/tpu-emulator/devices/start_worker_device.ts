@@ -13,15 +13,12 @@ export interface WorkerSetting {
   readonly source: string;
   readonly kernels: KernelsToMake;
   readonly threads: number;
-  readonly count: number;
-  /** The processor of the thread that calls; -1: not known. */
-  readonly currentCpu: () => number;
   readonly exchange: SharedExchange;
 }
 
 /** Resolves when the device is ready; rejects with a RuntimeError that names it, and why. */
 export async function startWorkerDevice(index: number, setting: WorkerSetting): Promise<WorkerDevice> {
-  const { source, kernels, threads, exchange, count, currentCpu } = setting;
+  const { source, kernels, threads, exchange } = setting;
   const control = new WorkerControl();
   let thread: DeviceThread | null = null;
   let device: WorkerDevice | null = null;
@@ -34,12 +31,11 @@ export async function startWorkerDevice(index: number, setting: WorkerSetting): 
       };
       thread!.listen(resolve, ended);
     });
-    const place = [index, count] as const;
-    thread.post({ start: true, kernels, threads, place, control: control.memory, exchange: exchange.source });
+    thread.post({ start: true, kernels, threads, control: control.memory, exchange: exchange.source });
     const message = await within(START_MS, answer, control);
     if ('notReady' in message) throw new Error(message.notReady);
     thread.release();
-    return (device = new WorkerDevice(index, message, thread, control, exchange, currentCpu));
+    return (device = new WorkerDevice(index, message, thread, control, exchange));
   } catch (error) {
     await thread?.terminate();
     const received = described('one that did not');

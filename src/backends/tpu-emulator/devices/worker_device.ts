@@ -26,26 +26,19 @@ export class WorkerDevice implements Device {
   private gone: Promise<void> | null = null;
   readonly kernels: KernelInfo;
   readonly loansBook: number;
-  readonly cpus: readonly number[];
 
   /** The worker is ready. */
   constructor(
     readonly index: number,
-    { ready, loansBook, cpus }: ReadyMessage,
+    { ready, loansBook }: ReadyMessage,
     private readonly thread: DeviceThread,
     private readonly control: WorkerControl,
     private readonly exchange: SharedExchange,
-    private readonly currentCpu: () => number,
   ) {
     this.kernels = ready;
     this.loansBook = loansBook;
-    this.cpus = cpus;
     this.sent = exchange.source;
     this.activity = activityOf(control.thread);
-  }
-
-  interruptsCaller(): boolean {
-    return this.cpus.includes(this.currentCpu());
   }
 
   post(commands: readonly Command[]): void {

@@ -14,14 +14,7 @@ import type { FaultName } from './device.js';
 import { DeviceProgram } from './device_program.js';
 import { SharedView } from './exchange_memory.js';
 import { WorkerControl } from './worker_control.js';
-import type {
-  CommandsMessage,
-  HostMessage,
-  KernelsToMake,
-  ReadyMessage,
-  StartMessage,
-  WorkerMessage,
-} from './worker_messages.js';
+import type { CommandsMessage, HostMessage, KernelsToMake, ReadyMessage, StartMessage, WorkerMessage } from './worker_messages.js';
 
 /** What differs between runtimes. */
 interface Runtime {
@@ -46,11 +39,10 @@ class WorkerProgram {
   private readonly program: DeviceProgram;
   private fault: FaultName | null = null;
   private readonly addon: Addon | null;
-  private readonly cpus: readonly number[];
   private readonly kernels: KernelSet;
 
   constructor(
-    { kernels, threads, place, control, exchange }: StartMessage,
+    { kernels, threads, control, exchange }: StartMessage,
     private readonly runtime: Runtime,
   ) {
     this.control = new WorkerControl(control);
@@ -58,8 +50,6 @@ class WorkerProgram {
     runtime.watch(this.control);
     const { addonPath } = kernels;
     this.addon = addonPath === null ? null : this.loadAddon(addonPath, threads);
-    // Threads that the kernels start would be bound too, and they serve everybody.
-    this.cpus = threads === 1 ? (this.addon?.bindToCpus(...place) ?? []) : [];
     this.kernels = this.make(kernels);
     this.program = new DeviceProgram(
       this.kernels,
@@ -90,7 +80,7 @@ class WorkerProgram {
   }
 
   ready(): ReadyMessage {
-    return { ready: this.kernels.info(), loansBook: this.addon?.loansBook() ?? 0, cpus: this.cpus };
+    return { ready: this.kernels.info(), loansBook: this.addon?.loansBook() ?? 0 };
   }
 
   inject(fault: FaultName): void {

@@ -17,8 +17,6 @@ export interface StartMessage {
   readonly start: true;
   readonly kernels: KernelsToMake;
   readonly threads: number;
-  /** Number of the device, and how many there are. */
-  readonly place: readonly [index: number, count: number];
   readonly control: SharedArrayBuffer;
   readonly exchange: SharedSource;
 }
@@ -43,8 +41,6 @@ export interface ReadyMessage {
   readonly ready: KernelInfo;
   /** The book of loans that its addon reads; 0: none. */
   readonly loansBook: number;
-  /** Processors of its own; none where it goes wherever the system sends it. */
-  readonly cpus: readonly number[];
 }
 
 /** The only message from a worker; all else goes through the control words. */

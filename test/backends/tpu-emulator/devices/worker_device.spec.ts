@@ -1,31 +1,21 @@
-import { readFileSync, readdirSync } from 'node:fs';
 import 'tfjs-embeddings/node';
 import { setKernels } from '../../../../src/backends/registry.js';
 import { DeviceFault, type Command, type DeviceSet } from '../../../../src/backends/tpu-emulator/devices/device.js';
-import { makeDevices, type DeviceRequest } from '../../../../src/backends/tpu-emulator/devices/device_set.js';
-import type { WorkerDevice } from '../../../../src/backends/tpu-emulator/devices/worker_device.js';
+import { makeDevices } from '../../../../src/backends/tpu-emulator/devices/device_set.js';
 import { WORKER_SOURCE } from '../../../../src/backends/tpu-emulator/devices/worker_source.js';
 import { state } from '../../../../src/state.js';
 import { runAll, thrown } from './device_script.js';
 
 const open: DeviceSet[] = [];
 
-async function makeAndKeep(request: DeviceRequest, source = WORKER_SOURCE): Promise<DeviceSet> {
-  const set = await makeDevices(request, source);
+async function devices(
+  count: number,
+  kind: 'worker' | 'inline' = 'worker',
+  source = WORKER_SOURCE,
+): Promise<DeviceSet> {
+  const set = await makeDevices({ count, kind, threads: 1 }, source);
   open.push(set);
   return set;
-}
-
-function devices(count: number, kind: 'worker' | 'inline' = 'worker', source = WORKER_SOURCE): Promise<DeviceSet> {
-  return makeAndKeep({ count, kind, threads: 1 }, source);
-}
-
-/** Numbers of a list like 0-3,8. */
-function cpusOf(list: string): number[] {
-  return list.split(',').flatMap((range) => {
-    const [first, last = first] = range.split('-').map(Number) as [number, number?];
-    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
-  });
 }
 
 /** A worker whose commands may name a deed, which ends it in one way or another. */
@@ -59,28 +49,6 @@ describe('devices that are workers', () => {
   afterEach(async () => {
     setKernels('auto');
     for (const set of open.splice(0)) await Promise.all(set.devices.map((device) => device.close()));
-  });
-
-  it('have processors of their own where there are enough and kernels start no threads', async () => {
-    if (process.platform !== 'linux' || !state().sets.has('native')) return pending('the addon binds threads of Linux');
-    const allowed = (): string[] =>
-      readdirSync('/proc/self/task').map((task) => {
-        const status = readFileSync(`/proc/self/task/${task}/status`, 'utf8');
-        return /Cpus_allowed_list:\s*(.*)/.exec(status)![1]!;
-      });
-    const all = cpusOf(allowed()[0]!);
-    const cpus = ({ devices: made }: DeviceSet): (readonly number[])[] =>
-      made.map((device) => (device as WorkerDevice).cpus);
-    for (const count of [1, 2, 3, all.length]) {
-      if (count > all.length) continue;
-      const set = await devices(count);
-      expect(cpus(set).flat()).toEqual(all);
-      for (const own of cpus(set)) expect(allowed().map(cpusOf)).toContain([...own]);
-      await Promise.all(set.devices.map((device) => device.close()));
-    }
-    expect(cpus(await devices(all.length + 1)).flat()).toEqual([]);
-    expect(cpus(await makeAndKeep({ count: 1, kind: 'worker', threads: 2 })).flat()).toEqual([]);
-    expect(cpusOf(allowed()[0]!)).toEqual(all);
   });
 
   for (const kernels of ['native', 'wasm', 'reference'] as const) {
