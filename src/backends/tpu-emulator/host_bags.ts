@@ -101,13 +101,15 @@ export class BagReader {
   /** A batch that may have been read before; an id outside the table is refused before anything is sent. */
   readChecked(bags: BagTensors, rows: number, { outOfRange }: BagOptions): BatchBags {
     const known = this.known(bags);
-    const kept = this.keptOf(bags, known);
-    const isChecked = kept !== null && known.rows === rows;
-    // Looked at or not, what is not kept is read now: loans of the lookup have ended.
-    const values = isChecked ? null : known.values.get();
-    const stray = values === null || outOfRange !== 'error' ? null : strayOf(values, rows);
+    // Ids of a table are ids of a larger one too.
+    const isChecked = outOfRange !== 'error' || (known.rows >= 0 && known.rows <= rows);
+    const kept = isChecked ? this.keptOf(bags, known) : null;
+    if (kept !== null) return this.batchOf(bags, known, kept);
+    // What is checked is what is sent: loans of the lookup have ended, and their tensors may have changed.
+    const values = known.values.get();
+    const stray = outOfRange === 'error' ? strayOf(values, rows) : null;
     if (stray !== null) throw stray;
-    return this.batchOf(bags, known, kept);
+    return this.batchOf(bags, known, null);
   }
 
   /** Lets go of what was read. */

@@ -97,6 +97,35 @@ describeEmulator(
       expect(twice(true)).toEqual(twice(false));
     });
 
+    it('serve tables of other sizes, each of which checks them', () => {
+      tf.tidy(() => {
+        const values = tf.tensor1d([0, 9, 4], 'int32');
+        const rowSplits = tf.tensor1d([0, 1, 2, 3], 'int32');
+        const bags = { values, rowSplits, weights: null };
+        const zeros = (rows: number): tf.Variable =>
+          place(layoutOf('whole', { rows, columns: 2 }, 3, new Random(rows)), new Float32Array(2 * rows));
+        const [small, large, tiny] = [zeros(10), zeros(20), zeros(9)];
+        const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
+        const entries = [{ gradient: tf.ones([3, 2]) as tf.Tensor2D, bags, options: SUM }];
+        const update = (table: tf.Variable): TableUpdate => {
+          return { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper };
+        };
+        for (const order of [
+          [small, large],
+          [large, small],
+        ]) {
+          tf.dispose(emulator().lookUp(order.map((table) => ({ table: table!, bags, options: SUM }))));
+          emulator().update([small, large].map(update));
+          expect(() => emulator().update([small, tiny].map(update))).toThrow(new IdOutOfRange(9, 1, 9));
+        }
+        for (const table of [small, large]) {
+          const stepped = numbersOf(table).flatMap((value, at) => (value === 0 ? [] : [[at, value]]));
+          expect(stepped).toEqual([0, 1, 8, 9, 18, 19].map((at) => [at, -2]));
+        }
+        tf.dispose([small, large, tiny]);
+      });
+    });
+
     if (host === 'cpu') {
       it('are those of the lookup, whatever becomes of the array that they came in', () => {
         tf.tidy(() => {

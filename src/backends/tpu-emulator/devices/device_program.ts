@@ -149,22 +149,21 @@ export class DeviceProgram {
   }
 
   private step({ optimizer, table, slots, entries, hyper }: Op<'step'>): void {
+    const [first] = entries as [EntryAt];
     const numbers = Float32Array.from(hyper);
+    const views = slots.map((slot) => this.view(slot));
     const apply = (gradient: Float32Array, bags: HostBags, options: BagOptions): void => {
-      const views = slots.map((slot) => this.view(slot));
       this.kernels.sparseApply(optimizer, this.table(table), views, gradient, bags, options, numbers);
     };
-    const [first] = entries;
-    if (entries.length === 1 && !first!.ofRows) {
-      const { gradient, bags, options } = first!;
+    if (entries.length === 1 && !first.ofRows) {
+      const { gradient, bags, options } = first;
       return apply(this.compact(gradient, bags.bags, table.dim), this.bags(bags), options);
     }
     // Several uses of a table make one step, over the sum of their gradients.
     if (this.kernels.sparseApplyUses !== undefined && areAlike(entries)) {
+      const target = this.table(table);
       const { gradient, bags, starts } = this.inOne(entries, table.dim);
-      const views = slots.map((slot) => this.view(slot));
-      const { options } = first!;
-      this.kernels.sparseApplyUses(optimizer, this.table(table), views, gradient, bags, options, numbers, starts);
+      this.kernels.sparseApplyUses(optimizer, target, views, gradient, bags, first.options, numbers, starts);
       return;
     }
     const { ids, gradients } = united(entries.map((entry) => this.rowsOf(table, entry)));
@@ -173,10 +172,9 @@ export class DeviceProgram {
 
   /** The bags and gradients of all entries one after the other, and where each but the first begins. */
   private inOne(entries: readonly EntryAt[], dim: number): Uses {
-    const sum = (count: (bags: BagsAt) => number): number => entries.reduce((all, { bags }) => all + count(bags), 0);
     const parts = entries.map(({ bags }) => this.bags(bags));
     const nnz = parts.reduce((all, { values }) => all + values.length, 0);
-    const batch = sum(({ bags }) => bags);
+    const batch = entries.reduce((all, { bags }) => all + bags.bags, 0);
     const gradient = this.scratch.take(batch * dim);
     const values = this.scratch.takeInts(nnz);
     const rowSplits = this.scratch.takeInts(batch + 1);

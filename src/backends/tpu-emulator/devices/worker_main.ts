@@ -14,7 +14,14 @@ import type { FaultName } from './device.js';
 import { DeviceProgram } from './device_program.js';
 import { SharedView } from './exchange_memory.js';
 import { WorkerControl } from './worker_control.js';
-import type { CommandsMessage, HostMessage, KernelsToMake, ReadyMessage, StartMessage, WorkerMessage } from './worker_messages.js';
+import type {
+  CommandsMessage,
+  HostMessage,
+  KernelsToMake,
+  ReadyMessage,
+  StartMessage,
+  WorkerMessage,
+} from './worker_messages.js';
 
 /** What differs between runtimes. */
 interface Runtime {
