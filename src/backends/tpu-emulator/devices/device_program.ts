@@ -151,9 +151,10 @@ export class DeviceProgram {
   private step({ optimizer, table, slots, entries, hyper }: Op<'step'>): void {
     const [first] = entries as [EntryAt];
     const numbers = Float32Array.from(hyper);
-    const views = slots.map((slot) => this.view(slot));
+    // Taken when they are needed: kernels may have grown the memory that they are views of.
+    const views = (): Float32Array[] => slots.map((slot) => this.view(slot));
     const apply = (gradient: Float32Array, bags: HostBags, options: BagOptions): void => {
-      this.kernels.sparseApply(optimizer, this.table(table), views, gradient, bags, options, numbers);
+      this.kernels.sparseApply(optimizer, this.table(table), views(), gradient, bags, options, numbers);
     };
     if (entries.length === 1 && !first.ofRows) {
       const { gradient, bags, options } = first;
@@ -161,9 +162,10 @@ export class DeviceProgram {
     }
     // Several uses of a table make one step, over the sum of their gradients.
     if (this.kernels.sparseApplyUses !== undefined && areAlike(entries)) {
-      const target = this.table(table);
       const { gradient, bags, starts } = this.inOne(entries, table.dim);
-      this.kernels.sparseApplyUses(optimizer, target, views, gradient, bags, first.options, numbers, starts);
+      const { options } = first;
+      const target = this.table(table);
+      this.kernels.sparseApplyUses(optimizer, target, views(), gradient, bags, options, numbers, starts);
       return;
     }
     const { ids, gradients } = united(entries.map((entry) => this.rowsOf(table, entry)));
