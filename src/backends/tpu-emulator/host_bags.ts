@@ -1,6 +1,7 @@
 /** The ids of a lookup on the host. */
 import type * as tf from '@tensorflow/tfjs';
 import { uniformLength } from '../../ragged/shared_splits.js';
+import type { OutOfRange } from '../../types.js';
 import type { BagTensors } from '../bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
 import type { BagsAt } from './devices/device.js';
@@ -63,6 +64,10 @@ export function strayOf(values: Int32Array, rows: number): IdOutOfRange | null {
   return new IdOutOfRange(values[position]!, position, rows);
 }
 
+function strayIn(values: Int32Array, rows: number, outOfRange: OutOfRange): IdOutOfRange | null {
+  return outOfRange === 'error' ? strayOf(values, rows) : null;
+}
+
 /** Ids that came with a lookup. */
 interface KnownIds {
   readonly values: TensorValues<Int32Array>;
@@ -86,7 +91,7 @@ export class BagReader {
     const known: KnownIds = { values: this.reader.lentIds(bags.values), rows: -1, kept: null };
     this.ids.set(bags.values.dataId, known);
     this.splits.delete(bags.rowSplits.dataId);
-    return this.batchOf(bags, known, null);
+    return this.batchOf(bags, known.values, null);
   }
 
   /** These lie in the exchange memory, where devices found no id outside a table of so many rows; null: did not look. */
@@ -104,12 +109,12 @@ export class BagReader {
     // Ids of a table are ids of a larger one too.
     const isChecked = outOfRange !== 'error' || (known.rows >= 0 && known.rows <= rows);
     const kept = isChecked ? this.keptOf(bags, known) : null;
-    if (kept !== null) return this.batchOf(bags, known, kept);
-    // What is checked is what is sent: loans of the lookup have ended, and their tensors may have changed.
-    const values = known.values.get();
-    const stray = outOfRange === 'error' ? strayOf(values, rows) : null;
+    if (kept !== null) return this.batchOf(bags, known.values, kept);
+    // Read now, as loans of the lookup have ended, and its tensor may be gone: this one has the same numbers.
+    const values = this.reader.ids(bags.values);
+    const stray = strayIn(values.get(), rows, outOfRange);
     if (stray !== null) throw stray;
-    return this.batchOf(bags, known, null);
+    return this.batchOf(bags, values, null);
   }
 
   /** Lets go of what was read. */
@@ -136,7 +141,11 @@ export class BagReader {
     return isThere ? kept : null;
   }
 
-  private batchOf({ rowSplits, weights }: BagTensors, { values }: KnownIds, kept: KeptBags | null): BatchBags {
+  private batchOf(
+    { rowSplits, weights }: BagTensors,
+    values: TensorValues<Int32Array>,
+    kept: KeptBags | null,
+  ): BatchBags {
     let splits = this.splits.get(rowSplits.dataId);
     if (splits === undefined) {
       const array = (rowSplits as tf.Tensor).dataSync<'int32'>();

@@ -82,6 +82,29 @@ describeEmulator(
       });
     }
 
+    it('are read from the tensors of the step, when those of the lookup are gone', () => {
+      const numbers = tf.tidy(() => {
+        const { tables, updates, look } = lookUps();
+        const clones = updates.map((update): TableUpdate => {
+          const entries = update.entries.map(({ gradient, bags: { values, rowSplits, weights }, options }) => {
+            const bags = { values: values.clone(), rowSplits: rowSplits.clone(), weights: weights?.clone() ?? null };
+            return { gradient, bags, options };
+          });
+          return { ...update, entries };
+        });
+        look();
+        for (const { bags } of updates.flatMap(({ entries }) => entries)) {
+          tf.dispose([bags.values, bags.rowSplits, bags.weights].filter((tensor) => tensor !== null));
+        }
+        BETWEEN['another lookup']!(tables);
+        emulator().update(clones);
+        const stepped = tables.map(numbersOf);
+        tf.dispose(tables);
+        return stepped;
+      });
+      expect(numbers).toEqual(stepped(false, () => undefined));
+    });
+
     it('serve several steps', () => {
       const twice = (looks: boolean): number[][] =>
         tf.tidy(() => {
