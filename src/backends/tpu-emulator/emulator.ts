@@ -193,10 +193,10 @@ export class Emulator implements DevicePart {
       // All that can be refused is read before the first row is written, and ids last: what devices have of them in the
       // exchange memory is still there when it is used.
       const gradients = updates.map(({ entries, dense }) => this.gradientsOf(entries, dense));
-      const prepared = updates.map(({ optimizer, table, entries, dense, hyper }, place): Update => {
-        const rows = table.shape[0]!;
-        const found = entries.map((entry, i) => this.hostEntry(entry, rows, gradients[place]![i]!));
-        if (dense !== null) found.push(denseEntry(rows, gradients[place]!.at(-1)!));
+      const prepared = updates.map(({ optimizer, entries, dense, hyper }, place): Update => {
+        const { layout } = tables[place]!.table;
+        const found = entries.map((entry, i) => this.hostEntry(entry, layout, gradients[place]![i]!));
+        if (dense !== null) found.push(denseEntry(layout.rows, gradients[place]!.at(-1)!));
         return { optimizer, ...tables[place]!, entries: found, hyper: Array.from(hyper) };
       });
       loans.begin();
@@ -219,7 +219,7 @@ export class Emulator implements DevicePart {
       const found = this.withWholeRows(table, options, passing);
       const values = gradient.dataSync<'float32'>();
       // Last, as in a step.
-      const checked = this.bags.readChecked(bags, table.shape[0]!, options);
+      const checked = this.bags.readChecked(bags, found.layout, options);
       return weightsGradient(this.machine, { table: found, gradient: values, bags: checked, options });
     } finally {
       for (const each of passing) each.free();
@@ -242,8 +242,12 @@ export class Emulator implements DevicePart {
     return gradients.map((gradient) => this.derived.reader.floats(gradient));
   }
 
-  private hostEntry({ bags, options }: GradientEntry, rows: number, gradient: TensorValues<Float32Array>): HostEntry {
-    return { gradient, bags: this.bags.readChecked(bags, rows, options), options, ofRows: false };
+  private hostEntry(
+    { bags, options }: GradientEntry,
+    layout: TableLayout,
+    gradient: TensorValues<Float32Array>,
+  ): HostEntry {
+    return { gradient, bags: this.bags.readChecked(bags, layout, options), options, ofRows: false };
   }
 
   private deviceTable(tensor: tf.Tensor): DeviceTable | null {

@@ -1,7 +1,7 @@
 /** The ids of a lookup on the host. */
 import type * as tf from '@tensorflow/tfjs';
 import { uniformLength } from '../../ragged/shared_splits.js';
-import type { OutOfRange } from '../../types.js';
+import type { TableLayout } from '../../partition/table_layout.js';
 import type { BagTensors } from '../bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
 import type { BagsAt } from './devices/device.js';
@@ -49,8 +49,9 @@ export function singleRows(rowSplits: Int32Array): BatchBags {
   return new BatchBags(arrayValues(values), rowSplits, 1, null, null);
 }
 
-/** The first id outside a table of so many rows, or null. */
-export function strayOf(values: Int32Array, rows: number): IdOutOfRange | null {
+/** The first id outside a table of so many rows, where that is an error; else null. */
+export function strayOf(values: Int32Array, rows: number, { outOfRange }: BagOptions): IdOutOfRange | null {
+  if (outOfRange !== 'error') return null;
   // The sign bit of an id below 0, and of what an id from `rows` on leaves of the last row; no branch per id.
   const last = (rows - 1) | 0;
   const { length } = values;
@@ -62,10 +63,6 @@ export function strayOf(values: Int32Array, rows: number): IdOutOfRange | null {
   if (signs >= 0) return null;
   const position = values.findIndex((id) => id < 0 || id >= rows);
   return new IdOutOfRange(values[position]!, position, rows);
-}
-
-function strayIn(values: Int32Array, rows: number, outOfRange: OutOfRange): IdOutOfRange | null {
-  return outOfRange === 'error' ? strayOf(values, rows) : null;
 }
 
 /** Ids that came with a lookup. */
@@ -104,32 +101,22 @@ export class BagReader {
   }
 
   /** A batch that may have been read before; an id outside the table is refused before anything is sent. */
-  readChecked(bags: BagTensors, rows: number, { outOfRange }: BagOptions): BatchBags {
-    const known = this.known(bags);
-    // Ids of a table are ids of a larger one too.
-    const isChecked = outOfRange !== 'error' || (known.rows >= 0 && known.rows <= rows);
-    const kept = isChecked ? this.keptOf(bags, known) : null;
-    if (kept !== null) return this.batchOf(bags, known.values, kept);
-    // Read now, as loans of the lookup have ended, and its tensor may be gone: this one has the same numbers.
-    const values = this.reader.ids(bags.values);
-    const stray = strayIn(values.get(), rows, outOfRange);
+  readChecked(bags: BagTensors, { kind, rows }: TableLayout, options: BagOptions): BatchBags {
+    const known = this.ids.get(bags.values.dataId);
+    // Ids of a table are ids of a larger one too. Where rows are dealt out, the host needs the numbers themselves.
+    const isChecked = options.outOfRange !== 'error' || (known !== undefined && known.rows >= 0 && known.rows <= rows);
+    const kept = known !== undefined && isChecked && kind !== 'rows' ? this.keptOf(bags, known) : null;
+    // The tensor of the lookup may be gone, and its loan has ended: this one has the same numbers.
+    const values = known?.values.isRead === true ? known.values : this.reader.ids(bags.values);
+    const stray = kept === null ? strayOf(values.get(), rows, options) : null;
     if (stray !== null) throw stray;
-    return this.batchOf(bags, values, null);
+    return this.batchOf(bags, values, kept);
   }
 
   /** Lets go of what was read. */
   forget(): void {
     this.ids = new WeakMap();
     this.splits = new WeakMap();
-  }
-
-  private known({ values }: BagTensors): KnownIds {
-    let known = this.ids.get(values.dataId);
-    if (known === undefined) {
-      known = { values: this.reader.ids(values), rows: -1, kept: null };
-      this.ids.set(values.dataId, known);
-    }
-    return known;
   }
 
   private keptOf({ rowSplits, weights }: BagTensors, { kept }: KnownIds): KeptBags | null {

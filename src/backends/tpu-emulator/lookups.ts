@@ -123,7 +123,7 @@ class LookupCall {
   private byRows({ table, bags, options, idsArePlaced }: Lookup): Collect {
     const { layout } = table;
     const { columns } = layout;
-    const stray = options.outOfRange === 'error' ? strayOf(bags.values, layout.rows) : null;
+    const stray = strayOf(bags.values, layout.rows, options);
     this.strays.push(() => stray);
     const routes = rowRoutes(layout, bags, options.combiner);
     const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };

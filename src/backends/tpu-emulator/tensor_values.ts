@@ -11,6 +11,8 @@ export interface TensorValues<Array extends Values> {
   readonly size: number;
   /** The number of the loan under which devices read them in TensorFlow; null where they do not. */
   readonly loan: number | null;
+  /** Whether somebody got them, so that they are here whatever becomes of the tensor. */
+  readonly isRead: boolean;
   /** An array for reading. */
   get(): Array;
   /** Writes them to an array of this size. */
@@ -18,7 +20,7 @@ export interface TensorValues<Array extends Values> {
 }
 
 export function arrayValues<Array extends Values>(values: Array): TensorValues<Array> {
-  return { size: values.length, loan: null, get: () => values, copyTo: (target) => target.set(values) };
+  return { size: values.length, loan: null, isRead: true, get: () => values, copyTo: (target) => target.set(values) };
 }
 
 interface WasmBackend {
@@ -53,14 +55,14 @@ export class TensorReader {
     const values = this.ids(tensor);
     const loan = this.loans.add(tensor, 'int32');
     if (loan === null) return values;
-    let isRead = false;
     return {
-      ...values,
-      get: () => {
-        isRead = true;
-        return values.get();
+      size: values.size,
+      loan: null,
+      get isRead() {
+        return values.isRead;
       },
-      copyTo: (target) => (isRead ? values.copyTo(target) : this.loans.read(loan, target)),
+      get: () => values.get(),
+      copyTo: (target) => (values.isRead ? values.copyTo(target) : this.loans.read(loan, target)),
     };
   }
 
@@ -70,6 +72,14 @@ export class TensorReader {
     let array: Array | null = null;
     const get = (): Array => (array ??= tensor.dataSync() as Array);
     const inHeap = (): Array => (size > 0 && hasHeap(backend) ? (backend.typedArrayFromHeap(tensor) as Array) : get());
-    return { size, loan, get, copyTo: (target) => target.set(array ?? inHeap()) };
+    return {
+      size,
+      loan,
+      get isRead() {
+        return array !== null;
+      },
+      get,
+      copyTo: (target) => target.set(array ?? inHeap()),
+    };
   }
 }

@@ -105,6 +105,27 @@ describeEmulator(
       expect(numbers).toEqual(stepped(false, () => undefined));
     });
 
+    it('serve a table that is dealt out by rows beside one that is not, when the tensors of the lookup are gone', () => {
+      tf.tidy(() => {
+        const zeros = (name: 'whole' | 'range'): tf.Variable =>
+          place(layoutOf(name, { rows: 10, columns: 2 }, 3, new Random(5)), new Float32Array(20));
+        const tables = [zeros('range'), zeros('whole')];
+        const values = tf.tensor1d([0, 9, 4], 'int32').mul(tf.scalar(1, 'int32')) as tf.Tensor1D;
+        const rowSplits = tf.tensor1d([0, 1, 2, 3], 'int32');
+        const bags = { values: values.clone(), rowSplits, weights: null };
+        tf.dispose(emulator().lookUp(tables.map((table) => ({ table, bags: { ...bags, values }, options: SUM }))));
+        values.dispose();
+        const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
+        const entries = [{ gradient: tf.ones([3, 2]) as tf.Tensor2D, bags, options: SUM }];
+        emulator().update(tables.map((table) => ({ optimizer: 'sgd', table, slots: [], entries, dense: null, hyper })));
+        for (const table of tables) {
+          const stepped = numbersOf(table).flatMap((value, at) => (value === 0 ? [] : [[at, value]]));
+          expect(stepped).toEqual([0, 1, 8, 9, 18, 19].map((at) => [at, -1]));
+        }
+        tf.dispose(tables);
+      });
+    });
+
     it('serve several steps', () => {
       const twice = (looks: boolean): number[][] =>
         tf.tidy(() => {
