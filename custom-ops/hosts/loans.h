@@ -2,7 +2,6 @@
 #ifndef TFJS_EMBEDDINGS_LOANS_H_
 #define TFJS_EMBEDDINGS_LOANS_H_
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Rows of 4-byte words in a loan: `rows` of `columns` each, the first at `at`, `stride` words from one to the next. */
@@ -11,14 +10,6 @@ typedef struct te_loan_rows {
 } te_loan_rows;
 
 typedef enum { TE_LOAN_OK, TE_LOAN_UNKNOWN, TE_LOAN_OUTSIDE } te_loan_status;
-
-/* Whether all rows lie within so many words. No sum or product runs over. */
-static inline bool te_loan_rows_fit(const te_loan_rows* r, uint64_t words) {
-  if (r->columns == 0 || r->rows == 0) return true;
-  if (r->at > words || r->columns > words - r->at) return false;
-  const uint64_t room = words - r->at - r->columns;
-  return r->rows == 1 || r->stride == 0 || r->rows - 1 <= room / r->stride;
-}
 
 #ifdef __cplusplus
 extern "C" {

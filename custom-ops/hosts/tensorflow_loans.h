@@ -20,6 +20,14 @@
 namespace te {
 namespace {
 
+/* Whether all rows lie within so many words. No sum or product runs over. */
+inline bool fits(const te_loan_rows& r, uint64_t words) {
+  if (r.columns == 0 || r.rows == 0) return true;
+  if (r.at > words || r.columns > words - r.at) return false;
+  const uint64_t room = words - r.at - r.columns;
+  return r.rows == 1 || r.stride == 0 || r.rows - 1 <= room / r.stride;
+}
+
 class Loans {
  public:
   /* Never destroyed: devices may read while the process ends. */
@@ -59,10 +67,10 @@ class Loans {
     TF_Tensor* tensor = begin_read(number);
     if (tensor == nullptr) return TE_LOAN_UNKNOWN;
     const uint64_t words = tf.TF_TensorByteSize(tensor) / 4;
-    const bool fits = te_loan_rows_fit(&rows, words);
-    if (fits) copy(static_cast<const char*>(tf.TF_TensorData(tensor)), rows, static_cast<char*>(target));
+    const bool inside = fits(rows, words);
+    if (inside) copy(static_cast<const char*>(tf.TF_TensorData(tensor)), rows, static_cast<char*>(target));
     end_read(number);
-    return fits ? TE_LOAN_OK : TE_LOAN_OUTSIDE;
+    return inside ? TE_LOAN_OK : TE_LOAN_OUTSIDE;
   }
 
  private:

@@ -77,16 +77,7 @@ export interface KernelSet {
    * belong to use k + 1. Bit by bit the step over the sum of what `embeddingBagGrad` gives for each use. Absent: not
    * offered.
    */
-  sparseApplyUses?(
-    optimizer: OptimizerName,
-    table: HostTable,
-    slots: readonly Float32Array[],
-    gradient: Float32Array,
-    bags: HostBags,
-    options: BagOptions,
-    hyper: Float32Array,
-    useStarts: Int32Array,
-  ): void;
+  sparseApplyUses?(...step: [...Parameters<KernelSet['sparseApply']>, useStarts: Int32Array]): void;
 }
 
 /**

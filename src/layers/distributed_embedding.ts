@@ -13,7 +13,7 @@ import {
 } from './distributed_arguments.js';
 import { distributedConfig, readDistributedConfig } from './distributed_config.js';
 import type { DistributedFeatures } from './distributed_features.js';
-import { featuresByDevice, readInputs, type FeatureInputs, type InputForm } from './distributed_inputs.js';
+import { featuresByDevice, fedTensors, readInputs, type FeatureInputs, type InputForm } from './distributed_inputs.js';
 import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './distributed_plan.js';
 import { DistributedWeights, type WeightOwner } from './distributed_weights.js';
 import { featureShape, lookUpFeatures } from './feature_lookup.js';
@@ -70,8 +70,8 @@ export class DistributedEmbedding extends tf.layers.Layer {
   readonly #forced: ForcedPlan | null;
   readonly #weights: DistributedWeights;
   readonly #dpInput: boolean;
-  /** What the ids of each feature are called in errors. */
-  readonly #paths: readonly string[];
+  /** What the ids and the weights of each feature are called in errors. */
+  readonly #paths: { readonly ids: readonly string[]; readonly weights: readonly string[] };
   #weighted: readonly number[] | null;
   #layerVariables: tf.LayerVariable[] = [];
   #isReady = false;
@@ -87,7 +87,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
     super({ name, trainable } as never);
     this.#all = all;
     this.#args = given;
-    this.#paths = featurePaths(all.structure, 'inputs');
+    this.#paths = { ids: featurePaths(all.structure, 'inputs'), weights: featurePaths(all.structure, WEIGHTS) };
     this.#dpInput = checkBoolean(given.dpInput, 'dpInput', true);
     this.#weighted = checkWeighted(given.weightedFeatures, all.features.length);
     const request = planRequest(all, given);
@@ -211,11 +211,16 @@ export class DistributedEmbedding extends tf.layers.Layer {
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
     // A plan that is only looked at must not count as a change of devices that #follow has seen.
     if (this.#isReady) this.#follow();
+    const fed = fedTensors(inputs, kwargs?.[WEIGHTS]);
+    const known = fed === null ? null : this.#last.outputsOf(fed);
+    if (known !== null) return known;
     const given = readInputs(inputs, kwargs?.[WEIGHTS], this.#form(true));
     const { [WEIGHTS]: _taken, ...rest } = kwargs ?? {};
     const someSymbolic = [...given.ids, ...given.weights].some(isSymbolic);
     const outputs = someSymbolic ? this.#applySymbolic(given, rest) : this.#applyConcrete(given, rest);
-    return given.isFlat ? outputs : packAs(this.#all.structure, outputs);
+    const packed = given.isFlat ? outputs : packAs(this.#all.structure, outputs);
+    if (fed !== null && Array.isArray(packed)) this.#last.keep(fed, packed);
+    return packed;
   }
 
   #applySymbolic(given: FeatureInputs, kwargs: Record<string, unknown>): unknown[] {
@@ -248,27 +253,21 @@ export class DistributedEmbedding extends tf.layers.Layer {
     const isFed = ids.sourceLayer.getClassName() === 'InputLayer';
     if (!isFed || ids.dtype === 'int32' || inputDim <= FLOAT32_WHOLE) return;
     const expected = `an int32 input, tf.input({..., dtype: 'int32'}), because the table has more than 2^24 rows`;
-    throw new ArgumentTypeError(this.#paths[feature]!, expected, described(`a ${ids.dtype} input`));
+    throw new ArgumentTypeError(this.#paths.ids[feature]!, expected, described(`a ${ids.dtype} input`));
   }
 
   #applyConcrete(given: FeatureInputs, kwargs: Record<string, unknown>): unknown[] {
-    const all = [...given.ids, ...given.weights];
-    const known = this.#last.outputsOf(all);
-    if (known !== null) return known;
     const result: unknown = super.apply(given.ids as tf.Tensor[], { ...kwargs, [WEIGHTS]: given.weights } as never);
-    const outputs = Array.isArray(result) ? (result as unknown[]) : [result];
-    this.#last.keep(all, outputs);
-    return outputs;
+    return Array.isArray(result) ? (result as unknown[]) : [result];
   }
 
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor | tf.Tensor[] {
-    const { features, structure, tables } = this.#all;
+    const { features, tables } = this.#all;
     const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
     const ids = list.slice(0, features.length);
     const weights = (kwargs[WEIGHTS] as unknown[] | undefined) ?? this.#spreadWeights(list.slice(features.length));
-    const paths = { ids: this.#paths, weights: featurePaths(structure, 'weights') };
     const variables = features.map(({ table }) => this.#weights.variable(table));
-    const batch = { owner: this, ids, weights, paths, idsArePlaced: !this.#dpInput };
+    const batch = { owner: this, ids, weights, paths: this.#paths, idsArePlaced: !this.#dpInput };
     return lookUpFeatures(features, variables, batch, () => {
       this.invokeCallHook(inputs, kwargs as never);
       for (const { table } of tables) checkTableTraining(table, this.name, kwargs);
@@ -302,7 +301,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
       }
       const place = weighted.indexOf(i);
       const weights = place < 0 ? null : shapes[features.length + place]!;
-      return featureShape(feature, tables[feature.table]!.table.outputDim, ids, weights, this.#paths[i]!);
+      return featureShape(feature, tables[feature.table]!.table.outputDim, ids, weights, this.#paths.ids[i]!);
     });
   }
 

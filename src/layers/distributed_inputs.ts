@@ -52,6 +52,12 @@ function readFlat(inputs: unknown, form: InputForm): FeatureInputs | null {
   return { ids: list.slice(0, count), weights, isFlat: true };
 }
 
+/** A list of nothing but tensors, as a model hands them on; null for inputs of any other form. */
+export function fedTensors(inputs: unknown, weights: unknown): tf.Tensor[] | null {
+  if (!Array.isArray(inputs) || (weights !== undefined && weights !== null)) return null;
+  return inputs.every((input) => input instanceof tf.Tensor) ? inputs : null;
+}
+
 function sameTensors(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (!(a instanceof tf.Tensor) || !(b instanceof tf.Tensor)) return false;
@@ -123,8 +129,11 @@ export function readInputs(inputs: unknown, weights: unknown, form: InputForm): 
   const ids =
     byDevice === null ? flattenAs(structure, inputs, 'inputs') : readByDevice(inputs, byDevice, count, 'inputs');
   const perFeature = flattenAs(structure, weights ?? null, 'weights', true);
-  const paths = featurePaths(structure, 'inputs');
-  ids.forEach((each, feature) => refusePair(each, paths[feature]!));
+  const pair = ids.findIndex(isPair);
+  if (pair >= 0) {
+    const path = featurePaths(structure, 'inputs')[pair]!;
+    throw new ValueError(path, 'ids', described('a pair that is no [values, rowSplits]'), PAIRS);
+  }
   return { ids, weights: perFeature, isFlat: false };
 }
 
@@ -135,14 +144,13 @@ function checkMissing(inputs: unknown, byDevice: unknown): void {
 }
 
 /** `[ids, weights]` is not taken: it cannot be told from [values, rowSplits]. */
-function refusePair(ids: unknown, path: string): void {
-  if (!Array.isArray(ids) || ids.length !== 2) return;
+function isPair(ids: unknown): boolean {
+  if (!Array.isArray(ids) || ids.length !== 2) return false;
   const [first, second] = ids as [unknown, unknown];
   const areTensors = first instanceof tf.Tensor && second instanceof tf.Tensor;
   const isWeighted = areTensors && (first.rank > 1 || second.dtype === 'float32');
   const isSymbolicPair = isSymbolic(first) || isSymbolic(second);
   const isMixed =
     typeof first === 'object' && first !== null && !Array.isArray(first) && !ArrayBuffer.isView(first) && !areTensors;
-  if (!isWeighted && !isSymbolicPair && !isMixed) return;
-  throw new ValueError(path, 'ids', described('a pair that is no [values, rowSplits]'), PAIRS);
+  return isWeighted || isSymbolicPair || isMixed;
 }

@@ -1,4 +1,4 @@
-/** What a layer gave last while a model was being fed: tfjs runs a layer once for each of its outputs that is used. */
+/** What a layer gave last while a model was fed a list of tensors: tfjs runs a layer once for each output that is used. */
 import { layerState } from './layer_state.js';
 
 interface Call {
@@ -21,7 +21,7 @@ export class LastCall {
   /** Outside a feeding nothing is kept. */
   keep(inputs: readonly unknown[], outputs: readonly unknown[]): void {
     const { feeds, feeding } = layerState();
-    this.#call = feeds > 0 ? { feeding, inputs, outputs } : null;
+    this.#call = feeds > 0 ? { feeding, inputs: [...inputs], outputs: [...outputs] } : null;
   }
 
   forget(): void {

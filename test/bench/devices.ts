@@ -1,8 +1,9 @@
 /**
  * The synthetic model "tiny" on one virtual device and on two, whose kernels have one thread each: what a step takes in
- * lookup, exchange and update, and as a whole. Rounds alternate, since a machine is not equally fast all the time.
- *   node --import tsx test/bench/devices.ts [--bytes 4e9] [--batch 8192] [--devices 1,2] [--rounds 4] [--steps 12]
- *     [--host tensorflow]
+ * lookup, exchange and update, and as a whole. Rounds alternate, and devices are compared within a round, since a
+ * machine is not equally fast all the time.
+ *   node --import tsx test/bench/devices.ts [--bytes 4e9] [--batch 8192] [--devices 1,2] [--rounds 5] [--warm-ups 50]
+ *     [--steps 30] [--host tensorflow]
  */
 import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-backend-wasm';
@@ -19,34 +20,33 @@ const { values: given } = parseArgs({
     bytes: { type: 'string', default: '4e9' },
     batch: { type: 'string', default: '8192' },
     devices: { type: 'string', default: '1,2' },
-    rounds: { type: 'string', default: '4' },
-    steps: { type: 'string', default: '12' },
+    rounds: { type: 'string', default: '5' },
+    // Steps until the engine has compiled what a step of training runs, and slots and memory that stays are made.
+    'warm-ups': { type: 'string', default: '50' },
+    steps: { type: 'string', default: '30' },
     host: { type: 'string', default: 'tensorflow' },
   },
 });
-const [bytes, batch, rounds, steps] = [given.bytes, given.batch, given.rounds, given.steps].map(Number) as [
-  number,
-  number,
-  number,
-  number,
-];
+const bytes = Number(given.bytes);
+const batch = Number(given.batch);
+const rounds = Number(given.rounds);
+const warmUps = Number(given['warm-ups']);
+const steps = Number(given.steps);
 const counts = given.devices.split(',').map(Number);
-/** The first steps make slots, and memory that stays. */
-const WARM_UPS = 4;
 
-/** Milliseconds of each step. */
+/** Milliseconds of each step in a round. */
 interface Steps {
   readonly lookup: number[];
   readonly update: number[];
   readonly embeddings: number[];
   readonly whole: number[];
-  readonly otherCpu: number[];
+  readonly otherCpu: number;
 }
 
 const config = CONFIGS['tiny']!;
 const tables = tablesOf(config, bytes, 1);
 
-async function measure(devices: number, into: Steps): Promise<void> {
+async function measure(devices: number): Promise<Steps> {
   const { host } = given;
   emb.configureTpuEmulator({ chips: devices, coresPerChip: 1, threadsPerDevice: 1, host });
   await tf.setBackend('tpu-emulator');
@@ -54,50 +54,61 @@ async function measure(devices: number, into: Steps): Promise<void> {
   const { model } = buildModel(config, tables, 'cost_balanced', batch);
   const optimizer = emb.train.adagrad({ learningRate: 0.01 });
   model.compile({ optimizer, loss: 'binaryCrossentropy' });
+  for (let step = 0; step < warmUps; step++) await model.trainOnBatch(inputs, labels);
+  const taken: Omit<Steps, 'otherCpu'> = { lookup: [], update: [], embeddings: [], whole: [] };
   const { otherCpu } = await time(
-    async (step) => {
+    async () => {
       const { seconds: before } = emb.tpuEmulator().counters();
       const start = performance.now();
       await model.trainOnBatch(inputs, labels);
-      const whole = performance.now() - start;
+      taken.whole.push(performance.now() - start);
       const { seconds } = emb.tpuEmulator().counters();
       const lookup = 1000 * (seconds.lookUp - before.lookUp);
       const update = 1000 * (seconds.update - before.update);
-      if (step < WARM_UPS) return;
-      into.lookup.push(lookup);
-      into.update.push(update);
-      into.embeddings.push(lookup + update);
-      into.whole.push(whole);
+      taken.lookup.push(lookup);
+      taken.update.push(update);
+      taken.embeddings.push(lookup + update);
     },
-    steps + WARM_UPS,
+    steps,
     0,
   );
-  into.otherCpu.push(otherCpu);
   tf.dispose([inputs, labels]);
   model.dispose();
   optimizer.dispose();
   await tf.setBackend('cpu');
   tf.removeBackend('tpu-emulator');
+  return { ...taken, otherCpu };
 }
 
 await emb.ready();
-const found = counts.map((): Steps => ({ lookup: [], update: [], embeddings: [], whole: [], otherCpu: [] }));
-for (let round = 0; round < rounds; round++)
-  for (const [i, devices] of counts.entries()) await measure(devices, found[i]!);
-const medians = found.map(({ lookup, update, embeddings, whole, otherCpu }) => ({
-  msLookup: median(lookup),
-  msUpdate: median(update),
-  msEmbeddings: median(embeddings),
-  msEmbeddingsMin: Math.min(...embeddings),
-  msWholeStep: median(whole),
-  otherCpu: median(otherCpu),
-}));
+/** By number of devices, then by round. */
+const found = counts.map((): Steps[] => []);
+for (let round = 0; round < rounds; round++) {
+  for (const [i, devices] of counts.entries()) {
+    if (process.stderr.isTTY) process.stderr.write(`round ${round + 1} of ${rounds}, ${devices} devices ...\n`);
+    found[i]!.push(await measure(devices));
+  }
+}
+
+type Part = 'lookup' | 'update' | 'embeddings' | 'whole';
+const all = (of: readonly Steps[], part: Part): number[] => of.flatMap((round) => round[part]);
+/** In each round, how many times faster than the first number of devices. */
+const timesFaster = (of: readonly Steps[], part: Part): number[] =>
+  of.map((round, i) => median(found[0]![i]![part]) / median(round[part]));
+
 counts.forEach((devices, i) => {
-  const { msEmbeddings, msWholeStep } = medians[i]!;
+  const of = found[i]!;
+  const byRound = timesFaster(of, 'embeddings');
   printLine({
     case: `tiny ${bytes} bytes b${batch} ${given.host}, ${devices} devices of one thread`,
-    ...medians[i]!,
-    embeddingsTimesFaster: medians[0]!.msEmbeddings / msEmbeddings,
-    wholeStepTimesFaster: medians[0]!.msWholeStep / msWholeStep,
+    msLookup: median(all(of, 'lookup')),
+    msUpdate: median(all(of, 'update')),
+    msEmbeddings: median(all(of, 'embeddings')),
+    msEmbeddingsMin: Math.min(...all(of, 'embeddings')),
+    msWholeStep: median(all(of, 'whole')),
+    otherCpu: median(of.map(({ otherCpu }) => otherCpu)),
+    embeddingsTimesFaster: median(byRound),
+    embeddingsTimesFasterByRound: byRound,
+    wholeStepTimesFaster: median(timesFaster(of, 'whole')),
   });
 });

@@ -96,15 +96,7 @@ export class NativeKernelSet implements KernelSet {
     run(rows, () => this.addon.embeddingBagWeightsGrad(data, rows, dim, ...bagArguments(bags, options), gradient, out));
   }
 
-  sparseApply(...step: Parameters<KernelSet['sparseApply']>): void {
-    this.step(...step);
-  }
-
-  sparseApplyUses(...step: Parameters<Required<KernelSet>['sparseApplyUses']>): void {
-    this.step(...step);
-  }
-
-  private step(
+  sparseApply(
     optimizer: OptimizerName,
     table: HostTable,
     slots: readonly Float32Array[],
@@ -119,5 +111,9 @@ export class NativeKernelSet implements KernelSet {
     const form = bagArguments(bags, options);
     const name = OPTIMIZER_NAMES.indexOf(optimizer);
     run(rows, () => this.addon.sparseApply(data, rows, dim, ...form, name, slot0, slot1, gradient, hyper, useStarts));
+  }
+
+  sparseApplyUses(...step: Parameters<Required<KernelSet>['sparseApplyUses']>): void {
+    this.sparseApply(...step);
   }
 }

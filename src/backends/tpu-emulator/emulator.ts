@@ -2,7 +2,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../errors.js';
 import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
-import { sharedUniformSplits } from '../../ragged/shared_splits.js';
 import { EMBEDDING_BAG, type BagTensors, type SparseApplyFunction } from '../bag_tensors.js';
 import type {
   DevicePart,
@@ -19,7 +18,7 @@ import type { ServedInput } from './counter_book.js';
 import { DeviceTable } from './device_table.js';
 import type { DeviceTensors } from './device_tensors.js';
 import type { DerivedBackend } from './host.js';
-import { BagReader, singleRows } from './host_bags.js';
+import { BagReader, allRows } from './host_bags.js';
 import { lookUpAll, type Lookup } from './lookups.js';
 import type { Machine } from './machine.js';
 import { isSplitByColumns } from './placed_bags.js';
@@ -361,7 +360,7 @@ export class Emulator implements DevicePart {
 /** A gradient of all rows. */
 function denseEntry(rows: number, gradient: TensorValues<Float32Array>): HostEntry {
   const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
-  return { gradient, bags: singleRows(sharedUniformSplits(rows, 1)), options, ofRows: true };
+  return { gradient, bags: allRows(rows), options, ofRows: true };
 }
 
 /** Reports find the slots of a table by its name. */

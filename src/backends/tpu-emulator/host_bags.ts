@@ -1,6 +1,6 @@
 /** The ids of a lookup on the host. */
 import type * as tf from '@tensorflow/tfjs';
-import { uniformLength } from '../../ragged/shared_splits.js';
+import { sharedUniformSplits, uniformLength } from '../../ragged/shared_splits.js';
 import type { TableLayout } from '../../partition/table_layout.js';
 import type { BagTensors } from '../bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
@@ -43,9 +43,10 @@ export interface KeptBags {
   readonly end: number;
 }
 
-/** One bag for each of so many rows. */
-export function singleRows(rowSplits: Int32Array): BatchBags {
-  const values = rowSplits.subarray(0, rowSplits.length - 1); // Row by row: the numbers are the same.
+/** Every row of a table by itself. */
+export function allRows(rows: number): BatchBags {
+  const rowSplits = sharedUniformSplits(rows, 1);
+  const values = rowSplits.subarray(0, rows); // The numbers of the rows are the same.
   return new BatchBags(arrayValues(values), rowSplits, 1, null, null);
 }
 

@@ -4,6 +4,7 @@
  */
 import type { BagOptions } from '../kernel_set.js';
 import type { DeviceTable } from './device_table.js';
+import { ExchangeLayout } from './exchange_layout.js';
 import type { BatchBags } from './host_bags.js';
 import type { Machine } from './machine.js';
 import { Traffic, layoutBehind, placeBags, placeRoute } from './placed_bags.js';
@@ -39,7 +40,7 @@ function byColumns(machine: Machine, { table, gradient, bags, options }: Request
   );
   exchange.write(machine.exchange);
   shards.forEach(({ device, columns }, place) => {
-    const rows = { at: at + columns[0], stride: width };
+    const rows = { at: at + columns[0], stride: width, loan: null };
     const out = outs[place]!;
     machine.post(device, [
       { op: 'weightsGradient', table: table.at(place), bags: placed, options, gradient: rows, out },
@@ -72,7 +73,7 @@ function inCopies(machine: Machine, { table, gradient, bags, options }: Request)
   parts.forEach(({ device, first, bags: count }, place) => {
     if (count === 0) return;
     const part = { ...placed, firstBag: first, bags: count };
-    const rows = { at: at + first * columns, stride: columns };
+    const rows = { at: at + first * columns, stride: columns, loan: null };
     const start = out + bags.rowSplits[first]!;
     machine.post(device, [
       { op: 'weightsGradient', table: table.at(place), bags: part, options, gradient: rows, out: start },
@@ -84,7 +85,7 @@ function inCopies(machine: Machine, { table, gradient, bags, options }: Request)
 
 /** Devices give the product of each row with its gradient; what couples the ids of a bag is done here. */
 function byRows(machine: Machine, { table, gradient, bags, options }: Request): Float32Array {
-  const exchange = layoutBehind([bags]);
+  const exchange = new ExchangeLayout();
   const { layout } = table;
   const { columns } = layout;
   const plain = bags.withWeights(new Float32Array(bags.nnz).fill(1));
@@ -96,7 +97,7 @@ function byRows(machine: Machine, { table, gradient, bags, options }: Request): 
       copyOfBags(gradient, columns, route.bags, floats, start);
     });
     const out = exchange.take(route.values.length);
-    const rows = { at, stride: columns };
+    const rows = { at, stride: columns, loan: null };
     return { out, command: { table: table.at(place), bags: placed, options: sums, gradient: rows, out } };
   });
   book(

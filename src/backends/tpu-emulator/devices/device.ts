@@ -89,7 +89,7 @@ export type Command =
       readonly table: TableAt;
       readonly bags: BagsAt;
       readonly options: BagOptions;
-      readonly gradient: RowsAt;
+      readonly gradient: GradientAt;
       readonly out: number;
     }
   /** The gradients of all entries by row, one entry after the other: [count, ids (room), rows (room x dim)] from `out` on. */

@@ -130,7 +130,7 @@ export class DeviceProgram {
   private weightsGradient({ table, bags, options, gradient, out }: Op<'weightsGradient'>): void {
     const host = this.bags(bags);
     const target = this.exchange().floats.subarray(out, out + host.values.length);
-    const pooled = this.compact({ ...gradient, loan: null }, bags.bags, table.dim);
+    const pooled = this.compact(gradient, bags.bags, table.dim);
     this.kernels.embeddingBagWeightsGrad(this.table(table), pooled, host, options, target);
   }
 

@@ -37,10 +37,10 @@ export function commands(number: number): Command[] {
   const part = { firstRow: 0, rowStep: 1, rows: ROWS, firstColumn: 0, columns: DIM };
   const table = { buffer: 1, rows: ROWS, dim: DIM };
   const options = { combiner: 'mean', outOfRange: 'error', maxNorm: 0 } as const;
-  const rows = { at: gradient, stride: DIM };
+  const rows = { at: gradient, stride: DIM, loan: null };
   const hyper = [...packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, epsilon: 1e-7 })];
   const step = { op: 'step', optimizer: 'adagrad', table, slots: [2], hyper } as const;
-  const entry = { gradient: { ...rows, loan: null }, bags, options, ofRows: false };
+  const entry = { gradient: rows, bags, options, ofRows: false };
   return [
     { op: 'allocate', buffer: 1, part, fill: { kind: 'uniform', min: -1, max: 1, seed: number } },
     { op: 'allocate', buffer: 2, part, fill: { kind: 'constant', value: 0.1 } },
