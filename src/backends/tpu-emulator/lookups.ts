@@ -46,12 +46,21 @@ class LookupCall {
     private readonly machine: Machine,
     private readonly lookups: readonly Lookup[],
   ) {
-    this.placed = lookups.map(({ table, bags }) => {
-      return table.layout.kind === 'rows' ? null : placeBags(this.exchange, bags);
-    });
-    this.endOfBags = this.exchange.end;
     this.commands = Array.from({ length: machine.count }, () => []);
+    this.placed = lookups.map((lookup) => this.place(lookup));
+    this.endOfBags = this.exchange.end;
     this.exchanged = new Array<number>(machine.count).fill(0);
+  }
+
+  private place({ table, bags }: Lookup): BagsAt | null {
+    const { kind, shards } = table.layout;
+    if (kind === 'rows') return null;
+    // A device copies what it alone needs: none waits for another.
+    if (shards.length !== 1) return placeBags(this.exchange, bags);
+    const { device } = shards[0]!;
+    return placeBags(this.exchange, bags, (loan, words, at) => {
+      this.commands[device]!.push({ op: 'borrow', loan, words, at });
+    });
   }
 
   add(place: number): Collect {

@@ -14,12 +14,22 @@ export function layoutBehind(batches: readonly BatchBags[]): ExchangeLayout {
   return new ExchangeLayout(batches.reduce((end, { kept }) => Math.max(end, kept?.end ?? 0), 0));
 }
 
-/** All bags of a batch, which may be kept there. */
-export function placeBags(exchange: ExchangeLayout, bags: BatchBags): BagsAt {
+/**
+ * All bags of a batch, which may be kept there. `borrow`: takes ids that TensorFlow lends on behalf of a device, which
+ * copies them to where they go; absent where the host does that.
+ */
+export function placeBags(
+  exchange: ExchangeLayout,
+  bags: BatchBags,
+  borrow?: (loan: number, words: number, at: number) => void,
+): BagsAt {
   const { ids, rowSplits, weights, batch, length, kept } = bags;
   if (kept !== null) return kept.at;
+  const isBorrowed = borrow !== undefined && ids.loan !== null && !ids.isRead;
+  const values = isBorrowed ? exchange.take(ids.size) : exchange.idsOf(ids);
+  if (isBorrowed) borrow(ids.loan, ids.size, values);
   return {
-    values: exchange.idsOf(ids),
+    values,
     nnz: ids.size,
     rowSplits: length === null ? exchange.ints(rowSplits) : null,
     length: length ?? 0,

@@ -50,14 +50,14 @@ export class TensorReader {
     return this.read<Int32Array>(tensor, null);
   }
 
-  /** The same, which are copied without being read if they are copied in this call. */
+  /** The same, which devices may copy themselves, and which are copied without being read, in this call. */
   lentIds(tensor: tf.Tensor): TensorValues<Int32Array> {
     const values = this.ids(tensor);
     const loan = this.loans.add(tensor, 'int32');
     if (loan === null) return values;
     return {
       size: values.size,
-      loan: null,
+      loan,
       get isRead() {
         return values.isRead;
       },

@@ -13,7 +13,7 @@ const IDS = [3, 4, 29, 3, 0, 3, 11, 12, 13, 14];
 const SPLITS = [0, 2, 2, 7, 10];
 const WEIGHTS = IDS.map((id) => id / 8);
 
-/** A table of each layout, two lookups of each: with weights, and without. */
+/** A table of each layout, two lookups of each: with weights and ids that the host has, without and with ids of an op. */
 function lookUps(): { tables: tf.Variable[]; updates: TableUpdate[]; arrays: Int32Array[]; look: () => void } {
   const size = { rows: ROWS, columns: COLUMNS };
   const arrays: Int32Array[] = [];
@@ -25,8 +25,9 @@ function lookUps(): { tables: tf.Variable[]; updates: TableUpdate[]; arrays: Int
     const entries = [null, WEIGHTS].map((weights, use) => {
       const array = Int32Array.from(IDS);
       arrays.push(array);
+      const values = tf.tensor1d(array, 'int32');
       const bags = {
-        values: tf.tensor1d(array, 'int32'),
+        values: weights === null ? (values.mul(tf.scalar(1, 'int32')) as tf.Tensor1D) : values,
         rowSplits: tf.tensor1d(SPLITS, 'int32'),
         weights: weights === null ? null : tf.tensor1d(weights),
       };

@@ -83,6 +83,39 @@ for (const devices of ['worker', 'inline'] as const) {
       });
     }
 
+    for (const layout of ['whole', 'columns', 'copies', 'range'] as const) {
+      it(`are ids of lookups, which a device copies that alone needs them: ${layout}`, () => {
+        tf.tidy(() => {
+          const size = { rows: ROWS, columns: COLUMNS };
+          const data = Float32Array.from({ length: ROWS * COLUMNS }, (_, i) => i);
+          const table = place(layoutOf(layout, size, 2, new Random(3)), data);
+          const values = tf.tensor1d([0, 5, 2, 5], 'int32').mul(tf.scalar(1, 'int32')) as tf.Tensor1D;
+          const bags = { values, rowSplits: tf.range(0, BATCH + 1, 1, 'int32') as tf.Tensor1D, weights: null };
+          tf.dispose(emulator().lookUp([{ table, bags, options: SUM }])); // the first loan is tried out here
+          const here = spyOn(addon, 'readLoan').and.callThrough();
+          const [rows] = emulator().lookUp([{ table, bags, options: SUM }]);
+          const copiesHere = { whole: devices === 'inline' ? 1 : 0, columns: 1, copies: 1, range: 0 };
+          expect(here).toHaveBeenCalledTimes(copiesHere[layout]);
+          expect(numbersOf(rows!)).toEqual([0, 5, 2, 5].flatMap((id) => [0, 1, 2, 3, 4].map((i) => id * COLUMNS + i)));
+          for (const number of lent()) expect(() => read(number)).toThrowError(RangeError, UNKNOWN);
+          table.dispose();
+        });
+      });
+    }
+
+    it('are ids that a device refuses', () => {
+      tf.tidy(() => {
+        const table = place(layoutOf('whole', { rows: ROWS, columns: 1 }, 2, new Random(3)), new Float32Array(ROWS));
+        const values = tf.tensor1d([0, 5, ROWS, 5], 'int32').mul(tf.scalar(1, 'int32')) as tf.Tensor1D;
+        const bags = { values, rowSplits: tf.range(0, BATCH + 1, 1, 'int32') as tf.Tensor1D, weights: null };
+        const look = (): void => void emulator().lookUp([{ table, bags, options: SUM }]);
+        expect(look).toThrow(new IdOutOfRange(ROWS, 2, ROWS));
+        expect(lent().length).toBeGreaterThan(0);
+        for (const number of lent()) expect(() => read(number)).toThrowError(RangeError, UNKNOWN);
+        table.dispose();
+      });
+    });
+
     it('are not gradients that TensorFlow does not have yet, nor those that the host reads', () => {
       tf.tidy(() => {
         const [made, rows] = [tableOf('columns'), tableOf('range')];

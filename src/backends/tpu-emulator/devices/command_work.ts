@@ -43,6 +43,8 @@ export class CommandWork {
       case 'read':
       case 'write':
         return command.rows * command.table.dim;
+      case 'borrow':
+        return command.words;
       case 'lookUp':
         return 2 * command.bags.nnz + ofBags(command.bags, command.table.dim);
       case 'weightsGradient':

@@ -71,6 +71,8 @@ export type Command =
       readonly rows: number;
       readonly where: RowsAt;
     }
+  /** Copies `words` words of a tensor that TensorFlow lends into the exchange memory. */
+  | { readonly op: 'borrow'; readonly loan: number; readonly words: number; readonly at: number }
   /**
    * Pooled rows [bags.bags, dim] into the exchange memory, and how many distinct ids of the table there were into the
    * word at `distinct`. Where an id outside the table is an error: -1 - its place among the values, and no rows.

@@ -61,6 +61,8 @@ export class DeviceProgram {
         return this.read(command);
       case 'write':
         return this.write(command);
+      case 'borrow':
+        return this.borrow(command);
       case 'lookUp':
         return this.lookUp(command);
       case 'weightsGradient':
@@ -106,6 +108,11 @@ export class DeviceProgram {
     const { dim } = table;
     const target = this.view(table.buffer).subarray(firstRow * dim, (firstRow + rows) * dim);
     gather(this.exchange().floats, where, dim, target, rows);
+  }
+
+  private borrow({ loan, words, at }: Op<'borrow'>): void {
+    const rows = { loan, at: 0, stride: words };
+    this.copyRows(rows, 1, words, this.exchange().floats.subarray(at, at + words));
   }
 
   private lookUp({ table, bags, options, pooled, distinct }: Op<'lookUp'>): void {
