@@ -29,6 +29,9 @@ export interface BagOptions {
   readonly validate?: boolean;
 }
 
+/** For bags of one id: each is its one row, as it is. */
+export const SINGLE_ROW: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+
 /** One entry per touched row, ids ascending. */
 export interface RowGradients {
   readonly uniqueIds: Int32Array; // [u]

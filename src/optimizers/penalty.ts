@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import type { LookupRequest } from '../backends/device_part.js';
 import { lookUpManyUnrecorded } from '../ops/embedding_bag.js';
-import { SINGLE_ROW, singleRows } from '../ops/single_rows.js';
+import { SINGLE_ROW } from '../backends/kernel_set.js';
+import { singleRows } from '../ops/single_rows.js';
 import { state } from '../state.js';
 
 /** Anything with the `apply` of tf.regularizers. */

@@ -3,11 +3,11 @@ import * as tf from '@tensorflow/tfjs';
 import { packHyper, type Hyper } from '../backends/hyper.js';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import type { TableUpdate } from '../backends/device_part.js';
-import type { BagOptions } from '../backends/kernel_set.js';
+import { SINGLE_ROW, type BagOptions } from '../backends/kernel_set.js';
 import { backendPart } from '../backends/registry.js';
 import { runGrad } from '../ops/embedding_bag.js';
 import { withPublicErrors } from '../ops/kernel_errors.js';
-import { SINGLE_ROW, singleRows } from '../ops/single_rows.js';
+import { singleRows } from '../ops/single_rows.js';
 import type { OptimizerName } from '../types.js';
 import type { QueuedGradient } from './lookup_scope.js';
 

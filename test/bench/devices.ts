@@ -40,13 +40,16 @@ interface Steps {
   readonly update: number[];
   readonly embeddings: number[];
   readonly whole: number[];
+}
+
+interface Round extends Steps {
   readonly otherCpu: number;
 }
 
 const config = CONFIGS['tiny']!;
 const tables = tablesOf(config, bytes, 1);
 
-async function measure(devices: number): Promise<Steps> {
+async function measure(devices: number): Promise<Round> {
   const { host } = given;
   emb.configureTpuEmulator({ chips: devices, coresPerChip: 1, threadsPerDevice: 1, host });
   await tf.setBackend('tpu-emulator');
@@ -55,7 +58,7 @@ async function measure(devices: number): Promise<Steps> {
   const optimizer = emb.train.adagrad({ learningRate: 0.01 });
   model.compile({ optimizer, loss: 'binaryCrossentropy' });
   for (let step = 0; step < warmUps; step++) await model.trainOnBatch(inputs, labels);
-  const taken: Omit<Steps, 'otherCpu'> = { lookup: [], update: [], embeddings: [], whole: [] };
+  const taken: Steps = { lookup: [], update: [], embeddings: [], whole: [] };
   const { otherCpu } = await time(
     async () => {
       const { seconds: before } = emb.tpuEmulator().counters();
@@ -82,7 +85,7 @@ async function measure(devices: number): Promise<Steps> {
 
 await emb.ready();
 /** By number of devices, then by round. */
-const found = counts.map((): Steps[] => []);
+const found = counts.map((): Round[] => []);
 for (let round = 0; round < rounds; round++) {
   for (const [i, devices] of counts.entries()) {
     if (process.stderr.isTTY) process.stderr.write(`round ${round + 1} of ${rounds}, ${devices} devices ...\n`);
@@ -90,10 +93,9 @@ for (let round = 0; round < rounds; round++) {
   }
 }
 
-type Part = 'lookup' | 'update' | 'embeddings' | 'whole';
-const all = (of: readonly Steps[], part: Part): number[] => of.flatMap((round) => round[part]);
+const all = (of: readonly Steps[], part: keyof Steps): number[] => of.flatMap((round) => round[part]);
 /** In each round, how many times faster than the first number of devices. */
-const timesFaster = (of: readonly Steps[], part: Part): number[] =>
+const timesFaster = (of: readonly Steps[], part: keyof Steps): number[] =>
   of.map((round, i) => median(found[0]![i]![part]) / median(round[part]));
 
 counts.forEach((devices, i) => {

@@ -13,7 +13,7 @@ import type {
 } from '../device_part.js';
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../hyper.js';
-import type { BagOptions } from '../kernel_set.js';
+import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
 import type { ServedInput } from './counter_book.js';
 import { DeviceTable } from './device_table.js';
 import type { DeviceTensors } from './device_tensors.js';
@@ -359,8 +359,7 @@ export class Emulator implements DevicePart {
 
 /** A gradient of all rows. */
 function denseEntry(rows: number, gradient: TensorValues<Float32Array>): HostEntry {
-  const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
-  return { gradient, bags: allRows(rows), options, ofRows: true };
+  return { gradient, bags: allRows(rows), options: SINGLE_ROW, ofRows: true };
 }
 
 /** Reports find the slots of a table by its name. */

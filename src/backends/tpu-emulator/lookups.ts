@@ -47,20 +47,9 @@ class LookupCall {
     private readonly lookups: readonly Lookup[],
   ) {
     this.commands = Array.from({ length: machine.count }, () => []);
-    this.placed = lookups.map((lookup) => this.place(lookup));
+    this.placed = lookups.map((lookup) => this.placeBags(lookup));
     this.endOfBags = this.exchange.end;
     this.exchanged = new Array<number>(machine.count).fill(0);
-  }
-
-  private place({ table, bags }: Lookup): BagsAt | null {
-    const { kind, shards } = table.layout;
-    if (kind === 'rows') return null;
-    // A device copies what it alone needs: none waits for another.
-    if (shards.length !== 1) return placeBags(this.exchange, bags);
-    const { device } = shards[0]!;
-    return placeBags(this.exchange, bags, (loan, words, at) => {
-      this.commands[device]!.push({ op: 'borrow', loan, words, at });
-    });
   }
 
   add(place: number): Collect {
@@ -88,6 +77,14 @@ class LookupCall {
     }
     for (const { device, at } of this.distinct) machine.counters.unique(device, ints[at]!);
     for (const count of this.counted) count();
+  }
+
+  private placeBags({ table, bags }: Lookup): BagsAt | null {
+    const { kind, shards } = table.layout;
+    if (kind === 'rows') return null;
+    // A device copies what it alone needs: none waits for another.
+    const only = shards.length === 1 ? this.commands[shards[0]!.device] : undefined;
+    return placeBags(this.exchange, bags, only);
   }
 
   /** Room for pooled rows that the host may read where they lie: next to a cache line, see PooledTensors. */

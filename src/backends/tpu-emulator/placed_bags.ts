@@ -1,7 +1,7 @@
 /** Puts the ids of a batch into the exchange memory, and counts what they cost on the links. */
 import type { TableLayout } from '../../partition/table_layout.js';
 import { batchParts } from './batch_parts.js';
-import type { BagsAt } from './devices/device.js';
+import type { BagsAt, Command } from './devices/device.js';
 import { ExchangeLayout } from './exchange_layout.js';
 import type { BatchBags } from './host_bags.js';
 import type { Machine } from './machine.js';
@@ -15,22 +15,19 @@ export function layoutBehind(batches: readonly BatchBags[]): ExchangeLayout {
 }
 
 /**
- * All bags of a batch, which may be kept there. `borrow`: takes ids that TensorFlow lends on behalf of a device, which
- * copies them to where they go; absent where the host does that.
+ * All bags of a batch, which may be kept there. `commands`: of a device, which then copies ids that TensorFlow lends to
+ * where they go; absent where the host does that.
  */
-export function placeBags(
-  exchange: ExchangeLayout,
-  bags: BatchBags,
-  borrow?: (loan: number, words: number, at: number) => void,
-): BagsAt {
+export function placeBags(exchange: ExchangeLayout, bags: BatchBags, commands?: Command[]): BagsAt {
   const { ids, rowSplits, weights, batch, length, kept } = bags;
   if (kept !== null) return kept.at;
-  const isBorrowed = borrow !== undefined && ids.loan !== null && !ids.isRead;
-  const values = isBorrowed ? exchange.take(ids.size) : exchange.idsOf(ids);
-  if (isBorrowed) borrow(ids.loan, ids.size, values);
+  const { loan, size } = ids;
+  const isBorrowed = commands !== undefined && loan !== null && !ids.isRead;
+  const values = isBorrowed ? exchange.take(size) : exchange.idsOf(ids);
+  if (isBorrowed) commands.push({ op: 'borrow', loan, words: size, at: values });
   return {
     values,
-    nnz: ids.size,
+    nnz: size,
     rowSplits: length === null ? exchange.ints(rowSplits) : null,
     length: length ?? 0,
     batch,

@@ -52,18 +52,7 @@ export class TensorReader {
 
   /** The same, which devices may copy themselves, and which are copied without being read, in this call. */
   lentIds(tensor: tf.Tensor): TensorValues<Int32Array> {
-    const values = this.ids(tensor);
-    const loan = this.loans.add(tensor, 'int32');
-    if (loan === null) return values;
-    return {
-      size: values.size,
-      loan,
-      get isRead() {
-        return values.isRead;
-      },
-      get: () => values.get(),
-      copyTo: (target) => (values.isRead ? values.copyTo(target) : this.loans.read(loan, target)),
-    };
+    return this.read<Int32Array>(tensor, this.loans.add(tensor, 'int32'));
   }
 
   private read<Array extends Values>(tensor: tf.Tensor, loan: number | null): TensorValues<Array> {
@@ -79,7 +68,10 @@ export class TensorReader {
         return array !== null;
       },
       get,
-      copyTo: (target) => target.set(array ?? inHeap()),
+      copyTo: (target) => {
+        if (array === null && loan !== null) this.loans.read(loan, target);
+        else target.set(array ?? inHeap());
+      },
     };
   }
 }

@@ -1,6 +1,6 @@
 /** Steps of one optimizer call: gradients go to the devices that hold the rows, and each row is stepped where it lies. */
 import type { OptimizerName } from '../../types.js';
-import type { BagOptions } from '../kernel_set.js';
+import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
 import type { DeviceTable } from './device_table.js';
 import type { BagsAt, Command, EntryAt } from './devices/device.js';
 import type { ExchangeLayout } from './exchange_layout.js';
@@ -157,12 +157,11 @@ class UpdateCall {
   private stepCopies({ update, places }: CopiedGradient): void {
     const { ints } = this.machine.exchange;
     const { columns, shards } = update.table.layout;
-    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
     const entries = places.map(({ at, room }): EntryAt => {
       const count = ints[at]!;
       const single = { rowSplits: null, length: 1, weights: null, firstBag: 0 };
       const bags = { ...single, values: at + 1, nnz: count, batch: count, bags: count };
-      return { gradient: { at: at + 1 + room, stride: columns, loan: null }, bags, options, ofRows: true };
+      return { gradient: { at: at + 1 + room, stride: columns, loan: null }, bags, options: SINGLE_ROW, ofRows: true };
     });
     shards.forEach(({ device }, place) => {
       this.second[device]!.push(this.stepOf(update, place, entries));

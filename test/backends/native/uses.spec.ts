@@ -1,13 +1,18 @@
 /** Several uses of a table in one step: bit by bit the step over the sum of what each gives. */
 import { loadAddon } from '../../../src/backends/native/addon.js';
-import { IdOutOfRange, type HostBags, type HostTable, type KernelSet } from '../../../src/backends/kernel_set.js';
+import {
+  IdOutOfRange,
+  SINGLE_ROW,
+  type HostBags,
+  type HostTable,
+  type KernelSet,
+} from '../../../src/backends/kernel_set.js';
 import { uniformSplits } from '../../../src/ragged/row_splits.js';
 import { state } from '../../../src/state.js';
 import { OPTIMIZER_NAMES } from '../../../src/types.js';
 import { bagCases, copyTable, packedHyperCase, usedSlots, type BagCase } from '../../helpers/bag_cases.js';
 import 'tfjs-embeddings/node';
 
-const SINGLE = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
 const CASES = 150;
 
 const kernels = (): Required<KernelSet> => state().sets.get('native') as Required<KernelSet>;
@@ -58,7 +63,7 @@ describe('a step over several uses of a table', () => {
         const values = Int32Array.from(sums.flatMap(({ uniqueIds }) => [...uniqueIds]));
         const rows = Float32Array.from(sums.flatMap(({ rowGradients }) => [...rowGradients]));
         const singles = { values, rowSplits: uniformSplits(values.length, 1), weights: null };
-        kernels().sparseApply(optimizer, expected, expectedSlots, rows, singles, SINGLE, hyper);
+        kernels().sparseApply(optimizer, expected, expectedSlots, rows, singles, SINGLE_ROW, hyper);
 
         const actual = copyTable(example.table);
         const slots = usedSlots(optimizer, example.table, seed);
@@ -83,7 +88,7 @@ describe('a step over several uses of a table', () => {
         [],
         Float32Array.of(1, 1),
         bags,
-        SINGLE,
+        SINGLE_ROW,
         packedHyperCase('sgd', 0),
         Int32Array.of(1),
       );

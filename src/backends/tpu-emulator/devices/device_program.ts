@@ -3,16 +3,20 @@ import { RuntimeError, described } from '../../../errors.js';
 import { placeFor, type Place } from '../../cpu/place.js';
 import { fillPart } from '../../fill.js';
 import type { Addon } from '../../native/addon.js';
-import { IdOutOfRange, type BagOptions, type HostBags, type HostTable, type KernelSet } from '../../kernel_set.js';
+import {
+  IdOutOfRange,
+  SINGLE_ROW,
+  type BagOptions,
+  type HostBags,
+  type HostTable,
+  type KernelSet,
+} from '../../kernel_set.js';
 import type { BagsAt, Command, EntryAt, ExchangeMemory, GradientAt, RowsAt, TableAt } from './device.js';
 import { DistinctIds } from './distinct_ids.js';
 import { Scratch } from './scratch.js';
 import { UniformSplits } from './uniform_splits.js';
 
 type Op<Name extends Command['op']> = Extract<Command, { op: Name }>;
-
-/** Bags of one row each, which is taken as it is. */
-const SINGLE_ROW: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 
 /** Ids and the gradients of their rows. */
 interface Rows {
