@@ -6,7 +6,7 @@ import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
 import { Random } from '../../helpers/random.js';
 import { SUM } from '../cpu/steps.js';
 import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
-import { LAYOUT_NAMES, layoutOf, numbersOf, place } from './tables.js';
+import { LAYOUT_NAMES, idsOfOp, layoutOf, numbersOf, place } from './tables.js';
 
 const [ROWS, COLUMNS] = [30, 6];
 const IDS = [3, 4, 29, 3, 0, 3, 11, 12, 13, 14];
@@ -25,9 +25,8 @@ function lookUps(): { tables: tf.Variable[]; updates: TableUpdate[]; arrays: Int
     const entries = [null, WEIGHTS].map((weights, use) => {
       const array = Int32Array.from(IDS);
       arrays.push(array);
-      const values = tf.tensor1d(array, 'int32');
       const bags = {
-        values: weights === null ? (values.mul(tf.scalar(1, 'int32')) as tf.Tensor1D) : values,
+        values: weights === null ? idsOfOp(array) : tf.tensor1d(array, 'int32'),
         rowSplits: tf.tensor1d(SPLITS, 'int32'),
         weights: weights === null ? null : tf.tensor1d(weights),
       };
@@ -111,7 +110,7 @@ describeEmulator(
         const zeros = (name: 'whole' | 'range'): tf.Variable =>
           place(layoutOf(name, { rows: 10, columns: 2 }, 3, new Random(5)), new Float32Array(20));
         const tables = [zeros('range'), zeros('whole')];
-        const values = tf.tensor1d([0, 9, 4], 'int32').mul(tf.scalar(1, 'int32')) as tf.Tensor1D;
+        const values = idsOfOp([0, 9, 4]);
         const rowSplits = tf.tensor1d([0, 1, 2, 3], 'int32');
         const bags = { values: values.clone(), rowSplits, weights: null };
         tf.dispose(emulator().lookUp(tables.map((table) => ({ table, bags: { ...bags, values }, options: SUM }))));

@@ -9,7 +9,7 @@ import { running } from '../../../src/backends/tpu-emulator/register.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { SUM } from '../cpu/steps.js';
 import { emulator, loadHost, startEmulator, stopEmulator } from './describe_emulator.js';
-import { layoutOf, numbersOf, place } from './tables.js';
+import { idsOfOp, layoutOf, numbersOf, place } from './tables.js';
 import { Random } from '../../helpers/random.js';
 
 const [ROWS, COLUMNS, BATCH] = [6, 5, 4];
@@ -89,7 +89,7 @@ for (const devices of ['worker', 'inline'] as const) {
           const size = { rows: ROWS, columns: COLUMNS };
           const data = Float32Array.from({ length: ROWS * COLUMNS }, (_, i) => i);
           const table = place(layoutOf(layout, size, 2, new Random(3)), data);
-          const values = tf.tensor1d([0, 5, 2, 5], 'int32').mul(tf.scalar(1, 'int32')) as tf.Tensor1D;
+          const values = idsOfOp([0, 5, 2, 5]);
           const bags = { values, rowSplits: tf.range(0, BATCH + 1, 1, 'int32') as tf.Tensor1D, weights: null };
           tf.dispose(emulator().lookUp([{ table, bags, options: SUM }])); // the first loan is tried out here
           const here = spyOn(addon, 'readLoan').and.callThrough();
@@ -106,7 +106,7 @@ for (const devices of ['worker', 'inline'] as const) {
     it('are ids that a device refuses', () => {
       tf.tidy(() => {
         const table = place(layoutOf('whole', { rows: ROWS, columns: 1 }, 2, new Random(3)), new Float32Array(ROWS));
-        const values = tf.tensor1d([0, 5, ROWS, 5], 'int32').mul(tf.scalar(1, 'int32')) as tf.Tensor1D;
+        const values = idsOfOp([0, 5, ROWS, 5]);
         const bags = { values, rowSplits: tf.range(0, BATCH + 1, 1, 'int32') as tf.Tensor1D, weights: null };
         const look = (): void => void emulator().lookUp([{ table, bags, options: SUM }]);
         expect(look).toThrow(new IdOutOfRange(ROWS, 2, ROWS));

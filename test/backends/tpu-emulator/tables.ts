@@ -83,6 +83,11 @@ export function bagTensors({ values, rowSplits, weights }: HostBags): BagTensors
   };
 }
 
+/** Ids that the host computed: TensorFlow has them, and lends them. Call inside a tidy. */
+export function idsOfOp(ids: readonly number[] | Int32Array): tf.Tensor1D {
+  return tf.tensor1d(ids as number[], 'int32').mul(tf.scalar(1, 'int32'));
+}
+
 /** The numbers of a variable or tensor. */
 export function numbersOf(tensor: tf.Tensor | tf.Variable): number[] {
   return Array.from(tensor.dataSync());
