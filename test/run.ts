@@ -1,11 +1,13 @@
 /**
  * Runs the specs: `npm test`, or `npm test -- ops/ "names the position"` for the spec files or specs that hold a text.
- * The order is fixed: files by path, specs as written. Prints one line per file, then failures in full, then the count.
+ * The order is fixed: files by path, specs as written. So is what specs draw at random: TFJS_EMBEDDINGS_TEST_SEED gives
+ * other draws. Prints one line per file, then failures in full, then the count.
  */
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { SeededLuck } from './runner/seeded_luck.js';
 import { SpecReporter } from './runner/spec_reporter.js';
 
 interface Runner {
@@ -68,6 +70,7 @@ async function main(patterns: readonly string[]): Promise<number> {
   runner.exitOnCompletion = false;
   runner.clearReporters();
   runner.addReporter(reporter);
+  runner.addReporter(new SeededLuck(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? '1'));
   runner.env.configure({ random: false });
   if (byText.length > 0) {
     runner.env.configure({
