@@ -2,11 +2,11 @@
 import { describe } from '../errors.js';
 import { reverseGroupIds } from './groups.js';
 import { rankProblems } from './check_rank.js';
-import { GROUP_NAMES, isModulo, type PlanData, type RowShard, type Span } from './plan.js';
+import { GROUP_NAMES, isModulo, type PlanData, type RowShard, type Span, type TableParallelPlan } from './plan.js';
 import { inputsOfTables, placesByInput } from './plan_layout.js';
 import { shapeProblems } from './plan_shape.js';
 import { readTables, type PlanTable, type PlanTableArgs } from './plan_table.js';
-import { joinedOutputs } from './shards.js';
+import { joinedOutputs, mergeSlices, type Shard } from './shards.js';
 
 /** Adds a line where what was found is not what must be there. */
 export type Compare = (path: string, expected: unknown, found: unknown) => void;
@@ -163,6 +163,13 @@ function columnProblems(plan: PlanData, tables: readonly PlanTable[]): string[] 
   return problems;
 }
 
+/** The shards that the slices of each device make when they are merged. */
+function heldSlices({ sliceWidthsPerTable, dividedIds }: TableParallelPlan, group: readonly number[]): Shard[][] {
+  return mergeSlices({ widths: sliceWidthsPerTable, divided: dividedIds }).map((shards) =>
+    shards.map(({ table, columns }) => ({ table: group[table]!, columns })),
+  );
+}
+
 /** The lists of the whole table-parallel group follow from what the devices hold. */
 function tableParallelProblems(plan: PlanData, tables: readonly PlanTable[], compare: Compare): string[] {
   const problems: string[] = [];
@@ -196,7 +203,13 @@ function tableParallelProblems(plan: PlanData, tables: readonly PlanTable[], com
     const sum = list.reduce((total, width) => total + width, 0);
     compare(`tableParallel.sliceWidthsPerTable[${table}], in all`, tables[group[table]!]!.columns, sum);
     compare(`tableParallel.dividedIds, slices of table ${table}`, list.length, given[table]);
+    if (list.includes(0)) problems.push(`tableParallel.sliceWidthsPerTable[${table}]: a slice has no columns`);
   });
+  if (problems.length === 0 && given.every((count, table) => count === widths[table]!.length)) {
+    heldSlices(whole, group).forEach((shards, device) =>
+      compare(`ranks[${device}].tableParallel.shards`, shards, plan.ranks[device]?.tableParallel?.shards),
+    );
+  }
   const held = group.map((table) => ranks.filter(({ shards }) => shards.some((shard) => shard.table === table)).length);
   const slices = widths.map(({ length }) => length);
   compare(

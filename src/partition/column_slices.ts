@@ -23,15 +23,19 @@ export function evenWidths(columns: number, count: number): number[] {
 /** The threshold that yields one piece for each device, by halving the largest piece; null where tables suffice. */
 export function automaticThreshold(tables: readonly PlacedTable[], worldSize: number): number | null {
   const sizes = tables.filter(({ whole }) => !whole).map(({ rows, columns }) => rows * columns);
-  let pieces = tables.length;
+  sizes.sort((a, b) => b - a);
+  // What is halved never grows, so halves come in falling order too: the larger of the two heads is the largest piece.
+  const halves: number[] = [];
+  let [firstSize, firstHalf] = [0, 0];
   let threshold: number | null = null;
-  while (worldSize > pieces && sizes.length > 0) {
-    sizes.sort((a, b) => a - b);
-    const largest = sizes.pop()!;
+  for (let pieces = tables.length; pieces < worldSize && sizes.length > 0; pieces++) {
+    const [size, half] = [sizes[firstSize] ?? -1, halves[firstHalf] ?? -1];
+    const largest = Math.max(size, half);
+    if (size >= half) firstSize++;
+    else firstHalf++;
     threshold = largest - 1;
-    const half = Math.floor(largest / 2);
-    sizes.push(half, half);
-    pieces++;
+    const part = Math.floor(largest / 2);
+    halves.push(part, part);
   }
   return threshold;
 }

@@ -4,9 +4,9 @@ import { groupInputs, groupTables, rowFallbackTable, type Grouping } from './gro
 import { withMethods, type EmbeddingPlan, type GroupName, type StrategyName } from './plan.js';
 import { layOut } from './plan_layout.js';
 import { readRequest, type PlanEmbeddingArgs, type PlanRequest } from './plan_request.js';
-import { rankLoads } from './rank_load.js';
+import { rankLoads, type RankLoad } from './rank_load.js';
 import { basic } from './strategies/basic.js';
-import { costBalanced } from './strategies/cost_balanced.js';
+import { costBalanced, worseIn } from './strategies/cost_balanced.js';
 import { memoryBalanced } from './strategies/memory_balanced.js';
 import { memoryOptimized } from './strategies/memory_optimized.js';
 import type { Placement, PlacementProblem, Strategy } from './strategies/placement.js';
@@ -58,10 +58,27 @@ function tableText(request: PlanRequest, table: number): string {
   return `table ${table}${name === null ? '' : ` (${name})`} of ${rows} x ${columns}`;
 }
 
-/** Too few pieces for all devices: one table goes to all of them by rows, or the caller hears of it. */
-function fill(request: PlanRequest, groupOf: GroupName[], placed: Placed, notes: string[]): Placed {
+function loadsOf(request: PlanRequest, { grouping, placement }: Placed): RankLoad[] {
+  return rankLoads(request, layOut(request, grouping, placement));
+}
+
+/** The same with one more table, the one that suits best, cut by rows. */
+function placeByRows(request: PlanRequest, groupOf: readonly GroupName[], { grouping }: Placed): [number, Placed] {
+  const table = rowFallbackTable(request, grouping.tableGroups.tableParallel);
+  const groups = groupOf.map((name, each) => (each === table ? 'rowSlice' : name));
+  return [table, place(request, groups)];
+}
+
+function byRowsNote(request: PlanRequest, table: number, reason: string): string {
   const { worldSize } = request;
-  if (placed.idle === 0) return placed;
+  const { rows } = request.tables[table]!;
+  const rest = rows < worldSize ? `; it has rows for ${rows} devices only` : '';
+  return `${tableText(request, table)} is cut by rows, because ${reason}${rest}`;
+}
+
+/** Too few pieces for all devices: one table goes to all of them by rows, or the caller hears of it. */
+function fill(request: PlanRequest, groupOf: readonly GroupName[], placed: Placed, notes: string[]): Placed {
+  const { worldSize } = request;
   const lack = `${placed.idle} of ${worldSize} devices without a piece of a table`;
   if (!request.rowFallback) {
     throw new ValueError(
@@ -75,12 +92,25 @@ function fill(request: PlanRequest, groupOf: GroupName[], placed: Placed, notes:
     notes.push(`${lack}: they stay idle, because rows are not dealt out when dpInput is false`);
     return placed;
   }
-  const table = rowFallbackTable(request, placed.grouping.tableGroups.tableParallel);
-  groupOf[table] = 'rowSlice';
-  const { rows } = request.tables[table]!;
-  const rest = rows < worldSize ? `; it has rows for ${rows} devices only` : '';
-  notes.push(`${tableText(request, table)} is cut by rows, because columns left ${lack}${rest}`);
-  return place(request, groupOf);
+  const [table, byRows] = placeByRows(request, groupOf, placed);
+  notes.push(byRowsNote(request, table, `columns left ${lack}`));
+  return byRows;
+}
+
+/**
+ * `cost_balanced` finds pieces for all devices where `memory_balanced` cuts a table by rows for want of them. Rows it is
+ * here too where columns alone would be worse than that.
+ */
+function orByRows(request: PlanRequest, groupOf: readonly GroupName[], placed: Placed, notes: string[]): Placed {
+  if (request.strategy !== 'cost_balanced' || !request.rowFallback || !request.dpInput) return placed;
+  const rival = { ...request, strategy: 'memory_balanced' as const };
+  const whole = place(rival, groupOf);
+  if (whole.idle === 0) return placed;
+  const [table, rivalByRows] = placeByRows(rival, groupOf, whole);
+  const worse = worseIn(loadsOf(request, placed), loadsOf(rival, rivalByRows));
+  if (worse.length === 0) return placed;
+  notes.push(byRowsNote(request, table, `columns would cost a device more ${worse.join(', ')}`));
+  return placeByRows(request, groupOf, placed)[1];
 }
 
 /**
@@ -99,8 +129,9 @@ function fill(request: PlanRequest, groupOf: GroupName[], placed: Placed, notes:
  *
  * Edge cases: one device has no row slices and no copies and always `basic`; so has `dpInput: false`, but for the
  * strategy. Tables that are `rowCoupled` are never cut by columns. Too few pieces for all devices: one table is cut by
- * rows instead, unless `rowFallback` is false. With fewer rows than devices some shards have no rows. The plan's
- * `notes` tell each of these decisions.
+ * rows instead, unless `rowFallback` is false; with `dpInput: false` devices stay idle. With fewer rows than devices
+ * some shards have no rows. The plan's `notes` say which table is cut by rows for want of pieces, which devices stay
+ * idle for that, and which tables are `rowCoupled`; strategy and thresholds that were used are in the `effective` fields.
  *
  * Throws TypeError for a missing argument or a wrong type; ValueError for a value out of range, an unknown name or
  * field, and, with `rowFallback: false`, for too few pieces.
@@ -127,7 +158,8 @@ export function planEmbedding(args: PlanEmbeddingArgs): EmbeddingPlan {
   const request = readRequest(args);
   const groupOf = groupTables(request);
   const notes: string[] = [];
-  const { grouping, placement } = fill(request, groupOf, place(request, groupOf), notes);
+  const placed = place(request, groupOf);
+  const { grouping, placement } = (placed.idle > 0 ? fill : orByRows)(request, groupOf, placed, notes);
   if (request.worldSize > 1) {
     for (const table of grouping.tableGroups.tableParallel) {
       if (!request.tables[table]!.rowCoupled) continue;

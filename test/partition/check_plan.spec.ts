@@ -120,6 +120,22 @@ describe('checkPlan', () => {
     expect(checkPlan(planEmbedding({ ...ARGS, tables: coupled }), coupled)).toEqual([]);
   });
 
+  it('says where slices and shards tell different stories', () => {
+    const two = [
+      { inputDim: 10, outputDim: 4 },
+      { inputDim: 20, outputDim: 4 },
+    ];
+    const swapped = planEmbedding({ tables: two, worldSize: 2 }).toJSON();
+    swapped.tableParallel!.dividedIds = [[1], [0]];
+    expect(checkPlan(swapped, two)[0]).toMatch(/^ranks\[0\]\.tableParallel\.shards\[0\]: expected \{"table":1/);
+    const cut = [{ inputDim: 10, outputDim: 5 }];
+    const uneven = planEmbedding({ tables: cut, worldSize: 2 }).toJSON();
+    uneven.tableParallel!.sliceWidthsPerTable = [[2, 3]];
+    expect(checkPlan(uneven, cut)[0]).toMatch(/^ranks\[0\]\.tableParallel\.shards\[0\]: .*\[0,2\].*, found .*\[0,3\]/);
+    uneven.tableParallel!.sliceWidthsPerTable = [[0, 5]];
+    expect(checkPlan(uneven, cut)).toEqual(['tableParallel.sliceWidthsPerTable[0]: a slice has no columns']);
+  });
+
   it('takes a plan that was rightly forced: another placement, unjoined weights, no loads', () => {
     const tables = [
       { inputDim: 10, outputDim: 4 },

@@ -140,6 +140,10 @@ describe('planEmbedding on generated tables', () => {
       const args = { ...generatedArgs(seed + 30000, ALL), deviceMemory: null };
       const ours = planEmbedding({ ...args, strategy: 'cost_balanced' });
       const theirs = planEmbedding({ ...args, strategy: 'memory_balanced' });
+      for (const kind of ['seconds', 'bytesMemory', 'bytesOut'] as const) {
+        const of = (plan: EmbeddingPlan): number => Math.max(...plan.ranks.map(({ predicted }) => predicted![kind]));
+        expect(of(ours)).withContext(`seed ${seed}, ${kind}`).toBeLessThanOrEqual(of(theirs));
+      }
       if (theirs.notes !== undefined) continue;
       const [a, b] = [loads(ours, args.hotness), loads(theirs, args.hotness)];
       for (const kind of ['memory', 'read', 'out', 'exchanged'] as const) {
@@ -150,12 +154,21 @@ describe('planEmbedding on generated tables', () => {
         expect(mine).withContext(`seed ${seed}, ${kind}`).toBeLessThanOrEqual(other);
         if (mine < other) better++;
       }
-      for (const kind of ['seconds', 'bytesMemory', 'bytesOut'] as const) {
-        const of = (plan: EmbeddingPlan): number => Math.max(...plan.ranks.map(({ predicted }) => predicted![kind]));
-        expect(of(ours)).withContext(`seed ${seed}, ${kind}`).toBeLessThanOrEqual(of(theirs));
-      }
     }
     expect(better).toBeGreaterThan(100);
+  });
+
+  it('cost_balanced cuts by rows for want of pieces where columns would be worse', () => {
+    const tables = [{ inputDim: 1000, outputDim: 10 }];
+    const args = { tables, worldSize: 4, columnSliceThreshold: 1e6, strategy: 'cost_balanced' as const };
+    const plan = planEmbedding(args);
+    expect(plan.tableGroups.rowSlice).toEqual([0]);
+    expect(plan.notes).toEqual([
+      'table 0 of 1000 x 10 is cut by rows, because columns would cost a device more memory, elements read, bytes sent, ' +
+        'bytes exchanged, predicted seconds',
+    ]);
+    expect(checkPlan(plan, tables)).toEqual([]);
+    expect(planEmbedding({ ...args, rowFallback: false }).tableGroups.rowSlice).toEqual([]);
   });
 
   for (const scale of [1, 0.8, 0.5, 0.01]) {

@@ -86,10 +86,29 @@ const LIMITED: readonly (readonly [Kind, readonly number[]])[] = [
   ['seconds', [1]],
 ];
 
+const WORDS: Readonly<Record<Kind, string>> = {
+  bytesMemory: 'memory',
+  elementsRead: 'elements read',
+  bytesOut: 'bytes sent',
+  bytesExchanged: 'bytes exchanged',
+  seconds: 'predicted seconds',
+};
+
 /** The busiest device's load of each kind. */
 function busiest(loads: readonly RankLoad[]): Record<Kind, number> {
   const most = (kind: Kind): number => Math.max(...loads.map((load) => load[kind]));
   return Object.fromEntries(LIMITED.map(([kind]) => [kind, most(kind)])) as Record<Kind, number>;
+}
+
+/** Of what the busiest device has more than the limit. */
+function exceeded(loads: readonly RankLoad[], limit: Record<Kind, number>): (typeof LIMITED)[number][] {
+  const found = busiest(loads);
+  return LIMITED.filter(([kind]) => found[kind] > limit[kind]);
+}
+
+/** In words, of what one plan's busiest device has more than another's. */
+export function worseIn(loads: readonly RankLoad[], others: readonly RankLoad[]): string[] {
+  return exceeded(loads, busiest(others)).map(([kind]) => WORDS[kind]);
 }
 
 /**
@@ -104,8 +123,7 @@ function placeWithin(
   const weighed = [...shares];
   for (let trial = 0; trial < MOST_TRIALS; trial++) {
     const placement = placeSlices(problem, widths, weighed);
-    const found = busiest(problem.loads(placement));
-    const worse = LIMITED.filter(([kind]) => found[kind] > limit[kind]);
+    const worse = exceeded(problem.loads(placement), limit);
     if (worse.length === 0) return placement;
     for (const quantity of new Set(worse.flatMap(([, quantities]) => quantities))) weighed[quantity]! /= MORE_WEIGHT;
   }
