@@ -13,7 +13,17 @@ import {
 } from './distributed_arguments.js';
 import { distributedConfig, readDistributedConfig } from './distributed_config.js';
 import type { DistributedFeatures } from './distributed_features.js';
-import { featuresByDevice, fedTensors, readInputs, type FeatureInputs, type InputForm } from './distributed_inputs.js';
+import {
+  checkSameWeighted,
+  checkSymbolicIds,
+  featuresByDevice,
+  fedTensors,
+  idPathsByDevice,
+  readInputs,
+  spreadWeights,
+  type FeatureInputs,
+  type InputForm,
+} from './distributed_inputs.js';
 import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './distributed_plan.js';
 import { DistributedWeights, type WeightOwner } from './distributed_weights.js';
 import { featureShape, lookUpFeatures } from './feature_lookup.js';
@@ -29,8 +39,6 @@ import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from './
 
 export type { DistributedEmbeddingArgs } from './distributed_arguments.js';
 
-/** Ids above this are not all whole in float32. */
-const FLOAT32_WHOLE = 2 ** 24;
 /** Under which weights travel through tfjs to `call`. */
 const WEIGHTS = 'weights';
 
@@ -45,7 +53,7 @@ const WEIGHTS = 'weights';
  * sparse ids, arrays and [values, rowSplits], mixed in any order; `apply(ids, {weights})` takes weights in the structure
  * of the ids, null where a feature has none. All ids of a call have one batch size, which need not divide by the number
  * of devices. With `dpInput: false`, `inputs[device]` lists that device's features in the order of
- * `layer.plan.ranks[device].tableParallel.inputIdsGlobal`.
+ * `layer.plan.ranks[device].tableParallel.inputIdsGlobal`; weights stay in the structure of the features.
  *
  * There is one weight per table, float32 [inputDim, outputDim], saved as `<layer>/<table>/embeddings` in the global
  * layout: a model that was saved on 8 devices loads on 3, or on none, with equal bits. Initial values depend on the
@@ -192,9 +200,18 @@ export class DistributedEmbedding extends tf.layers.Layer {
     );
   }
 
-  #form(isCall: boolean): InputForm {
-    if (isCall && !this.#dpInput) this.#plan.refresh();
-    const byDevice = this.#dpInput ? null : featuresByDevice(this.#plan.plan!);
+  get #byDevice(): number[][] | null {
+    return this.#dpInput || this.#plan.plan === null ? null : featuresByDevice(this.#plan.plan);
+  }
+
+  get #idPaths(): readonly string[] {
+    const byDevice = this.#byDevice;
+    return byDevice === null ? this.#paths.ids : idPathsByDevice(byDevice);
+  }
+
+  #form(): InputForm {
+    if (!this.#dpInput) this.#plan.refresh();
+    const byDevice = this.#byDevice;
     const { structure, features } = this.#all;
     return { structure, count: features.length, weighted: this.#weighted, byDevice };
   }
@@ -209,12 +226,13 @@ export class DistributedEmbedding extends tf.layers.Layer {
   ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[];
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown;
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
+    this.assertNotDisposed();
     // A plan that is only looked at must not count as a change of devices that #follow has seen.
     if (this.#isReady) this.#follow();
     const fed = fedTensors(inputs, kwargs?.[WEIGHTS]);
     const known = fed === null ? null : this.#last.outputsOf(fed);
     if (known !== null) return known;
-    const given = readInputs(inputs, kwargs?.[WEIGHTS], this.#form(true));
+    const given = readInputs(inputs, kwargs?.[WEIGHTS], this.#form());
     const { [WEIGHTS]: _taken, ...rest } = kwargs ?? {};
     const someSymbolic = [...given.ids, ...given.weights].some(isSymbolic);
     const outputs = someSymbolic ? this.#applySymbolic(given, rest) : this.#applyConcrete(given, rest);
@@ -229,12 +247,11 @@ export class DistributedEmbedding extends tf.layers.Layer {
     for (const input of flat) {
       if (!isSymbolic(input)) throw new ArgumentTypeError('inputs', 'symbolic tensors only, or none', input);
     }
-    if (this.#weighted !== null && this.#weighted.join() !== weighted.join()) {
-      const text = (features: readonly number[]): string => (features.length === 0 ? 'none' : features.join(', '));
-      const expected = `weights for the features that had some when the layer was first applied (${text(this.#weighted)})`;
-      throw new ValueError('weights', expected, described(`weights for ${text(weighted)}`));
-    }
-    given.ids.forEach((ids, feature) => this.#checkSymbolicIds(ids as tf.SymbolicTensor, feature));
+    checkSameWeighted(this.#weighted, weighted);
+    given.ids.forEach((ids, feature) => {
+      const { table } = this.#all.tables[this.#all.features[feature]!.table]!;
+      checkSymbolicIds(ids as tf.SymbolicTensor, table.inputDim, this.#idPaths[feature]!);
+    });
     const before = this.#weighted;
     this.#weighted = weighted;
     try {
@@ -248,14 +265,6 @@ export class DistributedEmbedding extends tf.layers.Layer {
     }
   }
 
-  #checkSymbolicIds(ids: tf.SymbolicTensor, feature: number): void {
-    const { inputDim } = this.#all.tables[this.#all.features[feature]!.table]!.table;
-    const isFed = ids.sourceLayer.getClassName() === 'InputLayer';
-    if (!isFed || ids.dtype === 'int32' || inputDim <= FLOAT32_WHOLE) return;
-    const expected = `an int32 input, tf.input({..., dtype: 'int32'}), because the table has more than 2^24 rows`;
-    throw new ArgumentTypeError(this.#paths.ids[feature]!, expected, described(`a ${ids.dtype} input`));
-  }
-
   #applyConcrete(given: FeatureInputs, kwargs: Record<string, unknown>): unknown[] {
     const result: unknown = super.apply(given.ids as tf.Tensor[], { ...kwargs, [WEIGHTS]: given.weights } as never);
     return Array.isArray(result) ? (result as unknown[]) : [result];
@@ -265,20 +274,15 @@ export class DistributedEmbedding extends tf.layers.Layer {
     const { features, tables } = this.#all;
     const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
     const ids = list.slice(0, features.length);
-    const weights = (kwargs[WEIGHTS] as unknown[] | undefined) ?? this.#spreadWeights(list.slice(features.length));
+    const weights =
+      (kwargs[WEIGHTS] as unknown[] | undefined) ?? spreadWeights(list, features.length, this.#weighted ?? []);
     const variables = features.map(({ table }) => this.#weights.variable(table));
-    const batch = { owner: this, ids, weights, paths: this.#paths, idsArePlaced: !this.#dpInput };
+    const paths = { ...this.#paths, ids: this.#idPaths };
+    const batch = { owner: this, ids, weights, paths, idsArePlaced: !this.#dpInput };
     return lookUpFeatures(features, variables, batch, () => {
       this.invokeCallHook(inputs, kwargs as never);
       for (const { table } of tables) checkTableTraining(table, this.name, kwargs);
     }) as tf.Tensor[];
-  }
-
-  /** Weights that came behind the ids, one per feature. */
-  #spreadWeights(given: readonly unknown[]): unknown[] {
-    const weights = new Array<unknown>(this.#all.features.length).fill(null);
-    this.#weighted?.forEach((feature, place) => (weights[feature] = given[place] ?? null));
-    return weights;
   }
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape[] {
@@ -301,7 +305,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
       }
       const place = weighted.indexOf(i);
       const weights = place < 0 ? null : shapes[features.length + place]!;
-      return featureShape(feature, tables[feature.table]!.table.outputDim, ids, weights, this.#paths.ids[i]!);
+      return featureShape(feature, tables[feature.table]!.table.outputDim, ids, weights, this.#idPaths[i]!);
     });
   }
 
@@ -357,6 +361,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
   }
 
   #checkReady(what: string): void {
+    this.assertNotDisposed();
     if (this.#isReady) return;
     const note = 'Apply it first, or call build().';
     throw new RuntimeError(what, 'a layer that was built', described(`${this.name}, which was not`), note);

@@ -26,9 +26,44 @@ export interface InputForm {
   readonly byDevice: readonly (readonly number[])[] | null;
 }
 
+/** Ids above this are not all whole in float32. */
+const FLOAT32_WHOLE = 2 ** 24;
+
+/** Throws where a float32 input of a model could not hold all ids of the table. */
+export function checkSymbolicIds(ids: tf.SymbolicTensor, inputDim: number, path: string): void {
+  const isFed = ids.sourceLayer.getClassName() === 'InputLayer';
+  if (!isFed || ids.dtype === 'int32' || inputDim <= FLOAT32_WHOLE) return;
+  const expected = `an int32 input, tf.input({..., dtype: 'int32'}), because the table has more than 2^24 rows`;
+  throw new ArgumentTypeError(path, expected, described(`a ${ids.dtype} input`));
+}
+
+/** Throws where a layer is applied once more with weights for other features. `before`: null for the first time. */
+export function checkSameWeighted(before: readonly number[] | null, weighted: readonly number[]): void {
+  if (before === null || sameNumbers(before, weighted)) return;
+  const text = (features: readonly number[]): string => (features.length === 0 ? 'none' : features.join(', '));
+  const expected = `weights for the features that had some when the layer was first applied (${text(before)})`;
+  throw new ValueError('weights', expected, described(`weights for ${text(weighted)}`));
+}
+
+/** One entry per feature, from a flat list that holds weights of the features `weighted` behind the ids of all. */
+export function spreadWeights(list: readonly unknown[], count: number, weighted: readonly number[]): unknown[] {
+  const weights: unknown[] = new Array<null>(count).fill(null);
+  weighted.forEach((feature, place) => (weights[feature] = list[count + place] ?? null));
+  return weights;
+}
+
 /** The features of each device, in the order in which their ids come. */
 export function featuresByDevice(plan: PlanData): number[][] {
   return plan.ranks.map(({ tableParallel }) => [...(tableParallel?.inputIdsGlobal ?? [])]);
+}
+
+/** What the ids of each feature are called in errors, where they come by device: by the first that takes them. */
+export function idPathsByDevice(byDevice: readonly (readonly number[])[]): string[] {
+  const paths: string[] = [];
+  byDevice.forEach((features, device) =>
+    features.forEach((feature, place) => (paths[feature] ??= `inputs[${device}][${place}]`)),
+  );
+  return paths;
 }
 
 /** Whether the structure is a plain list of features, which looks the same when it is flat. */
@@ -43,13 +78,13 @@ function readFlat(inputs: unknown, form: InputForm): FeatureInputs | null {
   const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
   if (list.length !== count + weighted.length) return null;
   if (!list.every(isSymbolic) && !list.every((item) => item instanceof tf.Tensor)) return null;
-  if (weighted.length === 0 && isPlainList(structure) && byDevice === null) return null;
+  // A model that is loaded hands on the tensor of its only input without a list.
+  const isBare = isSymbolic(inputs);
+  if (weighted.length === 0 && isPlainList(structure) && byDevice === null && !isBare) return null;
   // [values, rowSplits] of a single feature are no ids and weights.
   const areWeights = list.slice(count).every((item) => (item as tf.Tensor).dtype === 'float32');
   if (!areWeights) return null;
-  const weights: unknown[] = new Array<null>(count).fill(null);
-  weighted.forEach((feature, place) => (weights[feature] = list[count + place]));
-  return { ids: list.slice(0, count), weights, isFlat: true };
+  return { ids: list.slice(0, count), weights: spreadWeights(list, count, weighted), isFlat: true };
 }
 
 /** A list of nothing but tensors, as a model hands them on; null for inputs of any other form. */

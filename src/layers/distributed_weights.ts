@@ -9,7 +9,7 @@ import type { PlanInForce } from './distributed_plan.js';
 import type { EmbeddingTable, TableHolder } from './embedding_table.js';
 import { appliedTable, filledTable, initializerOf, tableSeed } from './initial_values.js';
 import type { Initializer } from './initializers.js';
-import { applyInBlocks, fillOf } from './table_fill.js';
+import { applyInBlocks, fillOf, withSeed } from './table_fill.js';
 
 const ZEROS: Fill = { kind: 'constant', value: 0 };
 
@@ -56,16 +56,22 @@ class PlacedTable implements TableHolder {
     const { rows, columns } = this.size;
     const { devices } = this.plan;
     const isOwn = initializer === this.table.initializer;
+    const seeded = withSeed(initializer, this.seed);
     const fill = isOwn ? fillOf(initializer, this.size, this.seed) : null;
     const filled = (values: Fill): Initializer => initializerOf(() => this.#make(values));
     // Others than known ones run on the host; devices then get their rows.
     const isWritten = isOwn && fill === null && devices !== null;
     const first =
-      fill !== null ? filled(fill) : isWritten ? filled(ZEROS) : isOwn ? this.#applied(initializer) : initializer;
+      fill !== null ? filled(fill) : isWritten ? filled(ZEROS) : isOwn ? this.#applied(seeded) : initializer;
     const weight = this.owner.makeWeight(this.savedName, [rows, columns], first, filled(ZEROS));
     if (isWritten) {
       const variable = weight.read() as tf.Variable;
-      applyInBlocks(initializer, this.size, (row, values) => devices.writeRows(variable, row, values));
+      try {
+        applyInBlocks(seeded, this.size, (row, values) => devices.writeRows(variable, row, values));
+      } catch (error) {
+        weight.dispose();
+        throw error;
+      }
     }
     return weight;
   }

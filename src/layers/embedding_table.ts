@@ -147,7 +147,17 @@ export class EmbeddingTable {
         ? this.initializer
         : ({ apply: () => tableTensor(given, inputDim, outputDim) } as unknown as Initializer);
     const weight = holder.createWeight(initializer);
+    try {
+      this.#settleIn(weight, holder);
+    } catch (error) {
+      weight.dispose();
+      throw error;
+    }
     this.#initialValues = null;
+    return weight;
+  }
+
+  #settleIn(weight: tf.LayerVariable, holder: TableHolder): void {
     // A layer's name would be wrong in a model that holds the table through another layer only.
     const savedAs = this.isShared ? `tables/${this.name}/embeddings` : holder.weightName;
     if (savedAs !== undefined) (weight as { originalName: string }).originalName = savedAs;
@@ -159,7 +169,6 @@ export class EmbeddingTable {
       constraint: rowConstraintOf(this.constraint),
       regularized: this.regularizer !== null,
     });
-    return weight;
   }
 
   /** Whatever is written, now or by loading a model, settles where a holder or the backend wants it. */

@@ -170,15 +170,25 @@ function lookupWithStray(requests: readonly LookupRequest[]): number {
   });
 }
 
+const REDUCE_NOTE =
+  'Map ids to rows first (integerLookup, preprocessing.Hashing), or raise vocabularySize; ' +
+  'negative ids are padding in dense ids only.';
+
 /** The rows of all lookups; an id outside a table is told with the input that holds it. */
-function lookUpNamed(requests: readonly LookupRequest[], paths: readonly string[]): tf.Tensor2D[] {
+function lookUpNamed(
+  features: readonly DistributedFeature[],
+  requests: readonly LookupRequest[],
+  paths: readonly string[],
+): tf.Tensor2D[] {
   try {
     return lookUpMany(requests);
   } catch (error) {
     const place = error instanceof ValueError && error.argument === 'ids' ? lookupWithStray(requests) : -1;
     if (place < 0) throw error;
     const { message, expected, received } = error as ValueError;
-    throw new ValueError(paths[place]!, expected, described(received), message.split(`received ${received}. `)[1]);
+    // The kernels' advice is of options that a FeatureConfig has not.
+    const note = features[place]!.kind === 'reduce' ? REDUCE_NOTE : message.split(`received ${received}. `)[1];
+    throw new ValueError(paths[place]!, expected, described(received), note);
   }
 }
 
@@ -202,7 +212,7 @@ export function lookUpFeatures(
       const servedInput = { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 };
       return { table: variables[input]!, bags, options, idsArePlaced, servedInput };
     });
-    const rows = lookUpNamed(requests, paths.ids);
+    const rows = lookUpNamed(features, requests, paths.ids);
     results = lookups.map(({ shape }, i) => shape(rows[i]!));
     return results.filter((result) => result instanceof tf.Tensor) as tf.Tensor[];
   });

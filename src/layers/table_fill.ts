@@ -101,6 +101,17 @@ export function fillOf(initializer: Initializer, size: TableSize, seed: number |
   return read(config, size, seedOf(config, seed));
 }
 
+/** The same initializer with this seed, where it is one without a fill that takes seeds and has none: Orthogonal. */
+export function withSeed(initializer: Initializer, seed: number | null): Initializer {
+  if (seed === null || !isOrthogonal(initializer)) return initializer;
+  const { gain, seed: own } = initializer.getConfig() as { gain: number; seed?: number | null };
+  return own === undefined || own === null ? tf.initializers.orthogonal({ gain, seed }) : initializer;
+}
+
+function isOrthogonal(initializer: Initializer): boolean {
+  return applyOf(initializer) === applyOf(tf.initializers.orthogonal({} as never));
+}
+
 /** Takes the values of whole rows, row-major, from a row on. */
 export type WriteRows = (firstRow: number, values: Float32Array) => void;
 
@@ -138,9 +149,8 @@ export function applyInBlocks(
 }
 
 function dependsOnShape(initializer: Initializer, { rows, columns }: TableSize): boolean {
-  const apply = applyOf(initializer);
-  if (apply === applyOf(tf.initializers.orthogonal({} as never))) return true;
-  if (apply !== applyOf(tf.initializers.identity({}))) return false;
+  if (isOrthogonal(initializer)) return true;
+  if (applyOf(initializer) !== applyOf(tf.initializers.identity({}))) return false;
   if (rows === columns) return true;
   throw new ValueError(ARGUMENT, `one that makes a table of ${rows} x ${columns}`, described('Identity'));
 }

@@ -250,6 +250,20 @@ describe('DistributedEmbedding, list form', () => {
   });
 
   it(
+    'is of no use once it is disposed, and says so',
+    leakFree(() => {
+      const layer = emb.layers.distributedEmbedding({ embeddings: items() });
+      layer.build();
+      layer.dispose();
+      const isDisposed = /is already disposed/;
+      expect(() => layer.apply(SIZES.map(() => [[1]]))).toThrowError(isDisposed);
+      expect(() => layer.getTables()).toThrowError(isDisposed);
+      expect(() => layer.setTables({})).toThrowError(isDisposed);
+      expect(() => layer.setWeights(tablesOf())).toThrowError(isDisposed);
+    }),
+  );
+
+  it(
     'sets and gets tables by order and by name; what was read never changes',
     leakFree(() => {
       const layer = emb.layers.distributedEmbedding({ embeddings: items() });

@@ -175,6 +175,13 @@ describe('DistributedEmbedding on devices', () => {
         expect(place).toBeGreaterThanOrEqual(0);
         const wrong = byDevice.map((inputs, device) => inputs.map((input) => (device === 2 ? [[0, 0]] : x[input]!)));
         expectError(() => layer.apply(wrong), 'ValueError', repeated, 'other ids');
+        // An id outside its table is told where the first device that takes it has it.
+        const last = byDevice[0]!.at(-1)!;
+        const far = x[last]!.add(10000);
+        const stray = byDevice.map((inputs) => inputs.map((input) => (input === last ? far : x[input]!)));
+        const firstPlace = `inputs[0][${byDevice[0]!.length - 1}]`;
+        expectError(() => layer.apply(stray), 'ValueError', firstPlace, /^100\d\d at position/);
+        far.dispose();
         expectError(() => layer.apply(x), 'ValueError', 'inputs');
         expectError(() => layer.apply([[x[0]], [], []]), 'ValueError', 'inputs[0]');
         tf.dispose(x);
@@ -260,6 +267,7 @@ describe('DistributedEmbedding on devices', () => {
       tf.initializers.varianceScaling({ scale: 2, mode: 'fanIn', distribution: 'normal' }),
       'ones',
       tf.initializers.orthogonal({ gain: 1, seed: 4 }),
+      'orthogonal',
     ];
     const make = (): number[][] => {
       const layer = emb.layers.distributedEmbedding({
@@ -278,6 +286,23 @@ describe('DistributedEmbedding on devices', () => {
     await withTpuEmulator(
       { chips: 3 },
       leakFree(() => expect(make()).toEqual(here)),
+    );
+  });
+
+  it('frees the devices of a table whose initializer fails', async () => {
+    const embeddingsInitializer = tf.initializers.identity({});
+    const table = { inputDim: 10, outputDim: 4, combiner: 'sum' } as const;
+    await withTpuEmulator(
+      { chips: 2 },
+      leakFree(() => {
+        const held = (): number[] =>
+          (tf.memory() as unknown as { devices: { tables: number }[] }).devices.map(({ tables }) => tables);
+        const layer = emb.layers.distributedEmbedding({ embeddings: [table, { ...table, embeddingsInitializer }] });
+        for (let attempt = 0; attempt < 2; attempt++) {
+          expectError(() => layer.build(), 'ValueError', 'embeddingsInitializer');
+          expect(held()).toEqual([0, 0]);
+        }
+      }),
     );
   });
 
@@ -304,7 +329,9 @@ describe('DistributedEmbedding on devices', () => {
     const layer = emb.layers.distributedEmbedding({ embeddings: items() });
     await withTpuEmulator(
       { chips: 2, hbmBytesPerChip: 1000 },
-      leakFree(() => expectError(() => layer.build(), 'ValueError', `${layer.name}/table_3/embeddings`, /1200 bytes/)),
+      leakFree(() => {
+        expectError(() => layer.build(), 'ValueError', `${layer.name}/table_3/embeddings`, /1200 bytes/);
+      }),
     );
     await withTpuEmulator({ chips: 2 }, () => {
       layer.build();

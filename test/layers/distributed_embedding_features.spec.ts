@@ -229,6 +229,25 @@ describe('saving of DistributedEmbedding', () => {
     }),
   );
 
+  it(
+    'loads a layer whose list has one feature',
+    leakFree(async () => {
+      const features = [feature('only', table('sum'), 2)];
+      const embeddings = [{ inputDim: 23, outputDim: 7, combiner: 'sum' }] as const;
+      for (const args of [{ embeddings }, { features }]) {
+        const input = tf.input({ shape: [2], dtype: 'int32' });
+        const outputs = emb.layers.distributedEmbedding(args as never).apply([input]) as tf.SymbolicTensor[];
+        const model = tf.model({ inputs: input, outputs });
+        const x = tf.tensor2d([[1, 22], [0, 3]], [2, 2], 'int32'); // prettier-ignore
+        const loaded = await reload(await artifactsOf(model));
+        expect(take(loaded.predict(x))).toEqual(take(model.predict(x)));
+        loaded.dispose();
+        model.dispose();
+        x.dispose();
+      }
+    }),
+  );
+
   it('getConfig makes an equal layer', () => {
     const { features } = namedFeatures();
     const layers = [

@@ -58,13 +58,13 @@ export function ramp(rows: number, dim: number): Float32Array {
   return Float32Array.from({ length: rows * dim }, (_, i) => Math.floor(i / dim) + (i % dim) / 4);
 }
 
-/** The error that a function throws must have this class, argument and text. */
+/** The error that a function throws must have this class, argument and text; returns it. */
 export function expectError(
   body: () => unknown,
   type: 'ValueError' | 'TypeError' | 'RuntimeError',
   argument: string,
   received?: string | RegExp,
-): void {
+): (Error & Facts) | undefined {
   let error: (Error & Facts) | undefined;
   try {
     body();
@@ -72,13 +72,14 @@ export function expectError(
     error = thrown as Error & Facts;
   }
   expect(error).withContext(`nothing thrown for ${argument}`).toBeDefined();
-  if (error === undefined) return;
+  if (error === undefined) return undefined;
   expect(error.name).withContext(error.message).toBe(type);
   if (type === 'TypeError') expect(error instanceof TypeError).toBeTrue();
   else expect(error instanceof emb[type]).toBeTrue();
   expect(error.argument).withContext(error.message).toBe(argument);
   expect(typeof error.expected).toBe('string');
   if (received !== undefined) expect(error.received).toMatch(received);
+  return error;
 }
 
 /** Arrays of floats that differ by at most `tolerance` (1 + |b|). */

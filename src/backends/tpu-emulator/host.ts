@@ -1,6 +1,6 @@
 /** The backend that runs dense ops, and a subclass of it whose tensors may lie on devices. */
 import * as tf from '@tensorflow/tfjs';
-import { RuntimeError, described } from '../../errors.js';
+import { RuntimeError, ValueError, described } from '../../errors.js';
 import { state } from '../../state.js';
 import type { TensorFlowPart } from '../tensorflow/backend_part.js';
 import { BACKEND_NAME as TENSORFLOW } from '../tensorflow/node_backend.js';
@@ -52,13 +52,18 @@ export interface HostBackend {
   readonly backend: tf.KernelBackend;
 }
 
-/** Finds or starts the backend for dense ops; it stays usable under its own name. RuntimeError for one of another kind. */
+/**
+ * Finds or starts the backend for dense ops; it stays usable under its own name. ValueError for an unknown name,
+ * RuntimeError for one of another kind and where there is none.
+ */
 export async function startHost(wanted: string | null): Promise<HostBackend> {
   const { registryFactory } = tf.engine() as unknown as { registryFactory: Record<string, unknown> };
   const present = PREFERENCE.filter((name) => name in registryFactory);
   const name = wanted ?? present[0];
-  if (name === undefined || !(name in registryFactory)) {
-    throw new RuntimeError('host', `one of ${Object.keys(registryFactory).join(', ')}`, name ?? described('none'));
+  if (name === undefined) throw new RuntimeError('host', `one of ${PREFERENCE.join(', ')}`, described('none'));
+  if (!(name in registryFactory)) {
+    const names = Object.keys(registryFactory).filter((each) => each !== BACKEND_NAME);
+    throw new ValueError('host', `one of ${names.join(', ')}`, name);
   }
   const { registry } = tf.engine() as unknown as { registry: Registry };
   // Not through the engine, which takes one start at a time, and ours is under way.
