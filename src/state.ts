@@ -6,6 +6,7 @@ import type { ImplementationName, KernelSet } from './backends/kernel_set.js';
 import { kernelsFromEnvironment, threadsFromEnvironment } from './environment.js';
 import type * as tf from '@tensorflow/tfjs';
 import type { PositionedFile } from './io/npy.js';
+import type { SlotHolder } from './optimizers/slots.js';
 import type { LookupScope } from './optimizers/lookup_scope.js';
 import type { TableSettings } from './optimizers/table_settings.js';
 
@@ -22,6 +23,8 @@ export interface State {
   scope: LookupScope | null;
   /** What layers say of their tables. */
   readonly tables: WeakMap<tf.Variable, TableSettings>;
+  /** Which optimizers hold slots of a table; weakly, because a table may outlive an optimizer. */
+  readonly slotHolders: WeakMap<tf.Variable, Set<WeakRef<SlotHolder>>>;
   /** Things said once per process (warnings). */
   readonly said: Set<string>;
   /** Anything a backend keeps per process, by backend name. */
@@ -45,6 +48,7 @@ export function state(): State {
     threads: threadsFromEnvironment(),
     scope: null,
     tables: new WeakMap(),
+    slotHolders: new WeakMap(),
     said: new Set(),
     perBackend: new Map(),
     builtin: null,

@@ -7,8 +7,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { InputError } from '../wide_and_deep/input_error.js';
-import { writeReport } from '../wide_and_deep/report_file.js';
+import { InputError, isSystemError } from '../wide_and_deep/input_error.js';
+import { writeReport } from '../wide_and_deep/output_paths.js';
 import { makeBatch, type Batch } from './batches.js';
 import { CONFIGS, tablesOf } from './configs.js';
 import { buildModel } from './model.js';
@@ -113,7 +113,7 @@ try {
   else await run(options);
 } catch (error) {
   // Anything else is worth its stack.
-  if (!(error instanceof InputError)) throw error;
+  if (!(error instanceof InputError) && !isSystemError(error)) throw error;
   process.stderr.write(`error: ${error.message}\n`);
   process.exitCode = 1;
 }

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { StrategyName } from 'tfjs-embeddings/node';
 import { InputError } from '../wide_and_deep/input_error.js';
 import { readOneOf, readWhole } from '../wide_and_deep/read_value.js';
-import { readReportFile } from '../wide_and_deep/report_file.js';
+import { readReportFile } from '../wide_and_deep/output_paths.js';
 import { CONFIGS } from './configs.js';
 
 export interface Options {

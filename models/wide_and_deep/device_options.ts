@@ -3,7 +3,7 @@ import type * as emb from 'tfjs-embeddings/node';
 import type { Machine } from './backend.js';
 import { InputError } from './input_error.js';
 import { readOneOf, readWhole } from './read_value.js';
-import { readReportFile } from './report_file.js';
+import { readReportFile } from './output_paths.js';
 
 /** The backend whose devices hold the tables. */
 export const EMULATOR = 'tpu-emulator';

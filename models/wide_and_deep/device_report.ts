@@ -1,13 +1,27 @@
 /** What the virtual devices hold and did: for people, for a page and for programs. */
 import * as emb from 'tfjs-embeddings/node';
 import type { DeviceOptions, Placement } from './device_options.js';
-import { writeReport } from './report_file.js';
+import { isSystemError } from './input_error.js';
+import { writeReport } from './output_paths.js';
 
 export interface DeviceReport {
   /** For people. */
   readonly lines: readonly string[];
   /** For the line of JSON. */
   readonly data: object;
+  /** Why there is no page, although one was asked for. */
+  readonly failure: string | null;
+}
+
+/** Writes a page; returns what went wrong, or null: a picture that cannot be written costs nobody the training. */
+function keepPage(path: string, html: string): string | null {
+  try {
+    writeReport(path, html);
+    return null;
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    return `the report was not written to ${path}: ${error.message}`;
+  }
 }
 
 /** What lies on the devices and what they did until now. To be taken while the optimizer has its slots. */
@@ -18,14 +32,12 @@ export function reportDevices(
 ): DeviceReport {
   const report = emb.tpuEmulator().report();
   const lines = [String(report)];
-  if (path !== null) {
-    writeReport(path, report.toHTML());
-    lines.push(`wrote the report to ${path}`);
-  }
+  const failure = path === null ? null : keepPage(path, report.toHTML());
+  if (path !== null && failure === null) lines.push(`wrote the report to ${path}`);
   const counters = {
     bytes: report.links.totalBytes,
     elements: report.devices.map(({ elements }) => elements),
     peakMemory: report.devices.map(({ memory }) => memory.peak),
   };
-  return { lines, data: { devices, strategy, plan: plan.toJSON(), counters } };
+  return { lines, data: { devices, strategy, plan: plan.toJSON(), counters }, failure };
 }

@@ -12,7 +12,7 @@ import type { TextTable } from './csv.js';
 import { readDatasets } from './datasets.js';
 import { reportDevices, type DeviceReport } from './device_report.js';
 import { Encoder, hotnessOf } from './encoder.js';
-import { InputError } from './input_error.js';
+import { InputError, isSystemError } from './input_error.js';
 import { labelsOf } from './labels.js';
 import type { ModelMetadata } from './metadata.js';
 import { scoresOf, type Scores } from './metrics.js';
@@ -63,6 +63,7 @@ async function run(options: Options): Promise<void> {
   if (options.json)
     say(JSON.stringify(report(info, scores, trained, { probabilities, reloaded, devices, bestAuc, options })));
   if (!reloaded.isWhole) process.exitCode = 1;
+  if (devices !== null && devices.failure !== null) throw new InputError(devices.failure);
 }
 
 /** Runs `work` on the folder of the model; a temporary one is removed afterwards. */
@@ -134,9 +135,9 @@ function report(
   };
 }
 
-/** What is worth no stack: wrong options and files, and devices that are too small. */
+/** What is worth no stack: wrong options and files, full disks, and devices that are too small. */
 function isMistake(error: unknown, options: Options | null): error is Error {
-  if (error instanceof InputError) return true;
+  if (error instanceof InputError || isSystemError(error)) return true;
   return error instanceof emb.ValueError && typeof options?.onDevices?.deviceMemory === 'number';
 }
 

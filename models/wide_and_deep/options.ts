@@ -10,6 +10,7 @@ import {
   type Placement,
 } from './device_options.js';
 import { InputError } from './input_error.js';
+import { readFolder } from './output_paths.js';
 import { readOneOf, readWhole } from './read_value.js';
 
 export const BACKENDS = ['cpu', 'tensorflow', 'wasm', EMULATOR] as const;
@@ -100,7 +101,7 @@ export function readOptions(args: readonly string[]): Options {
     epochs: readWhole('--epochs', values.epochs, 1, 100_000),
     batch: readWhole('--batch', values.batch, 1, 1_000_000),
     seed: readWhole('--seed', values.seed, 0, 1_000_000_000),
-    save,
+    save: save === null ? null : readFolder('--save', save),
     json,
     help,
   };

@@ -4,6 +4,7 @@ import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
 import { readOptions, reading } from '../options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
+import { freeSlots } from '../optimizers/slots.js';
 import { setTableSettings } from '../optimizers/table_settings.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
@@ -129,8 +130,10 @@ export class EmbeddingTable {
   release(holder: TableHolder): number {
     this.#holders.delete(holder);
     if (this.#holders.size > 0 || this.#weight === null) return 0;
+    const table = this.variable!;
     this.#weight.dispose();
     this.#weight = null;
+    freeSlots(table);
     return 1;
   }
 

@@ -2,12 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../errors.js';
 import type { OptimizerName } from '../types.js';
+import { DenseOrder, type NamedTensor } from './dense_order.js';
 import { learningRateAt, type Settings } from './settings.js';
-
-interface NamedTensor {
-  readonly name: string;
-  readonly tensor: tf.Tensor;
-}
 
 /** Adam's running powers of beta: stock code recomputes them on loading, which loses their last bits. */
 interface RunningPowers {
@@ -46,8 +42,7 @@ const PREFIX = 'dense/';
 export class DensePart {
   #optimizer: tf.Optimizer | null;
   readonly #isOwned: boolean;
-  /** Names in the order in which variables first had a gradient: stock state is keyed by position. */
-  readonly #order: string[] = [];
+  readonly #order = new DenseOrder();
 
   constructor(
     private readonly name: OptimizerName,
@@ -78,23 +73,16 @@ export class DensePart {
   }
 
   apply(gradients: readonly NamedTensor[]): void {
-    const byName = new Map<string, tf.Tensor>();
-    for (const { name, tensor } of gradients) {
-      byName.set(name, tensor);
-      if (!this.#order.includes(name)) this.#order.push(name);
-    }
-    if (this.#order.length === 0) return;
-    // A null gradient keeps its position; the stock optimizers skip it.
-    const list = this.#order.map((name) => ({ name, tensor: byName.get(name) ?? null }));
-    this.optimizer.applyGradients(list as never);
+    const list = this.#order.arrange(gradients);
+    if (list.length > 0) this.optimizer.applyGradients(list as never);
   }
 
   async save(): Promise<NamedTensor[]> {
-    if (this.#optimizer === null && this.#order.length === 0) return [];
+    if (this.#optimizer === null && this.#order.isEmpty) return [];
     // The first entry is a fresh scalar with the number of steps, which the row-sparse optimizer saves itself.
     const [iterations, ...state] = (await this.optimizer.getWeights()) as NamedTensor[];
     iterations!.tensor.dispose();
-    const saved = state.map(({ name, tensor }) => ({ name: `${PREFIX}${name}`, tensor }));
+    const saved = this.#order.named(state).map(({ name, tensor }) => ({ name: `${PREFIX}${name}`, tensor }));
     const powers = runningPowers(this.optimizer);
     if (powers !== null) {
       saved.push({ name: `${PREFIX}accBeta1`, tensor: powers.accBeta1 });
@@ -114,6 +102,7 @@ export class DensePart {
     try {
       const state = stripped.filter((entry) => !isPower(entry));
       await this.optimizer.setWeights([{ name: 'iter', tensor: count }, ...state] as never);
+      this.#order.restore(state);
     } finally {
       count.dispose();
     }
@@ -133,6 +122,6 @@ export class DensePart {
     // Stock momentum forgets the rate that it inherits.
     if (rate instanceof tf.Tensor && !rate.isDisposed) rate.dispose();
     this.#optimizer = null;
-    this.#order.length = 0;
+    this.#order.clear();
   }
 }

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../backends/registry.js';
 import { ValueError } from '../errors.js';
+import { state } from '../state.js';
 import { SLOT_NAMES, type OptimizerName } from '../types.js';
 import { tableSettings } from './table_settings.js';
 
@@ -32,7 +33,21 @@ function newSlot(table: tf.Variable, name: string, shape: readonly number[], sta
   return variable;
 }
 
-export class SlotStore {
+/** What holds slots of tables. */
+export interface SlotHolder {
+  /** Frees the slots of a table, if there are any. */
+  free(table: tf.Variable): void;
+}
+
+/** Frees what optimizers hold for a table that is gone: whoever disposes a model need not dispose its optimizer. */
+export function freeSlots(table: tf.Variable): void {
+  const { slotHolders } = state();
+  for (const holder of slotHolders.get(table) ?? []) holder.deref()?.free(table);
+  slotHolders.delete(table);
+}
+
+export class SlotStore implements SlotHolder {
+  readonly #self = new WeakRef<SlotHolder>(this);
   readonly #slots = new Map<tf.Variable, tf.Variable[]>();
   readonly #names = new Map<tf.Variable, string>();
   /** Loaded slots whose table has not been stepped yet. */
@@ -70,6 +85,8 @@ export class SlotStore {
     }
     this.#slots.set(table, slots);
     this.#names.set(table, tableName);
+    const { slotHolders } = state();
+    slotHolders.set(table, (slotHolders.get(table) ?? new Set()).add(this.#self));
     return slots;
   }
 
@@ -88,14 +105,15 @@ export class SlotStore {
     return named ?? this.#pending.find(numbered) ?? null;
   }
 
-  /** Frees the slots of tables that are gone: an optimizer may outlive a model. */
+  /** Frees the slots of tables that are gone without a layer that said so. */
   prune(): void {
-    for (const [table, slots] of this.#slots) {
-      if (!table.isDisposed) continue;
-      tf.dispose(slots);
-      this.#slots.delete(table);
-      this.#names.delete(table);
-    }
+    for (const table of [...this.#slots.keys()]) if (table.isDisposed) this.free(table);
+  }
+
+  free(table: tf.Variable): void {
+    tf.dispose(this.#slots.get(table) ?? []);
+    this.#slots.delete(table);
+    this.#names.delete(table);
   }
 
   /** All slots under stable names, those that still wait for their table included. */

@@ -230,6 +230,30 @@ describe('saving of DistributedEmbedding', () => {
   );
 
   it(
+    'a single feature by itself gives a tensor, symbolic, concrete and in a Sequential that was loaded',
+    leakFree(async () => {
+      const make = (): emb.DistributedEmbedding =>
+        emb.layers.distributedEmbedding({ features: feature('only', table('sum'), 2) });
+      const input = tf.layers.inputLayer({ inputShape: [2], dtype: 'int32' });
+      const model = tf.sequential({ layers: [input, make(), tf.layers.dense({ units: 1 })] });
+      const x = tf.tensor2d([[1, 22], [0, 3]], [2, 2], 'int32'); // prettier-ignore
+      const loaded = (await reload(await artifactsOf(model))) as tf.Sequential;
+      expect(take(loaded.predict(x))).toEqual(take(model.predict(x)));
+      const layers = [layerOf(model), layerOf(loaded)];
+      for (const layer of layers) {
+        const again = layer.apply(tf.input({ shape: [2], dtype: 'int32' }));
+        expect(again instanceof tf.SymbolicTensor).toBeTrue();
+        take(layer.apply(x) as tf.Tensor);
+      }
+      loaded.dispose();
+      model.dispose();
+      // The symbolic use by hand counts too.
+      for (const layer of layers) layer.dispose();
+      x.dispose();
+    }),
+  );
+
+  it(
     'loads a layer whose list has one feature',
     leakFree(async () => {
       const features = [feature('only', table('sum'), 2)];

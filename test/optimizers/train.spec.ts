@@ -174,6 +174,17 @@ describeForBackends('emb.train', () => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
+  it('frees the slots of a model with the model', async () => {
+    const optimizer = emb.train.adagrad({ learningRate: 0.1 });
+    const model = smallModel(optimizer);
+    await losses(model, 1);
+    const before = tf.memory().numTensors;
+    const { length } = model.weights;
+    model.dispose();
+    expect(before - tf.memory().numTensors).toBe(length + 1);
+    optimizer.dispose();
+  });
+
   it('frees the state of a model that is gone when it goes on with another one', async () => {
     const optimizer = emb.train.adagrad({ learningRate: 0.1 });
     const first = smallModel(optimizer);
@@ -184,6 +195,59 @@ describeForBackends('emb.train', () => {
     const slots = (await optimizer.getWeights()).filter(({ name }) => name.endsWith('/accumulators'));
     expect(slots.length).toBe(1);
     second.dispose();
+    optimizer.dispose();
+  });
+
+  it('goes on equally after a load, whatever dense layers were frozen when', async () => {
+    // Stock state is a list: a layer that is thawed late stands last in it, and first in the model that is loaded.
+    const plans: [first: boolean[], second: boolean[], saved: boolean[]][] = [
+      [
+        [false, true],
+        [true, true],
+        [true, true],
+      ],
+      [
+        [true, true],
+        [true, true],
+        [false, true],
+      ],
+      [
+        [true, false],
+        [true, true],
+        [true, false],
+      ],
+    ];
+    for (const name of ['adam', 'adagrad', 'adagradMomentum'] as const) {
+      for (const steps of plans) {
+        const optimizer = emb.train[name]({ learningRate: 0.05 });
+        const model = smallModel(optimizer);
+        for (const trainable of steps) {
+          trainable.forEach((each, i) => (model.layers[i + 1]!.trainable = each));
+          model.compile({ optimizer, loss: 'meanSquaredError' });
+          if (trainable !== steps[2]) await losses(model, 1);
+        }
+        const copy = await copyOf(model);
+        expect(await losses(copy, 2)).toEqual(await losses(model, 2));
+        copy.optimizer.dispose();
+        copy.dispose();
+        model.dispose();
+        optimizer.dispose();
+      }
+    }
+  });
+
+  it('saves nothing of dense layers that are gone', async () => {
+    const optimizer = emb.train.adam({ learningRate: 0.05 });
+    const first = smallModel(optimizer);
+    await losses(first, 2);
+    first.dispose();
+    const model = smallModel(optimizer);
+    await losses(model, 1);
+    const copy = await copyOf(model);
+    expect(await losses(copy, 2)).toEqual(await losses(model, 2));
+    copy.optimizer.dispose();
+    copy.dispose();
+    model.dispose();
     optimizer.dispose();
   });
 

@@ -18,6 +18,7 @@ class ServedSums {
   private readonly samples: number[] = [];
   private readonly bags: number[] = [];
   private readonly ids: number[] = [];
+  private readonly weights: number[] = [];
 
   add(served: readonly ServedInput[]): void {
     this.calls++;
@@ -25,12 +26,14 @@ class ServedSums {
       this.samples[input] = (this.samples[input] ?? 0) + samples;
       this.bags[input] = (this.bags[input] ?? 0) + bags.batch;
       this.ids[input] = (this.ids[input] ?? 0) + bags.nnz;
+      this.weights[input] = (this.weights[input] ?? 0) + (bags.weights === null ? 0 : bags.nnz);
     }
   }
 
   sums(): ServedInputs {
-    const [samples, bags, ids] = [this.samples, this.bags, this.ids].map((sums) => Array.from(sums, (sum) => sum ?? 0));
-    return { calls: this.calls, samples: samples!, bags: bags!, ids: ids! };
+    const whole = (sums: readonly number[]): number[] => Array.from(sums, (sum) => sum ?? 0);
+    const { calls, samples, bags, ids, weights } = this;
+    return { calls, samples: whole(samples), bags: whole(bags), ids: whole(ids), weights: whole(weights) };
   }
 }
 

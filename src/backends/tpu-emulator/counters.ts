@@ -20,7 +20,7 @@ export interface DeviceMemoryCounts {
 }
 
 export interface DeviceCounts {
-  /** Ids looked up: rows read. */
+  /** Ids looked up: rows read, and ids outside a table that count as zeros. */
   readonly ids: number;
   /** Distinct ids of each lookup, summed over lookups. */
   readonly uniqueIds: number;
@@ -39,6 +39,8 @@ export interface ServedInputs {
   /** As many as samples, or more where ids are looked up one by one. */
   readonly bags: readonly number[];
   readonly ids: readonly number[];
+  /** How many of the ids had weights. */
+  readonly weights: readonly number[];
 }
 
 /** All calls of a layer, and those in which gradients were taken. */

@@ -9,6 +9,8 @@ const BYTES = 4;
 /** Words that one round of reading or writing moves. */
 const ROUND_WORDS = 2 ** 20;
 
+export type TableForm = Pick<DeviceTable, 'name' | 'shape' | 'layout' | 'role' | 'owner'>;
+
 export class DeviceTable {
   private buffers: number[] = [];
   /** Tensors that share the data. */
@@ -20,16 +22,14 @@ export class DeviceTable {
     readonly shape: readonly number[],
     readonly layout: TableLayout,
     readonly role: 'tables' | 'slots',
+    /** The table that it is, or of which it is a slot: the same for all copies of it. */
+    readonly owner: object,
   ) {}
 
   /** Takes memory on the devices. Throws ValueError, and takes nothing, where it does not fit. */
-  static make(
-    machine: Machine,
-    form: Pick<DeviceTable, 'name' | 'shape' | 'layout' | 'role'>,
-    fill: Fill | DeviceTable,
-  ): DeviceTable {
-    const { name, shape, layout, role } = form;
-    const table = new DeviceTable(machine, name, shape, layout, role);
+  static make(machine: Machine, form: TableForm, fill: Fill | DeviceTable): DeviceTable {
+    const { name, shape, layout, role, owner } = form;
+    const table = new DeviceTable(machine, name, shape, layout, role, owner);
     const wishes = layout.shards.filter(({ inHost }) => !inHost);
     machine.memory.check(
       name,

@@ -15,7 +15,7 @@ import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
 import type { ServedInput } from './counter_book.js';
-import { DeviceTable } from './device_table.js';
+import { DeviceTable, type TableForm } from './device_table.js';
 import type { DeviceTensors } from './device_tensors.js';
 import type { DerivedBackend } from './host.js';
 import { BagReader, allRows } from './host_bags.js';
@@ -38,6 +38,8 @@ export class Emulator implements DevicePart {
   /** Where a variable lay last: values that are assigned to it go there again. */
   private readonly places = new WeakMap<tf.Variable, TableLayout>();
   private readonly names = new WeakMap<tf.Variable, string>();
+  /** Which table a variable is, or is a slot of, wherever it lies. */
+  private readonly owners = new WeakMap<tf.Variable, object>();
   private readonly bags: BagReader;
   private readonly followed = new Map<object, FollowedPlan>();
 
@@ -82,7 +84,7 @@ export class Emulator implements DevicePart {
   }
 
   create({ name, layout, fill }: TableRequest): tf.Tensor2D {
-    const form = { name, shape: [layout.rows, layout.columns], layout, role: 'tables' as const };
+    const form = { name, shape: [layout.rows, layout.columns], layout, role: 'tables' as const, owner: {} };
     return this.tensorOf(DeviceTable.make(this.machine, form, fill)) as tf.Tensor2D;
   }
 
@@ -90,11 +92,11 @@ export class Emulator implements DevicePart {
     this.settle(table);
     const owner = this.deviceTable(table)!;
     const layout = slotLayout(owner.layout, columnsOf(shape));
-    const form = { name: slotNameOf(owner, name), shape, layout, role: 'slots' as const };
+    const form = { name: slotNameOf(owner, name), shape, layout, role: 'slots' as const, owner: owner.owner };
     const tensor = this.tensorOf(DeviceTable.make(this.machine, form, { kind: 'constant', value }));
     const variable = tf.variable(tensor, false);
     tensor.dispose();
-    this.remember(variable, layout, form.name);
+    this.remember(variable, form);
     return variable;
   }
 
@@ -105,10 +107,12 @@ export class Emulator implements DevicePart {
     const given = where.name ?? known?.name ?? this.names.get(variable) ?? variable.name;
     const name = owner === null ? given : slotNameOf(owner, given);
     const layout = where.layout ?? known?.layout ?? this.places.get(variable) ?? this.likeOf(variable, where.like);
-    this.remember(variable, layout, name);
-    if (known !== null && sameLayout(known.layout, layout)) return;
     const role = where.like === undefined ? (known?.role ?? 'tables') : 'slots';
-    const table = DeviceTable.make(this.machine, { name, shape: variable.shape, layout, role }, ZEROS);
+    const ofTable = owner?.owner ?? known?.owner ?? this.owners.get(variable) ?? {};
+    const form: TableForm = { name, shape: variable.shape, layout, role, owner: ofTable };
+    this.remember(variable, form);
+    if (known !== null && sameLayout(known.layout, layout)) return;
+    const table = DeviceTable.make(this.machine, form, ZEROS);
     try {
       if (known === null) table.write(0, this.localValues(variable));
       else copyRows(known, table);
@@ -325,9 +329,10 @@ export class Emulator implements DevicePart {
     return tf.engine().makeTensorFromTensorInfo(info, this.derived.backend);
   }
 
-  private remember(variable: tf.Variable, layout: TableLayout, name: string): void {
+  private remember(variable: tf.Variable, { layout, name, owner }: TableForm): void {
     this.places.set(variable, layout);
     this.names.set(variable, name);
+    this.owners.set(variable, owner);
   }
 
   private localValues(variable: tf.Variable): Float32Array {
@@ -362,13 +367,12 @@ function denseEntry(rows: number, gradient: TensorValues<Float32Array>): HostEnt
   return { gradient, bags: allRows(rows), options: SINGLE_ROW, ofRows: true };
 }
 
-/** Reports find the slots of a table by its name. */
 function slotNameOf(owner: DeviceTable, name: string): string {
   return `${owner.name}/${name.slice(name.lastIndexOf('/') + 1)}`;
 }
 
-function formOf({ name, shape, role, layout }: DeviceTable): Pick<DeviceTable, 'name' | 'shape' | 'role' | 'layout'> {
-  return { name, shape, role, layout };
+function formOf({ name, shape, role, layout, owner }: DeviceTable): TableForm {
+  return { name, shape, role, layout, owner };
 }
 
 /** Moves a table to another layout without ever holding all of it on the host. */

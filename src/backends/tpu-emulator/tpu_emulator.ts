@@ -28,8 +28,8 @@ export function configureTpuEmulator(args: TpuEmulatorArgs): void {
   configure(args, isBuilt());
 }
 
-function reportedTable({ name, layout }: DeviceTable, slots: readonly DeviceTable[]): ReportedTable {
-  const own = slots.filter((slot) => slot.name.slice(0, slot.name.lastIndexOf('/')) === name);
+function reportedTable({ name, layout, owner }: DeviceTable, slots: readonly DeviceTable[]): ReportedTable {
+  const own = slots.filter((slot) => slot.owner === owner);
   const described = own.map((slot) => {
     return { name: slot.name.slice(slot.name.lastIndexOf('/') + 1), columns: slot.layout.columns };
   });
@@ -77,8 +77,10 @@ export class TpuEmulator {
    * and bytes of each link [from][to]; per device ids, distinct ids, elements read (ids x width), bytes in and out and
    * memory in bytes; seconds that the host spent in lookups and updates.
    *
-   * Each device begins with its part of the batch, as on a machine whose devices read their own samples; what a device
-   * sends itself is no traffic. Throws RuntimeError where no emulator runs.
+   * Each device begins with its part of the batch, an even share of the bags of each lookup, as on a machine whose
+   * devices read their own samples (without a combiner each id is a bag, so a share may end within a sample); what a
+   * device sends itself is no traffic. Ids outside a table (`outOfRange: 'zero'`) count where they are looked at: on the
+   * devices of a table that is placed whole, by columns or in copies, and on none where rows are dealt out. Throws RuntimeError where no emulator runs.
    *
    * @example
    * emb.tpuEmulator().counters().devices[0].elements;

@@ -167,7 +167,7 @@ class UpdateCall {
       this.second[device]!.push(this.stepOf(update, place, entries));
       entries.forEach(({ bags }, from) => {
         const words = bags.nnz * (1 + columns);
-        this.counted.push(() => this.machine.counters.send(shards[from]!.device, device, BYTES * words));
+        this.counted.push(() => this.machine.counters.send(shards[from]!.device, device, BYTES * words, bags.nnz));
         this.exchanged[device]! += words;
       });
     });

@@ -32,6 +32,8 @@ describe('mistakes in options and files', () => {
     ['an unknown backend', () => ['--backend', 'cuda'], /one of cpu, tensorflow, wasm, tpu-emulator, not "cuda"/],
     ['an option without its value', () => ['--data'], /--data/],
     ['a number that is none', () => ['--epochs', 'many'], /--epochs must be a whole number/],
+    ['a folder for the model below a file', () => ['--save', join(data, 'model')], /--save must be .* is no folder/],
+    ['a file as the folder for the model', () => ['--save', data], /--save must be .* that is a file/],
     ['a label without data', () => ['--label', 'y'], /need --data/],
   ];
   for (const [what, args, text] of mistakes) {

@@ -8,21 +8,24 @@ import { counted, wholeText } from './units.js';
 /** What a step looks up. */
 export interface Measured {
   readonly batchSize: number;
-  /** Ids and bags of each input, per sample. */
+  /** Ids, bags and weights of each input, per sample. */
   readonly hotness: readonly number[];
   readonly bags: readonly number[];
+  readonly weights: readonly number[];
   readonly assumption: string;
 }
 
-/** Means: samples of a call, ids and bags of each input per sample. */
-export function perSample({ calls, samples, ids, bags }: ServedInputs): {
+/** Means: samples of a call, ids, bags and weights of each input per sample. */
+export function perSample({ calls, samples, ids, bags, weights }: ServedInputs): {
   batch: number;
   hotness: number[];
   bags: number[];
+  weights: number[];
 } {
   const each = (sums: readonly number[]): number[] =>
     samples.map((count, input) => (count === 0 ? 0 : sums[input]! / count));
-  return { batch: Math.max(0, ...samples) / calls, hotness: each(ids), bags: each(bags) };
+  const batch = Math.max(0, ...samples) / calls;
+  return { batch, hotness: each(ids), bags: each(bags), weights: each(weights) };
 }
 
 /** Batch, ids and bags per sample as counted, in training where there was some; else as the plan was asked for. */
@@ -31,16 +34,19 @@ export function measuredOf({ measured }: ReportedPlan, asked: PlanRequest): Meas
   const served = isTrained ? measured?.training : measured?.all;
   if (served === undefined || served.calls === 0) {
     const { batchSize, hotness } = asked;
-    const text = `nothing was looked up yet: batch ${wholeText(batchSize)} and ids per sample as the plan was asked for`;
-    return { batchSize, hotness, bags: bagsPerSample(asked), assumption: text };
+    const asPlanned = `batch ${wholeText(batchSize)} and ids per sample as the plan was asked for, without weights`;
+    const weights = hotness.map(() => 0);
+    const assumption = `nothing was looked up yet: ${asPlanned}`;
+    return { batchSize, hotness, bags: bagsPerSample(asked), weights, assumption };
   }
-  const { batch, hotness, bags } = perSample(served);
+  const { batch, hotness, bags, weights } = perSample(served);
   const batchSize = Math.max(1, Math.round(batch));
   const what = counted(served.calls, isTrained ? 'training step' : 'call');
   return {
     batchSize,
     hotness,
     bags,
+    weights,
     assumption: `batch ${wholeText(batchSize)} and ids per sample as measured in ${what}`,
   };
 }

@@ -63,7 +63,7 @@ export function predictionOf(source: ReportSource, generation: string, chips: nu
 
   source.plans.forEach((reported, number) => {
     const asked = readRequest(reported.request);
-    const { batchSize, hotness, bags, assumption } = measuredOf(reported, asked);
+    const { batchSize, hotness, bags, weights, assumption } = measuredOf(reported, asked);
     const args = { ...reported.request, worldSize: devices, batchSize, hotness };
     const isSame = reported.plan.ranks.length === devices;
     const plan = isSame ? reported.plan : planFor(reported, args, chips);
@@ -72,7 +72,7 @@ export function predictionOf(source: ReportSource, generation: string, chips: nu
     batchSizes.push(batchSize);
     const request = readRequest(args);
     hostBandwidth = Math.min(hostBandwidth, request.machine.hostBandwidth);
-    stepLoads(request, plan, bags).forEach((load, device) => loads[device]!.push(load));
+    stepLoads(request, plan, { bags, weights }).forEach((load, device) => loads[device]!.push(load));
     tableLayouts(plan, request.tables).forEach((layout, table) => {
       const place = places[number]![table]!;
       // Layers may share a table, which then lies there once.

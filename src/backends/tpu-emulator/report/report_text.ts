@@ -12,8 +12,21 @@ const MOST_LINKS = 10;
 const LONGEST_NAME = 28;
 const LONGEST_NAMES = 40;
 
-function clip(text: string, longest: number): string {
+/** Names may hold anything: line ends and marks that turn the direction of writing would spoil the table. */
+function plainText(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, ' ');
+}
+
+function clip(given: string, longest: number): string {
+  const text = plainText(given);
   return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
+}
+
+/** A word in pieces that fit a line. */
+function cutWord(word: string): string[] {
+  if (word.length <= WIDTH) return [word];
+  const most = WIDTH - 4; // With the indent.
+  return Array.from({ length: Math.ceil(word.length / most) }, (_, i) => word.slice(i * most, (i + 1) * most));
 }
 
 /** Cells in columns, those of `left` to the left and all others to the right. */
@@ -27,11 +40,11 @@ function columns(lines: readonly (readonly string[])[], left: readonly number[])
   );
 }
 
-/** Words on lines of at most WIDTH characters, all but the first set in. */
+/** Words on lines of at most WIDTH characters, all but the first set in; names may hold anything, and be long. */
 function wrapped(text: string, indent = '  '): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(' ')) {
+  for (const word of plainText(text).split(' ').flatMap(cutWord)) {
     if (line !== '' && line.length + 1 + word.length > WIDTH) {
       lines.push(line);
       line = indent + word;
@@ -86,14 +99,16 @@ export function planText({ strategy, tables, measured }: ReportPlan): string {
 }
 
 function deviceLine({ device, ids, uniqueIds, elements, bytesIn, bytesOut, memory, ofMean }: ReportDevice): string[] {
-  const free = memory.capacity === null ? '-' : bytesText(Math.max(0, memory.capacity - memory.tables - memory.slots));
-  const bytes = [bytesOut, bytesIn, memory.tables, memory.slots, memory.host, memory.peak].map(bytesText);
+  const held = memory.tables + memory.slots + memory.exchange;
+  const free = memory.capacity === null ? '-' : bytesText(Math.max(0, memory.capacity - held));
+  const kinds = [memory.tables, memory.slots, memory.exchange, memory.host, memory.peak];
+  const bytes = [bytesOut, bytesIn, ...kinds].map(bytesText);
   const counts = [ids, uniqueIds, elements].map(countText);
   return [String(device), ...counts, ratioText(ofMean.elements), ...bytes, free];
 }
 
 function devicesText({ devices }: ReportData): string[] {
-  const head = 'device ids unique elements of-mean sent received tables slots in-host peak free'.split(' ');
+  const head = 'device ids unique elements of-mean sent received tables slots exchange in-host peak free'.split(' ');
   // Of many devices the busiest are shown.
   const shown =
     devices.length <= MOST_DEVICES

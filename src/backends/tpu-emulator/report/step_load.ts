@@ -43,6 +43,13 @@ function rowPenalty(width: number): number {
   return width >= 64 ? 1.15 : 1.75;
 }
 
+/** Ids, bags and weights of one input in a step. */
+interface Looked {
+  readonly ids: number;
+  readonly bags: number;
+  readonly weights: number;
+}
+
 function noLoad(): StepLoad {
   return {
     lookups: 0,
@@ -60,11 +67,11 @@ function noLoad(): StepLoad {
   };
 }
 
-function addPass(load: StepLoad, ids: number, bags: number, width: number, inHost: boolean): void {
-  const bytes = BYTES * (ids * (1 + width * rowPenalty(width)) + bags * width);
+function addPass(load: StepLoad, { ids, bags, weights }: Looked, width: number, inHost: boolean): void {
+  const bytes = BYTES * (ids * (1 + width * rowPenalty(width)) + weights + bags * width);
   load.lookups += ids;
   load.elements += ids * width;
-  load.exchangeMemory += BYTES * (ids + bags * width);
+  load.exchangeMemory += BYTES * (ids + weights + bags * width);
   if (inHost) {
     load.lookupHostBytes += bytes;
     load.updateHostBytes += BACKWARD * bytes;
@@ -79,24 +86,24 @@ export function bagsPerSample({ hotness, inputTableMap, tables }: PlanRequest): 
   return hotness.map((ids, input) => (tables[inputTableMap[input]!]!.combiner === null ? ids : 1));
 }
 
-/** Ids and bags of one input in a step. */
-interface Looked {
-  readonly ids: number;
-  readonly bags: number;
-}
-
 /** Adds what a device looks up for the whole batch; what is not of its own part of the batch is sent. */
-function addOwned(load: StepLoad, request: PlanRequest, { ids, bags }: Looked, width: number, inHost: boolean): void {
+function addOwned(load: StepLoad, request: PlanRequest, looked: Looked, width: number, inHost: boolean): void {
   const { worldSize, dpInput } = request;
   const others = (worldSize - 1) / worldSize;
-  addPass(load, ids, bags, width, inHost);
-  if (dpInput) load.idsIn += BYTES * ids * others;
-  load.pooledOut += BYTES * bags * width * others;
+  addPass(load, looked, width, inHost);
+  if (dpInput) load.idsIn += BYTES * (looked.ids + looked.weights) * others;
+  load.pooledOut += BYTES * looked.bags * width * others;
 }
 
 /** What comes to a device that holds `share` of the rows: its ids, and the bags that have one there. */
-function ofRows({ ids, bags }: Looked, share: number): Looked {
-  return { ids: ids * share, bags: bags === 0 ? 0 : bags * bagsReached(ids / bags, share) };
+function ofRows({ ids, bags, weights }: Looked, share: number): Looked {
+  const reached = bags === 0 ? 0 : bags * bagsReached(ids / bags, share);
+  return { ids: ids * share, bags: reached, weights: weights * share };
+}
+
+/** What each of so many devices has of it. */
+function partOf({ ids, bags, weights }: Looked, devices: number): Looked {
+  return { ids: ids / devices, bags: bags / devices, weights: weights / devices };
 }
 
 function addCopies(
@@ -110,19 +117,29 @@ function addCopies(
     load.copiedBytes += bytes;
     load.updateBytes += DENSE_UPDATE * bytes;
     inputTableMap.forEach((used, input) => {
-      const { ids, bags } = all[input]!;
-      if (used === table) addPass(load, ids / worldSize, bags / worldSize, outputDim, false);
+      if (used === table) addPass(load, partOf(all[input]!, worldSize), outputDim, false);
     });
   }
 }
 
 /**
  * The load of each device. Samples are spread evenly over devices; of a row-sliced table each id goes to its owner.
- * `bags`: of each input per sample; 1 by default, as the planner has it.
+ * `perSample`: bags and weights of each input; by default one bag and no weights, as the planner has it.
  */
-export function stepLoads(request: PlanRequest, plan: PlanData, bags?: readonly number[]): StepLoad[] {
+export function stepLoads(
+  request: PlanRequest,
+  plan: PlanData,
+  perSample: { readonly bags?: readonly number[]; readonly weights?: readonly number[] } = {},
+): StepLoad[] {
   const { batchSize, hotness, tables, inputTableMap, worldSize } = request;
-  const all = hotness.map((ids, input): Looked => ({ ids: batchSize * ids, bags: batchSize * (bags?.[input] ?? 1) }));
+  const { bags, weights } = perSample;
+  const all = hotness.map((ids, input): Looked => {
+    return {
+      ids: batchSize * ids,
+      bags: batchSize * (bags?.[input] ?? 1),
+      weights: batchSize * (weights?.[input] ?? 0),
+    };
+  });
   const loads = plan.ranks.map(({ tableParallel, rowSlice }) => {
     const load = noLoad();
     tableParallel?.inputIdsGlobal.forEach((input, place) => {

@@ -103,6 +103,69 @@ describe('Report of a layer', () => {
   }
 
   it(
+    'predicts the traffic of weights too, and the room that they take',
+    leakFree(() =>
+      withTpuEmulator({ chips: 2, coresPerChip: 1 }, () => {
+        const layer = emb.layers.distributedEmbedding({ embeddings: list(['sum', 'mean', 'sum']) });
+        const ids = [idsOf(10), idsOf(3), idsOf(2)];
+        const weights = [tf.ones([BATCH, 10]), tf.ones([BATCH, 3]), null];
+        const optimizer = emb.train.sgd({ learningRate: 0.1 });
+        optimizer.minimize(
+          () => tf.addN((layer.apply(ids, { weights }) as tf.Tensor[]).map((each) => each.sum())) as tf.Scalar,
+        );
+        const { prediction, links, devices } = emb.tpuEmulator().report({ generation: 'v5p' });
+        const step = phase(prediction, 'ids') + phase(prediction, 'pooled rows') + phase(prediction, 'gradients');
+        expect(links.totalBytes).toBe(step);
+        const wanted = devices.map(({ memory: { tables, slots, exchange } }) => tables + slots + exchange);
+        expect(prediction!.mostBytesWanted).toBe(Math.max(...wanted));
+        tf.dispose([...ids, ...weights.slice(0, 2)] as tf.Tensor[]);
+        optimizer.dispose();
+        layer.dispose();
+        return Promise.resolve();
+      }),
+    ),
+  );
+
+  it(
+    'gives slots to the table that they were made for, and frees them with it',
+    leakFree(() =>
+      withTpuEmulator({ chips: 2, coresPerChip: 1 }, async () => {
+        const make = (): Inputs => {
+          return { layer: emb.layers.distributedEmbedding({ embeddings: list(['sum']), name: 'same' }), lengths: [2] };
+        };
+        const [one, two] = [modelOf(make()), modelOf(make())];
+        const optimizers = [emb.train.adagrad(), emb.train.adam()];
+        const x = idsOf(2);
+        const y = tf.zeros([BATCH, 1]);
+        const slotsOf = (): number[] =>
+          emb
+            .tpuEmulator()
+            .report()
+            .tables.map(({ slotBytes }) => slotBytes);
+        const onDevices = (): number =>
+          emb
+            .tpuEmulator()
+            .report()
+            .devices.reduce((sum, { memory }) => sum + memory.slots, 0);
+        one.compile({ optimizer: optimizers[0]!, loss: 'meanSquaredError' });
+        two.compile({ optimizer: optimizers[1]!, loss: 'meanSquaredError' });
+        await one.trainOnBatch(x, y);
+        const bytes = 4 * DIMS.tables * DIMS.width;
+        expect(slotsOf()).toEqual([bytes, 0]);
+        await two.trainOnBatch(x, y);
+        expect(slotsOf().sort((a, b) => a - b)).toEqual([bytes, 2 * bytes]);
+        expect(onDevices()).toBe(3 * bytes);
+        two.dispose();
+        expect(onDevices()).toBe(bytes);
+        one.dispose();
+        expect(onDevices()).toBe(0);
+        for (const optimizer of optimizers) optimizer.dispose();
+        tf.dispose([x, y]);
+      }),
+    ),
+  );
+
+  it(
     'predicts row slices and copies within the spread of the ids',
     leakFree(() =>
       withTpuEmulator({ chips: 4, coresPerChip: 1 }, () => {

@@ -135,8 +135,8 @@ describe('Prediction of a report', () => {
   });
 
   it('takes batch, ids and bags per sample from the training steps of the plan, not from its other calls', () => {
-    const training = { calls: 5, samples: [320, 320], bags: [320, 640], ids: [640, 3200] };
-    const all = { calls: 7, samples: [4000, 4000], bags: [4000, 8000], ids: [9000, 40_000] };
+    const training = { calls: 5, samples: [320, 320], bags: [320, 640], ids: [640, 3200], weights: [0, 0] };
+    const all = { calls: 7, samples: [4000, 4000], bags: [4000, 8000], ids: [9000, 40_000], weights: [0, 0] };
     const { prediction } = makeReport(sourceOf(request, { plan: { measured: { all, training } } }), {
       generation: 'v5p',
     });
@@ -147,8 +147,8 @@ describe('Prediction of a report', () => {
   });
 
   it('takes them from all calls where there was no training', () => {
-    const none = { calls: 0, samples: [], bags: [], ids: [] };
-    const all = { calls: 2, samples: [200, 200], bags: [200, 200], ids: [200, 400] };
+    const none = { calls: 0, samples: [], bags: [], ids: [], weights: [] };
+    const all = { calls: 2, samples: [200, 200], bags: [200, 200], ids: [200, 400], weights: [0, 0] };
     const measured = { all, training: none };
     const { prediction } = makeReport(sourceOf(request, { plan: { measured } }), { generation: 'v5p' });
     expect(prediction!.batchSizes).toEqual([100]);

@@ -27,9 +27,9 @@ describe('Text of a report', () => {
       'Busiest device over mean: elements read 1.20, bytes exchanged 1.00, memory 1.90',
       'Plan of layer embeddings: 2 tables by strategy basic, not looked up yet',
       '',
-      'device     ids  unique  elements  of mean     sent  received   tables    slots  in host    peak  free',
-      '     0   9,000   5,400     144 k     0.80   127 kB   85.0 kB  64.0 kB  4.00 kB      0 B  468 kB     -',
-      '     1  13,500   8,100     216 k     1.20  85.0 kB    127 kB  3.20 kB    400 B      0 B  434 kB     -',
+      'device     ids  unique  elements  of mean     sent  received   tables    slots  exchange  in host    peak  free',
+      '     0   9,000   5,400     144 k     0.80   127 kB   85.0 kB  64.0 kB  4.00 kB    400 kB      0 B  468 kB     -',
+      '     1  13,500   8,100     216 k     1.20  85.0 kB    127 kB  3.20 kB    400 B    430 kB      0 B  434 kB     -',
       '',
       'table  name    rows  columns    bytes    slots  where',
       '    0  users  1,000       16  64.0 kB  4.00 kB  whole on 0',
@@ -69,6 +69,24 @@ describe('Text of a report', () => {
     expect(few.split('\n').length).toBeLessThan(40);
   });
 
+  it('stays within them, on lines of its own, whatever tables are called', () => {
+    const name = `${'x'.repeat(500)} \n\u0000\u202e y`;
+    const request = { tables: [{ name, inputDim: 9, outputDim: 2 }], worldSize: 4, rowFallback: true };
+    const source = sourceOf(request);
+    expect(source.plans[0]!.plan.notes!.join()).toContain(name);
+    for (const line of String(makeReport(source)).split('\n')) {
+      expect(line.length).toBeLessThanOrEqual(120);
+      expect(line).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+    }
+  });
+
+  it('what is free is what a further table may take', () => {
+    const source = sourceOf({ tables: TABLES, worldSize: 2 }, { hbmBytesPerChip: 1e6 });
+    const text = String(makeReport({ ...source, counters: busyCounters(source.counters, 1, 64) }));
+    // Device 0 has tables of 64 kB and an exchange of 400 kB.
+    expect(text.split('\n').find((line) => line.startsWith('     0'))).toMatch(/ 536 kB$/);
+  });
+
   it('one device has no links, and an empty machine no tables', () => {
     const text = String(makeReport(sourceOf({ tables: TABLES, worldSize: 1 })));
     expect(text).not.toContain('links');
@@ -98,8 +116,8 @@ describe('Text of a report', () => {
 
   it('tells what was looked up for a layer, and that other lookups were counted too', () => {
     const request = { tables: [{ name: 'users', inputDim: 100, outputDim: 8 }], worldSize: 2 };
-    const training = { calls: 3, samples: [96], bags: [96], ids: [240] };
-    const all = { calls: 4, samples: [196], bags: [196], ids: [440] };
+    const training = { calls: 3, samples: [96], bags: [96], ids: [240], weights: [0] };
+    const all = { calls: 4, samples: [196], bags: [196], ids: [440], weights: [0] };
     const source = sourceOf(request, { plan: { measured: { all, training } } });
     const text = String(makeReport({ ...source, counters: busyCounters(source.counters, 7, 64) }));
     expect(text).toContain('7 lookup calls (448 bags), 4 of them by layers with a plan, in 86.1 ms');

@@ -13,6 +13,7 @@ h1{font-size:26px;line-height:1.2;margin:0 0 4px}
 h2{font-size:19px;margin:0 0 4px}
 h3{font-size:15px;margin:20px 0 4px}
 p{margin:0 0 10px}
+p,li{overflow-wrap:anywhere}
 a{color:inherit}
 .quiet{color:var(--quiet)}
 .warn{color:var(--warn);font-weight:600}
