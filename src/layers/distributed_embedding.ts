@@ -230,16 +230,16 @@ export class DistributedEmbedding extends tf.layers.Layer {
     // A plan that is only looked at must not count as a change of devices that #follow has seen.
     if (this.#isReady) this.#follow();
     const fed = fedTensors(inputs, kwargs?.[WEIGHTS]);
-    const known = fed === null ? null : this.#last.outputsOf(fed, { kwargs, nodes: this.inboundNodes.length });
+    const isTraining = kwargs?.['training'] === true;
+    const known = fed === null ? null : this.#last.outputsOf(fed, isTraining);
     if (known !== null) return known;
     const given = readInputs(inputs, kwargs?.[WEIGHTS], this.#form());
     const { [WEIGHTS]: _taken, ...rest } = kwargs ?? {};
     const someSymbolic = [...given.ids, ...given.weights].some(isSymbolic);
     const outputs = someSymbolic ? this.#applySymbolic(given, rest) : this.#applyConcrete(given, rest);
-    // A single feature by itself gives a tensor, however it came.
     const { structure } = this.#all;
     const packed = given.isFlat && structure.kind !== 'feature' ? outputs : packAs(structure, outputs);
-    if (fed !== null && Array.isArray(packed)) this.#last.keep(fed, kwargs, packed);
+    if (fed !== null && Array.isArray(packed)) this.#last.keep(fed, packed, isTraining);
     return packed;
   }
 

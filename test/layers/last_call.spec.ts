@@ -1,6 +1,7 @@
 /** One layer, asked for the same ids by several parts of a model: each gets outputs of its own. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
+import { describeForBackends } from '../helpers/backends.js';
 import { withTpuEmulator } from '../helpers/tpu_emulator.js';
 import { expectClose, leakFree, take, useCpu } from './setup.js';
 
@@ -101,10 +102,12 @@ async function check(): Promise<void> {
   }
 }
 
+describeForBackends('DistributedEmbedding that is asked again', () => {
+  it('gives each part of a model its own outputs', check);
+});
+
 describe('DistributedEmbedding that is asked again', () => {
   beforeAll(useCpu);
-
-  it('gives each part of a model its own outputs', check);
 
   it('does so on devices', () => withTpuEmulator({ chips: 2 }, check));
 
