@@ -249,12 +249,12 @@ export class DistributedEmbedding extends tf.layers.Layer {
     for (const input of flat) {
       if (!isSymbolic(input)) throw new ArgumentTypeError('inputs', 'symbolic tensors only, or none', input);
     }
-    checkSameWeighted(this.#weighted, weighted);
+    const [before, paths] = [this.#weighted, this.#idPaths];
+    checkSameWeighted(before, weighted);
     given.ids.forEach((ids, feature) => {
       const { table } = this.#all.tables[this.#all.features[feature]!.table]!;
-      checkSymbolicIds(ids as tf.SymbolicTensor, table.inputDim, this.#idPaths[feature]!);
+      checkSymbolicIds(ids as tf.SymbolicTensor, table.inputDim, paths[feature]!);
     });
-    const before = this.#weighted;
     this.#weighted = weighted;
     try {
       markFeeding();
@@ -290,7 +290,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape[] {
     const shapes = shapesOf(inputShape);
     const { features, tables } = this.#all;
-    const weighted = this.#weighted ?? [];
+    const [weighted, paths] = [this.#weighted ?? [], this.#idPaths];
     if (shapes.length !== features.length + weighted.length) {
       const expected = `${features.length + weighted.length} shapes, of the ids of each feature and then of weights`;
       throw new ValueError('inputs', expected, described(`${shapes.length}`));
@@ -307,7 +307,7 @@ export class DistributedEmbedding extends tf.layers.Layer {
       }
       const place = weighted.indexOf(i);
       const weights = place < 0 ? null : shapes[features.length + place]!;
-      return featureShape(feature, tables[feature.table]!.table.outputDim, ids, weights, this.#idPaths[i]!);
+      return featureShape(feature, tables[feature.table]!.table.outputDim, ids, weights, paths[i]!);
     });
   }
 

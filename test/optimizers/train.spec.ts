@@ -129,6 +129,14 @@ async function losses(model: tf.LayersModel, epochs: number): Promise<number[]> 
   return history['loss'] as number[];
 }
 
+/** A copy that is saved and loaded must train on as the model itself does. */
+async function expectToGoOnEqually(model: tf.LayersModel): Promise<void> {
+  const copy = await copyOf(model);
+  expect(await losses(copy, 2)).toEqual(await losses(model, 2));
+  copy.optimizer.dispose();
+  copy.dispose();
+}
+
 describeForBackends('emb.train', () => {
   afterEach(() => tf.disposeVariables());
 
@@ -226,10 +234,7 @@ describeForBackends('emb.train', () => {
           model.compile({ optimizer, loss: 'meanSquaredError' });
           if (trainable !== steps[2]) await losses(model, 1);
         }
-        const copy = await copyOf(model);
-        expect(await losses(copy, 2)).toEqual(await losses(model, 2));
-        copy.optimizer.dispose();
-        copy.dispose();
+        await expectToGoOnEqually(model);
         model.dispose();
         optimizer.dispose();
       }
@@ -243,10 +248,7 @@ describeForBackends('emb.train', () => {
     first.dispose();
     const model = smallModel(optimizer);
     await losses(model, 1);
-    const copy = await copyOf(model);
-    expect(await losses(copy, 2)).toEqual(await losses(model, 2));
-    copy.optimizer.dispose();
-    copy.dispose();
+    await expectToGoOnEqually(model);
     model.dispose();
     optimizer.dispose();
   });
