@@ -50,7 +50,8 @@ export function findTfjsNode({ log, tensorflow }) {
   if (tensorflow === undefined) return { state: 'missing', why: 'needs TensorFlow' };
   if (process.platform === 'win32') return { state: 'missing', why: 'on Windows: run its own install step' };
   const [cxx, headers] = [compiler('c++'), nodeApiHeaders()];
-  const inputs = hashOf(tensorflow.version, tensorflow.library, node.version, { path: join(node.folder, 'binding') });
+  const sources = { path: join(node.folder, 'binding') };
+  const inputs = hashOf(tensorflow.version, basename(tensorflow.library), node.version, sources);
   const stamp = readStamp(stampPath(node.binding));
   const why = `${node.version} on TensorFlow ${tensorflow.version}`;
   const sameCompiler = cxx.missing !== undefined || stamp?.compiler === cxx.version;

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { emptyFolder, setUpModule } from './set_up_module.js';
 
@@ -30,6 +30,21 @@ describe('stamps', () => {
     expect(second).not.toBe(first);
     renameSync(join(sources, 'a.c'), join(sources, 'z.c'));
     expect(hashOf({ path: sources })).not.toBe(second);
+  });
+
+  it('stay the same when the whole checkout is copied or moved', () => {
+    const { hashOf } = stamps;
+    const paths = (checkout: string): { path: string }[] =>
+      ['src', 'package.json', 'absent.json'].map((name) => ({ path: join(checkout, name) }));
+    const first = join(folder.path, 'first');
+    mkdirSync(join(first, 'src', 'inner'), { recursive: true });
+    writeFileSync(join(first, 'src', 'inner', 'a.ts'), 'export {};');
+    writeFileSync(join(first, 'package.json'), '{}');
+    const copy = join(folder.path, 'elsewhere', 'copy');
+    cpSync(first, copy, { recursive: true });
+    expect(hashOf(...paths(copy))).toBe(hashOf(...paths(first)));
+    renameSync(join(copy, 'src', 'inner'), join(copy, 'src', 'other'));
+    expect(hashOf(...paths(copy))).not.toBe(hashOf(...paths(first)));
   });
 
   it('keep texts apart', () => {
