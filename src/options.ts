@@ -1,4 +1,5 @@
 /** Objects of options: their fields are read once, and a misspelt one is never ignored. */
+import { closestName } from './closest_name.js';
 import { ArgumentTypeError, ValueError, described } from './errors.js';
 
 /** Whether this is one of the errors of this package, or one about memory, which must not be reworded. */
@@ -20,11 +21,6 @@ export function reading<T>(argument: string, expected: string, value: unknown, r
   }
 }
 
-/** A name without case and underscores: `input_dim` and `inputdim` are `inputDim`. */
-function plain(name: string): string {
-  return name.replaceAll('_', '').toLowerCase();
-}
-
 /** A plain object or an instance of a class, but no list, date, map or the like. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
@@ -34,16 +30,19 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 /**
  * Returns the known fields of an object of options, each read once.
  * Throws TypeError for anything but an object, and for a field that cannot be read; ValueError, which names it, for a
- * field that is not known and is set.
+ * field that is not known and is set. `usage`: the call as it is written, for whoever gave arguments by position.
  */
 export function readOptions<T extends object>(
   options: unknown,
   known: readonly (keyof T & string)[],
   argument = 'options',
+  usage?: string,
 ): Partial<T> {
   const expected = `an object with some of ${known.join(', ')}`;
   return reading(argument, expected, options, () => {
-    if (!isRecord(options)) throw new ArgumentTypeError(argument, expected, options);
+    if (!isRecord(options)) {
+      throw new ArgumentTypeError(argument, expected, options, usage === undefined ? undefined : `Write ${usage}.`);
+    }
     const read: Record<string, unknown> = {};
     for (const field of known) {
       const value = reading(field, 'a field that can be read', described('one that throws'), () => options[field]);
@@ -53,7 +52,7 @@ export function readOptions<T extends object>(
       if ((known as readonly string[]).includes(field)) continue;
       const value = reading(field, 'a field that can be read', described('one that throws'), () => options[field]);
       if (value === undefined || value === null) continue;
-      const meant = known.find((name) => plain(name) === plain(field));
+      const meant = closestName(field, known);
       const note = meant === undefined ? undefined : `Did you mean ${meant}?`;
       throw new ValueError(field, `one of ${known.join(', ')}`, described(`the field ${field}`), note);
     }

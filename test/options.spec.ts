@@ -1,0 +1,50 @@
+/** Objects of options: hints for what was misspelt, and for what was given by position. */
+import { readOptions } from '../src/options.js';
+import { expectError } from './helpers/errors.js';
+
+const KNOWN = ['learningRate', 'beta1', 'lazy', 'inputDim', 'useNesterov', 'l1'] as const;
+
+function messageOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'nothing was thrown';
+}
+
+function messageAbout(field: string): string {
+  return messageOf(() => readOptions({ [field]: 1 }, KNOWN as never));
+}
+
+describe('options', () => {
+  for (const [given, meant] of [
+    ['lerningRate', 'learningRate'],
+    ['learnignRate', 'learningRate'],
+    ['learning_rate', 'learningRate'],
+    ['LEARNINGRAT', 'learningRate'],
+    ['beta', 'beta1'],
+    ['lasy', 'lazy'],
+    ['imput_dim', 'inputDim'],
+    ['nesterov', 'useNesterov'],
+  ]) {
+    it(`say what was probably meant by ${given}`, () => {
+      expect(messageAbout(given!)).toContain(`Did you mean ${meant}?`);
+      expectError(() => readOptions({ [given!]: 1 }, KNOWN as never), 'ValueError', given!);
+    });
+  }
+
+  for (const field of ['momentum', 'x', 'l', 'rate', 'outputs']) {
+    it(`guess nothing for ${field}, which is like none of them`, () => {
+      expect(messageAbout(field)).not.toContain('Did you mean');
+    });
+  }
+
+  it('say how a call is written when something else came', () => {
+    const usage = 'emb.layers.embedding({inputDim: 10})';
+    expect(messageOf(() => readOptions(10, KNOWN as never, 'args', usage))).toContain(`Write ${usage}.`);
+    expectError(() => readOptions(10, KNOWN as never, 'args', usage), 'TypeError', 'args', '10');
+    expect(messageOf(() => readOptions({ lasy: 1 }, KNOWN as never, 'args', usage))).not.toContain('Write');
+    expect(messageOf(() => readOptions(10, KNOWN as never))).not.toContain('Write');
+  });
+});
