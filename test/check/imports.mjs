@@ -12,7 +12,17 @@ const FLOORS = [
   ['index.ts', 'node.ts', 'layers', 'tpu', 'io', 'models', 'preprocessing'],
   ['ops', 'optimizers'],
   ['backends'],
-  ['ragged', 'partition', 'config', 'errors.ts', 'types.ts', 'state.ts', 'environment.ts', 'options.ts'],
+  [
+    'ragged',
+    'partition',
+    'config',
+    'closest_name.ts',
+    'errors.ts',
+    'types.ts',
+    'state.ts',
+    'environment.ts',
+    'options.ts',
+  ],
 ];
 
 function sources(folder) {
