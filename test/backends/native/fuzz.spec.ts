@@ -6,7 +6,7 @@ const CALLS = 100_000;
 describe('the addon', () => {
   it(`survives ${CALLS} calls with arbitrary values`, () => {
     const seed = process.env['TFJS_EMBEDDINGS_FUZZ_SEED'] ?? '1';
-    const args = ['--import', 'tsx', 'test/backends/native/fuzz_addon.ts', seed, String(CALLS)];
+    const args = ['--import', 'tsx', 'test/attack/addon_calls_program.ts', seed, String(CALLS)];
     const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, {
       cwd: new URL('../../..', import.meta.url),
       encoding: 'utf8',

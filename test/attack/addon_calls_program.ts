@@ -1,11 +1,11 @@
 /**
  * Calls every function of the addon with arbitrary values, in a process of its own.
- *   node --import tsx test/backends/native/fuzz_addon.ts <seed> <calls>
+ *   node --import tsx test/attack/addon_calls_program.ts <seed> <calls>
  * Half of the calls are made of anything; half are right but for a few arguments, so that they come far. Memory around
  * each array is marked, and must stay as it was. Prints a JSON line at the end.
  */
-import { loadAddon } from '../../../src/backends/native/addon.js';
-import { Random } from '../../helpers/random.js';
+import { loadAddon } from '../../src/backends/native/addon.js';
+import { Random } from '../helpers/random.js';
 
 const random = new Random(Number(process.argv[2] ?? 1));
 const calls = Number(process.argv[3] ?? 100_000);
