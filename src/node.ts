@@ -8,7 +8,8 @@ import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
 import { registerFileHandler } from './io/file_handler.js';
 import { registerFiles } from './io/node_files.js';
 import { RuntimeError, described } from './errors.js';
-import { state, warnOnce } from './state.js';
+import { lendRequire } from './node_builtin.js';
+import { warnOnce } from './warn_once.js';
 
 export * from './index.js';
 
@@ -16,7 +17,7 @@ export * from './index.js';
 const legacy = util as unknown as Record<string, unknown>;
 legacy['isNullOrUndefined'] ??= (value: unknown) => value === null || value === undefined;
 
-state().builtin ??= createRequire(import.meta.url);
+lendRequire(createRequire(import.meta.url));
 
 const problem = registerNativeKernels();
 if (problem === null) registerTensorFlowBackend(loadAddon());

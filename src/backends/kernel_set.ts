@@ -39,6 +39,8 @@ export interface RowGradients {
 }
 
 export type ImplementationName = 'native' | 'wasm' | 'reference';
+/** What may be asked for; `auto`: the best one there is. */
+export type KernelChoice = 'auto' | ImplementationName;
 
 /** What runs: shown by `backendInfo()`. */
 export interface KernelInfo {

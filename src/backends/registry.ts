@@ -1,11 +1,12 @@
 /** Which code runs: the implementations on typed arrays, and what each tfjs backend offers. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError } from '../errors.js';
-import { state, type KernelChoice } from '../state.js';
+import { kernelsFromEnvironment, threadsFromEnvironment } from './environment.js';
+import { perProcess } from '../per_process.js';
 import type { SparseApplyFunction } from './bag_tensors.js';
 import type { DevicePart } from './device_part.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
-import type { ImplementationName, KernelInfo, KernelSet } from './kernel_set.js';
+import type { ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
 
 /** What a tfjs backend adds to the kernels that it registers. */
 export interface BackendPart {
@@ -21,19 +22,53 @@ export interface BackendPart {
   readonly devices?: DevicePart;
 }
 
+interface Registry {
+  /** Implementations on typed arrays that are ready to run. */
+  readonly sets: Map<ImplementationName, KernelSet>;
+  /** What `setKernels` or TFJS_EMBEDDINGS_KERNELS asked for. */
+  kernels: KernelChoice;
+  /** What `setThreads` or TFJS_EMBEDDINGS_THREADS asked for; null: the implementation's own default. */
+  threads: number | null;
+  /** By backend name. */
+  readonly parts: Map<string, BackendPart>;
+  /** Makes the package known to a backend that nobody registered; null before an entry file has run. */
+  adopt: ((backendName: string) => void) | null;
+}
+
+const registry = (): Registry =>
+  perProcess('backends', () => ({
+    sets: new Map(),
+    kernels: kernelsFromEnvironment(),
+    threads: threadsFromEnvironment(),
+    parts: new Map(),
+    adopt: null,
+  }));
+
 const PREFERENCE: readonly ImplementationName[] = ['native', 'wasm', 'reference'];
 const CHOICES: readonly KernelChoice[] = ['auto', ...PREFERENCE];
 
 /** Makes an implementation available to the `cpu` backend. */
 export function addKernelSet(set: KernelSet): void {
-  const { sets, threads } = state();
+  const { sets, threads } = registry();
   sets.set(set.name, set);
   if (threads !== null) set.setThreads(threads);
 }
 
+/** Takes an implementation away, and returns it: what runs then is the next best. */
+export function removeKernelSet(name: ImplementationName): KernelSet | undefined {
+  const set = namedKernelSet(name);
+  registry().sets.delete(name);
+  return set;
+}
+
+/** An implementation by its name, or undefined where it is not ready. */
+export function namedKernelSet(name: ImplementationName): KernelSet | undefined {
+  return registry().sets.get(name);
+}
+
 /** The implementation that runs on typed arrays now: the forced one, else the best one there is. */
 export function kernelSet(): KernelSet {
-  const { sets, kernels } = state();
+  const { sets, kernels } = registry();
   const wanted = kernels === 'auto' ? PREFERENCE : [kernels];
   for (const name of wanted) {
     const set = sets.get(name);
@@ -43,7 +78,7 @@ export function kernelSet(): KernelSet {
 }
 
 function missing(kernels: KernelChoice): RuntimeError {
-  const present = [...state().sets.keys()].join(', ');
+  const present = [...registry().sets.keys()].join(', ');
   const note =
     kernels === 'native'
       ? "Native kernels come with `import 'tfjs-embeddings/node'` after `npx tfjs-embeddings setup`."
@@ -55,8 +90,8 @@ function missing(kernels: KernelChoice): RuntimeError {
 export function setKernels(kernels: KernelChoice): void {
   if (typeof kernels !== 'string') throw new ArgumentTypeError('kernels', `one of ${CHOICES.join(', ')}`, kernels);
   if (!CHOICES.includes(kernels)) throw new ValueError('kernels', `one of ${CHOICES.join(', ')}`, kernels);
-  if (kernels !== 'auto' && !state().sets.has(kernels)) throw missing(kernels);
-  state().kernels = kernels;
+  if (kernels !== 'auto' && !registry().sets.has(kernels)) throw missing(kernels);
+  registry().kernels = kernels;
 }
 
 /** Sets the number of threads of every implementation that has threads. */
@@ -65,21 +100,31 @@ export function setThreads(threads: number): void {
   if (!Number.isInteger(threads) || threads < 1 || threads > 64) {
     throw new ValueError('threads', 'a whole number from 1 to 64', threads);
   }
-  state().threads = threads;
-  for (const set of state().sets.values()) set.setThreads(threads);
+  registry().threads = threads;
+  for (const set of registry().sets.values()) set.setThreads(threads);
 }
 
 /** Registers what a tfjs backend adds. */
 export function addBackendPart(backendName: string, part: BackendPart): void {
-  state().perBackend.set(backendName, part);
+  registry().parts.set(backendName, part);
+}
+
+/** What was registered for a backend, or undefined. */
+export function registeredPart(backendName: string): BackendPart | undefined {
+  return registry().parts.get(backendName);
+}
+
+/** Sets what makes the package known to a backend that nobody registered. */
+export function setAdoption(adopt: (backendName: string) => void): void {
+  registry().adopt = adopt;
 }
 
 /** What the backend in use adds; a backend that nobody registered is adopted with kernels composed of stock ops. */
 export function backendPart(backendName = tf.getBackend()): BackendPart {
-  const { perBackend, adopt } = state();
-  if (!perBackend.has(backendName)) adopt?.(backendName);
-  const part = perBackend.get(backendName) as BackendPart | undefined;
-  if (part === undefined) throw new RuntimeError('backend', `one of ${[...perBackend.keys()].join(', ')}`, backendName);
+  const { parts, adopt } = registry();
+  if (!parts.has(backendName)) adopt?.(backendName);
+  const part = parts.get(backendName);
+  if (part === undefined) throw new RuntimeError('backend', `one of ${[...parts.keys()].join(', ')}`, backendName);
   return part;
 }
 

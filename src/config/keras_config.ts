@@ -1,6 +1,6 @@
 /** Configs of the embedding layers of Keras 2 and 3, NVIDIA distributed-embeddings and Keras RS as arguments of ours. */
 import { ArgumentTypeError, ValueError } from '../errors.js';
-import { warnOnce } from '../state.js';
+import { warnOnce } from '../warn_once.js';
 import { camelKeys } from './camel_case.js';
 
 /** Arguments of the layers; everything else in a config is handled below or named in a warning. */

@@ -1,6 +1,6 @@
 /** Configs of layers that are no embedding tables: the fields that are known, everything else named. */
 import { ArgumentTypeError } from '../errors.js';
-import { warnOnce } from '../state.js';
+import { warnOnce } from '../warn_once.js';
 import { camelKeys } from './camel_case.js';
 import { checkFloat32Policy } from './keras_config.js';
 

@@ -1,7 +1,7 @@
 /** Files for tables in Node. Node entry only. */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
-import { state } from '../state.js';
 import type { PositionedFile } from './npy.js';
+import { setFileOpener } from './table_file.js';
 
 /** What the system reads at once; it takes less than 2^31 bytes. */
 const AT_ONCE = 2 ** 30;
@@ -37,5 +37,5 @@ function openFile(path: string): PositionedFile {
 
 /** Makes paths of `.npy` files work as tables. */
 export function registerFiles(): void {
-  state().openFile = openFile;
+  setFileOpener(openFile);
 }

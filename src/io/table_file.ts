@@ -1,6 +1,6 @@
 /** A table in an `.npy` file, read in blocks of rows. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { state } from '../state.js';
+import { perProcess } from '../per_process.js';
 import { readNpyHeader, toFloat32Values, type NpyHeader, type PositionedFile } from './npy.js';
 
 export interface TableFile {
@@ -10,6 +10,19 @@ export interface TableFile {
   read(firstRow: number, rows: number): Float32Array;
   /** Closing twice does nothing. */
   close(): void;
+}
+
+/** Opens a file for reading; null in runtimes without files, and before the Node entry has run. */
+type OpenFile = ((path: string) => PositionedFile) | null;
+
+const opener = (): { openFile: OpenFile } => perProcess('files', () => ({ openFile: null }));
+
+/** Sets how paths of files are opened; returns how they were opened before. */
+export function setFileOpener(openFile: OpenFile): OpenFile {
+  const shared = opener();
+  const before = shared.openFile;
+  shared.openFile = openFile;
+  return before;
 }
 
 /**
@@ -24,7 +37,7 @@ export interface TableFile {
  */
 export function openTable(path: string, argument = 'weights'): TableFile {
   if (typeof path !== 'string') throw new ArgumentTypeError(argument, 'the path of an .npy file', path);
-  const { openFile } = state();
+  const { openFile } = opener();
   if (openFile === null) {
     const note = 'Tensors and typed arrays work everywhere.';
     throw new RuntimeError(argument, "the entry 'tfjs-embeddings/node' for paths of files", described(path), note);

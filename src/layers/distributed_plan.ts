@@ -11,7 +11,7 @@ import type { PlanTableArgs } from '../partition/plan_table.js';
 import { planEmbedding } from '../partition/planner.js';
 import { readPlan } from '../partition/read_plan.js';
 import { tableLayouts, type TableLayout } from '../partition/table_layout.js';
-import { warnOnce } from '../state.js';
+import { warnOnce } from '../warn_once.js';
 import { rowConstraintOf } from './constraints.js';
 import { PLAN_FIELDS, type DistributedEmbeddingArgs } from './distributed_arguments.js';
 import type { DistributedFeatures, DistributedTable } from './distributed_features.js';

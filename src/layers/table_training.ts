@@ -1,7 +1,8 @@
 /** What a table may ask of the optimizer that trains it. */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../errors.js';
-import { state, warnOnce } from '../state.js';
+import { lookupScope } from '../optimizers/lookup_scope.js';
+import { warnOnce } from '../warn_once.js';
 import type { EmbeddingTable } from './embedding_table.js';
 
 /** Checks at the start of a training pass that runs under a stock optimizer. `layer`: the name of the table's layer. */
@@ -11,7 +12,7 @@ export function checkTableTraining(
   kwargs: Record<string, unknown> | undefined,
 ): void {
   const isStep = kwargs?.['training'] === true && tf.engine().state.gradientDepth > 0;
-  if (!isStep || state().scope !== null || !table.trainable) return;
+  if (!isStep || lookupScope() !== null || !table.trainable) return;
   if (table.optimizer !== null) {
     const expected = `an emb.train optimizer in compile, because layer ${layer} has an optimizer of its own`;
     const received = described('a stock optimizer, which trains every variable itself');

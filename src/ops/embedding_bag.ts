@@ -12,8 +12,9 @@ import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { checkRowConstraint, tableSettings, type TableSettings } from '../optimizers/table_settings.js';
 import { readOptions } from '../options.js';
-import { state, warnOnce } from '../state.js';
+import { lookupScope } from '../optimizers/lookup_scope.js';
 import { INT32_MAX } from '../types.js';
+import { warnOnce } from '../warn_once.js';
 import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
 import { withPublicErrors } from './kernel_errors.js';
@@ -86,7 +87,7 @@ export function lookUpBags(
   options: BagOptions,
   known: Known = null,
 ): tf.Tensor2D {
-  const { scope } = state();
+  const scope = lookupScope();
   if (scope !== null && table instanceof tf.Variable && scope.manages(table)) {
     const settings = tableSettings(table);
     checkRowConstraint(settings);
@@ -97,7 +98,7 @@ export function lookUpBags(
 
 /** The same lookup, never recorded for a penalty. */
 function lookUpUnrecorded(table: tf.Tensor2D, bags: BagTensors, options: BagOptions, known: Known = null): tf.Tensor2D {
-  const { scope } = state();
+  const scope = lookupScope();
   if (scope !== null && table instanceof tf.Variable && scope.manages(table)) {
     return lookUpInScope(table, bags, options, known);
   }
@@ -123,7 +124,7 @@ function runEmbeddingBag(table: tf.Tensor2D, bags: BagTensors, options: BagOptio
  * pass queues what an update kernel needs instead of a gradient as large as the table.
  */
 function lookUpInScope(table: tf.Variable, bags: BagTensors, options: BagOptions, known: Known): tf.Tensor2D {
-  const scope = state().scope!;
+  const scope = lookupScope()!;
   const matrix = table as unknown as tf.Tensor2D;
   const inputs = bags.weights === null ? { anchor: scope.anchor } : { anchor: scope.anchor, weights: bags.weights };
   const pooled = withLazyGradient(

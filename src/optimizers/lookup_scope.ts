@@ -7,6 +7,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import type { BagOptions } from '../backends/kernel_set.js';
+import { perProcess } from '../per_process.js';
 
 /** One backward pass through one lookup: what an update kernel needs. All tensors are kept and owned by the queue. */
 export interface QueuedGradient {
@@ -32,4 +33,23 @@ export interface LookupScope {
   takeTouched(table: tf.Variable): Int32Array | null;
   /** Called in the backward pass. */
   push(entry: QueuedGradient): void;
+}
+
+const open = (): { scope: LookupScope | null } => perProcess('lookup scope', () => ({ scope: null }));
+
+/** The scope of the optimizer that is computing gradients; null while none is. */
+export function lookupScope(): LookupScope | null {
+  return open().scope;
+}
+
+/** Runs `f` within a scope, which ends with it. */
+export function withLookupScope<T>(scope: LookupScope, f: () => T): T {
+  const shared = open();
+  const outer = shared.scope;
+  shared.scope = scope;
+  try {
+    return f();
+  } finally {
+    shared.scope = outer;
+  }
 }

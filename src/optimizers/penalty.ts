@@ -4,7 +4,7 @@ import type { LookupRequest } from '../backends/device_part.js';
 import { lookUpManyUnrecorded } from '../ops/embedding_bag.js';
 import { SINGLE_ROW } from '../backends/kernel_set.js';
 import { singleRows } from '../ops/single_rows.js';
-import { state } from '../state.js';
+import { lookupScope } from './lookup_scope.js';
 
 /** Anything with the `apply` of tf.regularizers. */
 export interface Regularizer {
@@ -31,7 +31,7 @@ export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] 
     const lookedUp: Penalized[] = [];
     for (const each of tables) {
       const { table, regularizer } = each;
-      const { scope } = state();
+      const scope = lookupScope();
       if (scope === null || !scope.manages(table)) {
         penalties.set(each, regularizer.apply(table));
         continue;

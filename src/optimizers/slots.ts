@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../backends/registry.js';
 import { ValueError } from '../errors.js';
-import { state } from '../state.js';
+import { perProcess } from '../per_process.js';
 import { SLOT_NAMES, type OptimizerName } from '../types.js';
 import { tableSettings } from './table_settings.js';
 
@@ -39,11 +39,13 @@ export interface SlotHolder {
   free(table: tf.Variable): void;
 }
 
+/** Which optimizers hold slots of a table; weakly, because a table may outlive an optimizer. */
+const holders = (): WeakMap<tf.Variable, Set<WeakRef<SlotHolder>>> => perProcess('slot holders', () => new WeakMap());
+
 /** Frees what optimizers hold for a table that is gone: whoever disposes a model need not dispose its optimizer. */
 export function freeSlots(table: tf.Variable): void {
-  const { slotHolders } = state();
-  for (const holder of slotHolders.get(table) ?? []) holder.deref()?.free(table);
-  slotHolders.delete(table);
+  for (const holder of holders().get(table) ?? []) holder.deref()?.free(table);
+  holders().delete(table);
 }
 
 export class SlotStore implements SlotHolder {
@@ -85,8 +87,7 @@ export class SlotStore implements SlotHolder {
     }
     this.#slots.set(table, slots);
     this.#names.set(table, tableName);
-    const { slotHolders } = state();
-    slotHolders.set(table, (slotHolders.get(table) ?? new Set()).add(this.#self));
+    holders().set(table, (holders().get(table) ?? new Set()).add(this.#self));
     return slots;
   }
 

@@ -2,10 +2,11 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError } from '../errors.js';
 import { reading } from '../options.js';
-import { state, warnOnce } from '../state.js';
 import type { OptimizerName } from '../types.js';
+import { warnOnce } from '../warn_once.js';
 import { DensePart } from './dense_part.js';
 import { GradientQueue } from './gradient_queue.js';
+import { withLookupScope } from './lookup_scope.js';
 import {
   checkLearningRate,
   fieldsOf,
@@ -92,11 +93,9 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     this.#queue?.dispose();
     this.#anchor ??= tf.tidy(() => tf.variable(tf.scalar(0), true));
     const queue = new GradientQueue(this.#anchor, varList ?? null);
-    const shared = state();
-    const outer = shared.scope;
-    shared.scope = queue;
+    const variables = varList && [...varList, this.#anchor];
     try {
-      const result = tf.variableGrads(f, varList && [...varList, this.#anchor]);
+      const result = withLookupScope(queue, () => tf.variableGrads(f, variables));
       this.#queue = queue;
       return result as { value: tf.Scalar; grads: tf.NamedTensorMap };
     } catch (error) {
@@ -105,7 +104,6 @@ export abstract class SparseOptimizer extends tf.Optimizer {
       throw error;
     } finally {
       queue.close();
-      shared.scope = outer;
     }
   }
 

@@ -1,7 +1,7 @@
 /** What a layer tells optimizers about its table; kept beside the variable, never in it. */
 import type * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../errors.js';
-import { state } from '../state.js';
+import { perProcess } from '../per_process.js';
 import type { SparseOptimizer } from './sparse_optimizer.js';
 
 /** A constraint that update kernels apply to touched rows. */
@@ -23,12 +23,15 @@ export interface TableSettings {
   readonly regularized: boolean;
 }
 
+/** What layers say of their tables. */
+const known = (): WeakMap<tf.Variable, TableSettings> => perProcess('table settings', () => new WeakMap());
+
 export function setTableSettings(table: tf.Variable, settings: TableSettings): void {
-  state().tables.set(table, settings);
+  known().set(table, settings);
 }
 
 export function tableSettings(table: tf.Variable): TableSettings | undefined {
-  return state().tables.get(table);
+  return known().get(table);
 }
 
 /** Refuses constraints that cannot be kept by looking at touched rows alone. */

@@ -16,13 +16,14 @@ const FLOORS = [
     'ragged',
     'partition',
     'config',
+    'options.ts',
     'closest_name.ts',
+    'warn_once.ts',
+    'node_builtin.ts',
     'errors.ts',
     'types.ts',
-    'state.ts',
-    'environment.ts',
-    'options.ts',
   ],
+  ['per_process.ts'],
 ];
 
 function sources(folder) {

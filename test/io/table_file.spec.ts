@@ -3,24 +3,24 @@ import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import 'tfjs-embeddings/node';
-import { openTable } from '../../src/io/table_file.js';
-import { state } from '../../src/state.js';
+import { openTable, setFileOpener } from '../../src/io/table_file.js';
 import { expectError } from '../helpers/errors.js';
 import { floatBytes, npyBytes, type NpyParts } from './npy_bytes.js';
 
 const VALUES = Array.from({ length: 60 }, (_, i) => i / 4 - 3);
 
 describe('openTable', () => {
-  const before = state().openFile;
+  const before = setFileOpener(null);
   let folder = '';
 
   beforeEach(() => {
+    setFileOpener(before);
     folder = mkdtempSync(join(tmpdir(), 'tables-'));
   });
 
   afterEach(() => {
     rmSync(folder, { recursive: true, force: true });
-    state().openFile = before;
+    setFileOpener(before);
   });
 
   function written(parts: NpyParts): string {
@@ -61,9 +61,9 @@ describe('openTable', () => {
 
   it('reads the header and the rows that are asked for, and nothing else', () => {
     const path = small();
-    const open = state().openFile!;
+    const open = before!;
     const reads: [number, number][] = [];
-    state().openFile = (asked) => {
+    setFileOpener((asked) => {
       const file = open(asked);
       return {
         size: file.size,
@@ -73,7 +73,7 @@ describe('openTable', () => {
         },
         close: () => file.close(),
       };
-    };
+    });
     const table = openTable(path);
     const header = reads.reduce((end, [position, length]) => Math.max(end, position + length), 0);
     expect(header).toBe(npyBytes({ shape: '(12, 5)' }).length);
@@ -130,14 +130,14 @@ describe('openTable', () => {
     expectError(() => openTable(folder), 'ValueError', 'weights', folder);
     expectError(() => openTable('\0'), 'RuntimeError', 'weights', '\0');
     expectError(() => openTable(7 as never), 'TypeError', 'weights', '7');
-    state().openFile = () => {
+    setFileOpener(() => {
       throw Object.assign(new Error('permission denied'), { code: 'EACCES' });
-    };
+    });
     expectError(() => openTable(missing), 'RuntimeError', 'weights', missing);
   });
 
   it('says what is needed where files cannot be opened', () => {
-    state().openFile = null;
+    setFileOpener(null);
     expectError(() => openTable('a.npy'), 'RuntimeError', 'weights', 'a.npy');
     expect(() => openTable('a.npy')).toThrowError(/tfjs-embeddings\/node/);
   });

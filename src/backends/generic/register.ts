@@ -1,7 +1,6 @@
 /** Kernels composed of stock ops, for backends without kernels of their own: webgl, webgpu, and any other on request. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../errors.js';
-import { state } from '../../state.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../types.js';
 import {
   EMBEDDING_BAG,
@@ -10,7 +9,7 @@ import {
   KERNEL_NAMES,
   SPARSE_APPLY,
 } from '../bag_tensors.js';
-import { addBackendPart, type BackendPart } from '../registry.js';
+import { addBackendPart, setAdoption, type BackendPart } from '../registry.js';
 import { embeddingBag, type EmbeddingBagInputs } from './embedding_bag.js';
 import { embeddingBagGrad, type EmbeddingBagGradInputs } from './embedding_bag_grad.js';
 import { embeddingBagWeightsGrad, type EmbeddingBagWeightsGradInputs } from './embedding_bag_weights_grad.js';
@@ -91,5 +90,5 @@ export function registerGenericBackend(backendName: string): void {
 /** Registers the composed kernels for webgl and webgpu, and for any other backend when it is first used. */
 export function registerGenericBackends(): void {
   BACKENDS.forEach(registerGenericBackend);
-  state().adopt = registerGenericBackend;
+  setAdoption(registerGenericBackend);
 }

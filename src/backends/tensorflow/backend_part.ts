@@ -1,11 +1,11 @@
 /** What the `tensorflow` backend offers: custom ops where the addon has registered them, else stock ops composed. */
 import * as tf from '@tensorflow/tfjs';
-import { state, warnOnce } from '../../state.js';
 import type { OptimizerName } from '../../types.js';
+import { warnOnce } from '../../warn_once.js';
 import { SPARSE_APPLY, type BagTensors } from '../bag_tensors.js';
 import { genericBackendPart } from '../generic/register.js';
 import type { BagOptions, KernelInfo } from '../kernel_set.js';
-import type { BackendPart } from '../registry.js';
+import { namedKernelSet, type BackendPart } from '../registry.js';
 import { asNodeBackend } from './node_backend.js';
 import { Ownership } from './ownership.js';
 
@@ -36,7 +36,7 @@ export class TensorFlowPart implements BackendPart {
 
   info(kernelName: string): KernelInfo {
     if (!this.hasOps()) return genericBackendPart.info(kernelName);
-    const core = state().sets.get('native')?.info(); // the ops and the native set are one library
+    const core = namedKernelSet('native')?.info(); // the ops and the native set are one library
     return {
       implementation: 'tensorflow',
       instructionSet: core?.instructionSet ?? 'unknown',

@@ -9,8 +9,7 @@ import * as tf from '@tensorflow/tfjs';
 import { OPTIMIZER_NAMES } from '../../types.js';
 import { EMBEDDING_BAG, EMBEDDING_BAG_GRAD, EMBEDDING_BAG_WEIGHTS_GRAD, SPARSE_APPLY } from '../bag_tensors.js';
 import { genericKernel } from '../generic/register.js';
-import { addBackendPart } from '../registry.js';
-import { state } from '../../state.js';
+import { addBackendPart, registeredPart } from '../registry.js';
 import { TensorFlowPart, type TensorFlowAddon } from './backend_part.js';
 import * as kernels from './kernels.js';
 import { BACKEND_NAME, asNodeBackend, type NodeBackend } from './node_backend.js';
@@ -20,7 +19,7 @@ type Run = (backend: NodeBackend, inputs: never, attrs: never) => tf.TensorInfo 
 
 /** Makes the package known to the `tensorflow` backend; `addon` brings the custom ops. May be called again. */
 export function registerTensorFlowBackend(addon: TensorFlowAddon | null): void {
-  const known = state().perBackend.get(BACKEND_NAME) as TensorFlowPart | undefined;
+  const known = registeredPart(BACKEND_NAME) as TensorFlowPart | undefined;
   const part = known ?? new TensorFlowPart();
   if (addon !== null) part.connect(addon);
   if (known !== undefined) return;

@@ -1,7 +1,7 @@
 /** The backend that runs dense ops, and a subclass of it whose tensors may lie on devices. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, ValueError, described } from '../../errors.js';
-import { state } from '../../state.js';
+import { registeredPart } from '../registry.js';
 import type { TensorFlowPart } from '../tensorflow/backend_part.js';
 import { BACKEND_NAME as TENSORFLOW } from '../tensorflow/node_backend.js';
 import type { DeviceTensors } from './device_tensors.js';
@@ -99,7 +99,7 @@ function constructorArguments(name: string, host: tf.KernelBackend): unknown[] {
 
 /** Whether TensorFlow knows the ops of this package. */
 function hasOps(): boolean {
-  const part = state().perBackend.get(TENSORFLOW) as TensorFlowPart | undefined;
+  const part = registeredPart(TENSORFLOW) as TensorFlowPart | undefined;
   return part?.hasOps() ?? false;
 }
 

@@ -1,7 +1,7 @@
 /** Makes the emulator a tfjs backend. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../errors.js';
-import { state } from '../../state.js';
+import { perProcess } from '../../per_process.js';
 import { addBackendPart, type BackendPart } from '../registry.js';
 import { DeviceTensors } from './device_tensors.js';
 import { makeDevices } from './devices/device_set.js';
@@ -13,8 +13,6 @@ import { BACKEND_NAME, emulatorSettings } from './settings.js';
 
 /** Below every other backend: tfjs never chooses it by itself. */
 const PRIORITY = -1;
-const KEY = `${BACKEND_NAME} running`;
-const STARTING = `${BACKEND_NAME} starting`;
 const MARK = Symbol.for('tfjs-embeddings.tpuEmulator');
 
 /** What runs. */
@@ -32,9 +30,12 @@ interface Start {
   backend: Promise<tf.KernelBackend>;
 }
 
+const life = (): { running: Running | null; starting: Start | null } =>
+  perProcess('tpu-emulator', () => ({ running: null, starting: null }));
+
 /** The running emulator, or null. */
 export function running(): Running | null {
-  return (state().perBackend.get(KEY) as Running | undefined) ?? null;
+  return life().running;
 }
 
 function current(): Running {
@@ -46,21 +47,20 @@ function current(): Running {
 
 /** Whether a machine runs or is being built, whose settings are thus fixed. */
 export function isBuilt(): boolean {
-  return running() !== null || state().perBackend.has(STARTING);
+  return running() !== null || life().starting !== null;
 }
 
 /** There is one machine: who sets the backend again gets the same, also while it starts. */
 async function start(): Promise<tf.KernelBackend> {
   const found = running();
   if (found !== null) return found.backend;
-  const { perBackend } = state();
-  const known = perBackend.get(STARTING) as Start | undefined;
-  if (known !== undefined) return known.backend;
+  const shared = life();
+  if (shared.starting !== null) return shared.starting.backend;
   const own = {} as Start;
-  const isWanted = (): boolean => perBackend.get(STARTING) === own;
-  perBackend.set(STARTING, own);
+  const isWanted = (): boolean => shared.starting === own;
+  shared.starting = own;
   own.backend = build(isWanted).finally(() => {
-    if (isWanted()) perBackend.delete(STARTING);
+    if (isWanted()) shared.starting = null;
   });
   return own.backend;
 }
@@ -91,7 +91,7 @@ function install(machine: Machine, host: HostBackend): tf.KernelBackend {
   const tensors = new DeviceTensors();
   const memory = (): object => ({ devices: machine.counters.counters().devices.map((device) => device.memory) });
   const close = (): void => {
-    if (running()?.machine === machine) state().perBackend.delete(KEY);
+    if (running()?.machine === machine) life().running = null;
     void machine.close();
   };
   const derived = deriveBackend(host.name, host.backend, { tensors, addon: machine.set.addon, memory, close });
@@ -99,13 +99,13 @@ function install(machine: Machine, host: HostBackend): tf.KernelBackend {
   const emulator = new Emulator(machine, derived, tensors, host.name);
   registerKernels(host.name, current);
   const { backend } = derived;
-  state().perBackend.set(KEY, { emulator, machine, tensors, backend, host: host.name } satisfies Running);
+  life().running = { emulator, machine, tensors, backend, host: host.name };
   return backend;
 }
 
 /** Ends what `tf.removeBackend` does not know: a start, and a machine that tfjs did not wait for. */
 function remove(): void {
-  state().perBackend.delete(STARTING);
+  life().starting = null;
   running()?.backend.dispose();
 }
 

@@ -1,7 +1,8 @@
 /** What the emulated machine looks like. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
 import { readOptions } from '../../options.js';
-import { state } from '../../state.js';
+import { perProcess } from '../../per_process.js';
+import { environmentVariable } from '../environment.js';
 
 export const BACKEND_NAME = 'tpu-emulator';
 
@@ -32,7 +33,8 @@ export interface EmulatorSettings {
 const FIELDS = ['chips', 'coresPerChip', 'hbmBytesPerChip', 'devices', 'threadsPerDevice', 'host'] as const;
 const KINDS = ['auto', 'worker', 'inline'] as const;
 const MOST_DEVICES = 1024;
-const KEY = `${BACKEND_NAME} settings`;
+/** What `configureTpuEmulator` was given. */
+const configuration = (): { args: TpuEmulatorArgs } => perProcess('tpu-emulator settings', () => ({ args: {} }));
 
 function whole(value: unknown, argument: string, fallback: number, most: number): number {
   if (value === undefined || value === null) return fallback;
@@ -68,10 +70,10 @@ function hostOf(value: unknown): string | null {
 }
 
 function fromEnvironment(name: string): number | undefined {
-  const text = typeof process === 'undefined' ? undefined : process.env[`TFJS_EMBEDDINGS_TPU_${name}`];
-  if (text === undefined || text === '') return undefined;
-  const value = Number(text);
   const argument = `TFJS_EMBEDDINGS_TPU_${name}`;
+  const text = environmentVariable(argument);
+  if (text === undefined) return undefined;
+  const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1) throw new ValueError(argument, 'a whole number above 0', text);
   return value;
 }
@@ -95,12 +97,11 @@ function read(args: TpuEmulatorArgs): EmulatorSettings {
 
 /** The settings in force: what was configured, else the environment, else the defaults. */
 export function emulatorSettings(): EmulatorSettings {
-  const configured = state().perBackend.get(KEY) as TpuEmulatorArgs | undefined;
   return read({
     chips: fromEnvironment('CHIPS'),
     coresPerChip: fromEnvironment('CORES_PER_CHIP'),
     hbmBytesPerChip: fromEnvironment('HBM_BYTES'),
-    ...configured,
+    ...configuration().args,
   });
 }
 
@@ -114,5 +115,5 @@ export function configure(args: unknown, isRunning: boolean): void {
   }
   // What is left out comes from the environment.
   const present = Object.entries(given).filter(([, value]) => value !== undefined);
-  state().perBackend.set(KEY, Object.fromEntries(present));
+  configuration().args = Object.fromEntries(present);
 }

@@ -1,8 +1,7 @@
 /** Kernels of the tfjs backend `wasm`, and the WebAssembly implementation on typed arrays. */
 import * as tf from '@tensorflow/tfjs';
-import { state } from '../../state.js';
 import { KERNEL_NAMES } from '../bag_tensors.js';
-import { addBackendPart, addKernelSet } from '../registry.js';
+import { addBackendPart, addKernelSet, namedKernelSet } from '../registry.js';
 import { compileEmbedded, whenCompiled } from './module.js';
 import { sparseApply } from './sparse_apply.js';
 import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
@@ -33,7 +32,7 @@ export function registerWasmBackend(): void {
 /** Makes the WebAssembly implementation available to the `cpu` backend as soon as it is compiled. */
 export function addWasmKernelSet(): void {
   whenCompiled(() => {
-    if (!state().sets.has('wasm')) addKernelSet(new WasmKernelSet());
+    if (namedKernelSet('wasm') === undefined) addKernelSet(new WasmKernelSet());
   });
   compileEmbedded();
 }

@@ -2,10 +2,9 @@ import * as tf from '@tensorflow/tfjs';
 import type { CpuBackend } from '../../../src/backends/cpu/cpu_backend.js';
 import { Residents } from '../../../src/backends/cpu/residents.js';
 import type { KernelSet } from '../../../src/backends/kernel_set.js';
-import { setKernels } from '../../../src/backends/registry.js';
+import { namedKernelSet, setKernels } from '../../../src/backends/registry.js';
 import type { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
 import { RuntimeError } from '../../../src/errors.js';
-import { state } from '../../../src/state.js';
 import { describeImplementations } from './implementations.js';
 import { AFTER_TEN_STEPS, SNAPSHOTS, START, valuesOf } from './snapshots.js';
 import { lookUp, stepSgd, SUM } from './steps.js';
@@ -146,7 +145,7 @@ describeImplementations('tables of the cpu backend, stepped in place', (implemen
       const attrs = { ...SUM, hyper: [1, ...new Array<number>(25).fill(0)] };
       const { values, rowSplits } = bags;
       stepSgd(table, []);
-      residents().own(table, state().sets.get(implementation)!);
+      residents().own(table, namedKernelSet(implementation)!);
       const hyper = attrs.hyper;
       hyper[10] = 1; // lazy
       hyper[16] = hyper[19] = -Infinity; // clips are off
@@ -185,7 +184,7 @@ describeImplementations('tables of the cpu backend, stepped in place', (implemen
 
   it('change implementation between steps', () => {
     withTable((table) => {
-      const order = ['reference', 'wasm', 'native'].filter((name) => state().sets.has(name as never));
+      const order = ['reference', 'wasm', 'native'].filter((name) => namedKernelSet(name as never) !== undefined);
       for (const name of [...order, ...order]) {
         setKernels(name as never);
         stepSgd(table, IDS);
@@ -207,7 +206,7 @@ describeImplementations('tables of the cpu backend, stepped in place', (implemen
 });
 
 describe('memory of tables in WebAssembly on the cpu backend', () => {
-  const heap = () => (state().sets.get('wasm') as KernelSet as WasmKernelSet).heap;
+  const heap = () => (namedKernelSet('wasm') as KernelSet as WasmKernelSet).heap;
   beforeAll(async () => {
     await tf.setBackend('cpu');
   });

@@ -8,14 +8,14 @@ import {
   type KernelSet,
 } from '../../../src/backends/kernel_set.js';
 import { uniformSplits } from '../../../src/ragged/row_splits.js';
-import { state } from '../../../src/state.js';
 import { OPTIMIZER_NAMES } from '../../../src/types.js';
+import { namedKernelSet } from '../../../src/backends/registry.js';
 import { bagCases, copyTable, packedHyperCase, usedSlots, type BagCase } from '../../helpers/bag_cases.js';
 import 'tfjs-embeddings/node';
 
 const CASES = 150;
 
-const kernels = (): Required<KernelSet> => state().sets.get('native') as Required<KernelSet>;
+const kernels = (): Required<KernelSet> => namedKernelSet('native') as Required<KernelSet>;
 
 /** Bags first .. end - 1 of a case, as a use of its own. */
 function part(
@@ -42,7 +42,7 @@ function startsOf(batch: number, seed: number): Int32Array {
 
 describe('a step over several uses of a table', () => {
   beforeAll(() => {
-    if (!state().sets.has('native')) pending('no addon here');
+    if (namedKernelSet('native') === undefined) pending('no addon here');
   });
 
   for (const optimizer of OPTIMIZER_NAMES) {

@@ -1,7 +1,6 @@
 /** What the emulator can be told, and what it says to bad input. */
-import { BACKEND_NAME, configure, emulatorSettings } from '../../../src/backends/tpu-emulator/settings.js';
+import { configure, emulatorSettings } from '../../../src/backends/tpu-emulator/settings.js';
 import { RuntimeError } from '../../../src/errors.js';
-import { state } from '../../../src/state.js';
 import { expectError } from '../../helpers/errors.js';
 
 const VARIABLES = ['CHIPS', 'CORES_PER_CHIP', 'HBM_BYTES'].map((name) => `TFJS_EMBEDDINGS_TPU_${name}`);
@@ -19,14 +18,14 @@ describe('settings of the emulator', () => {
   beforeEach(() => {
     environment = Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]));
     for (const name of VARIABLES) delete process.env[name];
-    state().perBackend.delete(`${BACKEND_NAME} settings`);
+    configure({}, false);
   });
   afterEach(() => {
     for (const [name, value] of Object.entries(environment)) {
       if (value === undefined) delete process.env[name];
       else process.env[name] = value;
     }
-    state().perBackend.delete(`${BACKEND_NAME} settings`);
+    configure({}, false);
   });
 
   it('are 4 chips of 2 cores without a limit where nothing is said', () => {

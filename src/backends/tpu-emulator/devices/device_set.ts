@@ -1,15 +1,14 @@
 /** Makes the devices of an emulator. */
 import { RuntimeError, described } from '../../../errors.js';
-import { state } from '../../../state.js';
+import { nodeBuiltin } from '../../../node_builtin.js';
 import type { Addon } from '../../native/addon.js';
 import type { NativeKernelSet } from '../../native/native_kernel_set.js';
-import { kernelSet } from '../../registry.js';
+import { kernelSet, namedKernelSet } from '../../registry.js';
 import { compiledModule } from '../../wasm/module.js';
 import type { DeviceSet } from './device.js';
 import { noThreadsBecause } from './device_thread.js';
 import { InlineExchange, SharedExchange } from './exchange_memory.js';
 import { InlineDevice } from './inline_device.js';
-import { nodeBuiltin } from './node_builtin.js';
 import { startWorkerDevice } from './start_worker_device.js';
 import type { WorkerDevice } from './worker_device.js';
 import type { KernelsToMake } from './worker_messages.js';
@@ -62,7 +61,7 @@ function inline(count: number, inlineBecause: string | null): DeviceSet {
 }
 
 function nativeSet(): NativeKernelSet | undefined {
-  return state().sets.get('native') as NativeKernelSet | undefined;
+  return namedKernelSet('native') as NativeKernelSet | undefined;
 }
 
 /** The addon of this thread where the workers have the same; its file may have been replaced meanwhile. */

@@ -1,6 +1,6 @@
 /** A thread that runs the program of a device: a worker of Node, or one of a browser. */
 import type * as Threads from 'node:worker_threads';
-import { nodeBuiltin } from './node_builtin.js';
+import { nodeBuiltin } from '../../../node_builtin.js';
 import type { HostMessage, WorkerMessage } from './worker_messages.js';
 
 export interface DeviceThread {

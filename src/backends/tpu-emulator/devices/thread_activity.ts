@@ -1,6 +1,6 @@
 /** What the system says of a thread of this process. */
 import type * as fs from 'node:fs';
-import { nodeBuiltin } from './node_builtin.js';
+import { nodeBuiltin } from '../../../node_builtin.js';
 
 export interface ThreadActivity {
   /** R: runs or waits for a core; S: sleeps; D: waits for a disk. */

@@ -1,9 +1,8 @@
 import 'tfjs-embeddings/node';
-import { setKernels } from '../../../../src/backends/registry.js';
+import { addKernelSet, namedKernelSet, removeKernelSet, setKernels } from '../../../../src/backends/registry.js';
 import { DeviceFault, type Command, type DeviceSet } from '../../../../src/backends/tpu-emulator/devices/device.js';
 import { makeDevices } from '../../../../src/backends/tpu-emulator/devices/device_set.js';
 import { WORKER_SOURCE } from '../../../../src/backends/tpu-emulator/devices/worker_source.js';
-import { state } from '../../../../src/state.js';
 import { runAll, thrown } from './device_script.js';
 
 const open: DeviceSet[] = [];
@@ -53,7 +52,7 @@ describe('devices that are workers', () => {
 
   for (const kernels of ['native', 'wasm', 'reference'] as const) {
     it(`do, eight at a time, what devices in line do, bit by bit (${kernels})`, async () => {
-      if (!state().sets.has(kernels)) return pending(`no ${kernels} kernels here`);
+      if (namedKernelSet(kernels) === undefined) return pending(`no ${kernels} kernels here`);
       setKernels(kernels);
       const workers = await devices(8);
       const inline = await devices(8, 'inline');
@@ -148,9 +147,7 @@ describe('devices that are workers', () => {
   });
 
   it('are noticed without the addon too', async () => {
-    const { sets } = state();
-    const native = sets.get('native');
-    sets.delete('native');
+    const native = removeKernelSet('native');
     try {
       const exits = await devices(2, 'worker', FRAGILE);
       exits.devices[0]!.post(only('exit'));
@@ -160,7 +157,7 @@ describe('devices that are workers', () => {
       exhausts.devices[0]!.post([]);
       expectFault(exhausts, () => exhausts.devices[0]!.finish(), /no sign of life/);
     } finally {
-      if (native !== undefined) sets.set('native', native);
+      if (native !== undefined) addKernelSet(native);
     }
   });
 

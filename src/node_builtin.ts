@@ -1,5 +1,14 @@
 /** Modules of Node, in files that run anywhere and therefore import none. */
-import { state } from '../../../state.js';
+import { perProcess } from './per_process.js';
+
+type Require = (name: string) => unknown;
+
+const lent = (): { require: Require | null } => perProcess('require', () => ({ require: null }));
+
+/** Lends the `require` of the Node entry. */
+export function lendRequire(require: Require): void {
+  lent().require ??= require;
+}
 
 /**
  * Returns a module of Node by its name, such as `node:fs`; null in other runtimes.
@@ -10,5 +19,5 @@ export function nodeBuiltin<T>(name: string): T | null {
   const { process } = globalThis as { process?: Partial<NodeJS.Process> };
   if (process?.versions?.node === undefined) return null;
   if (typeof process.getBuiltinModule === 'function') return (process.getBuiltinModule(name) as T | undefined) ?? null;
-  return (state().builtin?.(name) as T | undefined) ?? null;
+  return (lent().require?.(name) as T | undefined) ?? null;
 }
