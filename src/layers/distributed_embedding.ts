@@ -15,7 +15,6 @@ import { distributedConfig, readDistributedConfig } from './distributed_config.j
 import type { DistributedFeatures } from './distributed_features.js';
 import {
   checkSameWeighted,
-  checkSymbolicIds,
   featuresByDevice,
   fedTensors,
   idPathsByDevice,
@@ -34,6 +33,7 @@ import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type Symboli
 import { nextName } from './layer_names.js';
 import { listOnce, openScopeInModels, notYetPenalized } from './model_scope.js';
 import { forgetSortedModels } from './sorted_models.js';
+import { checkSymbolicIds } from './symbolic_ids.js';
 import { checkTableTraining } from './table_training.js';
 import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from './table_writes.js';
 

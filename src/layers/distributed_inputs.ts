@@ -26,17 +26,6 @@ export interface InputForm {
   readonly byDevice: readonly (readonly number[])[] | null;
 }
 
-/** Ids above this are not all whole in float32. */
-const FLOAT32_WHOLE = 2 ** 24;
-
-/** Throws where a float32 input of a model could not hold all ids of the table. */
-export function checkSymbolicIds(ids: tf.SymbolicTensor, inputDim: number, path: string): void {
-  const isFed = ids.sourceLayer.getClassName() === 'InputLayer';
-  if (!isFed || ids.dtype === 'int32' || inputDim <= FLOAT32_WHOLE) return;
-  const expected = `an int32 input, tf.input({..., dtype: 'int32'}), because the table has more than 2^24 rows`;
-  throw new ArgumentTypeError(path, expected, described(`a ${ids.dtype} input`));
-}
-
 /** Throws where a layer is applied once more with weights for other features. `before`: null for the first time. */
 export function checkSameWeighted(before: readonly number[] | null, weighted: readonly number[]): void {
   if (before === null || sameNumbers(before, weighted)) return;

@@ -7,6 +7,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { layerState } from './layer_state.js';
+import { isModelInput } from './symbolic_ids.js';
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 type Methods = Record<string | symbol, unknown>;
@@ -62,7 +63,7 @@ export function markFeeding(): void {
 
 /** Lets an int32 input of a model pass on what it is fed. */
 export function feedAsIs(input: tf.SymbolicTensor): void {
-  if (input.dtype !== 'int32' || input.sourceLayer.getClassName() !== 'InputLayer') return;
+  if (input.dtype !== 'int32' || !isModelInput(input)) return;
   markFeeding();
   Object.defineProperty(input, 'dtype', {
     configurable: true,

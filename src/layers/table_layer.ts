@@ -25,6 +25,7 @@ import { nextName } from './layer_names.js';
 import { tableOfLoad } from './load_scope.js';
 import { listOnce, notYetPenalized, openScopeInModels } from './model_scope.js';
 import { readTableValues, tableTensor } from './pretrained.js';
+import { checkSymbolicIds } from './symbolic_ids.js';
 import { checkTableTraining } from './table_training.js';
 
 /** Arguments of the layers on one table. Either `inputDim` and `outputDim`, or `table`. */
@@ -72,9 +73,6 @@ const TABLE_FIELDS = [
   'weights',
   'seed',
 ] as const;
-
-/** Ids above this are not all whole in float32. */
-const FLOAT32_WHOLE = 2 ** 24;
 
 function readTable(args: TableLayerArgs, name: string): EmbeddingTable {
   const { table } = args;
@@ -280,12 +278,7 @@ export abstract class TableLayer extends tf.layers.Layer implements TableHolder 
     for (const input of inputs) {
       if (!isSymbolic(input)) throw new ArgumentTypeError('inputs', 'symbolic tensors only, or none', input);
     }
-    const [ids] = inputs as [tf.SymbolicTensor];
-    const isFed = ids.sourceLayer.getClassName() === 'InputLayer';
-    if (isFed && ids.dtype !== 'int32' && this.inputDim > FLOAT32_WHOLE) {
-      const expected = `an int32 input, tf.input({..., dtype: 'int32'}), because the table has more than 2^24 rows`;
-      throw new ArgumentTypeError('inputs', expected, described(`a ${ids.dtype} input`));
-    }
+    checkSymbolicIds(inputs[0] as tf.SymbolicTensor, this.inputDim, 'inputs');
   }
 
   override getConfig(): tf.serialization.ConfigDict {
