@@ -1,6 +1,7 @@
 /**
  * Errors of the public API. Every one names the argument, what was expected and what was received.
  */
+import { brand } from './brand.js';
 
 /** Extra facts carried by every error of this package. */
 export interface ErrorFacts {
@@ -23,6 +24,9 @@ function messageOf({ argument, expected, received }: ErrorFacts, note: string | 
 
 /** A value of the right type that is not acceptable: rank, range, NaN, row splits, overflow, unknown name. */
 export class ValueError extends Error implements ErrorFacts {
+  static {
+    brand(this, 'ValueError');
+  }
   override readonly name = 'ValueError';
   declare readonly argument: string;
   declare readonly expected: string;
@@ -36,6 +40,9 @@ export class ValueError extends Error implements ErrorFacts {
 
 /** A wrong state or order of calls. */
 export class RuntimeError extends Error implements ErrorFacts {
+  static {
+    brand(this, 'RuntimeError');
+  }
   override readonly name = 'RuntimeError';
   declare readonly argument: string;
   declare readonly expected: string;
@@ -49,6 +56,9 @@ export class RuntimeError extends Error implements ErrorFacts {
 
 /** A missing argument, a wrong type or a wrong dtype. Is a global `TypeError` too. */
 export class ArgumentTypeError extends TypeError implements ErrorFacts {
+  static {
+    brand(this, 'TypeError');
+  }
   override readonly name = 'TypeError';
   declare readonly argument: string;
   declare readonly expected: string;
@@ -62,6 +72,9 @@ export class ArgumentTypeError extends TypeError implements ErrorFacts {
 
 /** A value that is already a description; `describe` leaves it as it is. */
 export class Described {
+  static {
+    brand(this, 'Described');
+  }
   constructor(readonly text: string) {}
 }
 

@@ -4,6 +4,7 @@
  * Everything arrives validated (sizes agree, row splits start at 0, never fall and end at the number of values), yet
  * an implementation never reads or writes outside the arrays whatever it is given. Ids are checked by the kernels.
  */
+import { brand } from '../brand.js';
 import type { Combiner, OptimizerName, OutOfRange } from '../types.js';
 
 /** The ids of a batch: bag b holds values[rowSplits[b] .. rowSplits[b + 1]). */
@@ -89,6 +90,9 @@ export interface KernelSet {
  * Thrown by implementations for an id outside [0, rows); `ops/` turns it into a ValueError.
  */
 export class IdOutOfRange extends Error {
+  static {
+    brand(this, 'IdOutOfRange');
+  }
   constructor(
     readonly id: number,
     readonly position: number,

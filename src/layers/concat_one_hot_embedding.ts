@@ -1,4 +1,5 @@
 /** The layer `ConcatOneHotEmbedding`: one id per feature, the rows of all features in one table. */
+import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
@@ -68,6 +69,9 @@ function offsetsOf(sizes: unknown): Int32Array {
  * layer.apply([[2, 4, 6], [0, 0, 0]]).shape; // [2, 3, 4]
  */
 export class ConcatOneHotEmbedding extends TableLayer {
+  static {
+    brand(this, 'ConcatOneHotEmbedding');
+  }
   static readonly className: string = 'TfjsEmbeddings>ConcatOneHotEmbedding';
   readonly featureSizes: readonly number[];
   /** First row of each feature. */

@@ -1,6 +1,7 @@
 /** The layer `DistributedEmbedding`: many tables on many devices, by a plan. */
+import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
-import { RuntimeError, ValueError, ArgumentTypeError, described } from '../errors.js';
+import { ArgumentTypeError, RuntimeError, described } from '../errors.js';
 import { touchedRowsPenalties } from '../optimizers/penalty.js';
 import { readOptions } from '../options.js';
 import type { EmbeddingPlan } from '../partition/plan.js';
@@ -25,7 +26,7 @@ import {
 } from './distributed_inputs.js';
 import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './distributed_plan.js';
 import { DistributedWeights, type WeightOwner } from './distributed_weights.js';
-import { featureShape, lookUpFeatures } from './feature_lookup.js';
+import { featureShapes, lookUpFeatures } from './feature_lookup.js';
 import { featurePaths, packAs } from './feature_structure.js';
 import { feedAsIs, markFeeding } from './feed_scope.js';
 import { LastCall } from './last_call.js';
@@ -71,6 +72,9 @@ const WEIGHTS = 'weights';
  * const [users, items] = layer.apply([[[3, 1], [4, 4]], [[7], [8]]]); // [2, 8] each
  */
 export class DistributedEmbedding extends tf.layers.Layer {
+  static {
+    brand(this, 'DistributedEmbedding');
+  }
   static readonly className: string = 'TfjsEmbeddings>DistributedEmbedding';
   readonly #all: DistributedFeatures;
   readonly #args: Partial<DistributedEmbeddingArgs>;
@@ -288,27 +292,9 @@ export class DistributedEmbedding extends tf.layers.Layer {
   }
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape[] {
-    const shapes = shapesOf(inputShape);
     const { features, tables } = this.#all;
-    const [weighted, paths] = [this.#weighted ?? [], this.#idPaths];
-    if (shapes.length !== features.length + weighted.length) {
-      const expected = `${features.length + weighted.length} shapes, of the ids of each feature and then of weights`;
-      throw new ValueError('inputs', expected, described(`${shapes.length}`));
-    }
-    const batch = shapes.map(([size]) => size ?? null).find((size) => size !== null) ?? null;
-    return features.map((feature, i) => {
-      const ids = shapes[i]!;
-      if (batch !== null && typeof ids[0] === 'number' && ids[0] !== batch) {
-        throw new ValueError(
-          `inputs[${i}]`,
-          `a batch of ${batch}, as another input has`,
-          described(`one of ${ids[0]}`),
-        );
-      }
-      const place = weighted.indexOf(i);
-      const weights = place < 0 ? null : shapes[features.length + place]!;
-      return featureShape(feature, tables[feature.table]!.table.outputDim, ids, weights, paths[i]!);
-    });
+    const dims = features.map(({ table }) => tables[table]!.table.outputDim);
+    return featureShapes(features, dims, shapesOf(inputShape), this.#weighted ?? [], this.#idPaths);
   }
 
   /** Ids may have any rank, so nothing is said about the shapes of inputs. */

@@ -5,7 +5,7 @@ import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../ops/arguments.j
 import { isRecord, readOptions, reading } from '../options.js';
 import type { Combiner, OutOfRange } from '../types.js';
 import { Embedding } from './embedding.js';
-import { EmbeddingTable, TABLE_ARGUMENTS, type TableArgs } from './embedding_table.js';
+import { EmbeddingTable, TABLE_ARGUMENTS, isTable, type TableArgs } from './embedding_table.js';
 import { FeatureConfig } from './feature_config.js';
 import { listStructure, readStructure, type FeatureStructure } from './feature_structure.js';
 import { checkBoolean, checkInputLength, type SymbolicShape } from './layer_arguments.js';
@@ -150,7 +150,7 @@ function readTable(args: Partial<DistributedItemArgs>, path: string, tables: Tab
     const made = new EmbeddingTable(args as TableArgs, false, given ?? 'table');
     return tables.add(made, given, null, path);
   }
-  if (!EmbeddingTable.is(table)) throw new ArgumentTypeError('table', 'a table made by emb.embeddingTable', table);
+  if (!isTable(table)) throw new ArgumentTypeError('table', 'a table made by emb.embeddingTable', table);
   for (const field of TABLE_ARGUMENTS) {
     if (args[field] === undefined || args[field] === null) continue;
     throw new ValueError(field, 'nothing: with `table` it is an argument of emb.embeddingTable', args[field]);
@@ -220,7 +220,7 @@ export function readEmbeddings(embeddings: unknown, inputTableMap: unknown): Dis
 export function readFeatures(value: unknown): FeaturesOfConfigs {
   const expected = 'emb.FeatureConfigs in objects and arrays';
   const { structure, features: configs } = readStructure(value, 'features', expected, (part) => {
-    return FeatureConfig.is(part) ? part : null;
+    return part instanceof FeatureConfig ? part : null;
   });
   const tables = new TableList();
   const made = new Map<TableConfig, EmbeddingTable>();

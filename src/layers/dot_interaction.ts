@@ -1,4 +1,5 @@
 /** The layer `DotInteraction`: the inner products of all pairs of features. */
+import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ValueError, described } from '../errors.js';
@@ -47,6 +48,9 @@ function lowerTriangle(n: number, withDiagonal: boolean): Int32Array {
  * layer.apply([tf.tensor2d([[1, 2]]), tf.tensor2d([[3, 4]]), tf.tensor2d([[5, 6]])]).print(); // [[11, 17, 39]]
  */
 export class DotInteraction extends tf.layers.Layer {
+  static {
+    brand(this, 'DotInteraction');
+  }
   static readonly className: string = 'TfjsEmbeddings>DotInteraction';
   readonly selfInteraction: boolean;
   readonly skipGather: boolean;

@@ -1,4 +1,5 @@
 /** The layer `Embedding`: ids to rows, combined or not. */
+import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../errors.js';
 import { embeddingLookup } from '../ops/embedding_lookup.js';
@@ -35,6 +36,9 @@ export type EmbeddingArgs = TableLayerArgs;
  * model.predict(tf.tensor2d([[4, 20, 7, 7, 1]], [1, 5], 'int32')).print();
  */
 export class Embedding extends TableLayer {
+  static {
+    brand(this, 'Embedding');
+  }
   // The prefix keeps the stock class of tfjs as it is: saved models name classes by this text.
   static readonly className: string = 'TfjsEmbeddings>Embedding';
 

@@ -1,4 +1,5 @@
 /** A table of embeddings that one layer owns or several layers share. */
+import { brand } from '../brand.js';
 import type * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
@@ -61,9 +62,10 @@ export interface TableHolder {
   settle?(table: tf.Variable): void;
 }
 
-const BRAND = Symbol.for('tfjs-embeddings.EmbeddingTable');
-
 export class EmbeddingTable {
+  static {
+    brand(this, 'EmbeddingTable');
+  }
   readonly name: string;
   readonly inputDim: number;
   readonly outputDim: number;
@@ -73,7 +75,6 @@ export class EmbeddingTable {
   readonly optimizer: SparseOptimizer | null;
   /** Whether several layers may hold it; a layer's own table is saved under the layer's name. */
   readonly isShared: boolean;
-  readonly [BRAND] = true;
   #weight: tf.LayerVariable | null = null;
   #initialValues: TableValues | null;
   #trainable: boolean;
@@ -94,13 +95,6 @@ export class EmbeddingTable {
     const { weights } = args;
     const isGiven = weights !== undefined && weights !== null;
     this.#initialValues = isGiven ? readTableValues(weights, this.inputDim, this.outputDim) : null;
-  }
-
-  static is(value: unknown): value is EmbeddingTable {
-    const expected = 'a table made by emb.embeddingTable';
-    return reading('table', expected, value, () => {
-      return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === true;
-    });
   }
 
   /** The table, or null before a layer that holds it was built. */
@@ -222,6 +216,11 @@ export class EmbeddingTable {
       optimizer: serializeRegistered(this.optimizer),
     };
   }
+}
+
+/** Whether a value, which may be anything, is a table. */
+export function isTable(value: unknown): value is EmbeddingTable {
+  return reading('table', 'a table made by emb.embeddingTable', value, () => value instanceof EmbeddingTable);
 }
 
 function checkSeed(seed: unknown): number | null {

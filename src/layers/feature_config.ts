@@ -1,4 +1,5 @@
 /** A feature of `DistributedEmbedding`: a table, and the shapes that go in and come out. */
+import { brand } from '../brand.js';
 import { camelKeys } from '../config/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
 import { readOptions, reading } from '../options.js';
@@ -15,7 +16,6 @@ export interface FeatureConfigArgs {
 }
 
 const FIELDS = ['name', 'table', 'inputShape', 'outputShape'] as const;
-const BRAND = Symbol.for('tfjs-embeddings.FeatureConfig');
 
 function readShape(value: unknown, argument: string): SymbolicShape {
   const expected = 'a shape with at least the batch axis, such as [null, 8]';
@@ -44,24 +44,22 @@ function readShape(value: unknown, argument: string): SymbolicShape {
  * const seen = new emb.FeatureConfig({name: 'seen', table: movies, inputShape: [32, 5], outputShape: [32, 16]});
  */
 export class FeatureConfig {
+  static {
+    brand(this, 'FeatureConfig');
+  }
   readonly name: string;
   readonly table: TableConfig;
   readonly inputShape: SymbolicShape;
   readonly outputShape: SymbolicShape;
-  readonly [BRAND] = true;
 
   constructor(args: FeatureConfigArgs) {
     const given = readOptions<FeatureConfigArgs>(args, FIELDS, 'args');
     this.name = checkText(given.name, 'name');
-    const isTable = reading('table', 'an emb.TableConfig', given.table, () => TableConfig.is(given.table));
+    const isTable = reading('table', 'an emb.TableConfig', given.table, () => given.table instanceof TableConfig);
     if (!isTable) throw new ArgumentTypeError('table', 'an emb.TableConfig', given.table);
     this.table = given.table!;
     this.inputShape = readShape(given.inputShape, 'inputShape');
     this.outputShape = readShape(given.outputShape, 'outputShape');
-  }
-
-  static is(value: unknown): value is FeatureConfig {
-    return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === true;
   }
 
   /** Ids per sample, as far as the shape tells. */
@@ -82,9 +80,10 @@ export class FeatureConfig {
   /** Makes a feature config from its own config or from one of Keras RS, with snake_case or camelCase keys. */
   static fromConfig(config: object): FeatureConfig {
     const { table, ...own } = camelKeys(checkObject(config, 'config'));
-    const made = TableConfig.is(table)
-      ? table
-      : TableConfig.fromConfig(checkObject(table, 'table') as unknown as TableConfigArgs);
+    const made =
+      table instanceof TableConfig
+        ? table
+        : TableConfig.fromConfig(checkObject(table, 'table') as unknown as TableConfigArgs);
     return new FeatureConfig({ ...own, table: made } as unknown as FeatureConfigArgs);
   }
 }

@@ -1,4 +1,5 @@
 /** The layer `FeatureCross`: explicit crosses of features, one degree more with each layer. */
+import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
@@ -95,6 +96,9 @@ function checkShapes(shapes: readonly SymbolicShape[]): number {
  * const model = tf.model({inputs: x0, outputs: tf.layers.dense({units: 1}).apply(x2)});
  */
 export class FeatureCross extends tf.layers.Layer {
+  static {
+    brand(this, 'FeatureCross');
+  }
   static readonly className: string = 'TfjsEmbeddings>FeatureCross';
   readonly projectionDim: number | null;
   readonly diagScale: number;

@@ -65,7 +65,7 @@ function absenceOf({ kind, combiner, maskZero }: DistributedFeature, isDense: bo
 }
 
 /** The shape of a feature's result for ids of this shape in a symbolic graph. */
-export function featureShape(
+function featureShape(
   feature: DistributedFeature,
   dim: number,
   ids: SymbolicShape,
@@ -79,6 +79,34 @@ export function featureShape(
   }
   const isPooled = feature.combiner !== null && !isSingle(feature, ids.length);
   return isPooled ? [...ids.slice(0, -1), dim] : [...ids, dim];
+}
+
+/**
+ * The shapes of all results in a symbolic graph. `shapes`: of the ids of each feature, then of the weights of the features
+ * in `weighted`; `dims`: the width of each feature's table; `paths`: what the ids are called in errors.
+ */
+export function featureShapes(
+  features: readonly DistributedFeature[],
+  dims: readonly number[],
+  shapes: readonly SymbolicShape[],
+  weighted: readonly number[],
+  paths: readonly string[],
+): SymbolicShape[] {
+  const count = features.length + weighted.length;
+  if (shapes.length !== count) {
+    const expected = `${count} shapes, of the ids of each feature and then of weights`;
+    throw new ValueError('inputs', expected, described(`${shapes.length}`));
+  }
+  const batch = shapes.map(([size]) => size ?? null).find((size) => size !== null) ?? null;
+  return features.map((feature, i) => {
+    const ids = shapes[i]!;
+    if (batch !== null && typeof ids[0] === 'number' && ids[0] !== batch) {
+      throw new ValueError(`inputs[${i}]`, `a batch of ${batch}, as another input has`, described(`one of ${ids[0]}`));
+    }
+    const place = weighted.indexOf(i);
+    const weights = place < 0 ? null : shapes[features.length + place]!;
+    return featureShape(feature, dims[i]!, ids, weights, paths[i]!);
+  });
 }
 
 function sameShape(a: SymbolicShape, b: SymbolicShape): boolean {

@@ -1,4 +1,5 @@
 /** The layer `IntegerLookup`: raw whole numbers to ids, by a vocabulary that it builds as it sees them. */
+import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
@@ -88,6 +89,9 @@ function readArgs(given: unknown): { maxTokens: number; base: object } {
  * lookup.getVocabulary(); // [-1, 12, 36, 1138, 42, 1000]
  */
 export class IntegerLookupLayer extends tf.layers.Layer {
+  static {
+    brand(this, 'IntegerLookupLayer');
+  }
   static readonly className: string = 'TfjsEmbeddings>IntegerLookup';
   readonly maxTokens: number;
   #vocabulary: GrowingVocabulary;

@@ -1,4 +1,5 @@
 /** The layer `RaggedEmbedding`: rows of ids of different lengths. */
+import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../errors.js';
 import { embeddingLookup } from '../ops/embedding_lookup.js';
@@ -54,6 +55,9 @@ function formOf(shapes: SymbolicShape[]): SymbolicForm {
  * layer.apply(emb.RaggedTensor.fromRows([[3, 1], [], [4]])).print(); // [3, 4], the second row zeros
  */
 export class RaggedEmbedding extends TableLayer {
+  static {
+    brand(this, 'RaggedEmbedding');
+  }
   static readonly className: string = 'TfjsEmbeddings>RaggedEmbedding';
 
   /** Whether the call in progress comes from a model, which can only pass tensors on. */

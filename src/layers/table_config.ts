@@ -1,4 +1,5 @@
 /** A table as `DistributedEmbedding` takes it from a `FeatureConfig`. */
+import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
 import { camelKeys } from '../config/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
@@ -45,7 +46,6 @@ const FIELDS = [
   'maxUniqueIdsPerPartition',
 ] as const;
 const DEFAULT_LIMIT = 256;
-const BRAND = Symbol.for('tfjs-embeddings.TableConfig');
 
 /** A name as people write it; tfjs asks for less in the names of tensors, which are made from it. */
 export function checkText(value: unknown, argument: string): string {
@@ -77,6 +77,9 @@ function readPlacement(value: unknown): TablePlacement {
  * const movies = new emb.TableConfig({name: 'movies', vocabularySize: 1000, embeddingDim: 16, combiner: 'sum'});
  */
 export class TableConfig {
+  static {
+    brand(this, 'TableConfig');
+  }
   readonly name: string;
   readonly vocabularySize: number;
   readonly embeddingDim: number;
@@ -86,7 +89,6 @@ export class TableConfig {
   readonly placement: TablePlacement;
   readonly maxIdsPerPartition: number;
   readonly maxUniqueIdsPerPartition: number;
-  readonly [BRAND] = true;
 
   constructor(args: TableConfigArgs) {
     const given = readOptions<TableConfigArgs>(args, FIELDS, 'args');
@@ -106,10 +108,6 @@ export class TableConfig {
       given.maxUniqueIdsPerPartition ?? DEFAULT_LIMIT,
       'maxUniqueIdsPerPartition',
     );
-  }
-
-  static is(value: unknown): value is TableConfig {
-    return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === true;
   }
 
   /** The fields as plain data. */

@@ -6,7 +6,7 @@ import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../ops/arguments.j
 import { touchedRowsPenalty } from '../optimizers/penalty.js';
 import { readOptions, reading } from '../options.js';
 import type { Combiner, OutOfRange } from '../types.js';
-import { EmbeddingTable, TABLE_ARGUMENTS, type TableArgs, type TableHolder } from './embedding_table.js';
+import { EmbeddingTable, TABLE_ARGUMENTS, isTable, type TableArgs, type TableHolder } from './embedding_table.js';
 import { feedAsIs } from './feed_scope.js';
 import type { Initializer } from './initializers.js';
 import {
@@ -80,7 +80,7 @@ function readTable(args: TableLayerArgs, name: string): EmbeddingTable {
     const { trainable: _ofLayer, ...own } = args;
     return new EmbeddingTable(own as TableArgs, false, name);
   }
-  if (!EmbeddingTable.is(table)) throw new ArgumentTypeError('table', 'a table made by emb.embeddingTable', table);
+  if (!isTable(table)) throw new ArgumentTypeError('table', 'a table made by emb.embeddingTable', table);
   for (const field of ['inputDim', 'outputDim'] as const) {
     const given = args[field];
     if (given !== undefined && given !== table[field]) {

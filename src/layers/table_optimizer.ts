@@ -1,9 +1,8 @@
 /** The optimizer of one table. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../errors.js';
-import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
+import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { reading } from '../options.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../types.js';
 
 const EXPECTED = 'an emb.train optimizer, such as emb.train.adagrad({learningRate: 0.1}), or null';
 
@@ -16,14 +15,10 @@ export function readTableOptimizer(value: unknown): SparseOptimizer | null {
 }
 
 function readPresent(value: unknown): SparseOptimizer | null {
-  if (typeof value !== 'object' || value === null) throw new ArgumentTypeError('optimizer', EXPECTED, value);
-  const { className, config } = value as { className?: unknown; config?: unknown };
+  if (value instanceof SparseOptimizer) return value;
+  const { className, config } = Object(value) as { className?: unknown; config?: unknown };
   if (typeof className === 'string' && config !== undefined) return fromConfig(className, config);
-  // tfjs defines `instanceof tf.Optimizer` by methods, so every optimizer passes for an instance of ours.
-  if (!OPTIMIZER_NAMES.includes((value as { optimizerName?: OptimizerName }).optimizerName as OptimizerName)) {
-    throw new ArgumentTypeError('optimizer', EXPECTED, value);
-  }
-  return value as SparseOptimizer;
+  throw new ArgumentTypeError('optimizer', EXPECTED, value);
 }
 
 function fromConfig(className: string, config: unknown): SparseOptimizer | null {

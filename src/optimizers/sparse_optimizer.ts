@@ -1,4 +1,5 @@
 /** The base of all `emb.train` optimizers: rows of tables by update kernels, everything else by a dense optimizer. */
+import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError } from '../errors.js';
 import { reading } from '../options.js';
@@ -42,6 +43,9 @@ type Gradients = Record<string, tf.Tensor | null | undefined> | NamedTensor[];
  * minimize. State is saved and restored with `includeOptimizer`.
  */
 export abstract class SparseOptimizer extends tf.Optimizer {
+  static {
+    brand(this, 'SparseOptimizer');
+  }
   /** Which update kernel it runs. */
   abstract readonly optimizerName: OptimizerName;
 

@@ -1,4 +1,5 @@
 /** Numbers to ids by bins. */
+import { brand } from '../brand.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent, isArray, readConfig } from './arguments.js';
 import { asNumber, readCells, type CellData, type IdsOf } from './cells.js';
@@ -45,6 +46,9 @@ export interface DiscretizationConfig {
  * bins.apply([[-1.5, 1.0], [3.4]]); // [[0, 2], [3]]
  */
 export class Discretization {
+  static {
+    brand(this, 'Discretization');
+  }
   readonly name: string;
   readonly numBins: number | null;
   readonly epsilon: number;

@@ -1,4 +1,5 @@
 /** Strings or whole numbers to ids by a stable hash: no vocabulary to learn or to keep. */
+import { brand } from '../brand.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { checkKeys, checkName, checkOutputMode, checkWhole, isArray, readConfig } from './arguments.js';
 import { asString, asWhole, readCells, type CellData, type IdsOf } from './cells.js';
@@ -46,6 +47,9 @@ const encoder = new TextEncoder();
  * hashing.apply([['A'], ['B', 'C'], ['D', 'E']]); // [[1], [0, 1], [1, 2]]
  */
 export class Hashing {
+  static {
+    brand(this, 'Hashing');
+  }
   readonly name: string;
   readonly numBins: number;
   readonly maskValue: string | number | null;

@@ -1,4 +1,5 @@
 /** Whole numbers to ids by a vocabulary. */
+import { brand } from '../brand.js';
 import { readConfig } from './arguments.js';
 import { asWhole, type Cells } from './cells.js';
 import { INDEX_LOOKUP_KEYS, IndexLookup, type IndexLookupArgs } from './index_lookup.js';
@@ -25,6 +26,9 @@ export type IntegerLookupArgs = IndexLookupArgs<number>;
  * lookup.apply([[42, 7], [12]]); // [[1, 0], [5]]
  */
 export class IntegerLookup extends IndexLookup<number> {
+  static {
+    brand(this, 'IntegerLookup');
+  }
   constructor(args: IntegerLookupArgs = {}) {
     super(args, { name: 'integer_lookup', oovToken: -1 });
   }

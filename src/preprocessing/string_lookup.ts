@@ -1,4 +1,5 @@
 /** Strings to ids by a vocabulary. */
+import { brand } from '../brand.js';
 import { readConfig } from './arguments.js';
 import { asString, type Cells } from './cells.js';
 import { compareCodePoints } from './code_points.js';
@@ -29,6 +30,9 @@ const encoder = new TextEncoder();
  * lookup.apply([['a', 'd'], ['m']]); // [[5, 1], [0]]
  */
 export class StringLookup extends IndexLookup<string> {
+  static {
+    brand(this, 'StringLookup');
+  }
   constructor(args: StringLookupArgs = {}) {
     super(args, { name: 'string_lookup', oovToken: '[UNK]' });
   }

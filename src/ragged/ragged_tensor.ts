@@ -1,4 +1,5 @@
 /** Rows of different lengths, as flat values and row splits. */
+import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { readOptions, reading } from '../options.js';
@@ -33,6 +34,9 @@ const MOST_VALUES_SHOWN = 100;
  * ragged.rowSplits; // Int32Array [0, 2, 2, 3]
  */
 export class RaggedTensor {
+  static {
+    brand(this, 'RaggedTensor');
+  }
   /** Innermost values, row-major and flat. */
   readonly values: Int32Array | Float32Array;
   /** Splits of each ragged axis, outermost first; at least one. */

@@ -17,6 +17,7 @@ const FLOORS = [
     'partition',
     'config',
     'options.ts',
+    'brand.ts',
     'closest_name.ts',
     'warn_once.ts',
     'node_builtin.ts',

@@ -5,6 +5,7 @@
  * words from its start; int32 and float32 lie side by side. A device has floats of its own in buffers, named by
  * numbers that the host hands out.
  */
+import { brand } from '../../../brand.js';
 import type { OptimizerName } from '../../../types.js';
 import type { Fill, FilledPart } from '../../fill.js';
 import type { BagOptions, KernelInfo } from '../../kernel_set.js';
@@ -118,6 +119,9 @@ export const FAULT_NAMES: readonly FaultName[] = ['terminate', 'kernelError', 'o
 
 /** Why a device cannot be used any more, or why its command failed. */
 export class DeviceFault extends Error {
+  static {
+    brand(this, 'DeviceFault');
+  }
   constructor(
     readonly device: number,
     text: string,
