@@ -1,0 +1,17 @@
+/** Rows of ids of different lengths, without padding: looked up, and trained in a loop of its own. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+
+const visits = emb.RaggedTensor.fromRows([[3, 7], [5], [], [1, 2, 3]]);
+const layer = emb.layers.raggedEmbedding({ inputDim: 10, outputDim: 4, combiner: 'sqrtn' });
+console.log((layer.apply(visits) as tf.Tensor).shape); // the empty row gives zeros
+
+const optimizer = emb.train.rowWiseAdagrad({ learningRate: 0.5 });
+const wanted = tf.ones([4, 4]);
+const loss = (): tf.Scalar => tf.losses.meanSquaredError(wanted, layer.apply(visits) as tf.Tensor);
+const before = loss().dataSync()[0]!;
+for (let step = 0; step < 50; step++) optimizer.minimize(loss);
+console.log(`the loss has fallen: ${String(loss().dataSync()[0]! < before / 2)}`);
+
+// `fit` and `predict` take tensors: there the rows come padded.
+console.log(visits.toPadded({ defaultValue: -1 }).arraySync());
