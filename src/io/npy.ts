@@ -1,5 +1,6 @@
 /** The `.npy` format of NumPy: its header, and its floats as float32. */
 import { ValueError, described } from '../errors.js';
+import { NpyHeaderError, readNpyFields, type NpyFields } from './npy_fields.js';
 
 /** An open file that is read piece by piece. */
 export interface PositionedFile {
@@ -24,14 +25,15 @@ export interface FloatFormat {
 }
 
 const MAGIC = '\x93NUMPY';
-/** Headers of arrays are some hundred bytes long; a length beyond this is none. */
-const LONGEST_HEADER = 2 ** 20;
+/** In bytes, as in NumPy. Headers of arrays are some hundred bytes long. */
+const LONGEST_HEADER = 10_000;
+const LONGEST_SHOWN = 80;
 const KINDS = 'an .npy file of float16, float32 or float64 values';
 
 /** Reads the header. Throws ValueError, which names the file, for anything but floats in row-major order, all there. */
 export function readNpyHeader(file: PositionedFile, path: string, argument: string): NpyHeader {
-  const refuse = (expected: string, received: string): ValueError =>
-    new ValueError(argument, expected, described(`${path}, ${received}`));
+  const refuse: Refuse = (expected, received, note) =>
+    new ValueError(argument, expected, described(`${path}, ${received}`), note);
   const preamble = new Uint8Array(12);
   const length = file.read(0, preamble);
   const magic = latin1(preamble.subarray(0, 6));
@@ -45,18 +47,19 @@ export function readNpyHeader(file: PositionedFile, path: string, argument: stri
   const textAt = isShort ? 10 : 12;
   const textLength = isShort ? view.getUint16(8, true) : view.getUint32(8, true);
   const start = textAt + textLength;
-  if (start > file.size || textLength > LONGEST_HEADER) {
-    throw refuse(`a header of ${textLength} bytes`, `which holds ${file.size} bytes in all`);
+  if (textLength > LONGEST_HEADER) {
+    throw refuse(`a header of at most ${LONGEST_HEADER} bytes`, `whose header takes ${textLength}`);
   }
+  if (start > file.size) throw refuse(`a header of ${textLength} bytes`, `which holds ${file.size} bytes in all`);
   const bytes = new Uint8Array(textLength);
   file.read(textAt, bytes);
   // Names of fields may be UTF-8 in version 3.0; nothing else is beyond ASCII, and no field is taken.
-  const { descr, isColumnMajor, shape } = readFields(latin1(bytes), refuse);
+  const { descr, isColumnMajor, shape } = fieldsOf(latin1(bytes), refuse);
   const floats = readFormat(descr);
-  if (floats === null) throw refuse(KINDS, `which holds ${descr.includes('O') ? 'pickled objects' : descr}`);
+  if (floats === null) throw refuse(KINDS, `which holds ${descr.includes('O') ? 'pickled objects' : shown(descr)}`);
   if (isColumnMajor) throw refuse('an array in row-major order (fortran_order False)', 'which is column-major');
   const needed = shape.reduce((product, size) => product * size, floats.bytes);
-  if (!(needed <= file.size - start)) {
+  if (!(needed <= file.size - start) || !shape.every(Number.isSafeInteger)) {
     throw refuse(`${needed} bytes of values for shape [${shape.join(', ')}]`, `which holds ${file.size - start}`);
   }
   return { shape, floats, start };
@@ -68,6 +71,22 @@ function latin1(bytes: Uint8Array): string {
   return text;
 }
 
+function shown(text: string): string {
+  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
+}
+
+type Refuse = (expected: string, received: string, note?: string) => ValueError;
+
+function fieldsOf(text: string, refuse: Refuse): NpyFields {
+  try {
+    return readNpyFields(text);
+  } catch (error) {
+    if (!(error instanceof NpyHeaderError)) throw error;
+    const received = `whose header is ${JSON.stringify(shown(text.trim()))}`;
+    throw refuse('a header with descr, fortran_order and shape', received, error.message);
+  }
+}
+
 /** What a file that is no `.npy` file seems to be. */
 function kindOf(bytes: Uint8Array): string {
   if (bytes.length === 0) return 'an empty file';
@@ -76,28 +95,6 @@ function kindOf(bytes: Uint8Array): string {
   if (bytes[0] === 0x80) return 'a pickle';
   if (MAGIC.startsWith(text.slice(0, 6))) return `cut off after ${bytes.length} bytes`;
   return `which begins with the bytes ${Array.from(bytes.subarray(0, 6), (byte) => byte.toString(16).padStart(2, '0')).join(' ')}`;
-}
-
-interface Fields {
-  /** As written, quotes and all. */
-  readonly descr: string;
-  readonly isColumnMajor: boolean;
-  readonly shape: readonly number[];
-}
-
-/** Reads the three fields of the header, a literal of a Python dictionary. */
-function readFields(text: string, refuse: (expected: string, received: string) => Error): Fields {
-  const field = (name: string, value: string): string | undefined =>
-    new RegExp(`['"]${name}['"]\\s*:\\s*(${value})`).exec(text)?.[1];
-  const descr = field('descr', `'[^']*'|"[^"]*"|\\[.*\\]`);
-  const order = field('fortran_order', 'True|False');
-  const sizes = field('shape', '\\([\\dL,\\s]*\\)');
-  const isWhole = /^\s*\{.*\}\s*$/s.test(text);
-  if (!isWhole || descr === undefined || order === undefined || sizes === undefined) {
-    const shown = text.trim().slice(0, 80);
-    throw refuse('a header with descr, fortran_order and shape', `whose header is ${JSON.stringify(shown)}`);
-  }
-  return { descr, isColumnMajor: order === 'True', shape: Array.from(sizes.matchAll(/\d+/g), Number) };
 }
 
 function readFormat(descr: string): FloatFormat | null {

@@ -7,15 +7,17 @@ export interface NpyParts {
   readonly shape?: string;
   /** In place of the three fields. */
   readonly header?: string;
+  /** Spaces after the header; as many as end it at a multiple of 64 bytes where none are given. */
+  readonly padding?: number;
   readonly values?: Uint8Array;
 }
 
-/** The bytes of a file; the header ends at a multiple of 64 bytes. */
+/** The bytes of a file. */
 export function npyBytes(parts: NpyParts): Uint8Array {
   const { version = [1, 0], descr = "'<f4'", fortranOrder = 'False', shape = '(0, 1)' } = parts;
   const text = parts.header ?? `{'descr': ${descr}, 'fortran_order': ${fortranOrder}, 'shape': ${shape}, }`;
   const before = version[0] === 1 ? 10 : 12;
-  const padding = 64 - ((before + text.length + 1) % 64);
+  const padding = parts.padding ?? 64 - ((before + text.length + 1) % 64);
   const header = new TextEncoder().encode(`${text}${' '.repeat(padding)}\n`);
   const values = parts.values ?? new Uint8Array();
   const bytes = new Uint8Array(before + header.length + values.length);
