@@ -1,0 +1,24 @@
+/** Tells every now and then how far Stryker is. */
+import type { MutantResult } from '@stryker-mutator/api/core';
+import type { DryRunCompletedEvent, Reporter } from '@stryker-mutator/api/report';
+
+const PERIOD_MS = 15_000;
+
+export class ProgressReporter implements Reporter {
+  private last = Date.now();
+  private tried = 0;
+  private survived = 0;
+
+  onDryRunCompleted({ result, timing }: DryRunCompletedEvent): void {
+    console.log(`  ${result.tests.length} specs hold without mutants, ${Math.round(timing.net / 1000)} s`);
+  }
+
+  onMutantTested({ status }: Readonly<MutantResult>): void {
+    if (status === 'CompileError') return;
+    this.tried++;
+    if (status === 'Survived' || status === 'NoCoverage') this.survived++;
+    if (Date.now() - this.last < PERIOD_MS) return;
+    this.last = Date.now();
+    console.log(`  ${this.tried} mutants tried, ${this.survived} survived`);
+  }
+}

@@ -1,0 +1,36 @@
+/** A copy of the working tree that Stryker may mutate. What was installed or built is linked, not copied. */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const LINKED = ['node_modules', 'custom-ops/build', 'dist'];
+/** Made by set-up, not under version control, but sources all the same. */
+const GENERATED = ['src/backends/wasm/kernels_wasm.ts', 'src/backends/tpu-emulator/devices/worker_source.ts'];
+
+/** Under the root, git-ignored. */
+export const CACHE = join('.cache', 'mutations');
+
+function treeFiles(root: string): string[] {
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
+  if (status !== 0) throw new Error('git ls-files failed: mutations need a clone and git');
+  return [...stdout.split('\0').filter((name) => name !== ''), ...GENERATED];
+}
+
+export function makeSandbox(root: string, name: string): string {
+  mkdirSync(join(root, CACHE), { recursive: true });
+  const sandbox = mkdtempSync(join(root, CACHE, `${name}-`));
+  for (const file of treeFiles(root)) {
+    if (!existsSync(join(root, file))) continue;
+    mkdirSync(dirname(join(sandbox, file)), { recursive: true });
+    copyFileSync(join(root, file), join(sandbox, file));
+  }
+  for (const folder of LINKED) {
+    if (existsSync(join(root, folder))) symlinkSync(join(root, folder), join(sandbox, folder), 'junction');
+  }
+  return sandbox;
+}
+
+export function removeSandbox(sandbox: string): void {
+  rmSync(sandbox, { recursive: true, force: true });
+}
