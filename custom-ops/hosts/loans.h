@@ -9,7 +9,7 @@ typedef struct te_loan_rows {
   uint64_t at, stride, columns, rows;
 } te_loan_rows;
 
-typedef enum { TE_LOAN_OK, TE_LOAN_UNKNOWN, TE_LOAN_OUTSIDE } te_loan_status;
+typedef enum { TE_LOAN_OK, TE_LOAN_UNKNOWN, TE_LOAN_OUTSIDE, TE_LOAN_SHARED } te_loan_status;
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,7 +18,7 @@ extern "C" {
 /* A number that no tensor is lent under. */
 int32_t te_loan_number(void);
 void te_loan_end(int32_t number);
-/* Copies rows of a loan to `target`, which has room for rows x columns words. */
+/* Copies rows of a loan to `target`, which has room for rows x columns words and may not lie in the loan. */
 te_loan_status te_loan_read(int32_t number, const te_loan_rows* rows, void* target);
 /* Differs between copies of this library in a process, each of which has loans of its own. */
 const void* te_loans_book(void);

@@ -28,6 +28,7 @@
 
 #include "../kernels/embedding.h"
 #include "loans.h"
+#include "memory.h"
 #include "node_tables.h"
 
 #if defined(TE_WITH_TENSORFLOW)
@@ -204,8 +205,7 @@ static array private_copy(call* c, array a, const char* name) {
 }
 
 static void must_differ(call* c, array written, array other, const char* name) {
-  if (c->failed || written.bytes == 0 || other.bytes == 0) return;
-  if (written.data < other.data + other.bytes && other.data < written.data + written.bytes) {
+  if (te_overlap(written.data, written.bytes, other.data, other.bytes)) {
     fail_range(c, name, "shares memory with another argument");
   }
 }
@@ -213,7 +213,7 @@ static void must_differ(call* c, array written, array other, const char* name) {
 /* values, rowSplits, weights, combiner, outOfRange, maxNorm: six arguments from `index` on. */
 typedef struct bag_arguments {
   te_bags bags;
-  array values, splits, weights;
+  array values, splits, weights, starts;
 } bag_arguments;
 
 static bag_arguments read_bags(call* c, int index) {
@@ -243,6 +243,7 @@ static void must_differ_from_bags(call* c, array written, const bag_arguments* b
   must_differ(c, written, b->values, name);
   must_differ(c, written, b->splits, name);
   must_differ(c, written, b->weights, name);
+  must_differ(c, written, b->starts, name);
 }
 
 /* table, rows, dim: three arguments from `index` on. */
@@ -382,6 +383,7 @@ static void read_uses(call* c, int index, bag_arguments* b) {
   const array starts = private_copy(c, typed(c, index, "useStarts", napi_int32_array), "useStarts");
   const int32_t* numbers = (const int32_t*)starts.data;
   int64_t before = 0;
+  b->starts = starts;
   if (!c->failed && starts.length > INT32_MAX) fail_range(c, "useStarts", "are too many");
   if (c->failed) return;
   for (size_t i = 0; i < starts.length; i++) {
@@ -605,6 +607,9 @@ static napi_value read_loan(napi_env env, napi_callback_info info) {
       return NULL;
     case TE_LOAN_UNKNOWN:
       fail_range(&c, "number", "nothing is lent under it");
+      return NULL;
+    case TE_LOAN_SHARED:
+      fail_range(&c, "target", "shares memory with the tensor that is lent");
       return NULL;
     default:
       fail_range(&c, "at", "the rows lie outside the tensor that is lent");

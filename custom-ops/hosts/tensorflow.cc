@@ -16,6 +16,7 @@
 
 #include "../kernels/embedding.h"
 #include "loans.h"
+#include "memory.h"
 #include "tensorflow_api.h"
 #include "tensorflow_attributes.h"
 #include "tensorflow_call.h"
@@ -91,13 +92,6 @@ void compute_bag_weights_grad(void* kernel, TF_OpKernelContext* context) {
 
 constexpr int kSlotCounts[] = {0, 1, 1, 2, 2, 2}; /* by te_optimizer */
 
-/* Whether two buffers share a byte. */
-bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
-  const uintptr_t x = reinterpret_cast<uintptr_t>(a);
-  const uintptr_t y = reinterpret_cast<uintptr_t>(b);
-  return a_bytes != 0 && b_bytes != 0 && x < y + b_bytes && y < x + a_bytes;
-}
-
 /* Writes through the buffers of `table` and the slots: the caller made sure that nobody else sees them. */
 template <int kOptimizer>
 void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
@@ -145,11 +139,11 @@ void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
   const size_t nnz_bytes = static_cast<size_t>(bags.nnz) * sizeof(float);
   const size_t splits_bytes = static_cast<size_t>(bags.batch + 1) * sizeof(int32_t);
   for (int i = 0; i <= kSlots; ++i) {
-    bool shared = overlap(written[i], written_bytes[i], gradient, gradient_bytes) ||
-                  overlap(written[i], written_bytes[i], bags.values, nnz_bytes) ||
-                  overlap(written[i], written_bytes[i], bags.row_splits, splits_bytes) ||
-                  (bags.weights != nullptr && overlap(written[i], written_bytes[i], bags.weights, nnz_bytes));
-    for (int j = 0; j < i; ++j) shared = shared || overlap(written[i], written_bytes[i], written[j], written_bytes[j]);
+    bool shared = te_overlap(written[i], written_bytes[i], gradient, gradient_bytes) ||
+                  te_overlap(written[i], written_bytes[i], bags.values, nnz_bytes) ||
+                  te_overlap(written[i], written_bytes[i], bags.row_splits, splits_bytes) ||
+                  (bags.weights != nullptr && te_overlap(written[i], written_bytes[i], bags.weights, nnz_bytes));
+    for (int j = 0; j < i; ++j) shared = shared || te_overlap(written[i], written_bytes[i], written[j], written_bytes[j]);
     if (shared) return call.fail(TF_INVALID_ARGUMENT, "table and slots must not share memory with another input");
   }
 

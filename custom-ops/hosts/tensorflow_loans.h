@@ -15,6 +15,7 @@
 #include <unordered_map>
 
 #include "loans.h"
+#include "memory.h"
 #include "tensorflow_api.h"
 
 namespace te {
@@ -66,11 +67,9 @@ class Loans {
   te_loan_status read(int32_t number, const te_loan_rows& rows, void* target) {
     TF_Tensor* tensor = begin_read(number);
     if (tensor == nullptr) return TE_LOAN_UNKNOWN;
-    const uint64_t words = tf.TF_TensorByteSize(tensor) / 4;
-    const bool inside = fits(rows, words);
-    if (inside) copy(static_cast<const char*>(tf.TF_TensorData(tensor)), rows, static_cast<char*>(target));
+    const te_loan_status status = copy_rows(tensor, rows, static_cast<char*>(target));
     end_read(number);
-    return inside ? TE_LOAN_OK : TE_LOAN_OUTSIDE;
+    return status;
   }
 
  private:
@@ -106,6 +105,16 @@ class Loans {
       unused = remove_unread(found);
     }
     if (unused != nullptr) tf.TF_DeleteTensor(unused);
+  }
+
+  static te_loan_status copy_rows(const TF_Tensor* tensor, const te_loan_rows& rows, char* target) {
+    const size_t bytes = tf.TF_TensorByteSize(tensor);
+    const char* source = static_cast<const char*>(tf.TF_TensorData(tensor));
+    if (!fits(rows, bytes / 4)) return TE_LOAN_OUTSIDE;
+    /* TensorFlow may hold a tensor in the very array that it was made of. */
+    if (te_overlap(source, bytes, target, rows.rows * rows.columns * 4)) return TE_LOAN_SHARED;
+    copy(source, rows, target);
+    return TE_LOAN_OK;
   }
 
   static void copy(const char* source, const te_loan_rows& rows, char* target) {

@@ -115,6 +115,34 @@ describe('a step over several uses of a table', () => {
       expect(() => step(fine)).not.toThrow();
     }
   });
+
+  it('refuses uses that lie in what the step writes', () => {
+    const addon = loadAddon();
+    const words = new Int32Array([1, 0, 0, 0, 0, 0]);
+    const floats = new Float32Array(words.buffer);
+    const before = [...words];
+    const apart = new Float32Array(3);
+    for (const [optimizer, table, slot0, slot1] of [
+      [0, floats.subarray(0, 3), null, null],
+      [1, apart, floats.subarray(0, 3), null],
+      [4, apart, new Float32Array(3), floats.subarray(0, 3)],
+    ] as const) {
+      const step = (starts: Int32Array): void =>
+        addon.sparseApply(
+          ...([table, 3, 1] as const),
+          ...([Int32Array.of(0, 1), Int32Array.of(0, 1, 2), null, 0, 0, 0] as const),
+          ...([optimizer, slot0, slot1, Float32Array.of(1, 1), packedHyperCase('sgd', 0), starts] as const),
+        );
+      for (const starts of [words.subarray(0, 1), words.subarray(2, 3), words.subarray(2, 5)]) {
+        expect(() => step(starts)).toThrowError(RangeError, /`(table|slots)`: shares memory with another argument/);
+      }
+      expect([...words]).toEqual(before);
+      expect([...apart]).toEqual([0, 0, 0]);
+      expect(() => step(words.subarray(3, 5))).not.toThrow();
+      words.set(before);
+      apart.fill(0);
+    }
+  });
 });
 
 /** The first place where bits differ; -1: nowhere. */
