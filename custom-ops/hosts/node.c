@@ -182,12 +182,9 @@ static array floats(call* c, int index, const char* name, uint64_t length) {
 
 /* rows x dim as a length; 0 when it cannot be one. */
 static uint64_t area(call* c, int64_t rows, int64_t dim, const char* name) {
-  if (dim != 0 && (uint64_t)rows > (uint64_t)1 << 53 && !c->failed) fail_range(c, name, "is too large");
-  if (dim != 0 && (uint64_t)rows > ((uint64_t)1 << 53) / (uint64_t)dim) {
-    fail_range(c, name, "is too large");
-    return 0;
-  }
-  return (uint64_t)rows * (uint64_t)dim;
+  if (te_addressable(rows, dim)) return (uint64_t)rows * (uint64_t)dim;
+  fail_range(c, name, "is too large");
+  return 0;
 }
 
 /* Memory that nobody else writes while the kernel runs. */
@@ -252,8 +249,9 @@ static te_table read_table(call* c, int index, array* data, bool optional) {
   table.rows = whole(c, index + 1, "rows", 0, 9007199254740991.0);
   table.dim = whole(c, index + 2, "dim", 1, 9007199254740991.0);
   memset(data, 0, sizeof *data);
+  const uint64_t length = c->failed ? 0 : area(c, table.rows, table.dim, "rows");
   if (c->failed || (optional && absent(c, index))) return table;
-  *data = floats(c, index, "table", area(c, table.rows, table.dim, "rows"));
+  *data = floats(c, index, "table", length);
   table.data = (float*)data->data;
   return table;
 }

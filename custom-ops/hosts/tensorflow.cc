@@ -42,7 +42,7 @@ void compute_bag(void* kernel, TF_OpKernelContext* context) {
   const te_table table = call.table(0);
   const te_bags bags = call.bags(1, attributes);
   const int64_t dims[] = {bags.batch, table.dim};
-  TF_Tensor* pooled = call.output(0, TF_FLOAT, dims, 2);
+  TF_Tensor* pooled = call.output(0, TF_FLOAT, dims, 2, "table", kPooledRows);
   if (call.failed()) return;
   call.check(te_embedding_bag(&table, &bags, Call::floats(pooled)), bags, table.rows);
 }
@@ -64,6 +64,11 @@ void compute_bag_grad(void* kernel, TF_OpKernelContext* context) {
   }
   const float* gradient = call.gradient(0, bags.batch, table.dim);
   if (call.failed()) return;
+  if (!te_addressable(table.rows, table.dim)) {
+    return call.fail(TF_INVALID_ARGUMENT, "rows: expected at most %lld rows of %lld columns, received %lld",
+                     static_cast<long long>(PTRDIFF_MAX / 4 / table.dim), static_cast<long long>(table.dim),
+                     static_cast<long long>(table.rows));
+  }
 
   Workspace workspace(te_embedding_bag_grad_workspace(bags.nnz, bags.batch, table.rows, table.dim));
   if (workspace.data() == nullptr) return call.no_memory(workspace.bytes());
@@ -71,8 +76,8 @@ void compute_bag_grad(void* kernel, TF_OpKernelContext* context) {
   call.check(te_embedding_bag_grad_group(&table, &bags, workspace.data(), workspace.bytes(), &unique), bags,
              table.rows);
   const int64_t dims[] = {unique, table.dim};
-  TF_Tensor* unique_ids = call.output(0, TF_INT32, dims, 1);
-  TF_Tensor* row_gradients = call.output(1, TF_FLOAT, dims, 2);
+  TF_Tensor* unique_ids = call.output(0, TF_INT32, dims, 1, "values", "unique ids");
+  TF_Tensor* row_gradients = call.output(1, TF_FLOAT, dims, 2, "gradient", "row gradients");
   if (call.failed()) return;
   call.check(te_embedding_bag_grad_rows(&table, &bags, gradient, workspace.data(), workspace.bytes(),
                                         static_cast<int32_t*>(Call::data(unique_ids)), Call::floats(row_gradients)),
@@ -85,7 +90,7 @@ void compute_bag_weights_grad(void* kernel, TF_OpKernelContext* context) {
   const te_table table = call.table(0);
   const te_bags bags = call.bags(2, attributes, true);
   const float* gradient = call.gradient(1, bags.batch, table.dim);
-  TF_Tensor* weights_gradient = call.output(0, TF_FLOAT, &bags.nnz, 1);
+  TF_Tensor* weights_gradient = call.output(0, TF_FLOAT, &bags.nnz, 1, "values", "gradients of weights");
   if (call.failed()) return;
   call.check(te_embedding_bag_weights_grad(&table, &bags, gradient, Call::floats(weights_gradient)), bags, table.rows);
 }
@@ -178,7 +183,7 @@ void compute_copy(void*, TF_OpKernelContext* context) {
   if (rank > kMostDims) return call.fail(TF_INVALID_ARGUMENT, "input: expected at most %d dimensions", kMostDims);
   int64_t dims[kMostDims];
   for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(from, i);
-  TF_Tensor* to = call.output(0, TF_FLOAT, dims, rank);
+  TF_Tensor* to = call.output(0, TF_FLOAT, dims, rank, "input", "copies");
   if (to == nullptr) return;
   prefer_huge_pages(Call::data(to), tf.TF_TensorByteSize(to));
   memcpy(Call::data(to), Call::data(from), tf.TF_TensorByteSize(from));

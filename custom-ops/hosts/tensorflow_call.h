@@ -12,6 +12,7 @@
 #include "../kernels/embedding.h"
 #include "tensorflow_api.h"
 #include "tensorflow_attributes.h"
+#include "tensorflow_sizes.h"
 
 namespace te {
 namespace {
@@ -135,6 +136,8 @@ class Call {
     bags.row_splits = static_cast<const int32_t*>(data(splits));
     bags.nnz = tf.TF_Dim(values, 0);
     bags.batch = tf.TF_Dim(splits, 0) - 1;
+    at_most_int32("values", bags.nnz);
+    at_most_int32("row_splits", bags.batch);
     bags.combiner = attributes.combiner;
     bags.out_of_range = attributes.out_of_range;
     bags.max_norm = attributes.max_norm;
@@ -162,18 +165,28 @@ class Call {
     return floats(tensor);
   }
 
-  /* nullptr after an error. */
-  TF_Tensor* output(int index, TF_DataType type, const int64_t* dims, int rank) {
+  /* nullptr after an error. `argument` decides over the size of the result, which is called `what`. */
+  TF_Tensor* output(int index, TF_DataType type, const int64_t* dims, int rank, const char* argument,
+                    const char* what) {
     if (failed_) return nullptr;
+    if (!addressable(dims, rank)) {
+      fail(TF_INVALID_ARGUMENT, "%s", too_large(argument, what, dims, rank).c_str());
+      return nullptr;
+    }
     size_t count = 1;
     for (int i = 0; i < rank; ++i) count *= static_cast<size_t>(dims[i]);
     TF_Tensor* tensor = tf.TF_AllocateOutput(context_, index, type, dims, rank, count * 4, status_);
-    if (tf.TF_GetCode(status_) != TF_OK) {
-      report();
-      return nullptr;
+    const TF_Code code = tf.TF_GetCode(status_);
+    if (code == TF_OK) {
+      tensors_[used_++] = tensor;
+      return tensor;
     }
-    tensors_[used_++] = tensor;
-    return tensor;
+    if (code == TF_RESOURCE_EXHAUSTED) {
+      fail(code, "%s", too_large(argument, what, dims, rank).c_str());
+    } else {
+      report();
+    }
+    return nullptr;
   }
 
   void pass_through(int index, TF_Tensor* tensor) {
@@ -210,10 +223,17 @@ class Call {
   static float* floats(const TF_Tensor* tensor) { return static_cast<float*>(data(tensor)); }
 
   void no_memory(size_t bytes) {
-    fail(TF_RESOURCE_EXHAUSTED, "no memory for a workspace of %zu bytes", bytes);
+    fail(TF_RESOURCE_EXHAUSTED,
+         "values: expected a batch whose workspace fits into memory, received one that needs %zu bytes", bytes);
   }
 
  private:
+  void at_most_int32(const char* argument, int64_t count) {
+    if (count < INT32_MAX) return;
+    fail(TF_INVALID_ARGUMENT, "%s: expected fewer than 2147483647 numbers, received %lld", argument,
+         static_cast<long long>(count));
+  }
+
   void report() {
     failed_ = true;
     tf.TF_OpKernelContext_Failure(context_, status_);

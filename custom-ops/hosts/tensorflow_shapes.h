@@ -6,9 +6,12 @@
 #include <stdio.h>
 
 #include "tensorflow_api.h"
+#include "tensorflow_sizes.h"
 
 namespace te {
 namespace {
+
+constexpr char kPooledRows[] = "pooled rows";
 
 /* A shape function's inputs and outputs; after the first error every call does nothing. */
 class Shapes {
@@ -102,8 +105,11 @@ void bag_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   TF_ShapeHandle* table = shapes.input(0, 2);
   if (shapes.failed()) return;
   const int64_t batch = shapes.bags(1);
-  const int64_t dim = shapes.size(table, 1);
-  if (!shapes.failed()) shapes.output(0, shapes.matrix(batch, dim));
+  const int64_t dims[] = {batch, shapes.size(table, 1)};
+  if (!shapes.failed() && batch >= 0 && dims[1] >= 0 && !addressable(dims, 2)) {
+    tf.TF_SetStatus(status, TF_INVALID_ARGUMENT, too_large("table", kPooledRows, dims, 2).c_str());
+  }
+  if (!shapes.failed()) shapes.output(0, shapes.matrix(dims[0], dims[1]));
 }
 
 void bag_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status) {

@@ -154,6 +154,34 @@ def errors():
     attempt("splits", lambda: bag(splits=(0, 3)))
     attempt("weights", lambda: bag(weights=(1.0,)))
     attempt("combiner", lambda: bag(combiner="max"))
+    # A table without rows may have any number of columns, and no product of sizes may run over.
+    wide = tf.zeros([0, 2**45])
+    many = (0,) * (2**19 + 1)
+    attempt("pooledSize", lambda: bag(table=wide, values=(), splits=many))
+    attempt("pooledBytes", lambda: bag(table=wide, values=(), splits=(0,) * (2**17 + 1)))
+    attempt("pooledSizeInFunction", lambda: tf.function(bag)(table=wide, values=(), splits=many))
+    traced = tf.function(
+        lambda table, splits: ops.embedding_bag(
+            table=table, values=tf.constant([], tf.int32), row_splits=splits, weights=tf.zeros([0]), **BAG
+        ),
+        input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None], tf.int32)],
+    )
+    attempt("pooledSizeAtRunTime", lambda: traced(wide, tf.zeros([2**19 + 1], tf.int32)))
+    for name, run in [("rows", lambda f: f()), ("rowsInFunction", lambda f: tf.function(f)())]:
+        attempt(
+            name,
+            lambda: run(
+                lambda: ops.embedding_bag_grad(
+                    gradient=tf.zeros([1, 16]),
+                    values=tf.constant([], tf.int32),
+                    row_splits=tf.constant([0, 0], tf.int32),
+                    weights=tf.zeros([0]),
+                    table=tf.zeros([0, 16]),
+                    rows=2**62,
+                    **BAG,
+                )
+            ),
+        )
     attempt("staticRank", lambda: tf.function(bag)(table=tf.ones([4])))
     attempt("staticWeights", lambda: tf.function(bag)(weights=(1.0,)))
     return caught

@@ -59,6 +59,22 @@ describe('the op library in Python', () => {
     for (const error of [staticRank, staticWeights]) expect(error!.type).toBe('ValueError');
   });
 
+  it('refuses sizes whose products run over', () => {
+    const { pooledSize, pooledBytes, pooledSizeInFunction, pooledSizeAtRunTime, rows, rowsInFunction } = report.errors;
+    for (const error of [pooledSize, pooledBytes, pooledSizeAtRunTime, rows, rowsInFunction]) {
+      expect(error?.type)
+        .withContext(error?.text ?? 'no error')
+        .toBe('InvalidArgumentError');
+    }
+    expect(pooledSizeInFunction?.type).toBe('ValueError'); // of the shape function
+    for (const error of [pooledSize, pooledSizeInFunction, pooledSizeAtRunTime]) {
+      expect(error!.text).toContain('received pooled rows of shape [524288, 35184372088832]');
+    }
+    for (const error of [rows, rowsInFunction]) {
+      expect(error!.text).toContain('rows: expected at most 144115188075855871 rows of 16 columns');
+    }
+  });
+
   it('runs TPUEmbeddingActivations', () => {
     expect(report.activations).toEqual([1, 2, 3, 4]);
   });
