@@ -51,7 +51,7 @@ const WEIGHTS = 'weights';
  * ids of each input (by default one per item; `inputTableMap` gives the item of each input) and returns a list, as those
  * layers would each by itself. Or `features`, `FeatureConfig`s in objects and arrays of any depth: takes ids and
  * returns results in that structure, [batch, dim] each, whatever the form of the ids. Ids may be tensors, RaggedTensors,
- * sparse ids, arrays and [values, rowSplits], mixed in any order; `apply(ids, {weights})` takes weights in the structure
+ * sparse ids, arrays and {values, rowSplits}, mixed in any order; `apply(ids, {weights})` takes weights in the structure
  * of the ids, null where a feature has none. All ids of a call have one batch size, which need not divide by the number
  * of devices. With `dpInput: false`, `inputs[device]` lists that device's features in the order of
  * `layer.plan.ranks[device].tableParallel.inputIdsGlobal`; weights stay in the structure of the features.

@@ -1,7 +1,7 @@
 /** The inputs of a `DistributedEmbedding`: from what the caller gives to one entry per feature. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { reading } from '../options.js';
+import { isRecord, reading } from '../options.js';
 import type { PlanData } from '../partition/plan.js';
 import { sameNumbers } from '../ragged/row_splits.js';
 import { featurePaths, flattenAs, type FeatureStructure } from './feature_structure.js';
@@ -94,6 +94,10 @@ function sameIds(a: unknown, b: unknown): boolean {
   if (a instanceof tf.Tensor || b instanceof tf.Tensor) return false;
   if (isSymbolic(a) || isSymbolic(b)) return false;
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => sameIds(item, b[i]));
+  if (isRecord(a) && isRecord(b)) {
+    const keys = Object.keys(a);
+    return keys.length === Object.keys(b).length && keys.every((key) => sameIds(a[key], b[key]));
+  }
   return JSON.stringify(a) === JSON.stringify(b);
 }
 

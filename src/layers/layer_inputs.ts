@@ -1,17 +1,13 @@
 /** What users pass to a layer: ids in any form, and weights beside them. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { PAIR_ADVICE } from '../ragged/row_pair.js';
+import { isSymbolic } from './layer_arguments.js';
 
 /** The ids of a call and their weights. */
 export interface LayerInputs {
   readonly ids: unknown;
   readonly weights: unknown;
-}
-
-/** Flat ids and the splits of their rows. */
-export interface RaggedPair {
-  readonly values: unknown;
-  readonly rowSplits: unknown;
 }
 
 const IDS = 'ids as a tensor, a RaggedTensor, sparse ids, or [ids, weights]';
@@ -21,11 +17,9 @@ function isStructured(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
 }
 
-/** One-dimensional: a vector tensor, a typed array or an array of numbers. */
-function isVector(value: unknown): boolean {
-  if (value instanceof tf.Tensor || value instanceof tf.SymbolicTensor) return value.rank === 1;
-  if (ArrayBuffer.isView(value)) return true;
-  return Array.isArray(value) && value.every((item) => typeof item === 'number');
+/** A tensor or a symbolic tensor of rank 1. */
+function isVector(value: unknown): value is tf.Tensor {
+  return (value instanceof tf.Tensor || isSymbolic(value)) && value.rank === 1;
 }
 
 /** `ids`, `[ids]` or `[ids, weights]`; plain nested arrays are ids. */
@@ -38,45 +32,32 @@ export function readEmbeddingInputs(inputs: unknown): LayerInputs {
 }
 
 const RAGGED_IDS =
-  'ragged ids: a RaggedTensor, [values, rowSplits], sparse ids or a padded tensor [batch, maxLength]; ' +
+  'ragged ids: a RaggedTensor, {values, rowSplits}, sparse ids or a padded tensor [batch, maxLength]; ' +
   'then, if any, weights';
 
 /**
- * Ragged ids with or without weights: `ids`, `[ids, weights]`, `[values, rowSplits]`, `[values, rowSplits, weights]`,
- * `[[values, rowSplits], weights]`. A list that begins with two vectors is a pair.
+ * Ragged ids with or without weights: `ids`, `[ids, weights]`, and of tensors `[values, rowSplits]`,
+ * `[values, rowSplits, weights]`, `[[values, rowSplits], weights]`. Other arrays are refused: two of them may be rows.
  */
-export function readRaggedInputs(inputs: unknown): { ids: unknown; pair: RaggedPair | null; weights: unknown } {
+export function readRaggedInputs(inputs: unknown): LayerInputs {
   if (inputs === undefined || inputs === null) throw new ArgumentTypeError('inputs', RAGGED_IDS, inputs);
-  if (!Array.isArray(inputs)) return { ids: inputs, pair: null, weights: null };
+  if (!Array.isArray(inputs)) return { ids: inputs, weights: null };
   const list = inputs as unknown[];
   if (list.length === 0 || list.length > 3) {
-    throw new ValueError('inputs', RAGGED_IDS, described(`a list of ${list.length}`));
+    throw new ValueError('inputs', RAGGED_IDS, described(`a list of ${list.length}`), PAIR_ADVICE);
   }
   const [first, second, third] = list;
-  if (Array.isArray(first) && !isVector(first)) {
-    const { pair } = readRaggedInputs(first);
-    if (pair === null || list.length > 2) throw new ArgumentTypeError('inputs', RAGGED_IDS, inputs);
-    return { ids: null, pair, weights: second ?? null };
-  }
   if (isVector(first)) {
     if (!isVector(second)) {
-      const note = 'Flat ids need their row splits: [values, rowSplits].';
+      const note = 'Flat ids need their row splits: {values, rowSplits}, or two tensors [values, rowSplits].';
       throw new ValueError('inputs', RAGGED_IDS, inputs, note);
     }
-    refuseRows(first, second);
-    return { ids: null, pair: { values: first, rowSplits: second }, weights: third ?? null };
+    return { ids: [first, second], weights: third ?? null };
   }
-  if (!isStructured(first) || list.length > 2) throw new ArgumentTypeError('inputs', RAGGED_IDS, inputs);
-  return { ids: first, pair: null, weights: second ?? null };
-}
-
-/** Two plain arrays of which the second is no row splits are most likely meant as rows of ids. */
-function refuseRows(values: unknown, rowSplits: unknown): void {
-  if (!Array.isArray(values) || !Array.isArray(rowSplits)) return;
-  const [start] = rowSplits as unknown[];
-  if (typeof start !== 'number' || start === 0) return;
-  const note = 'Two arrays are read as [values, rowSplits]; rows of ids are RaggedTensor.fromRows([...]).';
-  throw new ValueError('rowSplits', '0 as the first entry', start, note);
+  if (list.length > 2) throw new ArgumentTypeError('inputs', RAGGED_IDS, inputs, PAIR_ADVICE);
+  const isPair = Array.isArray(first) && first.length === 2 && first.every(isVector);
+  if (isPair || isStructured(first)) return { ids: first, weights: second ?? null };
+  throw new ArgumentTypeError('inputs', RAGGED_IDS, inputs, PAIR_ADVICE);
 }
 
 /** The tensor of weights for ids of this shape, or null. */

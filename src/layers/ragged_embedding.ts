@@ -3,14 +3,12 @@ import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../errors.js';
 import { embeddingLookup } from '../ops/embedding_lookup.js';
-import type { IdsInput, WeightsInput } from '../ragged/door.js';
-import { RaggedTensor } from '../ragged/ragged_tensor.js';
-import { checkRowSplits } from '../ragged/row_splits.js';
-import { readInt32, type FlatInput } from '../ragged/values.js';
+import { readIds, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import type { RaggedTensor } from '../ragged/ragged_tensor.js';
 import type { Combiner } from '../types.js';
 import { shapesOf, type SymbolicShape } from './layer_arguments.js';
-import { checkWeights, checkWeightsShape, readRaggedInputs, type RaggedPair } from './layer_inputs.js';
-import { hostIds, placeSplits, poolIds, poolPadded, spreadPadded, spreadRagged } from './lookups.js';
+import { checkWeights, checkWeightsShape, readRaggedInputs } from './layer_inputs.js';
+import { placeSplits, poolIds, poolPadded, spreadPadded, spreadRagged } from './lookups.js';
 import type { Absence } from './present_ids.js';
 import { TableLayer, type TableLayerArgs } from './table_layer.js';
 
@@ -40,7 +38,7 @@ function formOf(shapes: SymbolicShape[]): SymbolicForm {
 /**
  * A layer that maps rows of int32 ids, of different lengths, to rows of a trained table [inputDim, outputDim].
  *
- * Applied directly it takes a RaggedTensor, [values, rowSplits] or sparse ids: with a combiner the result is
+ * Applied directly it takes a RaggedTensor, {values, rowSplits} or sparse ids: with a combiner the result is
  * [batch, outputDim], without one a RaggedTensor of rows. In a model ids come padded, int32 [batch, maxLength], where
  * negative ids are absent (`ragged.toPadded({defaultValue: -1})`): with a combiner [batch, outputDim], without one
  * [batch, maxLength, outputDim] with zeros and a mask at absent places. A model may also take values and row splits as
@@ -113,13 +111,12 @@ export class RaggedEmbedding extends TableLayer {
   }
 
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor | tf.Tensor[] {
-    const { ids, pair, weights } = readRaggedInputs(inputs);
+    const { ids, weights } = readRaggedInputs(inputs);
     let result: tf.Tensor | RaggedTensor | undefined;
     const tensor = tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs as never);
       this.checkTraining(kwargs);
-      if (pair !== null) result = this.#lookUpPair(pair, weights);
-      else if (ids instanceof tf.Tensor) result = this.#lookUpPadded(ids, weights);
+      if (ids instanceof tf.Tensor) result = this.#lookUpPadded(ids, weights);
       else result = this.#lookUpRagged(ids, weights);
       return result instanceof tf.Tensor ? result : undefined;
     });
@@ -142,49 +139,38 @@ export class RaggedEmbedding extends TableLayer {
     return spreadPadded(variable, ids, { zero: false, negative: true }, this.#rule('sum'));
   }
 
-  #lookUpPair(pair: RaggedPair, weights: unknown): tf.Tensor | RaggedTensor {
-    const { combiner, variable } = this;
-    if (combiner === null && this.#inModel && pair.values instanceof tf.Tensor) {
-      const values = tf.tensor1d(hostIds(pair.values), 'int32');
-      return spreadRagged(variable, values, readSplits(pair), this.#rule('sum'));
-    }
-    if (pair.values instanceof tf.Tensor && pair.rowSplits instanceof tf.Tensor) {
-      return this.#lookUpRagged([pair.values, pair.rowSplits], weights);
-    }
-    const ragged = RaggedTensor.fromRowSplits(pair.values as FlatInput, pair.rowSplits as FlatInput);
-    return this.#lookUpRagged(ragged, weights);
-  }
-
-  /** A RaggedTensor, a pair of tensors or sparse ids. */
+  /** A RaggedTensor, a pair or sparse ids. */
   #lookUpRagged(ids: unknown, weights: unknown): tf.Tensor | RaggedTensor {
     const { combiner, maxNorm, outOfRange, variable } = this;
+    const spread = this.#spreadIds(ids);
+    if (spread !== null) return spreadRagged(variable, spread.values, spread.rowSplits, this.#rule('sum'));
     if (combiner !== null && this.maskZero) {
       return poolIds(variable, ids, weights, { zero: true, negative: false }, this.#rule(combiner));
     }
-    if (combiner === null && this.#inModel && ids instanceof RaggedTensor) {
-      const values = tf.tensor1d(ids.values, 'int32');
-      return spreadRagged(variable, values, ids.rowSplits, this.#rule('sum'));
-    }
     const options = { combiner, maxNorm, outOfRange, weights: weights as WeightsInput | null };
     return embeddingLookup(variable, ids as IdsInput, options);
+  }
+
+  /** Ragged ids whose rows a model takes side by side, since it passes on tensors only; else null. */
+  #spreadIds(ids: unknown): { values: tf.Tensor1D; rowSplits: Int32Array } | null {
+    if (this.combiner !== null || !this.#inModel) return null;
+    const { kind, values, rowSplits } = readIds(ids as IdsInput);
+    if (kind !== 'ragged') return null;
+    const flat = values instanceof tf.Tensor ? values.as1D() : tf.tensor1d(values, 'int32');
+    return { values: flat, rowSplits: rowSplits! };
   }
 
   /** Without a combiner: where there is an id (with `maskZero`, other than 0). */
   override computeMask(inputs: tf.Tensor | tf.Tensor[], _mask?: tf.Tensor | tf.Tensor[]): tf.Tensor | tf.Tensor[] {
     const none = null as unknown as tf.Tensor;
     if (this.combiner !== null) return none;
-    const { ids, pair } = readRaggedInputs(inputs);
+    const { ids } = readRaggedInputs(inputs);
     if (ids instanceof tf.Tensor) return tf.tidy(() => ids.greaterEqual(this.maskZero ? 1 : 0));
-    if (!this.#inModel) return none;
-    if (ids instanceof RaggedTensor) return maskOf(ids.rowSplits);
-    return pair === null ? none : maskOf(readSplits(pair));
+    return tf.tidy(() => {
+      const spread = this.#spreadIds(ids);
+      return spread === null ? none : maskOf(spread.rowSplits);
+    });
   }
-}
-
-function readSplits(pair: RaggedPair): Int32Array {
-  const splits = readInt32(pair.rowSplits as FlatInput, 'rowSplits');
-  checkRowSplits(splits, (pair.values as { size: number }).size);
-  return splits;
 }
 
 /** Where each row has a value: [rows, longest]. */

@@ -4,10 +4,11 @@ import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { reading } from '../options.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';
 import { RaggedTensor } from './ragged_tensor.js';
-import { checkRowSplits, uniformSplits } from './row_splits.js';
+import { readRowPair, type RowPair, type RowPairInput } from './row_pair.js';
+import { uniformSplits } from './row_splits.js';
 import { sharedUniformSplits } from './shared_splits.js';
-import { isSparse, readSparse, vectorLength, type SparseInput } from './sparse_values.js';
-import { checkTensor, isTypedArray, readInt32, readTensor, type NumericArray } from './values.js';
+import { isSparse, readSparse, type SparseInput, type SparsePlaces } from './sparse_values.js';
+import { checkTensor, isTypedArray, readTensor, type NumericArray } from './values.js';
 import { readWeights, type WeightsInput } from './weights.js';
 import { toInt32 } from './whole_ids.js';
 
@@ -18,13 +19,7 @@ export type { WeightsInput } from './weights.js';
 type IdArray = Int32Array | Float32Array | NumericArray;
 
 /** Ids as people have them. */
-export type IdsInput =
-  | tf.Tensor
-  | NestedRows
-  | IdArray
-  | RaggedTensor
-  | SparseInput
-  | readonly [values: tf.Tensor | IdArray, rowSplits: tf.Tensor | IdArray];
+export type IdsInput = tf.Tensor | NestedRows | IdArray | RaggedTensor | SparseInput | RowPairInput;
 
 /** Ids and weights of a batch, checked. */
 export interface IdBatch {
@@ -43,6 +38,8 @@ export interface IdBatch {
   readonly nestedRowSplits: readonly Int32Array[] | null;
   /** Ragged ids, else null. */
   readonly ragged: RaggedTensor | null;
+  /** Where the values of sparse ids lie, else null. */
+  readonly places: SparsePlaces | null;
 }
 
 /** What arguments are called in errors. */
@@ -52,7 +49,7 @@ export interface ArgumentNames {
 }
 
 const NAMES: ArgumentNames = { ids: 'ids', weights: 'weights' };
-const EXPECTED = 'a tensor, nested arrays, a typed array, a RaggedTensor, [values, rowSplits] or sparse ids';
+const EXPECTED = 'a tensor, nested arrays, a typed array, a RaggedTensor, {values, rowSplits} or sparse ids';
 
 /** Ids without their weights. */
 type IdsOnly = Omit<IdBatch, 'weights'>;
@@ -61,10 +58,12 @@ function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, length) => product * length, 1);
 }
 
+const NO_ROWS = { nestedRowSplits: null, ragged: null };
+
 function dense(values: Int32Array | tf.Tensor, shape: readonly number[]): IdsOnly {
   const batchShape = shape.slice(0, -1);
   const rowSplits = shape.length < 2 ? null : sharedUniformSplits(sizeOf(batchShape), shape.at(-1)!);
-  return { kind: 'dense', values, rowSplits, batchShape, idsShape: shape, nestedRowSplits: null, ragged: null };
+  return { kind: 'dense', values, rowSplits, batchShape, idsShape: shape, ...NO_ROWS, places: null };
 }
 
 /** int32 tensors stay unread: kernels check their ids. float32 ones are read, for they may hold anything. */
@@ -82,24 +81,11 @@ function fromRagged(ragged: RaggedTensor, argument: string): IdsOnly {
   const { nestedRowSplits } = ragged;
   const rowSplits = nestedRowSplits.at(-1)!;
   const batchShape = [rowSplits.length - 1];
-  return { kind: 'ragged', values, rowSplits, batchShape, idsShape: null, nestedRowSplits, ragged };
+  return { kind: 'ragged', values, rowSplits, batchShape, idsShape: null, nestedRowSplits, ragged, places: null };
 }
 
-function isVector(value: unknown): value is tf.Tensor | IdArray {
-  return value instanceof tf.Tensor || isTypedArray(value);
-}
-
-/** Whether ids are the pair [values, rowSplits]: nothing else has two tensors or typed arrays in an array. */
-function isPair(ids: unknown): ids is readonly [tf.Tensor | IdArray, tf.Tensor | IdArray] {
-  return Array.isArray(ids) && ids.length === 2 && isVector(ids[0]) && isVector(ids[1]);
-}
-
-function fromPair(pair: readonly [tf.Tensor | IdArray, tf.Tensor | IdArray], argument: string): IdsOnly {
-  const [first, second] = pair;
-  const count = vectorLength(first, `${argument}[0]`);
-  const values = first instanceof tf.Tensor ? readIdTensor(first, `${argument}[0]`) : toInt32(first, `${argument}[0]`);
-  const rowSplits = readInt32(second, `${argument}[1]`);
-  checkRowSplits(rowSplits, count, `${argument}[1]`);
+function fromPair({ values: given, valuesName, rowSplits }: RowPair): IdsOnly {
+  const values = given instanceof tf.Tensor ? readIdTensor(given, valuesName) : toInt32(given, valuesName);
   let ragged: RaggedTensor | null = null;
   return {
     kind: 'ragged',
@@ -108,6 +94,7 @@ function fromPair(pair: readonly [tf.Tensor | IdArray, tf.Tensor | IdArray], arg
     batchShape: [rowSplits.length - 1],
     idsShape: null,
     nestedRowSplits: [rowSplits],
+    places: null,
     // Made only when asked for, because it reads the values.
     get ragged() {
       return (ragged ??= RaggedTensor.fromRowSplits(values as Int32Array, rowSplits));
@@ -116,7 +103,8 @@ function fromPair(pair: readonly [tf.Tensor | IdArray, tf.Tensor | IdArray], arg
 }
 
 function fromSparse(sparse: SparseInput, argument: string): IdsOnly {
-  const { indices, denseShape, count } = readSparse(sparse, argument);
+  const places = readSparse(sparse, argument);
+  const { indices, denseShape, count } = places;
   const rank = denseShape.length;
   if (rank < 2) throw new ValueError(`${argument}.denseShape`, 'two axes or more', sparse.denseShape);
   const given: unknown = sparse.values;
@@ -131,18 +119,16 @@ function fromSparse(sparse: SparseInput, argument: string): IdsOnly {
     rowSplits[row + 1]!++;
   }
   for (let row = 1; row < rowSplits.length; row++) rowSplits[row]! += rowSplits[row - 1]!;
-  return { kind: 'sparse', values, rowSplits, batchShape, idsShape: null, nestedRowSplits: null, ragged: null };
+  return { kind: 'sparse', values, rowSplits, batchShape, idsShape: null, ...NO_ROWS, places };
 }
 
 function readIdsOnly(ids: unknown, argument: string): IdsOnly {
   if (ids instanceof tf.Tensor) return dense(readIdTensor(ids, argument), ids.shape);
   if (ids instanceof RaggedTensor) return fromRagged(ids, argument);
   if (isTypedArray(ids)) return dense(toInt32(ids, argument), [(ids as Int32Array).length]);
-  if (isPair(ids)) return fromPair(ids, argument);
+  const pair = readRowPair(ids, argument, EXPECTED);
+  if (pair !== null) return fromPair(pair);
   if (Array.isArray(ids) || typeof ids === 'number') {
-    if (Array.isArray(ids) && ids.some(isVector)) {
-      throw new ArgumentTypeError(argument, `${EXPECTED}; a pair needs two tensors or typed arrays`, ids);
-    }
     const { flat, shape, nestedRowSplits } = readNestedRows(ids, argument);
     const values = toInt32(flat, argument);
     if (shape !== null) return dense(values, shape);

@@ -63,20 +63,26 @@ function readIndices(indices: unknown, rank: number, argument: string): Int32Arr
   return toInt32(flat, argument);
 }
 
-/** Places of the entries, checked: inside denseShape and, unless said otherwise, in row-major order. */
+/** Places of the entries. */
 export interface SparsePlaces {
   readonly indices: Int32Array; // [count * rank]
   readonly denseShape: readonly number[];
   readonly count: number;
 }
 
+/** The places, checked: inside denseShape and, unless said otherwise, in row-major order. */
 export function readSparse(sparse: unknown, argument: string, isSorted = true): SparsePlaces {
-  return reading(argument, EXPECTED, sparse, () => readPlaces(sparse, argument, isSorted));
+  return reading(argument, EXPECTED, sparse, () => {
+    const places = readPlaces(sparse, argument);
+    checkPlaces(places, `${argument}.indices`, isSorted);
+    return places;
+  });
 }
 
 const EXPECTED = '{indices, values, denseShape}';
 
-function readPlaces(sparse: unknown, argument: string, isSorted: boolean): SparsePlaces {
+/** The places of the entries as they were given: of the right number, and not checked any further. */
+export function readPlaces(sparse: unknown, argument: string): SparsePlaces {
   if (!isSparse(sparse)) throw new ArgumentTypeError(argument, EXPECTED, sparse);
   const shapeName = `${argument}.denseShape`;
   const raw: unknown = sparse.denseShape;
@@ -92,7 +98,6 @@ function readPlaces(sparse: unknown, argument: string, isSorted: boolean): Spars
     const expected = `${count} values x ${denseShape.length} axes`;
     throw new ValueError(`${argument}.indices`, expected, described(`${indices.length} numbers`));
   }
-  checkPlaces({ indices, denseShape, count }, `${argument}.indices`, isSorted);
   return { indices, denseShape, count };
 }
 

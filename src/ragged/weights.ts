@@ -4,26 +4,21 @@ import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { checkNoNaN, toFloat32 } from './float_values.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';
 import { RaggedTensor } from './ragged_tensor.js';
-import { checkRowSplits, sameNumbers } from './row_splits.js';
-import { isSparse, vectorLength, type SparseInput } from './sparse_values.js';
-import { isTypedArray, readInt32, type NumericArray } from './values.js';
+import { readRowPair, type RowPair, type RowPairInput } from './row_pair.js';
+import { sameNumbers } from './row_splits.js';
+import { isSparse, readPlaces, vectorLength, type SparseInput, type SparsePlaces } from './sparse_values.js';
+import { isTypedArray, type NumericArray } from './values.js';
 
 /** Weights as people have them: like the ids, or flat. */
 export type WeightsInput =
-  | tf.Tensor
-  | NestedRows
-  | Float32Array
-  | Int32Array
-  | NumericArray
-  | RaggedTensor
-  | SparseInput
-  | readonly [values: tf.Tensor | Float32Array, rowSplits: tf.Tensor | Int32Array];
+  tf.Tensor | NestedRows | Float32Array | Int32Array | NumericArray | RaggedTensor | SparseInput | RowPairInput;
 
 /** What weights must match. */
 export interface WeightedIds {
   readonly kind: 'dense' | 'ragged' | 'sparse';
   readonly idsShape: readonly number[] | null;
   readonly nestedRowSplits: readonly Int32Array[] | null;
+  readonly places: SparsePlaces | null;
 }
 
 /** Backends whose tensors lie on a GPU: reading them back would stall it, so that is done only on request. */
@@ -43,9 +38,12 @@ class WeightsReader {
     if (weights instanceof RaggedTensor) return this.fromRagged(weights);
     if (weights instanceof tf.Tensor) return this.fromTensor(weights);
     if (isTypedArray(weights)) return this.checkCount(toFloat32(weights, this.argument));
+    const expected = `weights in the form of \`${this.idsArgument}\``;
+    const pair = readRowPair(weights, this.argument, expected);
+    if (pair !== null) return this.fromPair(pair);
     if (Array.isArray(weights) || typeof weights === 'number') return this.fromArray(weights);
     if (isSparse(weights)) return this.fromSparse(weights);
-    throw new ArgumentTypeError(this.argument, `weights in the form of \`${this.idsArgument}\``, weights);
+    throw new ArgumentTypeError(this.argument, expected, weights);
   }
 
   private fromTensor(tensor: tf.Tensor, isFlat = false): tf.Tensor {
@@ -59,9 +57,6 @@ class WeightsReader {
   }
 
   private fromArray(weights: number | readonly unknown[]): Weights {
-    if (Array.isArray(weights) && weights.length === 2 && weights.every((each) => this.isVector(each))) {
-      return this.fromPair(weights as unknown as [tf.Tensor, tf.Tensor]);
-    }
     const { flat, shape, depth, nestedRowSplits } = readNestedRows(weights, this.argument);
     const values = toFloat32(flat, this.argument);
     if (depth === 1) return this.checkCount(values);
@@ -74,13 +69,10 @@ class WeightsReader {
     return values;
   }
 
-  private fromPair([values, splits]: readonly [tf.Tensor, tf.Tensor]): Weights {
+  private fromPair({ values, valuesName, rowSplits }: RowPair): Weights {
     this.checkKind('ragged');
-    const rowSplits = readInt32(splits, `${this.argument}[1]`);
-    const length = vectorLength(values, `${this.argument}[0]`);
-    checkRowSplits(rowSplits, length, `${this.argument}[1]`);
     this.checkSplits([rowSplits]);
-    return values instanceof tf.Tensor ? this.fromTensor(values, true) : toFloat32(values, this.argument);
+    return values instanceof tf.Tensor ? this.fromTensor(values, true) : toFloat32(values, valuesName);
   }
 
   private fromRagged(weights: RaggedTensor): Float32Array {
@@ -95,12 +87,9 @@ class WeightsReader {
     const name = `${this.argument}.values`;
     const length = vectorLength(weights.values, name);
     if (length !== this.count) throw new ValueError(name, this.shapes(), described(`${length} values`));
+    this.checkPlaces(readPlaces(weights, this.argument));
     const values: unknown = weights.values;
     return values instanceof tf.Tensor ? this.fromTensor(values) : toFloat32(values, name);
-  }
-
-  private isVector(value: unknown): boolean {
-    return value instanceof tf.Tensor || isTypedArray(value);
   }
 
   private checkKind(kind: WeightedIds['kind']): void {
@@ -120,6 +109,27 @@ class WeightsReader {
     if (same) return;
     const note = firstDifference(actual.at(-1)!, expected.at(-1)!);
     throw new ValueError(this.argument, `the row splits of \`${this.idsArgument}\``, described('others'), note);
+  }
+
+  /** Sparse weights lie where their ids lie: pairing them by their order would weigh other ids. */
+  private checkPlaces(given: SparsePlaces): void {
+    const { denseShape, indices } = this.ids.places!;
+    if (!sameNumbers(given.denseShape, denseShape)) {
+      const received = described(`[${given.denseShape.join(', ')}]`);
+      throw new ValueError(
+        this.argument,
+        `the denseShape of \`${this.idsArgument}\`, [${denseShape.join(', ')}]`,
+        received,
+      );
+    }
+    const rank = denseShape.length;
+    const at = indices.findIndex((index, i) => index !== given.indices[i]);
+    if (at < 0) return;
+    const entry = Math.floor(at / rank);
+    const place = ({ indices: all }: SparsePlaces): string =>
+      `[${all.subarray(entry * rank, (entry + 1) * rank).join(', ')}]`;
+    const expected = `the indices of \`${this.idsArgument}\` (${place(this.ids.places!)} for entry ${entry})`;
+    throw new ValueError(this.argument, expected, described(place(given)));
   }
 
   private refuseShape(shape: readonly number[] | null): never {

@@ -83,7 +83,7 @@ describe('DistributedEmbedding, list form', () => {
       layer.setWeights(tablesOf());
       const sparse = { indices: [[0, 0], [3, 1]], values: [2, 1], denseShape: [5, 2] }; // prettier-ignore
       const padded = tf.tensor2d([[1, 2], [3, 4], [0, 0], [1, 1], [2, 0]], [5, 2], 'int32'); // prettier-ignore
-      const pair = [Int32Array.of(1, 2, 0), Int32Array.of(0, 1, 1, 1, 3, 3)];
+      const pair = { values: Int32Array.of(1, 2, 0), rowSplits: Int32Array.of(0, 1, 1, 1, 3, 3) };
       // Ragged before dense goes wrong upstream; so does one id per row on average with empty rows.
       for (const ids of [
         [RAGGED(), padded, sparse, pair],

@@ -168,6 +168,16 @@ describe('DistributedEmbedding on devices', () => {
         const sent = emb.tpuEmulator().counters().links.ids.flat();
         expect(sent.every((ids) => ids === 0)).toBeTrue();
         expect(given).toEqual(alone(SIZES, tablesOf(), x));
+        // So do pairs, which are compared by what they hold.
+        const pairs = byDevice.map((inputs) =>
+          inputs.map((input) => {
+            const [batch, length] = x[input]!.shape as [number, number];
+            const rowSplits = Int32Array.from({ length: batch + 1 }, (_, row) => row * length);
+            return { values: x[input]!.flatten(), rowSplits };
+          }),
+        );
+        expect(takeAll(layer.apply(pairs))).toEqual(given);
+        tf.dispose(pairs);
         // A later device repeats a feature that an earlier one has; its ids must be the same.
         const before = new Set([...byDevice[0]!, ...byDevice[1]!]);
         const place = byDevice[2]!.findIndex((input) => before.has(input));
@@ -175,6 +185,10 @@ describe('DistributedEmbedding on devices', () => {
         expect(place).toBeGreaterThanOrEqual(0);
         const wrong = byDevice.map((inputs, device) => inputs.map((input) => (device === 2 ? [[0, 0]] : x[input]!)));
         expectError(() => layer.apply(wrong), 'ValueError', repeated, 'other ids');
+        const wrongPair = byDevice.map((inputs, device) => {
+          return inputs.map((input) => (device === 2 ? { values: [0], rowSplits: [0, 1] } : x[input]!));
+        });
+        expectError(() => layer.apply(wrongPair), 'ValueError', repeated, 'other ids');
         // An id outside its table is told where the first device that takes it has it.
         const last = byDevice[0]!.at(-1)!;
         const far = x[last]!.add(10000);

@@ -44,7 +44,7 @@ function inForm(input: InputCase, bags: Bags, flat: Int32Array | Float32Array): 
       return emb.RaggedTensor.fromNestedRowSplits(flat, [outer, splits]);
     }
     case 'pair':
-      return [flat, splits];
+      return { values: flat, rowSplits: splits };
     case 'tensorPair':
       return [tf.tensor1d(flat), tf.tensor1d(splits, 'int32')];
     case 'sparse': {

@@ -16,16 +16,14 @@ describe('RaggedEmbedding', () => {
   describe('applied directly, with a combiner', () => {
     const forms: [string, () => { ids: unknown; tensors: tf.Tensor[] }][] = [
       ['a RaggedTensor', () => ({ ids: ragged(), tensors: [] })],
-      ['[values, rowSplits] as typed arrays', () => ({ ids: [values, rowSplits], tensors: [] })],
+      ['{values, rowSplits} as typed arrays', () => ({ ids: { values, rowSplits }, tensors: [] })],
+      ['{values, rowSplits} as arrays', () => ({ ids: { values: [3, 1, 4], rowSplits: [0, 2, 2, 3] }, tensors: [] })],
       [
-        '[values, rowSplits] as arrays',
-        () => ({
-          ids: [
-            [3, 1, 4],
-            [0, 2, 2, 3],
-          ],
-          tensors: [],
-        }),
+        '{values, rowSplits} as tensors',
+        () => {
+          const tensors = [tf.tensor1d(values, 'int32'), tf.tensor1d(rowSplits, 'int32')];
+          return { ids: { values: tensors[0], rowSplits: tensors[1] }, tensors };
+        },
       ],
       [
         '[values, rowSplits] as tensors',
@@ -83,11 +81,20 @@ describe('RaggedEmbedding', () => {
         const perId = Float32Array.of(3, 1, 2);
         const wanted = [2.5, 2.75, 0, 0, 4, 4.25];
         expectClose(take(layer.apply([ragged(), emb.RaggedTensor.fromRowSplits(perId, rowSplits)])), wanted);
-        expectClose(take(layer.apply([values, rowSplits, perId])), wanted);
-        expectClose(take(layer.apply([[values, rowSplits], perId])), wanted);
+        expectClose(take(layer.apply([{ values, rowSplits }, perId])), wanted);
+        expectClose(
+          take(
+            layer.apply([
+              { values, rowSplits },
+              { values: perId, rowSplits },
+            ]),
+          ),
+          wanted,
+        );
         const flat = tf.tensor1d(perId);
         const pair = [tf.tensor1d(values, 'int32'), tf.tensor1d(rowSplits, 'int32')];
         expectClose(take(layer.apply([...pair, flat])), wanted);
+        expectClose(take(layer.apply([pair, perId])), wanted);
         const padded = ids([
           [3, 1],
           [-1, -1],
@@ -115,7 +122,7 @@ describe('RaggedEmbedding', () => {
         ]);
         expectClose(take(layer.apply(padded)), means);
         expectClose(take(layer.apply(emb.RaggedTensor.fromRows([[0, 3, 1], [0], [4, 0, 0]]))), means);
-        expectClose(take(layer.apply([Int32Array.of(0, 3, 1, 0, 4), Int32Array.of(0, 3, 4, 5)])), means);
+        expectClose(take(layer.apply({ values: [0, 3, 1, 0, 4], rowSplits: [0, 3, 4, 5] })), means);
         padded.dispose();
         layer.dispose();
       }),
@@ -125,8 +132,8 @@ describe('RaggedEmbedding', () => {
       'nothing but empty rows, and no rows',
       leakFree(() => {
         const layer = layerOf({ combiner: 'sqrtn' });
-        expect(take(layer.apply([new Int32Array(0), Int32Array.of(0, 0, 0)]))).toEqual([0, 0, 0, 0]);
-        const none = layer.apply([new Int32Array(0), Int32Array.of(0)]) as tf.Tensor;
+        expect(take(layer.apply({ values: [], rowSplits: [0, 0, 0] }))).toEqual([0, 0, 0, 0]);
+        const none = layer.apply({ values: [], rowSplits: [0] }) as tf.Tensor;
         expect(none.shape).toEqual([0, 2]);
         none.dispose();
         layer.dispose();
@@ -148,7 +155,7 @@ describe('RaggedEmbedding', () => {
       leakFree(() => {
         const layer = layerOf();
         const pair = [tf.tensor1d(values, 'int32'), tf.tensor1d(rowSplits, 'int32')];
-        for (const given of [ragged(), [values, rowSplits], pair]) {
+        for (const given of [ragged(), { values, rowSplits }, pair]) {
           const result = layer.apply(given) as emb.RaggedTensor;
           expect(result instanceof emb.RaggedTensor).toBeTrue();
           expect(result.shape).toEqual([3, null, 2]);
@@ -268,14 +275,16 @@ describe('RaggedEmbedding', () => {
     }
 
     it(
-      'takes a RaggedTensor in apply',
+      'takes a RaggedTensor, or values and row splits, in apply',
       leakFree(() => {
         for (const combiner of ['sum', null] as const) {
           const layer = layerOf({ combiner });
           const model = tf.sequential({ layers: [layer, tf.layers.activation({ activation: 'linear' })] });
           const padded = ragged().toPadded({ defaultValue: -1 });
-          const whole = model.apply(ragged() as unknown as tf.Tensor);
-          expect(take(whole)).toEqual(take(model.predict(padded)));
+          const wanted = take(model.predict(padded));
+          for (const given of [ragged(), { values, rowSplits }]) {
+            expect(take(model.apply(given as unknown as tf.Tensor))).toEqual(wanted);
+          }
           padded.dispose();
           model.dispose();
         }
@@ -289,11 +298,27 @@ describe('RaggedEmbedding', () => {
       const layer = layerOf({ combiner: 'sum' });
       expectError(() => layer.apply(undefined), 'TypeError', 'inputs');
       expectError(() => layer.apply('ids'), 'TypeError', 'ids');
-      expectError(() => layer.apply([values]), 'ValueError', 'inputs');
-      expectError(() => layer.apply([values, Int32Array.of(0, 2)]), 'ValueError', 'rowSplits');
-      expectError(() => layer.apply([values, Int32Array.of(0, 2, 1, 3)]), 'ValueError', 'rowSplits');
+      expectError(() => layer.apply({ values, rowSplits: [0, 2] }), 'ValueError', 'ids.rowSplits');
+      expectError(() => layer.apply({ values, rowSplits: [0, 2, 1, 3] }), 'ValueError', 'ids.rowSplits');
       expectError(() => layer.apply([]), 'ValueError', 'inputs');
       const flat = tf.tensor1d(values, 'int32');
+      // Two of them may be rows as well as values and splits, so none of these is taken.
+      const [plain, splits] = [Array.from(values), Array.from(rowSplits)];
+      for (const arrays of [
+        [values],
+        [values, rowSplits],
+        [values, rowSplits, Float32Array.of(3, 1, 2)],
+        [[values, rowSplits], Float32Array.of(3, 1, 2)],
+        [plain, splits],
+        [plain, splits, plain],
+        [plain, plain, plain],
+      ]) {
+        const error = expectError(() => layer.apply(arrays), 'TypeError', 'inputs');
+        expect(error?.message).toContain('{values, rowSplits}');
+        expect(error?.message).toContain('RaggedTensor.fromRows');
+      }
+      const mixed = expectError(() => layer.apply([flat, rowSplits]), 'ValueError', 'inputs');
+      expect(mixed?.message).toContain('{values, rowSplits}');
       expectError(() => layer.apply(flat), 'ValueError', 'ids', /\[3\]/);
       expectError(() => layer.apply([flat]), 'ValueError', 'inputs');
       expectError(() => layer.computeOutputShape([null]), 'ValueError', 'inputs');

@@ -105,9 +105,10 @@ describe('readIds', () => {
       const forms = [
         RaggedTensor.fromRows([[3, 1], [], [4]]),
         [values, splits],
-        [values, Int32Array.of(0, 2, 2, 3)],
-        [Int32Array.of(3, 1, 4), Int32Array.of(0, 2, 2, 3)],
-        [Float64Array.of(3, 1, 4), splits],
+        { values, rowSplits: Int32Array.of(0, 2, 2, 3) },
+        { values: Int32Array.of(3, 1, 4), rowSplits: Int32Array.of(0, 2, 2, 3) },
+        { values: Float64Array.of(3, 1, 4), rowSplits: splits },
+        { values: [3, 1, 4], rowSplits: [0, 2, 2, 3] },
       ];
       for (const form of forms) {
         const batch = read(form);
@@ -118,6 +119,7 @@ describe('readIds', () => {
         expect(batch.ragged!.toRows()).toEqual([[3, 1], [], [4]]);
       }
       expect(read([values, splits]).values).toBe(values);
+      expect(read({ values, rowSplits: splits }).values).toBe(values);
     });
   });
 
@@ -158,18 +160,48 @@ describe('readIds', () => {
 
   it('refuses pairs that do not fit', () => {
     const values = Int32Array.of(1, 2);
-    expectError(() => read([values, Int32Array.of(0, 1)]), 'ValueError', 'ids[1]', '1');
-    expectError(() => read([values, Int32Array.of(0, 2, 1, 2)]), 'ValueError', 'ids[1]');
-    expectError(() => read([values, Float32Array.of(0, 1.5, 2)]), 'ValueError', 'ids[1]', '1.5');
-    expectError(() => read([values, [0, 2]]), 'TypeError', 'ids');
-    expectError(() => read([values, values, values]), 'TypeError', 'ids');
+    const pair = (rowSplits: unknown): (() => unknown) => {
+      return () => read({ values, rowSplits });
+    };
+    expectError(pair(Int32Array.of(0, 1)), 'ValueError', 'ids.rowSplits', '1');
+    expectError(pair(Int32Array.of(0, 2, 1, 2)), 'ValueError', 'ids.rowSplits');
+    expectError(pair(Float32Array.of(0, 1.5, 2)), 'ValueError', 'ids.rowSplits', '1.5');
+    expectError(pair('0, 2'), 'TypeError', 'ids.rowSplits');
+    expectError(() => read({ rowSplits: [0, 2] }), 'TypeError', 'ids.values');
+    expectError(() => read({ values: [[1, 2]], rowSplits: [0, 1] }), 'TypeError', 'ids.values');
     tf.tidy(() => {
       const matrix = tf.ones([1, 2], 'int32');
-      expectError(() => read([matrix, Int32Array.of(0, 2)]), 'ValueError', 'ids[0]');
-      expectError(() => read([values, matrix]), 'ValueError', 'ids[1]');
+      const splits = tf.tensor1d([0, 2], 'int32');
+      expectError(() => read([matrix, splits]), 'ValueError', 'ids[0]');
+      expectError(() => read([tf.tensor1d(values, 'int32'), matrix]), 'ValueError', 'ids[1]');
+      expectError(() => read([tf.tensor1d(values, 'int32'), tf.tensor1d([0, 1], 'int32')]), 'ValueError', 'ids[1]');
     });
     const inner = RaggedTensor.fromRowSplits([1, 2], [0, 1], [2]);
     expectError(() => read(inner), 'ValueError', 'ids', 'inner shape');
+  });
+
+  it('tells what to write for arrays of which nobody knows whether they are rows or a pair', () => {
+    const [values, splits] = [Int32Array.of(1, 2), Int32Array.of(0, 2)];
+    tf.tidy(() => {
+      const tensor = tf.tensor1d(values, 'int32');
+      for (const arrays of [
+        [values, splits],
+        [values, values],
+        [values, [0, 2]],
+        [values, values, values],
+        [values],
+        [tensor, splits],
+        [tensor],
+      ]) {
+        for (const [argument, run] of [
+          ['ids', () => read(arrays)],
+          ['weights', () => read([[1, 2]], arrays)],
+        ] as const) {
+          expectError(run, 'TypeError', argument);
+          expect(run).toThrowError(/Write \{values, rowSplits\} .* RaggedTensor\.fromRows/);
+        }
+      }
+    });
   });
 
   it('calls arguments as its caller does', () => {
@@ -212,9 +244,12 @@ describe('weights of ids', () => {
       expect(read(dense, weights).weights).toEqual(four);
     }
     const three = Float32Array.of(1, 0.5, -2);
-    const forms = [RaggedTensor.fromRows([[1, 0.5], [-2]]), [[1, 0.5], [-2]], three, [three, Int32Array.of(0, 2, 3)]];
-    for (const weights of forms) expect(read(ragged, weights).weights).toEqual(three);
-    expect(read([Int32Array.of(1, 2, 3), Int32Array.of(0, 2, 3)], forms[0]).weights).toEqual(three);
+    const rowSplits = Int32Array.of(0, 2, 3);
+    const forms = [RaggedTensor.fromRows([[1, 0.5], [-2]]), [[1, 0.5], [-2]], three, { values: three, rowSplits }];
+    for (const weights of forms) {
+      expect(read(ragged, weights).weights).toEqual(three);
+      expect(read({ values: [1, 2, 3], rowSplits }, weights).weights).toEqual(three);
+    }
     expect(read(ragged, RaggedTensor.fromRows([[1, 2], [3]])).weights).toEqual(Float32Array.of(1, 2, 3));
     expect(read(sparse, { ...sparse, values: [0.5, 2] }).weights).toEqual(Float32Array.of(0.5, 2));
     expect(read(sparse, [0.5, 2]).weights).toEqual(Float32Array.of(0.5, 2));
@@ -233,10 +268,35 @@ describe('weights of ids', () => {
       expect(read(dense, matrix).weights).toBe(matrix);
       const flat = tf.tensor1d([1, 2, 3]);
       expect(read(ragged, flat).weights).toBe(flat);
-      expect(read(ragged, [flat, Int32Array.of(0, 2, 3)]).weights).toBe(flat);
+      expect(read(ragged, [flat, tf.tensor1d([0, 2, 3], 'int32')]).weights).toBe(flat);
+      expect(read(ragged, { values: flat, rowSplits: [0, 2, 3] }).weights).toBe(flat);
       const two = tf.tensor1d([1, 2]);
       expect(read(sparse, { ...sparse, values: two }).weights).toBe(two);
     });
+  });
+
+  it('that are sparse lie where the ids lie', () => {
+    const denseShape = [2, 3];
+    const ids = { indices: [[0, 1], [0, 1], [1, 0]], values: [1, 2, 3], denseShape }; // prettier-ignore
+    const given = (indices: unknown, shape: unknown = denseShape): (() => unknown) => {
+      return () => read(ids, { indices, values: [0.5, 1, 2], denseShape: shape });
+    };
+    const wanted = Float32Array.of(0.5, 1, 2);
+    tf.tidy(() => {
+      const others = [[0, 1, 0, 1, 1, 0], Int32Array.of(0, 1, 0, 1, 1, 0), tf.tensor2d(ids.indices, [3, 2], 'int32')];
+      for (const indices of [ids.indices, ...others]) {
+        expect((given(indices, Int32Array.from(denseShape))() as IdBatch).weights).toEqual(wanted);
+      }
+    });
+    expectError(given([[0, 1], [0, 2], [1, 0]]), 'ValueError', 'weights', '[0, 2]'); // prettier-ignore
+    expect(given([[0, 1], [0, 2], [1, 0]])).toThrowError(/\[0, 1\] for entry 1/); // prettier-ignore
+    expectError(given([[1, 0], [0, 1], [0, 1]]), 'ValueError', 'weights', '[1, 0]'); // prettier-ignore
+    expectError(given([[0, 1], [0, 1], [1, 7]]), 'ValueError', 'weights', '[1, 7]'); // prettier-ignore
+    expectError(given(ids.indices, [2, 4]), 'ValueError', 'weights', '[2, 4]');
+    expectError(given(ids.indices, [3, 3]), 'ValueError', 'weights', '[3, 3]');
+    expectError(given([0, 0, 1, 0, 0, 1, 1, 0, 0], [2, 3, 1]), 'ValueError', 'weights', '[2, 3, 1]');
+    expectError(() => read(ids, { values: [1, 1, 1], indices: ids.indices }), 'TypeError', 'weights.denseShape');
+    expectError(given([[0, 1], [0, 1]]), 'ValueError', 'weights.indices'); // prettier-ignore
   });
 
   it('are refused in another form, shape or dtype', () => {
@@ -245,6 +305,9 @@ describe('weights of ids', () => {
     expectError(() => read(sparse, ragged), 'TypeError', 'weights');
     expectError(() => read(sparse, [[1], [2]]), 'TypeError', 'weights');
     expectError(() => read(ragged, sparse), 'TypeError', 'weights');
+    expectError(() => read(dense, { values: [1, 2, 3, 4], rowSplits: [0, 2, 4] }), 'TypeError', 'weights');
+    expectError(() => read(ragged, { values: [1, 2, 3], rowSplits: [0, 1, 3] }), 'ValueError', 'weights');
+    expectError(() => read(ragged, { values: [1, 2, 3], rowSplits: [0, 2, 3, 3] }), 'ValueError', 'weights');
     expectError(() => read(dense, 'x'), 'TypeError', 'weights');
     expectError(() => read(dense, {}), 'TypeError', 'weights');
     expectError(
