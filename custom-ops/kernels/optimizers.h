@@ -41,6 +41,8 @@ TE_INLINE te_v step_adam(const te_hyper* h, te_v w, te_v g, te_v* m, te_v* v) {
 }
 
 TE_INLINE te_v step_ftrl(const te_hyper* h, te_v w, te_v g, te_v* a, te_v* linear) {
+  /* Its state is in units of 1 / rate: a step at rate 0, where warm-ups start, leaves everything as it is. */
+  if (h->learning_rate == 0.0f) return w;
   const double p = -(double)h->learning_rate_power;
   const te_v rate = v_set(h->learning_rate);
   const te_v before = v_power(*a, p);

@@ -105,16 +105,21 @@ export function usedSlots(optimizer: OptimizerName, { rows, dim }: HostTable, se
 
 const USUAL: Readonly<Record<OptimizerName, readonly Partial<Hyper>[]>> = {
   sgd: [{ learningRate: 0.1 }],
-  adagrad: [{ learningRate: 0.1, epsilon: 1e-7 }, { learningRate: 0.1 }],
-  rowWiseAdagrad: [{ learningRate: 0.1, epsilon: 1e-7 }],
+  // A large epsilon tells whether it is added inside the root or outside.
+  adagrad: [{ learningRate: 0.1, epsilon: 1e-7 }, { learningRate: 0.1 }, { learningRate: 0.1, epsilon: 0.5 }],
+  rowWiseAdagrad: [
+    { learningRate: 0.1, epsilon: 1e-7 },
+    { learningRate: 0.1, epsilon: 0.5 },
+  ],
   adagradMomentum: [
     { learningRate: 0.1, momentum: 0.9, beta2: 1, epsilon: 1e-7 },
-    { learningRate: 0.1, momentum: 0.9, beta2: 0.9, exponent: 3, epsilon: 0.1, useNesterov: 1 },
+    { learningRate: 0.1, momentum: 0.9, beta2: 0.9, exponent: 3, epsilon: 0.3, useNesterov: 1 },
     { learningRate: 0.1, momentum: 0.9, beta2: 0.9, epsilon: 1e-3, lazy: 0 },
   ],
   adam: [
     { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 1e-7, correction1: 0.19, correction2: 0.02 },
-    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.01, sumInsideSqrt: 1 },
+    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.5, correction1: 0.19, correction2: 0.02 },
+    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.3, sumInsideSqrt: 1 },
     { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 1e-7, lazy: 0 },
   ],
   ftrl: [
@@ -133,13 +138,13 @@ const EXTRAS: readonly Partial<Hyper>[] = [
   { constraint: 2, constraintMin: 0.3, constraintMax: 0.8, constraintRate: 0.7, clipNorm: 5, weightDecay: 0.01 },
 ];
 
-/** Hyper-parameters of a seed: usual ones of the optimizer with one of the optional steps. */
-export function hyperCase(optimizer: OptimizerName, seed: number): Hyper {
+/** Hyper-parameters of a seed: usual ones of the optimizer with one of the optional steps, or with `extra` instead. */
+export function hyperCase(optimizer: OptimizerName, seed: number, extra?: Partial<Hyper>): Hyper {
   const usual = USUAL[optimizer];
   return {
     ...NEUTRAL_HYPER,
     ...usual[seed % usual.length],
-    ...EXTRAS[Math.floor(seed / usual.length) % EXTRAS.length],
+    ...(extra ?? EXTRAS[Math.floor(seed / usual.length) % EXTRAS.length]),
   };
 }
 

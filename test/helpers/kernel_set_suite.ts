@@ -4,9 +4,9 @@ import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/backends/hyper.j
 import { IdOutOfRange, type BagOptions, type HostTable, type KernelSet } from '../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, type Combiner, type OptimizerName } from '../../src/types.js';
-import { bagCases, copyTable, packedHyperCase, usedSlots } from './bag_cases.js';
+import { bagCases, copyTable, hyperCase, packedHyperCase, usedSlots } from './bag_cases.js';
 import { gradientMagnitude, pooledMagnitudes, weightsGradientMagnitude } from './magnitudes.js';
-import { expectClose } from './tensors.js';
+import { expectClose, firstDifference } from './tensors.js';
 
 /** The kernels under test. */
 export type Kernels = Omit<KernelSet, 'name' | 'info' | 'setThreads'>;
@@ -225,6 +225,61 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
       });
     });
   }
+
+  it('changes no weight at learning rate 0, and trains on as if that step of ftrl had not been', () => {
+    for (const optimizer of OPTIMIZER_NAMES) {
+      cases.slice(0, 30).forEach((example, seed) => {
+        const { bags, options, gradient } = example;
+        const hyper = hyperCase(optimizer, seed, {});
+        const table = copyTable(example.table);
+        const slots = usedSlots(optimizer, table, seed);
+        const step = (learningRate: number): void => {
+          const packed = packHyper({ ...hyper, learningRate });
+          kernels().sparseApply(optimizer, table, slots, gradient, bags, options, packed);
+        };
+        step(0);
+        const what = `${optimizer}, ${example.name}`;
+        expect(firstDifference(table.data, example.table.data, 0, 0))
+          .withContext(what)
+          .toBe(-1);
+        expect(slots.every((slot) => slot.every(Number.isFinite)))
+          .withContext(what)
+          .toBeTrue();
+        if (optimizer === 'ftrl') {
+          const before = usedSlots(optimizer, table, seed);
+          slots.forEach((slot, i) =>
+            expect(firstDifference(slot, before[i]!, 0, 0))
+              .withContext(what)
+              .toBe(-1),
+          );
+        }
+        step(0.1);
+        expect(table.data.every(Number.isFinite)).withContext(what).toBeTrue();
+      });
+    }
+  });
+
+  it('leaves a row of zeros as it is under a constraint on norms', () => {
+    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+    const bags = { values: Int32Array.of(0, 1), rowSplits: Int32Array.of(0, 1, 2), weights: null };
+    for (const constraintMin of [0, 0.5, 1]) {
+      const table: HostTable = { data: Float32Array.of(0, 0, 3, 4), rows: 2, dim: 2 };
+      const hyper = { ...NEUTRAL_HYPER, learningRate: 1, constraint: 2, constraintMin, constraintMax: 1 };
+      kernels().sparseApply('sgd', table, [], new Float32Array(4), bags, options, packHyper(hyper));
+      expectClose(table.data, [0, 0, 0.6, 0.8], 1, `at least ${constraintMin}`);
+    }
+  });
+
+  it('keeps NaN in a gradient whose values are clipped', () => {
+    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+    const bags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
+    for (const clip of [{ clipGradientMin: -0.5 }, { clipGradientMax: 0.5 }]) {
+      const table: HostTable = { data: Float32Array.of(1, 1, 1, 1, 1), rows: 1, dim: 5 };
+      const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, ...clip });
+      kernels().sparseApply('sgd', table, [], Float32Array.of(0.25, NaN, 0.25, NaN, 0.25), bags, options, hyper);
+      expect([...table.data]).toEqual([0.75, NaN, 0.75, NaN, 0.75]);
+    }
+  });
 
   it('keeps the weights finite where squares of gradients are too small for a float', () => {
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };

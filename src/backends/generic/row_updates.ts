@@ -62,6 +62,8 @@ function adam({ table, slots }: Rows, g: tf.Tensor2D, hyper: Hyper): Rows {
 
 function ftrl({ table, slots }: Rows, g: tf.Tensor2D, hyper: Hyper): Rows {
   const { learningRate, l1, l2, beta } = hyper;
+  // Its state is in units of 1 / rate: a step at rate 0, where warm-ups start, leaves everything as it is.
+  if (learningRate === 0) return { table, slots };
   const exponent = -hyper.learningRatePower;
   const accumulators = slots[0]!.add<tf.Tensor2D>(g.square());
   const after = power(accumulators, exponent);

@@ -46,6 +46,8 @@ function adam(element: Element, g: number, hyper: Hyper): void {
 
 function ftrl(element: Element, g: number, hyper: Hyper): void {
   const { learningRate, l1, l2, beta } = hyper;
+  // Its state is in units of 1 / rate: a step at rate 0, where warm-ups start, leaves everything as it is.
+  if (learningRate === 0) return;
   const power = -hyper.learningRatePower;
   const before = element.slot0 ** power;
   element.slot0 += g * g;
