@@ -10,10 +10,11 @@
  * with /arch:AVX2 for kernels\instance_avx2.c and /arch:AVX512 for kernels\instance_avx512.c.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { unfinished } from './setup/unfinished.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const kernels = join(here, 'kernels');
@@ -96,11 +97,12 @@ function compileJobs({ cc, cxx, napiInclude, tensorflowInclude, folder, log }) {
  * Throws an Error with the compiler's words.
  */
 export async function buildNative({ cc, cxx, napiInclude, tensorflowInclude, out, log }) {
-  const folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-'));
+  // Of this process alone: compilers that outlived a killed build may still write to theirs.
+  const folder = unfinished(join(dirname(out), `objects-${process.pid}`));
   try {
+    mkdirSync(folder, { recursive: true });
     const { jobs, objects } = compileJobs({ cc, cxx, napiInclude, tensorflowInclude, folder, log });
     await runAll(jobs, Math.max(2, Math.min(4, availableParallelism())));
-    mkdirSync(dirname(out), { recursive: true });
     await run(tensorflowInclude ? cxx : cc, [...objects, ...linkFlags(), '-o', out]);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -6,9 +6,10 @@
  * stack where its host puts it. For shared memories src/backends/wasm/shared_module.ts changes the import.
  * Output: custom-ops/build/kernels.wasm, and src/backends/wasm/kernels_wasm.ts with the same bytes for bundles.
  */
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { writeWhole } from './setup/unfinished.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const KERNELS = join(HERE, 'kernels');
@@ -129,7 +130,7 @@ function writeGenerated(bytes, instructionSet) {
     '',
   ].join('\n');
   if (existsSync(GENERATED) && readFileSync(GENERATED, 'utf8') === text) return;
-  writeFileSync(GENERATED, text);
+  writeWhole(GENERATED, text);
 }
 
 /**
@@ -145,7 +146,7 @@ export async function buildWasm({ log = () => {} } = {}) {
     verify(bytes);
     mkdirSync(BUILD, { recursive: true });
     const file = join(BUILD, OUTPUT);
-    writeFileSync(file, bytes);
+    writeWhole(file, bytes);
     log(`${OUTPUT}: ${bytes.length} bytes, ${INSTRUCTION_SET}`);
     writeGenerated(bytes, INSTRUCTION_SET);
     return { file, generated: GENERATED };

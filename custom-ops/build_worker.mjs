@@ -5,9 +5,10 @@
  *
  * The WebAssembly module is not bundled a second time: workers get it from the thread that starts them.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { writeWhole } from './setup/unfinished.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const DEVICES = join(root, 'src', 'backends', 'tpu-emulator', 'devices');
@@ -33,7 +34,7 @@ function writeGenerated(text) {
     '',
   ].join('\n');
   if (existsSync(GENERATED) && readFileSync(GENERATED, 'utf8') === content) return;
-  writeFileSync(GENERATED, content);
+  writeWhole(GENERATED, content);
 }
 
 /**

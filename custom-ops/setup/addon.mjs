@@ -1,10 +1,11 @@
 /** The part "addon": the C kernels with their hosts for Node and TensorFlow, in one native library. */
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { gist } from './command.mjs';
 import { compiler } from './compiler.mjs';
 import { addon, build, nodeApiHeaders, root } from './places.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
+import { removeUnfinished, unfinished } from './unfinished.mjs';
 
 const STAMP = `${addon}.json`;
 const SOURCES = ['kernels', 'hosts', 'build_native.mjs'];
@@ -45,11 +46,16 @@ function purpose(tensorflowVersion, tensorflow, cxx) {
   return `for Node only: ${tensorflow === undefined ? 'TensorFlow is missing' : cxx.missing}`;
 }
 
+/** Removes what a build that was ended early has left. */
+export function sweepAddon() {
+  removeUnfinished(build);
+}
+
 async function compile({ cc, cxx, headers, wanted, log, why }) {
   const { buildNative } = await import('../build_native.mjs');
   mkdirSync(build, { recursive: true });
   log(`compiling the addon with ${cc.version}`);
-  const out = `${addon}.partial`;
+  const out = unfinished(addon);
   try {
     await buildNative({
       cc: cc.command,
@@ -63,6 +69,7 @@ async function compile({ cc, cxx, headers, wanted, log, why }) {
     return { state: 'missing', why: gist(error) };
   }
   const tensorflow = wanted?.version ?? null;
+  rmSync(STAMP, { force: true }); // it never stands beside an addon that is not its own
   renameSync(out, addon);
   writeStamp(STAMP, { inputs: inputsFor(tensorflow), compilers: versions(cc, cxx), tensorflow });
   return { state: 'built', why };

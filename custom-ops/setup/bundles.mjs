@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gist, run } from './command.mjs';
 import { isClone, packageFolder, root } from './places.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
+import { removeUnfinished } from './unfinished.mjs';
 
 const DIST = join(root, 'dist');
 const STAMP = join(DIST, '.stamp.json');
@@ -28,6 +29,11 @@ export function findBundles({ log }) {
     why: lacking === undefined ? 'out of date' : 'not built',
     make: () => bundle(rollup, inputs, log, why),
   };
+}
+
+/** Removes what a build that was ended early has left. */
+export function sweepBundles() {
+  removeUnfinished(DIST);
 }
 
 async function bundle(rollup, inputs, log, why) {

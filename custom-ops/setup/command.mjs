@@ -10,7 +10,7 @@ export function watchChildren(listener) {
 
 /**
  * Runs a program to its end. Resolves to its output (both streams); rejects with an Error whose message names the
- * program and how it ended, and whose `output` holds what it said.
+ * program and how it ended, whose `output` holds what it said, and whose `signal` names what ended it, if that was one.
  *
  * `show`: 'nothing' | 'all' (output goes to our standard error as it comes). `onText` sees each piece of output.
  */
@@ -43,7 +43,7 @@ export function run(program, args, { cwd, env, show = 'nothing', onText = () => 
       watch(null);
       if (code === 0) return resolve(output);
       const end = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
-      reject(Object.assign(new Error(`${program} ${end}`), { output }));
+      reject(Object.assign(new Error(`${program} ${end}`), { output, signal }));
     });
   });
 }

@@ -1,11 +1,16 @@
 /** The part "dependencies": npm packages as package-lock.json wants them, without running install scripts. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gist, run } from './command.mjs';
-import { isClone, packageFolder, root } from './places.mjs';
+import { build, isClone, packageFolder, root } from './places.mjs';
 import { readStamp } from './stamp.mjs';
+import { removeWhole } from './unfinished.mjs';
 
 const PERIOD_MS = 3000;
+/** There while npm works. */
+const BEGUN = join(build, 'npm.begun');
+/** What npm writes last. */
+const INSTALLED = join(root, 'node_modules', '.package-lock.json');
 
 /** Finds out whether node_modules agrees with the lock file; `make` brings them into agreement. */
 export function findDependencies({ log }) {
@@ -14,10 +19,21 @@ export function findDependencies({ log }) {
     return { state: 'missing', why: 'npm install @tensorflow/tfjs' };
   }
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
-  const installed = readStamp(join(root, 'node_modules', '.package-lock.json'))?.packages ?? null;
+  const installed = wasEndedEarly() ? null : (readStamp(INSTALLED)?.packages ?? null);
   const why = difference(wanted, installed);
   if (why === null) return { state: 'present', why: `${Object.keys(wanted).length - 1} packages as locked` };
   return { state: 'missing', why, make: () => install(wanted, installed === null, log) };
+}
+
+/** Whether an npm of an earlier set-up was killed, which may leave halves of packages that npm takes for whole. */
+function wasEndedEarly() {
+  const [begun, installed] = [BEGUN, INSTALLED].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs);
+  return begun !== undefined && (installed === undefined || installed <= begun);
+}
+
+/** Forgets an npm that outlived its set-up and came to its end. */
+export function sweepDependencies() {
+  if (!wasEndedEarly()) removeWhole(BEGUN);
 }
 
 /** Why installed packages are not the wanted ones, or null. Optional ones are for other platforms: they may lack. */
@@ -56,11 +72,17 @@ async function install(wanted, fromNothing, log) {
 async function npm(how, log) {
   log(`npm ${how.join(' ')}, install scripts disabled`);
   const [program, first, shell] = npmProgram();
+  writeFileSync(BEGUN, '');
+  let signal = null;
   try {
     await run(program, [...first, ...how, '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: root, shell });
   } catch (error) {
     log(error.output.trim());
+    ({ signal } = error);
     throw error;
+  } finally {
+    // An npm that fails puts back what it took away; one that is killed does not.
+    if (!signal) removeWhole(BEGUN);
   }
 }
 

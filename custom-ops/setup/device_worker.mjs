@@ -1,9 +1,10 @@
 /** The part "workers": the program of the emulator's devices, as a text that workers run. */
 import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { gist } from './command.mjs';
 import { build, isClone, packageFolder, root } from './places.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
+import { removeUnfinished } from './unfinished.mjs';
 
 const EMBEDDED = join(root, 'src', 'backends', 'tpu-emulator', 'devices', 'worker_source.ts');
 const STAMP = join(build, 'device_worker.json');
@@ -23,6 +24,11 @@ export function findDeviceWorker({ log }) {
     why: existsSync(EMBEDDED) ? 'out of date' : 'not built',
     make: () => bundle(esbuild, log, why),
   };
+}
+
+/** Removes what a build that was ended early has left. */
+export function sweepDeviceWorker() {
+  removeUnfinished(build, dirname(EMBEDDED));
 }
 
 /** The sources of the last time tell whether to build again: a new one can only come in through a change of these. */

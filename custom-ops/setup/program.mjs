@@ -36,7 +36,14 @@ export async function setup(args) {
     process.stdout.write(HELP);
     return 0;
   }
-  const rows = await underLock((log) => goThroughParts({ log, make: true }));
+  let rows;
+  try {
+    rows = await underLock((log) => goThroughParts({ log, make: true }));
+  } catch (error) {
+    // Of the parts each tells its own; this is the lock's: a full disk, a folder of somebody else.
+    process.stderr.write(`set-up: ${error.message}\n`);
+    return 1;
+  }
   const quiet = args.includes('--quiet');
   const calm = rows.every((row) => row.state === 'present');
   // With --quiet the table is news for the person who waits, not output that a program would read.

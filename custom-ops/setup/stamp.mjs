@@ -1,7 +1,8 @@
 /** Stamps say what a built file was made from, so that it is made again exactly when that changed. */
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { writeWhole } from './unfinished.mjs';
 
 /**
  * Hash over texts and over the contents of files and folders (`{path}`). Names count from each such path's own last part
@@ -38,7 +39,5 @@ export function readStamp(path) {
 
 /** Writes a stamp so that it is there whole or not at all. */
 export function writeStamp(path, content) {
-  const temporary = `${path}.${process.pid}.tmp`;
-  writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`);
-  renameSync(temporary, path);
+  writeWhole(path, `${JSON.stringify(content, null, 2)}\n`);
 }

@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path';
 import { build, isClone } from './places.mjs';
 import { readStamp, writeStamp } from './stamp.mjs';
 import { INSTALL_TFJS_NODE, tfjsNode } from './tfjs_node.mjs';
+import { removeUnfinished, removeWhole, unfinished } from './unfinished.mjs';
 import { TENSORFLOW_VERSION, downloadWheel, pythonWithPip, wheelFor, wheelIn } from './wheel.mjs';
 import { ZipArchive } from './zip.mjs';
 
@@ -43,7 +44,7 @@ export function findTensorflow({ log }) {
   const node = tfjsNode();
   if (node === null) return { state: 'missing', why: `only of use with tfjs-node: ${INSTALL_TFJS_NODE}` };
   if (node.own) return ofTfjsNode(node.folder);
-  const folder = join(isClone ? build : join(node.folder, 'deps'), `tensorflow-${TENSORFLOW_VERSION}`);
+  const folder = join(placeFor(node), `tensorflow-${TENSORFLOW_VERSION}`);
   const tensorflow = unpacked(folder);
   if (tensorflow !== null) return { state: 'present', why: `${TENSORFLOW_VERSION}, from its wheel`, tensorflow };
   const wheel = wheelFor();
@@ -51,10 +52,20 @@ export function findTensorflow({ log }) {
   return { state: 'missing', why: 'not fetched', make: () => makeTensorflow(wheel, folder, log) };
 }
 
+function placeFor(node) {
+  return isClone ? build : join(node.folder, 'deps');
+}
+
+/** Removes what was fetched, and what an unpacking that was ended early has left. */
+export function sweepTensorflow() {
+  removeWhole(download);
+  const node = tfjsNode();
+  if (node !== null) removeUnfinished(placeFor(node));
+}
+
 async function makeTensorflow(wheel, folder, log) {
   mkdirSync(dirname(folder), { recursive: true });
   await unpackSomeWheel(wheel, folder, log);
-  rmSync(download, { recursive: true, force: true });
   return { state: 'built', why: `${TENSORFLOW_VERSION}, unpacked from its wheel`, tensorflow: unpacked(folder) };
 }
 
@@ -75,7 +86,7 @@ async function unpackSomeWheel(wheel, folder, log) {
 
 /** Unpacks libraries and headers beside `folder` and renames at the end, so that `folder` is whole or absent. */
 export async function unpack(wheelPath, folder, log) {
-  const temporary = `${folder}.partial`;
+  const temporary = unfinished(folder);
   rmSync(temporary, { recursive: true, force: true });
   const archive = await ZipArchive.open(wheelPath);
   try {

@@ -18,6 +18,7 @@ import { gist, run } from './command.mjs';
 import { compiler } from './compiler.mjs';
 import { nodeApiHeaders, packageFolder } from './places.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
+import { removeUnfinished, unfinished } from './unfinished.mjs';
 
 /** What to type where tfjs-node is missing. */
 export const INSTALL_TFJS_NODE = 'npm install --ignore-scripts @tensorflow/tfjs-node';
@@ -65,11 +66,19 @@ export function findTfjsNode({ log, tensorflow }) {
   return { state: 'missing', why: built ? 'out of date' : 'not built', make };
 }
 
+/** Removes what a build that was ended early has left. */
+export function sweepTfjsNode() {
+  const node = tfjsNode();
+  if (node === null) return;
+  const deps = join(node.folder, 'deps');
+  removeUnfinished(dirname(node.binding), deps, join(deps, 'lib'));
+}
+
 async function compile(node, { tensorflow, cxx, headers, inputs, log, why }) {
   link(node.folder, tensorflow);
   log(`compiling the tfjs-node binding with ${cxx.version}`);
   mkdirSync(dirname(node.binding), { recursive: true });
-  const temporary = `${node.binding}.partial`;
+  const temporary = unfinished(node.binding);
   try {
     await run(cxx.command, compilerArguments(node.folder, tensorflow, headers, temporary));
   } catch (error) {
@@ -136,7 +145,7 @@ function link(folder, tensorflow) {
   }
   for (const [path, target] of wanted) {
     if (pointsTo(path, target)) continue;
-    const temporary = `${path}.partial`;
+    const temporary = unfinished(path);
     rmSync(temporary, { force: true });
     rmSync(path, { recursive: true, force: true });
     symlinkSync(relative(dirname(path), target), temporary);

@@ -1,9 +1,10 @@
 /** The part "WebAssembly": the C kernels as a WebAssembly module, and the TypeScript file that embeds it. */
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { gist } from './command.mjs';
 import { build, isClone, packageFolder, root } from './places.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
+import { removeUnfinished } from './unfinished.mjs';
 
 const OUT = join(build, 'kernels.wasm');
 const STAMP = `${OUT}.json`;
@@ -26,10 +27,16 @@ export function findWasm({ log }) {
   };
 }
 
+/** Removes what a build that was ended early has left. */
+export function sweepWasm() {
+  removeUnfinished(build, dirname(EMBEDDED));
+}
+
 async function compile(sources, clang, log, why) {
   const { buildWasm } = await import('../build_wasm.mjs');
   mkdirSync(build, { recursive: true });
   log('compiling the WebAssembly module');
+  rmSync(STAMP, { force: true }); // it never stands beside a module that is not its own
   try {
     await buildWasm({ log });
   } catch (error) {

@@ -1,49 +1,16 @@
 import { spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { emptyFolder, setUpAddress, setUpModule } from './set_up_module.js';
-import { zipOf, type ZipContent } from './zip_writer.js';
+import { smallWheel, type LibraryNames } from './small_wheel.js';
 
 interface TensorflowModule {
   unpack(wheel: string, folder: string, log: (text: string) => void): Promise<void>;
-  libraryNames(platform: string): { main: string[]; framework: string[] };
+  libraryNames(platform: string): LibraryNames;
 }
 interface WheelModule {
   wheelFor(platform: string, arch: string): { project?: string; platform?: string; missing?: string };
-}
-
-/** A wheel of the shape of TensorFlow's, with small random libraries. */
-function wheel(names: { main: string[]; framework: string[] }, { bytes = 4096, lie = false } = {}): Buffer {
-  const main = randomBytes(bytes);
-  const framework = randomBytes(1024);
-  const record = [
-    [`tensorflow/${names.main[0]}`, lie ? framework : main],
-    [`tensorflow/${names.framework[0]}`, framework],
-  ].map(([name, content]) => {
-    const hash = createHash('sha256')
-      .update(content as Buffer)
-      .digest('base64url');
-    return `${name},sha256=${hash},${(content as Buffer).length}`;
-  });
-  const header = (name: string, text = ''): ZipContent => ({
-    name: `tensorflow/include/${name}`,
-    bytes: Buffer.from(`#pragma once\n${text}`),
-  });
-  return zipOf([
-    { name: 'tensorflow_cpu-0.dist-info/RECORD', bytes: Buffer.from(record.join('\n')) },
-    { name: `tensorflow/${names.main[0]}`, bytes: main },
-    { name: `tensorflow/${names.framework[0]}`, bytes: framework },
-    header('tensorflow/c/c_api.h', '#include "tensorflow/c/tf_status.h"\n# include "tensorflow/c/c_api.h"\n'),
-    header('tensorflow/c/tf_status.h', '#include <stddef.h>\n#include "xla/tsl/c/tsl_status.h"\n'),
-    header('xla/tsl/c/tsl_status.h', '#include "not/in/the/wheel.h"\n'),
-    header('tensorflow/c/eager/c_api.h'),
-    header('tensorflow/c/kernels.h'),
-    header('tensorflow/c/ops.h'),
-    header('tensorflow/core/platform/ctstring_internal.h'),
-    header('tensorflow/core/framework/unwanted.h'),
-  ]);
 }
 
 describe('unpacking the TensorFlow wheel', () => {
@@ -53,7 +20,7 @@ describe('unpacking the TensorFlow wheel', () => {
     tensorflow = await setUpModule<TensorflowModule>('tensorflow.mjs');
   });
 
-  const names = (): { main: string[]; framework: string[] } => tensorflow.libraryNames(process.platform);
+  const names = (): LibraryNames => tensorflow.libraryNames(process.platform);
   const target = (): string => join(folder.path, 'tensorflow-0');
   function put(bytes: Buffer): string {
     const path = join(folder.path, 'tensorflow.whl');
@@ -62,7 +29,7 @@ describe('unpacking the TensorFlow wheel', () => {
   }
 
   it('takes the libraries, the headers and what they include, and nothing else', async () => {
-    await tensorflow.unpack(put(wheel(names())), target(), () => {});
+    await tensorflow.unpack(put(smallWheel(names())), target(), () => {});
     expect(readdirSync(join(target(), 'lib')).sort()).toEqual(
       [names().framework[0], names().main[0]].sort() as string[],
     );
@@ -74,7 +41,7 @@ describe('unpacking the TensorFlow wheel', () => {
   });
 
   it('leaves nothing behind when a library is not the one that the wheel records', async () => {
-    const path = put(wheel(names(), { lie: true }));
+    const path = put(smallWheel(names(), { lie: true }));
     await expectAsync(tensorflow.unpack(path, target(), () => {})).toBeRejectedWithError(/SHA-256/);
     expect(existsSync(target())).toBeFalse();
   });
@@ -82,13 +49,13 @@ describe('unpacking the TensorFlow wheel', () => {
   it('replaces what an unpacking that was cut off has left', async () => {
     mkdirSync(join(`${target()}.partial`, 'lib'), { recursive: true });
     writeFileSync(join(`${target()}.partial`, 'lib', 'stray'), 'x');
-    await tensorflow.unpack(put(wheel(names())), target(), () => {});
+    await tensorflow.unpack(put(smallWheel(names())), target(), () => {});
     expect(existsSync(join(target(), 'lib', 'stray'))).toBeFalse();
     expect(existsSync(`${target()}.partial`)).toBeFalse();
   });
 
   it('is whole or absent when it is killed at any moment', async () => {
-    const path = put(wheel(names(), { bytes: 20_000_000 }));
+    const path = put(smallWheel(names(), { bytes: 20_000_000 }));
     const script = `import { unpack } from ${JSON.stringify(setUpAddress('tensorflow.mjs'))};
       console.log('begun');
       await unpack(${JSON.stringify(path)}, ${JSON.stringify(target())}, () => {});`;
