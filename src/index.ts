@@ -15,7 +15,8 @@ import {
   raggedEmbedding,
 } from './layers/factories.js';
 import { registerLayers } from './layers/register.js';
-import { embeddingBag, embeddingBagGrad } from './ops/embedding_bag.js';
+import { embeddingBag } from './ops/embedding_bag.js';
+import { embeddingBagGrad } from './ops/embedding_bag_grad.js';
 import { sparseApply } from './ops/sparse_apply.js';
 import { reorder } from './ragged/sparse.js';
 
@@ -71,7 +72,7 @@ export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/intege
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './layers/embedding_table.js';
 export { useForKerasEmbedding } from './layers/register.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';
-export type { LearningRate, SparseOptimizerConfig } from './optimizers/settings.js';
+export type { LearningRate, SparseOptimizerConfig } from './ops/optimizer_settings.js';
 export { checkPlan, planEmbedding, readPlan } from './partition/index.js';
 export type {
   DataParallelTable,

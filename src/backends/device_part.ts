@@ -3,47 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type { EmbeddingPlan } from '../partition/plan.js';
 import type { PlanEmbeddingArgs } from '../partition/plan_request.js';
 import type { TableLayout } from '../partition/table_layout.js';
-import type { OptimizerName } from '../types.js';
-import type { BagTensors } from './bag_tensors.js';
 import type { Fill } from './fill.js';
-import type { BagOptions } from './kernel_set.js';
-
-/** Whom a lookup serves, so that reports tell layers and their inputs apart. */
-export interface LookupInput {
-  /** Who told the plan: the first argument of `followPlan`. */
-  readonly owner: object;
-  readonly input: number;
-  /** Samples of the call; there are more bags than samples where ids are looked up one by one. */
-  readonly samples: number;
-}
-
-/** One pooled lookup. */
-export interface LookupRequest {
-  readonly table: tf.Tensor2D | tf.Variable;
-  readonly bags: BagTensors;
-  readonly options: BagOptions;
-  /** Ids came to the devices with the input, so that they are not sent: `dpInput: false`. */
-  readonly idsArePlaced?: boolean;
-  readonly servedInput?: LookupInput;
-}
-
-/** What one lookup adds to the gradient of a table. */
-export interface GradientEntry {
-  readonly gradient: tf.Tensor2D; // [batch, dim]
-  readonly bags: BagTensors;
-  readonly options: BagOptions;
-}
-
-/** One exact step of one table. */
-export interface TableUpdate {
-  readonly optimizer: OptimizerName;
-  readonly table: tf.Variable;
-  readonly slots: readonly tf.Variable[];
-  readonly entries: readonly GradientEntry[];
-  /** The part of the gradient that came through the tape, [rows, dim]. */
-  readonly dense: tf.Tensor2D | null;
-  readonly hyper: Float32Array;
-}
 
 /** A table to be made on the devices. */
 export interface TableRequest {
@@ -82,8 +42,4 @@ export interface DevicePart {
   followPlan(owner: object, plan: FollowedPlan | null): void;
   /** What is told in `backendInfo()`. */
   info(): object;
-  /** All lookups of a call together, so that the devices work at the same time. */
-  lookUp(requests: readonly LookupRequest[]): tf.Tensor2D[];
-  /** All updates of a step together. */
-  update(updates: readonly TableUpdate[]): void;
 }

@@ -6,6 +6,7 @@ import { perProcess } from '../per_process.js';
 import type { SparseApplyFunction } from './bag_tensors.js';
 import type { DevicePart } from './device_part.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
+import type { LookedUp, Lookup, TableUpdate } from './lookup.js';
 import type { ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
 
 /** What a tfjs backend adds to the kernels that it registers. */
@@ -18,6 +19,10 @@ export interface BackendPart {
   settle?(table: tf.Variable): void;
   /** What runs a kernel of this name now, for `backendInfo()`. */
   info(kernelName: string): KernelInfo;
+  /** Runs all lookups of a call together; absent: one kernel runs after the other. */
+  lookUp?(lookups: readonly Lookup[]): LookedUp[];
+  /** Makes all steps of an optimizer's step together; absent: `sparseApply` runs for one table after the other. */
+  update?(updates: readonly TableUpdate[]): void;
   /** Devices that hold tables; absent where tables lie in the memory of the backend. */
   readonly devices?: DevicePart;
 }

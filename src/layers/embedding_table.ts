@@ -6,7 +6,7 @@ import { ArgumentTypeError, ValueError } from '../errors.js';
 import { readOptions, reading } from '../options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { freeSlots } from '../optimizers/slots.js';
-import { setTableSettings } from '../optimizers/table_settings.js';
+import { setTableSettings } from '../ops/table_settings.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
 import { checkBoolean, checkDimension, checkName } from './layer_arguments.js';

@@ -1,10 +1,10 @@
 /** One feature of a `DistributedEmbedding`: from its ids to bags, and from pooled rows to its result. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
-import type { LookupRequest } from '../backends/device_part.js';
+import type { Lookup } from '../backends/lookup.js';
 import type { BagOptions } from '../backends/kernel_set.js';
 import { ValueError, described } from '../errors.js';
-import { lookUpMany } from '../ops/embedding_bag.js';
+import { lookUp } from '../ops/lookup.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
 import { sharedUniformSplits } from '../ragged/shared_splits.js';
@@ -191,7 +191,7 @@ export interface FeatureBatch {
 }
 
 /** The first lookup with an id outside its table: kernels tell the id, and nothing of inputs. */
-function lookupWithStray(requests: readonly LookupRequest[]): number {
+function lookupWithStray(requests: readonly Lookup[]): number {
   return requests.findIndex(({ table, bags, options }) => {
     const rows = table.shape[0]!;
     return options.outOfRange === 'error' && bags.values.dataSync<'int32'>().some((id) => id < 0 || id >= rows);
@@ -205,11 +205,11 @@ const REDUCE_NOTE =
 /** The rows of all lookups; an id outside a table is told with the input that holds it. */
 function lookUpNamed(
   features: readonly DistributedFeature[],
-  requests: readonly LookupRequest[],
+  requests: readonly Lookup[],
   paths: readonly string[],
 ): tf.Tensor2D[] {
   try {
-    return lookUpMany(requests);
+    return lookUp(requests);
   } catch (error) {
     const place = error instanceof ValueError && error.argument === 'ids' ? lookupWithStray(requests) : -1;
     if (place < 0) throw error;
@@ -236,7 +236,7 @@ export function lookUpFeatures(
     });
     checkBatchSizes(batches, paths.ids);
     const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!));
-    const requests = lookups.map(({ bags, options }, input): LookupRequest => {
+    const requests = lookups.map(({ bags, options }, input): Lookup => {
       const servedInput = { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 };
       return { table: variables[input]!, bags, options, idsArePlaced, servedInput };
     });

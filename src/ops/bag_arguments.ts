@@ -1,6 +1,7 @@
 /** Vectors of ids, splits and weights as users pass them to `emb.ops`, made into checked tensors. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
+import type { BagOptionsInput } from './arguments.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { reading } from '../options.js';
 import { checkNoNaN, toFloat32 } from '../ragged/float_values.js';
@@ -9,6 +10,14 @@ import { toInt32 } from '../ragged/whole_ids.js';
 
 /** A vector: a tensor, a typed array or a flat array of numbers. */
 export type VectorInput = tf.Tensor | readonly number[] | ArrayBufferView;
+
+export interface EmbeddingBagOptions extends BagOptionsInput {
+  /** One float32 weight per id; gradients flow to it when it is a tensor. */
+  weights?: VectorInput | null | undefined;
+}
+
+/** Fields of the options that both the op and its gradient take. */
+export const BAG_FIELDS = ['weights', 'combiner', 'outOfRange', 'maxNorm', 'validate'] as const;
 
 /** Backends whose tensors lie on a GPU: reading them back would stall it, so that is done only on request. */
 const ON_DEVICE = new Set(['webgl', 'webgpu']);

@@ -8,7 +8,7 @@ import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragg
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
 import type { Combiner, OutOfRange } from '../types.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable, checkValidate } from './arguments.js';
-import { lookUpBags } from './embedding_bag.js';
+import { lookUp } from './lookup.js';
 import { checkPartitionStrategy, lookUpPartitions, type PartitionStrategy } from './partitioned_table.js';
 import { sharedUniformSplits } from '../ragged/shared_splits.js';
 
@@ -67,7 +67,7 @@ export function embeddingLookup(
   }
   const look = (bags: BagTensors): tf.Tensor2D =>
     partitions.length === 1
-      ? lookUpBags(partitions[0]!, bags, bagOptions)
+      ? lookUp([{ table: partitions[0]!, bags, options: bagOptions }])[0]!
       : lookUpPartitions(partitions, strategy, bags, bagOptions);
   return combiner === null ? lookUpRows(look, batch) : lookUpPooled(look, batch);
 }

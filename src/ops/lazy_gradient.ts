@@ -1,5 +1,6 @@
 /** A custom gradient whose parts are computed only where they are asked for. */
 import * as tf from '@tensorflow/tfjs';
+import { RuntimeError, described } from '../errors.js';
 
 type Save = (tensors: tf.Tensor[]) => void;
 
@@ -25,4 +26,20 @@ export function withLazyGradient(
     forwardFunc: (_backend, save) => forward(save),
     backwardsFunc: backward,
   });
+}
+
+/** Runs `f` as the inside of a kernel runs: nothing of it is recorded on the tape. */
+export function withoutTape<T>(f: () => T): T {
+  const { state } = tf.engine() as unknown as { state: { kernelDepth: number } };
+  state.kernelDepth++;
+  try {
+    return f();
+  } finally {
+    state.kernelDepth--;
+  }
+}
+
+/** Throws for a gradient that is itself to be differentiated. */
+export function refuseSecond(what: string): never {
+  throw new RuntimeError('gradient', 'first-order gradients only', described(`a request to differentiate ${what}`));
 }

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import type { BagOptions } from '../backends/kernel_set.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { lookUpBags } from './embedding_bag.js';
+import { lookUp } from './lookup.js';
 
 /** `mod`: row i is row floor(i / n) of table i mod n. `div`: each table holds a contiguous range. */
 export type PartitionStrategy = 'mod' | 'div';
@@ -51,10 +51,11 @@ export function lookUpPartitions(
   const ids = bags.values.dataSync<'int32'>();
   if (options.outOfRange === 'error') checkRange(ids, rows);
   const locals = localIds(ids, sizes, strategy);
-  const partial = partitions.map((partition, i) =>
-    lookUpBags(partition, { ...bags, values: tf.tensor1d(locals[i]!, 'int32') }, { ...options, outOfRange: 'zero' }),
-  );
-  return tf.addN(partial);
+  const lookups = partitions.map((table, i) => {
+    const ownBags = { ...bags, values: tf.tensor1d(locals[i]!, 'int32') };
+    return { table, bags: ownBags, options: { ...options, outOfRange: 'zero' as const } };
+  });
+  return tf.addN(lookUp(lookups));
 }
 
 function checkModSizes(sizes: readonly number[], rows: number): void {

@@ -5,8 +5,8 @@ import { readOptions } from '../options.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import type { Combiner } from '../types.js';
 import { checkBagOptions, checkTable } from './arguments.js';
-import { lookUpBags } from './embedding_bag.js';
 import type { Table } from './embedding_lookup.js';
+import { lookUp } from './lookup.js';
 
 export interface SafeEmbeddingLookupOptions {
   combiner?: Combiner | undefined;
@@ -58,7 +58,7 @@ export function safeEmbeddingLookup(table: Table, ids: IdsInput, options: SafeEm
       rowSplits: tf.tensor1d(kept.rowSplits, 'int32'),
       weights: keptWeights(batch, kept.positions),
     };
-    const pooled = lookUpBags(matrix, bags, bagOptions);
+    const [pooled] = lookUp([{ table: matrix, bags, options: bagOptions }]) as [tf.Tensor2D];
     return pooled.reshape([...batchShape, pooled.shape[1]]);
   });
 }

@@ -1,6 +1,7 @@
 /** What the backward pass hands to the update kernels: one entry per lookup, grouped by table. */
 import * as tf from '@tensorflow/tfjs';
-import type { LookupScope, QueuedGradient } from './lookup_scope.js';
+import type { LookupScope, QueuedGradient } from '../ops/lookup_scope.js';
+import { present } from '../ops/run_lookups.js';
 
 /** The open channel of one `computeGradients`, and the entries that it collected. */
 export class GradientQueue implements LookupScope {
@@ -63,10 +64,7 @@ export class GradientQueue implements LookupScope {
 
   dispose(): void {
     this.close();
-    for (const { gradient, values, rowSplits, weights } of this.#entries) {
-      tf.dispose([gradient, values, rowSplits]);
-      weights?.dispose();
-    }
+    for (const { gradient, bags } of this.#entries) tf.dispose([gradient, ...present(bags)]);
     this.#entries.length = 0;
   }
 }

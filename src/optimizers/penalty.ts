@@ -1,10 +1,10 @@
 /** A regularizer on the rows that a step touches. */
 import * as tf from '@tensorflow/tfjs';
-import type { LookupRequest } from '../backends/device_part.js';
-import { lookUpManyUnrecorded } from '../ops/embedding_bag.js';
+import type { Lookup } from '../backends/lookup.js';
+import { lookUpUnrecorded } from '../ops/lookup.js';
 import { SINGLE_ROW } from '../backends/kernel_set.js';
 import { singleRows } from '../ops/single_rows.js';
-import { lookupScope } from './lookup_scope.js';
+import { lookupScope } from '../ops/lookup_scope.js';
 
 /** Anything with the `apply` of tf.regularizers. */
 export interface Regularizer {
@@ -27,7 +27,7 @@ export interface Penalized {
 export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] {
   return tf.tidy(() => {
     const penalties = new Map<Penalized, tf.Scalar>();
-    const requests: LookupRequest[] = [];
+    const lookups: Lookup[] = [];
     const lookedUp: Penalized[] = [];
     for (const each of tables) {
       const { table, regularizer } = each;
@@ -41,10 +41,10 @@ export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] 
         penalties.set(each, tf.scalar(0));
         continue;
       }
-      requests.push({ table, bags: singleRows(tf.tensor1d(ids, 'int32')), options: SINGLE_ROW });
+      lookups.push({ table, bags: singleRows(tf.tensor1d(ids, 'int32')), options: SINGLE_ROW });
       lookedUp.push(each);
     }
-    lookUpManyUnrecorded(requests).forEach((rows, i) => {
+    lookUpUnrecorded(lookups).forEach((rows, i) => {
       penalties.set(lookedUp[i]!, lookedUp[i]!.regularizer.apply(rows));
     });
     return tables.map((each) => penalties.get(each)!);

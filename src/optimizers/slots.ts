@@ -4,7 +4,7 @@ import { backendPart } from '../backends/registry.js';
 import { ValueError } from '../errors.js';
 import { perProcess } from '../per_process.js';
 import { SLOT_NAMES, type OptimizerName } from '../types.js';
-import { tableSettings } from './table_settings.js';
+import { tableSettings } from '../ops/table_settings.js';
 
 interface SavedSlot {
   readonly name: string;

@@ -1,13 +1,14 @@
 /** The base of all `emb.train` optimizers: rows of tables by update kernels, everything else by a dense optimizer. */
 import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
+import { packHyper } from '../backends/hyper.js';
 import { ArgumentTypeError } from '../errors.js';
 import { reading } from '../options.js';
 import type { OptimizerName } from '../types.js';
 import { warnOnce } from '../warn_once.js';
 import { DensePart } from './dense_part.js';
 import { GradientQueue } from './gradient_queue.js';
-import { withLookupScope } from './lookup_scope.js';
+import { withLookupScope } from '../ops/lookup_scope.js';
 import {
   checkLearningRate,
   fieldsOf,
@@ -17,10 +18,10 @@ import {
   type LearningRate,
   type Settings,
   type SparseOptimizerConfig,
-} from './settings.js';
+} from '../ops/optimizer_settings.js';
 import { SlotStore } from './slots.js';
 import { stepTables } from './table_step.js';
-import { tableSettings } from './table_settings.js';
+import { tableSettings } from '../ops/table_settings.js';
 
 /** Hyper-parameters of an `emb.train` optimizer and the optimizer for everything that is not a table. */
 export interface TrainConfig extends SparseOptimizerConfig {
@@ -133,7 +134,8 @@ export abstract class SparseOptimizer extends tf.Optimizer {
         const hyper = hyperOf(own.optimizerName, own.settings, step, tableSettings(table)?.constraint ?? null);
         const slots = this.#slots.of(table, own.optimizerName, own.settings.initialAccumulatorValue);
         const entries = byTable.get(table) ?? [];
-        return { name: own.optimizerName, table, slots, entries, dense: denseOfTable.get(table) ?? null, hyper };
+        const dense = denseOfTable.get(table) ?? null;
+        return { optimizer: own.optimizerName, table, slots, entries, dense, hyper: packHyper(hyper) };
       });
       stepTables(updates);
       this.#dense.apply(dense);

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../errors.js';
 import { readOptions } from '../options.js';
 import type { OptimizerName } from '../types.js';
-import { fieldsOf, type SparseOptimizerConfig } from './settings.js';
+import { fieldsOf, type SparseOptimizerConfig } from '../ops/optimizer_settings.js';
 import { SparseOptimizer, type TrainConfig } from './sparse_optimizer.js';
 
 type Constructor = new (config?: TrainConfig) => SparseOptimizer;

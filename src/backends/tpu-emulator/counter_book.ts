@@ -1,5 +1,5 @@
 /** Adds up what the devices do and what they send each other. */
-import type { LookupInput } from '../device_part.js';
+import type { LookupInput } from '../lookup.js';
 import type { Counters, ServedInputs, ServedLayer } from './counters.js';
 import type { BatchBags } from './host_bags.js';
 import type { MemoryBook } from './memory_book.js';

@@ -3,23 +3,17 @@ import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../errors.js';
 import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
 import { EMBEDDING_BAG, type BagTensors, type SparseApplyFunction } from '../bag_tensors.js';
-import type {
-  DevicePart,
-  FollowedPlan,
-  GradientEntry,
-  LookupRequest,
-  TableRequest,
-  TableUpdate,
-} from '../device_part.js';
+import type { DevicePart, FollowedPlan, TableRequest } from '../device_part.js';
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
+import type { LookedUp, Lookup, LookupGradient, TableUpdate } from '../lookup.js';
 import type { ServedInput } from './counter_book.js';
 import { DeviceTable, type TableForm } from './device_table.js';
 import type { DeviceTensors } from './device_tensors.js';
 import type { DerivedBackend } from './host.js';
-import { BagReader, allRows } from './host_bags.js';
-import { lookUpAll, type Lookup } from './lookups.js';
+import { BagReader, allRows, type ReadIds } from './host_bags.js';
+import { lookUpAll, type HostLookup } from './lookups.js';
 import type { Machine } from './machine.js';
 import { isSplitByColumns } from './placed_bags.js';
 import type { TensorValues } from './tensor_values.js';
@@ -138,49 +132,51 @@ export class Emulator implements DevicePart {
     return variable.dataSync<'float32'>().slice(firstRow * columns, (firstRow + rows) * columns);
   }
 
-  lookUp(requests: readonly LookupRequest[]): tf.Tensor2D[] {
+  lookUp(lookups: readonly Lookup[]): LookedUp[] {
     const start = performance.now();
-    const results: (tf.Tensor2D | null)[] = requests.map(() => null);
-    const lookups: Lookup[] = [];
-    const places: number[] = [];
+    const results: LookedUp[] = new Array<LookedUp>(lookups.length);
+    const onDevices: { readonly lookup: HostLookup; readonly ids: ReadIds; readonly place: number }[] = [];
     const passing: DeviceTable[] = [];
     const served: ServedInput[] = [];
     const { loans } = this.derived.reader;
     try {
       // Tables that must move do so before any of them is looked at.
-      for (const { table, options } of requests) {
+      for (const { table, options } of lookups) {
         if (!(table instanceof tf.Variable)) continue;
         this.settle(table);
         this.withWholeRows(table, options, passing);
       }
-      requests.forEach((request, place) => {
-        const { table, bags, options } = request;
+      lookups.forEach(({ table, bags, options, idsArePlaced = false, servedInput }, place) => {
         if (this.deviceTable(table) === null) {
-          results[place] = runOnHost(table as tf.Tensor2D, bags, options);
+          results[place] = { pooled: runOnHost(table as tf.Tensor2D, bags, options), handle: null };
           return;
         }
-        const read = this.bags.read(bags);
+        const ids = this.bags.read(bags);
         const found = this.withWholeRows(table, options, passing);
-        lookups.push({ table: found, bags: read, options, idsArePlaced: request.idsArePlaced ?? false });
-        places.push(place);
-        if (request.servedInput !== undefined) served.push({ ...request.servedInput, bags: read });
+        onDevices.push({ lookup: { table: found, bags: ids.batch, options, idsArePlaced }, ids, place });
+        if (servedInput !== undefined) served.push({ ...servedInput, bags: ids.batch });
       });
-      if (lookups.length === 0) return results as tf.Tensor2D[];
+      if (onDevices.length === 0) return results;
       loans.begin();
-      const found = lookUpAll(this.machine, lookups);
+      const all = lookUpAll(
+        this.machine,
+        onDevices.map(({ lookup }) => lookup),
+      );
       let bags = 0;
-      lookups.forEach(({ table, bags: { batch }, options }, i) => {
-        const { pooled, kept } = found[i]!;
-        const checked = options.outOfRange === 'error' ? table.layout.rows : null;
-        if (kept !== null) this.bags.keep(requests[places[i]!]!.bags, kept, checked);
-        results[places[i]!] = this.derived.pooled.make(pooled, [batch, table.layout.columns]);
-        bags += batch;
+      onDevices.forEach(({ lookup, ids, place }, i) => {
+        const { table, options } = lookup;
+        const { pooled, kept } = all[i]!;
+        if (kept !== null)
+          ids.keep(kept, options.outOfRange === 'error' ? table.layout.rows : null, this.machine.exchange);
+        const shape: [number, number] = [ids.batch.batch, table.layout.columns];
+        results[place] = { pooled: this.derived.pooled.make(pooled, shape), handle: ids };
+        bags += ids.batch.batch;
       });
       this.machine.counters.called('lookUp', bags, (performance.now() - start) / 1000);
       this.machine.counters.served(served, tf.engine().state.gradientDepth > 0);
-      return results as tf.Tensor2D[];
+      return results;
     } catch (error) {
-      for (const result of results) result?.dispose();
+      for (const result of results) result?.pooled.dispose();
       throw error;
     } finally {
       loans.end();
@@ -207,7 +203,6 @@ export class Emulator implements DevicePart {
     } finally {
       loans.end();
     }
-    this.bags.forget();
     this.machine.counters.called('update', 0, (performance.now() - start) / 1000);
   }
 
@@ -222,7 +217,7 @@ export class Emulator implements DevicePart {
       const found = this.withWholeRows(table, options, passing);
       const values = gradient.dataSync<'float32'>();
       // Last, as in a step.
-      const checked = this.bags.readChecked(bags, found.layout, options);
+      const checked = this.bags.readChecked(bags, null, found.layout, options);
       return weightsGradient(this.machine, { table: found, gradient: values, bags: checked, options });
     } finally {
       for (const each of passing) each.free();
@@ -239,18 +234,18 @@ export class Emulator implements DevicePart {
     return { table: owned, slots: slots.map((slot) => this.own(slot)) };
   }
 
-  private gradientsOf(entries: readonly GradientEntry[], dense: tf.Tensor2D | null): TensorValues<Float32Array>[] {
+  private gradientsOf(entries: readonly LookupGradient[], dense: tf.Tensor2D | null): TensorValues<Float32Array>[] {
     const gradients: tf.Tensor2D[] = entries.map(({ gradient }) => gradient);
     if (dense !== null) gradients.push(dense);
     return gradients.map((gradient) => this.derived.reader.floats(gradient));
   }
 
   private hostEntry(
-    { bags, options }: GradientEntry,
+    { bags, options, handle }: LookupGradient,
     layout: TableLayout,
     gradient: TensorValues<Float32Array>,
   ): HostEntry {
-    return { gradient, bags: this.bags.readChecked(bags, layout, options), options, ofRows: false };
+    return { gradient, bags: this.bags.readChecked(bags, handle, layout, options), options, ofRows: false };
   }
 
   private deviceTable(tensor: tf.Tensor): DeviceTable | null {

@@ -4,6 +4,7 @@ import { sharedUniformSplits, uniformLength } from '../../ragged/shared_splits.j
 import type { TableLayout } from '../../partition/table_layout.js';
 import type { BagTensors } from '../bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
+import type { LookupHandle } from '../lookup.js';
 import type { BagsAt } from './devices/device.js';
 import type { HostExchange } from './machine.js';
 import { arrayValues, type TensorReader, type TensorValues } from './tensor_values.js';
@@ -66,81 +67,64 @@ export function strayOf(values: Int32Array, rows: number, { outOfRange }: BagOpt
   return new IdOutOfRange(values[position]!, position, rows);
 }
 
-/** Ids that came with a lookup. */
-interface KnownIds {
-  readonly values: TensorValues<Int32Array>;
-  /** Devices found all of those that are kept in a table of so many rows; -1: not looked at. */
-  rows: number;
-  kept: (KeptBags & { readonly epoch: number; readonly splits: tf.DataId; readonly weights: tf.DataId | null }) | null;
+/** What is kept of a lookup: its ids as they were read, and where devices have them. */
+export class ReadIds {
+  /** Devices found all ids in a table of so many rows; -1: nobody looked. */
+  private rows = -1;
+  private kept: (KeptBags & { readonly epoch: number }) | null = null;
+
+  constructor(readonly batch: BatchBags) {}
+
+  /** They lie in the exchange memory, where devices found no id outside a table of so many rows; null: did not look. */
+  keep(kept: KeptBags, rows: number | null, exchange: HostExchange): void {
+    this.rows = rows ?? -1;
+    this.kept = { ...kept, epoch: exchange.epoch };
+  }
+
+  /** Where they still lie in the exchange memory, for a table of so many rows; null where they do not. */
+  keptFor(rows: number, { outOfRange }: BagOptions, { epoch }: HostExchange): KeptBags | null {
+    // Ids of a table are ids of a larger one too.
+    const areChecked = outOfRange !== 'error' || (this.rows >= 0 && this.rows <= rows);
+    return areChecked && this.kept?.epoch === epoch ? this.kept : null;
+  }
 }
 
-/** Reads batches. A step comes with the tensors of its lookups, of which what the devices have need not be read. */
+/** Reads batches, each as it is at the time. */
 export class BagReader {
-  private ids = new WeakMap<tf.DataId, KnownIds>();
-  private splits = new WeakMap<tf.DataId, { rowSplits: Int32Array; length: number | null }>();
-
   constructor(
     private readonly reader: TensorReader,
     private readonly exchange: HostExchange,
   ) {}
 
-  /** A batch as it is now; ids are not looked at. */
-  read(bags: BagTensors): BatchBags {
-    const known: KnownIds = { values: this.reader.lentIds(bags.values), rows: -1, kept: null };
-    this.ids.set(bags.values.dataId, known);
-    this.splits.delete(bags.rowSplits.dataId);
-    return this.batchOf(bags, known.values, null);
+  /** The ids of a lookup, which are not looked at. */
+  read(bags: BagTensors): ReadIds {
+    return new ReadIds(readBatch(bags, this.reader.lentIds(bags.values)));
   }
 
-  /** These lie in the exchange memory, where devices found no id outside a table of so many rows; null: did not look. */
-  keep({ values, rowSplits, weights }: BagTensors, kept: KeptBags, rows: number | null): void {
-    const known = this.ids.get(values.dataId);
-    if (known === undefined) return;
-    const { epoch } = this.exchange;
-    known.rows = rows ?? -1;
-    known.kept = { ...kept, epoch, splits: rowSplits.dataId, weights: weights?.dataId ?? null };
-  }
-
-  /** A batch that may have been read before; an id outside the table is refused before anything is sent. */
-  readChecked(bags: BagTensors, { kind, rows }: TableLayout, options: BagOptions): BatchBags {
-    const known = this.ids.get(bags.values.dataId);
-    // Ids of a table are ids of a larger one too. Where rows are dealt out, the host needs the numbers themselves.
-    const isChecked = options.outOfRange !== 'error' || (known !== undefined && known.rows >= 0 && known.rows <= rows);
-    const kept = known !== undefined && isChecked && kind !== 'rows' ? this.keptOf(bags, known) : null;
-    // The tensor of the lookup may be gone, and its loan has ended: this one has the same numbers.
-    const values = known?.values.isRead === true ? known.values : this.reader.ids(bags.values);
+  /**
+   * The ids of a step; one outside the table is refused before anything is sent. `handle`: of the lookup, whose tensors
+   * may be gone; `bags` hold the same numbers.
+   */
+  readChecked(
+    bags: BagTensors,
+    handle: LookupHandle | null | undefined,
+    { kind, rows }: TableLayout,
+    options: BagOptions,
+  ): BatchBags {
+    const known = handle instanceof ReadIds ? handle : null;
+    // Where rows are dealt out, the host needs the numbers themselves.
+    const kept = kind === 'rows' ? null : (known?.keptFor(rows, options, this.exchange) ?? null);
+    const values = known?.batch.ids.isRead === true ? known.batch.ids : this.reader.ids(bags.values);
     const stray = kept === null ? strayOf(values.get(), rows, options) : null;
     if (stray !== null) throw stray;
-    return this.batchOf(bags, values, kept);
+    if (known === null) return readBatch(bags, values);
+    const { rowSplits, length, weights } = known.batch;
+    return new BatchBags(values, rowSplits, length, weights, kept);
   }
+}
 
-  /** Lets go of what was read. */
-  forget(): void {
-    this.ids = new WeakMap();
-    this.splits = new WeakMap();
-  }
-
-  private keptOf({ rowSplits, weights }: BagTensors, { kept }: KnownIds): KeptBags | null {
-    const isThere =
-      kept !== null &&
-      kept.epoch === this.exchange.epoch &&
-      kept.splits === rowSplits.dataId &&
-      kept.weights === (weights?.dataId ?? null);
-    return isThere ? kept : null;
-  }
-
-  private batchOf(
-    { rowSplits, weights }: BagTensors,
-    values: TensorValues<Int32Array>,
-    kept: KeptBags | null,
-  ): BatchBags {
-    let splits = this.splits.get(rowSplits.dataId);
-    if (splits === undefined) {
-      const array = (rowSplits as tf.Tensor).dataSync<'int32'>();
-      splits = { rowSplits: array, length: uniformLength(array) };
-      this.splits.set(rowSplits.dataId, splits);
-    }
-    const factors = weights === null ? null : weights.dataSync<'float32'>();
-    return new BatchBags(values, splits.rowSplits, splits.length, factors, kept);
-  }
+function readBatch({ rowSplits, weights }: BagTensors, values: TensorValues<Int32Array>): BatchBags {
+  const splits = (rowSplits as tf.Tensor).dataSync<'int32'>();
+  const factors = weights === null ? null : weights.dataSync<'float32'>();
+  return new BatchBags(values, splits, uniformLength(splits), factors, null);
 }

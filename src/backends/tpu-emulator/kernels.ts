@@ -77,10 +77,10 @@ function ownKernels(current: Current): Readonly<Record<string, tf.KernelFunc>> {
       const given = inputs as unknown as Bags;
       const host = backend as tf.KernelBackend;
       const table = readable(given.table, host) as tf.Tensor2D;
-      const [pooled] = current().emulator.lookUp([
+      const [found] = current().emulator.lookUp([
         { table, bags: bagsOf(given, host), options: attrs as unknown as BagOptions },
       ]);
-      return pooled!;
+      return found!.pooled;
     },
     [EMBEDDING_BAG_WEIGHTS_GRAD]: ({ inputs, attrs, backend }) => {
       const given = inputs as unknown as Bags & { gradient: tf.TensorInfo };

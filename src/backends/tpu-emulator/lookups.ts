@@ -9,7 +9,7 @@ import { Traffic, placeBags, placeRoute } from './placed_bags.js';
 import { addToBags, rowRoutes } from './row_routes.js';
 
 /** One lookup with its ids on the host. */
-export interface Lookup {
+export interface HostLookup {
   readonly table: DeviceTable;
   readonly bags: BatchBags;
   readonly options: BagOptions;
@@ -44,7 +44,7 @@ class LookupCall {
 
   constructor(
     private readonly machine: Machine,
-    private readonly lookups: readonly Lookup[],
+    private readonly lookups: readonly HostLookup[],
   ) {
     this.commands = Array.from({ length: machine.count }, () => []);
     this.placed = lookups.map((lookup) => this.placeBags(lookup));
@@ -79,7 +79,7 @@ class LookupCall {
     for (const count of this.counted) count();
   }
 
-  private placeBags({ table, bags }: Lookup): BagsAt | null {
+  private placeBags({ table, bags }: HostLookup): BagsAt | null {
     const { kind, shards } = table.layout;
     if (kind === 'rows') return null;
     // A device copies what it alone needs: none waits for another.
@@ -92,7 +92,7 @@ class LookupCall {
     return this.exchange.take(size + 1) + 1;
   }
 
-  private byColumns({ table, bags, options, idsArePlaced }: Lookup, placed: BagsAt): Collect {
+  private byColumns({ table, bags, options, idsArePlaced }: HostLookup, placed: BagsAt): Collect {
     const { layout } = table;
     const size = bags.batch * layout.columns;
     const at = this.takePooled(size);
@@ -110,7 +110,7 @@ class LookupCall {
   }
 
   /** Each device looks up its part of the batch; nothing is exchanged. */
-  private inCopies({ table, bags, options }: Lookup, placed: BagsAt): Collect {
+  private inCopies({ table, bags, options }: HostLookup, placed: BagsAt): Collect {
     const { columns, shards } = table.layout;
     const size = bags.batch * columns;
     const at = this.takePooled(size);
@@ -126,7 +126,7 @@ class LookupCall {
   }
 
   /** Each device sums the rows that it holds; the sums are added in the order of devices. */
-  private byRows({ table, bags, options, idsArePlaced }: Lookup): Collect {
+  private byRows({ table, bags, options, idsArePlaced }: HostLookup): Collect {
     const { layout } = table;
     const { columns } = layout;
     const stray = strayOf(bags.values, layout.rows, options);
@@ -185,7 +185,7 @@ export interface Found {
 }
 
 /** Returns the pooled rows [batch, columns] of each lookup; all devices work at the same time. */
-export function lookUpAll(machine: Machine, lookups: readonly Lookup[]): Found[] {
+export function lookUpAll(machine: Machine, lookups: readonly HostLookup[]): Found[] {
   const call = new LookupCall(machine, lookups);
   const collects = lookups.map((_, place) => call.add(place));
   call.run();

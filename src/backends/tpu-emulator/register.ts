@@ -112,6 +112,8 @@ function remove(): void {
 const part: BackendPart = {
   sparseApply: (...args) => current().emulator.sparseApply(...args),
   settle: (table) => current().emulator.settle(table),
+  lookUp: (lookups) => current().emulator.lookUp(lookups),
+  update: (updates) => current().emulator.update(updates),
   info: () => current().machine.set.devices[0]!.kernels,
   get devices() {
     return current().emulator;

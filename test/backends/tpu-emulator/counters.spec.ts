@@ -1,7 +1,7 @@
 /** What the emulator counts, on cases small enough to be counted by hand. */
 import * as tf from '@tensorflow/tfjs';
 import type { Counters } from '../../../src/backends/tpu-emulator/counters.js';
-import type { GradientEntry } from '../../../src/backends/device_part.js';
+import type { LookupGradient } from '../../../src/backends/lookup.js';
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/backends/hyper.js';
 import type { BagOptions } from '../../../src/backends/kernel_set.js';
 import { wholeOn, type LayoutShard, type TableLayout } from '../../../src/partition/table_layout.js';
@@ -38,7 +38,7 @@ const COPIES: TableLayout = { kind: 'copies', ...SIZE, shards: [0, 1, 2].map((de
 const IDS = Int32Array.of(0, 0, 5, 3, 3, 2, 1);
 const SPLITS = Int32Array.of(0, 2, 3, 3, 6, 7);
 
-function bags(weighted = false): GradientEntry['bags'] {
+function bags(weighted = false): LookupGradient['bags'] {
   return bagTensors({ values: IDS, rowSplits: SPLITS, weights: weighted ? new Float32Array(7).fill(1) : null });
 }
 

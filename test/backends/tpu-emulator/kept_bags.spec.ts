@@ -1,20 +1,42 @@
 /** Ids of a lookup stay on the devices for the step, unless something else needed the memory. */
 import * as tf from '@tensorflow/tfjs';
-import type { TableUpdate } from '../../../src/backends/device_part.js';
+import type { LookupHandle, TableUpdate } from '../../../src/backends/lookup.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
 import { Random } from '../../helpers/random.js';
 import { SUM } from '../cpu/steps.js';
 import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
-import { LAYOUT_NAMES, idsOfOp, layoutOf, numbersOf, place } from './tables.js';
+import { LAYOUT_NAMES, idsOfOp, layoutOf, numbersOf, place, lookUpPooled } from './tables.js';
 
 const [ROWS, COLUMNS] = [30, 6];
 const IDS = [3, 4, 29, 3, 0, 3, 11, 12, 13, 14];
 const SPLITS = [0, 2, 2, 7, 10];
 const WEIGHTS = IDS.map((id) => id / 8);
 
+interface Case {
+  readonly tables: tf.Variable[];
+  /** Steps without handles: as they are made where nothing was looked up. */
+  readonly updates: TableUpdate[];
+  readonly arrays: Int32Array[];
+  /** Looks everything up; returns the steps with the handles of the lookups. */
+  readonly look: () => TableUpdate[];
+}
+
+/** Looks up what the steps are of, and hands their handles to them. */
+function withHandles(updates: readonly TableUpdate[]): TableUpdate[] {
+  const lookups = updates.flatMap(({ table, entries }) =>
+    entries.map(({ bags, options }) => ({ table, bags, options })),
+  );
+  const found = emulator().lookUp(lookups);
+  tf.dispose(found.map(({ pooled }) => pooled));
+  let next = 0;
+  return updates.map((update) => {
+    return { ...update, entries: update.entries.map((entry) => ({ ...entry, handle: found[next++]!.handle })) };
+  });
+}
+
 /** A table of each layout, two lookups of each: with weights and ids that the host has, without and with ids of an op. */
-function lookUps(): { tables: tf.Variable[]; updates: TableUpdate[]; arrays: Int32Array[]; look: () => void } {
+function lookUps(): Case {
   const size = { rows: ROWS, columns: COLUMNS };
   const arrays: Int32Array[] = [];
   const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
@@ -38,8 +60,7 @@ function lookUps(): { tables: tf.Variable[]; updates: TableUpdate[]; arrays: Int
     });
     return { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper };
   });
-  const requests = updates.flatMap(({ table, entries }) => entries.map((entry) => ({ ...entry, table })));
-  return { tables, updates, arrays, look: () => tf.dispose(emulator().lookUp(requests)) };
+  return { tables, updates, arrays, look: () => withHandles(updates) };
 }
 
 /** What may come between a lookup and its step. */
@@ -49,7 +70,7 @@ const BETWEEN: Readonly<Record<string, (tables: readonly tf.Variable[]) => void>
   'a table that is written': ([table]) => emulator().writeRows(table!, 0, emulator().readRows(table!, 0, 2)),
   'another lookup': ([table]) => {
     const bags = { values: tf.tensor1d([1, 2], 'int32'), rowSplits: tf.tensor1d([0, 2], 'int32'), weights: null };
-    emulator().lookUp([{ table: table!, bags: bags as never, options: SUM }]);
+    lookUpPooled([{ table: table!, bags: bags as never, options: SUM }]);
   },
   'a new table': () => {
     emulator().create({
@@ -67,9 +88,9 @@ describeEmulator(
     function stepped(looks: boolean, between: (tables: readonly tf.Variable[]) => void): number[][] {
       return tf.tidy(() => {
         const { tables, updates, look } = lookUps();
-        if (looks) look();
+        const steps = looks ? look() : updates;
         between(tables);
-        emulator().update(updates);
+        emulator().update(steps);
         const numbers = tables.map(numbersOf);
         tf.dispose(tables);
         return numbers;
@@ -85,14 +106,13 @@ describeEmulator(
     it('are read from the tensors of the step, when those of the lookup are gone', () => {
       const numbers = tf.tidy(() => {
         const { tables, updates, look } = lookUps();
-        const clones = updates.map((update): TableUpdate => {
-          const entries = update.entries.map(({ gradient, bags: { values, rowSplits, weights }, options }) => {
+        const clones = look().map((update): TableUpdate => {
+          const entries = update.entries.map(({ bags: { values, rowSplits, weights }, ...entry }) => {
             const bags = { values: values.clone(), rowSplits: rowSplits.clone(), weights: weights?.clone() ?? null };
-            return { gradient, bags, options };
+            return { ...entry, bags };
           });
           return { ...update, entries };
         });
-        look();
         for (const { bags } of updates.flatMap(({ entries }) => entries)) {
           tf.dispose([bags.values, bags.rowSplits, bags.weights].filter((tensor) => tensor !== null));
         }
@@ -113,11 +133,17 @@ describeEmulator(
         const values = idsOfOp([0, 9, 4]);
         const rowSplits = tf.tensor1d([0, 1, 2, 3], 'int32');
         const bags = { values: values.clone(), rowSplits, weights: null };
-        tf.dispose(emulator().lookUp(tables.map((table) => ({ table, bags: { ...bags, values }, options: SUM }))));
-        values.dispose();
         const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
-        const entries = [{ gradient: tf.ones([3, 2]) as tf.Tensor2D, bags, options: SUM }];
-        emulator().update(tables.map((table) => ({ optimizer: 'sgd', table, slots: [], entries, dense: null, hyper })));
+        const gradient = tf.ones([3, 2]) as tf.Tensor2D;
+        const updates = tables.map((table): TableUpdate => {
+          const entries = [{ gradient, bags: { ...bags, values }, options: SUM }];
+          return { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper };
+        });
+        const steps = withHandles(updates);
+        values.dispose();
+        emulator().update(
+          steps.map((step) => ({ ...step, entries: step.entries.map((entry) => ({ ...entry, bags })) })),
+        );
         for (const table of tables) {
           const stepped = numbersOf(table).flatMap((value, at) => (value === 0 ? [] : [[at, value]]));
           expect(stepped).toEqual([0, 1, 8, 9, 18, 19].map((at) => [at, -1]));
@@ -130,10 +156,9 @@ describeEmulator(
       const twice = (looks: boolean): number[][] =>
         tf.tidy(() => {
           const { tables, updates, look } = lookUps();
-          if (looks) look();
-          emulator().update(updates);
-          if (!looks) tf.dispose(emulator().lookUp([]));
-          emulator().update(updates);
+          const steps = looks ? look() : updates;
+          emulator().update(steps);
+          emulator().update(steps);
           const numbers = tables.map(numbersOf);
           tf.dispose(tables);
           return numbers;
@@ -150,17 +175,17 @@ describeEmulator(
           place(layoutOf('whole', { rows, columns: 2 }, 3, new Random(rows)), new Float32Array(2 * rows));
         const [small, large, tiny] = [zeros(10), zeros(20), zeros(9)];
         const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
-        const entries = [{ gradient: tf.ones([3, 2]) as tf.Tensor2D, bags, options: SUM }];
-        const update = (table: tf.Variable): TableUpdate => {
-          return { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper };
+        const entry = { gradient: tf.ones([3, 2]) as tf.Tensor2D, bags, options: SUM };
+        const update = (table: tf.Variable, handle: LookupHandle | null): TableUpdate => {
+          return { optimizer: 'sgd', table, slots: [], entries: [{ ...entry, handle }], dense: null, hyper };
         };
-        for (const order of [
-          [small, large],
-          [large, small],
-        ]) {
-          tf.dispose(emulator().lookUp(order.map((table) => ({ table: table!, bags, options: SUM }))));
-          emulator().update([small, large].map(update));
-          expect(() => emulator().update([small, tiny].map(update))).toThrow(new IdOutOfRange(9, 1, 9));
+        for (const looked of [small, large]) {
+          const [found] = emulator().lookUp([{ table: looked, bags, options: SUM }]);
+          found!.pooled.dispose();
+          const { handle } = found!;
+          emulator().update([update(small, handle), update(large, handle)]);
+          const steps = [update(small, handle), update(tiny, handle)];
+          expect(() => emulator().update(steps)).toThrow(new IdOutOfRange(9, 1, 9));
         }
         for (const table of [small, large]) {
           const stepped = numbersOf(table).flatMap((value, at) => (value === 0 ? [] : [[at, value]]));
@@ -173,10 +198,10 @@ describeEmulator(
     if (host === 'cpu') {
       it('are those of the lookup, whatever becomes of the array that they came in', () => {
         tf.tidy(() => {
-          const { tables, updates, arrays, look } = lookUps();
-          look();
+          const { tables, arrays, look } = lookUps();
+          const steps = look();
           for (const array of arrays) array.fill(7);
-          const byColumns = updates.filter((_, i) => !['range', 'modulo'].includes(LAYOUT_NAMES[i]!));
+          const byColumns = steps.filter((_, i) => !['range', 'modulo'].includes(LAYOUT_NAMES[i]!));
           emulator().update(byColumns);
           for (const { table } of byColumns) {
             const before = new Random(2).floats(ROWS * COLUMNS);
@@ -190,12 +215,12 @@ describeEmulator(
 
       it('are looked at again where they were lost', () => {
         tf.tidy(() => {
-          const { tables, updates, arrays, look } = lookUps();
-          look();
+          const { tables, arrays, look } = lookUps();
+          const steps = look();
           BETWEEN['another lookup']!(tables);
           const before = tables.map(numbersOf);
           arrays.at(-1)![4] = ROWS;
-          expect(() => emulator().update(updates)).toThrow(new IdOutOfRange(ROWS, 4, ROWS));
+          expect(() => emulator().update(steps)).toThrow(new IdOutOfRange(ROWS, 4, ROWS));
           expect(tables.map(numbersOf)).toEqual(before);
           tf.dispose(tables);
         });

@@ -1,6 +1,6 @@
 /** Tensors that TensorFlow lends to the devices. */
 import * as tf from '@tensorflow/tfjs';
-import type { TableUpdate } from '../../../src/backends/device_part.js';
+import type { TableUpdate } from '../../../src/backends/lookup.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
 import type { Addon } from '../../../src/backends/native/addon.js';
@@ -9,7 +9,7 @@ import { running } from '../../../src/backends/tpu-emulator/register.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { SUM } from '../cpu/steps.js';
 import { emulator, loadHost, startEmulator, stopEmulator } from './describe_emulator.js';
-import { idsOfOp, layoutOf, numbersOf, place } from './tables.js';
+import { idsOfOp, layoutOf, numbersOf, place, lookUpPooled } from './tables.js';
 import { Random } from '../../helpers/random.js';
 
 const [ROWS, COLUMNS, BATCH] = [6, 5, 4];
@@ -91,9 +91,9 @@ for (const devices of ['worker', 'inline'] as const) {
           const table = place(layoutOf(layout, size, 2, new Random(3)), data);
           const values = idsOfOp([0, 5, 2, 5]);
           const bags = { values, rowSplits: tf.range(0, BATCH + 1, 1, 'int32') as tf.Tensor1D, weights: null };
-          tf.dispose(emulator().lookUp([{ table, bags, options: SUM }])); // the first loan is tried out here
+          tf.dispose(lookUpPooled([{ table, bags, options: SUM }])); // the first loan is tried out here
           const here = spyOn(addon, 'readLoan').and.callThrough();
-          const [rows] = emulator().lookUp([{ table, bags, options: SUM }]);
+          const [rows] = lookUpPooled([{ table, bags, options: SUM }]);
           const copiesHere = { whole: devices === 'inline' ? 1 : 0, columns: 1, copies: 1, range: 0 };
           expect(here).toHaveBeenCalledTimes(copiesHere[layout]);
           expect(numbersOf(rows!)).toEqual([0, 5, 2, 5].flatMap((id) => [0, 1, 2, 3, 4].map((i) => id * COLUMNS + i)));
@@ -108,7 +108,7 @@ for (const devices of ['worker', 'inline'] as const) {
         const table = place(layoutOf('whole', { rows: ROWS, columns: 1 }, 2, new Random(3)), new Float32Array(ROWS));
         const values = idsOfOp([0, 5, ROWS, 5]);
         const bags = { values, rowSplits: tf.range(0, BATCH + 1, 1, 'int32') as tf.Tensor1D, weights: null };
-        const look = (): void => void emulator().lookUp([{ table, bags, options: SUM }]);
+        const look = (): void => void lookUpPooled([{ table, bags, options: SUM }]);
         expect(look).toThrow(new IdOutOfRange(ROWS, 2, ROWS));
         expect(lent().length).toBeGreaterThan(0);
         for (const number of lent()) expect(() => read(number)).toThrowError(RangeError, UNKNOWN);

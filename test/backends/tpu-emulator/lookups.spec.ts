@@ -1,17 +1,17 @@
 /** Lookups from tables that lie on devices: those of one device, whatever the layout. */
 import * as tf from '@tensorflow/tfjs';
-import type { LookupRequest } from '../../../src/backends/device_part.js';
+import type { Lookup } from '../../../src/backends/lookup.js';
 import { IdOutOfRange, type BagOptions } from '../../../src/backends/kernel_set.js';
 import { kernelSet } from '../../../src/backends/registry.js';
 import * as emb from '../../../src/index.js';
-import { lookUpMany } from '../../../src/ops/embedding_bag.js';
+import { lookUp as lookUpAll } from '../../../src/ops/lookup.js';
 import { bagCases, type BagCase } from '../../helpers/bag_cases.js';
 import { expectError } from '../../helpers/errors.js';
 import { pooledMagnitudes } from '../../helpers/magnitudes.js';
 import { Random } from '../../helpers/random.js';
 import { expectClose } from '../../helpers/tensors.js';
 import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
-import { LAYOUT_NAMES, bagTensors, isExact, numbersOf, placeTable } from './tables.js';
+import { LAYOUT_NAMES, bagTensors, isExact, numbersOf, placeTable, lookUpPooled } from './tables.js';
 
 const SUM: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 const TABLE = { data: Float32Array.from({ length: 24 }, (_, i) => i + 1), rows: 6, dim: 4 };
@@ -51,7 +51,7 @@ for (const [chips, coresPerChip] of [
             tf.tidy(() => {
               const table = placeTable(layout, example.table, new Random(devices));
               const { options } = example;
-              const [pooled] = emulator().lookUp([{ table, bags: bagTensors(example.bags), options }]);
+              const [pooled] = lookUpPooled([{ table, bags: bagTensors(example.bags), options }]);
               expectPooled(pooled!, example, isExact(emulator().layoutOf(table)!), `${layout} ${example.name}`);
               table.dispose();
             });
@@ -69,14 +69,14 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
       const random = new Random(5);
       const cases = bagCases(25, 300);
       const tables: tf.Variable[] = [];
-      const requests = cases.flatMap((example, i): LookupRequest[] => {
+      const requests = cases.flatMap((example, i): Lookup[] => {
         const table = placeTable(LAYOUT_NAMES[i % LAYOUT_NAMES.length]!, example.table, random);
         tables.push(table);
         const request = { table, bags: bagTensors(example.bags), options: example.options };
         return [request, { ...request, bags: bagTensors(example.bags), idsArePlaced: true }];
       });
-      const together = emulator().lookUp(requests);
-      const apart = requests.map((request) => emulator().lookUp([request])[0]!);
+      const together = lookUpPooled(requests);
+      const apart = requests.map((request) => lookUpPooled([request])[0]!);
       together.forEach((pooled, i) => {
         expect(numbersOf(pooled)).withContext(`request ${i}`).toEqual(numbersOf(apart[i]!));
         const example = cases[Math.floor(i / 2)]!;
@@ -97,7 +97,7 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
         weights: null,
       });
       const requests = [placed, tensor, variable].map((table) => ({ table: table as tf.Tensor2D, bags, options: SUM }));
-      for (const pooled of emulator().lookUp(requests)) {
+      for (const pooled of lookUpPooled(requests)) {
         expect(numbersOf(pooled)).toEqual([22, 24, 26, 28, 0, 0, 0, 0, 9, 10, 11, 12]);
       }
       expect(emulator().layoutOf(variable)!.kind).withContext('a variable is settled').toBe('columns');
@@ -107,13 +107,13 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
   });
 
   it('of nothing at all', () => {
-    expect(emulator().lookUp([])).toEqual([]);
+    expect(lookUpPooled([])).toEqual([]);
     for (const layout of LAYOUT_NAMES) {
       tf.tidy(() => {
         const table = placeTable(layout, TABLE, new Random(2));
         const empty = bagTensors({ values: new Int32Array(0), rowSplits: Int32Array.of(0), weights: null });
         const bare = bagTensors({ values: new Int32Array(0), rowSplits: new Int32Array(8), weights: null });
-        const [none, zeros] = emulator().lookUp([
+        const [none, zeros] = lookUpPooled([
           { table, bags: empty, options: SUM },
           { table, bags: bare, options: { ...SUM, combiner: 'mean' } },
         ]);
@@ -135,7 +135,7 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
         const requests = [good, bad].map((bags) => ({ table, bags, options: SUM }));
         let thrown: unknown;
         try {
-          emulator().lookUp(requests);
+          lookUpPooled(requests);
         } catch (error) {
           thrown = error;
         }
@@ -146,7 +146,7 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
         expect([lookUps, bags, ...devices.map(({ ids, bytesOut }) => ids + bytesOut)]).toEqual([0, 0, 0, 0, 0]);
 
         const text = /6 at position 2 of the values \(the table has 6 rows\)/;
-        expectError(() => lookUpMany(requests), 'ValueError', 'ids', text);
+        expectError(() => lookUpAll(requests), 'ValueError', 'ids', text);
         const lookUp = (ids: number[]): tf.Tensor => emb.ops.embeddingBag(table, ids, [0, 2, 3], { combiner: 'sum' });
         expectError(() => lookUp([1, 0, 6]), 'ValueError', 'ids', text);
         expectError(() => lookUp([1, -1, 3]), 'ValueError', 'ids', '-1 at position 1');

@@ -1,13 +1,13 @@
 /** Memory of the devices: what is booked, and what is said where something does not fit. */
 import * as tf from '@tensorflow/tfjs';
-import type { TableUpdate } from '../../../src/backends/device_part.js';
+import type { TableUpdate } from '../../../src/backends/lookup.js';
 import type { DeviceMemoryCounts } from '../../../src/backends/tpu-emulator/counters.js';
 import { MemoryBook } from '../../../src/backends/tpu-emulator/memory_book.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import { wholeOn, type LayoutShard, type TableLayout } from '../../../src/partition/table_layout.js';
 import { expectError } from '../../helpers/errors.js';
 import { describeEmulator, emulator } from './describe_emulator.js';
-import { bagTensors, numbersOf, place } from './tables.js';
+import { bagTensors, numbersOf, place, lookUpPooled } from './tables.js';
 
 const ZEROS = { kind: 'constant', value: 0 } as const;
 const SUM = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
@@ -104,7 +104,7 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
       });
       const { machine } = emulator();
       machine.counters.reset();
-      const lookUp = (): tf.Tensor[] => emulator().lookUp([{ table, bags, options: SUM }]);
+      const lookUp = (): tf.Tensor[] => lookUpPooled([{ table, bags, options: SUM }]);
       expectError(lookUp, 'ValueError', 'exchange buffers', /bytes/);
       const entries = [{ gradient: tf.ones([3, 10]) as tf.Tensor2D, bags, options: SUM }];
       const update: TableUpdate = { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper: ADAGRAD };
@@ -131,7 +131,7 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
     const table = place(inColumns([13, 13], [true, true]), new Float32Array(260));
     tf.tidy(() => {
       const bags = bagTensors({ values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null });
-      emulator().lookUp([{ table, bags, options: { ...SUM, maxNorm: 1 } }]);
+      lookUpPooled([{ table, bags, options: { ...SUM, maxNorm: 1 } }]);
     });
     const { shards } = emulator().layoutOf(table as unknown as tf.Tensor)!;
     expect(shards.map(({ inHost }) => inHost)).toEqual([true]);

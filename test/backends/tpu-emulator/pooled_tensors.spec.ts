@@ -6,7 +6,7 @@ import { expectError } from '../../helpers/errors.js';
 import { Random } from '../../helpers/random.js';
 import { SUM, lookUp, stepSgd } from '../cpu/steps.js';
 import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
-import { layoutOf, numbersOf, place } from './tables.js';
+import { layoutOf, numbersOf, place, lookUpPooled } from './tables.js';
 
 const ROWS = 40;
 const COLUMNS = 24;
@@ -18,9 +18,7 @@ const IDS = Array.from({ length: BATCH }, (_, bag) => (7 * bag) % ROWS);
 function lookUpRows(tables: readonly tf.Variable[], ids: readonly number[]): tf.Tensor2D[] {
   const values = tf.tensor1d([...ids], 'int32');
   const rowSplits = tf.range(0, ids.length + 1, 1, 'int32');
-  return emulator().lookUp(
-    tables.map((table) => ({ table, bags: { values, rowSplits, weights: null }, options: SUM })),
-  );
+  return lookUpPooled(tables.map((table) => ({ table, bags: { values, rowSplits, weights: null }, options: SUM })));
 }
 
 /** Ways to hold on to pooled rows, each of which gives back their numbers later. */
@@ -166,7 +164,7 @@ describeEmulator('a call', { chips: 2, coresPerChip: 1, devices: 'worker' }, () 
     tf.tidy(() => {
       const table = place(layoutOf('columns', SIZE, 2, new Random(3)), ONES);
       const bags = { values: tf.tensor1d([1], 'int32'), rowSplits: tf.tensor1d([0, 1], 'int32'), weights: null };
-      const found = emulator().lookUp([
+      const found = lookUpPooled([
         { table, bags, options: SUM },
         { table, bags, options: { ...SUM, maxNorm: 1 } },
       ]);

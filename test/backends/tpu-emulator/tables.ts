@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../../src/backends/bag_tensors.js';
 import type { HostBags, HostTable } from '../../../src/backends/kernel_set.js';
+import type { Lookup } from '../../../src/backends/lookup.js';
 import { wholeOn, type LayoutShard, type TableLayout, type TableSize } from '../../../src/partition/table_layout.js';
 import type { Random } from '../../helpers/random.js';
 import { emulator } from './describe_emulator.js';
@@ -81,6 +82,13 @@ export function bagTensors({ values, rowSplits, weights }: HostBags): BagTensors
     rowSplits: tf.tensor1d(rowSplits, 'int32'),
     weights: weights === null ? null : tf.tensor1d(weights, 'float32'),
   };
+}
+
+/** The pooled rows of lookups, made together. Call inside a tidy. */
+export function lookUpPooled(lookups: readonly Lookup[]): tf.Tensor2D[] {
+  return emulator()
+    .lookUp(lookups)
+    .map(({ pooled }) => pooled);
 }
 
 /** Ids that the host computed: TensorFlow has them, and lends them. Call inside a tidy. */

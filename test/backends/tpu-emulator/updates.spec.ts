@@ -1,6 +1,6 @@
 /** Steps of tables that lie on devices: those of one device, whatever the layout. */
 import * as tf from '@tensorflow/tfjs';
-import type { GradientEntry, TableUpdate } from '../../../src/backends/device_part.js';
+import type { LookupGradient, TableUpdate } from '../../../src/backends/lookup.js';
 import { HYPER_FIELDS, packHyper, type Hyper } from '../../../src/backends/hyper.js';
 import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../../../src/backends/kernel_set.js';
 import { kernelSet } from '../../../src/backends/registry.js';
@@ -41,7 +41,7 @@ function stepHere(optimizer: OptimizerName, table: HostTable, slots: Float32Arra
 }
 
 /** Calls that step tables on the devices. Call inside a tidy. */
-function entryOf({ gradient, bags, options, table }: BagCase): GradientEntry {
+function entryOf({ gradient, bags, options, table }: BagCase): LookupGradient {
   const batch = bags.rowSplits.length - 1;
   return { gradient: tf.tensor2d(gradient, [batch, table.dim]), bags: bagTensors(bags), options };
 }

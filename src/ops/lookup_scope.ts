@@ -6,17 +6,12 @@
  * the table's shape.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type { BagOptions } from '../backends/kernel_set.js';
+import type { LookupGradient } from '../backends/lookup.js';
 import { perProcess } from '../per_process.js';
 
 /** One backward pass through one lookup: what an update kernel needs. All tensors are kept and owned by the queue. */
-export interface QueuedGradient {
+export interface QueuedGradient extends LookupGradient {
   readonly table: tf.Variable;
-  readonly gradient: tf.Tensor2D; // [batch, dim]
-  readonly values: tf.Tensor1D; // int32 [nnz]
-  readonly rowSplits: tf.Tensor1D; // int32 [batch + 1]
-  readonly weights: tf.Tensor1D | null; // float32 [nnz]
-  readonly options: BagOptions;
 }
 
 export interface LookupScope {

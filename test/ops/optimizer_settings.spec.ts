@@ -1,6 +1,6 @@
 /** Hyper-parameters: defaults, and errors where TensorFlow's TPU optimizers have them. */
 import * as emb from 'tfjs-embeddings/node';
-import { fieldsOf, hyperOf, readSettings } from '../../src/optimizers/settings.js';
+import { fieldsOf, hyperOf, readSettings } from '../../src/ops/optimizer_settings.js';
 import { OPTIMIZER_NAMES } from '../../src/types.js';
 
 describe('hyper-parameters', () => {

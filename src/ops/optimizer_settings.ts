@@ -3,7 +3,7 @@ import { NEUTRAL_HYPER, type Hyper } from '../backends/hyper.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
 import { reading } from '../options.js';
 import type { OptimizerName } from '../types.js';
-import type { RowConstraint } from './table_settings.js';
+import type { RowConstraint } from './row_constraint.js';
 
 /** A constant, or a function of the number of steps taken so far (0 at the first step). */
 export type LearningRate = number | ((step: number) => number);

@@ -2,22 +2,22 @@
 import type * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../errors.js';
 import { perProcess } from '../per_process.js';
-import type { SparseOptimizer } from './sparse_optimizer.js';
+import type { OptimizerName } from '../types.js';
+import type { Settings } from './optimizer_settings.js';
+import type { RowConstraint } from './row_constraint.js';
 
-/** A constraint that update kernels apply to touched rows. */
-export interface RowConstraint {
-  /** `axis`: a norm along another axis than 1, which rows alone cannot keep. */
-  readonly kind: 'nonNeg' | 'rowNorm' | 'axis';
-  readonly min: number;
-  readonly max: number;
-  readonly rate: number;
+/** What steps a table: an `emb.train` optimizer. */
+export interface TableOptimizer {
+  /** Which update kernel it runs. */
+  readonly optimizerName: OptimizerName;
+  readonly settings: Readonly<Settings>;
 }
 
 export interface TableSettings {
   /** Stable name `<layer or table>/embeddings`: saved slots are found again by it. */
   readonly name: string;
   /** The table's own optimizer, which overrides the one of `compile`. */
-  readonly optimizer: SparseOptimizer | null;
+  readonly optimizer: TableOptimizer | null;
   readonly constraint: RowConstraint | null;
   /** Whether lookups must be recorded for a penalty on the touched rows. */
   readonly regularized: boolean;
