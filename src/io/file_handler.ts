@@ -1,77 +1,126 @@
-/** `file://` for models in Node where tfjs-node, which brings one of its own, is not loaded. Node entry only. */
+/**
+ * `file://` in Node: models are saved whole or not at all, and loaded from their folder alone. Node entry only.
+ *
+ * tfjs refuses two handlers for one URL. Where tfjs-node is loaded, before or after this package, its handler stays the
+ * one that tfjs finds, and what it does is done here.
+ */
 import * as tf from '@tensorflow/tfjs';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { ValueError, described } from '../errors.js';
+import { resolve } from 'node:path';
+import { perProcess } from '../per_process.js';
+import { fromFile, nameFilesOfWeights } from './loaded_weights.js';
+import { loadModel, loadWeights } from './model_file.js';
+import { partsOf, saveModel } from './model_folder.js';
+import { partsOfModel } from './saved_weights.js';
 
 const SCHEME = 'file://';
-const TOPOLOGY = 'model.json';
-const WEIGHTS = 'weights.bin';
+/** Under this name a handler tells which path it saves to. */
+const PATH = Symbol.for('tfjs-embeddings.path');
 
-/** tfjs-node writes `file://./folder` too, which is no valid URL. */
-function pathOf(url: string): string {
-  const rest = url.slice(SCHEME.length);
-  return rest.startsWith('/') ? fileURLToPath(url) : rest;
+type Url = string | string[];
+
+async function load(path: string): Promise<tf.io.ModelArtifacts> {
+  return fromFile(path, await loadModel(path));
 }
 
-/** Writes a file whole or not at all: a killed process or a full disk leaves the old one. */
-async function writeWhole(path: string, content: Uint8Array | string): Promise<void> {
-  const partial = `${path}.${process.pid}.part`;
-  try {
-    const file = await open(partial, 'w');
-    try {
-      await file.writeFile(content);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(partial, path);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw error;
+class FolderHandler implements tf.io.IOHandler {
+  readonly [PATH]: string;
+
+  constructor(path: string) {
+    this[PATH] = path;
+  }
+
+  save(artifacts: tf.io.ModelArtifacts): Promise<tf.io.SaveResult> {
+    return saveModel(this[PATH], partsOf(artifacts));
+  }
+
+  load(): Promise<tf.io.ModelArtifacts> {
+    return load(this[PATH]);
   }
 }
 
-async function save(folder: string, artifacts: tf.io.ModelArtifacts): Promise<tf.io.SaveResult> {
-  const { weightData, weightSpecs, ...rest } = artifacts;
-  await mkdir(folder, { recursive: true });
-  const weights = new Uint8Array(tf.io.CompositeArrayBuffer.join(weightData));
-  await writeWhole(join(folder, WEIGHTS), weights);
-  const weightsManifest = [{ paths: [WEIGHTS], weights: weightSpecs ?? [] }];
-  await writeWhole(join(folder, TOPOLOGY), JSON.stringify({ ...rest, weightsManifest }));
-  return {
-    modelArtifactsInfo: { dateSaved: new Date(), modelTopologyType: 'JSON', weightDataBytes: weights.byteLength },
+/** tfjs-node's handler. Two paths are those of a graph and of the manifest of its weights. */
+interface StockHandler {
+  path: string | [string, string];
+  save(artifacts: tf.io.ModelArtifacts): Promise<tf.io.SaveResult>;
+  load(): Promise<tf.io.ModelArtifacts>;
+  loadWeights(
+    manifest: tf.io.WeightsManifestConfig,
+    path: string,
+  ): Promise<[tf.io.WeightsManifestEntry[], ArrayBuffer]>;
+}
+
+function isStock(handler: object): handler is StockHandler {
+  return 'MODEL_JSON_FILENAME' in handler && 'path' in handler;
+}
+
+/** Puts this package behind the handlers of tfjs-node, those of `tf.io.fileSystem(path)` included. */
+function takeOver(handler: StockHandler): void {
+  const handlers = Object.getPrototypeOf(handler) as StockHandler;
+  if (PATH in handlers) return;
+  const { save, load: loadStock } = handlers;
+  Object.defineProperty(handlers, PATH, {
+    get(this: StockHandler) {
+      return typeof this.path === 'string' ? this.path : null;
+    },
+  });
+  handlers.save = function (artifacts) {
+    return typeof this.path === 'string' ? saveModel(this.path, partsOf(artifacts)) : save.call(this, artifacts);
+  };
+  handlers.load = function () {
+    return typeof this.path === 'string' ? load(this.path) : loadStock.call(this);
+  };
+  handlers.loadWeights = (manifest, path) => loadWeights(path, manifest);
+}
+
+/** While others are asked for their handlers. */
+let isAsking = false;
+
+/** A handler for a URL that no other package has one for. */
+function route(url: Url, handlersOf: (url: Url) => tf.io.IOHandler[]): tf.io.IOHandler | null {
+  if (isAsking || ![url].flat().every((each) => typeof each === 'string' && each.startsWith(SCHEME))) return null;
+  isAsking = true;
+  try {
+    const others = handlersOf(url);
+    others.filter(isStock).forEach(takeOver);
+    // As tfjs-node reads it: what follows is a path, with nothing encoded.
+    return others.length > 0 || typeof url !== 'string' ? null : new FolderHandler(resolve(url.slice(SCHEME.length)));
+  } finally {
+    isAsking = false;
+  }
+}
+
+/** The folder into which `save` of a model would write; null where another handler would. */
+function folderOf(target: unknown): string | null {
+  if (typeof target === 'string') {
+    const handlers = tf.io.getSaveHandlers(target);
+    return handlers.length === 1 ? folderOf(handlers[0]) : null;
+  }
+  return typeof target === 'object' && target !== null && PATH in target ? (target[PATH] as string | null) : null;
+}
+
+function streamSaves(): void {
+  const models = tf.LayersModel.prototype;
+  const { save } = models;
+  models.save = async function (this: tf.LayersModel, target, config): Promise<tf.io.SaveResult> {
+    const folder = folderOf(target);
+    return folder === null ? save.call(this, target, config) : saveModel(folder, await partsOfModel(this, config));
   };
 }
 
-async function load(path: string): Promise<tf.io.ModelArtifacts> {
-  const text = await readFile(path, 'utf8');
-  const { weightsManifest, ...rest } = JSON.parse(text) as tf.io.ModelJSON;
-  if (!Array.isArray(weightsManifest)) {
-    throw new ValueError('path', `a ${TOPOLOGY} with a weightsManifest`, described(basename(path)));
-  }
-  const files = weightsManifest.flatMap(({ paths }) => paths.map((name) => readFile(join(dirname(path), name))));
-  const joined = Buffer.concat(await Promise.all(files));
-  const weightData = joined.buffer.slice(joined.byteOffset, joined.byteOffset + joined.byteLength) as ArrayBuffer;
-  const weightSpecs = weightsManifest.flatMap(({ weights }) => weights);
-  return { ...rest, weightSpecs, weightData } as tf.io.ModelArtifacts;
-}
-
-/** Handlers step aside once tfjs-node is there: two of them for one URL are an error in tfjs. */
-function isOurs(url: string | string[]): url is string {
-  return typeof url === 'string' && url.startsWith(SCHEME) && !tf.findBackendFactory('tensorflow');
-}
-
 /**
- * Makes `model.save('file://folder')` and `tf.loadLayersModel('file://folder/model.json')` work without tfjs-node.
- * Files and their names are those of tfjs-node.
+ * Makes `model.save('file://folder')` and `tf.loadLayersModel('file://folder/model.json')` those of this package; once
+ * per copy of tfjs.
  */
 export function registerFileHandler(): void {
-  tf.io.registerSaveRouter((url) =>
-    isOurs(url) ? { save: (artifacts) => save(pathOf(url), artifacts) } : (null as unknown as tf.io.IOHandler),
-  );
-  tf.io.registerLoadRouter((url) =>
-    isOurs(url) ? { load: () => load(pathOf(url)) } : (null as unknown as tf.io.IOHandler),
-  );
+  const { registerSaveRouter, registerLoadRouter, getSaveHandlers, getLoadHandlers } = tf.io;
+  const registered = perProcess('file handlers', () => new WeakSet<object>());
+  if (registered.has(registerSaveRouter)) return;
+  registered.add(registerSaveRouter);
+  // tfjs takes null for "not mine"; its types do not say so.
+  registerSaveRouter((url) => route(url, getSaveHandlers) as tf.io.IOHandler);
+  registerLoadRouter((url) => route(url, getLoadHandlers) as tf.io.IOHandler);
+  streamSaves();
+  nameFilesOfWeights();
+  // Where tfjs-node is there already, its handlers are taken over at once.
+  getSaveHandlers(SCHEME);
 }

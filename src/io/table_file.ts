@@ -2,6 +2,7 @@
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { perProcess } from '../per_process.js';
 import { readNpyHeader, toFloat32Values, type NpyHeader, type PositionedFile } from './npy.js';
+import { readError } from './system_errors.js';
 
 export interface TableFile {
   readonly rows: number;
@@ -56,16 +57,11 @@ export function openTable(path: string, argument = 'weights'): TableFile {
   }
 }
 
-/** Errors of the system in our words. */
 function system<T>(path: string, argument: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    const { code, message } = error as { code?: unknown; message: string };
-    if (code === undefined) throw error;
-    if (code === 'ENOENT' || code === 'ENOTDIR') throw new ValueError(argument, 'a file that exists', described(path));
-    if (code === 'EISDIR') throw new ValueError(argument, 'a file', described(`${path}, which is something else`));
-    throw new RuntimeError(argument, 'a file that can be read', described(path), `The system says: ${message}`);
+    throw readError(error, path, argument);
   }
 }
 
