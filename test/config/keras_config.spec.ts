@@ -1,5 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
+import { checkFloat32Policy, readKerasConfig } from '../../src/config/keras_config.js';
+import { warningsOf } from '../helpers/warnings.js';
 import { expectError } from '../layers/setup.js';
 
 function layerOf(config: object): emb.Embedding {
@@ -150,11 +152,9 @@ describe('configs of other systems', () => {
   });
 
   it('says which unknown keys have no effect', () => {
-    const warn = spyOn(console, 'warn');
-    layerOf({ ...KERAS_2, some_new_key: 5, other_key: null });
-    const texts = warn.calls.allArgs().map(([text]) => String(text));
-    expect(texts.filter((text) => text.includes('someNewKey')).length).toBe(1);
-    expect(texts.some((text) => text.includes('otherKey'))).toBeFalse();
+    const said = warningsOf(() => layerOf({ ...KERAS_2, some_new_key: 5, other_key: null }));
+    expect(said.length).toBe(1);
+    expect(said[0]).toContain('the key someNewKey in the config');
   });
 
   it('a mixed policy keeps its float32 table', () => {
@@ -164,5 +164,86 @@ describe('configs of other systems', () => {
     expect(output.dtype).toBe('float32');
     tf.dispose([input, output]);
     layer.dispose();
+  });
+});
+
+describe('readKerasConfig', () => {
+  it('hands on every argument of the layers', () => {
+    const names = ['name', 'trainable', 'batch_input_shape', 'input_shape', 'batch_size', 'input_dim', 'output_dim'];
+    names.push('embeddings_initializer', 'embeddings_regularizer', 'embeddings_constraint', 'activity_regularizer');
+    names.push(
+      'mask_zero',
+      'input_length',
+      'combiner',
+      'max_norm',
+      'out_of_range',
+      'optimizer',
+      'table',
+      'weights',
+      'seed',
+    );
+    for (const name of names) {
+      const said = warningsOf(() => {
+        const [[key, value] = []] = Object.entries(readKerasConfig({ [name]: 'as given' }));
+        expect(key?.toLowerCase()).toBe(name.replaceAll('_', ''));
+        expect(value).toBe('as given');
+      });
+      expect(said).withContext(name).toEqual([]);
+    }
+  });
+
+  it('drops without a word what has no effect, and what is not set', () => {
+    const config = {
+      use_custom_kernel: true,
+      custom_objects: {},
+      autocast: true,
+      lora_enabled: false,
+      build_config: {},
+      unheard_of: null,
+      unseen: undefined,
+    };
+    expect(warningsOf(() => expect(readKerasConfig(config)).toEqual({}))).toEqual([]);
+  });
+
+  it('takes features that are off, and refuses them on', () => {
+    for (const [key, name] of [
+      ['quantization_config', 'quantizationConfig'],
+      ['quantization_mode', 'quantizationMode'],
+      ['lora_rank', 'loraRank'],
+      ['sparse', 'sparse'],
+    ] as const) {
+      for (const off of [null, undefined, false]) {
+        expect(warningsOf(() => expect(readKerasConfig({ [key]: off })).toEqual({}))).toEqual([]);
+      }
+      expectError(() => readKerasConfig({ [key]: 4 }), 'ValueError', name, '4');
+    }
+  });
+
+  it('refuses what is no object', () => {
+    for (const config of [undefined, null, 'inputDim', 7, [], () => ({})]) {
+      expectError(() => readKerasConfig(config), 'TypeError', 'config');
+    }
+  });
+});
+
+describe('checkFloat32Policy', () => {
+  it('takes dtypes and policies whose variables are float32, and none', () => {
+    for (const name of ['float32', 'int32', 'mixed_float16', 'mixed_bfloat16', 'mixedfloat16', 'Float32']) {
+      checkFloat32Policy(name);
+      checkFloat32Policy({ config: { name } });
+    }
+    checkFloat32Policy(null);
+    checkFloat32Policy(undefined);
+    expect().nothing();
+  });
+
+  it('refuses others, and what is neither', () => {
+    for (const name of ['float64', 'bfloat16', 'xfloat32', 'float32x', 'mixed float16', '']) {
+      expectError(() => checkFloat32Policy(name), 'ValueError', 'dtype', JSON.stringify(name));
+      expectError(() => checkFloat32Policy({ config: { name } }), 'ValueError', 'dtype', JSON.stringify(name));
+    }
+    for (const none of [{}, { config: null }, { config: {} }, { config: { name: 32 } }, 32, true]) {
+      expectError(() => checkFloat32Policy(none), 'TypeError', 'dtype');
+    }
   });
 });

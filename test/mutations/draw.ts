@@ -9,7 +9,7 @@ import { Sources, isSame, type MutantText } from './mutant_text.js';
 /** An option for Stryker, as plain data. */
 export interface Draw {
   /** Where the sources are without mutants. */
-  readonly root: string;
+  readonly originals: string;
   /** What the paths of spec files begin with, under `test`. */
   readonly specs: readonly string[];
   /** How many mutants; null: all. */
@@ -52,8 +52,8 @@ export class DrawChecker implements Checker {
 
   /** Stryker hands in all mutants at once. */
   group(mutants: Mutant[]): Promise<string[][]> {
-    const { root, sample, seed, only } = this.draw;
-    const sources = new Sources(root, process.cwd());
+    const { originals, sample, seed, only } = this.draw;
+    const sources = new Sources(originals, process.cwd());
     const tests = new Map<string, (from: number, to: number) => boolean>();
     const isMessage = (mutant: Mutant): boolean => {
       if (mutant.mutatorName !== 'StringLiteral') return false;

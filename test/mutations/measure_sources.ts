@@ -7,7 +7,7 @@ import { LEFT_OUT, type Draw } from './draw.js';
 import { equivalentOf, readEquivalents } from './equivalents.js';
 import { Sources, type MutantText } from './mutant_text.js';
 import type { SourceRoom } from './rooms.js';
-import { CACHE, makeSandbox, removeSandbox } from './sandbox.js';
+import { CACHE, makeSandbox } from './sandbox.js';
 import type { Tally } from './tally.js';
 
 export interface Request {
@@ -51,16 +51,17 @@ function optionsFor(room: SourceRoom, draw: Draw): PartialStrykerOptions {
   };
 }
 
-async function runStryker(
+/** Runs Stryker in a sandbox, which `use` gets the results in. */
+async function inSandbox<T>(
   root: string,
   name: string,
-  room: SourceRoom,
-  draw: Draw,
-): Promise<[MutantResult[], Sources]> {
-  const sandbox = makeSandbox(root, name);
+  optionsIn: (originals: string) => PartialStrykerOptions,
+  use: (results: MutantResult[], sources: Sources) => T,
+): Promise<T> {
+  const { tree, originals, remove } = makeSandbox(root, name);
   const stop = (): void => {
     process.chdir(root);
-    removeSandbox(sandbox);
+    remove();
   };
   const interrupted = (): void => {
     stop();
@@ -68,8 +69,9 @@ async function runStryker(
   };
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   try {
-    process.chdir(sandbox);
-    return [await new Stryker(optionsFor(room, draw)).runMutationTest(), new Sources(root, sandbox)];
+    process.chdir(tree);
+    const results = await new Stryker(optionsIn(originals)).runMutationTest();
+    return use(results, new Sources(originals, tree));
   } finally {
     process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
     stop();
@@ -88,8 +90,9 @@ function survivorsBefore(root: string, name: string): MutantText[] {
   }
 }
 
-function print({ location, mutatorName, coveredBy }: MutantResult, { file, line, code, becomes }: MutantText): void {
-  const seen = coveredBy === undefined || coveredBy.length === 0 ? 'no spec reaches it' : `${coveredBy.length} specs`;
+function print(result: MutantResult, { file, line, code, becomes }: MutantText): void {
+  const { location, mutatorName, coveredBy = [], static: isStatic } = result;
+  const seen = isStatic ? 'reached while loading' : `reached by ${coveredBy.length} specs`;
   console.log(`\n${file}:${location.start.line}:${location.start.column}  ${mutatorName}, ${seen}\n    ${line}`);
   console.log(`  - ${code}\n  + ${becomes}`);
 }
@@ -98,22 +101,30 @@ function print({ location, mutatorName, coveredBy }: MutantResult, { file, line,
 export async function measureSources(root: string, name: string, room: SourceRoom, request: Request): Promise<Tally> {
   const { sample, seed, again, file } = request;
   const only = again ? survivorsBefore(root, name) : null;
-  const draw: Draw = { root, specs: room.specs, sample, seed, only };
   const left = room.sources.filter((glob) => glob.startsWith('!'));
   const wanted = file === null ? room : { ...room, sources: [`src/**/${file}.ts`, ...left] };
-  const [results, sources] = await runStryker(root, name, wanted, draw);
-
-  const known = readEquivalents();
   const survivors: MutantText[] = [];
+  const tally = await inSandbox(
+    root,
+    name,
+    (originals) => optionsFor(wanted, { originals, specs: room.specs, sample, seed, only }),
+    (results, sources) => count(results, sources, survivors),
+  );
+  mkdirSync(join(root, CACHE), { recursive: true });
+  writeFileSync(memory(root, name), `${JSON.stringify(survivors, null, 1)}\n`);
+  return tally;
+}
+
+function count(results: readonly MutantResult[], sources: Sources, survivors: MutantText[]): Tally {
+  const known = readEquivalents();
   const tally = { caught: 0, survived: 0, equivalent: 0, total: 0 };
   for (const result of results) {
-    if (result.status === 'CompileError' && result.statusReason === LEFT_OUT.message) continue;
+    if (result.statusReason === LEFT_OUT.message) continue;
     tally.total++;
-    if (result.status === 'CompileError') continue;
+    if (result.statusReason === LEFT_OUT.undrawn) continue;
     const text = sources.textOf(result, 1);
-    const equivalent = equivalentOf(text, known);
     const hasSurvived = result.status === 'Survived' || result.status === 'NoCoverage';
-    if (equivalent !== undefined) {
+    if (equivalentOf(text, known) !== undefined) {
       tally.equivalent++;
       if (!hasSurvived)
         console.log(`\nlisted as equivalent, but caught: ${text.file}: ${text.code} -> ${text.becomes}`);
@@ -123,7 +134,5 @@ export async function measureSources(root: string, name: string, room: SourceRoo
       print(result, text);
     } else tally.caught++;
   }
-  mkdirSync(join(root, CACHE), { recursive: true });
-  writeFileSync(memory(root, name), `${JSON.stringify(survivors, null, 1)}\n`);
   return tally;
 }

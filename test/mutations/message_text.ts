@@ -3,15 +3,15 @@
  * that repeats it word by word would only hinder whoever writes it better. Stryker empties such strings.
  *
  * Counted as such are strings and templates with words in them, and plain separators such as `', '`, which stand in an
- * error that is made, in a warning, in `described(…)`, or in a constant that holds such a text by its name: in capitals,
- * `expected`, `note` and the like. Everything else in the same places is mutated: conditions, numbers, names of
- * arguments and fields (single words), values that are shown. So are texts that are results: plans, complaints about
- * plans, reports.
+ * error that is made (by `new`, or by helpers named `refuse` and `fail`), in a warning, in `described(…)`, or in a constant
+ * that holds such a text by its name: in capitals, `expected`, `note` and the like. Everything else in the same places is
+ * mutated: conditions, numbers, names of arguments and fields (single words), values that are shown. So are texts that are
+ * results: plans, complaints about plans, reports.
  */
 import ts from 'typescript';
 
 const ERRORS = /(Error|Fault)$/;
-const SPEAKERS = new Set(['described', 'warn', 'warnOnce', 'reading']);
+const SPEAKERS = new Set(['described', 'warn', 'warnOnce', 'reading', 'refuse', 'fail']);
 const CONSTANTS = /^([A-Z][A-Z_0-9]*|expected|note|refuse|most|known)$/;
 const JOINING = new Set([ts.SyntaxKind.PlusToken, ts.SyntaxKind.QuestionQuestionToken]);
 

@@ -24,19 +24,19 @@ export class Sources {
   private readonly texts = new Map<string, string>();
 
   constructor(
-    private readonly root: string,
+    private readonly originals: string,
     /** Where Stryker has its mutated copy. */
-    private readonly sandbox: string,
+    private readonly tree: string,
   ) {}
 
   nameOf(path: string): string {
-    return relative(this.sandbox, path).split(sep).join('/');
+    return relative(this.tree, path).split(sep).join('/');
   }
 
   text(name: string): string {
     const known = this.texts.get(name);
     if (known !== undefined) return known;
-    const text = readFileSync(join(this.root, name), 'utf8');
+    const text = readFileSync(join(this.originals, name), 'utf8');
     this.texts.set(name, text);
     return text;
   }

@@ -28,7 +28,7 @@ export const ROOMS: Readonly<Record<string, SourceRoom | ProgramRoom>> = {
   partition: folder('partition'),
   ragged: folder('ragged', 'bad_input/ragged'),
   preprocessing: folder('preprocessing', 'bad_input/preprocessing', 'layers/integer_lookup'),
-  config: folder('config', 'layers/saving'),
+  config: folder('config'),
   io: folder('io'),
   emulator: {
     sources: [

@@ -17,20 +17,27 @@ function treeFiles(root: string): string[] {
   return [...stdout.split('\0').filter((name) => name !== ''), ...GENERATED];
 }
 
-export function makeSandbox(root: string, name: string): string {
-  mkdirSync(join(root, CACHE), { recursive: true });
-  const sandbox = mkdtempSync(join(root, CACHE, `${name}-`));
-  for (const file of treeFiles(root)) {
-    if (!existsSync(join(root, file))) continue;
-    mkdirSync(dirname(join(sandbox, file)), { recursive: true });
-    copyFileSync(join(root, file), join(sandbox, file));
-  }
-  for (const folder of LINKED) {
-    if (existsSync(join(root, folder))) symlinkSync(join(root, folder), join(sandbox, folder), 'junction');
-  }
-  return sandbox;
+/** Where Stryker works, and what it works on as it was. */
+export interface Sandbox {
+  readonly tree: string;
+  readonly originals: string;
+  remove(): void;
 }
 
-export function removeSandbox(sandbox: string): void {
-  rmSync(sandbox, { recursive: true, force: true });
+export function makeSandbox(root: string, name: string): Sandbox {
+  mkdirSync(join(root, CACHE), { recursive: true });
+  const sandbox = mkdtempSync(join(root, CACHE, `${name}-`));
+  const tree = join(sandbox, 'tree');
+  const originals = join(sandbox, 'originals');
+  for (const file of treeFiles(root)) {
+    if (!existsSync(join(root, file))) continue;
+    for (const copy of file.startsWith('src/') ? [tree, originals] : [tree]) {
+      mkdirSync(dirname(join(copy, file)), { recursive: true });
+      copyFileSync(join(root, file), join(copy, file));
+    }
+  }
+  for (const folder of LINKED) {
+    if (existsSync(join(root, folder))) symlinkSync(join(root, folder), join(tree, folder), 'junction');
+  }
+  return { tree, originals, remove: () => rmSync(sandbox, { recursive: true, force: true }) };
 }

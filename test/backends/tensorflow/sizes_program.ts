@@ -19,12 +19,10 @@ await emb.ready();
 const bag = (bags: number, options: object): tf.Tensor =>
   emb.ops.embeddingBag(tf.zeros<tf.Rank.R2>([0, WIDE]), none(), splits(bags), { combiner: 'sum', ...options });
 const gradRun = (rows: number): unknown =>
-  tf
-    .engine()
-    .runKernel('EmbeddingBagGrad', { gradient: tf.zeros([0, 16]), values: none(), rowSplits: splits(0) }, {
-      ...OPTIONS,
-      rows,
-    } as never);
+  tf.engine().runKernel('EmbeddingBagGrad', { gradient: tf.zeros([0, 16]), values: none(), rowSplits: splits(0) }, {
+    ...OPTIONS,
+    rows,
+  } as never);
 const stepOf = (rows: number): void => {
   const table = tf.variable(tf.zeros([0, WIDE]));
   const slot = tf.variable(tf.zeros([rows, WIDE]));
