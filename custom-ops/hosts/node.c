@@ -18,6 +18,7 @@
 #include <node_api.h>
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +68,7 @@ typedef struct call {
 typedef napi_status (*thrower)(napi_env env, const char* code, const char* text);
 
 static void fail(call* c, thrower throw_error, const char* code, const char* argument, const char* text) {
-  char message[256];
+  char message[320];
   if (c->failed) return;
   c->failed = true;
   snprintf(message, sizeof message, "`%s`: %s", argument, text);
@@ -78,7 +79,13 @@ static void fail_type(call* c, const char* argument, const char* text) {
   fail(c, napi_throw_type_error, "ERR_INVALID_ARG_TYPE", argument, text);
 }
 
-static void fail_range(call* c, const char* argument, const char* text) {
+/* The TypeScript side makes its own error of "expected ..., received ...". */
+static void fail_range(call* c, const char* argument, const char* format, ...) {
+  char text[256];
+  va_list numbers;
+  va_start(numbers, format);
+  vsnprintf(text, sizeof text, format, numbers);
+  va_end(numbers);
   fail(c, napi_throw_range_error, "ERR_OUT_OF_RANGE", argument, text);
 }
 
@@ -87,7 +94,7 @@ static void set_number(napi_env env, napi_value object, const char* name, double
   if (napi_create_double(env, number, &value) == napi_ok) napi_set_named_property(env, object, name, value);
 }
 
-/* An Error with `code`, `id` and `position`; the TypeScript side makes its own error of it. */
+/* An Error with `status`, `id` and `position`; the TypeScript side makes its own error of it. */
 static void fail_status(call* c, te_status status) {
   static const char* const codes[] = {"TE_OK", "TE_ID_OUT_OF_RANGE", "TE_BAD_SPLITS", "TE_BAD_ARGUMENT",
                                       "TE_BAD_WORKSPACE"};
@@ -103,6 +110,7 @@ static void fail_status(call* c, te_status status) {
     napi_throw_error(c->env, codes[known], texts[known]);
     return;
   }
+  set_number(c->env, error, "status", (double)status.code);
   set_number(c->env, error, "id", (double)status.id);
   set_number(c->env, error, "position", (double)status.position);
   napi_throw(c->env, error);
@@ -145,7 +153,7 @@ static int64_t whole(call* c, int index, const char* name, double least, double 
   const double value = number(c, index, name);
   if (c->failed) return 0;
   if (!(value >= least && value <= most) || floor(value) != value) {
-    fail_range(c, name, "expected a whole number in range");
+    fail_range(c, name, "expected a whole number from %.0f to %.0f, received %.17g", least, most, value);
     return 0;
   }
   return (int64_t)value;
@@ -176,14 +184,16 @@ static array typed(call* c, int index, const char* name, napi_typedarray_type wa
 
 static array floats(call* c, int index, const char* name, uint64_t length) {
   const array result = typed(c, index, name, napi_float32_array);
-  if (!c->failed && (uint64_t)result.length != length) fail_range(c, name, "has the wrong length");
+  if (!c->failed && (uint64_t)result.length != length) {
+    fail_range(c, name, "expected %llu numbers, received %zu", (unsigned long long)length, result.length);
+  }
   return result;
 }
 
 /* rows x dim as a length; 0 when it cannot be one. */
 static uint64_t area(call* c, int64_t rows, int64_t dim, const char* name) {
   if (te_addressable(rows, dim)) return (uint64_t)rows * (uint64_t)dim;
-  fail_range(c, name, "is too large");
+  fail_range(c, name, "expected a size that can be addressed, received %lld x %lld", (long long)rows, (long long)dim);
   return 0;
 }
 
@@ -192,7 +202,7 @@ static array private_copy(call* c, array a, const char* name) {
   if (c->failed || !a.shared || a.bytes == 0) return a;
   void* copy = malloc(a.bytes);
   if (copy == NULL) {
-    fail_range(c, name, "does not fit into memory twice");
+    fail_range(c, name, "expected an array that fits into memory twice, received one of %zu bytes", a.bytes);
     return a;
   }
   memcpy(copy, a.data, a.bytes);
@@ -203,7 +213,7 @@ static array private_copy(call* c, array a, const char* name) {
 
 static void must_differ(call* c, array written, array other, const char* name) {
   if (te_overlap(written.data, written.bytes, other.data, other.bytes)) {
-    fail_range(c, name, "shares memory with another argument");
+    fail_range(c, name, "expected memory of its own, received memory of another argument");
   }
 }
 
@@ -218,7 +228,7 @@ static bag_arguments read_bags(call* c, int index) {
   memset(&b, 0, sizeof b);
   b.values = private_copy(c, typed(c, index, "values", napi_int32_array), "values");
   b.splits = private_copy(c, typed(c, index + 1, "rowSplits", napi_int32_array), "rowSplits");
-  if (!c->failed && b.splits.length < 1) fail_range(c, "rowSplits", "must not be empty");
+  if (!c->failed && b.splits.length < 1) fail_range(c, "rowSplits", "expected at least one split, received none");
   if (!c->failed && !absent(c, index + 2)) {
     b.weights = floats(c, index + 2, "weights", b.values.length);
     b.bags.weights = (const float*)b.weights.data;
@@ -231,7 +241,7 @@ static bag_arguments read_bags(call* c, int index) {
   b.bags.out_of_range = (int32_t)whole(c, index + 4, "outOfRange", TE_ERROR, TE_ZERO);
   const double max_norm = number(c, index + 5, "maxNorm");
   b.bags.max_norm = (float)max_norm;
-  if (!c->failed && !(max_norm >= 0)) fail_range(c, "maxNorm", "expected a number of at least 0");
+  if (!c->failed && !(max_norm >= 0)) fail_range(c, "maxNorm", "expected a number of at least 0, received %g", max_norm);
   if (max_norm > 0 && b.bags.max_norm == 0) b.bags.max_norm = 1.4012985e-45f;
   return b;
 }
@@ -269,7 +279,10 @@ static void* workspace_of(call* c, size_t bytes, instance** owner) {
     own->workspace = bytes == SIZE_MAX ? NULL : malloc(bytes);
     own->workspace_bytes = own->workspace == NULL ? 0 : bytes;
   }
-  if (own->workspace == NULL) fail_range(c, "values", "are too many for the memory that is left");
+  if (own->workspace == NULL) {
+    fail_range(c, "values", "expected a batch whose workspace fits into memory, received one that needs %zu bytes",
+               bytes);
+  }
   *owner = own;
   return own->workspace;
 }
@@ -298,6 +311,11 @@ static napi_value embedding_bag(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+static void fail_no_room(call* c, uint64_t length) {
+  fail_range(c, "values", "expected a batch whose result fits into memory, received one that needs %llu numbers",
+             (unsigned long long)length);
+}
+
 /* A new typed array of `length` elements; `data` points to its memory. */
 static napi_value new_array(call* c, napi_typedarray_type type, uint64_t length, void** data) {
   napi_value buffer, result = NULL;
@@ -305,12 +323,12 @@ static napi_value new_array(call* c, napi_typedarray_type type, uint64_t length,
   void* probe = length >= MOST_RESULT_FLOATS || length * 4 > (uint64_t)PTRDIFF_MAX ? NULL : malloc((size_t)length * 4 + 1);
   free(probe);
   if (probe == NULL) {
-    fail_range(c, "values", "touch more rows than fit into memory");
+    fail_no_room(c, length);
     return NULL;
   }
   if (napi_create_arraybuffer(c->env, (size_t)length * 4, data, &buffer) != napi_ok ||
       napi_create_typedarray(c->env, type, (size_t)length, buffer, 0, &result) != napi_ok) {
-    fail_range(c, "values", "touch more rows than fit into memory");
+    fail_no_room(c, length);
     return NULL;
   }
   return result;
@@ -382,11 +400,11 @@ static void read_uses(call* c, int index, bag_arguments* b) {
   const int32_t* numbers = (const int32_t*)starts.data;
   int64_t before = 0;
   b->starts = starts;
-  if (!c->failed && starts.length > INT32_MAX) fail_range(c, "useStarts", "are too many");
+  if (!c->failed && starts.length > INT32_MAX) fail_range(c, "useStarts", "expected fewer than 2^31 numbers, received %zu", starts.length);
   if (c->failed) return;
   for (size_t i = 0; i < starts.length; i++) {
     if (numbers[i] < before || numbers[i] > b->bags.batch) {
-      fail_range(c, "useStarts", "must ascend within the batch");
+      fail_range(c, "useStarts", "expected numbers that ascend within the batch, received %d", numbers[i]);
       return;
     }
     before = numbers[i];
@@ -413,7 +431,7 @@ static napi_value sparse_apply(napi_env env, napi_callback_info info) {
   const int n_slots = slot_counts[optimizer];
   for (int s = 0; s < 2; s++) {
     if (s >= n_slots) {
-      if (!c.failed && !absent(&c, 10 + s)) fail_range(&c, "slots", "more than the optimizer has");
+      if (!c.failed && !absent(&c, 10 + s)) fail_range(&c, "slots", "expected as many as the optimizer has, received more");
       continue;
     }
     slots[s] = floats(&c, 10 + s, "slots",
@@ -607,7 +625,7 @@ static napi_value read_loan(napi_env env, napi_callback_info info) {
       fail_range(&c, "number", "nothing is lent under it");
       return NULL;
     case TE_LOAN_SHARED:
-      fail_range(&c, "target", "shares memory with the tensor that is lent");
+      fail_range(&c, "target", "expected memory of its own, received memory of the tensor that is lent");
       return NULL;
     default:
       fail_range(&c, "at", "the rows lie outside the tensor that is lent");

@@ -3,6 +3,7 @@
 #define TFJS_EMBEDDINGS_TENSORFLOW_SIZES_H_
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include <string>
 
@@ -24,9 +25,15 @@ inline bool addressable(const int64_t* dims, int rank) {
 /* Words of the error: the argument whose size is at fault, and what is made of it. */
 inline std::string too_large(const char* argument, const char* what, const int64_t* dims, int rank) {
   std::string shape;
-  for (int i = 0; i < rank; ++i) shape += (i == 0 ? "" : ", ") + std::to_string(dims[i]);
+  double bytes = 4;
+  for (int i = 0; i < rank; ++i) {
+    shape += (i == 0 ? "" : ", ") + std::to_string(dims[i]);
+    bytes *= static_cast<double>(dims[i]);
+  }
+  char size[64];
+  snprintf(size, sizeof(size), "(%.0f bytes)", bytes);
   return std::string(argument) + ": expected " + what + " that fit into memory, received " + what + " of shape [" +
-         shape + "]";
+         shape + "] " + size;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 /** Where the live values of a resident table lie: an array of JavaScript, or a part of a WebAssembly memory. */
 import type { KernelSet } from '../kernel_set.js';
+import { newFloats } from '../memory.js';
 import type { WasmHeap } from '../wasm/heap.js';
 
 export interface Place {
@@ -52,5 +53,5 @@ export function heapOf(set: KernelSet): WasmHeap | null {
 export function placeFor(set: KernelSet, length: number): Place {
   const heap = heapOf(set);
   if (heap !== null) return new HeapPlace(heap, length);
-  return new ArrayPlace(set.allocate?.(length) ?? new Float32Array(length));
+  return new ArrayPlace(set.allocate?.(length) ?? newFloats('table', 'values', [length]));
 }

@@ -3,9 +3,9 @@ import type * as tf from '@tensorflow/tfjs';
 import type { OptimizerName } from '../../types.js';
 import type { BagOptions, HostBags, HostTable } from '../kernel_set.js';
 import { kernelTable } from '../kernel_table.js';
+import { newFloats } from '../memory.js';
 import { kernelSet } from '../registry.js';
 import { floatsOf, intsOf, type CpuBackend } from './cpu_backend.js';
-import { outputFloats } from './outputs.js';
 import { Residents } from './residents.js';
 
 interface Call {
@@ -39,7 +39,7 @@ function embeddingBag(call: Call): tf.TensorInfo[] {
   const bags = bagsOf(call);
   const table = tableOf(call);
   const batch = bags.rowSplits.length - 1;
-  const pooled = outputFloats(batch * table.dim);
+  const pooled = newFloats('table', 'pooled rows', [batch, table.dim]);
   kernelSet().embeddingBag(table, bags, call.attrs, pooled);
   return [call.backend.makeTensorInfo([batch, table.dim], 'float32', pooled)];
 }
@@ -60,7 +60,7 @@ function embeddingBagGrad(call: Call): tf.TensorInfo[] {
 function embeddingBagWeightsGrad(call: Call): tf.TensorInfo[] {
   const bags = bagsOf(call);
   const gradient = floats(call, 'gradient');
-  const out = outputFloats(bags.values.length);
+  const out = newFloats('values', 'gradients of weights', [bags.values.length]);
   kernelSet().embeddingBagWeightsGrad(tableOf(call), gradient, bags, call.attrs, out);
   return [call.backend.makeTensorInfo([bags.values.length], 'float32', out)];
 }

@@ -1,5 +1,6 @@
 /** `EmbeddingBag` from stock ops: gather, weight, scatter-add, divide. */
 import * as tf from '@tensorflow/tfjs';
+import { fitting } from '../memory.js';
 import { checkIds, segmentsOf, type BagAttributes } from './host_ids.js';
 import { divisors, limitNorms, safeIds, segmentSum } from './segment_ops.js';
 
@@ -23,7 +24,8 @@ export function embeddingBag(inputs: EmbeddingBagInputs, attributes: BagAttribut
   const { table, values, rowSplits } = inputs;
   const weights = inputs.weights ?? null;
   checkIds(values, table.shape[0], attributes);
-  return tf.tidy(() => {
+  const shape = [rowSplits.size - 1, table.shape[1]];
+  const pool = (): tf.Tensor2D => {
     const segments = segmentsOf(rowSplits, values.size);
     const bagOf = tf.tensor1d(segments.bagOf, 'int32');
     const rows = lookedUpRows(table, values, attributes.maxNorm);
@@ -31,5 +33,6 @@ export function embeddingBag(inputs: EmbeddingBagInputs, attributes: BagAttribut
     const sums = segmentSum<tf.Rank.R2>(weighted, bagOf, segments.counts.length);
     const divideBy = divisors(attributes.combiner, segments, bagOf, weights);
     return divideBy === null ? sums : tf.divNoNan<tf.Tensor2D>(sums, divideBy.expandDims(1));
-  });
+  };
+  return fitting('table', 'pooled rows', shape, () => tf.tidy(pool));
 }

@@ -1,14 +1,9 @@
 /** The C core on typed arrays, through the addon. Knows nothing of Node, so that workers bundle it for any runtime. */
+import { ValueError, described } from '../../errors.js';
 import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, type OptimizerName } from '../../types.js';
-import {
-  IdOutOfRange,
-  type BagOptions,
-  type HostBags,
-  type HostTable,
-  type KernelInfo,
-  type KernelSet,
-  type RowGradients,
-} from '../kernel_set.js';
+import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
+import { kernelError, type KernelStatus } from '../kernel_status.js';
+import { fitting } from '../memory.js';
 import type { Addon, BagArguments } from './addon.js';
 
 const LINE = 64;
@@ -27,21 +22,28 @@ function bagArguments(bags: HostBags, options: BagOptions): BagArguments {
   ];
 }
 
-/** What the addon attaches to its errors. */
-interface AddonError {
-  readonly code?: unknown;
-  readonly id?: unknown;
-  readonly position?: unknown;
+/** What the addon attaches to its errors: `status`, where the C core refused the call. */
+type AddonError = Omit<KernelStatus, 'code'> & { readonly code: string; readonly status?: number };
+
+/** How the addon words a size or a value that it does not take. */
+const OUT_OF_RANGE_ARGUMENT = /^`(\w+)`: expected (.+), received (.+)$/;
+
+/** An error of the addon in the words of this package. */
+function translated(error: unknown, rows: number, nnz: number): unknown {
+  const { code, status, id, position } = error as AddonError;
+  if (status !== undefined) return kernelError({ code: status, id, position }, rows, nnz);
+  const argument = code === 'ERR_OUT_OF_RANGE' ? OUT_OF_RANGE_ARGUMENT.exec((error as Error).message) : null;
+  if (argument === null) return error;
+  const [, name, expected, received] = argument as unknown as [string, string, string, string];
+  return new ValueError(name, expected, described(received));
 }
 
-/** Runs a kernel of the addon; an id out of range becomes IdOutOfRange. */
-function run<T>(rows: number, kernel: () => T): T {
+/** Runs a kernel of the addon on a table of `rows` rows. */
+function run<T>(rows: number, { values }: HostBags, kernel: () => T): T {
   try {
     return kernel();
   } catch (error) {
-    const { code, id, position } = error as AddonError;
-    if (code !== 'TE_ID_OUT_OF_RANGE') throw error;
-    throw new IdOutOfRange(id as number, position as number, rows);
+    throw translated(error, rows, values.length);
   }
 }
 
@@ -67,19 +69,20 @@ export class NativeKernelSet implements KernelSet {
 
   allocate(length: number): Float32Array {
     const bytes = 4 * length;
-    const buffer = new ArrayBuffer(bytes + (bytes < LARGE_TABLE ? LINE : HUGE_PAGE));
+    const room = bytes + (bytes < LARGE_TABLE ? LINE : HUGE_PAGE);
+    const buffer = fitting('table', 'values', [length], () => new ArrayBuffer(room));
     return new Float32Array(buffer, this.addon.tableOffset(buffer, bytes), length);
   }
 
   embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
     const { data, rows, dim } = table;
-    run(rows, () => this.addon.embeddingBag(data, rows, dim, ...bagArguments(bags, options), pooled));
+    run(rows, bags, () => this.addon.embeddingBag(data, rows, dim, ...bagArguments(bags, options), pooled));
   }
 
   embeddingBagGrad(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
     const { rows, dim } = table;
     const data = options.maxNorm > 0 ? table.data : null;
-    const [uniqueIds, rowGradients] = run(rows, () =>
+    const [uniqueIds, rowGradients] = run(rows, bags, () =>
       this.addon.embeddingBagGrad(gradient, data, rows, dim, ...bagArguments(bags, options)),
     );
     return { uniqueIds, rowGradients };
@@ -93,7 +96,9 @@ export class NativeKernelSet implements KernelSet {
     out: Float32Array,
   ): void {
     const { data, rows, dim } = table;
-    run(rows, () => this.addon.embeddingBagWeightsGrad(data, rows, dim, ...bagArguments(bags, options), gradient, out));
+    run(rows, bags, () =>
+      this.addon.embeddingBagWeightsGrad(data, rows, dim, ...bagArguments(bags, options), gradient, out),
+    );
   }
 
   sparseApply(
@@ -110,7 +115,9 @@ export class NativeKernelSet implements KernelSet {
     const [slot0 = null, slot1 = null] = slots;
     const form = bagArguments(bags, options);
     const name = OPTIMIZER_NAMES.indexOf(optimizer);
-    run(rows, () => this.addon.sparseApply(data, rows, dim, ...form, name, slot0, slot1, gradient, hyper, useStarts));
+    run(rows, bags, () =>
+      this.addon.sparseApply(data, rows, dim, ...form, name, slot0, slot1, gradient, hyper, useStarts),
+    );
   }
 
   sparseApplyUses(...step: Parameters<Required<KernelSet>['sparseApplyUses']>): void {

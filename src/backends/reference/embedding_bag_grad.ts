@@ -1,5 +1,6 @@
 /** Reference for `EmbeddingBagGrad`: gradient with respect to the table, one entry per touched row. */
 import type { BagOptions, HostBags, HostTable, RowGradients } from '../kernel_set.js';
+import { newFloats } from '../memory.js';
 import { group } from './group.js';
 
 export function embeddingBagGrad(
@@ -9,7 +10,7 @@ export function embeddingBagGrad(
   options: BagOptions,
 ): RowGradients {
   const groups = group(gradient, bags, table, options);
-  const rowGradients = new Float32Array(groups.length * table.dim);
+  const rowGradients = newFloats('gradient', 'row gradients', [groups.length, table.dim]);
   groups.forEach((entry, u) => rowGradients.set(entry.gradient, u * table.dim));
   return { uniqueIds: Int32Array.from(groups, ({ id }) => id), rowGradients };
 }

@@ -1,8 +1,9 @@
 /** The C core inside one memory: kernels called with addresses. */
-import { described, RuntimeError, ValueError } from '../../errors.js';
-import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, type OptimizerName } from '../../types.js';
+import { described, ValueError } from '../../errors.js';
+import { COMBINERS, INT32_MAX, OPTIMIZER_NAMES, OUT_OF_RANGE, type OptimizerName } from '../../types.js';
 import { HYPER_FIELDS } from '../hyper.js';
-import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
+import type { BagOptions } from '../kernel_set.js';
+import { kernelError } from '../kernel_status.js';
 import type { Heap } from './heap.js';
 import { moduleFor } from './module.js';
 
@@ -45,10 +46,6 @@ const STACK_BYTES = 65536;
 const RESULT_BYTES = 16;
 const HYPER_BYTES = HYPER_FIELDS.length * 4;
 
-/** te_code in custom-ops/kernels/embedding.h. */
-const ID_OUT_OF_RANGE = 1;
-const BAD_SPLITS = 2;
-
 /** One instance of the module. It lives as long as the memory: its stack is never given back. */
 export class WasmKernels {
   private readonly exports: Exports;
@@ -73,7 +70,8 @@ export class WasmKernels {
   }
 
   gradWorkspace(table: TableAt, bags: BagsAt): number {
-    return this.workspace(this.exports.te_wasm_grad_workspace(bags.nnz, bags.batch, table.rows, table.dim), bags);
+    const bytes = this.exports.te_wasm_grad_workspace(bags.nnz, bags.batch, ...sizeOf(table));
+    return this.workspace(bytes, table, bags);
   }
 
   /** Groups the ids in the workspace and returns how many rows are touched. */
@@ -106,8 +104,8 @@ export class WasmKernels {
 
   applyWorkspace(optimizer: OptimizerName, table: TableAt, bags: BagsAt): number {
     const index = OPTIMIZER_NAMES.indexOf(optimizer);
-    const { nnz, batch } = bags;
-    return this.workspace(this.exports.te_wasm_apply_workspace(index, nnz, batch, table.rows, table.dim), bags);
+    const bytes = this.exports.te_wasm_apply_workspace(index, bags.nnz, bags.batch, ...sizeOf(table));
+    return this.workspace(bytes, table, bags);
   }
 
   /** One exact step in place. */
@@ -132,32 +130,35 @@ export class WasmKernels {
     return new Int32Array(this.heap.memory.buffer, this.result, 4)[index]!;
   }
 
-  /** Sizes above 2 GiB come back negative. A size below one number per id has overflowed 32 bits. */
-  private workspace(bytes: number, bags: BagsAt): number {
-    if (bytes >>> 0 < 4 * bags.nnz) {
-      throw new ValueError('values', 'a batch whose workspace fits 4 GiB', described(`${bags.nnz} ids`));
+  /** -1 stands for more than can be addressed. A number of ids that is cut to 32 bits gives less than one per id. */
+  private workspace(bytes: number, { dim }: TableAt, { nnz }: BagsAt): number {
+    if (bytes === -1 || bytes >>> 0 < 4 * nnz) {
+      const received = described(`${nnz} ids and ${dim} columns`);
+      throw new ValueError('values', 'a batch whose workspace fits into memory', received);
     }
     return bytes >>> 0;
   }
 
   private check(code: number, table: TableAt, bags: BagsAt): void {
     if (code === 0) return;
-    const position = this.resultField(2);
-    if (code === ID_OUT_OF_RANGE) throw new IdOutOfRange(this.resultField(1), position, table.rows);
-    if (code === BAD_SPLITS) {
-      const expected = `row splits that start at 0, never fall and end at ${bags.nnz}`;
-      throw new ValueError('rowSplits', expected, described(`a wrong one at position ${position}`));
-    }
-    throw new RuntimeError('kernel', 'arguments that the kernel takes', described(`code ${code} from the kernel`));
+    const status = { code, id: this.resultField(1), position: this.resultField(2) };
+    throw kernelError(status, table.rows, bags.nnz);
   }
+}
+
+/** The sizes of a table, which the kernels take as int32: without elements it may be as wide as it likes. */
+function sizeOf({ rows, dim }: TableAt): [rows: number, dim: number] {
+  if (rows > INT32_MAX || dim > INT32_MAX) {
+    throw new ValueError('table', 'at most 2^31 - 1 rows and columns', described(`a shape of [${rows}, ${dim}]`));
+  }
+  return [rows, dim];
 }
 
 /** The arguments that every function starts with. */
 function lookup(table: TableAt, bags: BagsAt, options: BagOptions): number[] {
   return [
     table.address,
-    table.rows,
-    table.dim,
+    ...sizeOf(table),
     bags.values,
     bags.rowSplits,
     bags.weights,

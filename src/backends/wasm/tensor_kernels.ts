@@ -1,9 +1,11 @@
 /** The tfjs kernels of the `wasm` backend: they run on tfjs's tensors without copies. */
 import type * as tf from '@tensorflow/tfjs';
+import { ValueError } from '../../errors.js';
 import type { BagOptions } from '../kernel_set.js';
 import { SLOT_NAMES, type OptimizerName } from '../../types.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import { kernelTable } from '../kernel_table.js';
+import { tooLarge } from '../memory.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
 import { checkLength, checkSplits, checkTensor } from './sizes.js';
 import { TfjsHeap, type WasmBackend } from './tfjs_heap.js';
@@ -65,15 +67,33 @@ function withWorkspace<T>(heap: TfjsHeap, bytes: number, run: (workspace: Worksp
   }
 }
 
+/** A result to be made: what it is called, and the argument that decides over its size. */
+interface Output {
+  readonly argument: string;
+  readonly what: string;
+  readonly shape: number[];
+  readonly dtype: tf.DataType;
+}
+
+function makeOutput(backend: WasmBackend, { argument, what, shape, dtype }: Output): tf.TensorInfo {
+  try {
+    return backend.makeOutput(shape, dtype);
+  } catch (error) {
+    // Of the guarded allocator, which knows bytes alone.
+    if (!(error instanceof ValueError)) throw error;
+    throw tooLarge(argument, what, shape, `There may be ${error.expected}.`);
+  }
+}
+
 /** Returns new tensors that `fill` has written; gives them back when it fails. */
 function filled(
   backend: WasmBackend,
-  forms: readonly { readonly shape: number[]; readonly dtype: tf.DataType }[],
+  outputs: readonly Output[],
   fill: (...addresses: number[]) => void,
 ): tf.TensorInfo[] {
   const made: tf.TensorInfo[] = [];
   try {
-    for (const { shape, dtype } of forms) made.push(backend.makeOutput(shape, dtype));
+    for (const output of outputs) made.push(makeOutput(backend, output));
     fill(...made.map((info) => addressOf(backend, info)));
     return made;
   } catch (error) {
@@ -92,9 +112,8 @@ function embeddingBag({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const { kernels } = hostOf(backend);
   const table = tableOf(backend, inputs['table']!);
   const bags = bagsOf(backend, inputs);
-  return filled(backend, [{ shape: [bags.batch, table.dim], dtype: 'float32' }], (pooled) =>
-    kernels.embeddingBag(table, bags, attrs, pooled!),
-  );
+  const output: Output = { argument: 'table', what: 'pooled rows', shape: [bags.batch, table.dim], dtype: 'float32' };
+  return filled(backend, [output], (pooled) => kernels.embeddingBag(table, bags, attrs, pooled!));
 }
 
 function embeddingBagGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
@@ -107,11 +126,11 @@ function embeddingBagGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const table = { address: addressOf(backend, inputs['table']), rows, dim };
   return withWorkspace(heap, kernels.gradWorkspace(table, bags), (workspace) => {
     const unique = kernels.gradGroup(table, bags, attrs, workspace);
-    const forms = [
-      { shape: [unique], dtype: 'int32' as const },
-      { shape: [unique, dim], dtype: 'float32' as const },
+    const outputs: Output[] = [
+      { argument: 'values', what: 'unique ids', shape: [unique], dtype: 'int32' },
+      { argument: 'gradient', what: 'row gradients', shape: [unique, dim], dtype: 'float32' },
     ];
-    return filled(backend, forms, (uniqueIds, rowGradients) =>
+    return filled(backend, outputs, (uniqueIds, rowGradients) =>
       kernels.gradRows(table, bags, attrs, gradient, workspace, uniqueIds!, rowGradients!),
     );
   });
@@ -122,9 +141,8 @@ function embeddingBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInf
   const table = tableOf(backend, inputs['table']!);
   const bags = bagsOf(backend, inputs);
   const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);
-  return filled(backend, [{ shape: [bags.nnz], dtype: 'float32' }], (out) =>
-    kernels.weightsGrad(table, bags, attrs, gradient, out!),
-  );
+  const output: Output = { argument: 'values', what: 'gradients of weights', shape: [bags.nnz], dtype: 'float32' };
+  return filled(backend, [output], (out) => kernels.weightsGrad(table, bags, attrs, gradient, out!));
 }
 
 /** Slots are like the table; those of row-wise Adagrad have one value per row, as a vector or a column. */

@@ -1,6 +1,7 @@
 /** The C core as WebAssembly over a memory of its own: a KernelSet for typed arrays. */
 import { SLOT_NAMES, type OptimizerName } from '../../types.js';
 import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
+import { newFloats } from '../memory.js';
 import { WasmHeap } from './heap.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
 import { HYPER_FIELDS } from '../hyper.js';
@@ -54,7 +55,7 @@ export class WasmKernelSet implements KernelSet {
     return this.call(request, (kernels, { tableAt, bagsAt, others, workspace }) => {
       const unique = kernels.gradGroup(tableAt, bagsAt, options, workspace);
       const uniqueIds = new Int32Array(unique);
-      const rowGradients = new Float32Array(unique * table.dim);
+      const rowGradients = newFloats('gradient', 'row gradients', [unique, table.dim]);
       const outputs = new Staging(this.heap, [
         { array: uniqueIds, direction: 'out' },
         { array: rowGradients, direction: 'out' },

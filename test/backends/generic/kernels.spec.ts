@@ -9,7 +9,9 @@ import {
 } from '../../../src/backends/generic/register.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import { backendInfo, backendPart } from '../../../src/backends/registry.js';
+import * as emb from '../../../src/index.js';
 import { describeForBackends } from '../../helpers/backends.js';
+import { expectError } from '../../helpers/errors.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
 import { tensorKernelSet, tensorKernelSetOf } from '../../helpers/tensor_kernel_set.js';
 import { expectNoLeak } from '../../helpers/tensors.js';
@@ -62,6 +64,16 @@ describe('generic kernels', () => {
       expect(backendPart(backend).info(EMBEDDING_BAG).implementation).toBe('generic');
     }
     expect(() => genericKernel('Other')).toThrowError(/kernelName/);
+  });
+
+  it('refuse pooled rows that no memory holds', () => {
+    expectError(
+      () =>
+        tf.tidy(() => emb.ops.embeddingBag(tf.zeros<tf.Rank.R2>([0, 2 ** 45]), [], [0, 0, 0], { combiner: 'mean' })),
+      'ValueError',
+      'table',
+      'pooled rows of shape [2, 35184372088832] (281474976710656 bytes)',
+    );
   });
 
   it('free what they make on the way', () => {

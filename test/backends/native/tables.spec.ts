@@ -1,6 +1,7 @@
 /** Memory that tables are given while they are stepped. */
 import { spawnSync } from 'node:child_process';
 import { loadNative } from '../../../src/backends/native/load_native.js';
+import { expectError } from '../../helpers/errors.js';
 
 const MEBIBYTE = 2 ** 20;
 
@@ -15,6 +16,17 @@ describe('memory for tables of the native kernels', () => {
       expect(table.byteOffset).toBe(kernels.addon.tableOffset(table.buffer as ArrayBuffer, table.byteLength));
     });
   }
+
+  it('is refused beyond what there is', () => {
+    for (const length of [2 ** 50, 2 ** 60]) {
+      expectError(
+        () => kernels.allocate(length),
+        'ValueError',
+        'table',
+        `values of shape [${length}] (${4n * BigInt(length)} bytes)`,
+      );
+    }
+  });
 
   it('begins at a line or a huge page only where there is room to move', () => {
     const { addon } = kernels;

@@ -45,7 +45,9 @@ describeTensorFlow('a loan of TensorFlow', () => {
         try {
           loadAddon().readLoan(number, 0, 4, 1, 4, array.subarray(2, 6));
         } catch (error) {
-          expect((error as Error).message).toBe('`target`: shares memory with the tensor that is lent');
+          expect((error as Error).message).toBe(
+            '`target`: expected memory of its own, received memory of the tensor that is lent',
+          );
           refused++;
         }
       });

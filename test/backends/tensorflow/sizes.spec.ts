@@ -24,7 +24,6 @@ describeTensorFlow('sizes that run over', () => {
       ['product beyond 2^63, weighted', 'table', `${pooled} [524288, 35184372088832]`],
       ['product beyond 2^63, maxNorm', 'table', `${pooled} [524288, 35184372088832]`],
       ['bytes beyond 2^63', 'table', `${pooled} [131072, 35184372088832]`],
-      ['more than there is', 'table', `${pooled} [4, 35184372088832]`],
       [
         'rows beyond 2^62',
         'rows',
