@@ -40,6 +40,10 @@ class PlacedTable implements TableHolder {
     return { rows: this.table.inputDim, columns: this.table.outputDim };
   }
 
+  get name(): string {
+    return this.owner.name;
+  }
+
   get trainable(): boolean {
     return this.owner.trainable;
   }

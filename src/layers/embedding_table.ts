@@ -2,7 +2,7 @@
 import { brand } from '../brand.js';
 import type * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../backends/registry.js';
-import { ArgumentTypeError, ValueError } from '../errors.js';
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { readOptions, reading } from '../options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { freeSlots } from '../optimizers/slots.js';
@@ -53,6 +53,8 @@ export interface EmbeddingTableArgs extends TableArgs {
 
 /** What a table asks of the layer that holds it. */
 export interface TableHolder {
+  /** Of the layer. */
+  readonly name: string;
   readonly trainable: boolean;
   /** Under which the weight of a table of its own is saved, where that is not the name that `createWeight` gives. */
   readonly weightName?: string;
@@ -61,6 +63,9 @@ export interface TableHolder {
   /** Puts the table where the holder wants it, in place of what the backend does by itself. */
   settle?(table: tf.Variable): void;
 }
+
+/** As V8, SpiderMonkey and JavaScriptCore put it. */
+const OUT_OF_MEMORY = /array length|alloc|too large|out of memory/i;
 
 export class EmbeddingTable {
   static {
@@ -115,9 +120,22 @@ export class EmbeddingTable {
   /** Gives the table to a layer that is being built, making it for the first. */
   attach(holder: TableHolder): tf.LayerVariable {
     this.#holders.add(holder);
-    const weight = (this.#weight ??= this.#create(holder));
+    const weight = (this.#weight ??= this.#createWithin(holder));
     this.refresh();
     return weight;
+  }
+
+  /** The runtime says only that some array was too long. */
+  #createWithin(holder: TableHolder): tf.LayerVariable {
+    try {
+      return this.#create(holder);
+    } catch (error) {
+      if (!(error instanceof RangeError) || !OUT_OF_MEMORY.test(error.message)) throw error;
+      const { inputDim, outputDim } = this;
+      const bytes = `${inputDim * outputDim * Float32Array.BYTES_PER_ELEMENT} bytes`;
+      const received = `shape [${inputDim}, ${outputDim}] of table ${this.name} in layer ${holder.name}, ${bytes}`;
+      throw new ValueError('inputDim', 'a table that fits into memory', described(received), `${error.message}.`);
+    }
   }
 
   /** Takes the table from a layer that is disposed; returns how many variables that freed. */

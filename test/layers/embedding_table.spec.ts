@@ -256,6 +256,50 @@ describe('embeddingTable', () => {
   });
 
   it(
+    'says of which layer it is, and how large, where there is no memory for it',
+    leakFree(async () => {
+      const size = { inputDim: 2 ** 31 - 1, outputDim: 64 };
+      const shared = emb.embeddingTable({ name: 'items', ...size });
+      const bytes = `${size.inputDim * size.outputDim * 4} bytes`;
+      const input = (): tf.SymbolicTensor => tf.input({ shape: [1], dtype: 'int32' });
+      const oneHot = { featureSizes: [size.inputDim], embeddingWidth: 64, name: 'fourth' };
+      const embeddings = [{ name: 'users', combiner: 'sum' as const, ...size }];
+      const layers: [string, string, () => unknown][] = [
+        ['first', 'first', () => emb.layers.embedding({ ...size, name: 'first' }).apply(input())],
+        ['items', 'second', () => emb.layers.embedding({ table: shared, name: 'second' }).apply(input())],
+        ['third', 'third', () => emb.layers.raggedEmbedding({ ...size, name: 'third' }).apply(input())],
+        ['fourth', 'fourth', () => emb.layers.concatOneHotEmbedding(oneHot).apply(input())],
+        ['users', 'fifth', () => emb.layers.distributedEmbedding({ embeddings, name: 'fifth' }).apply([input()])],
+      ];
+      for (const [table, layer, apply] of layers) {
+        const received = `shape [2147483647, 64] of table ${table} in layer ${layer}, ${bytes}`;
+        expectError(apply, 'ValueError', 'inputDim', received.replace(/[[\]]/g, '\\$&'));
+      }
+      const model = tf.sequential({ layers: [emb.layers.embedding({ inputDim: 3, outputDim: 64, inputLength: 1 })] });
+      const artifacts = await artifactsOf(model);
+      model.dispose();
+      const text = JSON.stringify(artifacts.modelTopology).replace('"input_dim":3', `"input_dim":${size.inputDim}`);
+      const loading = reload({ ...artifacts, modelTopology: JSON.parse(text) as object });
+      await expectAsync(loading).toBeRejectedWithError(emb.ValueError, /layer embedding_\w+, 549755813632 bytes/);
+    }),
+  );
+
+  it(
+    'passes on the errors of initializers',
+    leakFree(() => {
+      const embeddingsInitializer = {
+        apply(): never {
+          throw new RangeError('Maximum call stack size exceeded');
+        },
+        getClassName: () => 'Zeros',
+        getConfig: () => ({}),
+      } as never;
+      const layer = emb.layers.embedding({ inputDim: 3, outputDim: 2, embeddingsInitializer });
+      expect(() => layer.apply(tf.input({ shape: [1], dtype: 'int32' }))).toThrowError(RangeError, /call stack/);
+    }),
+  );
+
+  it(
     'seeds an initializer given by name',
     leakFree(() => {
       const input = ids([[0, 1, 2]]);
