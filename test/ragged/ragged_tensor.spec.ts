@@ -249,8 +249,105 @@ describe('RaggedTensor', () => {
   });
 
   it('shows itself as text, rows included while they are few', () => {
-    expect(String(RaggedTensor.fromRows([[3, 1], []]))).toBe('RaggedTensor(int32, shape [2, ragged]) [[3,1],[]]');
-    const many = RaggedTensor.fromRows(Array.from({ length: 500 }, () => [1]));
-    expect(String(many)).toBe('RaggedTensor(int32, shape [500, ragged]) 500 rows');
+    const rows = (count: number, length: number): RaggedTensor =>
+      RaggedTensor.fromRows(Array.from({ length: count }, () => new Array<number>(length).fill(1)));
+    const head = 'RaggedTensor(int32, shape';
+    expect(String(RaggedTensor.fromRows([[3, 1], []]))).toBe(`${head} [2, ragged]) [[3,1],[]]`);
+    expect(String(rows(500, 1))).toBe(`${head} [500, ragged]) 500 rows`);
+    expect(String(rows(20, 1))).toBe(`${head} [20, ragged]) 20 rows`);
+    expect(String(rows(19, 1))).toBe(`${head} [19, ragged]) ${JSON.stringify(rows(19, 1).toRows())}`);
+    expect(String(rows(2, 50))).toBe(`${head} [2, ragged]) ${JSON.stringify(rows(2, 50).toRows())}`);
+    expect(String(rows(1, 101))).toBe(`${head} [1, ragged])`);
+    const pairs = RaggedTensor.fromRowSplits(Float32Array.of(0.5, 1), [0, 1], [2]);
+    expect(String(pairs)).toBe('RaggedTensor(float32, shape [1, ragged, 2]) [[[0.5,1]]]');
+  });
+
+  it('knows whether another one has its rows', () => {
+    const ragged = RaggedTensor.fromRows([[[1, 2], [3]], []]);
+    expect(ragged.hasSplitsOf(RaggedTensor.fromRows([[[7, 7], [0]], []]))).toBeTrue();
+    for (const rows of [
+      [[1, 2], [3]],
+      [[[1], [2, 3]], []],
+      [[[1, 2]], [[3]]],
+      [[[1, 2], [3]]],
+      [[[[1, 2]], [[3]]], []],
+    ]) {
+      const other = RaggedTensor.fromRows(rows as Rows);
+      expect(ragged.hasSplitsOf(other)).withContext(String(other)).toBeFalse();
+      expect(other.hasSplitsOf(ragged)).withContext(String(other)).toBeFalse();
+    }
+  });
+
+  it('gives rows of values with several inner axes', () => {
+    const values = Array.from({ length: 18 }, (_, i) => i);
+    const ragged = RaggedTensor.fromRowSplits(values, [0, 1, 1, 3], [2, 3]);
+    expect(ragged.toRows()).toEqual([
+      [[[0, 1, 2], [3, 4, 5]]],
+      [],
+      [[[6, 7, 8], [9, 10, 11]], [[12, 13, 14], [15, 16, 17]]],
+    ]); // prettier-ignore
+    const { indices, denseShape } = ragged.toSparse();
+    expect(denseShape).toEqual([3, 2, 2, 3]);
+    expect(Array.from(indices.subarray(0, 8))).toEqual([0, 0, 0, 0, 0, 0, 0, 1]);
+    expect(Array.from(indices.subarray(4 * 11, 4 * 13))).toEqual([2, 0, 1, 2, 2, 1, 0, 0]);
+    expect(Array.from(indices.subarray(4 * 17))).toEqual([2, 1, 1, 2]);
+  });
+
+  it('gets one more axis around one that is ragged, inner axes kept', () => {
+    const inner = RaggedTensor.fromRowSplits([1, 2, 3, 4, 5, 6], [0, 1, 3], [2]);
+    const outer = RaggedTensor.fromRowLengths(inner, [0, 2]);
+    expect(outer.toRows()).toEqual([[], [[[1, 2]], [[3, 4], [5, 6]]]]); // prettier-ignore
+    expect([...outer.shape]).toEqual([2, null, null, 2]);
+    expectError(() => RaggedTensor.fromRowLengths(inner, [1]), 'ValueError', 'lengths', 'sum of 1');
+    expectError(() => RaggedTensor.fromRowLengths(inner, []), 'ValueError', 'lengths', 'sum of 0');
+    expect(RaggedTensor.fromRowLengths([1, 2, 3, 4], [2], [2]).toRows()).toEqual([[[1, 2], [3, 4]]]); // prettier-ignore
+  });
+
+  it('never shares the values that it is made of', () => {
+    const values = Int32Array.of(3, 1);
+    const made = [
+      RaggedTensor.fromRowSplits(values, [0, 2]),
+      RaggedTensor.fromSparse({ indices: [[0, 0], [0, 1]], values, denseShape: [1, 2] }), // prettier-ignore
+    ];
+    values.fill(9);
+    for (const ragged of made) expect(ragged.toRows()).toEqual([[3, 1]]);
+    const { values: copies } = made[0]!.toSparse();
+    copies.fill(9);
+    expect(made[0]!.toRows()).toEqual([[3, 1]]);
+  });
+
+  it('reads values as the dtype that is asked for', () => {
+    const dtypeOf = (values: unknown): string => RaggedTensor.fromRowSplits(values as number[], [0, 2]).dtype;
+    expect([
+      dtypeOf([1, 2]),
+      dtypeOf([1, 2.5]),
+      dtypeOf(Float64Array.of(1, 2)),
+      dtypeOf(Float64Array.of(1, 0.5)),
+    ]).toEqual(['int32', 'float32', 'int32', 'float32']);
+    expect([dtypeOf(Float32Array.of(1, 2)), dtypeOf(Int8Array.of(1, 2)), dtypeOf(BigInt64Array.of(1n, 2n))]).toEqual([
+      'float32',
+      'int32',
+      'int32',
+    ]);
+    const whole = [[1, 2], [3]];
+    expect(RaggedTensor.fromRows(whole, { dtype: 'float32' }).dtype).toBe('float32');
+    expect(RaggedTensor.fromRows(whole, { dtype: 'int32' }).dtype).toBe('int32');
+    expectError(() => RaggedTensor.fromRows([[Infinity]], {}), 'ValueError', 'rows', 'Infinity');
+    expect(RaggedTensor.fromRows([[Infinity, 0.5]]).toRows()).toEqual([[Infinity, 0.5]]);
+    const sparse = { indices: [[0, 0]], values: ['a'] as never, denseShape: [1, 1] };
+    expectError(() => RaggedTensor.fromSparse(sparse), 'TypeError', 'sparse.values', 'string');
+  });
+
+  it('refuses values that do not fit an inner shape', () => {
+    const from = (values: unknown, innerShape: unknown): unknown =>
+      RaggedTensor.fromRowSplits(values as number[], [0, 1], innerShape as number[]);
+    expectError(() => from([1, 2, 3], [2]), 'ValueError', 'values', '3 numbers');
+    expectError(() => from([1], [0]), 'ValueError', 'values', '1 numbers');
+    expectError(() => from([1, 2], 2), 'TypeError', 'innerShape', '2');
+    expectError(() => from([1, 2], [-2]), 'ValueError', 'innerShape', '-2');
+    tf.tidy(() => {
+      expectError(() => from(tf.ones([1, 2]), [3]), 'ValueError', 'values', '2 numbers');
+      expectError(() => from(tf.scalar(1), undefined), 'ValueError', 'values', '[]');
+    });
   });
 });

@@ -16,6 +16,21 @@ describe('row splits of one length', () => {
     }
   });
 
+  it('are kept for the last 16 that were new, the oldest given up first', () => {
+    const kept = Array.from({ length: 16 }, (_, i) => sharedUniformSplits(7, 100 + i));
+    expect(kept.map((_, i) => sharedUniformSplits(7, 100 + i)).every((splits, i) => splits === kept[i])).toBeTrue();
+    sharedUniformSplits(7, 200);
+    expect(sharedUniformSplits(7, 101)).toBe(kept[1]!);
+    expect(sharedUniformSplits(7, 100)).not.toBe(kept[0]!);
+  });
+
+  it('are not kept where they are large', () => {
+    const rows = 2 ** 20;
+    expect(sharedUniformSplits(rows - 1, 1)).toBe(sharedUniformSplits(rows - 1, 1));
+    expect(sharedUniformSplits(rows, 1)).not.toBe(sharedUniformSplits(rows, 1));
+    expect(uniformLength(sharedUniformSplits(rows, 1))).toBe(1);
+  });
+
   it('tell their length, as others do that are counted', () => {
     for (const [rows, length] of [
       [0, 0],

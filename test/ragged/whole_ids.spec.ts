@@ -37,6 +37,7 @@ describe('toInt32', () => {
     expectError(() => convert(Uint32Array.of(0, 4294967295)), 'ValueError', 'ids', '4294967295 at position 1');
     expectError(() => convert(Float64Array.of(0, 1e300)), 'ValueError', 'ids', '1e+300 at position 1');
     expectError(() => convert(BigInt64Array.of(0n, 2n ** 40n)), 'ValueError', 'ids', '1099511627776n at position 1');
+    expectError(() => convert(BigInt64Array.of(-(2n ** 31n) - 1n)), 'ValueError', 'ids', '-2147483649n at position 0');
     expectError(() => convert(BigUint64Array.of(2n ** 31n)), 'ValueError', 'ids', 'position 0');
     expectError(() => convert(Float32Array.of(0, 0, 16777218)), 'ValueError', 'ids', '16777218 at position 2');
   });
@@ -73,7 +74,12 @@ describe('toFloat32', () => {
   it('refuses finite numbers that would become infinite, and what is no number', () => {
     expectError(() => toFloat32([1, 1e39], 'weights'), 'ValueError', 'weights', '1e+39 at position 1');
     expectError(() => toFloat32([1, '1'], 'weights'), 'TypeError', 'weights', 'string at position 1');
-    expectError(() => toFloat32(BigInt64Array.of(1n), 'weights'), 'TypeError', 'weights');
+    expectError(() => toFloat32([1, null], 'weights'), 'TypeError', 'weights', 'null at position 1');
+    for (const other of [BigInt64Array.of(1n), BigUint64Array.of(1n), new DataView(new ArrayBuffer(4)), {}, 7, null]) {
+      expectError(() => toFloat32(other, 'weights'), 'TypeError', 'weights', /^(?!.*position)/);
+    }
+    const own = Float32Array.of(1);
+    expect(toFloat32(own, 'weights')).toBe(own);
     expectError(() => toFloat32('1', 'weights'), 'TypeError', 'weights');
   });
 });
