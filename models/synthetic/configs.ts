@@ -2,7 +2,8 @@
  * The synthetic recommender models of NVIDIA distributed-embeddings (config v3): how many tables of which size, and how
  * many ids a sample has in each of their inputs.
  */
-import { InputError } from '../wide_and_deep/input_error.js';
+import { InputError } from '../wide_and_deep/input_error.mjs';
+import type { MODELS } from './options.mjs';
 
 /** `count` tables of `rows` x `width`; each is looked up once per entry of `hotness`, with that many ids per sample. */
 export interface TableGroup {
@@ -23,7 +24,7 @@ const group = (count: number, rows: number, width: number, hotness: readonly num
   return { count, rows, width, hotness };
 };
 
-export const CONFIGS: Readonly<Record<string, SyntheticConfig>> = {
+export const CONFIGS: Readonly<Record<(typeof MODELS)[number], SyntheticConfig>> = {
   tiny: {
     tables: [
       group(1, 10_000, 8, [1, 10]),

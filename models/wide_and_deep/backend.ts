@@ -1,20 +1,11 @@
 /** Starts the tfjs backend that computes. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { EMULATOR } from './device_options.js';
-import { InputError } from './input_error.js';
-import type { BackendName } from './options.js';
+import { EMULATOR, type Machine } from './device_options.mjs';
+import { InputError } from './input_error.mjs';
+import type { BackendName } from './options.mjs';
 
-/** The emulated machine. */
-export interface Machine {
-  readonly devices: number;
-  /** Bytes of each device; null: no limit. */
-  readonly deviceMemory: number | null;
-  /** The backend for everything but tables; null: the best one there is. */
-  readonly host: HostName | null;
-}
-
-type HostName = Exclude<BackendName, typeof EMULATOR>;
+type HostName = NonNullable<Machine['host']>;
 
 /** The first line of what went wrong. */
 function reasonOf(error: unknown): string {

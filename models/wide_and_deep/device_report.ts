@@ -1,8 +1,8 @@
 /** What the virtual devices hold and did: for people, for a page and for programs. */
 import * as emb from 'tfjs-embeddings/node';
-import type { DeviceOptions, Placement } from './device_options.js';
-import { isSystemError } from './input_error.js';
-import { writeReport } from './output_paths.js';
+import type { DeviceOptions, Placement } from './device_options.mjs';
+import { isSystemError } from './input_error.mjs';
+import { writeReport } from './write_report.js';
 
 export interface DeviceReport {
   /** For people. */

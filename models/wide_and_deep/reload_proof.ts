@@ -1,8 +1,7 @@
 /** The proof that a saved model is whole: other processes load it and predict the same to the bit. */
-import type { Machine } from './backend.js';
 import type { TextTable } from './csv.js';
-import type { DeviceOptions } from './device_options.js';
-import type { BackendName } from './options.js';
+import type { DeviceOptions, Machine } from './device_options.mjs';
+import type { BackendName } from './options.mjs';
 import { predictElsewhere, sameBits } from './second_process.js';
 
 /** How far probabilities may be apart where sums were taken in another order. */

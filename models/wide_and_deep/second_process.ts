@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Machine } from './backend.js';
 import type { TextTable } from './csv.js';
-import type { BackendName } from './options.js';
+import type { Machine } from './device_options.mjs';
+import type { BackendName } from './options.mjs';
 
 /** What the second process is given: files and a name, no weights and no ids. */
 export interface ReloadRequest {

@@ -112,19 +112,21 @@ describe('npm start', () => {
     }
   });
 
-  const mistakes: [string, () => string[], RegExp][] = [
-    ['a missing file', () => ['--data', join(folder.path, 'none.csv')], /no such file: .*none\.csv/],
-    ['an unknown option', () => ['--dat', data], /Unknown option '--dat'/],
+  const mistakes: [string, number, () => string[], RegExp][] = [
+    ['a missing file', 2, () => ['--data', join(folder.path, 'none.csv')], /none\.csv": there is no such file/],
+    ['an unknown option', 2, () => ['--dat', data], /Unknown option '--dat'/],
+    ['a file with a mistake', 1, () => ['--data', folder.write('empty.csv', '')], /empty\.csv is empty/],
     [
       'a label value that training did not have',
+      1,
       () => ['--data', data, '--test', folder.write('new.csv', 'size,colour,tags,verdict\n1,red,,fine\n')],
       /row 1 must be "bad" or "good", but is "fine"/,
     ],
   ];
-  for (const [what, args, text] of mistakes) {
+  for (const [what, exitCode, args, text] of mistakes) {
     it(`names ${what} in one line`, async () => {
       const { code, stdout, stderr } = await runMain(...args());
-      expect(code).toBe(1);
+      expect(code).toBe(exitCode);
       expect(stdout).toBe('');
       expect(stderr).toMatch(text);
       expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/^error: /);

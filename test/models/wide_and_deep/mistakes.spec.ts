@@ -1,8 +1,8 @@
 /** What is wrong with options and files, as the functions that find it say it. */
 import { join } from 'node:path';
 import { readDatasets } from '../../../models/wide_and_deep/datasets.js';
-import { InputError } from '../../../models/wide_and_deep/input_error.js';
-import { readOptions } from '../../../models/wide_and_deep/options.js';
+import { InputError } from '../../../models/wide_and_deep/input_error.mjs';
+import { readOptions } from '../../../models/wide_and_deep/options.mjs';
 import { learnableCsv, scratchFolder } from './program.js';
 
 describe('mistakes in options and files', () => {
@@ -11,8 +11,9 @@ describe('mistakes in options and files', () => {
   afterAll(() => folder.remove());
 
   const mistakes: [string, () => string[], RegExp][] = [
-    ['a missing file', () => ['--data', join(folder.path, 'none.csv')], /no such file: .*none\.csv/],
-    ['a folder', () => ['--data', folder.path], /cannot read/],
+    ['a missing file', () => ['--data', join(folder.path, 'none.csv')], /none\.csv": there is no such file/],
+    ['a folder', () => ['--data', folder.path], /--data must be .*: that is a folder/],
+    ['a missing test file', () => ['--data', data, '--test', join(folder.path, 'x')], /--test must be .* no such file/],
     ['an empty file', () => ['--data', folder.write('empty.csv', '')], /is empty/],
     ['a header alone', () => ['--data', folder.write('header.csv', 'a,b\n')], /no rows/],
     ['an unknown label', () => ['--data', data, '--label', 'colr'], /no column "colr"; there are: size, colour/],

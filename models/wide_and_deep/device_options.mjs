@@ -1,39 +1,43 @@
+// @ts-check
 /** The part of the command line that is about devices: the emulated machine, and how tables are spread over it. */
-import type * as emb from 'tfjs-embeddings/node';
-import type { Machine } from './backend.js';
-import { InputError } from './input_error.js';
-import { readOneOf, readWhole } from './read_value.js';
-import { readReportFile } from './output_paths.js';
+import { InputError } from './input_error.mjs';
+import { readOneOf, readWhole } from './read_value.mjs';
+import { readReportFile } from './read_path.mjs';
 
 /** The backend whose devices hold the tables. */
-export const EMULATOR = 'tpu-emulator';
+export const EMULATOR = /** @type {const} */ ('tpu-emulator');
 
-const STRATEGIES = [
-  'basic',
-  'memory_balanced',
-  'memory_optimized',
-  'cost_balanced',
-] as const satisfies readonly emb.StrategyName[];
-const HOSTS = ['tensorflow', 'wasm', 'cpu'] as const;
+/** @type {readonly import('tfjs-embeddings/node').StrategyName[]} */
+const STRATEGIES = ['basic', 'memory_balanced', 'memory_optimized', 'cost_balanced'];
+const HOSTS = /** @type {const} */ (['tensorflow', 'wasm', 'cpu']);
 const MOST_DEVICES = 1024;
 const DEVICES = 8;
 
-/** How tables are spread. Thresholds count elements; null: the planner's own way, which cuts only where it must. */
-export interface Placement {
-  readonly strategy: emb.StrategyName;
-  readonly columnSliceThreshold: number | null;
-  readonly rowSliceThreshold: number | null;
-  readonly dataParallelThreshold: number | null;
-}
+/**
+ * How tables are spread. Thresholds count elements; null: the planner's own way, which cuts only where it must.
+ * @typedef {object} Placement
+ * @property {import('tfjs-embeddings/node').StrategyName} strategy
+ * @property {number | null} columnSliceThreshold
+ * @property {number | null} rowSliceThreshold
+ * @property {number | null} dataParallelThreshold
+ */
 
-export interface DeviceOptions extends Machine {
-  /** Devices on which a second process loads the model once more. */
-  readonly reloadDevices: number;
-  /** Where the picture goes. */
-  readonly report: string | null;
-}
+/**
+ * The emulated machine.
+ * @typedef {object} Machine
+ * @property {number} devices
+ * @property {number | null} deviceMemory bytes of each device; null: no limit
+ * @property {typeof HOSTS[number] | null} host the backend for everything but tables; null: the best one there is
+ */
 
-const text = { type: 'string' } as const;
+/**
+ * @typedef {object} OwnOptions
+ * @property {number} reloadDevices devices on which a second process loads the model once more
+ * @property {string | null} report where the picture goes
+ */
+/** @typedef {Readonly<Machine & OwnOptions>} DeviceOptions */
+
+const text = /** @type {const} */ ({ type: 'string' });
 
 /** For `parseArgs`. */
 export const DEVICE_FLAGS = {
@@ -46,7 +50,7 @@ export const DEVICE_FLAGS = {
   'row-slice': text,
   'data-parallel': text,
   report: text,
-} as const;
+};
 
 export const DEVICE_HELP = `With --backend ${EMULATOR}, where tables lie on virtual devices:
   --devices N         number of devices (default: ${DEVICES})
@@ -61,16 +65,23 @@ export const DEVICE_HELP = `With --backend ${EMULATOR}, where tables lie on virt
   --report FILE       write a page with a picture: what lies where, and what was sent
 `;
 
-export type DeviceValues = Partial<Record<keyof typeof DEVICE_FLAGS, string>>;
+/** @typedef {keyof typeof DEVICE_FLAGS} Flag */
+/** @typedef {Partial<Record<Flag, string>>} DeviceValues */
 
-/** Null for another backend, which has no devices: then none of the options may be there. */
-export function readDevices(values: DeviceValues, backend: string | null): DeviceOptions | null {
+/**
+ * Null for another backend, which has no devices: then none of the options may be there.
+ * @param {DeviceValues} values
+ * @param {string | null} backend
+ * @returns {DeviceOptions | null}
+ */
+export function readDevices(values, backend) {
   if (backend !== EMULATOR) {
-    const given = (Object.keys(DEVICE_FLAGS) as (keyof DeviceValues)[]).find((flag) => values[flag] !== undefined);
+    const given = /** @type {Flag[]} */ (Object.keys(DEVICE_FLAGS)).find((flag) => values[flag] !== undefined);
     if (given !== undefined) throw new InputError(`--${given} needs --backend ${EMULATOR}`);
     return null;
   }
-  const whole = <T>(flag: keyof DeviceValues, most: number, byDefault: T): number | T => {
+  /** @type {<T>(flag: Flag, most: number, byDefault: T) => number | T} */
+  const whole = (flag, most, byDefault) => {
     const value = values[flag];
     return value === undefined ? byDefault : readWhole(`--${flag}`, value, 1, most);
   };
@@ -85,8 +96,13 @@ export function readDevices(values: DeviceValues, backend: string | null): Devic
   };
 }
 
-export function readPlacement(values: DeviceValues): Placement {
-  const threshold = (flag: keyof DeviceValues): number | null => {
+/**
+ * @param {DeviceValues} values
+ * @returns {Readonly<Placement>}
+ */
+export function readPlacement(values) {
+  /** @param {Flag} flag */
+  const threshold = (flag) => {
     const value = values[flag];
     return value === undefined ? null : readWhole(`--${flag}`, value, 0, Number.MAX_SAFE_INTEGER);
   };

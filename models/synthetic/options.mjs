@@ -1,35 +1,38 @@
-/** The command line. */
+// @ts-check
+/** The command line. Needs Node alone: it is read before anything is installed. */
 import { parseArgs } from 'node:util';
-import type { StrategyName } from 'tfjs-embeddings/node';
-import { InputError } from '../wide_and_deep/input_error.js';
-import { readOneOf, readWhole } from '../wide_and_deep/read_value.js';
-import { readReportFile } from '../wide_and_deep/output_paths.js';
-import { CONFIGS } from './configs.js';
+import { InputError } from '../wide_and_deep/input_error.mjs';
+import { readReportFile } from '../wide_and_deep/read_path.mjs';
+import { readOneOf, readWhole } from '../wide_and_deep/read_value.mjs';
 
-export interface Options {
-  readonly model: string;
-  readonly devices: number;
-  readonly threads: number;
-  readonly strategy: StrategyName;
-  readonly optimizer: 'sgd' | 'adagrad' | 'adam';
-  readonly batch: number;
-  readonly batches: number;
-  readonly steps: number;
-  readonly bytes: number;
-  readonly host: string | null;
-  readonly report: string | null;
-  readonly plan: boolean;
-}
+/** Described in configs.ts. */
+export const MODELS = /** @type {const} */ (['tiny', 'small', 'criteo']);
+const STRATEGIES = /** @type {const} */ (['basic', 'memory_balanced', 'memory_optimized', 'cost_balanced']);
+const HOSTS = /** @type {const} */ (['tensorflow', 'wasm', 'cpu']);
+const OPTIMIZERS = /** @type {const} */ (['sgd', 'adagrad', 'adam']);
 
-const STRATEGIES = ['basic', 'memory_balanced', 'memory_optimized', 'cost_balanced'] as const;
-const HOSTS = ['tensorflow', 'wasm', 'cpu'] as const;
-const OPTIMIZERS = ['sgd', 'adagrad', 'adam'] as const;
+/**
+ * @typedef {object} Fields
+ * @property {typeof MODELS[number]} model
+ * @property {number} devices
+ * @property {number} threads
+ * @property {import('tfjs-embeddings/node').StrategyName} strategy
+ * @property {typeof OPTIMIZERS[number]} optimizer
+ * @property {number} batch
+ * @property {number} batches
+ * @property {number} steps
+ * @property {number} bytes
+ * @property {string | null} host
+ * @property {string | null} report
+ * @property {boolean} plan
+ */
+/** @typedef {Readonly<Fields>} Options */
 
 export const HELP = `Trains a synthetic recommender model (NVIDIA distributed-embeddings) on virtual devices.
 
-  node --import tsx models/synthetic/main.ts [options]
+  node models/start.mjs synthetic [options]
 
-  --model NAME      ${Object.keys(CONFIGS).join(', ')} (default: tiny)
+  --model NAME      ${MODELS.join(', ')} (default: tiny)
   --devices N       virtual devices (default: 8)
   --threads N       threads of the kernels of each device (default: 1)
   --strategy NAME   ${STRATEGIES.join(', ')} (default: cost_balanced)
@@ -46,9 +49,14 @@ export const HELP = `Trains a synthetic recommender model (NVIDIA distributed-em
 The last line is JSON: milliseconds per step, and of it lookup, exchange and update; growth of the main thread's memory.
 `;
 
-/** The options, or null where help was asked for. */
-export function readOptions(args: readonly string[]): Options | null {
-  const text = (byDefault: string) => ({ type: 'string', default: byDefault }) as const;
+/**
+ * Throws InputError for what cannot be meant.
+ * @param {readonly string[]} args
+ * @returns {Options}
+ */
+export function readOptions(args) {
+  /** @param {string} byDefault */
+  const text = (byDefault) => /** @type {const} */ ({ type: 'string', default: byDefault });
   let values;
   try {
     ({ values } = parseArgs({
@@ -66,16 +74,15 @@ export function readOptions(args: readonly string[]): Options | null {
         host: { type: 'string' },
         report: { type: 'string' },
         plan: { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false },
       },
     }));
   } catch (error) {
-    throw new InputError(`${(error as Error).message} (--help lists the options)`);
+    throw new InputError(`${/** @type {Error} */ (error).message} (--help lists the options)`);
   }
-  const whole = (option: string, value: string, most: number): number => readWhole(option, value, 1, most);
-  if (values.help) return null;
+  /** @type {(option: string, value: string, most: number) => number} */
+  const whole = (option, value, most) => readWhole(option, value, 1, most);
   return {
-    model: readOneOf('--model', values.model, Object.keys(CONFIGS)),
+    model: readOneOf('--model', values.model, MODELS),
     devices: whole('--devices', values.devices, 1024),
     threads: whole('--threads', values.threads, 256),
     strategy: readOneOf('--strategy', values.strategy, STRATEGIES),

@@ -1,39 +1,31 @@
-/** The command line. */
+// @ts-check
+/** The command line. Needs Node alone: it is read before anything is installed. */
 import { parseArgs } from 'node:util';
-import {
-  DEVICE_FLAGS,
-  DEVICE_HELP,
-  EMULATOR,
-  readDevices,
-  readPlacement,
-  type DeviceOptions,
-  type Placement,
-} from './device_options.js';
-import { InputError } from './input_error.js';
-import { readFolder } from './output_paths.js';
-import { readOneOf, readWhole } from './read_value.js';
+import { DEVICE_FLAGS, DEVICE_HELP, EMULATOR, readDevices, readPlacement } from './device_options.mjs';
+import { InputError } from './input_error.mjs';
+import { readFolder, readInputFile } from './read_path.mjs';
+import { readOneOf, readWhole } from './read_value.mjs';
 
-export const BACKENDS = ['cpu', 'tensorflow', 'wasm', EMULATOR] as const;
-export type BackendName = (typeof BACKENDS)[number];
+export const BACKENDS = /** @type {const} */ (['cpu', 'tensorflow', 'wasm', EMULATOR]);
+/** @typedef {typeof BACKENDS[number]} BackendName */
 
-export interface Options {
-  readonly data: string | null;
-  readonly test: string | null;
-  readonly label: string | null;
-  readonly positive: string | null;
-  readonly separator: string;
-  /** null: TensorFlow where it is there, else cpu. */
-  readonly backend: BackendName | null;
-  /** null: a backend without devices. */
-  readonly onDevices: DeviceOptions | null;
-  readonly placement: Placement;
-  readonly epochs: number;
-  readonly batch: number;
-  readonly seed: number;
-  readonly save: string | null;
-  readonly json: boolean;
-  readonly help: boolean;
-}
+/**
+ * @typedef {object} Fields
+ * @property {string | null} data
+ * @property {string | null} test
+ * @property {string | null} label
+ * @property {string | null} positive
+ * @property {string} separator
+ * @property {BackendName | null} backend null: TensorFlow where it is there, else cpu
+ * @property {import('./device_options.mjs').DeviceOptions | null} onDevices null: a backend without devices
+ * @property {Readonly<import('./device_options.mjs').Placement>} placement
+ * @property {number} epochs
+ * @property {number} batch
+ * @property {number} seed
+ * @property {string | null} save
+ * @property {boolean} json
+ */
+/** @typedef {Readonly<Fields>} Options */
 
 export const HELP = `Trains a wide-and-deep model on a CSV file, saves it, and reloads it in a second process.
 
@@ -57,9 +49,13 @@ Columns of numbers become bins, columns of text a vocabulary with a row for unkn
 values in a cell (a|b|c) bags of ids. A tenth of the training rows chooses the epoch; the test rows are scored once.
 `;
 
-export function readOptions(args: readonly string[]): Options {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean', default: false } as const;
+/**
+ * Throws InputError for what cannot be meant.
+ * @param {readonly string[]} args
+ * @returns {Options}
+ */
+export function readOptions(args) {
+  const text = /** @type {const} */ ({ type: 'string' });
   let values;
   try {
     ({ values } = parseArgs({
@@ -75,23 +71,22 @@ export function readOptions(args: readonly string[]): Options {
         batch: { ...text, default: '512' },
         seed: { ...text, default: '42' },
         save: text,
-        json: flag,
-        help: flag,
+        json: { type: 'boolean', default: false },
         ...DEVICE_FLAGS,
       },
     }));
   } catch (error) {
-    throw new InputError(`${(error as Error).message} (--help lists the options)`);
+    throw new InputError(`${/** @type {Error} */ (error).message} (--help lists the options)`);
   }
-  const { data = null, test = null, label = null, positive = null, save = null, separator, json, help } = values;
+  const { data = null, test = null, label = null, positive = null, save = null, separator, json } = values;
   if (data === null && (test ?? label ?? positive) !== null) {
     throw new InputError('--test, --label and --positive need --data');
   }
   const backend = values.backend === undefined ? null : readOneOf('--backend', values.backend, BACKENDS);
   if (separator === '') throw new InputError('--separator must not be empty');
   return {
-    data,
-    test,
+    data: data === null ? null : readInputFile('--data', data),
+    test: test === null ? null : readInputFile('--test', test),
     label,
     positive,
     separator,
@@ -103,6 +98,5 @@ export function readOptions(args: readonly string[]): Options {
     seed: readWhole('--seed', values.seed, 0, 1_000_000_000),
     save: save === null ? null : readFolder('--save', save),
     json,
-    help,
   };
 }
