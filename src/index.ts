@@ -60,7 +60,7 @@ export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from './erro
 export { Embedding, type EmbeddingArgs } from './layers/embedding.js';
 export { RaggedEmbedding, type RaggedEmbeddingArgs } from './layers/ragged_embedding.js';
 export { DistributedEmbedding, type DistributedEmbeddingArgs } from './layers/distributed_embedding.js';
-export type { DistributedItem, NestedFeatures } from './layers/distributed_arguments.js';
+export type { DistributedItem, DistributedPlacementArgs, NestedFeatures } from './layers/distributed_arguments.js';
 export type { DistributedItemArgs } from './layers/distributed_features.js';
 export { FeatureConfig, type FeatureConfigArgs } from './layers/feature_config.js';
 export { TableConfig, type TableConfigArgs, type TablePlacement } from './layers/table_config.js';
@@ -70,6 +70,7 @@ export { FeatureCross, type FeatureCrossArgs } from './layers/feature_cross.js';
 /** `IntegerLookupLayer` learns as it is used; `preprocessing.IntegerLookup` is adapted beforehand, as in Keras. */
 export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/integer_lookup_layer.js';
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './layers/embedding_table.js';
+export type { SharedTableLayerArgs } from './layers/table_layer.js';
 export { useForKerasEmbedding } from './layers/register.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';
 export type { LearningRate, SparseOptimizerConfig } from './ops/optimizer_settings.js';

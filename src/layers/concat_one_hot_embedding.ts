@@ -1,16 +1,18 @@
 /** The layer `ConcatOneHotEmbedding`: one id per feature, the rows of all features in one table. */
-import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
+import { brand } from '../brand.js';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { embeddingBag } from '../ops/embedding_bag.js';
 import { readOptions, reading } from '../options.js';
-import { readIds, type IdsInput } from '../ragged/door.js';
+import { readIds, type DenseIds, type IdsInput } from '../ragged/door.js';
+import type { NestedRows } from '../ragged/nested_rows.js';
 import { uniformSplits } from '../ragged/row_splits.js';
 import { INT32_MAX } from '../types.js';
 import type { TableArgs } from './embedding_table.js';
 import type { Initializer } from './initializers.js';
 import { checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from './layer_arguments.js';
+import type { AnyTensors, Kwargs } from './layer_calls.js';
 import { readEmbeddingInputs } from './layer_inputs.js';
 import { hostIds } from './lookups.js';
 import { TableLayer } from './table_layer.js';
@@ -115,6 +117,13 @@ export class ConcatOneHotEmbedding extends TableLayer {
     const { ids, weights } = readEmbeddingInputs(inputs);
     if (weights !== null) throw new ValueError('inputs', 'ids only', described('2 inputs'));
     if (ids instanceof tf.Tensor || ids instanceof tf.SymbolicTensor) this.#checkShape(ids.shape);
+  }
+
+  override apply(inputs: tf.SymbolicTensor | tf.SymbolicTensor[], kwargs?: Kwargs): tf.SymbolicTensor;
+  override apply(inputs: DenseIds | NestedRows, kwargs?: Kwargs): tf.Tensor;
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
+  override apply(inputs: unknown, kwargs?: Kwargs): unknown {
+    return super.apply(inputs as AnyTensors, kwargs);
   }
 
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {

@@ -4,6 +4,7 @@ import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { reading } from '../options.js';
 import type { PlanData, StrategyName } from '../partition/plan.js';
 import type { RowSharding } from '../partition/plan_request.js';
+import type { Combiner } from '../types.js';
 import {
   readEmbeddings,
   readFeatures,
@@ -12,22 +13,33 @@ import {
 } from './distributed_features.js';
 import type { Embedding } from './embedding.js';
 import type { FeatureConfig } from './feature_config.js';
+import type { Nested } from './feature_types.js';
 import type { RaggedEmbedding } from './ragged_embedding.js';
 
 /** What `embeddings` may hold: unbuilt layers, of this package or stock ones, or plain arguments. */
-export type DistributedItem = Embedding | RaggedEmbedding | tf.layers.Layer | DistributedItemArgs;
+export type DistributedItem<C extends Combiner | null = Combiner | null> =
+  Embedding<C> | RaggedEmbedding<C> | tf.layers.Layer | DistributedItemArgs<C>;
 
 /** `FeatureConfig`s in objects and arrays of any depth. */
-export type NestedFeatures = FeatureConfig | readonly NestedFeatures[] | { readonly [key: string]: NestedFeatures };
+export type NestedFeatures = Nested<FeatureConfig<Combiner | null>>;
 
-/** Arguments of `DistributedEmbedding`; those of the plan as in `planEmbedding`. */
-export interface DistributedEmbeddingArgs {
-  /** Either these, one table each unless they share one, … */
-  embeddings?: readonly DistributedItem[] | null | undefined;
-  /** … or these. */
-  features?: NestedFeatures | null | undefined;
+/** One table each, unless they share one. */
+export interface EmbeddingsForm<Items = readonly DistributedItem[]> {
+  embeddings: Items;
+  features?: null | undefined;
   /** The item of `embeddings` that each input uses; by default one input for each. */
   inputTableMap?: readonly number[] | null | undefined;
+}
+
+/** As in Keras RS. */
+export interface FeaturesForm<F = NestedFeatures> {
+  features: F;
+  embeddings?: null | undefined;
+  inputTableMap?: null | undefined;
+}
+
+/** How a `DistributedEmbedding` lies on devices; the arguments of the plan as in `planEmbedding`. */
+export interface DistributedPlacementArgs<D extends boolean = boolean> {
   strategy?: StrategyName | undefined;
   columnSliceThreshold?: number | null | undefined;
   rowSliceThreshold?: number | null | undefined;
@@ -35,7 +47,7 @@ export interface DistributedEmbeddingArgs {
   /** Bytes of tables that a device has room for; larger shards stay in the memory of the host. */
   deviceMemory?: number | null | undefined;
   /** false: inputs come by device, each with its own features and the whole batch. */
-  dpInput?: boolean | undefined;
+  dpInput?: D | undefined;
   rowSharding?: RowSharding | undefined;
   rowFallback?: boolean | undefined;
   /** Ids per sample of each input, for the planner. */
@@ -56,6 +68,9 @@ export interface DistributedEmbeddingArgs {
   /** Accepted for compatibility: tables are always float32. */
   dtype?: string | undefined;
 }
+
+/** Arguments of `DistributedEmbedding`, in one of two forms. */
+export type DistributedEmbeddingArgs = DistributedPlacementArgs & (EmbeddingsForm | FeaturesForm);
 
 /** Arguments that go to the planner as they are. */
 export const PLAN_FIELDS = [

@@ -7,6 +7,7 @@ import { STRATEGY_NAMES, type EmbeddingPlan } from '../partition/plan.js';
 import { PLAN_FIELDS, type DistributedEmbeddingArgs, type NestedFeatures } from './distributed_arguments.js';
 import type { DistributedFeature, DistributedFeatures, DistributedItemArgs } from './distributed_features.js';
 import { EmbeddingTable, type EmbeddingTableArgs } from './embedding_table.js';
+import type { Combiner } from '../types.js';
 import { FeatureConfig, type FeatureConfigArgs } from './feature_config.js';
 import { keyPath, readStructureConfig, structureConfig } from './feature_structure.js';
 import { checkObject } from './layer_arguments.js';
@@ -114,14 +115,14 @@ export function readDistributedConfig(config: unknown): DistributedEmbeddingArgs
   if (args['tableStacking'] !== undefined) args['tableStacking'] = readStacking(args['tableStacking']);
   if (embeddings !== undefined && embeddings !== null) {
     args['embeddings'] = readItems(embeddings, readList(tables, 'tables').map(readTable));
-    return args as DistributedEmbeddingArgs;
+    return args as unknown as DistributedEmbeddingArgs;
   }
   const made = readList(tables, 'tables').map((table, i) => TableConfig.fromConfig(checkObject(table, `tables[${i}]`)));
   const own = features !== undefined && features !== null;
   args['features'] = own
     ? readStructureConfig(features, 'features', (feature, path) => readFeature(feature, path, made))
     : readKerasFeatures(featureConfigs, 'featureConfigs', made);
-  return args as DistributedEmbeddingArgs;
+  return args as unknown as DistributedEmbeddingArgs;
 }
 
 function readList(value: unknown, argument: string): unknown[] {
@@ -157,13 +158,21 @@ function readItems(value: unknown, tables: readonly { name: string; table: Embed
   });
 }
 
-function readFeature(config: Record<string, unknown>, path: string, tables: readonly TableConfig[]): FeatureConfig {
+function readFeature(
+  config: Record<string, unknown>,
+  path: string,
+  tables: readonly TableConfig<Combiner | null>[],
+): FeatureConfig<Combiner | null> {
   const { table, ...own } = camelKeys(config);
   return new FeatureConfig({ ...own, table: numbered(tables, table, `${path}.table`) } as unknown as FeatureConfigArgs);
 }
 
 /** Features as Keras RS nests them: one is an object with a number in `table`. */
-function readKerasFeatures(value: unknown, path: string, tables: readonly TableConfig[]): NestedFeatures {
+function readKerasFeatures(
+  value: unknown,
+  path: string,
+  tables: readonly TableConfig<Combiner | null>[],
+): NestedFeatures {
   if (Array.isArray(value)) return value.map((item, i) => readKerasFeatures(item, `${path}[${i}]`, tables));
   if (!isRecord(value)) throw new ArgumentTypeError(path, 'feature configs in objects and lists', value);
   if (typeof value['table'] === 'number' && typeof value['name'] === 'string') return readFeature(value, path, tables);

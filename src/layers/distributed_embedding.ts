@@ -1,6 +1,6 @@
 /** The layer `DistributedEmbedding`: many tables on many devices, by a plan. */
-import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
+import { brand } from '../brand.js';
 import { ArgumentTypeError, RuntimeError, described } from '../errors.js';
 import { touchedRowsPenalties } from '../optimizers/penalty.js';
 import { readOptions } from '../options.js';
@@ -28,9 +28,11 @@ import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './dis
 import { DistributedWeights, type WeightOwner } from './distributed_weights.js';
 import { featureShapes, lookUpFeatures } from './feature_lookup.js';
 import { featurePaths, packAs } from './feature_structure.js';
+import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';
 import { feedAsIs, markFeeding } from './feed_scope.js';
 import { LastCall } from './last_call.js';
 import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type SymbolicShape } from './layer_arguments.js';
+import type { AnyTensors, Kwargs } from './layer_calls.js';
 import { nextName } from './layer_names.js';
 import { listOnce, openScopeInModels, notYetPenalized } from './model_scope.js';
 import { forgetSortedModels } from './sorted_models.js';
@@ -71,7 +73,7 @@ const WEIGHTS = 'weights';
  * });
  * const [users, items] = layer.apply([[[3, 1], [4, 4]], [[7], [8]]]); // [2, 8] each
  */
-export class DistributedEmbedding extends tf.layers.Layer {
+export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Layer {
   static {
     brand(this, 'DistributedEmbedding');
   }
@@ -224,12 +226,10 @@ export class DistributedEmbedding extends tf.layers.Layer {
    * Applies the layer to symbolic or concrete inputs, in the structure of its features. `kwargs.weights`: weights in the
    * same structure, null where a feature has none.
    */
-  override apply(
-    inputs: tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[],
-    kwargs?: Record<string, unknown>,
-  ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[];
-  override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown;
-  override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
+  override apply<Ids extends Given<I, tf.SymbolicTensor>>(inputs: Ids, kwargs?: FeatureKwargs<S>): Symbolic<S, Ids>;
+  override apply<Ids extends GivenIds<I>>(inputs: Ids, kwargs?: FeatureKwargs<S>): AllLookedUp<S, Ids>;
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
+  override apply(inputs: unknown, kwargs?: Kwargs): unknown {
     this.assertNotDisposed();
     // A plan that is only looked at must not count as a change of devices that #follow has seen.
     if (this.#isReady) this.#follow();

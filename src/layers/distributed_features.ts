@@ -5,7 +5,14 @@ import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../ops/arguments.j
 import { isRecord, readOptions, reading } from '../options.js';
 import type { Combiner, OutOfRange } from '../types.js';
 import { Embedding } from './embedding.js';
-import { EmbeddingTable, TABLE_ARGUMENTS, isTable, type TableArgs } from './embedding_table.js';
+import {
+  EmbeddingTable,
+  TABLE_ARGUMENTS,
+  isTable,
+  type OwnTableArgs,
+  type SharedTableArgs,
+  type TableArgs,
+} from './embedding_table.js';
 import { FeatureConfig } from './feature_config.js';
 import { listStructure, readStructure, type FeatureStructure } from './feature_structure.js';
 import { checkBoolean, checkInputLength, type SymbolicShape } from './layer_arguments.js';
@@ -34,7 +41,7 @@ export interface DistributedTable {
   readonly name: string;
   readonly table: EmbeddingTable;
   /** What a `FeatureConfig` gave. */
-  readonly config: TableConfig | null;
+  readonly config: AnyTableConfig | null;
 }
 
 /** Everything about what is looked up where. */
@@ -45,18 +52,18 @@ export interface DistributedFeatures {
   /** What was given: items of the list form, of which inputs use `inputTableMap`; or feature configs. */
   readonly items: readonly DistributedFeature[] | null;
   readonly inputTableMap: readonly number[] | null;
-  readonly configs: readonly FeatureConfig[] | null;
+  readonly configs: readonly AnyFeatureConfig[] | null;
   /** Ids per sample of each feature, as far as it is known. */
   readonly hotness: readonly number[];
 }
 
-/** A table and how it is looked up, without a layer. */
-export interface DistributedItemArgs extends Partial<TableArgs> {
+type AnyTableConfig = TableConfig<Combiner | null>;
+type AnyFeatureConfig = FeatureConfig<Combiner | null>;
+
+interface ItemLookupArgs<C extends Combiner | null> {
   /** Name of the table; `table_<n>` by default. */
   name?: string | undefined;
-  /** Instead of the arguments of a table: one made by `embeddingTable`, which several items may share. */
-  table?: EmbeddingTable | undefined;
-  combiner?: Combiner | null | undefined;
+  combiner?: C | undefined;
   maskZero?: boolean | undefined;
   maxNorm?: number | null | undefined;
   outOfRange?: OutOfRange | undefined;
@@ -64,6 +71,10 @@ export interface DistributedItemArgs extends Partial<TableArgs> {
   /** Whether ids are read as `RaggedEmbedding` reads them: negative ones of a padded batch are absent. */
   ragged?: boolean | undefined;
 }
+
+/** A table, of its own or one that several items share, and how it is looked up, without a layer. */
+export type DistributedItemArgs<C extends Combiner | null = Combiner | null> = ItemLookupArgs<C> &
+  (OwnTableArgs | SharedTableArgs);
 
 const ITEM_FIELDS: readonly (keyof DistributedItemArgs)[] = [
   ...TABLE_ARGUMENTS,
@@ -97,7 +108,7 @@ export function within<T>(path: string, read: () => T): T {
 class TableList {
   readonly tables: DistributedTable[] = [];
 
-  add(table: EmbeddingTable, name: string | null, config: TableConfig | null, path: string): number {
+  add(table: EmbeddingTable, name: string | null, config: AnyTableConfig | null, path: string): number {
     const known = this.tables.findIndex((each) => each.table === table);
     if (known >= 0) return known;
     const given = name ?? `table_${this.tables.length}`;
@@ -125,7 +136,7 @@ function stockArgs(layer: tf.layers.Layer, path: string): DistributedItemArgs {
   const { inputDim, outputDim, embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint } = config;
   Object.assign(item, { inputDim, outputDim, embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint });
   Object.assign(item, { maskZero: config['maskZero'] ?? false, inputLength: config['inputLength'] ?? null });
-  return item as DistributedItemArgs;
+  return item as unknown as DistributedItemArgs;
 }
 
 function readLayer(layer: TableLayer, path: string, tables: TableList): DistributedFeature {
@@ -223,7 +234,7 @@ export function readFeatures(value: unknown): FeaturesOfConfigs {
     return part instanceof FeatureConfig ? part : null;
   });
   const tables = new TableList();
-  const made = new Map<TableConfig, EmbeddingTable>();
+  const made = new Map<AnyTableConfig, EmbeddingTable>();
   const features = configs.map(({ table: config }): DistributedFeature => {
     const { vocabularySize: inputDim, embeddingDim: outputDim, initializer, optimizer, combiner } = config;
     const known = made.get(config);
@@ -237,4 +248,4 @@ export function readFeatures(value: unknown): FeaturesOfConfigs {
   return { tables: tables.tables, features, structure, items: null, inputTableMap: null, configs, hotness };
 }
 
-export type FeaturesOfConfigs = DistributedFeatures & { readonly configs: readonly FeatureConfig[] };
+export type FeaturesOfConfigs = DistributedFeatures & { readonly configs: readonly AnyFeatureConfig[] };

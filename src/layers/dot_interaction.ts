@@ -1,6 +1,6 @@
 /** The layer `DotInteraction`: the inner products of all pairs of features. */
-import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
+import { brand } from '../brand.js';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ValueError, described } from '../errors.js';
 import {
@@ -11,6 +11,7 @@ import {
   type FloatLayerArgs,
 } from './float_inputs.js';
 import { checkBoolean, shapesOf, type SymbolicShape } from './layer_arguments.js';
+import type { AnyTensors, Kwargs } from './layer_calls.js';
 import { pickColumns, type ColumnChoice } from './pick_columns.js';
 
 export interface DotInteractionArgs extends FloatLayerArgs {
@@ -80,10 +81,10 @@ export class DotInteraction extends tf.layers.Layer {
     throw new ValueError('inputs', `at least ${least} tensors to pair`, described(`${shapes.length}`));
   }
 
-  override apply(
-    inputs: tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[],
-    kwargs?: Record<string, unknown>,
-  ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[] {
+  override apply(inputs: tf.SymbolicTensor | tf.SymbolicTensor[], kwargs?: Kwargs): tf.SymbolicTensor;
+  override apply(inputs: tf.Tensor | tf.Tensor[], kwargs?: Kwargs): tf.Tensor;
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors {
     this.#checkShapes(readFloatInputs(inputs, EXPECTED).map(({ shape }) => shape));
     return super.apply(inputs, kwargs as never);
   }

@@ -1,16 +1,17 @@
 /** The layer `Embedding`: ids to rows, combined or not. */
-import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
+import { brand } from '../brand.js';
 import { ValueError, described } from '../errors.js';
 import { embeddingLookup } from '../ops/embedding_lookup.js';
 import type { IdsInput, WeightsInput } from '../ragged/door.js';
 import type { RaggedTensor } from '../ragged/ragged_tensor.js';
+import type { Combiner } from '../types.js';
 import { shapesOf, type SymbolicShape } from './layer_arguments.js';
 import { checkWeights, checkWeightsShape, readEmbeddingInputs } from './layer_inputs.js';
 import { poolIds, poolPadded } from './lookups.js';
-import { TableLayer, type TableLayerArgs } from './table_layer.js';
+import { TableLayer, type AnyTableLayerArgs, type TableLayerArgs } from './table_layer.js';
 
-export type EmbeddingArgs = TableLayerArgs;
+export type EmbeddingArgs<C extends Combiner | null = Combiner | null> = TableLayerArgs<C>;
 
 /**
  * A layer that maps int32 ids to rows of a trained table [inputDim, outputDim].
@@ -35,14 +36,14 @@ export type EmbeddingArgs = TableLayerArgs;
  * ]});
  * model.predict(tf.tensor2d([[4, 20, 7, 7, 1]], [1, 5], 'int32')).print();
  */
-export class Embedding extends TableLayer {
+export class Embedding<C extends Combiner | null = Combiner | null> extends TableLayer<C> {
   static {
     brand(this, 'Embedding');
   }
   // The prefix keeps the stock class of tfjs as it is: saved models name classes by this text.
   static readonly className: string = 'TfjsEmbeddings>Embedding';
 
-  constructor(args: EmbeddingArgs) {
+  constructor(args: AnyTableLayerArgs<C>) {
     super(args, 'embedding');
     this.supportsMasking = this.maskZero;
   }

@@ -1,6 +1,6 @@
 /** A table of embeddings that one layer owns or several layers share. */
-import { brand } from '../brand.js';
 import type * as tf from '@tensorflow/tfjs';
+import { brand } from '../brand.js';
 import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { readOptions, reading } from '../options.js';
@@ -44,6 +44,20 @@ export const TABLE_ARGUMENTS = [
   'weights',
   'seed',
 ] as const;
+
+/** Arguments of what looks up a table of its own. */
+export interface OwnTableArgs extends TableArgs {
+  table?: null | undefined;
+}
+
+/** Arguments of what looks up a table of several: what belongs to the table was given to `embeddingTable`. */
+export interface SharedTableArgs extends Partial<Record<Exclude<keyof TableArgs, 'inputDim' | 'outputDim'>, null>> {
+  /** A table made by `embeddingTable`. */
+  table: EmbeddingTable;
+  /** As the table says, or nothing. */
+  inputDim?: number | undefined;
+  outputDim?: number | undefined;
+}
 
 export interface EmbeddingTableArgs extends TableArgs {
   /** Saved with the model: layers that name the same table share it again when the model is loaded. */

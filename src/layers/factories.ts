@@ -1,11 +1,22 @@
 /** Functions that make layers: the namespace `layers`. */
+import type { Combiner } from '../types.js';
 import { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './concat_one_hot_embedding.js';
-import { DistributedEmbedding, type DistributedEmbeddingArgs } from './distributed_embedding.js';
+import type {
+  DistributedEmbeddingArgs,
+  DistributedItem,
+  EmbeddingsForm,
+  FeaturesForm,
+  NestedFeatures,
+  DistributedPlacementArgs,
+} from './distributed_arguments.js';
+import { DistributedEmbedding } from './distributed_embedding.js';
 import { DotInteraction, type DotInteractionArgs } from './dot_interaction.js';
-import { Embedding, type EmbeddingArgs } from './embedding.js';
+import { Embedding } from './embedding.js';
+import type { CombinersOf, CombinersOfItems, InputsOf, KnownFields } from './feature_types.js';
 import { FeatureCross, type FeatureCrossArgs } from './feature_cross.js';
 import { IntegerLookupLayer, type IntegerLookupLayerArgs } from './integer_lookup_layer.js';
-import { RaggedEmbedding, type RaggedEmbeddingArgs } from './ragged_embedding.js';
+import { RaggedEmbedding } from './ragged_embedding.js';
+import type { AnyTableLayerArgs } from './table_layer.js';
 
 /**
  * Returns an `Embedding` layer; arguments, shapes and errors as there.
@@ -13,7 +24,7 @@ import { RaggedEmbedding, type RaggedEmbeddingArgs } from './ragged_embedding.js
  * @example
  * emb.layers.embedding({inputDim: 1000, outputDim: 8, combiner: 'sum'});
  */
-export function embedding(args: EmbeddingArgs): Embedding {
+export function embedding<C extends Combiner | null = null>(args: AnyTableLayerArgs<C>): Embedding<C> {
   return new Embedding(args);
 }
 
@@ -23,7 +34,7 @@ export function embedding(args: EmbeddingArgs): Embedding {
  * @example
  * emb.layers.raggedEmbedding({inputDim: 1000, outputDim: 8, combiner: 'mean'});
  */
-export function raggedEmbedding(args: RaggedEmbeddingArgs): RaggedEmbedding {
+export function raggedEmbedding<C extends Combiner | null = null>(args: AnyTableLayerArgs<C>): RaggedEmbedding<C> {
   return new RaggedEmbedding(args);
 }
 
@@ -33,6 +44,17 @@ export function raggedEmbedding(args: RaggedEmbeddingArgs): RaggedEmbedding {
  * @example
  * emb.layers.distributedEmbedding({embeddings: [{inputDim: 1000, outputDim: 8}, {inputDim: 50, outputDim: 8}]});
  */
+export function distributedEmbedding<C extends Combiner | null = null, D extends boolean = true>(
+  args: DistributedPlacementArgs<D> &
+    EmbeddingsForm<readonly DistributedItem<C>[]> & { inputTableMap: readonly number[] },
+): DistributedEmbedding<C[], InputsOf<D, C[]>>;
+export function distributedEmbedding<Items extends readonly DistributedItem[] | [], D extends boolean = true>(
+  args: DistributedPlacementArgs<D> & EmbeddingsForm<Items & KnownFields<Items>>,
+): DistributedEmbedding<CombinersOfItems<Items>, InputsOf<D, CombinersOfItems<Items>>>;
+export function distributedEmbedding<F extends NestedFeatures, D extends boolean = true>(
+  args: DistributedPlacementArgs<D> & FeaturesForm<F>,
+): DistributedEmbedding<CombinersOf<F>, InputsOf<D, CombinersOf<F>>>;
+export function distributedEmbedding(args: DistributedEmbeddingArgs): DistributedEmbedding;
 export function distributedEmbedding(args: DistributedEmbeddingArgs): DistributedEmbedding {
   return new DistributedEmbedding(args);
 }

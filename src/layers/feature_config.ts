@@ -3,12 +3,13 @@ import { brand } from '../brand.js';
 import { camelKeys } from '../config/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
 import { readOptions, reading } from '../options.js';
+import type { Combiner } from '../types.js';
 import { checkObject, type SymbolicShape } from './layer_arguments.js';
 import { TableConfig, checkText, type TableConfigArgs } from './table_config.js';
 
-export interface FeatureConfigArgs {
+export interface FeatureConfigArgs<C extends Combiner | null = Combiner | null> {
   name: string;
-  table: TableConfig;
+  table: TableConfig<C>;
   /** [batch] or [batch, valence] of the ids; null where unknown. A ragged valence is a maximum. */
   inputShape: readonly (number | null)[];
   /** [batch, embeddingDim]. */
@@ -43,17 +44,17 @@ function readShape(value: unknown, argument: string): SymbolicShape {
  * @example
  * const seen = new emb.FeatureConfig({name: 'seen', table: movies, inputShape: [32, 5], outputShape: [32, 16]});
  */
-export class FeatureConfig {
+export class FeatureConfig<C extends Combiner | null = Combiner> {
   static {
     brand(this, 'FeatureConfig');
   }
   readonly name: string;
-  readonly table: TableConfig;
+  readonly table: TableConfig<C>;
   readonly inputShape: SymbolicShape;
   readonly outputShape: SymbolicShape;
 
-  constructor(args: FeatureConfigArgs) {
-    const given = readOptions<FeatureConfigArgs>(args, FIELDS, 'args');
+  constructor(args: FeatureConfigArgs<C>) {
+    const given = readOptions<FeatureConfigArgs<C>>(args, FIELDS, 'args');
     this.name = checkText(given.name, 'name');
     const isTable = reading('table', 'an emb.TableConfig', given.table, () => given.table instanceof TableConfig);
     if (!isTable) throw new ArgumentTypeError('table', 'an emb.TableConfig', given.table);
@@ -78,7 +79,7 @@ export class FeatureConfig {
   }
 
   /** Makes a feature config from its own config or from one of Keras RS, with snake_case or camelCase keys. */
-  static fromConfig(config: object): FeatureConfig {
+  static fromConfig(config: object): FeatureConfig<Combiner | null> {
     const { table, ...own } = camelKeys(checkObject(config, 'config'));
     const made =
       table instanceof TableConfig

@@ -1,6 +1,6 @@
 /** The layer `FeatureCross`: explicit crosses of features, one degree more with each layer. */
-import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
+import { brand } from '../brand.js';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { readActivation, type Activation, type ActivationInput } from './activations.js';
@@ -13,6 +13,7 @@ import {
 } from './float_inputs.js';
 import { readInitializerOf, type Initializer, type InitializerInput } from './initializers.js';
 import { checkBoolean, checkDimension, shapesOf, type SymbolicShape } from './layer_arguments.js';
+import type { AnyTensors, Kwargs } from './layer_calls.js';
 import { serializeRegistered } from './registered_objects.js';
 import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
 
@@ -159,10 +160,10 @@ export class FeatureCross extends tf.layers.Layer {
     throw new ValueError('inputs', `a last axis of size ${width}, as when the layer was built`, described(`${dim}`));
   }
 
-  override apply(
-    inputs: tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[],
-    kwargs?: Record<string, unknown>,
-  ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[] {
+  override apply(inputs: tf.SymbolicTensor | tf.SymbolicTensor[], kwargs?: Kwargs): tf.SymbolicTensor;
+  override apply(inputs: tf.Tensor | tf.Tensor[], kwargs?: Kwargs): tf.Tensor;
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors {
     this.#checkDim(checkShapes(readFloatInputs(inputs, EXPECTED).map(({ shape }) => shape)));
     return super.apply(inputs, kwargs as never);
   }

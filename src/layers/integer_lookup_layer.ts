@@ -1,6 +1,6 @@
 /** The layer `IntegerLookup`: raw whole numbers to ids, by a vocabulary that it builds as it sees them. */
-import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
+import { brand } from '../brand.js';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { readOptions, reading } from '../options.js';
@@ -19,6 +19,7 @@ import {
   type LayerOptions,
   type SymbolicShape,
 } from './layer_arguments.js';
+import type { AnyTensors, Kwargs } from './layer_calls.js';
 import { nextName } from './layer_names.js';
 
 export interface IntegerLookupLayerArgs extends LayerOptions {
@@ -191,11 +192,9 @@ export class IntegerLookupLayer extends tf.layers.Layer {
   /** Numbers may have any shape, so nothing is said about it. */
   protected override warnOnIncompatibleInputShape(_inputShape: SymbolicShape): void {}
 
-  override apply<D extends CellData>(data: D, kwargs?: Record<string, unknown>): IdsOf<D>;
-  override apply(
-    inputs: tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[],
-    kwargs?: Record<string, unknown>,
-  ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[];
+  override apply<D extends CellData>(data: D, kwargs?: Kwargs): IdsOf<D>;
+  override apply(inputs: tf.SymbolicTensor | tf.SymbolicTensor[], kwargs?: Kwargs): tf.SymbolicTensor;
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
     const { input, isTensor } = reading('inputs', DATA, inputs, () => {
       const one = onlyOne(inputs);

@@ -1,18 +1,23 @@
 /** The layer `RaggedEmbedding`: rows of ids of different lengths. */
-import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
+import { brand } from '../brand.js';
 import { ValueError, described } from '../errors.js';
 import { embeddingLookup } from '../ops/embedding_lookup.js';
 import { readIds, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import type { RaggedTensor } from '../ragged/ragged_tensor.js';
 import type { Combiner } from '../types.js';
 import { shapesOf, type SymbolicShape } from './layer_arguments.js';
+import type { AnyTensors, Kwargs } from './layer_calls.js';
 import { checkWeights, checkWeightsShape, readRaggedInputs } from './layer_inputs.js';
+import type { LookedUp, WithWeights } from './looked_up.js';
 import { placeSplits, poolIds, poolPadded, spreadPadded, spreadRagged } from './lookups.js';
 import type { Absence } from './present_ids.js';
-import { TableLayer, type TableLayerArgs } from './table_layer.js';
+import { TableLayer, type AnyTableLayerArgs, type TableLayerArgs } from './table_layer.js';
 
-export type RaggedEmbeddingArgs = TableLayerArgs;
+export type RaggedEmbeddingArgs<C extends Combiner | null = Combiner | null> = TableLayerArgs<C>;
+
+/** Flat ids, the splits of their rows, and flat weights. */
+type PairWithWeights = readonly [values: tf.Tensor, rowSplits: tf.Tensor, weights: WeightsInput];
 
 /** The forms in which ids enter a model: a padded batch, or values and row splits; each with or without weights. */
 interface SymbolicForm {
@@ -52,7 +57,7 @@ function formOf(shapes: SymbolicShape[]): SymbolicForm {
  * const layer = emb.layers.raggedEmbedding({inputDim: 10, outputDim: 4, combiner: 'mean'});
  * layer.apply(emb.RaggedTensor.fromRows([[3, 1], [], [4]])).print(); // [3, 4], the second row zeros
  */
-export class RaggedEmbedding extends TableLayer {
+export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extends TableLayer<C> {
   static {
     brand(this, 'RaggedEmbedding');
   }
@@ -61,7 +66,7 @@ export class RaggedEmbedding extends TableLayer {
   /** Whether the call in progress comes from a model, which can only pass tensors on. */
   #inModel = false;
 
-  constructor(args: RaggedEmbeddingArgs) {
+  constructor(args: AnyTableLayerArgs<C>) {
     super(args, 'ragged_embedding');
     this.supportsMasking = this.combiner === null;
   }
@@ -94,15 +99,14 @@ export class RaggedEmbedding extends TableLayer {
     }
   }
 
-  override apply(
-    inputs: tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[],
-    kwargs?: Record<string, unknown>,
-  ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[];
-  override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown;
+  override apply(inputs: tf.SymbolicTensor | tf.SymbolicTensor[], kwargs?: Kwargs): tf.SymbolicTensor;
+  override apply<Ids extends IdsInput>(inputs: Ids, kwargs?: Kwargs): LookedUp<C, Ids>;
+  override apply<Ids extends IdsInput>(inputs: WithWeights<Ids> | PairWithWeights, kwargs?: Kwargs): LookedUp<C, Ids>;
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
     // A model passes its inputs as a list and always some kwargs.
     this.#inModel = this.inboundNodes.length > 0 && Array.isArray(inputs) && kwargs !== undefined;
-    return super.apply(inputs, kwargs);
+    return super.apply(inputs as AnyTensors, kwargs);
   }
 
   protected override givesTensor(inputs: unknown[]): boolean {

@@ -1,6 +1,6 @@
 /** A table as `DistributedEmbedding` takes it from a `FeatureConfig`. */
-import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
+import { brand } from '../brand.js';
 import { camelKeys } from '../config/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
 import { checkCombiner } from '../ops/arguments.js';
@@ -16,7 +16,7 @@ import { serializeRegistered } from './registered_objects.js';
 export type TablePlacement = 'auto' | 'sparsecore' | 'default_device';
 const PLACEMENTS: readonly TablePlacement[] = ['auto', 'sparsecore', 'default_device'];
 
-export interface TableConfigArgs {
+export interface TableConfigArgs<C extends Combiner | null = Combiner | null> {
   name: string;
   /** Number of rows: ids are in [0, vocabularySize). */
   vocabularySize: number;
@@ -27,7 +27,7 @@ export interface TableConfigArgs {
   /** Of this table alone; by default, and where null, the table is trained by the optimizer of `compile`. */
   optimizer?: OptimizerInput | null | undefined;
   /** How the rows of the innermost axis become one; `mean` by default; null: they stay apart. */
-  combiner?: Combiner | null | undefined;
+  combiner?: C | undefined;
   placement?: TablePlacement | undefined;
   /** Limits of a SparseCore; kept, but no id is ever dropped here. */
   maxIdsPerPartition?: number | undefined;
@@ -76,7 +76,7 @@ function readPlacement(value: unknown): TablePlacement {
  * @example
  * const movies = new emb.TableConfig({name: 'movies', vocabularySize: 1000, embeddingDim: 16, combiner: 'sum'});
  */
-export class TableConfig {
+export class TableConfig<C extends Combiner | null = Combiner> {
   static {
     brand(this, 'TableConfig');
   }
@@ -85,12 +85,12 @@ export class TableConfig {
   readonly embeddingDim: number;
   readonly initializer: Initializer;
   readonly optimizer: SparseOptimizer | null;
-  readonly combiner: Combiner | null;
+  readonly combiner: C;
   readonly placement: TablePlacement;
   readonly maxIdsPerPartition: number;
   readonly maxUniqueIdsPerPartition: number;
 
-  constructor(args: TableConfigArgs) {
+  constructor(args: TableConfigArgs<C>) {
     const given = readOptions<TableConfigArgs>(args, FIELDS, 'args');
     this.name = checkText(given.name, 'name');
     this.vocabularySize = checkDimension(given.vocabularySize, 'vocabularySize');
@@ -101,7 +101,7 @@ export class TableConfig {
         : readInitializerOf('initializer', given.initializer, 'zeros');
     this.optimizer = readNamedOptimizer(given.optimizer);
     const { combiner } = given;
-    this.combiner = combiner === undefined ? 'mean' : combiner === null ? null : checkCombiner(combiner);
+    this.combiner = (combiner === undefined ? 'mean' : combiner === null ? null : checkCombiner(combiner)) as C;
     this.placement = readPlacement(given.placement);
     this.maxIdsPerPartition = checkDimension(given.maxIdsPerPartition ?? DEFAULT_LIMIT, 'maxIdsPerPartition');
     this.maxUniqueIdsPerPartition = checkDimension(
@@ -127,7 +127,7 @@ export class TableConfig {
   }
 
   /** Makes a table config from its own config or from one of Keras RS, with snake_case or camelCase keys. */
-  static fromConfig(config: object): TableConfig {
+  static fromConfig(config: object): TableConfig<Combiner | null> {
     return new TableConfig(camelKeys(checkObject(config, 'config')) as unknown as TableConfigArgs);
   }
 }

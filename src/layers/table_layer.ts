@@ -5,8 +5,17 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../error
 import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../ops/arguments.js';
 import { touchedRowsPenalty } from '../optimizers/penalty.js';
 import { readOptions, reading } from '../options.js';
+import type { IdsInput } from '../ragged/door.js';
 import type { Combiner, OutOfRange } from '../types.js';
-import { EmbeddingTable, TABLE_ARGUMENTS, isTable, type TableArgs, type TableHolder } from './embedding_table.js';
+import {
+  EmbeddingTable,
+  TABLE_ARGUMENTS,
+  isTable,
+  type OwnTableArgs,
+  type SharedTableArgs,
+  type TableArgs,
+  type TableHolder,
+} from './embedding_table.js';
 import { feedAsIs } from './feed_scope.js';
 import type { Initializer } from './initializers.js';
 import {
@@ -21,19 +30,19 @@ import {
   type LayerOptions,
   type SymbolicShape,
 } from './layer_arguments.js';
+import type { AnyTensors, Kwargs } from './layer_calls.js';
 import { nextName } from './layer_names.js';
 import { tableOfLoad } from './load_scope.js';
+import type { LookedUp, WithWeights } from './looked_up.js';
 import { listOnce, notYetPenalized, openScopeInModels } from './model_scope.js';
 import { readTableValues, tableTensor } from './pretrained.js';
 import { checkSymbolicIds } from './symbolic_ids.js';
 import { checkTableTraining } from './table_training.js';
 
-/** Arguments of the layers on one table. Either `inputDim` and `outputDim`, or `table`. */
-export interface TableLayerArgs extends LayerOptions, Partial<TableArgs> {
-  /** A table made by `embeddingTable`, shared with other layers; the table's own arguments are then given there. */
-  table?: EmbeddingTable | undefined;
+/** How a layer looks up its table. */
+interface LookupArgs<C extends Combiner | null> extends LayerOptions {
   /** How the rows of the innermost axis become one; null: they stay apart. */
-  combiner?: Combiner | null | undefined;
+  combiner?: C | undefined;
   /** The id 0 is padding. Without a combiner it is masked; with one it counts neither in the sum nor in the divisor. */
   maskZero?: boolean | undefined;
   /** Length of the ids, or one length per axis, where it is constant. */
@@ -45,6 +54,17 @@ export interface TableLayerArgs extends LayerOptions, Partial<TableArgs> {
   /** Not supported: tfjs applies no activity regularizers. */
   activityRegularizer?: null | undefined;
 }
+
+/** Arguments of a layer with a table of its own. */
+export interface TableLayerArgs<C extends Combiner | null = Combiner | null> extends LookupArgs<C>, OwnTableArgs {}
+
+/** Arguments of a layer on a table that it shares with others. */
+export interface SharedTableLayerArgs<C extends Combiner | null = Combiner | null>
+  extends LookupArgs<C>, SharedTableArgs {}
+
+/** Either `inputDim` and `outputDim`, or `table`. */
+export type AnyTableLayerArgs<C extends Combiner | null = Combiner | null> =
+  TableLayerArgs<C> | SharedTableLayerArgs<C>;
 
 const LAYER_FIELDS: readonly (keyof TableLayerArgs)[] = [
   ...TABLE_ARGUMENTS,
@@ -74,7 +94,7 @@ const TABLE_FIELDS = [
   'seed',
 ] as const;
 
-function readTable(args: TableLayerArgs, name: string): EmbeddingTable {
+function readTable(args: AnyTableLayerArgs, name: string): EmbeddingTable {
   const { table } = args;
   if (table === undefined || table === null) {
     const { trainable: _ofLayer, ...own } = args;
@@ -96,17 +116,17 @@ function readTable(args: TableLayerArgs, name: string): EmbeddingTable {
 }
 
 /** Arguments as the base class of tfjs takes them; ids are int32, so a model that begins here asks for int32. */
-function baseArgs(args: TableLayerArgs, name: string, inputLength: number | SymbolicShape | null): object {
+function baseArgs(args: AnyTableLayerArgs, name: string, inputLength: number | SymbolicShape | null): object {
   const trainable = checkBoolean(args.trainable, 'trainable', true);
   return { name, trainable, batchInputShape: readInputShape(args, inputLength), dtype: 'int32' };
 }
 
-function readLayerArgs(args: unknown, prefix: string): { args: TableLayerArgs; name: string } {
+function readLayerArgs(args: unknown, prefix: string): { args: AnyTableLayerArgs; name: string } {
   const checked = readOptions<TableLayerArgs>(args, LAYER_FIELDS, 'args');
   checkDtype(checked.dtype, 'dtype');
   checkDtype(checked.inputDType, 'inputDType');
   refuseActivityRegularizer(checked.activityRegularizer);
-  return { args: checked, name: checkName(checked.name) ?? nextName(prefix) };
+  return { args: checked as AnyTableLayerArgs, name: checkName(checked.name) ?? nextName(prefix) };
 }
 
 /** The mask that tfjs hangs on a result is disposed with the result; nobody else would. */
@@ -121,9 +141,12 @@ function disposeTogether(output: tf.Tensor): tf.Tensor {
   return output;
 }
 
-export abstract class TableLayer extends tf.layers.Layer implements TableHolder {
+export abstract class TableLayer<C extends Combiner | null = Combiner | null>
+  extends tf.layers.Layer
+  implements TableHolder
+{
   readonly table: EmbeddingTable;
-  readonly combiner: Combiner | null;
+  readonly combiner: C;
   readonly maskZero: boolean;
   readonly inputLength: number | SymbolicShape | null;
   readonly maxNorm: number | null;
@@ -131,12 +154,13 @@ export abstract class TableLayer extends tf.layers.Layer implements TableHolder 
   /** The table's weight, once the layer is built. */
   embeddings: tf.LayerVariable | null = null;
 
-  constructor(given: TableLayerArgs, prefix: string) {
+  constructor(given: AnyTableLayerArgs<C>, prefix: string) {
     const { args, name } = readLayerArgs(given, prefix);
     const inputLength = checkInputLength(args.inputLength);
     super(baseArgs(args, name, inputLength) as never);
     this.inputLength = inputLength;
-    this.combiner = args.combiner === undefined || args.combiner === null ? null : checkCombiner(args.combiner);
+    const { combiner } = args;
+    this.combiner = (combiner === undefined || combiner === null ? null : checkCombiner(combiner)) as C;
     this.maskZero = checkBoolean(args.maskZero, 'maskZero', false);
     this.maxNorm = checkMaxNorm(args.maxNorm) || null;
     this.outOfRange = checkOutOfRange(args.outOfRange);
@@ -231,11 +255,10 @@ export abstract class TableLayer extends tf.layers.Layer implements TableHolder 
    * Applies the layer to symbolic or concrete inputs. Beyond what tfjs layers take, concrete ids may be a RaggedTensor,
    * sparse ids or arrays.
    */
-  override apply(
-    inputs: tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[],
-    kwargs?: Record<string, unknown>,
-  ): tf.Tensor | tf.Tensor[] | tf.SymbolicTensor | tf.SymbolicTensor[];
-  override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown;
+  override apply(inputs: tf.SymbolicTensor | tf.SymbolicTensor[], kwargs?: Kwargs): tf.SymbolicTensor;
+  override apply<Ids extends IdsInput>(inputs: Ids, kwargs?: Kwargs): LookedUp<C, Ids>;
+  override apply<Ids extends IdsInput>(inputs: WithWeights<Ids>, kwargs?: Kwargs): LookedUp<C, Ids>;
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
     const { list, someSymbolic, givesTensor } = reading('inputs', 'ids, or ids and weights', inputs, () => {
       this.checkInputs(inputs);

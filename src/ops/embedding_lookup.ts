@@ -4,7 +4,14 @@ import type { BagTensors } from '../backends/bag_tensors.js';
 import type { BagOptions } from '../backends/kernel_set.js';
 import { ValueError, described } from '../errors.js';
 import { readOptions, reading } from '../options.js';
-import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import {
+  readIds,
+  type DenseIds,
+  type IdBatch,
+  type IdsInput,
+  type RaggedIds,
+  type WeightsInput,
+} from '../ragged/door.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
 import type { Combiner, OutOfRange } from '../types.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable, checkValidate } from './arguments.js';
@@ -13,6 +20,7 @@ import { checkPartitionStrategy, lookUpPartitions, type PartitionStrategy } from
 import { sharedUniformSplits } from '../ragged/shared_splits.js';
 
 export type Table = tf.Tensor2D | tf.Tensor | tf.Variable;
+type Tables = Table | readonly Table[];
 
 export interface EmbeddingLookupOptions {
   combiner?: Combiner | null | undefined;
@@ -25,6 +33,16 @@ export interface EmbeddingLookupOptions {
   /** Checks ids and weights that already lie on a GPU too (webgl, webgpu), which reads them back. */
   validate?: boolean | undefined;
 }
+
+/** Options with a combiner, and without. */
+type Pooling = EmbeddingLookupOptions & { combiner: Combiner };
+type PerId = EmbeddingLookupOptions & { combiner?: null | undefined };
+
+/** Ids in one axis. */
+type VectorOfIds = tf.Tensor1D | Exclude<DenseIds, tf.Tensor | number>;
+
+/** Ids in two axes. */
+export type RowsOfIds = RaggedIds | tf.Tensor2D | readonly (readonly number[])[];
 
 /**
  * Returns the embeddings of ids, combined per bag when a combiner is given.
@@ -46,8 +64,18 @@ export interface EmbeddingLookupOptions {
  * emb.embeddingLookup(table, [[0, 1], [2, 2]], {combiner: 'sum'}).print(); // [[4, 6], [10, 12]]
  * emb.embeddingLookup(table, emb.RaggedTensor.fromRows([[2], []]), {combiner: 'mean'}).print(); // [[5, 6], [0, 0]]
  */
+export function embeddingLookup(table: Tables, ids: RowsOfIds, options: Pooling): tf.Tensor2D;
+export function embeddingLookup(table: Tables, ids: IdsInput, options: Pooling): tf.Tensor;
+export function embeddingLookup(table: Tables, ids: VectorOfIds, options?: PerId): tf.Tensor2D;
+export function embeddingLookup(table: Tables, ids: DenseIds, options?: PerId): tf.Tensor;
+export function embeddingLookup(table: Tables, ids: RaggedIds, options?: PerId): RaggedTensor;
 export function embeddingLookup(
-  table: Table | readonly Table[],
+  table: Tables,
+  ids: IdsInput,
+  options?: EmbeddingLookupOptions,
+): tf.Tensor | RaggedTensor;
+export function embeddingLookup(
+  table: Tables,
   ids: IdsInput,
   options: EmbeddingLookupOptions = {},
 ): tf.Tensor | RaggedTensor {

@@ -5,7 +5,7 @@ import { readOptions } from '../options.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import type { Combiner } from '../types.js';
 import { checkBagOptions, checkTable } from './arguments.js';
-import type { Table } from './embedding_lookup.js';
+import type { RowsOfIds, Table } from './embedding_lookup.js';
 import { lookUp } from './lookup.js';
 
 export interface SafeEmbeddingLookupOptions {
@@ -36,6 +36,8 @@ interface Pruned {
  * const table = tf.tensor2d([[1, 2], [3, 4]]);
  * emb.safeEmbeddingLookup(table, [[1, -1], [-1, -1]], {combiner: 'mean', defaultId: 0}).print(); // [[3, 4], [1, 2]]
  */
+export function safeEmbeddingLookup(table: Table, ids: RowsOfIds, options?: SafeEmbeddingLookupOptions): tf.Tensor2D;
+export function safeEmbeddingLookup(table: Table, ids: IdsInput, options?: SafeEmbeddingLookupOptions): tf.Tensor;
 export function safeEmbeddingLookup(table: Table, ids: IdsInput, options: SafeEmbeddingLookupOptions = {}): tf.Tensor {
   const given = readOptions<SafeEmbeddingLookupOptions>(options, ['combiner', 'weights', 'maxNorm', 'defaultId']);
   const matrix = checkTable(table);

@@ -1,7 +1,7 @@
 /** The base of all `emb.train` optimizers: rows of tables by update kernels, everything else by a dense optimizer. */
-import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
 import { packHyper } from '../backends/hyper.js';
+import { brand } from '../brand.js';
 import { ArgumentTypeError } from '../errors.js';
 import { reading } from '../options.js';
 import type { OptimizerName } from '../types.js';

@@ -18,8 +18,14 @@ export type { WeightsInput } from './weights.js';
 /** A typed array of whole numbers. */
 type IdArray = Int32Array | Float32Array | NumericArray;
 
+/** Ids whose rows may have different lengths. */
+export type RaggedIds = RaggedTensor | RowPairInput;
+
+/** Ids of even shape. Nested arrays are dense where they are even, else ragged: types cannot tell. */
+export type DenseIds = tf.Tensor | number | readonly number[] | IdArray;
+
 /** Ids as people have them. */
-export type IdsInput = tf.Tensor | NestedRows | IdArray | RaggedTensor | SparseInput | RowPairInput;
+export type IdsInput = DenseIds | NestedRows | RaggedIds | SparseInput;
 
 /** Ids and weights of a batch, checked. */
 export interface IdBatch {

@@ -1,6 +1,6 @@
 /** Rows of different lengths, as flat values and row splits. */
-import { brand } from '../brand.js';
 import * as tf from '@tensorflow/tfjs';
+import { brand } from '../brand.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { readOptions, reading } from '../options.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';

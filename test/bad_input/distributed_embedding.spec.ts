@@ -108,7 +108,9 @@ describe('DistributedEmbedding', () => {
   });
 
   it('takes either embeddings or features, and no layer that was built', () => {
-    const both = thrownBy(() => emb.layers.distributedEmbedding({ embeddings: embeddings(), features: feature() }));
+    const both = thrownBy(() =>
+      emb.layers.distributedEmbedding({ embeddings: embeddings(), features: feature() } as never),
+    );
     expectFacts(both, 'ValueError', 'embeddings', 'both');
     const layer = emb.layers.embedding({ inputDim: 3, outputDim: 2 });
     tf.dispose(layer.apply(tf.zeros([1], 'int32')) as tf.Tensor);

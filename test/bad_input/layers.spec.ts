@@ -269,7 +269,8 @@ describe('layers', () => {
         for (const [what, value] of [...hostileValues(), ...others]) {
           for (const inputs of [value, [ids, value], [value, ids], [ids, ids, ids, value]]) {
             const held = tf.memory().numTensors;
-            const error = thrownBy(() => layer.apply(inputs)) as (Error & { argument?: string }) | undefined;
+            const error = thrownBy(() => layer.apply(inputs as tf.Tensor)) as
+              (Error & { argument?: string }) | undefined;
             const shown = `${what}: ${error?.name}: ${error?.message}`;
             expect(['TypeError', 'ValueError'])
               .withContext(shown)

@@ -108,10 +108,10 @@ describe('arguments of layers', () => {
         vector: tf.tensor1d([1], 'int32'),
       };
       const { good, text, wide, narrow, whole, none, vector } = tensors;
-      expectError(() => layer.apply(undefined), 'TypeError', 'inputs');
-      expectError(() => layer.apply(null), 'TypeError', 'inputs');
-      expectError(() => layer.apply('ids'), 'TypeError', 'ids');
-      expectError(() => layer.apply({}), 'TypeError', 'ids');
+      expectError(() => layer.apply(undefined as never), 'TypeError', 'inputs');
+      expectError(() => layer.apply(null as never), 'TypeError', 'inputs');
+      expectError(() => layer.apply('ids' as never), 'TypeError', 'ids');
+      expectError(() => layer.apply({} as never), 'TypeError', 'ids');
       expectError(() => layer.apply(text), 'TypeError', 'ids');
       expectError(() => layer.apply(vector), 'ValueError', 'ids', /rank 1/);
       expectError(() => layer.apply([good, wide]), 'ValueError', 'weights');
@@ -124,7 +124,7 @@ describe('arguments of layers', () => {
       const perId = tf.input({ shape: [3] });
       expectError(() => layer.apply([symbolic, perId]), 'ValueError', 'weights');
       expectError(() => plain.apply([symbolic, perId]), 'ValueError', 'combiner');
-      expectError(() => layer.apply([symbolic, narrow]), 'TypeError', 'inputs');
+      expectError(() => layer.apply([symbolic, narrow] as never), 'TypeError', 'inputs');
       expectError(() => layer.apply(tf.input({ shape: [], dtype: 'int32' })), 'ValueError', 'ids');
       const fixed = emb.layers.embedding({ inputDim: 10, outputDim: 4, inputLength: 3 });
       expectError(() => fixed.apply(good), 'ValueError', 'ids', /1, 2/);

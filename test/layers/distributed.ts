@@ -43,7 +43,7 @@ export const valuesOf = (tensors: readonly tf.Tensor[]): number[][] =>
 export function alone(sizes: readonly Size[], tables: readonly Float32Array[], ids: readonly unknown[]): number[][] {
   return sizes.map(([inputDim, outputDim, combiner], i) => {
     const layer = emb.layers.embedding({ inputDim, outputDim, combiner, weights: [tables[i]!] });
-    const [values] = takeAll([layer.apply(ids[i])]);
+    const [values] = takeAll([layer.apply(ids[i] as tf.Tensor)]);
     layer.dispose();
     return values!;
   });

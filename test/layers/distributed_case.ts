@@ -83,7 +83,7 @@ export interface DistributedCase {
   readonly items: readonly ItemCase[];
   readonly hasMap: boolean;
   readonly inputs: readonly InputCase[];
-  readonly wishes: Partial<emb.DistributedEmbeddingArgs>;
+  readonly wishes: emb.DistributedPlacementArgs;
   readonly optimizer: OptimizerCase;
   readonly machine: EmulatedMachine;
   readonly devices: number;
@@ -227,7 +227,7 @@ function formsOf(item: ItemCase, isConfig: boolean): readonly IdForm[] {
   });
 }
 
-function thresholds(random: Random, tables: readonly TableCase[]): Partial<emb.DistributedEmbeddingArgs> {
+function thresholds(random: Random, tables: readonly TableCase[]): emb.DistributedPlacementArgs {
   const sizes = tables.map(({ rows, columns }) => rows * columns);
   const cut = (probability: number): number | null => {
     if (!random.chance(probability)) return null;

@@ -91,7 +91,7 @@ describe('DistributedEmbedding, list form', () => {
         [padded, [[1, 2], [0, 0], [1, 1], [2, 2], [3, 3]], pair, RAGGED()], // prettier-ignore
         [sparse, pair, [[0], [1], [2], [0], [1]], sparse],
       ]) {
-        const given = takeAll(layer.apply(ids));
+        const given = takeAll(layer.apply(ids as emb.IdsInput[]));
         alone(SIZES, tablesOf(), ids).forEach((values, i) => expect(given[i]).toEqual(values));
       }
       padded.dispose();

@@ -16,7 +16,7 @@ import {
 } from './distributed.js';
 import { expectClose, expectError, leakFree, useCpu } from './setup.js';
 
-type Wishes = Omit<emb.DistributedEmbeddingArgs, 'embeddings' | 'features'>;
+type Wishes = emb.DistributedPlacementArgs;
 
 const STRATEGIES: readonly emb.StrategyName[] = ['basic', 'memory_balanced', 'memory_optimized', 'cost_balanced'];
 

@@ -5,7 +5,7 @@ import { withTpuEmulator } from '../helpers/tpu_emulator.js';
 import { takeAll, valuesOf } from './distributed.js';
 import { artifactsOf, expectClose, expectError, leakFree, reload, take, useCpu } from './setup.js';
 
-const table = (combiner: emb.Combiner, args: Partial<emb.TableConfigArgs> = {}): emb.TableConfig =>
+const table = (combiner: emb.Combiner, args: Partial<emb.TableConfigArgs<emb.Combiner>> = {}): emb.TableConfig =>
   new emb.TableConfig({ name: 'table', vocabularySize: 23, embeddingDim: 7, combiner, ...args });
 
 const feature = (name: string, of: emb.TableConfig, valence = 13): emb.FeatureConfig =>
@@ -36,7 +36,7 @@ async function expectCorrect(): Promise<void> {
       flat: [2, 3],
     };
     for (const given of [null, perId]) {
-      const out = layer.apply(inputs, { weights: given }) as Record<string, tf.Tensor> & { rest: tf.Tensor[] };
+      const out = layer.apply(inputs, { weights: given });
       expect(Object.keys(out)).toEqual(['dense', 'rest', 'flat']);
       const values = layer.getTables()['table']!;
       const matrix = values.arraySync();

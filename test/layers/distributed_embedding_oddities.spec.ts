@@ -67,7 +67,7 @@ const CALLS: Readonly<Record<string, Call>> = {
 };
 
 /** What comes of each call: bits, or the error in full. */
-function told(wishes: Partial<emb.DistributedEmbeddingArgs>): Map<string, string> {
+function told(wishes: emb.DistributedPlacementArgs): Map<string, string> {
   const texts = new Map<string, string>();
   for (const outOfRange of ['error', 'zero'] as const) {
     for (const [name, call] of Object.entries(CALLS)) {
@@ -101,7 +101,7 @@ describe('DistributedEmbedding with odd ids, weights and tables', () => {
 
   it('says and gives on devices what it does without', async () => {
     const here = told({});
-    const wishes: Partial<emb.DistributedEmbeddingArgs>[] = [
+    const wishes: emb.DistributedPlacementArgs[] = [
       { columnSliceThreshold: 30 },
       { rowSliceThreshold: 1 },
       { rowSliceThreshold: 1, rowSharding: 'modulo' },

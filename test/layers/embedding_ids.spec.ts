@@ -38,11 +38,11 @@ describe('Embedding, ids', () => {
         [1, 2],
         [1, 2.5],
         [1, NaN],
-      ].map((row) => tf.tensor2d([row]));
+      ].map((row) => tf.tensor2d([row])) as [tf.Tensor, tf.Tensor, tf.Tensor];
       expectClose(take(layer.apply(whole)), pooled(table, 3, [[1, 2]], 'sum'));
       expectError(() => layer.apply(fraction), 'ValueError', 'ids', /2.5/);
       expectError(() => layer.apply(none), 'ValueError', 'ids', /NaN/);
-      tf.dispose([whole!, fraction!, none!]);
+      tf.dispose([whole, fraction, none]);
       layer.dispose();
     }),
   );

@@ -248,7 +248,7 @@ describe('embeddingTable', () => {
     const table = tableOf();
     expectError(() => emb.layers.embedding({ table, inputDim: 9 }), 'ValueError', 'inputDim', '9');
     expectError(
-      () => emb.layers.embedding({ table, embeddingsInitializer: 'ones' }),
+      () => emb.layers.embedding({ table, embeddingsInitializer: 'ones' as never }),
       'ValueError',
       'embeddingsInitializer',
     );

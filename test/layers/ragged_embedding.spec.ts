@@ -67,7 +67,7 @@ describe('RaggedEmbedding', () => {
         leakFree(() => {
           const layer = layerOf({ combiner: 'mean' });
           const { ids: given, tensors } = make();
-          expectClose(take(layer.apply(given)), means);
+          expectClose(take(layer.apply(given as tf.Tensor)), means);
           tf.dispose(tensors);
           layer.dispose();
         }),
@@ -92,7 +92,7 @@ describe('RaggedEmbedding', () => {
           wanted,
         );
         const flat = tf.tensor1d(perId);
-        const pair = [tf.tensor1d(values, 'int32'), tf.tensor1d(rowSplits, 'int32')];
+        const pair = [tf.tensor1d(values, 'int32'), tf.tensor1d(rowSplits, 'int32')] as [tf.Tensor, tf.Tensor];
         expectClose(take(layer.apply([...pair, flat])), wanted);
         expectClose(take(layer.apply([pair, perId])), wanted);
         const padded = ids([
@@ -155,7 +155,7 @@ describe('RaggedEmbedding', () => {
       leakFree(() => {
         const layer = layerOf();
         const pair = [tf.tensor1d(values, 'int32'), tf.tensor1d(rowSplits, 'int32')];
-        for (const given of [ragged(), { values, rowSplits }, pair]) {
+        for (const given of [ragged(), { values, rowSplits }, pair] as emb.RaggedTensor[]) {
           const result = layer.apply(given) as emb.RaggedTensor;
           expect(result instanceof emb.RaggedTensor).toBeTrue();
           expect(result.shape).toEqual([3, null, 2]);
@@ -296,8 +296,8 @@ describe('RaggedEmbedding', () => {
     'refuses forms that it does not know',
     leakFree(() => {
       const layer = layerOf({ combiner: 'sum' });
-      expectError(() => layer.apply(undefined), 'TypeError', 'inputs');
-      expectError(() => layer.apply('ids'), 'TypeError', 'ids');
+      expectError(() => layer.apply(undefined as never), 'TypeError', 'inputs');
+      expectError(() => layer.apply('ids' as never), 'TypeError', 'ids');
       expectError(() => layer.apply({ values, rowSplits: [0, 2] }), 'ValueError', 'ids.rowSplits');
       expectError(() => layer.apply({ values, rowSplits: [0, 2, 1, 3] }), 'ValueError', 'ids.rowSplits');
       expectError(() => layer.apply([]), 'ValueError', 'inputs');
@@ -313,7 +313,7 @@ describe('RaggedEmbedding', () => {
         [plain, splits, plain],
         [plain, plain, plain],
       ]) {
-        const error = expectError(() => layer.apply(arrays), 'TypeError', 'inputs');
+        const error = expectError(() => layer.apply(arrays as never), 'TypeError', 'inputs');
         expect(error?.message).toContain('{values, rowSplits}');
         expect(error?.message).toContain('RaggedTensor.fromRows');
       }
