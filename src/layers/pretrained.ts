@@ -43,14 +43,16 @@ function flatten(table: unknown[], rows: number, dim: number): Float32Array {
   const expected = `${rows} rows of ${dim} numbers`;
   if (table.length !== rows) throw new ValueError('weights', expected, described(`${table.length} rows`));
   const flat = new Float32Array(rows * dim);
-  table.forEach((row, i) => {
+  // Not by `forEach`, which leaves holes out.
+  for (let i = 0; i < rows; i++) {
+    const row = table[i];
     if (!Array.isArray(row) && !ArrayBuffer.isView(row)) throw new ArgumentTypeError('weights', expected, row);
     const numbers = toFloat32(row, 'weights');
     if (numbers.length !== dim) {
       throw new ValueError('weights', expected, described(`${numbers.length} numbers in row ${i}`));
     }
     flat.set(numbers, i * dim);
-  });
+  }
   return flat;
 }
 

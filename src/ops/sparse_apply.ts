@@ -101,7 +101,8 @@ function checkSlots(name: OptimizerName, slots: unknown, table: tf.Variable): tf
   const list = slots as unknown[];
   if (list.length !== names.length) throw new ValueError('slots', expected, described(`${list.length} slots`));
   const shape = name === 'rowWiseAdagrad' ? [rows] : [rows, dim];
-  list.forEach((slot, i) => {
+  // Not by `forEach`, which leaves holes out.
+  for (const [i, slot] of list.entries()) {
     const variable = checkVariable(slot, `slots[${i}]`);
     const what = `a float32 variable of shape [${shape.join(', ')}]`;
     if (variable.dtype !== 'float32') throw new ArgumentTypeError(`slots[${i}]`, what, variable);
@@ -115,6 +116,6 @@ function checkSlots(name: OptimizerName, slots: unknown, table: tf.Variable): tf
     if (variable === table || list.indexOf(slot) !== i) {
       throw new ValueError(`slots[${i}]`, 'a variable of its own', described('one that is given twice'));
     }
-  });
+  }
   return slots as tf.Variable[];
 }

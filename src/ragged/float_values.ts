@@ -1,11 +1,14 @@
 /** Conversion to float32 of weights and other real values. */
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { checkNotLost } from './lost_arrays.js';
 
 /**
  * Returns the values as float32: a Float32Array is handed back as it is, everything else becomes a new array.
- * Throws TypeError for anything but numbers; ValueError, with the position, for a finite value that float32 cannot hold.
+ * Throws TypeError for anything but numbers; ValueError, with the position, for a finite value that float32 cannot hold,
+ * and for an array that lost its memory.
  */
 export function toFloat32(vector: unknown, argument: string): Float32Array {
+  if (ArrayBuffer.isView(vector)) checkNotLost(vector, argument);
   if (vector instanceof Float32Array) return vector;
   const isNumeric =
     ArrayBuffer.isView(vector) &&

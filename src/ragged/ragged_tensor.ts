@@ -118,7 +118,8 @@ export class RaggedTensor {
     }
     if (nestedRowSplits.length === 0) throw new ValueError('nestedRowSplits', 'at least one', nestedRowSplits);
     const name = (axis: number): string => (nestedRowSplits.length === 1 ? 'rowSplits' : `nestedRowSplits[${axis}]`);
-    const splits = nestedRowSplits.map((each, axis) => readInt32(each, name(axis)).slice());
+    // Not by `map`, which leaves holes out.
+    const splits = Array.from(nestedRowSplits, (each, axis) => readInt32(each, name(axis)).slice());
     const inner = isRagged(values) ? values : readFlat(values, 'values', { innerShape });
     const below = inner instanceof RaggedTensor ? inner.nestedRowSplits : [];
     const counts = [...splits, ...below].map((each) => each.length - 1);

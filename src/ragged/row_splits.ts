@@ -1,10 +1,12 @@
 /** Row splits: row b holds values[splits[b] .. splits[b + 1]). */
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { INT32_MAX } from '../types.js';
+import { checkNotLost } from './lost_arrays.js';
 
 /** Throws where splits do not start at 0, fall, or end elsewhere than at the number of values. */
 export function checkRowSplits(splits: ArrayLike<number>, values: number, argument = 'rowSplits'): void {
   const { length } = splits;
+  if (ArrayBuffer.isView(splits)) checkNotLost(splits, argument);
   if (length === 0) throw new ValueError(argument, 'at least one entry (the leading 0)', described('none'));
   if (splits[0] !== 0) throw new ValueError(argument, '0 as the first entry', splits[0]);
   for (let row = 1; row < length; row++) {

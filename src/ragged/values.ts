@@ -68,7 +68,7 @@ function toDtype(vector: unknown, argument: string, dtype: ValuesDtype | undefin
   }
   if (dtype === 'int32') return toInt32(vector, argument);
   if (dtype === 'float32') return toFloat32(vector, argument);
-  if (vector instanceof Float32Array) return vector;
+  if (vector instanceof Float32Array) return toFloat32(vector, argument);
   const hasFraction =
     (Array.isArray(vector) || vector instanceof Float64Array) &&
     (vector as readonly unknown[]).some(

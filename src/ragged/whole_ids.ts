@@ -1,6 +1,7 @@
 /** Conversion to whole int32, without ever rounding: what does not fit is refused with its position. */
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { INT32_MAX, INT32_MIN } from '../types.js';
+import { checkNotLost } from './lost_arrays.js';
 
 /** Above this, float32 does not hold every whole number, so an id may already have been rounded. */
 export const FLOAT32_WHOLE_MAX = 16777216;
@@ -60,9 +61,10 @@ function fromFloat32(numbers: Float32Array, argument: string): Int32Array {
 /**
  * Returns the values as int32: an Int32Array is handed back as it is, everything else becomes a new array.
  * Throws TypeError for anything but numbers; ValueError, with the position, for a fraction, NaN or a value that does
- * not fit (for Float32Array: beyond 2^24).
+ * not fit (for Float32Array: beyond 2^24), and for an array that lost its memory.
  */
 export function toInt32(vector: unknown, argument: string): Int32Array {
+  if (ArrayBuffer.isView(vector)) checkNotLost(vector, argument);
   if (vector instanceof Int32Array) return vector;
   if (Array.isArray(vector)) return fromNumbers(vector, argument);
   if (vector instanceof Float32Array) return fromFloat32(vector, argument);

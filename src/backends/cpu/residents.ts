@@ -91,7 +91,7 @@ export class Residents {
   read(dataId: tf.DataId, set: KernelSet): Float32Array {
     const resident = this.byDataId.get(dataId);
     if (resident === undefined) {
-      const values = floatsOf(this.backend, dataId);
+      const values = floatsOf(this.backend, dataId, 'table');
       if (heapOf(set) === null) return values;
       return this.settle(dataId, placeFor(set, values.length), values).view();
     }
@@ -99,21 +99,25 @@ export class Residents {
     return resident.view();
   }
 
-  /** Gives a variable values that nobody else can see, where an implementation can step them in place. */
-  own(variable: tf.Variable, set: KernelSet): void {
+  /**
+   * Gives a variable, an argument of this name, values that nobody else can see, where an implementation can step them
+   * in place.
+   */
+  own(variable: tf.Variable, set: KernelSet, argument = 'table'): void {
     const { backend } = this;
     const { dataId, shape } = variable;
     backend.data.get(dataId); // Brings the data here when another backend has it.
     const resident = this.byDataId.get(dataId);
     const shared = backend.refCount(dataId) > 1;
     if (resident !== undefined && !shared) return resident.moveTo(set);
+    const values = resident === undefined ? floatsOf(backend, dataId, argument) : null;
     const place = placeFor(set, variable.size);
     if (!shared) {
-      this.settle(dataId, place, floatsOf(backend, dataId));
+      this.settle(dataId, place, values!);
       return;
     }
     const info = backend.makeTensorInfo(shape, 'float32', new Float32Array(0));
-    this.settle(info.dataId, place, resident?.view() ?? floatsOf(backend, dataId));
+    this.settle(info.dataId, place, values ?? resident!.view());
     const copy = tf.engine().makeTensorFromTensorInfo(info, backend);
     variable.assign(copy);
     copy.dispose();

@@ -6,13 +6,14 @@ import type { CpuBackend } from './cpu_backend.js';
 import { Residents } from './residents.js';
 
 /** Gives a table values that nobody else can see, in memory that suits tables. */
-export function settle(table: tf.Variable): void {
-  Residents.of(tf.engine().backend as CpuBackend).own(table, kernelSet());
+export function settle(table: tf.Variable, argument?: string): void {
+  Residents.of(tf.engine().backend as CpuBackend).own(table, kernelSet(), argument);
 }
 
 /** Gives the variables values that nobody else can see, then steps in place. */
 export const sparseApply: SparseApplyFunction = (optimizer, table, slots, gradient, bags, options, hyper) => {
-  for (const variable of [table, ...slots]) settle(variable);
+  settle(table);
+  slots.forEach((slot, i) => settle(slot, `slots[${i}]`));
   const { values, rowSplits, weights } = bags;
   const inputs: Record<string, tf.Tensor> = { table, gradient, values, rowSplits };
   if (weights !== null) inputs['weights'] = weights;

@@ -19,14 +19,14 @@ const NONE = new Float32Array(0);
 function bagsOf({ backend, inputs }: Call): HostBags {
   const { values, rowSplits, weights } = inputs;
   return {
-    values: intsOf(backend, values!.dataId),
-    rowSplits: intsOf(backend, rowSplits!.dataId),
-    weights: weights === undefined ? null : floatsOf(backend, weights.dataId),
+    values: intsOf(backend, values!.dataId, 'values'),
+    rowSplits: intsOf(backend, rowSplits!.dataId, 'rowSplits'),
+    weights: weights === undefined ? null : floatsOf(backend, weights.dataId, 'weights'),
   };
 }
 
 function floats({ backend, inputs }: Call, name: string): Float32Array {
-  return floatsOf(backend, inputs[name]!.dataId);
+  return floatsOf(backend, inputs[name]!.dataId, name);
 }
 
 /** The table for reading. Read it last: its view lasts until the next allocation in a WebAssembly memory. */

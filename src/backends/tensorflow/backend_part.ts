@@ -7,12 +7,21 @@ import { genericBackendPart } from '../generic/register.js';
 import type { BagOptions, KernelInfo } from '../kernel_set.js';
 import { namedKernelSet, type BackendPart } from '../registry.js';
 import { asNodeBackend } from './node_backend.js';
+import { checkInputs } from './op_inputs.js';
 import { Ownership } from './ownership.js';
 
 /** The part of the native addon that this backend needs. */
 export interface TensorFlowAddon {
   /** 'registered', 'already', or the reason why the ops cannot be registered in this process. */
   registerTensorFlow(): string;
+}
+
+/** Gives variables, by the names of the arguments, buffers that nobody else sees. */
+function makeWritable(variables: Readonly<Record<string, tf.Variable>>): void {
+  const backend = asNodeBackend(tf.backend());
+  checkInputs(backend, variables);
+  const ownership = Ownership.of(backend);
+  for (const variable of Object.values(variables)) ownership.makeWritable(variable);
 }
 
 export class TensorFlowPart implements BackendPart {
@@ -46,7 +55,7 @@ export class TensorFlowPart implements BackendPart {
 
   /** tfjs-node holds a new tensor as the typed array that it was made of, and hands out that very array. */
   settle(table: tf.Variable): void {
-    if (this.hasOps()) Ownership.of(asNodeBackend(tf.backend())).makeWritable(table);
+    if (this.hasOps()) makeWritable({ table });
   }
 
   readonly sparseApply = (
@@ -62,8 +71,7 @@ export class TensorFlowPart implements BackendPart {
       genericBackendPart.sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
       return;
     }
-    const ownership = Ownership.of(asNodeBackend(tf.backend()));
-    for (const variable of [table, ...slots]) ownership.makeWritable(variable);
+    makeWritable({ table, ...Object.fromEntries(slots.map((slot, i) => [`slots[${i}]`, slot])) });
     const { values, rowSplits, weights } = bags;
     const [slot0, slot1] = slots;
     const inputs: Record<string, tf.Tensor> = { table, gradient, values, rowSplits };

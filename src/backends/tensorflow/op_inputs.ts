@@ -1,7 +1,19 @@
 /** Attributes and inputs of the custom ops. */
 import type * as tf from '@tensorflow/tfjs';
+import { checkNotLost } from '../../ragged/lost_arrays.js';
 import type { BagOptions } from '../kernel_set.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
+
+/** Refuses arrays, by the names of the arguments, that lost their memory before TensorFlow saw them. */
+export function checkInputs(
+  backend: NodeBackend,
+  inputs: Readonly<Record<string, tf.TensorInfo | null | undefined>>,
+): void {
+  for (const [argument, info] of Object.entries(inputs)) {
+    const values = info && backend.tensorMap.get(info.dataId).values;
+    if (ArrayBuffer.isView(values)) checkNotLost(values, argument);
+  }
+}
 
 /** The attributes that every bag op has. */
 export function bagAttributes(backend: NodeBackend, options: BagOptions): OpAttribute[] {

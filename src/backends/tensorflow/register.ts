@@ -13,6 +13,7 @@ import { addBackendPart, registeredPart } from '../registry.js';
 import { TensorFlowPart, type TensorFlowAddon } from './backend_part.js';
 import * as kernels from './kernels.js';
 import { BACKEND_NAME, asNodeBackend, type NodeBackend } from './node_backend.js';
+import { checkInputs } from './op_inputs.js';
 import { Ownership } from './ownership.js';
 
 type Run = (backend: NodeBackend, inputs: never, attrs: never) => tf.TensorInfo | tf.TensorInfo[];
@@ -44,6 +45,7 @@ function register(part: TensorFlowPart, kernelName: string, run: Run): void {
       if (!part.hasOps()) return genericKernel(kernelName)({ inputs, attrs: attrs ?? {}, backend });
       const node = asNodeBackend(backend);
       Ownership.of(node); // watches what the backend hands to TensorFlow from the first kernel on
+      checkInputs(node, inputs as tf.NamedTensorInfoMap);
       return run(node, inputs as never, attrs as never);
     },
   });
