@@ -7,6 +7,7 @@ import { Embedding } from './embedding.js';
 import { FeatureCross } from './feature_cross.js';
 import { IntegerLookupLayer } from './integer_lookup_layer.js';
 import { openScopeInLoads } from './load_scope.js';
+import { showKindsInSummaries } from './model_summary.js';
 import { RaggedEmbedding } from './ragged_embedding.js';
 
 type ClassMap = Record<string, [unknown, unknown] | undefined>;
@@ -29,6 +30,7 @@ const LAYERS = [
 export function registerLayers(): void {
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
   openScopeInLoads();
+  showKindsInSummaries();
 }
 
 /**
