@@ -4,8 +4,10 @@ import { brand } from '../brand.js';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { embeddingBag } from '../ops/embedding_bag.js';
+import { strayIdError } from '../ops/stray_id.js';
 import { readOptions, reading } from '../options.js';
 import { readIds, type DenseIds, type IdsInput } from '../ragged/door.js';
+import { densePlace } from '../ragged/id_place.js';
 import type { NestedRows } from '../ragged/nested_rows.js';
 import { uniformSplits } from '../ragged/row_splits.js';
 import { INT32_MAX } from '../types.js';
@@ -130,7 +132,8 @@ export class ConcatOneHotEmbedding extends TableLayer {
     return tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs as never);
       this.checkTraining(kwargs);
-      const rows = this.#rowsOf(readEmbeddingInputs(inputs).ids);
+      const { ids } = readEmbeddingInputs(inputs);
+      const rows = this.lookingUp(ids, () => this.#rowsOf(ids));
       const { length } = this.featureSizes;
       const looked = embeddingBag(this.variable, rows, uniformSplits(rows.length, 1), { combiner: 'sum' });
       return looked.reshape([rows.length / length, length, this.outputDim]);
@@ -143,11 +146,13 @@ export class ConcatOneHotEmbedding extends TableLayer {
     this.#checkShape(shape);
     const { featureSizes, offsets } = this;
     const { length } = featureSizes;
-    return values.map((id, i) => {
-      const feature = i % length;
-      if (id >= 0 && id < featureSizes[feature]!) return id + offsets[feature]!;
-      const expected = `ids in [0, ${featureSizes[feature]}) for feature ${feature} (featureSizes[${feature}])`;
-      throw new ValueError('ids', expected, described(`${id} at [${Math.floor(i / length)}, ${feature}]`));
+    return values.map((id, position) => {
+      const feature = position % length;
+      const rows = featureSizes[feature]!;
+      if (id >= 0 && id < rows) return id + offsets[feature]!;
+      const expected = `ids in [0, ${rows}) for feature ${feature} (featureSizes[${feature}])`;
+      const known = { argument: 'ids', expected, owner: null, note: undefined, batchRow: null };
+      throw strayIdError({ id, rows, position, place: densePlace(shape, position), ...known });
     });
   }
 

@@ -13,7 +13,7 @@ import {
   type DistributedEmbeddingArgs,
 } from './distributed_arguments.js';
 import { distributedConfig, readDistributedConfig } from './distributed_config.js';
-import type { DistributedFeatures } from './distributed_features.js';
+import { featureNames, type DistributedFeatures } from './distributed_features.js';
 import {
   checkSameWeighted,
   featuresByDevice,
@@ -86,6 +86,8 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
   readonly #dpInput: boolean;
   /** What the ids and the weights of each feature are called in errors. */
   readonly #paths: { readonly ids: readonly string[]; readonly weights: readonly string[] };
+  /** What each feature looks up, in errors. */
+  readonly #names: readonly string[];
   #weighted: readonly number[] | null;
   #layerVariables: tf.LayerVariable[] = [];
   #isReady = false;
@@ -102,6 +104,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
     this.#all = all;
     this.#args = given;
     this.#paths = { ids: featurePaths(all.structure, 'inputs'), weights: featurePaths(all.structure, WEIGHTS) };
+    this.#names = featureNames(all);
     this.#dpInput = checkBoolean(given.dpInput, 'dpInput', true);
     this.#weighted = checkWeighted(given.weightedFeatures, all.features.length);
     const request = planRequest(all, given);
@@ -284,7 +287,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
       (kwargs[WEIGHTS] as unknown[] | undefined) ?? spreadWeights(list, features.length, this.#weighted ?? []);
     const variables = features.map(({ table }) => this.#weights.variable(table));
     const paths = { ...this.#paths, ids: this.#idPaths };
-    const batch = { owner: this, ids, weights, paths, idsArePlaced: !this.#dpInput };
+    const batch = { owner: this, ids, weights, paths, names: this.#names, idsArePlaced: !this.#dpInput };
     return lookUpFeatures(features, variables, batch, () => {
       this.invokeCallHook(inputs, kwargs as never);
       for (const { table } of tables) checkTableTraining(table, this.name, kwargs);

@@ -57,6 +57,14 @@ export interface DistributedFeatures {
   readonly hotness: readonly number[];
 }
 
+/** What each feature looks up, in words. */
+export function featureNames({ features, tables, configs }: DistributedFeatures): string[] {
+  return features.map(({ table }, i) => {
+    const tableName = `table ${tables[table]!.name}`;
+    return configs === null ? tableName : `feature ${configs[i]!.name}, ${tableName}`;
+  });
+}
+
 type AnyTableConfig = TableConfig<Combiner | null>;
 type AnyFeatureConfig = FeatureConfig<Combiner | null>;
 

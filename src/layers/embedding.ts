@@ -97,7 +97,9 @@ export class Embedding<C extends Combiner | null = Combiner | null> extends Tabl
     const tensor = tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs as never);
       this.checkTraining(kwargs);
-      result = ids instanceof tf.Tensor ? this.#lookUpDense(ids, weights) : this.#lookUpOther(ids, weights);
+      result = this.lookingUp(ids, () => {
+        return ids instanceof tf.Tensor ? this.#lookUpDense(ids, weights) : this.#lookUpOther(ids, weights);
+      });
       return result instanceof tf.Tensor ? result : undefined;
     });
     return (tensor ?? result) as tf.Tensor;

@@ -1,21 +1,23 @@
 /** One feature of a `DistributedEmbedding`: from its ids to bags, and from pooled rows to its result. */
 import * as tf from '@tensorflow/tfjs';
-import type { BagTensors } from '../backends/bag_tensors.js';
 import type { Lookup } from '../backends/lookup.js';
 import type { BagOptions } from '../backends/kernel_set.js';
 import { ValueError, described } from '../errors.js';
 import { lookUp } from '../ops/lookup.js';
+import { tellingStrays } from '../ops/stray_id.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import { placeOf } from '../ragged/id_place.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
 import { sharedUniformSplits } from '../ragged/shared_splits.js';
 import type { DistributedFeature } from './distributed_features.js';
+import { fedPlace } from './fed_rows.js';
 import type { SymbolicShape } from './layer_arguments.js';
-import { bagsOfIds } from './lookups.js';
+import { bagsOfIds, positionAmongAll, type PresentBags } from './lookups.js';
 import type { Absence } from './present_ids.js';
 
 /** What is asked of the table, and how the answer becomes the result. */
 interface FeatureLookup {
-  readonly bags: BagTensors;
+  readonly present: PresentBags;
   readonly options: BagOptions;
   readonly shape: (rows: tf.Tensor2D) => tf.Tensor | RaggedTensor;
 }
@@ -143,7 +145,7 @@ function featureLookup(feature: DistributedFeature, batch: IdBatch): FeatureLook
   const absence = absenceOf(feature, batch.kind === 'dense');
   if (combiner !== null && batch.rowSplits !== null) {
     return {
-      bags: bagsOfIds(batch, batch.rowSplits, absence),
+      present: bagsOfIds(batch, batch.rowSplits, absence),
       options,
       shape: (rows) => rows.reshape([...batch.batchShape, rows.shape[1]]),
     };
@@ -153,7 +155,7 @@ function featureLookup(feature: DistributedFeature, batch: IdBatch): FeatureLook
   const weights = combiner === 'sum' ? batch.weights : null;
   const size = values instanceof tf.Tensor ? values.size : values.length;
   return {
-    bags: bagsOfIds({ values, weights }, sharedUniformSplits(size, 1), absence),
+    present: bagsOfIds({ values, weights }, sharedUniformSplits(size, 1), absence),
     options: { ...options, combiner: 'sum' },
     shape: (rows) => shapeRows(rows, batch),
   };
@@ -181,21 +183,26 @@ function checkBatchSizes(batches: readonly IdBatch[], paths: readonly string[]):
 /** What one call looks up: an entry per feature. */
 export interface FeatureBatch {
   /** The layer, to which devices count what is looked up. */
-  readonly owner: object;
+  readonly owner: tf.layers.Layer;
   readonly ids: readonly unknown[];
   readonly weights: readonly unknown[];
   /** What they are called in errors. */
   readonly paths: { readonly ids: readonly string[]; readonly weights: readonly string[] };
+  /** The feature and the table of each, in words. */
+  readonly names: readonly string[];
   /** Ids came to the devices with the input. */
   readonly idsArePlaced: boolean;
 }
 
-/** The first lookup with an id outside its table: kernels tell the id, and nothing of inputs. */
-function lookupWithStray(requests: readonly Lookup[]): number {
-  return requests.findIndex(({ table, bags, options }) => {
-    const rows = table.shape[0]!;
-    return options.outOfRange === 'error' && bags.values.dataSync<'int32'>().some((id) => id < 0 || id >= rows);
-  });
+/** The first id outside its table, and of which lookup: kernels tell the id, and nothing of inputs. */
+function firstStray(requests: readonly Lookup[]): { input: number; position: number; id: number } | null {
+  for (const [input, { table, bags, options }] of requests.entries()) {
+    if (options.outOfRange !== 'error') continue;
+    const ids = bags.values.dataSync<'int32'>();
+    const position = ids.findIndex((id) => id < 0 || id >= table.shape[0]!);
+    if (position >= 0) return { input, position, id: ids[position]! };
+  }
+  return null;
 }
 
 const REDUCE_NOTE =
@@ -206,27 +213,37 @@ const REDUCE_NOTE =
 function lookUpNamed(
   features: readonly DistributedFeature[],
   requests: readonly Lookup[],
-  paths: readonly string[],
+  { owner, ids, paths, names }: FeatureBatch,
+  placeIn: (input: number, position: number) => { position: number; place: string | null },
 ): tf.Tensor2D[] {
-  try {
-    return lookUp(requests);
-  } catch (error) {
-    const place = error instanceof ValueError && error.argument === 'ids' ? lookupWithStray(requests) : -1;
-    if (place < 0) throw error;
-    const { message, expected, received } = error as ValueError;
-    // The kernels' advice is of options that a FeatureConfig has not.
-    const note = features[place]!.kind === 'reduce' ? REDUCE_NOTE : message.split(`received ${received}. `)[1];
-    throw new ValueError(paths[place]!, expected, described(received), note);
-  }
+  return tellingStrays(
+    () => lookUp(requests),
+    (stray) => {
+      const first = firstStray(requests);
+      if (first === null) return {};
+      const { input, id } = first;
+      const rows = requests[input]!.table.shape[0]!;
+      const known = { ...stray, id, rows, expected: `ids in [0, ${rows})`, ...placeIn(input, first.position) };
+      return {
+        ...known,
+        argument: paths.ids[input]!,
+        owner: `layer ${owner.name}, ${names[input]}`,
+        // The kernels' advice is of options that a FeatureConfig has not.
+        ...(features[input]!.kind === 'reduce' ? { note: REDUCE_NOTE } : {}),
+        ...fedPlace(owner, input, ids[input], known),
+      };
+    },
+  );
 }
 
 /** The result of each feature; all lookups go to the devices together. `check`: runs first, within the same tidy. */
 export function lookUpFeatures(
   features: readonly DistributedFeature[],
   variables: readonly tf.Variable[],
-  { owner, ids, weights, paths, idsArePlaced }: FeatureBatch,
+  given: FeatureBatch,
   check: () => void,
 ): (tf.Tensor | RaggedTensor)[] {
+  const { owner, ids, weights, paths, idsArePlaced } = given;
   let results: (tf.Tensor | RaggedTensor)[] = [];
   // RaggedTensors stay out of the tidy's result, which would walk through all their numbers.
   tf.tidy(() => {
@@ -236,11 +253,14 @@ export function lookUpFeatures(
     });
     checkBatchSizes(batches, paths.ids);
     const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!));
-    const requests = lookups.map(({ bags, options }, input): Lookup => {
+    const requests = lookups.map(({ present, options }, input): Lookup => {
       const servedInput = { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 };
-      return { table: variables[input]!, bags, options, idsArePlaced, servedInput };
+      return { table: variables[input]!, bags: present.bags, options, idsArePlaced, servedInput };
     });
-    const rows = lookUpNamed(features, requests, paths.ids);
+    const rows = lookUpNamed(features, requests, given, (input, at) => {
+      const position = positionAmongAll(lookups[input]!.present, at);
+      return { position, place: placeOf(batches[input]!, position) };
+    });
     results = lookups.map(({ shape }, i) => shape(rows[i]!));
     return results.filter((result) => result instanceof tf.Tensor) as tf.Tensor[];
   });

@@ -6,6 +6,7 @@
  * it, and int32 at any other time.
  */
 import * as tf from '@tensorflow/tfjs';
+import { tellingRows } from './fed_rows.js';
 import { layerState } from './layer_state.js';
 import { isModelInput } from './symbolic_ids.js';
 
@@ -39,7 +40,9 @@ export function markFeeding(): void {
   if (Object.hasOwn(models, MARK)) return;
   Object.defineProperty(models, MARK, { value: true });
   replace(Object.getPrototypeOf(models) as Methods, 'call', feeding);
-  replace(models, 'predictLoop', feeding);
+  replace(models, 'predictLoop', (method) => tellingRows(feeding(method), 0) as Method);
+  replace(models, 'testLoop', (method) => tellingRows(method, 1) as Method);
+  replace(models, 'fitLoop', (method) => tellingRows(method, 1) as Method);
   replace(models, 'execute', feeding);
   replace(
     models,
@@ -63,8 +66,8 @@ export function markFeeding(): void {
 
 /** Lets an int32 input of a model pass on what it is fed. */
 export function feedAsIs(input: tf.SymbolicTensor): void {
-  if (input.dtype !== 'int32' || !isModelInput(input)) return;
   markFeeding();
+  if (input.dtype !== 'int32' || !isModelInput(input)) return;
   Object.defineProperty(input, 'dtype', {
     configurable: true,
     enumerable: true,

@@ -3,7 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import { ValueError, described } from '../errors.js';
 import { embeddingBag } from '../ops/embedding_bag.js';
+import { tellingStrays } from '../ops/stray_id.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import { densePlace, placeOf } from '../ragged/id_place.js';
 import { uniformSplits } from '../ragged/row_splits.js';
 import { toInt32 } from '../ragged/whole_ids.js';
 import type { Combiner, OutOfRange } from '../types.js';
@@ -21,19 +23,32 @@ export function hostIds(ids: tf.Tensor): Int32Array {
   return toInt32(ids.dataSync(), 'ids');
 }
 
-/** The ids that count, as bags. `weights`: one per id, flat. Call inside a tidy. */
+/** The ids of a batch that count, as bags. */
+export interface PresentBags {
+  readonly bags: BagTensors;
+  /** Where each of them lay among all ids; null: where it lies now. */
+  readonly positions: Int32Array | null;
+}
+
+/** `weights`: one per id, flat. Call inside a tidy. */
 function presentBags(
   ids: Int32Array,
   rowSplits: Int32Array,
   weights: tf.Tensor1D | null,
   absence: Absence,
-): BagTensors {
+): PresentBags {
   const { values, rowSplits: splits, positions } = presentIds(ids, rowSplits, absence);
-  return {
+  const bags = {
     values: tf.tensor1d(values, 'int32'),
     rowSplits: tf.tensor1d(splits, 'int32'),
     weights: weights === null || positions === null ? weights : takeAt(weights, positions),
   };
+  return { bags, positions };
+}
+
+/** The position among all ids of one of those that count. */
+export function positionAmongAll({ positions }: PresentBags, position: number): number {
+  return positions?.[position] ?? position;
 }
 
 /** A batch as bags with these splits, without the absent ids. Call inside a tidy. */
@@ -41,29 +56,34 @@ export function bagsOfIds(
   { values, weights: given }: Pick<IdBatch, 'values' | 'weights'>,
   rowSplits: Int32Array,
   absence: Absence | null,
-): BagTensors {
+): PresentBags {
   const perId = given instanceof Float32Array ? tf.tensor1d(given, 'float32') : given;
   const weights = perId === null ? null : perId.as1D();
   if (absence !== null)
     return presentBags(values instanceof tf.Tensor ? hostIds(values) : values, rowSplits, weights, absence);
-  return {
+  const bags = {
     values: values instanceof tf.Tensor ? values.as1D() : tf.tensor1d(values, 'int32'),
     rowSplits: tf.tensor1d(rowSplits, 'int32'),
     weights,
   };
+  return { bags, positions: null };
 }
 
-/** One row per bag over the ids that count: [bags, dim]. `weights`: one per id, flat. */
+/** One row per bag over the ids that count: [bags, dim]. `place`: where an id of all ids was given. */
 function lookUpPresent(
   table: tf.Variable,
-  ids: Int32Array,
-  rowSplits: Int32Array,
-  weights: tf.Tensor1D | null,
-  absence: Absence,
+  present: PresentBags,
   rule: LookupRule,
+  place: (position: number) => string | null,
 ): tf.Tensor2D {
-  const bags = presentBags(ids, rowSplits, weights, absence);
-  return embeddingBag(table, bags.values, bags.rowSplits, { ...rule, weights: bags.weights });
+  const { values, rowSplits, weights } = present.bags;
+  return tellingStrays(
+    () => embeddingBag(table, values, rowSplits, { ...rule, weights }),
+    (stray) => {
+      const position = positionAmongAll(present, stray.position);
+      return { position, place: place(position) };
+    },
+  );
 }
 
 /** The same for a dense batch, whose last axis is combined: shape[:-1] + [dim]. */
@@ -80,13 +100,15 @@ export function poolPadded(
     batch.reduce((product, size) => product * size, 1),
     length,
   );
-  const pooled = lookUpPresent(table, hostIds(ids), splits, weights && weights.as1D(), absence, rule);
+  const present = presentBags(hostIds(ids), splits, weights && weights.as1D(), absence);
+  const pooled = lookUpPresent(table, present, rule, (position) => densePlace(ids.shape, position));
   return pooled.reshape([...batch, pooled.shape[1]]);
 }
 
 /** One row per place, zeros where the id is absent: shape + [dim]. Each place is a bag of its own. */
 export function spreadPadded(table: tf.Variable, ids: tf.Tensor, absence: Absence, rule: LookupRule): tf.Tensor {
-  const rows = lookUpPresent(table, hostIds(ids), uniformSplits(ids.size, 1), null, absence, rule);
+  const present = presentBags(hostIds(ids), uniformSplits(ids.size, 1), null, absence);
+  const rows = lookUpPresent(table, present, rule, (position) => densePlace(ids.shape, position));
   return rows.reshape([...ids.shape, rows.shape[1]]);
 }
 
@@ -104,15 +126,11 @@ export function placeSplits(rowSplits: Int32Array): { splits: Int32Array; rows: 
   return { splits, rows, longest };
 }
 
-/** Ragged ids as rows over [rows, longest, dim], zeros after the end of each row. */
-export function spreadRagged(
-  table: tf.Variable,
-  values: tf.Tensor1D,
-  rowSplits: Int32Array,
-  rule: LookupRule,
-): tf.Tensor3D {
-  const { splits, rows, longest } = placeSplits(rowSplits);
-  const spread = embeddingBag(table, values, splits, rule);
+/** Ragged ids as rows over [rows, longest, dim], zeros after the end of each row. Call inside a tidy. */
+export function spreadRagged(table: tf.Variable, batch: IdBatch, rule: LookupRule): tf.Tensor3D {
+  const { splits, rows, longest } = placeSplits(batch.rowSplits!);
+  const present = bagsOfIds({ values: batch.values, weights: null }, splits, null);
+  const spread = lookUpPresent(table, present, rule, (position) => placeOf(batch, position));
   return spread.reshape([rows, longest, spread.shape[1]]);
 }
 
@@ -128,7 +146,7 @@ export function poolIds(
   if (batch.rowSplits === null) {
     throw new ValueError('ids', 'rank 2 or more when a combiner is given', described('rank 1 or less'));
   }
-  const { values, rowSplits, weights: kept } = bagsOfIds(batch, batch.rowSplits, absence);
-  const pooled = embeddingBag(table, values, rowSplits, { ...rule, weights: kept });
+  const present = bagsOfIds(batch, batch.rowSplits, absence);
+  const pooled = lookUpPresent(table, present, rule, (position) => placeOf(batch, position));
   return pooled.reshape([...batch.batchShape, pooled.shape[1]]);
 }

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { ValueError, described } from '../errors.js';
 import { embeddingLookup } from '../ops/embedding_lookup.js';
-import { readIds, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import type { RaggedTensor } from '../ragged/ragged_tensor.js';
 import type { Combiner } from '../types.js';
 import { shapesOf, type SymbolicShape } from './layer_arguments.js';
@@ -120,8 +120,9 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
     const tensor = tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs as never);
       this.checkTraining(kwargs);
-      if (ids instanceof tf.Tensor) result = this.#lookUpPadded(ids, weights);
-      else result = this.#lookUpRagged(ids, weights);
+      result = this.lookingUp(ids, () => {
+        return ids instanceof tf.Tensor ? this.#lookUpPadded(ids, weights) : this.#lookUpRagged(ids, weights);
+      });
       return result instanceof tf.Tensor ? result : undefined;
     });
     return (tensor ?? result) as tf.Tensor;
@@ -147,7 +148,7 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
   #lookUpRagged(ids: unknown, weights: unknown): tf.Tensor | RaggedTensor {
     const { combiner, maxNorm, outOfRange, variable } = this;
     const spread = this.#spreadIds(ids);
-    if (spread !== null) return spreadRagged(variable, spread.values, spread.rowSplits, this.#rule('sum'));
+    if (spread !== null) return spreadRagged(variable, spread, this.#rule('sum'));
     if (combiner !== null && this.maskZero) {
       return poolIds(variable, ids, weights, { zero: true, negative: false }, this.#rule(combiner));
     }
@@ -156,12 +157,10 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
   }
 
   /** Ragged ids whose rows a model takes side by side, since it passes on tensors only; else null. */
-  #spreadIds(ids: unknown): { values: tf.Tensor1D; rowSplits: Int32Array } | null {
+  #spreadIds(ids: unknown): IdBatch | null {
     if (this.combiner !== null || !this.#inModel) return null;
-    const { kind, values, rowSplits } = readIds(ids as IdsInput);
-    if (kind !== 'ragged') return null;
-    const flat = values instanceof tf.Tensor ? values.as1D() : tf.tensor1d(values, 'int32');
-    return { values: flat, rowSplits: rowSplits! };
+    const batch = readIds(ids as IdsInput);
+    return batch.kind === 'ragged' ? batch : null;
   }
 
   /** Without a combiner: where there is an id (with `maskZero`, other than 0). */
@@ -170,10 +169,8 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
     if (this.combiner !== null) return none;
     const { ids } = readRaggedInputs(inputs);
     if (ids instanceof tf.Tensor) return tf.tidy(() => ids.greaterEqual(this.maskZero ? 1 : 0));
-    return tf.tidy(() => {
-      const spread = this.#spreadIds(ids);
-      return spread === null ? none : maskOf(spread.rowSplits);
-    });
+    const spread = this.#spreadIds(ids);
+    return spread === null ? none : maskOf(spread.rowSplits!);
   }
 }
 

@@ -16,6 +16,7 @@ import {
   type TableArgs,
   type TableHolder,
 } from './embedding_table.js';
+import { tellingLayer } from './fed_rows.js';
 import { feedAsIs } from './feed_scope.js';
 import type { Initializer } from './initializers.js';
 import {
@@ -292,6 +293,12 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   /** Checks at the start of a training pass that runs under a stock optimizer. */
   protected checkTraining(kwargs: Record<string, unknown> | undefined): void {
     checkTableTraining(this.table, this.name, kwargs);
+  }
+
+  /** Runs a lookup of these ids; one outside the table is told with the layer. */
+  protected lookingUp<T>(ids: unknown, run: () => T): T {
+    const { name, table } = this;
+    return tellingLayer(this, table.isShared ? `layer ${name}, table ${table.name}` : `layer ${name}`, ids, run);
   }
 
   /** Throws for inputs of a wrong form. */

@@ -12,12 +12,14 @@ import {
   type RaggedIds,
   type WeightsInput,
 } from '../ragged/door.js';
+import { placeOf } from '../ragged/id_place.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
+import { sharedUniformSplits } from '../ragged/shared_splits.js';
 import type { Combiner, OutOfRange } from '../types.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable, checkValidate } from './arguments.js';
 import { lookUp } from './lookup.js';
 import { checkPartitionStrategy, lookUpPartitions, type PartitionStrategy } from './partitioned_table.js';
-import { sharedUniformSplits } from '../ragged/shared_splits.js';
+import { tellingStrays } from './stray_id.js';
 
 export type Table = tf.Tensor2D | tf.Tensor | tf.Variable;
 type Tables = Table | readonly Table[];
@@ -97,7 +99,10 @@ export function embeddingLookup(
     partitions.length === 1
       ? lookUp([{ table: partitions[0]!, bags, options: bagOptions }])[0]!
       : lookUpPartitions(partitions, strategy, bags, bagOptions);
-  return combiner === null ? lookUpRows(look, batch) : lookUpPooled(look, batch);
+  return tellingStrays(
+    () => (combiner === null ? lookUpRows(look, batch) : lookUpPooled(look, batch)),
+    ({ position }) => ({ place: placeOf(batch, position) }),
+  );
 }
 
 const FIELDS = ['combiner', 'weights', 'maxNorm', 'outOfRange', 'partitionStrategy', 'validate'] as const;

@@ -1,8 +1,9 @@
 /** A table that comes as a list of row partitions, as TensorFlow's partitioned variables do. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
-import type { BagOptions } from '../backends/kernel_set.js';
+import { IdOutOfRange, type BagOptions } from '../backends/kernel_set.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { withPublicErrors } from './kernel_errors.js';
 import { lookUp } from './lookup.js';
 
 /** `mod`: row i is row floor(i / n) of table i mod n. `div`: each table holds a contiguous range. */
@@ -49,7 +50,7 @@ export function lookUpPartitions(
   const rows = sizes.reduce((sum, size) => sum + size, 0);
   if (strategy === 'mod') checkModSizes(sizes, rows);
   const ids = bags.values.dataSync<'int32'>();
-  if (options.outOfRange === 'error') checkRange(ids, rows);
+  if (options.outOfRange === 'error') withPublicErrors(() => checkRange(ids, rows));
   const locals = localIds(ids, sizes, strategy);
   const lookups = partitions.map((table, i) => {
     const ownBags = { ...bags, values: tf.tensor1d(locals[i]!, 'int32') };
@@ -70,8 +71,6 @@ function checkModSizes(sizes: readonly number[], rows: number): void {
 
 function checkRange(ids: Int32Array, rows: number): void {
   ids.forEach((id, position) => {
-    if (id >= 0 && id < rows) return;
-    const received = described(`${id} at position ${position} of the values (the table has ${rows} rows)`);
-    throw new ValueError('ids', `ids in [0, ${rows})`, received);
+    if (id < 0 || id >= rows) throw new IdOutOfRange(id, position, rows);
   });
 }

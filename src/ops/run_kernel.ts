@@ -10,5 +10,5 @@ export function runKernel<T>(name: string, inputs: Record<string, tf.Tensor | nu
   backendPart();
   return withPublicErrors(() => {
     return tf.engine().runKernel(name, given as tf.NamedTensorMap, attrs as never) as unknown as T;
-  });
+  }, inputs['table']);
 }

@@ -3,10 +3,12 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { readOptions } from '../options.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import { placeOf } from '../ragged/id_place.js';
 import type { Combiner } from '../types.js';
 import { checkBagOptions, checkTable } from './arguments.js';
 import type { RowsOfIds, Table } from './embedding_lookup.js';
 import { lookUp } from './lookup.js';
+import { tellingStrays } from './stray_id.js';
 
 export interface SafeEmbeddingLookupOptions {
   combiner?: Combiner | undefined;
@@ -60,7 +62,11 @@ export function safeEmbeddingLookup(table: Table, ids: IdsInput, options: SafeEm
       rowSplits: tf.tensor1d(kept.rowSplits, 'int32'),
       weights: keptWeights(batch, kept.positions),
     };
-    const [pooled] = lookUp([{ table: matrix, bags, options: bagOptions }]) as [tf.Tensor2D];
+    // The default is a row of the table, so whatever is outside was given.
+    const [pooled] = tellingStrays(
+      () => lookUp([{ table: matrix, bags, options: bagOptions }]) as [tf.Tensor2D],
+      ({ position }) => ({ place: placeOf(batch, kept.positions[position]!) }),
+    );
     return pooled.reshape([...batchShape, pooled.shape[1]]);
   });
 }

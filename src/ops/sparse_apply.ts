@@ -56,7 +56,7 @@ export function sparseApply(name: OptimizerName, args: SparseApplyArgs): void {
   tf.tidy(() => {
     const bags = readBagTensors(given.values!, given.rowSplits!, given.weights, options.validate);
     const gradient = checkMatrix(given.gradient, bags.rowSplits.shape[0] - 1, dim, 'gradient');
-    withPublicErrors(() => backendPart().sparseApply(name, table, slots, gradient, bags, options, hyper));
+    withPublicErrors(() => backendPart().sparseApply(name, table, slots, gradient, bags, options, hyper), table);
   });
 }
 

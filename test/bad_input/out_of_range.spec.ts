@@ -17,12 +17,17 @@ async function errorOf(run: () => unknown): Promise<unknown> {
   }
 }
 
-function expectNamed(error: unknown, id: number, position: number): void {
+/** `place`: where the caller wrote the id; `owner`: whose table it misses. */
+function expectNamed(error: unknown, id: number, place: string, owner = 'the table has'): void {
   expectFacts(error, 'ValueError', 'ids', `id ${id}`);
-  const message = error instanceof Error ? error.message : '';
-  expect(message).toContain(`${id} at position ${position}`);
-  expect(message).toContain(`${ROWS} rows`);
+  expect((error as { received?: string }).received).toBe(`${id} at ${place} (${owner} ${ROWS} rows)`);
 }
+
+/** Of the flat position 5 in ids of two columns. */
+const DENSE = '[2, 1]';
+const FLAT = 'position 5 of the values';
+const RAGGED = 'row 2, position 1';
+const SPARSE = 'index [2, 1]';
 
 /** [4, 2] ids that are right but for the one at flat position 5. */
 function batch(id: number): tf.Tensor2D {
@@ -54,28 +59,56 @@ describeForBackends('ids outside the table', () => {
       const splits = [0, 2, 4, 6, 8];
       const held = tf.memory().numTensors;
       for (const combiner of [null, 'sum', 'mean', 'sqrtn'] as const) {
-        expectNamed(await errorOf(() => emb.embeddingLookup(table, ids, { combiner })), id, 5);
-        expectNamed(await errorOf(() => emb.embeddingLookup(table, rows, { combiner })), id, 5);
+        expectNamed(await errorOf(() => emb.embeddingLookup(table, ids, { combiner })), id, DENSE);
+        expectNamed(await errorOf(() => emb.embeddingLookup(table, rows, { combiner })), id, DENSE);
         const ragged = emb.RaggedTensor.fromRows(rows);
-        expectNamed(await errorOf(() => emb.embeddingLookup(table, ragged, { combiner })), id, 5);
+        expectNamed(await errorOf(() => emb.embeddingLookup(table, ragged, { combiner })), id, RAGGED);
+        const pair = { values: flat, rowSplits: splits };
+        expectNamed(await errorOf(() => emb.embeddingLookup(table, pair, { combiner })), id, RAGGED);
       }
+      expectNamed(await errorOf(() => emb.embeddingLookup(table, flat)), id, '[5]');
+      expect(((await errorOf(() => emb.embeddingLookup(table, id))) as Error).message).toContain(
+        `received ${id} (the table has`,
+      );
       const options = { combiner: 'mean' as const };
       const indices = flat.map((_, i) => [i >> 1, i % 2]);
       const sparse = { indices, values: flat, denseShape: [4, 2] };
-      expectNamed(await errorOf(() => emb.embeddingLookup(table, sparse, options)), id, 5);
-      expectNamed(await errorOf(() => emb.ops.embeddingBag(table, flat, splits, options)), id, 5);
+      expectNamed(await errorOf(() => emb.embeddingLookup(table, sparse, options)), id, SPARSE);
+      expectNamed(await errorOf(() => emb.ops.embeddingBag(table, flat, splits, options)), id, FLAT);
       const parts = tf.tidy(() => [tf.ones([3, 2]), tf.ones([2, 2])]);
-      expectNamed(await errorOf(() => emb.embeddingLookup(parts, ids, options)), id, 5);
+      expectNamed(await errorOf(() => emb.embeddingLookup(parts, ids, options)), id, DENSE);
       tf.dispose(parts);
-      if (id > 0) expectNamed(await errorOf(() => emb.safeEmbeddingLookup(table, ids)), id, 5);
+      if (id > 0) {
+        // Negative ids before it are left out, and count all the same.
+        const pruned = [[-1, -1], [2, -1], [3, id]]; // prettier-ignore
+        for (const defaultId of [null, 0]) {
+          const safe = { ...options, defaultId };
+          expectNamed(await errorOf(() => emb.safeEmbeddingLookup(table, ids, safe)), id, DENSE);
+          expectNamed(await errorOf(() => emb.safeEmbeddingLookup(table, pruned, safe)), id, DENSE);
+          expectNamed(await errorOf(() => emb.safeEmbeddingLookup(table, sparse, safe)), id, SPARSE);
+        }
+      }
       const gradient = tf.ones([4, 2]) as tf.Tensor2D;
       const grad = { combiner: 'sum' as const, rows: ROWS };
-      expectNamed(await errorOf(() => emb.ops.embeddingBagGrad(gradient, flat, splits, grad)), id, 5);
+      expectNamed(await errorOf(() => emb.ops.embeddingBagGrad(gradient, flat, splits, grad)), id, FLAT);
       gradient.dispose();
       expect(tf.memory().numTensors).toBe(held);
       ids.dispose();
     }
     table.dispose();
+  });
+
+  it('name a table that has a name', async () => {
+    const table = tf.tidy(() => tf.variable(tf.ones([ROWS, 2]), true, 'films'));
+    const owner = 'table films:';
+    expectNamed(await errorOf(() => emb.embeddingLookup(table, [[0, 9]], { combiner: 'sum' })), 9, '[0, 1]', owner); // prettier-ignore
+    expectNamed(await errorOf(() => emb.ops.embeddingBag(table, [9], [0, 1], { combiner: 'sum' })), 9, 'position 0 of the values', owner); // prettier-ignore
+    table.dispose();
+    const layer = emb.layers.embedding({ inputDim: ROWS, outputDim: 2, name: 'books' });
+    (layer.apply([[1]]) as tf.Tensor).dispose();
+    const { variable: own } = layer.table;
+    expectNamed(await errorOf(() => emb.embeddingLookup(own!, [9])), 9, '[0]', 'table books/embeddings:');
+    layer.dispose();
   });
 
   for (const name of OPTIMIZERS) {
@@ -87,7 +120,7 @@ describeForBackends('ids outside the table', () => {
         const gradient = tf.ones([4, 2]) as tf.Tensor2D;
         const values = Int32Array.of(0, 1, 2, 3, 4, id, 0, 1);
         const args = { table, slots, gradient, values, rowSplits: [0, 2, 4, 6, 8], combiner: 'sum' as const };
-        expectNamed(await errorOf(() => emb.ops.sparseApply(name, args)), id, 5);
+        expectNamed(await errorOf(() => emb.ops.sparseApply(name, args)), id, FLAT);
         for (const each of [table, ...slots]) expect(each.dataSync().every((value) => value === 1)).toBeTrue();
         tf.dispose([table, ...slots, gradient]);
       }
@@ -119,18 +152,18 @@ describeForBackends('ids outside the table', () => {
         const before = model.getWeights().map((each) => Array.from(each.dataSync()));
         // The index of rows that fit of tfjs leaves behind whenever it throws.
         const index = 1;
+        const trainOnBatch = (): unknown => model.trainOnBatch(bad, y);
         for (const [run, left] of [
           [() => model.predict(bad), 0],
           [() => model.fit(bad, y, { verbose: 0 }), index],
-          [() => model.trainOnBatch(bad, y), 0],
+          [trainOnBatch, 0],
           [() => model.evaluate(bad, y), 0],
         ] as [() => unknown, number][]) {
           const held = tf.memory().numTensors;
           const error = await errorOf(run);
-          expectFacts(error, 'ValueError', 'ids', `${what}: id ${id}`);
-          const message = error instanceof Error ? error.message : '';
-          expect(message).toContain(`${id} at position`);
-          expect(message).toContain(`${ROWS} rows`);
+          const whole = run !== trainOnBatch;
+          const place = whole ? DENSE : `${DENSE} of the batch`;
+          expectNamed(error, id, place, `layer ${model.layers[0]!.name}:`);
           expect(tf.memory().numTensors).toBe(held + left);
           leftByTfjs += left;
         }

@@ -194,7 +194,7 @@ describe('DistributedEmbedding on devices', () => {
         const far = x[last]!.add(10000);
         const stray = byDevice.map((inputs) => inputs.map((input) => (input === last ? far : x[input]!)));
         const firstPlace = `inputs[0][${byDevice[0]!.length - 1}]`;
-        expectError(() => layer.apply(stray), 'ValueError', firstPlace, /^100\d\d at position/);
+        expectError(() => layer.apply(stray), 'ValueError', firstPlace, /^100\d\d at \[0, 0\] \(layer /);
         far.dispose();
         expectError(() => layer.apply(x), 'ValueError', 'inputs');
         expectError(() => layer.apply([[x[0]], [], []]), 'ValueError', 'inputs[0]');

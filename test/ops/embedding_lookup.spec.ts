@@ -135,7 +135,7 @@ describeForBackends('embeddingLookup and safeEmbeddingLookup', () => {
               error instanceof emb.ValueError &&
               error.argument === 'ids' &&
               error.message.includes(String(bad)) &&
-              error.message.includes('position 3') &&
+              error.message.includes('[1, 1]') &&
               error.message.includes('3 rows'),
           );
         }
@@ -334,7 +334,7 @@ describeForBackends('embeddingLookup and safeEmbeddingLookup', () => {
         );
         expect(() => emb.embeddingLookup(parts.div, [[7]], { combiner: 'sum', partitionStrategy: 'div' })).toThrowError(
           emb.ValueError,
-          /7 at position 0/,
+          /7 at \[0, 0\] \(the table has 7 rows\)/,
         );
       });
     });
