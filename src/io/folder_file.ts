@@ -53,20 +53,21 @@ class OpenFile implements FolderFile {
 }
 
 /**
- * Opens a regular file for reading. Errors of the system pass.
+ * Opens a regular file for reading, by its path without links; `asked` is what it is called in errors. Errors of the
+ * system pass.
  *
  * Throws ValueError for anything else under that path: opening a pipe or a device may wait or act.
  */
-export async function openRegular(path: string): Promise<FolderFile> {
+export async function openRegular(path: string, asked: string): Promise<FolderFile> {
   const refuseOthers = (isFile: boolean): void => {
-    if (!isFile) throw new ValueError('path', 'a regular file', described(`${path}, which is something else`));
+    if (!isFile) throw new ValueError('path', 'a regular file', described(`${asked}, which is something else`));
   };
   refuseOthers((await stat(path)).isFile());
   const handle = await open(path, FLAGS);
   try {
     const found = await handle.stat();
     refuseOthers(found.isFile());
-    return new OpenFile(path, handle, found.size, `${found.dev}:${found.ino}`);
+    return new OpenFile(asked, handle, found.size, `${found.dev}:${found.ino}`);
   } catch (error) {
     await handle.close();
     throw error;
@@ -89,5 +90,5 @@ export async function openInside(folder: string, path: string, refuse: (what: st
   if (isAbsolute(path) || path.includes('\0') || !isInside(folder, joined)) throw refuse('which leaves the folder');
   const real = await realpath(joined);
   if (!isInside(await realpath(folder), real)) throw refuse('a link that leaves the folder');
-  return openRegular(real);
+  return openRegular(real, joined);
 }

@@ -23,7 +23,7 @@ function memoryBytes(): number {
 
 async function readText(path: string): Promise<string> {
   try {
-    const file = await openRegular(await realpath(path));
+    const file = await openRegular(await realpath(path), path);
     try {
       const most = constants.MAX_STRING_LENGTH;
       if (file.size > most) throw modelError(path, `at most ${most} bytes`, `which holds ${file.size}`);

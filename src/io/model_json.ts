@@ -53,11 +53,13 @@ function readGroup(path: string, group: unknown): WeightGroup {
   }
 }
 
+function noManifest(path: string, manifest: unknown): ValueError {
+  return modelError(path, 'a weightsManifest that is a list', `where it is ${describe(manifest)}`);
+}
+
 /** Reads the manifest in the file at `path`. Throws ValueError, which names the file. */
 export function readGroups(path: string, manifest: unknown): WeightGroup[] {
-  if (!Array.isArray(manifest)) {
-    throw modelError(path, 'a weightsManifest that is a list', `where it is ${describe(manifest)}`);
-  }
+  if (!Array.isArray(manifest)) throw noManifest(path, manifest);
   const groups = manifest.map((group) => readGroup(path, group));
   const names = new Set<string>();
   for (const { name } of groups.flatMap(({ specs }) => specs)) {
@@ -72,6 +74,11 @@ export function readModelJson(path: string, text: string): tf.io.ModelJSON {
   const json = parse(path, text);
   if (!isRecord(json)) throw modelError(path, 'a model in JSON', `which holds ${describe(json)}`);
   if (isDeeperThan(json, DEEPEST)) throw modelError(path, `at most ${DEEPEST} levels`, 'which is nested deeper');
-  if (isRecord(json['modelTopology'])) return json as unknown as tf.io.ModelJSON;
-  throw modelError(path, 'a model with its modelTopology', `where it is ${describe(json['modelTopology'])}`);
+  const { modelTopology, weightsManifest } = json;
+  if (!isRecord(modelTopology)) {
+    throw modelError(path, 'a model with its modelTopology', `where it is ${describe(modelTopology)}`);
+  }
+  // Without one the file is a topology alone, to which tfjs gives new weights; it does so for null too.
+  if (weightsManifest === null) throw noManifest(path, weightsManifest);
+  return json as unknown as tf.io.ModelJSON;
 }
