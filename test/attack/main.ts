@@ -10,9 +10,10 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { addonCalls } from './addon_calls.js';
 import type { Attack } from './attack.js';
+import { KILLED_SAVES } from './killed_saves.js';
 import { runAttacks } from './run_attacks.js';
 
-const ATTACKS: readonly Attack[] = [addonCalls];
+const ATTACKS: readonly Attack[] = [addonCalls, ...KILLED_SAVES];
 const NAMES = ATTACKS.map(({ name }) => name);
 
 const HELP = `npm run attack -- [--rounds N] [--seed S] [--only NAME]...
