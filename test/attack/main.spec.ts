@@ -11,7 +11,8 @@ describe('npm run attack', () => {
   it('lists its attacks', () => {
     const { status, stdout } = attack('--help');
     expect(status).toBe(0);
-    for (const name of ['addon']) expect(stdout).toMatch(new RegExp(`^  ${name} +\\w.*; a round is`, 'm'));
+    for (const name of ['addon', 'saves-cpu', 'saves-tf', 'saves-both', 'models', 'npy'])
+      expect(stdout).toMatch(new RegExp(`^  ${name} +\\w.*; a round is`, 'm'));
   });
 
   it('refuses wrong options before it begins', () => {

@@ -1,6 +1,8 @@
 /** Headers and floats of `.npy` files. */
 import { readNpyHeader, toFloat32Values, type PositionedFile } from '../../src/io/npy.js';
+import { HOSTILE_HEADERS } from '../attack/hostile_headers.js';
 import { expectError } from '../helpers/errors.js';
+import { Random } from '../helpers/random.js';
 import { floatBytes, halfBytes, npyBytes, type NpyParts } from './npy_bytes.js';
 
 /** A file in memory. */
@@ -144,10 +146,12 @@ describe('headers of .npy files', () => {
     const padded = (length: number): Uint8Array =>
       npyBytes({ version: [2, 0], header: fields.padEnd(length - 1), padding: 0, values: new Uint8Array(4) });
     expect(readNpyHeader(fileOf(padded(10_000)), 'a.npy', 'weights').shape).toEqual([1, 1]);
-    const adversarial = `{${"'descr':[".repeat(2 ** 17)}`;
     const absurd = npyBytes({ version: [2, 0] });
     new DataView(absurd.buffer).setUint32(8, 0xffffffff, true);
-    for (const bytes of [padded(10_001), npyBytes({ version: [2, 0], header: adversarial }), absurd]) {
+    const long = (text: string): Uint8Array => npyBytes({ version: [2, 0], header: text });
+    const hostile = HOSTILE_HEADERS.map(({ make }) => long(make(2 ** 20, new Random(1))));
+    expect(hostile.length).toBeGreaterThan(20);
+    for (const bytes of [padded(10_001), absurd, ...hostile]) {
       const reads: number[] = [];
       const file = fileOf(bytes);
       const watched = {
@@ -165,6 +169,16 @@ describe('headers of .npy files', () => {
         'a.npy, whose header takes',
       );
       expect(reads).toEqual([12]);
+    }
+  });
+
+  it('are refused within that limit, whatever is in them', () => {
+    for (const { kind, make } of HOSTILE_HEADERS) {
+      const text = make(9000, new Random(1));
+      const read = (): unknown => header({ version: [2, 0], header: text, values: new Uint8Array(4) });
+      // NumPy itself writes spaces behind the end.
+      if (kind === 'spaces behind the end') expect(read).not.toThrow();
+      else expectError(read, 'ValueError', 'weights', 'a.npy, ');
     }
   });
 
