@@ -1,5 +1,6 @@
 /** Saves that are whole or not there. */
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -275,6 +276,24 @@ describe('a save in a folder', () => {
     await failureOf(saveNumber(file, 1), 'RuntimeError', file);
     await failureOf(saveNumber(join(file, 'deeper'), 1), 'RuntimeError', file);
     expect(existsSync(file)).toBeTrue();
+  });
+
+  it('is refused in a folder that may not be written, and leaves it', async () => {
+    await saveNumber(folder, 1);
+    const before = readdirSync(folder);
+    for (const each of [parent, folder]) chmodSync(each, 0o555);
+    const isRoot = process.geteuid?.() === 0;
+    // Root may write anywhere.
+    if (isRoot) process.seteuid!(65534);
+    try {
+      await failureOf(saveNumber(folder, 2), 'RuntimeError', folder);
+      await failureOf(saveNumber(join(parent, 'new'), 2), 'RuntimeError', join(parent, 'new'));
+      expect(await loadNumber(folder)).toBe(1);
+    } finally {
+      if (isRoot) process.seteuid!(0);
+      for (const each of [parent, folder]) chmodSync(each, 0o755);
+    }
+    expect(readdirSync(folder)).toEqual(before);
   });
 
   it('refuses topologies that are no JSON', async () => {
