@@ -24,6 +24,12 @@ function makeWritable(variables: Readonly<Record<string, tf.Variable>>): void {
   for (const variable of Object.values(variables)) ownership.makeWritable(variable);
 }
 
+/** A tensor that is read, or a copy where it is one of those that are written: the op refuses to do both. */
+function apart(tensor: tf.Tensor, written: readonly tf.Variable[]): tf.Tensor {
+  const isWritten = written.some(({ dataId }) => dataId === tensor.dataId);
+  return isWritten ? asNodeBackend(tf.backend()).executeSingleOutput('EmbeddingCopy', [], [tensor]) : tensor;
+}
+
 export class TensorFlowPart implements BackendPart {
   private addon: TensorFlowAddon | null = null;
   private registered = false;
@@ -72,12 +78,15 @@ export class TensorFlowPart implements BackendPart {
       return;
     }
     makeWritable({ table, ...Object.fromEntries(slots.map((slot, i) => [`slots[${i}]`, slot])) });
+    const written: readonly tf.Variable[] = [table, ...slots];
     const { values, rowSplits, weights } = bags;
     const [slot0, slot1] = slots;
-    const inputs: Record<string, tf.Tensor> = { table, gradient, values, rowSplits };
-    if (slot0 !== undefined) inputs['slot0'] = slot0;
-    if (slot1 !== undefined) inputs['slot1'] = slot1;
-    if (weights !== null) inputs['weights'] = weights;
-    tf.engine().runKernel(SPARSE_APPLY[optimizer], inputs, { ...options, hyper: Array.from(hyper) });
+    tf.tidy(() => {
+      const inputs: Record<string, tf.Tensor> = { table, gradient: apart(gradient, written), values, rowSplits };
+      if (slot0 !== undefined) inputs['slot0'] = slot0;
+      if (slot1 !== undefined) inputs['slot1'] = slot1;
+      if (weights !== null) inputs['weights'] = apart(weights, written);
+      tf.engine().runKernel(SPARSE_APPLY[optimizer], inputs, { ...options, hyper: Array.from(hyper) });
+    });
   };
 }
