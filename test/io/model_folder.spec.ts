@@ -60,6 +60,17 @@ describe('a save in a folder', () => {
     expect(others).toEqual([]);
   }
 
+  /** A save of which half of the weights find room. */
+  function onFullDisk(number: number): Promise<unknown> {
+    return watchDisk(
+      async ({ name, half }) => {
+        await half();
+        if (name === 'write') throw Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' });
+      },
+      () => saveNumber(folder, number),
+    );
+  }
+
   it('comes back, and leaves nothing of the one before', async () => {
     for (const number of [1, 2, 3]) {
       const { modelArtifactsInfo } = await saveNumber(folder, number);
@@ -175,13 +186,7 @@ describe('a save in a folder', () => {
       join(folder, 'weights.bin'),
       Buffer.concat((weightData as ArrayBuffer[]).map((each) => Buffer.from(each))),
     );
-    const full = watchDisk(
-      ({ name }) => {
-        if (name === 'write') throw Object.assign(new Error('full'), { code: 'ENOSPC' });
-      },
-      () => saveNumber(folder, 6),
-    );
-    await failureOf(full, 'RuntimeError', folder);
+    await failureOf(onFullDisk(6), 'RuntimeError', folder);
     expect(await loadNumber(folder)).toBe(5);
     expect(readdirSync(folder).sort()).toEqual(['model.json', 'weights.bin']);
     await saveNumber(folder, 6);
@@ -193,9 +198,22 @@ describe('a save in a folder', () => {
     mkdirSync(folder);
     const others = ['group1-shard1of1.bin', 'notes.part', 'weights-old.bin', 'model.json.part', 'weights.bin.bak'];
     for (const name of others) writeFileSync(join(folder, name), 'mine');
+    // Weights of tfjs-node, of a model that somebody gave another name.
+    writeFileSync(join(folder, 'weights.bin'), 'mine');
+    await failureOf(onFullDisk(1), 'RuntimeError', folder);
+    expect(readdirSync(folder).sort()).toEqual([...others, 'weights.bin'].sort());
     await saveNumber(folder, 1);
     await saveNumber(folder, 2);
     expect(readdirSync(folder)).toEqual(jasmine.arrayContaining(others));
+  });
+
+  it('closes what it opened, however it ends', async () => {
+    const count = (): number => readdirSync('/proc/self/fd').length;
+    if (process.platform !== 'linux') return pending('open files are counted on Linux');
+    const open = count();
+    await saveNumber(folder, 1, 1500);
+    await failureOf(onFullDisk(2), 'RuntimeError', folder);
+    expect(count()).toBe(open);
   });
 
   it('leaves what another process is writing, and removes what a dead one was', async () => {
