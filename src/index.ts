@@ -1,4 +1,5 @@
 /** Public names for any runtime. Importing this file registers layers, optimizers and kernels. */
+import './tfjs_present.js';
 import { registerCpuBackend } from './backends/cpu/register.js';
 import { registerGenericBackends } from './backends/generic/register.js';
 import { registerReferenceKernels } from './backends/reference/register.js';
@@ -24,7 +25,7 @@ registerReferenceKernels();
 registerGenericBackends();
 registerCpuBackend();
 registerWasmBackend();
-registerTensorFlowBackend(null);
+registerTensorFlowBackend();
 registerTpuEmulator();
 registerLayers();
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import util from 'node:util';
 import { addonPath, loadAddon } from './backends/native/addon.js';
+import { unbuiltTfjsNode } from './backends/native/unbuilt_tfjs_node.js';
 import { registerNativeKernels } from './backends/native/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
 import { registerFileHandler } from './io/file_handler.js';
@@ -19,9 +20,20 @@ legacy['isNullOrUndefined'] ??= (value: unknown) => value === null || value === 
 
 lendRequire(createRequire(import.meta.url));
 
+const tensorflow = registerTensorFlowBackend();
 const problem = registerNativeKernels();
-if (problem === null) registerTensorFlowBackend(loadAddon());
-else if (existsSync(addonPath())) warnOnce(problem);
+if (problem === null) tensorflow.connect(loadAddon());
+else if (existsSync(addonPath())) {
+  warnOnce(problem);
+  tensorflow.lack(null);
+} else tensorflow.lack('`npx tfjs-embeddings setup` builds the native kernels');
+
+const unbuilt = unbuiltTfjsNode();
+if (unbuilt !== null) {
+  warnOnce(
+    `@tensorflow/tfjs-node is installed but was never built (${unbuilt}): \`npx tfjs-embeddings setup\` does it`,
+  );
+}
 
 registerFileHandler();
 registerFiles();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import * as emb from 'tfjs-embeddings';
 import { chromium, launch } from './chromium.js';
-import { BUNDLE, ROOT, SCRIPTS, TFJS_WASM } from './libraries.js';
+import { BUNDLE, ROOT, SCRIPTS, TFJS, TFJS_CORE, TFJS_WASM } from './libraries.js';
 import { serve, type Server } from './server.js';
 import { trainSmallModel } from './small_model.js';
 
@@ -59,6 +59,32 @@ describe('the browser bundle', () => {
     await browser?.close();
     await server?.close();
   });
+
+  const withoutTfjs: [what: string, scripts: string[], received: string][] = [
+    ['without tfjs', [BUNDLE], 'received nothing'],
+    ['before tfjs', [BUNDLE, `${TFJS}/tf.min.js`], 'received nothing'],
+    ['with a part of tfjs', [`${TFJS_CORE}/tf-core.min.js`, BUNDLE], 'without tf.layers'],
+  ];
+  for (const [what, scripts, received] of withoutTfjs) {
+    it(`says in a page ${what} what is missing`, async () => {
+      if (pendingReason !== null) pending(pendingReason);
+      const html = scripts.map((address) => `<script src="${address}"></script>`).join('\n');
+      const alone = await serve(ROOT, { '/index.html': `<!doctype html>${html}` });
+      const own = await browser!.newPage();
+      try {
+        const errors: string[] = [];
+        own.on('pageerror', ({ message }) => errors.push(message));
+        await own.goto(`${alone.origin}/index.html`);
+        expect(errors.length).withContext(errors.join('\n')).toBe(1);
+        expect(errors[0]).toContain('@tensorflow/tfjs, loaded before tfjs-embeddings');
+        expect(errors[0]).toContain(received);
+        expect(errors[0]).toContain('tf.min.js');
+      } finally {
+        await own.close();
+        await alone.close();
+      }
+    });
+  }
 
   async function trainInNode(): Promise<Trained> {
     await tf.setBackend('cpu');

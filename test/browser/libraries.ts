@@ -13,6 +13,7 @@ function dist(name: string): string {
 }
 
 export const TFJS = dist('@tensorflow/tfjs');
+export const TFJS_CORE = dist('@tensorflow/tfjs-core');
 export const TFJS_WASM = dist('@tensorflow/tfjs-backend-wasm');
 export const BUNDLE = '/dist/tfjs-embeddings.min.js';
 

@@ -18,6 +18,7 @@ const FLOORS = [
     'config',
     'options.ts',
     'brand.ts',
+    'tfjs_present.ts',
     'closest_name.ts',
     'warn_once.ts',
     'node_builtin.ts',

@@ -62,7 +62,7 @@ function textOf(diagnostic: ts.Diagnostic): string {
 /** The TypeScript files below a folder. */
 function sourcesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.m?ts$/.test(name))
     .map((name) => join(root, folder, name));
 }
 

@@ -33,14 +33,27 @@ function apart(tensor: tf.Tensor, written: readonly tf.Variable[]): tf.Tensor {
 export class TensorFlowPart implements BackendPart {
   private addon: TensorFlowAddon | null = null;
   private registered = false;
+  /** What brings the custom ops where there is no addon; null: that was said. */
+  private remedy: string | null =
+    "import 'tfjs-embeddings/node' in place of 'tfjs-embeddings' for native kernels, which `npx tfjs-embeddings setup` builds";
 
   connect(addon: TensorFlowAddon): void {
     this.addon ??= addon;
   }
 
+  /** Takes from the Node entry why there is no addon; null: that was said. */
+  lack(remedy: string | null): void {
+    if (this.addon === null) this.remedy = remedy;
+  }
+
   /** Whether the custom ops are there. Asked at every kernel call, as tfjs-node may be imported after this package. */
   hasOps(): boolean {
-    if (this.registered || this.addon === null) return this.registered;
+    if (this.registered) return true;
+    if (this.addon === null) {
+      if (this.remedy !== null) warnOnce(`the tensorflow backend runs stock ops: ${this.remedy}`);
+      this.remedy = null;
+      return false;
+    }
     const answer = this.addon.registerTensorFlow();
     this.registered = answer === 'registered' || answer === 'already';
     if (!this.registered) {

@@ -1,7 +1,7 @@
 /**
  * Registers the kernels of the `tensorflow` backend. Loads in any runtime: tfjs-node itself is never imported.
  *
- * Wiring: the any-runtime entry calls `registerTensorFlowBackend(null)`; the Node entry calls it again with the addon.
+ * Wiring: the any-runtime entry calls `registerTensorFlowBackend()`; the Node entry connects the addon to what it returns.
  * The addon's ops are registered at the first kernel that runs, so the order of imports does not matter; an entry that
  * wants to know early calls `addon.registerTensorFlow()` itself after tfjs-node is loaded.
  */
@@ -10,7 +10,7 @@ import { OPTIMIZER_NAMES } from '../../types.js';
 import { EMBEDDING_BAG, EMBEDDING_BAG_GRAD, EMBEDDING_BAG_WEIGHTS_GRAD, SPARSE_APPLY } from '../bag_tensors.js';
 import { genericKernel } from '../generic/register.js';
 import { addBackendPart, registeredPart } from '../registry.js';
-import { TensorFlowPart, type TensorFlowAddon } from './backend_part.js';
+import { TensorFlowPart } from './backend_part.js';
 import * as kernels from './kernels.js';
 import { BACKEND_NAME, asNodeBackend, type NodeBackend } from './node_backend.js';
 import { checkInputs } from './op_inputs.js';
@@ -18,12 +18,11 @@ import { Ownership } from './ownership.js';
 
 type Run = (backend: NodeBackend, inputs: never, attrs: never) => tf.TensorInfo | tf.TensorInfo[];
 
-/** Makes the package known to the `tensorflow` backend; `addon` brings the custom ops. May be called again. */
-export function registerTensorFlowBackend(addon: TensorFlowAddon | null): void {
+/** Makes the package known to the `tensorflow` backend, and returns what an addon is connected to. May be called again. */
+export function registerTensorFlowBackend(): TensorFlowPart {
   const known = registeredPart(BACKEND_NAME) as TensorFlowPart | undefined;
-  const part = known ?? new TensorFlowPart();
-  if (addon !== null) part.connect(addon);
-  if (known !== undefined) return;
+  if (known !== undefined) return known;
+  const part = new TensorFlowPart();
   addBackendPart(BACKEND_NAME, part);
   register(part, EMBEDDING_BAG, kernels.embeddingBag as Run);
   register(part, EMBEDDING_BAG_GRAD, kernels.embeddingBagGrad as Run);
@@ -35,6 +34,7 @@ export function registerTensorFlowBackend(addon: TensorFlowAddon | null): void {
       return [];
     });
   }
+  return part;
 }
 
 function register(part: TensorFlowPart, kernelName: string, run: Run): void {

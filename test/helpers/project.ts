@@ -1,0 +1,67 @@
+/** Projects of users in temporary folders: the package as it is built here, and programs that use it. */
+import { spawn } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
+
+export class Project {
+  readonly path = mkdtempSync(join(tmpdir(), 'project of a user '));
+
+  /** Writes a file of the project. */
+  write(name: string, text: string): void {
+    const path = join(this.path, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+
+  /** Links packages that are installed here. */
+  link(...names: string[]): void {
+    for (const name of names) {
+      const path = join(this.path, 'node_modules', name);
+      mkdirSync(dirname(path), { recursive: true });
+      symlinkSync(join(ROOT, 'node_modules', name), path, 'dir');
+    }
+  }
+
+  /** Installs a copy of this package without what set-up builds, in a folder of node_modules; returns its path. */
+  install(folder = 'tfjs-embeddings', version?: string): string {
+    const home = join(this.path, 'node_modules', folder);
+    cpSync(join(ROOT, 'dist'), join(home, 'dist'), { recursive: true });
+    const description = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    writeFileSync(
+      join(home, 'package.json'),
+      JSON.stringify({ ...description, version: version ?? description.version }),
+    );
+    return home;
+  }
+
+  /** Runs Node with these arguments in the project. */
+  run(...args: string[]): Promise<Outcome> {
+    const child = spawn(process.execPath, args, { cwd: this.path });
+    let [output, errors] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+    return new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (code) => resolve({ code, output, errors }));
+    });
+  }
+
+  /** Runs a program of the project's language: an ES module. */
+  runModule(code: string): Promise<Outcome> {
+    return this.run('--input-type=module', '-e', code);
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
