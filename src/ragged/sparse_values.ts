@@ -56,8 +56,7 @@ function readIndices(indices: unknown, rank: number, argument: string): Int32Arr
   }
   if (!Array.isArray(indices)) return toInt32(indices, argument);
   const { flat, depth, shape } = readNestedRows(indices, argument);
-  const isEmpty = indices.length === 0;
-  if (depth > 2 || (depth === 2 && !isEmpty && shape?.[1] !== rank)) {
+  if (depth > 2 || (depth === 2 && shape?.[1] !== rank)) {
     throw new ValueError(argument, `one index per axis (${rank}) for each value`, described('other lengths'));
   }
   return toInt32(flat, argument);

@@ -18,8 +18,8 @@ Without ROOM: all of them, which takes long. Rooms: ${Object.keys(ROOMS).join(',
 
   --sample N   a random sample of N changes
   --seed S     draws another sample (1)
-  --file NAME  only in sources of that name, such as 'row_splits' or 'strategies/*'
-  --again      only the changes that survived the last time
+  --file TEXT  only in sources whose path holds TEXT
+  --again      only the changes that survived the last time (no measure of anything)
   --help       this text
 
 Changes that make no difference are listed, with the reason, in test/mutations/equivalents.json. Texts of messages are not
@@ -36,7 +36,7 @@ function wholeNumber(text: string | undefined, name: string, least: number): num
 
 async function measure(name: string, request: Request): Promise<Tally> {
   const room = ROOMS[name]!;
-  if ('sources' in room) return measureSources(root, name, room, request);
+  if ('folder' in room) return measureSources(root, name, room, request);
   const path = join(here, room.program);
   if (!existsSync(path)) throw new Error(`${name}: there is no test/mutations/${room.program}`);
   const program = (await import(pathToFileURL(path).href)) as { measure: Measure };

@@ -1,7 +1,7 @@
 /** What a mutant changes, as text: it names a mutant wherever its line has moved to. */
 import { readFileSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
-import type { Mutant } from '@stryker-mutator/api/core';
+import { join } from 'node:path';
+import type { Mutant, Position } from '@stryker-mutator/api/core';
 
 export interface MutantText {
   readonly file: string;
@@ -19,44 +19,35 @@ function brief(code: string): string {
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 40)} … ${text.slice(-37)}`;
 }
 
-/** The sources as they are without mutants. */
+/** The sources as they are without mutants, by their paths under the root. */
 export class Sources {
   private readonly texts = new Map<string, string>();
 
-  constructor(
-    private readonly originals: string,
-    /** Where Stryker has its mutated copy. */
-    private readonly tree: string,
-  ) {}
-
-  nameOf(path: string): string {
-    return relative(this.tree, path).split(sep).join('/');
-  }
+  constructor(private readonly root: string) {}
 
   text(name: string): string {
     const known = this.texts.get(name);
     if (known !== undefined) return known;
-    const text = readFileSync(join(this.originals, name), 'utf8');
+    const text = readFileSync(join(this.root, name), 'utf8');
     this.texts.set(name, text);
     return text;
   }
 
-  /** First and last place of a mutant in its file. Lines and columns count from `base` on. */
-  range({ fileName, location }: Mutant, base: 0 | 1): [from: number, to: number] {
-    const text = this.text(this.nameOf(fileName));
-    const place = (line: number, column: number): number => {
-      let start = 0;
-      for (let i = base; i < line; i++) start = text.indexOf('\n', start) + 1;
-      return start + column - base;
+  /** First place of a mutant in its file, and the place after its last one. */
+  range({ fileName, location: { start, end } }: Mutant): [from: number, to: number] {
+    const text = this.text(fileName);
+    const place = ({ line, column }: Position): number => {
+      let first = 0;
+      for (let i = 0; i < line; i++) first = text.indexOf('\n', first) + 1;
+      return first + column;
     };
-    const { start, end } = location;
-    return [place(start.line, start.column), place(end.line, end.column)];
+    return [place(start), place(end)];
   }
 
-  textOf(mutant: Mutant, base: 0 | 1): MutantText {
-    const file = this.nameOf(mutant.fileName);
+  textOf(mutant: Mutant): MutantText {
+    const file = mutant.fileName;
     const text = this.text(file);
-    const [from, to] = this.range(mutant, base);
+    const [from, to] = this.range(mutant);
     const line = text.slice(text.lastIndexOf('\n', from - 1) + 1, (text + '\n').indexOf('\n', from));
     return { file, line: brief(line), code: brief(text.slice(from, to)), becomes: brief(mutant.replacement) };
   }

@@ -1,6 +1,7 @@
 /** Tells every now and then how far Stryker is. */
 import type { MutantResult } from '@stryker-mutator/api/core';
 import type { DryRunCompletedEvent, Reporter } from '@stryker-mutator/api/report';
+import { DryRunStatus, TestStatus } from '@stryker-mutator/api/test-runner';
 
 const PERIOD_MS = 15_000;
 
@@ -10,7 +11,10 @@ export class ProgressReporter implements Reporter {
   private survived = 0;
 
   onDryRunCompleted({ result, timing }: DryRunCompletedEvent): void {
-    console.log(`  ${result.tests.length} specs hold without mutants, ${Math.round(timing.net / 1000)} s`);
+    const tests = result.status === DryRunStatus.Complete ? result.tests : [];
+    const passedOver = tests.filter(({ status }) => status === TestStatus.Skipped);
+    console.log(`  ${tests.length - passedOver.length} specs hold without mutants, ${Math.round(timing.net / 1000)} s`);
+    for (const { name } of passedOver) console.log(`  passed over (skipped, or does not hold twice): ${name}`);
   }
 
   onMutantTested({ status }: Readonly<MutantResult>): void {

@@ -17,27 +17,22 @@ function treeFiles(root: string): string[] {
   return [...stdout.split('\0').filter((name) => name !== ''), ...GENERATED];
 }
 
-/** Where Stryker works, and what it works on as it was. */
+/** Where Stryker works. */
 export interface Sandbox {
   readonly tree: string;
-  readonly originals: string;
   remove(): void;
 }
 
 export function makeSandbox(root: string, name: string): Sandbox {
   mkdirSync(join(root, CACHE), { recursive: true });
-  const sandbox = mkdtempSync(join(root, CACHE, `${name}-`));
-  const tree = join(sandbox, 'tree');
-  const originals = join(sandbox, 'originals');
+  const tree = mkdtempSync(join(root, CACHE, `${name}-`));
   for (const file of treeFiles(root)) {
     if (!existsSync(join(root, file))) continue;
-    for (const copy of file.startsWith('src/') ? [tree, originals] : [tree]) {
-      mkdirSync(dirname(join(copy, file)), { recursive: true });
-      copyFileSync(join(root, file), join(copy, file));
-    }
+    mkdirSync(dirname(join(tree, file)), { recursive: true });
+    copyFileSync(join(root, file), join(tree, file));
   }
   for (const folder of LINKED) {
     if (existsSync(join(root, folder))) symlinkSync(join(root, folder), join(tree, folder), 'junction');
   }
-  return { tree, originals, remove: () => rmSync(sandbox, { recursive: true, force: true }) };
+  return { tree, remove: () => rmSync(tree, { recursive: true, force: true }) };
 }

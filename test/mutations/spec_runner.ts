@@ -16,15 +16,19 @@ import {
   type FailedTestResult,
   type MutantRunOptions,
   type MutantRunResult,
+  type TestResult,
   type TestRunner,
   type TestRunnerCapabilities,
 } from '@stryker-mutator/api/test-runner';
 import { startJasmine, type Jasmine } from '../runner/jasmine.js';
 import { SpecWatch, instrumenterContext } from './spec_watch.js';
-import { drawOf } from './draw.js';
 
 /** Names the mutant that the next process is to have on from its start. */
 const FROM_START = '.mutant-from-start';
+
+/** How long each spec takes without mutants; null: passed over. */
+const DURATIONS = '.spec-durations';
+const QUICK_MS = [20, 200, 1000];
 
 export class SpecRunner implements TestRunner {
   static inject = tokens(commonTokens.options);
@@ -37,7 +41,7 @@ export class SpecRunner implements TestRunner {
   private isSpoiled = false;
 
   constructor(options: StrykerOptions) {
-    this.specs = drawOf(options).specs;
+    this.specs = options['specs'] as string[];
   }
 
   /** A loaded module stays loaded: what needs others gets a new process from Stryker. */
@@ -45,11 +49,23 @@ export class SpecRunner implements TestRunner {
     return { reloadEnvironment: false };
   }
 
+  /** Runs the specs twice: one that does not hold again, after all others, cannot tell of a mutant and is passed over. */
   async dryRun(): Promise<DryRunResult> {
     await this.load();
-    await this.run(null);
     this.isUsed = true;
-    return { status: DryRunStatus.Complete, tests: this.watch.tests(), mutantCoverage: this.watch.coverage() };
+    await this.run(null, true);
+    const tests = this.watch.tests();
+    const coverage = this.watch.coverage();
+    const passedOver = new Set(tests.some(isFailed) ? [] : await this.failing());
+    for (const id of passedOver) delete coverage.perTest[id];
+    const used = tests.map((test): TestResult => {
+      return passedOver.has(test.id)
+        ? { id: test.id, name: test.name, timeSpentMs: 0, status: TestStatus.Skipped }
+        : test;
+    });
+    const durations = tests.map(({ id, timeSpentMs }) => [id, passedOver.has(id) ? null : timeSpentMs]);
+    writeFileSync(DURATIONS, JSON.stringify(Object.fromEntries(durations)));
+    return { status: DryRunStatus.Complete, tests: used, mutantCoverage: coverage };
   }
 
   /**
@@ -73,9 +89,8 @@ export class SpecRunner implements TestRunner {
     } catch (error) {
       return { status: MutantRunStatus.Killed, killedBy: [], failureMessage: String(error), nrOfTests: 0 };
     }
-    const failed = await this.run(testFilter ?? null);
+    const failed = await this.runQuickFirst(testFilter ?? null);
     this.switchOff();
-    const tests = this.watch.tests().length;
     const wasUsed = this.isUsed;
     this.isUsed = true;
     this.isSpoiled = fromStart;
@@ -87,13 +102,22 @@ export class SpecRunner implements TestRunner {
         if (wasUsed) throw new Error(`${failed.name} fails without the mutant too`);
       }
       const { id: killer, failureMessage } = failed;
-      return { status: MutantRunStatus.Killed, killedBy: [killer], failureMessage, nrOfTests: tests };
+      return { status: MutantRunStatus.Killed, killedBy: [killer], failureMessage, nrOfTests: 1 };
     }
     if (!fromStart && wasUsed && hits() === 0) {
       writeFileSync(FROM_START, id);
       throw new Error('nothing reached the mutant');
     }
-    return { status: MutantRunStatus.Survived, nrOfTests: tests };
+    return { status: MutantRunStatus.Survived, nrOfTests: testFilter?.length ?? 0 };
+  }
+
+  /** Runs all specs; returns those that failed, or whose suite did. */
+  private async failing(): Promise<string[]> {
+    await this.run(null, false);
+    return this.watch
+      .tests()
+      .filter(isFailed)
+      .flatMap(({ id }) => [...this.watch.specsIn(id)]);
   }
 
   /** Returns what tells how often the mutant was reached since. */
@@ -117,17 +141,34 @@ export class SpecRunner implements TestRunner {
     const files = specFiles(this.specs);
     this.runner = startJasmine(process.cwd(), { load: () => Promise.resolve() });
     this.runner.addReporter(this.watch);
-    this.runner.env.configure({ stopOnSpecFailure: true, autoCleanClosures: false });
+    this.runner.env.configure({ autoCleanClosures: false });
     for (const file of files) await import(pathToFileURL(resolve(file)).href);
   }
 
+  /** Most mutants fall to a quick spec, so that the slow ones need not run. */
+  private async runQuickFirst(ids: readonly string[] | null): Promise<FailedTestResult | null> {
+    const durations = JSON.parse(readFileSync(DURATIONS, 'utf8')) as Record<string, number | null>;
+    const all = (ids ?? Object.keys(durations)).filter((id) => durations[id] !== null);
+    let above = -1;
+    for (const limit of [...QUICK_MS, Infinity]) {
+      const chosen = all.filter((id) => durations[id]! > above && durations[id]! <= limit);
+      above = limit;
+      const failed = chosen.length === 0 ? null : await this.run(chosen);
+      if (failed !== null) return failed;
+    }
+    return null;
+  }
+
   /** Runs some specs, or suites, or all; returns the first that failed. */
-  private async run(ids: readonly string[] | null): Promise<FailedTestResult | null> {
+  private async run(ids: readonly string[] | null, stopsAtFailure = true): Promise<FailedTestResult | null> {
     const { env } = this.runner!;
     const chosen = new Set(ids);
-    env.configure({ specFilter: (spec: { id: string }) => ids === null || chosen.has(spec.id) });
+    env.configure({
+      specFilter: (spec: { id: string }) => ids === null || chosen.has(spec.id),
+      stopOnSpecFailure: stopsAtFailure,
+    });
     const { failedExpectations } = await env.execute();
-    const failed = this.watch.tests().find(({ status }) => status === TestStatus.Failed);
+    const failed = this.watch.tests().find(isFailed);
     if (failed !== undefined) return failed as FailedTestResult;
     const [outside] = failedExpectations;
     if (outside === undefined) return null;
@@ -139,6 +180,10 @@ export class SpecRunner implements TestRunner {
       timeSpentMs: 0,
     };
   }
+}
+
+function isFailed({ status }: TestResult): boolean {
+  return status === TestStatus.Failed;
 }
 
 /** Spec files whose path under `test` begins with one of some names. */

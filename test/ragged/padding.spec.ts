@@ -32,6 +32,7 @@ describe('toPadded', () => {
 
   it('refuses a shape that no memory holds', () => {
     const nested = RaggedTensor.fromRows([[[1]]]);
+    expectError(() => padded(nested, { maxLength: [2 ** 31 - 1, 2 ** 20] }), 'ValueError', 'maxLength', '1048576]');
     expectError(
       () => padded(nested, { maxLength: [2 ** 31 - 1, 2 ** 31 - 1] }),
       'ValueError',

@@ -181,6 +181,7 @@ describe('RaggedTensor', () => {
     expectError(() => make([0, 2]), 'ValueError', 'rowSplits', '2');
     expectError(() => make([0, 1.5, 3]), 'ValueError', 'rowSplits', '1.5 at position 1');
     expectError(() => make('0,3'), 'TypeError', 'rowSplits');
+    tf.tidy(() => expectError(() => make(tf.tensor2d([[0, 3]], [1, 2], 'int32')), 'ValueError', 'rowSplits', '[1, 2]'));
     expectError(() => make(undefined), 'TypeError', 'rowSplits');
     const nested = (splits: unknown): unknown => RaggedTensor.fromNestedRowSplits([1, 2], splits as number[][]);
     expectError(() => nested([]), 'ValueError', 'nestedRowSplits');
@@ -216,7 +217,7 @@ describe('RaggedTensor', () => {
     expectError(() => from([1, 2]), 'ValueError', 'rows');
     expectError(() => from([[1], [[2]]]), 'ValueError', 'rows');
     expectError(() => from([['a']]), 'TypeError', 'rows');
-    expectError(() => from('abc'), 'TypeError', 'rows');
+    for (const rows of ['abc', 7, Int32Array.of(7)]) expectError(() => from(rows), 'TypeError', 'rows');
     expectError(() => from([[2147483648]]), 'ValueError', 'rows', '2147483648');
     expectError(() => RaggedTensor.fromRows([[0.5]], { dtype: 'int32' }), 'ValueError', 'rows', '0.5');
     expectError(() => RaggedTensor.fromRows([[1]], { dtype: 'bool' as 'int32' }), 'ValueError', 'dtype');
@@ -270,7 +271,7 @@ describe('RaggedTensor', () => {
       [[[1], [2, 3]], []],
       [[[1, 2]], [[3]]],
       [[[1, 2], [3]]],
-      [[[[1, 2]], [[3]]], []],
+      [[[[9], [9]], [[9]]], []],
     ]) {
       const other = RaggedTensor.fromRows(rows as Rows);
       expect(ragged.hasSplitsOf(other)).withContext(String(other)).toBeFalse();
@@ -301,6 +302,15 @@ describe('RaggedTensor', () => {
     expectError(() => RaggedTensor.fromRowLengths(inner, [1]), 'ValueError', 'lengths', 'sum of 1');
     expectError(() => RaggedTensor.fromRowLengths(inner, []), 'ValueError', 'lengths', 'sum of 0');
     expect(RaggedTensor.fromRowLengths([1, 2, 3, 4], [2], [2]).toRows()).toEqual([[[1, 2], [3, 4]]]); // prettier-ignore
+  });
+
+  it('holds values that are empty', () => {
+    expect(RaggedTensor.fromRowSplits([], [0], [0]).toRows()).toEqual([]);
+    tf.tidy(() => {
+      const none = RaggedTensor.fromRowSplits(tf.zeros([3, 0]), [0, 1, 3]);
+      expect(none.nestedRowSplits).toEqual([Int32Array.of(0, 1, 3)]);
+      expect([...none.shape]).toEqual([2, null, 0]);
+    });
   });
 
   it('never shares the values that it is made of', () => {
@@ -344,6 +354,7 @@ describe('RaggedTensor', () => {
     expectError(() => from([1, 2, 3], [2]), 'ValueError', 'values', '3 numbers');
     expectError(() => from([1], [0]), 'ValueError', 'values', '1 numbers');
     expectError(() => from([1, 2], 2), 'TypeError', 'innerShape', '2');
+    expectError(() => from([1, 2], Int32Array.of(2)), 'TypeError', 'innerShape', 'Int32Array');
     expectError(() => from([1, 2], [-2]), 'ValueError', 'innerShape', '-2');
     tf.tidy(() => {
       expectError(() => from(tf.ones([1, 2]), [3]), 'ValueError', 'values', '2 numbers');

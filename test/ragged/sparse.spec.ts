@@ -47,6 +47,8 @@ describe('sparse.reorder', () => {
     expectError(() => reorder(undefined as unknown as SparseInput), 'TypeError', 'sparse');
     expectError(() => reorder({ indices: [], values: [] } as unknown as SparseInput), 'TypeError', 'sparse.denseShape');
     expectError(() => reorder({ indices: [[2, 0]], values: [1], denseShape: [2, 2] }), 'ValueError', 'sparse.indices');
+    const bad = { indices: [[0, 0]], values: ['a'] as never, denseShape: [2, 2] };
+    expectError(() => reorder(bad), 'TypeError', 'sparse.values', 'string');
   });
 });
 

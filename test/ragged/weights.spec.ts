@@ -74,6 +74,12 @@ describe('weights of another shape', () => {
     expectError(() => read(DENSE, [[1], [2, 3]]), 'ValueError', 'weights', /^uneven rows$/);
     expectError(() => read(DENSE, [1, 2, 3]), 'ValueError', 'weights', /^3 weights$/);
     expectError(() => read(DENSE, 1), 'ValueError', 'weights', /^shape \[\]$/);
+    tf.tidy(() => {
+      for (const shape of [[3], [5], [1, 4], [4, 1]]) {
+        expectError(() => read(DENSE, tf.ones(shape)), 'ValueError', 'weights', `[${shape.join(', ')}]`);
+      }
+      expectError(() => read(RaggedTensor.fromRows(RAGGED), tf.ones([5])), 'ValueError', 'weights', '[5]');
+    });
   });
 
   it('are refused where they have inner axes', () => {
