@@ -102,6 +102,7 @@ const TEXTS: Hostile[] = [
   text('a deep topology', /levels/, (whole) =>
     whole.replace('"layers":[', `"layers":[${'{"config":'.repeat(20_000)}0${'}'.repeat(20_000)},`),
   ),
+  kind('a text without end', /at most \d+ bytes/, (folder) => truncateSync(join(folder, 'model.json'), 2 ** 40)),
   kind('no file', /a file that exists/, (folder) => rmSync(join(folder, 'model.json'))),
   kind('a folder', /a regular file/, (folder) => replace(join(folder, 'model.json'), mkdirSync)),
   kind('a pipe', /a regular file/, (folder) => replace(join(folder, 'model.json'), pipe)),

@@ -1,5 +1,15 @@
 /** Models loaded from files that nobody vouches for. */
-import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
@@ -120,11 +130,38 @@ describe('a model loaded from a file', () => {
     expect(artifacts.weightSpecs as object).toEqual(weights);
     expect(Buffer.from(artifacts.weightData as ArrayBuffer).equals(bytes)).toBeTrue();
     expect(artifacts.signature).toEqual({ a: 1 });
-    bytes[0] = 4;
-    writeFileSync(join(folder, 'w.bin'), bytes);
-    await expectAsync(loadModel(join(folder, 'model.json'))).toBeRejectedWithError(/as long as their strings/);
+    for (const length of [4, 6, 200, 2 ** 32 - 1]) {
+      bytes.writeUInt32LE(length, 0);
+      writeFileSync(join(folder, 'w.bin'), bytes);
+      await expectAsync(loadModel(join(folder, 'model.json'))).toBeRejectedWithError(/as long as their strings/);
+    }
     write();
     expect('weightData' in (await loadModel(join(folder, 'model.json')))).toBeFalse();
+  });
+
+  it('is refused where its weights change while they are read', async () => {
+    await saveNumber(folder, 1);
+    const weights = join(
+      folder,
+      readdirSync(folder).find((name) => name.startsWith('weights-'))!,
+    );
+    const change = (size: number, ahead: string): Promise<number> => {
+      truncateSync(weights, 4000);
+      let seen = 0;
+      return watchDisk(
+        ({ name }) => {
+          // The text is opened and read first, and weights are opened to be measured.
+          if (name === ahead && ++seen === (ahead === 'open' ? 3 : 2)) truncateSync(weights, size);
+        },
+        () => loadNumber(folder),
+      );
+    };
+    for (const size of [3999, 4001]) {
+      const refused = new RegExp(`4000 bytes in weights-.*it holds ${size}`);
+      await expectAsync(change(size, 'open')).toBeRejectedWithError(emb.ValueError, refused);
+    }
+    const refused = /4000 bytes, received .*weights-.*has become shorter/;
+    await expectAsync(change(3999, 'read')).toBeRejectedWithError(emb.ValueError, refused);
   });
 
   it('is the one of another process that saves meanwhile', async () => {
