@@ -111,7 +111,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
     this.#forced = readForcedPlan(given.plan, request);
     this.#plan = new PlanInForce(request, this.#forced, all.tables);
     this.#weights = new DistributedWeights(this.#owner(), this.#plan, all.tables, seed);
-    if (all.tables.some(({ table }) => table.isShared || table.regularizer !== null)) openScopeInModels();
+    openScopeInModels();
   }
 
   /** The plan in force; null before the layer is built. */
@@ -177,13 +177,8 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
     this.#weights.refresh();
   }
 
-  get #sharesTables(): boolean {
-    return this.#all.tables.some(({ table }) => table.isShared);
-  }
-
   override get trainableWeights(): tf.LayerVariable[] {
-    const weights = super.trainableWeights;
-    return this.#sharesTables ? listOnce(this.id, weights) : weights;
+    return listOnce(this, super.trainableWeights);
   }
 
   override set trainableWeights(weights: tf.LayerVariable[]) {
@@ -191,8 +186,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
   }
 
   override get nonTrainableWeights(): tf.LayerVariable[] {
-    const weights = super.nonTrainableWeights;
-    return this.#sharesTables ? listOnce(this.id, weights) : weights;
+    return listOnce(this, super.nonTrainableWeights);
   }
 
   override set nonTrainableWeights(weights: tf.LayerVariable[]) {

@@ -49,7 +49,7 @@ class PlacedTable implements TableHolder {
   }
 
   get weightName(): string {
-    return `${this.owner.name}/${this.savedName}`;
+    return `${this.name}/${this.savedName}`;
   }
 
   get variable(): tf.Variable {

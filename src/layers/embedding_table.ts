@@ -187,9 +187,7 @@ export class EmbeddingTable {
   }
 
   #settleIn(weight: tf.LayerVariable, holder: TableHolder): void {
-    // A layer's name would be wrong in a model that holds the table through another layer only.
-    const savedAs = this.isShared ? `tables/${this.name}/embeddings` : holder.weightName;
-    if (savedAs !== undefined) (weight as { originalName: string }).originalName = savedAs;
+    (weight as { originalName: string }).originalName = this.#savedName(weight, holder);
     this.#governTrainable(weight);
     this.#settleWrites(weight);
     setTableSettings(weight.read() as tf.Variable, {
@@ -198,6 +196,13 @@ export class EmbeddingTable {
       constraint: rowConstraintOf(this.constraint),
       regularized: this.regularizer !== null,
     });
+  }
+
+  /** Under which the weight is saved: a table's own name where layers share it, which come and go. */
+  #savedName({ originalName }: tf.LayerVariable, { name, weightName }: TableHolder): string {
+    if (this.isShared) return `tables/${this.name}/embeddings`;
+    // tfjs names weights after their layer where it builds the layer, but not where `build` is called by hand.
+    return weightName ?? (originalName.includes('/') ? originalName : `${name}/${originalName}`);
   }
 
   /** Whatever is written, now or by loading a model, settles where a holder or the backend wants it. */

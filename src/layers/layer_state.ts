@@ -5,12 +5,12 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { EmbeddingTable } from './embedding_table.js';
 
-/** Open while a model lists its weights, loads them or sums its penalties. */
+/** Open while a model is made, lists its weights, loads them or sums its penalties. */
 export interface ModelScope {
   /** Weights listed so far, by the name under which they are saved. */
   readonly listed: Map<string, tf.LayerVariable>;
-  /** Layer (by id) that listed a weight: it may list it again. */
-  readonly listedBy: Map<tf.LayerVariable, number>;
+  /** Layer that listed a weight: it may list it again. */
+  readonly listedBy: Map<tf.LayerVariable, { readonly id: number; readonly name: string }>;
   /** Tables whose penalty was taken. */
   readonly penalized: Set<EmbeddingTable>;
 }

@@ -1,11 +1,11 @@
 /**
- * One table in several layers counts once in a model.
+ * One table in several layers counts once in a model, and two tables of a model never have one name.
  *
  * tfjs models list the weights of their layers one layer after the other, and know nothing of a weight in two of them:
  * a stock optimizer would step it twice, a file would hold it twice and could not be loaded. A layer cannot tell
  * which model asks, and the answer differs: of two towers that share a table each alone must list it, their union only
- * once. So the base class of all models opens a scope around such sweeps, and layers consult it. Models without
- * shared tables see no difference.
+ * once. So the base class of all models opens a scope around such sweeps, and layers consult it. Nor does tfjs notice
+ * two weights of one name before it saves or even loads them, so a model is swept when it is made.
  */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../errors.js';
@@ -24,8 +24,11 @@ function asOneModel<T>(sweep: () => T): T {
   }
 }
 
-/** The shared weights that a layer lists: within a model only those that no other layer has listed. */
-export function listOnce(layerId: number, weights: tf.LayerVariable[]): tf.LayerVariable[] {
+/**
+ * The weights of tables that a layer lists: within a model only those that no other layer has listed.
+ * Throws ValueError where two tables would be saved under one name.
+ */
+export function listOnce({ id, name }: tf.layers.Layer, weights: tf.LayerVariable[]): tf.LayerVariable[] {
   const scope = layerState().modelScope;
   if (scope === null) return weights;
   return weights.filter((weight) => {
@@ -33,12 +36,17 @@ export function listOnce(layerId: number, weights: tf.LayerVariable[]): tf.Layer
     const known = scope.listed.get(originalName);
     if (known === undefined) {
       scope.listed.set(originalName, weight);
-      scope.listedBy.set(weight, layerId);
+      scope.listedBy.set(weight, { id, name });
       return true;
     }
-    if (known === weight) return scope.listedBy.get(weight) === layerId;
-    const received = described(`two tables saved as ${originalName}`);
-    throw new ValueError('name', 'a name of its own for each table of a model', received);
+    const first = scope.listedBy.get(known)!;
+    if (known === weight) return first.id === id;
+    throw new ValueError(
+      'name',
+      'a name of its own for each table of a model',
+      described(`two tables saved as ${originalName}, of the layers ${first.name} and ${name}`),
+      'Give one of them another name, or one emb.embeddingTable to both layers.',
+    );
   });
 }
 
@@ -54,6 +62,20 @@ export function notYetPenalized<Table extends EmbeddingTable>(tables: readonly T
 const ACCESSORS = ['weights', 'trainableWeights', 'nonTrainableWeights'] as const;
 const METHODS = ['loadWeights', 'calculateLosses'] as const;
 const MARK = Symbol.for('tfjs-embeddings.oneModel');
+
+/** Sweeps a model once it is made: its layers then compare the names of their tables. */
+function sweepWhenBuilt(container: object): void {
+  const accessor = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(container), 'built');
+  const write = accessor?.set;
+  if (write === undefined) throw new Error('This version of TensorFlow.js has no accessor built on its layers.');
+  Object.defineProperty(container, 'built', {
+    ...accessor,
+    set(this: { readonly weights: unknown }, isBuilt: boolean) {
+      write.call(this, isBuilt);
+      if (isBuilt) void this.weights;
+    },
+  });
+}
 
 /** Makes the models of tfjs open the scope; once per copy of tfjs. */
 export function openScopeInModels(): void {
@@ -78,5 +100,6 @@ export function openScopeInModels(): void {
       },
     });
   }
+  sweepWhenBuilt(container);
   Object.defineProperty(container, MARK, { value: true });
 }

@@ -166,7 +166,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     this.maxNorm = checkMaxNorm(args.maxNorm) || null;
     this.outOfRange = checkOutOfRange(args.outOfRange);
     this.table = readTable(args, name);
-    if (this.table.isShared || this.table.regularizer !== null) openScopeInModels();
+    openScopeInModels();
   }
 
   get inputDim(): number {
@@ -213,8 +213,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   }
 
   override get trainableWeights(): tf.LayerVariable[] {
-    const weights = super.trainableWeights;
-    return this.table.isShared ? listOnce(this.id, weights) : weights;
+    return listOnce(this, super.trainableWeights);
   }
 
   override set trainableWeights(weights: tf.LayerVariable[]) {
@@ -222,8 +221,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   }
 
   override get nonTrainableWeights(): tf.LayerVariable[] {
-    const weights = super.nonTrainableWeights;
-    return this.table.isShared ? listOnce(this.id, weights) : weights;
+    return listOnce(this, super.nonTrainableWeights);
   }
 
   override set nonTrainableWeights(weights: tf.LayerVariable[]) {

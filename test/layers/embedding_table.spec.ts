@@ -203,19 +203,6 @@ describe('embeddingTable', () => {
     }),
   );
 
-  it(
-    'has one name per model',
-    leakFree(() => {
-      const inputs = [1, 2].map(() => tf.input({ shape: [2], dtype: 'int32' }));
-      const outputs = inputs.map(
-        (input) => emb.layers.embedding({ table: tableOf(), combiner: 'sum' }).apply(input) as tf.SymbolicTensor,
-      );
-      const model = tf.model({ inputs, outputs });
-      expectError(() => model.weights, 'ValueError', 'name', /user_Items/);
-      model.dispose();
-    }),
-  );
-
   it('keeps its config', () => {
     const table = tableOf({
       embeddingsRegularizer: 'l2',
