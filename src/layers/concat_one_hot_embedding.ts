@@ -12,11 +12,12 @@ import type { NestedRows } from '../ragged/nested_rows.js';
 import { uniformSplits } from '../ragged/row_splits.js';
 import { INT32_MAX } from '../types.js';
 import type { TableArgs } from './embedding_table.js';
+import { tellingLayer } from './fed_rows.js';
 import type { Initializer } from './initializers.js';
 import { checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from './layer_arguments.js';
 import type { AnyTensors, Kwargs } from './layer_calls.js';
-import { readEmbeddingInputs } from './layer_inputs.js';
-import { hostIds } from './lookups.js';
+import { readEmbeddingInputs, type LayerInputs } from './layer_inputs.js';
+import { hostIds } from './present_ids.js';
 import { TableLayer } from './table_layer.js';
 
 export interface ConcatOneHotEmbeddingArgs extends LayerOptions, Partial<Omit<TableArgs, 'inputDim' | 'outputDim'>> {
@@ -77,6 +78,7 @@ export class ConcatOneHotEmbedding extends TableLayer {
     brand(this, 'ConcatOneHotEmbedding');
   }
   static readonly className: string = 'TfjsEmbeddings>ConcatOneHotEmbedding';
+  protected override readonly kind = 'embedding';
   readonly featureSizes: readonly number[];
   /** First row of each feature. */
   readonly offsets: readonly number[];
@@ -115,10 +117,11 @@ export class ConcatOneHotEmbedding extends TableLayer {
     throw new ValueError('ids', expected, described(`shape [${shape.map(String).join(', ')}]`));
   }
 
-  protected override checkInputs(inputs: unknown): void {
+  protected override readInputs(inputs: unknown): LayerInputs {
     const { ids, weights } = readEmbeddingInputs(inputs);
     if (weights !== null) throw new ValueError('inputs', 'ids only', described('2 inputs'));
     if (ids instanceof tf.Tensor || ids instanceof tf.SymbolicTensor) this.#checkShape(ids.shape);
+    return { ids, weights };
   }
 
   override apply(inputs: tf.SymbolicTensor | tf.SymbolicTensor[], kwargs?: Kwargs): tf.SymbolicTensor;
@@ -133,7 +136,7 @@ export class ConcatOneHotEmbedding extends TableLayer {
       this.invokeCallHook(inputs, kwargs as never);
       this.checkTraining(kwargs);
       const { ids } = readEmbeddingInputs(inputs);
-      const rows = this.lookingUp(ids, () => this.#rowsOf(ids));
+      const rows = tellingLayer(this, `layer ${this.name}`, ids, () => this.#rowsOf(ids));
       const { length } = this.featureSizes;
       const looked = embeddingBag(this.variable, rows, uniformSplits(rows.length, 1), { combiner: 'sum' });
       return looked.reshape([rows.length / length, length, this.outputDim]);

@@ -26,7 +26,8 @@ import {
 } from './distributed_inputs.js';
 import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './distributed_plan.js';
 import { DistributedWeights, type WeightOwner } from './distributed_weights.js';
-import { featureShapes, lookUpFeatures } from './feature_lookup.js';
+import { featureShapes } from './feature.js';
+import { lookUpFeatures } from './feature_lookup.js';
 import { featurePaths, packAs } from './feature_structure.js';
 import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';
 import { feedAsIs, markFeeding } from './feed_scope.js';
@@ -281,7 +282,8 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
       (kwargs[WEIGHTS] as unknown[] | undefined) ?? spreadWeights(list, features.length, this.#weighted ?? []);
     const variables = features.map(({ table }) => this.#weights.variable(table));
     const paths = { ...this.#paths, ids: this.#idPaths };
-    const batch = { owner: this, ids, weights, paths, names: this.#names, idsArePlaced: !this.#dpInput };
+    const asked = { owner: this, ids, weights, paths, names: this.#names };
+    const batch = { ...asked, idsArePlaced: !this.#dpInput, isReported: true };
     return lookUpFeatures(features, variables, batch, () => {
       this.invokeCallHook(inputs, kwargs as never);
       for (const { table } of tables) checkTableTraining(table, this.name, kwargs);
@@ -291,7 +293,10 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape[] {
     const { features, tables } = this.#all;
     const dims = features.map(({ table }) => tables[table]!.table.outputDim);
-    return featureShapes(features, dims, shapesOf(inputShape), this.#weighted ?? [], this.#idPaths);
+    return featureShapes(features, dims, shapesOf(inputShape), this.#weighted ?? [], {
+      ...this.#paths,
+      ids: this.#idPaths,
+    });
   }
 
   /** Ids may have any rank, so nothing is said about the shapes of inputs. */

@@ -13,6 +13,7 @@ import {
   type SharedTableArgs,
   type TableArgs,
 } from './embedding_table.js';
+import type { Feature } from './feature.js';
 import { FeatureConfig } from './feature_config.js';
 import { listStructure, readStructure, type FeatureStructure } from './feature_structure.js';
 import { checkBoolean, checkInputLength, type SymbolicShape } from './layer_arguments.js';
@@ -21,19 +22,10 @@ import type { TableConfig } from './table_config.js';
 import { checkText } from './table_config.js';
 import type { TableLayer } from './table_layer.js';
 
-/** As `Embedding`, as `RaggedEmbedding`, or as a feature of Keras RS. */
-export type FeatureKind = 'embedding' | 'ragged' | 'reduce';
-
-/** How one feature is looked up. */
-export interface DistributedFeature {
-  readonly kind: FeatureKind;
+/** How one feature is looked up, and where. */
+export interface DistributedFeature extends Feature {
   /** Number of its table. */
   readonly table: number;
-  readonly combiner: Combiner | null;
-  readonly maskZero: boolean;
-  readonly maxNorm: number | null;
-  readonly outOfRange: OutOfRange;
-  readonly inputLength: number | SymbolicShape | null;
 }
 
 export interface DistributedTable {

@@ -2,13 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { ValueError, described } from '../errors.js';
-import { embeddingLookup } from '../ops/embedding_lookup.js';
-import type { IdsInput, WeightsInput } from '../ragged/door.js';
-import type { RaggedTensor } from '../ragged/ragged_tensor.js';
 import type { Combiner } from '../types.js';
 import { shapesOf, type SymbolicShape } from './layer_arguments.js';
-import { checkWeights, checkWeightsShape, readEmbeddingInputs } from './layer_inputs.js';
-import { poolIds, poolPadded } from './lookups.js';
+import type { Kwargs } from './layer_calls.js';
+import { readEmbeddingInputs, type LayerInputs } from './layer_inputs.js';
 import { TableLayer, type AnyTableLayerArgs, type TableLayerArgs } from './table_layer.js';
 
 export type EmbeddingArgs<C extends Combiner | null = Combiner | null> = TableLayerArgs<C>;
@@ -42,6 +39,7 @@ export class Embedding<C extends Combiner | null = Combiner | null> extends Tabl
   }
   // The prefix keeps the stock class of tfjs as it is: saved models name classes by this text.
   static readonly className: string = 'TfjsEmbeddings>Embedding';
+  protected override readonly kind = 'embedding';
 
   constructor(args: AnyTableLayerArgs<C>) {
     super(args, 'embedding');
@@ -53,82 +51,18 @@ export class Embedding<C extends Combiner | null = Combiner | null> extends Tabl
     const [ids, weights] = shapes as [SymbolicShape, SymbolicShape?];
     if (shapes.length > 2)
       throw new ValueError('inputs', 'ids, or [ids, weights]', described(`${shapes.length} inputs`));
-    this.#checkCombination(ids.length, weights !== undefined);
-    if (weights !== undefined) checkWeightsShape(weights, ids);
-    const full = this.#withInputLength(ids);
-    return this.combiner === null ? [...full, this.outputDim] : [...full.slice(0, -1), this.outputDim];
+    this.checkCombiner(weights !== undefined);
+    return this.shapeOfResult(ids, weights ?? null);
   }
 
-  #checkCombination(rank: number, isWeighted: boolean): void {
-    if (this.combiner === null) {
-      if (!isWeighted) return;
-      throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, null);
-    }
-    if (rank >= 2) return;
-    const note = 'Ids of rank 1 are ambiguous: give them a batch axis, or use no combiner.';
-    throw new ValueError('ids', 'rank 2 or more when a combiner is given', described(`rank ${rank}`), note);
+  protected override readInputs(inputs: unknown): LayerInputs {
+    const given = readEmbeddingInputs(inputs);
+    this.checkCombiner(given.weights !== null);
+    return given;
   }
 
-  /** The shape of the ids with the sizes that `inputLength` knows. */
-  #withInputLength(ids: SymbolicShape): SymbolicShape {
-    const { inputLength } = this;
-    if (inputLength === null) return ids;
-    const lengths = Array.isArray(inputLength) ? inputLength : [inputLength];
-    const fits =
-      lengths.length === ids.length - 1 &&
-      lengths.every((length, axis) => length === null || ids[axis + 1] === null || length === ids[axis + 1]);
-    if (!fits) {
-      const expected = `ids of shape [batch, ${lengths.join(', ')}], as inputLength says`;
-      throw new ValueError('ids', expected, described(`[${ids.join(', ')}]`));
-    }
-    return [ids[0]!, ...lengths.map((length, axis) => length ?? ids[axis + 1]!)];
-  }
-
-  protected override checkInputs(inputs: unknown): void {
-    const { ids, weights } = readEmbeddingInputs(inputs);
-    if (weights !== null && this.combiner === null) this.#checkCombination(0, true);
-    if (ids instanceof tf.Tensor) this.#checkCombination(ids.rank, weights !== null);
-  }
-
-  override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor | tf.Tensor[] {
-    const { ids, weights } = readEmbeddingInputs(inputs);
-    let result: tf.Tensor | RaggedTensor | undefined;
-    // A RaggedTensor stays out of the tidy's result, which would walk through all its numbers.
-    const tensor = tf.tidy(() => {
-      this.invokeCallHook(inputs, kwargs as never);
-      this.checkTraining(kwargs);
-      result = this.lookingUp(ids, () => {
-        return ids instanceof tf.Tensor ? this.#lookUpDense(ids, weights) : this.#lookUpOther(ids, weights);
-      });
-      return result instanceof tf.Tensor ? result : undefined;
-    });
-    return (tensor ?? result) as tf.Tensor;
-  }
-
-  #lookUpDense(ids: tf.Tensor, weights: unknown): tf.Tensor {
-    const { combiner, maxNorm, outOfRange } = this;
-    const perId = checkWeights(weights, ids.shape);
-    this.#checkCombination(ids.rank, perId !== null);
-    this.#withInputLength(ids.shape);
-    if (combiner !== null && this.maskZero) {
-      return poolPadded(this.variable, ids, perId, this.#absence, { combiner, maxNorm, outOfRange });
-    }
-    const options = { combiner, maxNorm, outOfRange, weights: perId };
-    return embeddingLookup(this.variable, ids as IdsInput, options) as tf.Tensor;
-  }
-
-  get #absence(): { zero: boolean; negative: boolean } {
-    return { zero: this.maskZero, negative: false };
-  }
-
-  /** Ragged and sparse ids, and arrays. */
-  #lookUpOther(ids: unknown, weights: unknown): tf.Tensor | RaggedTensor {
-    const { combiner, maxNorm, outOfRange, variable } = this;
-    if (combiner === null || !this.maskZero) {
-      const options = { combiner, maxNorm, outOfRange, weights: weights as WeightsInput | null };
-      return embeddingLookup(variable, ids as IdsInput, options);
-    }
-    return poolIds(variable, ids, weights, this.#absence, { combiner, maxNorm, outOfRange });
+  override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Kwargs): tf.Tensor | tf.Tensor[] {
+    return this.lookUp(inputs, kwargs) as tf.Tensor;
   }
 
   /** Without a combiner: where the id is not 0. With one the masked axis is gone; a mask of the axis above remains. */

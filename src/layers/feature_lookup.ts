@@ -1,4 +1,4 @@
-/** One feature of a `DistributedEmbedding`: from its ids to bags, and from pooled rows to its result. */
+/** Lookups of layers: from the ids of each feature to bags, and from pooled rows to results; one feature or many. */
 import * as tf from '@tensorflow/tfjs';
 import type { Lookup } from '../backends/lookup.js';
 import type { BagOptions } from '../backends/kernel_set.js';
@@ -8,12 +8,11 @@ import { tellingStrays } from '../ops/stray_id.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import { placeOf } from '../ragged/id_place.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
+import { placeSplits } from '../ragged/row_splits.js';
 import { sharedUniformSplits } from '../ragged/shared_splits.js';
-import type { DistributedFeature } from './distributed_features.js';
+import { checkDense, checkWeighted, type Feature, type FeaturePaths } from './feature.js';
 import { fedPlace } from './fed_rows.js';
-import type { SymbolicShape } from './layer_arguments.js';
-import { bagsOfIds, positionAmongAll, type PresentBags } from './lookups.js';
-import type { Absence } from './present_ids.js';
+import { bagsOfIds, positionAmongAll, type Absence, type PresentBags } from './present_ids.js';
 
 /** What is asked of the table, and how the answer becomes the result. */
 interface FeatureLookup {
@@ -22,97 +21,11 @@ interface FeatureLookup {
   readonly shape: (rows: tf.Tensor2D) => tf.Tensor | RaggedTensor;
 }
 
-function checkRank(rank: number, path: string): void {
-  if (rank >= 2) return;
-  const note = 'Ids of rank 1 are ambiguous: give them a batch axis, or use no combiner.';
-  throw new ValueError(path, 'rank 2 or more when a combiner is given', described(`rank ${rank}`), note);
-}
-
-function checkWeighted(feature: DistributedFeature, isWeighted: boolean, path: string): void {
-  if (!isWeighted || feature.combiner !== null) return;
-  throw new ValueError(
-    path,
-    `nothing: without a combiner ('sum', 'mean' or 'sqrtn') weights have no meaning`,
-    described('weights'),
-  );
-}
-
-function checkLength({ inputLength }: DistributedFeature, ids: readonly (number | null)[], path: string): void {
-  if (inputLength === null) return;
-  const lengths = Array.isArray(inputLength) ? inputLength : [inputLength];
-  const fits =
-    lengths.length === ids.length - 1 &&
-    lengths.every((length, axis) => length === null || ids[axis + 1] === null || length === ids[axis + 1]);
-  if (fits) return;
-  const expected = `ids of shape [batch, ${lengths.map(String).join(', ')}], as inputLength says`;
-  throw new ValueError(path, expected, described(`[${ids.map(String).join(', ')}]`));
-}
-
-/** Whether ids of this rank are looked up one by one in spite of a combiner. */
-function isSingle({ kind, combiner }: DistributedFeature, rank: number): boolean {
-  return kind === 'reduce' && combiner !== null && rank < 2;
-}
-
-function checkDense(feature: DistributedFeature, shape: readonly (number | null)[], path: string): void {
-  const { kind, combiner } = feature;
-  if (kind === 'ragged' || (kind === 'embedding' && combiner !== null)) checkRank(shape.length, path);
-  checkLength(feature, shape, path);
-}
-
 /** Which ids stand for nothing; null: none. */
-function absenceOf({ kind, combiner, maskZero }: DistributedFeature, isDense: boolean): Absence | null {
+function absenceOf({ kind, combiner, maskZero }: Feature, isDense: boolean): Absence | null {
   const zero = maskZero && combiner !== null && kind !== 'reduce';
   const negative = isDense && kind !== 'embedding';
   return zero || negative ? { zero, negative } : null;
-}
-
-/** The shape of a feature's result for ids of this shape in a symbolic graph. */
-function featureShape(
-  feature: DistributedFeature,
-  dim: number,
-  ids: SymbolicShape,
-  weights: SymbolicShape | null,
-  path: string,
-): SymbolicShape {
-  checkDense(feature, ids, path);
-  checkWeighted(feature, weights !== null, path);
-  if (weights !== null && !sameShape(weights, ids)) {
-    throw new ValueError(path, 'weights of the shape of the ids', described(`[${weights.map(String).join(', ')}]`));
-  }
-  const isPooled = feature.combiner !== null && !isSingle(feature, ids.length);
-  return isPooled ? [...ids.slice(0, -1), dim] : [...ids, dim];
-}
-
-/**
- * The shapes of all results in a symbolic graph. `shapes`: of the ids of each feature, then of the weights of the features
- * in `weighted`; `dims`: the width of each feature's table; `paths`: what the ids are called in errors.
- */
-export function featureShapes(
-  features: readonly DistributedFeature[],
-  dims: readonly number[],
-  shapes: readonly SymbolicShape[],
-  weighted: readonly number[],
-  paths: readonly string[],
-): SymbolicShape[] {
-  const count = features.length + weighted.length;
-  if (shapes.length !== count) {
-    const expected = `${count} shapes, of the ids of each feature and then of weights`;
-    throw new ValueError('inputs', expected, described(`${shapes.length}`));
-  }
-  const batch = shapes.map(([size]) => size ?? null).find((size) => size !== null) ?? null;
-  return features.map((feature, i) => {
-    const ids = shapes[i]!;
-    if (batch !== null && typeof ids[0] === 'number' && ids[0] !== batch) {
-      throw new ValueError(`inputs[${i}]`, `a batch of ${batch}, as another input has`, described(`one of ${ids[0]}`));
-    }
-    const place = weighted.indexOf(i);
-    const weights = place < 0 ? null : shapes[features.length + place]!;
-    return featureShape(feature, dims[i]!, ids, weights, paths[i]!);
-  });
-}
-
-function sameShape(a: SymbolicShape, b: SymbolicShape): boolean {
-  return a.length === b.length && a.every((size, axis) => size === null || b[axis] === null || size === b[axis]);
 }
 
 /** The number of samples of a batch, or null for a single id. */
@@ -122,15 +35,10 @@ function batchSizeOf({ kind, idsShape, nestedRowSplits, batchShape }: IdBatch): 
 }
 
 /** The ids of a feature and their weights, checked. `paths`: what they are called in errors. */
-function readFeature(
-  feature: DistributedFeature,
-  ids: unknown,
-  weights: unknown,
-  paths: { readonly ids: string; readonly weights: string },
-): IdBatch {
+function readFeature(feature: Feature, ids: unknown, weights: unknown, paths: FeaturePaths): IdBatch {
   checkWeighted(feature, weights !== null && weights !== undefined, paths.weights);
   const batch = readIds(ids as IdsInput, weights as WeightsInput | null, paths);
-  if (batch.kind === 'dense') checkDense(feature, batch.idsShape!, paths.ids);
+  if (batch.kind === 'dense') checkDense(feature, [...batch.idsShape!], paths.ids);
   if (batch.kind === 'sparse' && feature.combiner === null) {
     const note = `Sparse ids need the combiner 'sum', 'mean' or 'sqrtn'.`;
     throw new ValueError(paths.ids, 'dense or ragged ids without a combiner', described('sparse ids'), note);
@@ -138,8 +46,11 @@ function readFeature(
   return batch;
 }
 
-/** The lookup of a batch that was read. Call inside a tidy. */
-function featureLookup(feature: DistributedFeature, batch: IdBatch): FeatureLookup {
+/**
+ * The lookup of a batch that was read. `spreads`: ragged rows without a combiner come side by side, with zeros after the
+ * end of each. Call inside a tidy.
+ */
+function featureLookup(feature: Feature, batch: IdBatch, spreads: boolean): FeatureLookup {
   const { combiner, outOfRange, maxNorm } = feature;
   const options: BagOptions = { combiner: combiner ?? 'sum', outOfRange, maxNorm: maxNorm ?? 0 };
   const absence = absenceOf(feature, batch.kind === 'dense');
@@ -148,6 +59,14 @@ function featureLookup(feature: DistributedFeature, batch: IdBatch): FeatureLook
       present: bagsOfIds(batch, batch.rowSplits, absence),
       options,
       shape: (rows) => rows.reshape([...batch.batchShape, rows.shape[1]]),
+    };
+  }
+  if (combiner === null && spreads && batch.kind === 'ragged') {
+    const { splits, rows, longest } = placeSplits(batch.rowSplits!);
+    return {
+      present: bagsOfIds(batch, splits, absence),
+      options,
+      shape: (spread) => spread.reshape([rows, longest, spread.shape[1]]),
     };
   }
   // One id per bag. Mean and sqrtn of one row are the row, whatever it weighs.
@@ -188,10 +107,14 @@ export interface FeatureBatch {
   readonly weights: readonly unknown[];
   /** What they are called in errors. */
   readonly paths: { readonly ids: readonly string[]; readonly weights: readonly string[] };
-  /** The feature and the table of each, in words. */
-  readonly names: readonly string[];
+  /** The feature and the table of each, in words; null: there is only the one of the layer. */
+  readonly names: readonly (string | null)[];
   /** Ids came to the devices with the input. */
-  readonly idsArePlaced: boolean;
+  readonly idsArePlaced?: boolean;
+  /** Reports tell the inputs of the layer apart. */
+  readonly isReported?: boolean;
+  /** Ragged rows without a combiner come as a tensor. */
+  readonly spreads?: boolean;
 }
 
 /** The first id outside its table, and of which lookup: kernels tell the id, and nothing of inputs. */
@@ -211,7 +134,7 @@ const REDUCE_NOTE =
 
 /** The rows of all lookups; an id outside a table is told with the input that holds it. */
 function lookUpNamed(
-  features: readonly DistributedFeature[],
+  features: readonly Feature[],
   requests: readonly Lookup[],
   { owner, ids, paths, names }: FeatureBatch,
   placeIn: (input: number, position: number) => { position: number; place: string | null },
@@ -227,7 +150,7 @@ function lookUpNamed(
       return {
         ...known,
         argument: paths.ids[input]!,
-        owner: `layer ${owner.name}, ${names[input]}`,
+        owner: `layer ${owner.name}${names[input] === null ? '' : `, ${names[input]}`}`,
         // The kernels' advice is of options that a FeatureConfig has not.
         ...(features[input]!.kind === 'reduce' ? { note: REDUCE_NOTE } : {}),
         ...fedPlace(owner, input, ids[input], known),
@@ -238,12 +161,12 @@ function lookUpNamed(
 
 /** The result of each feature; all lookups go to the devices together. `check`: runs first, within the same tidy. */
 export function lookUpFeatures(
-  features: readonly DistributedFeature[],
+  features: readonly Feature[],
   variables: readonly tf.Variable[],
   given: FeatureBatch,
   check: () => void,
 ): (tf.Tensor | RaggedTensor)[] {
-  const { owner, ids, weights, paths, idsArePlaced } = given;
+  const { owner, ids, weights, paths, idsArePlaced = false, isReported = false, spreads = false } = given;
   let results: (tf.Tensor | RaggedTensor)[] = [];
   // RaggedTensors stay out of the tidy's result, which would walk through all their numbers.
   tf.tidy(() => {
@@ -252,10 +175,11 @@ export function lookUpFeatures(
       return readFeature(feature, ids[i], weights[i], { ids: paths.ids[i]!, weights: paths.weights[i]! });
     });
     checkBatchSizes(batches, paths.ids);
-    const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!));
+    const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!, spreads));
     const requests = lookups.map(({ present, options }, input): Lookup => {
-      const servedInput = { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 };
-      return { table: variables[input]!, bags: present.bags, options, idsArePlaced, servedInput };
+      const request = { table: variables[input]!, bags: present.bags, options, idsArePlaced };
+      if (!isReported) return request;
+      return { ...request, servedInput: { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 } };
     });
     const rows = lookUpNamed(features, requests, given, (input, at) => {
       const position = positionAmongAll(lookups[input]!.present, at);

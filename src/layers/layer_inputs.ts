@@ -71,13 +71,3 @@ export function checkWeights(weights: unknown, shape: readonly (number | null)[]
   }
   return weights;
 }
-
-/** Whether two shapes of a symbolic graph can be those of ids and their weights. */
-export function checkWeightsShape(weights: readonly (number | null)[], ids: readonly (number | null)[]): void {
-  const fits =
-    weights.length === ids.length &&
-    weights.every((size, axis) => size === null || ids[axis] === null || size === ids[axis]);
-  if (!fits) {
-    throw new ValueError('weights', `the shape of the ids, [${ids.join(', ')}]`, described(`[${weights.join(', ')}]`));
-  }
-}

@@ -1,5 +1,8 @@
 /** Ids that count: padding is left out before the lookup, so that its row is neither summed nor trained. */
 import * as tf from '@tensorflow/tfjs';
+import type { BagTensors } from '../backends/bag_tensors.js';
+import type { IdBatch } from '../ragged/door.js';
+import { toInt32 } from '../ragged/whole_ids.js';
 
 /** Which ids stand for nothing. */
 export interface Absence {
@@ -56,4 +59,55 @@ export function takeAt(weights: tf.Tensor1D, positions: Int32Array): tf.Tensor1D
     };
   });
   return op(weights) as tf.Tensor1D;
+}
+
+/** Ids on the host, checked to be whole. */
+export function hostIds(ids: tf.Tensor): Int32Array {
+  return toInt32(ids.dataSync(), 'ids');
+}
+
+/** The ids of a batch that count, as bags. */
+export interface PresentBags {
+  readonly bags: BagTensors;
+  /** Where each of them lay among all ids; null: where it lies now. */
+  readonly positions: Int32Array | null;
+}
+
+/** `weights`: one per id, flat. Call inside a tidy. */
+function presentBags(
+  ids: Int32Array,
+  rowSplits: Int32Array,
+  weights: tf.Tensor1D | null,
+  absence: Absence,
+): PresentBags {
+  const { values, rowSplits: splits, positions } = presentIds(ids, rowSplits, absence);
+  const bags = {
+    values: tf.tensor1d(values, 'int32'),
+    rowSplits: tf.tensor1d(splits, 'int32'),
+    weights: weights === null || positions === null ? weights : takeAt(weights, positions),
+  };
+  return { bags, positions };
+}
+
+/** The position among all ids of one of those that count. */
+export function positionAmongAll({ positions }: PresentBags, position: number): number {
+  return positions?.[position] ?? position;
+}
+
+/** A batch as bags with these splits, without the absent ids. Call inside a tidy. */
+export function bagsOfIds(
+  { values, weights: given }: Pick<IdBatch, 'values' | 'weights'>,
+  rowSplits: Int32Array,
+  absence: Absence | null,
+): PresentBags {
+  const perId = given instanceof Float32Array ? tf.tensor1d(given, 'float32') : given;
+  const weights = perId === null ? null : perId.as1D();
+  if (absence !== null)
+    return presentBags(values instanceof tf.Tensor ? hostIds(values) : values, rowSplits, weights, absence);
+  const bags = {
+    values: values instanceof tf.Tensor ? values.as1D() : tf.tensor1d(values, 'int32'),
+    rowSplits: tf.tensor1d(rowSplits, 'int32'),
+    weights,
+  };
+  return { bags, positions: null };
 }

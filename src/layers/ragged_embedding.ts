@@ -2,16 +2,14 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { ValueError, described } from '../errors.js';
-import { embeddingLookup } from '../ops/embedding_lookup.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
-import type { RaggedTensor } from '../ragged/ragged_tensor.js';
+import { placeSplits } from '../ragged/row_splits.js';
 import type { Combiner } from '../types.js';
+import { checkWeightsShape } from './feature.js';
 import { shapesOf, type SymbolicShape } from './layer_arguments.js';
 import type { AnyTensors, Kwargs } from './layer_calls.js';
-import { checkWeights, checkWeightsShape, readRaggedInputs } from './layer_inputs.js';
+import { readRaggedInputs, type LayerInputs } from './layer_inputs.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
-import { placeSplits, poolIds, poolPadded, spreadPadded, spreadRagged } from './lookups.js';
-import type { Absence } from './present_ids.js';
 import { TableLayer, type AnyTableLayerArgs, type TableLayerArgs } from './table_layer.js';
 
 export type RaggedEmbeddingArgs<C extends Combiner | null = Combiner | null> = TableLayerArgs<C>;
@@ -62,6 +60,7 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
     brand(this, 'RaggedEmbedding');
   }
   static readonly className: string = 'TfjsEmbeddings>RaggedEmbedding';
+  protected override readonly kind = 'ragged';
 
   /** Whether the call in progress comes from a model, which can only pass tensors on. */
   #inModel = false;
@@ -73,30 +72,19 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
     const { kind, ids, weights } = formOf(shapesOf(inputShape));
-    this.#checkWeighted(weights !== null);
-    const { inputLength, outputDim } = this;
-    if (kind === 'pair') return this.combiner === null ? [null, null, outputDim] : [null, outputDim];
-    const length = typeof inputLength === 'number' ? inputLength : null;
-    const last = ids.at(-1)!;
-    if (length !== null && last !== null && length !== last) {
-      const expected = `ids of shape [batch, ${length}], as inputLength says`;
-      throw new ValueError('ids', expected, described(`[${ids.join(', ')}]`));
-    }
-    const batch = ids.slice(0, -1);
-    return this.combiner === null ? [...batch, last ?? length, outputDim] : [...batch, outputDim];
+    this.checkCombiner(weights !== null);
+    if (kind === 'padded') return this.shapeOfResult(ids, weights);
+    return this.combiner === null ? [null, null, this.outputDim] : [null, this.outputDim];
   }
 
-  #checkWeighted(isWeighted: boolean): void {
-    if (!isWeighted || this.combiner !== null) return;
-    throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, null);
-  }
-
-  protected override checkInputs(inputs: unknown): void {
-    const { ids, weights } = readRaggedInputs(inputs);
-    this.#checkWeighted(weights !== null);
+  protected override readInputs(inputs: unknown): LayerInputs {
+    const given = readRaggedInputs(inputs);
+    this.checkCombiner(given.weights !== null);
+    const { ids } = given;
     if (ids instanceof tf.Tensor && ids.rank < 2) {
       throw new ValueError('ids', `${FORMS}; a RaggedTensor; or sparse ids`, ids);
     }
+    return given;
   }
 
   override apply(inputs: tf.SymbolicTensor | tf.SymbolicTensor[], kwargs?: Kwargs): tf.SymbolicTensor;
@@ -114,46 +102,8 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
     return super.givesTensor(inputs) && !isRaggedResult;
   }
 
-  override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor | tf.Tensor[] {
-    const { ids, weights } = readRaggedInputs(inputs);
-    let result: tf.Tensor | RaggedTensor | undefined;
-    const tensor = tf.tidy(() => {
-      this.invokeCallHook(inputs, kwargs as never);
-      this.checkTraining(kwargs);
-      result = this.lookingUp(ids, () => {
-        return ids instanceof tf.Tensor ? this.#lookUpPadded(ids, weights) : this.#lookUpRagged(ids, weights);
-      });
-      return result instanceof tf.Tensor ? result : undefined;
-    });
-    return (tensor ?? result) as tf.Tensor;
-  }
-
-  get #absence(): Absence {
-    return { zero: this.maskZero, negative: true };
-  }
-
-  #rule(combiner: Combiner): { combiner: Combiner; maxNorm: number | null; outOfRange: 'error' | 'zero' } {
-    return { combiner, maxNorm: this.maxNorm, outOfRange: this.outOfRange };
-  }
-
-  #lookUpPadded(ids: tf.Tensor, weights: unknown): tf.Tensor {
-    this.computeOutputShape(ids.shape);
-    const perId = checkWeights(weights, ids.shape);
-    const { combiner, variable } = this;
-    if (combiner !== null) return poolPadded(variable, ids, perId, this.#absence, this.#rule(combiner));
-    return spreadPadded(variable, ids, { zero: false, negative: true }, this.#rule('sum'));
-  }
-
-  /** A RaggedTensor, a pair or sparse ids. */
-  #lookUpRagged(ids: unknown, weights: unknown): tf.Tensor | RaggedTensor {
-    const { combiner, maxNorm, outOfRange, variable } = this;
-    const spread = this.#spreadIds(ids);
-    if (spread !== null) return spreadRagged(variable, spread, this.#rule('sum'));
-    if (combiner !== null && this.maskZero) {
-      return poolIds(variable, ids, weights, { zero: true, negative: false }, this.#rule(combiner));
-    }
-    const options = { combiner, maxNorm, outOfRange, weights: weights as WeightsInput | null };
-    return embeddingLookup(variable, ids as IdsInput, options);
+  override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Kwargs): tf.Tensor | tf.Tensor[] {
+    return this.lookUp(inputs, kwargs, this.#inModel) as tf.Tensor;
   }
 
   /** Ragged ids whose rows a model takes side by side, since it passes on tensors only; else null. */

@@ -6,6 +6,7 @@ import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../ops/arguments.j
 import { touchedRowsPenalty } from '../optimizers/penalty.js';
 import { readOptions, reading } from '../options.js';
 import type { IdsInput } from '../ragged/door.js';
+import type { RaggedTensor } from '../ragged/ragged_tensor.js';
 import type { Combiner, OutOfRange } from '../types.js';
 import {
   EmbeddingTable,
@@ -16,7 +17,8 @@ import {
   type TableArgs,
   type TableHolder,
 } from './embedding_table.js';
-import { tellingLayer } from './fed_rows.js';
+import { checkDense, featureShape, type Feature, type FeatureKind } from './feature.js';
+import { lookUpFeatures } from './feature_lookup.js';
 import { feedAsIs } from './feed_scope.js';
 import type { Initializer } from './initializers.js';
 import {
@@ -32,6 +34,7 @@ import {
   type SymbolicShape,
 } from './layer_arguments.js';
 import type { AnyTensors, Kwargs } from './layer_calls.js';
+import { checkWeights, type LayerInputs } from './layer_inputs.js';
 import { nextName } from './layer_names.js';
 import { tableOfLoad } from './load_scope.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
@@ -130,6 +133,9 @@ function readLayerArgs(args: unknown, prefix: string): { args: AnyTableLayerArgs
   return { args: checked as AnyTableLayerArgs, name: checkName(checked.name) ?? nextName(prefix) };
 }
 
+/** What ids and weights are called in errors. */
+const PATHS = { ids: 'ids', weights: 'weights' };
+
 /** The mask that tfjs hangs on a result is disposed with the result; nobody else would. */
 function disposeTogether(output: tf.Tensor): tf.Tensor {
   const { kerasMask } = output as tf.Tensor & { kerasMask?: tf.Tensor | null };
@@ -146,6 +152,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   extends tf.layers.Layer
   implements TableHolder
 {
+  protected abstract readonly kind: FeatureKind;
   readonly table: EmbeddingTable;
   readonly combiner: C;
   readonly maskZero: boolean;
@@ -260,7 +267,8 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
     const { list, someSymbolic, givesTensor } = reading('inputs', 'ids, or ids and weights', inputs, () => {
-      this.checkInputs(inputs);
+      const { ids } = this.readInputs(inputs);
+      if (ids instanceof tf.Tensor) checkDense(this.#feature, ids.shape, PATHS.ids);
       const items = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
       const symbolic = items.some(isSymbolic);
       return { list: items, someSymbolic: symbolic, givesTensor: !symbolic && this.givesTensor(items) };
@@ -293,14 +301,39 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     checkTableTraining(this.table, this.name, kwargs);
   }
 
-  /** Runs a lookup of these ids; one outside the table is told with the layer. */
-  protected lookingUp<T>(ids: unknown, run: () => T): T {
-    const { name, table } = this;
-    return tellingLayer(this, table.isShared ? `layer ${name}, table ${table.name}` : `layer ${name}`, ids, run);
+  /** The ids of a call and their weights. Throws for inputs of a wrong form. */
+  protected abstract readInputs(inputs: unknown): LayerInputs;
+
+  /** How this layer looks ids up, as one feature among others. */
+  get #feature(): Feature {
+    const { kind, combiner, maskZero, maxNorm, outOfRange, inputLength } = this;
+    return { kind, combiner, maskZero, maxNorm, outOfRange, inputLength };
   }
 
-  /** Throws for inputs of a wrong form. */
-  protected abstract checkInputs(inputs: unknown): void;
+  /** Throws for weights that no combiner takes. */
+  protected checkCombiner(isWeighted: boolean): void {
+    if (!isWeighted || this.combiner !== null) return;
+    throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, null);
+  }
+
+  /** The shape of the result for dense ids, and weights, of these shapes. */
+  protected shapeOfResult(ids: SymbolicShape, weights: SymbolicShape | null): SymbolicShape {
+    return featureShape(this.#feature, this.outputDim, ids, weights, PATHS);
+  }
+
+  /** The lookup of a call. `spreads`: ragged rows without a combiner come as a tensor. */
+  protected lookUp(inputs: unknown, kwargs: Kwargs, spreads = false): tf.Tensor | RaggedTensor {
+    const { ids, weights: given } = this.readInputs(inputs);
+    const weights = ids instanceof tf.Tensor ? checkWeights(given, ids.shape) : given;
+    const paths = { ids: [PATHS.ids], weights: [PATHS.weights] };
+    const names = [this.table.isShared ? `table ${this.table.name}` : null];
+    const asked = { owner: this, ids: [ids], weights: [weights], paths, names, spreads };
+    const [result] = lookUpFeatures([this.#feature], [this.variable], asked, () => {
+      this.invokeCallHook(inputs as tf.Tensor, kwargs as never);
+      this.checkTraining(kwargs);
+    });
+    return result!;
+  }
 
   #checkSymbolic(inputs: unknown[]): void {
     for (const input of inputs) {

@@ -64,3 +64,17 @@ export function checkSize(value: unknown, argument: string): number {
   }
   return value;
 }
+
+/** Ragged ids spread over [rows, longest]: which place holds an id, as the splits of one bag per place. */
+export function placeSplits(rowSplits: Int32Array): { splits: Int32Array; rows: number; longest: number } {
+  const rows = rowSplits.length - 1;
+  let longest = 0;
+  for (let row = 0; row < rows; row++) longest = Math.max(longest, rowSplits[row + 1]! - rowSplits[row]!);
+  const splits = new Int32Array(rows * longest + 1);
+  for (let row = 0, place = 0; row < rows; row++) {
+    for (let column = 0; column < longest; column++, place++) {
+      splits[place + 1] = Math.min(rowSplits[row]! + column + 1, rowSplits[row + 1]!);
+    }
+  }
+  return { splits, rows, longest };
+}
