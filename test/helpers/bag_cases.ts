@@ -91,6 +91,16 @@ export function bagCases(count: number, firstSeed = 1): BagCase[] {
   return Array.from({ length: count }, (_, i) => bagCase(firstSeed + i));
 }
 
+/** The case with numbers that are none, or not finite, in a tenth of the gradient and, if there are any, of the weights. */
+export function withoutNumbers(example: BagCase, seed: number): BagCase {
+  const random = new Random(seed + 104_729);
+  const spoilt = (numbers: Float32Array): Float32Array =>
+    numbers.map((value) => (random.chance(0.1) ? random.pick([NaN, Infinity, -Infinity]) : value));
+  const { bags, gradient } = example;
+  const weights = bags.weights === null ? null : spoilt(bags.weights);
+  return { ...example, bags: { ...bags, weights }, gradient: spoilt(gradient) };
+}
+
 /** A table of its own, so that a step does not reach the case. */
 export function copyTable(table: HostTable): HostTable {
   return { ...table, data: table.data.slice() };
@@ -145,6 +155,41 @@ export function hyperCase(optimizer: OptimizerName, seed: number, extra?: Partia
     ...NEUTRAL_HYPER,
     ...usual[seed % usual.length],
     ...(extra ?? EXTRAS[Math.floor(seed / usual.length) % EXTRAS.length]),
+  };
+}
+
+/** Hyper-parameters of a seed none of which is at its default: an optimizer must use its own, and only those. */
+export function drawnHyper(seed: number): Hyper {
+  const random = new Random(seed + 15_485_863);
+  const between = (low: number, high: number): number => Math.fround(low + random.next() * (high - low));
+  const flag = (): number => random.whole(0, 2);
+  return {
+    learningRate: between(0.05, 0.5),
+    epsilon: between(0.1, 1),
+    momentum: between(0.1, 0.95),
+    useNesterov: flag(),
+    exponent: between(1.5, 4),
+    beta1: between(0.3, 0.95),
+    beta2: between(0.5, 0.99),
+    correction1: between(0.1, 0.9),
+    correction2: between(0.1, 0.9),
+    sumInsideSqrt: flag(),
+    lazy: flag(),
+    learningRatePower: between(-0.9, -0.2),
+    l1: between(0.01, 0.2),
+    l2: between(0.01, 0.2),
+    beta: between(0.05, 1),
+    multiplyLinearByLearningRate: flag(),
+    clipGradientMin: between(-0.5, -0.05),
+    clipGradientMax: between(0.05, 0.5),
+    clipNorm: between(0.1, 2),
+    clipWeightMin: between(-0.9, -0.2),
+    clipWeightMax: between(0.2, 0.9),
+    weightDecay: between(0.01, 0.2),
+    constraint: random.whole(0, 3),
+    constraintMin: between(0.2, 0.6),
+    constraintMax: between(0.6, 1.2),
+    constraintRate: between(0.2, 0.9),
   };
 }
 

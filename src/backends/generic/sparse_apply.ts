@@ -34,7 +34,8 @@ function limitRows(rows: tf.Tensor2D, hyper: Hyper): tf.Tensor2D {
   let limited = rows;
   if (clipWeightMin !== -Infinity) limited = limited.maximum(clipWeightMin);
   if (clipWeightMax !== Infinity) limited = limited.minimum(clipWeightMax);
-  if (constraint === 1) return limited.relu();
+  // Not by relu, which makes 0 of NaN on some backends.
+  if (constraint === 1) return tf.where(limited.less(0), tf.zerosLike(limited), limited as tf.Tensor) as tf.Tensor2D;
   if (constraint !== 2) return limited;
   const norms = limited.square().sum(1, true).sqrt();
   const clamped = norms.maximum(constraintMin).minimum(constraintMax);
