@@ -10,8 +10,10 @@ import { floatBytes, npyBytes, type NpyParts } from './npy_bytes.js';
 const VALUES = Array.from({ length: 60 }, (_, i) => i / 4 - 3);
 
 describe('openTable', () => {
-  const before = setFileOpener(null);
+  let before: Parameters<typeof setFileOpener>[0];
   let folder = '';
+
+  beforeAll(() => (before = setFileOpener(null)));
 
   beforeEach(() => {
     setFileOpener(before);
