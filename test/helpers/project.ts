@@ -13,6 +13,17 @@ export interface Outcome {
   readonly errors: string;
 }
 
+function run(program: string, args: readonly string[], folder: string): Promise<Outcome> {
+  const child = spawn(program, args, { cwd: folder });
+  let [output, errors] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, output, errors }));
+  });
+}
+
 export class Project {
   readonly path = mkdtempSync(join(tmpdir(), 'project of a user '));
 
@@ -44,19 +55,22 @@ export class Project {
     return home;
   }
 
-  /** Runs Node with these arguments in the project. */
-  run(...args: string[]): Promise<Outcome> {
-    const child = spawn(process.execPath, args, { cwd: this.path });
-    let [output, errors] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-    return new Promise((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', (code) => resolve({ code, output, errors }));
-    });
+  /** Installs the package as npm packs it. */
+  async installPacked(): Promise<void> {
+    const packed = await run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', this.path], ROOT);
+    const home = join(this.path, 'node_modules', 'tfjs-embeddings');
+    mkdirSync(home, { recursive: true });
+    const archive = join(this.path, packed.output.trim());
+    const { code, errors } = await run('tar', ['-xzf', archive, '--strip-components=1', '-C', home], this.path);
+    if (code !== 0) throw new Error(`${packed.errors}${errors}`);
   }
 
-  /** Runs a program of the project's language: an ES module. */
+  /** Runs Node with these arguments in the project. */
+  run(...args: string[]): Promise<Outcome> {
+    return run(process.execPath, args, this.path);
+  }
+
+  /** Runs an ES module. */
   runModule(code: string): Promise<Outcome> {
     return this.run('--input-type=module', '-e', code);
   }

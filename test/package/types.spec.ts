@@ -1,12 +1,11 @@
 /** The types that npm publishes: README and examples compile under strict, and mistakes do not. */
-import { readFileSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import ts from 'typescript';
+import { ROOT } from '../helpers/project.js';
 import { readmeProgram } from './readme_program.js';
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const dist = join(root, 'dist/');
+const dist = join(ROOT, 'dist/');
 
 const STRICT: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2022,
@@ -46,13 +45,13 @@ function programOf(files: string[], options: ts.CompilerOptions, texts: Record<s
   expect(sources.some((path) => path.startsWith(dist)))
     .withContext('uses the built types')
     .toBeTrue();
-  expect(sources.filter((path) => path.startsWith(join(root, 'src/')))).toEqual([]);
+  expect(sources.filter((path) => path.startsWith(join(ROOT, 'src/')))).toEqual([]);
   return program;
 }
 
 function textOf(diagnostic: ts.Diagnostic): string {
   const host = {
-    getCurrentDirectory: () => root,
+    getCurrentDirectory: () => ROOT,
     getCanonicalFileName: (name: string) => name,
     getNewLine: () => '\n',
   };
@@ -61,17 +60,17 @@ function textOf(diagnostic: ts.Diagnostic): string {
 
 /** The TypeScript files below a folder. */
 function sourcesIn(folder: string): string[] {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.m?ts$/.test(name))
-    .map((name) => join(root, folder, name));
+    .map((name) => join(ROOT, folder, name));
 }
 
 describe('the built types', () => {
   for (const [name, options] of Object.entries(RESOLUTIONS)) {
     it(`take README, examples and good uses, and refuse mistakes (${name})`, () => {
-      const readme = readmeProgram(readFileSync(join(root, 'README.md'), 'utf8'));
-      const files = [join(root, 'test/package/type_cases.ts'), ...['models', 'docs'].flatMap(sourcesIn)];
-      const program = programOf(files, options, { [join(root, 'readme.ts')]: readme });
+      const readme = readmeProgram();
+      const files = [join(ROOT, 'test/package/type_cases.ts'), ...['models', 'docs'].flatMap(sourcesIn)];
+      const program = programOf(files, options, { [join(ROOT, 'readme.ts')]: readme });
       expect(ts.getPreEmitDiagnostics(program).map(textOf)).toEqual([]);
     }, 120_000);
   }
