@@ -6,13 +6,13 @@ import * as tf from '@tensorflow/tfjs';
 import { retold, tellingStrays, type BatchRow, type Stray } from '../ops/stray_id.js';
 import { densePlace } from '../ragged/id_place.js';
 import { sameNumbers } from '../ragged/row_splits.js';
-import { layerState } from './layer_state.js';
+import { isFeeding } from './feeding.js';
 
 type Loop = (this: tf.LayersModel, ...args: unknown[]) => unknown;
 
 /** The row of a batch that holds the id, where a model was fed the batch. */
 export function fedPlace(layer: tf.layers.Layer, input: number, ids: unknown, stray: Stray): Partial<Stray> {
-  if (layerState().feeds === 0 || !(ids instanceof tf.Tensor) || ids.rank < 2) return {};
+  if (!isFeeding() || !(ids instanceof tf.Tensor) || ids.rank < 2) return {};
   const shape = ids.shape.slice(1);
   const width = tf.util.sizeFromShape(shape);
   const position = stray.position % width;

@@ -7,26 +7,13 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { tellingRows } from './fed_rows.js';
-import { layerState } from './layer_state.js';
+import { feeding, isFeeding } from './feeding.js';
 import { isModelInput } from './symbolic_ids.js';
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 type Methods = Record<string | symbol, unknown>;
 
 const MARK = Symbol.for('tfjs-embeddings.feeding');
-
-function feeding(method: Method): Method {
-  return function (this: unknown, ...args: unknown[]): unknown {
-    const shared = layerState();
-    if (shared.feeds === 0) shared.feeding++;
-    shared.feeds++;
-    try {
-      return method.apply(this, args);
-    } finally {
-      shared.feeds--;
-    }
-  };
-}
 
 function replace(holder: Methods, name: string, make: (method: Method) => Method): void {
   const method = holder[name];
@@ -71,6 +58,6 @@ export function feedAsIs(input: tf.SymbolicTensor): void {
   Object.defineProperty(input, 'dtype', {
     configurable: true,
     enumerable: true,
-    get: () => (layerState().feeds > 0 ? null : 'int32'),
+    get: () => (isFeeding() ? null : 'int32'),
   });
 }

@@ -1,6 +1,6 @@
 /** What a layer gave last while a model was fed a list of tensors: tfjs runs a layer once for each output that is used. */
 import * as tf from '@tensorflow/tfjs';
-import { layerState } from './layer_state.js';
+import { feedingNumber } from './feeding.js';
 
 interface Call {
   readonly feeding: number;
@@ -33,18 +33,17 @@ export class LastCall {
    * Outside of training tfjs disposes what a layer gave once it is used, so everybody who asks gets copies.
    */
   outputsOf(inputs: readonly unknown[], isTraining: boolean): unknown[] | null {
-    const { feeds, feeding } = layerState();
     const call = this.#call;
-    if (call === null || feeds === 0 || call.feeding !== feeding || call.inputs.length !== inputs.length) return null;
+    if (call === null || call.feeding !== feedingNumber() || call.inputs.length !== inputs.length) return null;
     if (!inputs.every((input, i) => input === call.inputs[i]) || call.outputs.some(isGone)) return null;
     return isTraining ? [...call.outputs] : copiesWhenTaken(call.outputs);
   }
 
   /** Outside a feeding nothing is kept. */
   keep(inputs: readonly unknown[], outputs: readonly unknown[], isTraining: boolean): void {
-    const { feeds, feeding } = layerState();
+    const feeding = feedingNumber();
     const kept = (): unknown[] => (isTraining ? [...outputs] : outputs.map(copyOf));
-    this.#call = feeds > 0 ? { feeding, inputs: [...inputs], outputs: kept() } : null;
+    this.#call = feeding === null ? null : { feeding, inputs: [...inputs], outputs: kept() };
   }
 
   forget(): void {

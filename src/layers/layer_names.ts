@@ -1,10 +1,13 @@
 /** Default names: `embedding_1`, `embedding_2`, as Keras counts them. */
-import { layerState } from './layer_state.js';
+import { perProcess } from '../per_process.js';
+
+/** Last number given to a default name, by prefix. */
+const counters = (): Map<string, number> => perProcess('layer names', () => new Map());
 
 /** The next unused default name of this process. */
 export function nextName(prefix: string): string {
-  const { counters } = layerState();
-  const next = (counters.get(prefix) ?? 0) + 1;
-  counters.set(prefix, next);
+  const known = counters();
+  const next = (known.get(prefix) ?? 0) + 1;
+  known.set(prefix, next);
   return `${prefix}_${next}`;
 }

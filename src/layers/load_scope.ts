@@ -6,33 +6,35 @@
  * registered builders of models tells exactly which layers belong together, nested models included.
  */
 import * as tf from '@tensorflow/tfjs';
-import type { EmbeddingTable } from './embedding_table.js';
-import { layerState } from './layer_state.js';
+import { perProcess } from '../per_process.js';
 
 const MODELS = ['Model', 'Functional', 'Sequential'];
 const MARK = Symbol.for('tfjs-embeddings.loadScope');
 
+/** Shared tables by name while a model is being built from its config; null otherwise. */
+const load = (): { tables: Map<string, object> | null } => perProcess('load of a model', () => ({ tables: null }));
+
 type FromConfig = ((...args: unknown[]) => unknown) & { [MARK]?: true };
 
 function withinLoad<T>(build: () => T): T {
-  const shared = layerState();
-  if (shared.loadedTables !== null) return build();
-  shared.loadedTables = new Map();
+  const shared = load();
+  if (shared.tables !== null) return build();
+  shared.tables = new Map();
   try {
     return build();
   } finally {
-    shared.loadedTables = null;
+    shared.tables = null;
   }
 }
 
 /** The table of this name in the model being loaded, made on first use; outside a load always a new one. */
-export function tableOfLoad(name: string, make: () => EmbeddingTable): EmbeddingTable {
-  const { loadedTables } = layerState();
-  if (loadedTables === null) return make();
-  const known = loadedTables.get(name);
-  if (known !== undefined) return known;
+export function tableOfLoad<Table extends object>(name: string, make: () => Table): Table {
+  const { tables } = load();
+  if (tables === null) return make();
+  const known = tables.get(name);
+  if (known !== undefined) return known as Table;
   const table = make();
-  loadedTables.set(name, table);
+  tables.set(name, table);
   return table;
 }
 

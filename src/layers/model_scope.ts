@@ -9,18 +9,29 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../errors.js';
-import type { EmbeddingTable } from './embedding_table.js';
-import { layerState } from './layer_state.js';
+import { perProcess } from '../per_process.js';
+
+/** Open while a model is made, lists its weights, loads them or sums its penalties. */
+interface ModelScope {
+  /** Weights listed so far, by the name under which they are saved. */
+  readonly listed: Map<string, tf.LayerVariable>;
+  /** Layer that listed a weight: it may list it again. */
+  readonly listedBy: Map<tf.LayerVariable, { readonly id: number; readonly name: string }>;
+  /** Tables whose penalty was taken. */
+  readonly penalized: Set<object>;
+}
+
+const sweeps = (): { scope: ModelScope | null } => perProcess('sweeps of models', () => ({ scope: null }));
 
 /** Runs one sweep over the layers of a model; nested models belong to the outer sweep. */
 function asOneModel<T>(sweep: () => T): T {
-  const shared = layerState();
-  if (shared.modelScope !== null) return sweep();
-  shared.modelScope = { listed: new Map(), listedBy: new Map(), penalized: new Set() };
+  const shared = sweeps();
+  if (shared.scope !== null) return sweep();
+  shared.scope = { listed: new Map(), listedBy: new Map(), penalized: new Set() };
   try {
     return sweep();
   } finally {
-    shared.modelScope = null;
+    shared.scope = null;
   }
 }
 
@@ -29,7 +40,7 @@ function asOneModel<T>(sweep: () => T): T {
  * Throws ValueError where two tables would be saved under one name.
  */
 export function listOnce({ id, name }: tf.layers.Layer, weights: tf.LayerVariable[]): tf.LayerVariable[] {
-  const scope = layerState().modelScope;
+  const { scope } = sweeps();
   if (scope === null) return weights;
   return weights.filter((weight) => {
     const { originalName } = weight;
@@ -51,8 +62,8 @@ export function listOnce({ id, name }: tf.layers.Layer, weights: tf.LayerVariabl
 }
 
 /** Those of the tables of a layer whose penalty no other layer of the same model has given. */
-export function notYetPenalized<Table extends EmbeddingTable>(tables: readonly Table[]): Table[] {
-  const scope = layerState().modelScope;
+export function notYetPenalized<Table extends object>(tables: readonly Table[]): Table[] {
+  const { scope } = sweeps();
   if (scope === null) return [...tables];
   const left = tables.filter((table) => !scope.penalized.has(table));
   for (const table of left) scope.penalized.add(table);
