@@ -95,11 +95,16 @@ export function readInputShape(args: LayerOptions, inputLength: number | Symboli
   const { batchInputShape, inputShape, batchSize } = args;
   if (batchInputShape !== undefined && batchInputShape !== null) {
     const shape = checkShape(batchInputShape, 'batchInputShape');
-    if (shape.length === 0) throw new ValueError('batchInputShape', 'at least the batch axis', batchInputShape);
+    if (shape.length < 2) throw new ValueError('batchInputShape', 'the batch axis and at least one more', shape);
     return shape;
   }
   const batch = batchSize === undefined || batchSize === null ? null : checkDimension(batchSize, 'batchSize');
-  if (inputShape !== undefined && inputShape !== null) return [batch, ...checkShape(inputShape, 'inputShape')];
+  if (inputShape !== undefined && inputShape !== null) {
+    const shape = checkShape(inputShape, 'inputShape');
+    // tfjs feeds no vectors: it makes columns of them.
+    if (shape.length === 0) throw new ValueError('inputShape', 'at least one axis, such as [1]', shape);
+    return [batch, ...shape];
+  }
   return [batch, ...(Array.isArray(inputLength) ? inputLength : [inputLength])];
 }
 

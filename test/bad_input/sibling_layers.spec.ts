@@ -32,8 +32,15 @@ const NAMED: readonly Wrong[] = [
 const COMMON = {
   name: [['two words', 'two words', 'ValueError']],
   trainable: FLAG.slice(0, 1),
-  inputShape: [['a number', 3, 'TypeError']],
-  batchInputShape: [['a negative size', [null, -1], 'ValueError']],
+  inputShape: [
+    ['a number', 3, 'TypeError'],
+    ['no axis', [], 'ValueError'],
+  ],
+  batchInputShape: [
+    ['a negative size', [null, -1], 'ValueError'],
+    ['no axis', [], 'ValueError'],
+    ['the batch axis alone', [null], 'ValueError'],
+  ],
 } as const satisfies Record<string, readonly Wrong[]>;
 const TRUE = ['true'];
 const PROXIES = ['a proxy whose getters throw', 'a revoked proxy'];
