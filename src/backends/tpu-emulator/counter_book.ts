@@ -1,6 +1,6 @@
 /** Adds up what the devices do and what they send each other. */
 import type { LookupInput } from '../lookup.js';
-import type { Counters, ServedInputs, ServedLayer } from './counters.js';
+import type { Counters, ServedInputs, ServedLayer, TableCounts } from './counters.js';
 import type { BatchBags } from './host_bags.js';
 import type { MemoryBook } from './memory_book.js';
 
@@ -46,6 +46,7 @@ export class CounterBook {
   private bags = 0;
   private seconds = { lookUp: 0, update: 0 };
   private layers = new WeakMap<object, { readonly all: ServedSums; readonly training: ServedSums }>();
+  private tables = new WeakMap<object, { ids: number; linkBytes: number }>();
 
   constructor(
     private readonly devices: number,
@@ -61,14 +62,21 @@ export class CounterBook {
     this.lookUps = this.updates = this.bags = 0;
     this.seconds = { lookUp: 0, update: 0 };
     this.layers = new WeakMap();
+    this.tables = new WeakMap();
     this.memory.resetPeaks();
   }
 
-  /** Something goes from one device to another; to itself nothing goes. */
-  send(from: number, to: number, bytes: number, ids = 0): void {
+  /** Something goes from one device to another, for a table known by its owner; to itself nothing goes. */
+  send(owner: object, from: number, to: number, bytes: number, ids = 0): void {
     if (from === to) return;
     this.bytes[from]![to]! += bytes;
     this.linkIds[from]![to]! += ids;
+    this.sumsOf(owner).linkBytes += bytes;
+  }
+
+  /** A lookup in a table has so many ids. */
+  lookedUp(owner: object, ids: number): void {
+    this.sumsOf(owner).ids += ids;
   }
 
   read(device: number, ids: number, width: number): void {
@@ -103,6 +111,17 @@ export class CounterBook {
   layer(owner: object): ServedLayer | null {
     const sums = this.layers.get(owner);
     return sums === undefined ? null : { all: sums.all.sums(), training: sums.training.sums() };
+  }
+
+  /** What was done for a table, known by its owner. */
+  table(owner: object): TableCounts {
+    return { ...(this.tables.get(owner) ?? { ids: 0, linkBytes: 0 }) };
+  }
+
+  private sumsOf(owner: object): { ids: number; linkBytes: number } {
+    let sums = this.tables.get(owner);
+    if (sums === undefined) this.tables.set(owner, (sums = { ids: 0, linkBytes: 0 }));
+    return sums;
   }
 
   counters(): Counters {

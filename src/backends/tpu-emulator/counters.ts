@@ -32,6 +32,14 @@ export interface DeviceCounts {
   readonly memory: DeviceMemoryCounts;
 }
 
+/** What was done for one table, the steps on it and on its slots included. */
+export interface TableCounts {
+  /** Ids looked up, each once however many devices hold a part of its row. */
+  readonly ids: number;
+  /** Bytes that went from device to device: ids, pooled rows, gradients. */
+  readonly linkBytes: number;
+}
+
 /** What was looked up for one layer: sums over calls, one number for each of its inputs. */
 export interface ServedInputs {
   readonly calls: number;

@@ -54,7 +54,9 @@ class LookupCall {
 
   add(place: number): Collect {
     const lookup = this.lookups[place]!;
-    switch (lookup.table.layout.kind) {
+    const { table, bags } = lookup;
+    this.counted.push(() => this.machine.counters.lookedUp(table.owner, bags.nnz));
+    switch (table.layout.kind) {
       case 'columns':
         return this.byColumns(lookup, this.placed[place]!);
       case 'copies':
@@ -96,7 +98,7 @@ class LookupCall {
     const { layout } = table;
     const size = bags.batch * layout.columns;
     const at = this.takePooled(size);
-    const traffic = new Traffic(this.machine, bags);
+    const traffic = new Traffic(this.machine, table.owner, bags);
     layout.shards.forEach(({ device, columns }, place) => {
       const shard = table.at(place);
       const pooled = { at: at + columns[0], stride: layout.columns };
@@ -114,7 +116,7 @@ class LookupCall {
     const { columns, shards } = table.layout;
     const size = bags.batch * columns;
     const at = this.takePooled(size);
-    const traffic = new Traffic(this.machine, bags);
+    const traffic = new Traffic(this.machine, table.owner, bags);
     shards.forEach(({ device }, place) => {
       const { first, bags: count, ids } = traffic.part(device);
       if (count === 0) return;
@@ -133,7 +135,7 @@ class LookupCall {
     this.strays.push(() => stray);
     const routes = rowRoutes(layout, bags, options.combiner);
     const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
-    const traffic = new Traffic(this.machine, bags);
+    const traffic = new Traffic(this.machine, table.owner, bags);
     const places = routes.map((route, place) => {
       if (route.bags.length === 0) return 0;
       const at = this.exchange.take(route.bags.length * columns);

@@ -62,6 +62,8 @@ export class Traffic {
 
   constructor(
     private readonly machine: Machine,
+    /** The table it is about, by its owner. */
+    private readonly owner: object,
     private readonly bags: BatchBags,
   ) {
     this.parts = batchParts(bags.batch, machine.count);
@@ -78,14 +80,14 @@ export class Traffic {
   idsTo(device: number): void {
     for (let from = 0; from < this.machine.count; from++) {
       const { bags, ids } = this.part(from);
-      this.machine.counters.send(from, device, bytesOfIds(this.bags, ids, bags), ids);
+      this.send(from, device, bytesOfIds(this.bags, ids, bags), ids);
     }
   }
 
   /** One number per id goes from a device to those that began with the bags: derivatives by the weights. */
   numbersFrom(device: number): void {
     for (let to = 0; to < this.machine.count; to++) {
-      this.machine.counters.send(device, to, BYTES * this.part(to).ids);
+      this.send(device, to, BYTES * this.part(to).ids);
     }
   }
 
@@ -93,8 +95,8 @@ export class Traffic {
   rowsOf(device: number, width: number, direction: 'out' | 'in'): void {
     for (let other = 0; other < this.machine.count; other++) {
       const bytes = BYTES * this.part(other).bags * width;
-      if (direction === 'out') this.machine.counters.send(device, other, bytes);
-      else this.machine.counters.send(other, device, bytes);
+      if (direction === 'out') this.send(device, other, bytes);
+      else this.send(other, device, bytes);
     }
   }
 
@@ -103,14 +105,14 @@ export class Traffic {
     const perId = weights === null ? 1 : 2;
     this.eachPart(bags, (from, first, end) => {
       const ids = rowSplits[end]! - rowSplits[first]!;
-      this.machine.counters.send(from, shard.device, BYTES * (perId * ids + (end - first)), ids);
+      this.send(from, shard.device, BYTES * (perId * ids + (end - first)), ids);
     });
   }
 
   /** One number per id of a route goes back from its device. */
   numbersOfRoute({ shard, bags, rowSplits }: RowRoute): void {
     this.eachPart(bags, (to, first, end) => {
-      this.machine.counters.send(shard.device, to, BYTES * (rowSplits[end]! - rowSplits[first]!));
+      this.send(shard.device, to, BYTES * (rowSplits[end]! - rowSplits[first]!));
     });
   }
 
@@ -118,9 +120,13 @@ export class Traffic {
   rowsOfRoute({ shard, bags }: RowRoute, width: number, direction: 'out' | 'in'): void {
     this.eachPart(bags, (other, first, end) => {
       const bytes = BYTES * (end - first) * width;
-      if (direction === 'out') this.machine.counters.send(shard.device, other, bytes);
-      else this.machine.counters.send(other, shard.device, bytes);
+      if (direction === 'out') this.send(shard.device, other, bytes);
+      else this.send(other, shard.device, bytes);
     });
+  }
+
+  private send(from: number, to: number, bytes: number, ids = 0): void {
+    this.machine.counters.send(this.owner, from, to, bytes, ids);
   }
 
   /** The stretches of a route's bags by the device that begins with them. */

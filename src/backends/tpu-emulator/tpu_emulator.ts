@@ -28,12 +28,16 @@ export function configureTpuEmulator(args: TpuEmulatorArgs): void {
   configure(args, isBuilt());
 }
 
-function reportedTable({ name, layout, owner }: DeviceTable, slots: readonly DeviceTable[]): ReportedTable {
+function reportedTable(
+  { name, layout, owner }: DeviceTable,
+  slots: readonly DeviceTable[],
+  { counters }: Running['machine'],
+): ReportedTable {
   const own = slots.filter((slot) => slot.owner === owner);
   const described = own.map((slot) => {
     return { name: slot.name.slice(slot.name.lastIndexOf('/') + 1), columns: slot.layout.columns };
   });
-  return { name, layout, slots: described };
+  return { name, layout, slots: described, counts: counters.table(owner) };
 }
 
 function reportedPlans({ emulator, machine, tensors }: Running, all: readonly DeviceTable[]): ReportedPlan[] {
@@ -59,7 +63,7 @@ function sourceOf(found: Running): ReportSource {
     kind: machine.set.devices[0]!.kind,
     inlineBecause: machine.set.inlineBecause,
     host,
-    tables: tables.map((table) => reportedTable(table, slots)),
+    tables: tables.map((table) => reportedTable(table, slots, machine)),
     plans: reportedPlans(found, tables),
     counters: machine.counters.counters(),
   };

@@ -87,7 +87,7 @@ class UpdateCall {
     const placed = entries.map(({ bags, gradient }) => ({
       bags: placeBags(this.exchange, bags),
       ...this.exchange.valuesOf(gradient),
-      traffic: new Traffic(this.machine, bags),
+      traffic: new Traffic(this.machine, table.owner, bags),
     }));
     shards.forEach(({ device, columns }, place) => {
       const ofShard = entries.map(({ options, ofRows }, i): EntryAt => {
@@ -108,7 +108,7 @@ class UpdateCall {
     const { layout } = table;
     const ofShards = layout.shards.map((): EntryAt[] => []);
     for (const { bags, gradient, options, ofRows } of entries) {
-      const traffic = new Traffic(this.machine, bags);
+      const traffic = new Traffic(this.machine, table.owner, bags);
       const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
       const values = gradient.get();
       rowRoutes(layout, bags, options.combiner).forEach((route, place) => {
@@ -134,7 +134,7 @@ class UpdateCall {
     const placed = entries.map(({ bags, gradient }) => ({
       bags: placeBags(this.exchange, bags),
       ...this.exchange.valuesOf(gradient),
-      traffic: new Traffic(this.machine, bags),
+      traffic: new Traffic(this.machine, table.owner, bags),
     }));
     const places = shards.map(({ device }, place) => {
       let room = 0;
@@ -156,7 +156,8 @@ class UpdateCall {
   /** The same step in the same order on each device, so that copies stay equal to the bit. */
   private stepCopies({ update, places }: CopiedGradient): void {
     const { ints } = this.machine.exchange;
-    const { columns, shards } = update.table.layout;
+    const { table } = update;
+    const { columns, shards } = table.layout;
     const entries = places.map(({ at, room }): EntryAt => {
       const count = ints[at]!;
       const single = { rowSplits: null, length: 1, weights: null, firstBag: 0 };
@@ -167,7 +168,8 @@ class UpdateCall {
       this.second[device]!.push(this.stepOf(update, place, entries));
       entries.forEach(({ bags }, from) => {
         const words = bags.nnz * (1 + columns);
-        this.counted.push(() => this.machine.counters.send(shards[from]!.device, device, BYTES * words, bags.nnz));
+        const source = shards[from]!.device;
+        this.counted.push(() => this.machine.counters.send(table.owner, source, device, BYTES * words, bags.nnz));
         this.exchanged[device]! += words;
       });
     });

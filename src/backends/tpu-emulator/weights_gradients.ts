@@ -47,7 +47,7 @@ function byColumns(machine: Machine, { table, gradient, bags, options }: Request
     ]);
   });
   machine.finish();
-  const traffic = new Traffic(machine, bags);
+  const traffic = new Traffic(machine, table.owner, bags);
   for (const { device } of shards) traffic.numbersFrom(device);
   const result = new Float32Array(bags.nnz);
   for (const out of outs) {
@@ -63,7 +63,7 @@ function inCopies(machine: Machine, { table, gradient, bags, options }: Request)
   const placed = placeBags(exchange, bags);
   const at = exchange.floats(gradient);
   const out = exchange.take(bags.nnz);
-  const traffic = new Traffic(machine, bags);
+  const traffic = new Traffic(machine, table.owner, bags);
   const parts = shards.map(({ device }) => ({ device, ...traffic.part(device) }));
   book(
     machine,
@@ -111,7 +111,7 @@ function byRows(machine: Machine, { table, gradient, bags, options }: Request): 
     machine.post(shard.device, [{ op: 'weightsGradient', ...outs[place]!.command }]);
   });
   machine.finish();
-  const traffic = new Traffic(machine, bags);
+  const traffic = new Traffic(machine, table.owner, bags);
   for (const route of routes) traffic.numbersOfRoute(route);
   const products = new Float64Array(bags.nnz);
   const { floats } = machine.exchange;

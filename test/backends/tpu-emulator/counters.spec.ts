@@ -1,7 +1,8 @@
 /** What the emulator counts, on cases small enough to be counted by hand. */
 import * as tf from '@tensorflow/tfjs';
-import type { Counters } from '../../../src/backends/tpu-emulator/counters.js';
+import type { Counters, TableCounts } from '../../../src/backends/tpu-emulator/counters.js';
 import type { LookupGradient } from '../../../src/backends/lookup.js';
+import { running } from '../../../src/backends/tpu-emulator/register.js';
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/backends/hyper.js';
 import type { BagOptions } from '../../../src/backends/kernel_set.js';
 import { wholeOn, type LayoutShard, type TableLayout } from '../../../src/partition/table_layout.js';
@@ -226,6 +227,64 @@ describeEmulator('counters of steps', { chips: 3, coresPerChip: 1 }, () => {
   it('of a table with copies: the rows that each device found, to all others', () => {
     // Two rows, two rows and one, each an id and 4 floats.
     expect(update(COPIES).links.bytes).toEqual([[0, 40, 40], [40, 0, 40], [20, 20, 0]]); // prettier-ignore
+  });
+});
+
+describeEmulator('counters of tables', { chips: 3, coresPerChip: 1 }, () => {
+  const countsOf = (table: tf.Variable): TableCounts => {
+    const { machine, tensors } = running()!;
+    return machine.counters.table(tensors.get(table.dataId)!.owner);
+  };
+
+  it('tell what was looked up in each, and sent for each', () => {
+    const tables = [WHOLE, COLUMNS, RANGE, MODULO, COPIES].map((layout) => place(layout, ZEROS));
+    const { counters } = emulator().machine;
+    counters.reset();
+    tf.tidy(() => {
+      emulator().lookUp(tables.map((table) => ({ table, bags: bags(), options: SUM })));
+    });
+    expect(tables.map((table) => countsOf(table).ids)).toEqual([7, 7, 7, 7, 7]);
+    const lookups = tables.map((table) => countsOf(table).linkBytes);
+    // As told link by link above.
+    expect(lookups).toEqual([20 + 48 + 8, 24 + 32 + 20 + 20 + 16 + 8, 24 + 24, 24 + 36 + 40, 0]);
+    const numbers = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
+    tf.tidy(() => {
+      const entries = [{ gradient: tf.ones([5, 4]) as tf.Tensor2D, bags: bags(), options: SUM }];
+      const step = { optimizer: 'sgd' as const, slots: [], entries, dense: null, hyper: numbers };
+      emulator().update(tables.map((table) => ({ ...step, table })));
+    });
+    expect(tables.map((table) => countsOf(table).ids)).toEqual([7, 7, 7, 7, 7]);
+    const steps = tables.map((table, i) => countsOf(table).linkBytes - lookups[i]!);
+    expect(steps).toEqual([48, 8 + 32 + 12, 32, 16 + 32 + 16, 80 + 80 + 40]);
+    const all = tables.reduce((sum, table) => sum + countsOf(table).linkBytes, 0);
+    expect(
+      counters
+        .counters()
+        .links.bytes.flat()
+        .reduce((sum, bytes) => sum + bytes),
+    ).toBe(all);
+    counters.reset();
+    expect(countsOf(tables[0]!)).toEqual({ ids: 0, linkBytes: 0 });
+    for (const table of tables) table.dispose();
+  });
+
+  it('tell what goes back as gradients with respect to weights', () => {
+    const table = place(WHOLE, ZEROS);
+    emulator().machine.counters.reset();
+    tf.tidy(() => emulator().weightsGradient(table, tf.ones([5, 4]), bags(true), SUM));
+    expect(countsOf(table)).toEqual({ ids: 0, linkBytes: 16 });
+    table.dispose();
+  });
+
+  it('stay with a table that moves', () => {
+    const table = place(COLUMNS, ZEROS);
+    emulator().machine.counters.reset();
+    tf.tidy(() => void emulator().lookUp([{ table, bags: bags(), options: SUM }]));
+    const before = countsOf(table);
+    emulator().settle(table, { layout: WHOLE });
+    expect(countsOf(table)).toEqual(before);
+    expect(before.ids).toBe(7);
+    table.dispose();
   });
 });
 

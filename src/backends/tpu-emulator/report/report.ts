@@ -51,10 +51,11 @@ function readChips(value: unknown, generation: string | null, emulated: number):
 }
 
 /**
- * Returns a report: the machine; tables with their shards (rows, columns, device, bytes of table and slots); counts and
- * memory of each device; bytes and ids of each link [from][to]; balance (busiest device over the mean); and, where a
+ * Returns a report: the machine; tables with their shards (rows, columns, device, bytes of table and slots), the ids that
+ * were looked up in each and the bytes sent for it; counts and memory of each device; bytes and ids of each link [from][to]; balance (busiest device over the mean); and, where a
  * `generation` is asked for, the predicted time of the embedding part of a training step on `chips` chips of it, told
- * apart into lookup, exchange forward and backward, and update, with the bytes behind each. Plain data with
+ * apart into lookup, exchange forward and backward, and update, with the bytes behind each. Times are bytes over
+ * bandwidth: latency is not published, so that they are the least that is possible. Plain data with
  * `toString()`, `toHTML()` and `toJSON()`. Bytes are bytes, times are seconds.
  *
  * Edge cases: a prediction for another number of devices makes the plans again by the same request; batch and ids per

@@ -44,6 +44,10 @@ export interface ReportTable {
   /** Bytes over all devices, copies counted as often as they lie there. */
   readonly bytes: number;
   readonly slotBytes: number;
+  /** Ids looked up since the last reset, each once however many devices hold a part of its row. */
+  readonly ids: number;
+  /** Bytes that went from device to device for it: ids, pooled rows, gradients. */
+  readonly linkBytes: number;
   readonly shards: readonly ReportShard[];
 }
 
@@ -110,7 +114,7 @@ function busiest(values: readonly (number | null)[]): number | null {
   return values.reduce((most, value) => (value === null ? most : Math.max(most ?? 0, value)), null);
 }
 
-function tableData({ name, layout, slots }: ReportedTable): ReportTable {
+function tableData({ name, layout, slots, counts }: ReportedTable): ReportTable {
   const slotLayouts = slots.map(({ columns }) => slotLayout(layout, columns));
   const shards = layout.shards.map((shard: LayoutShard, place): ReportShard => {
     const { device, rows, columns, inHost } = shard;
@@ -132,6 +136,8 @@ function tableData({ name, layout, slots }: ReportedTable): ReportTable {
     slots: slots.map((slot) => ({ name: slot.name, columns: slot.columns })),
     bytes: shards.reduce((sum, { bytes }) => sum + bytes, 0),
     slotBytes: shards.reduce((sum, { slotBytes }) => sum + slotBytes, 0),
+    ids: counts.ids,
+    linkBytes: counts.linkBytes,
     shards,
   };
 }
@@ -209,6 +215,13 @@ export function whereText(
 /** The name of a table without what all of them end in. */
 export function shortName(name: string): string {
   return name.replace(/\/embeddings$/, '');
+}
+
+/** What the names of all tables begin with. */
+export function commonPath(tables: readonly Pick<ReportTable, 'name'>[]): string {
+  const first = shortName(tables[0]!.name);
+  const path = first.slice(0, first.lastIndexOf('/') + 1);
+  return tables.every(({ name }) => shortName(name).startsWith(path)) ? path : '';
 }
 
 /** Numbers with ranges drawn together: 0-3, 7. */

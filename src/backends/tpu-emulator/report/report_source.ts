@@ -2,7 +2,7 @@
 import type { EmbeddingPlan } from '../../../partition/plan.js';
 import type { PlanEmbeddingArgs } from '../../../partition/plan_request.js';
 import type { TableLayout } from '../../../partition/table_layout.js';
-import type { Counters, ServedLayer } from '../counters.js';
+import type { Counters, ServedLayer, TableCounts } from '../counters.js';
 import type { DeviceKind } from '../devices/device.js';
 
 /** A table on the devices. */
@@ -11,6 +11,8 @@ export interface ReportedTable {
   readonly layout: TableLayout;
   /** Slots of its optimizer by name, and how many columns each has: the table's, or 1. */
   readonly slots: readonly { readonly name: string; readonly columns: number }[];
+  /** Since the last reset. */
+  readonly counts: TableCounts;
 }
 
 /** A plan that a layer follows, and what it was made from, so that it can be made for another machine. */

@@ -1,57 +1,16 @@
-/** A report as text of at most 120 columns: long lists are cut short, and say so. */
+/** A report as text of at most 120 columns: long lists are cut short, and say so; names are whole. */
 import type { Prediction } from './prediction.js';
-import type { ReportData, ReportDevice, ReportPlan } from './report_data.js';
+import { commonPath, type ReportData, type ReportDevice, type ReportPlan } from './report_data.js';
 import { groupName, groupWhereText, tableGroups } from './table_groups.js';
+import { textTable, wrapped } from './text_lines.js';
 import { bytesText, counted, countText, ratioText, secondsText, wholeText } from './units.js';
 
-const WIDTH = 116;
 const MOST_DEVICES = 32;
 const MOST_TABLES = 40;
 const MOST_IN_MATRIX = 8;
 const MOST_LINKS = 10;
-const LONGEST_NAME = 28;
-const LONGEST_NAMES = 40;
-
-/** Names may hold anything: line ends and marks that turn the direction of writing would spoil the table. */
-function plainText(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, ' ');
-}
-
-function clip(given: string, longest: number): string {
-  const text = plainText(given);
-  return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
-}
-
-/** A word in pieces that fit a line. */
-function cutWord(word: string): string[] {
-  if (word.length <= WIDTH) return [word];
-  const most = WIDTH - 4; // With the indent.
-  return Array.from({ length: Math.ceil(word.length / most) }, (_, i) => word.slice(i * most, (i + 1) * most));
-}
-
-/** Cells in columns, those of `left` to the left and all others to the right. */
-function columns(lines: readonly (readonly string[])[], left: readonly number[]): string[] {
-  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
-  return lines.map((line) =>
-    line
-      .map((cell, column) => (left.includes(column) ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
-      .join('  ')
-      .trimEnd(),
-  );
-}
-
-/** Words on lines of at most WIDTH characters, all but the first set in; names may hold anything, and be long. */
-function wrapped(text: string, indent = '  '): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of plainText(text).split(' ').flatMap(cutWord)) {
-    if (line !== '' && line.length + 1 + word.length > WIDTH) {
-      lines.push(line);
-      line = indent + word;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
-}
+/** Characters of a name on a line; longer ones go on below. */
+const NAME_WIDTH = 32;
 
 /** What the machine is, in one line. */
 export function machineText({ machine }: ReportData): string {
@@ -114,7 +73,7 @@ function devicesText({ devices }: ReportData): string[] {
     devices.length <= MOST_DEVICES
       ? devices
       : [...devices].sort((a, b) => b.elements - a.elements || a.device - b.device).slice(0, MOST_DEVICES / 2);
-  const lines = columns([head.map((cell) => cell.replace('-', ' ')), ...shown.map(deviceLine)], []);
+  const lines = textTable([head.map((cell) => cell.replace('-', ' ')), ...shown.map(deviceLine)], { left: [] });
   if (shown.length < devices.length) lines.push(`the ${shown.length} that read most of ${devices.length} devices`);
   return lines;
 }
@@ -123,20 +82,24 @@ function tablesText({ tables }: ReportData): string[] {
   if (tables.length === 0) return ['no tables on the devices'];
   const isFolded = tables.length > MOST_TABLES;
   const groups = tableGroups(tables, isFolded);
-  const longest = isFolded ? LONGEST_NAMES : LONGEST_NAME;
   const bySize = groups.map((_, place) => place).sort((a, b) => groups[b]!.bytes - groups[a]!.bytes || a - b);
   const shown = new Set(groups.length <= MOST_TABLES ? bySize : bySize.slice(0, (MOST_TABLES * 3) / 4));
+  const path = commonPath(tables);
   const cells = groups
     .filter((_, place) => shown.has(place))
     .map((group) => {
-      const { numbers, tables: own, bytes, slotBytes } = group;
+      const { numbers, tables: own, bytes, slotBytes, ids, linkBytes } = group;
       const first = own[0]!;
       const size = [countText(first.rows), String(first.columns), bytesText(bytes), bytesText(slotBytes)];
       const count = isFolded ? [wholeText(own.length)] : [String(numbers[0])];
-      return [...count, clip(groupName(group), longest), ...size, groupWhereText(group, 2)];
+      const name = groupName(group, path);
+      return [...count, name, ...size, countText(ids), bytesText(linkBytes), groupWhereText(group, 2)];
     });
-  const head = [isFolded ? 'tables' : 'table', 'name', 'rows', 'columns', 'bytes', 'slots', 'where'];
-  const lines = columns([head, ...cells], [1, 6]).map((line) => clip(line, WIDTH + 4));
+  const head = [isFolded ? 'tables' : 'table', 'name', 'rows', 'columns', 'bytes', 'slots', 'ids', 'sent', 'where'];
+  const lines = [
+    ...(path === '' ? [] : wrapped(`Tables of ${path.slice(0, -1)}:`)),
+    ...textTable([head, ...cells], { left: [1, 8], most: { 1: NAME_WIDTH, 8: Infinity } }),
+  ];
   const rest = bySize.filter((place) => !shown.has(place)).map((place) => groups[place]!);
   if (rest.length > 0) {
     const bytes = rest.reduce((sum, group) => sum + group.bytes + group.slotBytes, 0);
@@ -158,7 +121,7 @@ function linksText({ links, devices }: ReportData): string[] {
       String(from),
       ...row.map((bytes, to) => (from === to ? '·' : bytesText(bytes))),
     ]);
-    return ['', title, ...columns([head, ...cells], [])];
+    return ['', title, ...textTable([head, ...cells], { left: [] })];
   }
   const all = links.bytes.flatMap((row, from) => row.map((bytes, to) => ({ from, to, bytes })));
   const most = all.sort((a, b) => b.bytes - a.bytes || a.from - b.from || a.to - b.to).slice(0, MOST_LINKS);
@@ -210,18 +173,23 @@ function predictionText(prediction: Prediction): string[] {
     bytesText(totalBytes),
     `${bound === 'memory' ? 'device' : 'chip'} ${busiest}`,
   ]);
-  const step = ['step', orUnknown(prediction.stepSeconds), '', '', ''];
+  const all = ['together', orUnknown(prediction.stepSeconds), '', '', ''];
   const parts = stepParts(prediction).map(([name, seconds]) => `${name} ${orUnknown(seconds)}`);
   return [
     '',
-    `Predicted step of the embeddings: ${predictionTitle(prediction)}`,
-    ...columns([['phase', 'time', 'bytes of busiest', 'of all', 'busiest'], ...phases, step], [0, 4]),
-    ...wrapped(`In parts: ${parts.join(', ')}`),
+    `Prediction for the embeddings: ${predictionTitle(prediction)}`,
+    ...textTable([['phase', 'at least', 'bytes of busiest', 'of all', 'busiest'], ...phases, all], { left: [0, 4] }),
+    ...wrapped(`In parts, at least: ${parts.join(', ')}`),
+    ...wrapped(NO_LATENCY),
     ...wrapped(fitText(prediction)),
     ...prediction.assumptions.flatMap((text) => wrapped(`assumed: ${text}`)),
     ...prediction.lacking.flatMap((text) => wrapped(`lacking: ${text}`)),
   ];
 }
+
+/** What times of a prediction are: no generation's latency is published. */
+export const NO_LATENCY =
+  'Times are bytes over bandwidth, without the latency of messages: the least that each phase can take.';
 
 /** The whole report as text. */
 export function reportText(data: ReportData): string {

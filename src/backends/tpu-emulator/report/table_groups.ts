@@ -9,6 +9,8 @@ export interface TableGroup {
   readonly tables: readonly ReportTable[];
   readonly bytes: number;
   readonly slotBytes: number;
+  readonly ids: number;
+  readonly linkBytes: number;
 }
 
 function likeness({ kind, rows, columns, slots, shards }: ReportTable): string {
@@ -28,15 +30,24 @@ export function tableGroups(tables: readonly ReportTable[], fold: boolean): Tabl
   });
   return [...groups.values()].map((numbers) => {
     const own = numbers.map((number) => tables[number]!);
-    const bytes = own.reduce((sum, table) => sum + table.bytes, 0);
-    const slotBytes = own.reduce((sum, table) => sum + table.slotBytes, 0);
-    return { numbers, tables: own, bytes, slotBytes };
+    const sumOf = (of: (table: ReportTable) => number): number => own.reduce((sum, table) => sum + of(table), 0);
+    return {
+      numbers,
+      tables: own,
+      bytes: sumOf(({ bytes }) => bytes),
+      slotBytes: sumOf(({ slotBytes }) => slotBytes),
+      ids: sumOf(({ ids }) => ids),
+      linkBytes: sumOf(({ linkBytes }) => linkBytes),
+    };
   });
 }
 
-/** What they are called: `layer/table_0-4, 7` where names differ in a last number only, else the first and the last. */
-export function groupName({ tables }: TableGroup): string {
-  const names = tables.map(({ name }) => shortName(name));
+/**
+ * What they are called: `layer/table_0-4, 7` where names differ in a last number only, else the first and the last.
+ * `path`: what all names begin with, and what is left out.
+ */
+export function groupName({ tables }: TableGroup, path = ''): string {
+  const names = tables.map(({ name }) => shortName(name).slice(path.length));
   const [first, last] = [names[0]!, names.at(-1)!];
   if (names.length === 1) return first;
   const stem = first.replace(/\d+$/, '');

@@ -87,17 +87,21 @@ describe('Report of a layer', () => {
     it(
       `predicts the traffic that was counted: ${what}`,
       leakFree(() =>
-        withTpuEmulator({ chips: 4, coresPerChip: 1 }, () =>
-          trained(make(), 3, () => {
-            const { prediction, plans, links, devices } = emb.tpuEmulator().report({ generation: 'v5p' });
+        withTpuEmulator({ chips: 4, coresPerChip: 1 }, () => {
+          const inputs = make();
+          return trained(inputs, 3, () => {
+            const { prediction, plans, links, devices, tables } = emb.tpuEmulator().report({ generation: 'v5p' });
             expect(plans[0]!.measured!.trainingCalls).toBe(3);
             expect(prediction!.batchSizes).toEqual([BATCH]);
             const step = phase(prediction, 'ids') + phase(prediction, 'pooled rows') + phase(prediction, 'gradients');
             expect(links.totalBytes).toBe(3 * step);
+            expect(tables.reduce((sum, { linkBytes }) => sum + linkBytes, 0)).toBe(links.totalBytes);
+            const ids = inputs.lengths.reduce((sum, length) => sum + 3 * BATCH * length, 0);
+            expect(tables.reduce((sum, table) => sum + table.ids, 0)).toBe(ids);
             const wanted = devices.map(({ memory: { tables, slots, exchange } }) => tables + slots + exchange);
             expect(prediction!.mostBytesWanted).toBe(Math.max(...wanted));
-          }),
-        ),
+          });
+        }),
       ),
     );
   }

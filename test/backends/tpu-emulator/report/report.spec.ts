@@ -5,6 +5,7 @@ import { RuntimeError, ValueError } from '../../../../src/errors.js';
 import { wholeOn } from '../../../../src/partition/table_layout.js';
 import { busyCounters, sourceOf } from './report_sources.js';
 
+const NONE = { ids: 0, linkBytes: 0 };
 const TABLES = [
   { name: 'users', inputDim: 1000, outputDim: 16, combiner: 'sum' },
   { name: 'items', inputDim: 100, outputDim: 8, combiner: 'mean' },
@@ -193,7 +194,12 @@ describe('Prediction of a report', () => {
 
   it('leaves out tables outside plans, and says so', () => {
     const source = sourceOf(request);
-    const other: ReportedTable = { name: 'other', layout: wholeOn(1, { rows: 250, columns: 4 }), slots: [] };
+    const other: ReportedTable = {
+      name: 'other',
+      layout: wholeOn(1, { rows: 250, columns: 4 }),
+      slots: [],
+      counts: NONE,
+    };
     const { prediction } = makeReport({ ...source, tables: [other, ...source.tables] }, { generation: 'v4' });
     expect(prediction!.assumptions.join()).toContain('1 table outside plans (4.00 kB) not counted');
   });

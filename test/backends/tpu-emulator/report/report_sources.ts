@@ -49,6 +49,7 @@ export function sourceOf(
     name: request.tables[table]!.name ?? `table ${table}`,
     layout,
     slots,
+    counts: { ids: 0, linkBytes: 0 },
   }));
   const source = {
     chips: request.worldSize,

@@ -20,7 +20,12 @@ describe('Text of a report', () => {
   it('reads well for two devices', () => {
     const source = sourceOf({ tables: TABLES, worldSize: 2 }, { slots: [{ name: 'rowWise', columns: 1 }] });
     const counters = busyCounters(source.counters, 1, 64);
-    const text = String(makeReport({ ...source, counters, hbmBytesPerChip: 16e9 }));
+    const counts = [
+      { ids: 768, linkBytes: 12_345 },
+      { ids: 20_000, linkBytes: 0 },
+    ];
+    const tables = source.tables.map((table, i) => ({ ...table, counts: counts[i]! }));
+    const text = String(makeReport({ ...source, tables, counters, hbmBytesPerChip: 16e9 }));
     expect(text.split('\n')).toEqual([
       'TPU emulator: 2 devices (2 chips x 1 core), workers, 16.0 GB of memory for each chip, dense ops on tensorflow',
       'Counted: 1 lookup call (64 bags) in 12.3 ms, 1 update in 21.0 ms, exchange included',
@@ -31,9 +36,9 @@ describe('Text of a report', () => {
       '     0   9,000   5,400     144 k     0.80   127 kB   85.0 kB  64.0 kB  4.00 kB    400 kB      0 B  468 kB     -',
       '     1  13,500   8,100     216 k     1.20  85.0 kB    127 kB  3.20 kB    400 B    430 kB      0 B  434 kB     -',
       '',
-      'table  name    rows  columns    bytes    slots  where',
-      '    0  users  1,000       16  64.0 kB  4.00 kB  whole on 0',
-      '    1  items    100        8  3.20 kB    400 B  whole on 1',
+      'table  name    rows  columns    bytes    slots     ids     sent  where',
+      '    0  users  1,000       16  64.0 kB  4.00 kB     768  12.3 kB  whole on 0',
+      '    1  items    100        8  3.20 kB    400 B  20,000      0 B  whole on 1',
       '',
       'Bytes over links: 212 kB in all',
       'from \\ to        0       1',
@@ -45,11 +50,13 @@ describe('Text of a report', () => {
   it('tells the prediction, what it assumes and what does not fit', () => {
     const text = String(makeReport(sourceOf({ tables: TABLES, worldSize: 2 }), { generation: 'v5e', chips: 4 }));
     expect(text).toContain(
-      'Predicted step of the embeddings: TPU v5e, 4 chips in a 2 x 2 torus, 4 devices, global batch 4,096',
+      'Prediction for the embeddings: TPU v5e, 4 chips in a 2 x 2 torus, 4 devices, global batch 4,096',
     );
-    for (const phase of ['lookup', 'ids', 'pooled rows', 'gradients', 'sums of copies', 'update', 'step']) {
+    for (const phase of ['lookup', 'ids', 'pooled rows', 'gradients', 'sums of copies', 'update', 'together']) {
       expect(text).toMatch(new RegExp(`\n${phase} +\\d[\\d.]* (ns|us|ms|s)`));
     }
+    expect(text).toMatch(/\nphase +at least +bytes/);
+    expect(text).toContain('\nTimes are bytes over bandwidth, without the latency of messages: the least');
     expect(text).toContain('Memory: fits; at most ');
     expect(text).toContain('\nassumed: the plans were made again for 4 devices');
     expect(text).toContain('\nlacking: SparseCores');
@@ -62,11 +69,36 @@ describe('Text of a report', () => {
     );
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
     expect(text).toContain('and 70 smaller tables, ');
+    // Only a few are told, but those by their whole names.
+    const last = text.split('\n').map((line) => /^ +\d+ +(\w.*?)  +\d/.exec(line)?.[1] ?? '');
+    expect(last.filter((name) => name.startsWith('a feature with a name that is')).length).toBe(30);
     expect(text).toContain('the 10 busiest: ');
     const wide = sourceOf({ tables: TABLES, worldSize: 64 });
     const few = String(makeReport({ ...wide, counters: busyCounters(wide.counters, 9, 100) }));
     expect(few).toContain('the 16 that read most of 64 devices');
     expect(few.split('\n').length).toBeLessThan(40);
+  });
+
+  it('tells every name whole, on as many lines as it takes', () => {
+    const names = [
+      'recommender/categories_of_the_items_that_were_seen_last_by_the_user',
+      'recommender/x',
+      `recommender/${'y'.repeat(100)}`,
+      'recommender/users who bought this bought these too',
+    ];
+    const tables = names.map((name) => ({ name: `${name}/embeddings`, inputDim: 9, outputDim: 4 }));
+    const lines = String(makeReport(sourceOf({ tables, worldSize: 4 }))).split('\n');
+    const start = lines.indexOf('Tables of recommender:');
+    expect(start).toBeGreaterThan(0);
+    const [head = '', ...rest] = lines.slice(start + 1, lines.indexOf('', start));
+    const [from, to] = [head.indexOf('name'), head.indexOf('  rows')];
+    const cells = rest.map((line) => line.slice(from, to).trim());
+    expect(cells[0]).toBe('categories_of_the_items_that_');
+    expect(cells[1]).toBe('were_seen_last_by_the_user');
+    // What is left out at line ends are spaces.
+    const joined = names.map((name) => name.slice('recommender/'.length)).join('');
+    expect(cells.join('').replaceAll(' ', '')).toBe(joined.replaceAll(' ', ''));
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(120);
   });
 
   it('stays within them, on lines of its own, whatever tables are called', () => {

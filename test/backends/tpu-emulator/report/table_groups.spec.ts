@@ -19,7 +19,7 @@ describe('Groups of tables', () => {
     expect(groups.map(({ numbers }) => numbers.length)).toEqual([32, 12]);
     expect(groups.flatMap(({ numbers }) => [...numbers]).sort((a, b) => a - b)).toEqual(tables.map((_, i) => i));
     expect(groups[1]!.bytes).toBe(12 * 4 * 8000);
-    expect(groups.map(groupName)).toEqual(['layer/t_0-29, 50-51', 'layer/t_30-41']);
+    expect(groups.map((group) => groupName(group))).toEqual(['layer/t_0-29, 50-51', 'layer/t_30-41']);
     expect(groupWhereText(groups[0]!, 1)).toBe('each whole, on 0-3, 8 on each');
     expect(tableGroups(tables, false).length).toBe(44);
   });
@@ -38,13 +38,18 @@ describe('Groups of tables', () => {
     const tables = ['users', 'items', 'ads'].map((name) => ({ name, inputDim: 9, outputDim: 4 }));
     const [group] = tableGroups(makeReport(sourceOf({ tables, worldSize: 1 })).tables, true);
     expect(groupName(group!)).toBe('users .. ads');
+    const inLayer = tables.map((table) => ({ ...table, name: `layer/${table.name}/embeddings` }));
+    const [own] = tableGroups(makeReport(sourceOf({ tables: inLayer, worldSize: 1 })).tables, true);
+    expect(groupName(own!)).toBe('layer/users .. layer/ads');
+    expect(groupName(own!, 'layer/')).toBe('users .. ads');
   });
 
   it('share a line of the text and a card of the page where there are more than forty', () => {
     const report = many();
     const lines = String(report).split('\n');
+    expect(lines).toContain('Tables of layer:');
     expect(lines).toContain(
-      '    32  layer/t_0-29, 50-51    100        8  102 kB    0 B  each whole, on 0-3, 8 on each',
+      '    32  t_0-29, 50-51    100        8  102 kB    0 B    0   0 B  each whole, on 0-3, 8 on each',
     );
     expect(lines.some((line) => line.startsWith('44 tables; those of one size'))).toBeTrue();
     const page = report.toHTML();
@@ -52,6 +57,6 @@ describe('Groups of tables', () => {
     // Each table is a tile, and stands in the list of all.
     expect(page.match(/class="piece" style="--h:\d+"><title>/g)!.length).toBe(44);
     for (const { name } of report.tables)
-      expect(page).toContain(`<td class="left">${name.replace('/embeddings', '')}</td>`);
+      expect(page.replaceAll('<wbr/>', '')).toContain(`<td class="left long">${name.replace('/embeddings', '')}</td>`);
   });
 });

@@ -30,7 +30,15 @@ function stacked(segments: readonly Segment[], most: number, marks: string, desc
   const track = rectangle([0, 1, WIDTH, HEIGHT - 2], { class: 'track', rx: 2 });
   const svg = element(
     'svg',
-    { width: WIDTH, height: HEIGHT, role: 'img', 'aria-label': described },
+    {
+      class: 'bars',
+      width: WIDTH,
+      height: HEIGHT,
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: 'none',
+      role: 'img',
+      'aria-label': described,
+    },
     track,
     ...bars,
     marks,
@@ -141,7 +149,7 @@ export function memorySection({ devices }: ReportData): string {
   });
   const head = ['device', 'memory', 'tables', 'slots', 'exchange', 'in host', 'peak', 'limit'];
   const far = limit > 0 && !isNear ? ` The limit, ${bytesText(limit)} for a device, lies beyond the bars.` : '';
-  const how = `Exchange is the largest of a call so far. The dark line marks the peak of all three${isNear ? ', the red one the limit' : ''}.${far}`;
+  const how = `Exchange is the largest of a call so far. The line marks the peak of all three${isNear ? ', the red one the limit' : ''}.${far}`;
   const keys: (readonly [string, string])[] = [
     ['tables', 'tables'],
     ['slots', 'slots of optimizers'],

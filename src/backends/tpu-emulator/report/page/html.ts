@@ -15,6 +15,11 @@ export function escaped(text: string): string {
   return allowed.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
+/** A name, which a line may end in behind the marks between its words. */
+export function breakable(name: string): string {
+  return escaped(name).replace(/[_/.:-](?=.)/g, (mark) => `${mark}<wbr/>`);
+}
+
 /** An attribute list; undefined leaves an attribute out. */
 function attributes(values: Readonly<Record<string, string | number | undefined>>): string {
   return Object.entries(values)
@@ -49,14 +54,21 @@ export function round(length: number): number {
   return Math.round(length * 100) / 100;
 }
 
-/** A table of texts. Cells of `left` columns are aligned to the left; `raw` cells are markup already. */
+/**
+ * A table of texts. Cells of `left` columns are aligned to the left, those of `long` ones too, on as many lines as it
+ * takes; `raw` cells are markup already.
+ */
 export function textTable(
   caption: string,
   head: readonly string[],
   rows: readonly (readonly (string | { readonly raw: string })[])[],
   left: readonly number[] = [],
+  long: readonly number[] = [],
 ): string {
-  const alignment = (column: number): string | undefined => (left.includes(column) ? 'left' : undefined);
+  const alignment = (column: number): string | undefined => {
+    if (long.includes(column)) return 'left long';
+    return left.includes(column) ? 'left' : undefined;
+  };
   const headCells = head.map((text, column) =>
     element('th', { scope: 'col', class: alignment(column) }, escaped(text) || ' '),
   );

@@ -7,16 +7,33 @@ const MOST_NUMBERS = 16;
 const MOST_SQUARES = 64;
 const SQUARES = 640;
 
-function numbers(bytes: readonly (readonly number[])[], ids: readonly (readonly number[])[], most: number): string {
+/** The weakest shade of what was sent at all. */
+const FAINT = 0.12;
+
+/**
+ * The shade of a number among others, 0 to 1. Shades begin at the smallest number above 0, as links that carry much the
+ * same would look the same otherwise; 0 has none.
+ */
+function shadesOf(all: readonly number[]): (value: number) => string {
+  const sent = all.filter((value) => value > 0);
+  const [least, most] = [Math.min(...sent), Math.max(...sent)];
+  return (value) => {
+    if (value === 0) return '0';
+    const share = most === least ? 1 : (value - least) / (most - least);
+    return (FAINT + (1 - FAINT) * share).toFixed(3);
+  };
+}
+
+function numbers(bytes: readonly (readonly number[])[], ids: readonly (readonly number[])[]): string {
+  const shade = shadesOf(bytes.flat());
   const head = ['from \\ to', ...bytes.map((_, to) => String(to))].map((text, column) =>
     element('th', { scope: 'col', class: column === 0 ? 'left' : undefined }, escaped(text)),
   );
   const lines = bytes.map((row, from) => {
     const cells = row.map((value, to) => {
       if (from === to) return element('td', { class: 'none' }, '·');
-      const share = most === 0 ? 0 : value / most;
       const title = `${from} to ${to}: ${bytesText(value)}, ${countText(ids[from]![to]!)} ids`;
-      const style = `--share:${share.toFixed(3)}`;
+      const style = `--share:${shade(value)}`;
       return element('td', { style, title }, escaped(bytesText(value)));
     });
     return element('tr', {}, element('th', { scope: 'row', class: 'left' }, String(from)), ...cells);
@@ -43,10 +60,8 @@ function blocks(bytes: readonly (readonly number[])[], size: number): number[][]
   return sums;
 }
 
-function squares(bytes: readonly (readonly number[])[]): string {
-  const size = Math.ceil(bytes.length / MOST_SQUARES);
-  const sums = blocks(bytes, size);
-  const most = Math.max(...sums.flat());
+function squares(bytes: readonly (readonly number[])[], sums: readonly (readonly number[])[], size: number): string {
+  const shade = shadesOf(sums.flat());
   const side = Math.floor(SQUARES / sums.length);
   const [left, top] = [44, 34];
   const name = (block: number): string => {
@@ -65,20 +80,22 @@ function squares(bytes: readonly (readonly number[])[]): string {
   });
   const cells = sums.flatMap((row, from) =>
     row.map((value, to) => {
-      const style = `--share:${(most === 0 ? 0 : value / most).toFixed(3)}`;
+      const style = `--share:${shade(value)}`;
       const box = [left + to * side, top + from * side, side - 1, side - 1] as const;
       return rectangle(box, { class: 'cell', style }, `${name(from)} to ${name(to)}: ${bytesText(value)}`);
     }),
   );
   const length = left + sums.length * side;
-  return element(
+  const described = 'Matrix of bytes over links';
+  const svg = element(
     'svg',
-    { width: length, height: top + sums.length * side, role: 'img', 'aria-label': 'Matrix of bytes over links' },
+    { width: length, height: top + sums.length * side, role: 'img', 'aria-label': described },
     element('text', { class: 'axis', x: left, y: 12 }, 'to device'),
     element('text', { class: 'axis', x: 0, y: top - 6 }, 'from'),
     ...axis,
     ...cells,
   );
+  return element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': described }, svg);
 }
 
 /** The ten busiest links as a table, for those who cannot read squares. */
@@ -97,16 +114,19 @@ export function linksSection({ links, devices }: ReportData): string {
     const none = element('p', { class: 'quiet' }, 'Nothing was sent from device to device yet.');
     return element('section', { 'aria-labelledby': 'links' }, title, none);
   }
-  const most = Math.max(...links.bytes.flat());
-  const how =
-    `${bytesText(links.totalBytes)} of ids, pooled rows and gradients in all. The more was sent, the stronger is ` +
-    `the blue of a field; the busiest link carried ${bytesText(most)}.`;
   const isSmall = devices.length <= MOST_NUMBERS;
+  const size = isSmall ? 1 : Math.ceil(devices.length / MOST_SQUARES);
+  const fields = blocks(links.bytes, size);
+  const sent = fields.flat().filter((value) => value > 0);
+  const range = [Math.min(...sent), Math.max(...sent)].map(bytesText).join(' (faint) to ');
+  const how =
+    `${bytesText(links.totalBytes)} of ids, pooled rows and gradients in all. The more was sent, the stronger is the ` +
+    `blue of a field: from ${range}. A field without blue: nothing was sent.`;
   return element(
     'section',
     { 'aria-labelledby': 'links' },
     title,
     element('p', { class: 'quiet' }, escaped(how)),
-    isSmall ? numbers(links.bytes, links.ids, most) : squares(links.bytes) + busiest(links.bytes),
+    isSmall ? numbers(links.bytes, links.ids) : squares(links.bytes, fields, size) + busiest(links.bytes),
   );
 }

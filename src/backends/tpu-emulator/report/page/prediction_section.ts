@@ -1,8 +1,8 @@
 /** The predicted step: a bar of its parts, the phases with their bytes, and what it rests on. */
 import { FIGURE_MEANINGS, FIGURE_NAMES, GENERATIONS, type FigureName } from '../generations.js';
 import type { Prediction } from '../prediction.js';
-import { fitText, orUnknown, predictionTitle, stepParts } from '../report_text.js';
-import { bytesText, secondsText, wholeText } from '../units.js';
+import { NO_LATENCY, fitText, orUnknown, predictionTitle, stepParts } from '../report_text.js';
+import { bytesText, wholeText } from '../units.js';
 import { element, escaped, legend, rectangle, textTable } from './html.js';
 
 const WIDTH = 1000;
@@ -20,7 +20,7 @@ function figuresTable(generation: string): string {
     const meaning = FIGURE_MEANINGS[name].replace(/ in bytes( per second)?$/, '');
     return [meaning, figureText(name, value), { raw: link + (note === undefined ? '' : escaped(`: ${note}`)) }];
   });
-  return textTable(`Published figures of TPU ${generation}`, ['figure', 'value', 'where'], rows, [0, 2]);
+  return textTable(`Published figures of TPU ${generation}`, ['figure', 'value', 'where'], rows, [], [0, 2]);
 }
 
 function partsBar(prediction: Prediction): string {
@@ -50,7 +50,7 @@ function list(title: string, items: readonly string[]): string {
 
 /** The section of the prediction. */
 export function predictionSection(prediction: Prediction): string {
-  const { phases, stepSeconds, doesNotFit, assumptions, lacking, generation } = prediction;
+  const { phases, doesNotFit, assumptions, lacking, generation } = prediction;
   const rows = phases.map(({ name, bound, seconds, bytes, totalBytes, busiest }) => [
     name,
     orUnknown(seconds),
@@ -59,11 +59,8 @@ export function predictionSection(prediction: Prediction): string {
     `${bound === 'memory' ? 'device' : 'chip'} ${busiest}`,
     bound,
   ]);
-  const head = ['phase', 'time', 'bytes of the busiest', 'bytes of all', 'busiest', 'waits for'];
-  const heading =
-    stepSeconds === null
-      ? `Predicted step on ${predictionTitle(prediction)}: unknown`
-      : `Predicted step on ${predictionTitle(prediction)}: ${secondsText(stepSeconds)}`;
+  const head = ['phase', 'at least', 'bytes of the busiest', 'bytes of all', 'busiest', 'waits for'];
+  const what = `The embedding part of one training step: lookup, exchange and update. ${NO_LATENCY}`;
   const fits = element('p', { class: doesNotFit.length > 0 ? 'warn' : 'quiet' }, escaped(fitText(prediction)));
   const lacks = doesNotFit.map(({ device, bytesWanted, bytesThere }) => [
     String(device),
@@ -73,8 +70,8 @@ export function predictionSection(prediction: Prediction): string {
   return element(
     'section',
     { 'aria-labelledby': 'prediction' },
-    element('h2', { id: 'prediction' }, escaped(heading)),
-    element('p', { class: 'quiet' }, 'The embedding part of one training step: lookup, exchange and update.'),
+    element('h2', { id: 'prediction' }, escaped(`Prediction for ${predictionTitle(prediction)}`)),
+    element('p', { class: 'quiet' }, escaped(what)),
     partsBar(prediction),
     fits,
     textTable('Phases of the step, one after the other', head, rows, [0, 4, 5]),

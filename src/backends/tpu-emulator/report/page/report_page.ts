@@ -1,9 +1,9 @@
 /** A report as one page: no scripts, nothing from elsewhere. */
 import { shortName, whereText, type ReportData } from '../report_data.js';
-import { countedText, machineText, orUnknown, planText } from '../report_text.js';
-import { bytesText, counted, ratioText, wholeText } from '../units.js';
+import { countedText, machineText, planText } from '../report_text.js';
+import { bytesText, counted, countText, ratioText, wholeText } from '../units.js';
 import { loadSection, memorySection } from './device_bars.js';
-import { element, escaped, textTable } from './html.js';
+import { breakable, element, escaped, textTable } from './html.js';
 import { linksSection } from './link_matrix.js';
 import { predictionSection } from './prediction_section.js';
 import { STYLE } from './style.js';
@@ -14,7 +14,7 @@ function tile(name: string, value: string, more: string): string {
   return element('div', {}, element('dt', {}, escaped(name)), element('dd', {}, escaped(value), small));
 }
 
-function tiles({ machine, tables, links, balance, counted: counts, prediction }: ReportData): string {
+function tiles({ machine, tables, links, balance, counted: counts }: ReportData): string {
   const bytes = tables.reduce((sum, table) => sum + table.bytes, 0);
   const slots = tables.reduce((sum, table) => sum + table.slotBytes, 0);
   const shown = [
@@ -35,10 +35,6 @@ function tiles({ machine, tables, links, balance, counted: counts, prediction }:
       `elements; bytes ${ratioText(balance.bytes)}, memory ${ratioText(balance.memory)}`,
     ),
   ];
-  if (prediction !== null) {
-    const where = `predicted, ${prediction.generation} x ${wholeText(prediction.chips)}`;
-    shown.push(tile('Step of embeddings', orUnknown(prediction.stepSeconds), where));
-  }
   return element('dl', { class: 'tiles' }, ...shown);
 }
 
@@ -47,7 +43,7 @@ function plansText({ plans }: ReportData): string {
     .map((plan) => {
       const lines = plan.notes.map((note) => element('li', {}, escaped(note)));
       const text = escaped(`: ${planText(plan)}`);
-      const head = element('p', {}, 'Plan of layer ', element('strong', {}, escaped(plan.name)), text);
+      const head = element('p', {}, 'Plan of layer ', element('strong', {}, breakable(plan.name)), text);
       return head + (lines.length === 0 ? '' : element('ul', { class: 'plain quiet' }, ...lines));
     })
     .join('');
@@ -58,17 +54,19 @@ function tableList({ tables }: ReportData): string {
   if (tables.length === 0) return '';
   const rows = tables.map((table, number) => [
     String(number),
-    shortName(table.name),
+    { raw: breakable(shortName(table.name)) },
     wholeText(table.rows),
     String(table.columns),
     bytesText(table.bytes),
     table.slots.map(({ name, columns }) => (columns === table.columns ? name : `${name} (${columns})`)).join(', ') ||
       'none',
     bytesText(table.slotBytes),
+    countText(table.ids),
+    bytesText(table.linkBytes),
     whereText(table, 16),
   ]);
-  const head = ['table', 'name', 'rows', 'columns', 'bytes', 'slots', 'slot bytes', 'where'];
-  const list = textTable('All tables, in the order in which they were made', head, rows, [1, 5, 7]);
+  const head = ['table', 'name', 'rows', 'columns', 'bytes', 'slots', 'slot bytes', 'ids', 'sent', 'where'];
+  const list = textTable('All tables, in the order in which they were made', head, rows, [5], [1, 9]);
   const summary = element('summary', {}, escaped(`All ${counted(tables.length, 'table')} in numbers`));
   return element('section', {}, element('details', tables.length <= 12 ? { open: 'open' } : {}, summary, list));
 }

@@ -27,9 +27,9 @@ section{background:var(--surface);border:1px solid var(--line);border-radius:10p
 .legend svg{vertical-align:-1px}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(var(--card),1fr));gap:16px 14px;align-items:end;margin:0}
 .cards figure{margin:0;min-width:0}
-.cards svg{display:block;overflow:visible}
+.cards svg{display:block;overflow:visible;max-width:100%;height:auto}
 .cards figcaption{margin-top:5px;font-size:12px;line-height:1.35;color:var(--quiet)}
-.cards figcaption span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.cards figcaption span{display:block;overflow-wrap:anywhere}
 .cards figcaption .name{color:var(--ink);font-weight:600}
 .piece{fill:oklch(var(--light) var(--chroma) var(--h));stroke:var(--surface);stroke-width:1}
 .piece-label{fill:#10141a;font-size:10px;text-anchor:middle;dominant-baseline:central;pointer-events:none}
@@ -49,7 +49,7 @@ th,td{padding:4px 10px;text-align:right;border-bottom:1px solid var(--line);whit
 .left{text-align:left}
 thead th{position:sticky;top:0;background:var(--surface);font-weight:600;border-bottom:1px solid var(--quiet)}
 tbody th{font-weight:600}
-td.wide{white-space:normal;min-width:220px}
+.long{white-space:normal;overflow-wrap:anywhere;min-width:180px}
 td svg{display:block}
 .heat td{min-width:62px;text-align:center;
 background:color-mix(in oklab,var(--heat) calc(var(--share)*75%),var(--surface))}
@@ -60,5 +60,9 @@ background:color-mix(in oklab,var(--heat) calc(var(--share)*75%),var(--surface))
 details{margin-top:14px}
 summary{cursor:pointer;font-weight:600}
 ul.plain{margin:4px 0 10px;padding-left:20px}
+@media (max-width:640px){main{padding:16px 10px 32px}section{padding:14px 12px;border-radius:8px}h1{font-size:22px}h2{font-size:17px}
+.tiles{grid-template-columns:repeat(2,minmax(0,1fr));gap:8px}.tiles div{padding:9px 11px}.tiles dd{font-size:18px}
+.bars{width:110px}caption{max-width:calc(100vw - 48px)}
+th,td{padding:4px 7px}tbody th{position:sticky;left:0;background:var(--surface);z-index:1}.long{min-width:140px}}
 @media print{body{background:#fff}section{break-inside:avoid}}
 `;

@@ -1,7 +1,7 @@
 /** The picture of a table: a rectangle, cut as the plan cuts it. */
 import { shortName, whereText, type ReportShard, type ReportTable } from '../report_data.js';
-import { bytesText, wholeText } from '../units.js';
-import { deviceHue, element, escaped, rectangle, round } from './html.js';
+import { bytesText, countText, wholeText } from '../units.js';
+import { breakable, deviceHue, element, escaped, rectangle, round } from './html.js';
 
 /** Room that a number needs to be read. */
 const LABEL_WIDTH = 12;
@@ -126,9 +126,15 @@ function picture(table: ReportTable, scale: Scale): string {
   const behind = table.kind === 'copies' ? (Math.min(MOST_SHEETS, table.shards.length) - 1) * SHEET : 0;
   [width, height] = [Math.min(width, scale.width - behind), Math.min(height, scale.height - behind)];
   const content = shardPieces(table, width, height, scale);
-  const frame = { width: round(width + behind), height: round(height + behind) };
+  const [across, down] = [round(width + behind), round(height + behind)];
+  const frame = { width: across, height: down, viewBox: `0 0 ${across} ${down}` };
   const described = `${table.name}: ${whereText(table, 8)}`;
   return element('svg', { ...frame, role: 'img', 'aria-label': described }, content);
+}
+
+/** What was looked up, and sent for it. */
+export function usedText({ ids, linkBytes }: Pick<ReportTable, 'ids' | 'linkBytes'>): string {
+  return ids === 0 && linkBytes === 0 ? 'not looked up' : `${countText(ids)} ids, ${bytesText(linkBytes)} sent`;
 }
 
 /** A table with its name, of which `path` is left out. */
@@ -136,10 +142,11 @@ export function tableCard(table: ReportTable, scale: Scale, path: string): strin
   const slots = table.slotBytes === 0 ? '' : ` + ${bytesText(table.slotBytes)} slots`;
   const where = whereText(table, scale.card > 200 ? 3 : 1);
   const lines = [
-    element('span', { class: 'name', title: table.name }, escaped(shortName(table.name).slice(path.length))),
+    element('span', { class: 'name' }, breakable(shortName(table.name).slice(path.length))),
     element('span', {}, escaped(`${wholeText(table.rows)} x ${table.columns}`)),
-    element('span', { title: `${bytesText(table.bytes)}${slots}` }, escaped(`${bytesText(table.bytes)}${slots}`)),
+    element('span', {}, escaped(`${bytesText(table.bytes)}${slots}`)),
     element('span', { title: whereText(table, 16) }, escaped(where)),
+    element('span', {}, escaped(usedText(table))),
   ];
   return element('figure', {}, picture(table, scale), element('figcaption', {}, ...lines));
 }

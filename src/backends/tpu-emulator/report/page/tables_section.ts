@@ -1,9 +1,9 @@
 /** Where tables live: a card for each, or, where there are many, for all that are alike. */
-import { shortName, type ReportData, type ReportTable } from '../report_data.js';
+import { commonPath, type ReportData } from '../report_data.js';
 import { groupName, groupWhereText, tableGroups, type TableGroup } from '../table_groups.js';
 import { bytesText, counted, wholeText } from '../units.js';
-import { deviceHue, element, escaped, legend, rectangle } from './html.js';
-import { scaleOf, shardPieces, tableCard, type Scale } from './table_picture.js';
+import { breakable, deviceHue, element, escaped, legend, rectangle } from './html.js';
+import { scaleOf, shardPieces, tableCard, usedText, type Scale } from './table_picture.js';
 
 /** More tables than these are drawn by groups. */
 const MOST_SINGLE = 40;
@@ -39,13 +39,6 @@ export const HATCH = element(
   ),
 );
 
-/** What the names of all tables begin with. */
-function commonPath(tables: readonly ReportTable[]): string {
-  const first = shortName(tables[0]!.name);
-  const path = first.slice(0, first.lastIndexOf('/') + 1);
-  return tables.every(({ name }) => shortName(name).startsWith(path)) ? path : '';
-}
-
 /** Tables that are alike as tiles, each cut as the plan cuts it. */
 function groupCard(group: TableGroup, scale: Scale, path: string): string {
   const { tables, bytes, slotBytes } = group;
@@ -59,16 +52,18 @@ function groupCard(group: TableGroup, scale: Scale, path: string): string {
   });
   const name = groupName(group);
   const where = groupWhereText(group, 1);
-  const frame = { width: inRow * (width + gap), height: Math.ceil(shown.length / inRow) * (height + gap) };
+  const [across, down] = [inRow * (width + gap), Math.ceil(shown.length / inRow) * (height + gap)];
+  const frame = { width: across, height: down, viewBox: `0 0 ${across} ${down}` };
   const svg = element('svg', { ...frame, role: 'img', 'aria-label': `${name}: ${where}` }, ...tiles);
   const rest = tables.length - shown.length;
   const size = `${counted(tables.length, 'table')} of ${wholeText(first!.rows)} x ${first!.columns}`;
   const slots = slotBytes === 0 ? '' : ` + ${bytesText(slotBytes)} slots`;
   const lines = [
-    element('span', { class: 'name', title: name }, escaped(name.slice(path.length))),
+    element('span', { class: 'name' }, breakable(groupName(group, path))),
     element('span', {}, escaped(`${size}${rest > 0 ? `, ${shown.length} drawn` : ''}`)),
     element('span', {}, escaped(`${bytesText(bytes)}${slots} together`)),
-    element('span', { title: where }, escaped(where)),
+    element('span', {}, escaped(where)),
+    element('span', {}, escaped(usedText(group))),
   ];
   return element('figure', {}, svg, element('figcaption', {}, ...lines));
 }
