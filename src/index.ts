@@ -74,7 +74,10 @@ export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './layer
 export type { SharedTableLayerArgs } from './layers/table_layer.js';
 export { useForKerasEmbedding } from './layers/register.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';
+export { IndexedSlices, type IndexedSlicesArgs } from './optimizers/indexed_slices.js';
+export type { Gradient, GradientMap, Gradients, NamedGradient } from './optimizers/gradients.js';
 export type { LearningRate, SparseOptimizerConfig } from './ops/optimizer_settings.js';
+export type { ScheduleConfig, ScheduleName } from './ops/schedules.js';
 export { checkPlan, planEmbedding, readPlan } from './partition/index.js';
 export type {
   DataParallelTable,

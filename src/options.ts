@@ -30,13 +30,15 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 /**
  * Returns the known fields of an object of options, each read once.
  * Throws TypeError for anything but an object, and for a field that cannot be read; ValueError, which names it, for a
- * field that is not known and is set. `usage`: the call as it is written, for whoever gave arguments by position.
+ * field that is not known and is set. `usage`: the call as it is written, for whoever gave arguments by position;
+ * `noteOf`: what is known of a field that belongs elsewhere.
  */
 export function readOptions<T extends object>(
   options: unknown,
   known: readonly (keyof T & string)[],
   argument = 'options',
   usage?: string,
+  noteOf?: (field: string) => string | undefined,
 ): Partial<T> {
   const expected = `an object with some of ${known.join(', ')}`;
   return reading(argument, expected, options, () => {
@@ -53,7 +55,7 @@ export function readOptions<T extends object>(
       const value = reading(field, 'a field that can be read', described('one that throws'), () => options[field]);
       if (value === undefined || value === null) continue;
       const meant = closestName(field, known);
-      const note = meant === undefined ? undefined : `Did you mean ${meant}?`;
+      const note = noteOf?.(field) ?? (meant === undefined ? undefined : `Did you mean ${meant}?`);
       throw new ValueError(field, `one of ${known.join(', ')}`, described(`the field ${field}`), note);
     }
     return read as Partial<T>;

@@ -76,3 +76,19 @@ export function readBagTensors(
   }
   return { values: ids, rowSplits: splits, weights: perId };
 }
+
+/** Rows of a table, ascending without repeats. Read to be checked, except on a GPU. */
+export function checkRowIds(ids: unknown, rows: number, argument: string): tf.Tensor1D {
+  const expected = `an int32 tensor of rows in [0, ${rows}), ascending without repeats`;
+  if (!isTensor(ids, argument, expected) || ids.dtype !== 'int32') {
+    throw new ArgumentTypeError(argument, expected, ids);
+  }
+  if (ids.rank !== 1) throw new ValueError(argument, expected, ids);
+  if (isOnDevice()) return ids as tf.Tensor1D;
+  let last = -1;
+  ids.dataSync<'int32'>().forEach((id, position) => {
+    if (id <= last || id >= rows) throw new ValueError(argument, expected, described(`${id} at position ${position}`));
+    last = id;
+  });
+  return ids as tf.Tensor1D;
+}

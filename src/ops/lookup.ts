@@ -1,6 +1,7 @@
 /** Pooled lookups with their gradients: every lookup of this package goes through here, many tables in one call. */
 import * as tf from '@tensorflow/tfjs';
 import type { LookedUp, Lookup } from '../backends/lookup.js';
+import { RuntimeError, described } from '../errors.js';
 import { withDenseGradient } from './dense_gradient.js';
 import { withLazyGradient } from './lazy_gradient.js';
 import { lookupScope, type LookupScope } from './lookup_scope.js';
@@ -37,7 +38,7 @@ function scopeOf(table: tf.Tensor2D | tf.Variable): LookupScope | null {
 }
 
 /**
- * Puts a lookup of a managed table on the tape: there it depends on the optimizer's anchor (and on the weights), and its
+ * Puts a lookup of a managed table on the tape: there it depends on the anchor of the pass (and on the weights), and its
  * backward pass queues what an update kernel needs instead of a gradient as large as the table.
  */
 function withRowGradient(
@@ -55,9 +56,10 @@ function withRowGradient(
     // What the backward pass needs comes through `saved`: tensors local to a layer's call are disposed by then.
     (dy, saved) => ({
       anchor: () => {
+        const receiver = receivingScope(table as tf.Variable);
         const [gradient, ...kept] = [dy, ...saved].map((tensor) => tf.keep(tensor.clone()));
         const ofLookup = { gradient: gradient as tf.Tensor2D, bags: asBags(kept), options, handle };
-        scope.push({ table: table as tf.Variable, ...ofLookup });
+        receiver.push({ table: table as tf.Variable, ...ofLookup });
         return tf.scalar(0);
       },
       weights: () => {
@@ -66,4 +68,16 @@ function withRowGradient(
       },
     }),
   ) as tf.Tensor2D;
+}
+
+/** Whoever takes gradients now: not the optimizer of the lookup where one pass runs within another. */
+function receivingScope(table: tf.Variable): LookupScope {
+  const scope = lookupScope();
+  if (scope?.isDifferentiating === true) return scope;
+  const name = tableSettings(table)?.name ?? table.name;
+  throw new RuntimeError(
+    'gradient',
+    `computeGradients of an emb.train optimizer within the step that looks up ${name}`,
+    described('tf.variableGrads or a stock optimizer'),
+  );
 }

@@ -2,7 +2,7 @@
  * The channel between lookups and a row-sparse optimizer, open during `computeGradients`.
  *
  * tfjs knows only dense gradients. Inside a scope a lookup of a managed table is therefore differentiated with respect
- * to the optimizer's private anchor; its backward pass queues (ids, pooled gradient) instead of building a gradient of
+ * to the anchor of the pass; its backward pass queues (ids, pooled gradient) instead of building a gradient of
  * the table's shape.
  */
 import type * as tf from '@tensorflow/tfjs';
@@ -26,6 +26,8 @@ export interface LookupScope {
    * rows is counted once per step, however many layers use the table.
    */
   takeTouched(table: tf.Variable): Int32Array | null;
+  /** Whether gradients are taken for the optimizer itself now, and not for somebody else within its pass. */
+  readonly isDifferentiating: boolean;
   /** Called in the backward pass. */
   push(entry: QueuedGradient): void;
 }

@@ -2,11 +2,12 @@
 import { NEUTRAL_HYPER, type Hyper } from '../backends/hyper.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
 import { reading } from '../options.js';
+import { SCHEDULES, readSchedule, scheduledRate, type Schedule, type ScheduleConfig } from './schedules.js';
 import type { OptimizerName } from '../types.js';
 import type { RowConstraint } from './row_constraint.js';
 
-/** A constant, or a function of the number of steps taken so far (0 at the first step). */
-export type LearningRate = number | ((step: number) => number);
+/** A constant, a function of the number of steps taken so far (0 at the first step), or a schedule of Keras. */
+export type LearningRate = number | ((step: number) => number) | ScheduleConfig;
 
 /** Every hyper-parameter; which optimizer reads which is in `READS`. All optional. */
 export interface SparseOptimizerConfig {
@@ -34,6 +35,11 @@ export interface SparseOptimizerConfig {
   clipValue?: number | readonly [number | null, number | null] | null | undefined;
   /** The table's whole gradient is scaled to at most this L2 norm. */
   clipNorm?: number | null | undefined;
+  /**
+   * All gradients of a step, of tables and dense variables, are scaled together to at most this L2 norm, before any
+   * other clipping. That of a table's own optimizer concerns the tables that it steps.
+   */
+  globalClipNorm?: number | null | undefined;
   clipWeightMin?: number | null | undefined;
   clipWeightMax?: number | null | undefined;
   /** Touched rows lose this fraction of themselves before each step. */
@@ -44,7 +50,7 @@ export interface SparseOptimizerConfig {
 
 /** The same with every field set; null: off. */
 export interface Settings {
-  learningRate: LearningRate;
+  learningRate: number | ((step: number) => number) | Schedule;
   initialAccumulatorValue: number;
   momentum: number;
   useNesterov: boolean;
@@ -62,6 +68,7 @@ export interface Settings {
   multiplyLinearByLearningRate: boolean;
   clipValue: readonly [number | null, number | null] | null;
   clipNorm: number | null;
+  globalClipNorm: number | null;
   clipWeightMin: number | null;
   clipWeightMax: number | null;
   weightDecay: number | null;
@@ -70,25 +77,32 @@ export interface Settings {
 
 type Field = keyof Settings;
 
-const COMMON: readonly Field[] = [
+const COMMON = [
   'learningRate',
   'clipValue',
   'clipNorm',
+  'globalClipNorm',
   'clipWeightMin',
   'clipWeightMax',
   'weightDecay',
   'multiplyWeightDecayByLearningRate',
-];
+] as const satisfies readonly Field[];
 
 /** Fields that an optimizer reads beside the common ones. */
-const READS: Readonly<Record<OptimizerName, readonly Field[]>> = {
+const READS = {
   sgd: [],
   adagrad: ['initialAccumulatorValue', 'epsilon'],
   rowWiseAdagrad: ['initialAccumulatorValue', 'epsilon'],
   adagradMomentum: ['initialAccumulatorValue', 'momentum', 'useNesterov', 'exponent', 'beta2', 'epsilon', 'lazy'],
   adam: ['beta1', 'beta2', 'epsilon', 'biasCorrection', 'sumInsideSqrt', 'lazy'],
   ftrl: ['initialAccumulatorValue', 'learningRatePower', 'l1', 'l2', 'beta', 'multiplyLinearByLearningRate'],
-};
+} as const satisfies Record<OptimizerName, readonly Field[]>;
+
+/** The hyper-parameters of one optimizer. */
+export type ConfigOf<N extends OptimizerName> = Pick<
+  SparseOptimizerConfig,
+  (typeof COMMON)[number] | (typeof READS)[N][number]
+>;
 
 export function fieldsOf(name: OptimizerName): readonly Field[] {
   return [...COMMON, ...READS[name]];
@@ -113,6 +127,7 @@ const SHARED: Settings = {
   multiplyLinearByLearningRate: false,
   clipValue: null,
   clipNorm: null,
+  globalClipNorm: null,
   clipWeightMin: null,
   clipWeightMax: null,
   weightDecay: null,
@@ -158,6 +173,7 @@ const RULES: Readonly<Partial<Record<Field, Rule>>> = {
   l2: NOT_NEGATIVE,
   beta: NOT_NEGATIVE,
   clipNorm: POSITIVE,
+  globalClipNorm: POSITIVE,
   clipWeightMin: FINITE,
   clipWeightMax: FINITE,
   weightDecay: NOT_NEGATIVE,
@@ -180,11 +196,20 @@ const BOOLEANS = new Set<Field>([
   'multiplyLinearByLearningRate',
   'multiplyWeightDecayByLearningRate',
 ]);
-const NULLABLE = new Set<Field>(['clipValue', 'clipNorm', 'clipWeightMin', 'clipWeightMax', 'weightDecay']);
+const NULLABLE = new Set<Field>([
+  'clipValue',
+  'clipNorm',
+  'globalClipNorm',
+  'clipWeightMin',
+  'clipWeightMax',
+  'weightDecay',
+]);
 
-export function checkLearningRate(learningRate: unknown): LearningRate {
-  const expected = 'a finite number >= 0, or a function of the step';
-  if (typeof learningRate === 'function') return learningRate as LearningRate;
+export function checkLearningRate(learningRate: unknown): Settings['learningRate'] {
+  const expected = `a finite number >= 0, a function of the step, or ${SCHEDULES}`;
+  if (typeof learningRate === 'function') return learningRate as (step: number) => number;
+  const schedule = reading('learningRate', expected, learningRate, () => readSchedule(learningRate));
+  if (schedule !== null) return schedule;
   if (typeof learningRate !== 'number') throw new ArgumentTypeError('learningRate', expected, learningRate);
   if (!isWithin(NOT_NEGATIVE, learningRate)) throw new ValueError('learningRate', expected, learningRate);
   return learningRate;
@@ -243,10 +268,10 @@ function readField(name: OptimizerName, field: Field, value: unknown): unknown {
 }
 
 /** The learning rate in force after `steps` steps. */
-export function learningRateAt(learningRate: LearningRate, steps: number): number {
+export function learningRateAt(learningRate: Settings['learningRate'], steps: number): number {
   if (typeof learningRate === 'number') return learningRate;
-  const value = learningRate(steps);
-  const expected = 'a function that returns a finite number >= 0';
+  const value = typeof learningRate === 'function' ? learningRate(steps) : scheduledRate(learningRate, steps);
+  const expected = 'a function or schedule that gives a finite number >= 0';
   if (typeof value !== 'number') throw new ArgumentTypeError('learningRate', expected, value);
   if (!isWithin(NOT_NEGATIVE, value)) throw new ValueError('learningRate', expected, value);
   return value;

@@ -10,7 +10,10 @@ import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from '
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
 import { withPublicErrors } from './kernel_errors.js';
 
-export interface SparseApplyArgs extends BagOptionsInput, SparseOptimizerConfig {
+/** Hyper-parameters of one table. */
+type TableHyper = Omit<SparseOptimizerConfig, 'globalClipNorm'>;
+
+export interface SparseApplyArgs extends BagOptionsInput, TableHyper {
   /** [rows, dim], updated in place. */
   table: tf.Variable;
   /** As many as the optimizer has, each like the table ([rows] or [rows, 1] for rowWiseAdagrad), updated in place. */
@@ -73,7 +76,7 @@ const FIELDS: readonly (keyof SparseApplyArgs)[] = [
   'outOfRange',
   'maxNorm',
   'validate',
-  ...new Set(OPTIMIZER_NAMES.flatMap((name) => fieldsOf(name))),
+  ...new Set(OPTIMIZER_NAMES.flatMap((name) => fieldsOf(name)).filter((field) => field !== 'globalClipNorm')),
 ];
 
 function checkStep(step: unknown): number {

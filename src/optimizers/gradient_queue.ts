@@ -9,6 +9,7 @@ export class GradientQueue implements LookupScope {
   readonly #touched = new Map<tf.Variable, tf.Tensor1D[]>();
   readonly #taken = new Set<tf.Variable>();
   readonly #managed: ReadonlySet<tf.Variable> | null;
+  readonly #depth = tf.engine().state.gradientDepth;
 
   /** `varList`: the variables to train; null stands for all trainable ones. */
   constructor(
@@ -41,8 +42,14 @@ export class GradientQueue implements LookupScope {
     return Int32Array.from(ids).sort();
   }
 
+  get isDifferentiating(): boolean {
+    return tf.engine().state.gradientDepth === this.#depth;
+  }
+
   push(entry: QueuedGradient): void {
-    this.#entries.push(entry);
+    // A pass within a pass meets lookups of the outer one, of tables that it need not manage.
+    if (this.manages(entry.table)) this.#entries.push(entry);
+    else disposeEntry(entry);
   }
 
   /** Entries by table, in the order in which tables came up. */
@@ -64,7 +71,11 @@ export class GradientQueue implements LookupScope {
 
   dispose(): void {
     this.close();
-    for (const { gradient, bags } of this.#entries) tf.dispose([gradient, ...present(bags)]);
+    this.#entries.forEach(disposeEntry);
     this.#entries.length = 0;
   }
+}
+
+function disposeEntry({ gradient, bags }: QueuedGradient): void {
+  tf.dispose([gradient, ...present(bags)]);
 }

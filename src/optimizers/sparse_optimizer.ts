@@ -6,42 +6,39 @@ import { ArgumentTypeError } from '../errors.js';
 import { reading } from '../options.js';
 import type { OptimizerName } from '../types.js';
 import { warnOnce } from '../warn_once.js';
+import type { NamedTensor } from './dense_order.js';
 import { DensePart } from './dense_part.js';
 import { GradientQueue } from './gradient_queue.js';
-import { withLookupScope } from '../ops/lookup_scope.js';
+import { readGradients, type GradientMap, type Gradients } from './gradients.js';
+import { lookupScope, withLookupScope } from '../ops/lookup_scope.js';
 import {
   checkLearningRate,
   fieldsOf,
   hyperOf,
   learningRateAt,
   readSettings,
+  type ConfigOf,
   type LearningRate,
   type Settings,
-  type SparseOptimizerConfig,
 } from '../ops/optimizer_settings.js';
 import { SlotStore } from './slots.js';
-import { stepTables } from './table_step.js';
-import { tableSettings } from '../ops/table_settings.js';
+import { clipStep, clipTables, sortGradients, type StepGradients } from './step_gradients.js';
+import { slicesOf, stepTables } from './table_step.js';
+import { checkRowConstraint, tableSettings, type TableOptimizer } from '../ops/table_settings.js';
 
 /** Hyper-parameters of an `emb.train` optimizer and the optimizer for everything that is not a table. */
-export interface TrainConfig extends SparseOptimizerConfig {
+export type TrainConfig<N extends OptimizerName = OptimizerName> = ConfigOf<N> & {
   /** Trains the dense variables; by default the matching stock optimizer with the same hyper-parameters. */
   dense?: tf.Optimizer | null | undefined;
-}
-
-interface NamedTensor {
-  name: string;
-  tensor: tf.Tensor;
-}
-
-type Gradients = Record<string, tf.Tensor | null | undefined> | NamedTensor[];
+};
 
 /**
  * A `tf.Optimizer` whose steps on embedding tables cost what the batch touches.
  *
- * `computeGradients` opens a scope in which lookups queue ids and pooled gradients; `applyGradients` runs one fused
- * kernel per table on that queue. Works wherever tfjs takes an optimizer: compile and fit, fitDataset, trainOnBatch,
- * minimize. State is saved and restored with `includeOptimizer`.
+ * A step opens a scope in which lookups queue ids and pooled gradients, and runs one fused kernel per table on that
+ * queue. Works wherever tfjs takes an optimizer: compile and fit, fitDataset, trainOnBatch, minimize, and
+ * `computeGradients` with `applyGradients` for whoever changes gradients in between. State is saved and restored with
+ * `includeOptimizer`.
  */
 export abstract class SparseOptimizer extends tf.Optimizer {
   static {
@@ -54,7 +51,8 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   readonly #dense: DensePart;
   readonly #slots = new SlotStore();
   #anchor: tf.Variable | null = null;
-  #queue: GradientQueue | null = null;
+  /** Tables of the passes so far; a variable that only some pass has looked up may come back as a tensor. */
+  readonly #lookedUp = new WeakSet<tf.Variable>();
   #savedIterations: tf.Tensor | null = null;
 
   constructor(name: OptimizerName, config: TrainConfig = {}) {
@@ -76,7 +74,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     return this.#settings;
   }
 
-  /** Sets the learning rate, a number or a function of the step, from the next step on. */
+  /** Sets the learning rate, a number, a function of the step or a schedule of Keras, from the next step on. */
   setLearningRate(learningRate: LearningRate): void {
     this.#settings.learningRate = checkLearningRate(learningRate);
   }
@@ -85,76 +83,130 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     let cost: tf.Scalar | null = null;
     // A step that is refused leaves no gradients behind.
     tf.tidy(() => {
-      cost = super.minimize(f, returnCost, varList);
+      // Making an anchor for each step would cost as much as a small lookup.
+      this.#anchor ??= tf.variable(tf.scalar(0), true);
+      const { value, queue, gradients } = this.#differentiate(f, varList);
+      try {
+        this.#step(gradients);
+      } finally {
+        queue.dispose();
+      }
+      if (returnCost) cost = value;
       return cost ?? undefined;
     });
     return cost;
   }
 
-  override computeGradients(
+  /**
+   * Returns the value of `f` and its gradients by variable name: `IndexedSlices` for every table that `f` looks up
+   * (the sum over all its uses, penalties of regularizers included), tensors for all other variables that `f` depends
+   * on. Frozen variables and those that are not in `varList` have no entry. All tensors are the caller's to dispose:
+   * `tf.dispose([value, grads])`, or a `tf.tidy` around the whole step.
+   *
+   * @example
+   * const { value, grads } = optimizer.computeGradients(() => loss());
+   * optimizer.applyGradients(grads);
+   * tf.dispose([value, grads]);
+   */
+  override computeGradients(f: () => tf.Scalar, varList?: tf.Variable[]): { value: tf.Scalar; grads: GradientMap } {
+    return tf.tidy(() => {
+      const { value, queue, gradients } = this.#differentiate(f, varList);
+      try {
+        const grads: GradientMap = {};
+        for (const [table, gradient] of gradients.tables) grads[table.name] = slicesOf(table, gradient);
+        for (const { name, tensor } of gradients.dense) grads[name] = tensor;
+        return { value, grads };
+      } finally {
+        queue.dispose();
+      }
+    });
+  }
+
+  /**
+   * Takes one step with the gradients that it is given: `IndexedSlices` or a tensor of its shape for a table, tensors
+   * for all else, by variable name or as a list of `{name, tensor}`. A variable without an entry stays as it is, slots
+   * included; a tensor steps every row of its table. The gradients stay the caller's to dispose.
+   * Throws TypeError for wrong types; ValueError for unknown variables, wrong shapes and several gradients of one
+   * variable; RuntimeError for disposed gradients. Nothing is written then.
+   */
+  override applyGradients(gradients: Gradients): void {
+    const found = readGradients(gradients);
+    tf.tidy(() => this.#step(sortGradients(found, new Map(), (variable) => this.#isTable(variable))));
+  }
+
+  /** Gradients of `f`. What came through lookups lives until the queue is disposed. */
+  #differentiate(
     f: () => tf.Scalar,
-    varList?: tf.Variable[],
-  ): { value: tf.Scalar; grads: tf.NamedTensorMap } {
-    this.#queue?.dispose();
-    this.#anchor ??= tf.tidy(() => tf.variable(tf.scalar(0), true));
-    const queue = new GradientQueue(this.#anchor, varList ?? null);
-    const variables = varList && [...varList, this.#anchor];
+    varList: tf.Variable[] | undefined,
+  ): { value: tf.Scalar; queue: GradientQueue; gradients: StepGradients } {
+    // A pass within a pass: what the outer one looked up counts for the inner one too.
+    const shared = lookupScope()?.anchor ?? this.#anchor;
+    const anchor = shared ?? newAnchor();
+    const queue = new GradientQueue(anchor, varList ?? null);
+    const variables = varList && [...varList, anchor];
     try {
-      const result = withLookupScope(queue, () => tf.variableGrads(f, variables));
-      this.#queue = queue;
-      return result as { value: tf.Scalar; grads: tf.NamedTensorMap };
+      const { value, grads } = withLookupScope(queue, () => tf.variableGrads(f, variables));
+      delete grads[anchor.name];
+      const entries = queue.byTable();
+      for (const table of entries.keys()) this.#lookedUp.add(table);
+      return { value, queue, gradients: sortGradients(readGradients(grads), entries, (each) => this.#isTable(each)) };
     } catch (error) {
       queue.dispose();
       releaseTape();
       throw error;
     } finally {
       queue.close();
+      if (shared === null) anchor.dispose();
     }
   }
 
-  override applyGradients(variableGradients: Gradients): void {
-    const queue = this.#queue;
-    this.#queue = null;
+  #step(gradients: StepGradients): void {
     this.#slots.prune();
-    try {
-      const byTable = queue?.byTable() ?? new Map<tf.Variable, never[]>();
-      const dense: NamedTensor[] = [];
-      const denseOfTable = new Map<tf.Variable, tf.Tensor2D>();
-      for (const { name, tensor } of named(variableGradients)) {
-        const variable = tf.engine().registeredVariables[name];
-        if (variable === undefined || variable === this.#anchor) continue;
-        if (this.#isTable(variable, byTable)) denseOfTable.set(variable, tensor as tf.Tensor2D);
-        else dense.push({ name, tensor });
-      }
-      const step = this.iterations + 1;
-      this.#dense.setLearningRate(this.learningRate);
-      // Everything that can be refused is asked for before the first table is written.
-      const updates = [...new Set([...byTable.keys(), ...denseOfTable.keys()])].map((table) => {
-        const own = tableSettings(table)?.optimizer ?? this;
-        const hyper = hyperOf(own.optimizerName, own.settings, step, tableSettings(table)?.constraint ?? null);
-        const slots = this.#slots.of(table, own.optimizerName, own.settings.initialAccumulatorValue);
-        const entries = byTable.get(table) ?? [];
-        const dense = denseOfTable.get(table) ?? null;
-        return { optimizer: own.optimizerName, table, slots, entries, dense, hyper: packHyper(hyper) };
-      });
-      stepTables(updates);
-      this.#dense.apply(dense);
-      this.incrementIterations();
-    } finally {
-      queue?.dispose();
+    const { tables, dense } = this.#clipped(gradients);
+    const step = this.iterations + 1;
+    this.#dense.setLearningRate(this.learningRate);
+    // Everything that can be refused is asked for before the first table is written.
+    const updates = [...tables].map(([table, gradient]) => {
+      const own = this.#optimizerOf(table);
+      const settings = tableSettings(table);
+      checkRowConstraint(settings);
+      const hyper = hyperOf(own.optimizerName, own.settings, step, settings?.constraint ?? null);
+      const slots = this.#slots.of(table, own.optimizerName, own.settings.initialAccumulatorValue);
+      return { optimizer: own.optimizerName, table, slots, ...gradient, hyper: packHyper(hyper) };
+    });
+    stepTables(updates);
+    this.#dense.apply(dense);
+    this.incrementIterations();
+  }
+
+  /** Clipped by the norm over everything, then tables with an optimizer of their own as that one asks for. */
+  #clipped(gradients: StepGradients): StepGradients {
+    const { globalClipNorm } = this.#settings;
+    let clipped = globalClipNorm === null ? gradients : clipStep(gradients, globalClipNorm);
+    const owners = new Set([...gradients.tables.keys()].map((table) => this.#optimizerOf(table)));
+    owners.delete(this);
+    for (const owner of owners) {
+      const most = owner.settings.globalClipNorm;
+      if (most !== null) clipped = clipTables(clipped, most, (table) => this.#optimizerOf(table) === owner);
     }
+    return clipped;
+  }
+
+  /** What steps a table: its own optimizer, or this one. */
+  #optimizerOf(table: tf.Variable): TableOptimizer {
+    return tableSettings(table)?.optimizer ?? this;
   }
 
   /** A variable is stepped by rows once it was looked up through this package. */
-  #isTable(variable: tf.Variable, byTable: ReadonlyMap<tf.Variable, unknown>): boolean {
-    return byTable.has(variable) || this.#slots.has(variable) || tableSettings(variable) !== undefined;
+  #isTable(variable: tf.Variable): boolean {
+    return this.#lookedUp.has(variable) || this.#slots.has(variable) || tableSettings(variable) !== undefined;
   }
 
   override async getWeights(): Promise<NamedTensor[]> {
     this.#slots.prune();
     this.#savedIterations?.dispose();
     this.#savedIterations = tf.keep(tf.scalar(this.iterations, 'int32'));
-    const slots = this.#slots.save((table) => (tableSettings(table)?.optimizer ?? this).optimizerName);
+    const slots = this.#slots.save((table) => this.#optimizerOf(table).optimizerName);
     return [{ name: 'iter', tensor: this.#savedIterations }, ...slots, ...(await this.#dense.save())];
   }
 
@@ -181,8 +233,6 @@ export abstract class SparseOptimizer extends tf.Optimizer {
 
   /** Frees slots, loaded state and the default dense optimizer's state. */
   override dispose(): void {
-    this.#queue?.dispose();
-    this.#queue = null;
     this.#slots.dispose();
     this.#dense.dispose();
     this.#anchor?.dispose();
@@ -190,6 +240,11 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     this.#savedIterations?.dispose();
     this.#savedIterations = null;
   }
+}
+
+/** What stands for all tables on the tape of one pass; its name takes none of the numbers of nameless variables. */
+function newAnchor(): tf.Variable {
+  return tf.tidy(() => tf.variable(tf.scalar(0), true, 'tfjs-embeddings/anchor'));
 }
 
 /** Frees what a tape kept for a backward pass that a failed forward pass never reaches; tfjs itself leaves it behind. */
@@ -212,12 +267,4 @@ function checkDense(dense: unknown): tf.Optimizer | null {
     return dense as tf.Optimizer;
   }
   throw new ArgumentTypeError('dense', expected, dense);
-}
-
-/** Gradients that are there, by variable name. */
-function named(gradients: Gradients): NamedTensor[] {
-  const list = Array.isArray(gradients)
-    ? gradients
-    : Object.entries(gradients).map(([name, tensor]) => ({ name, tensor }));
-  return list.filter(({ tensor }) => tensor !== null && tensor !== undefined) as NamedTensor[];
 }

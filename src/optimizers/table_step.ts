@@ -6,6 +6,10 @@ import { backendPart } from '../backends/registry.js';
 import { rowGradients } from '../ops/row_gradients.js';
 import { withPublicErrors } from '../ops/kernel_errors.js';
 import { singleRows } from '../ops/single_rows.js';
+import { IndexedSlices } from './indexed_slices.js';
+
+/** All that a batch said about one table. */
+export type TableGradient = Pick<TableUpdate, 'entries' | 'dense'>;
 
 /** Rows and their summed gradients as bags of one id each. */
 function ofRows(ids: tf.Tensor1D, gradient: tf.Tensor2D): LookupGradient {
@@ -16,7 +20,7 @@ function ofRows(ids: tf.Tensor1D, gradient: tf.Tensor2D): LookupGradient {
  * Makes one gradient of several: a table is stepped once, with the sum over all its uses, since stepping it per use
  * would not be the optimizer's step. A single lookup goes to the fused kernel as it is.
  */
-function unite({ table, entries, dense }: TableUpdate): LookupGradient {
+function unite({ table, entries, dense }: TableGradient & Pick<TableUpdate, 'table'>): LookupGradient {
   if (entries.length === 1 && dense === null) return entries[0]!;
   const matrix = table as unknown as tf.Tensor2D;
   const parts = entries.map((entry) => rowGradients(entry, matrix.shape[0], matrix));
@@ -28,6 +32,18 @@ function unite({ table, entries, dense }: TableUpdate): LookupGradient {
     gradients.push(dense);
   }
   return ids.length === 1 ? ofRows(ids[0]!, gradients[0]!) : ofRows(tf.concat1d(ids), tf.concat2d(gradients, 0));
+}
+
+/** The sum over all uses of a table. Call inside a tidy. */
+export function slicesOf(table: tf.Variable, given: TableGradient): IndexedSlices {
+  const matrix = table as unknown as tf.Tensor2D;
+  const { uniqueIds, rowGradients: values } = rowGradients(unite({ table, ...given }), matrix.shape[0], matrix);
+  return new IndexedSlices({ indices: uniqueIds, values, denseShape: matrix.shape });
+}
+
+/** The way back. Call inside a tidy. */
+export function ofSlices({ indices, values }: IndexedSlices): TableGradient {
+  return { entries: [ofRows(indices, values)], dense: null };
 }
 
 function stepOne(update: TableUpdate): void {

@@ -1,24 +1,45 @@
 /** The row-sparse optimizers as classes and as the factories of `emb.train`. */
 import * as tf from '@tensorflow/tfjs';
+import { camelKeys } from '../config/camel_case.js';
 import { ValueError } from '../errors.js';
-import { readOptions } from '../options.js';
-import type { OptimizerName } from '../types.js';
-import { fieldsOf, type SparseOptimizerConfig } from '../ops/optimizer_settings.js';
+import { fieldsOf } from '../ops/optimizer_settings.js';
+import { isRecord, readOptions, reading } from '../options.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../types.js';
+import { clipByGlobalNorm } from './global_norm.js';
 import { SparseOptimizer, type TrainConfig } from './sparse_optimizer.js';
 
 type Constructor = new (config?: TrainConfig) => SparseOptimizer;
 
-/** Makes the nested dense optimizer of a saved config. */
-function readDense(config: Record<string, unknown>): TrainConfig {
-  const { dense, ...own } = config as Record<string, unknown> & {
-    dense?: { className: string; config: tf.serialization.ConfigDict } | null;
-  };
-  if (dense === undefined || dense === null || dense instanceof tf.Optimizer) return config as TrainConfig;
+/** What tfjs and Keras put beside the fields of an optimizer. */
+const WITHOUT_EFFECT = ['customObjects', 'name'];
+
+/** A note on a field that only other optimizers have. */
+function ownersOf(field: string): string | undefined {
+  const owners = OPTIMIZER_NAMES.filter((name) => (fieldsOf(name) as readonly string[]).includes(field));
+  return owners.length === 0 ? undefined : `${field} is a field of emb.train.${owners.join(', ')}.`;
+}
+
+/** The fields of one optimizer. `usage`: how its factory is called. */
+function readConfig(name: OptimizerName, config: unknown, usage?: string): TrainConfig {
+  return readOptions<TrainConfig>(config, [...fieldsOf(name), 'dense'], 'config', usage, ownersOf);
+}
+
+/** The fields of a saved config, with its dense optimizer made. */
+function readSaved(name: OptimizerName, config: Record<string, unknown>): TrainConfig {
+  const entries = Object.entries(camelKeys(config)).filter(([key]) => !WITHOUT_EFFECT.includes(key));
+  const { dense, ...own } = Object.fromEntries(entries);
+  return { ...readConfig(name, own), dense: readDense(dense) };
+}
+
+function readDense(dense: unknown): tf.Optimizer | null {
+  if (dense === undefined || dense === null) return null;
+  if (dense instanceof tf.Optimizer) return dense;
+  const { className, config } = dense as { className: string; config: tf.serialization.ConfigDict };
   const map = tf.serialization.SerializationMap.getMap().classNameMap;
-  const entry = Object.hasOwn(map, dense.className) ? map[dense.className] : undefined;
-  if (entry === undefined) throw new ValueError('dense.className', 'a registered optimizer class', dense.className);
+  const entry = Object.hasOwn(map, className) ? map[className] : undefined;
+  if (entry === undefined) throw new ValueError('dense.className', 'a registered optimizer class', className);
   const [cls, fromConfig] = entry;
-  return { ...own, dense: fromConfig(cls, dense.config) as unknown as tf.Optimizer } as TrainConfig;
+  return fromConfig(cls, config) as unknown as tf.Optimizer;
 }
 
 function defineOptimizer(name: OptimizerName, className: string): Constructor {
@@ -33,7 +54,7 @@ function defineOptimizer(name: OptimizerName, className: string): Constructor {
       cls: tf.serialization.SerializableConstructor<T>,
       config: tf.serialization.ConfigDict,
     ): T {
-      return new cls(readDense(config as Record<string, unknown>));
+      return new cls(readSaved(name, config as Record<string, unknown>) as tf.serialization.ConfigDict);
     }
   };
   tf.serialization.registerClass(optimizer as never);
@@ -53,9 +74,22 @@ export const SparseAdam = defineOptimizer('adam', 'Adam');
 /** Follow the regularized leader. */
 export const SparseFtrl = defineOptimizer('ftrl', 'Ftrl');
 
-function factory(name: OptimizerName, cls: Constructor): (config?: TrainConfig) => SparseOptimizer {
-  const known = [...fieldsOf(name), 'dense'] as const;
-  return (config = {}) => new cls(readOptions<TrainConfig>(config, known, 'config'));
+type Factories = { readonly [N in OptimizerName]: Factory<N> };
+type Factory<N extends OptimizerName> = (config?: TrainConfig<N>) => SparseOptimizer;
+
+function factory<N extends OptimizerName>(name: N, cls: Constructor): Factory<N> {
+  return (config = {} as TrainConfig<N>) => {
+    const usage = `emb.train.${name}({learningRate: ${typeof config === 'number' ? String(config) : 0.01}})`;
+    const given = reading('config', 'an object of hyper-parameters', config, () => withSchedule(config));
+    return new cls(readConfig(name, given, usage));
+  };
+}
+
+/** A schedule may come under the name that it has in configs of Keras. */
+function withSchedule(config: unknown): unknown {
+  if (!isRecord(config) || config['learningRate'] !== undefined || !isRecord(config['learning_rate'])) return config;
+  const { learning_rate: learningRate, ...rest } = config;
+  return { ...rest, learningRate };
 }
 
 /**
@@ -66,19 +100,24 @@ function factory(name: OptimizerName, cls: Constructor): (config?: TrainConfig) 
  * (sgd: sgd; adagrad, rowWiseAdagrad, ftrl: adagrad; adagradMomentum: momentum; adam: adam). Defaults equal those of
  * the stock optimizers, so that results equal dense training: sgd and adagrad always, adam with `lazy: false`.
  * `clipValue`, `clipNorm`, `clipWeightMin/Max` and `weightDecay` concern tables; the dense optimizer has its own.
+ * `globalClipNorm` is the norm over everything together. `learningRate` may be a function of the step or a schedule
+ * of Keras (`{className: 'CosineDecay', config}`), which is saved with the model.
  * Throws TypeError and ValueError that name the field.
  * Source: tf.train.* (TensorFlow.js 4.22), tf.tpu.experimental.embedding.* (TensorFlow 2.21).
  *
  * @example
  * model.compile({optimizer: emb.train.adagrad({learningRate: 0.1}), loss: 'binaryCrossentropy'});
  */
-export const train = {
+export const train = withFunctions({
   sgd: factory('sgd', SparseSgd),
   adagrad: factory('adagrad', SparseAdagrad),
   rowWiseAdagrad: factory('rowWiseAdagrad', SparseRowWiseAdagrad),
   adagradMomentum: factory('adagradMomentum', SparseAdagradMomentum),
   adam: factory('adam', SparseAdam),
   ftrl: factory('ftrl', SparseFtrl),
-} satisfies Record<OptimizerName, (config?: TrainConfig) => SparseOptimizer>;
+});
 
-export type { SparseOptimizerConfig };
+/** Adds what is no optimizer; not enumerable, so that the keys of `train` remain the names of the optimizers. */
+function withFunctions(factories: Factories): Factories & { readonly clipByGlobalNorm: typeof clipByGlobalNorm } {
+  return Object.defineProperty(factories, 'clipByGlobalNorm', { value: clipByGlobalNorm }) as never;
+}

@@ -26,6 +26,27 @@ describe('hints in messages', () => {
       /Did you mean outputDim\?/,
     ],
     [
+      'name the hyper-parameter that was meant',
+      () => emb.train.adam({ lerningRate: 0.1 } as never),
+      /Did you mean learningRate\?/,
+    ],
+    ['name it for those who know Keras', () => emb.train.adam({ learning_rate: 0.1 } as never), /mean learningRate\?/],
+    [
+      'name the optimizer that a hyper-parameter belongs to',
+      () => emb.train.sgd({ momentum: 0.9 } as never),
+      /momentum is a field of emb\.train\.adagradMomentum\./,
+    ],
+    [
+      'write the call for whoever gives arguments by position',
+      () => emb.train.adam(0.02 as never),
+      /Write emb\.train\.adam\(\{learningRate: 0\.02\}\)\./,
+    ],
+    [
+      'write it with a rate where none was given',
+      () => emb.train.sgd('momentum' as never),
+      /Write emb\.train\.sgd\(\{learningRate: 0\.01\}\)\./,
+    ],
+    [
       'lead from padding to what takes it',
       () => emb.embeddingLookup(tf.ones([4, 2]), [[1, -1]], { combiner: 'mean' }),
       /raggedEmbedding, or safeEmbeddingLookup/,

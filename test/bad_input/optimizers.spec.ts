@@ -38,6 +38,7 @@ const COMMON: Record<string, readonly Wrong[]> = {
     ['a NaN bound', [NaN, 1], 'ValueError'],
   ],
   clipNorm: [...NO_NUMBER, NEGATIVE, ZERO, TINY],
+  globalClipNorm: [...NO_NUMBER, NEGATIVE, ZERO, TINY],
   clipWeightMin: NO_NUMBER,
   clipWeightMax: NO_NUMBER,
   weightDecay: [...NO_NUMBER, NEGATIVE],
@@ -87,7 +88,7 @@ const OWN: Record<string, Record<string, readonly Wrong[]>> = {
   },
 };
 
-const NAMES = Object.keys(OWN) as (keyof typeof emb.train)[];
+const NAMES = Object.keys(OWN) as emb.OptimizerName[];
 
 describe('optimizers', () => {
   beforeAll(useCpu);

@@ -34,7 +34,7 @@ function batch(id: number): tf.Tensor2D {
   return tf.tensor2d([0, 1, 2, 3, 4, id, 0, 1], [4, 2], 'int32');
 }
 
-const OPTIMIZERS = Object.keys(emb.train) as (keyof typeof emb.train)[];
+const OPTIMIZERS = Object.keys(emb.train) as emb.OptimizerName[];
 const SLOTS = { sgd: 0, adagrad: 1, rowWiseAdagrad: 1, adagradMomentum: 2, adam: 2, ftrl: 2 };
 
 describeForBackends('ids outside the table', () => {

@@ -1,7 +1,63 @@
 /** Hyper-parameters: defaults, and errors where TensorFlow's TPU optimizers have them. */
+import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { fieldsOf, hyperOf, readSettings } from '../../src/ops/optimizer_settings.js';
 import { OPTIMIZER_NAMES } from '../../src/types.js';
+
+const COMMON = {
+  learningRate: 0.25,
+  clipValue: [-0.5, null],
+  clipNorm: 2,
+  globalClipNorm: 3,
+  clipWeightMin: -4,
+  clipWeightMax: 5,
+  weightDecay: 0.5,
+  multiplyWeightDecayByLearningRate: true,
+};
+
+/** Every field of every optimizer, each away from its default. */
+const OTHERS: Readonly<Record<emb.OptimizerName, Readonly<Record<string, unknown>>>> = {
+  sgd: COMMON,
+  adagrad: { ...COMMON, initialAccumulatorValue: 0.5, epsilon: 0.125 },
+  rowWiseAdagrad: { ...COMMON, initialAccumulatorValue: 0.5, epsilon: 0.125 },
+  adagradMomentum: {
+    ...COMMON,
+    initialAccumulatorValue: 0.5,
+    momentum: 0.75,
+    useNesterov: true,
+    exponent: 3,
+    beta2: 0.5,
+    epsilon: 0.125,
+    lazy: false,
+  },
+  adam: { ...COMMON, beta1: 0.5, beta2: 0.75, epsilon: 0.125, biasCorrection: false, sumInsideSqrt: true, lazy: false },
+  ftrl: {
+    ...COMMON,
+    initialAccumulatorValue: 0.5,
+    learningRatePower: -0.75,
+    l1: 0.5,
+    l2: 0.25,
+    beta: 0.125,
+    multiplyLinearByLearningRate: true,
+  },
+};
+
+function fromConfig(optimizer: emb.SparseOptimizer, config: unknown): emb.SparseOptimizer {
+  const cls = optimizer.constructor as unknown as {
+    fromConfig(cls: unknown, config: unknown): emb.SparseOptimizer;
+  };
+  return cls.fromConfig(cls, config);
+}
+
+function sparseApplyWith(fields: object): void {
+  emb.ops.sparseApply('sgd', fields as never);
+}
+
+/** The names that Keras would use. */
+function camelToSnake(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(config).map(([name, value]) => [snake(name), value]));
+}
 
 describe('hyper-parameters', () => {
   const cases: [string, () => unknown, unknown, string][] = [
@@ -28,6 +84,8 @@ describe('hyper-parameters', () => {
     ['clipValue upside down', () => emb.train.sgd({ clipValue: [1, -1] }), emb.ValueError, 'clipValue'],
     ['clipValue of text', () => emb.train.sgd({ clipValue: 'x' as never }), TypeError, 'clipValue'],
     ['clipNorm 0', () => emb.train.sgd({ clipNorm: 0 }), emb.ValueError, 'clipNorm'],
+    ['globalClipNorm 0', () => emb.train.sgd({ globalClipNorm: 0 }), emb.ValueError, 'globalClipNorm'],
+    ['globalClipNorm of one table', () => sparseApplyWith({ globalClipNorm: 1 }), emb.ValueError, 'globalClipNorm'],
     [
       'clipWeightMin above clipWeightMax',
       () => emb.train.sgd({ clipWeightMin: 1, clipWeightMax: 0 }),
@@ -52,17 +110,42 @@ describe('hyper-parameters', () => {
     });
   }
 
-  it('survive getConfig and fromConfig for every optimizer', () => {
+  it('survive getConfig and fromConfig for every optimizer, each at another value than its default', () => {
     for (const name of OPTIMIZER_NAMES) {
-      const optimizer = emb.train[name]({ learningRate: 0.25, clipNorm: 2, weightDecay: 0.5 });
-      const config = JSON.parse(JSON.stringify(optimizer.getConfig())) as never;
-      const cls = optimizer.constructor as unknown as {
-        fromConfig(cls: unknown, config: unknown): emb.SparseOptimizer;
-      };
-      const again = cls.fromConfig(cls, config);
-      expect(again.getConfig()).toEqual(optimizer.getConfig());
-      expect(again.getClassName()).toBe(optimizer.getClassName());
+      const [optimizer, plain] = [emb.train[name](OTHERS[name] as never), emb.train[name]()];
+      const config = JSON.parse(JSON.stringify(optimizer.getConfig())) as Record<string, unknown>;
+      const defaults = plain.getConfig();
+      for (const field of fieldsOf(name)) {
+        expect(config[field]).withContext(`${name}, ${field}`).toEqual(OTHERS[name][field]);
+        expect(config[field]).withContext(`${name}, ${field}`).not.toEqual(defaults[field]);
+      }
+      for (const given of [config, camelToSnake(config)]) {
+        const again = fromConfig(optimizer, given);
+        expect(again.getConfig()).toEqual(optimizer.getConfig());
+        expect(again.settings).toEqual(optimizer.settings);
+        expect(again.getClassName()).toBe(optimizer.getClassName());
+      }
     }
+  });
+
+  it('survive with the dense optimizer that was given', () => {
+    const dense = tf.train.adam(0.25, 0.5, 0.75, 0.125);
+    const optimizer = emb.train.adagrad({ dense });
+    const again = fromConfig(optimizer, JSON.parse(JSON.stringify(optimizer.getConfig())));
+    expect(again.getConfig()).toEqual(optimizer.getConfig());
+    expect(again.getConfig()['dense']).toEqual({ className: 'Adam', config: dense.getConfig() });
+    const other = emb.train.adagrad();
+    expect('dense' in other.getConfig()).toBeFalse();
+    const config = { dense: { className: 'Nobody', config: {} } };
+    expect(() => fromConfig(other, config)).toThrowError(emb.ValueError, /dense\.className.*Nobody/);
+    for (const each of [optimizer, other]) each.dispose();
+  });
+
+  it('of a saved config are refused where they are not known', () => {
+    const optimizer = emb.train.adam();
+    expect(() => fromConfig(optimizer, { global_clipnorm: 1 })).toThrowError(emb.ValueError, /globalClipNorm/);
+    expect(() => fromConfig(optimizer, { l1: 1 })).toThrowError(emb.ValueError, /emb\.train\.ftrl/);
+    expect(fromConfig(optimizer, { name: 'adam', customObjects: {}, beta_1: 0.5 }).settings.beta1).toBe(0.5);
   });
 
   it('follow a learning rate that is a function of the step', () => {

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { describeForBackends, skipOrFail } from '../helpers/backends.js';
 
-const NAMES = Object.keys(emb.train) as (keyof typeof emb.train)[];
+const NAMES = Object.keys(emb.train) as emb.OptimizerName[];
 
 function modelOf(optimizer: tf.Optimizer, kind: 'embedding' | 'raggedEmbedding' = 'embedding', args: object = {}) {
   const table = {

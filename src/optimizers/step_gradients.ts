@@ -1,0 +1,82 @@
+/** The gradients of one step: those of tables, which are stepped by rows, and all others. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import type { NamedTensor } from './dense_order.js';
+import type { Gradient } from './gradients.js';
+import { clipTogether } from './global_norm.js';
+import { IndexedSlices } from './indexed_slices.js';
+import { ofSlices, slicesOf, type TableGradient } from './table_step.js';
+
+export interface StepGradients {
+  readonly tables: ReadonlyMap<tf.Variable, TableGradient>;
+  readonly dense: readonly NamedTensor[];
+}
+
+/** `entries`: what came through lookups. Call inside a tidy. */
+export function sortGradients(
+  found: readonly { name: string; gradient: Gradient }[],
+  entries: ReadonlyMap<tf.Variable, TableGradient['entries']>,
+  isTable: (variable: tf.Variable) => boolean,
+): StepGradients {
+  const tables = new Map<tf.Variable, TableGradient>();
+  for (const [table, ofLookups] of entries) tables.set(table, { entries: ofLookups, dense: null });
+  const dense: NamedTensor[] = [];
+  for (const { name, gradient } of found) {
+    const variable = variableOf(name);
+    if (gradient instanceof IndexedSlices) {
+      checkFits(name, variable, gradient.denseShape);
+      tables.set(variable, ofSlices(gradient));
+    } else if (tables.has(variable) || isTable(variable)) {
+      checkTensor(name, variable, gradient);
+      tables.set(variable, { entries: entries.get(variable) ?? [], dense: gradient as tf.Tensor2D });
+    } else {
+      dense.push({ name, tensor: gradient });
+    }
+  }
+  return { tables, dense };
+}
+
+function variableOf(name: string): tf.Variable {
+  const variable = tf.engine().registeredVariables[name];
+  if (variable !== undefined) return variable;
+  throw new ValueError('grads', 'gradients of variables that exist', described(`one of ${JSON.stringify(name)}`));
+}
+
+function checkFits(name: string, variable: tf.Variable, shape: readonly number[]): void {
+  if (tf.util.arraysEqual(variable.shape, shape as number[])) return;
+  const argument = `grads[${JSON.stringify(name)}]`;
+  throw new ValueError(
+    argument,
+    `a gradient of shape [${variable.shape.join(', ')}]`,
+    described(`shape [${shape.join(', ')}]`),
+  );
+}
+
+function checkTensor(name: string, variable: tf.Variable, gradient: tf.Tensor): void {
+  const argument = `grads[${JSON.stringify(name)}]`;
+  if (gradient.isDisposed) throw new RuntimeError(argument, 'a tensor in use', described('a disposed tensor'));
+  if (gradient.dtype !== 'float32') throw new ArgumentTypeError(argument, 'a float32 tensor', gradient);
+  checkFits(name, variable, gradient.shape);
+}
+
+/** Scales gradients so that their norm, over tables and all else together, is at most `most`. Call inside a tidy. */
+export function clipStep({ tables, dense }: StepGradients, most: number): StepGradients {
+  const list = [...tables];
+  const slices = list.map(([table, gradient]) => slicesOf(table, gradient));
+  const { clipped } = clipTogether<Gradient>([...slices, ...dense.map(({ tensor }) => tensor)], most);
+  return {
+    tables: new Map(list.map(([table], i) => [table, ofSlices(clipped[i] as IndexedSlices)])),
+    dense: dense.map(({ name }, i) => ({ name, tensor: clipped[list.length + i] as tf.Tensor })),
+  };
+}
+
+/** The same for the tables that are chosen, by themselves. Call inside a tidy. */
+export function clipTables(
+  gradients: StepGradients,
+  most: number,
+  isChosen: (table: tf.Variable) => boolean,
+): StepGradients {
+  const chosen = new Map([...gradients.tables].filter(([table]) => isChosen(table)));
+  const { tables } = clipStep({ tables: chosen, dense: [] }, most);
+  return { ...gradients, tables: new Map([...gradients.tables, ...tables]) };
+}

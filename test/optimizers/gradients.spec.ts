@@ -1,0 +1,499 @@
+/** Loops of the user's own: gradients are computed, changed and applied. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { describeEmulator } from '../backends/tpu-emulator/describe_emulator.js';
+import { describeForBackends } from '../helpers/backends.js';
+import { pooledDensely, rowsOf } from '../helpers/dense_oracle.js';
+import { expectError } from '../helpers/errors.js';
+import { Random } from '../helpers/random.js';
+import { expectClose, expectNoLeak } from '../helpers/tensors.js';
+
+const ROWS = 9;
+const DIM = 4;
+const NAMES = Object.keys(emb.train) as emb.OptimizerName[];
+
+type Pool = (table: tf.Tensor, ids: number[][], combiner: 'sum' | 'mean') => tf.Tensor2D;
+type Loss = (pool: Pool) => tf.Scalar;
+
+const byLookup: Pool = (table, ids, combiner) => emb.embeddingLookup(table, ids, { combiner }) as tf.Tensor2D;
+
+const SEEN = [[1, 7, 1], [3, 3, 5]]; // prettier-ignore
+const NEXT = [[7], [0]];
+
+/** Two tables and a kernel; `users` is looked up twice. */
+class Problem {
+  readonly users: tf.Variable<tf.Rank.R2>;
+  readonly items: tf.Variable<tf.Rank.R2>;
+  readonly kernel: tf.Variable<tf.Rank.R2>;
+
+  constructor(seed = 1) {
+    const random = new Random(seed);
+    const make = (rows: number, columns: number): tf.Variable<tf.Rank.R2> =>
+      tf.tidy(() => tf.variable(tf.tensor2d(random.floats(rows * columns), [rows, columns])));
+    [this.users, this.items, this.kernel] = [make(ROWS, DIM), make(ROWS, DIM), make(DIM, 1)];
+  }
+
+  get variables(): tf.Variable[] {
+    return [this.users, this.items, this.kernel];
+  }
+
+  loss(pool: Pool = byLookup, seen = SEEN, next = NEXT): tf.Scalar {
+    const { users, items, kernel } = this;
+    const score = pool(users, seen, 'mean')
+      .add<tf.Tensor2D>(pool(users, next, 'sum'))
+      .mul<tf.Tensor2D>(pool(items, next, 'sum'));
+    return score.matMul(kernel).sub(1).square().mean();
+  }
+
+  /** Gradients without any lookup. */
+  oracle(loss: Loss = (pool) => this.loss(pool)): Record<string, Float32Array> {
+    return tf.tidy(() => {
+      const { grads } = tf.variableGrads(() => loss(pooledDensely), this.variables);
+      return Object.fromEntries(Object.entries(grads).map(([name, each]) => [name, valuesOf(each)]));
+    });
+  }
+
+  values(): Float32Array[] {
+    return this.variables.map(valuesOf);
+  }
+
+  dispose(): void {
+    tf.dispose(this.variables);
+  }
+}
+
+function valuesOf(tensor: tf.Tensor): Float32Array {
+  return tensor.dataSync<'float32'>().slice();
+}
+
+/** Expects the same gradients as the oracle, in the form that is promised. */
+function expectGradients(
+  grads: emb.GradientMap,
+  oracle: Readonly<Record<string, Float32Array>>,
+  touched: Readonly<Record<string, readonly number[]>>,
+): void {
+  expect(Object.keys(grads).sort()).toEqual(Object.keys(oracle).sort());
+  for (const [name, expected] of Object.entries(oracle)) {
+    const gradient = grads[name] as emb.Gradient;
+    const rows = touched[name];
+    expect(gradient instanceof emb.IndexedSlices)
+      .withContext(name)
+      .toBe(rows !== undefined);
+    if (gradient instanceof emb.IndexedSlices) {
+      expect(gradient.indices.dtype).toBe('int32');
+      expect(Array.from(gradient.indices.dataSync())).toEqual([...rows!]);
+      expect(gradient.values.shape).toEqual([rows!.length, DIM]);
+      expect([...gradient.denseShape]).toEqual([ROWS, DIM]);
+      const dense = gradient.toDense();
+      expectClose(valuesOf(dense), expected, 1, name);
+      dense.dispose();
+    } else {
+      expectClose(valuesOf(gradient), expected, 1, name);
+    }
+  }
+}
+
+function itTakesGradients(): void {
+  let problem: Problem;
+  let optimizer: emb.SparseOptimizer;
+  let tensors: number;
+  beforeEach(() => {
+    tensors = tf.memory().numTensors;
+    problem = new Problem();
+    optimizer = emb.train.sgd({ learningRate: 0.5 });
+  });
+  afterEach(() => {
+    problem.dispose();
+    optimizer.dispose();
+    expect(tf.memory().numTensors).withContext('tensors left').toBe(tensors);
+  });
+
+  const touched = (): Record<string, number[]> => ({
+    [problem.users.name]: rowsOf(SEEN, NEXT),
+    [problem.items.name]: rowsOf(NEXT),
+  });
+
+  it('gives tables the rows that were touched, all else tensors, and nothing more', () => {
+    const { value, grads } = optimizer.computeGradients(() => problem.loss());
+    expectGradients(grads, problem.oracle(), touched());
+    const loss = tf.tidy(() => problem.loss(pooledDensely).dataSync()[0]!);
+    expect(value.dataSync()[0]).toBeCloseTo(loss, 5);
+    tf.dispose([value, grads]);
+  });
+
+  it('adds a dense use of the table: all of its rows', () => {
+    const tied: Loss = (pool) => problem.loss(pool).add(problem.users.square().sum());
+    const { value, grads } = optimizer.computeGradients(() => tied(byLookup));
+    const every = Array.from({ length: ROWS }, (_, row) => row);
+    expectGradients(grads, problem.oracle(tied), { ...touched(), [problem.users.name]: every });
+    tf.dispose([value, grads]);
+  });
+
+  it('counts per-id weights, norms and ids that stand for nothing', () => {
+    const { users } = problem;
+    const lookUp = (): tf.Tensor =>
+      emb.ops.embeddingBag(users, [1, -1, 4, 1], [0, 2, 4], {
+        combiner: 'sum',
+        weights: [2, 3, 0.5, 1],
+        outOfRange: 'zero',
+        maxNorm: 0.5,
+      });
+    const { value, grads } = optimizer.computeGradients(() => lookUp().sum());
+    const slices = grads[users.name] as emb.IndexedSlices;
+    expect(Array.from(slices.indices.dataSync())).toEqual([1, 4]);
+    const dense = slices.toDense();
+    const { grads: expected, value: again } = tf.variableGrads(() => lookUp().sum(), [users]);
+    expectClose(valuesOf(dense), valuesOf(expected[users.name]!), 1);
+    tf.dispose([value, grads, dense, expected, again]);
+  });
+
+  for (const name of NAMES) {
+    it(`applies what was computed as minimize does: ${name}`, () => {
+      const [steps, whole] = [new Problem(3), new Problem(3)];
+      const [mine, other] = [emb.train[name]({ learningRate: 0.1 }), emb.train[name]({ learningRate: 0.1 })];
+      for (let step = 0; step < 4; step++) {
+        const next = [[step], [step + 3]];
+        const { value, grads } = mine.computeGradients(() => steps.loss(byLookup, SEEN, next), steps.variables);
+        mine.applyGradients(grads);
+        tf.dispose([value, grads]);
+        other.minimize(() => whole.loss(byLookup, SEEN, next), false, whole.variables);
+        steps.values().forEach((values, i) => expectClose(values, whole.values()[i]!, 1, `${name}, step ${step}`));
+      }
+      for (const each of [mine, other, steps, whole]) each.dispose();
+    });
+  }
+
+  it('applies what it is given: scaled, accumulated over batches, dense', () => {
+    const batches = [SEEN, [[0, 2], [8]], [[5], [5, 1, 1, 6]]];
+    const sum: Record<string, Float32Array> = {};
+    let grads: emb.GradientMap = {};
+    for (const seen of batches) {
+      for (const [name, values] of Object.entries(problem.oracle((pool) => problem.loss(pool, seen)))) {
+        sum[name] = values.map((value, i) => value + (sum[name]?.[i] ?? 0));
+      }
+      const next = optimizer.computeGradients(() => problem.loss(byLookup, seen));
+      const total: emb.GradientMap = {};
+      for (const name of Object.keys(next.grads)) {
+        total[name] = name in grads ? grads[name].add(next.grads[name]) : next.grads[name].mul(1);
+      }
+      tf.dispose([next, grads] as never);
+      grads = total;
+    }
+    const before = problem.values();
+    const scaled = Object.fromEntries(
+      Object.keys(grads).map((name) => [name, grads[name].mul(1 / 3)]),
+    ) as emb.GradientMap;
+    scaled[problem.items.name].dispose();
+    scaled[problem.items.name] = tf.tidy(() => {
+      const slices = grads[problem.items.name] as emb.IndexedSlices;
+      return slices.toDense().mul(1 / 3);
+    });
+    optimizer.applyGradients(scaled);
+    problem.variables.forEach((variable, i) => {
+      const expected = before[i]!.map((value, at) => value - (0.5 * sum[variable.name]![at]!) / 3);
+      expectClose(valuesOf(variable), expected, 1, variable.name);
+    });
+    tf.dispose([grads, scaled]);
+    expect((scaled[problem.users.name] as emb.IndexedSlices).isDisposed).toBeTrue();
+  });
+
+  it('leaves a variable without an entry as it is, its slots and step count included', async () => {
+    const adam = emb.train.adam({ learningRate: 0.1, lazy: false });
+    adam.minimize(() => problem.loss());
+    const stateOf = async (): Promise<Record<string, number[]>> => {
+      const weights = await adam.getWeights();
+      return Object.fromEntries(weights.map(({ name, tensor }) => [name, Array.from(tensor.dataSync())]));
+    };
+    const [before, state] = [problem.values(), await stateOf()];
+    const { value, grads } = adam.computeGradients(() => problem.loss());
+    adam.applyGradients([
+      { name: problem.users.name, tensor: grads[problem.users.name] },
+      { name: problem.items.name, tensor: null },
+    ]);
+    const [users, items, kernel] = problem.values();
+    expect(users).not.toEqual(before[0]!);
+    expect([items!, kernel!]).toEqual([before[1]!, before[2]!]);
+    const after = await stateOf();
+    expect(after['iter']).toEqual([2]);
+    for (const [name, values] of Object.entries(state)) {
+      if (name.startsWith(problem.items.name)) expect(after[name]).withContext(name).toEqual(values);
+    }
+    adam.applyGradients({});
+    expect(problem.values()).toEqual([users!, items!, kernel!]);
+    adam.dispose();
+    tf.dispose([value, grads]);
+  });
+
+  it('takes gradients of zero as a step of no length', () => {
+    const before = problem.values();
+    const { value, grads } = optimizer.computeGradients(() => problem.loss());
+    const zeros = Object.fromEntries(Object.keys(grads).map((name) => [name, grads[name].mul(0)]));
+    optimizer.applyGradients(zeros);
+    expect(problem.values()).toEqual(before);
+    tf.dispose([value, grads, zeros] as never);
+  });
+
+  it('steps every row of a table whose gradient is a tensor', () => {
+    const decaying = emb.train.sgd({ learningRate: 0.5, weightDecay: 0.5 });
+    const before = problem.values();
+    const { value, grads } = decaying.computeGradients(() => problem.loss());
+    const dense = (grads[problem.users.name] as emb.IndexedSlices).toDense();
+    const gradient = valuesOf(dense);
+    decaying.applyGradients({ [problem.users.name]: dense });
+    const expected = before[0]!.map((value, i) => value / 2 - 0.5 * gradient[i]!);
+    expectClose(valuesOf(problem.users), expected, 1);
+    tf.dispose([value, grads, dense]);
+    decaying.dispose();
+  });
+
+  it('forgets results that are thrown away', () => {
+    const twin = new Problem();
+    const other = emb.train.sgd({ learningRate: 0.5 });
+    for (let i = 0; i < 3; i++) {
+      expectNoLeak(() => tf.tidy(() => void optimizer.computeGradients(() => problem.loss(byLookup, [[8, 2]], [[4]]))));
+      const lost = optimizer.computeGradients(() => problem.loss(byLookup, [[6, 6]], [[2]]));
+      optimizer.minimize(() => problem.loss());
+      tf.dispose([lost.value, lost.grads]);
+      other.minimize(() => twin.loss());
+      expect(problem.values()).toEqual(twin.values());
+    }
+    twin.dispose();
+    other.dispose();
+  });
+
+  it('applies gradients of an earlier pass, and more than once', () => {
+    const { value, grads } = optimizer.computeGradients(() => problem.loss());
+    const oracle = problem.oracle();
+    const start = problem.values();
+    optimizer.minimize(() => tf.tidy(() => problem.kernel.sum()), false, [problem.kernel]);
+    for (let i = 0; i < 2; i++) optimizer.applyGradients(grads);
+    [problem.users, problem.items].forEach((table, i) => {
+      const expected = start[i]!.map((value, at) => value - oracle[table.name]![at]!);
+      expectClose(valuesOf(table), expected, 1);
+    });
+    tf.dispose([value, grads]);
+  });
+
+  it('knows varList and frozen tables', () => {
+    const { users, items, kernel } = problem;
+    const keysOf = (varList?: tf.Variable[]): string[] => {
+      const { value, grads } = optimizer.computeGradients(() => problem.loss(), varList);
+      const keys = Object.keys(grads).sort();
+      tf.dispose([value, grads]);
+      return keys;
+    };
+    expect(keysOf([users, kernel])).toEqual([users.name, kernel.name].sort());
+    expect(keysOf([items])).toEqual([items.name]);
+    users.trainable = false;
+    expect(keysOf([users, items])).toEqual([items.name]);
+    expect(keysOf()).toEqual([items.name, kernel.name].sort());
+    users.trainable = true;
+    expect(keysOf()).toEqual([users.name, items.name, kernel.name].sort());
+  });
+
+  it('counts the penalty of a table that layers share once per touched row', () => {
+    const table = emb.embeddingTable({
+      inputDim: ROWS,
+      outputDim: DIM,
+      weights: [new Random(4).floats(ROWS * DIM)],
+      embeddingsRegularizer: tf.regularizers.l2({ l2: 0.25 }),
+    });
+    const layers = [0, 1].map(() => emb.layers.embedding({ table, combiner: 'sum' }));
+    const inputs = [SEEN, [[1, 2, 3]]].map((rows) => tf.tensor2d(rows, [rows.length, 3], 'int32'));
+    const { value, grads } = optimizer.computeGradients(() => {
+      const pooled = layers.map((layer, i) => (layer.apply(inputs[i]!) as tf.Tensor).sum<tf.Scalar>());
+      return tf.addN([...pooled, ...layers.flatMap((layer) => layer.calculateLosses())]);
+    });
+    const variable = table.variable!;
+    const slices = grads[variable.name] as emb.IndexedSlices;
+    expect(Array.from(slices.indices.dataSync())).toEqual([1, 2, 3, 5, 7]);
+    const rows = variable.arraySync() as number[][];
+    const counts: Record<number, number> = { 1: 3, 2: 1, 3: 3, 5: 1, 7: 1 };
+    const expected = [1, 2, 3, 5, 7].flatMap((row) => rows[row]!.map((w) => counts[row]! + 2 * 0.25 * w));
+    expectClose(slices.values.dataSync(), expected, 1);
+    tf.dispose([value, grads, inputs]);
+    for (const layer of layers) layer.dispose();
+  });
+
+  it('computes gradients within a pass that computes gradients', () => {
+    const { users, items, kernel } = problem;
+    const inner: Loss = (pool) => problem.loss(pool, [[2, 8]], [[6]]);
+    let found: emb.GradientMap = {};
+    const outer = optimizer.computeGradients(() => {
+      const result = optimizer.computeGradients(() => inner(byLookup));
+      found = {
+        [users.name]: kept(result.grads[users.name]),
+        [items.name]: kept(result.grads[items.name]),
+        [kernel.name]: tf.keep(result.grads[kernel.name].clone()),
+      };
+      return problem.loss();
+    });
+    expectGradients(found, problem.oracle(inner), { [users.name]: [2, 6, 8], [items.name]: [6] });
+    expectGradients(outer.grads, problem.oracle(), touched());
+    tf.dispose([outer.value, outer.grads, found]);
+  });
+
+  it('gives lookups of the outer pass to the inner one, of other optimizers too, where varList has them', () => {
+    const { users, items } = problem;
+    const other = emb.train.adagrad();
+    for (const [within, varList] of [[optimizer], [other], [other, [items]]] as [
+      emb.SparseOptimizer,
+      tf.Variable[]?,
+    ][]) {
+      const keys: string[] = [];
+      const whole = (pool: Pool): tf.Scalar =>
+        pool(users, SEEN, 'mean')
+          .mul(pool(items, NEXT, 'sum'))
+          .sum();
+      const outer = optimizer.computeGradients(() => {
+        const seen = byLookup(users, SEEN, 'mean');
+        tf.tidy(() => {
+          const { grads } = within.computeGradients(() => seen.mul(byLookup(items, NEXT, 'sum')).sum(), varList);
+          keys.push(...Object.keys(grads).sort());
+          const slices = grads[items.name] as emb.IndexedSlices;
+          expectClose(valuesOf(slices.toDense()), problem.oracle(whole)[items.name]!, 1);
+          if (varList === undefined) {
+            const ofOuter = grads[users.name] as emb.IndexedSlices;
+            expectClose(valuesOf(ofOuter.toDense()), problem.oracle(whole)[users.name]!, 1);
+          }
+        });
+        return seen.sum();
+      });
+      expect(keys).toEqual(varList === undefined ? [users.name, items.name].sort() : [items.name]);
+      expectGradients(
+        outer.grads,
+        problem.oracle((pool) => pool(users, SEEN, 'mean').sum()),
+        { [users.name]: rowsOf(SEEN) },
+      );
+      tf.dispose([outer.value, outer.grads]);
+    }
+    other.dispose();
+  });
+
+  it('refuses gradients that a stock function takes of its lookups, and goes on with the next pass', () => {
+    // tfjs itself leaves the value of a pass within a pass that fails.
+    tf.tidy(() => {
+      const pass = (): unknown =>
+        optimizer.minimize(() => {
+          const seen = byLookup(problem.users, SEEN, 'sum');
+          tf.variableGrads(() => seen.square().sum());
+          return seen.sum();
+        });
+      expectError(pass, 'RuntimeError', 'gradient');
+      optimizer.minimize(() => problem.loss());
+    });
+  });
+
+  it('takes gradients of gradients with respect to what is no table', () => {
+    const loss = (pool: Pool): tf.Scalar => {
+      const x = tf.tensor2d([[1, 2, 3, 4], [0.5, -1, 0, 2]]); // prettier-ignore
+      const slope = tf.grad((each) => pool(problem.users, SEEN, 'mean').mul(each).sum().square())(x);
+      return slope.square().sum();
+    };
+    const { value, grads } = optimizer.computeGradients(() => loss(byLookup), [problem.users]);
+    const expected = problem.oracle(loss)[problem.users.name]!;
+    const dense = (grads[problem.users.name] as emb.IndexedSlices).toDense();
+    expectClose(valuesOf(dense), expected, Math.max(...expected.map(Math.abs)));
+    tf.dispose([value, grads, dense]);
+  });
+
+  it('refuses what does not fit, before anything is written', () => {
+    const { users, items, kernel } = problem;
+    const { value, grads } = optimizer.computeGradients(() => problem.loss());
+    const [small, whole, gone] = [tf.ones([2, 2]), tf.ones([ROWS, DIM], 'int32'), tf.ones([ROWS, DIM])];
+    gone.dispose();
+    const lost = (grads[users.name] as emb.IndexedSlices).mul(1);
+    lost.dispose();
+    lost.dispose();
+    const narrow = new emb.IndexedSlices({
+      indices: tf.tensor1d([0], 'int32'),
+      values: tf.ones([1, DIM]),
+      denseShape: [ROWS - 1, DIM],
+    });
+    const before = problem.values();
+    const apply = (given: unknown) => (): void => optimizer.applyGradients(given as emb.Gradients);
+    const about = (name: string): string => `grads["${name}"]`;
+    const rest = { [kernel.name]: grads[kernel.name] as tf.Tensor };
+    expectError(apply({ ...rest, nobody: small }), 'ValueError', 'grads', /nobody/);
+    expectError(apply({ ...rest, [users.name]: small }), 'ValueError', about(users.name), '[2, 2]');
+    expectError(apply({ ...rest, [users.name]: narrow }), 'ValueError', about(users.name), `[${ROWS - 1}, ${DIM}]`);
+    expectError(apply({ ...rest, [users.name]: whole }), 'TypeError', about(users.name), 'int32');
+    expectError(apply({ ...rest, [users.name]: gone }), 'RuntimeError', about(users.name), 'disposed');
+    expectError(apply({ ...rest, [users.name]: lost }), 'RuntimeError', about(users.name), 'disposed');
+    expectError(apply({ ...rest, [users.name]: [1] }), 'TypeError', about(users.name));
+    const twice = { name: items.name, tensor: grads[items.name] as emb.Gradient };
+    expectError(apply([twice, twice]), 'ValueError', about(items.name), 'several');
+    for (const bad of [undefined, null, 3, 'grads', [[items.name]], [null]])
+      expectError(apply(bad), 'TypeError', 'grads');
+    expect(problem.values()).toEqual(before);
+    expect(optimizer.iterations).toBe(0);
+    tf.dispose([value, grads, small, whole, narrow] as never);
+  });
+}
+
+function kept(slices: emb.IndexedSlices): emb.IndexedSlices {
+  const copy = slices.mul(1);
+  tf.keep(copy.indices);
+  tf.keep(copy.values);
+  return copy;
+}
+
+describeForBackends('gradients of an emb.train optimizer', itTakesGradients);
+describeEmulator('gradients of an emb.train optimizer, 2 devices', { chips: 2, coresPerChip: 1 }, itTakesGradients, [
+  'cpu',
+  'tensorflow',
+]);
+
+describeEmulator('gradients through distributedEmbedding', { chips: 2, coresPerChip: 1 }, () => {
+  for (const dpInput of [true, false]) {
+    it(`are those of its tables, dpInput: ${dpInput}, and are stepped where they lie`, () => {
+      const random = new Random(2);
+      const tables = [6, 9, 5].map((rows) => random.floats(rows * DIM));
+      const ids = [[[1, 5, 1], [0, 0, 2]], [[8, 8, 8], [3, 4, 5]], [[4, 1, 1], [4, 2, 0]]]; // prettier-ignore
+      const layer = emb.layers.distributedEmbedding({
+        embeddings: [6, 9, 5].map((inputDim) => ({ inputDim, outputDim: DIM, combiner: 'sum' as const })),
+        strategy: 'memory_balanced',
+        columnSliceThreshold: 30,
+        dpInput,
+      });
+      layer.build();
+      layer.setWeights(tables);
+      const inputs = dpInput
+        ? ids
+        : layer.plan!.ranks.map((rank) => rank.tableParallel!.inputIdsGlobal.map((input) => ids[input]));
+      const lookUp = (): tf.Scalar => {
+        const pooled = layer.apply(inputs) as tf.Tensor[];
+        return tf.addN(
+          pooled.map((each, i) =>
+            each
+              .square()
+              .sum()
+              .mul<tf.Scalar>(i + 1),
+          ),
+        );
+      };
+      const optimizer = emb.train.sgd({ learningRate: 0.1 });
+      const { value, grads } = optimizer.computeGradients(lookUp);
+      optimizer.applyGradients(grads);
+      layer.getWeights().forEach((variable, i) => {
+        const expected = tf.tidy(() => {
+          const table = tf.tensor2d(tables[i]!, [tables[i]!.length / DIM, DIM]);
+          const loss = (each: tf.Tensor): tf.Tensor =>
+            pooledDensely(each, ids[i]!)
+              .square()
+              .sum()
+              .mul(i + 1);
+          return table.sub(tf.grad(loss)(table).mul(0.1)).dataSync<'float32'>();
+        });
+        expect(Array.from((grads[(variable as tf.Variable).name] as emb.IndexedSlices).indices.dataSync())).toEqual(
+          rowsOf(ids[i]!),
+        );
+        expectClose(variable.dataSync(), expected, 1, `table ${i}`);
+      });
+      expect(Object.keys(grads).length).toBe(3);
+      tf.dispose([value, grads]);
+      optimizer.dispose();
+      layer.dispose();
+    });
+  }
+});
