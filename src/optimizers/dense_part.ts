@@ -39,33 +39,37 @@ function keepScalars(optimizer: tf.Optimizer): tf.Optimizer {
 
 const PREFIX = 'dense/';
 
+/** The dense optimizer of the user; or how to make the one of a saved config; or null: the default one. */
+export type GivenDense = tf.Optimizer | (() => tf.Optimizer) | null;
+
 export class DensePart {
-  #optimizer: tf.Optimizer | null;
-  readonly #isOwned: boolean;
+  #optimizer: tf.Optimizer | null = null;
+  readonly #isDefault: boolean;
+  /** Makes the optimizer; null where it is the user's. */
+  readonly #make: (() => tf.Optimizer) | null;
   readonly #order = new DenseOrder();
 
-  constructor(
-    private readonly name: OptimizerName,
-    private readonly settings: Settings,
-    given: tf.Optimizer | null,
-  ) {
-    this.#optimizer = given;
-    this.#isOwned = given === null;
+  constructor(name: OptimizerName, settings: Settings, given: GivenDense) {
+    this.#isDefault = given === null;
+    if (given === null) this.#make = () => defaultDense(name, settings, learningRateAt(settings.learningRate, 0));
+    else this.#make = typeof given === 'function' ? given : null;
+    // What a loader makes must not be made within a step, whose end frees what is new.
+    if (given !== null) this.#optimizer = typeof given === 'function' ? given() : given;
   }
 
   /** The optimizer, made at first use because some hold variables from birth. */
   get optimizer(): tf.Optimizer {
-    return (this.#optimizer ??= defaultDense(this.name, this.settings, learningRateAt(this.settings.learningRate, 0)));
+    return (this.#optimizer ??= this.#make!());
   }
 
-  /** The optimizer that the user gave, or null. */
+  /** The optimizer that the user gave, in this process or before it was saved; or null. */
   get given(): tf.Optimizer | null {
-    return this.#isOwned ? null : this.#optimizer;
+    return this.#isDefault ? null : this.optimizer;
   }
 
   /** Sets the rate of the default optimizer; one that the user gave keeps its own. */
   setLearningRate(learningRate: number): void {
-    if (!this.#isOwned || this.#optimizer === null) return;
+    if (!this.#isDefault || this.#optimizer === null) return;
     const optimizer = this.#optimizer as unknown as { learningRate: number; setLearningRate?: (rate: number) => void };
     if (optimizer.learningRate === learningRate) return;
     if (typeof optimizer.setLearningRate === 'function') optimizer.setLearningRate(learningRate);
@@ -114,9 +118,9 @@ export class DensePart {
     return rest;
   }
 
-  /** Ends the state of the default optimizer; one that the user gave is the user's to dispose. */
+  /** Ends the state of an optimizer that was made here; one that the user gave is the user's to dispose. */
   dispose(): void {
-    if (!this.#isOwned || this.#optimizer === null) return;
+    if (this.#make === null || this.#optimizer === null) return;
     const { c: rate } = this.#optimizer as unknown as { c?: tf.Tensor };
     this.#optimizer.dispose();
     // Stock momentum forgets the rate that it inherits.

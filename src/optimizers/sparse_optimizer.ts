@@ -55,13 +55,14 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   readonly #lookedUp = new WeakSet<tf.Variable>();
   #savedIterations: tf.Tensor | null = null;
 
-  constructor(name: OptimizerName, config: TrainConfig = {}) {
+  /** `savedDense`: makes the dense optimizer of a saved config. */
+  constructor(name: OptimizerName, config: TrainConfig = {}, savedDense: (() => tf.Optimizer) | null = null) {
     super();
     if (config === null || typeof config !== 'object') {
       throw new ArgumentTypeError('config', 'an object of hyper-parameters', config);
     }
     this.#settings = readSettings(name, config);
-    this.#dense = new DensePart(name, this.#settings, checkDense(config.dense));
+    this.#dense = new DensePart(name, this.#settings, savedDense ?? checkDense(config.dense));
   }
 
   /** The learning rate in force at the next step. */

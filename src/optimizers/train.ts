@@ -8,7 +8,8 @@ import { OPTIMIZER_NAMES, type OptimizerName } from '../types.js';
 import { clipByGlobalNorm } from './global_norm.js';
 import { SparseOptimizer, type TrainConfig } from './sparse_optimizer.js';
 
-type Constructor = new (config?: TrainConfig) => SparseOptimizer;
+type MakeDense = () => tf.Optimizer;
+type Constructor = new (config?: TrainConfig, savedDense?: MakeDense | null) => SparseOptimizer;
 
 /** What tfjs and Keras put beside the fields of an optimizer. */
 const WITHOUT_EFFECT = ['customObjects', 'name'];
@@ -24,22 +25,21 @@ function readConfig(name: OptimizerName, config: unknown, usage?: string): Train
   return readOptions<TrainConfig>(config, [...fieldsOf(name), 'dense'], 'config', usage, ownersOf);
 }
 
-/** The fields of a saved config, with its dense optimizer made. */
-function readSaved(name: OptimizerName, config: Record<string, unknown>): TrainConfig {
+/** The fields of a saved config, and how to make its dense optimizer. */
+function readSaved(name: OptimizerName, config: Record<string, unknown>): [TrainConfig, MakeDense | null] {
   const entries = Object.entries(camelKeys(config)).filter(([key]) => !WITHOUT_EFFECT.includes(key));
   const { dense, ...own } = Object.fromEntries(entries);
-  return { ...readConfig(name, own), dense: readDense(dense) };
+  if (dense === undefined || dense === null) return [readConfig(name, own), null];
+  if (dense instanceof tf.Optimizer) return [{ ...readConfig(name, own), dense }, null];
+  return [readConfig(name, own), readDense(dense as { className: string; config: tf.serialization.ConfigDict })];
 }
 
-function readDense(dense: unknown): tf.Optimizer | null {
-  if (dense === undefined || dense === null) return null;
-  if (dense instanceof tf.Optimizer) return dense;
-  const { className, config } = dense as { className: string; config: tf.serialization.ConfigDict };
+function readDense({ className, config }: { className: string; config: tf.serialization.ConfigDict }): MakeDense {
   const map = tf.serialization.SerializationMap.getMap().classNameMap;
   const entry = Object.hasOwn(map, className) ? map[className] : undefined;
   if (entry === undefined) throw new ValueError('dense.className', 'a registered optimizer class', className);
   const [cls, fromConfig] = entry;
-  return fromConfig(cls, config) as unknown as tf.Optimizer;
+  return () => fromConfig(cls, config) as unknown as tf.Optimizer;
 }
 
 function defineOptimizer(name: OptimizerName, className: string): Constructor {
@@ -47,14 +47,15 @@ function defineOptimizer(name: OptimizerName, className: string): Constructor {
     // The prefix keeps stock classes of the same name as they are: saved models name classes by this text.
     static readonly className = `TfjsEmbeddings>${className}`;
     readonly optimizerName = name;
-    constructor(config: TrainConfig = {}) {
-      super(name, config);
+    constructor(config: TrainConfig = {}, savedDense: MakeDense | null = null) {
+      super(name, config, savedDense);
     }
     static override fromConfig<T extends tf.serialization.Serializable>(
       cls: tf.serialization.SerializableConstructor<T>,
       config: tf.serialization.ConfigDict,
     ): T {
-      return new cls(readSaved(name, config as Record<string, unknown>) as tf.serialization.ConfigDict);
+      const [read, dense] = readSaved(name, config as Record<string, unknown>);
+      return new (cls as unknown as Constructor)(read, dense) as unknown as T;
     }
   };
   tf.serialization.registerClass(optimizer as never);

@@ -129,6 +129,7 @@ describe('hyper-parameters', () => {
   });
 
   it('survive with the dense optimizer that was given', () => {
+    const tensors = tf.memory().numTensors;
     const dense = tf.train.adam(0.25, 0.5, 0.75, 0.125);
     const optimizer = emb.train.adagrad({ dense });
     const again = fromConfig(optimizer, JSON.parse(JSON.stringify(optimizer.getConfig())));
@@ -138,7 +139,8 @@ describe('hyper-parameters', () => {
     expect('dense' in other.getConfig()).toBeFalse();
     const config = { dense: { className: 'Nobody', config: {} } };
     expect(() => fromConfig(other, config)).toThrowError(emb.ValueError, /dense\.className.*Nobody/);
-    for (const each of [optimizer, other]) each.dispose();
+    for (const each of [optimizer, other, again, dense]) each.dispose();
+    expect(tf.memory().numTensors).toBe(tensors);
   });
 
   it('of a saved config are refused where they are not known', () => {

@@ -4,11 +4,11 @@ import * as emb from 'tfjs-embeddings/node';
 import { describeEmulator, emulator } from '../backends/tpu-emulator/describe_emulator.js';
 import { LAYOUT_NAMES, layoutOf, place } from '../backends/tpu-emulator/tables.js';
 import { describeForBackends } from '../helpers/backends.js';
-import { pooledDensely, rowsOf } from '../helpers/dense_oracle.js';
 import { expectError } from '../helpers/errors.js';
 import { NaiveOptimizer, type Matrix } from '../helpers/naive_optimizer.js';
 import { Random } from '../helpers/random.js';
 import { expectClose } from '../helpers/tensors.js';
+import { DIM, NEXT, Problem, ROWS, SEEN } from './two_tables.js';
 
 const NAMES = Object.keys(emb.train) as emb.OptimizerName[];
 
@@ -93,66 +93,24 @@ function itClipsByGlobalNorm(): void {
   });
 }
 
-const ROWS = 8;
-const DIM = 4;
-const SEEN = [[1, 7, 1], [3, 3, 5]]; // prettier-ignore
-const NEXT = [[7], [0]];
-const LIMIT = 0.25;
+const LIMIT = 0.02;
 
-interface Gradient {
-  readonly name: string;
-  readonly values: Float32Array;
-}
-
-/** A loss over two tables, one of them with two uses, and a kernel. */
-class Problem {
-  readonly kernel: tf.Variable;
-
-  constructor(
-    readonly users: tf.Variable,
-    readonly items: tf.Variable,
-  ) {
-    this.kernel = tf.tidy(() => tf.variable(tf.tensor2d([0.5, -1, 2, 0.25], [DIM, 1])));
+/** The gradients of all variables, scaled by hand. */
+function scaledByHand(problem: Problem): Record<string, Float32Array> {
+  const gradients = problem.oracle();
+  const norm = Math.hypot(...Object.values(gradients).flatMap((values) => Array.from(values)));
+  expect(norm).withContext('a norm that is clipped').toBeGreaterThan(LIMIT);
+  for (const name of Object.keys(gradients)) {
+    gradients[name] = gradients[name]!.map((value) => (value * LIMIT) / norm);
   }
-
-  get variables(): tf.Variable[] {
-    return [this.users, this.items, this.kernel];
-  }
-
-  loss(isDense = false): tf.Scalar {
-    const pool = (table: tf.Variable, ids: number[][]): tf.Tensor2D =>
-      isDense ? pooledDensely(table, ids) : (emb.embeddingLookup(table, ids, { combiner: 'sum' }) as tf.Tensor2D);
-    const { users, items, kernel } = this;
-    const score = pool(users, SEEN).add(pool(users, NEXT)).mul(pool(items, NEXT)) as tf.Tensor2D;
-    return tf.matMul(score, kernel).sub(3).square().mean();
-  }
-
-  /** Gradients scaled by hand to the norm over those that are chosen. */
-  clipped(chosen: readonly tf.Variable[], limit = LIMIT): Gradient[] {
-    return tf.tidy(() => {
-      const { grads } = tf.variableGrads(() => this.loss(true), chosen as tf.Variable[]);
-      const all = chosen.map(({ name }) => ({ name, values: grads[name]!.dataSync<'float32'>() }));
-      const norm = Math.hypot(...all.flatMap(({ values }) => Array.from(values)));
-      expect(norm).withContext('a norm that is clipped').toBeGreaterThan(limit);
-      return all.map(({ name, values }) => ({ name, values: values.map((value) => (value * limit) / norm) }));
-    });
-  }
-
-  dispose(): void {
-    tf.dispose(this.variables);
-  }
-}
-
-function tableOf(seed: number): tf.Variable {
-  return tf.tidy(() => tf.variable(tf.tensor2d(new Random(seed).floats(ROWS * DIM), [ROWS, DIM])));
+  return gradients;
 }
 
 function rowsOfTable(table: tf.Variable): Matrix {
-  const values = Array.from(table.dataSync());
-  return Array.from({ length: ROWS }, (_, row) => values.slice(row * DIM, (row + 1) * DIM));
+  return table.arraySync() as Matrix;
 }
 
-function touchedRows({ values }: Gradient, touched: readonly number[]): Map<number, number[]> {
+function touchedRows(values: Float32Array, touched: readonly number[]): Map<number, number[]> {
   return new Map(touched.map((row) => [row, Array.from(values.slice(row * DIM, (row + 1) * DIM))]));
 }
 
@@ -160,14 +118,17 @@ function touchedRows({ values }: Gradient, touched: readonly number[]): Map<numb
 function expectToClip(name: emb.OptimizerName, problem: Problem): void {
   const dense = tf.train.sgd(0.5);
   const optimizer = emb.train[name]({ learningRate: 0.1, globalClipNorm: LIMIT, dense });
-  const { users, items, kernel } = problem;
-  const naive = [users, items].map(() => new NaiveOptimizer(name, { learningRate: 0.1 }));
+  const tables = [problem.users, problem.items];
+  const naive = tables.map(() => new NaiveOptimizer(name, { learningRate: 0.1 }));
   for (let step = 0; step < 3; step++) {
-    const gradients = problem.clipped(problem.variables);
-    const expected = [users, items].map(rowsOfTable);
-    const kernelAfter = Array.from(kernel.dataSync(), (value, i) => value - 0.5 * gradients[2]!.values[i]!);
-    naive[0]!.step(expected[0]!, touchedRows(gradients[0]!, rowsOf(SEEN, NEXT)));
-    naive[1]!.step(expected[1]!, touchedRows(gradients[1]!, rowsOf(NEXT)));
+    const gradients = scaledByHand(problem);
+    const expected = tables.map((table, i) => {
+      const rows = rowsOfTable(table);
+      naive[i]!.step(rows, touchedRows(gradients[table.name]!, problem.touched[table.name]!));
+      return rows;
+    });
+    const { kernel } = problem;
+    const kernelAfter = Array.from(kernel.dataSync(), (value, i) => value - 0.5 * gradients[kernel.name]![i]!);
     if (step < 2) {
       optimizer.minimize(() => problem.loss());
     } else {
@@ -175,13 +136,12 @@ function expectToClip(name: emb.OptimizerName, problem: Problem): void {
       optimizer.applyGradients(grads);
       tf.dispose([value, grads]);
     }
-    [users, items].forEach((table, i) =>
-      expectClose(table.dataSync(), expected[i]!.flat(), 1, `${name}, step ${step}`, 1e-5),
-    );
-    expectClose(kernel.dataSync(), kernelAfter, 1, `${name}, step ${step}, kernel`, 1e-5);
+    const what = `${name}, step ${step}`;
+    tables.forEach((table, i) => expectClose(table.dataSync(), expected[i]!.flat(), 1, what, 1e-5));
+    expectClose(kernel.dataSync(), kernelAfter, 1, `${what}, kernel`, 1e-5);
   }
-  dense.dispose();
   optimizer.dispose();
+  dense.dispose();
 }
 
 describeForBackends('clipByGlobalNorm', itClipsByGlobalNorm);
@@ -193,14 +153,14 @@ describeForBackends('globalClipNorm', () => {
 
   for (const name of NAMES) {
     it(`scales the gradients of tables and dense variables together: ${name}`, () => {
-      const problem = new Problem(tableOf(1), tableOf(2));
+      const problem = new Problem();
       expectToClip(name, problem);
       problem.dispose();
     });
   }
 
   it('leaves a step whose norm is within as it is', () => {
-    const [problem, other] = [new Problem(tableOf(1), tableOf(2)), new Problem(tableOf(1), tableOf(2))];
+    const [problem, other] = [new Problem(), new Problem()];
     const optimizers = [emb.train.sgd({ globalClipNorm: 1e6 }), emb.train.sgd()] as const;
     optimizers[0].minimize(() => problem.loss());
     optimizers[1].minimize(() => other.loss());
@@ -210,12 +170,12 @@ describeForBackends('globalClipNorm', () => {
   });
 
   it('comes before clipValue and clipNorm', () => {
-    const problem = new Problem(tableOf(1), tableOf(2));
-    const optimizer = emb.train.sgd({ learningRate: 1, globalClipNorm: LIMIT, clipValue: 0.02 });
-    const [users] = problem.clipped(problem.variables);
+    const problem = new Problem();
+    const optimizer = emb.train.sgd({ learningRate: 1, globalClipNorm: LIMIT, clipValue: 0.005 });
+    const users = scaledByHand(problem)[problem.users.name]!;
     const before = problem.users.dataSync();
     optimizer.minimize(() => problem.loss());
-    const expected = before.map((value, i) => value - Math.min(Math.max(users!.values[i]!, -0.02), 0.02));
+    const expected = before.map((value, i) => value - Math.min(Math.max(users[i]!, -0.005), 0.005));
     expectClose(problem.users.dataSync(), expected as Float32Array, 1);
     optimizer.dispose();
     problem.dispose();
@@ -229,12 +189,12 @@ describeEmulator(
     for (const layout of LAYOUT_NAMES) {
       it(`is the norm over all devices: ${layout}`, () => {
         const random = new Random(7);
-        const onDevices = (seed: number): tf.Variable => {
-          const size = { rows: ROWS, columns: DIM };
-          return place(layoutOf(layout, size, emulator().count, random), new Random(seed).floats(ROWS * DIM));
+        const size = { rows: ROWS, columns: DIM };
+        const onDevices = (values: Float32Array): tf.Variable<tf.Rank.R2> => {
+          return place(layoutOf(layout, size, emulator().count, random), values) as tf.Variable<tf.Rank.R2>;
         };
         for (const name of ['sgd', 'adagrad', 'rowWiseAdagrad', 'adam'] as const) {
-          const problem = new Problem(onDevices(1), onDevices(2));
+          const problem = new Problem(1, onDevices);
           expectToClip(name, problem);
           problem.dispose();
         }

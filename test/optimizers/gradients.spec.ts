@@ -7,91 +7,9 @@ import { pooledDensely, rowsOf } from '../helpers/dense_oracle.js';
 import { expectError } from '../helpers/errors.js';
 import { Random } from '../helpers/random.js';
 import { expectClose, expectNoLeak } from '../helpers/tensors.js';
+import { DIM, Problem, ROWS, SEEN, byLookup, expectGradients, valuesOf, type Loss } from './two_tables.js';
 
-const ROWS = 9;
-const DIM = 4;
 const NAMES = Object.keys(emb.train) as emb.OptimizerName[];
-
-type Pool = (table: tf.Tensor, ids: number[][], combiner: 'sum' | 'mean') => tf.Tensor2D;
-type Loss = (pool: Pool) => tf.Scalar;
-
-const byLookup: Pool = (table, ids, combiner) => emb.embeddingLookup(table, ids, { combiner }) as tf.Tensor2D;
-
-const SEEN = [[1, 7, 1], [3, 3, 5]]; // prettier-ignore
-const NEXT = [[7], [0]];
-
-/** Two tables and a kernel; `users` is looked up twice. */
-class Problem {
-  readonly users: tf.Variable<tf.Rank.R2>;
-  readonly items: tf.Variable<tf.Rank.R2>;
-  readonly kernel: tf.Variable<tf.Rank.R2>;
-
-  constructor(seed = 1) {
-    const random = new Random(seed);
-    const make = (rows: number, columns: number): tf.Variable<tf.Rank.R2> =>
-      tf.tidy(() => tf.variable(tf.tensor2d(random.floats(rows * columns), [rows, columns])));
-    [this.users, this.items, this.kernel] = [make(ROWS, DIM), make(ROWS, DIM), make(DIM, 1)];
-  }
-
-  get variables(): tf.Variable[] {
-    return [this.users, this.items, this.kernel];
-  }
-
-  loss(pool: Pool = byLookup, seen = SEEN, next = NEXT): tf.Scalar {
-    const { users, items, kernel } = this;
-    const score = pool(users, seen, 'mean')
-      .add<tf.Tensor2D>(pool(users, next, 'sum'))
-      .mul<tf.Tensor2D>(pool(items, next, 'sum'));
-    return score.matMul(kernel).sub(1).square().mean();
-  }
-
-  /** Gradients without any lookup. */
-  oracle(loss: Loss = (pool) => this.loss(pool)): Record<string, Float32Array> {
-    return tf.tidy(() => {
-      const { grads } = tf.variableGrads(() => loss(pooledDensely), this.variables);
-      return Object.fromEntries(Object.entries(grads).map(([name, each]) => [name, valuesOf(each)]));
-    });
-  }
-
-  values(): Float32Array[] {
-    return this.variables.map(valuesOf);
-  }
-
-  dispose(): void {
-    tf.dispose(this.variables);
-  }
-}
-
-function valuesOf(tensor: tf.Tensor): Float32Array {
-  return tensor.dataSync<'float32'>().slice();
-}
-
-/** Expects the same gradients as the oracle, in the form that is promised. */
-function expectGradients(
-  grads: emb.GradientMap,
-  oracle: Readonly<Record<string, Float32Array>>,
-  touched: Readonly<Record<string, readonly number[]>>,
-): void {
-  expect(Object.keys(grads).sort()).toEqual(Object.keys(oracle).sort());
-  for (const [name, expected] of Object.entries(oracle)) {
-    const gradient = grads[name] as emb.Gradient;
-    const rows = touched[name];
-    expect(gradient instanceof emb.IndexedSlices)
-      .withContext(name)
-      .toBe(rows !== undefined);
-    if (gradient instanceof emb.IndexedSlices) {
-      expect(gradient.indices.dtype).toBe('int32');
-      expect(Array.from(gradient.indices.dataSync())).toEqual([...rows!]);
-      expect(gradient.values.shape).toEqual([rows!.length, DIM]);
-      expect([...gradient.denseShape]).toEqual([ROWS, DIM]);
-      const dense = gradient.toDense();
-      expectClose(valuesOf(dense), expected, 1, name);
-      dense.dispose();
-    } else {
-      expectClose(valuesOf(gradient), expected, 1, name);
-    }
-  }
-}
 
 function itTakesGradients(): void {
   let problem: Problem;
@@ -108,14 +26,9 @@ function itTakesGradients(): void {
     expect(tf.memory().numTensors).withContext('tensors left').toBe(tensors);
   });
 
-  const touched = (): Record<string, number[]> => ({
-    [problem.users.name]: rowsOf(SEEN, NEXT),
-    [problem.items.name]: rowsOf(NEXT),
-  });
-
   it('gives tables the rows that were touched, all else tensors, and nothing more', () => {
     const { value, grads } = optimizer.computeGradients(() => problem.loss());
-    expectGradients(grads, problem.oracle(), touched());
+    expectGradients(grads, problem.oracle(), problem.touched);
     const loss = tf.tidy(() => problem.loss(pooledDensely).dataSync()[0]!);
     expect(value.dataSync()[0]).toBeCloseTo(loss, 5);
     tf.dispose([value, grads]);
@@ -125,7 +38,7 @@ function itTakesGradients(): void {
     const tied: Loss = (pool) => problem.loss(pool).add(problem.users.square().sum());
     const { value, grads } = optimizer.computeGradients(() => tied(byLookup));
     const every = Array.from({ length: ROWS }, (_, row) => row);
-    expectGradients(grads, problem.oracle(tied), { ...touched(), [problem.users.name]: every });
+    expectGradients(grads, problem.oracle(tied), { ...problem.touched, [problem.users.name]: every });
     tf.dispose([value, grads]);
   });
 
@@ -315,88 +228,6 @@ function itTakesGradients(): void {
     for (const layer of layers) layer.dispose();
   });
 
-  it('computes gradients within a pass that computes gradients', () => {
-    const { users, items, kernel } = problem;
-    const inner: Loss = (pool) => problem.loss(pool, [[2, 8]], [[6]]);
-    let found: emb.GradientMap = {};
-    const outer = optimizer.computeGradients(() => {
-      const result = optimizer.computeGradients(() => inner(byLookup));
-      found = {
-        [users.name]: kept(result.grads[users.name]),
-        [items.name]: kept(result.grads[items.name]),
-        [kernel.name]: tf.keep(result.grads[kernel.name].clone()),
-      };
-      return problem.loss();
-    });
-    expectGradients(found, problem.oracle(inner), { [users.name]: [2, 6, 8], [items.name]: [6] });
-    expectGradients(outer.grads, problem.oracle(), touched());
-    tf.dispose([outer.value, outer.grads, found]);
-  });
-
-  it('gives lookups of the outer pass to the inner one, of other optimizers too, where varList has them', () => {
-    const { users, items } = problem;
-    const other = emb.train.adagrad();
-    for (const [within, varList] of [[optimizer], [other], [other, [items]]] as [
-      emb.SparseOptimizer,
-      tf.Variable[]?,
-    ][]) {
-      const keys: string[] = [];
-      const whole = (pool: Pool): tf.Scalar =>
-        pool(users, SEEN, 'mean')
-          .mul(pool(items, NEXT, 'sum'))
-          .sum();
-      const outer = optimizer.computeGradients(() => {
-        const seen = byLookup(users, SEEN, 'mean');
-        tf.tidy(() => {
-          const { grads } = within.computeGradients(() => seen.mul(byLookup(items, NEXT, 'sum')).sum(), varList);
-          keys.push(...Object.keys(grads).sort());
-          const slices = grads[items.name] as emb.IndexedSlices;
-          expectClose(valuesOf(slices.toDense()), problem.oracle(whole)[items.name]!, 1);
-          if (varList === undefined) {
-            const ofOuter = grads[users.name] as emb.IndexedSlices;
-            expectClose(valuesOf(ofOuter.toDense()), problem.oracle(whole)[users.name]!, 1);
-          }
-        });
-        return seen.sum();
-      });
-      expect(keys).toEqual(varList === undefined ? [users.name, items.name].sort() : [items.name]);
-      expectGradients(
-        outer.grads,
-        problem.oracle((pool) => pool(users, SEEN, 'mean').sum()),
-        { [users.name]: rowsOf(SEEN) },
-      );
-      tf.dispose([outer.value, outer.grads]);
-    }
-    other.dispose();
-  });
-
-  it('refuses gradients that a stock function takes of its lookups, and goes on with the next pass', () => {
-    // tfjs itself leaves the value of a pass within a pass that fails.
-    tf.tidy(() => {
-      const pass = (): unknown =>
-        optimizer.minimize(() => {
-          const seen = byLookup(problem.users, SEEN, 'sum');
-          tf.variableGrads(() => seen.square().sum());
-          return seen.sum();
-        });
-      expectError(pass, 'RuntimeError', 'gradient');
-      optimizer.minimize(() => problem.loss());
-    });
-  });
-
-  it('takes gradients of gradients with respect to what is no table', () => {
-    const loss = (pool: Pool): tf.Scalar => {
-      const x = tf.tensor2d([[1, 2, 3, 4], [0.5, -1, 0, 2]]); // prettier-ignore
-      const slope = tf.grad((each) => pool(problem.users, SEEN, 'mean').mul(each).sum().square())(x);
-      return slope.square().sum();
-    };
-    const { value, grads } = optimizer.computeGradients(() => loss(byLookup), [problem.users]);
-    const expected = problem.oracle(loss)[problem.users.name]!;
-    const dense = (grads[problem.users.name] as emb.IndexedSlices).toDense();
-    expectClose(valuesOf(dense), expected, Math.max(...expected.map(Math.abs)));
-    tf.dispose([value, grads, dense]);
-  });
-
   it('refuses what does not fit, before anything is written', () => {
     const { users, items, kernel } = problem;
     const { value, grads } = optimizer.computeGradients(() => problem.loss());
@@ -429,13 +260,6 @@ function itTakesGradients(): void {
     expect(optimizer.iterations).toBe(0);
     tf.dispose([value, grads, small, whole, narrow] as never);
   });
-}
-
-function kept(slices: emb.IndexedSlices): emb.IndexedSlices {
-  const copy = slices.mul(1);
-  tf.keep(copy.indices);
-  tf.keep(copy.values);
-  return copy;
 }
 
 describeForBackends('gradients of an emb.train optimizer', itTakesGradients);
