@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs';
 import { partsOf, saveModel } from '../../src/io/model_folder.js';
 import { draftName, weightsName } from '../../src/io/model_leftovers.js';
 import { deadProcess, loadNumber, numberedArtifacts, saveNumber } from './numbered_model.js';
@@ -175,6 +176,15 @@ describe('a save in a folder', () => {
     const { weightData: _none, ...artifacts } = numberedArtifacts(1);
     await saveModel(folder, partsOf({ ...artifacts, weightSpecs: [] }));
     expectTidy();
+    const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
+    expect(Math.min(...sizes)).toBe(0);
+  });
+
+  it('takes weights in one buffer or in several', async () => {
+    const { weightData, ...artifacts } = numberedArtifacts(4);
+    const joined = tf.io.concatenateArrayBuffers(weightData as ArrayBuffer[]);
+    await saveModel(folder, partsOf({ ...artifacts, weightData: joined }));
+    expect(await loadNumber(folder)).toBe(4);
   });
 
   it('replaces a save of tfjs-node, and leaves it where it fails', async () => {
