@@ -38,7 +38,7 @@ function optionsFor(room: SourceRoom, mutants: readonly Mutant[]): PartialStryke
     mutate: mutants.map(({ fileName, location: { start, end } }) => {
       return `${fileName}:${start.line + 1}:${start.column}-${end.line + 1}:${end.column}`;
     }),
-    ...(room.hasDevices ? { buildCommand: 'node custom-ops/build_worker.mjs' } : {}),
+    ...(room.hasDevices ? { buildCommand: 'node test/mutations/build_devices.mjs' } : {}),
     ignorePatterns: ['dist', 'custom-ops/build', 'test/goldens'],
     disableTypeChecks: false,
     testRunnerNodeArgs: ['--import', 'tsx', '--expose-gc'],

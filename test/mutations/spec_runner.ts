@@ -21,6 +21,7 @@ import {
   type TestRunnerCapabilities,
 } from '@stryker-mutator/api/test-runner';
 import { startJasmine, type Jasmine } from '../runner/jasmine.js';
+import { DeviceThreads } from './device_threads.js';
 import { SpecWatch, instrumenterContext } from './spec_watch.js';
 
 /** Names the mutant that the next process is to have on from its start. */
@@ -32,7 +33,8 @@ const QUICK_MS = [20, 200, 1000];
 
 export class SpecRunner implements TestRunner {
   static inject = tokens(commonTokens.options);
-  private readonly watch = new SpecWatch();
+  private readonly threads = new DeviceThreads();
+  private readonly watch = new SpecWatch(this.threads);
   private readonly specs: readonly string[];
   private runner: Jasmine | null = null;
   /** Whether anything ran in this process, so that a failure may be the fault of an earlier mutant. */
@@ -126,13 +128,15 @@ export class SpecRunner implements TestRunner {
     context.activeMutant = id;
     context.hitCount = 0;
     context.hitLimit = hitLimit ?? Infinity;
-    // For the threads and processes that specs start.
+    this.threads.switchOn(id, context.hitLimit);
+    // For the processes that specs start.
     process.env[INSTRUMENTER_CONSTANTS.ACTIVE_MUTANT_ENV_VARIABLE] = id;
-    return () => context.hitCount ?? 0;
+    return () => (context.hitCount ?? 0) + this.threads.hits;
   }
 
   private switchOff(): void {
     delete instrumenterContext().activeMutant;
+    this.threads.switchOff();
     delete process.env[INSTRUMENTER_CONSTANTS.ACTIVE_MUTANT_ENV_VARIABLE];
   }
 

@@ -1,6 +1,7 @@
 /** Watches a run of the specs: how each ended, and, for Stryker, which spec reached which mutant. */
 import { INSTRUMENTER_CONSTANTS, type InstrumenterContext, type MutantCoverage } from '@stryker-mutator/api/core';
 import { TestStatus, type TestResult } from '@stryker-mutator/api/test-runner';
+import type { DeviceThreads } from './device_threads.js';
 
 interface Result {
   readonly id: string;
@@ -9,6 +10,9 @@ interface Result {
   readonly duration: number | null;
   readonly failedExpectations: readonly { readonly message: string }[];
 }
+
+/** Threads do not count how often they reach a mutant: often enough that no limit is drawn from it. */
+const MANY = 1e7;
 
 /** What mutated code reads: which mutant is on; and writes: which were reached. */
 export function instrumenterContext(): InstrumenterContext {
@@ -23,6 +27,8 @@ export class SpecWatch {
   private readonly open: string[] = [];
   private readonly specsOf = new Map<string, Set<string>>();
 
+  constructor(private readonly threads: DeviceThreads) {}
+
   jasmineStarted(): void {
     this.results = [];
     this.open.length = 0;
@@ -36,6 +42,7 @@ export class SpecWatch {
 
   specStarted({ id }: Result): void {
     for (const suite of this.open) this.specsOf.set(suite, (this.specsOf.get(suite) ?? new Set()).add(id));
+    this.credit();
     instrumenterContext().currentTestId = id;
   }
 
@@ -82,10 +89,19 @@ export class SpecWatch {
 
   /** Between specs, what is reached belongs to the suite. */
   private enter(): void {
+    this.credit();
     const context = instrumenterContext();
     const suite = this.open.at(-1);
     if (suite === undefined) delete context.currentTestId;
     else context.currentTestId = suite;
+  }
+
+  /** What threads reached belongs to what runs. */
+  private credit(): void {
+    const context = instrumenterContext();
+    const { static: atLoad, perTest } = (context.mutantCoverage ??= { static: {}, perTest: {} });
+    const counts = context.currentTestId === undefined ? atLoad : (perTest[context.currentTestId] ??= {});
+    for (const id of this.threads.takeReached()) counts[id] = (counts[id] ?? 0) + MANY;
   }
 
   private note(result: Result): void {

@@ -26,18 +26,36 @@ function changed(change: (plan: PlanData) => void, extra: object = {}): string[]
   return checkPlan(plan, TABLES);
 }
 
-/** Every number, flag and list of a value, with a way to change it. */
-function places(value: unknown, path: string, found: { path: string; spoil: () => void }[]): void {
+interface Place {
+  readonly path: string;
+  /** The number that lies there, or null for a list. */
+  readonly number: number | null;
+  readonly spoil: () => void;
+}
+
+/** Every number and list of a value, with a way to change it. */
+function places(value: unknown, path: string, found: Place[]): void {
   if (value === null || typeof value !== 'object') return;
   for (const key of Object.keys(value)) {
     const holder = value as Record<string, unknown>;
     const item = holder[key];
-    const at = `${path}.${key}`;
-    if (typeof item === 'number') found.push({ path: at, spoil: () => (holder[key] = item + 1) });
-    if (Array.isArray(item) && item.length > 0) found.push({ path: at, spoil: () => (item.length -= 1) });
+    const at = Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
+    if (typeof item === 'number') found.push({ path: at, number: item, spoil: () => (holder[key] = item + 1) });
+    if (Array.isArray(item) && item.length > 0) {
+      found.push({ path: at, number: null, spoil: () => (item.length -= 1) });
+    }
     places(item, at, found);
   }
 }
+
+/** Numbers that follow from the rest: what is found there is told beside what must be there. */
+const FOLLOWS = new RegExp(
+  '^(revGroupIds|tableParallel\\.(slicedOut|widthsListFlat|revTpIds)|' +
+    'ranks\\[\\d\\]\\.(tableParallel\\.(tableIds|inputIds|localMap|inputOffsets|weightOffsets|elements|physicalTables.*inputDim)|' +
+    'rowSlice\\[0\\]\\.(inputOffset|inputDim|outputDim|modulo\\.divisor)))',
+);
+/** What a complaint begins with. */
+const BEGINS = /^(table \d+: \S|\w+(\[\d+\])*(\.\w+(\[\d+\])*)*(, (in all|slices of table \d+))?: \S)/;
 
 describe('checkPlan', () => {
   it('finds each single number that is one too high and each list that is one too short', () => {
@@ -45,17 +63,22 @@ describe('checkPlan', () => {
     const free = /effective|predicted|notes/;
     let spoiled = 0;
     for (const rowSharding of ['range', 'modulo'] as const) {
-      const list = (): { path: string; spoil: () => void; plan: PlanData }[] => {
+      const list = (): (Place & { plan: PlanData })[] => {
         const plan = planEmbedding({ ...ARGS, rowSharding }).toJSON();
-        const found: { path: string; spoil: () => void }[] = [];
+        const found: Place[] = [];
         places(plan, '', found);
         return found.filter(({ path }) => !free.test(path)).map((place) => ({ ...place, plan }));
       };
       const count = list().length;
       for (let i = 0; i < count; i++) {
-        const { path, spoil, plan } = list()[i]!;
+        const { path, number, spoil, plan } = list()[i]!;
         spoil();
-        expect(checkPlan(plan, TABLES).length).withContext(path).toBeGreaterThan(0);
+        const lines = checkPlan(plan, TABLES);
+        expect(lines.length).withContext(path).toBeGreaterThan(0);
+        for (const line of lines) expect(line).withContext(path).toMatch(BEGINS);
+        if (number !== null && FOLLOWS.test(path)) {
+          expect(lines).toContain(`${path}: expected ${number}, found ${number + 1}`);
+        }
         spoiled++;
       }
     }
@@ -105,9 +128,104 @@ describe('checkPlan', () => {
     expect(changed((plan) => plan.tableGroups.rowSlice.push(1))).toEqual([
       'tableGroups: table 1 is in 2 groups instead of 1',
     ]);
-    expect(changed((plan) => plan.inputGroups.tableParallel.pop())).toContain(
+    expect(changed((plan) => (plan.tableGroups.rowSlice[0] = 6))).toEqual([
+      'tableGroups.rowSlice[0]: there is no table 6',
+      'tableGroups: table 5 is in 0 groups instead of 1',
+    ]);
+    expect(changed((plan) => (plan.inputGroups.tableParallel[4] = 7))).toEqual([
+      'inputGroups.tableParallel[4]: there is no input 7',
+      'inputGroups: input 6 is in 0 groups instead of 1',
+    ]);
+    expect(changed((plan) => plan.inputGroups.tableParallel.pop())).toEqual([
       'mapGroups.tableParallel.length: expected 4, found 5',
+    ]);
+    expect(changed((plan) => (plan.mapGroups.tableParallel[3] = 4))).toEqual([
+      'mapGroups.tableParallel[3]: the group has no table 4',
+    ]);
+    expect(changed((plan) => (plan.ranks = []))).toContain('ranks: expected at least one device, found none');
+  });
+
+  it('says which shards are in no weight, in two, or not there', () => {
+    const weights = (plan: PlanData, device: number): number[][] => plan.ranks[device]!.tableParallel!.concatGroups;
+    const path = (device: number): string => `ranks[${device}].tableParallel.concatGroups`;
+    expect(changed((plan) => (weights(plan, 0)[0] = [1, 1]))).toEqual([
+      `${path(0)}: shard 0 is in 0 weights instead of 1`,
+      `${path(0)}: shard 1 is in 2 weights instead of 1`,
+    ]);
+    expect(changed((plan) => (weights(plan, 3)[1] = [2]))).toEqual([
+      `${path(3)}[1]: there is no shard 2`,
+      `${path(3)}: shard 1 is in 0 weights instead of 1`,
+    ]);
+    expect(changed((plan) => (weights(plan, 3)[1] = []))).toEqual([
+      `${path(3)}[1]: no shards`,
+      `${path(3)}: shard 1 is in 0 weights instead of 1`,
+    ]);
+    expect(changed((plan) => (plan.ranks[0]!.tableParallel!.shards[1]!.table = 4))).toContain(
+      'ranks[0].tableParallel.shards[1]: table 4 is not in the table-parallel group',
     );
+  });
+
+  it('says which devices hold pieces of a table that they must not hold', () => {
+    const rank = (plan: PlanData, device: number) => plan.ranks[device]!;
+    const shards = (plan: PlanData, device: number) => rank(plan, device).tableParallel!.shards;
+    const swap = (plan: PlanData): void => {
+      [shards(plan, 0)[0]!.columns, shards(plan, 1)[0]!.columns] = [[2, 4], [0, 2]]; // prettier-ignore
+    };
+    expect(changed(swap)).toContain('table 0: device 1 holds columns that precede those of device 0');
+    expect(changed((plan) => (shards(plan, 0)[0]!.columns = [2, 2]))).toContain(
+      'table 0: device 0 holds none of its columns',
+    );
+    expect(changed((plan) => (shards(plan, 0)[0]!.columns = [2, 1]))).toContain(
+      'table 0: device 0: columns 2..1 end before they start',
+    );
+    expect(changed((plan) => shards(plan, 0).push({ table: 0, columns: [0, 1] }))).toContain(
+      'table 0: device 0 holds several shards of it; merge them',
+    );
+    expect(changed((plan) => rank(plan, 1).rowSlice!.push(rank(plan, 1).rowSlice![0]!))).toContain(
+      'table 5: device 1 holds rows of it twice',
+    );
+    expect(changed((plan) => (rank(plan, 0).rowSlice![0]!.table = 1))).toContain(
+      'ranks[0].rowSlice[0]: table 1 is not in the row group',
+    );
+    const dealt = (plan: PlanData): RowModulo => rank(plan, 3).rowSlice![0] as RowModulo;
+    expect(changed((plan) => (dealt(plan).modulo.remainder = 4), { rowSharding: 'modulo' })).toContain(
+      'ranks[3].rowSlice[0].modulo.remainder: expected less than 4, found 4',
+    );
+  });
+
+  it('says where the lists of the group do not fit its tables', () => {
+    const whole = (plan: PlanData) => plan.tableParallel!;
+    expect(changed((plan) => whole(plan).dividedIds.pop())).toContain(
+      'tableParallel.dividedIds.length: expected 4, found 3',
+    );
+    expect(changed((plan) => (whole(plan).dividedIds[0]![1] = 4))).toEqual([
+      'tableParallel.dividedIds, slices of table 3: expected 4, found 3',
+      'tableParallel.dividedIds[0]: the group has no table 4',
+    ]);
+    expect(changed((plan) => (whole(plan).sliceWidthsPerTable[2] = [4, 5]))).toContain(
+      'tableParallel.sliceWidthsPerTable[2], in all: expected 8, found 9',
+    );
+    expect(changed((plan) => whole(plan).sliceWidthsPerTable.pop())).toContain(
+      'tableParallel.sliceWidthsPerTable.length: expected 4, found 3',
+    );
+    expect(changed((plan) => delete plan.dataParallelTables)).toEqual([
+      'dataParallelTables: expected [{"table":4,"inputDim":3,"outputDim":2}], found undefined',
+    ]);
+    expect(changed((plan) => (plan.tableNames![1] = 'x'))).toEqual(['tableNames[1]: expected "b", found "x"']);
+  });
+
+  it('says where a weight has more rows than an int32 id can name', () => {
+    const tables = [1.5e9, 1.5e9].map((inputDim) => ({ inputDim, outputDim: 4 }));
+    const plan = planEmbedding({ tables, worldSize: 1 }).toJSON();
+    const rank = plan.ranks[0]!.tableParallel!;
+    rank.concatGroups = [[0, 1]];
+    rank.weightOffsets = [[0, 1.5e9, 3e9]];
+    rank.physicalTables = [{ inputDim: 3e9, outputDim: 4, combiner: null, cpuOffload: false }];
+    rank.localMap = [0, 0];
+    rank.inputOffsets = [0, 1.5e9];
+    expect(checkPlan(plan, tables)).toEqual([
+      'ranks[0].tableParallel.physicalTables[0]: more rows than an int32 id can name',
+    ]);
   });
 
   it('says which tables must not share a weight or be cut', () => {
@@ -134,6 +252,13 @@ describe('checkPlan', () => {
     expect(checkPlan(uneven, cut)[0]).toMatch(/^ranks\[0\]\.tableParallel\.shards\[0\]: .*\[0,2\].*, found .*\[0,3\]/);
     uneven.tableParallel!.sliceWidthsPerTable = [[0, 5]];
     expect(checkPlan(uneven, cut)).toEqual(['tableParallel.sliceWidthsPerTable[0]: a slice has no columns']);
+  });
+
+  it('takes ranges of rows on whichever devices they lie', () => {
+    const swap = ({ ranks }: PlanData): void => {
+      [ranks[0]!.rowSlice, ranks[2]!.rowSlice] = [ranks[2]!.rowSlice!, ranks[0]!.rowSlice!];
+    };
+    expect(changed(swap)).toEqual([]);
   });
 
   it('takes a plan that was rightly forced: another placement, unjoined weights, no loads', () => {
