@@ -1,64 +1,21 @@
 /**
  * Calls every function of the addon with arbitrary values, in a process of its own.
- *   node --import tsx test/attack/addon_calls_program.ts <seed> <calls>
- * Half of the calls are made of anything; half are right but for a few arguments, so that they come far. Memory around
- * each array is marked, and must stay as it was. Prints a JSON line at the end.
+ *   node --import tsx test/attack/addon_calls_program.ts <seed> [calls]
+ * Half of the calls are made of anything; half are right but for a few arguments, so that they come far. Nothing may
+ * change but what a function writes, and nothing at all where that shares memory with another argument: such a call
+ * must be refused. Prints a JSON line at the end.
  */
 import { loadAddon } from '../../src/backends/native/addon.js';
 import { Random } from '../helpers/random.js';
+import { HostileArrays } from './hostile_arrays.js';
+import { WatchedMemory } from './watched_memory.js';
 
 const random = new Random(Number(process.argv[2] ?? 1));
-const calls = Number(process.argv[3] ?? 100_000);
+const calls = Number(process.argv[3] ?? 20_000);
 const addon = loadAddon() as unknown as Record<string, (...args: unknown[]) => unknown>;
 const names = Object.keys(addon).filter((name) => name !== 'registerTensorFlow');
-
-const MARK = 0xa5;
-const MARGIN = 64;
-const wasmMemory = new WebAssembly.Memory({ initial: 4 });
-const sharedMemory = new WebAssembly.Memory({ initial: 4, maximum: 4, shared: true });
-
-/** Arrays handed out in the current call, with the memory around them. */
-let guards: { bytes: Uint8Array; from: number; to: number }[] = [];
-
-/** Room for `bytes` bytes in memory of a random kind, marked all around. */
-function room(bytes: number): { buffer: ArrayBufferLike; offset: number } {
-  const offset = MARGIN + 4 * random.whole(0, 4);
-  const whole = offset + bytes + MARGIN;
-  const kind = random.whole(0, 8);
-  let buffer: ArrayBufferLike;
-  if (kind === 0) buffer = new SharedArrayBuffer(whole);
-  else if (kind === 1 && whole <= wasmMemory.buffer.byteLength) buffer = wasmMemory.buffer;
-  else if (kind === 2 && whole <= sharedMemory.buffer.byteLength) buffer = sharedMemory.buffer;
-  else buffer = new ArrayBuffer(whole);
-  const marked = new Uint8Array(buffer, 0, whole);
-  // Memory that several arrays of one call share cannot be watched.
-  if (kind !== 1 && kind !== 2) {
-    marked.fill(MARK);
-    guards.push({ bytes: marked, from: offset, to: offset + bytes });
-  }
-  return { buffer, offset };
-}
-
-function floats(length: number): Float32Array {
-  const { buffer, offset } = room(length * 4);
-  const array = new Float32Array(buffer, offset, length);
-  for (let i = 0; i < length; i++)
-    array[i] = random.chance(0.05) ? random.pick([NaN, Infinity, -0, 1e38]) : random.next();
-  return array;
-}
-
-function ints(values: ArrayLike<number>): Int32Array {
-  const { buffer, offset } = room(values.length * 4);
-  const array = new Int32Array(buffer, offset, values.length);
-  array.set(values);
-  return array;
-}
-
-function detached(): Float32Array {
-  const array = new Float32Array(8);
-  structuredClone(array.buffer, { transfer: [array.buffer] });
-  return array;
-}
+const kernels = ['embeddingBag', 'embeddingBagGrad', 'embeddingBagWeightsGrad', 'sparseApply'];
+const arrays = new HostileArrays(random);
 
 const NUMBERS = [
   0,
@@ -79,53 +36,33 @@ const NUMBERS = [
   64,
 ];
 
-/** Anything at all. */
-function anything(): unknown {
-  switch (random.whole(0, 22)) {
-    case 0:
-      return undefined;
-    case 1:
-      return null;
-    case 2:
-      return random.chance(0.5);
-    case 3:
-    case 4:
-    case 5:
-      return random.pick(NUMBERS);
-    case 6:
-      return random.whole(-5, 70);
-    case 7:
-      return BigInt(random.whole(-9, 9));
-    case 8:
-      return random.pick(['', 'sum', '1', '\0', '😀'.repeat(40)]);
-    case 9:
-      return Symbol('s');
-    case 10:
-      return { length: 4, valueOf: () => 1 };
-    case 11:
-      return () => 1;
-    case 12:
-      return [1, 2, 3];
-    case 13:
-      return floats(random.whole(0, 30));
-    case 14:
-      return ints(Array.from({ length: random.whole(0, 30) }, () => random.whole(-3, 10)));
-    case 15:
-      return ints([0, 2, 4]);
-    case 16:
-      return new Float64Array(4);
-    case 17:
-      return new DataView(new ArrayBuffer(16));
-    case 18:
-      return detached();
-    case 19:
-      return new Proxy(new Float32Array(4), {});
-    case 20:
-      return Object.create(Float32Array.prototype);
-    default:
-      return new ArrayBuffer(16);
-  }
-}
+const ANYTHING: readonly (() => unknown)[] = [
+  () => undefined,
+  () => null,
+  () => random.chance(0.5),
+  () => random.pick(NUMBERS),
+  () => random.pick(NUMBERS),
+  () => random.pick(NUMBERS),
+  () => random.whole(-5, 70),
+  () => BigInt(random.whole(-9, 9)),
+  () => random.pick(['', 'sum', '1', '\0', '😀'.repeat(40)]),
+  () => Symbol('s'),
+  () => ({ length: 4, valueOf: () => 1 }),
+  () => () => 1,
+  () => [1, 2, 3],
+  () => arrays.floats(random.whole(0, 30)),
+  () => arrays.ints(Array.from({ length: random.whole(0, 30) }, () => random.whole(-3, 10))),
+  () => arrays.ints([0, 2, 4]),
+  () => new Float64Array(4),
+  () => new DataView(new ArrayBuffer(16)),
+  () => arrays.detached(),
+  () => arrays.resized(),
+  () => new Proxy(new Float32Array(4), {}),
+  () => Object.create(Float32Array.prototype) as unknown,
+  () => new ArrayBuffer(16),
+];
+
+const anything = (): unknown => random.pick(ANYTHING)();
 
 /** A right call of a kernel, small. */
 function rightCall(name: string): unknown[] {
@@ -133,58 +70,59 @@ function rightCall(name: string): unknown[] {
   const splits = [0];
   for (let b = 0; b < batch; b++) splits.push(splits[b]! + random.whole(0, 5));
   const nnz = splits[batch]!;
-  const values = ints(
-    Array.from({ length: nnz }, () =>
-      random.chance(0.03) ? random.pick([-1, rows, 2 ** 31 - 1]) : random.whole(0, rows),
-    ),
-  );
-  const weights = random.chance(0.5) ? floats(nnz) : null;
-  const bags = [values, ints(splits), weights, random.whole(0, 3), random.whole(0, 2), random.chance(0.3) ? 0.5 : 0];
-  const table = [floats(rows * dim), rows, dim];
-  const gradient = floats(batch * dim);
+  const id = (): number => (random.chance(0.03) ? random.pick([-1, rows, 2 ** 31 - 1]) : random.whole(0, rows));
+  const values = arrays.ints(Array.from({ length: nnz }, id));
+  const weights = random.chance(0.5) ? arrays.floats(nnz) : null;
+  const how = [random.whole(0, 3), random.whole(0, 2), random.chance(0.3) ? 0.5 : 0];
+  const bags = [values, arrays.ints(splits), weights, ...how];
+  const table = [arrays.floats(rows * dim), rows, dim];
+  const gradient = arrays.floats(batch * dim);
   switch (name) {
     case 'embeddingBag':
-      return [...table, ...bags, floats(batch * dim)];
+      return [...table, ...bags, arrays.floats(batch * dim)];
     case 'embeddingBagGrad':
       return [gradient, ...table, ...bags];
     case 'embeddingBagWeightsGrad':
-      bags[2] = floats(nnz);
-      return [...table, ...bags, gradient, floats(nnz)];
+      bags[2] = arrays.floats(nnz);
+      return [...table, ...bags, gradient, arrays.floats(nnz)];
     case 'sparseApply': {
       const optimizer = random.whole(0, 6);
-      const slot = floats(optimizer === 2 ? rows : rows * dim);
-      const slots = [optimizer === 0 ? null : slot, optimizer < 3 ? null : floats(rows * dim)];
-      return [...table, ...bags, optimizer, ...slots, gradient, floats(26)];
+      const slot = arrays.floats(optimizer === 2 ? rows : rows * dim);
+      const slots = [optimizer === 0 ? null : slot, optimizer < 3 ? null : arrays.floats(rows * dim)];
+      const starts = Array.from({ length: random.whole(0, 4) }, () => random.whole(0, batch + 1)).sort((a, b) => a - b);
+      const uses = random.chance(0.5) ? [arrays.ints(starts)] : [];
+      return [...table, ...bags, optimizer, ...slots, gradient, arrays.floats(26), ...uses];
     }
+    case 'readLoan':
+      return [random.whole(0, 4), 0, dim, rows, dim, table[0]];
     default:
       return [random.whole(-2, 70)];
   }
 }
 
-/** Whether an array of the current call was made to lie in the memory, or in the margin, of another. */
-let overlaps = false;
+const isNumbers = (value: unknown): value is Float32Array | Int32Array =>
+  (value instanceof Float32Array || value instanceof Int32Array) && ArrayBuffer.isView(value);
 
-/** Replaces some arguments; two arguments may come to share memory. */
+/** The numbers of an array moved to the memory of another, or beside it; null where they do not fit there. */
+function moved(mine: Float32Array | Int32Array, other: ArrayBufferView): Float32Array | Int32Array | null {
+  const at = other.byteOffset + 4 * random.whole(-2, 3);
+  if (other.buffer.byteLength === 0 || at % 4 !== 0 || at < 0 || at + mine.byteLength > other.buffer.byteLength)
+    return null;
+  const Type = mine instanceof Float32Array ? Float32Array : Int32Array;
+  const view = new Type(other.buffer as ArrayBuffer, at, mine.length);
+  if (mine.byteLength > 0) view.set(mine.slice());
+  return view;
+}
+
+/** Replaces some arguments; two of them may come to share memory. */
 function spoil(args: unknown[]): void {
-  for (let times = random.whole(0, 3); times > 0; times--) {
+  for (let times = random.whole(0, 3); times > 0 && args.length > 0; times--) {
     const i = random.whole(0, args.length);
-    const [mine, other] = [args[i], args[random.whole(0, args.length)]];
-    if (args.length === 0) return;
-    if (mine instanceof Int32Array && ArrayBuffer.isView(mine) && random.chance(0.6)) {
+    const [mine, other] = [args[i], random.pick(args)];
+    if (isNumbers(mine) && ArrayBuffer.isView(other) && random.chance(0.5)) {
+      args[i] = moved(mine, other) ?? mine;
+    } else if (mine instanceof Int32Array && isNumbers(mine) && random.chance(0.6)) {
       if (mine.length > 0) mine[random.whole(0, mine.length)] = random.pick([-1, 0, 3, 1e6, -(2 ** 31), 2 ** 31 - 1]);
-    } else if (
-      mine instanceof Float32Array &&
-      ArrayBuffer.isView(mine) &&
-      ArrayBuffer.isView(other) &&
-      other.byteLength > 0 &&
-      random.chance(0.5)
-    ) {
-      const shift = 4 * random.whole(-2, 3);
-      const fits =
-        other.byteOffset + shift >= 0 && other.byteOffset + shift + mine.byteLength <= other.buffer.byteLength;
-      if (!fits) continue;
-      args[i] = new Float32Array(other.buffer, other.byteOffset + shift, mine.length);
-      overlaps = true;
     } else {
       args[i] = anything();
     }
@@ -193,25 +131,34 @@ function spoil(args: unknown[]): void {
   if (random.chance(0.05)) args.push(anything());
 }
 
-let [returned, threw] = [0, 0];
-for (let n = 0; n < calls; n++) {
-  guards = [];
-  overlaps = false;
-  const name = random.pick(names);
-  let args: unknown[];
-  if (random.chance(0.5)) args = Array.from({ length: random.whole(0, 16) }, anything);
-  else spoil((args = rightCall(name)));
+const counts = { calls: 0, returned: 0, threw: 0, shared: 0 };
+
+/** Makes a call; what is wrong with it, or null. */
+function attempt(): string | null {
+  const isWild = random.chance(0.5);
+  const name = isWild || random.chance(0.2) ? random.pick(names) : random.pick(kernels);
+  const args = isWild ? Array.from({ length: random.whole(0, 16) }, anything) : rightCall(name);
+  if (!isWild) spoil(args);
+  const memory = new WatchedMemory(name, args);
+  let hasThrown = false;
   try {
     addon[name]!(...args);
-    returned++;
   } catch (error) {
-    if (!(error instanceof Error)) throw new Error(`${name} threw ${String(error)}`);
-    threw++;
+    if (!(error instanceof Error)) return `${name} threw ${String(error)}`;
+    hasThrown = true;
   }
-  if (overlaps) continue;
-  for (const { bytes, from, to } of guards) {
-    const clean = bytes.subarray(0, from).every((b) => b === MARK) && bytes.subarray(to).every((b) => b === MARK);
-    if (!clean) throw new Error(`call ${n}: ${name} wrote outside an array`);
-  }
+  counts.calls++;
+  if (hasThrown) counts.threw++;
+  else counts.returned++;
+  if (memory.isShared) counts.shared++;
+  const fault = memory.fault(hasThrown);
+  return fault === null ? null : `call ${counts.calls}: ${name} ${fault}`;
 }
-console.log(JSON.stringify({ calls, returned, threw }));
+
+const fallen: string[] = [];
+// What has gone wrong once may spoil all that follows.
+while (counts.calls < calls && fallen.length === 0) {
+  const fault = attempt();
+  if (fault !== null) fallen.push(fault);
+}
+console.log(JSON.stringify({ ...counts, fallen }));

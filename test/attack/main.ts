@@ -9,13 +9,15 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { addonCalls } from './addon_calls.js';
+import { addonRaces } from './addon_races.js';
 import type { Attack } from './attack.js';
 import { KILLED_SAVES } from './killed_saves.js';
 import { modelFiles } from './model_files.js';
 import { npyHeaders } from './npy_headers.js';
 import { runAttacks } from './run_attacks.js';
+import { tensorFlowOps } from './tensorflow_ops.js';
 
-const ATTACKS: readonly Attack[] = [addonCalls, ...KILLED_SAVES, modelFiles, npyHeaders];
+const ATTACKS: readonly Attack[] = [addonCalls, addonRaces, tensorFlowOps, ...KILLED_SAVES, modelFiles, npyHeaders];
 const NAMES = ATTACKS.map(({ name }) => name);
 
 const HELP = `npm run attack -- [--rounds N] [--seed S] [--only NAME]...

@@ -1,22 +1,36 @@
 /** The addon called with anything: exceptions, never a crash. TFJS_EMBEDDINGS_FUZZ_SEED picks other calls. */
-import { spawnSync } from 'node:child_process';
+import { runProgram } from '../../attack/child_program.js';
 
-const CALLS = 100_000;
+const SEED = process.env['TFJS_EMBEDDINGS_FUZZ_SEED'] ?? '1';
+
+interface Report {
+  readonly calls: number;
+  readonly returned: number;
+  readonly threw: number;
+  readonly fallen: readonly string[];
+}
+
+/** What an attack reports after so many calls. */
+async function attack<T extends Report>(program: string, calls: number): Promise<T> {
+  const file = new URL(`../../attack/${program}`, import.meta.url);
+  const { lastLine, problem } = await runProgram(file, [SEED, calls], { timeoutMs: 110_000 });
+  expect(problem).toBeNull();
+  const report = JSON.parse(lastLine) as T;
+  expect(report.fallen).toEqual([]);
+  expect(report.calls).toBe(calls);
+  return report;
+}
 
 describe('the addon', () => {
-  it(`survives ${CALLS} calls with arbitrary values`, () => {
-    const seed = process.env['TFJS_EMBEDDINGS_FUZZ_SEED'] ?? '1';
-    const args = ['--import', 'tsx', 'test/attack/addon_calls_program.ts', seed, String(CALLS)];
-    const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, {
-      cwd: new URL('../../..', import.meta.url),
-      encoding: 'utf8',
-    });
-    expect(signal).withContext(stderr).toBeNull();
-    expect(status).withContext(stderr).toBe(0);
-    const { calls, returned, threw } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}') as Record<string, number>;
-    expect(calls).toBe(CALLS);
-    // Both sides are met often, or the calls would test little.
-    expect(returned).toBeGreaterThan(CALLS / 10);
-    expect(threw).toBeGreaterThan(CALLS / 10);
+  it('survives 60000 calls with arbitrary values, and refuses to write where memory is shared', async () => {
+    const report = await attack<Report & { shared: number }>('addon_calls_program.ts', 60_000);
+    // Each side is met often, or the calls would test little.
+    expect(report.returned).toBeGreaterThan(6000);
+    expect(report.threw).toBeGreaterThan(6000);
+    expect(report.shared).toBeGreaterThan(600);
+  }, 120_000);
+
+  it('survives 10000 calls while a thread rewrites ids, splits and weights', async () => {
+    await attack('addon_races_program.ts', 10_000);
   }, 120_000);
 });

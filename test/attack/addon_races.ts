@@ -1,0 +1,9 @@
+/** Calls of the native addon while another thread rewrites ids, splits and weights. */
+import { programAttack } from './program_attack.js';
+
+export const addonRaces = programAttack({
+  name: 'races',
+  describe: 'calls the native addon while a thread rewrites ids, splits, uses and weights; a round is 10000 calls',
+  file: new URL('./addon_races_program.ts', import.meta.url),
+  timeoutMs: 300_000,
+});

@@ -1,0 +1,91 @@
+/**
+ * Calls the kernels of the addon while another thread writes into the memory of ids, splits, uses and weights.
+ *   node --import tsx test/attack/addon_races_program.ts <seed> [calls]
+ * Whatever a kernel finds there, nothing outside its results may change. Prints a JSON line at the end.
+ */
+import { Worker } from 'node:worker_threads';
+import { loadAddon } from '../../src/backends/native/addon.js';
+import { Random } from '../helpers/random.js';
+import { WatchedMemory } from './watched_memory.js';
+
+const seed = Number(process.argv[2] ?? 1);
+const random = new Random(seed);
+const calls = Number(process.argv[3] ?? 10_000);
+const addon = loadAddon() as unknown as Record<string, (...args: unknown[]) => unknown>;
+
+const MOST = 4096;
+const [VALUES, SPLITS, STARTS, WEIGHTS] = [0, MOST, 2 * MOST, 3 * MOST];
+/** Then: how many ids and bags the current call has, and the rows of its table. */
+const SIZES = 4 * MOST;
+const words = new Int32Array(new SharedArrayBuffer(4 * (SIZES + 3)));
+const floats = new Float32Array(words.buffer);
+
+/** Puts a wrong number somewhere, then a right one again, so that a call may meet either before and after it has checked. */
+const RACER = `
+  const { workerData: { words, SIZES, parts } } = require('node:worker_threads');
+  const [VALUES, SPLITS, STARTS] = parts;
+  let state = ${seed};
+  const next = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0);
+  for (;;) {
+    const [nnz, bags, rows] = [words[SIZES], words[SIZES + 1], words[SIZES + 2]];
+    const wild = [-1, 2 ** 30, -(2 ** 31), nnz + 1][(next() >>> 8) % 4];
+    const [id, bag, use] = [(next() >>> 8) % (nnz || 1), (next() >>> 8) % (bags + 1), (next() >>> 8) % 4];
+    words[VALUES + id] = wild;
+    words[VALUES + id] = (next() >>> 8) % (rows || 1);
+    words[SPLITS + bag] = wild;
+    words[SPLITS + bag] = Math.floor((nnz * bag) / (bags || 1));
+    words[STARTS + use] = wild;
+    words[STARTS + use] = Math.floor((bags * use) / 4);
+  }`;
+const racer = new Worker(RACER, { eval: true, workerData: { words, SIZES, parts: [VALUES, SPLITS, STARTS] } });
+racer.on('error', (error) => {
+  throw error;
+});
+
+/** A right call, large enough to be overtaken. */
+function racedCall(): { name: string; args: unknown[] } {
+  const [rows, dim, bags] = [random.whole(1, 500), random.pick([1, 3, 16, 33]), random.whole(1, 200)];
+  const nnz = random.whole(0, 3000);
+  words.set([nnz, bags, rows], SIZES);
+  for (let i = 0; i < nnz; i++) words[VALUES + i] = random.whole(0, rows);
+  for (let b = 0; b <= bags; b++) words[SPLITS + b] = Math.floor((nnz * b) / bags);
+  for (let i = 0; i < 4; i++) words[STARTS + i] = Math.floor((bags * i) / 4);
+  floats.fill(1, WEIGHTS, WEIGHTS + nnz);
+  const table = [new Float32Array(rows * dim).fill(1), rows, dim];
+  const weights = random.chance(0.5) ? floats.subarray(WEIGHTS, WEIGHTS + nnz) : null;
+  const ids = [words.subarray(VALUES, VALUES + nnz), words.subarray(SPLITS, SPLITS + bags + 1)];
+  const how = [random.whole(0, 3), random.whole(0, 2), random.chance(0.2) ? 0.5 : 0];
+  const gradient = new Float32Array(bags * dim).fill(1);
+  const name = random.pick(['embeddingBag', 'embeddingBagGrad', 'embeddingBagWeightsGrad', 'sparseApply']);
+  if (name === 'embeddingBag') return { name, args: [...table, ...ids, weights, ...how, new Float32Array(bags * dim)] };
+  if (name === 'embeddingBagGrad') return { name, args: [gradient, ...table, ...ids, weights, ...how] };
+  if (name === 'embeddingBagWeightsGrad') {
+    const some = floats.subarray(WEIGHTS, WEIGHTS + nnz);
+    return { name, args: [...table, ...ids, some, ...how, gradient, new Float32Array(nnz)] };
+  }
+  const uses = random.chance(0.5) ? words.subarray(STARTS, STARTS + 4) : null;
+  const hyper = new Float32Array(26).fill(0.5);
+  return { name, args: [...table, ...ids, weights, ...how, 0, null, null, gradient, hyper, uses] };
+}
+
+const counts = { calls: 0, returned: 0, threw: 0 };
+const fallen: string[] = [];
+const raced = new Set([words.buffer]);
+while (counts.calls < calls && fallen.length === 0) {
+  const { name, args } = racedCall();
+  const memory = new WatchedMemory(name, args, raced);
+  let hasThrown = false;
+  try {
+    addon[name]!(...args);
+    counts.returned++;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    hasThrown = true;
+    counts.threw++;
+  }
+  counts.calls++;
+  const fault = memory.fault(hasThrown);
+  if (fault !== null) fallen.push(`call ${counts.calls}: ${name} ${fault}`);
+}
+await racer.terminate();
+console.log(JSON.stringify({ ...counts, fallen }));

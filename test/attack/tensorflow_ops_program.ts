@@ -1,0 +1,166 @@
+/**
+ * Runs the ops of this package in TensorFlow with hostile inputs and attributes, in a process of its own.
+ *   node --import tsx test/attack/tensorflow_ops_program.ts <seed> [calls]
+ * Every call gives a result or an Error; tables and slots of an update that failed are as they were; a good lookup
+ * between the calls is right. Prints a JSON line at the end.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { loadAddon } from '../../src/backends/native/addon.js';
+import { asNodeBackend, type OpAttribute } from '../../src/backends/tensorflow/node_backend.js';
+import * as emb from '../../src/node.js';
+import { Random } from '../helpers/random.js';
+import { HostileTensors, WIDEST } from './hostile_tensors.js';
+import '@tensorflow/tfjs-node';
+
+const random = new Random(Number(process.argv[2] ?? 1));
+const calls = Number(process.argv[3] ?? 3000);
+
+await tf.setBackend('tensorflow');
+await emb.ready();
+const backend = asNodeBackend(tf.backend());
+const { TF_ATTR_FLOAT, TF_ATTR_INT, TF_ATTR_STRING, TF_ATTR_TYPE, TF_FLOAT, TF_INT32 } = backend.binding;
+const tensors = new HostileTensors(random, backend);
+const addon = loadAddon();
+const counts = { calls: 0, returned: 0, threw: 0 };
+
+/** An op call: what it takes, and how many of the inputs it writes. */
+interface OpCall {
+  readonly name: string;
+  readonly inputs: tf.Tensor[];
+  readonly attributes: OpAttribute[];
+  readonly outputs: number;
+  readonly written: number;
+}
+
+const SLOTS = { Sgd: 0, Adagrad: 1, RowWiseAdagrad: 1, AdagradMomentum: 2, Adam: 2, Ftrl: 2 } as const;
+const NAMES = ['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy', 'EmbeddingLend'];
+const UPDATES = Object.keys(SLOTS) as (keyof typeof SLOTS)[];
+
+function bagAttributes(): OpAttribute[] {
+  const norm = random.chance(0.8) ? random.pick([0, 0, 0.5]) : random.pick([-1, NaN, Infinity, 1e-45]);
+  return [
+    {
+      name: 'combiner',
+      type: TF_ATTR_STRING,
+      value: random.chance(0.9) ? random.pick(['sum', 'mean', 'sqrtn']) : 'max',
+    },
+    { name: 'out_of_range', type: TF_ATTR_STRING, value: random.chance(0.95) ? random.pick(['error', 'zero']) : '' },
+    { name: 'max_norm', type: TF_ATTR_FLOAT, value: norm },
+  ];
+}
+
+/** A right call, small; or of a table without rows that is too wide for its bags. */
+function rightCall(): OpCall {
+  const isWide = random.chance(0.05);
+  const [rows, dim] = isWide ? [0, WIDEST] : [random.whole(1, 9), random.pick([1, 2, 3, 5, 16, 17, 40, 130])];
+  const batch = isWide ? random.pick([0, 2, 7]) : random.whole(0, 6);
+  const splits = [0];
+  for (let b = 0; b < batch; b++) splits.push(splits[b]! + (isWide ? 0 : random.whole(0, 5)));
+  const nnz = splits[batch]!;
+  const id = (): number => (random.chance(0.03) ? random.pick([-1, rows, 2 ** 31 - 1]) : random.whole(0, rows));
+  const values = tensors.ints(Array.from({ length: nnz }, id));
+  const weights = tensors.floats(random.chance(0.5) ? nnz : 0);
+  const bags = [values, tensors.ints(splits), weights];
+  const table = tensors.floats(rows, dim);
+  const gradient = isWide && batch > 0 ? tensors.floats(2, 3) : tensors.floats(batch, dim);
+  const name = random.chance(0.5) ? random.pick(NAMES) : random.pick(UPDATES);
+  const attributes = bagAttributes();
+  switch (name) {
+    case 'EmbeddingBag':
+      return { name, inputs: [table, ...bags], attributes, outputs: 1, written: 0 };
+    case 'EmbeddingBagGrad': {
+      const value = random.chance(0.9) ? rows : random.pick([-1, 0, 2 ** 62, 2 ** 53]);
+      attributes.push({ name: 'rows', type: TF_ATTR_INT, value });
+      return { name, inputs: [gradient, ...bags, table], attributes, outputs: 2, written: 0 };
+    }
+    case 'EmbeddingBagWeightsGrad':
+      return { name, inputs: [table, gradient, ...bags], attributes, outputs: 1, written: 0 };
+    case 'EmbeddingCopy':
+      return { name, inputs: [table], attributes: [], outputs: 1, written: 0 };
+    case 'EmbeddingLend': {
+      const numbers = [random.whole(0, 3), random.whole(0, 3)];
+      const sizes = [
+        { name: 'N', type: TF_ATTR_INT, value: 2 },
+        { name: 'T', type: TF_ATTR_TYPE, value: random.chance(0.9) ? TF_FLOAT : TF_INT32 },
+      ];
+      return { name, inputs: [tensors.ints(numbers), table, gradient], attributes: sizes, outputs: 0, written: 0 };
+    }
+    default: {
+      const update = name as keyof typeof SLOTS;
+      const slotDim = update === 'RowWiseAdagrad' ? 1 : dim;
+      const slots = Array.from({ length: SLOTS[update] }, () => tensors.floats(rows, slotDim));
+      const inputs = [table, ...slots, gradient, ...bags, tensors.floats(26)];
+      return { name: `EmbeddingSparseApply${name}`, inputs, attributes, outputs: 0, written: 1 + slots.length };
+    }
+  }
+}
+
+/** Replaces some inputs and attributes; two inputs may come to share a buffer. */
+function spoil({ inputs, attributes }: OpCall): void {
+  for (let times = random.whole(0, 3); times > 0 && inputs.length > 0; times--) {
+    const i = random.whole(0, inputs.length);
+    inputs[i] = random.chance(0.5) ? tensors.sharing(random.pick(inputs), inputs[i]!) : tensors.anything();
+  }
+  // TensorFlow itself ends the process where an op, of its own too, gets an input too many.
+  if (random.chance(0.03)) inputs.pop();
+  if (random.chance(0.03)) attributes.splice(0, 1);
+}
+
+/** The bits of the inputs that a call writes. */
+function bitsOf({ inputs, written }: OpCall): Buffer[] {
+  return inputs.slice(0, written).map((tensor) => Buffer.from(tensor.dataSync<'float32'>().slice().buffer));
+}
+
+function readLoans(): void {
+  for (const number of [0, 1, 2]) {
+    const target = new Float32Array(random.whole(0, 20));
+    try {
+      addon.readLoan(number, random.pick([0, 1, 2 ** 53 - 1]), random.whole(0, 40), 1, target.length, target);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+    if (random.chance(0.7)) addon.endLoan(number);
+  }
+}
+
+/** Makes a call; what is wrong with it, or null. */
+function attempt(): string | null {
+  const call = rightCall();
+  if (random.chance(0.7)) spoil(call);
+  const isUpdate = call.written > 0 && call.inputs.slice(0, call.written).every(({ dtype }) => dtype === 'float32');
+  // TensorFlow's own buffers: a tensor that is still an array of JavaScript would not show what was written.
+  if (isUpdate)
+    for (let i = 0; i < call.written; i++)
+      call.inputs[i] = backend.executeSingleOutput('EmbeddingCopy', [], [call.inputs[i]!]);
+  const before = isUpdate ? bitsOf(call) : [];
+  counts.calls++;
+  try {
+    backend.executeMultipleOutputs(call.name, call.attributes, call.inputs, call.outputs);
+    counts.returned++;
+    return null;
+  } catch (error) {
+    if (!(error instanceof Error)) return `${call.name} threw ${String(error)}`;
+    counts.threw++;
+  }
+  if (!isUpdate) return null;
+  const changed = bitsOf(call).findIndex((bits, i) => !bits.equals(before[i]!));
+  return changed === -1 ? null : `${call.name} threw, and wrote input ${changed}`;
+}
+
+/** A lookup that is right. */
+function isSane(): boolean {
+  const pooled = emb.ops.embeddingBag(tf.tensor2d([1, 2, 3, 4], [2, 2]), [0, 1, 1], [0, 2, 3], { combiner: 'sum' });
+  return [4, 6, 3, 4].every((value, i) => pooled.dataSync()[i] === value);
+}
+
+const fallen: string[] = [];
+tf.tidy(() => void isSane()); // the ops register with the first kernel
+while (counts.calls < calls && fallen.length === 0) {
+  tf.tidy(() => {
+    const fault = attempt();
+    if (fault !== null) fallen.push(`call ${counts.calls}: ${fault}`);
+    if (counts.calls % 50 === 0) readLoans();
+    if (counts.calls % 100 === 0 && !isSane()) fallen.push(`call ${counts.calls}: a lookup is wrong afterwards`);
+  });
+}
+console.log(JSON.stringify({ ...counts, fallen }));

@@ -1,0 +1,79 @@
+/** The memory behind the arguments of a call: what may change in it, and what may not. */
+
+type View = Float32Array | Int32Array;
+
+/** Positions of the arguments that a function of the addon writes, and of those that it reads while it writes. */
+interface Roles {
+  readonly written: readonly number[];
+  readonly read: readonly number[];
+  /** What is written may be half done when an id turns out to be bad: results, never tables. */
+  readonly isResult?: boolean;
+}
+
+const ROLES: Readonly<Record<string, Roles>> = {
+  embeddingBag: { written: [9], read: [0, 3, 4, 5], isResult: true },
+  embeddingBagWeightsGrad: { written: [10], read: [0, 3, 4, 5, 9], isResult: true },
+  sparseApply: { written: [0, 10, 11], read: [3, 4, 5, 12, 14] },
+  readLoan: { written: [5], read: [] },
+};
+const NOTHING: Roles = { written: [], read: [] };
+
+function isView(value: unknown): value is View {
+  return (value instanceof Float32Array || value instanceof Int32Array) && ArrayBuffer.isView(value);
+}
+
+function overlap(a: View, b: View): boolean {
+  if (a.buffer !== b.buffer || a.byteLength === 0 || b.byteLength === 0) return false;
+  return a.byteOffset < b.byteOffset + b.byteLength && b.byteOffset < a.byteOffset + a.byteLength;
+}
+
+/** The addon takes ids, splits and starts out of shared memory before it checks them. */
+function isCopied(view: View): boolean {
+  return view instanceof Int32Array && view.buffer instanceof SharedArrayBuffer;
+}
+
+/** A call that is about to be made. */
+export class WatchedMemory {
+  private readonly before = new Map<ArrayBufferLike, Uint8Array>();
+  private readonly roles: Roles;
+  private readonly written: View[];
+
+  constructor(
+    name: string,
+    private readonly args: readonly unknown[],
+    /** Memory that others write meanwhile. */
+    raced: ReadonlySet<ArrayBufferLike> = new Set(),
+  ) {
+    this.roles = ROLES[name] ?? NOTHING;
+    this.written = this.roles.written.map((i) => args[i]).filter(isView);
+    for (const arg of args) {
+      if (!ArrayBuffer.isView(arg) || arg.buffer.byteLength === 0) continue;
+      if (raced.has(arg.buffer) || this.before.has(arg.buffer)) continue;
+      this.before.set(arg.buffer, new Uint8Array(arg.buffer).slice());
+    }
+  }
+
+  /** Whether something is written that the same call reads, or writes elsewhere: it must be refused. */
+  get isShared(): boolean {
+    const read = this.roles.read.map((i) => this.args[i]).filter(isView);
+    return this.written.some(
+      (one, i) =>
+        read.some((other) => !isCopied(other) && overlap(one, other)) ||
+        this.written.some((other, j) => j < i && overlap(one, other)),
+    );
+  }
+
+  /** What is wrong after the call; null where all is as it should be. */
+  fault(hasThrown: boolean): string | null {
+    if (this.isShared && !hasThrown) return 'wrote memory that another argument uses';
+    const mayChange = hasThrown && (this.isShared || this.roles.isResult !== true) ? [] : this.written;
+    for (const [buffer, before] of this.before) {
+      const after = new Uint8Array(buffer);
+      for (const { buffer: whose, byteOffset, byteLength } of mayChange) {
+        if (whose === buffer) before.set(after.subarray(byteOffset, byteOffset + byteLength), byteOffset);
+      }
+      if (Buffer.compare(before, after) !== 0) return hasThrown ? 'threw, and wrote' : 'wrote outside its results';
+    }
+    return null;
+  }
+}
