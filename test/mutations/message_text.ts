@@ -3,10 +3,10 @@
  * that repeats it word by word would only hinder whoever writes it better. Stryker empties such strings.
  *
  * Counted as such are strings and templates with words in them, and plain separators such as `', '`, which stand in an
- * error that is made (by `new`, or by helpers named `refuse` and `fail`), in a warning, in `described(…)`, or in a constant
- * that holds such a text by its name: in capitals, `expected`, `note` and the like. Everything else in the same places is
- * mutated: conditions, numbers, names of arguments and fields (single words), values that are shown. So are texts that are
- * results: plans, complaints about plans, reports.
+ * error that is made (by `new`, or by helpers named `refuse`, `fail` and `…Error`), in a warning, in `described(…)`, or in a
+ * constant that holds such a text by its name: in capitals, `expected`, `note` and the like. Everything else in the same
+ * places is mutated: conditions, numbers, names of arguments and fields (single words), values that are shown. So are
+ * texts that are results: plans, complaints about plans, reports.
  */
 import ts from 'typescript';
 
@@ -36,7 +36,7 @@ function isSpoken(node: ts.Node): boolean {
     if (ts.isElementAccessExpression(outer) || ts.isStatement(outer) || ts.isFunctionLike(outer)) return false;
     if (ts.isCallExpression(outer) && outer.expression !== inner) {
       const name = ts.isPropertyAccessExpression(outer.expression) ? outer.expression.name : outer.expression;
-      if (SPEAKERS.has(name.getText())) return true;
+      if (SPEAKERS.has(name.getText()) || ERRORS.test(name.getText())) return true;
     }
   }
   return false;

@@ -95,6 +95,16 @@ describe('Examples of plans', () => {
     ]);
   });
 
+  it('thresholds of 0 are none', () => {
+    const plan = planEmbedding({
+      tables: tablesOf([10, 4], [10, 5]),
+      worldSize: 1,
+      dataParallelThreshold: 0,
+      rowSliceThreshold: 0,
+    });
+    expect(plan.tableGroups).toEqual({ dataParallel: [], tableParallel: [0, 1], rowSlice: [] });
+  });
+
   it('the 26 tables of DLRM share one weight per device, evenly with a threshold', () => {
     const rows = [
       39884406, 39043, 17289, 7420, 20263, 3, 7120, 1543, 63, 38532951, 2953546, 403346, 10, 2208, 11938, 155, 4, 976,
@@ -197,6 +207,9 @@ describe('Defects that are not copied', () => {
     expect(joined({ regularizer: 'l2' }, { regularizer: 'l1' })).toEqual([[0], [1]]);
     expect(joined({ constraint: 'nonNeg' }, {})).toEqual([[0], [1]]);
     expect(joined({ combiner: 'sum' }, { combiner: 'mean' }, { combiner: 'sum' })).toEqual([[0, 2], [1]]);
+    class Own {}
+    const own = new Own();
+    expect(joined({ optimizer: own }, { optimizer: new Own() }, { optimizer: own })).toEqual([[0, 2], [1]]);
     const custom = (): number => 0;
     expect(joined({ initializer: custom }, { initializer: custom }, { initializer: () => 0 })).toEqual([[0, 1], [2]]);
   });
