@@ -1,7 +1,7 @@
 /** Configs of the embedding layers of Keras 2 and 3, NVIDIA distributed-embeddings and Keras RS as arguments of ours. */
 import { ArgumentTypeError, ValueError } from '../errors.js';
-import { warnOnce } from '../warn_once.js';
 import { camelKeys } from './camel_case.js';
+import { sayUnknownKey } from './unknown_key.js';
 
 /** Arguments of the layers; everything else in a config is handled below or named in a warning. */
 const ARGUMENTS = new Set([
@@ -77,7 +77,7 @@ export function readKerasConfig(config: unknown): Record<string, unknown> {
     else if (ARGUMENTS.has(key)) args[key] = value;
     else if (key in UNSUPPORTED) refuse(key, value);
     else if (!WITHOUT_EFFECT.has(key) && value !== null && value !== undefined) {
-      warnOnce(`the key ${key} in the config of an embedding layer is not known and has no effect.`);
+      sayUnknownKey(key, 'an embedding layer', [...ARGUMENTS]);
     }
   }
   return args;

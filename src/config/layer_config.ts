@@ -1,8 +1,8 @@
 /** Configs of layers that are no embedding tables: the fields that are known, everything else named. */
 import { ArgumentTypeError } from '../errors.js';
-import { warnOnce } from '../warn_once.js';
 import { camelKeys } from './camel_case.js';
 import { checkFloat32Policy } from './keras_config.js';
+import { sayUnknownKey } from './unknown_key.js';
 
 /** What tfjs and Keras put beside a layer's own fields while they save and load. */
 const WITHOUT_EFFECT = ['customObjects', 'autocast', 'buildConfig'];
@@ -32,7 +32,7 @@ export function readLayerConfig(
     else if (key === 'batchShape') args['batchInputShape'] = value;
     else if (known.includes(key)) args[key] = value;
     else if (value !== null && value !== undefined) {
-      warnOnce(`the key ${key} in the config of a layer is not known and has no effect.`);
+      sayUnknownKey(key, 'a layer', known);
     }
   }
   return args;

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import { embeddingBag } from '../ops/embedding_bag.js';
 import { strayIdError } from '../ops/stray_id.js';
 import { readOptions, reading } from '../options.js';
@@ -83,8 +84,10 @@ export class ConcatOneHotEmbedding extends TableLayer {
   /** First row of each feature. */
   readonly offsets: readonly number[];
 
-  constructor(args: ConcatOneHotEmbeddingArgs) {
-    const { featureSizes, embeddingWidth, ...given } = readOptions<ConcatOneHotEmbeddingArgs>(args, FIELDS, 'args');
+  constructor(args: ConcatOneHotEmbeddingArgs);
+  constructor(...all: [ConcatOneHotEmbeddingArgs]) {
+    refusePositional('emb.layers.concatOneHotEmbedding', ['featureSizes', 'embeddingWidth'], all);
+    const { featureSizes, embeddingWidth, ...given } = readOptions<ConcatOneHotEmbeddingArgs>(all[0], FIELDS, 'args');
     const offsets = offsetsOf(featureSizes);
     const outputDim = checkDimension(embeddingWidth, 'embeddingWidth');
     const embeddingsInitializer = given.embeddingsInitializer ?? 'glorotUniform';

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { ArgumentTypeError, RuntimeError, described } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import { touchedRowsPenalties } from '../optimizers/penalty.js';
 import { readOptions } from '../options.js';
 import type { EmbeddingPlan } from '../partition/plan.js';
@@ -94,8 +95,10 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
   #isReady = false;
   readonly #last = new LastCall();
 
-  constructor(args: DistributedEmbeddingArgs) {
-    const given = readOptions<DistributedEmbeddingArgs>(args, ARGUMENTS, 'args');
+  constructor(args: DistributedEmbeddingArgs);
+  constructor(...passed: [DistributedEmbeddingArgs]) {
+    refusePositional('emb.layers.distributedEmbedding', ['embeddings', 'inputTableMap'], passed);
+    const given = readOptions<DistributedEmbeddingArgs>(passed[0], ARGUMENTS, 'args');
     checkDtype(given.dtype, 'dtype');
     const name = checkName(given.name) ?? nextName('distributed_embedding');
     const trainable = checkBoolean(given.trainable, 'trainable', true);

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ValueError, described } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import {
   FLOAT_LAYER_FIELDS,
   checkSameShapes,
@@ -56,7 +57,10 @@ export class DotInteraction extends tf.layers.Layer {
   readonly selfInteraction: boolean;
   readonly skipGather: boolean;
 
-  constructor(args: DotInteractionArgs = {}) {
+  constructor(args?: DotInteractionArgs);
+  constructor(...all: [DotInteractionArgs?]) {
+    refusePositional('emb.layers.dotInteraction', FIELDS, all);
+    const [args = {}] = all;
     const { given, base } = readFloatLayerArgs<DotInteractionArgs>(args, FIELDS, 'dot_interaction');
     super(base as never);
     this.selfInteraction = checkBoolean(given.selfInteraction, 'selfInteraction', false);

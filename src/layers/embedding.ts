@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { ValueError, described } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import type { Combiner } from '../types.js';
 import { shapesOf, type SymbolicShape } from './layer_arguments.js';
 import type { Kwargs } from './layer_calls.js';
@@ -41,8 +42,10 @@ export class Embedding<C extends Combiner | null = Combiner | null> extends Tabl
   static readonly className: string = 'TfjsEmbeddings>Embedding';
   protected override readonly kind = 'embedding';
 
-  constructor(args: AnyTableLayerArgs<C>) {
-    super(args, 'embedding');
+  constructor(args: AnyTableLayerArgs<C>);
+  constructor(...given: [AnyTableLayerArgs<C>]) {
+    refusePositional('emb.layers.embedding', ['inputDim', 'outputDim', 'combiner'], given);
+    super(given[0], 'embedding');
     this.supportsMasking = this.maskZero;
   }
 

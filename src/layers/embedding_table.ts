@@ -3,6 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import { readOptions, reading } from '../options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { freeSlots } from '../optimizers/slots.js';
@@ -283,8 +284,11 @@ function checkSeed(seed: unknown): number | null {
  * const seen = emb.layers.embedding({table: movies, combiner: 'mean'});
  * const next = emb.layers.embedding({table: movies});
  */
-export function embeddingTable(args: EmbeddingTableArgs): EmbeddingTable {
-  const given = readOptions<EmbeddingTableArgs>(args, [...TABLE_ARGUMENTS, 'name', 'trainable'], 'args');
+export function embeddingTable(args: EmbeddingTableArgs): EmbeddingTable;
+export function embeddingTable(...all: [EmbeddingTableArgs]): EmbeddingTable {
+  const names = [...(typeof all[0] === 'string' ? ['name'] : []), 'inputDim', 'outputDim'];
+  refusePositional('emb.embeddingTable', names, all);
+  const given = readOptions<EmbeddingTableArgs>(all[0], [...TABLE_ARGUMENTS, 'name', 'trainable'], 'args');
   const name = checkName(given.name) ?? nextName('embedding_table');
   const table = new EmbeddingTable(given as EmbeddingTableArgs, true, name);
   openScopeInModels();

@@ -1,4 +1,4 @@
-/** Functions that make layers: the namespace `layers`. */
+/** Functions that make layers: the namespace `layers`. All arguments go on, so that those by position are told. */
 import type { Combiner } from '../types.js';
 import { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './concat_one_hot_embedding.js';
 import type {
@@ -24,8 +24,9 @@ import type { AnyTableLayerArgs } from './table_layer.js';
  * @example
  * emb.layers.embedding({inputDim: 1000, outputDim: 8, combiner: 'sum'});
  */
-export function embedding<C extends Combiner | null = null>(args: AnyTableLayerArgs<C>): Embedding<C> {
-  return new Embedding(args);
+export function embedding<C extends Combiner | null = null>(args: AnyTableLayerArgs<C>): Embedding<C>;
+export function embedding<C extends Combiner | null>(...given: [AnyTableLayerArgs<C>]): Embedding<C> {
+  return new Embedding(...given);
 }
 
 /**
@@ -34,8 +35,9 @@ export function embedding<C extends Combiner | null = null>(args: AnyTableLayerA
  * @example
  * emb.layers.raggedEmbedding({inputDim: 1000, outputDim: 8, combiner: 'mean'});
  */
-export function raggedEmbedding<C extends Combiner | null = null>(args: AnyTableLayerArgs<C>): RaggedEmbedding<C> {
-  return new RaggedEmbedding(args);
+export function raggedEmbedding<C extends Combiner | null = null>(args: AnyTableLayerArgs<C>): RaggedEmbedding<C>;
+export function raggedEmbedding<C extends Combiner | null>(...given: [AnyTableLayerArgs<C>]): RaggedEmbedding<C> {
+  return new RaggedEmbedding(...given);
 }
 
 /**
@@ -55,8 +57,8 @@ export function distributedEmbedding<F extends NestedFeatures, D extends boolean
   args: DistributedPlacementArgs<D> & FeaturesForm<F>,
 ): DistributedEmbedding<CombinersOf<F>, InputsOf<D, CombinersOf<F>>>;
 export function distributedEmbedding(args: DistributedEmbeddingArgs): DistributedEmbedding;
-export function distributedEmbedding(args: DistributedEmbeddingArgs): DistributedEmbedding {
-  return new DistributedEmbedding(args);
+export function distributedEmbedding(...given: [DistributedEmbeddingArgs]): DistributedEmbedding {
+  return new DistributedEmbedding(...given);
 }
 
 /**
@@ -65,8 +67,9 @@ export function distributedEmbedding(args: DistributedEmbeddingArgs): Distribute
  * @example
  * emb.layers.integerLookup({maxTokens: 100000});
  */
-export function integerLookup(args: IntegerLookupLayerArgs): IntegerLookupLayer {
-  return new IntegerLookupLayer(args);
+export function integerLookup(args: IntegerLookupLayerArgs): IntegerLookupLayer;
+export function integerLookup(...given: [IntegerLookupLayerArgs]): IntegerLookupLayer {
+  return new IntegerLookupLayer(...given);
 }
 
 /**
@@ -75,8 +78,9 @@ export function integerLookup(args: IntegerLookupLayerArgs): IntegerLookupLayer 
  * @example
  * emb.layers.concatOneHotEmbedding({featureSizes: [3, 5, 7], embeddingWidth: 4});
  */
-export function concatOneHotEmbedding(args: ConcatOneHotEmbeddingArgs): ConcatOneHotEmbedding {
-  return new ConcatOneHotEmbedding(args);
+export function concatOneHotEmbedding(args: ConcatOneHotEmbeddingArgs): ConcatOneHotEmbedding;
+export function concatOneHotEmbedding(...given: [ConcatOneHotEmbeddingArgs]): ConcatOneHotEmbedding {
+  return new ConcatOneHotEmbedding(...given);
 }
 
 /**
@@ -85,8 +89,9 @@ export function concatOneHotEmbedding(args: ConcatOneHotEmbeddingArgs): ConcatOn
  * @example
  * emb.layers.dotInteraction({selfInteraction: true});
  */
-export function dotInteraction(args?: DotInteractionArgs): DotInteraction {
-  return new DotInteraction(args);
+export function dotInteraction(args?: DotInteractionArgs): DotInteraction;
+export function dotInteraction(...given: [DotInteractionArgs?]): DotInteraction {
+  return new DotInteraction(...given);
 }
 
 /**
@@ -95,6 +100,7 @@ export function dotInteraction(args?: DotInteractionArgs): DotInteraction {
  * @example
  * emb.layers.featureCross({projectionDim: 64});
  */
-export function featureCross(args?: FeatureCrossArgs): FeatureCross {
-  return new FeatureCross(args);
+export function featureCross(args?: FeatureCrossArgs): FeatureCross;
+export function featureCross(...given: [FeatureCrossArgs?]): FeatureCross {
+  return new FeatureCross(...given);
 }

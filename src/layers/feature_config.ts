@@ -2,6 +2,7 @@
 import { brand } from '../brand.js';
 import { camelKeys } from '../config/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import { readOptions, reading } from '../options.js';
 import type { Combiner } from '../types.js';
 import { checkObject, type SymbolicShape } from './layer_arguments.js';
@@ -53,8 +54,10 @@ export class FeatureConfig<C extends Combiner | null = Combiner> {
   readonly inputShape: SymbolicShape;
   readonly outputShape: SymbolicShape;
 
-  constructor(args: FeatureConfigArgs<C>) {
-    const given = readOptions<FeatureConfigArgs<C>>(args, FIELDS, 'args');
+  constructor(args: FeatureConfigArgs<C>);
+  constructor(...all: [FeatureConfigArgs<C>]) {
+    refusePositional('new emb.FeatureConfig', FIELDS, all);
+    const given = readOptions<FeatureConfigArgs<C>>(all[0], FIELDS, 'args');
     this.name = checkText(given.name, 'name');
     const isTable = reading('table', 'an emb.TableConfig', given.table, () => given.table instanceof TableConfig);
     if (!isTable) throw new ArgumentTypeError('table', 'an emb.TableConfig', given.table);

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import { readActivation, type Activation, type ActivationInput } from './activations.js';
 import {
   FLOAT_LAYER_FIELDS,
@@ -113,7 +114,10 @@ export class FeatureCross extends tf.layers.Layer {
   #kernel: tf.LayerVariable | null = null;
   #bias: tf.LayerVariable | null = null;
 
-  constructor(args: FeatureCrossArgs = {}) {
+  constructor(args?: FeatureCrossArgs);
+  constructor(...all: [FeatureCrossArgs?]) {
+    refusePositional('emb.layers.featureCross', FIELDS, all);
+    const [args = {}] = all;
     const { given, base } = readFloatLayerArgs<FeatureCrossArgs>(args, FIELDS, 'feature_cross');
     super(base as never);
     const { projectionDim } = given;

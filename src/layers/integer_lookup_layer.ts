@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import { readOptions, reading } from '../options.js';
 import { asWhole, readCells, type CellData, type Cells, type IdsOf } from '../preprocessing/cells.js';
 import { GrowingVocabulary, UNKNOWN_KEY } from '../preprocessing/growing_vocabulary.js';
@@ -101,8 +102,10 @@ export class IntegerLookupLayer extends tf.layers.Layer {
   /** Which of vocabulary and weights was changed since the other was. */
   #newer: 'neither' | 'vocabulary' | 'weights' = 'neither';
 
-  constructor(args: IntegerLookupLayerArgs) {
-    const { maxTokens, base } = readArgs(args);
+  constructor(args: IntegerLookupLayerArgs);
+  constructor(...given: [IntegerLookupLayerArgs]) {
+    refusePositional('emb.layers.integerLookup', ['maxTokens'], given);
+    const { maxTokens, base } = readArgs(given[0]);
     super(base as never);
     this.maxTokens = maxTokens;
     this.#vocabulary = new GrowingVocabulary(maxTokens);

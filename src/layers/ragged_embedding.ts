@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { ValueError, described } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
 import { placeSplits } from '../ragged/row_splits.js';
 import type { Combiner } from '../types.js';
@@ -65,8 +66,10 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
   /** Whether the call in progress comes from a model, which can only pass tensors on. */
   #inModel = false;
 
-  constructor(args: AnyTableLayerArgs<C>) {
-    super(args, 'ragged_embedding');
+  constructor(args: AnyTableLayerArgs<C>);
+  constructor(...given: [AnyTableLayerArgs<C>]) {
+    refusePositional('emb.layers.raggedEmbedding', ['inputDim', 'outputDim', 'combiner'], given);
+    super(given[0], 'ragged_embedding');
     this.supportsMasking = this.combiner === null;
   }
 

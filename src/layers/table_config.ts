@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { camelKeys } from '../config/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import { checkCombiner } from '../ops/arguments.js';
 import { isRecord, readOptions, reading } from '../options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
@@ -90,8 +91,10 @@ export class TableConfig<C extends Combiner | null = Combiner> {
   readonly maxIdsPerPartition: number;
   readonly maxUniqueIdsPerPartition: number;
 
-  constructor(args: TableConfigArgs<C>) {
-    const given = readOptions<TableConfigArgs>(args, FIELDS, 'args');
+  constructor(args: TableConfigArgs<C>);
+  constructor(...all: [TableConfigArgs<C>]) {
+    refusePositional('new emb.TableConfig', FIELDS, all);
+    const given = readOptions<TableConfigArgs>(all[0], FIELDS, 'args');
     this.name = checkText(given.name, 'name');
     this.vocabularySize = checkDimension(given.vocabularySize, 'vocabularySize');
     this.embeddingDim = checkDimension(given.embeddingDim, 'embeddingDim');

@@ -81,7 +81,7 @@ export function embeddingLookup(
   ids: IdsInput,
   options: EmbeddingLookupOptions = {},
 ): tf.Tensor | RaggedTensor {
-  const given = readOptions<EmbeddingLookupOptions>(options, FIELDS);
+  const given = readOptions<EmbeddingLookupOptions>(options, FIELDS, 'options', USAGE);
   const partitions = isList(table) ? checkPartitions(table) : [checkTable(table)];
   const strategy = checkPartitionStrategy(given.partitionStrategy);
   const combiner = given.combiner === undefined || given.combiner === null ? null : checkCombiner(given.combiner);
@@ -105,6 +105,7 @@ export function embeddingLookup(
   );
 }
 
+const USAGE = `emb.embeddingLookup(table, ids, {combiner: 'sum'})`;
 const FIELDS = ['combiner', 'weights', 'maxNorm', 'outOfRange', 'partitionStrategy', 'validate'] as const;
 
 function isList(table: unknown): table is readonly Table[] {

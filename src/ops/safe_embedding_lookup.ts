@@ -41,7 +41,7 @@ interface Pruned {
 export function safeEmbeddingLookup(table: Table, ids: RowsOfIds, options?: SafeEmbeddingLookupOptions): tf.Tensor2D;
 export function safeEmbeddingLookup(table: Table, ids: IdsInput, options?: SafeEmbeddingLookupOptions): tf.Tensor;
 export function safeEmbeddingLookup(table: Table, ids: IdsInput, options: SafeEmbeddingLookupOptions = {}): tf.Tensor {
-  const given = readOptions<SafeEmbeddingLookupOptions>(options, ['combiner', 'weights', 'maxNorm', 'defaultId']);
+  const given = readOptions<SafeEmbeddingLookupOptions>(options, FIELDS, 'options', USAGE);
   const matrix = checkTable(table);
   const bagOptions = checkBagOptions({ combiner: given.combiner ?? 'mean', maxNorm: given.maxNorm });
   const defaultId = checkDefaultId(given.defaultId, matrix.shape[0]);
@@ -70,6 +70,9 @@ export function safeEmbeddingLookup(table: Table, ids: IdsInput, options: SafeEm
     return pooled.reshape([...batchShape, pooled.shape[1]]);
   });
 }
+
+const FIELDS = ['combiner', 'weights', 'maxNorm', 'defaultId'] as const;
+const USAGE = `emb.safeEmbeddingLookup(table, ids, {combiner: 'mean', defaultId: 0})`;
 
 function checkDefaultId(defaultId: unknown, rows: number): number | null {
   if (defaultId === undefined || defaultId === null) return null;

@@ -1,4 +1,5 @@
 /** Checks of the arguments of the preprocessing classes. */
+import { closestName } from '../closest_name.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { isRecord, reading } from '../options.js';
 
@@ -39,7 +40,7 @@ function readKeys<A extends object>(config: Record<string, unknown>, known: read
       continue;
     }
     const neutral = NEUTRAL[name];
-    if (neutral === undefined) throw new ValueError(key, `one of ${known.join(', ')}`, described(`the key ${key}`));
+    if (neutral === undefined) refuseKey(key, known);
     if (neutral.length > 0 && !neutral.includes(value)) {
       throw new ValueError(key, neutral.map((each) => JSON.stringify(each)).join(' or '), value);
     }
@@ -47,11 +48,17 @@ function readKeys<A extends object>(config: Record<string, unknown>, known: read
   return read as A;
 }
 
+function refuseKey(key: string, known: readonly string[]): never {
+  const meant = closestName(key, known);
+  const note = meant === undefined ? undefined : `Did you mean ${meant}?`;
+  throw new ValueError(key, `one of ${known.join(', ')}`, described(`the key ${key}`), note);
+}
+
 /** Throws where `args` is no object or holds a key that is not known: a misspelt setting is never ignored. */
 export function checkKeys(args: unknown, known: readonly string[]): void {
   if (!reading('args', 'an object', args, () => isRecord(args))) throw new ArgumentTypeError('args', 'an object', args);
   for (const key of Object.keys(args as object)) {
-    if (!known.includes(key)) throw new ValueError(key, `one of ${known.join(', ')}`, described(`the key ${key}`));
+    if (!known.includes(key)) refuseKey(key, known);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Numbers to ids by bins. */
 import { brand } from '../brand.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent, isArray, readConfig } from './arguments.js';
 import { asNumber, readCells, type CellData, type IdsOf } from './cells.js';
 import { quantileBoundaries } from './quantiles.js';
@@ -54,7 +55,11 @@ export class Discretization {
   readonly epsilon: number;
   private boundaries: number[] | null = null;
 
-  constructor(args: DiscretizationArgs) {
+  constructor(args: DiscretizationArgs);
+  constructor(...given: [DiscretizationArgs]) {
+    const names = [Array.isArray(given[0]) ? 'binBoundaries' : 'numBins', 'epsilon'];
+    refusePositional('new emb.preprocessing.Discretization', names, given);
+    const [args] = given;
     checkKeys(args, KEYS);
     this.name = checkName(args.name, 'discretization');
     const hasBoundaries = !isAbsent(args.binBoundaries);

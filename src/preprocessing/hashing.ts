@@ -1,6 +1,7 @@
 /** Strings or whole numbers to ids by a stable hash: no vocabulary to learn or to keep. */
 import { brand } from '../brand.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import { checkKeys, checkName, checkOutputMode, checkWhole, isArray, readConfig } from './arguments.js';
 import { asString, asWhole, readCells, type CellData, type IdsOf } from './cells.js';
 import { fingerprint64 } from './farm_hash.js';
@@ -56,7 +57,10 @@ export class Hashing {
   readonly salt: readonly [number, number] | null;
   private readonly key: readonly [bigint, bigint] | null;
 
-  constructor(args: HashingArgs) {
+  constructor(args: HashingArgs);
+  constructor(...given: [HashingArgs]) {
+    refusePositional('new emb.preprocessing.Hashing', ['numBins', 'maskValue', 'salt'], given);
+    const [args] = given;
     checkKeys(args, KEYS);
     this.name = checkName(args.name, 'hashing');
     this.numBins = checkWhole(args.numBins, 'numBins', 1);

@@ -1,5 +1,6 @@
 /** What StringLookup and IntegerLookup share: a vocabulary, and where each id lies. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { refusePositional } from '../positional.js';
 import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent, isArray } from './arguments.js';
 import { readCells, type CellData, type Cells, type IdsOf } from './cells.js';
 
@@ -30,6 +31,12 @@ export const INDEX_LOOKUP_KEYS = [
   'vocabulary',
   'outputMode',
 ] as const;
+
+/** Throws for a call such as `StringLookup(['a', 'b'])` or, in the order of Keras, `StringLookup(100, 1)`. */
+export function refuseLookupByPosition(call: string, given: readonly unknown[]): void {
+  const names = Array.isArray(given[0]) ? ['vocabulary'] : ['maxTokens', 'numOovIndices', 'maskToken', 'oovToken'];
+  refusePositional(call, names, given);
+}
 
 /** Everything needed to make an equal lookup again, as plain JSON values. */
 export interface IndexLookupConfig<T extends Token> {

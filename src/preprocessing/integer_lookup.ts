@@ -2,7 +2,7 @@
 import { brand } from '../brand.js';
 import { readConfig } from './arguments.js';
 import { asWhole, type Cells } from './cells.js';
-import { INDEX_LOOKUP_KEYS, IndexLookup, type IndexLookupArgs } from './index_lookup.js';
+import { INDEX_LOOKUP_KEYS, IndexLookup, refuseLookupByPosition, type IndexLookupArgs } from './index_lookup.js';
 
 export type IntegerLookupArgs = IndexLookupArgs<number>;
 
@@ -29,7 +29,10 @@ export class IntegerLookup extends IndexLookup<number> {
   static {
     brand(this, 'IntegerLookup');
   }
-  constructor(args: IntegerLookupArgs = {}) {
+  constructor(args?: IntegerLookupArgs);
+  constructor(...given: [IntegerLookupArgs?]) {
+    refuseLookupByPosition('new emb.preprocessing.IntegerLookup', given);
+    const [args = {}] = given;
     super(args, { name: 'integer_lookup', oovToken: -1 });
   }
 

@@ -4,7 +4,7 @@ import { readConfig } from './arguments.js';
 import { asString, type Cells } from './cells.js';
 import { compareCodePoints } from './code_points.js';
 import { fingerprint64 } from './farm_hash.js';
-import { INDEX_LOOKUP_KEYS, IndexLookup, type IndexLookupArgs } from './index_lookup.js';
+import { INDEX_LOOKUP_KEYS, IndexLookup, refuseLookupByPosition, type IndexLookupArgs } from './index_lookup.js';
 
 export type StringLookupArgs = IndexLookupArgs<string>;
 
@@ -33,7 +33,10 @@ export class StringLookup extends IndexLookup<string> {
   static {
     brand(this, 'StringLookup');
   }
-  constructor(args: StringLookupArgs = {}) {
+  constructor(args?: StringLookupArgs);
+  constructor(...given: [StringLookupArgs?]) {
+    refuseLookupByPosition('new emb.preprocessing.StringLookup', given);
+    const [args = {}] = given;
     super(args, { name: 'string_lookup', oovToken: '[UNK]' });
   }
 

@@ -54,7 +54,12 @@ export function toPaddedValues(
   ragged: RaggedRows,
   given: ToPaddedOptions,
 ): { values: Int32Array | Float32Array; shape: number[] } {
-  const options = readOptions<ToPaddedOptions>(given, ['defaultValue', 'maxLength']);
+  const options = readOptions<ToPaddedOptions>(
+    given,
+    ['defaultValue', 'maxLength'],
+    'options',
+    'ragged.toPadded({defaultValue: -1})',
+  );
   const { values, nestedRowSplits, innerShape } = ragged;
   const isWhole = values instanceof Int32Array;
   const fill = checkFill(options.defaultValue ?? 0, isWhole, 'defaultValue');
@@ -101,7 +106,12 @@ export function fromPaddedRows(
   padded: unknown,
   given: FromPaddedOptions,
 ): { values: Int32Array | Float32Array; rowSplits: Int32Array; innerShape: readonly number[] } {
-  const options = readOptions<FromPaddedOptions>(given, ['lengths', 'padding']);
+  const options = readOptions<FromPaddedOptions>(
+    given,
+    ['lengths', 'padding'],
+    'options',
+    'RaggedTensor.fromPadded(padded, {padding: -1})',
+  );
   if (options.lengths !== undefined && options.padding !== undefined) {
     throw new ValueError('options', 'either lengths or padding', described('both'));
   }

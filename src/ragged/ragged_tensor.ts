@@ -14,6 +14,14 @@ export interface FromRowsOptions {
   dtype?: ValuesDtype | undefined;
 }
 
+/** How calls are written, for whoever writes them otherwise. */
+const FROM_ROWS = `RaggedTensor.fromRows([[3, 1], [], [4]], {dtype: 'int32'})`;
+const FROM_SPARSE = 'RaggedTensor.fromSparse({indices, values, denseShape})';
+const FROM_ROW_SPLITS = 'Write RaggedTensor.fromRowSplits(values, rowSplits).';
+
+/** Known to the factories alone. */
+const MADE = Symbol('made by a factory');
+
 /** What `toString` still shows in full. */
 const MOST_ROWS_SHOWN = 20;
 const MOST_VALUES_SHOWN = 100;
@@ -50,7 +58,12 @@ export class RaggedTensor {
     values: Int32Array | Float32Array,
     nestedRowSplits: readonly Int32Array[],
     innerShape: readonly number[],
+    made: typeof MADE,
   ) {
+    if (made !== MADE) {
+      const note = 'Write RaggedTensor.fromRows([[3, 1], [], [4]]) or RaggedTensor.fromRowSplits(values, rowSplits).';
+      throw new ArgumentTypeError('RaggedTensor', 'a call of one of its factories', described('new'), note);
+    }
     this.values = values;
     this.nestedRowSplits = Object.freeze([...nestedRowSplits]);
     this.innerShape = Object.freeze([...innerShape]);
@@ -98,6 +111,9 @@ export class RaggedTensor {
     rowSplits: FlatInput,
     innerShape?: readonly number[],
   ): RaggedTensor {
+    if (rowSplits === undefined) {
+      throw new ArgumentTypeError('rowSplits', 'a vector of whole numbers', rowSplits, FROM_ROW_SPLITS);
+    }
     return RaggedTensor.fromNestedRowSplits(values, [rowSplits], innerShape);
   }
 
@@ -129,7 +145,7 @@ export class RaggedTensor {
       checkRowSplits(each, entries, name(axis));
     });
     const own = inner instanceof RaggedTensor ? inner.values : inner.values.slice();
-    return new RaggedTensor(own, [...splits, ...below], inner.innerShape);
+    return new RaggedTensor(own, [...splits, ...below], inner.innerShape, MADE);
   }
 
   /**
@@ -161,13 +177,13 @@ export class RaggedTensor {
    * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).rowSplits; // Int32Array [0, 2, 2, 3]
    */
   static fromRows(rows: readonly NestedRows[], options: FromRowsOptions = {}): RaggedTensor {
-    const { dtype } = readOptions<FromRowsOptions>(options, ['dtype']);
+    const { dtype } = readOptions<FromRowsOptions>(options, ['dtype'], 'options', FROM_ROWS);
     if (!reading('rows', 'nested arrays of numbers', rows, () => Array.isArray(rows)))
       throw new ArgumentTypeError('rows', 'nested arrays of numbers', rows);
     const { flat, depth, nestedRowSplits } = readNestedRows(rows, 'rows');
     if (depth < 2 && rows.length > 0) throw new ValueError('rows', 'an array of rows', described('a flat array'));
     const { values } = readFlat(flat, 'rows', { dtype });
-    return new RaggedTensor(values, depth < 2 ? [Int32Array.of(0)] : nestedRowSplits, []);
+    return new RaggedTensor(values, depth < 2 ? [Int32Array.of(0)] : nestedRowSplits, [], MADE);
   }
 
   /**
@@ -181,7 +197,7 @@ export class RaggedTensor {
    */
   static fromPadded(padded: tf.Tensor | readonly NestedRows[], options: FromPaddedOptions = {}): RaggedTensor {
     const { values, rowSplits, innerShape } = fromPaddedRows(padded, options);
-    return new RaggedTensor(values, [rowSplits], innerShape);
+    return new RaggedTensor(values, [rowSplits], innerShape, MADE);
   }
 
   /**
@@ -194,7 +210,7 @@ export class RaggedTensor {
    * // [[3, 1], [], [4]]
    */
   static fromSparse(sparse: SparseInput, options: FromRowsOptions = {}): RaggedTensor {
-    const { dtype } = readOptions<FromRowsOptions>(options, ['dtype']);
+    const { dtype } = readOptions<FromRowsOptions>(options, ['dtype'], 'options', FROM_SPARSE);
     const { indices, denseShape, count } = readSparse(sparse, 'sparse');
     if (denseShape.length !== 2) throw new ValueError('sparse.denseShape', 'two axes', sparse.denseShape);
     const lengths = new Int32Array(denseShape[0]!);
@@ -208,7 +224,7 @@ export class RaggedTensor {
       lengths[row]!++;
     }
     const { values } = readFlat(sparse.values, 'sparse.values', { dtype });
-    return new RaggedTensor(values.slice(), [splitsOfLengths(lengths)], []);
+    return new RaggedTensor(values.slice(), [splitsOfLengths(lengths)], [], MADE);
   }
 
   /**

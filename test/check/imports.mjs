@@ -17,6 +17,7 @@ const FLOORS = [
     'partition',
     'config',
     'options.ts',
+    'positional.ts',
     'brand.ts',
     'tfjs_present.ts',
     'closest_name.ts',
