@@ -124,6 +124,15 @@ describe('headers of .npy files', () => {
     expect(() => header({ header: text })).toThrowError(new RegExp(message));
   });
 
+  it('are shown as far as they are short', () => {
+    const received = (text: string): string => `a.npy, whose header is ${JSON.stringify(text)}`;
+    const shown = (text: string, wanted: string): void =>
+      expectError(() => header({ header: text }), 'ValueError', 'weights', received(wanted));
+    shown('{}', '{}');
+    shown('x'.repeat(80), 'x'.repeat(80));
+    shown('x'.repeat(81), `${'x'.repeat(80)}…`);
+  });
+
   it('are refused where the file ends before its values do', () => {
     const whole = npyBytes({ shape: '(2, 3)', values: new Uint8Array(24) });
     for (let length = 0; length < whole.length; length++) {
@@ -188,6 +197,10 @@ describe('headers of .npy files', () => {
       [Uint8Array.of(0x50, 0x4b, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0), 'a.npy, a zip archive'],
       [Uint8Array.of(0x80, 4, 0x95, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), 'a.npy, a pickle'],
       [new TextEncoder().encode('1.5 2.5 3.5 4.5'), 'a.npy, which begins with the bytes 31 2e 35'],
+      [Uint8Array.of(1, 0, 10, 255, 16, 9, 7, 7, 7, 7), 'a.npy, which begins with the bytes 01 00 0a ff 10 09'],
+      [Uint8Array.of(0x93, 0x4e, 0x55), 'a.npy, cut off after 3 bytes'],
+      [npyBytes({}).subarray(0, 9), 'a.npy, cut off after 9 bytes'],
+      [Uint8Array.of(7), 'a.npy, which begins with the bytes 07'],
     ];
     for (const [bytes, received] of others) {
       expectError(() => readNpyHeader(fileOf(bytes), 'a.npy', 'weights'), 'ValueError', 'weights', received);
