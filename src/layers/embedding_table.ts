@@ -8,6 +8,7 @@ import { readOptions, reading } from '../options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { freeSlots } from '../optimizers/slots.js';
 import { setTableSettings } from '../ops/table_settings.js';
+import { watchStockSteps } from '../optimizers/stock_steps.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
 import { checkBoolean, checkDimension, checkName } from './layer_arguments.js';
@@ -191,6 +192,7 @@ export class EmbeddingTable {
     (weight as { originalName: string }).originalName = this.#savedName(weight, holder);
     this.#governTrainable(weight);
     this.#settleWrites(weight);
+    watchStockSteps();
     setTableSettings(weight.read() as tf.Variable, {
       name: weight.originalName,
       optimizer: this.optimizer,

@@ -1,17 +1,13 @@
 /** Lookups outside the scope of an optimizer: their gradients are tensors of the table's shape. */
 import * as tf from '@tensorflow/tfjs';
 import type { LookedUp, Lookup, LookupGradient } from '../backends/lookup.js';
-import { ValueError, described } from '../errors.js';
-import { warnOnce } from '../warn_once.js';
 import { refuseSecond, withLazyGradient } from './lazy_gradient.js';
 import { rowGradients } from './row_gradients.js';
 import { asBags, present, runLookups } from './run_lookups.js';
-import { tableSettings, type TableSettings } from './table_settings.js';
 import { weightsGradient } from './weights_gradient.js';
 
 /** Puts a lookup that has run on the tape, with a gradient of the table's shape, as stock optimizers need it. */
 export function withDenseGradient({ table, bags, options }: Lookup, { pooled }: LookedUp): tf.Tensor2D {
-  const settings = table instanceof tf.Variable ? tableSettings(table) : undefined;
   const matrix = table as tf.Tensor2D;
   return withLazyGradient(
     bags.weights === null ? { table: matrix } : { table: matrix, weights: bags.weights },
@@ -22,10 +18,7 @@ export function withDenseGradient({ table, bags, options }: Lookup, { pooled }: 
     (dy, [saved, ...rest]) => {
       const ofLookup = { gradient: dy as tf.Tensor2D, bags: asBags(rest), options };
       return {
-        table: () => {
-          if (settings !== undefined) sayDense(settings, saved as tf.Tensor2D);
-          return denseTableGradient(saved as tf.Tensor2D, ofLookup);
-        },
+        table: () => denseTableGradient(saved as tf.Tensor2D, ofLookup),
         weights: () => weightsGradient(saved as tf.Tensor2D, ofLookup),
       };
     },
@@ -58,22 +51,4 @@ function denseTableGradient(table: tf.Tensor2D, { gradient, bags, options }: Loo
       table: refuse,
     }),
   ) as tf.Tensor2D;
-}
-
-function sayDense(settings: TableSettings, table: tf.Tensor2D): void {
-  if (settings.optimizer !== null) {
-    throw new ValueError(
-      'optimizer',
-      `an emb.train optimizer in compile, because table ${settings.name} has an optimizer of its own`,
-      described('a stock optimizer, which trains every variable itself'),
-    );
-  }
-  const [rows, dim] = table.shape;
-  const kilobytes = ((rows * dim * 4) / 1000).toFixed(1);
-  warnOnce(
-    `table ${settings.name} [${rows}, ${dim}] is trained by a stock optimizer: each step builds and applies a dense ` +
-      `gradient of ${kilobytes} kB, whatever the batch (said for the first such table only). emb.train.sgd, adagrad, ` +
-      `adam, ... touch only the rows of the batch and train the same.`,
-    'dense gradient',
-  );
 }
