@@ -10,6 +10,7 @@ const FOLDER = join(ROOT, 'docs', 'examples');
 
 /** What the standard output of each holds, line by line, without spaces at the ends. */
 const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
+  'custom_loop.ts': [/^1\d\d of 1000 rows, norm above 0: true$/, 'the loss has fallen: true'],
   'many_devices.ts': [
     /^3 tables for 3 inputs on 4 devices, strategy memory_balanced/,
     /^ +3 +0 users +0\.\.2000 +8\.\.16 +16000/,
