@@ -61,7 +61,8 @@ export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from './erro
 export { Embedding, type EmbeddingArgs } from './layers/embedding.js';
 export { RaggedEmbedding, type RaggedEmbeddingArgs } from './layers/ragged_embedding.js';
 export { DistributedEmbedding, type DistributedEmbeddingArgs } from './layers/distributed_embedding.js';
-export type { DistributedItem, DistributedPlacementArgs, NestedFeatures } from './layers/distributed_arguments.js';
+export type { DistributedItem, DistributedPlacementArgs } from './layers/distributed_arguments.js';
+export type { NestedFeatures } from './layers/feature_types.js';
 export type { DistributedItemArgs } from './layers/distributed_features.js';
 export { FeatureConfig, type FeatureConfigArgs } from './layers/feature_config.js';
 export { TableConfig, type TableConfigArgs, type TablePlacement } from './layers/table_config.js';

@@ -6,7 +6,15 @@
  * has for 32 bits, where Philox needs 64-bit products; it passes the published batteries of tests with rounds to spare.
  */
 
-import type { FilledPart } from './fill.js';
+/** Which part of a table an array holds, row-major. */
+export interface FilledPart {
+  /** Local row r is global row firstRow + rowStep * r. */
+  readonly firstRow: number;
+  readonly rowStep: number;
+  readonly rows: number;
+  readonly firstColumn: number;
+  readonly columns: number;
+}
 
 /** A seed as two 32-bit words. */
 export interface RandomKey {

@@ -1,7 +1,7 @@
 /** How a table begins, as plain data: each value depends on the seed, its row and its column alone. */
 
 import { ValueError, described } from '../errors.js';
-import { randomKey, randomWords } from './counter_random.js';
+import { randomKey, randomWords, type FilledPart } from './counter_random.js';
 import { quantile, quantileTable, upperTail } from './normal_quantile.js';
 
 /** Seeds are whole numbers from 0 to 2^53 - 1. Bounds, mean and deviation are float64, values are rounded to float32. */
@@ -11,16 +11,6 @@ export type Fill =
   | { readonly kind: 'normal'; readonly mean: number; readonly deviation: number; readonly seed: number }
   /** Drawn again where a value lies more than two deviations from the mean. */
   | { readonly kind: 'truncatedNormal'; readonly mean: number; readonly deviation: number; readonly seed: number };
-
-/** Which part of a table an array holds, row-major. */
-export interface FilledPart {
-  /** Local row r is global row firstRow + rowStep * r. */
-  readonly firstRow: number;
-  readonly rowStep: number;
-  readonly rows: number;
-  readonly firstColumn: number;
-  readonly columns: number;
-}
 
 /** Words that are made at once: they stay in the first cache between being made and being used. */
 const AT_ONCE = 4096;

@@ -12,16 +12,12 @@ import {
   type DistributedItemArgs,
 } from './distributed_features.js';
 import type { Embedding } from './embedding.js';
-import type { FeatureConfig } from './feature_config.js';
-import type { Nested } from './feature_types.js';
+import type { NestedFeatures } from './feature_types.js';
 import type { RaggedEmbedding } from './ragged_embedding.js';
 
 /** What `embeddings` may hold: unbuilt layers, of this package or stock ones, or plain arguments. */
 export type DistributedItem<C extends Combiner | null = Combiner | null> =
   Embedding<C> | RaggedEmbedding<C> | tf.layers.Layer | DistributedItemArgs<C>;
-
-/** `FeatureConfig`s in objects and arrays of any depth. */
-export type NestedFeatures = Nested<FeatureConfig<Combiner | null>>;
 
 /** One table each, unless they share one. */
 export interface EmbeddingsForm<Items = readonly DistributedItem[]> {

@@ -6,13 +6,12 @@ import type {
   DistributedItem,
   EmbeddingsForm,
   FeaturesForm,
-  NestedFeatures,
   DistributedPlacementArgs,
 } from './distributed_arguments.js';
 import { DistributedEmbedding } from './distributed_embedding.js';
 import { DotInteraction, type DotInteractionArgs } from './dot_interaction.js';
 import { Embedding } from './embedding.js';
-import type { CombinersOf, CombinersOfItems, InputsOf, KnownFields } from './feature_types.js';
+import type { CombinersOf, CombinersOfItems, InputsOf, KnownFields, NestedFeatures } from './feature_types.js';
 import { FeatureCross, type FeatureCrossArgs } from './feature_cross.js';
 import { IntegerLookupLayer, type IntegerLookupLayerArgs } from './integer_lookup_layer.js';
 import { RaggedEmbedding } from './ragged_embedding.js';

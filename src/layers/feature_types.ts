@@ -5,7 +5,6 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { IdsInput, WeightsInput } from '../ragged/door.js';
 import type { Combiner } from '../types.js';
-import type { NestedFeatures } from './distributed_arguments.js';
 import type { DistributedItemArgs } from './distributed_features.js';
 import type { Embedding } from './embedding.js';
 import type { FeatureConfig } from './feature_config.js';
@@ -14,6 +13,9 @@ import type { RaggedEmbedding } from './ragged_embedding.js';
 
 /** `T`s in objects and arrays of any depth; `[]` makes TypeScript see arrays as tuples. */
 export type Nested<T> = T | [] | readonly Nested<T>[] | { readonly [key: string]: Nested<T> };
+
+/** `FeatureConfig`s in objects and arrays of any depth. */
+export type NestedFeatures = Nested<FeatureConfig<Combiner | null>>;
 
 /** The structure with a `T` for each feature, as it comes in: lists may be of a length that the types do not tell. */
 export type Given<S, T> = unknown extends S

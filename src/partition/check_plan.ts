@@ -1,33 +1,12 @@
 /** Checks plans that somebody changed or wrote by hand. */
-import { describe } from '../errors.js';
 import { reverseGroupIds } from './groups.js';
 import { rankProblems } from './check_rank.js';
+import { comparing, type Compare } from './comparison.js';
 import { GROUP_NAMES, isModulo, type PlanData, type RowShard, type Span, type TableParallelPlan } from './plan.js';
 import { inputsOfTables, placesByInput } from './plan_layout.js';
 import { shapeProblems } from './plan_shape.js';
 import { readTables, type PlanTable, type PlanTableArgs } from './plan_table.js';
 import { joinedOutputs, mergeSlices, type Shard } from './shards.js';
-
-/** Adds a line where what was found is not what must be there. */
-export type Compare = (path: string, expected: unknown, found: unknown) => void;
-
-/** Whether plain values are equal, key by key. */
-function same(a: unknown, b: unknown): boolean {
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
-  const keys = Object.keys(a);
-  const of = (value: object, key: string): unknown => (value as Record<string, unknown>)[key];
-  return keys.length === Object.keys(b).length && keys.every((key) => key in b && same(of(a, key), of(b, key)));
-}
-
-function comparing(problems: string[]): Compare {
-  return (path, expected, found) => {
-    if (same(expected, found)) return;
-    const shorter = Array.isArray(expected) && Array.isArray(found) && expected.length === found.length;
-    const place = shorter ? expected.findIndex((item, i) => !same(item, found[i])) : -1;
-    if (place === -1) problems.push(`${path}: expected ${describe(expected)}, found ${describe(found)}`);
-    else comparing(problems)(`${path}[${place}]`, (expected as unknown[])[place], (found as unknown[])[place]);
-  };
-}
 
 /** Says where spans leave something out, hold it twice or go beyond the end. */
 function coverage(spans: readonly { span: Span; device: number }[], end: number, what: string): string[] {

@@ -1,7 +1,6 @@
 /** Checks what one device of a plan holds of the table-parallel group. */
-import type { Compare } from './check_plan.js';
-import { widthOf } from './physical_tables.js';
-import type { PlanData, TableParallelRank } from './plan.js';
+import type { Compare } from './comparison.js';
+import { widthOf, type PlanData, type TableParallelRank } from './plan.js';
 import type { PlanTable } from './plan_table.js';
 import { INT32_MAX } from '../types.js';
 

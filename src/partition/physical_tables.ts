@@ -1,6 +1,6 @@
 /** Weights of a device: shards that stay in the host's memory, and shards of equal width one below the other. */
 import { INT32_MAX } from '../types.js';
-import type { PhysicalTable } from './plan.js';
+import { widthOf, type PhysicalTable } from './plan.js';
 import type { PlanTable } from './plan_table.js';
 import type { Shard } from './shards.js';
 
@@ -16,10 +16,6 @@ export interface Weights {
   readonly physicalTables: PhysicalTable[];
   readonly concatGroups: number[][];
   readonly weightOffsets: number[][];
-}
-
-export function widthOf({ columns }: { readonly columns: readonly [number, number] }): number {
-  return columns[1] - columns[0];
 }
 
 /**

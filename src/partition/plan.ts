@@ -1,6 +1,5 @@
 /** A plan: which device holds which rows and columns of which table. Plain data, with three methods. */
 import type { Combiner } from '../types.js';
-import { planText } from './plan_text.js';
 
 /** Names of the strategies that place tables on devices. */
 export type StrategyName = 'basic' | 'memory_balanced' | 'memory_optimized' | 'cost_balanced';
@@ -142,15 +141,12 @@ export interface EmbeddingPlan extends PlanData {
   toJSON(): PlanData;
 }
 
-/** Gives data the methods of a plan. */
-export function withMethods(data: PlanData): EmbeddingPlan {
-  return Object.defineProperties(data, {
-    toString: { value: () => planText(data), enumerable: false },
-    toJSON: { value: () => structuredClone({ ...data }), enumerable: false },
-  }) as EmbeddingPlan;
-}
-
 /** Whether rows are dealt out one by one instead of in ranges. */
 export function isModulo(shard: RowShard): shard is RowModulo {
   return 'modulo' in shard;
+}
+
+/** Number of columns of a piece of a table. */
+export function widthOf({ columns }: { readonly columns: readonly [number, number] }): number {
+  return columns[1] - columns[0];
 }

@@ -1,7 +1,14 @@
 /** From groups and a placement to the whole plan: what each device holds, and how inputs and outputs find their way. */
 import type { Grouping } from './groups.js';
-import { joinShards, offloaded, widthOf } from './physical_tables.js';
-import type { PlanData, RankPlan, Span, TableParallelPlan, TableParallelRank } from './plan.js';
+import { joinShards, offloaded } from './physical_tables.js';
+import {
+  widthOf,
+  type PlanData,
+  type RankPlan,
+  type Span,
+  type TableParallelPlan,
+  type TableParallelRank,
+} from './plan.js';
 import type { PlanRequest } from './plan_request.js';
 import { rowShard } from './row_shards.js';
 import { joinedOutputs, mergeSlices, type Shard } from './shards.js';

@@ -1,7 +1,8 @@
 /** The planner: groups tables, places them on devices and lays out what each device holds. */
 import { ValueError, described } from '../errors.js';
 import { groupInputs, groupTables, rowFallbackTable, type Grouping } from './groups.js';
-import { withMethods, type EmbeddingPlan, type GroupName, type StrategyName } from './plan.js';
+import type { EmbeddingPlan, GroupName, StrategyName } from './plan.js';
+import { withMethods } from './plan_methods.js';
 import { layOut } from './plan_layout.js';
 import { readRequest, type PlanEmbeddingArgs, type PlanRequest } from './plan_request.js';
 import { rankLoads, type RankLoad } from './rank_load.js';

@@ -2,8 +2,7 @@
  * Load of each device in one training step. The formulas are those of TorchRec's planner 1.0, reduced: a forward pass
  * reads ids and rows and writes pooled rows, a backward pass costs twice that, exchange costs bytes over the link.
  */
-import { widthOf } from './physical_tables.js';
-import type { PlanData } from './plan.js';
+import { widthOf, type PlanData } from './plan.js';
 import type { PlanRequest } from './plan_request.js';
 
 export interface RankLoad {

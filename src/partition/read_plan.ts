@@ -1,6 +1,7 @@
 /** Plans that were stored. */
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { withMethods, type EmbeddingPlan, type PlanData } from './plan.js';
+import type { EmbeddingPlan, PlanData } from './plan.js';
+import { withMethods } from './plan_methods.js';
 import { shapeProblems } from './plan_shape.js';
 
 /**

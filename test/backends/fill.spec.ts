@@ -1,6 +1,6 @@
 /** Initial values of tables: their distribution, and that they do not depend on how a table is cut. */
-import { randomKey, randomWords } from '../../src/backends/counter_random.js';
-import { fillPart, type Fill, type FilledPart } from '../../src/backends/fill.js';
+import { randomKey, randomWords, type FilledPart } from '../../src/backends/counter_random.js';
+import { fillPart, type Fill } from '../../src/backends/fill.js';
 import { quantile, quantileTable, upperTail } from '../../src/backends/normal_quantile.js';
 import { expectError } from '../helpers/errors.js';
 import { Random } from '../helpers/random.js';

@@ -2,7 +2,8 @@
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
-import { fillPart, type Fill, type FilledPart } from '../../src/backends/fill.js';
+import type { FilledPart } from '../../src/backends/counter_random.js';
+import { fillPart, type Fill } from '../../src/backends/fill.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { chromium, launch } from './chromium.js';
 

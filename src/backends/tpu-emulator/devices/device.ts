@@ -7,7 +7,8 @@
  */
 import { brand } from '../../../brand.js';
 import type { OptimizerName } from '../../../types.js';
-import type { Fill, FilledPart } from '../../fill.js';
+import type { FilledPart } from '../../counter_random.js';
+import type { Fill } from '../../fill.js';
 import type { BagOptions, KernelInfo } from '../../kernel_set.js';
 import type { Addon } from '../../native/addon.js';
 
