@@ -10,7 +10,14 @@ const root = dirname(fileURLToPath(import.meta.url));
 const { version } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'));
 const banner = `/*! tfjs-embeddings ${version}, Apache-2.0 */`;
 const external = (id) => id.startsWith('@tensorflow/') || id.startsWith('node:');
-const entries = { index: 'src/index.ts', node: 'src/node.ts' };
+const entries = {
+  index: 'src/index.ts',
+  'index.node': 'src/index_node.ts',
+  node: 'src/node.ts',
+  ops: 'src/ops/index.ts',
+  preprocessing: 'src/preprocessing/index.ts',
+  report: 'src/backends/tpu-emulator/report/index.ts',
+};
 const WASM = resolve(root, 'custom-ops/build/kernels.wasm');
 
 /** Sources name each other by the `.js` name that Node will see; here that is the `.ts` file. */

@@ -1,11 +1,7 @@
 /** Public names for any runtime. Importing this file registers layers, optimizers and kernels. */
 import './tfjs_present.js';
-import { registerCpuBackend } from './backends/cpu/register.js';
-import { registerGenericBackends } from './backends/generic/register.js';
-import { registerReferenceKernels } from './backends/reference/register.js';
-import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
+import { registerBackends } from './backends/register.js';
 import { registerTpuEmulator } from './backends/tpu-emulator/register.js';
-import { registerWasmBackend } from './backends/wasm/register.js';
 import {
   concatOneHotEmbedding,
   distributedEmbedding,
@@ -21,11 +17,7 @@ import { embeddingBagGrad } from './ops/embedding_bag_grad.js';
 import { sparseApply } from './ops/sparse_apply.js';
 import { reorder } from './ragged/sparse.js';
 
-registerReferenceKernels();
-registerGenericBackends();
-registerCpuBackend();
-registerWasmBackend();
-registerTensorFlowBackend();
+registerBackends();
 registerTpuEmulator();
 registerLayers();
 
@@ -101,7 +93,7 @@ export type {
   TableParallelRank,
   TableShard,
 } from './partition/index.js';
-export type { IdsInput } from './ragged/door.js';
+export type { DenseIds, IdsInput, RaggedIds } from './ragged/door.js';
 export type { SparseInput, SparseValues } from './ragged/sparse_values.js';
 export type { WeightsInput } from './ragged/weights.js';
 export type { Combiner, OptimizerName, OutOfRange } from './types.js';

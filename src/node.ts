@@ -12,7 +12,7 @@ import { RuntimeError, described } from './errors.js';
 import { lendRequire } from './node_builtin.js';
 import { warnOnce } from './warn_once.js';
 
-export * from './index.js';
+export * from './index_node.js';
 
 // Node 23 dropped util.isNullOrUndefined, which the published tfjs-node calls in every op with a type attribute.
 const legacy = util as unknown as Record<string, unknown>;

@@ -9,7 +9,11 @@ import { removeUnfinished } from './unfinished.mjs';
 const DIST = join(root, 'dist');
 const STAMP = join(DIST, '.stamp.json');
 const INPUTS = ['src', 'rollup.config.js', 'tsconfig.json', 'package.json', 'package-lock.json'];
-const OUTPUTS = ['index.mjs', 'index.cjs', 'index.d.ts', 'node.mjs', 'node.cjs', 'node.d.ts', 'tfjs-embeddings.min.js'];
+const ENTRIES = ['index', 'index.node', 'node', 'ops', 'preprocessing', 'report'];
+const OUTPUTS = [
+  ...ENTRIES.flatMap((name) => [`${name}.mjs`, `${name}.cjs`, `${name}.d.ts`]),
+  'tfjs-embeddings.min.js',
+];
 
 /** Finds the bundles; `make` runs rollup when sources or settings changed. */
 export function findBundles({ log }) {

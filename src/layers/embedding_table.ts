@@ -30,7 +30,7 @@ export interface TableArgs {
   embeddingsConstraint?: ConstraintInput | null | undefined;
   /** An `emb.train` optimizer for this table alone; `compile` must be given an `emb.train` optimizer too. */
   optimizer?: SparseOptimizer | null | undefined;
-  /** [table]: values to begin with. */
+  /** A list of one: the values that the table begins with. */
   weights?: readonly TableValues[] | null | undefined;
   /** Seed of an initializer given by name. */
   seed?: number | null | undefined;

@@ -16,6 +16,7 @@ const STRICT: ts.CompilerOptions = {
   exactOptionalPropertyTypes: true,
   noEmit: true,
   resolveJsonModule: true,
+  allowJs: true,
   // TensorFlow.js' own types do not compile without.
   skipLibCheck: true,
 };

@@ -4,8 +4,9 @@ import type { Counters } from './counters.js';
 import type { DeviceTable } from './device_table.js';
 import { FAULT_NAMES, type FaultName } from './devices/device.js';
 import { isBuilt, running, type Running } from './register.js';
-import { makeReport, type Report, type ReportArgs } from './report/report.js';
+import type { Report, ReportArgs } from './report/report.js';
 import type { ReportSource, ReportedPlan, ReportedTable } from './report/report_source.js';
+import { reportMaker } from './report_maker.js';
 import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './settings.js';
 
 /**
@@ -98,9 +99,12 @@ export class TpuEmulator {
     this.now().machine.counters.reset();
   }
 
-  /** Returns a report; see `Report`. `generation` and `chips` ask for a prediction on TPUs of that kind. */
+  /**
+   * Returns a report; see `Report`. `generation` and `chips` ask for a prediction on TPUs of that kind. In pages it comes
+   * with `import 'tfjs-embeddings/report'`, and without that throws RuntimeError.
+   */
   report(options?: ReportArgs): Report {
-    return makeReport(sourceOf(this.now()), options);
+    return reportMaker()(sourceOf(this.now()), options);
   }
 
   /**

@@ -1,0 +1,19 @@
+/** Lookups alone, without layers, optimizers and the emulator. Importing this file registers the kernels. */
+import { registerBackends } from '../backends/register.js';
+
+registerBackends();
+
+export { embeddingBag } from './embedding_bag.js';
+export { embeddingBagGrad } from './embedding_bag_grad.js';
+export { sparseApply } from './sparse_apply.js';
+export { embeddingLookup, type EmbeddingLookupOptions } from './embedding_lookup.js';
+export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './safe_embedding_lookup.js';
+export { backendInfo, setKernels, setThreads, type BackendInfo } from '../backends/registry.js';
+export { ready, setWasmPath } from '../backends/wasm/module.js';
+export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from '../errors.js';
+export type { DenseIds, IdsInput, RaggedIds } from '../ragged/door.js';
+export { RaggedTensor } from '../ragged/ragged_tensor.js';
+export { reorder } from '../ragged/sparse.js';
+export type { SparseInput, SparseValues } from '../ragged/sparse_values.js';
+export type { WeightsInput } from '../ragged/weights.js';
+export type { Combiner, OutOfRange } from '../types.js';

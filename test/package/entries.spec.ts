@@ -1,0 +1,119 @@
+/** The entries of the package: what each brings, and what it leaves out. */
+import { build } from 'esbuild';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { Project, ROOT } from '../helpers/project.js';
+
+/** A program as bundlers make it for pages, without tfjs. */
+async function bundleOf(project: Project, program: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents: program, resolveDir: project.path },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    external: ['@tensorflow/*', 'node:*'],
+    logLevel: 'silent',
+  });
+  return outputFiles[0]!.text;
+}
+
+const REPORT = 'Predicted step of the embeddings';
+
+describe('the entries', () => {
+  let project: Project;
+
+  beforeAll(() => {
+    project = new Project();
+    project.install();
+    project.link('@tensorflow/tfjs');
+  });
+
+  afterAll(() => project.remove());
+
+  it('/ops is at most 30 kB beside the WebAssembly bytes', async () => {
+    const code = await bundleOf(
+      project,
+      "import { embeddingLookup } from 'tfjs-embeddings/ops'; console.log(embeddingLookup);",
+    );
+    const wasm = readFileSync(join(ROOT, 'custom-ops/build/kernels.wasm')).toString('base64');
+    expect(code).withContext('holds the WebAssembly kernels').toContain(wasm);
+    expect(gzipSync(code.replace(wasm, '')).length).toBeLessThanOrEqual(30_000);
+  });
+
+  it('the report is in no bundle of the main entry, be it made by a bundler or by us', async () => {
+    const own = readFileSync(join(ROOT, 'dist/tfjs-embeddings.min.js'), 'utf8');
+    const bundled = await bundleOf(project, "export * from 'tfjs-embeddings';");
+    for (const code of [own, bundled]) expect(code.includes(REPORT)).toBeFalse();
+    const both = await bundleOf(project, "export * from 'tfjs-embeddings'; import 'tfjs-embeddings/report';");
+    expect(both.includes(REPORT)).toBeTrue();
+  });
+
+  const EMULATOR = `
+    emb.configureTpuEmulator({ chips: 2, coresPerChip: 1, devices: 'inline' });
+    await tf.setBackend('tpu-emulator');
+  `;
+  const programs: [what: string, program: string, printed: string][] = [
+    [
+      '/ops looks up without anything else',
+      `import * as tf from '@tensorflow/tfjs';
+       import { RaggedTensor, backendInfo, embeddingLookup } from 'tfjs-embeddings/ops';
+       const pooled = embeddingLookup(tf.ones([3, 2]), RaggedTensor.fromRows([[0, 1], []]), { combiner: 'sum' });
+       console.log(JSON.stringify(pooled.arraySync()), backendInfo().kernels.EmbeddingBag.implementation);
+       const layers = Object.keys(tf.serialization.SerializationMap.getMap().classNameMap);
+       console.log(layers.some((name) => name.startsWith('TfjsEmbeddings')));`,
+      '[[2,2],[0,0]] wasm\nfalse\n',
+    ],
+    [
+      '/preprocessing maps without anything else',
+      `import { StringLookup } from 'tfjs-embeddings/preprocessing';
+       console.log(JSON.stringify(new StringLookup({ vocabulary: ['a', 'b'] }).apply([['b', 'c']])));`,
+      '[[2,0]]\n',
+    ],
+    [
+      'the main entry registers layers, and reports',
+      `import * as tf from '@tensorflow/tfjs';
+       import * as emb from 'tfjs-embeddings';
+       ${EMULATOR}
+       const { classNameMap } = tf.serialization.SerializationMap.getMap();
+       console.log('TfjsEmbeddings>Embedding' in classNameMap, emb.tpuEmulator().report().machine.devices);`,
+      'true 2\n',
+    ],
+    [
+      'the main entry of pages names the import that it wants for a report',
+      `import * as tf from '@tensorflow/tfjs';
+       import * as emb from './node_modules/tfjs-embeddings/dist/index.mjs';
+       ${EMULATOR}
+       try {
+         emb.tpuEmulator().report();
+       } catch (error) {
+         console.log(error.name, error.message.includes("'tfjs-embeddings/report'"));
+       }
+       await import('tfjs-embeddings/report');
+       console.log(emb.tpuEmulator().report().machine.devices);`,
+      'RuntimeError true\n2\n',
+    ],
+  ];
+  for (const [what, program, printed] of programs) {
+    it(
+      what,
+      async () => {
+        project.write('program.mjs', program);
+        const { code, output, errors } = await project.run('program.mjs');
+        expect(code).withContext(errors).toBe(0);
+        expect(output.endsWith(printed)).withContext(output).toBeTrue();
+      },
+      60_000,
+    );
+  }
+
+  it('are there for CommonJS too', async () => {
+    const program = `
+      const names = ['ops', 'preprocessing', 'report', 'node'];
+      console.log(names.map((name) => Object.keys(require('tfjs-embeddings/' + name)).length > 0).join());`;
+    const { code, output, errors } = await project.run('-e', program);
+    expect(code).withContext(errors).toBe(0);
+    expect(output).toContain('true,true,true,true');
+  }, 60_000);
+});
