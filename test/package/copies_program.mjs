@@ -59,6 +59,10 @@ const MAKERS = {
   TableConfig: (emb) => new emb.TableConfig(table),
   FeatureConfig: (emb) => new emb.FeatureConfig({ ...feature, table: new emb.TableConfig(table) }),
   SparseOptimizer: (emb) => emb.train.adagrad({ learningRate: 0.1 }),
+  IndexedSlices: (emb) => {
+    const [indices, values] = [tf.tensor1d([1], 'int32'), tf.ones([1, 2])];
+    return new emb.IndexedSlices({ indices, values, denseShape: [3, 2] });
+  },
   StringLookup: ({ preprocessing }) => new preprocessing.StringLookup({ vocabulary: ['a', 'b'] }),
   IntegerLookup: ({ preprocessing }) => new preprocessing.IntegerLookup({ vocabulary: [7, 8] }),
   Hashing: ({ preprocessing }) => new preprocessing.Hashing({ numBins: 3 }),

@@ -19,7 +19,7 @@ async function bundleOf(project: Project, program: string): Promise<string> {
   return outputFiles[0]!.text;
 }
 
-const REPORT = 'Predicted step of the embeddings';
+const REPORT = 'Bytes over links';
 
 describe('the entries', () => {
   let project: Project;
