@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs';
+import 'tfjs-embeddings/node';
 import { skipOrFail } from '../helpers/backends.js';
 
 const WEIGHTS = /^weights-[0-9a-f]{16}\.bin$/;
@@ -133,6 +135,19 @@ say({fromFile, overHttp: await factsOf(await overHttp('/ours/model.json', tf.loa
     expect(readdirSync(join(folder, 'fresh')).sort()).toEqual(['model.json', ...paths]);
     expect(readdirSync(join(folder, 'by_path'))).not.toContain('weights.bin');
   }, 60_000);
+
+  it('is the only kind of URL that is taken', () => {
+    for (const url of ['mine://x', 'localstorage://x', 'file:/x', '', ['file:///a', 'mine://b']]) {
+      expect(tf.io.getSaveHandlers(url as string))
+        .withContext(String(url))
+        .toEqual([]);
+      expect(tf.io.getLoadHandlers(url as string))
+        .withContext(String(url))
+        .toEqual([]);
+    }
+    expect(tf.io.getSaveHandlers('file://x').length).toBe(1);
+    expect(tf.io.getLoadHandlers('file://x').length).toBe(1);
+  });
 
   it('reads paths as tfjs-node does, and leaves other URLs alone', () => {
     const { facts, stderr } = run(

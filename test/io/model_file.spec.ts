@@ -164,6 +164,18 @@ describe('a model loaded from a file', () => {
     await expectAsync(change(3999, 'read')).toBeRejectedWithError(emb.ValueError, refused);
   });
 
+  it('is told by its first fault, even where it is gone by then', async () => {
+    await saveNumber(folder, 1);
+    for (const name of readdirSync(folder).filter((each) => each !== 'model.json')) rmSync(join(folder, name));
+    const loading = watchDisk(
+      ({ name, number }) => {
+        if (name === 'realpath' && number > 0) rmSync(join(folder, 'model.json'), { force: true });
+      },
+      () => loadNumber(folder),
+    );
+    await expectAsync(loading).toBeRejectedWithError(emb.ValueError, /a file that exists, received .* names "weights-/);
+  });
+
   it('is the one of another process that saves meanwhile', async () => {
     await saveNumber(folder, 1);
     const text = join(parent, 'old');
