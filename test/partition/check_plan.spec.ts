@@ -54,6 +54,9 @@ const FOLLOWS = new RegExp(
     'ranks\\[\\d\\]\\.(tableParallel\\.(tableIds|inputIds|localMap|inputOffsets|weightOffsets|elements|physicalTables.*inputDim)|' +
     'rowSlice\\[0\\]\\.(inputOffset|inputDim|outputDim|modulo\\.divisor)))',
 );
+/** Lists that follow from the rest: where one is too short, both are shown whole. */
+const WHOLE_LISTS =
+  /^(revGroupIds|tableParallel\.(widthsListFlat|revTpIds|slicedOutRanges|slicedOutRangesBeforeMerge))$/;
 /** What a complaint begins with. */
 const BEGINS = /^(table \d+: \S|\w+(\[\d+\])*(\.\w+(\[\d+\])*)*(, (in all|slices of table \d+))?: \S)/;
 
@@ -78,6 +81,11 @@ describe('checkPlan', () => {
         for (const line of lines) expect(line).withContext(path).toMatch(BEGINS);
         if (number !== null && FOLLOWS.test(path)) {
           expect(lines).toContain(`${path}: expected ${number}, found ${number + 1}`);
+        }
+        if (WHOLE_LISTS.test(path)) {
+          expect(lines.some((line) => line.startsWith(`${path}: expected [`)))
+            .withContext(lines.join('\n'))
+            .toBeTrue();
         }
         spoiled++;
       }

@@ -207,6 +207,7 @@ describe('Defects that are not copied', () => {
     expect(joined({ regularizer: 'l2' }, { regularizer: 'l1' })).toEqual([[0], [1]]);
     expect(joined({ constraint: 'nonNeg' }, {})).toEqual([[0], [1]]);
     expect(joined({ combiner: 'sum' }, { combiner: 'mean' }, { combiner: 'sum' })).toEqual([[0, 2], [1]]);
+    expect(joined({ optimizer: '1' }, { optimizer: 1 }, { optimizer: '1' })).toEqual([[0, 2], [1]]);
     class Own {}
     const own = new Own();
     expect(joined({ optimizer: own }, { optimizer: new Own() }, { optimizer: own })).toEqual([[0, 2], [1]]);
