@@ -24,23 +24,24 @@ interface Numbered {
 
 type NumberHolder = Record<symbol, Numbered | undefined>;
 
-function holderOf(host: tf.KernelBackend): NumberHolder {
-  return (host as unknown as { wasm: NumberHolder }).wasm;
+/** The module of a backend, where numbers are kept; the host forgets its own when it is removed. */
+function holderOf(backend: Numbered): NumberHolder {
+  return (backend as unknown as { wasm: NumberHolder }).wasm;
 }
 
 function isNumbered(backend: object): backend is Numbered {
   return 'dataIdNextNumber' in backend;
 }
 
-function numberOn(backend: Numbered, host: tf.KernelBackend): void {
-  const holder = holderOf(host);
+function numberOn(backend: Numbered): void {
+  const holder = holderOf(backend);
   backend.dataIdNextNumber = holder[LAST_WASM_BACKEND]?.dataIdNextNumber ?? FIRST_WASM_ID;
   holder[LAST_WASM_BACKEND] = backend;
 }
 
 /** Of a backend that is removed only the number stays, not its machine. */
-function keepNumber(backend: Numbered, host: tf.KernelBackend): void {
-  const holder = holderOf(host);
+function keepNumber(backend: Numbered): void {
+  const holder = holderOf(backend);
   if (holder[LAST_WASM_BACKEND] !== backend) return;
   holder[LAST_WASM_BACKEND] = { dataIdNextNumber: backend.dataIdNextNumber };
 }
@@ -81,6 +82,8 @@ interface Additions {
   readonly tensors: DeviceTensors;
   /** The addon that the devices have too, or null. */
   readonly addon: LoanAddon | null;
+  /** Whether the host is still there, and what throws where it is not. */
+  readonly hosted: { readonly hasHost: boolean; checkHost(): void };
   /** What `tf.memory()` tells beyond the host's own. */
   memory(): object;
   /** Called once, when the backend is removed. */
@@ -119,7 +122,7 @@ export interface DerivedBackend {
 export function deriveBackend(
   name: string,
   host: tf.KernelBackend,
-  { tensors, addon, memory, close }: Additions,
+  { tensors, addon, hosted, memory, close }: Additions,
 ): DerivedBackend {
   const Base = host.constructor as Host;
   class TpuEmulatorBackend extends Base {
@@ -143,13 +146,30 @@ export function deriveBackend(
     override readSync(dataId: tf.DataId): tf.backend_util.BackendValues {
       const table = tensors.get(dataId);
       if (table !== undefined) return table.read(0, table.layout.rows);
+      hosted.checkHost();
       pooled.settle(dataId);
       return super.readSync(dataId);
     }
 
     override read(dataId: tf.DataId): Promise<tf.backend_util.BackendValues> {
-      if (tensors.get(dataId) === undefined) return super.read(dataId);
+      if (tensors.get(dataId) === undefined && hosted.hasHost) return super.read(dataId);
       return new Promise((resolve) => resolve(this.readSync(dataId)));
+    }
+
+    override write(values: tf.backend_util.BackendValues, shape: number[], dtype: tf.DataType): tf.DataId {
+      hosted.checkHost();
+      return super.write(values, shape, dtype);
+    }
+
+    override move(
+      dataId: tf.DataId,
+      values: tf.backend_util.BackendValues,
+      shape: number[],
+      dtype: tf.DataType,
+      refCount: number,
+    ): void {
+      hosted.checkHost();
+      super.move(dataId, values, shape, dtype, refCount);
     }
 
     override numDataIds(): number {
@@ -162,14 +182,14 @@ export function deriveBackend(
 
     /** The host goes on under its own name, so what it shares with us stays. */
     override dispose(): void {
-      if (isNumbered(this)) keepNumber(this, host);
+      if (isNumbered(this)) keepNumber(this);
       close();
     }
   }
   const backend = new TpuEmulatorBackend(...constructorArguments(name, host));
   const pooled = new PooledTensors(backend, arrayUse(host));
   const reader = new TensorReader(backend, tensors, new Loans(backend, addon, hasOps));
-  if (isNumbered(backend)) numberOn(backend, host);
+  if (isNumbered(backend)) numberOn(backend);
   // The cpu backend says at its first tensor that tfjs-node is faster.
   if ('firstUse' in backend) backend['firstUse'] = false;
   return { backend, pooled, reader };

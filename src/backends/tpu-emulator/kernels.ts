@@ -4,6 +4,7 @@ import { EMBEDDING_BAG, EMBEDDING_BAG_WEIGHTS_GRAD, type BagTensors } from '../b
 import type { BagOptions } from '../kernel_set.js';
 import type { DeviceTensors } from './device_tensors.js';
 import type { Emulator } from './emulator.js';
+import type { Machine } from './machine.js';
 import { BACKEND_NAME } from './settings.js';
 
 /** Optional inputs that are not given are undefined or null. */
@@ -62,7 +63,7 @@ function anyOnDevices(tensors: DeviceTensors, inputs: Inputs): boolean {
 }
 
 /** The emulator that runs now. */
-type Current = () => { emulator: Emulator; tensors: DeviceTensors };
+type Current = () => { emulator: Emulator; machine: Machine; tensors: DeviceTensors };
 
 /** Kernels that need no local copy of a table. */
 function ownKernels(current: Current): Readonly<Record<string, tf.KernelFunc>> {
@@ -102,7 +103,8 @@ export function registerKernels(hostName: string, current: Current): void {
     // The input that must lie on devices for our own kernel to run.
     const name = kernelName === tf.Identity ? 'x' : 'table';
     const run: tf.KernelFunc = (params) => {
-      const { tensors } = current();
+      const { machine, tensors } = current();
+      machine.checkHost();
       const inputs = params.inputs as unknown as Inputs;
       if (!anyOnDevices(tensors, inputs)) return kernelFunc(params);
       const ours = anyOnDevices(tensors, { [name]: inputs[name] }) ? own[kernelName] : undefined;

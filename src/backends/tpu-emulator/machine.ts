@@ -23,6 +23,7 @@ export class Machine {
   beforeExchange: () => void = () => undefined;
   private buffers = 0;
   private fault: RuntimeError | null = null;
+  private lostHost: RuntimeError | null = null;
   private closed: Promise<void> | null = null;
 
   constructor(
@@ -92,6 +93,23 @@ export class Machine {
   /** Ends all devices. */
   close(): Promise<void> {
     return (this.closed ??= Promise.all(this.set.devices.map((device) => device.close())).then(() => undefined));
+  }
+
+  /** The backend for dense ops is gone: neither its tensors nor new ones can be used any more. */
+  loseHost(name: string): void {
+    const received = described('one that was removed');
+    const note = `tf.removeBackend('${BACKEND_NAME}') and tf.setBackend start new devices, on another host.`;
+    this.lostHost ??= new RuntimeError('host', `the backend ${name}, on which dense ops run`, received, note);
+    this.fault ??= this.lostHost;
+  }
+
+  get hasHost(): boolean {
+    return this.lostHost === null;
+  }
+
+  /** Throws where the backend for dense ops was removed. */
+  checkHost(): void {
+    if (this.lostHost !== null) throw this.lostHost;
   }
 
   private checkAlive(): void {

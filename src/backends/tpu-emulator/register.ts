@@ -75,6 +75,8 @@ async function build(isWanted: () => boolean): Promise<tf.KernelBackend> {
   const machine = new Machine(settings, devices);
   try {
     checkWanted(isWanted);
+    if (tf.findBackend(host.name) !== host.backend) machine.loseHost(host.name);
+    machine.checkHost();
     return install(machine, host);
   } catch (error) {
     await machine.close();
@@ -94,7 +96,13 @@ function install(machine: Machine, host: HostBackend): tf.KernelBackend {
     if (running()?.machine === machine) life().running = null;
     void machine.close();
   };
-  const derived = deriveBackend(host.name, host.backend, { tensors, addon: machine.set.addon, memory, close });
+  const derived = deriveBackend(host.name, host.backend, {
+    tensors,
+    addon: machine.set.addon,
+    hosted: machine,
+    memory,
+    close,
+  });
   machine.beforeExchange = () => derived.pooled.settleAll();
   const emulator = new Emulator(machine, derived, tensors, host.name);
   registerKernels(host.name, current);
@@ -131,6 +139,8 @@ export function registerTpuEmulator(): void {
   const { removeBackend } = engine;
   engine.removeBackend = (name: string): void => {
     removeBackend.call(engine, name);
+    const found = running();
+    if (found?.host === name) found.machine.loseHost(name);
     if (name !== BACKEND_NAME) return;
     remove();
     register();
