@@ -11,9 +11,9 @@ import {
   type DistributedFeatures,
   type DistributedItemArgs,
 } from './distributed_features.js';
-import type { Embedding } from './embedding.js';
+import type { Embedding } from './embedding/embedding.js';
 import type { NestedFeatures } from './feature_types.js';
-import type { RaggedEmbedding } from './ragged_embedding.js';
+import type { RaggedEmbedding } from './embedding/ragged_embedding.js';
 
 /** What `embeddings` may hold: unbuilt layers, of this package or stock ones, or plain arguments. */
 export type DistributedItem<C extends Combiner | null = Combiner | null> =

@@ -27,8 +27,8 @@ import {
 } from './distributed_inputs.js';
 import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './distributed_plan.js';
 import { DistributedWeights, type WeightOwner } from './distributed_weights.js';
-import { featureShapes } from './feature.js';
-import { lookUpFeatures } from './feature_lookup.js';
+import { featureShapes } from './embedding/feature.js';
+import { lookUpFeatures } from './embedding/feature_lookup.js';
 import { featurePaths, packAs } from './feature_structure.js';
 import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';
 import { feedAsIs, markFeeding } from './feed_scope.js';

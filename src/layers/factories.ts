@@ -1,6 +1,6 @@
 /** Functions that make layers: the namespace `layers`. All arguments go on, so that those by position are told. */
 import type { Combiner } from '../types.js';
-import { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './concat_one_hot_embedding.js';
+import { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './embedding/concat_one_hot_embedding.js';
 import type {
   DistributedEmbeddingArgs,
   DistributedItem,
@@ -10,12 +10,12 @@ import type {
 } from './distributed_arguments.js';
 import { DistributedEmbedding } from './distributed_embedding.js';
 import { DotInteraction, type DotInteractionArgs } from './dot_interaction.js';
-import { Embedding } from './embedding.js';
+import { Embedding } from './embedding/embedding.js';
 import type { CombinersOf, CombinersOfItems, InputsOf, KnownFields, NestedFeatures } from './feature_types.js';
 import { FeatureCross, type FeatureCrossArgs } from './feature_cross.js';
 import { IntegerLookupLayer, type IntegerLookupLayerArgs } from './integer_lookup_layer.js';
-import { RaggedEmbedding } from './ragged_embedding.js';
-import type { AnyTableLayerArgs } from './table_layer.js';
+import { RaggedEmbedding } from './embedding/ragged_embedding.js';
+import type { AnyTableLayerArgs } from './embedding/table_layer.js';
 
 /**
  * Returns an `Embedding` layer; arguments, shapes and errors as there.

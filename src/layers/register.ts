@@ -1,14 +1,14 @@
 /** Makes models with these layers load, and, on request only, stock embedding layers load as these. */
 import * as tf from '@tensorflow/tfjs';
-import { ConcatOneHotEmbedding } from './concat_one_hot_embedding.js';
+import { ConcatOneHotEmbedding } from './embedding/concat_one_hot_embedding.js';
 import { DistributedEmbedding } from './distributed_embedding.js';
 import { DotInteraction } from './dot_interaction.js';
-import { Embedding } from './embedding.js';
+import { Embedding } from './embedding/embedding.js';
 import { FeatureCross } from './feature_cross.js';
 import { IntegerLookupLayer } from './integer_lookup_layer.js';
 import { openScopeInLoads } from './load_scope.js';
 import { showKindsInSummaries } from './model_summary.js';
-import { RaggedEmbedding } from './ragged_embedding.js';
+import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 
 type ClassMap = Record<string, [unknown, unknown] | undefined>;
 

@@ -1,13 +1,13 @@
 /** What the layers on one table share: the weight, its penalties and settings, and being saved. */
 import * as tf from '@tensorflow/tfjs';
-import { readKerasConfig } from '../config/keras_config.js';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../ops/arguments.js';
-import { touchedRowsPenalty } from '../optimizers/penalty.js';
-import { readOptions, reading } from '../options.js';
-import type { IdsInput } from '../ragged/door.js';
-import type { RaggedTensor } from '../ragged/ragged_tensor.js';
-import type { Combiner, OutOfRange } from '../types.js';
+import { readKerasConfig } from '../../config/keras_config.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
+import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../../ops/arguments.js';
+import { touchedRowsPenalty } from '../../optimizers/penalty.js';
+import { readOptions, reading } from '../../options.js';
+import type { IdsInput } from '../../ragged/door.js';
+import type { RaggedTensor } from '../../ragged/ragged_tensor.js';
+import type { Combiner, OutOfRange } from '../../types.js';
 import {
   EmbeddingTable,
   TABLE_ARGUMENTS,
@@ -16,11 +16,11 @@ import {
   type SharedTableArgs,
   type TableArgs,
   type TableHolder,
-} from './embedding_table.js';
+} from '../embedding_table.js';
 import { checkDense, featureShape, type Feature, type FeatureKind } from './feature.js';
 import { lookUpFeatures } from './feature_lookup.js';
-import { feedAsIs } from './feed_scope.js';
-import type { Initializer } from './initializers.js';
+import { feedAsIs } from '../feed_scope.js';
+import type { Initializer } from '../initializers.js';
 import {
   checkBoolean,
   checkDtype,
@@ -32,16 +32,16 @@ import {
   refuseActivityRegularizer,
   type LayerOptions,
   type SymbolicShape,
-} from './layer_arguments.js';
-import type { AnyTensors, Kwargs } from './layer_calls.js';
+} from '../layer_arguments.js';
+import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { checkWeights, type LayerInputs } from './layer_inputs.js';
-import { nextName } from './layer_names.js';
-import { tableOfLoad } from './load_scope.js';
+import { nextName } from '../layer_names.js';
+import { tableOfLoad } from '../load_scope.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
-import { listOnce, notYetPenalized, openScopeInModels } from './model_scope.js';
-import { readTableValues, tableTensor } from './pretrained.js';
-import { checkSymbolicIds } from './symbolic_ids.js';
-import { checkTableTraining } from './table_training.js';
+import { listOnce, notYetPenalized, openScopeInModels } from '../model_scope.js';
+import { readTableValues, tableTensor } from '../pretrained.js';
+import { checkSymbolicIds } from '../symbolic_ids.js';
+import { checkTableTraining } from '../table_training.js';
 
 /** How a layer looks up its table. */
 interface LookupArgs<C extends Combiner | null> extends LayerOptions {

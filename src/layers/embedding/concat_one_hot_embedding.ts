@@ -1,24 +1,24 @@
 /** The layer `ConcatOneHotEmbedding`: one id per feature, the rows of all features in one table. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../brand.js';
-import { readLayerConfig } from '../config/layer_config.js';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { refusePositional } from '../positional.js';
-import { embeddingBag } from '../ops/embedding_bag.js';
-import { strayIdError } from '../ops/stray_id.js';
-import { readOptions, reading } from '../options.js';
-import { readIds, type DenseIds, type IdsInput } from '../ragged/door.js';
-import { densePlace } from '../ragged/id_place.js';
-import type { NestedRows } from '../ragged/nested_rows.js';
-import { uniformSplits } from '../ragged/row_splits.js';
-import { INT32_MAX } from '../types.js';
-import type { TableArgs } from './embedding_table.js';
-import { tellingLayer } from './fed_rows.js';
-import type { Initializer } from './initializers.js';
-import { checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from './layer_arguments.js';
-import type { AnyTensors, Kwargs } from './layer_calls.js';
+import { brand } from '../../brand.js';
+import { readLayerConfig } from '../../config/layer_config.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { refusePositional } from '../../positional.js';
+import { embeddingBag } from '../../ops/embedding_bag.js';
+import { strayIdError } from '../../ops/stray_id.js';
+import { readOptions, reading } from '../../options.js';
+import { readIds, type DenseIds, type IdsInput } from '../../ragged/door.js';
+import { densePlace } from '../../ragged/id_place.js';
+import type { NestedRows } from '../../ragged/nested_rows.js';
+import { uniformSplits } from '../../ragged/row_splits.js';
+import { INT32_MAX } from '../../types.js';
+import type { TableArgs } from '../embedding_table.js';
+import { tellingLayer } from '../fed_rows.js';
+import type { Initializer } from '../initializers.js';
+import { checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from '../layer_arguments.js';
+import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { readEmbeddingInputs, type LayerInputs } from './layer_inputs.js';
-import { hostIds } from './present_ids.js';
+import { hostIds } from './masked_ids.js';
 import { TableLayer } from './table_layer.js';
 
 export interface ConcatOneHotEmbeddingArgs extends LayerOptions, Partial<Omit<TableArgs, 'inputDim' | 'outputDim'>> {

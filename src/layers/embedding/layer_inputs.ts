@@ -1,8 +1,8 @@
 /** What users pass to a layer: ids in any form, and weights beside them. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { PAIR_ADVICE } from '../ragged/row_pair.js';
-import { isSymbolic } from './layer_arguments.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { PAIR_ADVICE } from '../../ragged/row_pair.js';
+import { isSymbolic } from '../layer_arguments.js';
 
 /** The ids of a call and their weights. */
 export interface LayerInputs {

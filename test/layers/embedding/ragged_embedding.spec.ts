@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { cloneOf, expectClose, expectError, ids, leakFree, ramp, take, useCpu } from './setup.js';
+import { cloneOf, expectClose, expectError, ids, leakFree, ramp, take, useCpu } from '../setup.js';
 
 describe('RaggedEmbedding', () => {
   beforeAll(useCpu);

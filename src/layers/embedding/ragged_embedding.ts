@@ -1,14 +1,14 @@
 /** The layer `RaggedEmbedding`: rows of ids of different lengths. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../brand.js';
-import { ValueError, described } from '../errors.js';
-import { refusePositional } from '../positional.js';
-import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
-import { placeSplits } from '../ragged/row_splits.js';
-import type { Combiner } from '../types.js';
+import { brand } from '../../brand.js';
+import { ValueError, described } from '../../errors.js';
+import { refusePositional } from '../../positional.js';
+import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/door.js';
+import { placeSplits } from '../../ragged/row_splits.js';
+import type { Combiner } from '../../types.js';
 import { checkWeightsShape } from './feature.js';
-import { shapesOf, type SymbolicShape } from './layer_arguments.js';
-import type { AnyTensors, Kwargs } from './layer_calls.js';
+import { shapesOf, type SymbolicShape } from '../layer_arguments.js';
+import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { readRaggedInputs, type LayerInputs } from './layer_inputs.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
 import { TableLayer, type AnyTableLayerArgs, type TableLayerArgs } from './table_layer.js';

@@ -1,7 +1,7 @@
 /** What ids of `Embedding` may be. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { expectClose, expectError, ids, leakFree, pooled, ramp, take, useCpu } from './setup.js';
+import { expectClose, expectError, ids, leakFree, pooled, ramp, take, useCpu } from '../setup.js';
 
 describe('Embedding, ids', () => {
   beforeAll(useCpu);

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { describeForBackends } from '../helpers/backends.js';
-import { artifactsOf, cloneOf, expectClose, expectError, ids, leakFree, ramp, take, useCpu } from './setup.js';
+import { describeForBackends } from '../../helpers/backends.js';
+import { artifactsOf, cloneOf, expectClose, expectError, ids, leakFree, ramp, take, useCpu } from '../setup.js';
 
 const SIZES = [3, 5, 7, 11];
 const ROWS = 26;

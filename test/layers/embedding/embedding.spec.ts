@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { expectClose, expectError, ids, leakFree, pooled, ramp, take, useCpu, type Combiner } from './setup.js';
+import { expectClose, expectError, ids, leakFree, pooled, ramp, take, useCpu, type Combiner } from '../setup.js';
 
 const COMBINERS: Combiner[] = ['sum', 'mean', 'sqrtn'];
 

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { expectClose, ids, leakFree, ramp, take, useCpu } from './setup.js';
+import { expectClose, ids, leakFree, ramp, take, useCpu } from '../setup.js';
 
 describe('Embedding without a combiner, as the stock layer', () => {
   beforeAll(useCpu);
