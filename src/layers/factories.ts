@@ -7,11 +7,17 @@ import type {
   EmbeddingsForm,
   FeaturesForm,
   DistributedPlacementArgs,
-} from './distributed_arguments.js';
-import { DistributedEmbedding } from './distributed_embedding.js';
+} from './distributed_embedding/arguments.js';
+import { DistributedEmbedding } from './distributed_embedding/layer.js';
 import { DotInteraction, type DotInteractionArgs } from './dot_interaction.js';
 import { Embedding } from './embedding/embedding.js';
-import type { CombinersOf, CombinersOfItems, InputsOf, KnownFields, NestedFeatures } from './feature_types.js';
+import type {
+  CombinersOf,
+  CombinersOfItems,
+  InputsOf,
+  KnownFields,
+  NestedFeatures,
+} from './distributed_embedding/feature_types.js';
 import { FeatureCross, type FeatureCrossArgs } from './feature_cross.js';
 import { IntegerLookupLayer, type IntegerLookupLayerArgs } from './integer_lookup_layer.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';

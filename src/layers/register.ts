@@ -1,7 +1,7 @@
 /** Makes models with these layers load, and, on request only, stock embedding layers load as these. */
 import * as tf from '@tensorflow/tfjs';
 import { ConcatOneHotEmbedding } from './embedding/concat_one_hot_embedding.js';
-import { DistributedEmbedding } from './distributed_embedding.js';
+import { DistributedEmbedding } from './distributed_embedding/layer.js';
 import { DotInteraction } from './dot_interaction.js';
 import { Embedding } from './embedding/embedding.js';
 import { FeatureCross } from './feature_cross.js';

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as emb from 'tfjs-embeddings';
 import { forgetSortedModels } from '../../src/layers/sorted_models.js';
-import { SIZES, idTensors, items, modelOf } from './distributed.js';
+import { SIZES, idTensors, items, modelOf } from './distributed_embedding/layers.js';
 import { leakFree, useCpu } from './setup.js';
 
 const MOST = 'TOPOLOGICAL_SORT_CACHE_MAX_ENTRIES';

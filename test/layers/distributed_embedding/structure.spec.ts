@@ -5,8 +5,8 @@ import {
   readStructure,
   readStructureConfig,
   structureConfig,
-} from '../../src/layers/feature_structure.js';
-import { expectError } from '../helpers/errors.js';
+} from '../../../src/layers/distributed_embedding/structure.js';
+import { expectError } from '../../helpers/errors.js';
 
 /** Features are numbers here. */
 const read = (value: unknown): ReturnType<typeof readStructure<number>> =>

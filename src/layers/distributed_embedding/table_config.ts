@@ -1,17 +1,17 @@
 /** A table as `DistributedEmbedding` takes it from a `FeatureConfig`. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../brand.js';
-import { camelKeys } from '../config/camel_case.js';
-import { ArgumentTypeError, ValueError } from '../errors.js';
-import { refusePositional } from '../positional.js';
-import { checkCombiner } from '../ops/arguments.js';
-import { isRecord, readOptions, reading } from '../options.js';
-import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import type { Combiner } from '../types.js';
-import { readInitializerOf, type Initializer, type InitializerInput } from './initializers.js';
-import { checkDimension, checkObject } from './layer_arguments.js';
-import { readNamedOptimizer, type OptimizerInput } from './named_optimizer.js';
-import { serializeRegistered } from './registered_objects.js';
+import { brand } from '../../brand.js';
+import { camelKeys } from '../../config/camel_case.js';
+import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { refusePositional } from '../../positional.js';
+import { checkCombiner } from '../../ops/arguments.js';
+import { isRecord, readOptions, reading } from '../../options.js';
+import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
+import type { Combiner } from '../../types.js';
+import { readInitializerOf, type Initializer, type InitializerInput } from '../initializers.js';
+import { checkDimension, checkObject } from '../layer_arguments.js';
+import { readNamedOptimizer, type OptimizerInput } from '../named_optimizer.js';
+import { serializeRegistered } from '../registered_objects.js';
 
 /** Where a table lies: `auto` and `sparsecore` on the devices of the backend, which `sparsecore` insists on. */
 export type TablePlacement = 'auto' | 'sparsecore' | 'default_device';

@@ -3,13 +3,13 @@
  * one device. `DISTRIBUTED_CASES=2000 DISTRIBUTED_SEED=1` runs as many from that seed on.
  */
 import * as tf from '@tensorflow/tfjs';
-import { gradientMagnitude, pooledMagnitudes } from '../helpers/magnitudes.js';
-import { expectNoLeakAsync } from '../helpers/tensors.js';
-import { withTpuEmulator, type EmulatedMachine } from '../helpers/tpu_emulator.js';
-import { distributedCase, type DistributedCase, type InputCase } from './distributed_case.js';
-import { pooledBags } from './distributed_forms.js';
-import { runCase, type Moment, type Noted } from './distributed_run.js';
-import { useCpu } from './setup.js';
+import { gradientMagnitude, pooledMagnitudes } from '../../helpers/magnitudes.js';
+import { expectNoLeakAsync } from '../../helpers/tensors.js';
+import { withTpuEmulator, type EmulatedMachine } from '../../helpers/tpu_emulator.js';
+import { distributedCase, type DistributedCase, type InputCase } from './generated_case.js';
+import { pooledBags } from './forms.js';
+import { runCase, type Moment, type Noted } from './run.js';
+import { useCpu } from '../setup.js';
 
 const COUNT = Number(process.env['DISTRIBUTED_CASES'] ?? 80);
 const FIRST = Number(process.env['DISTRIBUTED_SEED'] ?? 1);

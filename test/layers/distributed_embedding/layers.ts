@@ -1,7 +1,7 @@
 /** What the specs of `DistributedEmbedding` share. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { ramp } from './setup.js';
+import { ramp } from '../setup.js';
 
 /** Rows, columns and combiner of a table. */
 export type Size = readonly [rows: number, columns: number, combiner: emb.Combiner | null];

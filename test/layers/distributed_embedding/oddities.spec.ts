@@ -1,8 +1,8 @@
 /** What `DistributedEmbedding` says and gives for odd ids, weights and tables: on many devices what it does on none. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { withTpuEmulator } from '../helpers/tpu_emulator.js';
-import { expectError, useCpu } from './setup.js';
+import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
+import { expectError, useCpu } from '../setup.js';
 
 type Call = (layer: emb.DistributedEmbedding) => unknown;
 

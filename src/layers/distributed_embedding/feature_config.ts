@@ -1,11 +1,11 @@
 /** A feature of `DistributedEmbedding`: a table, and the shapes that go in and come out. */
-import { brand } from '../brand.js';
-import { camelKeys } from '../config/camel_case.js';
-import { ArgumentTypeError, ValueError } from '../errors.js';
-import { refusePositional } from '../positional.js';
-import { readOptions, reading } from '../options.js';
-import type { Combiner } from '../types.js';
-import { checkObject, type SymbolicShape } from './layer_arguments.js';
+import { brand } from '../../brand.js';
+import { camelKeys } from '../../config/camel_case.js';
+import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { refusePositional } from '../../positional.js';
+import { readOptions, reading } from '../../options.js';
+import type { Combiner } from '../../types.js';
+import { checkObject, type SymbolicShape } from '../layer_arguments.js';
 import { TableConfig, checkText, type TableConfigArgs } from './table_config.js';
 
 export interface FeatureConfigArgs<C extends Combiner | null = Combiner | null> {

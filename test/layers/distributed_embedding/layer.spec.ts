@@ -1,9 +1,9 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { describeForBackends } from '../helpers/backends.js';
-import { withTpuEmulator } from '../helpers/tpu_emulator.js';
-import { SIZES, alone, idTensors, items, losses, modelOf, tablesOf, takeAll, valuesOf } from './distributed.js';
-import { expectClose, expectError, leakFree, take, useCpu } from './setup.js';
+import { describeForBackends } from '../../helpers/backends.js';
+import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
+import { SIZES, alone, idTensors, items, losses, modelOf, tablesOf, takeAll, valuesOf } from './layers.js';
+import { expectClose, expectError, leakFree, take, useCpu } from '../setup.js';
 
 const RAGGED = (): emb.RaggedTensor => emb.RaggedTensor.fromRows([[1, 2], [], [0], [2, 2, 1], []]);
 

@@ -1,6 +1,6 @@
 /** Nested structures of features: objects and arrays, any depth, with a feature at each end. */
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { isRecord, reading } from '../options.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { isRecord, reading } from '../../options.js';
 
 export type FeatureStructure =
   | { readonly kind: 'feature'; readonly index: number }

@@ -1,15 +1,15 @@
 /** The weights of a `DistributedEmbedding`: made where the plan says, and kept there. */
 import type * as tf from '@tensorflow/tfjs';
-import type { DevicePart } from '../backends/device_part.js';
-import type { Fill } from '../backends/fill.js';
-import { backendPart } from '../backends/registry.js';
-import type { TableLayout, TableSize } from '../partition/table_layout.js';
-import type { DistributedTable } from './distributed_features.js';
-import type { PlanInForce } from './distributed_plan.js';
-import type { EmbeddingTable, TableHolder } from './embedding_table.js';
-import { appliedTable, filledTable, initializerOf, tableSeed } from './initial_values.js';
-import type { Initializer } from './initializers.js';
-import { applyInBlocks, fillOf, withSeed } from './table_fill.js';
+import type { DevicePart } from '../../backends/device_part.js';
+import type { Fill } from '../../backends/fill.js';
+import { backendPart } from '../../backends/registry.js';
+import type { TableLayout, TableSize } from '../../partition/table_layout.js';
+import type { DistributedTable } from './features.js';
+import type { PlanInForce } from './plan.js';
+import type { EmbeddingTable, TableHolder } from '../embedding_table.js';
+import { appliedTable, filledTable, initializerOf, tableSeed } from '../initial_values.js';
+import type { Initializer } from '../initializers.js';
+import { applyInBlocks, fillOf, withSeed } from '../table_fill.js';
 
 const ZEROS: Fill = { kind: 'constant', value: 0 };
 

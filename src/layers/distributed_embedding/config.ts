@@ -1,18 +1,18 @@
 /** The config of `DistributedEmbedding`: how it is saved and made again. */
-import { camelKeys } from '../config/camel_case.js';
-import { readLayerConfig } from '../config/layer_config.js';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { isRecord, reading } from '../options.js';
-import { STRATEGY_NAMES, type EmbeddingPlan } from '../partition/plan.js';
-import { PLAN_FIELDS, type DistributedEmbeddingArgs } from './distributed_arguments.js';
+import { camelKeys } from '../../config/camel_case.js';
+import { readLayerConfig } from '../../config/layer_config.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { isRecord, reading } from '../../options.js';
+import { STRATEGY_NAMES, type EmbeddingPlan } from '../../partition/plan.js';
+import { PLAN_FIELDS, type DistributedEmbeddingArgs } from './arguments.js';
 import type { NestedFeatures } from './feature_types.js';
-import type { DistributedFeature, DistributedFeatures, DistributedItemArgs } from './distributed_features.js';
-import { EmbeddingTable, type EmbeddingTableArgs } from './embedding_table.js';
-import type { Combiner } from '../types.js';
+import type { DistributedFeature, DistributedFeatures, DistributedItemArgs } from './features.js';
+import { EmbeddingTable, type EmbeddingTableArgs } from '../embedding_table.js';
+import type { Combiner } from '../../types.js';
 import { FeatureConfig, type FeatureConfigArgs } from './feature_config.js';
-import { keyPath, readStructureConfig, structureConfig } from './feature_structure.js';
-import { checkObject } from './layer_arguments.js';
-import { tableOfLoad } from './load_scope.js';
+import { keyPath, readStructureConfig, structureConfig } from './structure.js';
+import { checkObject } from '../layer_arguments.js';
+import { tableOfLoad } from '../load_scope.js';
 import { TableConfig, checkText } from './table_config.js';
 
 const KNOWN = [

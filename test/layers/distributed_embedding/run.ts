@@ -1,11 +1,11 @@
 /** Runs a generated use of `DistributedEmbedding` on the backend in use, and notes everything that can be compared. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { backendPart } from '../../src/backends/registry.js';
-import type { TableLayout } from '../../src/partition/table_layout.js';
-import { Random } from '../helpers/random.js';
-import type { DistributedCase, OptimizerCase, TableCase } from './distributed_case.js';
-import { givenInput } from './distributed_forms.js';
+import { backendPart } from '../../../src/backends/registry.js';
+import type { TableLayout } from '../../../src/partition/table_layout.js';
+import { Random } from '../../helpers/random.js';
+import type { DistributedCase, OptimizerCase, TableCase } from './generated_case.js';
+import { givenInput } from './forms.js';
 
 /** Numbers under a name. */
 export interface Noted {

@@ -1,20 +1,14 @@
 /** The layer `DistributedEmbedding`: many tables on many devices, by a plan. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../brand.js';
-import { ArgumentTypeError, RuntimeError, described } from '../errors.js';
-import { refusePositional } from '../positional.js';
-import { touchedRowsPenalties } from '../optimizers/penalty.js';
-import { readOptions } from '../options.js';
-import type { EmbeddingPlan } from '../partition/plan.js';
-import {
-  ARGUMENTS,
-  checkSeed,
-  checkWeighted,
-  readAll,
-  type DistributedEmbeddingArgs,
-} from './distributed_arguments.js';
-import { distributedConfig, readDistributedConfig } from './distributed_config.js';
-import { featureNames, type DistributedFeatures } from './distributed_features.js';
+import { brand } from '../../brand.js';
+import { ArgumentTypeError, RuntimeError, described } from '../../errors.js';
+import { refusePositional } from '../../positional.js';
+import { touchedRowsPenalties } from '../../optimizers/penalty.js';
+import { readOptions } from '../../options.js';
+import type { EmbeddingPlan } from '../../partition/plan.js';
+import { ARGUMENTS, checkSeed, checkWeighted, readAll, type DistributedEmbeddingArgs } from './arguments.js';
+import { distributedConfig, readDistributedConfig } from './config.js';
+import { featureNames, type DistributedFeatures } from './features.js';
 import {
   checkSameWeighted,
   featuresByDevice,
@@ -24,25 +18,25 @@ import {
   spreadWeights,
   type FeatureInputs,
   type InputForm,
-} from './distributed_inputs.js';
-import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './distributed_plan.js';
-import { DistributedWeights, type WeightOwner } from './distributed_weights.js';
-import { featureShapes } from './embedding/feature.js';
-import { lookUpFeatures } from './embedding/feature_lookup.js';
-import { featurePaths, packAs } from './feature_structure.js';
+} from './inputs.js';
+import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './plan.js';
+import { DistributedWeights, type WeightOwner } from './weights.js';
+import { featureShapes } from '../embedding/feature.js';
+import { lookUpFeatures } from '../embedding/feature_lookup.js';
+import { featurePaths, packAs } from './structure.js';
 import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';
-import { feedAsIs, markFeeding } from './feed_scope.js';
-import { LastCall } from './last_call.js';
-import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type SymbolicShape } from './layer_arguments.js';
-import type { AnyTensors, Kwargs } from './layer_calls.js';
-import { nextName } from './layer_names.js';
-import { listOnce, openScopeInModels, notYetPenalized } from './model_scope.js';
-import { forgetSortedModels } from './sorted_models.js';
-import { checkSymbolicIds } from './symbolic_ids.js';
-import { checkTableTraining } from './table_training.js';
-import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from './table_writes.js';
+import { feedAsIs, markFeeding } from '../feed_scope.js';
+import { LastCall } from './output_cache.js';
+import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type SymbolicShape } from '../layer_arguments.js';
+import type { AnyTensors, Kwargs } from '../layer_calls.js';
+import { nextName } from '../layer_names.js';
+import { listOnce, openScopeInModels, notYetPenalized } from '../model_scope.js';
+import { forgetSortedModels } from '../sorted_models.js';
+import { checkSymbolicIds } from '../symbolic_ids.js';
+import { checkTableTraining } from '../table_training.js';
+import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from '../table_writes.js';
 
-export type { DistributedEmbeddingArgs } from './distributed_arguments.js';
+export type { DistributedEmbeddingArgs } from './arguments.js';
 
 /** Under which weights travel through tfjs to `call`. */
 const WEIGHTS = 'weights';

@@ -3,13 +3,13 @@
  * each at its end (null: none); any where the types do not tell.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type { IdsInput, WeightsInput } from '../ragged/door.js';
-import type { Combiner } from '../types.js';
-import type { DistributedItemArgs } from './distributed_features.js';
-import type { Embedding } from './embedding/embedding.js';
+import type { IdsInput, WeightsInput } from '../../ragged/door.js';
+import type { Combiner } from '../../types.js';
+import type { DistributedItemArgs } from './features.js';
+import type { Embedding } from '../embedding/embedding.js';
 import type { FeatureConfig } from './feature_config.js';
-import type { LookedUp } from './embedding/looked_up.js';
-import type { RaggedEmbedding } from './embedding/ragged_embedding.js';
+import type { LookedUp } from '../embedding/looked_up.js';
+import type { RaggedEmbedding } from '../embedding/ragged_embedding.js';
 
 /** `T`s in objects and arrays of any depth; `[]` makes TypeScript see arrays as tuples. */
 export type Nested<T> = T | [] | readonly Nested<T>[] | { readonly [key: string]: Nested<T> };

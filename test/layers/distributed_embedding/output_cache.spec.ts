@@ -1,9 +1,9 @@
 /** One layer, asked for the same ids by several parts of a model: each gets outputs of its own. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { describeForBackends } from '../helpers/backends.js';
-import { withTpuEmulator } from '../helpers/tpu_emulator.js';
-import { expectClose, leakFree, take, useCpu } from './setup.js';
+import { describeForBackends } from '../../helpers/backends.js';
+import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
+import { expectClose, leakFree, take, useCpu } from '../setup.js';
 
 const ROWS = 9;
 const DIM = 2;

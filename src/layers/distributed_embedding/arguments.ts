@@ -1,19 +1,14 @@
 /** The arguments of `DistributedEmbedding`. */
 import type * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { reading } from '../options.js';
-import type { PlanData, StrategyName } from '../partition/plan.js';
-import type { RowSharding } from '../partition/plan_request.js';
-import type { Combiner } from '../types.js';
-import {
-  readEmbeddings,
-  readFeatures,
-  type DistributedFeatures,
-  type DistributedItemArgs,
-} from './distributed_features.js';
-import type { Embedding } from './embedding/embedding.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { reading } from '../../options.js';
+import type { PlanData, StrategyName } from '../../partition/plan.js';
+import type { RowSharding } from '../../partition/plan_request.js';
+import type { Combiner } from '../../types.js';
+import { readEmbeddings, readFeatures, type DistributedFeatures, type DistributedItemArgs } from './features.js';
+import type { Embedding } from '../embedding/embedding.js';
 import type { NestedFeatures } from './feature_types.js';
-import type { RaggedEmbedding } from './embedding/ragged_embedding.js';
+import type { RaggedEmbedding } from '../embedding/ragged_embedding.js';
 
 /** What `embeddings` may hold: unbuilt layers, of this package or stock ones, or plain arguments. */
 export type DistributedItem<C extends Combiner | null = Combiner | null> =

@@ -1,9 +1,9 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { describeForBackends } from '../helpers/backends.js';
-import { withTpuEmulator } from '../helpers/tpu_emulator.js';
-import { takeAll, valuesOf } from './distributed.js';
-import { artifactsOf, expectClose, expectError, leakFree, reload, take, useCpu } from './setup.js';
+import { describeForBackends } from '../../helpers/backends.js';
+import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
+import { takeAll, valuesOf } from './layers.js';
+import { artifactsOf, expectClose, expectError, leakFree, reload, take, useCpu } from '../setup.js';
 
 const table = (combiner: emb.Combiner, args: Partial<emb.TableConfigArgs<emb.Combiner>> = {}): emb.TableConfig =>
   new emb.TableConfig({ name: 'table', vocabularySize: 23, embeddingDim: 7, combiner, ...args });

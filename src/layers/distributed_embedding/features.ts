@@ -1,10 +1,10 @@
 /** The tables and features of a `DistributedEmbedding`, whichever way they were given: one internal record. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../ops/arguments.js';
-import { isRecord, readOptions, reading } from '../options.js';
-import type { Combiner, OutOfRange } from '../types.js';
-import { Embedding } from './embedding/embedding.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
+import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../../ops/arguments.js';
+import { isRecord, readOptions, reading } from '../../options.js';
+import type { Combiner, OutOfRange } from '../../types.js';
+import { Embedding } from '../embedding/embedding.js';
 import {
   EmbeddingTable,
   TABLE_ARGUMENTS,
@@ -12,15 +12,15 @@ import {
   type OwnTableArgs,
   type SharedTableArgs,
   type TableArgs,
-} from './embedding_table.js';
-import type { Feature } from './embedding/feature.js';
+} from '../embedding_table.js';
+import type { Feature } from '../embedding/feature.js';
 import { FeatureConfig } from './feature_config.js';
-import { listStructure, readStructure, type FeatureStructure } from './feature_structure.js';
-import { checkBoolean, checkInputLength, type SymbolicShape } from './layer_arguments.js';
-import { RaggedEmbedding } from './embedding/ragged_embedding.js';
+import { listStructure, readStructure, type FeatureStructure } from './structure.js';
+import { checkBoolean, checkInputLength, type SymbolicShape } from '../layer_arguments.js';
+import { RaggedEmbedding } from '../embedding/ragged_embedding.js';
 import type { TableConfig } from './table_config.js';
 import { checkText } from './table_config.js';
-import type { TableLayer } from './embedding/table_layer.js';
+import type { TableLayer } from '../embedding/table_layer.js';
 
 /** How one feature is looked up, and where. */
 export interface DistributedFeature extends Feature {

@@ -1,20 +1,9 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { backendPart } from '../../src/backends/registry.js';
-import { withTpuEmulator } from '../helpers/tpu_emulator.js';
-import {
-  SIZES,
-  alone,
-  idTensors,
-  items,
-  losses,
-  modelOf,
-  tablesOf,
-  takeAll,
-  valuesOf,
-  type Size,
-} from './distributed.js';
-import { expectClose, expectError, leakFree, useCpu } from './setup.js';
+import { backendPart } from '../../../src/backends/registry.js';
+import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
+import { SIZES, alone, idTensors, items, losses, modelOf, tablesOf, takeAll, valuesOf, type Size } from './layers.js';
+import { expectClose, expectError, leakFree, useCpu } from '../setup.js';
 
 type Wishes = emb.DistributedPlacementArgs;
 

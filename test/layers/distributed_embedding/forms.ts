@@ -1,8 +1,8 @@
 /** Generated ids and weights in the forms in which people give them, and as the bags that they stand for. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import type { HostBags } from '../../src/backends/kernel_set.js';
-import { isDense, type BatchCase, type DistributedCase, type InputCase } from './distributed_case.js';
+import type { HostBags } from '../../../src/backends/kernel_set.js';
+import { isDense, type BatchCase, type DistributedCase, type InputCase } from './generated_case.js';
 
 type Bags = readonly (readonly number[])[];
 
