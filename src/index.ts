@@ -59,8 +59,8 @@ export type { DistributedItemArgs } from './layers/distributed_embedding/feature
 export { FeatureConfig, type FeatureConfigArgs } from './layers/distributed_embedding/feature_config.js';
 export { TableConfig, type TableConfigArgs, type TablePlacement } from './layers/distributed_embedding/table_config.js';
 export { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './layers/embedding/concat_one_hot_embedding.js';
-export { DotInteraction, type DotInteractionArgs } from './layers/dot_interaction.js';
-export { FeatureCross, type FeatureCrossArgs } from './layers/feature_cross.js';
+export { DotInteraction, type DotInteractionArgs } from './layers/feature_interaction/dot_interaction.js';
+export { FeatureCross, type FeatureCrossArgs } from './layers/feature_interaction/feature_cross.js';
 /** `IntegerLookupLayer` learns as it is used; `preprocessing.IntegerLookup` is adapted beforehand, as in Keras. */
 export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/integer_lookup_layer.js';
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './layers/embedding_table.js';

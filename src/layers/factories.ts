@@ -9,7 +9,7 @@ import type {
   DistributedPlacementArgs,
 } from './distributed_embedding/arguments.js';
 import { DistributedEmbedding } from './distributed_embedding/layer.js';
-import { DotInteraction, type DotInteractionArgs } from './dot_interaction.js';
+import { DotInteraction, type DotInteractionArgs } from './feature_interaction/dot_interaction.js';
 import { Embedding } from './embedding/embedding.js';
 import type {
   CombinersOf,
@@ -18,7 +18,7 @@ import type {
   KnownFields,
   NestedFeatures,
 } from './distributed_embedding/feature_types.js';
-import { FeatureCross, type FeatureCrossArgs } from './feature_cross.js';
+import { FeatureCross, type FeatureCrossArgs } from './feature_interaction/feature_cross.js';
 import { IntegerLookupLayer, type IntegerLookupLayerArgs } from './integer_lookup_layer.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 import type { AnyTableLayerArgs } from './embedding/table_layer.js';

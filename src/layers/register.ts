@@ -2,9 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import { ConcatOneHotEmbedding } from './embedding/concat_one_hot_embedding.js';
 import { DistributedEmbedding } from './distributed_embedding/layer.js';
-import { DotInteraction } from './dot_interaction.js';
+import { DotInteraction } from './feature_interaction/dot_interaction.js';
 import { Embedding } from './embedding/embedding.js';
-import { FeatureCross } from './feature_cross.js';
+import { FeatureCross } from './feature_interaction/feature_cross.js';
 import { IntegerLookupLayer } from './integer_lookup_layer.js';
 import { openScopeInLoads } from './load_scope.js';
 import { showKindsInSummaries } from './model_summary.js';

@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { describeForBackends } from '../helpers/backends.js';
+import { describeForBackends } from '../../helpers/backends.js';
 import { readInteractions, tensorsOf, type CrossCase } from './interactions.js';
-import { artifactsOf, cloneOf, expectClose, expectError, ids, leakFree, reload, take, useCpu } from './setup.js';
+import { artifactsOf, cloneOf, expectClose, expectError, ids, leakFree, reload, take, useCpu } from '../setup.js';
 
 const CASES = readInteractions().cross;
 

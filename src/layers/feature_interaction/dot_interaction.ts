@@ -1,9 +1,9 @@
 /** The layer `DotInteraction`: the inner products of all pairs of features. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../brand.js';
-import { readLayerConfig } from '../config/layer_config.js';
-import { ValueError, described } from '../errors.js';
-import { refusePositional } from '../positional.js';
+import { brand } from '../../brand.js';
+import { readLayerConfig } from '../../config/layer_config.js';
+import { ValueError, described } from '../../errors.js';
+import { refusePositional } from '../../positional.js';
 import {
   FLOAT_LAYER_FIELDS,
   checkSameShapes,
@@ -11,8 +11,8 @@ import {
   readFloatLayerArgs,
   type FloatLayerArgs,
 } from './float_inputs.js';
-import { checkBoolean, shapesOf, type SymbolicShape } from './layer_arguments.js';
-import type { AnyTensors, Kwargs } from './layer_calls.js';
+import { checkBoolean, shapesOf, type SymbolicShape } from '../layer_arguments.js';
+import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { pickColumns, type ColumnChoice } from './pick_columns.js';
 
 export interface DotInteractionArgs extends FloatLayerArgs {

@@ -19,7 +19,7 @@ export interface CrossCase extends InteractionCase {
 }
 
 export function readInteractions(): { dot: InteractionCase[]; cross: CrossCase[] } {
-  const text = readFileSync(new URL('../goldens/interactions.json', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../goldens/interactions.json', import.meta.url), 'utf8');
   return JSON.parse(text) as { dot: InteractionCase[]; cross: CrossCase[] };
 }
 

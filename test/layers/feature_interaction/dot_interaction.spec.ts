@@ -1,9 +1,9 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { describeForBackends } from '../helpers/backends.js';
-import { finiteDifferences } from '../helpers/tensors.js';
+import { describeForBackends } from '../../helpers/backends.js';
+import { finiteDifferences } from '../../helpers/tensors.js';
 import { readInteractions, tensorsOf } from './interactions.js';
-import { cloneOf, expectClose, expectError, leakFree, take, useCpu } from './setup.js';
+import { cloneOf, expectClose, expectError, leakFree, take, useCpu } from '../setup.js';
 
 const CASES = readInteractions().dot;
 const OPTIONS = [
