@@ -63,7 +63,7 @@ export { DotInteraction, type DotInteractionArgs } from './layers/feature_intera
 export { FeatureCross, type FeatureCrossArgs } from './layers/feature_interaction/feature_cross.js';
 /** `IntegerLookupLayer` learns as it is used; `preprocessing.IntegerLookup` is adapted beforehand, as in Keras. */
 export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/integer_lookup_layer.js';
-export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './layers/embedding_table.js';
+export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './layers/table/embedding_table.js';
 export type { SharedTableLayerArgs } from './layers/embedding/table_layer.js';
 export { useForKerasEmbedding } from './layers/register.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';

@@ -7,7 +7,7 @@ import { STRATEGY_NAMES, type EmbeddingPlan } from '../../partition/plan.js';
 import { PLAN_FIELDS, type DistributedEmbeddingArgs } from './arguments.js';
 import type { NestedFeatures } from './feature_types.js';
 import type { DistributedFeature, DistributedFeatures, DistributedItemArgs } from './features.js';
-import { EmbeddingTable, type EmbeddingTableArgs } from '../embedding_table.js';
+import { EmbeddingTable, type EmbeddingTableArgs } from '../table/embedding_table.js';
 import type { Combiner } from '../../types.js';
 import { FeatureConfig, type FeatureConfigArgs } from './feature_config.js';
 import { keyPath, readStructureConfig, structureConfig } from './structure.js';

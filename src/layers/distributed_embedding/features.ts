@@ -12,7 +12,7 @@ import {
   type OwnTableArgs,
   type SharedTableArgs,
   type TableArgs,
-} from '../embedding_table.js';
+} from '../table/embedding_table.js';
 import type { Feature } from '../embedding/feature.js';
 import { FeatureConfig } from './feature_config.js';
 import { listStructure, readStructure, type FeatureStructure } from './structure.js';

@@ -33,8 +33,8 @@ import { nextName } from '../layer_names.js';
 import { listOnce, openScopeInModels, notYetPenalized } from '../model_scope.js';
 import { forgetSortedModels } from '../sorted_models.js';
 import { checkSymbolicIds } from '../symbolic_ids.js';
-import { checkTableTraining } from '../table_training.js';
-import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from '../table_writes.js';
+import { checkTableTraining } from '../table/table_training.js';
+import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from '../table/writes.js';
 
 export type { DistributedEmbeddingArgs } from './arguments.js';
 

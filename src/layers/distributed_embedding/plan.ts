@@ -12,7 +12,7 @@ import { planEmbedding } from '../../partition/planner.js';
 import { readPlan } from '../../partition/read_plan.js';
 import { tableLayouts, type TableLayout } from '../../partition/table_layout.js';
 import { warnOnce } from '../../warn_once.js';
-import { rowConstraintOf } from '../constraints.js';
+import { rowConstraintOf } from '../table/constraints.js';
 import { PLAN_FIELDS, type DistributedEmbeddingArgs } from './arguments.js';
 import type { DistributedFeatures, DistributedTable } from './features.js';
 import { serializeRegistered } from '../registered_objects.js';

@@ -8,9 +8,9 @@ import { checkCombiner } from '../../ops/arguments.js';
 import { isRecord, readOptions, reading } from '../../options.js';
 import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import type { Combiner } from '../../types.js';
-import { readInitializerOf, type Initializer, type InitializerInput } from '../initializers.js';
+import { readInitializerOf, type Initializer, type InitializerInput } from '../table/initializers.js';
 import { checkDimension, checkObject } from '../layer_arguments.js';
-import { readNamedOptimizer, type OptimizerInput } from '../named_optimizer.js';
+import { readNamedOptimizer, type OptimizerInput } from '../table/named_optimizer.js';
 import { serializeRegistered } from '../registered_objects.js';
 
 /** Where a table lies: `auto` and `sparsecore` on the devices of the backend, which `sparsecore` insists on. */

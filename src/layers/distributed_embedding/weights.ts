@@ -6,10 +6,10 @@ import { backendPart } from '../../backends/registry.js';
 import type { TableLayout, TableSize } from '../../partition/table_layout.js';
 import type { DistributedTable } from './features.js';
 import type { PlanInForce } from './plan.js';
-import type { EmbeddingTable, TableHolder } from '../embedding_table.js';
-import { appliedTable, filledTable, initializerOf, tableSeed } from '../initial_values.js';
-import type { Initializer } from '../initializers.js';
-import { applyInBlocks, fillOf, withSeed } from '../table_fill.js';
+import type { EmbeddingTable, TableHolder } from '../table/embedding_table.js';
+import { appliedTable, filledTable, initializerOf, tableSeed } from '../table/initial_values.js';
+import type { Initializer } from '../table/initializers.js';
+import { applyInBlocks, fillOf, withSeed } from '../table/table_fill.js';
 
 const ZEROS: Fill = { kind: 'constant', value: 0 };
 

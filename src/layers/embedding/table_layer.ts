@@ -16,11 +16,11 @@ import {
   type SharedTableArgs,
   type TableArgs,
   type TableHolder,
-} from '../embedding_table.js';
+} from '../table/embedding_table.js';
 import { checkDense, featureShape, type Feature, type FeatureKind } from './feature.js';
 import { lookUpFeatures } from './feature_lookup.js';
 import { feedAsIs } from '../feed_scope.js';
-import type { Initializer } from '../initializers.js';
+import type { Initializer } from '../table/initializers.js';
 import {
   checkBoolean,
   checkDtype,
@@ -39,9 +39,9 @@ import { nextName } from '../layer_names.js';
 import { tableOfLoad } from '../load_scope.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
 import { listOnce, notYetPenalized, openScopeInModels } from '../model_scope.js';
-import { readTableValues, tableTensor } from '../pretrained.js';
+import { readTableValues, tableTensor } from '../table/pretrained.js';
 import { checkSymbolicIds } from '../symbolic_ids.js';
-import { checkTableTraining } from '../table_training.js';
+import { checkTableTraining } from '../table/table_training.js';
 
 /** How a layer looks up its table. */
 interface LookupArgs<C extends Combiner | null> extends LayerOptions {

@@ -12,11 +12,11 @@ import {
   readFloatLayerArgs,
   type FloatLayerArgs,
 } from './float_inputs.js';
-import { readInitializerOf, type Initializer, type InitializerInput } from '../initializers.js';
+import { readInitializerOf, type Initializer, type InitializerInput } from '../table/initializers.js';
 import { checkBoolean, checkDimension, shapesOf, type SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { serializeRegistered } from '../registered_objects.js';
-import { readRegularizer, type Regularizer, type RegularizerInput } from '../regularizers.js';
+import { readRegularizer, type Regularizer, type RegularizerInput } from '../table/regularizers.js';
 
 export interface FeatureCrossArgs extends FloatLayerArgs {
   /** Width of a projection before the product, for a kernel of low rank; null (default): none. */

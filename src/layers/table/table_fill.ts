@@ -1,9 +1,9 @@
 /** How an initializer becomes a fill that devices make by themselves, and how others run on the host. */
 import * as tf from '@tensorflow/tfjs';
-import { randomWords } from '../backends/counter_random.js';
-import type { Fill } from '../backends/fill.js';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import type { TableSize } from '../partition/table_layout.js';
+import { randomWords } from '../../backends/counter_random.js';
+import type { Fill } from '../../backends/fill.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import type { TableSize } from '../../partition/table_layout.js';
 import type { Initializer } from './initializers.js';
 
 const ARGUMENT = 'embeddingsInitializer';

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { artifactsOf, cloneOf, expectClose, expectError, ids, leakFree, ramp, reload, take, useCpu } from './setup.js';
+import { artifactsOf, cloneOf, expectClose, expectError, ids, leakFree, ramp, reload, take, useCpu } from '../setup.js';
 
 /** Two layers on one table: a mean over three ids beside a single id. */
 function twoUses(table: emb.EmbeddingTable): tf.LayersModel {

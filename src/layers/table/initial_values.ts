@@ -1,7 +1,7 @@
 /** The values that a table begins with: the same on every backend, however the table is cut. */
 import * as tf from '@tensorflow/tfjs';
-import { fillPart, type Fill } from '../backends/fill.js';
-import type { TableSize } from '../partition/table_layout.js';
+import { fillPart, type Fill } from '../../backends/fill.js';
+import type { TableSize } from '../../partition/table_layout.js';
 import type { Initializer } from './initializers.js';
 import { applyInBlocks } from './table_fill.js';
 

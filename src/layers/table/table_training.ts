@@ -1,8 +1,8 @@
 /** What a table may ask of the optimizer that trains it. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError, described } from '../errors.js';
-import { lookupScope } from '../ops/lookup_scope.js';
-import { warnOnce } from '../warn_once.js';
+import { ValueError, described } from '../../errors.js';
+import { lookupScope } from '../../ops/lookup_scope.js';
+import { warnOnce } from '../../warn_once.js';
 import type { EmbeddingTable } from './embedding_table.js';
 
 /** Checks at the start of a training pass that runs under a stock optimizer. `layer`: the name of the table's layer. */

@@ -1,10 +1,10 @@
 /** Initializers as fills, and custom ones in blocks. */
 import * as tf from '@tensorflow/tfjs';
-import type { Fill } from '../../src/backends/fill.js';
-import { readInitializer, type Initializer } from '../../src/layers/initializers.js';
-import { applyInBlocks, fillOf } from '../../src/layers/table_fill.js';
-import { expectError } from '../helpers/errors.js';
-import { expectNoLeak } from '../helpers/tensors.js';
+import type { Fill } from '../../../src/backends/fill.js';
+import { readInitializer, type Initializer } from '../../../src/layers/table/initializers.js';
+import { applyInBlocks, fillOf } from '../../../src/layers/table/table_fill.js';
+import { expectError } from '../../helpers/errors.js';
+import { expectNoLeak } from '../../helpers/tensors.js';
 
 const SIZE = { rows: 30, columns: 6 };
 const ARGUMENT = 'embeddingsInitializer';

@@ -1,10 +1,10 @@
 /** The optimizer of a table given by name, as an object, or by a config of ours or of Keras. */
-import { camelKeys } from '../config/camel_case.js';
-import { ValueError, described } from '../errors.js';
-import { isRecord, reading } from '../options.js';
-import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { train } from '../optimizers/train.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../types.js';
+import { camelKeys } from '../../config/camel_case.js';
+import { ValueError, described } from '../../errors.js';
+import { isRecord, reading } from '../../options.js';
+import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
+import { train } from '../../optimizers/train.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../../types.js';
 import { readTableOptimizer } from './table_optimizer.js';
 
 export type OptimizerInput = SparseOptimizer | OptimizerName | { className: string; config: object };

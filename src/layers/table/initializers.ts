@@ -1,6 +1,6 @@
 /** How a table begins. */
 import type * as tf from '@tensorflow/tfjs';
-import { readRegistered, type Family, type Registered } from './registered_objects.js';
+import { readRegistered, type Family, type Registered } from '../registered_objects.js';
 
 export type Initializer = ReturnType<typeof tf.initializers.zeros>;
 /** A name ('randomUniform', 'zeros', ...), a config, or an object of `tf.initializers`. */

@@ -1,8 +1,8 @@
 /** The optimizer of one table. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError } from '../errors.js';
-import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { reading } from '../options.js';
+import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
+import { reading } from '../../options.js';
 
 const EXPECTED = 'an emb.train optimizer, such as emb.train.adagrad({learningRate: 0.1}), or null';
 

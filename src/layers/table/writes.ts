@@ -1,9 +1,9 @@
 /** Values that are written into tables: all are checked before the first is written, and large ones go in pieces. */
 import * as tf from '@tensorflow/tfjs';
-import type { DevicePart } from '../backends/device_part.js';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { openTable, type TableFile } from '../io/table_file.js';
-import { isRecord, readOptions, reading } from '../options.js';
+import type { DevicePart } from '../../backends/device_part.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { openTable, type TableFile } from '../../io/table_file.js';
+import { isRecord, readOptions, reading } from '../../options.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
 
 /** What the caller gives for one table. */

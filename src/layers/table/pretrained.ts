@@ -1,8 +1,8 @@
 /** Values for a table that the user brings along. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { reading } from '../options.js';
-import { toFloat32 } from '../ragged/float_values.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { reading } from '../../options.js';
+import { toFloat32 } from '../../ragged/float_values.js';
 
 /** A [rows, dim] table: a float32 tensor, nested arrays, or a flat typed array. */
 export type TableValues = tf.Tensor | readonly (readonly number[])[] | ArrayBufferView;

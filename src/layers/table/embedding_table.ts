@@ -1,22 +1,22 @@
 /** A table of embeddings that one layer owns or several layers share. */
 import type * as tf from '@tensorflow/tfjs';
-import { brand } from '../brand.js';
-import { backendPart } from '../backends/registry.js';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { refusePositional } from '../positional.js';
-import { readOptions, reading } from '../options.js';
-import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { freeSlots } from '../optimizers/slots.js';
-import { setTableSettings } from '../ops/table_settings.js';
-import { watchStockSteps } from '../optimizers/stock_steps.js';
+import { brand } from '../../brand.js';
+import { backendPart } from '../../backends/registry.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { refusePositional } from '../../positional.js';
+import { readOptions, reading } from '../../options.js';
+import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
+import { freeSlots } from '../../optimizers/slots.js';
+import { setTableSettings } from '../../ops/table_settings.js';
+import { watchStockSteps } from '../../optimizers/stock_steps.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
-import { checkBoolean, checkDimension, checkName } from './layer_arguments.js';
-import { nextName } from './layer_names.js';
-import { openScopeInModels } from './model_scope.js';
+import { checkBoolean, checkDimension, checkName } from '../layer_arguments.js';
+import { nextName } from '../layer_names.js';
+import { openScopeInModels } from '../model_scope.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
 import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
-import { serializeRegistered } from './registered_objects.js';
+import { serializeRegistered } from '../registered_objects.js';
 import { readTableOptimizer } from './table_optimizer.js';
 
 /** What makes a table; the same fields in `embeddingTable` and in the layers. */

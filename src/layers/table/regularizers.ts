@@ -1,6 +1,6 @@
 /** Penalties on a table, added to the loss. */
 import type * as tf from '@tensorflow/tfjs';
-import { readRegistered, type Family, type Registered } from './registered_objects.js';
+import { readRegistered, type Family, type Registered } from '../registered_objects.js';
 
 export type Regularizer = ReturnType<typeof tf.regularizers.l2>;
 /** A name ('l1', 'l2', 'l1l2'), a config, or an object of `tf.regularizers`. */
