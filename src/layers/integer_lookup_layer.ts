@@ -8,7 +8,7 @@ import { readOptions, reading } from '../options.js';
 import { asWhole, readCells, type CellData, type Cells, type IdsOf } from '../preprocessing/cells.js';
 import { GrowingVocabulary, UNKNOWN_KEY } from '../preprocessing/growing_vocabulary.js';
 import { INT32_MAX } from '../types.js';
-import { feedAsIs } from './feed_scope.js';
+import { feedAsIs } from '../tfjs_patches/uncast_inputs.js';
 import {
   checkBoolean,
   checkDimension,

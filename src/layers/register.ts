@@ -6,8 +6,8 @@ import { DotInteraction } from './feature_interaction/dot_interaction.js';
 import { Embedding } from './embedding/embedding.js';
 import { FeatureCross } from './feature_interaction/feature_cross.js';
 import { IntegerLookupLayer } from './integer_lookup_layer.js';
-import { openScopeInLoads } from './load_scope.js';
-import { showKindsInSummaries } from './model_summary.js';
+import { openScopeInLoads } from '../tfjs_patches/shared_tables_on_load.js';
+import { showKindsInSummaries } from '../tfjs_patches/model_summary.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 
 type ClassMap = Record<string, [unknown, unknown] | undefined>;

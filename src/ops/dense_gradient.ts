@@ -1,7 +1,7 @@
 /** Lookups outside the scope of an optimizer: their gradients are tensors of the table's shape. */
 import * as tf from '@tensorflow/tfjs';
 import type { LookedUp, Lookup, LookupGradient } from '../backends/lookup.js';
-import { refuseSecond, withLazyGradient } from './lazy_gradient.js';
+import { refuseSecond, withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
 import { rowGradients } from './row_gradients.js';
 import { asBags, present, runLookups } from './run_lookups.js';
 import { weightsGradient } from './weights_gradient.js';

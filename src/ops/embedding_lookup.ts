@@ -19,7 +19,7 @@ import type { Combiner, OutOfRange } from '../types.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable, checkValidate } from './arguments.js';
 import { lookUp } from './lookup.js';
 import { checkPartitionStrategy, lookUpPartitions, type PartitionStrategy } from './partitioned_table.js';
-import { tellingStrays } from './stray_id.js';
+import { tellingStrays } from '../ragged/id_out_of_range.js';
 
 export type Table = tf.Tensor2D | tf.Tensor | tf.Variable;
 type Tables = Table | readonly Table[];

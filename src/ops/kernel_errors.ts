@@ -1,7 +1,7 @@
 /** Errors of kernels as errors of the public API. */
 import * as tf from '@tensorflow/tfjs';
 import { IdOutOfRange } from '../backends/kernel_set.js';
-import { strayIdError } from './stray_id.js';
+import { strayIdError } from '../ragged/id_out_of_range.js';
 import { tableSettings } from './table_settings.js';
 
 /** The name of a table, unless tfjs made it up. */

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { LookedUp, Lookup } from '../backends/lookup.js';
 import { RuntimeError, described } from '../errors.js';
 import { withDenseGradient } from './dense_gradient.js';
-import { withLazyGradient } from './lazy_gradient.js';
+import { withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
 import { lookupScope, type LookupScope } from './lookup_scope.js';
 import { asBags, present, runLookups } from './run_lookups.js';
 import { checkRowConstraint, tableSettings } from './table_settings.js';

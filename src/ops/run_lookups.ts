@@ -4,7 +4,7 @@ import { EMBEDDING_BAG, type BagTensors } from '../backends/bag_tensors.js';
 import type { LookedUp, Lookup } from '../backends/lookup.js';
 import { backendPart } from '../backends/registry.js';
 import { withPublicErrors } from './kernel_errors.js';
-import { withoutTape } from './lazy_gradient.js';
+import { withoutTape } from '../tfjs_patches/lazy_gradient.js';
 import { runKernel } from './run_kernel.js';
 
 function runOne({ table, bags, options }: Lookup): LookedUp {

@@ -8,7 +8,7 @@ import type { Combiner } from '../types.js';
 import { checkBagOptions, checkTable } from './arguments.js';
 import type { RowsOfIds, Table } from './embedding_lookup.js';
 import { lookUp } from './lookup.js';
-import { tellingStrays } from './stray_id.js';
+import { tellingStrays } from '../ragged/id_out_of_range.js';
 
 export interface SafeEmbeddingLookupOptions {
   combiner?: Combiner | undefined;

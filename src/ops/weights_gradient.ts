@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { EMBEDDING_BAG_WEIGHTS_GRAD } from '../backends/bag_tensors.js';
 import type { LookupGradient } from '../backends/lookup.js';
-import { refuseSecond, withLazyGradient } from './lazy_gradient.js';
+import { refuseSecond, withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
 import { runKernel } from './run_kernel.js';
 
 /** The gradient of a lookup with respect to its weights, [nnz]. */

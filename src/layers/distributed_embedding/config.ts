@@ -12,7 +12,7 @@ import type { Combiner } from '../../types.js';
 import { FeatureConfig, type FeatureConfigArgs } from './feature_config.js';
 import { keyPath, readStructureConfig, structureConfig } from './structure.js';
 import { checkObject } from '../layer_arguments.js';
-import { tableOfLoad } from '../load_scope.js';
+import { tableOfLoad } from '../../tfjs_patches/shared_tables_on_load.js';
 import { TableConfig, checkText } from './table_config.js';
 
 const KNOWN = [

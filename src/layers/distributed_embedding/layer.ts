@@ -25,14 +25,14 @@ import { featureShapes } from '../embedding/feature.js';
 import { lookUpFeatures } from '../embedding/feature_lookup.js';
 import { featurePaths, packAs } from './structure.js';
 import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';
-import { feedAsIs, markFeeding } from '../feed_scope.js';
+import { feedAsIs, markFeeding } from '../../tfjs_patches/uncast_inputs.js';
 import { LastCall } from './output_cache.js';
 import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { nextName } from '../layer_names.js';
-import { listOnce, openScopeInModels, notYetPenalized } from '../model_scope.js';
-import { forgetSortedModels } from '../sorted_models.js';
-import { checkSymbolicIds } from '../symbolic_ids.js';
+import { listOnce, openScopeInModels, notYetPenalized } from '../../tfjs_patches/shared_weights.js';
+import { forgetSortedModels } from '../../tfjs_patches/topology_cache.js';
+import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
 import { checkTableTraining } from '../table/table_training.js';
 import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from '../table/writes.js';
 

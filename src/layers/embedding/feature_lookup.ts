@@ -4,14 +4,14 @@ import type { Lookup } from '../../backends/lookup.js';
 import type { BagOptions } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../errors.js';
 import { lookUp } from '../../ops/lookup.js';
-import { tellingStrays } from '../../ops/stray_id.js';
+import { tellingStrays } from '../../ragged/id_out_of_range.js';
 import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/door.js';
 import { placeOf } from '../../ragged/id_place.js';
 import { RaggedTensor } from '../../ragged/ragged_tensor.js';
 import { placeSplits } from '../../ragged/row_splits.js';
 import { sharedUniformSplits } from '../../ragged/shared_splits.js';
 import { checkDense, checkWeighted, type Feature, type FeaturePaths } from './feature.js';
-import { fedPlace } from '../fed_rows.js';
+import { fedPlace } from '../../tfjs_patches/fed_rows.js';
 import { bagsOfIds, positionAmongAll, type Absence, type PresentBags } from './masked_ids.js';
 
 /** What is asked of the table, and how the answer becomes the result. */

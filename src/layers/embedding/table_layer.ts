@@ -19,7 +19,7 @@ import {
 } from '../table/embedding_table.js';
 import { checkDense, featureShape, type Feature, type FeatureKind } from './feature.js';
 import { lookUpFeatures } from './feature_lookup.js';
-import { feedAsIs } from '../feed_scope.js';
+import { feedAsIs } from '../../tfjs_patches/uncast_inputs.js';
 import type { Initializer } from '../table/initializers.js';
 import {
   checkBoolean,
@@ -36,11 +36,11 @@ import {
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { checkWeights, type LayerInputs } from './layer_inputs.js';
 import { nextName } from '../layer_names.js';
-import { tableOfLoad } from '../load_scope.js';
+import { tableOfLoad } from '../../tfjs_patches/shared_tables_on_load.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
-import { listOnce, notYetPenalized, openScopeInModels } from '../model_scope.js';
+import { listOnce, notYetPenalized, openScopeInModels } from '../../tfjs_patches/shared_weights.js';
 import { readTableValues, tableTensor } from '../table/pretrained.js';
-import { checkSymbolicIds } from '../symbolic_ids.js';
+import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
 import { checkTableTraining } from '../table/table_training.js';
 
 /** How a layer looks up its table. */

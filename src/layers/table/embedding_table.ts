@@ -13,7 +13,7 @@ import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput 
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
 import { checkBoolean, checkDimension, checkName } from '../layer_arguments.js';
 import { nextName } from '../layer_names.js';
-import { openScopeInModels } from '../model_scope.js';
+import { openScopeInModels } from '../../tfjs_patches/shared_weights.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
 import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
 import { serializeRegistered } from '../registered_objects.js';

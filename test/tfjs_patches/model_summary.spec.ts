@@ -1,7 +1,7 @@
 /** What `model.summary()` shows of layers of this package. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { leakFree, useCpu } from './setup.js';
+import { leakFree, useCpu } from '../layers/setup.js';
 
 function linesOf(model: tf.LayersModel, ...size: [number?, number[]?]): string[] {
   const lines: string[] = [];

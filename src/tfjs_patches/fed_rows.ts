@@ -3,7 +3,7 @@
  * of a batch says nothing to the caller: it is looked for in the inputs as they were given.
  */
 import * as tf from '@tensorflow/tfjs';
-import { retold, tellingStrays, type BatchRow, type Stray } from '../ops/stray_id.js';
+import { retold, tellingStrays, type BatchRow, type Stray } from '../ragged/id_out_of_range.js';
 import { densePlace } from '../ragged/id_place.js';
 import { sameNumbers } from '../ragged/row_splits.js';
 import { isFeeding } from './feeding.js';

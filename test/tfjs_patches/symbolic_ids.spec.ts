@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { leakFree, useCpu } from './setup.js';
+import { leakFree, useCpu } from '../layers/setup.js';
 
 /** A symbolic tensor that no layer gave, as people make them to ask for a shape. */
 function orphan(dtype: tf.DataType, shape: (number | null)[]): tf.SymbolicTensor {

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
 import { withTpuEmulator } from '../helpers/tpu_emulator.js';
-import { useCpu } from './setup.js';
+import { useCpu } from '../layers/setup.js';
 
 const ROWS = 6;
 const SAMPLES = 21;

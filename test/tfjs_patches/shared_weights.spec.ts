@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { artifactsOf, expectClose, expectError, ids, leakFree, reload, useCpu } from './setup.js';
+import { artifactsOf, expectClose, expectError, ids, leakFree, reload, useCpu } from '../layers/setup.js';
 
 const TABLE = { inputDim: 6, outputDim: 2, combiner: 'sum' } as const;
 const input = (): tf.SymbolicTensor => tf.input({ shape: [3], dtype: 'int32' });

@@ -3,9 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as emb from 'tfjs-embeddings';
-import { forgetSortedModels } from '../../src/layers/sorted_models.js';
-import { SIZES, idTensors, items, modelOf } from './distributed_embedding/layers.js';
-import { leakFree, useCpu } from './setup.js';
+import { forgetSortedModels } from '../../src/tfjs_patches/topology_cache.js';
+import { SIZES, idTensors, items, modelOf } from '../layers/distributed_embedding/layers.js';
+import { leakFree, useCpu } from '../layers/setup.js';
 
 const MOST = 'TOPOLOGICAL_SORT_CACHE_MAX_ENTRIES';
 
