@@ -1,7 +1,7 @@
 /** Adds up what the devices do and what they send each other. */
 import type { LookupInput } from '../lookup.js';
 import type { Counters, ServedInputs, ServedLayer, TableCounts } from './counters.js';
-import type { BatchBags } from './host_bags.js';
+import type { BatchBags } from './exchange/id_batch.js';
 import type { MemoryBook } from './memory_book.js';
 
 const square = (devices: number): number[][] =>

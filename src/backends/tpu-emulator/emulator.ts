@@ -12,13 +12,13 @@ import type { ServedInput } from './counter_book.js';
 import { DeviceTable, type TableForm } from './device_table.js';
 import type { DeviceTensors } from './device_tensors.js';
 import type { DerivedBackend } from './host.js';
-import { BagReader, allRows, type ReadIds } from './host_bags.js';
-import { lookUpAll, type HostLookup } from './lookups.js';
+import { BagReader, allRows, type ReadIds } from './exchange/id_batch.js';
+import { lookUpAll, type HostLookup } from './exchange/pooled_lookup.js';
 import type { Machine } from './machine.js';
-import { isSplitByColumns } from './placed_bags.js';
+import { isSplitByColumns } from './exchange/place_ids.js';
 import type { TensorValues } from './tensor_values.js';
-import { updateAll, type HostEntry, type Update } from './updates.js';
-import { weightsGradient } from './weights_gradients.js';
+import { updateAll, type HostEntry, type Update } from './exchange/table_update.js';
+import { weightsGradient } from './exchange/weights_gradient.js';
 
 const ZEROS: Fill = { kind: 'constant', value: 0 };
 const CLIP_NORM = HYPER_FIELDS.indexOf('clipNorm');

@@ -1,13 +1,13 @@
 /** The ids of a lookup on the host. */
 import type * as tf from '@tensorflow/tfjs';
-import { sharedUniformSplits, uniformLength } from '../../ragged/shared_splits.js';
-import type { TableLayout } from '../../partition/table_layout.js';
-import type { BagTensors } from '../bag_tensors.js';
-import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
-import type { LookupHandle } from '../lookup.js';
-import type { BagsAt } from './devices/device.js';
-import type { HostExchange } from './machine.js';
-import { arrayValues, type TensorReader, type TensorValues } from './tensor_values.js';
+import { sharedUniformSplits, uniformLength } from '../../../ragged/shared_splits.js';
+import type { TableLayout } from '../../../partition/table_layout.js';
+import type { BagTensors } from '../../bag_tensors.js';
+import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
+import type { LookupHandle } from '../../lookup.js';
+import type { BagsAt } from '../devices/device.js';
+import type { HostExchange } from '../machine.js';
+import { arrayValues, type TensorReader, type TensorValues } from '../tensor_values.js';
 
 /** Bags of ids, which are read when somebody looks at them. */
 export class BatchBags {

@@ -1,17 +1,17 @@
 /** Lookups from tables that lie on devices: those of one device, whatever the layout. */
 import * as tf from '@tensorflow/tfjs';
-import type { Lookup } from '../../../src/backends/lookup.js';
-import { IdOutOfRange, type BagOptions } from '../../../src/backends/kernel_set.js';
-import { kernelSet } from '../../../src/backends/registry.js';
-import * as emb from '../../../src/index.js';
-import { lookUp as lookUpAll } from '../../../src/ops/lookup.js';
-import { bagCases, type BagCase } from '../../helpers/bag_cases.js';
-import { expectError } from '../../helpers/errors.js';
-import { pooledMagnitudes } from '../../helpers/magnitudes.js';
-import { Random } from '../../helpers/random.js';
-import { expectClose } from '../../helpers/tensors.js';
-import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
-import { LAYOUT_NAMES, bagTensors, isExact, numbersOf, placeTable, lookUpPooled } from './tables.js';
+import type { Lookup } from '../../../../src/backends/lookup.js';
+import { IdOutOfRange, type BagOptions } from '../../../../src/backends/kernel_set.js';
+import { kernelSet } from '../../../../src/backends/registry.js';
+import * as emb from '../../../../src/index.js';
+import { lookUp as lookUpAll } from '../../../../src/ops/lookup.js';
+import { bagCases, type BagCase } from '../../../helpers/bag_cases.js';
+import { expectError } from '../../../helpers/errors.js';
+import { pooledMagnitudes } from '../../../helpers/magnitudes.js';
+import { Random } from '../../../helpers/random.js';
+import { expectClose } from '../../../helpers/tensors.js';
+import { HOSTS, describeEmulator, emulator } from '../describe_emulator.js';
+import { LAYOUT_NAMES, bagTensors, isExact, numbersOf, placeTable, lookUpPooled } from '../tables.js';
 
 const SUM: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 const TABLE = { data: Float32Array.from({ length: 24 }, (_, i) => i + 1), rows: 6, dim: 4 };

@@ -1,12 +1,12 @@
 /** Pooled lookups of one call: ids go to the devices that hold the rows, pooled rows come back. */
-import { IdOutOfRange, type BagOptions } from '../kernel_set.js';
-import type { DeviceTable } from './device_table.js';
-import type { BagsAt, Command, RowsAt, TableAt } from './devices/device.js';
+import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
+import type { DeviceTable } from '../device_table.js';
+import type { BagsAt, Command, RowsAt, TableAt } from '../devices/device.js';
 import { ExchangeLayout } from './exchange_layout.js';
-import { strayOf, type BatchBags, type KeptBags } from './host_bags.js';
-import type { Machine } from './machine.js';
-import { Traffic, placeBags, placeRoute } from './placed_bags.js';
-import { addToBags, rowRoutes } from './row_routes.js';
+import { strayOf, type BatchBags, type KeptBags } from './id_batch.js';
+import type { Machine } from '../machine.js';
+import { Traffic, placeBags, placeRoute } from './place_ids.js';
+import { addToBags, rowRoutes } from './row_sharding.js';
 
 /** One lookup with its ids on the host. */
 export interface HostLookup {

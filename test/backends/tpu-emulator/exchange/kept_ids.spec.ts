@@ -1,12 +1,12 @@
 /** Ids of a lookup stay on the devices for the step, unless something else needed the memory. */
 import * as tf from '@tensorflow/tfjs';
-import type { LookupHandle, TableUpdate } from '../../../src/backends/lookup.js';
-import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
-import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
-import { Random } from '../../helpers/random.js';
-import { SUM } from '../cpu/steps.js';
-import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
-import { LAYOUT_NAMES, idsOfOp, layoutOf, numbersOf, place, lookUpPooled } from './tables.js';
+import type { LookupHandle, TableUpdate } from '../../../../src/backends/lookup.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import { IdOutOfRange } from '../../../../src/backends/kernel_set.js';
+import { Random } from '../../../helpers/random.js';
+import { SUM } from '../../cpu/steps.js';
+import { HOSTS, describeEmulator, emulator } from '../describe_emulator.js';
+import { LAYOUT_NAMES, idsOfOp, layoutOf, numbersOf, place, lookUpPooled } from '../tables.js';
 
 const [ROWS, COLUMNS] = [30, 6];
 const IDS = [3, 4, 29, 3, 0, 3, 11, 12, 13, 14];

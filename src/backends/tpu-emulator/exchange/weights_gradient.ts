@@ -2,13 +2,13 @@
  * The gradient of a lookup with respect to its weights, from tables on the devices. Counted on the links is what goes
  * back; the gradients of pooled rows come with the step that follows, which counts them.
  */
-import type { BagOptions } from '../kernel_set.js';
-import type { DeviceTable } from './device_table.js';
+import type { BagOptions } from '../../kernel_set.js';
+import type { DeviceTable } from '../device_table.js';
 import { ExchangeLayout } from './exchange_layout.js';
-import type { BatchBags } from './host_bags.js';
-import type { Machine } from './machine.js';
-import { Traffic, layoutBehind, placeBags, placeRoute } from './placed_bags.js';
-import { copyOfBags, rowRoutes } from './row_routes.js';
+import type { BatchBags } from './id_batch.js';
+import type { Machine } from '../machine.js';
+import { Traffic, layoutBehind, placeBags, placeRoute } from './place_ids.js';
+import { copyOfBags, rowRoutes } from './row_sharding.js';
 
 const BYTES = 4;
 

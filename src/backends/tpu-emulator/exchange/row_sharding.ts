@@ -1,7 +1,7 @@
 /** Which ids of a batch go to which device, where the rows of a table are dealt out. */
-import type { LayoutShard, TableLayout } from '../../partition/table_layout.js';
-import type { Combiner } from '../../types.js';
-import type { BatchBags } from './host_bags.js';
+import type { LayoutShard, TableLayout } from '../../../partition/table_layout.js';
+import type { Combiner } from '../../../types.js';
+import type { BatchBags } from './id_batch.js';
 
 /** What one device gets of a batch: bags that have an id there, with local rows and a factor for each. */
 export interface RowRoute {

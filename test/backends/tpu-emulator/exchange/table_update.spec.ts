@@ -1,16 +1,16 @@
 /** Steps of tables that lie on devices: those of one device, whatever the layout. */
 import * as tf from '@tensorflow/tfjs';
-import type { LookupGradient, TableUpdate } from '../../../src/backends/lookup.js';
-import { HYPER_FIELDS, packHyper, type Hyper } from '../../../src/backends/hyper.js';
-import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../../../src/backends/kernel_set.js';
-import { kernelSet } from '../../../src/backends/registry.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../src/types.js';
-import { bagCases, copyTable, hyperCase, usedSlots, type BagCase } from '../../helpers/bag_cases.js';
-import { gradientMagnitude } from '../../helpers/magnitudes.js';
-import { Random } from '../../helpers/random.js';
-import { firstDifference } from '../../helpers/tensors.js';
-import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
-import { LAYOUT_NAMES, bagTensors, numbersOf, placeTable, type LayoutName } from './tables.js';
+import type { LookupGradient, TableUpdate } from '../../../../src/backends/lookup.js';
+import { HYPER_FIELDS, packHyper, type Hyper } from '../../../../src/backends/hyper.js';
+import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../../../../src/backends/kernel_set.js';
+import { kernelSet } from '../../../../src/backends/registry.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../../src/types.js';
+import { bagCases, copyTable, hyperCase, usedSlots, type BagCase } from '../../../helpers/bag_cases.js';
+import { gradientMagnitude } from '../../../helpers/magnitudes.js';
+import { Random } from '../../../helpers/random.js';
+import { firstDifference } from '../../../helpers/tensors.js';
+import { HOSTS, describeEmulator, emulator } from '../describe_emulator.js';
+import { LAYOUT_NAMES, bagTensors, numbersOf, placeTable, type LayoutName } from '../tables.js';
 
 const SINGLE: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 const STEPS = 3;

@@ -1,11 +1,11 @@
 /** Puts the ids of a batch into the exchange memory, and counts what they cost on the links. */
-import type { TableLayout } from '../../partition/table_layout.js';
+import type { TableLayout } from '../../../partition/table_layout.js';
 import { batchParts } from './batch_parts.js';
-import type { BagsAt, Command } from './devices/device.js';
+import type { BagsAt, Command } from '../devices/device.js';
 import { ExchangeLayout } from './exchange_layout.js';
-import type { BatchBags } from './host_bags.js';
-import type { Machine } from './machine.js';
-import type { RowRoute } from './row_routes.js';
+import type { BatchBags } from './id_batch.js';
+import type { Machine } from '../machine.js';
+import type { RowRoute } from './row_sharding.js';
 
 const BYTES = 4;
 

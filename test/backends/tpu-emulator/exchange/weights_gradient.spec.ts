@@ -1,14 +1,14 @@
 /** Gradients with respect to weights, from tables that lie on devices. */
 import * as tf from '@tensorflow/tfjs';
-import { kernelSet } from '../../../src/backends/registry.js';
-import * as emb from '../../../src/index.js';
-import { COMBINERS } from '../../../src/types.js';
-import { bagCases, type BagCase } from '../../helpers/bag_cases.js';
-import { weightsGradientMagnitude } from '../../helpers/magnitudes.js';
-import { Random } from '../../helpers/random.js';
-import { expectClose } from '../../helpers/tensors.js';
-import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
-import { LAYOUT_NAMES, numbersOf, placeTable } from './tables.js';
+import { kernelSet } from '../../../../src/backends/registry.js';
+import * as emb from '../../../../src/index.js';
+import { COMBINERS } from '../../../../src/types.js';
+import { bagCases, type BagCase } from '../../../helpers/bag_cases.js';
+import { weightsGradientMagnitude } from '../../../helpers/magnitudes.js';
+import { Random } from '../../../helpers/random.js';
+import { expectClose } from '../../../helpers/tensors.js';
+import { HOSTS, describeEmulator, emulator } from '../describe_emulator.js';
+import { LAYOUT_NAMES, numbersOf, placeTable } from '../tables.js';
 
 const weighted = bagCases(300, 9000).filter(({ bags }) => bags.weights !== null);
 
