@@ -11,6 +11,8 @@ interface RunningPowers {
   readonly accBeta2: tf.Variable;
 }
 
+const POWERS: readonly string[] = ['accBeta1', 'accBeta2'];
+
 function runningPowers(optimizer: tf.Optimizer): RunningPowers | null {
   const { accBeta1, accBeta2 } = optimizer as unknown as Partial<RunningPowers>;
   return accBeta1 instanceof tf.Variable && accBeta2 instanceof tf.Variable ? { accBeta1, accBeta2 } : null;
@@ -38,6 +40,35 @@ function keepScalars(optimizer: tf.Optimizer): tf.Optimizer {
 }
 
 const PREFIX = 'dense/';
+
+/** Kinds of state of the default optimizers, one of each per variable. */
+const KINDS: Readonly<Record<string, readonly string[]>> = {
+  SGD: [],
+  Momentum: ['momentum'],
+  Adagrad: ['accumulator'],
+  Adam: ['m', 'v'],
+};
+
+/** What a stock optimizer keeps, without waiting for its `getWeights`. */
+function stateOf(optimizer: tf.Optimizer): NamedTensor[] {
+  const lists = Object.values(optimizer).filter((field): field is unknown[] => Array.isArray(field));
+  return lists.flat().flatMap((each) => {
+    const { originalName, variable } = (each ?? {}) as { originalName?: unknown; variable?: unknown };
+    return typeof originalName === 'string' && variable instanceof tf.Variable
+      ? [{ name: originalName, tensor: variable }]
+      : [];
+  });
+}
+
+/** The state that is missing of a default optimizer, where there is some. */
+function missingOf(optimizer: tf.Optimizer, given: readonly string[]): string[] {
+  const kinds = KINDS[optimizer.getClassName()] ?? [];
+  const isPower = (name: string): boolean => POWERS.includes(name);
+  const variables = given.filter((name) => !isPower(name)).map((name) => name.slice(0, name.lastIndexOf('/')));
+  const due = [...new Set(variables)].flatMap((variable) => kinds.map((kind) => `${variable}/${kind}`));
+  if (runningPowers(optimizer) !== null) due.push(...POWERS);
+  return due.filter((name) => !given.includes(name));
+}
 
 /** The dense optimizer of the user; or how to make the one of a saved config; or null: the default one. */
 export type GivenDense = tf.Optimizer | (() => tf.Optimizer) | null;
@@ -95,13 +126,28 @@ export class DensePart {
     return saved;
   }
 
+  /** The names under which `save` gives state. */
+  get names(): string[] {
+    if (this.#optimizer === null) return [];
+    const state = this.#order.named(stateOf(this.#optimizer)).map(({ name }) => name);
+    const powers = runningPowers(this.#optimizer) === null ? [] : POWERS;
+    return [...state, ...powers].map((name) => `${PREFIX}${name}`);
+  }
+
+  /** Names that are missing among those of saved state. */
+  missing(names: readonly string[]): string[] {
+    const mine = names.filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
+    if (mine.length === 0 || !this.#isDefault) return [];
+    return missingOf(this.optimizer, mine).map((name) => `${PREFIX}${name}`);
+  }
+
   /** Takes what `save` gave, as far as it is its own; returns the rest. */
   async load(saved: readonly NamedTensor[], iterations: number): Promise<NamedTensor[]> {
     const mine = saved.filter(({ name }) => name.startsWith(PREFIX));
     const rest = saved.filter(({ name }) => !name.startsWith(PREFIX));
     if (mine.length === 0) return rest;
     const stripped = mine.map(({ name, tensor }) => ({ name: name.slice(PREFIX.length), tensor }));
-    const isPower = ({ name }: NamedTensor): boolean => name === 'accBeta1' || name === 'accBeta2';
+    const isPower = ({ name }: NamedTensor): boolean => POWERS.includes(name);
     const count = tf.scalar(iterations, 'int32');
     try {
       const state = stripped.filter((entry) => !isPower(entry));

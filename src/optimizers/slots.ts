@@ -4,6 +4,7 @@ import { backendPart } from '../backends/registry.js';
 import { ValueError } from '../errors.js';
 import { perProcess } from '../per_process.js';
 import { SLOT_NAMES, type OptimizerName } from '../types.js';
+import { checkNothingMissing } from './saved_state.js';
 import { tableSettings } from '../ops/table_settings.js';
 
 interface SavedSlot {
@@ -67,15 +68,21 @@ export class SlotStore implements SlotHolder {
     const tableName = tableSettings(table)?.name ?? table.name;
     const shape = name === 'rowWiseAdagrad' ? [table.shape[0]!] : table.shape;
     const slots: tf.Variable[] = [];
-    const taken: SavedSlot[] = [];
+    const kinds = SLOT_NAMES[name].map((slot) => ({ slot, fullName: slotName(tableName, slot) }));
+    const loaded = kinds.map(({ slot, fullName }) => this.#findPending(fullName, slot, shape));
+    const taken = loaded.filter((saved) => saved !== null);
+    if (taken.length > 0) {
+      const due = kinds.map(({ fullName }) => fullName);
+      checkNothingMissing(
+        due,
+        due.filter((_, i) => loaded[i] !== null),
+      );
+    }
     try {
-      for (const slot of SLOT_NAMES[name]) {
-        const fullName = slotName(tableName, slot);
-        const saved = this.#findPending(fullName, slot, shape);
-        if (saved !== null) taken.push(saved);
+      kinds.forEach(({ slot, fullName }, i) => {
         const start = slot === 'accumulators' ? initialValue : 0;
-        slots.push(newSlot(table, fullName, shape, saved?.tensor ?? start));
-      }
+        slots.push(newSlot(table, fullName, shape, loaded[i]?.tensor ?? start));
+      });
     } catch (error) {
       // A later step starts from the same state: loaded slots go on waiting.
       tf.dispose(slots);

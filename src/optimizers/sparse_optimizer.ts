@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { packHyper } from '../backends/hyper.js';
 import { brand } from '../brand.js';
-import { ArgumentTypeError } from '../errors.js';
+import { ArgumentTypeError, RuntimeError, described } from '../errors.js';
 import { reading } from '../options.js';
 import type { OptimizerName } from '../types.js';
 import { warnOnce } from '../warn_once.js';
@@ -21,6 +21,7 @@ import {
   type LearningRate,
   type Settings,
 } from '../ops/optimizer_settings.js';
+import { checkNothingMissing, missingSlots } from './saved_state.js';
 import { SlotStore } from './slots.js';
 import { clipStep, clipTables, sortGradients, type StepGradients } from './step_gradients.js';
 import { slicesOf, stepTables } from './table_step.js';
@@ -31,6 +32,14 @@ export type TrainConfig<N extends OptimizerName = OptimizerName> = ConfigOf<N> &
   /** Trains the dense variables; by default the matching stock optimizer with the same hyper-parameters. */
   dense?: tf.Optimizer | null | undefined;
 };
+
+/** What a saved config holds beside hyper-parameters. */
+export interface SavedParts {
+  /** Makes the dense optimizer. */
+  readonly dense?: (() => tf.Optimizer) | null;
+  /** The names of the state that was saved with it. */
+  readonly state?: readonly string[] | null;
+}
 
 /**
  * A `tf.Optimizer` whose steps on embedding tables cost what the batch touches.
@@ -54,15 +63,17 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   /** Tables of the passes so far; a variable that only some pass has looked up may come back as a tensor. */
   readonly #lookedUp = new WeakSet<tf.Variable>();
   #savedIterations: tf.Tensor | null = null;
+  /** The names of state that a loaded model is to bring; null once it is there. */
+  #due: readonly string[] | null = null;
 
-  /** `savedDense`: makes the dense optimizer of a saved config. */
-  constructor(name: OptimizerName, config: TrainConfig = {}, savedDense: (() => tf.Optimizer) | null = null) {
+  constructor(name: OptimizerName, config: TrainConfig = {}, saved: SavedParts = {}) {
     super();
     if (config === null || typeof config !== 'object') {
       throw new ArgumentTypeError('config', 'an object of hyper-parameters', config);
     }
     this.#settings = readSettings(name, config);
-    this.#dense = new DensePart(name, this.#settings, savedDense ?? checkDense(config.dense));
+    this.#dense = new DensePart(name, this.#settings, saved.dense ?? checkDense(config.dense));
+    this.#due = saved.state ?? null;
   }
 
   /** The learning rate in force at the next step. */
@@ -162,6 +173,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   }
 
   #step(gradients: StepGradients): void {
+    this.#checkLoaded();
     this.#slots.prune();
     const { tables, dense } = this.#clipped(gradients);
     const step = this.iterations + 1;
@@ -203,7 +215,26 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     return this.#lookedUp.has(variable) || this.#slots.has(variable) || tableSettings(variable) !== undefined;
   }
 
+  /** tfjs does not ask for state where a file holds none. */
+  #checkLoaded(): void {
+    if (this.#due === null) return;
+    throw new RuntimeError(
+      'optimizer state',
+      `${this.#due.join(', ')}, as it was saved`,
+      described('a model without it'),
+      'Compile the model with a new optimizer to train it from a fresh state.',
+    );
+  }
+
+  /** The names of all state, in the order of `getWeights`. */
+  #stateNames(): string[] {
+    this.#slots.prune();
+    const slots = this.#slots.save((table) => this.#optimizerOf(table).optimizerName);
+    return ['iter', ...slots.map(({ name }) => name), ...this.#dense.names];
+  }
+
   override async getWeights(): Promise<NamedTensor[]> {
+    this.#checkLoaded();
     this.#slots.prune();
     this.#savedIterations?.dispose();
     this.#savedIterations = tf.keep(tf.scalar(this.iterations, 'int32'));
@@ -212,8 +243,15 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   }
 
   override async setWeights(weightValues: NamedTensor[]): Promise<void> {
-    const rest = (await this.extractIterations(weightValues)) as NamedTensor[];
+    const names = weightValues.map(({ name }) => name);
+    const missing = [...missingSlots(this.optimizerName, names), ...this.#dense.missing(names)];
+    const due = this.#due ?? ['iter', ...missing];
+    checkNothingMissing(due, names, this.#due === null ? [] : names.filter((name) => !due.includes(name)));
+    const iterations = weightValues.find(({ name }) => name === 'iter')!;
+    const others = weightValues.filter((each) => each !== iterations);
+    const rest = (await this.extractIterations([iterations, ...others])) as NamedTensor[];
     this.#slots.load(await this.#dense.load(rest, this.iterations));
+    this.#due = null;
   }
 
   override getConfig(): tf.serialization.ConfigDict {
@@ -229,6 +267,9 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     }
     const { given } = this.#dense;
     if (given !== null) config.dense = { className: given.getClassName(), config: given.getConfig() };
+    // So that a file from which some of it is gone does not pass for one that never had it.
+    const state = this.#stateNames();
+    if (this.iterations > 0 || state.length > 1) config.state = state.map((name) => ({ name }));
     return config as tf.serialization.ConfigDict;
   }
 

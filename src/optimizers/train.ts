@@ -6,10 +6,11 @@ import { fieldsOf } from '../ops/optimizer_settings.js';
 import { isRecord, readOptions, reading } from '../options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../types.js';
 import { clipByGlobalNorm } from './global_norm.js';
-import { SparseOptimizer, type TrainConfig } from './sparse_optimizer.js';
+import { readStateNames } from './saved_state.js';
+import { SparseOptimizer, type SavedParts, type TrainConfig } from './sparse_optimizer.js';
 
 type MakeDense = () => tf.Optimizer;
-type Constructor = new (config?: TrainConfig, savedDense?: MakeDense | null) => SparseOptimizer;
+type Constructor = new (config?: TrainConfig, saved?: SavedParts) => SparseOptimizer;
 
 /** What tfjs and Keras put beside the fields of an optimizer. */
 const WITHOUT_EFFECT = ['customObjects', 'name'];
@@ -25,13 +26,17 @@ function readConfig(name: OptimizerName, config: unknown, usage?: string): Train
   return readOptions<TrainConfig>(config, [...fieldsOf(name), 'dense'], 'config', usage, ownersOf);
 }
 
-/** The fields of a saved config, and how to make its dense optimizer. */
-function readSaved(name: OptimizerName, config: Record<string, unknown>): [TrainConfig, MakeDense | null] {
+/** The fields of a saved config, and what it holds beside them. */
+function readSaved(name: OptimizerName, config: Record<string, unknown>): [TrainConfig, SavedParts] {
   const entries = Object.entries(camelKeys(config)).filter(([key]) => !WITHOUT_EFFECT.includes(key));
-  const { dense, ...own } = Object.fromEntries(entries);
-  if (dense === undefined || dense === null) return [readConfig(name, own), null];
-  if (dense instanceof tf.Optimizer) return [{ ...readConfig(name, own), dense }, null];
-  return [readConfig(name, own), readDense(dense as { className: string; config: tf.serialization.ConfigDict })];
+  const { dense, state, ...own } = Object.fromEntries(entries);
+  const read = readConfig(name, own);
+  // Whoever copies an optimizer by its config has no state to bring; tfjs, which loads models, leaves its mark.
+  const due = 'customObjects' in config ? readStateNames(state) : null;
+  if (dense === undefined || dense === null) return [read, { state: due }];
+  if (dense instanceof tf.Optimizer) return [{ ...read, dense }, { state: due }];
+  const make = readDense(dense as { className: string; config: tf.serialization.ConfigDict });
+  return [read, { state: due, dense: make }];
 }
 
 function readDense({ className, config }: { className: string; config: tf.serialization.ConfigDict }): MakeDense {
@@ -47,15 +52,15 @@ function defineOptimizer(name: OptimizerName, className: string): Constructor {
     // The prefix keeps stock classes of the same name as they are: saved models name classes by this text.
     static readonly className = `TfjsEmbeddings>${className}`;
     readonly optimizerName = name;
-    constructor(config: TrainConfig = {}, savedDense: MakeDense | null = null) {
-      super(name, config, savedDense);
+    constructor(config: TrainConfig = {}, saved: SavedParts = {}) {
+      super(name, config, saved);
     }
     static override fromConfig<T extends tf.serialization.Serializable>(
       cls: tf.serialization.SerializableConstructor<T>,
       config: tf.serialization.ConfigDict,
     ): T {
-      const [read, dense] = readSaved(name, config as Record<string, unknown>);
-      return new (cls as unknown as Constructor)(read, dense) as unknown as T;
+      const [read, saved] = readSaved(name, config as Record<string, unknown>);
+      return new (cls as unknown as Constructor)(read, saved) as unknown as T;
     }
   };
   tf.serialization.registerClass(optimizer as never);
