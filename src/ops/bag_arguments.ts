@@ -1,5 +1,6 @@
 /** Vectors of ids, splits and weights as users pass them to `emb.ops`, made into checked tensors. */
 import * as tf from '@tensorflow/tfjs';
+import { GPU_BACKENDS } from '../backends/generic/large_tables.js';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import type { BagOptionsInput } from './arguments.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
@@ -19,11 +20,9 @@ export interface EmbeddingBagOptions extends BagOptionsInput {
 /** Fields of the options that both the op and its gradient take. */
 export const BAG_FIELDS = ['weights', 'combiner', 'outOfRange', 'maxNorm', 'validate'] as const;
 
-/** Backends whose tensors lie on a GPU: reading them back would stall it, so that is done only on request. */
-const ON_DEVICE = new Set(['webgl', 'webgpu']);
-
+/** Reading tensors back would stall a GPU, so that is done only on request. */
 function isOnDevice(): boolean {
-  return ON_DEVICE.has(tf.getBackend());
+  return GPU_BACKENDS.includes(tf.getBackend());
 }
 
 function isTensor(vector: unknown, argument: string, expected: string): vector is tf.Tensor {

@@ -1,5 +1,6 @@
 /** Lookups outside the scope of an optimizer: their gradients are tensors of the table's shape. */
 import * as tf from '@tensorflow/tfjs';
+import { sayLargeTable } from '../backends/generic/large_tables.js';
 import type { LookedUp, Lookup, LookupGradient } from '../backends/lookup.js';
 import { refuseSecond, withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
 import { rowGradients } from './row_gradients.js';
@@ -36,6 +37,7 @@ function denseTableGradient(table: tf.Tensor2D, { gradient, bags, options }: Loo
   return withLazyGradient(
     { gradient, ...others },
     (save) => {
+      sayLargeTable(table.shape[0]);
       const rows = rowGradients({ gradient, bags, options }, table.shape[0], table);
       save(present(bags));
       if (rows.uniqueIds.size === 0) return tf.zerosLike(table);

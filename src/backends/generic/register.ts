@@ -14,9 +14,8 @@ import { embeddingBag, type EmbeddingBagInputs } from './embedding_bag.js';
 import { embeddingBagGrad, type EmbeddingBagGradInputs } from './embedding_bag_grad.js';
 import { embeddingBagWeightsGrad, type EmbeddingBagWeightsGradInputs } from './embedding_bag_weights_grad.js';
 import type { BagAttributes } from './host_ids.js';
+import { GPU_BACKENDS } from './large_tables.js';
 import { sparseApply } from './sparse_apply.js';
-
-const BACKENDS = ['webgl', 'webgpu'];
 
 interface SparseApplyInputs extends EmbeddingBagGradInputs {
   readonly table: tf.Tensor2D;
@@ -89,6 +88,6 @@ export function registerGenericBackend(backendName: string): void {
 
 /** Registers the composed kernels for webgl and webgpu, and for any other backend when it is first used. */
 export function registerGenericBackends(): void {
-  BACKENDS.forEach(registerGenericBackend);
+  GPU_BACKENDS.forEach((name) => registerGenericBackend(name));
   setAdoption(registerGenericBackend);
 }

@@ -8,6 +8,7 @@ import type { BagTensors } from '../bag_tensors.js';
 import { HYPER_FIELDS, type Hyper } from '../hyper.js';
 import type { BagOptions } from '../kernel_set.js';
 import { embeddingBagGrad } from './embedding_bag_grad.js';
+import { sayLargeTable } from './large_tables.js';
 import { ROW_UPDATES, type Rows } from './row_updates.js';
 
 const NORM_EPSILON = 1e-7;
@@ -71,6 +72,7 @@ export function sparseApply(
   packed: ArrayLike<number>,
 ): void {
   const hyper = unpack(packed);
+  sayLargeTable(table.shape[0]!);
   tf.tidy(() => {
     const matrix = table as unknown as tf.Tensor2D;
     const attributes = { ...options, rows: matrix.shape[0] };

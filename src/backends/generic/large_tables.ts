@@ -1,0 +1,20 @@
+/** Steps whose cost grows with the table: stock ops of a GPU make a new table where kernels write a few rows. */
+import * as tf from '@tensorflow/tfjs';
+import { warnOnce } from '../../warn_once.js';
+
+/** Backends on a GPU, which have no kernels of this package. */
+export const GPU_BACKENDS: readonly string[] = ['webgl', 'webgpu'];
+
+/** From so many rows on it is felt. */
+const LARGE = 10_000;
+
+/** Warns, once per process, where a table of so many rows is stepped on a GPU, or gets a gradient of its own size. */
+export function sayLargeTable(rows: number): void {
+  const backend = tf.getBackend();
+  if (rows < LARGE || !GPU_BACKENDS.includes(backend)) return;
+  warnOnce(
+    `on the backend ${backend} the cost of a training step grows with its tables (one has ${rows} rows), not with the ` +
+      `batch. Use the backend wasm or cpu (await tf.setBackend('wasm')), where a step touches only the rows of the batch.`,
+    'large table on a GPU',
+  );
+}
