@@ -10,13 +10,13 @@ import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
 import type { LookedUp, Lookup, LookupGradient, TableUpdate } from '../lookup.js';
 import type { ServedInput } from './counter_book.js';
 import { DeviceTable, type TableForm } from './device_table.js';
-import type { DeviceTensors } from './device_tensors.js';
-import type { DerivedBackend } from './host.js';
+import type { DeviceTensors } from './host/device_tensors.js';
+import type { DerivedBackend } from './host/derived_backend.js';
 import { BagReader, allRows, type ReadIds } from './exchange/id_batch.js';
 import { lookUpAll, type HostLookup } from './exchange/pooled_lookup.js';
 import type { Machine } from './machine.js';
 import { isSplitByColumns } from './exchange/place_ids.js';
-import type { TensorValues } from './tensor_values.js';
+import type { TensorValues } from './host/tensor_reader.js';
 import { updateAll, type HostEntry, type Update } from './exchange/table_update.js';
 import { weightsGradient } from './exchange/weights_gradient.js';
 

@@ -3,11 +3,11 @@ import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../errors.js';
 import { perProcess } from '../../per_process.js';
 import { addBackendPart, type BackendPart } from '../registry.js';
-import { DeviceTensors } from './device_tensors.js';
+import { DeviceTensors } from './host/device_tensors.js';
 import { makeDevices } from './devices/device_set.js';
 import { Emulator } from './emulator.js';
-import { deriveBackend, startHost, type HostBackend } from './host.js';
-import { registerKernels } from './kernels.js';
+import { deriveBackend, startHost, type HostBackend } from './host/derived_backend.js';
+import { registerKernels } from './host/kernels.js';
 import { Machine } from './machine.js';
 import { BACKEND_NAME, emulatorSettings } from './settings.js';
 

@@ -1,6 +1,6 @@
 /** Where the arrays of one call lie in the exchange memory: first all places are taken, then all are written. */
 import type { ExchangeMemory, GradientAt } from '../devices/device.js';
-import type { TensorValues } from '../tensor_values.js';
+import type { TensorValues } from '../host/tensor_reader.js';
 
 /** Arrays begin at cache lines. */
 const ALIGNMENT = 16;

@@ -8,7 +8,7 @@ import type { BatchBags } from './id_batch.js';
 import type { Machine } from '../machine.js';
 import { Traffic, layoutBehind, placeBags, placeRoute } from './place_ids.js';
 import { copyOfBags, rowRoutes } from './row_sharding.js';
-import type { TensorValues } from '../tensor_values.js';
+import type { TensorValues } from '../host/tensor_reader.js';
 
 /** The gradient of one lookup on the host. */
 export interface HostEntry {

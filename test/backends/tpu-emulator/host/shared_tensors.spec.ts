@@ -1,16 +1,16 @@
 /** Tensors that TensorFlow lends to the devices. */
 import * as tf from '@tensorflow/tfjs';
-import type { TableUpdate } from '../../../src/backends/lookup.js';
-import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
-import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
-import type { Addon } from '../../../src/backends/native/addon.js';
-import { Loans } from '../../../src/backends/tpu-emulator/loans.js';
-import { running } from '../../../src/backends/tpu-emulator/register.js';
-import { skipOrFail } from '../../helpers/backends.js';
-import { SUM } from '../cpu/steps.js';
-import { emulator, loadHost, startEmulator, stopEmulator } from './describe_emulator.js';
-import { idsOfOp, layoutOf, numbersOf, place, lookUpPooled } from './tables.js';
-import { Random } from '../../helpers/random.js';
+import type { TableUpdate } from '../../../../src/backends/lookup.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import { IdOutOfRange } from '../../../../src/backends/kernel_set.js';
+import type { Addon } from '../../../../src/backends/native/addon.js';
+import { Loans } from '../../../../src/backends/tpu-emulator/host/shared_tensors.js';
+import { running } from '../../../../src/backends/tpu-emulator/register.js';
+import { skipOrFail } from '../../../helpers/backends.js';
+import { SUM } from '../../cpu/steps.js';
+import { emulator, loadHost, startEmulator, stopEmulator } from '../describe_emulator.js';
+import { idsOfOp, layoutOf, numbersOf, place, lookUpPooled } from '../tables.js';
+import { Random } from '../../../helpers/random.js';
 
 const [ROWS, COLUMNS, BATCH] = [6, 5, 4];
 const UNKNOWN = /`number`: nothing is lent under it/;

@@ -3,7 +3,7 @@
  * takes it, so its tensors may stand in the exchange memory until that is used again.
  */
 import * as tf from '@tensorflow/tfjs';
-import type { PooledRows } from './exchange/pooled_lookup.js';
+import type { PooledRows } from '../exchange/pooled_lookup.js';
 
 /** What the host does with the typed array of a new tensor. */
 export type ArrayUse = 'keeps' | 'copies' | 'copies when read';

@@ -1,9 +1,9 @@
 /** Kernels of the host on tables that lie on devices. */
 import * as tf from '@tensorflow/tfjs';
-import { running } from '../../../src/backends/tpu-emulator/register.js';
-import { wholeOn } from '../../../src/partition/table_layout.js';
-import { HOSTS, describeEmulator } from './describe_emulator.js';
-import { numbersOf, place } from './tables.js';
+import { running } from '../../../../src/backends/tpu-emulator/register.js';
+import { wholeOn } from '../../../../src/partition/table_layout.js';
+import { HOSTS, describeEmulator } from '../describe_emulator.js';
+import { numbersOf, place } from '../tables.js';
 
 describeEmulator(
   'local copies of tables',

@@ -1,11 +1,11 @@
 /** The kernels of the emulator: those of the host, which get local data, and our own on tables of the devices. */
 import * as tf from '@tensorflow/tfjs';
-import { EMBEDDING_BAG, EMBEDDING_BAG_WEIGHTS_GRAD, type BagTensors } from '../bag_tensors.js';
-import type { BagOptions } from '../kernel_set.js';
+import { EMBEDDING_BAG, EMBEDDING_BAG_WEIGHTS_GRAD, type BagTensors } from '../../bag_tensors.js';
+import type { BagOptions } from '../../kernel_set.js';
 import type { DeviceTensors } from './device_tensors.js';
-import type { Emulator } from './emulator.js';
-import type { Machine } from './machine.js';
-import { BACKEND_NAME } from './settings.js';
+import type { Emulator } from '../emulator.js';
+import type { Machine } from '../machine.js';
+import { BACKEND_NAME } from '../settings.js';
 
 /** Optional inputs that are not given are undefined or null. */
 type Inputs = Record<string, tf.TensorInfo | null | undefined>;

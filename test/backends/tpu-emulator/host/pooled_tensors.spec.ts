@@ -1,12 +1,12 @@
 /** Pooled rows stay what they are while the exchange memory, in which they may lie, is used again. */
 import * as tf from '@tensorflow/tfjs';
-import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
-import * as emb from '../../../src/index.js';
-import { expectError } from '../../helpers/errors.js';
-import { Random } from '../../helpers/random.js';
-import { SUM, lookUp, stepSgd } from '../cpu/steps.js';
-import { HOSTS, describeEmulator, emulator } from './describe_emulator.js';
-import { layoutOf, numbersOf, place, lookUpPooled } from './tables.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import * as emb from '../../../../src/index.js';
+import { expectError } from '../../../helpers/errors.js';
+import { Random } from '../../../helpers/random.js';
+import { SUM, lookUp, stepSgd } from '../../cpu/steps.js';
+import { HOSTS, describeEmulator, emulator } from '../describe_emulator.js';
+import { layoutOf, numbersOf, place, lookUpPooled } from '../tables.js';
 
 const ROWS = 40;
 const COLUMNS = 24;

@@ -1,7 +1,7 @@
 /** Values of tensors of the host on their way to the devices, with as few copies as the host allows. */
 import type * as tf from '@tensorflow/tfjs';
 import type { DeviceTensors } from './device_tensors.js';
-import type { Loans } from './loans.js';
+import type { Loans } from './shared_tensors.js';
 
 type Values = Float32Array | Int32Array;
 

@@ -1,14 +1,14 @@
 /** The backend that runs dense ops, and a subclass of it whose tensors may lie on devices. */
 import * as tf from '@tensorflow/tfjs';
-import { RuntimeError, ValueError, described } from '../../errors.js';
-import { registeredPart } from '../registry.js';
-import type { TensorFlowPart } from '../tensorflow/backend_part.js';
-import { BACKEND_NAME as TENSORFLOW } from '../tensorflow/node_backend.js';
+import { RuntimeError, ValueError, described } from '../../../errors.js';
+import { registeredPart } from '../../registry.js';
+import type { TensorFlowPart } from '../../tensorflow/backend_part.js';
+import { BACKEND_NAME as TENSORFLOW } from '../../tensorflow/node_backend.js';
 import type { DeviceTensors } from './device_tensors.js';
-import { Loans, type LoanAddon } from './loans.js';
-import { TensorReader } from './tensor_values.js';
+import { Loans, type LoanAddon } from './shared_tensors.js';
+import { TensorReader } from './tensor_reader.js';
 import { PooledTensors, type ArrayUse } from './pooled_tensors.js';
-import { BACKEND_NAME } from './settings.js';
+import { BACKEND_NAME } from '../settings.js';
 
 const PREFERENCE = ['tensorflow', 'wasm', 'cpu'];
 /**

@@ -1,7 +1,7 @@
 /** Tensors that TensorFlow lends to the devices, which read them where they lie: nothing is copied on this thread. */
 import type * as tf from '@tensorflow/tfjs';
-import type { Addon } from '../native/addon.js';
-import { asNodeBackend, withTensor, type NodeBackend } from '../tensorflow/node_backend.js';
+import type { Addon } from '../../native/addon.js';
+import { asNodeBackend, withTensor, type NodeBackend } from '../../tensorflow/node_backend.js';
 
 /** The functions of the addon that loans need. */
 export type LoanAddon = Pick<Addon, 'loanNumber' | 'readLoan' | 'endLoan'>;
