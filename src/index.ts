@@ -43,10 +43,15 @@ export { embeddingLookup, type EmbeddingLookupOptions } from './ops/embedding_lo
 export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './ops/safe_embedding_lookup.js';
 export { backendInfo, setKernels, setThreads, type BackendInfo } from './backends/registry.js';
 export { configureTpuEmulator, tpuEmulator, type TpuEmulator } from './backends/tpu-emulator/tpu_emulator.js';
-export type { Counters, DeviceCounts, DeviceMemoryCounts, LinkCounts } from './backends/tpu-emulator/counters.js';
+export type {
+  Counters,
+  DeviceCounts,
+  DeviceMemoryCounts,
+  LinkCounts,
+} from './backends/tpu-emulator/machine/counters.js';
 export type { FaultName } from './backends/tpu-emulator/devices/device.js';
 export type { Report, ReportArgs } from './backends/tpu-emulator/report/report.js';
-export type { TpuEmulatorArgs } from './backends/tpu-emulator/settings.js';
+export type { TpuEmulatorArgs } from './backends/tpu-emulator/machine/settings.js';
 export { ready, setWasmPath } from './backends/wasm/module.js';
 export { RaggedTensor } from './ragged/ragged_tensor.js';
 export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from './errors.js';

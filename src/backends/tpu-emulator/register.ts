@@ -8,8 +8,8 @@ import { makeDevices } from './devices/device_set.js';
 import { Emulator } from './emulator.js';
 import { deriveBackend, startHost, type HostBackend } from './host/derived_backend.js';
 import { registerKernels } from './host/kernels.js';
-import { Machine } from './machine.js';
-import { BACKEND_NAME, emulatorSettings } from './settings.js';
+import { Machine } from './machine/machine.js';
+import { BACKEND_NAME, emulatorSettings } from './machine/settings.js';
 
 /** Below every other backend: tfjs never chooses it by itself. */
 const PRIORITY = -1;

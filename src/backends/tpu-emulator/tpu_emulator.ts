@@ -1,13 +1,13 @@
 /** What people ask of the emulator beside tensors: its machine, its counters, its report, and faults to test with. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
-import type { Counters } from './counters.js';
-import type { DeviceTable } from './device_table.js';
+import type { Counters } from './machine/counters.js';
+import type { DeviceTable } from './machine/device_table.js';
 import { FAULT_NAMES, type FaultName } from './devices/device.js';
 import { isBuilt, running, type Running } from './register.js';
 import type { Report, ReportArgs } from './report/report.js';
 import type { ReportSource, ReportedPlan, ReportedTable } from './report/report_source.js';
 import { reportMaker } from './report_maker.js';
-import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './settings.js';
+import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './machine/settings.js';
 
 /**
  * Describes the machine that `await tf.setBackend('tpu-emulator')` builds; returns nothing.

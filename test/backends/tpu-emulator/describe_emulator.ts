@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import util from 'node:util';
 import type { Emulator } from '../../../src/backends/tpu-emulator/emulator.js';
 import { running, type Running } from '../../../src/backends/tpu-emulator/register.js';
-import { BACKEND_NAME, configure, type TpuEmulatorArgs } from '../../../src/backends/tpu-emulator/settings.js';
+import { BACKEND_NAME, configure, type TpuEmulatorArgs } from '../../../src/backends/tpu-emulator/machine/settings.js';
 import { skipOrFail } from '../../helpers/backends.js';
 
 export type HostName = 'cpu' | 'tensorflow' | 'wasm';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import { running } from '../../../src/backends/tpu-emulator/register.js';
-import { BACKEND_NAME, configure } from '../../../src/backends/tpu-emulator/settings.js';
+import { BACKEND_NAME, configure } from '../../../src/backends/tpu-emulator/machine/settings.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { HOSTS, loadHost } from './describe_emulator.js';
 

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { backendInfo, backendPart } from '../../../src/backends/registry.js';
 import { running } from '../../../src/backends/tpu-emulator/register.js';
-import { BACKEND_NAME } from '../../../src/backends/tpu-emulator/settings.js';
+import { BACKEND_NAME } from '../../../src/backends/tpu-emulator/machine/settings.js';
 import { RuntimeError } from '../../../src/errors.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';

@@ -4,7 +4,7 @@ import { batchParts } from './batch_parts.js';
 import type { BagsAt, Command } from '../devices/device.js';
 import { ExchangeLayout } from './exchange_layout.js';
 import type { BatchBags } from './id_batch.js';
-import type { Machine } from '../machine.js';
+import type { Machine } from '../machine/machine.js';
 import type { RowRoute } from './row_sharding.js';
 
 const BYTES = 4;

@@ -1,10 +1,10 @@
 /** Pooled lookups of one call: ids go to the devices that hold the rows, pooled rows come back. */
 import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
-import type { DeviceTable } from '../device_table.js';
+import type { DeviceTable } from '../machine/device_table.js';
 import type { BagsAt, Command, RowsAt, TableAt } from '../devices/device.js';
 import { ExchangeLayout } from './exchange_layout.js';
 import { strayOf, type BatchBags, type KeptBags } from './id_batch.js';
-import type { Machine } from '../machine.js';
+import type { Machine } from '../machine/machine.js';
 import { Traffic, placeBags, placeRoute } from './place_ids.js';
 import { addToBags, rowRoutes } from './row_sharding.js';
 

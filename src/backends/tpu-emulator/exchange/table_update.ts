@@ -1,11 +1,11 @@
 /** Steps of one optimizer call: gradients go to the devices that hold the rows, and each row is stepped where it lies. */
 import type { OptimizerName } from '../../../types.js';
 import { SINGLE_ROW, type BagOptions } from '../../kernel_set.js';
-import type { DeviceTable } from '../device_table.js';
+import type { DeviceTable } from '../machine/device_table.js';
 import type { BagsAt, Command, EntryAt } from '../devices/device.js';
 import type { ExchangeLayout } from './exchange_layout.js';
 import type { BatchBags } from './id_batch.js';
-import type { Machine } from '../machine.js';
+import type { Machine } from '../machine/machine.js';
 import { Traffic, layoutBehind, placeBags, placeRoute } from './place_ids.js';
 import { copyOfBags, rowRoutes } from './row_sharding.js';
 import type { TensorValues } from '../host/tensor_reader.js';

@@ -3,10 +3,10 @@
  * back; the gradients of pooled rows come with the step that follows, which counts them.
  */
 import type { BagOptions } from '../../kernel_set.js';
-import type { DeviceTable } from '../device_table.js';
+import type { DeviceTable } from '../machine/device_table.js';
 import { ExchangeLayout } from './exchange_layout.js';
 import type { BatchBags } from './id_batch.js';
-import type { Machine } from '../machine.js';
+import type { Machine } from '../machine/machine.js';
 import { Traffic, layoutBehind, placeBags, placeRoute } from './place_ids.js';
 import { copyOfBags, rowRoutes } from './row_sharding.js';
 

@@ -8,7 +8,7 @@ import type { DeviceTensors } from './device_tensors.js';
 import { Loans, type LoanAddon } from './shared_tensors.js';
 import { TensorReader } from './tensor_reader.js';
 import { PooledTensors, type ArrayUse } from './pooled_tensors.js';
-import { BACKEND_NAME } from '../settings.js';
+import { BACKEND_NAME } from '../machine/settings.js';
 
 const PREFERENCE = ['tensorflow', 'wasm', 'cpu'];
 /**

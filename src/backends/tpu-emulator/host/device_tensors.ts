@@ -1,6 +1,6 @@
 /** Which tensors lie on the devices. */
 import type * as tf from '@tensorflow/tfjs';
-import type { DeviceTable } from '../device_table.js';
+import type { DeviceTable } from '../machine/device_table.js';
 
 export class DeviceTensors {
   private readonly byDataId = new WeakMap<tf.DataId, DeviceTable>();

@@ -4,8 +4,8 @@ import { EMBEDDING_BAG, EMBEDDING_BAG_WEIGHTS_GRAD, type BagTensors } from '../.
 import type { BagOptions } from '../../kernel_set.js';
 import type { DeviceTensors } from './device_tensors.js';
 import type { Emulator } from '../emulator.js';
-import type { Machine } from '../machine.js';
-import { BACKEND_NAME } from '../settings.js';
+import type { Machine } from '../machine/machine.js';
+import { BACKEND_NAME } from '../machine/settings.js';
 
 /** Optional inputs that are not given are undefined or null. */
 type Inputs = Record<string, tf.TensorInfo | null | undefined>;

@@ -6,7 +6,7 @@ import {
   type ShardRows,
   type TableLayout,
 } from '../../../partition/table_layout.js';
-import type { Counters, DeviceMemoryCounts, ServedLayer } from '../counters.js';
+import type { Counters, DeviceMemoryCounts, ServedLayer } from '../machine/counters.js';
 import type { DeviceKind } from '../devices/device.js';
 import { perSample, placesOfTables } from './measured.js';
 import type { Prediction } from './prediction.js';

@@ -2,7 +2,7 @@
 import type { EmbeddingPlan } from '../../../partition/plan.js';
 import type { PlanEmbeddingArgs } from '../../../partition/plan_request.js';
 import type { TableLayout } from '../../../partition/table_layout.js';
-import type { Counters, ServedLayer, TableCounts } from '../counters.js';
+import type { Counters, ServedLayer, TableCounts } from '../machine/counters.js';
 import type { DeviceKind } from '../devices/device.js';
 
 /** A table on the devices. */

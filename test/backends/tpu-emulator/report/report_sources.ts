@@ -1,5 +1,5 @@
 /** What the emulator would tell of itself, made by hand. */
-import type { Counters } from '../../../../src/backends/tpu-emulator/counters.js';
+import type { Counters } from '../../../../src/backends/tpu-emulator/machine/counters.js';
 import type {
   ReportedPlan,
   ReportedTable,

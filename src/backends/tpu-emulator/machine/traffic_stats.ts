@@ -1,8 +1,8 @@
 /** Adds up what the devices do and what they send each other. */
-import type { LookupInput } from '../lookup.js';
+import type { LookupInput } from '../../lookup.js';
 import type { Counters, ServedInputs, ServedLayer, TableCounts } from './counters.js';
-import type { BatchBags } from './exchange/id_batch.js';
-import type { MemoryBook } from './memory_book.js';
+import type { BatchBags } from '../exchange/id_batch.js';
+import type { MemoryBook } from './device_memory.js';
 
 const square = (devices: number): number[][] =>
   Array.from({ length: devices }, () => new Array<number>(devices).fill(0));

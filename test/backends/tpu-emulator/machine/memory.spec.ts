@@ -1,13 +1,13 @@
 /** Memory of the devices: what is booked, and what is said where something does not fit. */
 import * as tf from '@tensorflow/tfjs';
-import type { TableUpdate } from '../../../src/backends/lookup.js';
-import type { DeviceMemoryCounts } from '../../../src/backends/tpu-emulator/counters.js';
-import { MemoryBook } from '../../../src/backends/tpu-emulator/memory_book.js';
-import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
-import { wholeOn, type LayoutShard, type TableLayout } from '../../../src/partition/table_layout.js';
-import { expectError } from '../../helpers/errors.js';
-import { describeEmulator, emulator } from './describe_emulator.js';
-import { bagTensors, numbersOf, place, lookUpPooled } from './tables.js';
+import type { TableUpdate } from '../../../../src/backends/lookup.js';
+import type { DeviceMemoryCounts } from '../../../../src/backends/tpu-emulator/machine/counters.js';
+import { MemoryBook } from '../../../../src/backends/tpu-emulator/machine/device_memory.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import { wholeOn, type LayoutShard, type TableLayout } from '../../../../src/partition/table_layout.js';
+import { expectError } from '../../../helpers/errors.js';
+import { describeEmulator, emulator } from '../describe_emulator.js';
+import { bagTensors, numbersOf, place, lookUpPooled } from '../tables.js';
 
 const ZEROS = { kind: 'constant', value: 0 } as const;
 const SUM = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;

@@ -1,8 +1,8 @@
 /** What the emulated machine looks like. */
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
-import { readOptions } from '../../options.js';
-import { perProcess } from '../../per_process.js';
-import { environmentVariable } from '../environment.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../../errors.js';
+import { readOptions } from '../../../options.js';
+import { perProcess } from '../../../per_process.js';
+import { environmentVariable } from '../../environment.js';
 
 export const BACKEND_NAME = 'tpu-emulator';
 

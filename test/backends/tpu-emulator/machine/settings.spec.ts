@@ -1,7 +1,7 @@
 /** What the emulator can be told, and what it says to bad input. */
-import { configure, emulatorSettings } from '../../../src/backends/tpu-emulator/settings.js';
-import { RuntimeError } from '../../../src/errors.js';
-import { expectError } from '../../helpers/errors.js';
+import { configure, emulatorSettings } from '../../../../src/backends/tpu-emulator/machine/settings.js';
+import { RuntimeError } from '../../../../src/errors.js';
+import { expectError } from '../../../helpers/errors.js';
 
 const VARIABLES = ['CHIPS', 'CORES_PER_CHIP', 'HBM_BYTES'].map((name) => `TFJS_EMBEDDINGS_TPU_${name}`);
 const DEFAULTS = {

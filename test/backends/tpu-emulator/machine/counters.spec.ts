@@ -1,13 +1,13 @@
 /** What the emulator counts, on cases small enough to be counted by hand. */
 import * as tf from '@tensorflow/tfjs';
-import type { Counters, TableCounts } from '../../../src/backends/tpu-emulator/counters.js';
-import type { LookupGradient } from '../../../src/backends/lookup.js';
-import { running } from '../../../src/backends/tpu-emulator/register.js';
-import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/backends/hyper.js';
-import type { BagOptions } from '../../../src/backends/kernel_set.js';
-import { wholeOn, type LayoutShard, type TableLayout } from '../../../src/partition/table_layout.js';
-import { describeEmulator, emulator } from './describe_emulator.js';
-import { bagTensors, place } from './tables.js';
+import type { Counters, TableCounts } from '../../../../src/backends/tpu-emulator/machine/counters.js';
+import type { LookupGradient } from '../../../../src/backends/lookup.js';
+import { running } from '../../../../src/backends/tpu-emulator/register.js';
+import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../../src/backends/hyper.js';
+import type { BagOptions } from '../../../../src/backends/kernel_set.js';
+import { wholeOn, type LayoutShard, type TableLayout } from '../../../../src/partition/table_layout.js';
+import { describeEmulator, emulator } from '../describe_emulator.js';
+import { bagTensors, place } from '../tables.js';
 
 const SUM: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 const SIZE = { rows: 6, columns: 4 };

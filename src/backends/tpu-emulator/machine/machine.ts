@@ -1,9 +1,9 @@
 /** The devices of a running emulator, their memory, and what became of them. */
-import { RuntimeError, described } from '../../errors.js';
-import { CounterBook } from './counter_book.js';
+import { RuntimeError, described } from '../../../errors.js';
+import { CounterBook } from './traffic_stats.js';
 import type { DeviceTable } from './device_table.js';
-import { DeviceFault, type Command, type DeviceSet, type ExchangeMemory } from './devices/device.js';
-import { MemoryBook } from './memory_book.js';
+import { DeviceFault, type Command, type DeviceSet, type ExchangeMemory } from '../devices/device.js';
+import { MemoryBook } from './device_memory.js';
 import { BACKEND_NAME, type EmulatorSettings } from './settings.js';
 
 /** The exchange memory as the host uses it. */

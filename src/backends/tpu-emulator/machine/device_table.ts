@@ -1,8 +1,8 @@
 /** A table on the devices: its buffers, and how its rows are read and written in the global layout. */
-import type { LayoutShard, TableLayout } from '../../partition/table_layout.js';
-import type { Fill } from '../fill.js';
-import type { Command, TableAt } from './devices/device.js';
-import type { MemoryKind } from './memory_book.js';
+import type { LayoutShard, TableLayout } from '../../../partition/table_layout.js';
+import type { Fill } from '../../fill.js';
+import type { Command, TableAt } from '../devices/device.js';
+import type { MemoryKind } from './device_memory.js';
 import type { Machine } from './machine.js';
 
 const BYTES = 4;

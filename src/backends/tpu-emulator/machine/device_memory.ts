@@ -1,5 +1,5 @@
 /** What lies in the memory of each device, and what still fits. */
-import { ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../../../errors.js';
 import type { DeviceMemoryCounts } from './counters.js';
 
 export type MemoryKind = 'tables' | 'slots' | 'host';
