@@ -50,7 +50,7 @@ export type {
   LinkCounts,
 } from './backends/tpu-emulator/machine/counters.js';
 export type { FaultName } from './backends/tpu-emulator/devices/device.js';
-export type { Report, ReportArgs } from './backends/tpu-emulator/report/report.js';
+export type { Report, ReportArgs } from './report/report.js';
 export type { TpuEmulatorArgs } from './backends/tpu-emulator/machine/settings.js';
 export { ready, setWasmPath } from './backends/wasm/module.js';
 export { RaggedTensor } from './ragged/ragged_tensor.js';

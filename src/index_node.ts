@@ -1,4 +1,4 @@
 /** What Node takes for the main entry: everything of any runtime, and reports. */
-import './backends/tpu-emulator/report/index.js';
+import './report/index.js';
 
 export * from './index.js';

@@ -1,8 +1,8 @@
 /** Pages of reports on small screens. */
 import type { Browser } from 'playwright-core';
-import { makeReport } from '../../src/backends/tpu-emulator/report/report.js';
+import { makeReport } from '../../src/report/report.js';
 import { skipOrFail } from '../helpers/backends.js';
-import { busyCounters, sourceOf } from '../backends/tpu-emulator/report/report_sources.js';
+import { busyCounters, sourceOf } from '../report/report_sources.js';
 import { chromium, launch } from './chromium.js';
 
 function pageOf(tables: number, devices: number): string {

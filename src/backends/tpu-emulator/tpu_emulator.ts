@@ -4,8 +4,8 @@ import type { Counters } from './machine/counters.js';
 import type { DeviceTable } from './machine/device_table.js';
 import { FAULT_NAMES, type FaultName } from './devices/device.js';
 import { isBuilt, running, type Running } from './register.js';
-import type { Report, ReportArgs } from './report/report.js';
-import type { ReportSource, ReportedPlan, ReportedTable } from './report/report_source.js';
+import type { Report, ReportArgs } from '../../report/report.js';
+import type { ReportSource, ReportedPlan, ReportedTable } from '../../report/report_source.js';
 import { reportMaker } from './report_maker.js';
 import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './machine/settings.js';
 

@@ -1,10 +1,5 @@
 /** Published figures. */
-import {
-  FIGURE_NAMES,
-  GENERATIONS,
-  GENERATION_NAMES,
-  generationName,
-} from '../../../../src/backends/tpu-emulator/report/generations.js';
+import { FIGURE_NAMES, GENERATIONS, GENERATION_NAMES, generationName } from '../../src/report/generations.js';
 
 describe('Figures of TPU generations', () => {
   it('has every figure of every generation, each with a source', () => {

@@ -5,9 +5,9 @@ import {
   type LayoutShard,
   type ShardRows,
   type TableLayout,
-} from '../../../partition/table_layout.js';
-import type { Counters, DeviceMemoryCounts, ServedLayer } from '../machine/counters.js';
-import type { DeviceKind } from '../devices/device.js';
+} from '../partition/table_layout.js';
+import type { Counters, DeviceMemoryCounts, ServedLayer } from '../backends/tpu-emulator/machine/counters.js';
+import type { DeviceKind } from '../backends/tpu-emulator/devices/device.js';
 import { perSample, placesOfTables } from './measured.js';
 import type { Prediction } from './prediction.js';
 import type { ReportedTable, ReportSource } from './report_source.js';

@@ -1,5 +1,5 @@
 /** Slices of pods and what their links carry. */
-import { exchangeSeconds, reduceSeconds, torusOf } from '../../../../src/backends/tpu-emulator/report/torus.js';
+import { exchangeSeconds, reduceSeconds, torusOf } from '../../src/report/torus.js';
 
 function sizes(chips: number, links: number): number[] {
   return torusOf(chips, links).map(({ size }) => size);

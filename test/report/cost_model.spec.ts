@@ -1,10 +1,10 @@
 /** Predictions against numbers worked out by hand, and against the planner's own formulas. */
-import { predictStep, type StepArgs } from '../../../../src/backends/tpu-emulator/report/cost_model.js';
-import { stepLoads, sumOf, type StepLoad } from '../../../../src/backends/tpu-emulator/report/step_load.js';
-import { planEmbedding, type PlanEmbeddingArgs } from '../../../../src/partition/index.js';
-import { readRequest } from '../../../../src/partition/plan_request.js';
-import { rankLoads } from '../../../../src/partition/rank_load.js';
-import { generatedArgs } from '../../../partition/table_sets.js';
+import { predictStep, type StepArgs } from '../../src/report/cost_model.js';
+import { stepLoads, sumOf, type StepLoad } from '../../src/report/step_load.js';
+import { planEmbedding, type PlanEmbeddingArgs } from '../../src/partition/index.js';
+import { readRequest } from '../../src/partition/plan_request.js';
+import { rankLoads } from '../../src/partition/rank_load.js';
+import { generatedArgs } from '../partition/table_sets.js';
 
 function loadsOf(args: PlanEmbeddingArgs): StepLoad[] {
   return stepLoads(readRequest(args), planEmbedding(args));

@@ -1,8 +1,8 @@
 /** Reports of layers that ran: which tables are theirs, what was looked up for them, and predictions that agree with it. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { withTpuEmulator } from '../../../helpers/tpu_emulator.js';
-import { leakFree, useCpu } from '../../../layers/setup.js';
+import { withTpuEmulator } from '../helpers/tpu_emulator.js';
+import { leakFree, useCpu } from '../layers/setup.js';
 
 const BATCH = 16;
 const DIMS = { tables: 100, width: 8 };

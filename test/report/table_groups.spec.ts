@@ -1,7 +1,7 @@
 /** Models of many tables: what is alike shares a line and a card. */
-import { makeReport, type Report } from '../../../../src/backends/tpu-emulator/report/report.js';
-import { groupName, groupWhereText, tableGroups } from '../../../../src/backends/tpu-emulator/report/table_groups.js';
-import type { PlanTableArgs } from '../../../../src/partition/plan_table.js';
+import { makeReport, type Report } from '../../src/report/report.js';
+import { groupName, groupWhereText, tableGroups } from '../../src/report/table_groups.js';
+import type { PlanTableArgs } from '../../src/partition/plan_table.js';
 import { sourceOf } from './report_sources.js';
 
 const named = (count: number, first: number, inputDim: number): PlanTableArgs[] =>

@@ -1,6 +1,6 @@
 /** Reports as text. */
-import { makeReport } from '../../../../src/backends/tpu-emulator/report/report.js';
-import { numbersText, whereText } from '../../../../src/backends/tpu-emulator/report/report_data.js';
+import { makeReport } from '../../src/report/report.js';
+import { numbersText, whereText } from '../../src/report/report_data.js';
 import { busyCounters, sourceOf } from './report_sources.js';
 
 const TABLES = [

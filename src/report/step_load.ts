@@ -3,9 +3,9 @@
  * in `src/partition/rank_load.ts`, but told apart by phase: a lookup reads ids and rows and writes pooled rows, the
  * backward pass with its update moves twice that, ids go to their owners, pooled rows come back, gradients go again.
  */
-import type { PlanData } from '../../../partition/plan.js';
-import type { PlanRequest } from '../../../partition/plan_request.js';
-import { bagsReached } from '../../../partition/rank_load.js';
+import type { PlanData } from '../partition/plan.js';
+import type { PlanRequest } from '../partition/plan_request.js';
+import { bagsReached } from '../partition/rank_load.js';
 
 /** Bytes of one device, or of the devices of a chip. */
 export interface StepLoad {

@@ -1,9 +1,9 @@
 /** The prediction of a report: plans, made again where the machine is another one, and their loads as measured. */
-import { RuntimeError, ValueError, described } from '../../../errors.js';
-import type { EmbeddingPlan } from '../../../partition/plan.js';
-import { readRequest, type PlanEmbeddingArgs } from '../../../partition/plan_request.js';
-import { planEmbedding } from '../../../partition/planner.js';
-import { shardSize, slotLayout, tableLayouts, type TableLayout } from '../../../partition/table_layout.js';
+import { RuntimeError, ValueError, described } from '../errors.js';
+import type { EmbeddingPlan } from '../partition/plan.js';
+import { readRequest, type PlanEmbeddingArgs } from '../partition/plan_request.js';
+import { planEmbedding } from '../partition/planner.js';
+import { shardSize, slotLayout, tableLayouts, type TableLayout } from '../partition/table_layout.js';
 import { measuredOf, placesOfTables } from './measured.js';
 import { predictStep, type DeviceMemoryWanted, type StepPrediction } from './cost_model.js';
 import type { ReportedPlan, ReportSource } from './report_source.js';

@@ -1,12 +1,8 @@
 /** What the emulator would tell of itself, made by hand. */
-import type { Counters } from '../../../../src/backends/tpu-emulator/machine/counters.js';
-import type {
-  ReportedPlan,
-  ReportedTable,
-  ReportSource,
-} from '../../../../src/backends/tpu-emulator/report/report_source.js';
-import { shardSize, slotLayout, tableLayouts } from '../../../../src/partition/table_layout.js';
-import { planEmbedding, type PlanEmbeddingArgs } from '../../../../src/partition/index.js';
+import type { Counters } from '../../src/backends/tpu-emulator/machine/counters.js';
+import type { ReportedPlan, ReportedTable, ReportSource } from '../../src/report/report_source.js';
+import { shardSize, slotLayout, tableLayouts } from '../../src/partition/table_layout.js';
+import { planEmbedding, type PlanEmbeddingArgs } from '../../src/partition/index.js';
 
 /** Counters of a machine on which nothing was looked up. */
 export function idleCounters(tables: readonly ReportedTable[], devices: number, capacity: number | null): Counters {

@@ -1,6 +1,6 @@
 /** Reports of the emulator: where tables live, what was counted, and what a step would cost on real machines. */
-import { ArgumentTypeError, ValueError } from '../../../errors.js';
-import { readOptions } from '../../../options.js';
+import { ArgumentTypeError, ValueError } from '../errors.js';
+import { readOptions } from '../options.js';
 import { GENERATION_NAMES, GENERATIONS, generationName } from './generations.js';
 import { reportPage } from './page/report_page.js';
 import { predictionOf } from './prediction.js';

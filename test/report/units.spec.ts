@@ -1,12 +1,5 @@
 /** Quantities as text. */
-import {
-  bytesText,
-  countText,
-  counted,
-  ratioText,
-  secondsText,
-  wholeText,
-} from '../../../../src/backends/tpu-emulator/report/units.js';
+import { bytesText, countText, counted, ratioText, secondsText, wholeText } from '../../src/report/units.js';
 
 describe('Units of reports', () => {
   it('writes bytes in steps of 1000', () => {
