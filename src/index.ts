@@ -98,7 +98,7 @@ export type {
   TableParallelRank,
   TableShard,
 } from './partition/index.js';
-export type { DenseIds, IdsInput, RaggedIds } from './ragged/door.js';
+export type { DenseIds, IdsInput, RaggedIds } from './ragged/parse_ids.js';
 export type { SparseInput, SparseValues } from './ragged/sparse_values.js';
 export type { WeightsInput } from './ragged/weights.js';
 export type { Combiner, OptimizerName, OutOfRange } from './types.js';

@@ -11,7 +11,7 @@ import {
   type IdsInput,
   type RaggedIds,
   type WeightsInput,
-} from '../ragged/door.js';
+} from '../ragged/parse_ids.js';
 import { placeOf } from '../ragged/id_place.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
 import { sharedUniformSplits } from '../ragged/shared_splits.js';

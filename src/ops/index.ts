@@ -11,7 +11,7 @@ export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './safe_emb
 export { backendInfo, setKernels, setThreads, type BackendInfo } from '../backends/registry.js';
 export { ready, setWasmPath } from '../backends/wasm/module.js';
 export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from '../errors.js';
-export type { DenseIds, IdsInput, RaggedIds } from '../ragged/door.js';
+export type { DenseIds, IdsInput, RaggedIds } from '../ragged/parse_ids.js';
 export { RaggedTensor } from '../ragged/ragged_tensor.js';
 export { reorder } from '../ragged/sparse.js';
 export type { SparseInput, SparseValues } from '../ragged/sparse_values.js';

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { readOptions } from '../options.js';
-import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/door.js';
+import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/parse_ids.js';
 import { placeOf } from '../ragged/id_place.js';
 import type { Combiner } from '../types.js';
 import { checkBagOptions, checkTable } from './arguments.js';

@@ -1,5 +1,5 @@
 import { densePlace, placeOf } from '../../src/ragged/id_place.js';
-import { readIds, type IdsInput } from '../../src/ragged/door.js';
+import { readIds, type IdsInput } from '../../src/ragged/parse_ids.js';
 
 const places = (ids: IdsInput): (string | null)[] => {
   const batch = readIds(ids);

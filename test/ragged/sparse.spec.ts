@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs';
 import { RaggedTensor } from '../../src/ragged/ragged_tensor.js';
 import { reorder } from '../../src/ragged/sparse.js';
 import type { SparseInput } from '../../src/ragged/sparse_values.js';
-import { readIds } from '../../src/ragged/door.js';
+import { readIds } from '../../src/ragged/parse_ids.js';
 import { expectError } from '../helpers/errors.js';
 import { Random } from '../helpers/random.js';
 

@@ -1,6 +1,6 @@
 /** What is said of weights that do not fit their ids. */
 import * as tf from '@tensorflow/tfjs';
-import { readIds } from '../../src/ragged/door.js';
+import { readIds } from '../../src/ragged/parse_ids.js';
 import { RaggedTensor } from '../../src/ragged/ragged_tensor.js';
 import { expectError } from '../helpers/errors.js';
 

@@ -1,6 +1,6 @@
 /** Jasmine as every run of the specs has it: specs in the order written, with seeded luck, and no reporter of its own. */
 import { createRequire } from 'node:module';
-import { SeededLuck } from './seeded_luck.js';
+import { SeededLuck } from './seeded_random.js';
 
 export interface Loader {
   load(path: string): Promise<void>;

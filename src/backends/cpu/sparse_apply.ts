@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { SPARSE_APPLY, type SparseApplyFunction } from '../bag_tensors.js';
 import { kernelSet } from '../registry.js';
 import type { CpuBackend } from './cpu_backend.js';
-import { Residents } from './residents.js';
+import { Residents } from './owned_tables.js';
 
 /** Gives a table values that nobody else can see, in memory that suits tables. */
 export function settle(table: tf.Variable, argument?: string): void {

@@ -6,7 +6,7 @@ import { kernelTable } from '../kernel_table.js';
 import { newFloats } from '../memory.js';
 import { kernelSet } from '../registry.js';
 import { floatsOf, intsOf, type CpuBackend } from './cpu_backend.js';
-import { Residents } from './residents.js';
+import { Residents } from './owned_tables.js';
 
 interface Call {
   readonly inputs: Readonly<Record<string, tf.TensorInfo | undefined>>;

@@ -3,7 +3,7 @@
  * each at its end (null: none); any where the types do not tell.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type { IdsInput, WeightsInput } from '../../ragged/door.js';
+import type { IdsInput, WeightsInput } from '../../ragged/parse_ids.js';
 import type { Combiner } from '../../types.js';
 import type { DistributedItemArgs } from './features.js';
 import type { Embedding } from '../embedding/embedding.js';

@@ -7,7 +7,7 @@ import { refusePositional } from '../../positional.js';
 import { embeddingBag } from '../../ops/embedding_bag.js';
 import { strayIdError } from '../../ragged/id_out_of_range.js';
 import { readOptions, reading } from '../../options.js';
-import { readIds, type DenseIds, type IdsInput } from '../../ragged/door.js';
+import { readIds, type DenseIds, type IdsInput } from '../../ragged/parse_ids.js';
 import { densePlace } from '../../ragged/id_place.js';
 import type { NestedRows } from '../../ragged/nested_rows.js';
 import { uniformSplits } from '../../ragged/row_splits.js';

@@ -5,7 +5,7 @@ import type { BagOptions } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../errors.js';
 import { lookUp } from '../../ops/lookup.js';
 import { tellingStrays } from '../../ragged/id_out_of_range.js';
-import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/door.js';
+import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/parse_ids.js';
 import { placeOf } from '../../ragged/id_place.js';
 import { RaggedTensor } from '../../ragged/ragged_tensor.js';
 import { placeSplits } from '../../ragged/row_splits.js';

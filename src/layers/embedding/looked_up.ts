@@ -1,6 +1,6 @@
 /** The types of what layers on tables take and give. */
 import type * as tf from '@tensorflow/tfjs';
-import type { DenseIds, RaggedIds, SparseInput, WeightsInput } from '../../ragged/door.js';
+import type { DenseIds, RaggedIds, SparseInput, WeightsInput } from '../../ragged/parse_ids.js';
 import type { RaggedTensor } from '../../ragged/ragged_tensor.js';
 import type { Combiner } from '../../types.js';
 

@@ -1,7 +1,7 @@
 /** Ids that count: padding is left out before the lookup, so that its row is neither summed nor trained. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../backends/bag_tensors.js';
-import type { IdBatch } from '../../ragged/door.js';
+import type { IdBatch } from '../../ragged/parse_ids.js';
 import { toInt32 } from '../../ragged/whole_ids.js';
 
 /** Which ids stand for nothing. */

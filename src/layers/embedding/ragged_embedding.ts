@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
 import { ValueError, described } from '../../errors.js';
 import { refusePositional } from '../../positional.js';
-import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/door.js';
+import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/parse_ids.js';
 import { placeSplits } from '../../ragged/row_splits.js';
 import type { Combiner } from '../../types.js';
 import { checkWeightsShape } from './feature.js';

@@ -5,7 +5,7 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../er
 import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../../ops/arguments.js';
 import { touchedRowsPenalty } from '../../optimizers/penalty.js';
 import { readOptions, reading } from '../../options.js';
-import type { IdsInput } from '../../ragged/door.js';
+import type { IdsInput } from '../../ragged/parse_ids.js';
 import type { RaggedTensor } from '../../ragged/ragged_tensor.js';
 import type { Combiner, OutOfRange } from '../../types.js';
 import {

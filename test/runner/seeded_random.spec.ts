@@ -1,5 +1,5 @@
 /** A failed spec can be run again, by itself, with the draws that it failed on. */
-import { SeededLuck } from './seeded_luck.js';
+import { SeededLuck } from './seeded_random.js';
 
 function draws(seed: string, name: string): number[] {
   new SeededLuck(seed).specStarted({ fullName: name });

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs';
-import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../../src/ragged/door.js';
+import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../../src/ragged/parse_ids.js';
 import { RaggedTensor } from '../../src/ragged/ragged_tensor.js';
 import { expectError } from '../helpers/errors.js';
 import { expectNoLeak } from '../helpers/tensors.js';
