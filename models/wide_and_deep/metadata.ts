@@ -1,5 +1,5 @@
 /** What a saved model knows beside its weights: how to read rows of text, and what it predicts. */
-import type { LabelColumn } from './labels.js';
+import type { LabelColumn } from './data/labels.js';
 
 export interface ModelMetadata {
   /** What `Encoder.getConfig` gave. */

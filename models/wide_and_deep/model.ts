@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import type { Placement } from './device_options.mjs';
-import type { InputSchema } from './encoder.js';
+import type { InputSchema } from './data/encoder.js';
 
 /** Name of the layer that holds all tables. */
 const TABLES = 'tables';

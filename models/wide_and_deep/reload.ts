@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs';
 import { startBackend } from './backend.js';
-import { Encoder } from './encoder.js';
+import { Encoder } from './data/encoder.js';
 import type { ModelMetadata } from './metadata.js';
 import { planOf, tablesByRows } from './model.js';
 import type { ReloadAnswer, ReloadRequest } from './second_process.js';

@@ -1,5 +1,5 @@
 /** The proof that a saved model is whole: other processes load it and predict the same to the bit. */
-import type { TextTable } from './csv.js';
+import type { TextTable } from './data/csv.js';
 import type { DeviceOptions, Machine } from './device_options.mjs';
 import type { BackendName } from './options.mjs';
 import { predictElsewhere, sameBits } from './second_process.js';

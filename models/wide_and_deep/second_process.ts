@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { TextTable } from './csv.js';
+import type { TextTable } from './data/csv.js';
 import type { Machine } from './device_options.mjs';
 import type { BackendName } from './options.mjs';
 

@@ -1,9 +1,9 @@
 /** Trains the model and keeps the epoch that does best on rows held out for that. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { batchOf, type EncodedRows } from './encoder.js';
+import { batchOf, type EncodedRows } from './data/encoder.js';
 import { logLossOf } from './metrics.js';
-import { Random } from './random.js';
+import { Random } from './data/random.js';
 
 export interface Labelled {
   readonly rows: EncodedRows;

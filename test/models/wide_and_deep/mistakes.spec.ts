@@ -1,6 +1,6 @@
 /** What is wrong with options and files, as the functions that find it say it. */
 import { join } from 'node:path';
-import { readDatasets } from '../../../models/wide_and_deep/datasets.js';
+import { readDatasets } from '../../../models/wide_and_deep/data/datasets.js';
 import { InputError } from '../../../models/wide_and_deep/input_error.mjs';
 import { readOptions } from '../../../models/wide_and_deep/options.mjs';
 import { learnableCsv, scratchFolder } from './program.js';

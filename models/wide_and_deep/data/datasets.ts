@@ -1,10 +1,10 @@
 /** Which rows train, which choose the epoch, and which are scored. */
-import { expectedAuc } from './metrics.js';
+import { expectedAuc } from '../metrics.js';
 import { makeClickLog } from './click_log.js';
 import { pickRows, readCsv, type TextTable } from './csv.js';
 import { findLabel, type LabelColumn } from './labels.js';
-import { InputError } from './input_error.mjs';
-import type { Options } from './options.mjs';
+import { InputError } from '../input_error.mjs';
+import type { Options } from '../options.mjs';
 import { Random } from './random.js';
 
 export interface Datasets {

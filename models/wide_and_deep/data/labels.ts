@@ -1,6 +1,6 @@
 /** The column to predict: two values, one of them positive. */
 import { cellsOf, type TextTable } from './csv.js';
-import { InputError } from './input_error.mjs';
+import { InputError } from '../input_error.mjs';
 
 export interface LabelColumn {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** Rows of text with named columns, and CSV files that hold them. */
 import { readFileSync } from 'node:fs';
 import { parse, CsvError } from 'csv-parse/sync';
-import { InputError } from './input_error.mjs';
+import { InputError } from '../input_error.mjs';
 
 export interface TextTable {
   /** Names of the columns, all different. */

@@ -1,8 +1,8 @@
 /** Columns of text to ids. */
 import * as tf from '@tensorflow/tfjs';
-import { kindOf } from '../../../models/wide_and_deep/columns.js';
-import { batchOf, Encoder, hotnessOf } from '../../../models/wide_and_deep/encoder.js';
-import type { TextTable } from '../../../models/wide_and_deep/csv.js';
+import { kindOf } from '../../../../models/wide_and_deep/data/columns.js';
+import { batchOf, Encoder, hotnessOf } from '../../../../models/wide_and_deep/data/encoder.js';
+import type { TextTable } from '../../../../models/wide_and_deep/data/csv.js';
 
 const train: TextTable = {
   columns: ['age', 'city', 'tags', 'y'],
