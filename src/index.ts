@@ -74,8 +74,8 @@ export { useForKerasEmbedding } from './layers/register.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';
 export { IndexedSlices, type IndexedSlicesArgs } from './optimizers/indexed_slices.js';
 export type { Gradient, GradientMap, Gradients, NamedGradient } from './optimizers/gradients.js';
-export type { LearningRate, SparseOptimizerConfig } from './ops/optimizer_settings.js';
-export type { ScheduleConfig, ScheduleName } from './ops/schedules.js';
+export type { LearningRate, SparseOptimizerConfig } from './ops/training/optimizer_settings.js';
+export type { ScheduleConfig, ScheduleName } from './ops/training/schedules.js';
 export { checkPlan, planEmbedding, readPlan } from './partition/index.js';
 export type {
   DataParallelTable,

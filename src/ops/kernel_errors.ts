@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { IdOutOfRange } from '../backends/kernel_set.js';
 import { strayIdError } from '../ragged/id_out_of_range.js';
-import { tableSettings } from './table_settings.js';
+import { tableSettings } from './training/table_settings.js';
 
 /** The name of a table, unless tfjs made it up. */
 function nameOf(table: tf.Tensor | null | undefined): string | null {

@@ -4,9 +4,9 @@ import type { LookedUp, Lookup } from '../backends/lookup.js';
 import { RuntimeError, described } from '../errors.js';
 import { withDenseGradient } from './dense_gradient.js';
 import { withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
-import { lookupScope, type LookupScope } from './lookup_scope.js';
+import { lookupScope, type LookupScope } from './training/lookup_scope.js';
 import { asBags, present, runLookups } from './run_lookups.js';
-import { checkRowConstraint, tableSettings } from './table_settings.js';
+import { checkRowConstraint, tableSettings } from './training/table_settings.js';
 import { weightsGradient } from './weights_gradient.js';
 
 /** Returns the pooled rows [batch, dim] of each lookup; arguments were checked. Call inside a tidy. */

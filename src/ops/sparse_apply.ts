@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { packHyper } from '../backends/hyper.js';
 import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { fieldsOf, hyperOf, readSettings, type SparseOptimizerConfig } from './optimizer_settings.js';
+import { fieldsOf, hyperOf, readSettings, type SparseOptimizerConfig } from './training/optimizer_settings.js';
 import { readOptions, reading } from '../options.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../types.js';
 import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';

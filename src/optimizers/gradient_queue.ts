@@ -1,6 +1,6 @@
 /** What the backward pass hands to the update kernels: one entry per lookup, grouped by table. */
 import * as tf from '@tensorflow/tfjs';
-import type { LookupScope, QueuedGradient } from '../ops/lookup_scope.js';
+import type { LookupScope, QueuedGradient } from '../ops/training/lookup_scope.js';
 import { present } from '../ops/run_lookups.js';
 
 /** The open channel of one `computeGradients`, and the entries that it collected. */

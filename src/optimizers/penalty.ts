@@ -4,7 +4,7 @@ import type { Lookup } from '../backends/lookup.js';
 import { lookUpUnrecorded } from '../ops/lookup.js';
 import { SINGLE_ROW } from '../backends/kernel_set.js';
 import { singleRows } from '../ops/single_rows.js';
-import { lookupScope } from '../ops/lookup_scope.js';
+import { lookupScope } from '../ops/training/lookup_scope.js';
 
 /** Anything with the `apply` of tf.regularizers. */
 export interface Regularizer {

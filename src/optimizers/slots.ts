@@ -5,7 +5,7 @@ import { ValueError } from '../errors.js';
 import { perProcess } from '../per_process.js';
 import { SLOT_NAMES, type OptimizerName } from '../types.js';
 import { checkNothingMissing } from './saved_state.js';
-import { tableSettings } from '../ops/table_settings.js';
+import { tableSettings } from '../ops/training/table_settings.js';
 
 interface SavedSlot {
   readonly name: string;

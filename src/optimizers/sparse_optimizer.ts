@@ -10,7 +10,7 @@ import type { NamedTensor } from './dense_order.js';
 import { DensePart } from './dense_part.js';
 import { GradientQueue } from './gradient_queue.js';
 import { readGradients, type GradientMap, type Gradients } from './gradients.js';
-import { lookupScope, withLookupScope } from '../ops/lookup_scope.js';
+import { lookupScope, withLookupScope } from '../ops/training/lookup_scope.js';
 import {
   checkLearningRate,
   fieldsOf,
@@ -20,12 +20,12 @@ import {
   type ConfigOf,
   type LearningRate,
   type Settings,
-} from '../ops/optimizer_settings.js';
+} from '../ops/training/optimizer_settings.js';
 import { checkNothingMissing, missingSlots } from './saved_state.js';
 import { SlotStore } from './slots.js';
 import { clipStep, clipTables, sortGradients, type StepGradients } from './step_gradients.js';
 import { slicesOf, stepTables } from './table_step.js';
-import { checkRowConstraint, tableSettings, type TableOptimizer } from '../ops/table_settings.js';
+import { checkRowConstraint, tableSettings, type TableOptimizer } from '../ops/training/table_settings.js';
 
 /** Hyper-parameters of an `emb.train` optimizer and the optimizer for everything that is not a table. */
 export type TrainConfig<N extends OptimizerName = OptimizerName> = ConfigOf<N> & {

@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { bytesText } from '../report/units.js';
 import { ValueError, described } from '../errors.js';
-import { tableSettings, type TableSettings } from '../ops/table_settings.js';
+import { tableSettings, type TableSettings } from '../ops/training/table_settings.js';
 import { warnOnce } from '../warn_once.js';
 
 type Apply = (gradients: tf.NamedTensorMap | { name: string; tensor: tf.Tensor }[]) => void;

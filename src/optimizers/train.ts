@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { camelKeys } from '../config/camel_case.js';
 import { ValueError } from '../errors.js';
-import { fieldsOf } from '../ops/optimizer_settings.js';
+import { fieldsOf } from '../ops/training/optimizer_settings.js';
 import { isRecord, readOptions, reading } from '../options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../types.js';
 import { clipByGlobalNorm } from './global_norm.js';

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { readFileSync } from 'node:fs';
 import * as emb from 'tfjs-embeddings/node';
-import { readSchedule, scheduledRate } from '../../src/ops/schedules.js';
+import { readSchedule, scheduledRate } from '../../src/ops/training/schedules.js';
 import { expectError } from '../helpers/errors.js';
 import { expectClose } from '../helpers/tensors.js';
 

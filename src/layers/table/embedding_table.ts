@@ -7,7 +7,7 @@ import { refusePositional } from '../../positional.js';
 import { readOptions, reading } from '../../options.js';
 import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import { freeSlots } from '../../optimizers/slots.js';
-import { setTableSettings } from '../../ops/table_settings.js';
+import { setTableSettings } from '../../ops/training/table_settings.js';
 import { watchStockSteps } from '../../optimizers/stock_steps.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';

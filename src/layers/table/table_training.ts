@@ -1,7 +1,7 @@
 /** What a table may ask of the optimizer that trains it. */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../errors.js';
-import { lookupScope } from '../../ops/lookup_scope.js';
+import { lookupScope } from '../../ops/training/lookup_scope.js';
 import { warnOnce } from '../../warn_once.js';
 import type { EmbeddingTable } from './embedding_table.js';
 

@@ -6,8 +6,8 @@
  * the table's shape.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type { LookupGradient } from '../backends/lookup.js';
-import { perProcess } from '../per_process.js';
+import type { LookupGradient } from '../../backends/lookup.js';
+import { perProcess } from '../../per_process.js';
 
 /** One backward pass through one lookup: what an update kernel needs. All tensors are kept and owned by the queue. */
 export interface QueuedGradient extends LookupGradient {

@@ -1,9 +1,9 @@
 /** Hyper-parameters of the row-sparse optimizers: defaults, checks, and the numbers that kernels take. */
-import { NEUTRAL_HYPER, type Hyper } from '../backends/hyper.js';
-import { ArgumentTypeError, ValueError } from '../errors.js';
-import { reading } from '../options.js';
+import { NEUTRAL_HYPER, type Hyper } from '../../backends/hyper.js';
+import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { reading } from '../../options.js';
 import { SCHEDULES, readSchedule, scheduledRate, type Schedule, type ScheduleConfig } from './schedules.js';
-import type { OptimizerName } from '../types.js';
+import type { OptimizerName } from '../../types.js';
 import type { RowConstraint } from './row_constraint.js';
 
 /** A constant, a function of the number of steps taken so far (0 at the first step), or a schedule of Keras. */

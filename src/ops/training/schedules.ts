@@ -1,7 +1,7 @@
 /** Learning-rate schedules as the configs of Keras 3 describe them. */
-import { camelKeys } from '../config/camel_case.js';
-import { ArgumentTypeError, ValueError } from '../errors.js';
-import { isRecord, readOptions, reading } from '../options.js';
+import { camelKeys } from '../../config/camel_case.js';
+import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { isRecord, readOptions, reading } from '../../options.js';
 
 /** A schedule as Keras serializes it; `class_name` stands for `className` where the config comes from Python. */
 export interface ScheduleConfig {

@@ -1,8 +1,8 @@
 /** What a layer tells optimizers about its table; kept beside the variable, never in it. */
 import type * as tf from '@tensorflow/tfjs';
-import { ValueError } from '../errors.js';
-import { perProcess } from '../per_process.js';
-import type { OptimizerName } from '../types.js';
+import { ValueError } from '../../errors.js';
+import { perProcess } from '../../per_process.js';
+import type { OptimizerName } from '../../types.js';
 import type { Settings } from './optimizer_settings.js';
 import type { RowConstraint } from './row_constraint.js';
 

@@ -1,8 +1,8 @@
 /** Hyper-parameters: defaults, and errors where TensorFlow's TPU optimizers have them. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { fieldsOf, hyperOf, readSettings } from '../../src/ops/optimizer_settings.js';
-import { OPTIMIZER_NAMES } from '../../src/types.js';
+import { fieldsOf, hyperOf, readSettings } from '../../../src/ops/training/optimizer_settings.js';
+import { OPTIMIZER_NAMES } from '../../../src/types.js';
 
 const COMMON = {
   learningRate: 0.25,
