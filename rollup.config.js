@@ -16,7 +16,7 @@ const entries = {
   node: 'src/node.ts',
   ops: 'src/ops/index.ts',
   preprocessing: 'src/preprocessing/index.ts',
-  report: 'src/backends/tpu-emulator/report/index.ts',
+  report: 'src/report/index.ts',
 };
 const WASM = resolve(root, 'custom-ops/build/kernels.wasm');
 

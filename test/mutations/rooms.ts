@@ -29,7 +29,7 @@ function room(name: string, ...others: string[]): SourceRoom {
 export const ROOMS: Readonly<Record<string, SourceRoom | ProgramRoom>> = {
   ops: room('ops', 'bad_input/ops', 'bad_input/lookups', 'bad_input/out_of_range'),
   optimizers: room('optimizers', 'bad_input/optimizers', 'layers/training'),
-  layers: room('layers', 'bad_input/'),
+  layers: room('layers', 'bad_input/', 'tfjs_patches/'),
   partition: room('partition'),
   ragged: room('ragged', 'bad_input/ragged'),
   preprocessing: room('preprocessing', 'bad_input/preprocessing', 'layers/integer_lookup'),
@@ -37,13 +37,17 @@ export const ROOMS: Readonly<Record<string, SourceRoom | ProgramRoom>> = {
   io: room('io'),
   emulator: {
     folder: 'src/backends/tpu-emulator',
-    without: [
-      'src/backends/tpu-emulator/devices/worker_source.ts', // generated
-      'src/backends/tpu-emulator/report/page/style.ts', // how the report looks; what it says is mutated
-    ],
+    without: ['src/backends/tpu-emulator/devices/worker_source.ts'], // generated
     specs: ['backends/tpu-emulator/'],
     hasDevices: true,
   },
+  report: {
+    folder: 'src/report',
+    without: ['src/report/page/style.ts'], // how the report looks; what it says is mutated
+    specs: ['report/'],
+    hasDevices: true,
+  },
+  patches: room('tfjs_patches', 'layers/saving', 'layers/training'),
   // The C kernels and their hosts, by a list of patches.
   native: { program: 'native/main.ts' },
 };
