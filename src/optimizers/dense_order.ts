@@ -16,7 +16,7 @@ interface Place {
 }
 
 /** tfjs numbers these anew in each process, in the order in which they are made. */
-function isAnonymous(name: string): boolean {
+export function isAnonymous(name: string): boolean {
   return /^(\d+|variable(_\d+)?)$/.test(name);
 }
 

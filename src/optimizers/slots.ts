@@ -4,6 +4,7 @@ import { backendPart } from '../backends/registry.js';
 import { ValueError } from '../errors.js';
 import { perProcess } from '../per_process.js';
 import { SLOT_NAMES, type OptimizerName } from '../types.js';
+import { isAnonymous } from './dense_order.js';
 import { checkNothingMissing } from './saved_state.js';
 import { tableSettings } from '../ops/training/table_settings.js';
 
@@ -69,7 +70,7 @@ export class SlotStore implements SlotHolder {
     const shape = name === 'rowWiseAdagrad' ? [table.shape[0]!] : table.shape;
     const slots: tf.Variable[] = [];
     const kinds = SLOT_NAMES[name].map((slot) => ({ slot, fullName: slotName(tableName, slot) }));
-    const loaded = kinds.map(({ slot, fullName }) => this.#findPending(fullName, slot, shape));
+    const loaded = kinds.map(({ slot, fullName }) => this.#findPending(tableName, fullName, slot, shape));
     const taken = loaded.filter((saved) => saved !== null);
     if (taken.length > 0) {
       const due = kinds.map(({ fullName }) => fullName);
@@ -99,18 +100,21 @@ export class SlotStore implements SlotHolder {
   }
 
   /**
-   * A loaded slot by its full name; for a variable without a stable name (one that no layer owns) the first loaded
-   * slot of that kind and shape, because tfjs numbers such names anew in each process.
+   * A loaded slot by its full name; for a variable without a name the first such one of that kind and shape, because
+   * tfjs numbers them anew in each process.
    */
-  #findPending(fullName: string, slot: string, shape: readonly number[]): SavedSlot | null {
+  #findPending(tableName: string, fullName: string, slot: string, shape: readonly number[]): SavedSlot | null {
     const fits = ({ tensor }: SavedSlot): boolean => tf.util.arraysEqual(tensor.shape, shape as number[]);
     const named = this.#pending.find(({ name }) => name === fullName);
     if (named !== undefined && !fits(named)) {
       throw new ValueError(`optimizer state ${fullName}`, `shape [${shape.join(', ')}]`, named.tensor);
     }
-    const numbered = (saved: SavedSlot): boolean =>
-      /^variable(_\d+)?\//.test(saved.name) && saved.name.endsWith(`/${slot}`) && fits(saved);
-    return named ?? this.#pending.find(numbered) ?? null;
+    if (named !== undefined || !isAnonymous(tableName)) return named ?? null;
+    const isNumbered = (saved: SavedSlot): boolean => {
+      const end = saved.name.length - slot.length - 1;
+      return saved.name.slice(end) === `/${slot}` && isAnonymous(saved.name.slice(0, end)) && fits(saved);
+    };
+    return this.#pending.find(isNumbered) ?? null;
   }
 
   /** Frees the slots of tables that are gone without a layer that said so. */
