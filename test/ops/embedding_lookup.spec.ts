@@ -75,6 +75,22 @@ function weightedSum(y: tf.Tensor): tf.Scalar {
 describeForBackends('embeddingLookup and safeEmbeddingLookup', () => {
   for (const golden of goldens.cases) {
     if (golden.op === 'embedding_lookup') {
+      it('leaves ids of weight 0 out, and gives their bag the default row', () => {
+        tf.tidy(() => {
+          const table = tf.tensor2d([[1, 2], [3, 4], [5, 6]]); // prettier-ignore
+          const ids = [[1, 2], [1, 2], [2, 1]]; // prettier-ignore
+          const weights = [[0, 0], [0, 2], [-0, -3]]; // prettier-ignore
+          const rowsOf = (combiner: emb.Combiner, defaultId: number | null): unknown =>
+            emb.safeEmbeddingLookup(table, ids, { combiner, weights, defaultId }).arraySync();
+          for (const combiner of ['mean', 'sqrtn'] as const) {
+            expect(rowsOf(combiner, 0)).withContext(combiner).toEqual([[1, 2], [5, 6], [1, 2]]); // prettier-ignore
+            expect(rowsOf(combiner, null)).withContext(combiner).toEqual([[0, 0], [5, 6], [0, 0]]); // prettier-ignore
+          }
+          // A sum takes all weights as they are, so no bag is empty.
+          expect(rowsOf('sum', 0)).toEqual([[0, 0], [10, 12], [-9, -12]]); // prettier-ignore
+        });
+      });
+
       it(`equals TensorFlow: ${golden.op} maxNorm ${golden.max_norm}`, () => {
         expectNoLeak(() => {
           tf.tidy(() => {

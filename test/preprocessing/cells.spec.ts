@@ -76,6 +76,8 @@ describe('containers of cells', () => {
       [() => integers.apply([1.5]), /1.5 at position 0/],
       [() => integers.apply([10, NaN]), /NaN at position 1/],
       [() => integers.apply(Float32Array.of(16777218)), /2\^24/],
+      [() => integers.apply([Float32Array.of(1), Float32Array.of(16777218)]), /16777218 at position 1/],
+      [() => integers.apply([[Float32Array.of(16777218)]]), /2\^24/],
       [() => integers.apply([[Number.MAX_VALUE]]), /2\^53/],
       [() => integers.apply([[10], 20] as unknown as number[]), /equally deep/],
       [() => integers.apply([10, [20]] as unknown as number[]), /equally deep/],
@@ -85,6 +87,9 @@ describe('containers of cells', () => {
       expect(call).toThrowMatching((error: Error) => error.name === 'ValueError' && text.test(error.message));
     }
     expect(integers.apply(Float32Array.of(16777216))).toEqual(Int32Array.of(0));
+    // Other arrays hold such numbers exactly.
+    expect(integers.apply([[16777218], [10]])).toEqual([[0], integers.apply([10])]);
+    expect(integers.apply([Float64Array.of(16777218)])).toEqual([Int32Array.of(0)]);
   });
 
   it('refuses a disposed tensor and tensors of other dtypes', () => {

@@ -28,6 +28,15 @@ describe('Hashing', () => {
     expect(one!.apply(words)).not.toEqual(pair!.apply(words));
   });
 
+  it('gives everything the only row where there is one, the masked value too', () => {
+    for (const salt of [null, 5]) {
+      const hashing = new Hashing({ numBins: 1, maskValue: 'none', salt });
+      expect(hashing.apply(['a', 'none', 'b', ''])).toEqual([0, 0, 0, 0]);
+    }
+    const two = new Hashing({ numBins: 2, maskValue: 'none' });
+    expect(two.apply(['a', 'none', 'b', ''])).toEqual([1, 0, 1, 1]);
+  });
+
   it('learns nothing', () => {
     const hashing = new Hashing({ numBins: 10 });
     expect(hashing.adapt(['a'])).toBe(hashing);

@@ -86,6 +86,25 @@ describe('StringLookup and IntegerLookup', () => {
     expect(() => new IntegerLookup({ vocabulary: [0.5] })).toThrowMatching(named('ValueError', 'vocabulary'));
   });
 
+  it('learn nothing where the rows for unknown values take all of maxTokens, or more', () => {
+    for (const [maxTokens, numOovIndices] of [
+      [3, 2],
+      [2, 2],
+      [2, 5],
+    ] as const) {
+      // prettier-ignore
+      const lookup = new StringLookup({ maxTokens, numOovIndices, maskToken: '' });
+      lookup.adapt(['a', 'a', 'b', 'c', 'd', 'e', '']);
+      expect(lookup.getVocabulary(false)).toEqual([]);
+      expect(lookup.vocabularySize()).toBe(numOovIndices + 1);
+      const ids = lookup.apply(['', 'a', 'e']);
+      expect(ids[0]).toBe(0);
+      for (const id of ids.slice(1)) expect(id >= 1 && id <= numOovIndices).toBeTrue();
+    }
+    const room = new StringLookup({ maxTokens: 4, numOovIndices: 2, maskToken: '' });
+    expect(room.adapt(['a', 'a', 'b']).getVocabulary(false)).toEqual(['a']);
+  });
+
   it('refuse calls in the wrong order', () => {
     expect(() => new StringLookup().apply(['a'])).toThrowMatching(named('RuntimeError', 'apply'));
     const fixed = new StringLookup({ vocabulary: ['a'] });
