@@ -131,7 +131,7 @@ describe('arguments by position', () => {
   }
 
   it('are left alone where an object comes first, whatever follows it', () => {
-    expect(() => refusePositional('f', ['a'], [{ a: 1 }, 0, []])).not.toThrow();
+    expect(refusePositional('f', ['a'], [{ a: 1 }, 0, []])).toBeUndefined();
     const made = [{ maxTokens: 3 }, { maxTokens: 5 }].map(emb.layers.integerLookup);
     expect(made.map(({ maxTokens }) => maxTokens)).toEqual([3, 5]);
   });

@@ -93,8 +93,9 @@ describe('indices of sparse values', () => {
     expectError(read([[-1, 0], [1, 0]]), 'ValueError', 'ids.indices', '-1 at position 0'); // prettier-ignore
     expectError(read([[1, 0], [0, 2]]), 'ValueError', 'ids.indices', 'an entry out of order at position 1'); // prettier-ignore
     expectError(read([[0, 2], [0, 1]]), 'ValueError', 'ids.indices', 'an entry out of order at position 1'); // prettier-ignore
-    expect(read([[0, 1], [0, 1]])).not.toThrow(); // prettier-ignore
-    expect(read([[1, 0], [0, 2]], false)).not.toThrow(); // prettier-ignore
+    // Duplicates are in order, and so is anything where nobody asks for order.
+    expect(read([[0, 1], [0, 1]])()).toEqual({ indices: Int32Array.of(0, 1, 0, 1), denseShape, count: 2 }); // prettier-ignore
+    expect(read([[1, 0], [0, 2]], false)()).toEqual({ indices: Int32Array.of(1, 0, 0, 2), denseShape, count: 2 }); // prettier-ignore
     expectError(read([[1, 0], [0, 3]], false), 'ValueError', 'ids.indices', '3 at position 1'); // prettier-ignore
   });
 });
@@ -124,7 +125,7 @@ describe('comparePlaces', () => {
   it('orders by the first axis that differs', () => {
     const indices = Int32Array.of(0, 5, 1, 0, 1, 2, 1, 2);
     expect(comparePlaces(indices, 2, 0, 1)).toBeLessThan(0);
-    expect(comparePlaces(indices, 2, 2, 1)).toBeGreaterThan(0);
+    expect(Math.sign(comparePlaces(indices, 2, 2, 1))).toBe(1);
     expect(comparePlaces(indices, 2, 2, 3)).toBe(0);
   });
 });
