@@ -277,50 +277,6 @@ describeForBackends('emb.train', () => {
     copy.dispose();
   });
 
-  it('begins a warm-up at rate 0 as if that step had not been, but for what momentum remembers', () => {
-    const rate = (step: number): number => 0.1 * step;
-    for (const name of ['sgd', 'adagrad', 'rowWiseAdagrad', 'adagradMomentum', 'adam', 'ftrl'] as const) {
-      const [warm, plain] = [0, 1].map(() => tf.tidy(() => tf.variable(tf.tensor2d([[1, -2], [0.5, 3]])))); // prettier-ignore
-      const optimizer = emb.train[name]({ learningRate: rate });
-      const step = (each: tf.Optimizer, table: tf.Variable, factor: number): void => {
-        const loss = (): tf.Scalar => emb.ops.embeddingBag(table, [0], [0, 1], { combiner: 'sum' }).mul(factor).sum();
-        each.minimize(loss, false, [table]);
-      };
-      step(optimizer, warm!, 3);
-      expect(Array.from(warm!.dataSync())).withContext(name).toEqual([1, -2, 0.5, 3]);
-      for (let i = 0; i < 3; i++) step(optimizer, warm!, 1);
-      expect(warm!.dataSync().every(Number.isFinite)).withContext(name).toBeTrue();
-      if (name === 'sgd' || name === 'ftrl') {
-        const late = emb.train[name]({ learningRate: (i) => rate(i + 1) });
-        for (let i = 0; i < 3; i++) step(late, plain!, 1);
-        expect(farthest(warm!.dataSync<'float32'>(), plain!.dataSync<'float32'>())).toBeLessThanOrEqual(1e-6);
-        late.dispose();
-      }
-      optimizer.dispose();
-      tf.dispose([warm!, plain!]);
-    }
-  });
-
-  it('leaves an outer tape whole where a step within it fails', () => {
-    const table = tf.tidy(() => tf.variable(tf.ones([2, 1])));
-    const optimizer = emb.train.sgd();
-    tf.tidy(() => {
-      const x = tf.tensor1d([2, 3]);
-      const slope = tf.grad((each) => {
-        const square = each.square();
-        const failing = (): void =>
-          void optimizer.minimize(() => emb.ops.embeddingBag(table, [7], [0, 1], { combiner: 'sum' }).sum());
-        expect(failing).toThrowError(emb.ValueError, /7 at position 0/);
-        return square.mul(each).sum();
-      })(x);
-      expect(farthest(slope.dataSync<'float32'>(), Float32Array.of(12, 27))).toBeLessThanOrEqual(1e-5);
-    });
-    optimizer.minimize(() => emb.ops.embeddingBag(table, [1], [0, 1], { combiner: 'sum' }).sum());
-    expect(table.dataSync()[1]).toBeCloseTo(0.99, 6);
-    optimizer.dispose();
-    table.dispose();
-  });
-
   it('follows setLearningRate and schedules, dense part included', () => {
     const table = tf.variable(tf.ones([2, 1]));
     const bias = tf.variable(tf.scalar(1));

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { describeForBackends, skipOrFail } from '../helpers/backends.js';
 import { NaiveOptimizer } from '../helpers/naive_optimizer.js';
+import { expectClose } from '../helpers/tensors.js';
 
 const NAMES = Object.keys(emb.train) as emb.OptimizerName[];
 
@@ -178,5 +179,51 @@ describeForBackends('optimizers that come and go', () => {
     expect(losses[2]).toBeLessThan(losses[0]!);
     model.dispose();
     optimizer.dispose();
+  });
+});
+
+describeForBackends('steps that are none', () => {
+  it('begins a warm-up at rate 0 as if that step had not been, but for what momentum remembers', () => {
+    const rate = (step: number): number => 0.1 * step;
+    for (const name of NAMES) {
+      const [warm, plain] = [0, 1].map(() => tf.tidy(() => tf.variable(tf.tensor2d([[1, -2], [0.5, 3]])))); // prettier-ignore
+      const optimizer = emb.train[name]({ learningRate: rate });
+      const step = (each: tf.Optimizer, table: tf.Variable, factor: number): void => {
+        const loss = (): tf.Scalar => emb.ops.embeddingBag(table, [0], [0, 1], { combiner: 'sum' }).mul(factor).sum();
+        each.minimize(loss, false, [table]);
+      };
+      step(optimizer, warm!, 3);
+      expect(Array.from(warm!.dataSync())).withContext(name).toEqual([1, -2, 0.5, 3]);
+      for (let i = 0; i < 3; i++) step(optimizer, warm!, 1);
+      expect(warm!.dataSync().every(Number.isFinite)).withContext(name).toBeTrue();
+      if (name === 'sgd' || name === 'ftrl') {
+        const late = emb.train[name]({ learningRate: (i) => rate(i + 1) });
+        for (let i = 0; i < 3; i++) step(late, plain!, 1);
+        expectClose(warm!.dataSync(), plain!.dataSync());
+        late.dispose();
+      }
+      optimizer.dispose();
+      tf.dispose([warm!, plain!]);
+    }
+  });
+
+  it('leaves an outer tape whole where a step within it fails', () => {
+    const table = tf.tidy(() => tf.variable(tf.ones([2, 1])));
+    const optimizer = emb.train.sgd();
+    tf.tidy(() => {
+      const x = tf.tensor1d([2, 3]);
+      const slope = tf.grad((each) => {
+        const square = each.square();
+        const failing = (): void =>
+          void optimizer.minimize(() => emb.ops.embeddingBag(table, [7], [0, 1], { combiner: 'sum' }).sum());
+        expect(failing).toThrowError(emb.ValueError, /7 at position 0/);
+        return square.mul(each).sum();
+      })(x);
+      expectClose(slope.dataSync(), [12, 27], 1, 'slope', 1e-5);
+    });
+    optimizer.minimize(() => emb.ops.embeddingBag(table, [1], [0, 1], { combiner: 'sum' }).sum());
+    expect(table.dataSync()[1]).toBeCloseTo(0.99, 6);
+    optimizer.dispose();
+    table.dispose();
   });
 });
