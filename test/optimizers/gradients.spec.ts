@@ -228,6 +228,44 @@ function itTakesGradients(): void {
     for (const layer of layers) layer.dispose();
   });
 
+  it('penalizes no rows for ids that stand for nothing', () => {
+    const layer = emb.layers.embedding({
+      inputDim: ROWS,
+      outputDim: DIM,
+      combiner: 'sum',
+      outOfRange: 'zero',
+      weights: [new Float32Array(ROWS * DIM).fill(1)],
+      embeddingsRegularizer: tf.regularizers.l2({ l2: 0.5 }),
+    });
+    const ids = tf.tensor2d([[2, -1, ROWS, 2]], [1, 4], 'int32');
+    const { value, grads } = optimizer.computeGradients(() => {
+      return tf.addN([(layer.apply(ids) as tf.Tensor).sum<tf.Scalar>().mul<tf.Scalar>(0), ...layer.calculateLosses()]);
+    });
+    expectClose(value.dataSync(), [0.5 * DIM]);
+    const [slices] = Object.values(grads) as [emb.IndexedSlices];
+    expect(Array.from(slices.indices.dataSync())).toEqual([2]);
+    expectClose(slices.values.dataSync(), new Array(DIM).fill(1));
+    tf.dispose([value, grads, ids]);
+    layer.dispose();
+  });
+
+  it('refuses a constraint that rows cannot keep, however gradients came', () => {
+    const layer = emb.layers.embedding({
+      inputDim: ROWS,
+      outputDim: DIM,
+      embeddingsConstraint: tf.constraints.maxNorm({ axis: 0, maxValue: 1 }),
+      weights: [new Float32Array(ROWS * DIM).fill(1)],
+    });
+    const ids = tf.tensor2d([[1]], [1, 1], 'int32');
+    tf.dispose([layer.apply(ids) as tf.Tensor, ids]);
+    const table = layer.getWeights()[0] as tf.Variable;
+    const gradient = tf.ones(table.shape);
+    expectError(() => optimizer.applyGradients({ [table.name]: gradient }), 'ValueError', 'embeddingsConstraint');
+    expect(table.dataSync().every((value) => value === 1)).toBeTrue();
+    gradient.dispose();
+    layer.dispose();
+  });
+
   it('refuses what does not fit, before anything is written', () => {
     const { users, items, kernel } = problem;
     const { value, grads } = optimizer.computeGradients(() => problem.loss());

@@ -166,6 +166,23 @@ describe('saved optimizer state', () => {
     free(model);
   });
 
+  it('holds the running powers of a dense Adam, whose last bits no power of the step count has', async () => {
+    const model = modelOf(emb.train.adam());
+    for (let i = 0; i < 30; i++) await fit(model);
+    const powersOf = async ({ optimizer }: tf.LayersModel): Promise<Record<string, number>> => {
+      const powers = (await optimizer.getWeights()).filter(({ name }) => name.startsWith('dense/accBeta'));
+      return Object.fromEntries(powers.map(({ name, tensor }) => [name, tensor.dataSync()[0]!]));
+    };
+    const powers = await powersOf(model);
+    const computed = [0.9, 0.999].map((beta) => tf.tidy(() => tf.pow(beta, 61).dataSync()[0]!));
+    expect(Object.values(powers)).not.toEqual(computed);
+    expect(powers['dense/accBeta1']!).toBeCloseTo(computed[0]!, 6);
+    const again = await load(await saved(model));
+    expect(await powersOf(again)).toEqual(powers);
+    free(again);
+    free(model);
+  });
+
   it('goes through a second save before anything was stepped', async () => {
     const model = modelOf(emb.train.adagradMomentum({ momentum: 0.9 }));
     await fit(model);
