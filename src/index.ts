@@ -42,7 +42,7 @@ export { train } from './optimizers/train.js';
 export { embeddingLookup, type EmbeddingLookupOptions } from './ops/embedding_lookup.js';
 export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './ops/safe_embedding_lookup.js';
 export { backendInfo, setKernels, setThreads, type BackendInfo } from './backends/registry.js';
-export { configureTpuEmulator, tpuEmulator, type TpuEmulator } from './backends/tpu-emulator/tpu_emulator.js';
+export { configureTpuEmulator, tpuEmulator, type TpuEmulator } from './tpu_emulator.js';
 export type {
   Counters,
   DeviceCounts,

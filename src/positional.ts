@@ -1,6 +1,5 @@
 /** Calls that take one object of named arguments, made with arguments by position. */
 import { ArgumentTypeError, described } from './errors.js';
-import { reading } from './options.js';
 
 const EXPECTED = 'an object of named arguments';
 
@@ -20,7 +19,7 @@ function fieldOf(name: string, value: unknown): string {
 export function refusePositional(call: string, names: readonly string[], given: readonly unknown[]): void {
   const [first] = given;
   const isValue = ['string', 'number', 'boolean'].includes(typeof first);
-  if (!isValue && !reading('args', EXPECTED, first, () => Array.isArray(first))) return;
+  if (!isValue && !Array.isArray(first)) return;
   const fields = given.slice(0, names.length).map((value, i) => fieldOf(names[i]!, value));
   const received = given.length === 1 ? first : described(`${given.length} arguments by position`);
   throw new ArgumentTypeError('args', EXPECTED, received, `Write ${call}({${fields.join(', ')}}).`);

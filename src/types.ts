@@ -1,5 +1,7 @@
 /** Words shared by every floor: combiners, modes and names of optimizers. */
 
+import type * as tf from '@tensorflow/tfjs';
+
 /** How the rows of one bag become one row. */
 export type Combiner = 'sum' | 'mean' | 'sqrtn';
 export const COMBINERS: readonly Combiner[] = ['sum', 'mean', 'sqrtn'];
@@ -28,6 +30,12 @@ export const SLOT_NAMES: Readonly<Record<OptimizerName, readonly string[]>> = {
   adam: ['momenta', 'velocities'],
   ftrl: ['accumulators', 'linears'],
 };
+
+/** A tensor under the name by which it is saved. */
+export interface NamedTensor {
+  readonly name: string;
+  readonly tensor: tf.Tensor;
+}
 
 /** Smallest and largest id: ids are whole int32. */
 export const INT32_MIN = -2147483648;

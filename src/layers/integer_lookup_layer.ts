@@ -4,7 +4,7 @@ import { brand } from '../brand.js';
 import { readLayerConfig } from '../config/layer_config.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { refusePositional } from '../positional.js';
-import { readOptions, reading } from '../options.js';
+import { readOptions } from '../options.js';
 import { asWhole, readCells, type CellData, type Cells, type IdsOf } from '../preprocessing/cells.js';
 import { GrowingVocabulary, UNKNOWN_KEY } from '../preprocessing/growing_vocabulary.js';
 import { INT32_MAX } from '../types.js';
@@ -44,8 +44,6 @@ class HostData {
   readonly shape: number[] = [];
   constructor(readonly value: unknown) {}
 }
-
-const DATA = 'whole numbers in a tensor, nested or typed arrays, or a RaggedTensor';
 
 /** The tensor in a list of one, as models pass it; anything else as it is. */
 function onlyOne(inputs: unknown): unknown {
@@ -199,12 +197,9 @@ export class IntegerLookupLayer extends tf.layers.Layer {
   override apply(inputs: tf.SymbolicTensor | tf.SymbolicTensor[], kwargs?: Kwargs): tf.SymbolicTensor;
   override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
-    const { input, isTensor } = reading('inputs', DATA, inputs, () => {
-      const one = onlyOne(inputs);
-      if (isSymbolic(one)) feedAsIs(one);
-      return { input: one, isTensor: isSymbolic(one) || one instanceof tf.Tensor };
-    });
-    if (isTensor) return super.apply(input as tf.Tensor, kwargs as never);
+    const input = onlyOne(inputs);
+    if (isSymbolic(input)) feedAsIs(input);
+    if (isSymbolic(input) || input instanceof tf.Tensor) return super.apply(input as tf.Tensor, kwargs as never);
     return (super.apply(new HostData(input) as never, kwargs as never) as unknown as HostData).value;
   }
 
@@ -217,7 +212,7 @@ export class IntegerLookupLayer extends tf.layers.Layer {
 
   /** Ids in the container of the data. All data are checked before the first new key is kept. */
   #lookUp(data: unknown): unknown {
-    const { cells, keys } = reading('inputs', DATA, data, () => readKeys(data));
+    const { cells, keys } = readKeys(data);
     const vocabulary = this.#current();
     if (!this.trainable) return cells.write(Int32Array.from(keys, (key) => vocabulary.find(key)));
     const ids = Int32Array.from(keys, (key) => vocabulary.take(key));

@@ -1,7 +1,6 @@
 /** Checks of the arguments that the layers share with the stock ones. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { reading } from '../options.js';
 import { INT32_MAX } from '../types.js';
 
 /** A shape in a symbolic graph: null where a size is not known yet. */
@@ -61,7 +60,7 @@ export function checkName(value: unknown, argument = 'name'): string | undefined
 export function checkInputLength(value: unknown): number | SymbolicShape | null {
   if (value === undefined || value === null) return null;
   const expected = 'a positive whole number, or an array of them (null where unknown)';
-  return reading('inputLength', expected, value, () => readInputLength(value, expected));
+  return readInputLength(value, expected);
 }
 
 function readInputLength(value: unknown, expected: string): number | SymbolicShape {
@@ -77,7 +76,7 @@ function readInputLength(value: unknown, expected: string): number | SymbolicSha
 
 function checkShape(value: unknown, argument: string): SymbolicShape {
   const expected = 'an array of sizes (null where unknown)';
-  return reading(argument, expected, value, () => readShape(value, argument, expected));
+  return readShape(value, argument, expected);
 }
 
 function readShape(value: unknown, argument: string, expected: string): SymbolicShape {

@@ -5,7 +5,6 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../errors.js';
-import { reading } from '../options.js';
 
 /** What all three kinds share. */
 export interface Registered {
@@ -96,7 +95,7 @@ export function readRegistered(
   defaults: Record<string, unknown> = {},
 ): Registered {
   if (typeof identifier === 'string') return instantiate(identifier, defaults, family, identifier);
-  return reading(family.argument, expectedOf(family), identifier, () => readStructured(identifier, family));
+  return readStructured(identifier, family);
 }
 
 function readStructured(identifier: unknown, family: Family): Registered {

@@ -2,7 +2,6 @@
 import * as tf from '@tensorflow/tfjs';
 import type { BagOptions } from '../backends/kernel_set.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { reading } from '../options.js';
 import { COMBINERS, OUT_OF_RANGE, type Combiner, type OutOfRange } from '../types.js';
 
 /** Options of a lookup as users give them. */
@@ -17,9 +16,7 @@ export interface BagOptionsInput {
 const TABLE = 'a rank-2 float32 tensor or variable [rows, dim]';
 
 export function checkTable(table: unknown, argument = 'table'): tf.Tensor2D {
-  const isMatrix = reading(argument, TABLE, table, () => {
-    return table instanceof tf.Tensor && table.dtype === 'float32' && table.rank === 2;
-  });
+  const isMatrix = table instanceof tf.Tensor && table.dtype === 'float32' && table.rank === 2;
   if (!isMatrix) throw new ArgumentTypeError(argument, TABLE, table);
   return checkLive(table as tf.Tensor2D, argument);
 }
@@ -75,7 +72,7 @@ export function checkBagOptions(options: Partial<BagOptionsInput>): BagOptions {
 /** A matrix of this shape; `columns` null: of any width but 0. */
 export function checkMatrix(matrix: unknown, rows: number, columns: number | null, argument: string): tf.Tensor2D {
   const expected = `a float32 tensor of shape [${rows}, ${columns ?? 'dim'}]`;
-  const isFloat = reading(argument, expected, matrix, () => matrix instanceof tf.Tensor && matrix.dtype === 'float32');
+  const isFloat = matrix instanceof tf.Tensor && matrix.dtype === 'float32';
   if (!isFloat) throw new ArgumentTypeError(argument, expected, matrix);
   const tensor = matrix as tf.Tensor;
   const width = tensor.shape[1];

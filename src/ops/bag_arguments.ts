@@ -4,7 +4,6 @@ import { GPU_BACKENDS } from '../backends/generic/large_tables.js';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import type { BagOptionsInput } from './arguments.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { reading } from '../options.js';
 import { checkNoNaN, toFloat32 } from '../ragged/float_values.js';
 import { checkRowSplits } from '../ragged/row_splits.js';
 import { toInt32 } from '../ragged/whole_ids.js';
@@ -26,7 +25,7 @@ function isOnDevice(): boolean {
 }
 
 function isTensor(vector: unknown, argument: string, expected: string): vector is tf.Tensor {
-  if (!reading(argument, expected, vector, () => vector instanceof tf.Tensor)) return false;
+  if (!(vector instanceof tf.Tensor)) return false;
   if (!(vector as tf.Tensor).isDisposed) return true;
   throw new ValueError(argument, expected, described('a disposed tensor'));
 }
@@ -34,10 +33,7 @@ function isTensor(vector: unknown, argument: string, expected: string): vector i
 function toInt32Vector(vector: VectorInput, argument: string): tf.Tensor1D {
   const expected = 'an int32 vector';
   if (!isTensor(vector, argument, expected)) {
-    return tf.tensor1d(
-      reading(argument, expected, vector, () => toInt32(vector, argument)),
-      'int32',
-    );
+    return tf.tensor1d(toInt32(vector, argument), 'int32');
   }
   if (vector.dtype !== 'int32') throw new ArgumentTypeError(argument, expected, vector);
   if (vector.rank !== 1) throw new ValueError(argument, 'a vector (rank 1)', vector);
@@ -46,12 +42,7 @@ function toInt32Vector(vector: VectorInput, argument: string): tf.Tensor1D {
 
 function toFloat32Vector(vector: VectorInput, length: number, argument: string): tf.Tensor1D {
   const expected = `a float32 vector of length ${length}`;
-  const tensor = isTensor(vector, argument, expected)
-    ? vector
-    : tf.tensor1d(
-        reading(argument, expected, vector, () => toFloat32(vector, argument)),
-        'float32',
-      );
+  const tensor = isTensor(vector, argument, expected) ? vector : tf.tensor1d(toFloat32(vector, argument), 'float32');
   if (tensor.dtype !== 'float32') throw new ArgumentTypeError(argument, expected, vector);
   if (tensor.rank !== 1 || tensor.shape[0] !== length) throw new ValueError(argument, expected, vector);
   return tensor as tf.Tensor1D;

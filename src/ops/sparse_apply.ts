@@ -4,7 +4,7 @@ import { packHyper } from '../backends/hyper.js';
 import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { fieldsOf, hyperOf, readSettings, type SparseOptimizerConfig } from './training/optimizer_settings.js';
-import { readOptions, reading } from '../options.js';
+import { readOptions } from '../options.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../types.js';
 import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
@@ -88,7 +88,7 @@ function checkStep(step: unknown): number {
 
 function checkVariable(variable: unknown, argument: string): tf.Variable {
   const expected = 'a tf.Variable, because it is updated in place';
-  if (!reading(argument, expected, variable, () => variable instanceof tf.Variable)) {
+  if (!(variable instanceof tf.Variable)) {
     throw new ArgumentTypeError(argument, expected, variable);
   }
   return variable as tf.Variable;
@@ -98,7 +98,7 @@ function checkSlots(name: OptimizerName, slots: unknown, table: tf.Variable): tf
   const [rows, dim] = table.shape as [number, number];
   const names = SLOT_NAMES[name];
   const expected = names.length === 0 ? 'no slots' : `variables: ${names.join(', ')}`;
-  if (!reading('slots', expected, slots, () => Array.isArray(slots))) {
+  if (!Array.isArray(slots)) {
     throw new ArgumentTypeError('slots', expected, slots);
   }
   const list = slots as unknown[];

@@ -3,11 +3,7 @@
  * were loaded keep theirs until they have a gradient again, however layers were frozen before and after.
  */
 import * as tf from '@tensorflow/tfjs';
-
-export interface NamedTensor {
-  readonly name: string;
-  readonly tensor: tf.Tensor;
-}
+import type { NamedTensor } from '../types.js';
 
 interface Place {
   name: string;

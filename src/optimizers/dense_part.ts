@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../errors.js';
 import type { OptimizerName } from '../types.js';
-import { DenseOrder, type NamedTensor } from './dense_order.js';
+import { DenseOrder } from './dense_order.js';
+import type { NamedTensor } from '../types.js';
 import { learningRateAt, type Settings } from '../ops/training/optimizer_settings.js';
 
 /** Adam's running powers of beta: stock code recomputes them on loading, which loses their last bits. */

@@ -1,7 +1,7 @@
 /** Gradients by variable name, as `computeGradients` gives and `applyGradients` takes them. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { isRecord, reading } from '../options.js';
+import { isRecord } from '../options.js';
 import { IndexedSlices, checkLive } from './indexed_slices.js';
 
 /** The gradient of a table as `IndexedSlices`; of anything else, or of a whole table, as a tensor of its shape. */
@@ -33,23 +33,20 @@ function listOf(gradients: unknown): unknown[] {
 
 /** The gradients that are there, by variable name. */
 export function readGradients(gradients: unknown): { name: string; gradient: Gradient }[] {
-  return reading('grads', EXPECTED, gradients, () => {
-    const found: { name: string; gradient: Gradient }[] = [];
-    const names = new Set<string>();
-    for (const each of listOf(gradients)) {
-      const { name, tensor } = (each ?? {}) as { name?: unknown; tensor?: unknown };
-      if (typeof name !== 'string')
-        throw new ArgumentTypeError('grads', `${EXPECTED}, or a list of {name, tensor}`, each);
-      if (tensor === null || tensor === undefined) continue;
-      const argument = `grads[${JSON.stringify(name)}]`;
-      const isSlices = tensor instanceof IndexedSlices;
-      if (isSlices) checkLive(tensor, argument);
-      else if (!(tensor instanceof tf.Tensor))
-        throw new ArgumentTypeError(argument, 'a tensor or IndexedSlices', tensor);
-      if (names.has(name)) throw new ValueError(argument, 'one gradient per variable', described('several'));
-      names.add(name);
-      found.push({ name, gradient: tensor });
-    }
-    return found;
-  });
+  const found: { name: string; gradient: Gradient }[] = [];
+  const names = new Set<string>();
+  for (const each of listOf(gradients)) {
+    const { name, tensor } = (each ?? {}) as { name?: unknown; tensor?: unknown };
+    if (typeof name !== 'string')
+      throw new ArgumentTypeError('grads', `${EXPECTED}, or a list of {name, tensor}`, each);
+    if (tensor === null || tensor === undefined) continue;
+    const argument = `grads[${JSON.stringify(name)}]`;
+    const isSlices = tensor instanceof IndexedSlices;
+    if (isSlices) checkLive(tensor, argument);
+    else if (!(tensor instanceof tf.Tensor)) throw new ArgumentTypeError(argument, 'a tensor or IndexedSlices', tensor);
+    if (names.has(name)) throw new ValueError(argument, 'one gradient per variable', described('several'));
+    names.add(name);
+    found.push({ name, gradient: tensor });
+  }
+  return found;
 }

@@ -7,7 +7,7 @@ import { checkMatrix } from '../ops/arguments.js';
 import { checkRowIds } from '../ops/bag_arguments.js';
 import { rowGradients } from '../ops/row_gradients.js';
 import { singleRows } from '../ops/single_rows.js';
-import { readOptions, reading } from '../options.js';
+import { readOptions } from '../options.js';
 
 export interface IndexedSlicesArgs {
   /** [n] int32: the touched rows, ascending, each once. */
@@ -22,7 +22,7 @@ const FIELDS = ['indices', 'values', 'denseShape'] as const;
 
 function checkShape(shape: unknown): readonly [number, number] {
   const expected = 'the shape [rows, dim] of a table';
-  if (!reading('denseShape', expected, shape, () => Array.isArray(shape))) {
+  if (!Array.isArray(shape)) {
     throw new ArgumentTypeError('denseShape', expected, shape);
   }
   const sizes = shape as unknown[];
@@ -84,7 +84,7 @@ export class IndexedSlices {
   mul(x: number | tf.Scalar): IndexedSlices {
     checkLive(this, 'mul');
     const expected = 'a number or a scalar';
-    const isScalar = reading('x', expected, x, () => typeof x === 'number' || (x instanceof tf.Tensor && x.rank === 0));
+    const isScalar = typeof x === 'number' || (x instanceof tf.Tensor && x.rank === 0);
     if (!isScalar) throw new ArgumentTypeError('x', expected, x);
     const { denseShape } = this;
     return new IndexedSlices({ indices: this.indices.clone(), values: this.values.mul(x), denseShape });
@@ -94,7 +94,7 @@ export class IndexedSlices {
   add(other: IndexedSlices): IndexedSlices {
     checkLive(this, 'add');
     const expected = 'IndexedSlices of the same table';
-    if (!reading('other', expected, other, () => other instanceof IndexedSlices)) {
+    if (!(other instanceof IndexedSlices)) {
       throw new ArgumentTypeError('other', expected, other);
     }
     checkLive(other, 'other');

@@ -3,10 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import { packHyper } from '../backends/hyper.js';
 import { brand } from '../brand.js';
 import { ArgumentTypeError, RuntimeError, described } from '../errors.js';
-import { reading } from '../options.js';
 import type { OptimizerName } from '../types.js';
 import { warnOnce } from '../warn_once.js';
-import type { NamedTensor } from './dense_order.js';
+import type { NamedTensor } from '../types.js';
 import { DensePart } from './dense_part.js';
 import { GradientQueue } from './gradient_queue.js';
 import { readGradients, type GradientMap, type Gradients } from './gradients.js';
@@ -305,7 +304,7 @@ function checkDense(dense: unknown): tf.Optimizer | null {
   if (dense === undefined || dense === null) return null;
   const expected = 'a tf.Optimizer, such as tf.train.adam(0.001)';
   // tfjs defines `instanceof tf.Optimizer` by the presence of its methods.
-  if (reading('dense', expected, dense, () => typeof dense === 'object' && dense instanceof tf.Optimizer)) {
+  if (typeof dense === 'object' && dense instanceof tf.Optimizer) {
     return dense as tf.Optimizer;
   }
   throw new ArgumentTypeError('dense', expected, dense);

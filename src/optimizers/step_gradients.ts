@@ -1,7 +1,7 @@
 /** The gradients of one step: those of tables, which are stepped by rows, and all others. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import type { NamedTensor } from './dense_order.js';
+import type { NamedTensor } from '../types.js';
 import type { Gradient } from './gradients.js';
 import { clipTogether } from './global_norm.js';
 import { IndexedSlices } from './indexed_slices.js';

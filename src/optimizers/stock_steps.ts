@@ -3,7 +3,7 @@
  * for one may want to look at it only. Steps do: all of them go through `applyGradients`.
  */
 import * as tf from '@tensorflow/tfjs';
-import { bytesText } from '../report/units.js';
+import { bytesText } from '../units.js';
 import { ValueError, described } from '../errors.js';
 import { tableSettings, type TableSettings } from '../ops/training/table_settings.js';
 import { warnOnce } from '../warn_once.js';

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { camelKeys } from '../config/camel_case.js';
 import { ValueError } from '../errors.js';
 import { fieldsOf } from '../ops/training/optimizer_settings.js';
-import { isRecord, readOptions, reading } from '../options.js';
+import { isRecord, readOptions } from '../options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../types.js';
 import { clipByGlobalNorm } from './global_norm.js';
 import { readStateNames } from './saved_state.js';
@@ -86,7 +86,7 @@ type Factory<N extends OptimizerName> = (config?: TrainConfig<N>) => SparseOptim
 function factory<N extends OptimizerName>(name: N, cls: Constructor): Factory<N> {
   return (config = {} as TrainConfig<N>) => {
     const usage = `emb.train.${name}({learningRate: ${typeof config === 'number' ? String(config) : 0.01}})`;
-    const given = reading('config', 'an object of hyper-parameters', config, () => withSchedule(config));
+    const given = withSchedule(config);
     return new cls(readConfig(name, given, usage));
   };
 }

@@ -1,7 +1,7 @@
 /** Checks of the arguments of the preprocessing classes. */
 import { closestName } from '../closest_name.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { isRecord, reading } from '../options.js';
+import { isRecord } from '../options.js';
 
 /** Keys of Keras configs that say nothing here, with the values under which they say nothing. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
@@ -25,10 +25,8 @@ const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
  */
 export function readConfig<A extends object>(config: unknown, known: readonly (keyof A & string)[]): A {
   const expected = 'an object as getConfig() returns it';
-  return reading('config', expected, config, () => {
-    if (!isRecord(config)) throw new ArgumentTypeError('config', expected, config);
-    return readKeys<A>(config, known);
-  });
+  if (!isRecord(config)) throw new ArgumentTypeError('config', expected, config);
+  return readKeys<A>(config, known);
 }
 
 function readKeys<A extends object>(config: Record<string, unknown>, known: readonly (keyof A & string)[]): A {
@@ -56,7 +54,7 @@ function refuseKey(key: string, known: readonly string[]): never {
 
 /** Throws where `args` is no object or holds a key that is not known: a misspelt setting is never ignored. */
 export function checkKeys(args: unknown, known: readonly string[]): void {
-  if (!reading('args', 'an object', args, () => isRecord(args))) throw new ArgumentTypeError('args', 'an object', args);
+  if (!isRecord(args)) throw new ArgumentTypeError('args', 'an object', args);
   for (const key of Object.keys(args as object)) {
     if (!known.includes(key)) refuseKey(key, known);
   }
@@ -88,9 +86,4 @@ export function checkName(name: unknown, fallback: string): string {
 /** Whether an optional argument was left out. */
 export function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
-}
-
-/** Whether this is an array; what a proxy throws becomes a TypeError about the argument. */
-export function isArray(value: unknown, argument: string, expected: string): value is unknown[] {
-  return reading(argument, expected, value, () => Array.isArray(value));
 }

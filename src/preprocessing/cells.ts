@@ -1,7 +1,6 @@
 /** Raw feature values in any container: read as one flat list, ids written back in the same container. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { reading } from '../options.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
 
 /** Typed arrays of numbers. */
@@ -48,7 +47,7 @@ const DEEPEST = 32;
 
 /** Reads any container. Throws TypeError for what is none; ValueError where arrays mix depths. */
 export function readCells(data: unknown, argument = 'data'): Cells {
-  return reading(argument, CONTAINERS, data, () => readContainer(data, argument));
+  return readContainer(data, argument);
 }
 
 const CONTAINERS = 'nested arrays, a typed array, a tensor or a RaggedTensor';

@@ -2,7 +2,7 @@
 import { brand } from '../brand.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { refusePositional } from '../positional.js';
-import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent, isArray, readConfig } from './arguments.js';
+import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent, readConfig } from './arguments.js';
 import { asNumber, readCells, type CellData, type IdsOf } from './cells.js';
 import { quantileBoundaries } from './quantiles.js';
 
@@ -146,8 +146,7 @@ function checkEpsilon(epsilon: unknown): number {
 
 function checkBoundaries(boundaries: unknown): number[] {
   const expected = 'an array of numbers';
-  if (!isArray(boundaries, 'binBoundaries', expected))
-    throw new ArgumentTypeError('binBoundaries', expected, boundaries);
+  if (!Array.isArray(boundaries)) throw new ArgumentTypeError('binBoundaries', expected, boundaries);
   const read = boundaries.map((value: unknown, position) => asNumber(value, position, 'binBoundaries'));
   const fall = read.findIndex((value, i) => i > 0 && value < read[i - 1]!);
   if (fall >= 0) {

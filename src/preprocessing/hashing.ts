@@ -2,7 +2,7 @@
 import { brand } from '../brand.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { refusePositional } from '../positional.js';
-import { checkKeys, checkName, checkOutputMode, checkWhole, isArray, readConfig } from './arguments.js';
+import { checkKeys, checkName, checkOutputMode, checkWhole, readConfig } from './arguments.js';
 import { asString, asWhole, readCells, type CellData, type IdsOf } from './cells.js';
 import { fingerprint64 } from './farm_hash.js';
 import { sipHash64 } from './sip_hash.js';
@@ -122,7 +122,7 @@ function checkMaskValue(maskValue: unknown): string | number | null {
 function checkSalt(salt: unknown): [number, number] | null {
   if (salt === undefined || salt === null) return null;
   const expected = 'a whole number or two of them';
-  const pair: readonly unknown[] = isArray(salt, 'salt', expected) ? salt : [salt, salt];
+  const pair: readonly unknown[] = Array.isArray(salt) ? salt : [salt, salt];
   for (const word of pair) {
     if (typeof word !== 'number') throw new ArgumentTypeError('salt', expected, salt);
     if (!Number.isSafeInteger(word)) throw new ValueError('salt', expected, salt);

@@ -1,7 +1,7 @@
 /** What StringLookup and IntegerLookup share: a vocabulary, and where each id lies. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { refusePositional } from '../positional.js';
-import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent, isArray } from './arguments.js';
+import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent } from './arguments.js';
 import { readCells, type CellData, type Cells, type IdsOf } from './cells.js';
 
 export type Token = string | number;
@@ -134,7 +134,7 @@ export abstract class IndexLookup<T extends Token> {
    */
   setVocabulary(vocabulary: readonly T[]): void {
     const expected = 'an array of tokens';
-    if (!isArray(vocabulary, 'vocabulary', expected)) throw new ArgumentTypeError('vocabulary', expected, vocabulary);
+    if (!Array.isArray(vocabulary)) throw new ArgumentTypeError('vocabulary', expected, vocabulary);
     const all = vocabulary.map((token: unknown) => this.checkToken(token, 'vocabulary'));
     const special = this.specialTokens();
     const isFull = special.length > 0 && special.every((token, i) => all[i] === token);

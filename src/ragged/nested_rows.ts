@@ -1,6 +1,5 @@
 /** Nested arrays of numbers, even or uneven, to any depth. */
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { reading } from '../options.js';
 import { splitsOfLengths } from './row_splits.js';
 
 /** A number, or arrays of them to any depth. */
@@ -61,7 +60,7 @@ function mixed(reader: Reader, found: string): ValueError {
  */
 export function readNestedRows(rows: unknown, argument: string): FlatRows {
   const reader: Reader = { argument, flat: [], lengths: [], depth: null };
-  reading(argument, 'nested arrays of numbers', rows, () => readItem(rows, 0, reader));
+  readItem(rows, 0, reader);
   const { flat, lengths } = reader;
   const depth = reader.depth ?? lengths.length;
   const splits = lengths.map((each) => splitsOfLengths(each, argument));

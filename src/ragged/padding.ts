@@ -1,7 +1,7 @@
 /** From rows of different lengths to a padded tensor and back. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { readOptions, reading } from '../options.js';
+import { readOptions } from '../options.js';
 import { readNestedRows } from './nested_rows.js';
 import { checkSize, lengthsOfSplits, splitsOfLengths } from './row_splits.js';
 import { readFlat, readInt32, readTensor, type FlatInput } from './values.js';
@@ -30,8 +30,7 @@ interface RaggedRows {
 function paddedLengths(ragged: RaggedRows, maxLength: ToPaddedOptions['maxLength']): number[] {
   const { nestedRowSplits } = ragged;
   const axes = nestedRowSplits.length;
-  const expected = 'a whole number, an array of them, or null';
-  const fixed: readonly unknown[] = reading('maxLength', expected, maxLength, () => Array.isArray(maxLength))
+  const fixed: readonly unknown[] = Array.isArray(maxLength)
     ? (maxLength as readonly unknown[])
     : [...new Array<null>(axes - 1).fill(null), maxLength ?? null];
   if (fixed.length !== axes) throw new ValueError('maxLength', `one length per ragged axis (${axes})`, maxLength);
@@ -86,7 +85,7 @@ export function toPaddedValues(
 }
 
 function readPadded(padded: unknown): { values: Int32Array | Float32Array; shape: readonly number[] } {
-  return reading('padded', 'a tensor or even nested arrays', padded, () => readPresent(padded));
+  return readPresent(padded);
 }
 
 function readPresent(padded: unknown): { values: Int32Array | Float32Array; shape: readonly number[] } {

@@ -1,7 +1,6 @@
 /** The one door for ids: whatever form they come in, below it they are flat values, row splits and weights. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { reading } from '../options.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';
 import { RaggedTensor } from './ragged_tensor.js';
 import { readRowPair, type RowPair, type RowPairInput } from './row_pair.js';
@@ -166,13 +165,9 @@ export function readIds(
   names: ArgumentNames = NAMES,
   validate?: boolean,
 ): IdBatch {
-  const batch = reading(names.ids, EXPECTED, ids, () => readIdsOnly(ids, names.ids));
+  const batch = readIdsOnly(ids, names.ids);
   const count = batch.values instanceof tf.Tensor ? batch.values.size : batch.values.length;
-  const expected = `weights in the form of \`${names.ids}\``;
-  const perId =
-    weights === undefined || weights === null
-      ? null
-      : reading(names.weights, expected, weights, () => readWeights(weights, batch, count, names, validate));
+  const perId = weights === undefined || weights === null ? null : readWeights(weights, batch, count, names, validate);
   // Spreading would call the getter of `ragged`.
   return Object.defineProperty(batch, 'weights', { value: perId, enumerable: true }) as unknown as IdBatch;
 }

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../brand.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { readOptions, reading } from '../options.js';
+import { readOptions } from '../options.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';
 import { fromPaddedRows, toPaddedValues, type FromPaddedOptions, type ToPaddedOptions } from './padding.js';
 import { checkRowSplits, lengthsOfSplits, sameNumbers, splitsOfLengths } from './row_splits.js';
@@ -129,7 +129,7 @@ export class RaggedTensor {
     nestedRowSplits: readonly FlatInput[],
     innerShape?: readonly number[],
   ): RaggedTensor {
-    if (!reading('nestedRowSplits', 'an array of row splits', nestedRowSplits, () => Array.isArray(nestedRowSplits))) {
+    if (!Array.isArray(nestedRowSplits)) {
       throw new ArgumentTypeError('nestedRowSplits', 'an array of row splits', nestedRowSplits);
     }
     if (nestedRowSplits.length === 0) throw new ValueError('nestedRowSplits', 'at least one', nestedRowSplits);
@@ -178,8 +178,7 @@ export class RaggedTensor {
    */
   static fromRows(rows: readonly NestedRows[], options: FromRowsOptions = {}): RaggedTensor {
     const { dtype } = readOptions<FromRowsOptions>(options, ['dtype'], 'options', FROM_ROWS);
-    if (!reading('rows', 'nested arrays of numbers', rows, () => Array.isArray(rows)))
-      throw new ArgumentTypeError('rows', 'nested arrays of numbers', rows);
+    if (!Array.isArray(rows)) throw new ArgumentTypeError('rows', 'nested arrays of numbers', rows);
     const { flat, depth, nestedRowSplits } = readNestedRows(rows, 'rows');
     if (depth < 2 && rows.length > 0) throw new ValueError('rows', 'an array of rows', described('a flat array'));
     const { values } = readFlat(flat, 'rows', { dtype });
@@ -305,7 +304,7 @@ export class RaggedTensor {
 }
 
 function isRagged(values: unknown): values is RaggedTensor {
-  return reading('values', 'numbers or a RaggedTensor', values, () => values instanceof RaggedTensor);
+  return values instanceof RaggedTensor;
 }
 
 function nest(values: Int32Array | Float32Array, shape: readonly number[]): NestedRows {

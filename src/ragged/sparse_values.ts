@@ -1,7 +1,6 @@
 /** Sparse tensors as plain data: one entry per value, with its place. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { reading } from '../options.js';
 import { readNestedRows } from './nested_rows.js';
 import { checkSize } from './row_splits.js';
 import { isTypedArray, readTensor, type FlatInput } from './values.js';
@@ -71,11 +70,9 @@ export interface SparsePlaces {
 
 /** The places, checked: inside denseShape and, unless said otherwise, in row-major order. */
 export function readSparse(sparse: unknown, argument: string, isSorted = true): SparsePlaces {
-  return reading(argument, EXPECTED, sparse, () => {
-    const places = readPlaces(sparse, argument);
-    checkPlaces(places, `${argument}.indices`, isSorted);
-    return places;
-  });
+  const places = readPlaces(sparse, argument);
+  checkPlaces(places, `${argument}.indices`, isSorted);
+  return places;
 }
 
 const EXPECTED = '{indices, values, denseShape}';

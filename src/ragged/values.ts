@@ -1,7 +1,6 @@
 /** Flat values of ragged and sparse ids, read from arrays, typed arrays and tensors. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { reading } from '../options.js';
 import { toFloat32 } from './float_values.js';
 import { checkSize } from './row_splits.js';
 import { toInt32 } from './whole_ids.js';
@@ -53,11 +52,9 @@ export function checkTensor(tensor: tf.Tensor, argument: string): void {
 
 /** Whole int32 of a vector of any kind. An Int32Array comes back as it is. */
 export function readInt32(vector: unknown, argument: string): Int32Array {
-  return reading(argument, 'a vector of whole numbers', vector, () => {
-    if (!(vector instanceof tf.Tensor)) return toInt32(vector, argument);
-    if (vector.rank !== 1) throw new ValueError(argument, 'a vector (rank 1)', vector);
-    return toInt32(readTensor(vector, argument), argument);
-  });
+  if (!(vector instanceof tf.Tensor)) return toInt32(vector, argument);
+  if (vector.rank !== 1) throw new ValueError(argument, 'a vector (rank 1)', vector);
+  return toInt32(readTensor(vector, argument), argument);
 }
 
 /** Without a dtype: int32 where all numbers are whole, else float32. */
@@ -79,10 +76,8 @@ function toDtype(vector: unknown, argument: string, dtype: ValuesDtype | undefin
 
 function readInnerShape(innerShape: unknown): number[] {
   const expected = 'an array of lengths';
-  return reading('innerShape', expected, innerShape, () => {
-    if (!Array.isArray(innerShape)) throw new ArgumentTypeError('innerShape', expected, innerShape);
-    return innerShape.map((length: unknown) => checkSize(length, 'innerShape'));
-  });
+  if (!Array.isArray(innerShape)) throw new ArgumentTypeError('innerShape', expected, innerShape);
+  return innerShape.map((length: unknown) => checkSize(length, 'innerShape'));
 }
 
 /** Flat values with their inner shape; the array may be the caller's own. */
@@ -91,11 +86,10 @@ export function readFlat(
   argument: string,
   options: { dtype?: ValuesDtype | undefined; innerShape?: readonly number[] | undefined },
 ): FlatValues {
-  const { values, shape } = reading(argument, 'an array, a typed array or a tensor of numbers', input, () => {
-    if (!(input instanceof tf.Tensor)) return { values: toDtype(input, argument, options.dtype), shape: null };
-    if (input.rank === 0) throw new ValueError(argument, 'at least one axis', input);
-    return { values: toDtype(readTensor(input, argument), argument, options.dtype), shape: input.shape };
-  });
+  const isTensor = input instanceof tf.Tensor;
+  if (isTensor && input.rank === 0) throw new ValueError(argument, 'at least one axis', input);
+  const shape = isTensor ? input.shape : null;
+  const values = toDtype(isTensor ? readTensor(input, argument) : input, argument, options.dtype);
   const innerShape = readInnerShape(options.innerShape ?? shape?.slice(1) ?? []);
   const size = innerShape.reduce((product, length) => product * length, 1);
   const count = shape !== null ? shape[0]! : size === 0 ? 0 : values.length / size;

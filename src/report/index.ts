@@ -6,7 +6,7 @@
  * import 'tfjs-embeddings/report';
  * console.log(String(emb.tpuEmulator().report({generation: 'v5p', chips: 64})));
  */
-import { provideReports } from '../backends/tpu-emulator/report_maker.js';
+import { provideReports } from './report_maker.js';
 import { makeReport } from './report.js';
 
 provideReports(makeReport);

@@ -6,9 +6,9 @@ import { planEmbedding } from '../partition/planner.js';
 import { shardSize, slotLayout, tableLayouts, type TableLayout } from '../partition/table_layout.js';
 import { measuredOf, placesOfTables } from './measured.js';
 import { predictStep, type DeviceMemoryWanted, type StepPrediction } from './cost_model.js';
-import type { ReportedPlan, ReportSource } from './report_source.js';
+import type { ReportedPlan, ReportSource } from '../backends/tpu-emulator/report_source.js';
 import { stepLoads, sumOf, type StepLoad } from './step_load.js';
-import { bytesText, counted } from './units.js';
+import { bytesText, counted } from '../units.js';
 
 export interface Prediction extends StepPrediction {
   /** Whether the plans were made again, because the emulated machine has another number of devices. */

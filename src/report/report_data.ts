@@ -10,7 +10,7 @@ import type { Counters, DeviceMemoryCounts, ServedLayer } from '../backends/tpu-
 import type { DeviceKind } from '../backends/tpu-emulator/devices/device.js';
 import { perSample, placesOfTables } from './measured.js';
 import type { Prediction } from './prediction.js';
-import type { ReportedTable, ReportSource } from './report_source.js';
+import type { ReportedTable, ReportSource } from '../backends/tpu-emulator/report_source.js';
 
 export interface ReportMachine {
   readonly chips: number;

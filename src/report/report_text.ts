@@ -3,7 +3,7 @@ import type { Prediction } from './prediction.js';
 import { commonPath, type ReportData, type ReportDevice, type ReportPlan } from './report_data.js';
 import { groupName, groupWhereText, tableGroups } from './table_groups.js';
 import { textTable, wrapped } from './text_lines.js';
-import { bytesText, counted, countText, ratioText, secondsText, wholeText } from './units.js';
+import { bytesText, counted, countText, ratioText, secondsText, wholeText } from '../units.js';
 
 const MOST_DEVICES = 32;
 const MOST_TABLES = 40;

@@ -1,4 +1,7 @@
-/** Checks the house: no circular imports, every floor imports only downwards, no file grows without end. */
+/**
+ * Checks the house: no circular imports, those of types included, every floor imports only downwards, no folder and no
+ * file grows without end. C files count by what they include.
+ */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,54 +10,68 @@ import ts from 'typescript';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const LONGEST_FILE = 600;
 
-/** Floors of src, top first; a file may import at run time from its own floor and from those below. */
+const MOST_FILES = 22;
+
+/** Floors, top first; a file imports from its own room and from the floors below. Files at the top go by their name. */
 const FLOORS = [
-  ['index.ts', 'index_node.ts', 'node.ts', 'layers', 'tpu', 'io', 'models', 'preprocessing'],
-  ['ops', 'optimizers'],
-  ['backends'],
-  [
-    'ragged',
-    'partition',
-    'config',
-    'options.ts',
-    'positional.ts',
-    'brand.ts',
-    'tfjs_present.ts',
-    'closest_name.ts',
-    'warn_once.ts',
-    'node_builtin.ts',
-    'errors.ts',
-    'types.ts',
-  ],
-  ['per_process.ts'],
+  ['src/node.ts'],
+  ['src/index_node.ts'],
+  ['src/index.ts'],
+  ['src/tpu_emulator.ts'],
+  ['src/layers'],
+  ['src/optimizers', 'src/report'],
+  ['src/ops'],
+  ['src/io', 'src/preprocessing'],
+  ['src/backends'],
+  ['src/partition'],
+  ['src/tfjs_patches'],
+  ['src/ragged', 'src/config'],
+  ['src/options.ts', 'src/warn_once.ts', 'src/node_builtin.ts', 'src/tfjs_present.ts', 'src/units.ts'],
+  ['src/positional.ts'],
+  ['src/errors.ts'],
+  ['src/brand.ts', 'src/types.ts', 'src/closest_name.ts'],
+  ['src/per_process.ts'],
+  ['custom-ops/hosts'],
+  ['custom-ops/kernels'],
 ];
 
 function sources(folder) {
   if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(ts|mjs|js)$/.test(entry.name) && !entry.name.endsWith('.d.ts'))
+    .filter((entry) => entry.isFile() && /\.(ts|mjs|js|c|cc|h)$/.test(entry.name) && !entry.name.endsWith('.d.ts'))
     .map((entry) =>
       relative(root, join(entry.parentPath ?? entry.path, entry.name))
         .split(sep)
         .join('/'),
     )
-    .filter((path) => !path.startsWith('custom-ops/build/') && !path.startsWith('test/goldens/'));
+    .filter(
+      (path) =>
+        !path.startsWith('custom-ops/build/') && !path.startsWith('test/goldens/') && !path.includes('/.cache/'),
+    );
 }
 
-/** Files that a source imports at run time; imports of types alone are gone by then and do not count. */
+/** Files that a source imports, for types or at run time, or includes. */
 function importsOf(path, text) {
-  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
-  const names = [];
-  for (const statement of file.statements) {
-    const from = statement.moduleSpecifier?.text;
-    if (from === undefined || !from.startsWith('.')) continue;
-    const clause = statement.importClause;
-    const named = clause?.namedBindings?.elements ?? statement.exportClause?.elements;
-    const typesOnly = clause?.isTypeOnly || statement.isTypeOnly;
-    const allTypes = clause?.name === undefined && named?.length > 0 && named.every((element) => element.isTypeOnly);
-    if (!typesOnly && !allTypes) names.push(from);
-  }
+  const names = /\.(c|cc|h)$/.test(path) ? included(text) : imported(path, text);
   return names.map((name) => target(path, name)).filter((found) => found !== null);
+}
+
+function included(text) {
+  return [...text.matchAll(/^\s*#\s*include\s+"([^"]+)"/gm)].map(([, name]) => name);
+}
+
+/** `import` and `export … from`, and `import('…')` as a type or as a call. */
+function imported(path, text) {
+  const names = [];
+  const visit = (node) => {
+    const isCall = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
+    const from = node.moduleSpecifier ?? (ts.isImportTypeNode(node) ? node.argument.literal : undefined);
+    const named = isCall ? node.arguments[0] : from;
+    if (named !== undefined && ts.isStringLiteral(named) && named.text.startsWith('.')) names.push(named.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest));
+  return names;
 }
 
 function target(importer, name) {
@@ -62,9 +79,13 @@ function target(importer, name) {
   return [path, path.replace(/\.js$/, '.ts')].find((candidate) => existsSync(join(root, candidate))) ?? null;
 }
 
+function roomOf(path) {
+  return FLOORS.flat().find((room) => path === room || path.startsWith(`${room}/`)) ?? null;
+}
+
 function floorOf(path) {
-  const room = path.split('/')[1];
-  return FLOORS.findIndex((rooms) => rooms.includes(room));
+  const room = roomOf(path);
+  return room === null ? -1 : FLOORS.findIndex((rooms) => rooms.includes(room));
 }
 
 /** Every circle once, as a list of files. */
@@ -84,7 +105,7 @@ function circles(graph) {
 
 const complaints = [];
 const graph = new Map();
-for (const path of ['src', 'custom-ops', 'models', 'test'].flatMap(sources)) {
+for (const path of ['src', 'custom-ops', 'models', 'test', 'docs'].flatMap(sources)) {
   const text = readFileSync(join(root, path), 'utf8');
   const lines = text.split('\n').length - 1;
   const generated = path === 'src/backends/wasm/kernels_wasm.ts';
@@ -93,14 +114,26 @@ for (const path of ['src', 'custom-ops', 'models', 'test'].flatMap(sources)) {
 }
 for (const circle of circles(graph)) complaints.push(`circular import: ${circle.join(' -> ')}`);
 for (const [path, imports] of graph) {
-  if (!path.startsWith('src/')) continue;
   const floor = floorOf(path);
-  if (floor === -1) complaints.push(`${path} lies on no floor: name its room in test/check/imports.mjs`);
-  for (const other of imports) {
-    if (!other.startsWith('src/')) complaints.push(`${path} imports ${other}, which is not in src`);
-    else if (floorOf(other) !== -1 && floorOf(other) < floor)
-      complaints.push(`${path} imports ${other}, which is on a floor above`);
+  if (path.startsWith('src/') && floor === -1) {
+    complaints.push(`${path} lies on no floor: name its room in test/check/imports.mjs`);
   }
+  for (const other of imports) {
+    if (path.startsWith('src/') && !other.startsWith('src/'))
+      complaints.push(`${path} imports ${other}, which is not in src`);
+    const below = floorOf(other);
+    if (floor === -1 || below === -1) continue;
+    if (below < floor) complaints.push(`${path} imports ${other}, which is on a floor above`);
+    if (below === floor && roomOf(path) !== roomOf(other))
+      complaints.push(`${path} imports ${other}, which is another room of its floor`);
+  }
+}
+
+/** How many files lie side by side in each folder. */
+const folders = new Map();
+for (const path of graph.keys()) folders.set(dirname(path), (folders.get(dirname(path)) ?? 0) + 1);
+for (const [folder, count] of folders) {
+  if (count > MOST_FILES) complaints.push(`${folder} holds ${count} files side by side; ${MOST_FILES} are allowed`);
 }
 
 for (const complaint of complaints) console.error(complaint);

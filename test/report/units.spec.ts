@@ -1,5 +1,5 @@
 /** Quantities as text. */
-import { bytesText, countText, counted, ratioText, secondsText, wholeText } from '../../src/report/units.js';
+import { bytesText, countText, counted, ratioText, secondsText, wholeText } from '../../src/units.js';
 
 describe('Units of reports', () => {
   it('writes bytes in steps of 1000', () => {

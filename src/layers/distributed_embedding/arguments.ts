@@ -1,7 +1,6 @@
 /** The arguments of `DistributedEmbedding`. */
 import type * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { reading } from '../../options.js';
 import type { PlanData, StrategyName } from '../../partition/plan.js';
 import type { RowSharding } from '../../partition/plan_request.js';
 import type { Combiner } from '../../types.js';
@@ -119,10 +118,8 @@ export function readAll(args: Partial<DistributedEmbeddingArgs>): DistributedFea
 export function checkWeighted(value: unknown, features: number): readonly number[] | null {
   if (value === undefined || value === null) return null;
   const expected = 'numbers of features';
-  return reading('weightedFeatures', expected, value, () => {
-    if (!Array.isArray(value)) throw new ArgumentTypeError('weightedFeatures', expected, value);
-    const fits = value.every((item) => Number.isInteger(item) && item >= 0 && item < features);
-    if (!fits) throw new ValueError('weightedFeatures', `${expected}, 0 to ${features - 1}`, value);
-    return value as number[];
-  });
+  if (!Array.isArray(value)) throw new ArgumentTypeError('weightedFeatures', expected, value);
+  const fits = value.every((item) => Number.isInteger(item) && item >= 0 && item < features);
+  if (!fits) throw new ValueError('weightedFeatures', `${expected}, 0 to ${features - 1}`, value);
+  return value as number[];
 }

@@ -2,7 +2,7 @@
 import { camelKeys } from '../../config/camel_case.js';
 import { readLayerConfig } from '../../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { isRecord, reading } from '../../options.js';
+import { isRecord } from '../../options.js';
 import { STRATEGY_NAMES, type EmbeddingPlan } from '../../partition/plan.js';
 import { PLAN_FIELDS, type DistributedEmbeddingArgs } from './arguments.js';
 import type { NestedFeatures } from './feature_types.js';
@@ -127,7 +127,7 @@ export function readDistributedConfig(config: unknown): DistributedEmbeddingArgs
 }
 
 function readList(value: unknown, argument: string): unknown[] {
-  const isList = reading(argument, 'a list', value, () => Array.isArray(value));
+  const isList = Array.isArray(value);
   if (!isList) throw new ArgumentTypeError(argument, 'a list', value);
   return value as unknown[];
 }

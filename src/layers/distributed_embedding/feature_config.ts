@@ -3,7 +3,7 @@ import { brand } from '../../brand.js';
 import { camelKeys } from '../../config/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../../errors.js';
 import { refusePositional } from '../../positional.js';
-import { readOptions, reading } from '../../options.js';
+import { readOptions } from '../../options.js';
 import type { Combiner } from '../../types.js';
 import { checkObject, type SymbolicShape } from '../layer_arguments.js';
 import { TableConfig, checkText, type TableConfigArgs } from './table_config.js';
@@ -21,16 +21,14 @@ const FIELDS = ['name', 'table', 'inputShape', 'outputShape'] as const;
 
 function readShape(value: unknown, argument: string): SymbolicShape {
   const expected = 'a shape with at least the batch axis, such as [null, 8]';
-  return reading(argument, expected, value, () => {
-    if (!Array.isArray(value)) throw new ArgumentTypeError(argument, expected, value);
-    if (value.length === 0) throw new ValueError(argument, expected, value);
-    for (const size of value as unknown[]) {
-      if (size === null) continue;
-      if (typeof size !== 'number') throw new ArgumentTypeError(argument, expected, value);
-      if (!Number.isInteger(size) || size < 0) throw new ValueError(argument, expected, value);
-    }
-    return [...(value as SymbolicShape)];
-  });
+  if (!Array.isArray(value)) throw new ArgumentTypeError(argument, expected, value);
+  if (value.length === 0) throw new ValueError(argument, expected, value);
+  for (const size of value as unknown[]) {
+    if (size === null) continue;
+    if (typeof size !== 'number') throw new ArgumentTypeError(argument, expected, value);
+    if (!Number.isInteger(size) || size < 0) throw new ValueError(argument, expected, value);
+  }
+  return [...(value as SymbolicShape)];
 }
 
 /**
@@ -59,7 +57,7 @@ export class FeatureConfig<C extends Combiner | null = Combiner> {
     refusePositional('new emb.FeatureConfig', FIELDS, all);
     const given = readOptions<FeatureConfigArgs<C>>(all[0], FIELDS, 'args');
     this.name = checkText(given.name, 'name');
-    const isTable = reading('table', 'an emb.TableConfig', given.table, () => given.table instanceof TableConfig);
+    const isTable = given.table instanceof TableConfig;
     if (!isTable) throw new ArgumentTypeError('table', 'an emb.TableConfig', given.table);
     this.table = given.table!;
     this.inputShape = readShape(given.inputShape, 'inputShape');

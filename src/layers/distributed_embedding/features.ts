@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../../ops/arguments.js';
-import { isRecord, readOptions, reading } from '../../options.js';
+import { isRecord, readOptions } from '../../options.js';
 import type { Combiner, OutOfRange } from '../../types.js';
 import { Embedding } from '../embedding/embedding.js';
 import {
@@ -205,26 +205,22 @@ function readMap(value: unknown, items: number): number[] {
 /** The list form: one input per item, or as `inputTableMap` says. */
 export function readEmbeddings(embeddings: unknown, inputTableMap: unknown): DistributedFeatures {
   const expected = `a list, each ${EXPECTED}`;
-  return reading('embeddings', expected, embeddings, () => {
-    if (!Array.isArray(embeddings)) throw new ArgumentTypeError('embeddings', expected, embeddings);
-    if (embeddings.length === 0) throw new ValueError('embeddings', expected, described('an empty list'));
-    const tables = new TableList();
-    const items = Array.from(embeddings as unknown[], (item, i) => readItem(item, `embeddings[${i}]`, tables));
-    const isMapped = inputTableMap !== undefined && inputTableMap !== null;
-    const map = isMapped
-      ? reading('inputTableMap', 'a list', inputTableMap, () => readMap(inputTableMap, items.length))
-      : null;
-    const features = map === null ? items : map.map((item) => items[item]!);
-    return {
-      tables: tables.tables,
-      features,
-      structure: listStructure(features.length),
-      items,
-      inputTableMap: map,
-      configs: null,
-      hotness: features.map(({ inputLength }) => (typeof inputLength === 'number' ? inputLength : 1)),
-    };
-  });
+  if (!Array.isArray(embeddings)) throw new ArgumentTypeError('embeddings', expected, embeddings);
+  if (embeddings.length === 0) throw new ValueError('embeddings', expected, described('an empty list'));
+  const tables = new TableList();
+  const items = Array.from(embeddings as unknown[], (item, i) => readItem(item, `embeddings[${i}]`, tables));
+  const isMapped = inputTableMap !== undefined && inputTableMap !== null;
+  const map = isMapped ? readMap(inputTableMap, items.length) : null;
+  const features = map === null ? items : map.map((item) => items[item]!);
+  return {
+    tables: tables.tables,
+    features,
+    structure: listStructure(features.length),
+    items,
+    inputTableMap: map,
+    configs: null,
+    hotness: features.map(({ inputLength }) => (typeof inputLength === 'number' ? inputLength : 1)),
+  };
 }
 
 /** The form of Keras RS: `FeatureConfig`s in objects and arrays of any depth. */

@@ -1,7 +1,7 @@
 /** The inputs of a `DistributedEmbedding`: from what the caller gives to one entry per feature. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { isRecord, reading } from '../../options.js';
+import { isRecord } from '../../options.js';
 import type { PlanData } from '../../partition/plan.js';
 import { sameNumbers } from '../../ragged/row_splits.js';
 import { featurePaths, flattenAs, type FeatureStructure } from './structure.js';
@@ -109,7 +109,7 @@ function readByDevice(
   argument: string,
 ): unknown[] {
   const expected = `a list with the features of each of ${byDevice.length} devices, because dpInput is false`;
-  const isList = reading(argument, expected, value, () => Array.isArray(value));
+  const isList = Array.isArray(value);
   if (!isList) throw new ArgumentTypeError(argument, expected, value);
   const lists = value as unknown[];
   if (lists.length !== byDevice.length)

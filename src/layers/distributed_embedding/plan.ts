@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { DevicePart } from '../../backends/device_part.js';
 import { backendPart } from '../../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { isRecord, reading } from '../../options.js';
+import { isRecord } from '../../options.js';
 import { checkPlan } from '../../partition/check_plan.js';
 import { GROUP_NAMES, type EmbeddingPlan, type PlanData } from '../../partition/plan.js';
 import type { PlanEmbeddingArgs } from '../../partition/plan_request.js';
@@ -57,8 +57,7 @@ export function planRequest(all: DistributedFeatures, args: Partial<DistributedE
   const wishes: Record<string, unknown> = {};
   for (const field of PLAN_FIELDS) if (args[field] !== undefined && args[field] !== null) wishes[field] = args[field];
   const { hotness } = wishes;
-  const expected = 'a list with the ids per sample of each input, or null';
-  if (hotness !== undefined) wishes['hotness'] = reading('hotness', expected, hotness, () => copyOf(hotness));
+  if (hotness !== undefined) wishes['hotness'] = copyOf(hotness);
   return {
     hotness: all.hotness,
     ...wishes,
@@ -72,15 +71,13 @@ export function planRequest(all: DistributedFeatures, args: Partial<DistributedE
 export function readForcedPlan(value: unknown, request: PlanEmbeddingArgs): ForcedPlan | null {
   if (value === undefined || value === null) return null;
   const expected = 'a plan: what planEmbedding or readPlan gives, or its JSON text';
-  return reading('plan', expected, value, () => {
-    const isFromConfig = isRecord(value) && typeof value['name'] === 'string';
-    const stored = isFromConfig ? value['name'] : value;
-    if (typeof stored !== 'string' && !isRecord(stored)) throw new ArgumentTypeError('plan', expected, value);
-    const plan = asPlan(stored as string | PlanData, expected);
-    const problems = [...checkPlan(plan, request.tables), ...inputProblems(plan, request)];
-    if (problems.length === 0) return { plan, isFromConfig };
-    throw new ValueError('plan', 'a plan for the tables and inputs of the layer', described(problems.join('; ')));
-  });
+  const isFromConfig = isRecord(value) && typeof value['name'] === 'string';
+  const stored = isFromConfig ? value['name'] : value;
+  if (typeof stored !== 'string' && !isRecord(stored)) throw new ArgumentTypeError('plan', expected, value);
+  const plan = asPlan(stored as string | PlanData, expected);
+  const problems = [...checkPlan(plan, request.tables), ...inputProblems(plan, request)];
+  if (problems.length === 0) return { plan, isFromConfig };
+  throw new ValueError('plan', 'a plan for the tables and inputs of the layer', described(problems.join('; ')));
 }
 
 function asPlan(stored: string | PlanData, expected: string): EmbeddingPlan {

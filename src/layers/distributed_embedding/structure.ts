@@ -1,6 +1,6 @@
 /** Nested structures of features: objects and arrays, any depth, with a feature at each end. */
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { isRecord, reading } from '../../options.js';
+import { isRecord } from '../../options.js';
 
 export type FeatureStructure =
   | { readonly kind: 'feature'; readonly index: number }
@@ -56,7 +56,7 @@ export function readStructure<T>(
     });
     return { kind: 'record', entries };
   };
-  const structure = reading(argument, expected, value, () => read(value, argument, 0));
+  const structure = read(value, argument, 0);
   if (features.length === 0) throw new ValueError(argument, 'at least one feature', described('none'));
   return { structure, features };
 }
@@ -84,7 +84,7 @@ export function flattenAs(structure: FeatureStructure, value: unknown, argument:
       }
     }
   };
-  reading(argument, 'a value in the structure of the features', value, () => visit(structure, value, argument));
+  visit(structure, value, argument);
   return parts;
 }
 
@@ -155,7 +155,7 @@ export function readStructureConfig(
   readFeature: (config: Record<string, unknown>, path: string) => unknown,
 ): unknown {
   const expected = 'the structure of features in a config';
-  const part = reading(argument, expected, data, () => (isRecord(data) ? data : null));
+  const part = isRecord(data) ? data : null;
   if (part === null) throw new ArgumentTypeError(argument, expected, data);
   const { kind, items, entries, ...feature } = part;
   if (kind === 'feature') return readFeature(feature, argument);

@@ -5,7 +5,7 @@ import { camelKeys } from '../../config/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../../errors.js';
 import { refusePositional } from '../../positional.js';
 import { checkCombiner } from '../../ops/arguments.js';
-import { isRecord, readOptions, reading } from '../../options.js';
+import { isRecord, readOptions } from '../../options.js';
 import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import type { Combiner } from '../../types.js';
 import { readInitializerOf, type Initializer, type InitializerInput } from '../table/initializers.js';
@@ -58,7 +58,7 @@ export function checkText(value: unknown, argument: string): string {
 function readPlacement(value: unknown): TablePlacement {
   if (value === undefined || value === null) return 'auto';
   const expected = `one of ${PLACEMENTS.join(', ')}`;
-  const text = reading('placement', expected, value, () => (isRecord(value) ? value['name'] : value));
+  const text = isRecord(value) ? value['name'] : value;
   if (typeof text !== 'string') throw new ArgumentTypeError('placement', expected, value);
   const known = PLACEMENTS.find((each) => each === text);
   if (known === undefined) throw new ValueError('placement', expected, text);

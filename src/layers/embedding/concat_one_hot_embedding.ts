@@ -6,7 +6,7 @@ import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { refusePositional } from '../../positional.js';
 import { embeddingBag } from '../../ops/embedding_bag.js';
 import { strayIdError } from '../../ragged/id_out_of_range.js';
-import { readOptions, reading } from '../../options.js';
+import { readOptions } from '../../options.js';
 import { readIds, type DenseIds, type IdsInput } from '../../ragged/parse_ids.js';
 import { densePlace } from '../../ragged/id_place.js';
 import type { NestedRows } from '../../ragged/nested_rows.js';
@@ -49,14 +49,12 @@ const FIELDS = [
 /** First row of each feature, and after the last the number of all rows. */
 function offsetsOf(sizes: unknown): Int32Array {
   const expected = 'a list of positive whole numbers, one per feature';
-  return reading('featureSizes', expected, sizes, () => {
-    if (!Array.isArray(sizes)) throw new ArgumentTypeError('featureSizes', expected, sizes);
-    if (sizes.length === 0) throw new ValueError('featureSizes', expected, sizes);
-    let rows = 0;
-    const offsets = sizes.map((size, f) => (rows += checkDimension(size, `featureSizes[${f}]`)));
-    if (rows > INT32_MAX) throw new ValueError('featureSizes', 'at most 2^31 - 1 rows in all', described(`${rows}`));
-    return Int32Array.of(0, ...offsets);
-  });
+  if (!Array.isArray(sizes)) throw new ArgumentTypeError('featureSizes', expected, sizes);
+  if (sizes.length === 0) throw new ValueError('featureSizes', expected, sizes);
+  let rows = 0;
+  const offsets = sizes.map((size, f) => (rows += checkDimension(size, `featureSizes[${f}]`)));
+  if (rows > INT32_MAX) throw new ValueError('featureSizes', 'at most 2^31 - 1 rows in all', described(`${rows}`));
+  return Int32Array.of(0, ...offsets);
 }
 
 /**

@@ -4,7 +4,7 @@ import { readKerasConfig } from '../../config/keras_config.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../../ops/arguments.js';
 import { touchedRowsPenalty } from '../../optimizers/penalty.js';
-import { readOptions, reading } from '../../options.js';
+import { readOptions } from '../../options.js';
 import type { IdsInput } from '../../ragged/parse_ids.js';
 import type { RaggedTensor } from '../../ragged/ragged_tensor.js';
 import type { Combiner, OutOfRange } from '../../types.js';
@@ -266,19 +266,15 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   override apply<Ids extends IdsInput>(inputs: WithWeights<Ids>, kwargs?: Kwargs): LookedUp<C, Ids>;
   override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
   override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
-    const { list, someSymbolic, givesTensor } = reading('inputs', 'ids, or ids and weights', inputs, () => {
-      const { ids } = this.readInputs(inputs);
-      if (ids instanceof tf.Tensor) checkDense(this.#feature, ids.shape, PATHS.ids);
-      const items = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
-      const symbolic = items.some(isSymbolic);
-      return { list: items, someSymbolic: symbolic, givesTensor: !symbolic && this.givesTensor(items) };
-    });
-    if (someSymbolic) {
+    const { ids } = this.readInputs(inputs);
+    if (ids instanceof tf.Tensor) checkDense(this.#feature, ids.shape, PATHS.ids);
+    const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
+    if (list.some(isSymbolic)) {
       this.#checkSymbolic(list);
       feedAsIs(list[0] as tf.SymbolicTensor);
       return super.apply(inputs as tf.SymbolicTensor[], kwargs as never);
     }
-    if (givesTensor) {
+    if (this.givesTensor(list)) {
       return disposeTogether(super.apply(inputs as tf.Tensor[], kwargs as never) as tf.Tensor);
     }
     // tfjs would hang a mask on the result, which a RaggedTensor does not take.

@@ -1,6 +1,5 @@
 /** Functions applied to each number of a tensor, given by name, by config or as a layer of tfjs. */
 import type * as tf from '@tensorflow/tfjs';
-import { reading } from '../../options.js';
 import { readRegistered, type Family, type Registered } from '../registered_objects.js';
 
 /** What tfjs holds for the name of an activation. */
@@ -42,8 +41,6 @@ function unwrapped(value: unknown): unknown {
 /** The activation given as this argument; none is `linear`. */
 export function readActivation(argument: string, identifier: unknown): Activation {
   const family: Family = { argument, sample: 'relu', classes: CLASSES, aliases: { silu: 'swish' } };
-  const wanted = reading(argument, `an activation: one of ${CLASSES.join(', ')}`, identifier, () =>
-    unwrapped(identifier),
-  );
+  const wanted = unwrapped(identifier);
   return readRegistered(wanted ?? 'linear', family) as Activation;
 }

@@ -1,7 +1,7 @@
 /** What the layers on float32 features share: their common arguments, and checks of their inputs. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { readOptions, reading } from '../../options.js';
+import { readOptions } from '../../options.js';
 import { checkBoolean, checkName, isSymbolic, readInputShape, type SymbolicShape } from '../layer_arguments.js';
 import { nextName } from '../layer_names.js';
 
@@ -54,13 +54,11 @@ export function readFloatLayerArgs<A extends FloatLayerArgs>(
  * ValueError for an empty list and a disposed tensor.
  */
 export function readFloatInputs(inputs: unknown, expected: string): (tf.Tensor | tf.SymbolicTensor)[] {
-  return reading('inputs', expected, inputs, () => {
-    const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
-    if (list.length === 0) throw new ValueError('inputs', expected, described('an empty list'));
-    return list.map((input, i) => {
-      const argument = list.length === 1 ? 'inputs' : `inputs[${i}]`;
-      return readFloatInput(input, argument, expected, isSymbolic(list[0]));
-    });
+  const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
+  if (list.length === 0) throw new ValueError('inputs', expected, described('an empty list'));
+  return list.map((input, i) => {
+    const argument = list.length === 1 ? 'inputs' : `inputs[${i}]`;
+    return readFloatInput(input, argument, expected, isSymbolic(list[0]));
   });
 }
 

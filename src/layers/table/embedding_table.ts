@@ -4,7 +4,7 @@ import { brand } from '../../brand.js';
 import { backendPart } from '../../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { refusePositional } from '../../positional.js';
-import { readOptions, reading } from '../../options.js';
+import { readOptions } from '../../options.js';
 import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import { freeSlots } from '../../optimizers/slots.js';
 import { setTableSettings } from '../../ops/training/table_settings.js';
@@ -260,7 +260,7 @@ export class EmbeddingTable {
 
 /** Whether a value, which may be anything, is a table. */
 export function isTable(value: unknown): value is EmbeddingTable {
-  return reading('table', 'a table made by emb.embeddingTable', value, () => value instanceof EmbeddingTable);
+  return value instanceof EmbeddingTable;
 }
 
 function checkSeed(seed: unknown): number | null {

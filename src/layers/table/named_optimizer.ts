@@ -1,7 +1,7 @@
 /** The optimizer of a table given by name, as an object, or by a config of ours or of Keras. */
 import { camelKeys } from '../../config/camel_case.js';
 import { ValueError, described } from '../../errors.js';
-import { isRecord, reading } from '../../options.js';
+import { isRecord } from '../../options.js';
 import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import { train } from '../../optimizers/train.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../../types.js';
@@ -42,7 +42,7 @@ const WITHOUT_EFFECT = ['name', 'isLegacyOptimizer', 'jitCompile', 'emaOverwrite
 /** Throws TypeError for what is no optimizer; ValueError for an unknown name and for what cannot be honoured. */
 export function readNamedOptimizer(value: unknown): SparseOptimizer | null {
   if (typeof value === 'string') return byName(value);
-  const keras = reading('optimizer', EXPECTED, value, () => kerasConfig(value));
+  const keras = kerasConfig(value);
   return keras === null ? readTableOptimizer(value) : fromKeras(keras.className, keras.config);
 }
 

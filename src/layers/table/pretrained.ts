@@ -1,7 +1,6 @@
 /** Values for a table that the user brings along. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { reading } from '../../options.js';
 import { toFloat32 } from '../../ragged/float_values.js';
 
 /** A [rows, dim] table: a float32 tensor, nested arrays, or a flat typed array. */
@@ -11,7 +10,7 @@ const EXPECTED = 'a list of one table: a float32 tensor, nested arrays or a flat
 
 /** The table in a list of one, as `weights` and `setWeights` take it. */
 export function readTableValues(weights: unknown, rows: number, dim: number): TableValues {
-  return reading('weights', EXPECTED, weights, () => readList(weights, rows, dim));
+  return readList(weights, rows, dim);
 }
 
 function readList(weights: unknown, rows: number, dim: number): TableValues {

@@ -2,7 +2,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../../errors.js';
 import { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
-import { reading } from '../../options.js';
 
 const EXPECTED = 'an emb.train optimizer, such as emb.train.adagrad({learningRate: 0.1}), or null';
 
@@ -11,7 +10,7 @@ type Entry = [unknown, (cls: unknown, config: unknown) => unknown];
 /** An optimizer, or the one of a saved config; null where there is none. */
 export function readTableOptimizer(value: unknown): SparseOptimizer | null {
   if (value === undefined || value === null) return null;
-  return reading('optimizer', EXPECTED, value, () => readPresent(value));
+  return readPresent(value);
 }
 
 function readPresent(value: unknown): SparseOptimizer | null {

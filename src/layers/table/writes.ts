@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { DevicePart } from '../../backends/device_part.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { openTable, type TableFile } from '../../io/table_file.js';
-import { isRecord, readOptions, reading } from '../../options.js';
+import { isRecord, readOptions } from '../../options.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
 
 /** What the caller gives for one table. */
@@ -19,26 +19,22 @@ export interface TableSource {
 /** Values of all tables, in their order. */
 export function sourcesInOrder(weights: unknown, names: readonly string[]): TableSource[] {
   const expected = `a list of ${names.length} tables: ${names.join(', ')}`;
-  return reading('weights', expected, weights, () => {
-    if (!Array.isArray(weights)) throw new ArgumentTypeError('weights', expected, weights);
-    if (weights.length !== names.length) {
-      throw new ValueError('weights', expected, described(`a list of ${weights.length}`));
-    }
-    return Array.from(weights as unknown[], (values, table) => ({ table, argument: `weights[${table}]`, values }));
-  });
+  if (!Array.isArray(weights)) throw new ArgumentTypeError('weights', expected, weights);
+  if (weights.length !== names.length) {
+    throw new ValueError('weights', expected, described(`a list of ${weights.length}`));
+  }
+  return Array.from(weights as unknown[], (values, table) => ({ table, argument: `weights[${table}]`, values }));
 }
 
 /** Values of some tables, by name. */
 export function sourcesByName(tables: unknown, names: readonly string[]): TableSource[] {
   const expected = `an object with some of ${names.join(', ')}`;
-  return reading('tables', expected, tables, () => {
-    if (!isRecord(tables)) throw new ArgumentTypeError('tables', expected, tables);
-    return Object.keys(tables).map((name) => {
-      const table = names.indexOf(name);
-      const argument = `tables[${JSON.stringify(name)}]`;
-      if (table < 0) throw new ValueError(argument, `one of ${names.join(', ')}`, described('no table of that name'));
-      return { table, argument, values: tables[name] };
-    });
+  if (!isRecord(tables)) throw new ArgumentTypeError('tables', expected, tables);
+  return Object.keys(tables).map((name) => {
+    const table = names.indexOf(name);
+    const argument = `tables[${JSON.stringify(name)}]`;
+    if (table < 0) throw new ValueError(argument, `one of ${names.join(', ')}`, described('no table of that name'));
+    return { table, argument, values: tables[name] };
   });
 }
 

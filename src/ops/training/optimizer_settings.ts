@@ -1,7 +1,6 @@
 /** Hyper-parameters of the row-sparse optimizers: defaults, checks, and the numbers that kernels take. */
 import { NEUTRAL_HYPER, type Hyper } from '../../backends/hyper.js';
 import { ArgumentTypeError, ValueError } from '../../errors.js';
-import { reading } from '../../options.js';
 import { SCHEDULES, readSchedule, scheduledRate, type Schedule, type ScheduleConfig } from './schedules.js';
 import type { OptimizerName } from '../../types.js';
 import type { RowConstraint } from './row_constraint.js';
@@ -208,7 +207,7 @@ const NULLABLE = new Set<Field>([
 export function checkLearningRate(learningRate: unknown): Settings['learningRate'] {
   const expected = `a finite number >= 0, a function of the step, or ${SCHEDULES}`;
   if (typeof learningRate === 'function') return learningRate as (step: number) => number;
-  const schedule = reading('learningRate', expected, learningRate, () => readSchedule(learningRate));
+  const schedule = readSchedule(learningRate);
   if (schedule !== null) return schedule;
   if (typeof learningRate !== 'number') throw new ArgumentTypeError('learningRate', expected, learningRate);
   if (!isWithin(NOT_NEGATIVE, learningRate)) throw new ValueError('learningRate', expected, learningRate);
@@ -228,7 +227,7 @@ function checkClipValue(value: unknown): readonly [number | null, number | null]
     if (!(value >= 0)) throw new ValueError('clipValue', expected, value);
     return [-value, value];
   }
-  const isList = reading('clipValue', expected, value, () => Array.isArray(value));
+  const isList = Array.isArray(value);
   if (!isList) throw new ArgumentTypeError('clipValue', expected, value);
   return checkBounds(value as unknown[], expected);
 }

@@ -1,7 +1,7 @@
 /** Learning-rate schedules as the configs of Keras 3 describe them. */
 import { camelKeys } from '../../config/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../../errors.js';
-import { isRecord, readOptions, reading } from '../../options.js';
+import { isRecord, readOptions } from '../../options.js';
 
 /** A schedule as Keras serializes it; `class_name` stands for `className` where the config comes from Python. */
 export interface ScheduleConfig {
@@ -161,7 +161,7 @@ function kindOf(className: ScheduleName): Kind {
 function readField(kind: Kind, field: string, value: unknown): Value {
   const { expected, type, holds } = kind.fields[field]!;
   const argument = `learningRate.${field}`;
-  if (!reading(argument, expected, value, () => type(value))) throw new ArgumentTypeError(argument, expected, value);
+  if (!type(value)) throw new ArgumentTypeError(argument, expected, value);
   if (!holds(value as never)) throw new ValueError(argument, expected, value);
   return (Array.isArray(value) ? [...(value as number[])] : value) as Value;
 }

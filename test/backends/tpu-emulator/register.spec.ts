@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import type { Worker } from 'node:worker_threads';
 import { running } from '../../../src/backends/tpu-emulator/register.js';
 import { BACKEND_NAME } from '../../../src/backends/tpu-emulator/machine/settings.js';
-import { configureTpuEmulator } from '../../../src/backends/tpu-emulator/tpu_emulator.js';
+import { configureTpuEmulator } from '../../../src/tpu_emulator.js';
 import { RuntimeError } from '../../../src/errors.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { HOSTS, emulator, loadHost, startEmulator, stopEmulator } from './describe_emulator.js';

@@ -157,6 +157,12 @@ export interface ExchangeMemory {
   reserve(words: number, kept?: number): void;
 }
 
+/** The exchange memory as the host uses it. */
+export interface HostExchange extends ExchangeMemory {
+  /** Changes when what it holds is lost, from its first word on. */
+  epoch: number;
+}
+
 /** Makes the devices of an emulator. */
 export interface DeviceSet {
   readonly devices: readonly Device[];

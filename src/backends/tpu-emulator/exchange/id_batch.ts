@@ -5,8 +5,7 @@ import type { TableLayout } from '../../../partition/table_layout.js';
 import type { BagTensors } from '../../bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
 import type { LookupHandle } from '../../lookup.js';
-import type { BagsAt } from '../devices/device.js';
-import type { HostExchange } from '../machine/machine.js';
+import type { BagsAt, HostExchange } from '../devices/device.js';
 import { arrayValues, type TensorReader, type TensorValues } from '../host/tensor_reader.js';
 
 /** Bags of ids, which are read when somebody looks at them. */

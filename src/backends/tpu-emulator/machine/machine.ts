@@ -1,22 +1,26 @@
 /** The devices of a running emulator, their memory, and what became of them. */
 import { RuntimeError, described } from '../../../errors.js';
 import { CounterBook } from './traffic_stats.js';
-import type { DeviceTable } from './device_table.js';
-import { DeviceFault, type Command, type DeviceSet, type ExchangeMemory } from '../devices/device.js';
+import type { TableLayout } from '../../../partition/table_layout.js';
+import { DeviceFault, type Command, type DeviceSet, type HostExchange } from '../devices/device.js';
 import { MemoryBook } from './device_memory.js';
 import { BACKEND_NAME, type EmulatorSettings } from './settings.js';
 
-/** The exchange memory as the host uses it. */
-export interface HostExchange extends ExchangeMemory {
-  /** Changes when what it holds is lost, from its first word on. */
-  epoch: number;
+/** What lies on the devices, as far as the machine and reports ask. */
+export interface TableOnDevices {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly layout: TableLayout;
+  readonly role: 'tables' | 'slots';
+  /** The table that it is, or of which it is a slot. */
+  readonly owner: object;
 }
 
 export class Machine {
   readonly memory: MemoryBook;
   readonly counters: CounterBook;
   /** Everything that lies on the devices. */
-  readonly tables = new Set<DeviceTable>();
+  readonly tables = new Set<TableOnDevices>();
   /** What devices and host share for a call. Who reserves it again has it anew. */
   readonly exchange: HostExchange;
   /** Called before what the exchange memory holds is lost. */

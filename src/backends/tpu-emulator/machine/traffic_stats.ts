@@ -1,7 +1,6 @@
 /** Adds up what the devices do and what they send each other. */
 import type { LookupInput } from '../../lookup.js';
 import type { Counters, ServedInputs, ServedLayer, TableCounts } from './counters.js';
-import type { BatchBags } from '../exchange/id_batch.js';
 import type { MemoryBook } from './device_memory.js';
 
 const square = (devices: number): number[][] =>
@@ -9,7 +8,7 @@ const square = (devices: number): number[][] =>
 
 /** One lookup of a layer's call. */
 export interface ServedInput extends LookupInput {
-  readonly bags: BatchBags;
+  readonly bags: { readonly batch: number; readonly nnz: number; readonly weights: Float32Array | null };
 }
 
 /** Sums over the calls of one layer. */

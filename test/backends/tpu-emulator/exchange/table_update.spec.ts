@@ -1,5 +1,6 @@
 /** Steps of tables that lie on devices: those of one device, whatever the layout. */
 import * as tf from '@tensorflow/tfjs';
+import type { DeviceTable } from '../../../../src/backends/tpu-emulator/machine/device_table.js';
 import type { LookupGradient, TableUpdate } from '../../../../src/backends/lookup.js';
 import { HYPER_FIELDS, packHyper, type Hyper } from '../../../../src/backends/hyper.js';
 import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../../../../src/backends/kernel_set.js';
@@ -91,7 +92,7 @@ function step(tables: readonly Trained[]): void {
 /** The same bits in each copy of each table that is copied. */
 function expectEqualCopies(what: string): void {
   const { machine } = emulator();
-  for (const table of machine.tables) {
+  for (const table of machine.tables as unknown as ReadonlySet<DeviceTable>) {
     const { kind, rows, columns, shards } = table.layout;
     if (kind !== 'copies') continue;
     const copies = shards.map(({ device }, place) => {

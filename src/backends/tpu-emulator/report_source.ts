@@ -1,9 +1,9 @@
 /** What a report is made of. */
-import type { EmbeddingPlan } from '../partition/plan.js';
-import type { PlanEmbeddingArgs } from '../partition/plan_request.js';
-import type { TableLayout } from '../partition/table_layout.js';
-import type { Counters, ServedLayer, TableCounts } from '../backends/tpu-emulator/machine/counters.js';
-import type { DeviceKind } from '../backends/tpu-emulator/devices/device.js';
+import type { EmbeddingPlan } from '../../partition/plan.js';
+import type { PlanEmbeddingArgs } from '../../partition/plan_request.js';
+import type { TableLayout } from '../../partition/table_layout.js';
+import type { Counters, ServedLayer, TableCounts } from './machine/counters.js';
+import type { DeviceKind } from './devices/device.js';
 
 /** A table on the devices. */
 export interface ReportedTable {

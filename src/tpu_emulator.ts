@@ -1,13 +1,13 @@
 /** What people ask of the emulator beside tensors: its machine, its counters, its report, and faults to test with. */
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
-import type { Counters } from './machine/counters.js';
-import type { DeviceTable } from './machine/device_table.js';
-import { FAULT_NAMES, type FaultName } from './devices/device.js';
-import { isBuilt, running, type Running } from './register.js';
-import type { Report, ReportArgs } from '../../report/report.js';
-import type { ReportSource, ReportedPlan, ReportedTable } from '../../report/report_source.js';
-import { reportMaker } from './report_maker.js';
-import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './machine/settings.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from './errors.js';
+import type { Counters } from './backends/tpu-emulator/machine/counters.js';
+import type { TableOnDevices } from './backends/tpu-emulator/machine/machine.js';
+import { FAULT_NAMES, type FaultName } from './backends/tpu-emulator/devices/device.js';
+import { isBuilt, running, type Running } from './backends/tpu-emulator/register.js';
+import type { Report, ReportArgs } from './report/report.js';
+import type { ReportSource, ReportedPlan, ReportedTable } from './backends/tpu-emulator/report_source.js';
+import { reportMaker } from './report/report_maker.js';
+import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './backends/tpu-emulator/machine/settings.js';
 
 /**
  * Describes the machine that `await tf.setBackend('tpu-emulator')` builds; returns nothing.
@@ -30,8 +30,8 @@ export function configureTpuEmulator(args: TpuEmulatorArgs): void {
 }
 
 function reportedTable(
-  { name, layout, owner }: DeviceTable,
-  slots: readonly DeviceTable[],
+  { name, layout, owner }: TableOnDevices,
+  slots: readonly TableOnDevices[],
   { counters }: Running['machine'],
 ): ReportedTable {
   const own = slots.filter((slot) => slot.owner === owner);
@@ -41,10 +41,10 @@ function reportedTable(
   return { name, layout, slots: described, counts: counters.table(owner) };
 }
 
-function reportedPlans({ emulator, machine, tensors }: Running, all: readonly DeviceTable[]): ReportedPlan[] {
+function reportedPlans({ emulator, machine, tensors }: Running, all: readonly TableOnDevices[]): ReportedPlan[] {
   return emulator.plans().map(({ owner, name, request, plan, tables }) => {
     const places = tables?.().map(({ dataId }) => {
-      const place = all.indexOf(tensors.get(dataId)!);
+      const place = all.indexOf(tensors.get(dataId) as TableOnDevices);
       return place < 0 ? null : place;
     });
     const measured = machine.counters.layer(owner);
