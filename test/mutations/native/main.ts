@@ -1,0 +1,92 @@
+/** The room `native` of `npm run mutate`: patches of the C sources, one at a time. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Random } from '../../helpers/random.js';
+import type { Request } from '../measure_sources.js';
+import { CACHE } from '../sandbox.js';
+import type { Tally } from '../tally.js';
+import { readPatches, type Patch } from './patch.js';
+import { Scratch } from './scratch.js';
+import { ALL_GROUPS, failureOf, groupsFor } from './spec_groups.js';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const MEMORY = join(ROOT, CACHE, 'native.json');
+
+const nameOf = ({ file, why }: Patch): string => `${file}: ${why}`;
+
+function choose(all: readonly Patch[], { sample, seed, again, file }: Request): Patch[] {
+  const before = again ? survivorsBefore() : null;
+  const patches = all.filter((patch) => {
+    if (patch.equivalent !== undefined) return false;
+    return (before === null || before.includes(nameOf(patch))) && (file === null || patch.file.includes(file));
+  });
+  const random = new Random(seed);
+  while (sample !== null && patches.length > sample) patches.splice(random.whole(0, patches.length), 1);
+  return patches;
+}
+
+function survivorsBefore(): string[] {
+  if (!existsSync(MEMORY)) throw new Error('--again: no survivors of native are noted; run it without --again first');
+  return JSON.parse(readFileSync(MEMORY, 'utf8')) as string[];
+}
+
+/** Specs that fail without a patch would catch everything. */
+function checkSpecs(tree: string): void {
+  for (const group of ALL_GROUPS) {
+    const failure = failureOf(group, tree);
+    if (failure !== null) throw new Error(`without a patch: ${failure}`);
+  }
+}
+
+/** The spec that notices a patch, or null. */
+async function noticedBy(patch: Patch, scratch: Scratch): Promise<string | null> {
+  scratch.write(patch);
+  const refused = await scratch.buildAddon();
+  if (refused !== null) throw new Error(`${nameOf(patch)} does not compile: ${refused}`);
+  try {
+    for (const group of groupsFor(patch.file)) {
+      const problem = group.needsWasm === true ? scratch.buildWasm() : null;
+      if (problem !== null) throw new Error(`${nameOf(patch)} does not compile to WebAssembly: ${problem}`);
+      const failure = failureOf(group, scratch.tree);
+      if (failure !== null) return failure;
+    }
+    return null;
+  } finally {
+    scratch.restoreWasm();
+  }
+}
+
+/** Prints what noticed each patch, and what survived. */
+export async function measure(request: Request): Promise<Tally> {
+  const all = readPatches();
+  const patches = choose(all, request);
+  const scratch = new Scratch(ROOT);
+  const interrupted = (): void => {
+    scratch.remove();
+    process.exit(130);
+  };
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  const survivors: string[] = [];
+  try {
+    scratch.write(null);
+    const refused = await scratch.buildAddon();
+    if (refused !== null) throw new Error(refused);
+    checkSpecs(scratch.tree);
+    console.log('  all specs hold without a patch');
+    for (const [i, patch] of patches.entries()) {
+      const spec = await noticedBy(patch, scratch);
+      if (spec === null) survivors.push(nameOf(patch));
+      console.log(
+        `  ${i + 1} of ${patches.length}: ${nameOf(patch)}\n    ${spec === null ? 'SURVIVED' : `noticed: ${spec}`}`,
+      );
+    }
+  } finally {
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+    scratch.remove();
+  }
+  mkdirSync(dirname(MEMORY), { recursive: true });
+  writeFileSync(MEMORY, JSON.stringify(survivors, null, 1));
+  const equivalent = all.filter((patch) => patch.equivalent !== undefined).length;
+  return { caught: patches.length - survivors.length, survived: survivors.length, equivalent, total: all.length };
+}

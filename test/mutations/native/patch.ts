@@ -1,0 +1,28 @@
+/** Changes of C sources that somebody could notice, listed in patches.json. */
+import { readFileSync } from 'node:fs';
+
+export interface Patch {
+  /** Under custom-ops. */
+  readonly file: string;
+  /** Stands in the file once. */
+  readonly find: string;
+  readonly replace: string;
+  /** What goes wrong, in a few words. */
+  readonly why: string;
+  /** Why nobody can notice it after all. Such a patch is not tried. */
+  readonly equivalent?: string;
+}
+
+/** All patches, in the order of patches.json: entries by file. */
+export function readPatches(): Patch[] {
+  const text = readFileSync(new URL('patches.json', import.meta.url), 'utf8');
+  const files = JSON.parse(text) as Record<string, Omit<Patch, 'file'>[]>;
+  return Object.entries(files).flatMap(([file, patches]) => patches.map((patch) => ({ file, ...patch })));
+}
+
+/** The text of a file with a patch in it. Throws where its place is not to be found once. */
+export function patched(text: string, { file, find, replace }: Patch): string {
+  const places = text.split(find).length - 1;
+  if (places !== 1) throw new Error(`${file}: ${JSON.stringify(find)} stands there ${places} times, not once`);
+  return text.replace(find, () => replace);
+}

@@ -1,0 +1,54 @@
+/** The specs that are to notice a patch, the quick ones first. */
+import { spawnSync } from 'node:child_process';
+
+export interface SpecGroup {
+  readonly specs: readonly string[];
+  /** They run what is compiled to WebAssembly. */
+  readonly needsWasm?: boolean;
+}
+
+const TIMEOUT_MS = 900_000;
+
+const NATIVE: SpecGroup = { specs: ['kernels', 'uses', 'aliases', 'threads', 'tables'].map(native) };
+const NATIVE_SLOW: SpecGroup = { specs: ['fuzz', 'determinism', 'instruction_sets'].map(native) };
+const WASM: SpecGroup = { specs: ['backends/wasm/'], needsWasm: true };
+const TENSORFLOW: SpecGroup = {
+  specs: ['kernels', 'errors', 'aliases', 'loans', 'ownership', 'activations', 'sizes', 'fuzz'].map(
+    (name) => `backends/tensorflow/${name}.spec`,
+  ),
+};
+const LOANS: SpecGroup = { specs: ['tpu-emulator/loans.spec'] };
+const PYTHON: SpecGroup = { specs: ['backends/tensorflow/python.spec'] };
+const OPS: SpecGroup = { specs: ['test/ops/sizes', 'test/ops/shared_memory', 'test/ops/sparse_apply'] };
+
+function native(name: string): string {
+  return `backends/native/${name}.spec`;
+}
+
+/** All groups, for sources as they are. */
+export const ALL_GROUPS: readonly SpecGroup[] = [NATIVE, NATIVE_SLOW, WASM, TENSORFLOW, LOANS, PYTHON, OPS];
+
+/** The groups that run code of a file under custom-ops. */
+export function groupsFor(file: string): readonly SpecGroup[] {
+  if (file.startsWith('hosts/tensorflow_loans')) return [TENSORFLOW, LOANS];
+  if (file.startsWith('hosts/tensorflow')) return [TENSORFLOW, PYTHON];
+  if (file.startsWith('hosts/wasm')) return [WASM];
+  if (file.startsWith('hosts/')) return [NATIVE, NATIVE_SLOW, OPS];
+  return [NATIVE, NATIVE_SLOW, WASM, TENSORFLOW, OPS];
+}
+
+/** Runs a group in a tree; null where all specs hold, else what tells that they do not. */
+export function failureOf({ specs }: SpecGroup, tree: string): string | null {
+  const args = ['--import', 'tsx', 'test/run.ts', ...specs];
+  const { status, signal, stdout, error } = spawnSync(process.execPath, args, {
+    cwd: tree,
+    encoding: 'utf8',
+    timeout: TIMEOUT_MS,
+    killSignal: 'SIGKILL',
+    maxBuffer: 1 << 28,
+  });
+  if (status === 0) return null;
+  if ((error as NodeJS.ErrnoException | undefined)?.code === 'ETIMEDOUT') return 'hangs';
+  if (status === null) return `ended by ${signal}`;
+  return /^FAILED: (.*)$/m.exec(stdout)?.[1] ?? `ended with ${status}`;
+}
