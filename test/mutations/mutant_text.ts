@@ -13,9 +13,14 @@ export interface MutantText {
 
 const LONGEST = 160;
 
-/** White space counts once; of long code, begin and end. */
-function brief(code: string): string {
-  const text = code.replace(/\s+/g, ' ').trim();
+/** Code with its white space counted once. */
+export function flat(code: string): string {
+  return code.replace(/\s+/g, ' ').trim();
+}
+
+/** The same, of long code begin and end alone. */
+export function brief(code: string): string {
+  const text = flat(code);
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 40)} … ${text.slice(-37)}`;
 }
 

@@ -35,19 +35,17 @@ export const ROOMS: Readonly<Record<string, SourceRoom | ProgramRoom>> = {
   preprocessing: room('preprocessing', 'bad_input/preprocessing', 'layers/integer_lookup'),
   config: room('config'),
   io: room('io'),
-  emulator: {
-    folder: 'src/backends/tpu-emulator',
-    without: ['src/backends/tpu-emulator/devices/worker_source.ts'], // generated
-    specs: ['backends/tpu-emulator/'],
-    hasDevices: true,
-  },
   report: {
-    folder: 'src/report',
-    without: ['src/report/page/style.ts'], // how the report looks; what it says is mutated
-    specs: ['report/'],
+    ...room('report'),
+    // How the page looks; what it says is mutated.
+    without: ['src/report/page/style.ts'],
+  },
+  emulator: {
+    ...room('backends/tpu-emulator'),
+    // Bundled from the others.
+    without: ['src/backends/tpu-emulator/devices/worker_source.ts'],
     hasDevices: true,
   },
-  patches: room('tfjs_patches', 'layers/saving', 'layers/training'),
   // The C kernels and their hosts, by a list of patches.
   native: { program: 'native/main.ts' },
 };

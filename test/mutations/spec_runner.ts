@@ -21,6 +21,7 @@ import {
   type TestRunnerCapabilities,
 } from '@stryker-mutator/api/test-runner';
 import { startJasmine, type Jasmine } from '../runner/jasmine.js';
+import { ChildProcesses } from './child_processes.js';
 import { DeviceThreads } from './device_threads.js';
 import { SpecWatch, instrumenterContext } from './spec_watch.js';
 
@@ -34,7 +35,8 @@ const QUICK_MS = [20, 200, 1000];
 export class SpecRunner implements TestRunner {
   static inject = tokens(commonTokens.options);
   private readonly threads = new DeviceThreads();
-  private readonly watch = new SpecWatch(this.threads);
+  private readonly processes = new ChildProcesses();
+  private readonly watch = new SpecWatch([this.threads, this.processes]);
   private readonly specs: readonly string[];
   private runner: Jasmine | null = null;
   /** Whether anything ran in this process, so that a failure may be the fault of an earlier mutant. */
@@ -55,7 +57,9 @@ export class SpecRunner implements TestRunner {
   async dryRun(): Promise<DryRunResult> {
     await this.load();
     this.isUsed = true;
+    this.processes.listen();
     await this.run(null, true);
+    this.processes.close();
     const tests = this.watch.tests();
     const coverage = this.watch.coverage();
     const passedOver = new Set(tests.some(isFailed) ? [] : await this.failing());

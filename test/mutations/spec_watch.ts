@@ -1,7 +1,6 @@
 /** Watches a run of the specs: how each ended, and, for Stryker, which spec reached which mutant. */
 import { INSTRUMENTER_CONSTANTS, type InstrumenterContext, type MutantCoverage } from '@stryker-mutator/api/core';
 import { TestStatus, type TestResult } from '@stryker-mutator/api/test-runner';
-import type { DeviceThreads } from './device_threads.js';
 
 interface Result {
   readonly id: string;
@@ -11,7 +10,7 @@ interface Result {
   readonly failedExpectations: readonly { readonly message: string }[];
 }
 
-/** Threads do not count how often they reach a mutant: often enough that no limit is drawn from it. */
+/** Others do not count how often they reach a mutant: often enough that no limit is drawn from it. */
 const MANY = 1e7;
 
 /** What mutated code reads: which mutant is on; and writes: which were reached. */
@@ -27,7 +26,8 @@ export class SpecWatch {
   private readonly open: string[] = [];
   private readonly specsOf = new Map<string, Set<string>>();
 
-  constructor(private readonly threads: DeviceThreads) {}
+  /** `others`: threads and processes that run mutated code besides this thread. */
+  constructor(private readonly others: readonly { takeReached(): string[] }[]) {}
 
   jasmineStarted(): void {
     this.results = [];
@@ -96,12 +96,12 @@ export class SpecWatch {
     else context.currentTestId = suite;
   }
 
-  /** What threads reached belongs to what runs. */
+  /** What others reached belongs to what runs. */
   private credit(): void {
     const context = instrumenterContext();
     const { static: atLoad, perTest } = (context.mutantCoverage ??= { static: {}, perTest: {} });
     const counts = context.currentTestId === undefined ? atLoad : (perTest[context.currentTestId] ??= {});
-    for (const id of this.threads.takeReached()) counts[id] = (counts[id] ?? 0) + MANY;
+    for (const id of this.others.flatMap((other) => other.takeReached())) counts[id] = (counts[id] ?? 0) + MANY;
   }
 
   private note(result: Result): void {
