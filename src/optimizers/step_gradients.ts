@@ -26,7 +26,7 @@ export function sortGradients(
     if (gradient instanceof IndexedSlices) {
       checkFits(name, variable, gradient.denseShape);
       tables.set(variable, ofSlices(gradient));
-    } else if (tables.has(variable) || isTable(variable)) {
+    } else if (isTable(variable)) {
       checkTensor(name, variable, gradient);
       tables.set(variable, { entries: entries.get(variable) ?? [], dense: gradient as tf.Tensor2D });
     } else {

@@ -63,6 +63,11 @@ describe('learning-rate schedules', () => {
     }
   });
 
+  it('are not read beside another learning rate', () => {
+    const both = { learningRate: 0.1, learning_rate: goldens.cases[0]!.serialized };
+    expectError(() => emb.train.sgd(both as never), 'ValueError', 'learning_rate');
+  });
+
   it('are saved with every field, and read again', () => {
     for (const { serialized } of goldens.cases) {
       const optimizer = emb.train.adam({ learningRate: serialized });

@@ -10,6 +10,19 @@ function second(f: Scalars): (x: tf.Tensor) => tf.Tensor {
   return tf.grad((x: tf.Tensor) => tf.grad(f)(x).square().sum());
 }
 
+describeForBackends('dense gradients of lookups', () => {
+  it('of no ids are zeros of the shape of the table', () => {
+    tf.tidy(() => {
+      const table = tf.tensor2d([[1, 2], [3, 4], [5, 6]]); // prettier-ignore
+      const none = (w: tf.Tensor): tf.Tensor =>
+        emb.ops.embeddingBag(w as tf.Tensor2D, tf.tensor1d([], 'int32'), [0, 0, 0], { combiner: 'sum' });
+      const gradient = tf.grad((w: tf.Tensor) => none(w).add(1).square().sum())(table);
+      expect(gradient.shape).toEqual([3, 2]);
+      expect(Array.from(gradient.dataSync())).toEqual([0, 0, 0, 0, 0, 0]);
+    });
+  });
+});
+
 describeForBackends('gradients of gradients of lookups', () => {
   it('equal those of the same sum as a product of matrices', () => {
     tf.tidy(() => {
