@@ -30,6 +30,10 @@ const CALLS: [() => unknown, string][] = [
     () => layers['concatOneHotEmbedding']!([3, 5], 4),
     'emb.layers.concatOneHotEmbedding({featureSizes: [3, 5], embeddingWidth: 4})',
   ],
+  [
+    () => layers['concatOneHotEmbedding']!([1, 2, 3, 4, 5], 4),
+    'emb.layers.concatOneHotEmbedding({featureSizes, embeddingWidth: 4})',
+  ],
   [() => layers['distributedEmbedding']!([{}]), 'emb.layers.distributedEmbedding({embeddings})'],
   [
     () => layers['distributedEmbedding']!([{}, {}], [0, 0, 1]),

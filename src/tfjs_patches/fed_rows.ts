@@ -5,7 +5,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { retold, tellingStrays, type BatchRow, type Stray } from '../ragged/id_out_of_range.js';
 import { densePlace } from '../ragged/id_place.js';
-import { sameNumbers } from '../ragged/row_splits.js';
 import { isFeeding } from './feeding.js';
 
 type Loop = (this: tf.LayersModel, ...args: unknown[]) => unknown;
@@ -41,8 +40,7 @@ function inputNumber(model: tf.LayersModel, tensor: tf.SymbolicTensor): number {
 }
 
 /** The first row of an input that holds the same ids; -1: none. */
-function rowOf(input: tf.Tensor, { shape, ids }: BatchRow): number {
-  if (!sameNumbers(input.shape.slice(1), shape)) return -1;
+function rowOf(input: tf.Tensor, { ids }: BatchRow): number {
   const values = input.dataSync();
   return Array.from({ length: input.shape[0]! }, (_, row) => row).findIndex((row) => {
     return ids.every((id, i) => values[row * ids.length + i] === id);

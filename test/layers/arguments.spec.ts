@@ -143,4 +143,22 @@ describe('arguments of layers', () => {
     expect(second).toBe(first! + 1);
     expect(emb.layers.raggedEmbedding({ inputDim: 1, outputDim: 1 }).name).toMatch(/^ragged_embedding_\d+$/);
   });
+
+  it('of the input give its shape, with the batch size where there is one', () => {
+    const embedding = (args: object): unknown =>
+      emb.layers.embedding({ inputDim: 4, outputDim: 2, ...args } as never).getConfig()['batchInputShape'];
+    const others = [
+      (args: object) => emb.layers.integerLookup({ maxTokens: 3, ...args }).getConfig()['batchInputShape'],
+      (args: object) => emb.layers.dotInteraction(args).getConfig()['batchInputShape'],
+      (args: object) => emb.layers.featureCross(args).getConfig()['batchInputShape'],
+    ];
+    for (const shapeOf of [embedding, ...others]) {
+      expect(shapeOf({ inputShape: [3], batchSize: 7 })).toEqual([7, 3]);
+      expect(shapeOf({ inputShape: [null, 3] })).toEqual([null, null, 3]);
+      expect(shapeOf({ batchInputShape: [5, 3], inputShape: [4], batchSize: 7 })).toEqual([5, 3]);
+    }
+    expect(embedding({ inputLength: 4, batchSize: 7 })).toEqual([7, 4]);
+    expect(embedding({ inputLength: [4, 6] })).toEqual([null, 4, 6]);
+    expect(embedding({})).toEqual([null, null]);
+  });
 });

@@ -114,3 +114,22 @@ describe('weights that are tensors', () => {
     });
   });
 });
+
+describe('flat weights', () => {
+  for (const [title, ids, count] of [
+    ['dense ids', DENSE, 4],
+    ['ragged ids', RaggedTensor.fromRows(RAGGED), 6],
+    ['sparse ids', { indices: [[0, 0], [1, 1]], values: [1, 2], denseShape: [2, 2] }, 2], // prettier-ignore
+  ] as const) {
+    it(`are one per id, neither fewer nor more: ${title}`, () => {
+      expect(read(ids, new Float32Array(count))).toEqual(new Float32Array(count));
+      for (const other of [count - 1, count + 1]) {
+        const plain = new Array<number>(other).fill(1);
+        for (const weights of [plain, Float32Array.from(plain), Float64Array.from(plain)]) {
+          expectError(() => read(ids, weights), 'ValueError', 'weights', `${other} weights`);
+        }
+        tf.tidy(() => expectError(() => read(ids, tf.ones([other])), 'ValueError', 'weights', `[${other}]`));
+      }
+    });
+  }
+});

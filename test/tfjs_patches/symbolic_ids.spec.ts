@@ -59,4 +59,15 @@ describe('symbolic ids without a source layer', () => {
     layer.build = () => undefined;
     expect((layer.apply(orphan('float32', [null, 3])) as tf.SymbolicTensor).shape).toEqual([null, 4]);
   });
+
+  it('may be a float32 input of a model as long as float32 holds every id', () => {
+    const feed = (inputDim: number): (() => unknown) => {
+      const layer = emb.layers.embedding({ ...TABLE, inputDim });
+      layer.build = () => undefined;
+      return () => (layer.apply(tf.input({ shape: [3] })) as tf.SymbolicTensor).shape;
+    };
+    // Ids are below the number of rows, so the last one is 2^24 - 1.
+    expect(feed(2 ** 24)()).toEqual([null, 4]);
+    expect(feed(2 ** 24 + 1)).toThrowError(/more than 2\^24 rows/);
+  });
 });

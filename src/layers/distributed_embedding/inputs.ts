@@ -95,8 +95,7 @@ function sameIds(a: unknown, b: unknown): boolean {
   if (isSymbolic(a) || isSymbolic(b)) return false;
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => sameIds(item, b[i]));
   if (isRecord(a) && isRecord(b)) {
-    const keys = Object.keys(a);
-    return keys.length === Object.keys(b).length && keys.every((key) => sameIds(a[key], b[key]));
+    return Object.keys(a).every((key) => sameIds(a[key], b[key]));
   }
   return JSON.stringify(a) === JSON.stringify(b);
 }
