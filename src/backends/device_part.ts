@@ -31,7 +31,7 @@ export interface DevicePart {
   /** A new variable that lies as the table does: [rows, dim], or one value per row. */
   createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable;
   /** Puts a variable on the devices, as `layout` says; else where it lay before, else like `like`, else where room is. */
-  settle(variable: tf.Variable, where?: { layout?: TableLayout; like?: tf.Variable; name?: string }): void;
+  placeTable(variable: tf.Variable, where?: { layout?: TableLayout; like?: tf.Variable; name?: string }): void;
   /** Where a table lies; null where it is not on the devices. */
   layoutOf(variable: tf.Tensor): TableLayout | null;
   /** Writes whole rows from `firstRow` on, row-major; snapshots that others hold do not change. */

@@ -16,7 +16,7 @@ export interface BackendPart {
    * Puts a table where it will be read and stepped, before anybody reads it. Where reading a tensor hands out live
    * memory (cpu), a table that is settled never does. Absent: nothing to do.
    */
-  settle?(table: tf.Variable): void;
+  placeTable?(table: tf.Variable): void;
   /** What runs a kernel of this name now, for `backendInfo()`. */
   info(kernelName: string): KernelInfo;
   /** Runs all lookups of a call together; absent: one kernel runs after the other. */

@@ -6,7 +6,7 @@ import { DotInteraction } from './feature_interaction/dot_interaction.js';
 import { Embedding } from './embedding/embedding.js';
 import { FeatureCross } from './feature_interaction/feature_cross.js';
 import { IntegerLookupLayer } from './integer_lookup_layer.js';
-import { openScopeInLoads } from '../tfjs_patches/shared_tables_on_load.js';
+import { shareTablesOnLoad } from '../tfjs_patches/shared_tables_on_load.js';
 import { showKindsInSummaries } from '../tfjs_patches/model_summary.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 
@@ -29,7 +29,7 @@ const LAYERS = [
 /** Registers the layers under their own names, which no stock layer has. */
 export function registerLayers(): void {
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
-  openScopeInLoads();
+  shareTablesOnLoad();
   showKindsInSummaries();
 }
 

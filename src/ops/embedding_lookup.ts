@@ -5,7 +5,7 @@ import type { BagOptions } from '../backends/kernel_set.js';
 import { ValueError, described } from '../errors.js';
 import { readOptions } from '../options.js';
 import {
-  readIds,
+  parseIds,
   type DenseIds,
   type IdBatch,
   type IdsInput,
@@ -91,7 +91,7 @@ export function embeddingLookup(
     maxNorm: checkMaxNorm(given.maxNorm),
     validate: checkValidate(given.validate),
   };
-  const batch = readIds(ids, given.weights, undefined, given.validate === true ? true : undefined);
+  const batch = parseIds(ids, given.weights, undefined, given.validate === true ? true : undefined);
   if (combiner === null && batch.weights !== null) {
     throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, null);
   }

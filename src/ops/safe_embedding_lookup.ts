@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { readOptions } from '../options.js';
-import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/parse_ids.js';
+import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../ragged/parse_ids.js';
 import { placeOf } from '../ragged/id_place.js';
 import type { Combiner } from '../types.js';
 import { checkBagOptions, checkTable } from './arguments.js';
@@ -45,7 +45,7 @@ export function safeEmbeddingLookup(table: Table, ids: IdsInput, options: SafeEm
   const matrix = checkTable(table);
   const bagOptions = checkBagOptions({ combiner: given.combiner ?? 'mean', maxNorm: given.maxNorm });
   const defaultId = checkDefaultId(given.defaultId, matrix.shape[0]);
-  const batch = readIds(ids, given.weights);
+  const batch = parseIds(ids, given.weights);
   const { rowSplits, batchShape } = batch;
   if (rowSplits === null) {
     throw new ValueError('ids', 'rank 2 or more', described(`ids of shape [${batch.idsShape?.join(', ') ?? ''}]`));

@@ -27,7 +27,7 @@ function newSlot(table: tf.Variable, name: string, shape: readonly number[], sta
   const variable = tf.variable(values, false);
   if (values !== start) values.dispose();
   try {
-    devices?.settle(variable, { like: table, name });
+    devices?.placeTable(variable, { like: table, name });
   } catch (error) {
     variable.dispose();
     throw error;

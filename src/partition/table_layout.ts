@@ -22,7 +22,7 @@ export interface LayoutShard {
  * columns and some rows; `copies`: each device has everything. Shards without elements are left out.
  */
 export interface TableLayout {
-  readonly kind: 'columns' | 'rows' | 'copies';
+  readonly kind: 'columns' | 'rows' | 'replicated';
   readonly rows: number;
   readonly columns: number;
   readonly shards: readonly LayoutShard[];
@@ -70,7 +70,7 @@ export function tableLayouts(plan: PlanData, tables: readonly TableSize[]): Tabl
     }
   });
   return tables.map(({ rows, columns }, table) => {
-    const kind = copied.has(table) ? 'copies' : rowSliced.has(table) ? 'rows' : 'columns';
+    const kind = copied.has(table) ? 'replicated' : rowSliced.has(table) ? 'rows' : 'columns';
     return { kind, rows, columns, shards: shards[table]! };
   });
 }

@@ -127,7 +127,7 @@ function fromSparse(sparse: SparseInput, argument: string): IdsOnly {
   return { kind: 'sparse', values, rowSplits, batchShape, idsShape: null, ...NO_ROWS, places };
 }
 
-function readIdsOnly(ids: unknown, argument: string): IdsOnly {
+function parseIdsOnly(ids: unknown, argument: string): IdsOnly {
   if (ids instanceof tf.Tensor) return dense(readIdTensor(ids, argument), ids.shape);
   if (ids instanceof RaggedTensor) return fromRagged(ids, argument);
   if (isTypedArray(ids)) return dense(toInt32(ids, argument), [(ids as Int32Array).length]);
@@ -157,15 +157,15 @@ function readIdsOnly(ids: unknown, argument: string): IdsOnly {
  * Source: the ids that tf.nn.embedding_lookup and tf.nn.safe_embedding_lookup_sparse take (TensorFlow 2.21).
  *
  * @example
- * readIds([[3, 1], [4]]).rowSplits; // Int32Array [0, 2, 3]
+ * parseIds([[3, 1], [4]]).rowSplits; // Int32Array [0, 2, 3]
  */
-export function readIds(
+export function parseIds(
   ids: IdsInput,
   weights?: WeightsInput | null,
   names: ArgumentNames = NAMES,
   validate?: boolean,
 ): IdBatch {
-  const batch = readIdsOnly(ids, names.ids);
+  const batch = parseIdsOnly(ids, names.ids);
   const count = batch.values instanceof tf.Tensor ? batch.values.size : batch.values.length;
   const perId = weights === undefined || weights === null ? null : readWeights(weights, batch, count, names, validate);
   // Spreading would call the getter of `ragged`.

@@ -200,7 +200,7 @@ export function whereText(
   const devices = numbersText([...new Set(shards.map(({ device }) => device))]);
   const [first] = shards;
   if (first === undefined) return 'nowhere';
-  if (kind === 'copies') return `copies on ${devices}`;
+  if (kind === 'replicated') return `copies on ${devices}`;
   if (kind === 'rows') {
     if (first.rows.step > 1) return `rows by id mod ${first.rows.step} on ${devices}`;
     if (shards.length > most) return `rows in ${shards.length} ranges on ${devices}`;

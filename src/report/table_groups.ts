@@ -71,7 +71,7 @@ export function groupWhereText({ tables }: TableGroup, most: number): string {
   const [first] = tables;
   if (tables.length === 1 || first!.shards.length === 0) return whereText(first!, most);
   const { kind, shards } = first!;
-  if (kind === 'copies' || kind === 'rows') return `each ${whereText(first!, 1)}`;
+  if (kind === 'replicated' || kind === 'rows') return `each ${whereText(first!, 1)}`;
   const host = shards.some(({ inHost }) => inHost) ? ', host memory' : '';
   const cut = shards.length === 1 ? 'each whole' : `each in ${counted(shards.length, 'column slice')}`;
   return `${cut}, ${spreadText(tables)}${host}`;

@@ -39,7 +39,7 @@ export function tableOfLoad<Table extends object>(name: string, make: () => Tabl
 }
 
 /** Makes tfjs open the scope when it builds a model from a config; once per copy of tfjs. */
-export function openScopeInLoads(): void {
+export function shareTablesOnLoad(): void {
   const map = tf.serialization.SerializationMap.getMap().classNameMap as unknown as Record<
     string,
     [unknown, FromConfig]

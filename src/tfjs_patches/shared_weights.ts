@@ -89,7 +89,7 @@ function sweepWhenBuilt(container: object): void {
 }
 
 /** Makes the models of tfjs open the scope; once per copy of tfjs. */
-export function openScopeInModels(): void {
+export function listSharedWeightsOnce(): void {
   const container = Object.getPrototypeOf(tf.LayersModel.prototype) as Record<string | symbol, unknown>;
   if (container[MARK] === true) return;
   for (const name of ACCESSORS) {

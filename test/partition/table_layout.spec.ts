@@ -40,7 +40,7 @@ function complaint(layout: TableLayout, size: TableSize, devices: number): strin
     if (kind !== 'columns' && !wholeColumns) return 'some columns only';
     if (kind !== 'rows' && (shard.rows.count !== rows || shard.rows.step !== 1)) return 'some rows only';
   }
-  const groups = kind === 'copies' ? Array.from({ length: devices }, (_, device) => device) : [null];
+  const groups = kind === 'replicated' ? Array.from({ length: devices }, (_, device) => device) : [null];
   for (const device of groups) {
     const at = holders(layout, device).findIndex((count) => count !== 1);
     if (at >= 0) return `element ${at} is held ${holders(layout, device)[at]} times by ${device ?? 'all'}`;
@@ -51,7 +51,7 @@ function complaint(layout: TableLayout, size: TableSize, devices: number): strin
 
 describe('tableLayouts', () => {
   it('hold each element of generated tables once, copies once on each device', () => {
-    const seen = { columns: 0, rows: 0, copies: 0, modulo: 0, inHost: 0, split: 0, few: 0 };
+    const seen = { columns: 0, rows: 0, replicated: 0, modulo: 0, inHost: 0, split: 0, few: 0 };
     for (let seed = 0; seed < 1200; seed++) {
       const args = generatedArgs(seed, STRATEGY_NAMES);
       const below = wholeNumbers(seed + 100_000);

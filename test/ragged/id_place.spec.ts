@@ -1,8 +1,8 @@
 import { densePlace, placeOf } from '../../src/ragged/id_place.js';
-import { readIds, type IdsInput } from '../../src/ragged/parse_ids.js';
+import { parseIds, type IdsInput } from '../../src/ragged/parse_ids.js';
 
 const places = (ids: IdsInput): (string | null)[] => {
-  const batch = readIds(ids);
+  const batch = parseIds(ids);
   const { length } = batch.values as Int32Array;
   return Array.from({ length }, (_, position) => placeOf(batch, position));
 };

@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs';
-import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../../src/ragged/parse_ids.js';
+import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../src/ragged/parse_ids.js';
 import { RaggedTensor } from '../../src/ragged/ragged_tensor.js';
 import { expectError } from '../helpers/errors.js';
 import { expectNoLeak } from '../helpers/tensors.js';
 
-const read = (ids: unknown, weights?: unknown): IdBatch => readIds(ids as IdsInput, weights as WeightsInput);
+const read = (ids: unknown, weights?: unknown): IdBatch => parseIds(ids as IdsInput, weights as WeightsInput);
 
 function whole(vector: Int32Array | tf.Tensor): number[] {
   return Array.from(vector instanceof tf.Tensor ? vector.dataSync() : vector);
@@ -206,8 +206,8 @@ describe('readIds', () => {
 
   it('calls arguments as its caller does', () => {
     const names = { ids: 'features.age', weights: 'features.age.weights' };
-    expectError(() => readIds('x' as never, null, names), 'TypeError', 'features.age');
-    expectError(() => readIds([[1]], [[1, 2]], names), 'ValueError', 'features.age.weights');
+    expectError(() => parseIds('x' as never, null, names), 'TypeError', 'features.age');
+    expectError(() => parseIds([[1]], [[1, 2]], names), 'ValueError', 'features.age.weights');
   });
 });
 
@@ -364,7 +364,7 @@ describe('weights of ids', () => {
         [1, NaN],
         [3, 4],
       ]);
-      expect(readIds(dense, weights, undefined, false).weights).toBe(weights);
+      expect(parseIds(dense, weights, undefined, false).weights).toBe(weights);
     });
     expectError(() => read(dense, [1, 1e40, 1, 1]), 'ValueError', 'weights', '1e+40');
   });

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs';
 import { RaggedTensor } from '../../src/ragged/ragged_tensor.js';
 import { reorder } from '../../src/ragged/sparse.js';
 import type { SparseInput } from '../../src/ragged/sparse_values.js';
-import { readIds } from '../../src/ragged/parse_ids.js';
+import { parseIds } from '../../src/ragged/parse_ids.js';
 import { expectError } from '../helpers/errors.js';
 import { Random } from '../helpers/random.js';
 
@@ -29,7 +29,7 @@ describe('sparse.reorder', () => {
       const count = random.whole(0, 12);
       const entries = Array.from({ length: count }, () => [random.whole(0, 3), random.whole(0, 2), random.whole(0, 4)]);
       const sparse = { indices: entries, values: entries.map(() => random.whole(0, 99)), denseShape: [3, 2, 4] };
-      const { values, rowSplits } = readIds(reorder(sparse));
+      const { values, rowSplits } = parseIds(reorder(sparse));
       const bags = new Map<number, number[]>();
       const sorted = entries.map((_, at) => at).sort((a, b) => entries[a]![2]! - entries[b]![2]!);
       for (const at of sorted) {
@@ -100,7 +100,7 @@ describe('sparse ids', () => {
       ];
       const forms = [nested, nested.flat(), Int32Array.from(nested.flat()), tf.tensor2d(nested, [3, 2], 'int32')];
       for (const indices of forms) {
-        const { kind, values, rowSplits, batchShape } = readIds({ indices, values: [5, 6, 7], denseShape: [4, 2] });
+        const { kind, values, rowSplits, batchShape } = parseIds({ indices, values: [5, 6, 7], denseShape: [4, 2] });
         expect(kind).toBe('sparse');
         expect(values).toEqual(Int32Array.of(5, 6, 7));
         expect(rowSplits).toEqual(Int32Array.of(0, 2, 2, 3, 3));
@@ -120,15 +120,15 @@ describe('sparse ids', () => {
       values: [1, 2, 3, 4],
       denseShape: [2, 2, 2],
     };
-    const { rowSplits, batchShape } = readIds(ids);
+    const { rowSplits, batchShape } = parseIds(ids);
     expect(rowSplits).toEqual(Int32Array.of(0, 2, 3, 3, 4));
     expect([...batchShape]).toEqual([2, 2]);
-    expect(readIds({ indices: [], values: [], denseShape: [2, 0] }).rowSplits).toEqual(Int32Array.of(0, 0, 0));
-    expect(readIds({ indices: [], values: [], denseShape: [0, 5] }).rowSplits).toEqual(Int32Array.of(0));
+    expect(parseIds({ indices: [], values: [], denseShape: [2, 0] }).rowSplits).toEqual(Int32Array.of(0, 0, 0));
+    expect(parseIds({ indices: [], values: [], denseShape: [0, 5] }).rowSplits).toEqual(Int32Array.of(0));
   });
 
   it('count duplicates', () => {
-    const ids = readIds({
+    const ids = parseIds({
       indices: [
         [0, 0],
         [0, 0],
@@ -140,7 +140,7 @@ describe('sparse ids', () => {
   });
 
   it('are refused out of order, out of shape or incomplete', () => {
-    const read = (sparse: object): unknown => readIds(sparse as SparseInput);
+    const read = (sparse: object): unknown => parseIds(sparse as SparseInput);
     const good = {
       indices: [
         [0, 0],

@@ -1,6 +1,6 @@
 /** What is said of weights that do not fit their ids. */
 import * as tf from '@tensorflow/tfjs';
-import { readIds } from '../../src/ragged/parse_ids.js';
+import { parseIds } from '../../src/ragged/parse_ids.js';
 import { RaggedTensor } from '../../src/ragged/ragged_tensor.js';
 import { expectError } from '../helpers/errors.js';
 
@@ -8,7 +8,7 @@ const RAGGED = [[1, 2], [3], [4, 5, 6]];
 const DENSE = [[1, 2], [3, 4]]; // prettier-ignore
 
 function read(ids: unknown, weights: unknown): unknown {
-  return readIds(ids as never, weights as never).weights;
+  return parseIds(ids as never, weights as never).weights;
 }
 
 function messageOf(run: () => unknown): string {

@@ -58,7 +58,7 @@ describe('Report', () => {
         dataParallelThreshold: 10,
       }),
     );
-    expect(copies.tables[2]).toEqual(jasmine.objectContaining({ kind: 'copies', bytes: 80 }));
+    expect(copies.tables[2]).toEqual(jasmine.objectContaining({ kind: 'replicated', bytes: 80 }));
     const host = makeReport(sourceOf({ tables: TABLES, worldSize: 2, deviceMemory: 10_000 }));
     expect(host.tables.map(({ shards }) => shards.map(({ inHost }) => inHost))).toEqual([[true], [false]]);
     expect(host.devices.map(({ memory }) => [memory.tables, memory.host])).toEqual([

@@ -1,6 +1,6 @@
 /** Jasmine as every run of the specs has it: specs in the order written, with seeded luck, and no reporter of its own. */
 import { createRequire } from 'node:module';
-import { SeededLuck } from './seeded_random.js';
+import { SeededRandom } from './seeded_random.js';
 
 export interface Loader {
   load(path: string): Promise<void>;
@@ -26,7 +26,7 @@ export function startJasmine(projectBaseDir: string, loader: Loader): Jasmine {
   const runner = new Runner({ projectBaseDir, loader });
   runner.exitOnCompletion = false;
   runner.clearReporters();
-  runner.addReporter(new SeededLuck(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? '1'));
+  runner.addReporter(new SeededRandom(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? '1'));
   runner.env.configure({ random: false });
   jasmine.DEFAULT_TIMEOUT_INTERVAL = TIMEOUT_MS;
   return runner;

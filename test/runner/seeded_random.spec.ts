@@ -1,8 +1,8 @@
 /** A failed spec can be run again, by itself, with the draws that it failed on. */
-import { SeededLuck } from './seeded_random.js';
+import { SeededRandom } from './seeded_random.js';
 
 function draws(seed: string, name: string): number[] {
-  new SeededLuck(seed).specStarted({ fullName: name });
+  new SeededRandom(seed).specStarted({ fullName: name });
   return Array.from({ length: 3 }, () => Math.random());
 }
 

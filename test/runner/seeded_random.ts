@@ -11,7 +11,7 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-export class SeededLuck {
+export class SeededRandom {
   constructor(private readonly seed: string) {}
 
   suiteStarted(suite: { readonly fullName: string }): void {

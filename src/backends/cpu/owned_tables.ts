@@ -12,7 +12,7 @@ import { floatsOf, type CpuBackend } from './cpu_backend.js';
 import { heapOf, placeFor, type Place } from './place.js';
 
 /** One resident. Holds no data id: it must not keep alive what it watches. */
-class Resident {
+class OwnedTable {
   private snapshot: WeakRef<Float32Array> | null = null;
 
   constructor(private place: Place) {}
@@ -52,13 +52,13 @@ class Resident {
 
 const KEY = Symbol.for('tfjs-embeddings.residents');
 
-/** The residents of one backend instance. */
-export class Residents {
-  private readonly byDataId = new WeakMap<tf.DataId, Resident>();
+/** The ownedTables of one backend instance. */
+export class OwnedTables {
+  private readonly byDataId = new WeakMap<tf.DataId, OwnedTable>();
   /** How often a whole table was copied: into memory of our own, or to a new place. */
   readonly counts = { copies: 0 };
   /** A tensor that nobody disposed frees its memory when it is collected. */
-  private readonly collected = new FinalizationRegistry<Resident>((resident) => resident.free());
+  private readonly collected = new FinalizationRegistry<OwnedTable>((resident) => resident.free());
 
   private constructor(private readonly backend: CpuBackend) {
     const { bufferSync, disposeData, readSync } = backend;
@@ -78,10 +78,10 @@ export class Residents {
     };
   }
 
-  /** The residents of a backend; the instance is wrapped once, even where two builds of this package are loaded. */
-  static of(backend: CpuBackend): Residents {
-    const holder = backend as unknown as Record<symbol, Residents | undefined>;
-    return (holder[KEY] ??= new Residents(backend));
+  /** The ownedTables of a backend; the instance is wrapped once, even where two builds of this package are loaded. */
+  static of(backend: CpuBackend): OwnedTables {
+    const holder = backend as unknown as Record<symbol, OwnedTables | undefined>;
+    return (holder[KEY] ??= new OwnedTables(backend));
   }
 
   /**
@@ -93,7 +93,7 @@ export class Residents {
     if (resident === undefined) {
       const values = floatsOf(this.backend, dataId, 'table');
       if (heapOf(set) === null) return values;
-      return this.settle(dataId, placeFor(set, values.length), values).view();
+      return this.keepIn(dataId, placeFor(set, values.length), values).view();
     }
     resident.moveTo(set);
     return resident.view();
@@ -113,11 +113,11 @@ export class Residents {
     const values = resident === undefined ? floatsOf(backend, dataId, argument) : null;
     const place = placeFor(set, variable.size);
     if (!shared) {
-      this.settle(dataId, place, values!);
+      this.keepIn(dataId, place, values!);
       return;
     }
     const info = backend.makeTensorInfo(shape, 'float32', new Float32Array(0));
-    this.settle(info.dataId, place, values ?? resident!.view());
+    this.keepIn(info.dataId, place, values ?? resident!.view());
     const copy = tf.engine().makeTensorFromTensorInfo(info, backend);
     variable.assign(copy);
     copy.dispose();
@@ -133,10 +133,10 @@ export class Residents {
     return resident.view();
   }
 
-  private settle(dataId: tf.DataId, place: Place, values: Float32Array): Resident {
+  private keepIn(dataId: tf.DataId, place: Place, values: Float32Array): OwnedTable {
     place.view().set(values);
     this.counts.copies++;
-    const resident = new Resident(place);
+    const resident = new OwnedTable(place);
     this.byDataId.set(dataId, resident);
     this.collected.register(dataId, resident, resident);
     Object.defineProperty(this.backend.data.get(dataId), 'values', {

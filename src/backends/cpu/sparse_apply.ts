@@ -3,17 +3,17 @@ import * as tf from '@tensorflow/tfjs';
 import { SPARSE_APPLY, type SparseApplyFunction } from '../bag_tensors.js';
 import { kernelSet } from '../registry.js';
 import type { CpuBackend } from './cpu_backend.js';
-import { Residents } from './owned_tables.js';
+import { OwnedTables } from './owned_tables.js';
 
 /** Gives a table values that nobody else can see, in memory that suits tables. */
-export function settle(table: tf.Variable, argument?: string): void {
-  Residents.of(tf.engine().backend as CpuBackend).own(table, kernelSet(), argument);
+export function placeTable(table: tf.Variable, argument?: string): void {
+  OwnedTables.of(tf.engine().backend as CpuBackend).own(table, kernelSet(), argument);
 }
 
 /** Gives the variables values that nobody else can see, then steps in place. */
 export const sparseApply: SparseApplyFunction = (optimizer, table, slots, gradient, bags, options, hyper) => {
-  settle(table);
-  slots.forEach((slot, i) => settle(slot, `slots[${i}]`));
+  placeTable(table);
+  slots.forEach((slot, i) => placeTable(slot, `slots[${i}]`));
   const { values, rowSplits, weights } = bags;
   const inputs: Record<string, tf.Tensor> = { table, gradient, values, rowSplits };
   if (weights !== null) inputs['weights'] = weights;

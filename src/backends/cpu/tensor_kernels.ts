@@ -6,7 +6,7 @@ import { kernelTable } from '../kernel_table.js';
 import { newFloats } from '../memory.js';
 import { kernelSet } from '../registry.js';
 import { floatsOf, intsOf, type CpuBackend } from './cpu_backend.js';
-import { Residents } from './owned_tables.js';
+import { OwnedTables } from './owned_tables.js';
 
 interface Call {
   readonly inputs: Readonly<Record<string, tf.TensorInfo | undefined>>;
@@ -32,7 +32,7 @@ function floats({ backend, inputs }: Call, name: string): Float32Array {
 /** The table for reading. Read it last: its view lasts until the next allocation in a WebAssembly memory. */
 function tableOf({ backend, inputs }: Call): HostTable {
   const { dataId, shape } = inputs['table']!;
-  return { data: Residents.of(backend).read(dataId, kernelSet()), rows: shape[0]!, dim: shape[1]! };
+  return { data: OwnedTables.of(backend).read(dataId, kernelSet()), rows: shape[0]!, dim: shape[1]! };
 }
 
 function embeddingBag(call: Call): tf.TensorInfo[] {
@@ -67,13 +67,13 @@ function embeddingBagWeightsGrad(call: Call): tf.TensorInfo[] {
 
 function sparseApply(optimizer: OptimizerName, call: Call): tf.TensorInfo[] {
   const { attrs, backend, inputs } = call;
-  const residents = Residents.of(backend);
+  const ownedTables = OwnedTables.of(backend);
   const bags = bagsOf(call);
   const gradient = floats(call, 'gradient');
   const { dataId, shape } = inputs['table']!;
   const slots = [inputs['slot0'], inputs['slot1']].filter((slot) => slot !== undefined);
-  const table = { data: residents.write(dataId), rows: shape[0]!, dim: shape[1]! };
-  const slotValues = slots.map((slot) => residents.write(slot.dataId));
+  const table = { data: ownedTables.write(dataId), rows: shape[0]!, dim: shape[1]! };
+  const slotValues = slots.map((slot) => ownedTables.write(slot.dataId));
   kernelSet().sparseApply(optimizer, table, slotValues, gradient, bags, attrs, Float32Array.from(attrs.hyper!));
   return [];
 }

@@ -73,7 +73,7 @@ export class TensorFlowPart implements BackendPart {
   }
 
   /** tfjs-node holds a new tensor as the typed array that it was made of, and hands out that very array. */
-  settle(table: tf.Variable): void {
+  placeTable(table: tf.Variable): void {
     if (this.hasOps()) makeWritable({ table });
   }
 

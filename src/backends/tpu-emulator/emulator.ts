@@ -12,12 +12,12 @@ import type { ServedInput } from './machine/traffic_stats.js';
 import { DeviceTable, type TableForm } from './machine/device_table.js';
 import type { DeviceTensors } from './host/device_tensors.js';
 import type { DerivedBackend } from './host/derived_backend.js';
-import { BagReader, allRows, type ReadIds } from './exchange/id_batch.js';
+import { IdReader, allRows, type LookupIds } from './exchange/id_batch.js';
 import { lookUpAll, type HostLookup } from './exchange/pooled_lookup.js';
 import type { Machine } from './machine/machine.js';
 import { isSplitByColumns } from './exchange/place_ids.js';
 import type { TensorValues } from './host/tensor_reader.js';
-import { updateAll, type HostEntry, type Update } from './exchange/table_update.js';
+import { updateAll, type UpdateEntry, type Update } from './exchange/table_update.js';
 import { weightsGradient } from './exchange/weights_gradient.js';
 
 const ZEROS: Fill = { kind: 'constant', value: 0 };
@@ -34,7 +34,7 @@ export class Emulator implements DevicePart {
   private readonly names = new WeakMap<tf.Variable, string>();
   /** Which table a variable is, or is a slot of, wherever it lies. */
   private readonly owners = new WeakMap<tf.Variable, object>();
-  private readonly bags: BagReader;
+  private readonly bags: IdReader;
   private readonly followed = new Map<object, FollowedPlan>();
 
   constructor(
@@ -43,7 +43,7 @@ export class Emulator implements DevicePart {
     private readonly tensors: DeviceTensors,
     private readonly host: string,
   ) {
-    this.bags = new BagReader(derived.reader, machine.exchange);
+    this.bags = new IdReader(derived.reader, machine.exchange);
   }
 
   get count(): number {
@@ -83,7 +83,7 @@ export class Emulator implements DevicePart {
   }
 
   createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable {
-    this.settle(table);
+    this.placeTable(table);
     const owner = this.deviceTable(table)!;
     const layout = slotLayout(owner.layout, columnsOf(shape));
     const form = { name: slotNameOf(owner, name), shape, layout, role: 'slots' as const, owner: owner.owner };
@@ -94,8 +94,8 @@ export class Emulator implements DevicePart {
     return variable;
   }
 
-  settle(variable: tf.Variable, where: { layout?: TableLayout; like?: tf.Variable; name?: string } = {}): void {
-    if (where.like !== undefined) this.settle(where.like);
+  placeTable(variable: tf.Variable, where: { layout?: TableLayout; like?: tf.Variable; name?: string } = {}): void {
+    if (where.like !== undefined) this.placeTable(where.like);
     const known = this.deviceTable(variable);
     const owner = where.like === undefined ? null : this.deviceTable(where.like);
     const given = where.name ?? known?.name ?? this.names.get(variable) ?? variable.name;
@@ -135,7 +135,7 @@ export class Emulator implements DevicePart {
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
     const start = performance.now();
     const results: LookedUp[] = new Array<LookedUp>(lookups.length);
-    const onDevices: { readonly lookup: HostLookup; readonly ids: ReadIds; readonly place: number }[] = [];
+    const onDevices: { readonly lookup: HostLookup; readonly ids: LookupIds; readonly place: number }[] = [];
     const passing: DeviceTable[] = [];
     const served: ServedInput[] = [];
     const { loans } = this.derived.reader;
@@ -143,7 +143,7 @@ export class Emulator implements DevicePart {
       // Tables that must move do so before any of them is looked at.
       for (const { table, options } of lookups) {
         if (!(table instanceof tf.Variable)) continue;
-        this.settle(table);
+        this.placeTable(table);
         this.withWholeRows(table, options, passing);
       }
       lookups.forEach(({ table, bags, options, idsArePlaced = false, servedInput }, place) => {
@@ -227,7 +227,7 @@ export class Emulator implements DevicePart {
   /** Table and slots where they are stepped, seen by nobody else. */
   private prepareTables(update: TableUpdate): Pick<Update, 'table' | 'slots'> {
     const { table, slots } = update;
-    this.settle(table);
+    this.placeTable(table);
     this.bringTogether(update);
     const owned = this.own(table);
     for (const slot of slots) this.follow(slot, table);
@@ -244,7 +244,7 @@ export class Emulator implements DevicePart {
     { bags, options, handle }: LookupGradient,
     layout: TableLayout,
     gradient: TensorValues<Float32Array>,
-  ): HostEntry {
+  ): UpdateEntry {
     return { gradient, bags: this.bags.readChecked(bags, handle, layout, options), options, ofRows: false };
   }
 
@@ -261,7 +261,7 @@ export class Emulator implements DevicePart {
     if (maxNorm === 0 || !isSplitByColumns(table.layout)) return table;
     const layout = this.wholeLayout(table.layout);
     if (tensor instanceof tf.Variable) {
-      this.settle(tensor, { layout });
+      this.placeTable(tensor, { layout });
       return this.deviceTable(tensor)!;
     }
     const copy = DeviceTable.make(this.machine, { ...formOf(table), layout }, ZEROS);
@@ -278,11 +278,11 @@ export class Emulator implements DevicePart {
       optimizer === 'rowWiseAdagrad' ||
       hyper[CONSTRAINT] === NORM_OF_ROW ||
       entries.some(({ options }) => options.maxNorm > 0);
-    const isSplit = layout.kind !== 'copies' && layout.shards.length > 1;
+    const isSplit = layout.kind !== 'replicated' && layout.shards.length > 1;
     if (!isSplit || !(couplesRows || (couplesColumns && layout.kind === 'columns'))) return;
     const whole = this.wholeLayout(layout);
-    this.settle(table, { layout: whole });
-    for (const slot of slots) this.settle(slot, { layout: slotLayout(whole, columnsOf(slot.shape)), like: table });
+    this.placeTable(table, { layout: whole });
+    for (const slot of slots) this.placeTable(slot, { layout: slotLayout(whole, columnsOf(slot.shape)), like: table });
   }
 
   /** The whole table on the device with most room among those that hold it now. */
@@ -300,12 +300,12 @@ export class Emulator implements DevicePart {
   private follow(slot: tf.Variable, table: tf.Variable): void {
     const layout = slotLayout(this.deviceTable(table)!.layout, columnsOf(slot.shape));
     const known = this.deviceTable(slot);
-    if (known === null || !sameLayout(known.layout, layout)) this.settle(slot, { layout, like: table });
+    if (known === null || !sameLayout(known.layout, layout)) this.placeTable(slot, { layout, like: table });
   }
 
   /** The data of a variable for writing: a copy where somebody else can see them. */
   private own(variable: tf.Variable): DeviceTable {
-    this.settle(variable);
+    this.placeTable(variable);
     const table = this.deviceTable(variable)!;
     if (table.refCount === 1) return table;
     const copy = table.copy();
@@ -358,7 +358,7 @@ export class Emulator implements DevicePart {
 }
 
 /** A gradient of all rows. */
-function denseEntry(rows: number, gradient: TensorValues<Float32Array>): HostEntry {
+function denseEntry(rows: number, gradient: TensorValues<Float32Array>): UpdateEntry {
   return { gradient, bags: allRows(rows), options: SINGLE_ROW, ofRows: true };
 }
 

@@ -103,7 +103,7 @@ function install(machine: Machine, host: HostBackend): tf.KernelBackend {
     memory,
     close,
   });
-  machine.beforeExchange = () => derived.pooled.settleAll();
+  machine.beforeExchange = () => derived.pooled.materializeAll();
   const emulator = new Emulator(machine, derived, tensors, host.name);
   registerKernels(host.name, current);
   const { backend } = derived;
@@ -119,7 +119,7 @@ function remove(): void {
 
 const part: BackendPart = {
   sparseApply: (...args) => current().emulator.sparseApply(...args),
-  settle: (table) => current().emulator.settle(table),
+  placeTable: (table) => current().emulator.placeTable(table),
   lookUp: (lookups) => current().emulator.lookUp(lookups),
   update: (updates) => current().emulator.update(updates),
   info: () => current().machine.set.devices[0]!.kernels,

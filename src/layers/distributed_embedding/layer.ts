@@ -26,12 +26,12 @@ import { lookUpFeatures } from '../embedding/feature_lookup.js';
 import { featurePaths, packAs } from './structure.js';
 import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';
 import { feedAsIs, markFeeding } from '../../tfjs_patches/uncast_inputs.js';
-import { LastCall } from './output_cache.js';
+import { OutputCache } from './output_cache.js';
 import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { nextName } from '../layer_names.js';
-import { listOnce, openScopeInModels, notYetPenalized } from '../../tfjs_patches/shared_weights.js';
-import { forgetSortedModels } from '../../tfjs_patches/topology_cache.js';
+import { listOnce, listSharedWeightsOnce, notYetPenalized } from '../../tfjs_patches/shared_weights.js';
+import { clearTopologyCache } from '../../tfjs_patches/topology_cache.js';
 import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
 import { checkTableTraining } from '../table/table_training.js';
 import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from '../table/writes.js';
@@ -87,7 +87,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
   #weighted: readonly number[] | null;
   #layerVariables: tf.LayerVariable[] = [];
   #isReady = false;
-  readonly #last = new LastCall();
+  readonly #outputCache = new OutputCache();
 
   constructor(args: DistributedEmbeddingArgs);
   constructor(...passed: [DistributedEmbeddingArgs]) {
@@ -109,7 +109,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
     this.#forced = readForcedPlan(given.plan, request);
     this.#plan = new PlanInForce(request, this.#forced, all.tables);
     this.#weights = new DistributedWeights(this.#owner(), this.#plan, all.tables, seed);
-    openScopeInModels();
+    listSharedWeightsOnce();
   }
 
   /** The plan in force; null before the layer is built. */
@@ -158,7 +158,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
   #follow(): void {
     if (!this.#plan.refresh()) return;
     try {
-      this.#weights.settle();
+      this.#weights.placeTables();
     } catch (error) {
       this.#plan.forget();
       throw error;
@@ -230,7 +230,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
     if (this.#isReady) this.#follow();
     const fed = fedTensors(inputs, kwargs?.[WEIGHTS]);
     const isTraining = kwargs?.['training'] === true;
-    const known = fed === null ? null : this.#last.outputsOf(fed, isTraining);
+    const known = fed === null ? null : this.#outputCache.outputsOf(fed, isTraining);
     if (known !== null) return known;
     const given = readInputs(inputs, kwargs?.[WEIGHTS], this.#form());
     const { [WEIGHTS]: _taken, ...rest } = kwargs ?? {};
@@ -238,7 +238,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
     const outputs = someSymbolic ? this.#applySymbolic(given, rest) : this.#applyConcrete(given, rest);
     const { structure } = this.#all;
     const packed = given.isFlat && structure.kind !== 'feature' ? outputs : packAs(structure, outputs);
-    if (fed !== null && Array.isArray(packed)) this.#last.keep(fed, packed, isTraining);
+    if (fed !== null && Array.isArray(packed)) this.#outputCache.keep(fed, packed, isTraining);
     return packed;
   }
 
@@ -362,9 +362,9 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
   }
 
   protected override disposeWeights(): number {
-    this.#last.forget();
+    this.#outputCache.forget();
     this.#plan.release(this);
-    forgetSortedModels();
+    clearTopologyCache();
     return this.#weights.release();
   }
 

@@ -25,7 +25,7 @@ function copiesWhenTaken(outputs: readonly unknown[]): unknown[] {
   });
 }
 
-export class LastCall {
+export class OutputCache {
   #call: Call | null = null;
 
   /**

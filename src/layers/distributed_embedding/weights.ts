@@ -94,10 +94,10 @@ class PlacedTable implements TableHolder {
     return this.plan.layouts[this.number]!;
   }
 
-  settle(table: tf.Variable): void {
+  placeTable(table: tf.Variable): void {
     const { devices } = this.plan;
-    if (devices === null || devices !== (backendPart().devices ?? null)) backendPart().settle?.(table);
-    else devices.settle(table, { layout: this.#layout, name: this.weightName });
+    if (devices === null || devices !== (backendPart().devices ?? null)) backendPart().placeTable?.(table);
+    else devices.placeTable(table, { layout: this.#layout, name: this.weightName });
   }
 }
 
@@ -136,14 +136,14 @@ export class DistributedWeights {
     return this.#placed.map((placed) => {
       const isMade = placed.table.variable !== null;
       const weight = placed.table.attach(placed);
-      if (isMade) placed.settle(placed.variable);
+      if (isMade) placed.placeTable(placed.variable);
       return weight;
     });
   }
 
   /** Puts all tables where the plan in force says. */
-  settle(): void {
-    for (const placed of this.#placed) placed.settle(placed.variable);
+  placeTables(): void {
+    for (const placed of this.#placed) placed.placeTable(placed.variable);
   }
 
   refresh(): void {

@@ -7,7 +7,7 @@ import { refusePositional } from '../../positional.js';
 import { embeddingBag } from '../../ops/embedding_bag.js';
 import { strayIdError } from '../../ragged/id_out_of_range.js';
 import { readOptions } from '../../options.js';
-import { readIds, type DenseIds, type IdsInput } from '../../ragged/parse_ids.js';
+import { parseIds, type DenseIds, type IdsInput } from '../../ragged/parse_ids.js';
 import { densePlace } from '../../ragged/id_place.js';
 import type { NestedRows } from '../../ragged/nested_rows.js';
 import { uniformSplits } from '../../ragged/row_splits.js';
@@ -181,7 +181,7 @@ export class ConcatOneHotEmbedding extends TableLayer {
 
 /** Ids of a tensor or of nested arrays, on the host. */
 function readDense(ids: unknown): { values: Int32Array; shape: number[] } {
-  const { values, idsShape } = readIds(ids as IdsInput, null);
+  const { values, idsShape } = parseIds(ids as IdsInput, null);
   if (idsShape === null) throw new ArgumentTypeError('ids', 'a tensor or nested arrays [batch, features]', ids);
   return { values: values instanceof tf.Tensor ? hostIds(values) : values, shape: [...idsShape] };
 }

@@ -5,24 +5,24 @@ import type { BagOptions } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../errors.js';
 import { lookUp } from '../../ops/lookup.js';
 import { tellingStrays } from '../../ragged/id_out_of_range.js';
-import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/parse_ids.js';
+import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/parse_ids.js';
 import { placeOf } from '../../ragged/id_place.js';
 import { RaggedTensor } from '../../ragged/ragged_tensor.js';
 import { placeSplits } from '../../ragged/row_splits.js';
 import { sharedUniformSplits } from '../../ragged/shared_splits.js';
 import { checkDense, checkWeighted, type Feature, type FeaturePaths } from './feature.js';
 import { fedPlace } from '../../tfjs_patches/fed_rows.js';
-import { bagsOfIds, positionAmongAll, type Absence, type PresentBags } from './masked_ids.js';
+import { bagsOfIds, positionAmongAll, type IdMask, type UnmaskedBags } from './masked_ids.js';
 
 /** What is asked of the table, and how the answer becomes the result. */
 interface FeatureLookup {
-  readonly present: PresentBags;
+  readonly present: UnmaskedBags;
   readonly options: BagOptions;
   readonly shape: (rows: tf.Tensor2D) => tf.Tensor | RaggedTensor;
 }
 
 /** Which ids stand for nothing; null: none. */
-function absenceOf({ kind, combiner, maskZero }: Feature, isDense: boolean): Absence | null {
+function idMaskOf({ kind, combiner, maskZero }: Feature, isDense: boolean): IdMask | null {
   const zero = maskZero && combiner !== null && kind !== 'reduce';
   const negative = isDense && kind !== 'embedding';
   return zero || negative ? { zero, negative } : null;
@@ -37,7 +37,7 @@ function batchSizeOf({ kind, idsShape, nestedRowSplits, batchShape }: IdBatch): 
 /** The ids of a feature and their weights, checked. `paths`: what they are called in errors. */
 function readFeature(feature: Feature, ids: unknown, weights: unknown, paths: FeaturePaths): IdBatch {
   checkWeighted(feature, weights !== null && weights !== undefined, paths.weights);
-  const batch = readIds(ids as IdsInput, weights as WeightsInput | null, paths);
+  const batch = parseIds(ids as IdsInput, weights as WeightsInput | null, paths);
   if (batch.kind === 'dense') checkDense(feature, [...batch.idsShape!], paths.ids);
   if (batch.kind === 'sparse' && feature.combiner === null) {
     const note = `Sparse ids need the combiner 'sum', 'mean' or 'sqrtn'.`;
@@ -53,7 +53,7 @@ function readFeature(feature: Feature, ids: unknown, weights: unknown, paths: Fe
 function featureLookup(feature: Feature, batch: IdBatch, spreads: boolean): FeatureLookup {
   const { combiner, outOfRange, maxNorm } = feature;
   const options: BagOptions = { combiner: combiner ?? 'sum', outOfRange, maxNorm: maxNorm ?? 0 };
-  const absence = absenceOf(feature, batch.kind === 'dense');
+  const absence = idMaskOf(feature, batch.kind === 'dense');
   if (combiner !== null && batch.rowSplits !== null) {
     return {
       present: bagsOfIds(batch, batch.rowSplits, absence),

@@ -5,14 +5,14 @@ import type { IdBatch } from '../../ragged/parse_ids.js';
 import { toInt32 } from '../../ragged/whole_ids.js';
 
 /** Which ids stand for nothing. */
-export interface Absence {
+export interface IdMask {
   /** The id 0 (`maskZero`). */
   readonly zero: boolean;
   /** Negative ids (padding of ragged rows). */
   readonly negative: boolean;
 }
 
-export interface PresentIds {
+export interface UnmaskedIds {
   readonly values: Int32Array;
   readonly rowSplits: Int32Array;
   /** Where each value lay among all ids; null where every id counts. */
@@ -20,7 +20,7 @@ export interface PresentIds {
 }
 
 /** The ids that count, in order, with the splits of their rows. */
-export function presentIds(ids: Int32Array, rowSplits: Int32Array, absence: Absence): PresentIds {
+export function unmaskedIds(ids: Int32Array, rowSplits: Int32Array, absence: IdMask): UnmaskedIds {
   const rows = rowSplits.length - 1;
   const values = new Int32Array(ids.length);
   const positions = new Int32Array(ids.length);
@@ -67,20 +67,20 @@ export function hostIds(ids: tf.Tensor): Int32Array {
 }
 
 /** The ids of a batch that count, as bags. */
-export interface PresentBags {
+export interface UnmaskedBags {
   readonly bags: BagTensors;
   /** Where each of them lay among all ids; null: where it lies now. */
   readonly positions: Int32Array | null;
 }
 
 /** `weights`: one per id, flat. Call inside a tidy. */
-function presentBags(
+function unmaskedBags(
   ids: Int32Array,
   rowSplits: Int32Array,
   weights: tf.Tensor1D | null,
-  absence: Absence,
-): PresentBags {
-  const { values, rowSplits: splits, positions } = presentIds(ids, rowSplits, absence);
+  absence: IdMask,
+): UnmaskedBags {
+  const { values, rowSplits: splits, positions } = unmaskedIds(ids, rowSplits, absence);
   const bags = {
     values: tf.tensor1d(values, 'int32'),
     rowSplits: tf.tensor1d(splits, 'int32'),
@@ -90,7 +90,7 @@ function presentBags(
 }
 
 /** The position among all ids of one of those that count. */
-export function positionAmongAll({ positions }: PresentBags, position: number): number {
+export function positionAmongAll({ positions }: UnmaskedBags, position: number): number {
   return positions?.[position] ?? position;
 }
 
@@ -98,12 +98,12 @@ export function positionAmongAll({ positions }: PresentBags, position: number): 
 export function bagsOfIds(
   { values, weights: given }: Pick<IdBatch, 'values' | 'weights'>,
   rowSplits: Int32Array,
-  absence: Absence | null,
-): PresentBags {
+  absence: IdMask | null,
+): UnmaskedBags {
   const perId = given instanceof Float32Array ? tf.tensor1d(given, 'float32') : given;
   const weights = perId === null ? null : perId.as1D();
   if (absence !== null)
-    return presentBags(values instanceof tf.Tensor ? hostIds(values) : values, rowSplits, weights, absence);
+    return unmaskedBags(values instanceof tf.Tensor ? hostIds(values) : values, rowSplits, weights, absence);
   const bags = {
     values: values instanceof tf.Tensor ? values.as1D() : tf.tensor1d(values, 'int32'),
     rowSplits: tf.tensor1d(rowSplits, 'int32'),

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
 import { ValueError, described } from '../../errors.js';
 import { refusePositional } from '../../positional.js';
-import { readIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/parse_ids.js';
+import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/parse_ids.js';
 import { placeSplits } from '../../ragged/row_splits.js';
 import type { Combiner } from '../../types.js';
 import { checkWeightsShape } from './feature.js';
@@ -112,7 +112,7 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
   /** Ragged ids whose rows a model takes side by side, since it passes on tensors only; else null. */
   #spreadIds(ids: unknown): IdBatch | null {
     if (this.combiner !== null || !this.#inModel) return null;
-    const batch = readIds(ids as IdsInput);
+    const batch = parseIds(ids as IdsInput);
     return batch.kind === 'ragged' ? batch : null;
   }
 

@@ -38,7 +38,7 @@ import { checkWeights, type LayerInputs } from './layer_inputs.js';
 import { nextName } from '../layer_names.js';
 import { tableOfLoad } from '../../tfjs_patches/shared_tables_on_load.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
-import { listOnce, notYetPenalized, openScopeInModels } from '../../tfjs_patches/shared_weights.js';
+import { listOnce, notYetPenalized, listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';
 import { readTableValues, tableTensor } from '../table/pretrained.js';
 import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
 import { checkTableTraining } from '../table/table_training.js';
@@ -173,7 +173,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     this.maxNorm = checkMaxNorm(args.maxNorm) || null;
     this.outOfRange = checkOutOfRange(args.outOfRange);
     this.table = readTable(args, name);
-    openScopeInModels();
+    listSharedWeightsOnce();
   }
 
   get inputDim(): number {

@@ -13,7 +13,7 @@ import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput 
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
 import { checkBoolean, checkDimension, checkName } from '../layer_arguments.js';
 import { nextName } from '../layer_names.js';
-import { openScopeInModels } from '../../tfjs_patches/shared_weights.js';
+import { listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
 import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
 import { serializeRegistered } from '../registered_objects.js';
@@ -77,7 +77,7 @@ export interface TableHolder {
   /** Creates the weight as tfjs layers do. */
   createWeight(initializer: Initializer): tf.LayerVariable;
   /** Puts the table where the holder wants it, in place of what the backend does by itself. */
-  settle?(table: tf.Variable): void;
+  placeTable?(table: tf.Variable): void;
 }
 
 /** As V8, SpiderMonkey and JavaScriptCore put it. */
@@ -210,17 +210,17 @@ export class EmbeddingTable {
 
   /** Whatever is written, now or by loading a model, settles where a holder or the backend wants it. */
   #settleWrites(weight: tf.LayerVariable): void {
-    const settle = (): void => {
+    const placeTable = (): void => {
       const table = weight.read() as tf.Variable;
-      const place = [...this.#holders].find((holder) => holder.settle !== undefined);
-      if (place === undefined) backendPart().settle?.(table);
-      else place.settle!(table);
+      const place = [...this.#holders].find((holder) => holder.placeTable !== undefined);
+      if (place === undefined) backendPart().placeTable?.(table);
+      else place.placeTable!(table);
     };
-    settle();
+    placeTable();
     const write = weight.write.bind(weight);
     weight.write = (value: tf.Tensor): tf.LayerVariable => {
       write(value);
-      settle();
+      placeTable();
       return weight;
     };
   }
@@ -293,6 +293,6 @@ export function embeddingTable(...all: [EmbeddingTableArgs]): EmbeddingTable {
   const given = readOptions<EmbeddingTableArgs>(all[0], [...TABLE_ARGUMENTS, 'name', 'trainable'], 'args');
   const name = checkName(given.name) ?? nextName('embedding_table');
   const table = new EmbeddingTable(given as EmbeddingTableArgs, true, name);
-  openScopeInModels();
+  listSharedWeightsOnce();
   return table;
 }

@@ -115,7 +115,7 @@ function copiedSheets(table: ReportTable, width: number, height: number, scale: 
 /** The shards of a table in a box at the origin. */
 export function shardPieces(table: ReportTable, width: number, height: number, scale: Scale): string {
   if (table.kind === 'columns') return columnPieces(table, width, height, scale);
-  if (table.kind === 'copies') return copiedSheets(table, width, height, scale);
+  if (table.kind === 'replicated') return copiedSheets(table, width, height, scale);
   return (table.shards[0]?.rows.step ?? 1) > 1
     ? dealtPieces(table, width, height, scale)
     : rowPieces(table, width, height, scale);
@@ -123,7 +123,7 @@ export function shardPieces(table: ReportTable, width: number, height: number, s
 
 function picture(table: ReportTable, scale: Scale): string {
   let [width, height] = sizeOf(table, scale);
-  const behind = table.kind === 'copies' ? (Math.min(MOST_SHEETS, table.shards.length) - 1) * SHEET : 0;
+  const behind = table.kind === 'replicated' ? (Math.min(MOST_SHEETS, table.shards.length) - 1) * SHEET : 0;
   [width, height] = [Math.min(width, scale.width - behind), Math.min(height, scale.height - behind)];
   const content = shardPieces(table, width, height, scale);
   const [across, down] = [round(width + behind), round(height + behind)];

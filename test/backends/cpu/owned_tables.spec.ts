@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import type { CpuBackend } from '../../../src/backends/cpu/cpu_backend.js';
-import { Residents } from '../../../src/backends/cpu/owned_tables.js';
+import { OwnedTables } from '../../../src/backends/cpu/owned_tables.js';
 import type { KernelSet } from '../../../src/backends/kernel_set.js';
 import { namedKernelSet, setKernels } from '../../../src/backends/registry.js';
 import type { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
@@ -29,7 +29,7 @@ function withTable(run: (table: tf.Variable) => void, values = START.slice()): v
   }
 }
 
-const residents = (): Residents => Residents.of(tf.backend() as unknown as CpuBackend);
+const ownedTables = (): OwnedTables => OwnedTables.of(tf.backend() as unknown as CpuBackend);
 
 describeImplementations('tables of the cpu backend, stepped in place', (implementation) => {
   for (const [name, take] of Object.entries(SNAPSHOTS)) {
@@ -97,13 +97,13 @@ describeImplementations('tables of the cpu backend, stepped in place', (implemen
     withTable((table) => {
       lookUp(table, IDS);
       stepSgd(table, IDS);
-      const { copies } = residents().counts;
+      const { copies } = ownedTables().counts;
       const { dataId } = table;
       for (let i = 0; i < 50; i++) {
         tf.dispose(lookUp(table, IDS));
         stepSgd(table, IDS);
       }
-      expect(residents().counts.copies).toBe(copies);
+      expect(ownedTables().counts.copies).toBe(copies);
       expect(table.dataId).toBe(dataId);
     });
   });
@@ -111,15 +111,15 @@ describeImplementations('tables of the cpu backend, stepped in place', (implemen
   it('are copied once for each snapshot that is alive, and not for those that are gone', () => {
     withTable((table) => {
       stepSgd(table, IDS);
-      const { copies } = residents().counts;
+      const { copies } = ownedTables().counts;
       const kept = table.clone();
       stepSgd(table, IDS);
       stepSgd(table, IDS);
-      expect(residents().counts.copies).toBe(copies + 1);
+      expect(ownedTables().counts.copies).toBe(copies + 1);
       kept.dispose();
       table.clone().dispose();
       stepSgd(table, IDS);
-      expect(residents().counts.copies).toBe(copies + 1);
+      expect(ownedTables().counts.copies).toBe(copies + 1);
     });
   });
 
@@ -145,7 +145,7 @@ describeImplementations('tables of the cpu backend, stepped in place', (implemen
       const attrs = { ...SUM, hyper: [1, ...new Array<number>(25).fill(0)] };
       const { values, rowSplits } = bags;
       stepSgd(table, []);
-      residents().own(table, namedKernelSet(implementation)!);
+      ownedTables().own(table, namedKernelSet(implementation)!);
       const hyper = attrs.hyper;
       hyper[10] = 1; // lazy
       hyper[16] = hyper[19] = -Infinity; // clips are off

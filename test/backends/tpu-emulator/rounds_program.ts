@@ -104,7 +104,7 @@ async function round(): Promise<void> {
   dispose();
 }
 
-/** Resident bytes after all garbage is gone; the engine gives pages back on threads of its own, a little later. */
+/** OwnedTable bytes after all garbage is gone; the engine gives pages back on threads of its own, a little later. */
 async function resident(): Promise<number> {
   let least = Infinity;
   for (let time = 0; time < READINGS; time++) {

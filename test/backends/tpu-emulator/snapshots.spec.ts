@@ -99,7 +99,7 @@ describeEmulator(
       for (const layout of LAYOUT_NAMES) {
         const table = startTable(layout);
         const once = tableBytes();
-        expect(once).toBe(layout === 'copies' ? 3 * BYTES : BYTES);
+        expect(once).toBe(layout === 'replicated' ? 3 * BYTES : BYTES);
         for (let i = 0; i < 5; i++) {
           lookUp(table, IDS).dispose();
           table.clone().dispose();
@@ -154,7 +154,7 @@ describeEmulator(
     });
 
     it('tell of the memory of the devices through tf.memory()', () => {
-      const table = startTable('copies');
+      const table = startTable('replicated');
       const { devices } = tf.memory() as unknown as { devices: { tables: number; capacity: number | null }[] };
       expect(devices.map(({ tables, capacity }) => [tables, capacity])).toEqual([
         [BYTES, null],

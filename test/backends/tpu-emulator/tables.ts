@@ -7,7 +7,7 @@ import { wholeOn, type LayoutShard, type TableLayout, type TableSize } from '../
 import type { Random } from '../../helpers/random.js';
 import { emulator } from './describe_emulator.js';
 
-export const LAYOUT_NAMES = ['whole', 'columns', 'range', 'modulo', 'copies'] as const;
+export const LAYOUT_NAMES = ['whole', 'columns', 'range', 'modulo', 'replicated'] as const;
 export type LayoutName = (typeof LAYOUT_NAMES)[number];
 
 const shard = (device: number, part: Partial<LayoutShard>, size: TableSize): LayoutShard => ({
@@ -52,8 +52,8 @@ export function layoutOf(name: LayoutName, size: TableSize, devices: number, ran
       });
       return { kind: 'rows', ...size, shards };
     }
-    case 'copies':
-      return { kind: 'copies', ...size, shards: all.map((device) => shard(device, {}, size)) };
+    case 'replicated':
+      return { kind: 'replicated', ...size, shards: all.map((device) => shard(device, {}, size)) };
   }
 }
 

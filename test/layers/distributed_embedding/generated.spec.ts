@@ -74,10 +74,10 @@ class Comparison {
         return;
       }
       const kind = kinds.get(this.tableOf(input));
-      const isExact = kind !== 'rows' && (kind !== 'copies' || step < 2);
+      const isExact = kind !== 'rows' && (kind !== 'replicated' || step < 2);
       const terms = isExact ? null : pooledMagnitudes(this.bagCase(input, step));
       // Copies differ by what their own training may differ.
-      const more = kind === 'copies' ? this.gradientSize(this.tableOf(input), step - 1) : 1e-6;
+      const more = kind === 'replicated' ? this.gradientSize(this.tableOf(input), step - 1) : 1e-6;
       const bounds = terms === null ? null : (place: number) => TOLERANCE * (terms[place]! + more);
       this.report(what, firstFar(actual.values, wanted.values, bounds), actual.values, wanted.values);
     });
@@ -100,7 +100,7 @@ class Comparison {
 
   private tables(step: number, { tables, kinds }: Moment): void {
     this.pairs(step, 'table', tables, this.expected[step]!.tables, kinds, (name) => {
-      if (kinds.get(name) !== 'copies') return null;
+      if (kinds.get(name) !== 'replicated') return null;
       const size = this.gradientSize(name, step);
       return (value) => TOLERANCE * (size + Math.abs(value));
     });
@@ -108,10 +108,10 @@ class Comparison {
 
   private state(step: number, { state, kinds }: Moment): void {
     const isStock = this.example.optimizer.name.startsWith('tf.');
-    const anyCopies = [...kinds.values()].includes('copies');
+    const anyCopies = [...kinds.values()].includes('replicated');
     this.pairs(step, 'state', state, this.expected[step]!.state, kinds, (name) => {
       const table = isStock && anyCopies ? [...kinds.keys()][0]! : name.split('/')[0]!;
-      if (!isStock && kinds.get(table) !== 'copies') return null;
+      if (!isStock && kinds.get(table) !== 'replicated') return null;
       if (isStock && !anyCopies) return null;
       const size = Math.max(...[...kinds.keys()].map((each) => this.gradientSize(each, step)));
       return (value) => TOLERANCE * (size * size + Math.abs(value));

@@ -3,14 +3,14 @@ import type { TableLayout } from '../../../partition/table_layout.js';
 import { batchParts } from './batch_parts.js';
 import type { BagsAt, Command } from '../devices/device.js';
 import { ExchangeLayout } from './exchange_layout.js';
-import type { BatchBags } from './id_batch.js';
+import type { LazyBags } from './id_batch.js';
 import type { Machine } from '../machine/machine.js';
-import type { RowRoute } from './row_sharding.js';
+import type { ShardIds } from './row_sharding.js';
 
 const BYTES = 4;
 
 /** A layout that leaves bags alone which are kept in the exchange memory. */
-export function layoutBehind(batches: readonly BatchBags[]): ExchangeLayout {
+export function layoutBehind(batches: readonly LazyBags[]): ExchangeLayout {
   return new ExchangeLayout(batches.reduce((end, { kept }) => Math.max(end, kept?.end ?? 0), 0));
 }
 
@@ -18,7 +18,7 @@ export function layoutBehind(batches: readonly BatchBags[]): ExchangeLayout {
  * All bags of a batch, which may be kept there. `commands`: of a device, which then copies ids that TensorFlow lends to
  * where they go; absent where the host does that.
  */
-export function placeBags(exchange: ExchangeLayout, bags: BatchBags, commands?: Command[]): BagsAt {
+export function placeIds(exchange: ExchangeLayout, bags: LazyBags, commands?: Command[]): BagsAt {
   const { ids, rowSplits, weights, batch, length, kept } = bags;
   if (kept !== null) return kept.at;
   const { loan, size } = ids;
@@ -38,7 +38,7 @@ export function placeBags(exchange: ExchangeLayout, bags: BatchBags, commands?: 
 }
 
 /** The bags of one device where rows are dealt out. */
-export function placeRoute(exchange: ExchangeLayout, { bags, values, rowSplits, weights }: RowRoute): BagsAt {
+export function placeShardIds(exchange: ExchangeLayout, { bags, values, rowSplits, weights }: ShardIds): BagsAt {
   return {
     values: exchange.ints(values),
     nnz: values.length,
@@ -52,7 +52,7 @@ export function placeRoute(exchange: ExchangeLayout, { bags, values, rowSplits, 
 }
 
 /** Bytes of some ids on the way: themselves, their weights, and the lengths of bags where these differ. */
-function bytesOfIds({ weights, length }: BatchBags, ids: number, bags: number): number {
+function bytesOfIds({ weights, length }: LazyBags, ids: number, bags: number): number {
   return BYTES * (ids + (weights === null ? 0 : ids) + (length === null ? bags : 0));
 }
 
@@ -64,7 +64,7 @@ export class Traffic {
     private readonly machine: Machine,
     /** The table it is about, by its owner. */
     private readonly owner: object,
-    private readonly bags: BatchBags,
+    private readonly bags: LazyBags,
   ) {
     this.parts = batchParts(bags.batch, machine.count);
   }
@@ -101,7 +101,7 @@ export class Traffic {
   }
 
   /** Ids of a route come to its device. */
-  routeTo({ shard, bags, rowSplits, weights }: RowRoute): void {
+  routeTo({ shard, bags, rowSplits, weights }: ShardIds): void {
     const perId = weights === null ? 1 : 2;
     this.eachPart(bags, (from, first, end) => {
       const ids = rowSplits[end]! - rowSplits[first]!;
@@ -110,14 +110,14 @@ export class Traffic {
   }
 
   /** One number per id of a route goes back from its device. */
-  numbersOfRoute({ shard, bags, rowSplits }: RowRoute): void {
+  numbersOfRoute({ shard, bags, rowSplits }: ShardIds): void {
     this.eachPart(bags, (to, first, end) => {
       this.send(shard.device, to, BYTES * (rowSplits[end]! - rowSplits[first]!));
     });
   }
 
   /** Rows for the bags of a route leave its device, or come to it as gradients. */
-  rowsOfRoute({ shard, bags }: RowRoute, width: number, direction: 'out' | 'in'): void {
+  rowsOfRoute({ shard, bags }: ShardIds, width: number, direction: 'out' | 'in'): void {
     this.eachPart(bags, (other, first, end) => {
       const bytes = BYTES * (end - first) * width;
       if (direction === 'out') this.send(shard.device, other, bytes);

@@ -3,15 +3,15 @@ import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
 import type { DeviceTable } from '../machine/device_table.js';
 import type { BagsAt, Command, RowsAt, TableAt } from '../devices/device.js';
 import { ExchangeLayout } from './exchange_layout.js';
-import { strayOf, type BatchBags, type KeptBags } from './id_batch.js';
+import { firstOutOfRange, type LazyBags, type KeptIds } from './id_batch.js';
 import type { Machine } from '../machine/machine.js';
-import { Traffic, placeBags, placeRoute } from './place_ids.js';
-import { addToBags, rowRoutes } from './row_sharding.js';
+import { Traffic, placeIds, placeShardIds } from './place_ids.js';
+import { addToBags, shardIds } from './row_sharding.js';
 
 /** One lookup with its ids on the host. */
 export interface HostLookup {
   readonly table: DeviceTable;
-  readonly bags: BatchBags;
+  readonly bags: LazyBags;
   readonly options: BagOptions;
   /** Ids came to the devices with the input. */
   readonly idsArePlaced: boolean;
@@ -47,7 +47,7 @@ class LookupCall {
     private readonly lookups: readonly HostLookup[],
   ) {
     this.commands = Array.from({ length: machine.count }, () => []);
-    this.placed = lookups.map((lookup) => this.placeBags(lookup));
+    this.placed = lookups.map((lookup) => this.placeIds(lookup));
     this.endOfBags = this.exchange.end;
     this.exchanged = new Array<number>(machine.count).fill(0);
   }
@@ -59,7 +59,7 @@ class LookupCall {
     switch (table.layout.kind) {
       case 'columns':
         return this.byColumns(lookup, this.placed[place]!);
-      case 'copies':
+      case 'replicated':
         return this.inCopies(lookup, this.placed[place]!);
       case 'rows':
         return this.byRows(lookup);
@@ -81,12 +81,12 @@ class LookupCall {
     for (const count of this.counted) count();
   }
 
-  private placeBags({ table, bags }: HostLookup): BagsAt | null {
+  private placeIds({ table, bags }: HostLookup): BagsAt | null {
     const { kind, shards } = table.layout;
     if (kind === 'rows') return null;
     // A device copies what it alone needs: none waits for another.
     const only = shards.length === 1 ? this.commands[shards[0]!.device] : undefined;
-    return placeBags(this.exchange, bags, only);
+    return placeIds(this.exchange, bags, only);
   }
 
   /** Room for pooled rows that the host may read where they lie: next to a cache line, see PooledTensors. */
@@ -131,16 +131,16 @@ class LookupCall {
   private byRows({ table, bags, options, idsArePlaced }: HostLookup): Collect {
     const { layout } = table;
     const { columns } = layout;
-    const stray = strayOf(bags.values, layout.rows, options);
+    const stray = firstOutOfRange(bags.values, layout.rows, options);
     this.strays.push(() => stray);
-    const routes = rowRoutes(layout, bags, options.combiner);
+    const routes = shardIds(layout, bags, options.combiner);
     const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
     const traffic = new Traffic(this.machine, table.owner, bags);
     const places = routes.map((route, place) => {
       if (route.bags.length === 0) return 0;
       const at = this.exchange.take(route.bags.length * columns);
       const { device } = route.shard;
-      const placed = placeRoute(this.exchange, route);
+      const placed = placeShardIds(this.exchange, route);
       const pooled = { at, stride: columns };
       this.lookUp(device, { table: table.at(place), bags: placed, ids: placed.nnz, options: sums, pooled });
       this.counted.push(() => {
@@ -183,7 +183,7 @@ interface ShardLookup {
 export interface Found {
   readonly pooled: PooledRows;
   /** Its bags, which stay in the exchange memory; null for a table that is dealt out by rows. */
-  readonly kept: KeptBags | null;
+  readonly kept: KeptIds | null;
 }
 
 /** Returns the pooled rows [batch, columns] of each lookup; all devices work at the same time. */

@@ -1,10 +1,10 @@
 /** Which ids of a batch go to which device, where the rows of a table are dealt out. */
 import type { LayoutShard, TableLayout } from '../../../partition/table_layout.js';
 import type { Combiner } from '../../../types.js';
-import type { BatchBags } from './id_batch.js';
+import type { LazyBags } from './id_batch.js';
 
 /** What one device gets of a batch: bags that have an id there, with local rows and a factor for each. */
-export interface RowRoute {
+export interface ShardIds {
   readonly shard: LayoutShard;
   /** Number of the bag in the batch, for each bag of the route. */
   readonly bags: Int32Array;
@@ -63,7 +63,7 @@ function ownersOf(layout: TableLayout, values: Int32Array): Owners {
 }
 
 /** By what each bag's sum is divided, rounded as the kernels of one device round it; null: by nothing. */
-function divisors({ rowSplits, weights, batch }: BatchBags, combiner: Combiner): Float32Array | null {
+function divisors({ rowSplits, weights, batch }: LazyBags, combiner: Combiner): Float32Array | null {
   if (combiner === 'sum') return null;
   const result = new Float32Array(batch);
   let isOne = true;
@@ -90,7 +90,7 @@ function startsOf(counts: Int32Array): Int32Array {
  * The routes of a batch, one for each shard, in the order of shards. The divisor of mean and sqrtn is that of the whole
  * bag and goes into the factors, so that each device takes plain sums. Ids outside the table go nowhere.
  */
-export function rowRoutes(layout: TableLayout, given: BatchBags, combiner: Combiner): RowRoute[] {
+export function shardIds(layout: TableLayout, given: LazyBags, combiner: Combiner): ShardIds[] {
   const { values, rowSplits, weights, batch } = given;
   const { shards } = layout;
   const divisor = divisors(given, combiner);

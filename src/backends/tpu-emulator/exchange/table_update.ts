@@ -4,16 +4,16 @@ import { SINGLE_ROW, type BagOptions } from '../../kernel_set.js';
 import type { DeviceTable } from '../machine/device_table.js';
 import type { BagsAt, Command, EntryAt } from '../devices/device.js';
 import type { ExchangeLayout } from './exchange_layout.js';
-import type { BatchBags } from './id_batch.js';
+import type { LazyBags } from './id_batch.js';
 import type { Machine } from '../machine/machine.js';
-import { Traffic, layoutBehind, placeBags, placeRoute } from './place_ids.js';
-import { copyOfBags, rowRoutes } from './row_sharding.js';
+import { Traffic, layoutBehind, placeIds, placeShardIds } from './place_ids.js';
+import { copyOfBags, shardIds } from './row_sharding.js';
 import type { TensorValues } from '../host/tensor_reader.js';
 
 /** The gradient of one lookup on the host. */
-export interface HostEntry {
+export interface UpdateEntry {
   readonly gradient: TensorValues<Float32Array>; // [batch, columns]
-  readonly bags: BatchBags;
+  readonly bags: LazyBags;
   readonly options: BagOptions;
   /** Bags are single rows, each of which occurs once. */
   readonly ofRows: boolean;
@@ -23,7 +23,7 @@ export interface Update {
   readonly optimizer: OptimizerName;
   readonly table: DeviceTable;
   readonly slots: readonly DeviceTable[];
-  readonly entries: readonly HostEntry[];
+  readonly entries: readonly UpdateEntry[];
   readonly hyper: readonly number[];
 }
 
@@ -59,7 +59,7 @@ class UpdateCall {
     switch (update.table.layout.kind) {
       case 'columns':
         return this.byColumns(update);
-      case 'copies':
+      case 'replicated':
         return this.inCopies(update);
       case 'rows':
         return this.byRows(update);
@@ -85,7 +85,7 @@ class UpdateCall {
     const { table, entries } = update;
     const { columns: width, shards } = table.layout;
     const placed = entries.map(({ bags, gradient }) => ({
-      bags: placeBags(this.exchange, bags),
+      bags: placeIds(this.exchange, bags),
       ...this.exchange.valuesOf(gradient),
       traffic: new Traffic(this.machine, table.owner, bags),
     }));
@@ -111,9 +111,9 @@ class UpdateCall {
       const traffic = new Traffic(this.machine, table.owner, bags);
       const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
       const values = gradient.get();
-      rowRoutes(layout, bags, options.combiner).forEach((route, place) => {
+      shardIds(layout, bags, options.combiner).forEach((route, place) => {
         const { columns } = layout;
-        const placed = placeRoute(this.exchange, route);
+        const placed = placeShardIds(this.exchange, route);
         const at = this.exchange.filled(route.bags.length * columns, (floats, start) => {
           copyOfBags(values, columns, route.bags, floats, start);
         });
@@ -132,7 +132,7 @@ class UpdateCall {
     const { table, entries } = update;
     const { columns, rows, shards } = table.layout;
     const placed = entries.map(({ bags, gradient }) => ({
-      bags: placeBags(this.exchange, bags),
+      bags: placeIds(this.exchange, bags),
       ...this.exchange.valuesOf(gradient),
       traffic: new Traffic(this.machine, table.owner, bags),
     }));

@@ -5,17 +5,17 @@
 import type { BagOptions } from '../../kernel_set.js';
 import type { DeviceTable } from '../machine/device_table.js';
 import { ExchangeLayout } from './exchange_layout.js';
-import type { BatchBags } from './id_batch.js';
+import type { LazyBags } from './id_batch.js';
 import type { Machine } from '../machine/machine.js';
-import { Traffic, layoutBehind, placeBags, placeRoute } from './place_ids.js';
-import { copyOfBags, rowRoutes } from './row_sharding.js';
+import { Traffic, layoutBehind, placeIds, placeShardIds } from './place_ids.js';
+import { copyOfBags, shardIds } from './row_sharding.js';
 
 const BYTES = 4;
 
 interface Request {
   readonly table: DeviceTable;
   readonly gradient: Float32Array; // [batch, columns]
-  readonly bags: BatchBags; // with weights
+  readonly bags: LazyBags; // with weights
   readonly options: BagOptions;
 }
 
@@ -30,7 +30,7 @@ function book(machine: Machine, parts: readonly { device: number; ids: number; e
 function byColumns(machine: Machine, { table, gradient, bags, options }: Request): Float32Array {
   const exchange = layoutBehind([bags]);
   const { columns: width, shards } = table.layout;
-  const placed = placeBags(exchange, bags);
+  const placed = placeIds(exchange, bags);
   const at = exchange.floats(gradient);
   const ids = bags.nnz;
   const outs = shards.map(() => exchange.take(ids));
@@ -60,7 +60,7 @@ function byColumns(machine: Machine, { table, gradient, bags, options }: Request
 function inCopies(machine: Machine, { table, gradient, bags, options }: Request): Float32Array {
   const exchange = layoutBehind([bags]);
   const { columns, shards } = table.layout;
-  const placed = placeBags(exchange, bags);
+  const placed = placeIds(exchange, bags);
   const at = exchange.floats(gradient);
   const out = exchange.take(bags.nnz);
   const traffic = new Traffic(machine, table.owner, bags);
@@ -89,10 +89,10 @@ function byRows(machine: Machine, { table, gradient, bags, options }: Request): 
   const { layout } = table;
   const { columns } = layout;
   const plain = bags.withWeights(new Float32Array(bags.nnz).fill(1));
-  const routes = rowRoutes(layout, plain, 'sum');
+  const routes = shardIds(layout, plain, 'sum');
   const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
   const outs = routes.map((route, place) => {
-    const placed = placeRoute(exchange, route);
+    const placed = placeShardIds(exchange, route);
     const at = exchange.filled(route.bags.length * columns, (floats, start) => {
       copyOfBags(gradient, columns, route.bags, floats, start);
     });
@@ -123,7 +123,7 @@ function byRows(machine: Machine, { table, gradient, bags, options }: Request): 
 }
 
 /** From the product of each row with the gradient of its bag to the derivative by each weight. */
-function combined(products: Float64Array, bags: BatchBags, { combiner }: BagOptions): Float32Array {
+function combined(products: Float64Array, bags: LazyBags, { combiner }: BagOptions): Float32Array {
   const { rowSplits, batch } = bags;
   const weights = bags.weights!;
   const result = new Float32Array(products.length);
@@ -150,7 +150,7 @@ export function weightsGradient(machine: Machine, request: Request): Float32Arra
   switch (request.table.layout.kind) {
     case 'columns':
       return byColumns(machine, request);
-    case 'copies':
+    case 'replicated':
       return inCopies(machine, request);
     case 'rows':
       return byRows(machine, request);

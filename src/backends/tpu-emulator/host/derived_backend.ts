@@ -147,7 +147,7 @@ export function deriveBackend(
       const table = tensors.get(dataId);
       if (table !== undefined) return table.read(0, table.layout.rows);
       hosted.checkHost();
-      pooled.settle(dataId);
+      pooled.materialize(dataId);
       return super.readSync(dataId);
     }
 

@@ -35,7 +35,7 @@ export class PooledTensors {
   }
 
   /** Somebody wants to see the values of this tensor: they get their own. */
-  settle(dataId: tf.DataId): void {
+  materialize(dataId: tf.DataId): void {
     const values = this.waiting.get(dataId);
     if (values === undefined) return;
     this.waiting.delete(dataId);
@@ -44,8 +44,8 @@ export class PooledTensors {
   }
 
   /** Before the exchange memory is used again. */
-  settleAll(): void {
-    for (const dataId of this.waiting.keys()) this.settle(dataId);
+  materializeAll(): void {
+    for (const dataId of this.waiting.keys()) this.materialize(dataId);
   }
 
   /** The tensor is gone. */

@@ -12,7 +12,7 @@ interface Account {
   peak: number;
 }
 
-export class MemoryBook {
+export class DeviceMemory {
   private readonly accounts: Account[];
 
   /** `capacity`: bytes of each device; null: no limit. */

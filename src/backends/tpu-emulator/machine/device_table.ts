@@ -90,7 +90,7 @@ export class DeviceTable {
       const { exchange } = this.machine;
       exchange.reserve(count * columns);
       // One of several copies is enough.
-      const places = this.layout.kind === 'copies' ? [0] : this.layout.shards.keys();
+      const places = this.layout.kind === 'replicated' ? [0] : this.layout.shards.keys();
       for (const place of places) this.move('read', place, from, count);
       this.machine.finish();
       target.set(exchange.floats.subarray(0, count * columns), (from - firstRow) * columns);

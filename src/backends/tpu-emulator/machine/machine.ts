@@ -1,9 +1,9 @@
 /** The devices of a running emulator, their memory, and what became of them. */
 import { RuntimeError, described } from '../../../errors.js';
-import { CounterBook } from './traffic_stats.js';
+import { TrafficStats } from './traffic_stats.js';
 import type { TableLayout } from '../../../partition/table_layout.js';
 import { DeviceFault, type Command, type DeviceSet, type HostExchange } from '../devices/device.js';
-import { MemoryBook } from './device_memory.js';
+import { DeviceMemory } from './device_memory.js';
 import { BACKEND_NAME, type EmulatorSettings } from './settings.js';
 
 /** What lies on the devices, as far as the machine and reports ask. */
@@ -17,8 +17,8 @@ export interface TableOnDevices {
 }
 
 export class Machine {
-  readonly memory: MemoryBook;
-  readonly counters: CounterBook;
+  readonly memory: DeviceMemory;
+  readonly counters: TrafficStats;
   /** Everything that lies on the devices. */
   readonly tables = new Set<TableOnDevices>();
   /** What devices and host share for a call. Who reserves it again has it anew. */
@@ -52,8 +52,8 @@ export class Machine {
         exchange.reserve(words, kept);
       },
     };
-    this.memory = new MemoryBook(this.count, capacity);
-    this.counters = new CounterBook(this.count, this.memory);
+    this.memory = new DeviceMemory(this.count, capacity);
+    this.counters = new TrafficStats(this.count, this.memory);
   }
 
   get count(): number {

@@ -1,7 +1,7 @@
 /** Adds up what the devices do and what they send each other. */
 import type { LookupInput } from '../../lookup.js';
 import type { Counters, ServedInputs, ServedLayer, TableCounts } from './counters.js';
-import type { MemoryBook } from './device_memory.js';
+import type { DeviceMemory } from './device_memory.js';
 
 const square = (devices: number): number[][] =>
   Array.from({ length: devices }, () => new Array<number>(devices).fill(0));
@@ -36,7 +36,7 @@ class ServedSums {
   }
 }
 
-export class CounterBook {
+export class TrafficStats {
   private bytes: number[][] = [];
   private linkIds: number[][] = [];
   private load: { ids: number; uniqueIds: number; elements: number }[] = [];
@@ -49,7 +49,7 @@ export class CounterBook {
 
   constructor(
     private readonly devices: number,
-    private readonly memory: MemoryBook,
+    private readonly memory: DeviceMemory,
   ) {
     this.reset();
   }

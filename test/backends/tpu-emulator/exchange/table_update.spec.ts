@@ -94,7 +94,7 @@ function expectEqualCopies(what: string): void {
   const { machine } = emulator();
   for (const table of machine.tables as unknown as ReadonlySet<DeviceTable>) {
     const { kind, rows, columns, shards } = table.layout;
-    if (kind !== 'copies') continue;
+    if (kind !== 'replicated') continue;
     const copies = shards.map(({ device }, place) => {
       machine.exchange.reserve(rows * columns);
       const where = { at: 0, stride: columns };
@@ -112,7 +112,7 @@ function expectEqualCopies(what: string): void {
 function expectTrained({ what, table, slots, expected, expectedSlots, uses }: Trained): void {
   const { kind, shards } = emulator().layoutOf(table)!;
   // Copies add up what devices found of their parts of the batch: sums in another order.
-  const exact = kind !== 'copies';
+  const exact = kind !== 'replicated';
   const pairs = [[table, expected.data] as const, ...slots.map((slot, i) => [slot, expectedSlots[i]!] as const)];
   pairs.forEach(([variable, values], i) => {
     const layout = emulator().layoutOf(variable)!;
@@ -237,7 +237,9 @@ describeEmulator('steps', { chips: 4, coresPerChip: 1 }, () => {
       expect(shards(rows, 'rowWiseAdagrad', {}, 0.5)).toEqual([4, 4]);
       expect(shards(rows, 'adagrad', { clipNorm: 0.1 })).toEqual([1, 1]);
     }
-    expect(shards('copies', 'rowWiseAdagrad', { clipNorm: 0.1, constraint: 2, constraintMax: 0.1 })).toEqual([4, 4]);
+    expect(shards('replicated', 'rowWiseAdagrad', { clipNorm: 0.1, constraint: 2, constraintMax: 0.1 })).toEqual([
+      4, 4,
+    ]);
   });
 
   it('change nothing where one of them is refused', () => {
@@ -276,7 +278,7 @@ describeEmulator('steps', { chips: 4, coresPerChip: 1 }, () => {
     tf.tidy(() => {
       const table = tf.variable(tf.tensor2d(example.table.data, [6, 8])) as unknown as tf.Variable;
       const slot = tf.variable(tf.fill([6, 8], 0.25)) as unknown as tf.Variable;
-      emulator().settle(slot, { like: table, name: 'accumulators' });
+      emulator().placeTable(slot, { like: table, name: 'accumulators' });
       const expected = copyTable(example.table);
       const expectedSlot = new Float32Array(48).fill(0.25);
       const one: Trained = {

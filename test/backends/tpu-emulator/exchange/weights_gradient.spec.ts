@@ -45,7 +45,7 @@ describeEmulator(
             const values = result.dataSync();
             const expected = expectedOf(example);
             const { kind, shards } = emulator().layoutOf(placed)!;
-            if (kind === 'copies' || (kind === 'columns' && shards.length === 1)) {
+            if (kind === 'replicated' || (kind === 'columns' && shards.length === 1)) {
               expect(expected.findIndex((value, i) => !Object.is(value + 0, values[i]! + 0)))
                 .withContext(`${what}: place of the first value that differs in a bit`)
                 .toBe(-1);

@@ -42,7 +42,7 @@ for (const devices of ['worker', 'inline'] as const) {
     const lent = (): number[] => numbers.calls.all().map(({ returnValue }) => returnValue as number);
     const read = (number: number): void => addon.readLoan(number, 0, 1, 1, 1, new Float32Array(1));
 
-    function tableOf(layout: 'columns' | 'copies' | 'range'): tf.Variable {
+    function tableOf(layout: 'columns' | 'replicated' | 'range'): tf.Variable {
       const size = { rows: ROWS, columns: COLUMNS };
       return place(layoutOf(layout, size, 2, new Random(3)), new Float32Array(ROWS * COLUMNS));
     }
@@ -70,7 +70,7 @@ for (const devices of ['worker', 'inline'] as const) {
       }
     }
 
-    for (const layout of ['columns', 'copies'] as const) {
+    for (const layout of ['columns', 'replicated'] as const) {
       it(`are gradients of steps, and no longer than a step: ${layout}`, () => {
         tf.tidy(() => {
           const table = tableOf(layout);
@@ -83,7 +83,7 @@ for (const devices of ['worker', 'inline'] as const) {
       });
     }
 
-    for (const layout of ['whole', 'columns', 'copies', 'range'] as const) {
+    for (const layout of ['whole', 'columns', 'replicated', 'range'] as const) {
       it(`are ids of lookups, which a device copies that alone needs them: ${layout}`, () => {
         tf.tidy(() => {
           const size = { rows: ROWS, columns: COLUMNS };
@@ -94,7 +94,7 @@ for (const devices of ['worker', 'inline'] as const) {
           tf.dispose(lookUpPooled([{ table, bags, options: SUM }])); // the first loan is tried out here
           const here = spyOn(addon, 'readLoan').and.callThrough();
           const [rows] = lookUpPooled([{ table, bags, options: SUM }]);
-          const copiesHere = { whole: devices === 'inline' ? 1 : 0, columns: 1, copies: 1, range: 0 };
+          const copiesHere = { whole: devices === 'inline' ? 1 : 0, columns: 1, replicated: 1, range: 0 };
           expect(here).toHaveBeenCalledTimes(copiesHere[layout]);
           expect(numbersOf(rows!)).toEqual([0, 5, 2, 5].flatMap((id) => [0, 1, 2, 3, 4].map((i) => id * COLUMNS + i)));
           for (const number of lent()) expect(() => read(number)).toThrowError(RangeError, UNKNOWN);

@@ -33,7 +33,7 @@ const MODULO: TableLayout = {
   ...SIZE,
   shards: [0, 1, 2].map((device) => shardOf(device, { rows: { first: device, step: 3, count: 2 } })),
 };
-const COPIES: TableLayout = { kind: 'copies', ...SIZE, shards: [0, 1, 2].map((device) => shardOf(device, {})) };
+const COPIES: TableLayout = { kind: 'replicated', ...SIZE, shards: [0, 1, 2].map((device) => shardOf(device, {})) };
 
 /** Five bags over three devices: the first begins with bags 0 and 1, the second with 2 and 3, the third with 4. */
 const IDS = Int32Array.of(0, 0, 5, 3, 3, 2, 1);
@@ -281,7 +281,7 @@ describeEmulator('counters of tables', { chips: 3, coresPerChip: 1 }, () => {
     emulator().machine.counters.reset();
     tf.tidy(() => void emulator().lookUp([{ table, bags: bags(), options: SUM }]));
     const before = countsOf(table);
-    emulator().settle(table, { layout: WHOLE });
+    emulator().placeTable(table, { layout: WHOLE });
     expect(countsOf(table)).toEqual(before);
     expect(before.ids).toBe(7);
     table.dispose();
@@ -294,7 +294,7 @@ const EXCHANGED: readonly { name: string; layout: TableLayout; lookUp: number[];
   { name: 'columns', layout: COLUMNS, lookUp: [7 + 15, 0, 7 + 5], update: [22, 0, 12] },
   { name: 'rows', layout: RANGE, lookUp: [3 + 8, 3 + 4, 1 + 4], update: [11, 7, 5] },
   // A step has the rows of all devices besides: five, each an id and 4 floats.
-  { name: 'copies', layout: COPIES, lookUp: [3 + 8, 3 + 8, 1 + 4], update: [11 + 25, 11 + 25, 5 + 25] },
+  { name: 'replicated', layout: COPIES, lookUp: [3 + 8, 3 + 8, 1 + 4], update: [11 + 25, 11 + 25, 5 + 25] },
 ];
 
 for (const { name, layout, ...expected } of EXCHANGED) {

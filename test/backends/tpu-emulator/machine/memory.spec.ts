@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type { TableUpdate } from '../../../../src/backends/lookup.js';
 import type { DeviceMemoryCounts } from '../../../../src/backends/tpu-emulator/machine/counters.js';
-import { MemoryBook } from '../../../../src/backends/tpu-emulator/machine/device_memory.js';
+import { DeviceMemory } from '../../../../src/backends/tpu-emulator/machine/device_memory.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
 import { wholeOn, type LayoutShard, type TableLayout } from '../../../../src/partition/table_layout.js';
 import { expectError } from '../../../helpers/errors.js';
@@ -60,7 +60,7 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
     expect(held().flat()).toEqual(new Array<number>(12).fill(0));
     const full = place(wholeOn(3, { rows: 10, columns: 8 }), new Float32Array(80));
     const copies: TableLayout = {
-      kind: 'copies',
+      kind: 'replicated',
       rows: 10,
       columns: 5,
       shards: [0, 1, 2, 3].map((device) => ({ ...wholeOn(device, { rows: 10, columns: 5 }).shards[0]! })),
@@ -87,7 +87,7 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
     const cut = inColumns([5, 5, 5]);
     const beside = { ...cut, shards: cut.shards.map((shard, i) => ({ ...shard, device: [0, 2, 3][i]! })) };
     const big = place(beside, new Float32Array(150), 'other');
-    const whole = (): void => emulator().settle(big, { layout: wholeOn(0, { rows: 10, columns: 15 }) });
+    const whole = (): void => emulator().placeTable(big, { layout: wholeOn(0, { rows: 10, columns: 15 }) });
     expect(whole).toThrowError(/device 0/);
     expect(emulator().layoutOf(big as unknown as tf.Tensor)!.shards.length).toBe(3);
     tf.dispose([table, big]);
@@ -142,7 +142,7 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
   it('goes to the device with most room where nothing else is said', () => {
     const first = place(wholeOn(0, { rows: 10, columns: 2 }), new Float32Array(20));
     const variables = [1, 2, 3].map(() => tf.tidy(() => tf.variable(tf.zeros([10, 1])) as unknown as tf.Variable));
-    for (const variable of variables) emulator().settle(variable);
+    for (const variable of variables) emulator().placeTable(variable);
     const devices = variables.map((each) => emulator().layoutOf(each as unknown as tf.Tensor)!.shards[0]!.device);
     expect(devices.sort()).toEqual([1, 2, 3]);
     tf.dispose([first, ...variables]);
@@ -151,7 +151,7 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
 
 describe('MemoryBook', () => {
   it('adds up what is taken for one device in one go', () => {
-    const book = new MemoryBook(2, 100);
+    const book = new DeviceMemory(2, 100);
     const half = { device: 1, bytes: 60 };
     book.check('fits', [{ device: 0, bytes: 60 }, half]);
     expect(() => book.check('twice', [half, half])).toThrowError(/at most 100 bytes, which device 1.*received 120/);
@@ -162,7 +162,7 @@ describe('MemoryBook', () => {
   });
 
   it('books an exchange on all devices or on none', () => {
-    const book = new MemoryBook(2, 100);
+    const book = new DeviceMemory(2, 100);
     expect(() => book.exchange([80, 120])).toThrowError(/exchange buffers.*device 1/);
     expect([book.free(0), book.free(1)]).toEqual([100, 100]);
     book.exchange([80, 90]);
@@ -171,7 +171,7 @@ describe('MemoryBook', () => {
   });
 
   it('has no limit where none is set', () => {
-    const book = new MemoryBook(1, null);
+    const book = new DeviceMemory(1, null);
     book.check('any', [{ device: 0, bytes: 1e15 }]);
     book.take(0, 'slots', 1e15);
     expect([book.free(0), book.counts(0).peak]).toEqual([Infinity, 1e15]);
