@@ -1,6 +1,6 @@
 /**
  * Calls every function of the addon with arbitrary values, in a process of its own.
- *   node --import tsx test/attack/addon_calls_program.ts <seed> [calls]
+ *   node --import tsx test/attack/addon_calls_program.ts <seed> [calls] [path of the addon]
  * Half of the calls are made of anything; half are right but for a few arguments, so that they come far. Nothing may
  * change but what a function writes, and nothing at all where that shares memory with another argument: such a call
  * must be refused. Prints a JSON line at the end.
@@ -12,7 +12,7 @@ import { WatchedMemory } from './watched_memory.js';
 
 const random = new Random(Number(process.argv[2] ?? 1));
 const calls = Number(process.argv[3] ?? 20_000);
-const addon = loadAddon() as unknown as Record<string, (...args: unknown[]) => unknown>;
+const addon = loadAddon(process.argv[4]) as unknown as Record<string, (...args: unknown[]) => unknown>;
 const names = Object.keys(addon).filter((name) => name !== 'registerTensorFlow');
 const kernels = ['embeddingBag', 'embeddingBagGrad', 'embeddingBagWeightsGrad', 'sparseApply'];
 const arrays = new HostileArrays(random);

@@ -1,6 +1,6 @@
 /**
  * Calls the kernels of the addon while another thread writes into the memory of ids, splits, uses and weights.
- *   node --import tsx test/attack/addon_races_program.ts <seed> [calls]
+ *   node --import tsx test/attack/addon_races_program.ts <seed> [calls] [path of the addon]
  * Whatever a kernel finds there, nothing outside its results may change. Prints a JSON line at the end.
  */
 import { Worker } from 'node:worker_threads';
@@ -11,7 +11,7 @@ import { WatchedMemory } from './watched_memory.js';
 const seed = Number(process.argv[2] ?? 1);
 const random = new Random(seed);
 const calls = Number(process.argv[3] ?? 10_000);
-const addon = loadAddon() as unknown as Record<string, (...args: unknown[]) => unknown>;
+const addon = loadAddon(process.argv[4]) as unknown as Record<string, (...args: unknown[]) => unknown>;
 
 const MOST = 4096;
 const [VALUES, SPLITS, STARTS, WEIGHTS] = [0, MOST, 2 * MOST, 3 * MOST];

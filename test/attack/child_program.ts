@@ -12,14 +12,25 @@ export interface Ended {
   readonly problem: string | null;
 }
 
+export interface ProgramOptions {
+  readonly timeoutMs: number;
+  readonly nodeOptions?: readonly string[];
+  /** Variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Runs a TypeScript file with Node in the root of the project, and kills it when its time is over. */
 export async function runProgram(
   file: URL,
   args: readonly (string | number)[],
-  { timeoutMs, nodeOptions = [] }: { readonly timeoutMs: number; readonly nodeOptions?: readonly string[] },
+  { timeoutMs, nodeOptions = [], env = {} }: ProgramOptions,
 ): Promise<Ended> {
   const command = [...nodeOptions, '--import', 'tsx', fileURLToPath(file), ...args.map(String)];
-  const child = spawn(process.execPath, command, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, command, {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let [out, err, isLate] = ['', '', false];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err = (err + text).slice(-LONGEST_TEXT)));

@@ -15,9 +15,18 @@ import { KILLED_SAVES } from './killed_saves.js';
 import { modelFiles } from './model_files.js';
 import { npyHeaders } from './npy_headers.js';
 import { runAttacks } from './run_attacks.js';
+import { sanitizedAddon } from './sanitized_addon.js';
 import { tensorFlowOps } from './tensorflow_ops.js';
 
-const ATTACKS: readonly Attack[] = [addonCalls, addonRaces, tensorFlowOps, ...KILLED_SAVES, modelFiles, npyHeaders];
+const ATTACKS: readonly Attack[] = [
+  addonCalls,
+  addonRaces,
+  tensorFlowOps,
+  ...KILLED_SAVES,
+  modelFiles,
+  npyHeaders,
+  sanitizedAddon,
+];
 const NAMES = ATTACKS.map(({ name }) => name);
 
 const HELP = `npm run attack -- [--rounds N] [--seed S] [--only NAME]...

@@ -40,7 +40,7 @@ export function groupsFor(file: string): readonly SpecGroup[] {
 /** Runs a group in a tree; null where all specs hold, else what tells that they do not. */
 export function failureOf({ specs }: SpecGroup, tree: string): string | null {
   const args = ['--import', 'tsx', 'test/run.ts', ...specs];
-  const { status, signal, stdout, error } = spawnSync(process.execPath, args, {
+  const { status, signal, stdout, stderr, error } = spawnSync(process.execPath, args, {
     cwd: tree,
     encoding: 'utf8',
     timeout: TIMEOUT_MS,
@@ -50,5 +50,5 @@ export function failureOf({ specs }: SpecGroup, tree: string): string | null {
   if (status === 0) return null;
   if ((error as NodeJS.ErrnoException | undefined)?.code === 'ETIMEDOUT') return 'hangs';
   if (status === null) return `ended by ${signal}`;
-  return /^FAILED: (.*)$/m.exec(stdout)?.[1] ?? `ended with ${status}`;
+  return /^FAILED: (.*)$/m.exec(stdout)?.[1] ?? `ended with ${status}: ${(stdout + stderr).trim().slice(-1000)}`;
 }
