@@ -47,7 +47,7 @@ function record(fields: Readonly<Record<string, Shape>>): Shape {
   const shapes = new Map(Object.entries(fields).map(([key, shape]) => [key.replace('?', ''), shape]));
   return (value, path, problems) => {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-      return complain(problems, path, 'an object', value);
+      return complain(problems, path || 'plan', 'an object', value);
     }
     const found = value as Record<string, unknown>;
     const at = (key: string): string => (path === '' ? key : `${path}.${key}`);

@@ -19,8 +19,10 @@ function refused(run: () => unknown, kind: Class, argument: string): void {
   expect(thrown).withContext(argument).toBeInstanceOf(kind);
   const facts = thrown as ErrorFacts;
   expect(facts.argument).toBe(argument);
-  expect(facts.expected.length).toBeGreaterThan(0);
-  expect(facts.received.length).toBeGreaterThan(0);
+  expect((thrown as Error).message).toContain(
+    `\`${argument}\`: expected ${facts.expected}, received ${facts.received}.`,
+  );
+  for (const words of [facts.expected, facts.received]) expect(words.trim()).not.toBe('');
 }
 
 describe('planEmbedding with bad arguments', () => {
@@ -125,8 +127,18 @@ describe('checkPlan with bad input', () => {
   it('takes any plan and refuses bad tables', () => {
     const plan = planEmbedding({ tables: TABLES, worldSize: 2 });
     refused(() => checkPlan(plan, 'x' as never), ArgumentTypeError, 'tables');
-    for (const bad of [null, undefined, 1, 'plan', [], {}]) {
-      expect(checkPlan(bad as never, TABLES).length).toBeGreaterThan(0);
+    for (const [bad, text] of [
+      [null, 'null'],
+      [undefined, 'undefined'],
+      [1, '1'],
+      ['x', '"x"'],
+      [[], '[]'],
+    ]) {
+      // prettier-ignore
+      expect(checkPlan(bad as never, TABLES)).toEqual([`plan: expected an object, found ${text}`]);
     }
+    const keys = ['effectiveStrategy', 'effectiveRowSliceThreshold', 'effectiveDataParallelThreshold', 'tableGroups'];
+    const missing = [...keys, 'inputGroups', 'mapGroups', 'revGroupIds', 'ranks'].map((key) => `${key}: missing`);
+    expect(checkPlan({} as never, TABLES)).toEqual(missing);
   });
 });

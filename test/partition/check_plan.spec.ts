@@ -246,6 +246,17 @@ describe('checkPlan', () => {
     expect(checkPlan(planEmbedding({ ...ARGS, tables: coupled }), coupled)).toEqual([]);
   });
 
+  it('says so where the columns of a table with coupled rows are on as few as two devices', () => {
+    const tables = [{ inputDim: 10, outputDim: 4 }];
+    const plan = planEmbedding({ tables, worldSize: 2 });
+    expect(plan.ranks.map(({ tableParallel }) => tableParallel!.shards.length)).toEqual([1, 1]);
+    expect(checkPlan(plan, [{ ...tables[0]!, rowCoupled: true }])).toEqual([
+      'table 0: its rows are coupled, but its columns are on 2 devices',
+    ]);
+    const whole = [{ ...tables[0]!, rowCoupled: true }, tables[0]!];
+    expect(checkPlan(planEmbedding({ tables: whole, worldSize: 2 }), whole)).toEqual([]);
+  });
+
   it('says where slices and shards tell different stories', () => {
     const two = [
       { inputDim: 10, outputDim: 4 },

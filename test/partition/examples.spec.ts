@@ -279,7 +279,20 @@ describe('predicted loads', () => {
       4 * 5 * (4 + 8 * reached) + copyOut,
       4 * 5 * (16 + 8 * reached) + copyOut,
     ]);
-    for (const { predicted } of plan.ranks) expect(predicted!.seconds).toBeGreaterThan(0);
+    // Three passes over ids, rows (which short ones make 1.75 times as long) and pooled rows; copies are stepped whole.
+    const passes = (ids: number, bags: number, width: number): number =>
+      3 * 4 * (ids * (1 + 1.75 * width) + bags * width);
+    const memory = [passes(30, 10, 4), passes(10, 10, 16)].map(
+      (whole) => whole + passes(rows, 10 * reached, 8) + passes(copies, 5, 2) + 9.22 * 4 * 20,
+    );
+    // Pooled rows go out and gradients come in; ids come in, half of them from the other device.
+    const links = [
+      { pooled: 4 * 5 * (4 + 8 * reached), ids: 4 * 0.5 * (30 + rows) },
+      { pooled: 4 * 5 * (16 + 8 * reached), ids: 4 * 0.5 * (10 + rows) },
+    ].map(({ pooled, ids }) => 2 * pooled + ids + copyOut);
+    plan.ranks.forEach(({ predicted }, device) => {
+      expect(predicted!.seconds).toBeCloseTo(memory[device]! / 897e9 + links[device]! / 600e9, 15);
+    });
   });
 
   it('grow with the batch and shrink with the machine', () => {

@@ -170,6 +170,33 @@ describe('Report of a layer', () => {
   );
 
   it(
+    'counts predictions as calls, and training steps alone as such',
+    leakFree(() =>
+      withTpuEmulator({ chips: 2, coresPerChip: 1 }, async () => {
+        const model = modelOf({ layer: emb.layers.distributedEmbedding({ embeddings: list(['sum']) }), lengths: [2] });
+        const optimizer = emb.train.sgd({ learningRate: 0.1 });
+        model.compile({ optimizer, loss: 'meanSquaredError' });
+        const [x, more] = [idsOf(2), idsOf(2, 4 * BATCH)];
+        const [y, moreY] = [tf.zeros([BATCH, 1]), tf.zeros([4 * BATCH, 1])];
+        const measured = (): (number | undefined)[] => {
+          const [plan] = emb.tpuEmulator().report().plans;
+          return [plan!.measured?.calls, plan!.measured?.trainingCalls, plan!.measured?.batch];
+        };
+        tf.dispose(model.predict(more, { batchSize: 4 * BATCH }));
+        tf.dispose(model.evaluate(more, moreY, { batchSize: 4 * BATCH }));
+        expect(measured()).toEqual([2, 0, 4 * BATCH]);
+        for (let step = 0; step < 3; step++) await model.trainOnBatch(x, y);
+        tf.dispose(model.predict(more, { batchSize: 4 * BATCH }));
+        // The batch is that of training steps.
+        expect(measured()).toEqual([6, 3, BATCH]);
+        tf.dispose([x, more, y, moreY]);
+        model.dispose();
+        optimizer.dispose();
+      }),
+    ),
+  );
+
+  it(
     'predicts row slices and copies within the spread of the ids',
     leakFree(() =>
       withTpuEmulator({ chips: 4, coresPerChip: 1 }, () => {

@@ -127,6 +127,21 @@ describe('Prediction of a report', () => {
     expect(prediction!.lookupSeconds).toBeCloseTo(bytes / 2765e9, 15);
   });
 
+  it('reads what lies with the host at the speed that the plan was made for', () => {
+    const tables = [{ inputDim: 1000, outputDim: 128, combiner: 'sum' as const }];
+    const asked = { tables, worldSize: 1, hotness: [4], batchSize: 32, deviceMemory: 0 };
+    // 128 ids and their rows, and 32 pooled rows; the backward pass with its update moves twice that.
+    const bytes = 4 * (128 * (1 + 128) + 32 * 128);
+    for (const hostBandwidth of [1e9, 20e9]) {
+      const machine = { memoryBandwidth: 900e9, linkBandwidth: 50e9, hostBandwidth };
+      const { prediction } = makeReport(sourceOf({ ...asked, machine }), { generation: 'v5p' });
+      expect(prediction!.lookupSeconds).toBeCloseTo(bytes / hostBandwidth, 15);
+      expect(prediction!.updateSeconds).toBeCloseTo((2 * bytes) / hostBandwidth, 15);
+      expect(prediction!.assumptions.join()).toContain(`read at ${hostBandwidth / 1e9} GB/s for each device`);
+      expect(prediction!.mostBytesWanted).toBe(4 * (128 + 32 * 128));
+    }
+  });
+
   it('sends each row where there is no combiner', () => {
     const tables = [{ name: 'items', inputDim: 100, outputDim: 8 }];
     const { prediction } = makeReport(sourceOf({ ...request, tables, worldSize: 1, hotness: [3] }), {
@@ -245,8 +260,9 @@ describe('Options of a report', () => {
     for (const chips of ['4', true, [4]])
       expect(report({ generation: 'v6e', chips })).toThrowError(TypeError, /`chips`/);
     expect(report({ chips: 4 })).toThrowError(TypeError, /`generation`/);
-    expect(report({ generation: 'v6e', chips: 256 })).not.toThrow();
-    expect(report({ generation: undefined, chips: undefined })).not.toThrow();
+    expect(report({ generation: 'v6e', chips: 256 })().prediction!.chips).toBe(256);
+    expect(report({ generation: 'v6e', chips: undefined })().prediction!.chips).toBe(2);
+    expect(report({ generation: undefined, chips: undefined })().prediction).toBeNull();
   });
 
   it('says where no plan can be made, and where there is none', () => {

@@ -1,5 +1,5 @@
 /** Where `cost_balanced` puts pieces, in cases small enough to look at. */
-import { planEmbedding } from '../../../src/partition/index.js';
+import { planEmbedding, type EmbeddingPlan } from '../../../src/partition/index.js';
 
 interface Case {
   readonly what: string;
@@ -67,4 +67,19 @@ describe('cost_balanced', () => {
       expect(plan.tableParallel!.dividedIds).toEqual(divided as number[][]);
     });
   }
+
+  it('leaves tables whole where cutting them makes the step dearer, however even that would be', () => {
+    const request = {
+      tables: [[100, 128], [1000, 16], [100, 64]].map(([inputDim, outputDim]) => ({ inputDim: inputDim!, outputDim: outputDim! })), // prettier-ignore
+      hotness: [5, 1, 5],
+      worldSize: 3,
+      batchSize: 1024,
+    };
+    const slowest = ({ ranks }: EmbeddingPlan): number => Math.max(...ranks.map(({ predicted }) => predicted!.seconds));
+    const cut = planEmbedding({ ...request, strategy: 'basic', columnSliceThreshold: 1 });
+    expect(cut.tableParallel!.dividedIds).toEqual([[0, 1, 2], [0, 1, 2], [0, 1, 2]]); // prettier-ignore
+    const plan = planEmbedding({ ...request, strategy: 'cost_balanced' });
+    expect(plan.tableParallel!.dividedIds).toEqual([[1, 2], [0, 1], [0]]); // prettier-ignore
+    expect(slowest(cut)).toBeGreaterThan(1.03 * slowest(plan));
+  });
 });

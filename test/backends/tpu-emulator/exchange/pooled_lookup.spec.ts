@@ -106,6 +106,27 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
     });
   });
 
+  it('leave no results of a call that fails', () => {
+    const { dim, rows } = TABLE;
+    const here = tf.tidy(() => tf.variable(tf.tensor2d(TABLE.data, [rows, dim]))) as unknown as tf.Variable;
+    emulator().placeTable(here);
+    const there = tf.tensor2d(TABLE.data, [rows, dim]);
+    const bagsOf = (id: number): Lookup['bags'] =>
+      bagTensors({ values: Int32Array.of(id), rowSplits: Int32Array.of(0, 1), weights: null });
+    const [good, stray] = [bagsOf(1), bagsOf(rows)];
+    const before = tf.memory().numTensors;
+    // The first is done by the host at once, and the devices refuse the second.
+    const lookups: Lookup[] = [
+      { table: there, bags: good, options: SUM },
+      { table: here, bags: stray, options: SUM },
+    ];
+    expect(() => emulator().lookUp(lookups)).toThrowError(IdOutOfRange);
+    expect(tf.memory().numTensors).toBe(before);
+    expect(() => emulator().lookUp(lookups.reverse())).toThrowError(IdOutOfRange);
+    expect(tf.memory().numTensors).toBe(before);
+    tf.dispose([here, there, ...[good, stray].flatMap(({ values, rowSplits }) => [values, rowSplits])]);
+  });
+
   it('of nothing at all', () => {
     expect(lookUpPooled([])).toEqual([]);
     for (const layout of LAYOUT_NAMES) {

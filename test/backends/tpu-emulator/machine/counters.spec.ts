@@ -61,12 +61,12 @@ function lookUp(
 }
 
 /** Counts of one step of SGD. */
-function update(layout: TableLayout, hyper: Partial<Hyper> = {}): Counters {
+function update(layout: TableLayout, hyper: Partial<Hyper> = {}, weighted = false): Counters {
   const { counters } = emulator().machine;
   const table = place(layout, ZEROS);
   counters.reset();
   tf.tidy(() => {
-    const entries = [{ gradient: tf.ones([5, 4]) as tf.Tensor2D, bags: bags(), options: SUM }];
+    const entries = [{ gradient: tf.ones([5, 4]) as tf.Tensor2D, bags: bags(weighted), options: SUM }];
     const numbers = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, ...hyper });
     emulator().update([{ optimizer: 'sgd', table, slots: [], entries, dense: null, hyper: numbers }]);
   });
@@ -230,6 +230,33 @@ describeEmulator('counters of steps', { chips: 3, coresPerChip: 1 }, () => {
   });
 });
 
+describeEmulator('seconds of the host', { chips: 3, coresPerChip: 1 }, () => {
+  it('are those inside lookups and steps, devices included', () => {
+    // A clock that stands still, but for the work of the devices.
+    let milliseconds = 5000;
+    spyOn(performance, 'now').and.callFake(() => milliseconds);
+    const { machine } = emulator();
+    const run = machine.run.bind(machine);
+    spyOn(machine, 'run').and.callFake((commands) => {
+      run(commands);
+      milliseconds += 250;
+    });
+    expect(lookUp(WHOLE).seconds).toEqual({ lookUp: 0.25, update: 0 });
+    expect(update(WHOLE).seconds).toEqual({ lookUp: 0, update: 0.25 });
+    // Copies are stepped once their gradients are together.
+    expect(update(COPIES).seconds).toEqual({ lookUp: 0, update: 0.5 });
+    const table = place(WHOLE, ZEROS);
+    machine.counters.reset();
+    tf.tidy(() => {
+      for (let call = 0; call < 3; call++) emulator().lookUp([{ table, bags: bags(), options: SUM }]);
+    });
+    expect(machine.counters.counters().seconds.lookUp).toBe(0.75);
+    machine.counters.reset();
+    expect(machine.counters.counters().seconds).toEqual({ lookUp: 0, update: 0 });
+    table.dispose();
+  });
+});
+
 describeEmulator('counters of tables', { chips: 3, coresPerChip: 1 }, () => {
   const countsOf = (table: tf.Variable): TableCounts => {
     const { machine, tensors } = running()!;
@@ -288,19 +315,43 @@ describeEmulator('counters of tables', { chips: 3, coresPerChip: 1 }, () => {
   });
 });
 
-const EXCHANGED: readonly { name: string; layout: TableLayout; lookUp: number[]; update: number[] }[] = [
+const EXCHANGED: readonly { name: string; layout: TableLayout; ids: number[]; lookUp: number[]; update: number[] }[] = [
   // Words: ids and 4 (columns) for each bag.
-  { name: 'one device', layout: WHOLE, lookUp: [0, 7 + 20, 0], update: [0, 27, 0] },
-  { name: 'columns', layout: COLUMNS, lookUp: [7 + 15, 0, 7 + 5], update: [22, 0, 12] },
-  { name: 'rows', layout: RANGE, lookUp: [3 + 8, 3 + 4, 1 + 4], update: [11, 7, 5] },
+  { name: 'one device', layout: WHOLE, ids: [0, 7, 0], lookUp: [0, 7 + 20, 0], update: [0, 27, 0] },
+  { name: 'columns', layout: COLUMNS, ids: [7, 0, 7], lookUp: [7 + 15, 0, 7 + 5], update: [22, 0, 12] },
+  { name: 'rows', layout: RANGE, ids: [3, 3, 1], lookUp: [3 + 8, 3 + 4, 1 + 4], update: [11, 7, 5] },
   // A step has the rows of all devices besides: five, each an id and 4 floats.
-  { name: 'replicated', layout: COPIES, lookUp: [3 + 8, 3 + 8, 1 + 4], update: [11 + 25, 11 + 25, 5 + 25] },
+  {
+    name: 'replicated',
+    layout: COPIES,
+    ids: [3, 3, 1],
+    lookUp: [3 + 8, 3 + 8, 1 + 4],
+    update: [11 + 25, 11 + 25, 5 + 25],
+  },
 ];
 
-for (const { name, layout, ...expected } of EXCHANGED) {
-  describeEmulator(`memory for exchange: ${name}`, { chips: 3, coresPerChip: 1 }, () => {
-    const words = ({ devices }: Counters): number[] => devices.map(({ memory }) => memory.exchange / 4);
+const words = ({ devices }: Counters): number[] => devices.map(({ memory }) => memory.exchange / 4);
 
+for (const { name, layout, ...expected } of EXCHANGED) {
+  describeEmulator(`memory for exchange with weights: ${name}`, { chips: 3, coresPerChip: 1 }, () => {
+    it('has room for the weight of each id', () => {
+      const withWeights = (counts: readonly number[]): number[] => counts.map((count, i) => count + expected.ids[i]!);
+      expect(words(lookUp(layout, { weighted: true }))).toEqual(withWeights(expected.lookUp));
+      expect(words(update(layout, {}, true))).toEqual(withWeights(expected.update));
+    });
+  });
+
+  describeEmulator(
+    `memory for exchange of gradients with respect to weights: ${name}`,
+    { chips: 3, coresPerChip: 1 },
+    () => {
+      it('has room for the weight of each id, and for the number that is found', () => {
+        expect(words(weightsGradient(layout))).toEqual(expected.lookUp.map((count, i) => count + 2 * expected.ids[i]!));
+      });
+    },
+  );
+
+  describeEmulator(`memory for exchange: ${name}`, { chips: 3, coresPerChip: 1 }, () => {
     it('is the largest of a call', () => {
       expect(words(lookUp(layout))).toEqual(expected.lookUp);
       expect(words(update(layout))).toEqual(expected.update);
