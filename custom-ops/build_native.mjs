@@ -6,8 +6,8 @@
  * or for TensorFlow too with TENSORFLOW_INCLUDE=<folder of headers>.
  *
  * With Microsoft's compiler the equivalent is
- *   cl /std:c11 /O2 /LD /I<headers> kernels\*.c hosts\node.c /link node.lib /out:tfjs_embeddings.node
- * with /arch:AVX2 for kernels\instance_avx2.c and /arch:AVX512 for kernels\instance_avx512.c.
+ *   cl /std:c11 /O2 /LD /I<headers> /Ikernels kernels\*.c kernels\instances\*.c hosts\node.c /link node.lib /out:tfjs_embeddings.node
+ * with /arch:AVX2 for kernels\instances\instance_avx2.c and /arch:AVX512 for instance_avx512.c.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -70,9 +70,9 @@ function compileJobs({ cc, cxx, napiInclude, tensorflowInclude, folder, log }) {
   const withTensorFlow = tensorflowInclude ? ['-DTE_WITH_TENSORFLOW'] : [];
   const object = (source) => join(folder, `${basename(source)}.o`);
   const c = (source, extra) => [cc, ['-std=gnu11', ...COMMON, ...extra, '-c', source, '-o', object(source)]];
-  const calls = readdirSync(kernels)
+  const calls = readdirSync(kernels, { recursive: true })
     .filter((name) => name.endsWith('.c'))
-    .map((name) => c(join(kernels, name), x64 ? (INSTRUCTION_SETS[name] ?? []) : []));
+    .map((name) => c(join(kernels, name), ['-I', kernels, ...((x64 && INSTRUCTION_SETS[basename(name)]) || [])]));
   calls.push(c(join(here, 'hosts', 'node.c'), [...withTensorFlow, '-DNAPI_VERSION=8', '-I', napiInclude]));
   if (tensorflowInclude) {
     const source = join(here, 'hosts', 'tensorflow.cc');

@@ -45,13 +45,22 @@ const LINK = [
   '-Wl,--initial-memory=65536',
   '-Wl,--strip-all',
 ];
+/** The C files and headers of a folder, and of those in it. */
+function treeOf(folder) {
+  const tree = {};
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) tree[entry.name] = treeOf(path);
+    else if (/\.(c|h)$/.test(entry.name)) tree[entry.name] = readFileSync(path, 'utf8');
+  }
+  return tree;
+}
+
 /** The C files and headers as the tree that the compiler sees: `kernels/…` and `hosts/wasm.c`. */
 function sources() {
-  const kernels = {};
-  for (const file of readdirSync(KERNELS)) {
-    if (/\.(c|h)$/.test(file)) kernels[file] = readFileSync(join(KERNELS, file), 'utf8');
-  }
-  const units = Object.keys(kernels).filter((file) => file.endsWith('.c'));
+  const kernels = treeOf(KERNELS);
+  const files = [...Object.keys(kernels), ...Object.keys(kernels.instances).map((name) => `instances/${name}`)];
+  const units = files.filter((file) => file.endsWith('.c'));
   if (units.length === 0) throw new Error(`no C file in ${KERNELS}`);
   return {
     tree: { kernels, hosts: { 'wasm.c': readFileSync(HOST, 'utf8') } },

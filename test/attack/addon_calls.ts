@@ -4,6 +4,6 @@ import { programAttack } from './program_attack.js';
 export const addonCalls = programAttack({
   name: 'addon',
   describe: 'calls every function of the native addon with anything, shared memory included; a round is 20000 calls',
-  file: new URL('./addon_calls_program.ts', import.meta.url),
+  file: new URL('./programs/addon_calls_program.ts', import.meta.url),
   timeoutMs: 300_000,
 });

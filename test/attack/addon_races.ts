@@ -4,6 +4,6 @@ import { programAttack } from './program_attack.js';
 export const addonRaces = programAttack({
   name: 'races',
   describe: 'calls the native addon while a thread rewrites ids, splits, uses and weights; a round is 10000 calls',
-  file: new URL('./addon_races_program.ts', import.meta.url),
+  file: new URL('./programs/addon_races_program.ts', import.meta.url),
   timeoutMs: 300_000,
 });

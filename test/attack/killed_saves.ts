@@ -8,10 +8,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Random } from '../helpers/random.js';
 import type { Attack } from './attack.js';
-import type { Said } from './killed_saves_program.js';
+import type { Said } from './programs/killed_saves_program.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PROGRAM = fileURLToPath(new URL('./killed_saves_program.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('./programs/killed_saves_program.ts', import.meta.url));
 /** A process is killed in one of so many saves. */
 const SAVES = 3;
 const TIMEOUT_MS = 120_000;

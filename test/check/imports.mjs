@@ -76,7 +76,9 @@ function imported(path, text) {
 
 function target(importer, name) {
   const path = join(dirname(importer), name).split(sep).join('/');
-  return [path, path.replace(/\.js$/, '.ts')].find((candidate) => existsSync(join(root, candidate))) ?? null;
+  // Instances of kernels are compiled with the folder of kernels on their path.
+  const inKernels = `custom-ops/kernels/${name}`;
+  return [path, path.replace(/\.js$/, '.ts'), inKernels].find((candidate) => existsSync(join(root, candidate))) ?? null;
 }
 
 function roomOf(path) {

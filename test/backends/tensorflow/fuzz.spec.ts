@@ -6,7 +6,7 @@ const CALLS = 1500;
 
 describeTensorFlow('the TensorFlow ops', () => {
   it(`survive ${CALLS} calls with arbitrary tensors and attributes`, async () => {
-    const file = new URL('../../attack/tensorflow_ops_program.ts', import.meta.url);
+    const file = new URL('../../attack/programs/tensorflow_ops_program.ts', import.meta.url);
     const seed = process.env['TFJS_EMBEDDINGS_FUZZ_SEED'] ?? '1';
     const { lastLine, problem } = await runProgram(file, [seed, CALLS], { timeoutMs: 110_000 });
     expect(problem).toBeNull();

@@ -5,10 +5,10 @@
  * change but what a function writes, and nothing at all where that shares memory with another argument: such a call
  * must be refused. Prints a JSON line at the end.
  */
-import { loadAddon } from '../../src/backends/native/addon.js';
-import { Random } from '../helpers/random.js';
-import { HostileArrays } from './hostile_arrays.js';
-import { WatchedMemory } from './watched_memory.js';
+import { loadAddon } from '../../../src/backends/native/addon.js';
+import { Random } from '../../helpers/random.js';
+import { HostileArrays } from '../hostile_arrays.js';
+import { WatchedMemory } from '../watched_memory.js';
 
 const random = new Random(Number(process.argv[2] ?? 1));
 const calls = Number(process.argv[3] ?? 20_000);

@@ -4,10 +4,10 @@
  * Each kind of hostile_headers.ts with 1 MB, which must be refused without reading it, and within the limit, where it is
  * read; then right headers of which some characters were changed. Prints a JSON line with what fell.
  */
-import { readNpyHeader, type PositionedFile } from '../../src/io/npy.js';
-import { Random } from '../helpers/random.js';
-import { npyBytes } from '../io/npy_bytes.js';
-import { HOSTILE_HEADERS } from './hostile_headers.js';
+import { readNpyHeader, type PositionedFile } from '../../../src/io/npy.js';
+import { Random } from '../../helpers/random.js';
+import { npyBytes } from '../../io/npy_bytes.js';
+import { HOSTILE_HEADERS } from '../hostile_headers.js';
 
 const [MEGABYTE, LIMIT, CHANGED, VALUES] = [2 ** 20, 10_000, 5000, 64];
 const random = new Random(Number(process.argv[2] ?? 1));

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { Random } from '../helpers/random.js';
-import { HOSTILE_MODELS } from './hostile_models.js';
+import { Random } from '../../helpers/random.js';
+import { HOSTILE_MODELS } from '../hostile_models.js';
 
 const CHANGED = 200;
 const random = new Random(Number(process.argv[2] ?? 1));

@@ -4,9 +4,9 @@
  * Whatever a kernel finds there, nothing outside its results may change. Prints a JSON line at the end.
  */
 import { Worker } from 'node:worker_threads';
-import { loadAddon } from '../../src/backends/native/addon.js';
-import { Random } from '../helpers/random.js';
-import { WatchedMemory } from './watched_memory.js';
+import { loadAddon } from '../../../src/backends/native/addon.js';
+import { Random } from '../../helpers/random.js';
+import { WatchedMemory } from '../watched_memory.js';
 
 const seed = Number(process.argv[2] ?? 1);
 const random = new Random(seed);

@@ -1,0 +1,295 @@
+/* Arguments of a call from JavaScript, checked: kind, length, range and overlap; and the errors for what is wrong. */
+#ifndef TE_NODE_ARGUMENTS_H
+#define TE_NODE_ARGUMENTS_H
+
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#ifndef NAPI_VERSION
+#define NAPI_VERSION 8
+#endif
+#if defined(__linux__)
+#define NAPI_EXTERN __attribute__((weak)) __attribute__((visibility("default")))
+#endif
+#include <node_api.h>
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if !defined(_WIN32)
+#include <dlfcn.h>
+#endif
+
+#include "../kernels/embedding.h"
+#include "loans.h"
+#include "memory.h"
+#include "node_tables.h"
+
+#define MOST_ARGUMENTS 15
+#define MOST_RESULT_FLOATS ((uint64_t)1 << 32)
+#define KEPT_WORKSPACE ((size_t)64 << 20)
+
+/* One per JavaScript environment (main thread, each worker). */
+typedef struct instance {
+  void* workspace;
+  size_t workspace_bytes;
+  int32_t* exit_word; /* set when the environment ends; NULL where nobody watches */
+} instance;
+
+typedef struct array {
+  char* data;
+  size_t length;
+  size_t bytes;
+  bool shared;
+} array;
+
+/* A call in progress. Once `failed`, an exception is pending and everything else does nothing. */
+typedef struct call {
+  napi_env env;
+  napi_value arguments[MOST_ARGUMENTS];
+  void* copies[3];
+  int n_copies;
+  bool failed;
+} call;
+
+/* ---- errors ---- */
+
+typedef napi_status (*thrower)(napi_env env, const char* code, const char* text);
+
+static void fail(call* c, thrower throw_error, const char* code, const char* argument, const char* text) {
+  char message[320];
+  if (c->failed) return;
+  c->failed = true;
+  snprintf(message, sizeof message, "`%s`: %s", argument, text);
+  throw_error(c->env, code, message);
+}
+
+static void fail_type(call* c, const char* argument, const char* text) {
+  fail(c, napi_throw_type_error, "ERR_INVALID_ARG_TYPE", argument, text);
+}
+
+/* The TypeScript side makes its own error of "expected ..., received ...". */
+static void fail_range(call* c, const char* argument, const char* format, ...) {
+  char text[256];
+  va_list numbers;
+  va_start(numbers, format);
+  vsnprintf(text, sizeof text, format, numbers);
+  va_end(numbers);
+  fail(c, napi_throw_range_error, "ERR_OUT_OF_RANGE", argument, text);
+}
+
+static void set_number(napi_env env, napi_value object, const char* name, double number) {
+  napi_value value;
+  if (napi_create_double(env, number, &value) == napi_ok) napi_set_named_property(env, object, name, value);
+}
+
+/* An Error with `status`, `id` and `position`; the TypeScript side makes its own error of it. */
+static void fail_status(call* c, te_status status) {
+  static const char* const codes[] = {"TE_OK", "TE_ID_OUT_OF_RANGE", "TE_BAD_SPLITS", "TE_BAD_ARGUMENT",
+                                      "TE_BAD_WORKSPACE"};
+  static const char* const texts[] = {"", "values: an id is out of range", "rowSplits: must start at 0, never fall and end at the number of values",
+                                      "a size or an option that cannot be", "workspace too small"};
+  napi_value code, text, error;
+  if (c->failed || status.code == TE_OK) return;
+  c->failed = true;
+  const int known = status.code >= 0 && status.code <= TE_BAD_WORKSPACE ? status.code : TE_BAD_ARGUMENT;
+  if (napi_create_string_utf8(c->env, codes[known], NAPI_AUTO_LENGTH, &code) != napi_ok ||
+      napi_create_string_utf8(c->env, texts[known], NAPI_AUTO_LENGTH, &text) != napi_ok ||
+      napi_create_error(c->env, code, text, &error) != napi_ok) {
+    napi_throw_error(c->env, codes[known], texts[known]);
+    return;
+  }
+  set_number(c->env, error, "status", (double)status.code);
+  set_number(c->env, error, "id", (double)status.id);
+  set_number(c->env, error, "position", (double)status.position);
+  napi_throw(c->env, error);
+}
+
+/* ---- arguments ---- */
+
+static void begin(call* c, napi_env env, napi_callback_info info) {
+  size_t count = MOST_ARGUMENTS;
+  memset(c, 0, sizeof *c);
+  c->env = env;
+  if (napi_get_cb_info(env, info, &count, c->arguments, NULL, NULL) != napi_ok) {
+    fail_type(c, "arguments", "cannot be read");
+  }
+}
+
+static void finish(call* c) {
+  for (int i = 0; i < c->n_copies; i++) free(c->copies[i]);
+  c->n_copies = 0;
+}
+
+static bool absent(call* c, int index) {
+  napi_valuetype type;
+  if (napi_typeof(c->env, c->arguments[index], &type) != napi_ok) return false;
+  return type == napi_null || type == napi_undefined;
+}
+
+static double number(call* c, int index, const char* name) {
+  double value = 0;
+  napi_valuetype type;
+  if (c->failed) return 0;
+  if (napi_typeof(c->env, c->arguments[index], &type) != napi_ok || type != napi_number ||
+      napi_get_value_double(c->env, c->arguments[index], &value) != napi_ok) {
+    fail_type(c, name, "expected a number");
+  }
+  return value;
+}
+
+static int64_t whole(call* c, int index, const char* name, double least, double most) {
+  const double value = number(c, index, name);
+  if (c->failed) return 0;
+  if (!(value >= least && value <= most) || floor(value) != value) {
+    fail_range(c, name, "expected a whole number from %.0f to %.0f, received %.17g", least, most, value);
+    return 0;
+  }
+  return (int64_t)value;
+}
+
+static array typed(call* c, int index, const char* name, napi_typedarray_type wanted) {
+  array result = {NULL, 0, 0, false};
+  napi_typedarray_type type;
+  napi_value buffer;
+  void* data = NULL;
+  size_t length = 0, offset;
+  bool is_typed = false, is_plain = false;
+  if (c->failed) return result;
+  if (napi_is_typedarray(c->env, c->arguments[index], &is_typed) != napi_ok || !is_typed ||
+      napi_get_typedarray_info(c->env, c->arguments[index], &type, &length, &data, &buffer, &offset) != napi_ok ||
+      type != wanted) {
+    fail_type(c, name, wanted == napi_int32_array ? "expected an Int32Array" : "expected a Float32Array");
+    return result;
+  }
+  if (((uintptr_t)data & 3) != 0) fail_type(c, name, "is not aligned to 4 bytes");
+  napi_is_arraybuffer(c->env, buffer, &is_plain);
+  result.data = data;
+  result.length = length;
+  result.bytes = length * 4;
+  result.shared = !is_plain;
+  return result;
+}
+
+static array floats(call* c, int index, const char* name, uint64_t length) {
+  const array result = typed(c, index, name, napi_float32_array);
+  if (!c->failed && (uint64_t)result.length != length) {
+    fail_range(c, name, "expected %llu numbers, received %zu", (unsigned long long)length, result.length);
+  }
+  return result;
+}
+
+/* rows x dim as a length; 0 when it cannot be one. */
+static uint64_t area(call* c, int64_t rows, int64_t dim, const char* name) {
+  if (te_addressable(rows, dim)) return (uint64_t)rows * (uint64_t)dim;
+  fail_range(c, name, "expected a size that can be addressed, received %lld x %lld", (long long)rows, (long long)dim);
+  return 0;
+}
+
+/* Memory that nobody else writes while the kernel runs. */
+static array private_copy(call* c, array a, const char* name) {
+  if (c->failed || !a.shared || a.bytes == 0) return a;
+  void* copy = malloc(a.bytes);
+  if (copy == NULL) {
+    fail_range(c, name, "expected an array that fits into memory twice, received one of %zu bytes", a.bytes);
+    return a;
+  }
+  memcpy(copy, a.data, a.bytes);
+  c->copies[c->n_copies++] = copy;
+  a.data = copy;
+  return a;
+}
+
+static void must_differ(call* c, array written, array other, const char* name) {
+  if (te_overlap(written.data, written.bytes, other.data, other.bytes)) {
+    fail_range(c, name, "expected memory of its own, received memory of another argument");
+  }
+}
+
+/* values, rowSplits, weights, combiner, outOfRange, maxNorm: six arguments from `index` on. */
+typedef struct bag_arguments {
+  te_bags bags;
+  array values, splits, weights, starts;
+} bag_arguments;
+
+static bag_arguments read_bags(call* c, int index) {
+  bag_arguments b;
+  memset(&b, 0, sizeof b);
+  b.values = private_copy(c, typed(c, index, "values", napi_int32_array), "values");
+  b.splits = private_copy(c, typed(c, index + 1, "rowSplits", napi_int32_array), "rowSplits");
+  if (!c->failed && b.splits.length < 1) fail_range(c, "rowSplits", "expected at least one split, received none");
+  if (!c->failed && !absent(c, index + 2)) {
+    b.weights = floats(c, index + 2, "weights", b.values.length);
+    b.bags.weights = (const float*)b.weights.data;
+  }
+  b.bags.values = (const int32_t*)b.values.data;
+  b.bags.row_splits = (const int32_t*)b.splits.data;
+  b.bags.nnz = (int64_t)b.values.length;
+  b.bags.batch = (int64_t)b.splits.length - 1;
+  b.bags.combiner = (int32_t)whole(c, index + 3, "combiner", TE_SUM, TE_SQRTN);
+  b.bags.out_of_range = (int32_t)whole(c, index + 4, "outOfRange", TE_ERROR, TE_ZERO);
+  const double max_norm = number(c, index + 5, "maxNorm");
+  b.bags.max_norm = (float)max_norm;
+  if (!c->failed && !(max_norm >= 0)) fail_range(c, "maxNorm", "expected a number of at least 0, received %g", max_norm);
+  if (max_norm > 0 && b.bags.max_norm == 0) b.bags.max_norm = 1.4012985e-45f;
+  return b;
+}
+
+static void must_differ_from_bags(call* c, array written, const bag_arguments* b, const char* name) {
+  must_differ(c, written, b->values, name);
+  must_differ(c, written, b->splits, name);
+  must_differ(c, written, b->weights, name);
+  must_differ(c, written, b->starts, name);
+}
+
+/* table, rows, dim: three arguments from `index` on. */
+static te_table read_table(call* c, int index, array* data, bool optional) {
+  te_table table = {NULL, 0, 0};
+  table.rows = whole(c, index + 1, "rows", 0, 9007199254740991.0);
+  table.dim = whole(c, index + 2, "dim", 1, 9007199254740991.0);
+  memset(data, 0, sizeof *data);
+  const uint64_t length = c->failed ? 0 : area(c, table.rows, table.dim, "rows");
+  if (c->failed || (optional && absent(c, index))) return table;
+  *data = floats(c, index, "table", length);
+  table.data = (float*)data->data;
+  return table;
+}
+
+static void* workspace_of(call* c, size_t bytes, instance** owner) {
+  instance* own = NULL;
+  *owner = NULL;
+  if (c->failed) return NULL;
+  if (napi_get_instance_data(c->env, (void**)&own) != napi_ok || own == NULL) {
+    fail_type(c, "workspace", "the addon is being unloaded");
+    return NULL;
+  }
+  if (own->workspace_bytes < bytes) {
+    free(own->workspace);
+    own->workspace = bytes == SIZE_MAX ? NULL : malloc(bytes);
+    own->workspace_bytes = own->workspace == NULL ? 0 : bytes;
+  }
+  if (own->workspace == NULL) {
+    fail_range(c, "values", "expected a batch whose workspace fits into memory, received one that needs %zu bytes",
+               bytes);
+  }
+  *owner = own;
+  return own->workspace;
+}
+
+static void trim_workspace(instance* own) {
+  if (own == NULL || own->workspace_bytes <= KEPT_WORKSPACE) return;
+  free(own->workspace);
+  own->workspace = NULL;
+  own->workspace_bytes = 0;
+}
+
+static napi_value new_number(napi_env env, double value) {
+  napi_value result = NULL;
+  napi_create_double(env, value, &result);
+  return result;
+}
+
+#endif
