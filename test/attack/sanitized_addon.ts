@@ -10,7 +10,7 @@ import { runProgram } from './child_program.js';
 const CALLS = 5000;
 const TIMEOUT_MS = 600_000;
 const SETS = process.arch === 'x64' ? ['avx512', 'avx2', 'sse2', 'scalar'] : ['neon', 'scalar'];
-const PROGRAMS = ['addon_calls_program.ts', 'addon_races_program.ts'];
+const PROGRAMS = ['programs/addon_calls_program.ts', 'programs/addon_races_program.ts'];
 const SANITIZE = '-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer';
 const HEADERS = fileURLToPath(new URL('../../node_modules/node-api-headers/include', import.meta.url));
 

@@ -23,7 +23,7 @@ async function attack<T extends Report>(program: string, calls: number): Promise
 
 describe('the addon', () => {
   it('survives 60000 calls with arbitrary values, and refuses to write where memory is shared', async () => {
-    const report = await attack<Report & { shared: number }>('addon_calls_program.ts', 60_000);
+    const report = await attack<Report & { shared: number }>('programs/addon_calls_program.ts', 60_000);
     // Each side is met often, or the calls would test little.
     expect(report.returned).toBeGreaterThan(6000);
     expect(report.threw).toBeGreaterThan(6000);
@@ -31,6 +31,6 @@ describe('the addon', () => {
   }, 120_000);
 
   it('survives 10000 calls while a thread rewrites ids, splits and weights', async () => {
-    await attack('addon_races_program.ts', 10_000);
+    await attack('programs/addon_races_program.ts', 10_000);
   }, 120_000);
 });
