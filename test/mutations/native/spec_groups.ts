@@ -17,7 +17,7 @@ const TENSORFLOW: SpecGroup = {
     (name) => `backends/tensorflow/${name}.spec`,
   ),
 };
-const LOANS: SpecGroup = { specs: ['tpu-emulator/loans.spec'] };
+const LOANS: SpecGroup = { specs: ['tpu-emulator/host/shared_tensors.spec'] };
 const PYTHON: SpecGroup = { specs: ['backends/tensorflow/python.spec'] };
 const OPS: SpecGroup = { specs: ['test/ops/sizes', 'test/ops/shared_memory', 'test/ops/sparse_apply'] };
 
