@@ -102,3 +102,4 @@ export type { DenseIds, IdsInput, RaggedIds } from './ragged/parse_ids.js';
 export type { SparseInput, SparseValues } from './ragged/sparse_values.js';
 export type { WeightsInput } from './ragged/weights.js';
 export type { Combiner, OptimizerName, OutOfRange } from './types.js';
+export type * from './public_types.js';

@@ -17,6 +17,7 @@ const FLOORS = [
   ['src/node.ts'],
   ['src/index_node.ts'],
   ['src/index.ts'],
+  ['src/public_types.ts'],
   ['src/tpu_emulator.ts'],
   ['src/layers'],
   ['src/optimizers', 'src/report'],

@@ -59,15 +59,21 @@ describe('a set-up', () => {
   const hangs = (): string =>
     `writeFileSync(${JSON.stringify(pidFile())}, String(process.pid)); setInterval(() => {}, 1e3);`;
   const pidFile = (): string => checkout.path('pid');
-  const endProgram = (): boolean => process.kill(Number(readFileSync(pidFile(), 'utf8')), 'SIGKILL');
+  /** The process id that the program wrote down; 0 until it has. */
+  const programId = (): number => (existsSync(pidFile()) ? Number(readFileSync(pidFile(), 'utf8')) : 0);
+  const endProgram = (): void => {
+    // 0 would be this whole group of processes.
+    expect(programId()).toBeGreaterThan(1);
+    if (programId() > 1) process.kill(programId(), 'SIGKILL');
+  };
 
   /** Kills a set-up once it runs a program that hangs. */
   async function killInProgram(env: NodeJS.ProcessEnv): Promise<void> {
     const child = checkout.start(env);
     const end = endOf(child);
-    while (!existsSync(pidFile()) && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (programId() === 0 && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(child.kill('SIGKILL')).toBeTrue();
-    if (existsSync(pidFile())) return;
+    if (programId() > 0) return;
     fail((await end).stderr);
   }
 

@@ -1,0 +1,46 @@
+/** Types that public names refer to, for those who write them down. */
+export type { KernelChoice, KernelInfo } from './backends/kernel_set.js';
+export type { ErrorFacts } from './errors.js';
+export type { EmbeddingsForm, FeaturesForm } from './layers/distributed_embedding/arguments.js';
+export type {
+  AllLookedUp,
+  AnyStructure,
+  CombinersOf,
+  CombinersOfItems,
+  FeatureKwargs,
+  Given,
+  InputsOf,
+  KnownFields,
+  Nested as NestedValues,
+  Symbolic,
+} from './layers/distributed_embedding/feature_types.js';
+export type { LookedUp, WithWeights } from './layers/embedding/looked_up.js';
+export type { AnyTableLayerArgs, TableLayerArgs } from './layers/embedding/table_layer.js';
+export type { Activation, ActivationInput } from './layers/feature_interaction/activations.js';
+export type { SymbolicShape } from './layers/layer_arguments.js';
+export type { AnyTensors, Kwargs } from './layers/layer_calls.js';
+export type { ConstraintInput } from './layers/table/constraints.js';
+export type { OwnTableArgs, SharedTableArgs, TableHolder } from './layers/table/embedding_table.js';
+export type { InitializerInput } from './layers/table/initializers.js';
+export type { OptimizerInput } from './layers/table/named_optimizer.js';
+export type { TableValues } from './layers/table/pretrained.js';
+export type { RegularizerInput } from './layers/table/regularizers.js';
+export type { EmbeddingBagOptions, VectorInput } from './ops/bag_arguments.js';
+export type { EmbeddingBagGradOptions } from './ops/embedding_bag_grad.js';
+export type { RowsOfIds, Table } from './ops/embedding_lookup.js';
+export type { PartitionStrategy } from './ops/partitioned_table.js';
+export type { RowGradientTensors } from './ops/row_gradients.js';
+export type { SparseApplyArgs } from './ops/sparse_apply.js';
+export type { ConfigOf, Settings as OptimizerSettings } from './ops/training/optimizer_settings.js';
+export type { SavedParts } from './optimizers/sparse_optimizer.js';
+export type { Nested as NestedCells } from './preprocessing/cells.js';
+export type { Token as VocabularyToken } from './preprocessing/index_lookup.js';
+export type { NestedRows } from './ragged/nested_rows.js';
+export type { FromPaddedOptions, ToPaddedOptions } from './ragged/padding.js';
+export type { FromRowsOptions } from './ragged/ragged_tensor.js';
+export type { RowPairInput } from './ragged/row_pair.js';
+export type { SparseIndices } from './ragged/sparse_values.js';
+export type { FlatInput, NumericArray, ValuesDtype } from './ragged/values.js';
+export type { Prediction } from './report/prediction.js';
+export type { ReportData, ReportDevice, ReportMachine, ReportPlan, ReportTable } from './report/report_data.js';
+export type { NamedTensor } from './types.js';
