@@ -54,6 +54,7 @@ static napi_value read_loan(napi_env env, napi_callback_info info) {
   }
 #else
   (void)loan;
+  (void)place;
   (void)target;
   fail_type(&c, "number", "built without TensorFlow");
 #endif

@@ -17,8 +17,11 @@ function runOne({ table, bags, options }: Lookup): LookedUp {
 /** Runs lookups of all tables in one call, where the backend can: devices then work at the same time. */
 export function runLookups(lookups: readonly Lookup[]): LookedUp[] {
   const part = backendPart();
-  const only = lookups.length === 1 ? lookups[0]!.table : null;
-  return withoutTape(() => withPublicErrors(() => part.lookUp?.(lookups) ?? lookups.map(runOne), only));
+  return withoutTape(() => {
+    if (part.lookUp === undefined) return lookups.map(runOne);
+    const only = lookups.length === 1 ? lookups[0]!.table : null;
+    return withPublicErrors(() => part.lookUp!(lookups), only);
+  });
 }
 
 /** The tensors of a batch, for the tape to save, in the order in which `asBags` reads them. */

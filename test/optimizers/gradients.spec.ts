@@ -7,24 +7,24 @@ import { pooledDensely, rowsOf } from '../helpers/dense_oracle.js';
 import { expectError } from '../helpers/errors.js';
 import { Random } from '../helpers/random.js';
 import { expectClose, expectNoLeak } from '../helpers/tensors.js';
-import { DIM, Problem, ROWS, SEEN, byLookup, expectGradients, valuesOf, type Loss } from './two_tables.js';
+import {
+  DIM,
+  Problem,
+  ROWS,
+  SEEN,
+  byLookup,
+  expectGradients,
+  valuesOf,
+  type Loss,
+  withFreshProblem,
+} from './two_tables.js';
 
 const NAMES = Object.keys(emb.train) as emb.OptimizerName[];
 
 function itTakesGradients(): void {
   let problem: Problem;
   let optimizer: emb.SparseOptimizer;
-  let tensors: number;
-  beforeEach(() => {
-    tensors = tf.memory().numTensors;
-    problem = new Problem();
-    optimizer = emb.train.sgd({ learningRate: 0.5 });
-  });
-  afterEach(() => {
-    problem.dispose();
-    optimizer.dispose();
-    expect(tf.memory().numTensors).withContext('tensors left').toBe(tensors);
-  });
+  withFreshProblem((...fresh) => ([problem, optimizer] = fresh));
 
   it('gives tables the rows that were touched, all else tensors, and nothing more', () => {
     const { value, grads } = optimizer.computeGradients(() => problem.loss());

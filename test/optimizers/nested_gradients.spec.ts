@@ -6,7 +6,17 @@ import { describeForBackends } from '../helpers/backends.js';
 import { rowsOf } from '../helpers/dense_oracle.js';
 import { expectError } from '../helpers/errors.js';
 import { expectClose } from '../helpers/tensors.js';
-import { NEXT, Problem, SEEN, byLookup, expectGradients, valuesOf, type Loss, type Pool } from './two_tables.js';
+import type { Problem } from './two_tables.js';
+import {
+  NEXT,
+  SEEN,
+  byLookup,
+  expectGradients,
+  valuesOf,
+  type Loss,
+  type Pool,
+  withFreshProblem,
+} from './two_tables.js';
 
 function kept(slices: emb.IndexedSlices): emb.IndexedSlices {
   const copy = slices.mul(1);
@@ -18,17 +28,7 @@ function kept(slices: emb.IndexedSlices): emb.IndexedSlices {
 function itNestsPasses(): void {
   let problem: Problem;
   let optimizer: emb.SparseOptimizer;
-  let tensors: number;
-  beforeEach(() => {
-    tensors = tf.memory().numTensors;
-    problem = new Problem();
-    optimizer = emb.train.sgd({ learningRate: 0.5 });
-  });
-  afterEach(() => {
-    problem.dispose();
-    optimizer.dispose();
-    expect(tf.memory().numTensors).withContext('tensors left').toBe(tensors);
-  });
+  withFreshProblem((...fresh) => ([problem, optimizer] = fresh));
 
   it('computes gradients within a pass that computes gradients', () => {
     const { users, items, kernel } = problem;

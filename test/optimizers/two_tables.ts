@@ -98,3 +98,21 @@ export function expectGradients(
     }
   }
 }
+
+/** A problem and an optimizer of its own for each spec, which leaves no tensor behind. */
+export function withFreshProblem(use: (problem: Problem, optimizer: emb.SparseOptimizer) => void): void {
+  let problem: Problem;
+  let optimizer: emb.SparseOptimizer;
+  let tensors: number;
+  beforeEach(() => {
+    tensors = tf.memory().numTensors;
+    problem = new Problem();
+    optimizer = emb.train.sgd({ learningRate: 0.5 });
+    use(problem, optimizer);
+  });
+  afterEach(() => {
+    problem.dispose();
+    optimizer.dispose();
+    expect(tf.memory().numTensors).withContext('tensors left').toBe(tensors);
+  });
+}

@@ -53,10 +53,10 @@ function readFeature(feature: Feature, ids: unknown, weights: unknown, paths: Fe
 function featureLookup(feature: Feature, batch: IdBatch, spreads: boolean): FeatureLookup {
   const { combiner, outOfRange, maxNorm } = feature;
   const options: BagOptions = { combiner: combiner ?? 'sum', outOfRange, maxNorm: maxNorm ?? 0 };
-  const absence = idMaskOf(feature, batch.kind === 'dense');
+  const mask = idMaskOf(feature, batch.kind === 'dense');
   if (combiner !== null && batch.rowSplits !== null) {
     return {
-      present: bagsOfIds(batch, batch.rowSplits, absence),
+      present: bagsOfIds(batch, batch.rowSplits, mask),
       options,
       shape: (rows) => rows.reshape([...batch.batchShape, rows.shape[1]]),
     };
@@ -64,7 +64,7 @@ function featureLookup(feature: Feature, batch: IdBatch, spreads: boolean): Feat
   if (combiner === null && spreads && batch.kind === 'ragged') {
     const { splits, rows, longest } = placeSplits(batch.rowSplits!);
     return {
-      present: bagsOfIds(batch, splits, absence),
+      present: bagsOfIds(batch, splits, mask),
       options,
       shape: (spread) => spread.reshape([rows, longest, spread.shape[1]]),
     };
@@ -74,7 +74,7 @@ function featureLookup(feature: Feature, batch: IdBatch, spreads: boolean): Feat
   const weights = combiner === 'sum' ? batch.weights : null;
   const size = values instanceof tf.Tensor ? values.size : values.length;
   return {
-    present: bagsOfIds({ values, weights }, sharedUniformSplits(size, 1), absence),
+    present: bagsOfIds({ values, weights }, sharedUniformSplits(size, 1), mask),
     options: { ...options, combiner: 'sum' },
     shape: (rows) => shapeRows(rows, batch),
   };

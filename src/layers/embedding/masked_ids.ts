@@ -20,7 +20,7 @@ export interface UnmaskedIds {
 }
 
 /** The ids that count, in order, with the splits of their rows. */
-export function unmaskedIds(ids: Int32Array, rowSplits: Int32Array, absence: IdMask): UnmaskedIds {
+export function unmaskedIds(ids: Int32Array, rowSplits: Int32Array, mask: IdMask): UnmaskedIds {
   const rows = rowSplits.length - 1;
   const values = new Int32Array(ids.length);
   const positions = new Int32Array(ids.length);
@@ -30,7 +30,7 @@ export function unmaskedIds(ids: Int32Array, rowSplits: Int32Array, absence: IdM
     const end = rowSplits[row + 1]!;
     for (let i = rowSplits[row]!; i < end; i++) {
       const id = ids[i]!;
-      if ((absence.zero && id === 0) || (absence.negative && id < 0)) continue;
+      if ((mask.zero && id === 0) || (mask.negative && id < 0)) continue;
       values[kept] = id;
       positions[kept] = i;
       kept++;
@@ -74,13 +74,8 @@ export interface UnmaskedBags {
 }
 
 /** `weights`: one per id, flat. Call inside a tidy. */
-function unmaskedBags(
-  ids: Int32Array,
-  rowSplits: Int32Array,
-  weights: tf.Tensor1D | null,
-  absence: IdMask,
-): UnmaskedBags {
-  const { values, rowSplits: splits, positions } = unmaskedIds(ids, rowSplits, absence);
+function unmaskedBags(ids: Int32Array, rowSplits: Int32Array, weights: tf.Tensor1D | null, mask: IdMask): UnmaskedBags {
+  const { values, rowSplits: splits, positions } = unmaskedIds(ids, rowSplits, mask);
   const bags = {
     values: tf.tensor1d(values, 'int32'),
     rowSplits: tf.tensor1d(splits, 'int32'),
@@ -98,12 +93,12 @@ export function positionAmongAll({ positions }: UnmaskedBags, position: number):
 export function bagsOfIds(
   { values, weights: given }: Pick<IdBatch, 'values' | 'weights'>,
   rowSplits: Int32Array,
-  absence: IdMask | null,
+  mask: IdMask | null,
 ): UnmaskedBags {
   const perId = given instanceof Float32Array ? tf.tensor1d(given, 'float32') : given;
   const weights = perId === null ? null : perId.as1D();
-  if (absence !== null)
-    return unmaskedBags(values instanceof tf.Tensor ? hostIds(values) : values, rowSplits, weights, absence);
+  if (mask !== null)
+    return unmaskedBags(values instanceof tf.Tensor ? hostIds(values) : values, rowSplits, weights, mask);
   const bags = {
     values: values instanceof tf.Tensor ? values.as1D() : tf.tensor1d(values, 'int32'),
     rowSplits: tf.tensor1d(rowSplits, 'int32'),
