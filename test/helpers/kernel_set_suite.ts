@@ -333,33 +333,59 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     expect([...table.data]).toEqual([NaN, NaN, 1]);
   });
 
-  it('refuses an id outside the table, with id, position and rows, before anything is written', () => {
-    const table: HostTable = { data: Float32Array.from([1, 2, 3, 4, 5, 6]), rows: 3, dim: 2 };
-    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
-    for (const bad of [3, -1, 2147483647, -2147483648]) {
-      const bags = {
-        values: Int32Array.of(2, 0, bad, -7),
-        rowSplits: Int32Array.of(0, 1, 4),
-        weights: Float32Array.of(1, 1, 1, 1),
-      };
-      const gradient = Float32Array.of(1, 1, 1, 1);
-      const mine = copyTable(table);
-      const runs: (() => unknown)[] = [
-        () => kernels().embeddingBag(mine, bags, options, new Float32Array(4)),
-        () => kernels().embeddingBagGrad(gradient, bags, mine, options),
-        () => kernels().embeddingBagWeightsGrad(mine, gradient, bags, options, new Float32Array(4)),
-        () => {
-          const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
-          kernels().sparseApply('sgd', mine, [], gradient, bags, options, hyper);
-        },
-      ];
-      for (const run of runs) {
-        expect(run).toThrowMatching(
-          (error: unknown) =>
-            error instanceof IdOutOfRange && error.id === bad && error.position === 2 && error.rows === 3,
-        );
+  // Rows of one chunk, of several, and with maxNorm are pooled by different loops.
+  for (const [dim, maxNorm] of [
+    [2, 0],
+    [300, 0],
+    [5, 1],
+  ] as const) {
+    it(`refuses an id outside the table, with id, position and rows, before it writes: dim ${dim}, maxNorm ${maxNorm}`, () => {
+      const table: HostTable = { data: new Float32Array(3 * dim).fill(1), rows: 3, dim };
+      const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm };
+      for (const bad of [3, -1, 2147483647, -2147483648]) {
+        for (const position of [0, 2]) {
+          const values = Int32Array.of(2, 0, 1, -7);
+          values[position] = bad;
+          const bags = { values, rowSplits: Int32Array.of(0, 1, 4), weights: Float32Array.of(1, 1, 1, 1) };
+          const gradient = new Float32Array(2 * dim).fill(1);
+          const mine = copyTable(table);
+          const runs: (() => unknown)[] = [
+            () => kernels().embeddingBag(mine, bags, options, new Float32Array(2 * dim)),
+            () => kernels().embeddingBagGrad(gradient, bags, mine, options),
+            () => kernels().embeddingBagWeightsGrad(mine, gradient, bags, options, new Float32Array(4)),
+            () => {
+              const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
+              kernels().sparseApply('sgd', mine, [], gradient, bags, options, hyper);
+            },
+          ];
+          for (const run of runs) {
+            expect(run).toThrowMatching(
+              (error: unknown) =>
+                error instanceof IdOutOfRange && error.id === bad && error.position === position && error.rows === 3,
+            );
+          }
+          expect([...mine.data]).toEqual([...table.data]);
+        }
       }
-      expect([...mine.data]).toEqual([...table.data]);
+    });
+  }
+
+  it('stops where an accumulator is infinite, and starts where one is 0', () => {
+    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+    const bags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
+    for (const optimizer of ['adagrad', 'rowWiseAdagrad', 'adagradMomentum'] as const) {
+      // A root so high that it would be a number even of the largest float.
+      for (const exponent of [2, 20]) {
+        for (const start of [Infinity, 0]) {
+          const table: HostTable = { data: Float32Array.of(1, 1, 1, 1, 1), rows: 1, dim: 5 };
+          const length = optimizer === 'rowWiseAdagrad' ? 1 : 5;
+          const slots = SLOT_NAMES[optimizer].map((_, i) => new Float32Array(length).fill(i === 0 ? start : 0));
+          const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.25, exponent });
+          kernels().sparseApply(optimizer, table, slots, Float32Array.of(1, 1, 1, 1, 1), bags, options, hyper);
+          const expected = start === 0 ? 0.75 : 1;
+          expectClose(table.data, Array<number>(5).fill(expected), 0, `${optimizer}, ${start}, ${exponent}`);
+        }
+      }
     }
   });
 }

@@ -4,19 +4,24 @@ import { loadAddon } from '../../../src/backends/native/addon.js';
 import { withTensor } from '../../../src/backends/tensorflow/node_backend.js';
 import { describeTensorFlow, nodeBackend } from './tensorflow_backend.js';
 
-/** Lends an array as a tensor while `run` runs. */
-function lending(array: Float32Array, run: (number: number) => void): void {
+/** Lends tensors under numbers. */
+function lend(numbers: readonly number[], ...tensors: tf.TensorInfo[]): void {
   const backend = nodeBackend();
   const { TF_ATTR_INT, TF_ATTR_TYPE, TF_FLOAT } = backend.binding;
   const attributes = [
-    { name: 'N', type: TF_ATTR_INT, value: 1 },
+    { name: 'N', type: TF_ATTR_INT, value: tensors.length },
     { name: 'T', type: TF_ATTR_TYPE, value: TF_FLOAT },
   ];
+  withTensor(backend, Int32Array.from(numbers), [numbers.length], (given) => {
+    backend.executeMultipleOutputs('EmbeddingLend', attributes, [given, ...tensors], 0);
+  });
+}
+
+/** Lends an array as a tensor while `run` runs. */
+function lending(array: Float32Array, run: (number: number) => void): void {
   const number = loadAddon().loanNumber();
-  withTensor(backend, array, [array.length], (tensor) => {
-    withTensor(backend, Int32Array.of(number), [1], (numbers) => {
-      backend.executeMultipleOutputs('EmbeddingLend', attributes, [numbers, tensor], 0);
-    });
+  withTensor(nodeBackend(), array, [array.length], (tensor) => {
+    lend([number], tensor);
     try {
       run(number);
     } finally {
@@ -25,15 +30,78 @@ function lending(array: Float32Array, run: (number: number) => void): void {
   });
 }
 
+const read = (number: number): number => {
+  const target = new Float32Array(1);
+  loadAddon().readLoan(number, 0, 1, 1, 1, target);
+  return target[0]!;
+};
+
 describeTensorFlow('a loan of TensorFlow', () => {
-  it('is never copied into its own memory', () => {
-    // The ops of this package register with the first kernel.
-    tf.tidy(
-      () =>
-        void tf
-          .engine()
-          .runKernel('EmbeddingBag', firstCall(), { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as never),
+  // The ops of this package register with the first kernel.
+  beforeEach(() => {
+    tf.tidy(() => {
+      const attributes = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+      tf.engine().runKernel('EmbeddingBag', firstCall(), attributes as never);
+    });
+  });
+
+  it('has a number of its own, and those of a call that fails are not kept', () => {
+    const { loanNumber, endLoan } = loadAddon();
+    const [taken, free, other] = [loanNumber(), loanNumber(), loanNumber()];
+    const UNKNOWN = /`number`: nothing is lent under it/;
+    const [one, two] = [tf.tensor1d([1]), tf.tensor1d([2])];
+    lend([taken], one);
+    for (const numbers of [[taken], [free, taken], [free, other, taken], [free, free]]) {
+      const tensors = numbers.map(() => two);
+      expect(() => lend(numbers, ...tensors)).toThrowError(new RegExp(`numbers: ${numbers.at(-1)} is in use`));
+      for (const number of [free, other]) expect(() => read(number)).toThrowError(RangeError, UNKNOWN);
+      expect(read(taken)).toBe(1);
+    }
+    for (const numbers of [[free], [free, other, loanNumber()]]) {
+      expect(() => lend(numbers, two, two)).toThrowError(/numbers: expected one per source \(2\), received/);
+      expect(() => read(free)).toThrowError(RangeError, UNKNOWN);
+    }
+    lend([free], two);
+    expect(read(free)).toBe(2);
+    for (const number of [taken, free]) endLoan(number);
+    tf.dispose([one, two]);
+  });
+
+  it('ends nowhere but in its rows', () => {
+    lending(
+      Float32Array.from({ length: 12 }, (_, i) => i),
+      (number) => {
+        const rows = (at: number, stride: number, count: number, columns: number) => (): number[] => {
+          const target = new Float32Array(count * columns);
+          loadAddon().readLoan(number, at, stride, count, columns, target);
+          return [...target];
+        };
+        expect(rows(0, 4, 3, 4)()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        expect(rows(1, 4, 3, 2)()).toEqual([1, 2, 5, 6, 9, 10]);
+        expect(rows(2, 5, 2, 5)()).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        expect(rows(11, 1, 1, 1)()).toEqual([11]);
+        expect(rows(11, 0, 2, 1)()).toEqual([11, 11]);
+        expect(rows(12, 1, 0, 1)()).toEqual([]);
+        for (const [at, stride, count, columns] of [
+          [0, 4, 4, 4],
+          [1, 4, 3, 4],
+          [3, 5, 2, 5],
+          [12, 1, 1, 1],
+          [11, 1, 2, 1],
+          [10, 1, 1, 3],
+          [0, 2 ** 53 - 1, 2, 1],
+          [2 ** 53 - 1, 1, 1, 1],
+          [0, 6, 3, 1],
+        ] as const) {
+          expect(rows(at, stride, count, columns))
+            .withContext(`${at}, ${stride}, ${count}, ${columns}`)
+            .toThrowError(RangeError, /`at`: the rows lie outside the tensor that is lent/);
+        }
+      },
     );
+  });
+
+  it('is never copied into its own memory', () => {
     let refused = 0;
     // TensorFlow holds a typed array as it is where its alignment suits, so many are tried.
     for (let i = 0; i < 24; i++) {

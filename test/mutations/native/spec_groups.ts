@@ -9,11 +9,11 @@ export interface SpecGroup {
 
 const TIMEOUT_MS = 900_000;
 
-const NATIVE: SpecGroup = { specs: ['kernels', 'uses', 'aliases', 'threads', 'tables'].map(native) };
+const NATIVE: SpecGroup = { specs: ['kernels', 'arguments', 'uses', 'aliases', 'threads', 'tables'].map(native) };
 const NATIVE_SLOW: SpecGroup = { specs: ['fuzz', 'determinism', 'instruction_sets'].map(native) };
 const WASM: SpecGroup = { specs: ['backends/wasm/'], needsWasm: true };
 const TENSORFLOW: SpecGroup = {
-  specs: ['kernels', 'errors', 'aliases', 'loans', 'ownership', 'activations', 'sizes', 'fuzz'].map(
+  specs: ['kernels', 'errors', 'aliases', 'loans', 'ownership', 'activations', 'sizes', 'fuzz', 'memory'].map(
     (name) => `backends/tensorflow/${name}.spec`,
   ),
 };
@@ -50,5 +50,5 @@ export function failureOf({ specs }: SpecGroup, tree: string): string | null {
   if (status === 0) return null;
   if ((error as NodeJS.ErrnoException | undefined)?.code === 'ETIMEDOUT') return 'hangs';
   if (status === null) return `ended by ${signal}`;
-  return /^FAILED: (.*)$/m.exec(stdout)?.[1] ?? `ended with ${status}: ${(stdout + stderr).trim().slice(-1000)}`;
+  return /^FAILED: (.*\n.*)$/m.exec(stdout)?.[1] ?? `ended with ${status}: ${(stdout + stderr).trim().slice(-1000)}`;
 }
