@@ -28,7 +28,7 @@ function room(name: string, ...others: string[]): SourceRoom {
 
 export const ROOMS: Readonly<Record<string, SourceRoom | ProgramRoom>> = {
   ops: room('ops', 'bad_input/ops', 'bad_input/lookups', 'bad_input/out_of_range'),
-  optimizers: room('optimizers', 'bad_input/optimizers', 'layers/training'),
+  optimizers: room('optimizers', 'bad_input/optimizers', 'layers/training', 'ops/schedules'),
   layers: room('layers', 'bad_input/', 'tfjs_patches/'),
   partition: room('partition'),
   ragged: room('ragged', 'bad_input/ragged'),

@@ -49,4 +49,9 @@ describe('DenseOrder', () => {
     expect(order.named(state).map(({ name }) => name)).toEqual(['dense_order_spec/kernel/m', 'frozen/kernel/m']);
     variable.dispose();
   });
+
+  it('restores nothing where there is no state', () => {
+    order.restore([]);
+    expect(namesOf(order, entries({ 'b/kernel': [2, 3] }))).toEqual(['b/kernel']);
+  });
 });

@@ -1,7 +1,8 @@
 /** Optimizer state that is missing from a saved model, or renamed in it, is never taken for a fresh one. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { missingSlots } from '../../src/optimizers/saved_state.js';
+import { checkNothingMissing, missingSlots, readStateNames } from '../../src/optimizers/saved_state.js';
+import { expectError } from '../helpers/errors.js';
 
 const NAMES = Object.keys(emb.train) as emb.OptimizerName[];
 
@@ -255,5 +256,29 @@ describe('missing slots', () => {
     expect(of('adagradMomentum', 'a/momenta')).toEqual(['a/accumulators']);
     expect(of('adagrad', 'a/linears')).toEqual(['a/accumulators']);
     expect(of('sgd', 'a/accumulators', 'a/momenta', 'iter', 'dense/momenta/m')).toEqual([]);
+  });
+
+  it('are not sought where the others are of no optimizer at all', () => {
+    expect(of('adam', 'a/velocities', 'a/linears', 'a/accumulators')).toEqual([]);
+  });
+});
+
+describe('names of state', () => {
+  it('are read from a list of {name}, or there are none', () => {
+    expect(readStateNames(undefined)).toBeNull();
+    expect(readStateNames(null)).toBeNull();
+    expect(readStateNames([])).toEqual([]);
+    expect(readStateNames([{ name: 'iter' }, { name: 'a/momenta', more: 1 }])).toEqual(['iter', 'a/momenta']);
+    for (const state of ['iter', { name: 'iter' }, ['iter'], [{ name: 'iter' }, { name: 3 }], [null], [{}], 7]) {
+      expectError(() => readStateNames(state), 'TypeError', 'state');
+    }
+  });
+
+  it('that are due must all be given', () => {
+    checkNothingMissing(['a', 'b'], ['c', 'b', 'a']);
+    const run = (strangers?: string[]) => () => checkNothingMissing(['a', 'b', 'c'], ['b'], strangers);
+    expectError(run(), 'ValueError', 'optimizer state', 'state without it');
+    expect(run()).toThrowError(/expected a, c, as it was saved, received state without it\.$/);
+    expect(run(['x', 'y'])).toThrowError(/Nobody knows x, y\.$/);
   });
 });
