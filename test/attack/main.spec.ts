@@ -11,7 +11,18 @@ describe('npm run attack', () => {
   it('lists its attacks', () => {
     const { status, stdout } = attack('--help');
     expect(status).toBe(0);
-    for (const name of ['addon', 'races', 'tensorflow', 'saves-cpu', 'saves-tf', 'saves-both', 'models', 'npy'])
+    for (const name of [
+      'addon',
+      'races',
+      'tensorflow',
+      'saves-cpu',
+      'saves-tf',
+      'saves-both',
+      'models',
+      'npy',
+      'devices',
+      'setup',
+    ])
       expect(stdout).toMatch(new RegExp(`^  ${name} +\\w.*; a round is`, 'm'));
   });
 

@@ -15,6 +15,8 @@ import { KILLED_SAVES } from './killed_saves.js';
 import { modelFiles } from './model_files.js';
 import { npyHeaders } from './npy_headers.js';
 import { runAttacks } from './run_attacks.js';
+import { deviceFaults } from './soak/device_faults.js';
+import { killedSetups } from './soak/killed_setups.js';
 import { sanitizedAddon } from './sanitized_addon.js';
 import { tensorFlowOps } from './tensorflow_ops.js';
 
@@ -26,6 +28,8 @@ const ATTACKS: readonly Attack[] = [
   modelFiles,
   npyHeaders,
   sanitizedAddon,
+  deviceFaults,
+  killedSetups,
 ];
 const NAMES = ATTACKS.map(({ name }) => name);
 

@@ -13,19 +13,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { ScratchCheckout, endOf, type SetupEnd } from './scratch_checkout.js';
+import { ScratchCheckout, endOf, statesIn } from './scratch_checkout.js';
 import { setUpModule } from './set_up_module.js';
 import { smallWheel, type LibraryNames } from './small_wheel.js';
-
-/** States of the parts, as the table at the end tells them. */
-function statesIn({ stdout }: SetupEnd): Record<string, string> {
-  const rows = stdout
-    .trimEnd()
-    .split('\n')
-    .slice(2)
-    .map((line) => line.split(/ +/));
-  return Object.fromEntries(rows.map(([name, state]) => [name, state]));
-}
 
 describe('a set-up', () => {
   let checkout: ScratchCheckout;

@@ -121,3 +121,13 @@ export function endOf(child: ChildProcess): Promise<SetupEnd> {
     child.on('close', (code) => done({ code, stdout, stderr }));
   });
 }
+
+/** States of the parts, as the table at the end tells them. */
+export function statesIn({ stdout }: SetupEnd): Record<string, string> {
+  const rows = stdout
+    .trimEnd()
+    .split('\n')
+    .slice(2)
+    .map((line) => line.split(/ +/));
+  return Object.fromEntries(rows.map(([name, state]) => [name, state]));
+}
