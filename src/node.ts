@@ -1,7 +1,6 @@
 /** Public names for Node: everything of the any-runtime entry, native kernels, and the TensorFlow op library. */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import util from 'node:util';
 import { addonPath, loadAddon } from './backends/native/addon.js';
 import { unbuiltTfjsNode } from './backends/native/unbuilt_tfjs_node.js';
 import { registerNativeKernels } from './backends/native/register.js';
@@ -10,14 +9,12 @@ import { registerFileHandler } from './io/file_handler.js';
 import { registerFiles } from './io/node_files.js';
 import { RuntimeError, described } from './errors.js';
 import { lendRequire } from './node_builtin.js';
+import { restoreLegacyUtil } from './tfjs_patches/legacy_util.js';
 import { warnOnce } from './warn_once.js';
 
 export * from './index_node.js';
 
-// Node 23 dropped util.isNullOrUndefined, which the published tfjs-node calls in every op with a type attribute.
-const legacy = util as unknown as Record<string, unknown>;
-legacy['isNullOrUndefined'] ??= (value: unknown) => value === null || value === undefined;
-
+restoreLegacyUtil();
 lendRequire(createRequire(import.meta.url));
 
 const tensorflow = registerTensorFlowBackend();

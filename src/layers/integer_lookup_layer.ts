@@ -22,6 +22,7 @@ import {
 } from './layer_arguments.js';
 import type { AnyTensors, Kwargs } from './layer_calls.js';
 import { nextName } from './layer_names.js';
+import { afterWrites, beforeAccess } from '../tfjs_patches/layer_weights.js';
 
 export interface IntegerLookupLayerArgs extends LayerOptions {
   /** Largest number of keys; ids are in [0, maxTokens]. */
@@ -119,19 +120,10 @@ export class IntegerLookupLayer extends tf.layers.Layer {
   /** A weight that is written when it is read, and read again after someone else wrote it. */
   #addState(name: string, shape: number[]): tf.Variable {
     const weight = this.addWeight(name, shape, 'int32', tf.initializers.zeros(), undefined as never, false);
-    const { read, write } = weight;
-    weight.read = () => {
-      const value = read.call(weight);
-      this.#store();
-      return value;
-    };
-    weight.write = (value) => {
-      this.#store();
-      write.call(weight, value);
-      this.#newer = 'weights';
-      return weight;
-    };
-    return read.call(weight) as tf.Variable;
+    const variable = weight.read() as tf.Variable;
+    beforeAccess(weight, () => this.#store());
+    afterWrites(weight, () => (this.#newer = 'weights'));
+    return variable;
   }
 
   /** Brings the weights up to date. */

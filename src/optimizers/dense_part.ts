@@ -5,19 +5,15 @@ import type { OptimizerName } from '../types.js';
 import { DenseOrder } from './dense_order.js';
 import type { NamedTensor } from '../types.js';
 import { learningRateAt, type Settings } from '../ops/training/optimizer_settings.js';
-
-/** Adam's running powers of beta: stock code recomputes them on loading, which loses their last bits. */
-interface RunningPowers {
-  readonly accBeta1: tf.Variable;
-  readonly accBeta2: tf.Variable;
-}
-
-const POWERS: readonly string[] = ['accBeta1', 'accBeta2'];
-
-function runningPowers(optimizer: tf.Optimizer): RunningPowers | null {
-  const { accBeta1, accBeta2 } = optimizer as unknown as Partial<RunningPowers>;
-  return accBeta1 instanceof tf.Variable && accBeta2 instanceof tf.Variable ? { accBeta1, accBeta2 } : null;
-}
+import {
+  POWERS,
+  disposeStock,
+  keepMomentumScalar,
+  runningPowers,
+  setStockRate,
+  stateOf,
+  type RunningPowers,
+} from '../tfjs_patches/stock_optimizer_state.js';
 
 /** The stock optimizer that goes with a row-sparse one. */
 function defaultDense(name: OptimizerName, settings: Settings, learningRate: number): tf.Optimizer {
@@ -28,16 +24,10 @@ function defaultDense(name: OptimizerName, settings: Settings, learningRate: num
     case 'adam':
       return tf.train.adam(learningRate, beta1, beta2, epsilon);
     case 'adagradMomentum':
-      return keepScalars(tf.train.momentum(learningRate, momentum, useNesterov));
+      return keepMomentumScalar(tf.train.momentum(learningRate, momentum, useNesterov));
     default:
       return tf.train.adagrad(learningRate, initialAccumulatorValue);
   }
-}
-
-/** Keeps a scalar that stock momentum makes at birth: an optimizer made inside `fit` would lose it at the tidy's end. */
-function keepScalars(optimizer: tf.Optimizer): tf.Optimizer {
-  tf.keep((optimizer as unknown as { m: tf.Scalar }).m);
-  return optimizer;
 }
 
 const PREFIX = 'dense/';
@@ -49,17 +39,6 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   Adagrad: ['accumulator'],
   Adam: ['m', 'v'],
 };
-
-/** What a stock optimizer keeps, without waiting for its `getWeights`. */
-function stateOf(optimizer: tf.Optimizer): NamedTensor[] {
-  const lists = Object.values(optimizer).filter((field): field is unknown[] => Array.isArray(field));
-  return lists.flat().flatMap((each) => {
-    const { originalName, variable } = (each ?? {}) as { originalName?: unknown; variable?: unknown };
-    return typeof originalName === 'string' && variable instanceof tf.Variable
-      ? [{ name: originalName, tensor: variable }]
-      : [];
-  });
-}
 
 /** The state that is missing of a default optimizer, where there is some. */
 function missingOf(optimizer: tf.Optimizer, given: readonly string[]): string[] {
@@ -102,10 +81,7 @@ export class DensePart {
   /** Sets the rate of the default optimizer; one that the user gave keeps its own. */
   setLearningRate(learningRate: number): void {
     if (!this.#isDefault || this.#optimizer === null) return;
-    const optimizer = this.#optimizer as unknown as { learningRate: number; setLearningRate?: (rate: number) => void };
-    if (optimizer.learningRate === learningRate) return;
-    if (typeof optimizer.setLearningRate === 'function') optimizer.setLearningRate(learningRate);
-    else optimizer.learningRate = learningRate;
+    setStockRate(this.#optimizer, learningRate);
   }
 
   apply(gradients: readonly NamedTensor[]): void {
@@ -168,10 +144,7 @@ export class DensePart {
   /** Ends the state of an optimizer that was made here; one that the user gave is the user's to dispose. */
   dispose(): void {
     if (this.#make === null || this.#optimizer === null) return;
-    const { c: rate } = this.#optimizer as unknown as { c?: tf.Tensor };
-    this.#optimizer.dispose();
-    // Stock momentum forgets the rate that it inherits.
-    if (rate instanceof tf.Tensor && !rate.isDisposed) rate.dispose();
+    disposeStock(this.#optimizer);
     this.#optimizer = null;
     this.#order.clear();
   }

@@ -24,6 +24,7 @@ import { checkNothingMissing, missingSlots } from './saved_state.js';
 import { SlotStore } from './slots.js';
 import { clipStep, clipTables, sortGradients, type StepGradients } from './step_gradients.js';
 import { slicesOf, stepTables } from './table_step.js';
+import { releaseFailedTape } from '../tfjs_patches/failed_tape.js';
 import { checkRowConstraint, tableSettings, type TableOptimizer } from '../ops/training/table_settings.js';
 
 /** Hyper-parameters of an `emb.train` optimizer and the optimizer for everything that is not a table. */
@@ -163,7 +164,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
       return { value, queue, gradients: sortGradients(readGradients(grads), entries, (each) => this.#isTable(each)) };
     } catch (error) {
       queue.dispose();
-      releaseTape();
+      releaseFailedTape();
       throw error;
     } finally {
       queue.close();
@@ -286,18 +287,6 @@ export abstract class SparseOptimizer extends tf.Optimizer {
 /** What stands for all tables on the tape of one pass; its name takes none of the numbers of nameless variables. */
 function newAnchor(): tf.Variable {
   return tf.tidy(() => tf.variable(tf.scalar(0), true, 'tfjs-embeddings/anchor'));
-}
-
-/** Frees what a tape kept for a backward pass that a failed forward pass never reaches; tfjs itself leaves it behind. */
-function releaseTape(): void {
-  const engineState = tf.engine().state as unknown as {
-    gradientDepth: number;
-    activeTape: { saved?: tf.Tensor[] }[] | null;
-  };
-  // An outer tape still needs what it kept.
-  if (engineState.gradientDepth > 0 || !Array.isArray(engineState.activeTape)) return;
-  for (const { saved } of engineState.activeTape) saved?.forEach((tensor) => tensor.dispose());
-  engineState.activeTape = null;
 }
 
 function checkDense(dense: unknown): tf.Optimizer | null {

@@ -2,16 +2,17 @@
  * Tables whose values lie in memory of our own, where kernels read and write them.
  *
  * On the cpu backend any stock kernel may hand out the very array that a tensor holds (`dataSync`, slices, the user's
- * own array). So the live values of a resident never stand in tfjs's record: the record gives a snapshot, made when
+ * own array). So the live values of an owned table never stand in tfjs's record: the record gives a snapshot, made when
  * somebody asks and kept, weakly, until the next step.
  */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../../errors.js';
 import type { KernelSet } from '../kernel_set.js';
+import { askForValues, serveValues } from '../../tfjs_patches/cpu_values.js';
 import { floatsOf, type CpuBackend } from './cpu_backend.js';
 import { heapOf, placeFor, type Place } from './place.js';
 
-/** One resident. Holds no data id: it must not keep alive what it watches. */
+/** One owned table. Holds no data id: it must not keep alive what it watches. */
 class OwnedTable {
   private snapshot: WeakRef<Float32Array> | null = null;
 
@@ -50,35 +51,25 @@ class OwnedTable {
   }
 }
 
-const KEY = Symbol.for('tfjs-embeddings.residents');
+const KEY = Symbol.for('tfjs-embeddings.ownedTables');
 
-/** The ownedTables of one backend instance. */
+/** The owned tables of one backend instance. */
 export class OwnedTables {
   private readonly byDataId = new WeakMap<tf.DataId, OwnedTable>();
   /** How often a whole table was copied: into memory of our own, or to a new place. */
   readonly counts = { copies: 0 };
   /** A tensor that nobody disposed frees its memory when it is collected. */
-  private readonly collected = new FinalizationRegistry<OwnedTable>((resident) => resident.free());
+  private readonly collected = new FinalizationRegistry<OwnedTable>((table) => table.free());
 
   private constructor(private readonly backend: CpuBackend) {
-    const { bufferSync, disposeData, readSync } = backend;
-    backend.disposeData = (dataId: tf.DataId, force?: boolean): boolean => {
-      const gone = disposeData.call(backend, dataId, force);
-      if (gone) this.forget(dataId);
-      return gone;
-    };
-    // What a user reads is the user's own: writing into it must not reach a snapshot that kernels read.
-    backend.readSync = (dataId: tf.DataId) =>
-      this.byDataId.get(dataId)?.view().slice() ?? readSync.call(backend, dataId);
-    // Stock kernels read through it, and only read: a snapshot saves them a copy of the table.
-    backend.bufferSync = (t: tf.TensorInfo) => {
-      const resident = this.byDataId.get(t.dataId);
-      if (resident === undefined) return bufferSync.call(backend, t);
-      return tf.buffer(t.shape as [number], 'float32', resident.values());
-    };
+    serveValues(backend, {
+      copyOf: (dataId) => this.byDataId.get(dataId)?.view().slice(),
+      snapshotOf: (dataId) => this.byDataId.get(dataId)?.values(),
+      forget: (dataId) => this.forget(dataId),
+    });
   }
 
-  /** The ownedTables of a backend; the instance is wrapped once, even where two builds of this package are loaded. */
+  /** The owned tables of a backend; the instance is wrapped once, even where two builds of this package are loaded. */
   static of(backend: CpuBackend): OwnedTables {
     const holder = backend as unknown as Record<symbol, OwnedTables | undefined>;
     return (holder[KEY] ??= new OwnedTables(backend));
@@ -89,14 +80,14 @@ export class OwnedTables {
    * the second call on.
    */
   read(dataId: tf.DataId, set: KernelSet): Float32Array {
-    const resident = this.byDataId.get(dataId);
-    if (resident === undefined) {
+    const table = this.byDataId.get(dataId);
+    if (table === undefined) {
       const values = floatsOf(this.backend, dataId, 'table');
       if (heapOf(set) === null) return values;
       return this.keepIn(dataId, placeFor(set, values.length), values).view();
     }
-    resident.moveTo(set);
-    return resident.view();
+    table.moveTo(set);
+    return table.view();
   }
 
   /**
@@ -107,17 +98,17 @@ export class OwnedTables {
     const { backend } = this;
     const { dataId, shape } = variable;
     backend.data.get(dataId); // Brings the data here when another backend has it.
-    const resident = this.byDataId.get(dataId);
+    const table = this.byDataId.get(dataId);
     const shared = backend.refCount(dataId) > 1;
-    if (resident !== undefined && !shared) return resident.moveTo(set);
-    const values = resident === undefined ? floatsOf(backend, dataId, argument) : null;
+    if (table !== undefined && !shared) return table.moveTo(set);
+    const values = table === undefined ? floatsOf(backend, dataId, argument) : null;
     const place = placeFor(set, variable.size);
     if (!shared) {
       this.keepIn(dataId, place, values!);
       return;
     }
     const info = backend.makeTensorInfo(shape, 'float32', new Float32Array(0));
-    this.keepIn(info.dataId, place, values ?? resident!.view());
+    this.keepIn(info.dataId, place, values ?? table!.view());
     const copy = tf.engine().makeTensorFromTensorInfo(info, backend);
     variable.assign(copy);
     copy.dispose();
@@ -125,33 +116,29 @@ export class OwnedTables {
 
   /** The live values of a table that `own` has prepared, for writing. */
   write(dataId: tf.DataId): Float32Array {
-    const resident = this.byDataId.get(dataId);
-    if (resident === undefined || this.backend.refCount(dataId) > 1) {
+    const table = this.byDataId.get(dataId);
+    if (table === undefined || this.backend.refCount(dataId) > 1) {
       throw new RuntimeError('table', 'a variable prepared by `sparseApply`', 'a tensor that others can see');
     }
-    resident.step();
-    return resident.view();
+    table.step();
+    return table.view();
   }
 
   private keepIn(dataId: tf.DataId, place: Place, values: Float32Array): OwnedTable {
     place.view().set(values);
     this.counts.copies++;
-    const resident = new OwnedTable(place);
-    this.byDataId.set(dataId, resident);
-    this.collected.register(dataId, resident, resident);
-    Object.defineProperty(this.backend.data.get(dataId), 'values', {
-      get: () => resident.values(),
-      configurable: true,
-      enumerable: true,
-    });
-    return resident;
+    const table = new OwnedTable(place);
+    this.byDataId.set(dataId, table);
+    this.collected.register(dataId, table, table);
+    askForValues(this.backend, dataId, () => table.values());
+    return table;
   }
 
   private forget(dataId: tf.DataId): void {
-    const resident = this.byDataId.get(dataId);
-    if (resident === undefined) return;
+    const table = this.byDataId.get(dataId);
+    if (table === undefined) return;
     this.byDataId.delete(dataId);
-    this.collected.unregister(resident);
-    resident.free();
+    this.collected.unregister(table);
+    table.free();
   }
 }

@@ -1,4 +1,4 @@
-/** Where the live values of a resident table lie: an array of JavaScript, or a part of a WebAssembly memory. */
+/** Where the live values of an owned table lie: an array of JavaScript, or a part of a WebAssembly memory. */
 import type { KernelSet } from '../kernel_set.js';
 import { newFloats } from '../memory.js';
 import type { WasmHeap } from '../wasm/heap.js';

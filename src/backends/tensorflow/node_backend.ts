@@ -4,6 +4,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../../errors.js';
+import type { OpBackend } from '../../tfjs_patches/op_inputs.js';
 
 export const BACKEND_NAME = 'tensorflow';
 
@@ -20,7 +21,7 @@ export interface OpAttribute {
   readonly value: string | number;
 }
 
-export interface NodeBackend {
+export interface NodeBackend extends OpBackend<readonly OpAttribute[]> {
   readonly binding: {
     readonly TF_ATTR_STRING: number;
     readonly TF_ATTR_INT: number;
@@ -30,14 +31,6 @@ export interface NodeBackend {
     readonly TF_INT32: number;
   };
   readonly tensorMap: { get(dataId: object): TensorRecord };
-  getInputTensorIds(tensors: readonly { readonly dataId?: object }[]): number[];
-  executeSingleOutput(name: string, attributes: readonly OpAttribute[], inputs: readonly tf.TensorInfo[]): tf.Tensor;
-  executeMultipleOutputs(
-    name: string,
-    attributes: readonly OpAttribute[],
-    inputs: readonly tf.TensorInfo[],
-    outputs: number,
-  ): tf.Tensor[];
   refCount(dataId: object): number;
   write(values: Float32Array | Int32Array, shape: number[], dtype: 'float32' | 'int32'): object;
   disposeData(dataId: object, force?: boolean): boolean;

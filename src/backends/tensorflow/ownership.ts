@@ -7,6 +7,7 @@
  * TensorFlow too, which is why the first step of a variable always copies.
  */
 import type * as tf from '@tensorflow/tfjs';
+import { beforeOps } from '../../tfjs_patches/op_inputs.js';
 import type { NodeBackend, TensorRecord } from './node_backend.js';
 
 /**
@@ -32,7 +33,6 @@ export class Ownership {
   /** Copies made since the backend was first used by this package. */
   copies = 0;
   private readonly owned = new WeakSet<TensorRecord>();
-  private runningOp: string | null = null;
 
   private constructor(private readonly backend: NodeBackend) {
     this.watch();
@@ -60,31 +60,14 @@ export class Ownership {
 
   /** Learns of every op that takes one of our buffers, whoever runs it. */
   private watch(): void {
-    const { backend } = this;
-    const { executeSingleOutput, executeMultipleOutputs, getInputTensorIds } = backend;
-    const during = <T>(op: string, run: () => T): T => {
-      const outer = this.runningOp;
-      this.runningOp = op;
-      try {
-        return run();
-      } finally {
-        this.runningOp = outer;
-      }
-    };
-    backend.executeSingleOutput = (name, ...rest) =>
-      during(name, () => executeSingleOutput.call(backend, name, ...rest));
-    backend.executeMultipleOutputs = (name, ...rest) =>
-      during(name, () => executeMultipleOutputs.call(backend, name, ...rest));
-    backend.getInputTensorIds = (tensors) => {
-      const copies = this.runningOp !== null && COPYING_OPS.has(this.runningOp);
-      for (const { dataId } of tensors) {
-        if (dataId === undefined) continue; // a 64-bit scalar, which has no record
-        const record = backend.tensorMap.get(dataId);
+    beforeOps(this.backend, (op, dataIds) => {
+      const copies = op !== null && COPYING_OPS.has(op);
+      for (const dataId of dataIds) {
+        const record = this.backend.tensorMap.get(dataId);
         if (!copies) this.owned.delete(record);
         unshare(record);
       }
-      return getInputTensorIds.call(backend, tensors);
-    };
+    });
   }
 }
 

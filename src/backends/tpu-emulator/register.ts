@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../errors.js';
 import { perProcess } from '../../per_process.js';
+import { afterBackendRemoval } from '../../tfjs_patches/removed_backends.js';
 import { addBackendPart, type BackendPart } from '../registry.js';
 import { DeviceTensors } from './host/device_tensors.js';
 import { makeDevices } from './devices/device_set.js';
@@ -13,7 +14,6 @@ import { BACKEND_NAME, emulatorSettings } from './machine/settings.js';
 
 /** Below every other backend: tfjs never chooses it by itself. */
 const PRIORITY = -1;
-const MARK = Symbol.for('tfjs-embeddings.tpuEmulator');
 
 /** What runs. */
 export interface Running {
@@ -131,18 +131,13 @@ const part: BackendPart = {
 /** Registers the backend. After `tf.removeBackend` it can be set again, with new devices. */
 export function registerTpuEmulator(): void {
   addBackendPart(BACKEND_NAME, part);
-  const engine = tf.engine() as unknown as { removeBackend(name: string): void; [MARK]?: true };
-  if (engine[MARK] === true) return;
-  engine[MARK] = true;
   const register = (): boolean => tf.registerBackend(BACKEND_NAME, start, PRIORITY);
-  register();
-  const { removeBackend } = engine;
-  engine.removeBackend = (name: string): void => {
-    removeBackend.call(engine, name);
+  const isFirst = afterBackendRemoval((name) => {
     const found = running();
     if (found?.host === name) found.machine.loseHost(name);
     if (name !== BACKEND_NAME) return;
     remove();
     register();
-  };
+  });
+  if (isFirst) register();
 }

@@ -36,6 +36,7 @@ import {
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { checkWeights, type LayerInputs } from './layer_inputs.js';
 import { nextName } from '../layer_names.js';
+import { disposeWithMask } from '../../tfjs_patches/mask_lifetime.js';
 import { tableOfLoad } from '../../tfjs_patches/shared_tables_on_load.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
 import { listOnce, notYetPenalized, listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';
@@ -135,18 +136,6 @@ function readLayerArgs(args: unknown, prefix: string): { args: AnyTableLayerArgs
 
 /** What ids and weights are called in errors. */
 const PATHS = { ids: 'ids', weights: 'weights' };
-
-/** The mask that tfjs hangs on a result is disposed with the result; nobody else would. */
-function disposeTogether(output: tf.Tensor): tf.Tensor {
-  const { kerasMask } = output as tf.Tensor & { kerasMask?: tf.Tensor | null };
-  if (kerasMask === undefined || kerasMask === null) return output;
-  const dispose = output.dispose.bind(output);
-  output.dispose = () => {
-    kerasMask.dispose();
-    dispose();
-  };
-  return output;
-}
 
 export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   extends tf.layers.Layer
@@ -275,7 +264,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
       return super.apply(inputs as tf.SymbolicTensor[], kwargs as never);
     }
     if (this.givesTensor(list)) {
-      return disposeTogether(super.apply(inputs as tf.Tensor[], kwargs as never) as tf.Tensor);
+      return disposeWithMask(super.apply(inputs as tf.Tensor[], kwargs as never) as tf.Tensor);
     }
     // tfjs would hang a mask on the result, which a RaggedTensor does not take.
     const { supportsMasking } = this;

@@ -8,6 +8,7 @@ import { readOptions } from '../../options.js';
 import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import { freeSlots } from '../../optimizers/slots.js';
 import { setTableSettings } from '../../ops/training/table_settings.js';
+import { afterWrites, decideTrainable } from '../../tfjs_patches/layer_weights.js';
 import { watchStockSteps } from '../../optimizers/stock_steps.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
@@ -217,20 +218,15 @@ export class EmbeddingTable {
       else place.placeTable!(table);
     };
     placeTable();
-    const write = weight.write.bind(weight);
-    weight.write = (value: tf.Tensor): tf.LayerVariable => {
-      write(value);
-      placeTable();
-      return weight;
-    };
+    afterWrites(weight, placeTable);
   }
 
   /** Models set this flag on all their weights when they are compiled; a frozen table must stay frozen. */
   #governTrainable(weight: tf.LayerVariable): void {
     this.#asked = true;
-    Object.defineProperty(weight, 'trainable', {
-      get: () => this.#asked && this.trainable,
-      set: (trainable: boolean) => {
+    decideTrainable(weight, {
+      isTrainable: () => this.#asked && this.trainable,
+      ask: (trainable) => {
         this.#asked = trainable;
         this.refresh();
       },

@@ -1,6 +1,7 @@
 /** The backend that runs dense ops, and a subclass of it whose tensors may lie on devices. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, ValueError, described } from '../../../errors.js';
+import { keepNumber, numberApart } from '../../../tfjs_patches/wasm_tensor_numbers.js';
 import { registeredPart } from '../../registry.js';
 import type { TensorFlowPart } from '../../tensorflow/backend_part.js';
 import { BACKEND_NAME as TENSORFLOW } from '../../tensorflow/node_backend.js';
@@ -11,40 +12,6 @@ import { PooledTensors, type ArrayUse } from './pooled_tensors.js';
 import { BACKEND_NAME } from '../machine/settings.js';
 
 const PREFERENCE = ['tensorflow', 'wasm', 'cpu'];
-/**
- * BackendWasm numbers its tensors per instance, and all instances share one module: those of emulators begin far away,
- * each where the one before it stands, since tensors of that one may live on.
- */
-const FIRST_WASM_ID = 2 ** 30;
-const LAST_WASM_BACKEND = Symbol.for('tfjs-embeddings.lastWasmBackend');
-
-interface Numbered {
-  dataIdNextNumber: number;
-}
-
-type NumberHolder = Record<symbol, Numbered | undefined>;
-
-/** The module of a backend, where numbers are kept; the host forgets its own when it is removed. */
-function holderOf(backend: Numbered): NumberHolder {
-  return (backend as unknown as { wasm: NumberHolder }).wasm;
-}
-
-function isNumbered(backend: object): backend is Numbered {
-  return 'dataIdNextNumber' in backend;
-}
-
-function numberOn(backend: Numbered): void {
-  const holder = holderOf(backend);
-  backend.dataIdNextNumber = holder[LAST_WASM_BACKEND]?.dataIdNextNumber ?? FIRST_WASM_ID;
-  holder[LAST_WASM_BACKEND] = backend;
-}
-
-/** Of a backend that is removed only the number stays, not its machine. */
-function keepNumber(backend: Numbered): void {
-  const holder = holderOf(backend);
-  if (holder[LAST_WASM_BACKEND] !== backend) return;
-  holder[LAST_WASM_BACKEND] = { dataIdNextNumber: backend.dataIdNextNumber };
-}
 
 type Registry = Record<string, tf.KernelBackend | undefined>;
 
@@ -182,14 +149,14 @@ export function deriveBackend(
 
     /** The host goes on under its own name, so what it shares with us stays. */
     override dispose(): void {
-      if (isNumbered(this)) keepNumber(this);
+      keepNumber(this);
       close();
     }
   }
   const backend = new TpuEmulatorBackend(...constructorArguments(name, host));
   const pooled = new PooledTensors(backend, arrayUse(host));
   const reader = new TensorReader(backend, tensors, new Loans(backend, addon, hasOps));
-  if (isNumbered(backend)) numberOn(backend);
+  numberApart(backend);
   // The cpu backend says at its first tensor that tfjs-node is faster.
   if ('firstUse' in backend) backend['firstUse'] = false;
   return { backend, pooled, reader };

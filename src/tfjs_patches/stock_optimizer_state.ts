@@ -1,0 +1,54 @@
+/**
+ * The whole state of stock optimizers. Some of it tfjs neither saves, nor keeps, nor frees: Adam's running powers of
+ * beta are computed anew on loading, which loses their last bits; Momentum's scalar is lost at the end of a tidy in
+ * which the optimizer was made, and the rate that it inherits is forgotten when it is disposed.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type { NamedTensor } from '../types.js';
+
+/** Adam's powers of beta1 and beta2 after the steps so far. */
+export interface RunningPowers {
+  readonly accBeta1: tf.Variable;
+  readonly accBeta2: tf.Variable;
+}
+
+/** The names of running powers in saved state. */
+export const POWERS: readonly string[] = ['accBeta1', 'accBeta2'];
+
+/** The running powers of an Adam optimizer; null for all others. */
+export function runningPowers(optimizer: tf.Optimizer): RunningPowers | null {
+  const { accBeta1, accBeta2 } = optimizer as unknown as Partial<RunningPowers>;
+  return accBeta1 instanceof tf.Variable && accBeta2 instanceof tf.Variable ? { accBeta1, accBeta2 } : null;
+}
+
+/** Keeps the scalar that stock momentum makes at birth, so that the optimizer may be made inside `fit`. */
+export function keepMomentumScalar(optimizer: tf.Optimizer): tf.Optimizer {
+  tf.keep((optimizer as unknown as { m: tf.Scalar }).m);
+  return optimizer;
+}
+
+/** The variables that a stock optimizer keeps, by name, without waiting for its `getWeights`. */
+export function stateOf(optimizer: tf.Optimizer): NamedTensor[] {
+  const lists = Object.values(optimizer).filter((field): field is unknown[] => Array.isArray(field));
+  return lists.flat().flatMap((each) => {
+    const { originalName, variable } = (each ?? {}) as { originalName?: unknown; variable?: unknown };
+    return typeof originalName === 'string' && variable instanceof tf.Variable
+      ? [{ name: originalName, tensor: variable }]
+      : [];
+  });
+}
+
+/** Sets the learning rate, which only some stock optimizers have a method for. */
+export function setStockRate(optimizer: tf.Optimizer, learningRate: number): void {
+  const stock = optimizer as unknown as { learningRate: number; setLearningRate?: (rate: number) => void };
+  if (stock.learningRate === learningRate) return;
+  if (typeof stock.setLearningRate === 'function') stock.setLearningRate(learningRate);
+  else stock.learningRate = learningRate;
+}
+
+/** Disposes an optimizer with all that it holds, the rate that stock momentum inherits included. */
+export function disposeStock(optimizer: tf.Optimizer): void {
+  const { c: rate } = optimizer as unknown as { c?: tf.Tensor };
+  optimizer.dispose();
+  if (rate instanceof tf.Tensor && !rate.isDisposed) rate.dispose();
+}
