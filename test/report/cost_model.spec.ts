@@ -182,6 +182,13 @@ describe('Prediction of a step', () => {
     ]);
   });
 
+  it('memory that a device fills to its last byte is enough', () => {
+    const memory = [{ tables: 15e9, slots: 0.6e9, exchange: 0.4e9, host: 0 }];
+    const step = stepOf([load({})], { generation: 'v5e', memory });
+    expect(step.mostBytesWanted).toBe(16e9);
+    expect(step.doesNotFit).toEqual([]);
+  });
+
   it('tells which figure is not published', () => {
     expect(stepOf([load({})], { generation: 'v5e' }).lacking).toEqual([jasmine.stringContaining('SparseCores')]);
   });
