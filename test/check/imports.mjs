@@ -18,6 +18,7 @@ const FLOORS = [
   ['src/index_node.ts'],
   ['src/index.ts'],
   ['src/public_types.ts'],
+  ['src/tpu'],
   ['src/tpu_emulator.ts'],
   ['src/layers'],
   ['src/optimizers', 'src/report'],

@@ -1,0 +1,84 @@
+/**
+ * Ids in the form that SparseCores take: for each core of a chip one bucket per shard of the stacked table, in
+ * compressed sparse rows. Plain data; kernels make it from features and devices read it.
+ */
+import { brand } from '../brand.js';
+import type { Combiner } from '../types.js';
+import { IdOutOfRange } from './kernel_set.js';
+
+/** Buckets begin at multiples of this many slots, and so do the row pointers of a core. */
+export const CSR_ALIGNMENT = 8;
+/** What fills the slots behind a bucket. As a float32 it is 2147483648. */
+export const CSR_PADDING = 2147483647;
+
+/** Ids of one feature and where its table lies in the stack. */
+export interface CsrFeature {
+  readonly values: Int32Array; // [nnz]
+  readonly rowSplits: Int32Array; // [samples + 1]
+  readonly weights: Float32Array | null; // [nnz]
+  readonly combiner: Combiner;
+  /** Ids are below this number. */
+  readonly rows: number;
+  /** Rows of the stack before the table, over all shards: a multiple of the shards. */
+  readonly columnOffset: number;
+  /** Row r of the table lies on shard (r + rotation) mod shards. */
+  readonly rotation: number;
+  /** Samples of the stack before those of the feature: a multiple of the cores, as is the number of its samples. */
+  readonly sampleOffset: number;
+}
+
+/** One stack on the cores of one chip. */
+export interface CsrRequest {
+  readonly features: readonly CsrFeature[];
+  readonly cores: number;
+  /** A power of two. */
+  readonly shards: number;
+  /** Of all features. */
+  readonly samples: number;
+  /** Slots for ids: a multiple of 8. What does not fit is dropped. */
+  readonly capacity: number;
+}
+
+/** Up to the last slot in use. */
+export interface CsrParts {
+  /** [cores, shards rounded up to 8]: where each bucket ends. */
+  readonly rowPointers: Int32Array;
+  /** Samples of the bucket's core, from 0 on. */
+  readonly sampleIds: Int32Array;
+  /** Rows of the bucket's shard. */
+  readonly tokenIds: Int32Array;
+  readonly gains: Float32Array;
+  /** [cores, shards]: ids of each bucket, the dropped ones too. */
+  readonly idCounts: Int32Array;
+  /** [cores, shards]: different ids of each bucket. */
+  readonly uniqueIdCounts: Int32Array;
+}
+
+/** An id that is no row of its feature's table. */
+export class CsrIdOutOfRange extends IdOutOfRange {
+  static {
+    brand(this, 'CsrIdOutOfRange');
+  }
+  constructor(
+    /** Place of the feature among those of the stack. */
+    readonly feature: number,
+    id: number,
+    position: number,
+    rows: number,
+  ) {
+    super(id, position, rows);
+  }
+}
+
+/** Makes the CSR of a stack. Throws CsrIdOutOfRange. */
+export type PartitionCsr = (request: CsrRequest) => CsrParts;
+
+export function roundUp(count: number, unit = CSR_ALIGNMENT): number {
+  return Math.ceil(count / unit) * unit;
+}
+
+/** Slots that are always enough for so many ids. */
+export function mostCsrSlots({ features, cores, shards, capacity }: CsrRequest): number {
+  const ids = features.reduce((sum, { values }) => sum + values.length, 0);
+  return Math.min(capacity, roundUp(ids + (CSR_ALIGNMENT - 1) * cores * shards));
+}

@@ -1,0 +1,159 @@
+/** Ids of one feature as values and row splits over its samples. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, ValueError, described, describe } from '../../errors.js';
+import { isRecord } from '../../options.js';
+import { checkNoNaN, toFloat32 } from '../../ragged/float_values.js';
+import { readNestedRows, type NestedRows } from '../../ragged/nested_rows.js';
+import { RaggedTensor } from '../../ragged/ragged_tensor.js';
+import { sharedUniformSplits } from '../../ragged/shared_splits.js';
+import { uniformSplits, checkRowSplits } from '../../ragged/row_splits.js';
+import { isSparse, readPlaces, vectorLength, type SparseInput } from '../../ragged/sparse_values.js';
+import { isTypedArray, readInt32, readTensor, type FlatInput } from '../../ragged/values.js';
+import { toInt32 } from '../../ragged/whole_ids.js';
+import type { HostBags } from '../../backends/kernel_set.js';
+
+/** Values and row splits, as plain data. */
+export interface RaggedParts {
+  readonly kind?: 'ragged';
+  readonly values: FlatInput;
+  readonly rowSplits: FlatInput;
+}
+
+/** Sparse ids; with `kind` they are what goldens of TensorFlow look like. */
+export type SparseParts = SparseInput & { readonly kind?: 'sparse' };
+
+/** Ids of one feature. */
+export type FeatureInput = NestedRows | FlatInput | tf.Tensor | RaggedTensor | RaggedParts | SparseParts;
+
+/** Weights of one feature: in the form of its ids, or only their values; null: all ones. */
+export type FeatureWeights = FeatureInput | { readonly values: FlatInput } | null | undefined;
+
+type Kind = 'dense' | 'sparse' | 'ragged';
+
+const KIND_NAMES: Readonly<Record<Kind, string>> = { dense: 'Tensor', sparse: 'SparseTensor', ragged: 'RaggedTensor' };
+
+/** What a value is; null for what is no ids at all. */
+function kindOf(value: unknown): Kind | null {
+  if (value instanceof RaggedTensor) return 'ragged';
+  if (value instanceof tf.Tensor || isTypedArray(value) || Array.isArray(value)) return 'dense';
+  if (isRecord(value) && 'values' in value && 'rowSplits' in value) return 'ragged';
+  return isSparse(value) ? 'sparse' : null;
+}
+
+function readDense(input: unknown, samples: number, argument: string): HostBags {
+  const values =
+    input instanceof tf.Tensor
+      ? toInt32(readTensor(input, argument), argument)
+      : toInt32(isTypedArray(input) ? input : flatOf(input, argument), argument);
+  if (values.length !== samples) {
+    throw new ValueError(argument, `one id for each of ${samples} samples`, described(`${values.length} ids`));
+  }
+  return { values, rowSplits: sharedUniformSplits(samples, 1), weights: null };
+}
+
+/** Numbers of nested arrays of even shape. */
+function flatOf(input: unknown, argument: string): readonly number[] {
+  const { flat, shape } = readNestedRows(input, argument);
+  if (shape === null) throw new ValueError(argument, 'arrays of one length', described('uneven ones'));
+  return flat;
+}
+
+function readRagged(input: RaggedTensor | RaggedParts, samples: number, argument: string): HostBags {
+  if (input instanceof RaggedTensor && (input.nestedRowSplits.length > 1 || input.innerShape.length > 0)) {
+    const received = described(`${input.nestedRowSplits.length + input.innerShape.length + 1} axes`);
+    throw new ValueError(argument, 'a ragged tensor of rank 2', received);
+  }
+  const name = `${argument}.values`;
+  vectorLength(input.values, name);
+  const values = readInt32(input.values, name);
+  const rowSplits = readInt32(input.rowSplits, `${argument}.rowSplits`);
+  if (rowSplits.length !== samples + 1) {
+    const expected = `row splits of ${samples} samples, ${samples + 1} of them`;
+    throw new ValueError(`${argument}.rowSplits`, expected, described(`${rowSplits.length}`));
+  }
+  if (!(input instanceof RaggedTensor)) checkRowSplits(rowSplits, values.length, `${argument}.rowSplits`);
+  return { values, rowSplits, weights: null };
+}
+
+function readSparse(input: SparseInput, samples: number, argument: string): HostBags {
+  const { indices, denseShape, count } = readPlaces(input, argument);
+  const rank = denseShape.length;
+  if (rank < 2) throw new ValueError(`${argument}.denseShape`, 'two axes or more', described(`${rank}`));
+  const values = readInt32(input.values, `${argument}.values`);
+  const rowSplits = rowSplitsOf(indices, rank, count, samples, argument);
+  return { values, rowSplits, weights: null };
+}
+
+/** Splits of the samples, which are the first axis of sparse ids; the other axes do not matter. */
+export function rowSplitsOf(
+  indices: Int32Array,
+  rank: number,
+  count: number,
+  samples: number,
+  argument: string,
+): Int32Array {
+  const rowSplits = uniformSplits(samples, 0);
+  let last = 0;
+  for (let i = 0; i < count; i++) {
+    const row = indices[i * rank]!;
+    if (row < 0 || row >= samples) {
+      const received = described(`${row} at position ${i}`);
+      throw new ValueError(`${argument}.indices`, `rows in [0, ${samples})`, received);
+    }
+    if (row < last) {
+      const received = described(`row ${row} after row ${last} at position ${i}`);
+      throw new ValueError(`${argument}.indices`, 'rows in ascending order', received, 'sparse.reorder(…) sorts them.');
+    }
+    last = row;
+    rowSplits[row + 1]!++;
+  }
+  for (let row = 1; row <= samples; row++) rowSplits[row]! += rowSplits[row - 1]!;
+  return rowSplits;
+}
+
+function readWeights(weights: unknown, kind: Kind, count: number, argument: string): Float32Array {
+  const onlyValues = isRecord(weights) && 'values' in weights && !('rowSplits' in weights) && !('indices' in weights);
+  const given = onlyValues ? kind : kindOf(weights);
+  if (given !== kind) {
+    const received = given === null ? describe(weights) : KIND_NAMES[given];
+    throw new ValueError(argument, `weights of the type of the ids, ${KIND_NAMES[kind]}`, described(received));
+  }
+  const inner: unknown = kind === 'dense' && !onlyValues ? weights : (weights as { readonly values: unknown }).values;
+  const flat = Array.isArray(inner) ? flatOf(inner, argument) : inner;
+  const values = toFloat32(flat instanceof tf.Tensor ? readTensor(flat, argument) : flat, argument);
+  if (values.length === count) {
+    checkNoNaN(values, argument);
+    return values;
+  }
+  throw new ValueError(argument, `one weight for each of ${count} ids`, described(`${values.length} weights`));
+}
+
+/**
+ * The ids and weights of a feature of `samples` samples. Dense ids hold one id for each sample, sparse ids have samples
+ * along their first axis. Throws ValueError for what is neither dense, sparse nor ragged, for other numbers of samples
+ * or of weights, and for weights of another form.
+ */
+export function readFeatureInput(
+  input: unknown,
+  weights: unknown,
+  samples: number,
+  names: { readonly ids: string; readonly weights: string },
+): HostBags {
+  const kind = kindOf(input);
+  if (kind === null) throw new ValueError(names.ids, 'a Tensor, SparseTensor or RaggedTensor', input);
+  const bags =
+    kind === 'dense'
+      ? readDense(input, samples, names.ids)
+      : kind === 'ragged'
+        ? readRagged(input as RaggedTensor | RaggedParts, samples, names.ids)
+        : readSparse(input as SparseInput, samples, names.ids);
+  if (weights === null || weights === undefined) return bags;
+  return { ...bags, weights: readWeights(weights, kind, bags.values.length, names.weights) };
+}
+
+/** A list of `length` entries. */
+export function listOf(value: unknown, length: number, argument: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new ArgumentTypeError(argument, 'a list', value);
+  if (value.length === length) return value as readonly unknown[];
+  throw new ValueError(argument, `${length} entries, one for each feature`, described(`${value.length}`));
+}
