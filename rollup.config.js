@@ -17,6 +17,7 @@ const entries = {
   ops: 'src/ops/index.ts',
   preprocessing: 'src/preprocessing/index.ts',
   report: 'src/report/index.ts',
+  tpu: 'src/tpu/index.ts',
 };
 const WASM = resolve(root, 'custom-ops/build/kernels.wasm');
 

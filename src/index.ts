@@ -38,6 +38,8 @@ export const sparse = { reorder };
 
 /** Preprocessing of raw features into ids. */
 export * as preprocessing from './preprocessing/index.js';
+/** The TPU embedding API of TensorFlow. */
+export * as tpu from './tpu/index.js';
 export { train } from './optimizers/train.js';
 export { embeddingLookup, type EmbeddingLookupOptions } from './ops/embedding_lookup.js';
 export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './ops/safe_embedding_lookup.js';

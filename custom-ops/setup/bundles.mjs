@@ -9,7 +9,7 @@ import { removeUnfinished } from './unfinished.mjs';
 const DIST = join(root, 'dist');
 const STAMP = join(DIST, '.stamp.json');
 const INPUTS = ['src', 'rollup.config.js', 'tsconfig.json', 'package.json', 'package-lock.json'];
-const ENTRIES = ['index', 'index.node', 'node', 'ops', 'preprocessing', 'report'];
+const ENTRIES = ['index', 'index.node', 'node', 'ops', 'preprocessing', 'report', 'tpu'];
 const OUTPUTS = [
   ...ENTRIES.flatMap((name) => [`${name}.mjs`, `${name}.cjs`, `${name}.d.ts`]),
   'tfjs-embeddings.min.js',

@@ -72,6 +72,16 @@ describe('the entries', () => {
       '[[2,0]]\n',
     ],
     [
+      '/tpu starts the emulator without anything else',
+      `import * as tf from '@tensorflow/tfjs';
+       import * as tpu from 'tfjs-embeddings/tpu';
+       tpu.configureTpuEmulator({ chips: 2, coresPerChip: 1, devices: 'inline' });
+       await tf.setBackend('tpu-emulator');
+       const table = new tpu.TableConfig({ vocabularySize: 8, dim: 4, optimizer: new tpu.SGD() });
+       console.log(String(table.optimizer.learningRate), tf.getBackend());`,
+      '0.01 tpu-emulator\n',
+    ],
+    [
       'the main entry registers layers, and reports',
       `import * as tf from '@tensorflow/tfjs';
        import * as emb from 'tfjs-embeddings';
@@ -110,10 +120,10 @@ describe('the entries', () => {
 
   it('are there for CommonJS too', async () => {
     const program = `
-      const names = ['ops', 'preprocessing', 'report', 'node'];
+      const names = ['ops', 'preprocessing', 'report', 'tpu', 'node'];
       console.log(names.map((name) => Object.keys(require('tfjs-embeddings/' + name)).length > 0).join());`;
     const { code, output, errors } = await project.run('-e', program);
     expect(code).withContext(errors).toBe(0);
-    expect(output).toContain('true,true,true,true');
+    expect(output).toContain('true,true,true,true,true');
   }, 60_000);
 });

@@ -1,0 +1,103 @@
+/** A feature as the TPU embedding API knows it: what is looked up in which table, and the shape of what comes out. */
+import { brand } from '../../brand.js';
+import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { configText, nameOrNull, readConfig, readFields, sameField, wholeNumber } from './fields.js';
+import { TableConfig } from './table_config.js';
+
+/** null where a size is not known. */
+export type PartialShape = readonly (number | null)[];
+
+export interface FeatureConfigArgs {
+  table: TableConfig;
+  /** Above 0: a sequence of at most so many ids, each looked up by itself; only for ids of rank 2 without `outputShape`. */
+  maxSequenceLength?: number | undefined;
+  /** For serving. true: ids below 0 are left out, and weights <= 0 unless the combiner is sum; false: ids are taken as they are. */
+  validateWeightsAndIndices?: boolean | undefined;
+  /** Shape of the activations without the axis of the columns. */
+  outputShape?: PartialShape | null | undefined;
+  name?: string | null | undefined;
+}
+
+const FIELDS = ['table', 'maxSequenceLength', 'validateWeightsAndIndices', 'outputShape', 'name'] as const;
+
+/** A shape whose sizes may be unknown. */
+export function readShape(value: unknown, argument: string): PartialShape {
+  const expected = 'a shape such as [32, 4], with null where a size is not known';
+  if (!Array.isArray(value)) throw new ArgumentTypeError(argument, expected, value);
+  for (const each of value as unknown[]) {
+    if (each === null) continue;
+    if (typeof each !== 'number') throw new ArgumentTypeError(argument, expected, value);
+    if (!Number.isSafeInteger(each) || each < 0) throw new ValueError(argument, expected, value);
+  }
+  return Object.freeze([...(value as PartialShape)]);
+}
+
+/**
+ * A feature: ids that are looked up in a table.
+ *
+ * Without further fields the ids of a sample are combined to one row. `maxSequenceLength` above 0 makes it a sequence:
+ * its rows stay apart, padded with zeros and cut to that length. `outputShape` ([batch, …], without the columns) fixes the
+ * shape of the result and goes before everything that inputs and `build` say.
+ * Throws ValueError for a table of another type, a length that is no whole number from 0 on and a
+ * `validateWeightsAndIndices` that is not true or false; TypeError for what is no shape.
+ * Source: tf.tpu.experimental.embedding.FeatureConfig (TensorFlow 2.21).
+ *
+ * @example
+ * const watched = new emb.tpu.FeatureConfig({table: movies, maxSequenceLength: 5, name: 'watched'});
+ */
+export class FeatureConfig {
+  static {
+    brand(this, 'tpu.FeatureConfig');
+  }
+  readonly table: TableConfig;
+  readonly maxSequenceLength: number;
+  readonly validateWeightsAndIndices: boolean;
+  readonly outputShape: PartialShape | null;
+  readonly name: string | null;
+
+  constructor(args: FeatureConfigArgs);
+  constructor(...passed: [FeatureConfigArgs]) {
+    const given = readFields<FeatureConfigArgs>('new emb.tpu.FeatureConfig', FIELDS, passed);
+    const isTable = given.table instanceof TableConfig;
+    if (!isTable) throw new ValueError('table', 'an emb.tpu.TableConfig', given.table);
+    this.table = given.table!;
+    this.maxSequenceLength = wholeNumber(given.maxSequenceLength ?? 0, 'maxSequenceLength', 0);
+    const { validateWeightsAndIndices = true } = given;
+    if (typeof validateWeightsAndIndices !== 'boolean') {
+      throw new ValueError('validateWeightsAndIndices', 'true or false', validateWeightsAndIndices);
+    }
+    this.validateWeightsAndIndices = validateWeightsAndIndices;
+    const { outputShape } = given;
+    this.outputShape = outputShape === undefined || outputShape === null ? null : readShape(outputShape, 'outputShape');
+    this.name = nameOrNull(given.name);
+  }
+
+  /** Whether the other one has the same table object and the same fields. */
+  equals(other: unknown): boolean {
+    return (
+      other instanceof FeatureConfig && this.table === other.table && sameField(this.ownConfig(), other.ownConfig())
+    );
+  }
+
+  /** The fields without the table. */
+  ownConfig(): Record<string, unknown> {
+    const { maxSequenceLength, validateWeightsAndIndices, outputShape, name } = this;
+    return { maxSequenceLength, validateWeightsAndIndices, outputShape, name };
+  }
+
+  /** The fields as plain data, the table's among them. */
+  getConfig(): Record<string, unknown> {
+    return { table: this.table.getConfig(), ...this.ownConfig() };
+  }
+
+  /** Makes one from a config with camelCase or snake_case keys; `table` may be a TableConfig, which is then shared. */
+  static fromConfig(config: object): FeatureConfig {
+    const { table, ...own } = readConfig<FeatureConfigArgs>(config);
+    const isMade = table instanceof TableConfig || typeof table !== 'object' || table === null;
+    return new FeatureConfig({ ...own, table: isMade ? table : TableConfig.fromConfig(table) });
+  }
+
+  toString(): string {
+    return configText('FeatureConfig', { table: this.table, ...this.ownConfig() });
+  }
+}

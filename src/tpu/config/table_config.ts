@@ -1,0 +1,146 @@
+/** A table as the TPU embedding API knows it. */
+import * as tf from '@tensorflow/tfjs';
+import { brand } from '../../brand.js';
+import { ValueError } from '../../errors.js';
+import { COMBINERS, INT32_MAX, type Combiner } from '../../types.js';
+import { optimizerConfig, optimizerFromConfig, readOptimizer } from '../optimizers/optimizer_config.js';
+import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
+import { configText, nameOrNull, readConfig, readFields, wholeNumber } from './fields.js';
+import { QuantizationConfig } from './quantization_config.js';
+import {
+  initializerConfig,
+  readTableInitializer,
+  type TableInitializer,
+  type TableInitializerInput,
+} from './table_initializer.js';
+
+export interface TableConfigArgs {
+  /** Number of rows: ids are in [0, vocabularySize). */
+  vocabularySize: number;
+  /** Number of columns. */
+  dim: number;
+  /** A function (shape, dtype) => tensor, or an initializer; by default a truncated normal of deviation 1 / sqrt(dim). */
+  initializer?: TableInitializerInput | null | undefined;
+  /** By default the optimizer of the embedding object. */
+  optimizer?: TPUEmbeddingOptimizer | null | undefined;
+  /** How the rows of a sample become one; `mean` by default. */
+  combiner?: Combiner | undefined;
+  name?: string | null | undefined;
+  quantizationConfig?: QuantizationConfig | null | undefined;
+  /** A layout on SparseCores that was computed before; normally null. */
+  layout?: object | null | undefined;
+  /** `float32` by default. */
+  dtype?: 'float32' | 'int32' | undefined;
+}
+
+const FIELDS = [
+  'vocabularySize',
+  'dim',
+  'initializer',
+  'optimizer',
+  'combiner',
+  'name',
+  'quantizationConfig',
+  'layout',
+  'dtype',
+] as const;
+
+function size(value: unknown, argument: string): number {
+  const whole = wholeNumber(value, argument, 1);
+  if (whole > INT32_MAX) throw new ValueError(argument, 'a whole number below 2^31', value);
+  return whole;
+}
+
+function oneOf<T extends string>(value: unknown, argument: string, known: readonly T[]): T {
+  const found = known.find((each) => each === value);
+  if (found === undefined) throw new ValueError(argument, `one of ${known.join(', ')}`, value);
+  return found;
+}
+
+function readQuantization(value: unknown): QuantizationConfig | null {
+  if (value === undefined || value === null) return null;
+  if (value instanceof QuantizationConfig) return value;
+  throw new ValueError('quantizationConfig', 'an emb.tpu.QuantizationConfig or null', value);
+}
+
+/**
+ * A table of embeddings, [vocabularySize, dim], that features look up.
+ *
+ * Features share a table where they hold the same object: two equal ones are two tables. A table without a name becomes
+ * `table_0`, `table_1`, …, and one without an optimizer gets that of the embedding object: both are then written into
+ * `name` and `optimizer` of this object.
+ * Throws ValueError for sizes below 1 or not whole, an initializer that is none, a combiner other than mean, sum and sqrtn,
+ * an optimizer of another kind and a dtype other than float32 and int32.
+ * Source: tf.tpu.experimental.embedding.TableConfig (TensorFlow 2.21).
+ *
+ * @example
+ * const movies = new emb.tpu.TableConfig({vocabularySize: 1000, dim: 16, combiner: 'sum', name: 'movies'});
+ */
+export class TableConfig {
+  static {
+    brand(this, 'tpu.TableConfig');
+  }
+  readonly vocabularySize: number;
+  readonly dim: number;
+  readonly initializer: TableInitializer;
+  optimizer: TPUEmbeddingOptimizer | null;
+  readonly combiner: Combiner;
+  name: string | null;
+  readonly quantizationConfig: QuantizationConfig | null;
+  readonly layout: object | null;
+  readonly dtype: 'float32' | 'int32';
+  readonly #hasOwnInitializer: boolean;
+
+  constructor(args: TableConfigArgs);
+  constructor(...passed: [TableConfigArgs]) {
+    const given = readFields<TableConfigArgs>('new emb.tpu.TableConfig', FIELDS, passed);
+    this.vocabularySize = size(given.vocabularySize, 'vocabularySize');
+    this.dim = size(given.dim, 'dim');
+    this.#hasOwnInitializer = given.initializer !== undefined && given.initializer !== null;
+    this.initializer = this.#hasOwnInitializer
+      ? readTableInitializer(given.initializer)
+      : tf.initializers.truncatedNormal({ mean: 0, stddev: 1 / Math.sqrt(this.dim) });
+    this.optimizer = readOptimizer(given.optimizer);
+    this.combiner = oneOf<Combiner>(given.combiner ?? 'mean', 'combiner', COMBINERS);
+    this.name = nameOrNull(given.name);
+    this.quantizationConfig = readQuantization(given.quantizationConfig);
+    this.layout = given.layout ?? null;
+    this.dtype = oneOf(given.dtype ?? 'float32', 'dtype', ['float32', 'int32'] as const);
+  }
+
+  /** The fields as plain data; an initializer that is a function is there as it is, and so are functions of optimizers. */
+  getConfig(): Record<string, unknown> {
+    return {
+      vocabularySize: this.vocabularySize,
+      dim: this.dim,
+      initializer: this.#hasOwnInitializer ? initializerConfig(this.initializer) : null,
+      optimizer: optimizerConfig(this.optimizer),
+      combiner: this.combiner,
+      name: this.name,
+      quantizationConfig: this.quantizationConfig?.getConfig() ?? null,
+      layout: this.layout,
+      dtype: this.dtype,
+    };
+  }
+
+  /** Makes one from a config with camelCase or snake_case keys. */
+  static fromConfig(config: object): TableConfig {
+    const { optimizer, quantizationConfig, ...own } = readConfig<TableConfigArgs>(config);
+    const isMade = quantizationConfig === undefined || quantizationConfig === null;
+    const quantization =
+      isMade || quantizationConfig instanceof QuantizationConfig
+        ? quantizationConfig
+        : QuantizationConfig.fromConfig(quantizationConfig);
+    return new TableConfig({ ...own, optimizer: optimizerFromConfig(optimizer), quantizationConfig: quantization });
+  }
+
+  /** As Python shows it: the default initializer as null. */
+  toString(): string {
+    const { layout: _layout, dtype: _dtype, ...shown } = this.getConfig();
+    return configText('TableConfig', {
+      ...shown,
+      initializer: this.#hasOwnInitializer ? this.initializer : null,
+      optimizer: this.optimizer,
+    });
+  }
+}

@@ -1,0 +1,39 @@
+/** The TPU embedding API of TensorFlow: `emb.tpu`, also `tfjs-embeddings/tpu`. Importing this file registers kernels. */
+import { registerBackends } from '../backends/register.js';
+import { registerTpuEmulator } from '../backends/tpu-emulator/register.js';
+
+registerBackends();
+registerTpuEmulator();
+
+export { configureTpuEmulator, tpuEmulator } from '../tpu_emulator.js';
+export { TableConfig, type TableConfigArgs } from './config/table_config.js';
+export { FeatureConfig, type FeatureConfigArgs, type PartialShape } from './config/feature_config.js';
+export { QuantizationConfig, type QuantizationConfigArgs } from './config/quantization_config.js';
+export { RowIdInitializer, type RowIdInitializerArgs } from './config/row_id_initializer.js';
+export {
+  SparseCoreEmbeddingConfig,
+  type LimitsByStack,
+  type SparseCoreEmbeddingConfigArgs,
+} from './config/sparse_core_embedding_config.js';
+export type { InitializerFunction, TableInitializer, TableInitializerInput } from './config/table_initializer.js';
+export { SGD, type SGDArgs } from './optimizers/sgd.js';
+export { Adagrad, type AdagradArgs } from './optimizers/adagrad.js';
+export { AdagradMomentum, type AdagradMomentumArgs } from './optimizers/adagrad_momentum.js';
+export { Adam, type AdamArgs } from './optimizers/adam.js';
+export { FTRL, type FTRLArgs } from './optimizers/ftrl.js';
+export {
+  CustomOptimizer,
+  type CustomComputation,
+  type CustomOptimizerArgs,
+  type CustomStep,
+  type CustomStepResult,
+  type Hyperparameters,
+} from './optimizers/custom_optimizer.js';
+export type { SlotSpec, TPUEmbeddingOptimizer } from './optimizers/tpu_optimizer.js';
+export type {
+  CommonArgs,
+  LearningRate,
+  Limits,
+  SlotArgs,
+  SlotVariableCreationFn,
+} from './optimizers/common_arguments.js';
