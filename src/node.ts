@@ -8,14 +8,14 @@ import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
 import { registerFileHandler } from './io/file_handler.js';
 import { registerFiles } from './io/node_files.js';
 import { RuntimeError, described } from './errors.js';
-import { lendRequire } from './node_builtin.js';
+import { keepRequire } from './node_builtin.js';
 import { restoreLegacyUtil } from './tfjs_patches/legacy_util.js';
 import { warnOnce } from './warn_once.js';
 
 export * from './index_node.js';
 
 restoreLegacyUtil();
-lendRequire(createRequire(import.meta.url));
+keepRequire(createRequire(import.meta.url));
 
 const tensorflow = registerTensorFlowBackend();
 const problem = registerNativeKernels();

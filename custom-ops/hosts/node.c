@@ -8,7 +8,7 @@
  */
 #include "node_arguments.h"
 #include "node_kernels.h"
-#include "node_loans.h"
+#include "node_shared_tensors.h"
 
 #if defined(TE_WITH_TENSORFLOW)
 const char* te_tensorflow_register(void);
@@ -180,10 +180,10 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"instructionSet", instruction_set},
                    {"hyperFields", hyper_fields},
                    {"registerTensorFlow", register_tensorflow},
-                   {"loansBook", loans_book},
-                   {"loanNumber", loan_number},
-                   {"readLoan", read_loan},
-                   {"endLoan", end_loan}};
+                   {"sharedTensorRegistry", shared_tensor_registry},
+                   {"newSharedTensorKey", new_shared_tensor_key},
+                   {"readSharedTensor", read_shared_tensor},
+                   {"releaseSharedTensor", release_shared_tensor}};
   instance* own = calloc(1, sizeof *own);
   if (own == NULL || napi_set_instance_data(env, own, free_instance, NULL) != napi_ok) {
     free(own);

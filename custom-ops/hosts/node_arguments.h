@@ -24,7 +24,7 @@
 #endif
 
 #include "../kernels/embedding.h"
-#include "loans.h"
+#include "shared_tensors.h"
 #include "memory.h"
 #include "node_tables.h"
 

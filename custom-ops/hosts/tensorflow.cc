@@ -15,12 +15,12 @@
 #include <string>
 
 #include "../kernels/embedding.h"
-#include "loans.h"
+#include "shared_tensors.h"
 #include "memory.h"
 #include "tensorflow_api.h"
 #include "tensorflow_attributes.h"
 #include "tensorflow_call.h"
-#include "tensorflow_loans.h"
+#include "tensorflow_shared_tensors.h"
 #include "tensorflow_shapes.h"
 
 #ifdef _WIN32
@@ -189,26 +189,26 @@ void compute_copy(void*, TF_OpKernelContext* context) {
   memcpy(Call::data(to), Call::data(from), tf.TF_TensorByteSize(from));
 }
 
-/* Lends each source under its number; the caller ends the loans. */
-void compute_lend(void*, TF_OpKernelContext* context) {
+/* Shares each source under its key; the caller releases them. */
+void compute_share(void*, TF_OpKernelContext* context) {
   Call call(context);
-  TF_Tensor* given = call.input(0, "numbers", 1);
+  TF_Tensor* given = call.input(0, "keys", 1);
   if (given == nullptr) return;
   const int sources = tf.TF_NumInputs(context) - 1;
   const int64_t count = tf.TF_Dim(given, 0);
   if (count != sources) {
-    return call.fail(TF_INVALID_ARGUMENT, "numbers: expected one per source (%d), received %lld", sources,
+    return call.fail(TF_INVALID_ARGUMENT, "keys: expected one per source (%d), received %lld", sources,
                      static_cast<long long>(count));
   }
-  const int32_t* numbers = static_cast<const int32_t*>(Call::data(given));
+  const int32_t* keys = static_cast<const int32_t*>(Call::data(given));
   for (int i = 0; i < sources; ++i) {
     TF_Tensor* source = call.take_input(1 + i);
-    if (source != nullptr && !Loans::book().lend(numbers[i], source)) {
+    if (source != nullptr && !SharedTensors::registry().share(keys[i], source)) {
       tf.TF_DeleteTensor(source);
-      call.fail(TF_INVALID_ARGUMENT, "numbers: %d is in use", numbers[i]);
+      call.fail(TF_INVALID_ARGUMENT, "keys: %d is in use", keys[i]);
     }
     if (call.failed()) {
-      while (--i >= 0) Loans::book().end(numbers[i]);
+      while (--i >= 0) SharedTensors::registry().release(keys[i]);
       return;
     }
   }
@@ -270,8 +270,8 @@ const Op kOps[] = {
     TE_SPARSE_APPLY("Adam", TE_ADAM, TE_TWO_SLOTS),
     TE_SPARSE_APPLY("Ftrl", TE_FTRL, TE_TWO_SLOTS),
     {"EmbeddingCopy", {"input: float"}, {"output: float"}, {}, copy_shape, create_plain, compute_copy, false},
-    {"EmbeddingLend", {"numbers: int32", "sources: N * T"}, {}, {"N: int >= 1", "T: {float, int32}"}, nothing_shape,
-     create_plain, compute_lend, true},
+    {"EmbeddingShareTensors", {"keys: int32", "sources: N * T"}, {}, {"N: int >= 1", "T: {float, int32}"}, nothing_shape,
+     create_plain, compute_share, true},
     {"TPUEmbeddingActivations", {}, {}, {}, nullptr, create_plain, compute_tpu_activations, false},
 };
 
@@ -349,9 +349,9 @@ const AtLoad at_load;
  */
 TE_EXPORT const char* te_tensorflow_register(void) { return te::register_all(); }
 
-extern "C" int32_t te_loan_number(void) { return te::Loans::book().number(); }
-extern "C" void te_loan_end(int32_t number) { te::Loans::book().end(number); }
-extern "C" te_loan_status te_loan_read(int32_t number, const te_loan_rows* rows, void* target) {
-  return te::Loans::book().read(number, *rows, target);
+extern "C" int32_t te_shared_new_key(void) { return te::SharedTensors::registry().new_key(); }
+extern "C" void te_shared_release(int32_t key) { te::SharedTensors::registry().release(key); }
+extern "C" te_shared_status te_shared_read(int32_t key, const te_shared_rows* rows, void* target) {
+  return te::SharedTensors::registry().read(key, *rows, target);
 }
-extern "C" const void* te_loans_book(void) { return &te::Loans::book(); }
+extern "C" const void* te_shared_registry(void) { return &te::SharedTensors::registry(); }

@@ -19,7 +19,7 @@ import type { Combiner, OutOfRange } from '../types.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable, checkValidate } from './arguments.js';
 import { lookUp } from './lookup.js';
 import { checkPartitionStrategy, lookUpPartitions, type PartitionStrategy } from './partitioned_table.js';
-import { tellingStrays } from '../ragged/id_out_of_range.js';
+import { addIdDetails } from '../ragged/id_out_of_range.js';
 
 export type Table = tf.Tensor2D | tf.Tensor | tf.Variable;
 type Tables = Table | readonly Table[];
@@ -99,7 +99,7 @@ export function embeddingLookup(
     partitions.length === 1
       ? lookUp([{ table: partitions[0]!, bags, options: bagOptions }])[0]!
       : lookUpPartitions(partitions, strategy, bags, bagOptions);
-  return tellingStrays(
+  return addIdDetails(
     () => (combiner === null ? lookUpRows(look, batch) : lookUpPooled(look, batch)),
     ({ position }) => ({ place: placeOf(batch, position) }),
   );

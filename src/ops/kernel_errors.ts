@@ -1,7 +1,7 @@
 /** Errors of kernels as errors of the public API. */
 import * as tf from '@tensorflow/tfjs';
 import { IdOutOfRange } from '../backends/kernel_set.js';
-import { strayIdError } from '../ragged/id_out_of_range.js';
+import { outOfRangeError } from '../ragged/id_out_of_range.js';
 import { tableSettings } from './training/table_settings.js';
 
 /** The name of a table, unless tfjs made it up. */
@@ -22,7 +22,7 @@ export function withPublicErrors<T>(run: () => T, table?: tf.Tensor | null): T {
       id < 0
         ? 'Where negative ids stand for nothing (padding): raggedEmbedding, or safeEmbeddingLookup.'
         : `Use outOfRange: 'zero' to take such rows as zeros.`;
-    throw strayIdError({
+    throw outOfRangeError({
       id,
       rows,
       position,

@@ -8,7 +8,7 @@ import type { Combiner } from '../types.js';
 import { checkBagOptions, checkTable } from './arguments.js';
 import type { RowsOfIds, Table } from './embedding_lookup.js';
 import { lookUp } from './lookup.js';
-import { tellingStrays } from '../ragged/id_out_of_range.js';
+import { addIdDetails } from '../ragged/id_out_of_range.js';
 
 export interface SafeEmbeddingLookupOptions {
   combiner?: Combiner | undefined;
@@ -63,7 +63,7 @@ export function safeEmbeddingLookup(table: Table, ids: IdsInput, options: SafeEm
       weights: keptWeights(batch, kept.positions),
     };
     // The default is a row of the table, so whatever is outside was given.
-    const [pooled] = tellingStrays(
+    const [pooled] = addIdDetails(
       () => lookUp([{ table: matrix, bags, options: bagOptions }]) as [tf.Tensor2D],
       ({ position }) => ({ place: placeOf(batch, kept.positions[position]!) }),
     );

@@ -14,7 +14,7 @@ export interface BatchRow {
 }
 
 /** What is known of such an id. */
-export interface Stray {
+export interface OutOfRangeId {
   readonly id: number;
   readonly rows: number;
   /** Its position among the flat ids that were looked up. */
@@ -29,30 +29,30 @@ export interface Stray {
   readonly batchRow: BatchRow | null;
 }
 
-function told({ id, rows, place, owner }: Stray): string {
+function receivedText({ id, rows, place, owner }: OutOfRangeId): string {
   const where = place === null ? '' : ` at ${place}`;
   return `${id}${where} (${owner === null ? 'the table has' : `${owner}:`} ${rows} rows)`;
 }
 
-const STRAY = Symbol.for('tfjs-embeddings.stray');
+const DETAILS = Symbol.for('tfjs-embeddings.outOfRangeId');
 
-/** The ValueError that tells of such an id; it carries what is known, for whoever knows more. */
-export function strayIdError(stray: Stray): ValueError {
-  const error = new ValueError(stray.argument, stray.expected, described(told(stray)), stray.note);
-  return Object.defineProperty(error, STRAY, { value: stray });
+/** The ValueError of such an id; it carries what is known, for whoever knows more. */
+export function outOfRangeError(details: OutOfRangeId): ValueError {
+  const error = new ValueError(details.argument, details.expected, described(receivedText(details)), details.note);
+  return Object.defineProperty(error, DETAILS, { value: details });
 }
 
 /** The same error with what the caller's caller knows better; any other error as it is. */
-export function retold(error: unknown, tell: (stray: Stray) => Partial<Stray>): unknown {
-  const stray = error instanceof Error ? (error as { [STRAY]?: Stray })[STRAY] : undefined;
-  return stray === undefined ? error : strayIdError({ ...stray, ...tell(stray) });
+export function withIdDetails(error: unknown, tell: (known: OutOfRangeId) => Partial<OutOfRangeId>): unknown {
+  const details = error instanceof Error ? (error as { [DETAILS]?: OutOfRangeId })[DETAILS] : undefined;
+  return details === undefined ? error : outOfRangeError({ ...details, ...tell(details) });
 }
 
-/** Runs a lookup; of an id outside the table it says what `tell` knows. */
-export function tellingStrays<T>(run: () => T, tell: (stray: Stray) => Partial<Stray>): T {
+/** Runs a lookup; the error of an id outside the table gets what `tell` knows. */
+export function addIdDetails<T>(run: () => T, tell: (known: OutOfRangeId) => Partial<OutOfRangeId>): T {
   try {
     return run();
   } catch (error) {
-    throw retold(error, tell);
+    throw withIdDetails(error, tell);
   }
 }

@@ -3,26 +3,31 @@
  * of a batch says nothing to the caller: it is looked for in the inputs as they were given.
  */
 import * as tf from '@tensorflow/tfjs';
-import { retold, tellingStrays, type BatchRow, type Stray } from '../ragged/id_out_of_range.js';
+import { addIdDetails, withIdDetails, type BatchRow, type OutOfRangeId } from '../ragged/id_out_of_range.js';
 import { densePlace } from '../ragged/id_place.js';
 import { isFeeding } from './feeding.js';
 
 type Loop = (this: tf.LayersModel, ...args: unknown[]) => unknown;
 
 /** The row of a batch that holds the id, where a model was fed the batch. */
-export function fedPlace(layer: tf.layers.Layer, input: number, ids: unknown, stray: Stray): Partial<Stray> {
+export function fedPlace(
+  layer: tf.layers.Layer,
+  input: number,
+  ids: unknown,
+  known: OutOfRangeId,
+): Partial<OutOfRangeId> {
   if (!isFeeding() || !(ids instanceof tf.Tensor) || ids.rank < 2) return {};
   const shape = ids.shape.slice(1);
   const width = tf.util.sizeFromShape(shape);
-  const position = stray.position % width;
-  const first = stray.position - position;
+  const position = known.position % width;
+  const first = known.position - position;
   const row = Array.from(ids.dataSync().subarray(first, first + width));
-  return { place: `${stray.place} of the batch`, batchRow: { layer, input, shape, ids: row, position } };
+  return { place: `${known.place} of the batch`, batchRow: { layer, input, shape, ids: row, position } };
 }
 
 /** Runs the lookup of a layer with one table; an id outside the table is told with the layer. */
-export function tellingLayer<T>(layer: tf.layers.Layer, owner: string, ids: unknown, run: () => T): T {
-  return tellingStrays(run, (stray) => ({ owner, ...fedPlace(layer, 0, ids, stray) }));
+export function addLayerDetails<T>(layer: tf.layers.Layer, owner: string, ids: unknown, run: () => T): T {
+  return addIdDetails(run, (known) => ({ owner, ...fedPlace(layer, 0, ids, known) }));
 }
 
 /** Which input of a model this tensor of its graph is; -1: none, something lies between. */
@@ -58,11 +63,11 @@ function placeIn(model: tf.LayersModel, inputs: readonly tf.Tensor[], row: Batch
 }
 
 /** A loop of a model over batches; `argument`: which of its arguments holds the inputs. */
-export function tellingRows(loop: Loop, argument: number): Loop {
+export function addFedRows(loop: Loop, argument: number): Loop {
   return function (this: tf.LayersModel, ...args: unknown[]): unknown {
     const inputs = [args[argument]].flat() as tf.Tensor[];
     const tell = (error: unknown): unknown =>
-      retold(error, ({ place, batchRow }) => {
+      withIdDetails(error, ({ place, batchRow }) => {
         return { place: (batchRow && placeIn(this, inputs, batchRow)) ?? place, batchRow: null };
       });
     try {

@@ -6,7 +6,7 @@
  * it, and int32 at any other time.
  */
 import * as tf from '@tensorflow/tfjs';
-import { tellingRows } from './fed_rows.js';
+import { addFedRows } from './fed_rows.js';
 import { feeding, isFeeding } from './feeding.js';
 import { isModelInput } from './symbolic_ids.js';
 
@@ -27,9 +27,9 @@ export function markFeeding(): void {
   if (Object.hasOwn(models, MARK)) return;
   Object.defineProperty(models, MARK, { value: true });
   replace(Object.getPrototypeOf(models) as Methods, 'call', feeding);
-  replace(models, 'predictLoop', (method) => tellingRows(feeding(method), 0) as Method);
-  replace(models, 'testLoop', (method) => tellingRows(method, 1) as Method);
-  replace(models, 'fitLoop', (method) => tellingRows(method, 1) as Method);
+  replace(models, 'predictLoop', (method) => addFedRows(feeding(method), 0) as Method);
+  replace(models, 'testLoop', (method) => addFedRows(method, 1) as Method);
+  replace(models, 'fitLoop', (method) => addFedRows(method, 1) as Method);
   replace(models, 'execute', feeding);
   replace(
     models,

@@ -14,7 +14,7 @@ const ROLES: Readonly<Record<string, Roles>> = {
   embeddingBag: { written: [9], read: [0, 3, 4, 5], isResult: true },
   embeddingBagWeightsGrad: { written: [10], read: [0, 3, 4, 5, 9], isResult: true },
   sparseApply: { written: [0, 10, 11], read: [3, 4, 5, 12, 14] },
-  readLoan: { written: [5], read: [] },
+  readSharedTensor: { written: [5], read: [] },
 };
 const NOTHING: Roles = { written: [], read: [] };
 

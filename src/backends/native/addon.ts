@@ -47,13 +47,13 @@ export interface Addon {
   hyperFields(): string[];
   /** 'registered', 'already', or why TensorFlow's ops are not there. */
   registerTensorFlow(): string;
-  /** Tells the tensors that this library lends from those of another copy in the process; 0 without TensorFlow. */
-  loansBook(): number;
-  /** A number for a tensor that the op EmbeddingLend is to lend. */
-  loanNumber(): number;
-  /** Copies rows of a tensor that is lent; `at` and `stride` count its elements. RangeError where it is not lent. */
-  readLoan(number: number, at: number, stride: number, rows: number, columns: number, target: Float32Array): void;
-  endLoan(number: number): void;
+  /** Tells the tensors that this library shares from those of another copy in the process; 0 without TensorFlow. */
+  sharedTensorRegistry(): number;
+  /** A key for a tensor that the op EmbeddingShareTensors is to share. */
+  newSharedTensorKey(): number;
+  /** Copies rows of a shared tensor; `at` and `stride` count its elements. RangeError where none is shared under the key. */
+  readSharedTensor(key: number, at: number, stride: number, rows: number, columns: number, target: Float32Array): void;
+  releaseSharedTensor(key: number): void;
 }
 
 export type TableArguments = [table: Float32Array, rows: number, dim: number];
@@ -80,10 +80,10 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'instructionSet',
   'hyperFields',
   'registerTensorFlow',
-  'loansBook',
-  'loanNumber',
-  'readLoan',
-  'endLoan',
+  'sharedTensorRegistry',
+  'newSharedTensorKey',
+  'readSharedTensor',
+  'releaseSharedTensor',
 ];
 
 const FILE = join('custom-ops', 'build', 'tfjs_embeddings.node');

@@ -3,7 +3,7 @@
  *
  * Many TensorFlow ops (reshape, slices of whole rows, split, tile by 1 ...) return another tensor on the same buffer,
  * and the backend's count of references does not show it. So every op that could do so and that takes one of our
- * buffers marks it as lent; a lent buffer is copied before the next step. Typed arrays of the user may be shared with
+ * buffers marks it as shared; a shared buffer is copied before the next step. Typed arrays of the user may be shared with
  * TensorFlow too, which is why the first step of a variable always copies.
  */
 import type * as tf from '@tensorflow/tfjs';
@@ -15,7 +15,7 @@ import type { NodeBackend, TensorRecord } from './node_backend.js';
  * concatenations and selections are missing on purpose: for some shapes they return their input.
  */
 const COPYING_OPS: ReadonlySet<string> = new Set([
-  ...['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy', 'EmbeddingLend'],
+  ...['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy', 'EmbeddingShareTensors'],
   ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
     (name) => `EmbeddingSparseApply${name}`,
   ),

@@ -17,7 +17,7 @@ import { lookUpAll, type HostLookup } from './exchange/pooled_lookup.js';
 import type { Machine } from './machine/machine.js';
 import { isSplitByColumns } from './exchange/place_ids.js';
 import type { TensorValues } from './host/tensor_reader.js';
-import { updateAll, type UpdateEntry, type Update } from './exchange/table_update.js';
+import { updateAll, type HostGradient, type DeviceTableUpdate } from './exchange/table_update.js';
 import { weightsGradient } from './exchange/weights_gradient.js';
 
 const ZEROS: Fill = { kind: 'constant', value: 0 };
@@ -138,7 +138,7 @@ export class Emulator implements DevicePart {
     const onDevices: { readonly lookup: HostLookup; readonly ids: LookupIds; readonly place: number }[] = [];
     const passing: DeviceTable[] = [];
     const served: ServedInput[] = [];
-    const { loans } = this.derived.reader;
+    const { sharedTensors } = this.derived.reader;
     try {
       // Tables that must move do so before any of them is looked at.
       for (const { table, options } of lookups) {
@@ -157,7 +157,7 @@ export class Emulator implements DevicePart {
         if (servedInput !== undefined) served.push({ ...servedInput, bags: ids.batch });
       });
       if (onDevices.length === 0) return results;
-      loans.begin();
+      sharedTensors.share();
       const all = lookUpAll(
         this.machine,
         onDevices.map(({ lookup }) => lookup),
@@ -179,29 +179,29 @@ export class Emulator implements DevicePart {
       for (const result of results) result?.pooled.dispose();
       throw error;
     } finally {
-      loans.end();
+      sharedTensors.release();
       for (const table of passing) table.free();
     }
   }
 
   update(updates: readonly TableUpdate[]): void {
     const start = performance.now();
-    const { loans } = this.derived.reader;
+    const { sharedTensors } = this.derived.reader;
     try {
       const tables = updates.map((update) => this.prepareTables(update));
       // All that can be refused is read before the first row is written, and ids last: what devices have of them in the
       // exchange memory is still there when it is used.
       const gradients = updates.map(({ entries, dense }) => this.gradientsOf(entries, dense));
-      const prepared = updates.map(({ optimizer, entries, dense, hyper }, place): Update => {
+      const prepared = updates.map(({ optimizer, entries, dense, hyper }, place): DeviceTableUpdate => {
         const { layout } = tables[place]!.table;
         const found = entries.map((entry, i) => this.hostEntry(entry, layout, gradients[place]![i]!));
         if (dense !== null) found.push(denseEntry(layout.rows, gradients[place]!.at(-1)!));
         return { optimizer, ...tables[place]!, entries: found, hyper: Array.from(hyper) };
       });
-      loans.begin();
+      sharedTensors.share();
       updateAll(this.machine, prepared);
     } finally {
-      loans.end();
+      sharedTensors.release();
     }
     this.machine.counters.called('update', 0, (performance.now() - start) / 1000);
   }
@@ -225,7 +225,7 @@ export class Emulator implements DevicePart {
   }
 
   /** Table and slots where they are stepped, seen by nobody else. */
-  private prepareTables(update: TableUpdate): Pick<Update, 'table' | 'slots'> {
+  private prepareTables(update: TableUpdate): Pick<DeviceTableUpdate, 'table' | 'slots'> {
     const { table, slots } = update;
     this.placeTable(table);
     this.bringTogether(update);
@@ -244,7 +244,7 @@ export class Emulator implements DevicePart {
     { bags, options, handle }: LookupGradient,
     layout: TableLayout,
     gradient: TensorValues<Float32Array>,
-  ): UpdateEntry {
+  ): HostGradient {
     return { gradient, bags: this.bags.readChecked(bags, handle, layout, options), options, ofRows: false };
   }
 
@@ -358,7 +358,7 @@ export class Emulator implements DevicePart {
 }
 
 /** A gradient of all rows. */
-function denseEntry(rows: number, gradient: TensorValues<Float32Array>): UpdateEntry {
+function denseEntry(rows: number, gradient: TensorValues<Float32Array>): HostGradient {
   return { gradient, bags: allRows(rows), options: SINGLE_ROW, ofRows: true };
 }
 

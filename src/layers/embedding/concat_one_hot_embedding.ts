@@ -5,7 +5,7 @@ import { readLayerConfig } from '../../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { refusePositional } from '../../positional.js';
 import { embeddingBag } from '../../ops/embedding_bag.js';
-import { strayIdError } from '../../ragged/id_out_of_range.js';
+import { outOfRangeError } from '../../ragged/id_out_of_range.js';
 import { readOptions } from '../../options.js';
 import { parseIds, type DenseIds, type IdsInput } from '../../ragged/parse_ids.js';
 import { densePlace } from '../../ragged/id_place.js';
@@ -13,7 +13,7 @@ import type { NestedRows } from '../../ragged/nested_rows.js';
 import { uniformSplits } from '../../ragged/row_splits.js';
 import { INT32_MAX } from '../../types.js';
 import type { TableArgs } from '../table/embedding_table.js';
-import { tellingLayer } from '../../tfjs_patches/fed_rows.js';
+import { addLayerDetails } from '../../tfjs_patches/fed_rows.js';
 import type { Initializer } from '../table/initializers.js';
 import { checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
@@ -137,7 +137,7 @@ export class ConcatOneHotEmbedding extends TableLayer {
       this.invokeCallHook(inputs, kwargs as never);
       this.checkTraining(kwargs);
       const { ids } = readEmbeddingInputs(inputs);
-      const rows = tellingLayer(this, `layer ${this.name}`, ids, () => this.#rowsOf(ids));
+      const rows = addLayerDetails(this, `layer ${this.name}`, ids, () => this.#rowsOf(ids));
       const { length } = this.featureSizes;
       const looked = embeddingBag(this.variable, rows, uniformSplits(rows.length, 1), { combiner: 'sum' });
       return looked.reshape([rows.length / length, length, this.outputDim]);
@@ -156,7 +156,7 @@ export class ConcatOneHotEmbedding extends TableLayer {
       if (id >= 0 && id < rows) return id + offsets[feature]!;
       const expected = `ids in [0, ${rows}) for feature ${feature} (featureSizes[${feature}])`;
       const known = { argument: 'ids', expected, owner: null, note: undefined, batchRow: null };
-      throw strayIdError({ id, rows, position, place: densePlace(shape, position), ...known });
+      throw outOfRangeError({ id, rows, position, place: densePlace(shape, position), ...known });
     });
   }
 

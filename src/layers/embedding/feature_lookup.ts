@@ -4,7 +4,7 @@ import type { Lookup } from '../../backends/lookup.js';
 import type { BagOptions } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../errors.js';
 import { lookUp } from '../../ops/lookup.js';
-import { tellingStrays } from '../../ragged/id_out_of_range.js';
+import { addIdDetails } from '../../ragged/id_out_of_range.js';
 import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/parse_ids.js';
 import { placeOf } from '../../ragged/id_place.js';
 import { RaggedTensor } from '../../ragged/ragged_tensor.js';
@@ -118,7 +118,7 @@ export interface FeatureBatch {
 }
 
 /** The first id outside its table, and of which lookup: kernels tell the id, and nothing of inputs. */
-function firstStray(requests: readonly Lookup[]): { input: number; position: number; id: number } | null {
+function findOutOfRange(requests: readonly Lookup[]): { input: number; position: number; id: number } | null {
   for (const [input, { table, bags, options }] of requests.entries()) {
     if (options.outOfRange !== 'error') continue;
     const ids = bags.values.dataSync<'int32'>();
@@ -139,14 +139,14 @@ function lookUpNamed(
   { owner, ids, paths, names }: FeatureBatch,
   placeIn: (input: number, position: number) => { position: number; place: string | null },
 ): tf.Tensor2D[] {
-  return tellingStrays(
+  return addIdDetails(
     () => lookUp(requests),
-    (stray) => {
-      const first = firstStray(requests);
+    (kernelDetails) => {
+      const first = findOutOfRange(requests);
       if (first === null) return {};
       const { input, id } = first;
       const rows = requests[input]!.table.shape[0]!;
-      const known = { ...stray, id, rows, expected: `ids in [0, ${rows})`, ...placeIn(input, first.position) };
+      const known = { ...kernelDetails, id, rows, expected: `ids in [0, ${rows})`, ...placeIn(input, first.position) };
       return {
         ...known,
         argument: paths.ids[input]!,

@@ -93,7 +93,7 @@ function rightCall(name: string): unknown[] {
       const uses = random.chance(0.5) ? [arrays.ints(starts)] : [];
       return [...table, ...bags, optimizer, ...slots, gradient, arrays.floats(26), ...uses];
     }
-    case 'readLoan':
+    case 'readSharedTensor':
       return [random.whole(0, 4), 0, dim, rows, dim, table[0]];
     default:
       return [random.whole(-2, 70)];

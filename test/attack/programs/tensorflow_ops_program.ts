@@ -33,7 +33,7 @@ interface OpCall {
 }
 
 const SLOTS = { Sgd: 0, Adagrad: 1, RowWiseAdagrad: 1, AdagradMomentum: 2, Adam: 2, Ftrl: 2 } as const;
-const NAMES = ['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy', 'EmbeddingLend'];
+const NAMES = ['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy', 'EmbeddingShareTensors'];
 const UPDATES = Object.keys(SLOTS) as (keyof typeof SLOTS)[];
 
 function bagAttributes(): OpAttribute[] {
@@ -77,7 +77,7 @@ function rightCall(): OpCall {
       return { name, inputs: [table, gradient, ...bags], attributes, outputs: 1, written: 0 };
     case 'EmbeddingCopy':
       return { name, inputs: [table], attributes: [], outputs: 1, written: 0 };
-    case 'EmbeddingLend': {
+    case 'EmbeddingShareTensors': {
       const numbers = [random.whole(0, 3), random.whole(0, 3)];
       const sizes = [
         { name: 'N', type: TF_ATTR_INT, value: 2 },
@@ -111,15 +111,15 @@ function bitsOf({ inputs, written }: OpCall): Buffer[] {
   return inputs.slice(0, written).map((tensor) => Buffer.from(tensor.dataSync<'float32'>().slice().buffer));
 }
 
-function readLoans(): void {
+function readSharedTensors(): void {
   for (const number of [0, 1, 2]) {
     const target = new Float32Array(random.whole(0, 20));
     try {
-      addon.readLoan(number, random.pick([0, 1, 2 ** 53 - 1]), random.whole(0, 40), 1, target.length, target);
+      addon.readSharedTensor(number, random.pick([0, 1, 2 ** 53 - 1]), random.whole(0, 40), 1, target.length, target);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
     }
-    if (random.chance(0.7)) addon.endLoan(number);
+    if (random.chance(0.7)) addon.releaseSharedTensor(number);
   }
 }
 
@@ -159,7 +159,7 @@ while (counts.calls < calls && fallen.length === 0) {
   tf.tidy(() => {
     const fault = attempt();
     if (fault !== null) fallen.push(`call ${counts.calls}: ${fault}`);
-    if (counts.calls % 50 === 0) readLoans();
+    if (counts.calls % 50 === 0) readSharedTensors();
     if (counts.calls % 100 === 0 && !isSane()) fallen.push(`call ${counts.calls}: a lookup is wrong afterwards`);
   });
 }

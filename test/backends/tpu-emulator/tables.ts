@@ -91,7 +91,7 @@ export function lookUpPooled(lookups: readonly Lookup[]): tf.Tensor2D[] {
     .map(({ pooled }) => pooled);
 }
 
-/** Ids that the host computed: TensorFlow has them, and lends them. Call inside a tidy. */
+/** Ids that the host computed: TensorFlow has them, and shares them. Call inside a tidy. */
 export function idsOfOp(ids: readonly number[] | Int32Array): tf.Tensor1D {
   return tf.tensor1d(ids as number[], 'int32').mul(tf.scalar(1, 'int32'));
 }

@@ -13,11 +13,11 @@ const NATIVE: SpecGroup = { specs: ['kernels', 'arguments', 'uses', 'aliases', '
 const NATIVE_SLOW: SpecGroup = { specs: ['fuzz', 'determinism', 'instruction_sets'].map(native) };
 const WASM: SpecGroup = { specs: ['backends/wasm/'], needsWasm: true };
 const TENSORFLOW: SpecGroup = {
-  specs: ['kernels', 'errors', 'aliases', 'loans', 'ownership', 'activations', 'sizes', 'fuzz', 'memory'].map(
+  specs: ['kernels', 'errors', 'aliases', 'shared_tensors', 'ownership', 'activations', 'sizes', 'fuzz', 'memory'].map(
     (name) => `backends/tensorflow/${name}.spec`,
   ),
 };
-const LOANS: SpecGroup = { specs: ['tpu-emulator/host/shared_tensors.spec'] };
+const SHARED_TENSORS: SpecGroup = { specs: ['tpu-emulator/host/shared_tensors.spec'] };
 const PYTHON: SpecGroup = { specs: ['backends/tensorflow/python.spec'] };
 const OPS: SpecGroup = { specs: ['test/ops/sizes', 'test/ops/shared_memory', 'test/ops/sparse_apply'] };
 
@@ -26,11 +26,11 @@ function native(name: string): string {
 }
 
 /** All groups, for sources as they are. */
-export const ALL_GROUPS: readonly SpecGroup[] = [NATIVE, NATIVE_SLOW, WASM, TENSORFLOW, LOANS, PYTHON, OPS];
+export const ALL_GROUPS: readonly SpecGroup[] = [NATIVE, NATIVE_SLOW, WASM, TENSORFLOW, SHARED_TENSORS, PYTHON, OPS];
 
 /** The groups that run code of a file under custom-ops. */
 export function groupsFor(file: string): readonly SpecGroup[] {
-  if (file.startsWith('hosts/tensorflow_loans')) return [TENSORFLOW, LOANS];
+  if (file.startsWith('hosts/tensorflow_shared_tensors')) return [TENSORFLOW, SHARED_TENSORS];
   if (file.startsWith('hosts/tensorflow')) return [TENSORFLOW, PYTHON];
   if (file.startsWith('hosts/wasm')) return [WASM];
   if (file.startsWith('hosts/')) return [NATIVE, NATIVE_SLOW, OPS];

@@ -43,7 +43,7 @@ export class CommandWork {
       case 'read':
       case 'write':
         return command.rows * command.table.dim;
-      case 'borrow':
+      case 'copyShared':
         return command.words;
       case 'lookUp':
         return 2 * command.bags.nnz + ofBags(command.bags, command.table.dim);

@@ -32,9 +32,9 @@ export interface RowsAt {
   readonly stride: number;
 }
 
-/** Rows of floats in the exchange memory, or in a tensor that TensorFlow lends under the number `loan`. */
+/** Rows of floats in the exchange memory, or in a tensor of TensorFlow that is shared under `sharedKey`. */
 export interface GradientAt extends RowsAt {
-  readonly loan: number | null;
+  readonly sharedKey: number | null;
 }
 
 /** A buffer as a table. */
@@ -73,8 +73,8 @@ export type Command =
       readonly rows: number;
       readonly where: RowsAt;
     }
-  /** Copies `words` words of a tensor that TensorFlow lends into the exchange memory. */
-  | { readonly op: 'borrow'; readonly loan: number; readonly words: number; readonly at: number }
+  /** Copies `words` words of a shared tensor of TensorFlow into the exchange memory. */
+  | { readonly op: 'copyShared'; readonly sharedKey: number; readonly words: number; readonly at: number }
   /**
    * Pooled rows [bags.bags, dim] into the exchange memory, and how many distinct ids of the table there were into the
    * word at `distinct`. Where an id outside the table is an error: -1 - its place among the values, and no rows.
@@ -167,7 +167,7 @@ export interface HostExchange extends ExchangeMemory {
 export interface DeviceSet {
   readonly devices: readonly Device[];
   readonly exchange: ExchangeMemory;
-  /** The addon of the devices, which reads what TensorFlow lends; null where there is none. */
+  /** The addon of the devices, which reads shared tensors of TensorFlow; null where there is none. */
   readonly addon: Addon | null;
   /** Why devices run in line where workers were wanted; null otherwise. */
   readonly inlineBecause: string | null;

@@ -48,8 +48,8 @@ export class DeviceProgram {
     private readonly kernels: KernelSet,
     private readonly exchange: () => Pick<ExchangeMemory, 'floats' | 'ints'>,
     private readonly progress: () => void,
-    /** Reads tensors that TensorFlow lends; null where there is no addon. */
-    private readonly readLoan: Addon['readLoan'] | null,
+    /** Reads shared tensors of TensorFlow; null where there is no addon. */
+    private readonly readSharedTensor: Addon['readSharedTensor'] | null,
   ) {}
 
   run(command: Command): void {
@@ -65,8 +65,8 @@ export class DeviceProgram {
         return this.read(command);
       case 'write':
         return this.write(command);
-      case 'borrow':
-        return this.borrow(command);
+      case 'copyShared':
+        return this.copyShared(command);
       case 'lookUp':
         return this.lookUp(command);
       case 'weightsGradient':
@@ -114,8 +114,8 @@ export class DeviceProgram {
     gather(this.exchange().floats, where, dim, target, rows);
   }
 
-  private borrow({ loan, words, at }: Op<'borrow'>): void {
-    const rows = { loan, at: 0, stride: words };
+  private copyShared({ sharedKey, words, at }: Op<'copyShared'>): void {
+    const rows = { sharedKey, at: 0, stride: words };
     this.copyRows(rows, 1, words, this.exchange().floats.subarray(at, at + words));
   }
 
@@ -241,19 +241,24 @@ export class DeviceProgram {
   }
 
   /** Rows without gaps between them: where they lie, or a copy that is good for this command. */
-  private compact({ loan, ...rows }: GradientAt, count: number, dim: number): Float32Array {
+  private compact({ sharedKey, ...rows }: GradientAt, count: number, dim: number): Float32Array {
     const { floats } = this.exchange();
-    if (loan === null && rows.stride === dim) return floats.subarray(rows.at, rows.at + count * dim);
+    if (sharedKey === null && rows.stride === dim) return floats.subarray(rows.at, rows.at + count * dim);
     const target = this.scratch.take(count * dim);
-    this.copyRows({ loan, ...rows }, count, dim, target);
+    this.copyRows({ sharedKey, ...rows }, count, dim, target);
     return target;
   }
 
   /** Copies rows to rows without gaps. */
-  private copyRows({ loan, ...rows }: GradientAt, count: number, dim: number, target: Float32Array): void {
-    if (loan === null) gather(this.exchange().floats, rows, dim, target, count);
-    else if (this.readLoan !== null) this.readLoan(loan, rows.at, rows.stride, count, dim, target);
-    else throw new RuntimeError('loan', 'a device that reads what TensorFlow lends', described('one that cannot'));
+  private copyRows({ sharedKey, ...rows }: GradientAt, count: number, dim: number, target: Float32Array): void {
+    if (sharedKey === null) gather(this.exchange().floats, rows, dim, target, count);
+    else if (this.readSharedTensor !== null) this.readSharedTensor(sharedKey, rows.at, rows.stride, count, dim, target);
+    else
+      throw new RuntimeError(
+        'sharedKey',
+        'a device that reads shared tensors of TensorFlow',
+        described('one that cannot'),
+      );
   }
 }
 

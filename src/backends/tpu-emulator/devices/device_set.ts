@@ -45,7 +45,7 @@ export async function makeDevices(request: DeviceRequest, source: string = WORKE
   const ends = await Promise.allSettled(starts);
   const failed = ends.find((end) => end.status === 'rejected');
   const devices = ends.flatMap((end): WorkerDevice[] => (end.status === 'fulfilled' ? [end.value] : []));
-  if (failed === undefined) return { devices, exchange, addon: lendingAddon(devices), inlineBecause: null };
+  if (failed === undefined) return { devices, exchange, addon: sharingAddon(devices), inlineBecause: null };
   await Promise.all(devices.map((device) => device.close()));
   // A page may forbid programs that are texts; only trying tells.
   const inPage = nodeBuiltin('node:worker_threads') === null;
@@ -65,10 +65,10 @@ function nativeSet(): NativeKernelSet | undefined {
 }
 
 /** The addon of this thread where the workers have the same; its file may have been replaced meanwhile. */
-function lendingAddon(devices: readonly WorkerDevice[]): Addon | null {
+function sharingAddon(devices: readonly WorkerDevice[]): Addon | null {
   const addon = nativeSet()?.addon ?? null;
-  const book = addon?.loansBook() ?? 0;
-  return book !== 0 && devices.every(({ loansBook }) => loansBook === book) ? addon : null;
+  const book = addon?.sharedTensorRegistry() ?? 0;
+  return book !== 0 && devices.every(({ sharedTensorRegistry }) => sharedTensorRegistry === book) ? addon : null;
 }
 
 /** The kernels that this thread uses, for workers to use too. */

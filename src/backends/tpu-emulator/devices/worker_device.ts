@@ -25,18 +25,18 @@ export class WorkerDevice implements Device {
   private fault: DeviceFault | null = null;
   private gone: Promise<void> | null = null;
   readonly kernels: KernelInfo;
-  readonly loansBook: number;
+  readonly sharedTensorRegistry: number;
 
   /** The worker is ready. */
   constructor(
     readonly index: number,
-    { ready, loansBook }: ReadyMessage,
+    { ready, sharedTensorRegistry }: ReadyMessage,
     private readonly thread: DeviceThread,
     private readonly control: WorkerControl,
     private readonly exchange: SharedExchange,
   ) {
     this.kernels = ready;
-    this.loansBook = loansBook;
+    this.sharedTensorRegistry = sharedTensorRegistry;
     this.sent = exchange.source;
     this.activity = activityOf(control.thread);
   }

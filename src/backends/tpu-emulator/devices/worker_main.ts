@@ -62,7 +62,7 @@ class WorkerProgram {
       this.kernels,
       () => this.exchange,
       () => this.control.progress(),
-      this.addon?.readLoan ?? null,
+      this.addon?.readSharedTensor ?? null,
     );
     this.control.ready(runtime.threadNumber());
   }
@@ -87,7 +87,7 @@ class WorkerProgram {
   }
 
   ready(): ReadyMessage {
-    return { ready: this.kernels.info(), loansBook: this.addon?.loansBook() ?? 0 };
+    return { ready: this.kernels.info(), sharedTensorRegistry: this.addon?.sharedTensorRegistry() ?? 0 };
   }
 
   inject(fault: FaultName): void {

@@ -39,8 +39,8 @@ export type HostMessage = StartMessage | CommandsMessage | FaultMessage;
 /** The worker takes commands. */
 export interface ReadyMessage {
   readonly ready: KernelInfo;
-  /** The book of loans that its addon reads; 0: none. */
-  readonly loansBook: number;
+  /** The registry of shared tensors that its addon reads; 0: none. */
+  readonly sharedTensorRegistry: number;
 }
 
 /** The only message from a worker; all else goes through the control words. */

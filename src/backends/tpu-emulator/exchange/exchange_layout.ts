@@ -44,13 +44,13 @@ export class ExchangeLayout {
     return at;
   }
 
-  /** Where the floats of a tensor begin: here, or in the tensor itself where devices read it as a loan. */
+  /** Where the floats of a tensor begin: here, or in the tensor itself where it is shared with devices. */
   valuesOf(values: TensorValues<Float32Array>): Omit<GradientAt, 'stride'> {
-    const { loan } = values;
-    if (loan !== null) return { at: 0, loan };
+    const { sharedKey } = values;
+    if (sharedKey !== null) return { at: 0, sharedKey };
     const at = this.take(values.size);
     this.writes.push(({ floats }) => values.copyTo(floats.subarray(at, at + values.size)));
-    return { at, loan };
+    return { at, sharedKey };
   }
 
   /** Room that `write` fills. */

@@ -114,8 +114,8 @@ export class IdReader {
     // Where rows are dealt out, the host needs the numbers themselves.
     const kept = kind === 'rows' ? null : (known?.keptFor(rows, options, this.exchange) ?? null);
     const values = known?.batch.ids.isRead === true ? known.batch.ids : this.reader.ids(bags.values);
-    const stray = kept === null ? firstOutOfRange(values.get(), rows, options) : null;
-    if (stray !== null) throw stray;
+    const outOfRange = kept === null ? firstOutOfRange(values.get(), rows, options) : null;
+    if (outOfRange !== null) throw outOfRange;
     if (known === null) return readBatch(bags, values);
     const { rowSplits, length, weights } = known.batch;
     return new LazyBags(values, rowSplits, length, weights, kept);

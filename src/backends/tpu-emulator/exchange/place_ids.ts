@@ -15,16 +15,16 @@ export function layoutBehind(batches: readonly LazyBags[]): ExchangeLayout {
 }
 
 /**
- * All bags of a batch, which may be kept there. `commands`: of a device, which then copies ids that TensorFlow lends to
+ * All bags of a batch, which may be kept there. `commands`: of a device, which then copies shared ids of TensorFlow to
  * where they go; absent where the host does that.
  */
 export function placeIds(exchange: ExchangeLayout, bags: LazyBags, commands?: Command[]): BagsAt {
   const { ids, rowSplits, weights, batch, length, kept } = bags;
   if (kept !== null) return kept.at;
-  const { loan, size } = ids;
-  const isBorrowed = commands !== undefined && loan !== null && !ids.isRead;
-  const values = isBorrowed ? exchange.take(size) : exchange.idsOf(ids);
-  if (isBorrowed) commands.push({ op: 'borrow', loan, words: size, at: values });
+  const { sharedKey, size } = ids;
+  const isShared = commands !== undefined && sharedKey !== null && !ids.isRead;
+  const values = isShared ? exchange.take(size) : exchange.idsOf(ids);
+  if (isShared) commands.push({ op: 'copyShared', sharedKey, words: size, at: values });
   return {
     values,
     nnz: size,

@@ -38,7 +38,7 @@ class LookupCall {
   private readonly exchanged: number[];
   private readonly distinct: { device: number; at: number }[] = [];
   /** Ids outside a table where they are an error, in the order of lookups: known when all devices are done. */
-  private readonly strays: ((ints: Int32Array) => IdOutOfRange | null)[] = [];
+  private readonly rangeChecks: ((ints: Int32Array) => IdOutOfRange | null)[] = [];
   /** What is counted once nothing was refused. */
   private readonly counted: (() => void)[] = [];
 
@@ -73,9 +73,9 @@ class LookupCall {
     this.exchange.write(machine.exchange);
     machine.run(this.commands);
     const { ints } = machine.exchange;
-    for (const strayAmong of this.strays) {
-      const stray = strayAmong(ints);
-      if (stray !== null) throw stray;
+    for (const check of this.rangeChecks) {
+      const outOfRange = check(ints);
+      if (outOfRange !== null) throw outOfRange;
     }
     for (const { device, at } of this.distinct) machine.counters.unique(device, ints[at]!);
     for (const count of this.counted) count();
@@ -131,8 +131,8 @@ class LookupCall {
   private byRows({ table, bags, options, idsArePlaced }: HostLookup): Collect {
     const { layout } = table;
     const { columns } = layout;
-    const stray = firstOutOfRange(bags.values, layout.rows, options);
-    this.strays.push(() => stray);
+    const outOfRange = firstOutOfRange(bags.values, layout.rows, options);
+    this.rangeChecks.push(() => outOfRange);
     const routes = shardIds(layout, bags, options.combiner);
     const sums: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: options.maxNorm };
     const traffic = new Traffic(this.machine, table.owner, bags);
@@ -159,7 +159,7 @@ class LookupCall {
   private lookUp(device: number, { table, bags, ids, options, pooled }: ShardLookup): void {
     const at = this.exchange.take(1);
     this.distinct.push({ device, at });
-    this.strays.push((ints) => {
+    this.rangeChecks.push((ints) => {
       const position = -1 - ints[at]!;
       return position < 0 ? null : new IdOutOfRange(ints[bags.values + position]!, position, table.rows);
     });

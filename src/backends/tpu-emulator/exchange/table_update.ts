@@ -11,7 +11,7 @@ import { copyOfBags, shardIds } from './row_sharding.js';
 import type { TensorValues } from '../host/tensor_reader.js';
 
 /** The gradient of one lookup on the host. */
-export interface UpdateEntry {
+export interface HostGradient {
   readonly gradient: TensorValues<Float32Array>; // [batch, columns]
   readonly bags: LazyBags;
   readonly options: BagOptions;
@@ -19,11 +19,12 @@ export interface UpdateEntry {
   readonly ofRows: boolean;
 }
 
-export interface Update {
+/** A `TableUpdate` whose table lies on devices. */
+export interface DeviceTableUpdate {
   readonly optimizer: OptimizerName;
   readonly table: DeviceTable;
   readonly slots: readonly DeviceTable[];
-  readonly entries: readonly UpdateEntry[];
+  readonly entries: readonly HostGradient[];
   readonly hyper: readonly number[];
 }
 
@@ -31,7 +32,7 @@ const BYTES = 4;
 
 /** A table of which each device has a copy: what each one found in its part of the batch. */
 interface CopiedGradient {
-  readonly update: Update;
+  readonly update: DeviceTableUpdate;
   /** Of each device: where in the exchange memory, and for how many rows there is room. */
   readonly places: readonly { readonly at: number; readonly room: number }[];
 }
@@ -47,7 +48,7 @@ class UpdateCall {
 
   constructor(
     private readonly machine: Machine,
-    private readonly updates: readonly Update[],
+    private readonly updates: readonly DeviceTableUpdate[],
   ) {
     this.exchange = layoutBehind(updates.flatMap(({ entries }) => entries.map(({ bags }) => bags)));
     this.first = Array.from({ length: machine.count }, () => []);
@@ -55,7 +56,7 @@ class UpdateCall {
     this.exchanged = new Array<number>(machine.count).fill(0);
   }
 
-  private add(update: Update): void {
+  private add(update: DeviceTableUpdate): void {
     switch (update.table.layout.kind) {
       case 'columns':
         return this.byColumns(update);
@@ -81,7 +82,7 @@ class UpdateCall {
   }
 
   /** Each device gets its columns of the gradients. */
-  private byColumns(update: Update): void {
+  private byColumns(update: DeviceTableUpdate): void {
     const { table, entries } = update;
     const { columns: width, shards } = table.layout;
     const placed = entries.map(({ bags, gradient }) => ({
@@ -91,8 +92,8 @@ class UpdateCall {
     }));
     shards.forEach(({ device, columns }, place) => {
       const ofShard = entries.map(({ options, ofRows }, i): EntryAt => {
-        const { bags, at, loan } = placed[i]!;
-        return { gradient: { at: at + columns[0], stride: width, loan }, bags, options, ofRows };
+        const { bags, at, sharedKey } = placed[i]!;
+        return { gradient: { at: at + columns[0], stride: width, sharedKey }, bags, options, ofRows };
       });
       this.second[device]!.push(this.stepOf(update, place, ofShard));
       for (const { bags, traffic } of placed) {
@@ -103,7 +104,7 @@ class UpdateCall {
   }
 
   /** Each device gets the gradients of the bags that have an id there. */
-  private byRows(update: Update): void {
+  private byRows(update: DeviceTableUpdate): void {
     const { table, entries } = update;
     const { layout } = table;
     const ofShards = layout.shards.map((): EntryAt[] => []);
@@ -117,7 +118,12 @@ class UpdateCall {
         const at = this.exchange.filled(route.bags.length * columns, (floats, start) => {
           copyOfBags(values, columns, route.bags, floats, start);
         });
-        ofShards[place]!.push({ gradient: { at, stride: columns, loan: null }, bags: placed, options: sums, ofRows });
+        ofShards[place]!.push({
+          gradient: { at, stride: columns, sharedKey: null },
+          bags: placed,
+          options: sums,
+          ofRows,
+        });
         this.counted.push(() => traffic.rowsOfRoute(route, columns, 'in'));
         this.book(route.shard.device, placed, placed.nnz, columns);
       });
@@ -128,7 +134,7 @@ class UpdateCall {
   }
 
   /** Each device finds the gradients of its part of the batch; all of them then go to all devices. */
-  private inCopies(update: Update): void {
+  private inCopies(update: DeviceTableUpdate): void {
     const { table, entries } = update;
     const { columns, rows, shards } = table.layout;
     const placed = entries.map(({ bags, gradient }) => ({
@@ -139,12 +145,12 @@ class UpdateCall {
     const places = shards.map(({ device }, place) => {
       let room = 0;
       const ofDevice = entries.map(({ options, ofRows }, i): EntryAt => {
-        const { bags, at, loan, traffic } = placed[i]!;
+        const { bags, at, sharedKey, traffic } = placed[i]!;
         const { first, bags: count, ids } = traffic.part(device);
         const part = { ...bags, firstBag: first, bags: count };
         room += Math.min(rows, ids);
         this.book(device, part, ids, columns);
-        return { gradient: { at: at + first * columns, stride: columns, loan }, bags: part, options, ofRows };
+        return { gradient: { at: at + first * columns, stride: columns, sharedKey }, bags: part, options, ofRows };
       });
       const out = this.exchange.take(1 + room * (1 + columns));
       this.first[device]!.push({ op: 'rowGradients', table: table.at(place), entries: ofDevice, room, out });
@@ -162,7 +168,12 @@ class UpdateCall {
       const count = ints[at]!;
       const single = { rowSplits: null, length: 1, weights: null, firstBag: 0 };
       const bags = { ...single, values: at + 1, nnz: count, batch: count, bags: count };
-      return { gradient: { at: at + 1 + room, stride: columns, loan: null }, bags, options: SINGLE_ROW, ofRows: true };
+      return {
+        gradient: { at: at + 1 + room, stride: columns, sharedKey: null },
+        bags,
+        options: SINGLE_ROW,
+        ofRows: true,
+      };
     });
     shards.forEach(({ device }, place) => {
       this.second[device]!.push(this.stepOf(update, place, entries));
@@ -175,7 +186,11 @@ class UpdateCall {
     });
   }
 
-  private stepOf({ optimizer, table, slots, hyper }: Update, place: number, entries: readonly EntryAt[]): Command {
+  private stepOf(
+    { optimizer, table, slots, hyper }: DeviceTableUpdate,
+    place: number,
+    entries: readonly EntryAt[],
+  ): Command {
     const slotBuffers = slots.map((slot) => slot.buffer(place));
     return { op: 'step', optimizer, table: table.at(place), slots: slotBuffers, entries, hyper };
   }
@@ -190,6 +205,6 @@ class UpdateCall {
 }
 
 /** Steps all tables; all devices work at the same time. */
-export function updateAll(machine: Machine, updates: readonly Update[]): void {
+export function updateAll(machine: Machine, updates: readonly DeviceTableUpdate[]): void {
   new UpdateCall(machine, updates).run();
 }

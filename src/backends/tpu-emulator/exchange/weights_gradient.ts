@@ -40,7 +40,7 @@ function byColumns(machine: Machine, { table, gradient, bags, options }: Request
   );
   exchange.write(machine.exchange);
   shards.forEach(({ device, columns }, place) => {
-    const rows = { at: at + columns[0], stride: width, loan: null };
+    const rows = { at: at + columns[0], stride: width, sharedKey: null };
     const out = outs[place]!;
     machine.post(device, [
       { op: 'weightsGradient', table: table.at(place), bags: placed, options, gradient: rows, out },
@@ -73,7 +73,7 @@ function inCopies(machine: Machine, { table, gradient, bags, options }: Request)
   parts.forEach(({ device, first, bags: count }, place) => {
     if (count === 0) return;
     const part = { ...placed, firstBag: first, bags: count };
-    const rows = { at: at + first * columns, stride: columns, loan: null };
+    const rows = { at: at + first * columns, stride: columns, sharedKey: null };
     const start = out + bags.rowSplits[first]!;
     machine.post(device, [
       { op: 'weightsGradient', table: table.at(place), bags: part, options, gradient: rows, out: start },
@@ -97,7 +97,7 @@ function byRows(machine: Machine, { table, gradient, bags, options }: Request): 
       copyOfBags(gradient, columns, route.bags, floats, start);
     });
     const out = exchange.take(route.values.length);
-    const rows = { at, stride: columns, loan: null };
+    const rows = { at, stride: columns, sharedKey: null };
     return { out, command: { table: table.at(place), bags: placed, options: sums, gradient: rows, out } };
   });
   book(

@@ -6,7 +6,7 @@ import { registeredPart } from '../../registry.js';
 import type { TensorFlowPart } from '../../tensorflow/backend_part.js';
 import { BACKEND_NAME as TENSORFLOW } from '../../tensorflow/node_backend.js';
 import type { DeviceTensors } from './device_tensors.js';
-import { Loans, type LoanAddon } from './shared_tensors.js';
+import { SharedTensors, type SharingAddon } from './shared_tensors.js';
 import { TensorReader } from './tensor_reader.js';
 import { PooledTensors, type ArrayUse } from './pooled_tensors.js';
 import { BACKEND_NAME } from '../machine/settings.js';
@@ -48,7 +48,7 @@ export async function startHost(wanted: string | null): Promise<HostBackend> {
 interface Additions {
   readonly tensors: DeviceTensors;
   /** The addon that the devices have too, or null. */
-  readonly addon: LoanAddon | null;
+  readonly addon: SharingAddon | null;
   /** Whether the host is still there, and what throws where it is not. */
   readonly hosted: { readonly hasHost: boolean; checkHost(): void };
   /** What `tf.memory()` tells beyond the host's own. */
@@ -155,7 +155,7 @@ export function deriveBackend(
   }
   const backend = new TpuEmulatorBackend(...constructorArguments(name, host));
   const pooled = new PooledTensors(backend, arrayUse(host));
-  const reader = new TensorReader(backend, tensors, new Loans(backend, addon, hasOps));
+  const reader = new TensorReader(backend, tensors, new SharedTensors(backend, addon, hasOps));
   numberApart(backend);
   // The cpu backend says at its first tensor that tfjs-node is faster.
   if ('firstUse' in backend) backend['firstUse'] = false;

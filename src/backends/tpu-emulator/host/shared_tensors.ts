@@ -1,97 +1,101 @@
-/** Tensors that TensorFlow lends to the devices, which read them where they lie: nothing is copied on this thread. */
+/** Tensors of TensorFlow that devices read where they lie: nothing is copied on this thread. */
 import type * as tf from '@tensorflow/tfjs';
 import type { Addon } from '../../native/addon.js';
 import { asNodeBackend, withTensor, type NodeBackend } from '../../tensorflow/node_backend.js';
 
-/** The functions of the addon that loans need. */
-export type LoanAddon = Pick<Addon, 'loanNumber' | 'readLoan' | 'endLoan'>;
+/** The functions of the addon that sharing needs. */
+export type SharingAddon = Pick<Addon, 'newSharedTensorKey' | 'readSharedTensor' | 'releaseSharedTensor'>;
 
-type LoanType = 'float32' | 'int32';
-/** Tensors, by the numbers of their loans. */
-type Numbered = Map<number, tf.TensorInfo>;
+type SharedType = 'float32' | 'int32';
+/** Tensors by key. */
+type ByKey = Map<number, tf.TensorInfo>;
 
-/** Who lends, and who reads. */
+/** Who shares, and who reads. */
 interface Parties {
   readonly backend: NodeBackend;
-  readonly addon: LoanAddon;
+  readonly addon: SharingAddon;
 }
 
-/** The loans of one call after the other: each is added, begins, and ends. */
-export class Loans {
-  private readonly added: Readonly<Record<LoanType, Numbered>> = { float32: new Map(), int32: new Map() };
+/** The shared tensors of one call after the other: each is added, shared, and released. */
+export class SharedTensors {
+  private readonly added: Readonly<Record<SharedType, ByKey>> = { float32: new Map(), int32: new Map() };
   private readonly parties: Parties | null;
   private works: boolean | null = null;
 
   /** `addon`: the one that the devices have too, or null; `hasOps`: whether TensorFlow knows the ops of this package. */
   constructor(
     backend: tf.KernelBackend,
-    addon: LoanAddon | null,
+    addon: SharingAddon | null,
     private readonly hasOps: () => boolean,
   ) {
-    const canLend = addon !== null && 'tensorMap' in backend;
-    this.parties = canLend ? { backend: asNodeBackend(backend), addon } : null;
+    const canShare = addon !== null && 'tensorMap' in backend;
+    this.parties = canShare ? { backend: asNodeBackend(backend), addon } : null;
   }
 
-  /** The number under which a tensor can be read from `begin` to `end`, by devices too; null where it cannot. */
-  add(tensor: tf.TensorInfo, dtype: LoanType): number | null {
+  /** The key under which a tensor can be read from `share` to `release`, by devices too; null where it cannot. */
+  add(tensor: tf.TensorInfo, dtype: SharedType): number | null {
     if (this.parties === null) return null;
     const { backend, addon } = this.parties;
     this.works ??= this.hasOps() && tryOne(this.parties);
     if (!this.works || backend.tensorMap.get(tensor.dataId).values !== null) return null;
-    const number = addon.loanNumber();
-    this.added[dtype].set(number, tensor);
-    return number;
+    const key = addon.newSharedTensorKey();
+    this.added[dtype].set(key, tensor);
+    return key;
   }
 
-  /** Lends what was added. */
-  begin(): void {
+  /** Shares what was added. */
+  share(): void {
     for (const dtype of ['float32', 'int32'] as const) {
-      if (this.added[dtype].size > 0) lend(this.parties!.backend, dtype, this.added[dtype]);
+      if (this.added[dtype].size > 0) shareTensors(this.parties!.backend, dtype, this.added[dtype]);
     }
   }
 
-  /** Copies a tensor that is lent. */
-  read(number: number, target: Float32Array | Int32Array): void {
-    readLoan(this.parties!.addon, number, target);
+  /** Copies a shared tensor. */
+  read(key: number, target: Float32Array | Int32Array): void {
+    readSharedTensor(this.parties!.addon, key, target);
   }
 
-  /** The call is over, whether it came to lending or not. */
-  end(): void {
-    for (const loans of Object.values(this.added)) {
-      for (const number of loans.keys()) this.parties!.addon.endLoan(number);
-      loans.clear();
+  /** The call is over, whether it came to sharing or not. */
+  release(): void {
+    for (const tensors of Object.values(this.added)) {
+      for (const key of tensors.keys()) this.parties!.addon.releaseSharedTensor(key);
+      tensors.clear();
     }
   }
 }
 
-function readLoan(addon: LoanAddon, number: number, { buffer, byteOffset, length }: Float32Array | Int32Array): void {
-  addon.readLoan(number, 0, length, 1, length, new Float32Array(buffer, byteOffset, length));
+function readSharedTensor(
+  addon: SharingAddon,
+  key: number,
+  { buffer, byteOffset, length }: Float32Array | Int32Array,
+): void {
+  addon.readSharedTensor(key, 0, length, 1, length, new Float32Array(buffer, byteOffset, length));
 }
 
-function lend(backend: NodeBackend, dtype: LoanType, loans: Numbered): void {
+function shareTensors(backend: NodeBackend, dtype: SharedType, tensors: ByKey): void {
   const { TF_ATTR_INT, TF_ATTR_TYPE, TF_FLOAT, TF_INT32 } = backend.binding;
   const attributes = [
-    { name: 'N', type: TF_ATTR_INT, value: loans.size },
+    { name: 'N', type: TF_ATTR_INT, value: tensors.size },
     { name: 'T', type: TF_ATTR_TYPE, value: dtype === 'float32' ? TF_FLOAT : TF_INT32 },
   ];
-  withTensor(backend, Int32Array.from(loans.keys()), [loans.size], (numbers) => {
-    backend.executeMultipleOutputs('EmbeddingLend', attributes, [numbers, ...loans.values()], 0);
+  withTensor(backend, Int32Array.from(tensors.keys()), [tensors.size], (keys) => {
+    backend.executeMultipleOutputs('EmbeddingShareTensors', attributes, [keys, ...tensors.values()], 0);
   });
 }
 
-/** Another copy of this package in the process may have been first with its ops, which lend from a book of theirs. */
+/** Another copy of this package in the process may have been first with its ops, which share in a registry of theirs. */
 function tryOne({ backend, addon }: Parties): boolean {
-  const number = addon.loanNumber();
+  const key = addon.newSharedTensorKey();
   const read = new Float32Array(1);
   try {
     withTensor(backend, Float32Array.of(1), [1], (one) => {
-      lend(backend, 'float32', new Map([[number, one]]));
-      readLoan(addon, number, read);
+      shareTensors(backend, 'float32', new Map([[key, one]]));
+      readSharedTensor(addon, key, read);
     });
     return read[0] === 1;
   } catch {
     return false;
   } finally {
-    addon.endLoan(number);
+    addon.releaseSharedTensor(key);
   }
 }

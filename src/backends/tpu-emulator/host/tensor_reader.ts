@@ -1,7 +1,7 @@
 /** Values of tensors of the host on their way to the devices, with as few copies as the host allows. */
 import type * as tf from '@tensorflow/tfjs';
 import type { DeviceTensors } from './device_tensors.js';
-import type { Loans } from './shared_tensors.js';
+import type { SharedTensors } from './shared_tensors.js';
 
 type Values = Float32Array | Int32Array;
 
@@ -9,8 +9,8 @@ type Values = Float32Array | Int32Array;
 export interface TensorValues<Array extends Values> {
   /** How many. */
   readonly size: number;
-  /** The number of the loan under which devices read them in TensorFlow; null where they do not. */
-  readonly loan: number | null;
+  /** The key under which devices read them in TensorFlow; null where they do not. */
+  readonly sharedKey: number | null;
   /** Whether somebody got them, so that they are here whatever becomes of the tensor. */
   readonly isRead: boolean;
   /** An array for reading. */
@@ -20,7 +20,13 @@ export interface TensorValues<Array extends Values> {
 }
 
 export function arrayValues<Array extends Values>(values: Array): TensorValues<Array> {
-  return { size: values.length, loan: null, isRead: true, get: () => values, copyTo: (target) => target.set(values) };
+  return {
+    size: values.length,
+    sharedKey: null,
+    isRead: true,
+    get: () => values,
+    copyTo: (target) => target.set(values),
+  };
 }
 
 interface WasmBackend {
@@ -35,14 +41,14 @@ export class TensorReader {
   constructor(
     private readonly backend: tf.KernelBackend,
     private readonly onDevices: DeviceTensors,
-    readonly loans: Loans,
+    readonly sharedTensors: SharedTensors,
   ) {}
 
   /** The values of a float32 tensor, for this call; devices may read them themselves. */
   floats(tensor: tf.Tensor): TensorValues<Float32Array> {
     // What lies on devices comes through the exchange memory too, so it must be here before that is written.
     if (this.onDevices.get(tensor.dataId) !== undefined) return arrayValues(tensor.dataSync<'float32'>());
-    return this.read<Float32Array>(tensor, this.loans.add(tensor, 'float32'));
+    return this.read<Float32Array>(tensor, this.sharedTensors.add(tensor, 'float32'));
   }
 
   /** The values of an int32 tensor. */
@@ -52,10 +58,10 @@ export class TensorReader {
 
   /** The same, which devices may copy themselves, and which are copied without being read, in this call. */
   lentIds(tensor: tf.Tensor): TensorValues<Int32Array> {
-    return this.read<Int32Array>(tensor, this.loans.add(tensor, 'int32'));
+    return this.read<Int32Array>(tensor, this.sharedTensors.add(tensor, 'int32'));
   }
 
-  private read<Array extends Values>(tensor: tf.Tensor, loan: number | null): TensorValues<Array> {
+  private read<Array extends Values>(tensor: tf.Tensor, sharedKey: number | null): TensorValues<Array> {
     const { backend } = this;
     const size = tensor.shape.reduce((product, length) => product * length, 1);
     let array: Array | null = null;
@@ -63,13 +69,13 @@ export class TensorReader {
     const inHeap = (): Array => (size > 0 && hasHeap(backend) ? (backend.typedArrayFromHeap(tensor) as Array) : get());
     return {
       size,
-      loan,
+      sharedKey,
       get isRead() {
         return array !== null;
       },
       get,
       copyTo: (target) => {
-        if (array === null && loan !== null) this.loans.read(loan, target);
+        if (array === null && sharedKey !== null) this.sharedTensors.read(sharedKey, target);
         else target.set(array ?? inHeap());
       },
     };

@@ -12,8 +12,8 @@ describe('the work of commands', () => {
     for (const command of commands(0)) expect(work.of(command)).withContext(command.op).toBeGreaterThanOrEqual(0);
   });
 
-  it('of what is borrowed is its size', () => {
-    expect(new CommandWork().of({ op: 'borrow', loan: 1, words: 7000, at: 64 })).toBe(7000);
+  it('of what is copied is its size', () => {
+    expect(new CommandWork().of({ op: 'copyShared', sharedKey: 1, words: 7000, at: 64 })).toBe(7000);
   });
 
   it('of copies comes from the buffers', () => {

@@ -37,7 +37,7 @@ export function commands(number: number): Command[] {
   const part = { firstRow: 0, rowStep: 1, rows: ROWS, firstColumn: 0, columns: DIM };
   const table = { buffer: 1, rows: ROWS, dim: DIM };
   const options = { combiner: 'mean', outOfRange: 'error', maxNorm: 0 } as const;
-  const rows = { at: gradient, stride: DIM, loan: null };
+  const rows = { at: gradient, stride: DIM, sharedKey: null };
   const hyper = [...packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, epsilon: 1e-7 })];
   const step = { op: 'step', optimizer: 'adagrad', table, slots: [2], hyper } as const;
   const entry = { gradient: rows, bags, options, ofRows: false };

@@ -1,10 +1,10 @@
-/** Tensors that TensorFlow lends to the devices. */
+/** Tensors of TensorFlow that are shared with the devices. */
 import * as tf from '@tensorflow/tfjs';
 import type { TableUpdate } from '../../../../src/backends/lookup.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
 import { IdOutOfRange } from '../../../../src/backends/kernel_set.js';
 import type { Addon } from '../../../../src/backends/native/addon.js';
-import { Loans } from '../../../../src/backends/tpu-emulator/host/shared_tensors.js';
+import { SharedTensors } from '../../../../src/backends/tpu-emulator/host/shared_tensors.js';
 import { running } from '../../../../src/backends/tpu-emulator/register.js';
 import { skipOrFail } from '../../../helpers/backends.js';
 import { SUM } from '../../cpu/steps.js';
@@ -13,15 +13,15 @@ import { idsOfOp, layoutOf, numbersOf, place, lookUpPooled } from '../tables.js'
 import { Random } from '../../../helpers/random.js';
 
 const [ROWS, COLUMNS, BATCH] = [6, 5, 4];
-const UNKNOWN = /`number`: nothing is lent under it/;
-const OUTSIDE = /`at`: the rows lie outside the tensor that is lent/;
+const UNKNOWN = /`key`: no tensor is shared under it/;
+const OUTSIDE = /`at`: the rows lie outside the tensor that is shared/;
 
 for (const devices of ['worker', 'inline'] as const) {
-  describe(`what TensorFlow lends [devices: ${devices}]`, () => {
+  describe(`shared tensors of TensorFlow [devices: ${devices}]`, () => {
     let before: string;
     let missing: string | null = null;
     let addon: Addon;
-    let numbers: jasmine.Spy<() => number>;
+    let keys: jasmine.Spy<() => number>;
 
     beforeAll(async () => {
       await tf.ready();
@@ -36,11 +36,11 @@ for (const devices of ['worker', 'inline'] as const) {
       const found = running()!.machine.set.addon;
       if (found === null) return fail('the devices have no addon');
       addon = found as Addon;
-      numbers = spyOn(addon, 'loanNumber').and.callThrough();
+      keys = spyOn(addon, 'newSharedTensorKey').and.callThrough();
     });
 
-    const lent = (): number[] => numbers.calls.all().map(({ returnValue }) => returnValue as number);
-    const read = (number: number): void => addon.readLoan(number, 0, 1, 1, 1, new Float32Array(1));
+    const shared = (): number[] => keys.calls.all().map(({ returnValue }) => returnValue as number);
+    const read = (key: number): void => addon.readSharedTensor(key, 0, 1, 1, 1, new Float32Array(1));
 
     function tableOf(layout: 'columns' | 'replicated' | 'range'): tf.Variable {
       const size = { rows: ROWS, columns: COLUMNS };
@@ -75,8 +75,8 @@ for (const devices of ['worker', 'inline'] as const) {
         tf.tidy(() => {
           const table = tableOf(layout);
           emulator().update([update(table, gradientOfOp())]);
-          expect(lent().length).toBeGreaterThan(0);
-          for (const number of lent()) expect(() => read(number)).toThrowError(RangeError, UNKNOWN);
+          expect(shared().length).toBeGreaterThan(0);
+          for (const key of shared()) expect(() => read(key)).toThrowError(RangeError, UNKNOWN);
           expectStepped(table);
           table.dispose();
         });
@@ -91,13 +91,13 @@ for (const devices of ['worker', 'inline'] as const) {
           const table = place(layoutOf(layout, size, 2, new Random(3)), data);
           const values = idsOfOp([0, 5, 2, 5]);
           const bags = { values, rowSplits: tf.range(0, BATCH + 1, 1, 'int32') as tf.Tensor1D, weights: null };
-          tf.dispose(lookUpPooled([{ table, bags, options: SUM }])); // the first loan is tried out here
-          const here = spyOn(addon, 'readLoan').and.callThrough();
+          tf.dispose(lookUpPooled([{ table, bags, options: SUM }])); // the first sharing is tried out here
+          const here = spyOn(addon, 'readSharedTensor').and.callThrough();
           const [rows] = lookUpPooled([{ table, bags, options: SUM }]);
           const copiesHere = { whole: devices === 'inline' ? 1 : 0, columns: 1, replicated: 1, range: 0 };
           expect(here).toHaveBeenCalledTimes(copiesHere[layout]);
           expect(numbersOf(rows!)).toEqual([0, 5, 2, 5].flatMap((id) => [0, 1, 2, 3, 4].map((i) => id * COLUMNS + i)));
-          for (const number of lent()) expect(() => read(number)).toThrowError(RangeError, UNKNOWN);
+          for (const key of shared()) expect(() => read(key)).toThrowError(RangeError, UNKNOWN);
           table.dispose();
         });
       });
@@ -110,8 +110,8 @@ for (const devices of ['worker', 'inline'] as const) {
         const bags = { values, rowSplits: tf.range(0, BATCH + 1, 1, 'int32') as tf.Tensor1D, weights: null };
         const look = (): void => void lookUpPooled([{ table, bags, options: SUM }]);
         expect(look).toThrow(new IdOutOfRange(ROWS, 2, ROWS));
-        expect(lent().length).toBeGreaterThan(0);
-        for (const number of lent()) expect(() => read(number)).toThrowError(RangeError, UNKNOWN);
+        expect(shared().length).toBeGreaterThan(0);
+        for (const key of shared()) expect(() => read(key)).toThrowError(RangeError, UNKNOWN);
         table.dispose();
       });
     });
@@ -133,8 +133,8 @@ for (const devices of ['worker', 'inline'] as const) {
         const good = update(table, gradientOfOp());
         const bad = update(table, gradientOfOp(), [0, 1, ROWS, 1]);
         expect(() => emulator().update([good, bad])).toThrow(new IdOutOfRange(ROWS, 2, ROWS));
-        expect(lent().length).toBeGreaterThan(0);
-        for (const number of lent()) expect(() => read(number)).toThrowError(RangeError, UNKNOWN);
+        expect(shared().length).toBeGreaterThan(0);
+        for (const key of shared()) expect(() => read(key)).toThrowError(RangeError, UNKNOWN);
         expect(numbersOf(table).every((value) => value === 0)).toBeTrue();
         emulator().update([good]);
         expectStepped(table);
@@ -142,17 +142,17 @@ for (const devices of ['worker', 'inline'] as const) {
       });
     });
 
-    it('are read within their bounds only, and live as long as they are lent', () => {
+    it('are read within their bounds only, and live as long as they are shared', () => {
       tf.tidy(() => {
-        const loans = new Loans(tf.backend(), addon, () => true);
+        const sharedTensors = new SharedTensors(tf.backend(), addon, () => true);
         const source = tf.range(0, 12).mul(1);
-        const number = loans.add(source, 'float32')!;
-        expect(() => read(number)).toThrowError(RangeError, UNKNOWN);
-        loans.begin();
+        const key = sharedTensors.add(source, 'float32')!;
+        expect(() => read(key)).toThrowError(RangeError, UNKNOWN);
+        sharedTensors.share();
         source.dispose();
         const part = (at: number, stride: number, rows: number, columns: number): number[] => {
           const target = new Float32Array(rows * columns).fill(-1);
-          addon.readLoan(number, at, stride, rows, columns, target);
+          addon.readSharedTensor(key, at, stride, rows, columns, target);
           return Array.from(target);
         };
         expect(part(0, 12, 1, 12)).toEqual(Array.from({ length: 12 }, (_, i) => i));
@@ -172,33 +172,33 @@ for (const devices of ['worker', 'inline'] as const) {
         ] as const) {
           expect(() => part(at, stride, rows, columns)).toThrowError(RangeError, OUTSIDE);
         }
-        loans.end();
-        expect(() => read(number)).toThrowError(RangeError, UNKNOWN);
+        sharedTensors.release();
+        expect(() => read(key)).toThrowError(RangeError, UNKNOWN);
       });
     });
 
     it('are ids too', () => {
       tf.tidy(() => {
-        const loans = new Loans(tf.backend(), addon, () => true);
+        const sharedTensors = new SharedTensors(tf.backend(), addon, () => true);
         const [ids, floats] = [tf.range(0, 5, 1, 'int32').add(tf.scalar(7, 'int32')), tf.ones([2]).mul(3)];
-        const [first, second] = [loans.add(ids, 'int32')!, loans.add(floats, 'float32')!];
-        loans.begin();
+        const [first, second] = [sharedTensors.add(ids, 'int32')!, sharedTensors.add(floats, 'float32')!];
+        sharedTensors.share();
         const [a, b] = [new Int32Array(5), new Float32Array(2)];
-        loans.read(first, a);
-        loans.read(second, b);
-        loans.end();
+        sharedTensors.read(first, a);
+        sharedTensors.read(second, b);
+        sharedTensors.release();
         expect([...a, ...b]).toEqual([7, 8, 9, 10, 11, 3, 3]);
       });
     });
 
     it('are none where another library has the ops', () => {
       const other: Addon = Object.assign(Object.create(addon) as Addon, {
-        readLoan: () => {
-          throw new RangeError('nothing is lent under it');
+        readSharedTensor: () => {
+          throw new RangeError('no tensor is shared under it');
         },
       });
-      const loans = new Loans(tf.backend(), other, () => true);
-      tf.tidy(() => expect(loans.add(tf.ones([2]).mul(3), 'float32')).toBeNull());
+      const sharedTensors = new SharedTensors(tf.backend(), other, () => true);
+      tf.tidy(() => expect(sharedTensors.add(tf.ones([2]).mul(3), 'float32')).toBeNull());
     });
   });
 }

@@ -1,42 +1,42 @@
-/** Memory that TensorFlow lends, and where it may be copied to. */
+/** Memory that TensorFlow shares, and where it may be copied to. */
 import * as tf from '@tensorflow/tfjs';
 import { loadAddon } from '../../../src/backends/native/addon.js';
 import { withTensor } from '../../../src/backends/tensorflow/node_backend.js';
 import { describeTensorFlow, nodeBackend } from './tensorflow_backend.js';
 
-/** Lends tensors under numbers. */
-function lend(numbers: readonly number[], ...tensors: tf.TensorInfo[]): void {
+/** Shares tensors under keys. */
+function shareTensors(keys: readonly number[], ...tensors: tf.TensorInfo[]): void {
   const backend = nodeBackend();
   const { TF_ATTR_INT, TF_ATTR_TYPE, TF_FLOAT } = backend.binding;
   const attributes = [
     { name: 'N', type: TF_ATTR_INT, value: tensors.length },
     { name: 'T', type: TF_ATTR_TYPE, value: TF_FLOAT },
   ];
-  withTensor(backend, Int32Array.from(numbers), [numbers.length], (given) => {
-    backend.executeMultipleOutputs('EmbeddingLend', attributes, [given, ...tensors], 0);
+  withTensor(backend, Int32Array.from(keys), [keys.length], (given) => {
+    backend.executeMultipleOutputs('EmbeddingShareTensors', attributes, [given, ...tensors], 0);
   });
 }
 
-/** Lends an array as a tensor while `run` runs. */
-function lending(array: Float32Array, run: (number: number) => void): void {
-  const number = loadAddon().loanNumber();
+/** Shares an array as a tensor while `run` runs. */
+function whileShared(array: Float32Array, run: (key: number) => void): void {
+  const key = loadAddon().newSharedTensorKey();
   withTensor(nodeBackend(), array, [array.length], (tensor) => {
-    lend([number], tensor);
+    shareTensors([key], tensor);
     try {
-      run(number);
+      run(key);
     } finally {
-      loadAddon().endLoan(number);
+      loadAddon().releaseSharedTensor(key);
     }
   });
 }
 
-const read = (number: number): number => {
+const read = (key: number): number => {
   const target = new Float32Array(1);
-  loadAddon().readLoan(number, 0, 1, 1, 1, target);
+  loadAddon().readSharedTensor(key, 0, 1, 1, 1, target);
   return target[0]!;
 };
 
-describeTensorFlow('a loan of TensorFlow', () => {
+describeTensorFlow('a shared tensor of TensorFlow', () => {
   // The ops of this package register with the first kernel.
   beforeEach(() => {
     tf.tidy(() => {
@@ -45,35 +45,35 @@ describeTensorFlow('a loan of TensorFlow', () => {
     });
   });
 
-  it('has a number of its own, and those of a call that fails are not kept', () => {
-    const { loanNumber, endLoan } = loadAddon();
-    const [taken, free, other] = [loanNumber(), loanNumber(), loanNumber()];
-    const UNKNOWN = /`number`: nothing is lent under it/;
+  it('has a key of its own, and those of a call that fails are not kept', () => {
+    const { newSharedTensorKey, releaseSharedTensor } = loadAddon();
+    const [taken, free, other] = [newSharedTensorKey(), newSharedTensorKey(), newSharedTensorKey()];
+    const UNKNOWN = /`key`: no tensor is shared under it/;
     const [one, two] = [tf.tensor1d([1]), tf.tensor1d([2])];
-    lend([taken], one);
-    for (const numbers of [[taken], [free, taken], [free, other, taken], [free, free]]) {
-      const tensors = numbers.map(() => two);
-      expect(() => lend(numbers, ...tensors)).toThrowError(new RegExp(`numbers: ${numbers.at(-1)} is in use`));
-      for (const number of [free, other]) expect(() => read(number)).toThrowError(RangeError, UNKNOWN);
+    shareTensors([taken], one);
+    for (const keys of [[taken], [free, taken], [free, other, taken], [free, free]]) {
+      const tensors = keys.map(() => two);
+      expect(() => shareTensors(keys, ...tensors)).toThrowError(new RegExp(`keys: ${keys.at(-1)} is in use`));
+      for (const key of [free, other]) expect(() => read(key)).toThrowError(RangeError, UNKNOWN);
       expect(read(taken)).toBe(1);
     }
-    for (const numbers of [[free], [free, other, loanNumber()]]) {
-      expect(() => lend(numbers, two, two)).toThrowError(/numbers: expected one per source \(2\), received/);
+    for (const keys of [[free], [free, other, newSharedTensorKey()]]) {
+      expect(() => shareTensors(keys, two, two)).toThrowError(/keys: expected one per source \(2\), received/);
       expect(() => read(free)).toThrowError(RangeError, UNKNOWN);
     }
-    lend([free], two);
+    shareTensors([free], two);
     expect(read(free)).toBe(2);
-    for (const number of [taken, free]) endLoan(number);
+    for (const key of [taken, free]) releaseSharedTensor(key);
     tf.dispose([one, two]);
   });
 
   it('ends nowhere but in its rows', () => {
-    lending(
+    whileShared(
       Float32Array.from({ length: 12 }, (_, i) => i),
-      (number) => {
+      (key) => {
         const rows = (at: number, stride: number, count: number, columns: number) => (): number[] => {
           const target = new Float32Array(count * columns);
-          loadAddon().readLoan(number, at, stride, count, columns, target);
+          loadAddon().readSharedTensor(key, at, stride, count, columns, target);
           return [...target];
         };
         expect(rows(0, 4, 3, 4)()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
@@ -95,7 +95,7 @@ describeTensorFlow('a loan of TensorFlow', () => {
         ] as const) {
           expect(rows(at, stride, count, columns))
             .withContext(`${at}, ${stride}, ${count}, ${columns}`)
-            .toThrowError(RangeError, /`at`: the rows lie outside the tensor that is lent/);
+            .toThrowError(RangeError, /`at`: the rows lie outside the tensor that is shared/);
         }
       },
     );
@@ -106,15 +106,15 @@ describeTensorFlow('a loan of TensorFlow', () => {
     // TensorFlow holds a typed array as it is where its alignment suits, so many are tried.
     for (let i = 0; i < 24; i++) {
       const array = new Float32Array(64 + i).fill(1);
-      lending(array, (number) => {
+      whileShared(array, (key) => {
         const apart = new Float32Array(4);
-        loadAddon().readLoan(number, 0, 4, 1, 4, apart);
+        loadAddon().readSharedTensor(key, 0, 4, 1, 4, apart);
         expect([...apart]).toEqual([1, 1, 1, 1]);
         try {
-          loadAddon().readLoan(number, 0, 4, 1, 4, array.subarray(2, 6));
+          loadAddon().readSharedTensor(key, 0, 4, 1, 4, array.subarray(2, 6));
         } catch (error) {
           expect((error as Error).message).toBe(
-            '`target`: expected memory of its own, received memory of the tensor that is lent',
+            '`target`: expected memory of its own, received memory of the tensor that is shared',
           );
           refused++;
         }
