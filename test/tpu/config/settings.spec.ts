@@ -1,4 +1,4 @@
-import * as emb from '../../../src/index.js';
+import * as emb from 'tfjs-embeddings';
 import { expectError } from '../../helpers/errors.js';
 
 const { tpu } = emb;

@@ -1,5 +1,5 @@
 import type * as tf from '@tensorflow/tfjs';
-import * as emb from '../../../src/index.js';
+import * as emb from 'tfjs-embeddings';
 import { expectError } from '../../helpers/errors.js';
 
 const { tpu } = emb;
