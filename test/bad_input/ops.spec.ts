@@ -1,6 +1,7 @@
 /** Wrong arguments of `emb.ops` and `emb.sparse`. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { expectError } from '../helpers/errors.js';
 import {
   describeWrongArguments,
   disposedTensor,
@@ -328,6 +329,9 @@ describe('kernels as functions', () => {
     const slot = variable(3, 2);
     expectRefused(() => emb.ops.sparseApply('adam', { ...args, table, slots: [slot, slot] } as never), 'slots[1]');
     expectRefused(() => emb.ops.sparseApply('sgd', { ...args, table, lr: 1 } as never), 'lr');
+    const withSlot = (): unknown => emb.ops.sparseApply('sgd', { ...args, table, slots: [slot] } as never);
+    expectError(withSlot, 'ValueError', 'slots', '1 slots');
+    expect(withSlot).toThrowMatching(({ expected }: emb.ValueError) => expected === 'no slots');
     slot.dispose();
     expectRefused(() => emb.ops.sparseApply('adagrad', { ...args, table, slots: [slot] } as never), 'slots[0]');
     expect(Array.from(table.dataSync())).toEqual([1, 1, 1, 1, 1, 1]);

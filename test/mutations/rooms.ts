@@ -27,8 +27,8 @@ function room(name: string, ...others: string[]): SourceRoom {
 }
 
 export const ROOMS: Readonly<Record<string, SourceRoom | ProgramRoom>> = {
-  ops: room('ops', 'bad_input/ops', 'bad_input/lookups', 'bad_input/out_of_range'),
-  optimizers: room('optimizers', 'bad_input/optimizers', 'layers/training', 'ops/schedules'),
+  ops: room('ops', 'bad_input/ops', 'bad_input/lookups', 'bad_input/out_of_range', 'bad_input/settings', 'optimizers/'),
+  optimizers: room('optimizers', 'bad_input/optimizers', 'layers/training', 'ops/training'),
   layers: room('layers', 'bad_input/', 'tfjs_patches/'),
   partition: room('partition'),
   ragged: room('ragged', 'bad_input/ragged'),

@@ -352,6 +352,11 @@ describeForBackends('embeddingLookup and safeEmbeddingLookup', () => {
           emb.ValueError,
           /7 at \[0, 0\] \(the table has 7 rows\)/,
         );
+        for (const partitionStrategy of ['mod', 'div'] as const) {
+          const options = { combiner: 'sum', partitionStrategy, outOfRange: 'zero' } as const;
+          const found = emb.embeddingLookup(parts[partitionStrategy], [[7, 1], [-1, 7]], options) as tf.Tensor; // prettier-ignore
+          expectClose(found, tf.tensor2d([[2, 3], [0, 0]])); // prettier-ignore
+        }
       });
     });
   });

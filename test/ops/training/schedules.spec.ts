@@ -2,16 +2,16 @@
 import * as tf from '@tensorflow/tfjs';
 import { readFileSync } from 'node:fs';
 import * as emb from 'tfjs-embeddings/node';
-import { readSchedule, scheduledRate } from '../../src/ops/training/schedules.js';
-import { expectError } from '../helpers/errors.js';
-import { expectClose } from '../helpers/tensors.js';
+import { readSchedule, scheduledRate } from '../../../src/ops/training/schedules.js';
+import { expectError } from '../../helpers/errors.js';
+import { expectClose } from '../../helpers/tensors.js';
 
 interface Golden {
   readonly serialized: { class_name: string; config: Record<string, unknown> };
   readonly rates: number[];
 }
 
-const goldens = JSON.parse(readFileSync(new URL('../goldens/schedules.json', import.meta.url), 'utf8')) as {
+const goldens = JSON.parse(readFileSync(new URL('../../goldens/schedules.json', import.meta.url), 'utf8')) as {
   steps: number[];
   cases: Golden[];
 };
@@ -61,6 +61,23 @@ describe('learning-rate schedules', () => {
       table.dispose();
       optimizer.dispose();
     }
+  });
+
+  it('warm up only to a target', () => {
+    const config = { initialLearningRate: 0.5, decaySteps: 8, warmupSteps: 4 };
+    const rates = (more: object): number[] => {
+      const schedule = readSchedule({ className: 'CosineDecay', config: { ...config, ...more } })!;
+      return [0, 1, 2].map((step) => scheduledRate(schedule, step));
+    };
+    expect(rates({ warmupTarget: null })).toEqual(rates({ warmupSteps: 0 }));
+    expectClose(rates({ warmupTarget: 1 }), [0.5, 0.625, 0.75]);
+  });
+
+  it('keep a name that is given', () => {
+    const configWith = (name?: unknown): unknown =>
+      readSchedule({ ...DECAY, config: { ...DECAY.config, ...(name === undefined ? {} : { name }) } })!.config;
+    expect(configWith('slow')).toEqual(jasmine.objectContaining({ name: 'slow' }));
+    for (const none of [null, undefined]) expect(Object.keys(configWith(none) as object)).not.toContain('name');
   });
 
   it('are not read beside another learning rate', () => {
