@@ -8,33 +8,62 @@ import { readTables, type PlanTable, type PlanTableArgs } from './plan_table.js'
 /** How the rows of a row-sliced table are dealt out. */
 export type RowSharding = 'range' | 'modulo';
 
-/** Arguments of `planEmbedding`. Thresholds count elements; null is off, for columns automatic. */
-export interface PlanEmbeddingArgs {
+/**
+ * What the planner and layers ask for alike. Thresholds count elements; null is off, for columns automatic.
+ * `D`: the value of `dpInput`, where it is known.
+ */
+export interface PlacementArgs<D extends boolean = boolean> {
+  /** Who goes where: `'basic'` (default), `'memory_balanced'`, `'memory_optimized'` or `'cost_balanced'`. */
+  strategy?: StrategyName | undefined;
+  /** Tables above it are cut by columns; null (default) cuts only where there are fewer tables than devices. */
+  columnSliceThreshold?: number | null | undefined;
+  /** Tables of this size and above are cut by rows; null (default): none. */
+  rowSliceThreshold?: number | null | undefined;
+  /** Tables up to this size are copied to each device; null (default): none. */
+  dataParallelThreshold?: number | null | undefined;
+  /**
+   * Bytes of tables that a device has room for; larger shards stay in the memory of the host. null (default) is no
+   * limit, 0 leaves all table-parallel shards to the host.
+   */
+  deviceMemory?: number | null | undefined;
+  /** Whether each device gets its part of the batch of all inputs (default); else whole batches of its own inputs. */
+  dpInput?: D | undefined;
+  /** How rows of a table that is cut by rows are dealt out: `'range'` (default) or `'modulo'`. */
+  rowSharding?: RowSharding | undefined;
+  /**
+   * Whether a table is cut by rows when there are too few pieces for all devices (default: true); else that is a
+   * ValueError.
+   */
+  rowFallback?: boolean | undefined;
+  /** Ids per sample of each input; 1 by default. */
+  hotness?: readonly number[] | null | undefined;
+  /** Samples of a step, over all devices; 4096 by default. */
+  batchSize?: number | undefined;
+}
+
+/** The names of `PlacementArgs`. */
+export const PLACEMENT_FIELDS = [
+  'strategy',
+  'columnSliceThreshold',
+  'rowSliceThreshold',
+  'dataParallelThreshold',
+  'deviceMemory',
+  'dpInput',
+  'rowSharding',
+  'rowFallback',
+  'hotness',
+  'batchSize',
+] as const satisfies readonly (keyof PlacementArgs)[];
+
+/** Arguments of `planEmbedding`. */
+export interface PlanEmbeddingArgs extends PlacementArgs {
   tables: readonly PlanTableArgs[];
   /** Table of each input; by default one input for each table. */
-  inputTableMap?: readonly number[] | null;
+  inputTableMap?: readonly number[] | null | undefined;
   /** Number of devices. */
   worldSize: number;
-  strategy?: StrategyName;
-  /** Tables above it are cut by columns; null cuts only where there are fewer tables than devices. */
-  columnSliceThreshold?: number | null;
-  /** Tables of this size and above are cut by rows. */
-  rowSliceThreshold?: number | null;
-  /** Tables up to this size are copied to each device. */
-  dataParallelThreshold?: number | null;
-  /** Bytes of tables that a device has room for; null is no limit, 0 leaves all table-parallel shards to the host. */
-  deviceMemory?: number | null;
-  /** Whether each device gets its part of the batch of all inputs; else whole batches of its own inputs. */
-  dpInput?: boolean;
-  rowSharding?: RowSharding;
-  /** Whether a table goes to the row group when there are too few pieces for all devices; else that is a ValueError. */
-  rowFallback?: boolean;
-  /** Ids per sample of each input; 1 by default. */
-  hotness?: readonly number[] | null;
-  /** Samples of a step, over all devices; 4096 by default. */
-  batchSize?: number;
-  /** What `predicted` counts with. */
-  machine?: Partial<PlanMachine> | null;
+  /** What `predicted` counts with; by default what TorchRec's planner 1.0 assumes: 897 GB/s, 51 GB/s, 600 GB/s. */
+  machine?: Partial<PlanMachine> | null | undefined;
 }
 
 export interface PlanRequest {
@@ -54,22 +83,7 @@ export interface PlanRequest {
   readonly machine: PlanMachine;
 }
 
-const FIELDS = [
-  'tables',
-  'inputTableMap',
-  'worldSize',
-  'strategy',
-  'columnSliceThreshold',
-  'rowSliceThreshold',
-  'dataParallelThreshold',
-  'deviceMemory',
-  'dpInput',
-  'rowSharding',
-  'rowFallback',
-  'hotness',
-  'batchSize',
-  'machine',
-] as const;
+const FIELDS = ['tables', 'inputTableMap', 'worldSize', ...PLACEMENT_FIELDS, 'machine'] as const;
 const MOST_DEVICES = 65536;
 const DEFAULT_BATCH = 4096;
 

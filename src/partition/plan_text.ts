@@ -1,4 +1,5 @@
 /** A plan as text: one line for each piece of a table on a device, one for each device. */
+import { alignedBytesText, alignedSecondsText } from '../units.js';
 import type { PlanData, RowShard } from './plan.js';
 
 interface Piece {
@@ -7,29 +8,6 @@ interface Piece {
   readonly columns: string;
   readonly elements: number;
   readonly held: string;
-}
-
-const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-const SECONDS = ['s', 'ms', 'us', 'ns'];
-
-function bytesText(bytes: number): string {
-  let unit = 0;
-  let value = bytes;
-  while (value >= 1000 && unit < BYTES.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  return `${unit === 0 ? value.toFixed(0) : value.toPrecision(value >= 100 ? 4 : 3)} ${BYTES[unit]}`;
-}
-
-function secondsText(seconds: number): string {
-  let unit = 0;
-  let value = seconds;
-  while (value < 1 && value > 0 && unit < SECONDS.length - 1) {
-    value *= 1000;
-    unit++;
-  }
-  return `${value.toPrecision(3)} ${SECONDS[unit]}`;
 }
 
 function rowsText(shard: RowShard): string {
@@ -85,7 +63,7 @@ export function planText(plan: PlanData): string {
   const lines = [['device', 'table', 'rows', 'columns', 'elements', 'bytes', 'share', 'held as']];
   devices.forEach((held, device) => {
     for (const { table, rows, columns, elements, held: how } of held) {
-      const size = [String(elements), bytesText(4 * elements), share(elements)];
+      const size = [String(elements), alignedBytesText(4 * elements), share(elements)];
       lines.push([String(device), name(table), rows, columns, ...size, how]);
     }
     const elements = held.reduce((sum, piece) => sum + piece.elements, 0);
@@ -93,9 +71,18 @@ export function planText(plan: PlanData): string {
     const load =
       predicted === undefined
         ? ''
-        : `per step ${secondsText(predicted.seconds)}, ${Math.round(predicted.lookups)} lookups, ` +
-          `${bytesText(predicted.bytesOut)} sent`;
-    lines.push([String(device), 'in all', '', '', String(elements), bytesText(4 * elements), share(elements), load]);
+        : `per step ${alignedSecondsText(predicted.seconds)}, ${Math.round(predicted.lookups)} lookups, ` +
+          `${alignedBytesText(predicted.bytesOut)} sent`;
+    lines.push([
+      String(device),
+      'in all',
+      '',
+      '',
+      String(elements),
+      alignedBytesText(4 * elements),
+      share(elements),
+      load,
+    ]);
   });
   const { dataParallel, tableParallel, rowSlice } = plan.tableGroups;
   const tables = dataParallel.length + tableParallel.length + rowSlice.length;

@@ -4,7 +4,7 @@
  * update. Memory bandwidth is shared evenly by the devices of a chip; messages between devices of a chip use no link.
  */
 import { FIGURE_MEANINGS, GENERATIONS, type FigureName } from './generations.js';
-import { sumOf, type StepLoad } from './step_load.js';
+import { sumOf, type StepLoad } from '../partition/step_load.js';
 import { exchangeSeconds, reduceSeconds, torusOf } from './torus.js';
 
 /** What a device holds, in bytes. */

@@ -2,7 +2,7 @@
 import type { PlanRequest } from '../partition/plan_request.js';
 import type { ServedInputs } from '../backends/tpu-emulator/machine/counters.js';
 import type { ReportedPlan, ReportSource } from '../backends/tpu-emulator/report_source.js';
-import { bagsPerSample } from './step_load.js';
+import { bagsPerSample } from '../partition/step_load.js';
 import { counted, wholeText } from '../units.js';
 
 /** What a step looks up. */

@@ -7,7 +7,7 @@ import { shardSize, slotLayout, tableLayouts, type TableLayout } from '../partit
 import { measuredOf, placesOfTables } from './measured.js';
 import { predictStep, type DeviceMemoryWanted, type StepPrediction } from './cost_model.js';
 import type { ReportedPlan, ReportSource } from '../backends/tpu-emulator/report_source.js';
-import { stepLoads, sumOf, type StepLoad } from './step_load.js';
+import { stepLoads, sumOf, type StepLoad } from '../partition/step_load.js';
 import { bytesText, counted } from '../units.js';
 
 export interface Prediction extends StepPrediction {

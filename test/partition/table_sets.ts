@@ -10,7 +10,9 @@ export function wholeNumbers(seed: number): (below: number) => number {
   };
 }
 
-export type FullArgs = Required<Omit<PlanEmbeddingArgs, 'tables' | 'machine' | 'hotness' | 'inputTableMap'>> & {
+type Given = Omit<PlanEmbeddingArgs, 'tables' | 'machine' | 'hotness' | 'inputTableMap'>;
+
+export type FullArgs = { [Field in keyof Given]-?: Exclude<Given[Field], undefined> } & {
   tables: PlanTableArgs[];
   inputTableMap: number[];
   hotness: number[];

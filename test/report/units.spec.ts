@@ -1,11 +1,29 @@
 /** Quantities as text. */
-import { bytesText, countText, counted, ratioText, secondsText, wholeText } from '../../src/units.js';
+import {
+  alignedBytesText,
+  alignedSecondsText,
+  bytesText,
+  countText,
+  counted,
+  ratioText,
+  secondsText,
+  wholeText,
+} from '../../src/units.js';
 
 describe('Units of reports', () => {
   it('writes bytes in steps of 1000', () => {
     expect([0, 1, 999, 1000, 1234, 99_950, 999_499, 999_500, 12e6, 1e9, 102e9, 5e15, 7e18].map(bytesText)).toEqual([
       ...['0 B', '1 B', '999 B', '1.00 kB', '1.23 kB', '100 kB', '999 kB', '1.00 MB', '12.0 MB', '1.00 GB'],
       ...['102 GB', '5.00 PB', '7000 PB'],
+    ]);
+  });
+
+  it('writes what stands below each other with as many digits', () => {
+    expect([0, 999, 999.6, 1000, 99_940, 100_000, 999_940, 999_960, 5e15].map(alignedBytesText)).toEqual([
+      ...['0 B', '999 B', '1.00 kB', '1.00 kB', '99.9 kB', '100.0 kB', '999.9 kB', '1.00 MB', '5.00 PB'],
+    ]);
+    expect([0, 2e-10, 1.5e-9, 0.9999, 999].map(alignedSecondsText)).toEqual([
+      ...['0.00 s', '0.200 ns', '1.50 ns', '1.00 s', '999 s'],
     ]);
   });
 

@@ -1,8 +1,8 @@
 /** The arguments of `DistributedEmbedding`. */
 import type * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import type { PlanData, StrategyName } from '../../partition/plan.js';
-import type { RowSharding } from '../../partition/plan_request.js';
+import type { PlanData } from '../../partition/plan.js';
+import { PLACEMENT_FIELDS, type PlacementArgs } from '../../partition/plan_request.js';
 import type { Combiner } from '../../types.js';
 import { readEmbeddings, readFeatures, type DistributedFeatures, type DistributedItemArgs } from './features.js';
 import type { Embedding } from '../embedding/embedding.js';
@@ -29,21 +29,7 @@ export interface FeaturesForm<F = NestedFeatures> {
 }
 
 /** How a `DistributedEmbedding` lies on devices; the arguments of the plan as in `planEmbedding`. */
-export interface DistributedPlacementArgs<D extends boolean = boolean> {
-  strategy?: StrategyName | undefined;
-  columnSliceThreshold?: number | null | undefined;
-  rowSliceThreshold?: number | null | undefined;
-  dataParallelThreshold?: number | null | undefined;
-  /** Bytes of tables that a device has room for; larger shards stay in the memory of the host. */
-  deviceMemory?: number | null | undefined;
-  /** false: inputs come by device, each with its own features and the whole batch. */
-  dpInput?: D | undefined;
-  rowSharding?: RowSharding | undefined;
-  rowFallback?: boolean | undefined;
-  /** Ids per sample of each input, for the planner. */
-  hotness?: readonly number[] | null | undefined;
-  /** Samples of a step, for the planner. */
-  batchSize?: number | undefined;
+export interface DistributedPlacementArgs<D extends boolean = boolean> extends PlacementArgs<D> {
   /** A plan made by hand, which is checked; in place of the planner's. */
   plan?: PlanData | string | null | undefined;
   /** Seed of all tables whose initializers have none of their own. */
@@ -62,25 +48,11 @@ export interface DistributedPlacementArgs<D extends boolean = boolean> {
 /** Arguments of `DistributedEmbedding`, in one of two forms. */
 export type DistributedEmbeddingArgs = DistributedPlacementArgs & (EmbeddingsForm | FeaturesForm);
 
-/** Arguments that go to the planner as they are. */
-export const PLAN_FIELDS = [
-  'strategy',
-  'columnSliceThreshold',
-  'rowSliceThreshold',
-  'dataParallelThreshold',
-  'deviceMemory',
-  'dpInput',
-  'rowSharding',
-  'rowFallback',
-  'hotness',
-  'batchSize',
-] as const;
-
 export const ARGUMENTS: readonly (keyof DistributedEmbeddingArgs)[] = [
   'embeddings',
   'features',
   'inputTableMap',
-  ...PLAN_FIELDS,
+  ...PLACEMENT_FIELDS,
   'plan',
   'seed',
   'tableStacking',

@@ -4,7 +4,8 @@ import { readLayerConfig } from '../../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { isRecord } from '../../options.js';
 import { STRATEGY_NAMES, type EmbeddingPlan } from '../../partition/plan.js';
-import { PLAN_FIELDS, type DistributedEmbeddingArgs } from './arguments.js';
+import { PLACEMENT_FIELDS } from '../../partition/plan_request.js';
+import type { DistributedEmbeddingArgs } from './arguments.js';
 import type { NestedFeatures } from './feature_types.js';
 import type { DistributedFeature, DistributedFeatures, DistributedItemArgs } from './features.js';
 import { EmbeddingTable, type EmbeddingTableArgs } from '../table/embedding_table.js';
@@ -16,7 +17,7 @@ import { tableOfLoad } from '../../tfjs_patches/shared_tables_on_load.js';
 import { TableConfig, checkText } from './table_config.js';
 
 const KNOWN = [
-  ...PLAN_FIELDS,
+  ...PLACEMENT_FIELDS,
   'embeddings',
   'features',
   'featureConfigs',
@@ -50,7 +51,7 @@ export function distributedConfig(
   args: Partial<DistributedEmbeddingArgs>,
   { plan, weightedFeatures }: LayerState,
 ): Record<string, unknown> {
-  const planned = Object.fromEntries(PLAN_FIELDS.map((field) => [field, args[field] ?? null]));
+  const planned = Object.fromEntries(PLACEMENT_FIELDS.map((field) => [field, args[field] ?? null]));
   const wishes = {
     ...planned,
     strategy: args.strategy === undefined ? null : { name: args.strategy },

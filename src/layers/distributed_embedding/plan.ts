@@ -6,14 +6,14 @@ import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { isRecord } from '../../options.js';
 import { checkPlan } from '../../partition/check_plan.js';
 import { GROUP_NAMES, type EmbeddingPlan, type PlanData } from '../../partition/plan.js';
-import type { PlanEmbeddingArgs } from '../../partition/plan_request.js';
+import { PLACEMENT_FIELDS, type PlanEmbeddingArgs } from '../../partition/plan_request.js';
 import type { PlanTableArgs } from '../../partition/plan_table.js';
 import { planEmbedding } from '../../partition/planner.js';
 import { readPlan } from '../../partition/read_plan.js';
 import { tableLayouts, type TableLayout } from '../../partition/table_layout.js';
 import { warnOnce } from '../../warn_once.js';
 import { rowConstraintOf } from '../table/constraints.js';
-import { PLAN_FIELDS, type DistributedEmbeddingArgs } from './arguments.js';
+import type { DistributedEmbeddingArgs } from './arguments.js';
 import type { DistributedFeatures, DistributedTable } from './features.js';
 import { serializeRegistered } from '../registered_objects.js';
 
@@ -55,7 +55,8 @@ function copyOf(list: unknown): unknown {
 /** What the planner is asked for, for any number of devices. */
 export function planRequest(all: DistributedFeatures, args: Partial<DistributedEmbeddingArgs>): PlanEmbeddingArgs {
   const wishes: Record<string, unknown> = {};
-  for (const field of PLAN_FIELDS) if (args[field] !== undefined && args[field] !== null) wishes[field] = args[field];
+  for (const field of PLACEMENT_FIELDS)
+    if (args[field] !== undefined && args[field] !== null) wishes[field] = args[field];
   const { hotness } = wishes;
   if (hotness !== undefined) wishes['hotness'] = copyOf(hotness);
   return {

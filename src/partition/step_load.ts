@@ -1,11 +1,10 @@
 /**
- * What each device does in one training step of a plan. The formulas are those of TorchRec's planner 1.0, reduced, as
- * in `src/partition/rank_load.ts`, but told apart by phase: a lookup reads ids and rows and writes pooled rows, the
+ * What each device does in one training step of a plan, phase by phase: the planner weighs it, reports time it. The
+ * formulas are those of TorchRec's planner 1.0, reduced: a lookup reads ids and rows and writes pooled rows, the
  * backward pass with its update moves twice that, ids go to their owners, pooled rows come back, gradients go again.
  */
-import type { PlanData } from '../partition/plan.js';
-import type { PlanRequest } from '../partition/plan_request.js';
-import { bagsReached } from '../partition/rank_load.js';
+import type { PlanData } from './plan.js';
+import type { PlanRequest } from './plan_request.js';
 
 /** Bytes of one device, or of the devices of a chip. */
 export interface StepLoad {
@@ -93,6 +92,11 @@ function addOwned(load: StepLoad, request: PlanRequest, looked: Looked, width: n
   addPass(load, looked, width, inHost);
   if (dpInput) load.idsIn += BYTES * (looked.ids + looked.weights) * others;
   load.pooledOut += BYTES * looked.bags * width * others;
+}
+
+/** Part of the bags that have an id among `share` of the rows, for ids that are spread evenly over them. */
+function bagsReached(idsPerBag: number, share: number): number {
+  return 1 - (1 - share) ** idsPerBag;
 }
 
 /** What comes to a device that holds `share` of the rows: its ids, and the bags that have one there. */
