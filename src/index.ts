@@ -55,6 +55,8 @@ export type { FaultName } from './backends/tpu-emulator/devices/device.js';
 export type { Report, ReportArgs } from './report/report.js';
 export type { TpuEmulatorArgs } from './backends/tpu-emulator/machine/settings.js';
 export { ready, setWasmPath } from './backends/wasm/module.js';
+export { tensorArrayGrad, tensorArrayGradWithShape, type TensorArrayGradient } from './tensor_array/gradient_array.js';
+export { TensorArray, tensorArray, type ReadOptions, type TensorArrayArgs } from './tensor_array/tensor_array.js';
 export { RaggedTensor } from './ragged/ragged_tensor.js';
 export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from './errors.js';
 export { Embedding, type EmbeddingArgs } from './layers/embedding/embedding.js';

@@ -44,3 +44,6 @@ export type { FlatInput, NumericArray, ValuesDtype } from './ragged/values.js';
 export type { Prediction } from './report/prediction.js';
 export type { ReportData, ReportDevice, ReportMachine, ReportPlan, ReportTable } from './report/report_data.js';
 export type { NamedTensor } from './types.js';
+export type { IndexInput, IndicesInput } from './tensor_array/arguments.js';
+export type { TensorArrayHandle } from './tensor_array/handle.js';
+export type { PartialShape, PartialShapeInput } from './tensor_array/partial_shape.js';

@@ -28,6 +28,11 @@ export function withLazyGradient(
   });
 }
 
+/** Whether what is computed now may be differentiated. */
+export function isTapeOn(): boolean {
+  return (tf.engine() as unknown as { isTapeOn(): boolean }).isTapeOn();
+}
+
 /** Runs `f` as the inside of a kernel runs: nothing of it is recorded on the tape. */
 export function withoutTape<T>(f: () => T): T {
   const { state } = tf.engine() as unknown as { state: { kernelDepth: number } };

@@ -22,7 +22,7 @@ const FLOORS = [
   ['src/tpu_emulator.ts'],
   ['src/layers'],
   ['src/optimizers', 'src/report'],
-  ['src/ops'],
+  ['src/ops', 'src/tensor_array'],
   ['src/io', 'src/preprocessing'],
   ['src/backends'],
   ['src/partition'],
