@@ -9,7 +9,9 @@ import esbuild from 'rollup-plugin-esbuild';
 const root = dirname(fileURLToPath(import.meta.url));
 const { version } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'));
 const banner = `/*! tfjs-embeddings ${version}, Apache-2.0 */`;
-const external = (id) => id.startsWith('@tensorflow/') || id.startsWith('node:');
+/** Loaded on first use, by those who read or write such files. */
+const ON_DEMAND = ['@zip.js/zip.js', 'h5wasm'];
+const external = (id) => id.startsWith('@tensorflow/') || id.startsWith('node:') || ON_DEMAND.includes(id);
 const entries = {
   index: 'src/index.ts',
   'index.node': 'src/index_node.ts',

@@ -40,6 +40,7 @@ export const sparse = { reorder };
 export * as preprocessing from './preprocessing/index.js';
 /** The TPU embedding API of TensorFlow. */
 export * as tpu from './tpu/index.js';
+export { loadKerasModel, type LoadKerasOptions } from './keras/load_keras_model.js';
 export { train } from './optimizers/train.js';
 export { embeddingLookup, type EmbeddingLookupOptions } from './ops/embedding_lookup.js';
 export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './ops/safe_embedding_lookup.js';

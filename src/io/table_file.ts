@@ -26,6 +26,24 @@ export function setFileOpener(openFile: OpenFile): OpenFile {
   return before;
 }
 
+/** Whether paths of files can be opened here. */
+export function opensPaths(): boolean {
+  return opener().openFile !== null;
+}
+
+/**
+ * Opens the file at a path. Throws ValueError where there is none; RuntimeError where the system refuses, and where files
+ * cannot be opened here.
+ */
+export function openPath(path: string, argument: string): PositionedFile {
+  const { openFile } = opener();
+  if (openFile === null) {
+    const note = 'Tensors and typed arrays work everywhere.';
+    throw new RuntimeError(argument, "the entry 'tfjs-embeddings/node' for paths of files", described(path), note);
+  }
+  return system(path, argument, () => openFile(path));
+}
+
 /**
  * Returns the table in an `.npy` file (versions 1.0 to 3.0; float16, float32 or float64 of either byte order, as float32),
  * open until it is closed.
@@ -38,12 +56,7 @@ export function setFileOpener(openFile: OpenFile): OpenFile {
  */
 export function openTable(path: string, argument = 'weights'): TableFile {
   if (typeof path !== 'string') throw new ArgumentTypeError(argument, 'the path of an .npy file', path);
-  const { openFile } = opener();
-  if (openFile === null) {
-    const note = 'Tensors and typed arrays work everywhere.';
-    throw new RuntimeError(argument, "the entry 'tfjs-embeddings/node' for paths of files", described(path), note);
-  }
-  const file = system(path, argument, () => openFile(path));
+  const file = openPath(path, argument);
   try {
     const header = system(path, argument, () => readNpyHeader(file, path, argument));
     const { shape } = header;

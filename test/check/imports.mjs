@@ -20,6 +20,7 @@ const FLOORS = [
   ['src/public_types.ts'],
   ['src/tpu'],
   ['src/tpu_emulator.ts'],
+  ['src/keras'],
   ['src/layers'],
   ['src/optimizers', 'src/report'],
   ['src/ops', 'src/tensor_array'],

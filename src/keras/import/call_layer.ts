@@ -1,0 +1,106 @@
+/** A layer of a file applied to the tensors of a graph, as the call in the file says. */
+import type * as tf from '@tensorflow/tfjs';
+import { described } from '../../errors.js';
+import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
+import { Embedding } from '../../layers/embedding/embedding.js';
+import { isRecord } from '../../options.js';
+import { layerError, naming } from '../layer_error.js';
+import { STOCK_LAYERS } from '../stock_layers.js';
+import type { Built, BuiltModel } from './built.js';
+import { IdMask, type Masks } from './masks.js';
+import { flatten } from './nodes.js';
+import type { Json } from './topology.js';
+
+type Symbolic = tf.SymbolicTensor;
+
+/** A call with tensors in place of references. */
+export interface Call {
+  readonly args: readonly unknown[];
+  readonly kwargs: Json;
+}
+
+function isSymbolic(value: unknown): value is Symbolic {
+  return isRecord(value) && 'sourceLayer' in value;
+}
+
+/** `ids != 0`, the one operation that Keras 3 writes for the masks of embeddings; null for any other. */
+export function readMask(className: string, { args }: Call): IdMask | null {
+  const [ids, zero] = args;
+  return className === 'NotEqual' && args.length === 2 && isSymbolic(ids) && zero === 0 ? new IdMask(ids) : null;
+}
+
+/** What of the kwargs has an effect; `known` are those that the layer takes. */
+function readKwargs({ json }: Built, kwargs: Json, known: readonly string[]): Json {
+  const given = Object.entries(kwargs).filter(([, value]) => value !== null && value !== undefined && value !== false);
+  for (const [key, value] of given) {
+    if (known.includes(key)) continue;
+    const received = isSymbolic(value) ? described('a tensor') : value;
+    throw layerError(json, `inbound_nodes.${key}`, 'nothing: TensorFlow.js calls the layer without it', received);
+  }
+  return Object.fromEntries(given);
+}
+
+function tensorsOf(built: Built, value: unknown): Symbolic[] {
+  const list = flatten(value);
+  for (const item of list) {
+    if (!isSymbolic(item)) throw layerError(built.json, 'inbound_nodes', 'tensors alone', item);
+  }
+  return list as Symbolic[];
+}
+
+/** The tensors for a nested model in the order of its inputs. */
+function modelInputs(built: BuiltModel, value: unknown): Symbolic[] {
+  const keys = built.inputKeys;
+  if (!isRecord(value) || isSymbolic(value) || keys === null) return tensorsOf(built, value);
+  return keys.map((key) => {
+    const tensor = Object.hasOwn(value, key) ? value[key] : undefined;
+    if (!isSymbolic(tensor)) throw layerError(built.json, 'inbound_nodes', `a tensor for the input ${key}`, tensor);
+    return tensor;
+  });
+}
+
+function single<T>(list: readonly T[]): T | T[] {
+  return list.length === 1 ? list[0]! : [...list];
+}
+
+/** Applies the layer; returns its outputs as Keras counts them. */
+export function callLayer(built: Built, { args, kwargs: all }: Call, masks: Masks): Symbolic[] {
+  const { json } = built;
+  const [first, second] = args;
+  const { mask, ...kwargs } = all;
+  const most = (count: number): void => {
+    if (args.length <= count) return;
+    throw layerError(json, 'inbound_nodes', `at most ${count} arguments`, described(`${args.length}`));
+  };
+  if (built.kind === 'model') {
+    most(1);
+    readKwargs(built, all, []);
+    const inputs = modelInputs(built, first);
+    for (const input of inputs) masks.checkWhole(input, json);
+    return flatten(naming(json, () => built.model.apply(single(inputs)))) as Symbolic[];
+  }
+  const { layer } = built;
+  if (layer instanceof Embedding || layer instanceof DistributedEmbedding) {
+    most(2);
+    const weights = second ?? readKwargs(built, kwargs, ['weights'])['weights'] ?? null;
+    if (layer instanceof DistributedEmbedding) {
+      const options = weights === null ? {} : { weights };
+      return flatten(naming(json, () => layer.apply(first as never, options))) as Symbolic[];
+    }
+    const inputs = tensorsOf(built, weights === null ? [first] : [first, weights]);
+    const output = naming(json, () => layer.apply(single(inputs) as Symbolic));
+    masks.pass(built, inputs, [output]);
+    return [output];
+  }
+  const merges = STOCK_LAYERS.get(json.className)?.merges === true;
+  // As an operation `a + b` takes two tensors, as a layer a list of them.
+  const inputs = tensorsOf(built, merges ? [...args] : first);
+  if (!merges) most(1);
+  readKwargs(built, kwargs, []);
+  if (isRecord(first) && !isSymbolic(first))
+    throw layerError(json, 'inbound_nodes', 'a tensor or a list', described('an object'));
+  masks.check(built, inputs, mask);
+  const outputs = flatten(naming(json, () => layer.apply(merges ? inputs : single(inputs)))) as Symbolic[];
+  masks.pass(built, inputs, outputs);
+  return outputs;
+}

@@ -1,0 +1,78 @@
+/** Which tensors of a graph carry a mask in TensorFlow.js, and where it comes from: files of Keras 3 say it too. */
+import type * as tf from '@tensorflow/tfjs';
+import { described } from '../../errors.js';
+import { Embedding } from '../../layers/embedding/embedding.js';
+import { layerError } from '../layer_error.js';
+import type { BuiltLayer } from './built.js';
+import type { LayerJson } from './topology.js';
+
+type Symbolic = tf.SymbolicTensor;
+
+/** The mask of ids that are not 0, which Keras 3 writes as an operation on the ids. */
+export class IdMask {
+  constructor(readonly ids: Symbolic) {}
+}
+
+const LOOPS = ['SimpleRNN', 'LSTM', 'GRU', 'Bidirectional'];
+/** Layers of Keras that compute something else where there is a mask, and here do not. */
+const IGNORED_HERE = ['GlobalAveragePooling1D', 'Softmax'];
+/** Layers that take a mask, and do here what they do in Keras. */
+const TAKERS = [...LOOPS, 'TimeDistributed', 'BatchNormalization'];
+
+/** Layers that leave each step of a sequence to itself. */
+const STEPWISE = [
+  'Activation',
+  'Dense',
+  'Dropout',
+  'ELU',
+  'LayerNormalization',
+  'LeakyReLU',
+  'ReLU',
+  'TimeDistributed',
+];
+
+/** By tensor, the tensor whose zeros are masked. */
+export class Masks {
+  readonly #sources = new Map<Symbolic, Symbolic>();
+  /** Sequences whose masked steps are zeros in Keras, and here the steps before. */
+  readonly #held = new Set<Symbolic>();
+
+  /** Throws where a call would give another result than in Keras because of a mask; `given`: what the file says of it. */
+  check({ json }: BuiltLayer, inputs: readonly Symbolic[], given: unknown): void {
+    const source = this.#sources.get(inputs[0]!);
+    const { className } = json;
+    if (source !== undefined && IGNORED_HERE.includes(className)) {
+      const expected = `nothing that is masked: ${className} of TensorFlow.js takes no masks`;
+      throw layerError(json, 'mask', expected, described('the mask of an embedding or of Masking'));
+    }
+    const skips = LOOPS.includes(className) && source !== undefined;
+    if (!skips && !STEPWISE.includes(className)) for (const input of inputs) this.checkWhole(input, json);
+    if (given === undefined || given === null) return;
+    if (given instanceof IdMask && given.ids === source && TAKERS.includes(className)) return;
+    const expected = 'the mask that an embedding with mask_zero passes on';
+    throw layerError(json, 'mask', expected, described('another mask'));
+  }
+
+  /** Throws where the masked steps of a sequence are told, which are zeros in Keras and here are not. */
+  checkWhole(tensor: Symbolic, json: LayerJson): void {
+    if (!this.#held.has(tensor)) return;
+    const expected = 'false where masked steps are read: TensorFlow.js repeats the step before';
+    throw layerError(json, 'zero_output_for_mask', expected, true);
+  }
+
+  /** Notes the masks of what a call gives. */
+  pass({ json, layer }: BuiltLayer, inputs: readonly Symbolic[], outputs: readonly Symbolic[]): void {
+    const before = this.#sources.get(inputs[0]!);
+    let source = layer.supportsMasking ? before : undefined;
+    if (layer instanceof Embedding) source = layer.maskZero && layer.combiner === null ? inputs[0] : undefined;
+    else if (json.className === 'Masking') source = outputs[0];
+    else if (LOOPS.includes(json.className)) {
+      source = (layer as unknown as { returnSequences: boolean }).returnSequences ? before : undefined;
+    }
+    if (source !== undefined) this.#sources.set(outputs[0]!, source);
+    const zeroes = json.config['zero_output_for_mask'] === true || json.className === 'Bidirectional';
+    const holds = LOOPS.includes(json.className) && zeroes && source !== undefined;
+    const passesOn = STEPWISE.includes(json.className) && this.#held.has(inputs[0]!);
+    if (holds || passesOn) this.#held.add(outputs[0]!);
+  }
+}

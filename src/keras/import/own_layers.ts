@@ -1,0 +1,106 @@
+/** Layers of Keras, Keras RS and NVIDIA distributed-embeddings that become layers of this package. */
+import type * as tf from '@tensorflow/tfjs';
+import { described } from '../../errors.js';
+import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
+import { ConcatOneHotEmbedding } from '../../layers/embedding/concat_one_hot_embedding.js';
+import { Embedding } from '../../layers/embedding/embedding.js';
+import { DotInteraction } from '../../layers/feature_interaction/dot_interaction.js';
+import { FeatureCross } from '../../layers/feature_interaction/feature_cross.js';
+import { isRecord } from '../../options.js';
+import { naming } from '../layer_error.js';
+import { checkSizes, refuse, type Reading } from './stock_config.js';
+import type { Json, LayerJson } from './topology.js';
+
+type LayerClass = tf.serialization.SerializableConstructor<tf.layers.Layer> & {
+  fromConfig(cls: unknown, config: tf.serialization.ConfigDict): tf.layers.Layer;
+};
+
+interface OwnLayer {
+  readonly cls: unknown;
+  /** Fields that the layer reads. */
+  readonly fields: readonly string[];
+  /** What a config means that leaves them out. */
+  readonly defaults?: Json;
+}
+
+const BASE = ['name', 'trainable', 'dtype', 'batch_input_shape', 'batch_shape', 'build_config', 'autocast'];
+const INTERACTION = [...BASE, 'activity_regularizer'];
+const EMBEDDING = [
+  ...BASE,
+  'input_dim',
+  'output_dim',
+  'embeddings_initializer',
+  'embeddings_regularizer',
+  'embeddings_constraint',
+  'activity_regularizer',
+  'mask_zero',
+  'input_length',
+  'combiner',
+  'use_custom_kernel',
+  'sparse',
+  'lora_rank',
+  'quantization_config',
+];
+
+const OWN_LAYERS: ReadonlyMap<string, OwnLayer> = new Map<string, OwnLayer>([
+  ['Embedding', { cls: Embedding, fields: EMBEDDING }],
+  ['EmbedReduce', { cls: Embedding, fields: EMBEDDING, defaults: { combiner: 'mean' } }],
+  [
+    'DistributedEmbedding',
+    { cls: DistributedEmbedding, fields: [...BASE, 'feature_configs', 'tables', 'table_stacking'] },
+  ],
+  ['ConcatOneHotEmbedding', { cls: ConcatOneHotEmbedding, fields: [...BASE, 'feature_sizes', 'embedding_width'] }],
+  ['DotInteraction', { cls: DotInteraction, fields: [...INTERACTION, 'self_interaction', 'skip_gather'] }],
+  [
+    'FeatureCross',
+    {
+      cls: FeatureCross,
+      fields: [
+        ...INTERACTION,
+        'projection_dim',
+        'diag_scale',
+        'use_bias',
+        'pre_activation',
+        'kernel_initializer',
+        'bias_initializer',
+        'kernel_regularizer',
+        'bias_regularizer',
+      ],
+    },
+  ],
+]);
+
+export function isOwnClass(className: string): boolean {
+  return OWN_LAYERS.has(className);
+}
+
+/**
+ * Tables of Keras RS on the default device are trained by the optimizer of the model, whatever the table's config says;
+ * here a table's own optimizer would take over.
+ */
+function withoutUnusedOptimizers(tables: unknown): unknown {
+  if (!Array.isArray(tables)) return tables;
+  return tables.map((table: unknown) => {
+    const isUnused = isRecord(table) && table['placement'] === 'default_device';
+    return isUnused ? { ...table, optimizer: null } : table;
+  });
+}
+
+/** Makes the layer. Throws ValueError, which names the layer and the field. */
+export function makeOwnLayer(layer: LayerJson, reading: Reading): tf.layers.Layer {
+  const { cls, fields, defaults } = OWN_LAYERS.get(layer.className)!;
+  const config: Record<string, unknown> = { ...defaults };
+  for (const [field, value] of Object.entries(layer.config)) {
+    if (fields.includes(field)) config[field] = value;
+    else if (value !== null && value !== undefined) {
+      refuse(reading, layer, field, `one of ${fields.join(', ')}`, described(`the field ${field}`));
+    }
+  }
+  checkSizes(reading, layer);
+  const tables: unknown = Array.isArray(config['tables']) ? config['tables'] : [];
+  (tables as unknown[]).forEach((table, i) => isRecord(table) && checkSizes(reading, layer, table, `tables[${i}].`));
+  if (layer.className === 'DistributedEmbedding') config['tables'] = withoutUnusedOptimizers(config['tables']);
+  config['name'] = layer.name;
+  const made = cls as LayerClass;
+  return naming(layer, () => made.fromConfig(made, config as tf.serialization.ConfigDict));
+}

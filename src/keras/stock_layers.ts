@@ -1,0 +1,121 @@
+/** The layers that Keras and TensorFlow.js both have: which fields mean the same, and which values of others change nothing. */
+
+/** A layer in both libraries. Names of fields are those of Keras. */
+export interface StockLayer {
+  /** Fields that both have. */
+  readonly fields: readonly string[];
+  /** Fields that only Keras has, with the values under which they have no effect here; the first one is written on export. */
+  readonly fixed: Readonly<Record<string, readonly unknown[]>>;
+  /** Fields of Keras by the name of the same field here, where they differ; the last one is that of Keras 3. */
+  readonly renamed: Readonly<Record<string, readonly string[]>>;
+  /** Whether the layer takes a list of inputs, even where there is one. */
+  readonly merges: boolean;
+}
+
+type Options = Partial<Pick<StockLayer, 'fixed' | 'renamed' | 'merges'>>;
+
+function layer(fields: string, { fixed = {}, renamed = {}, merges = false }: Options = {}): StockLayer {
+  return { fields: fields.split(' ').filter((field) => field !== ''), fixed, renamed, merges };
+}
+
+/** `kernel` stands for kernel_initializer, kernel_regularizer and kernel_constraint. */
+function weights(...names: string[]): string {
+  return names.flatMap((name) => [`${name}_initializer`, `${name}_regularizer`, `${name}_constraint`]).join(' ');
+}
+
+const CONVOLUTION = `strides padding data_format dilation_rate activation use_bias kernel_size ${weights('bias')}`;
+const CELL = `units activation use_bias dropout recurrent_dropout ${weights('kernel', 'recurrent', 'bias')}`;
+const LOOP = 'return_sequences return_state go_backwards stateful unroll';
+const LOOP_FIXED = { time_major: [false] };
+const POOL = 'pool_size strides padding';
+const LAST = { data_format: ['channels_last'] };
+
+/** By the name of the class, which is the same in both. */
+export const STOCK_LAYERS: ReadonlyMap<string, StockLayer> = new Map([
+  ['Dense', layer(`units activation use_bias ${weights('kernel', 'bias')}`, { fixed: { lora_rank: [null] } })],
+  ['Activation', layer('activation')],
+  ['Dropout', layer('rate noise_shape seed')],
+  ['SpatialDropout1D', layer('rate seed', { fixed: { noise_shape: [null] } })],
+  ['GaussianNoise', layer('stddev')],
+  ['GaussianDropout', layer('rate')],
+  ['AlphaDropout', layer('rate noise_shape')],
+  ['Flatten', layer('data_format')],
+  ['Reshape', layer('target_shape')],
+  ['Permute', layer('dims')],
+  ['RepeatVector', layer('n')],
+  ['Masking', layer('mask_value')],
+  ['Add', layer('', { merges: true })],
+  ['Average', layer('', { merges: true })],
+  ['Maximum', layer('', { merges: true })],
+  ['Minimum', layer('', { merges: true })],
+  ['Multiply', layer('', { merges: true })],
+  ['Concatenate', layer('axis', { merges: true })],
+  ['Dot', layer('axes normalize', { merges: true })],
+  [
+    'BatchNormalization',
+    layer(
+      `axis momentum epsilon center scale ${weights('beta', 'gamma')} moving_mean_initializer moving_variance_initializer`,
+      { fixed: { renorm: [false], synchronized: [false], virtual_batch_size: [null], adjustment: [null] } },
+    ),
+  ],
+  [
+    'LayerNormalization',
+    layer(`axis epsilon center scale beta_initializer gamma_initializer beta_regularizer gamma_regularizer`, {
+      fixed: { beta_constraint: [null], gamma_constraint: [null], rms_scaling: [false] },
+    }),
+  ],
+  ['ReLU', layer('max_value', { fixed: { negative_slope: [0], threshold: [0] } })],
+  ['LeakyReLU', layer('', { renamed: { alpha: ['alpha', 'negative_slope'] } })],
+  ['PReLU', layer(`${weights('alpha')} shared_axes`)],
+  ['ELU', layer('alpha')],
+  ['ThresholdedReLU', layer('theta')],
+  ['Softmax', layer('axis')],
+  ['Conv1D', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: { groups: [1] } })],
+  ['Conv2D', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: { groups: [1] } })],
+  ['Conv3D', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: { groups: [1] } })],
+  ['Conv2DTranspose', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: { output_padding: [null] } })],
+  ['Conv3DTranspose', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: { output_padding: [null] } })],
+  ['DepthwiseConv2D', layer(`depth_multiplier ${CONVOLUTION} ${weights('depthwise')}`)],
+  ['SeparableConv2D', layer(`filters depth_multiplier ${CONVOLUTION} ${weights('depthwise', 'pointwise')}`)],
+  ['Cropping2D', layer('cropping data_format')],
+  ['UpSampling2D', layer('size data_format interpolation')],
+  ['ZeroPadding2D', layer('padding data_format')],
+  ['MaxPooling1D', layer(POOL, { fixed: LAST })],
+  ['AveragePooling1D', layer(POOL, { fixed: LAST })],
+  ['MaxPooling2D', layer(`${POOL} data_format`)],
+  ['AveragePooling2D', layer(`${POOL} data_format`)],
+  ['MaxPooling3D', layer(`${POOL} data_format`)],
+  ['AveragePooling3D', layer(`${POOL} data_format`)],
+  ['GlobalMaxPooling1D', layer('', { fixed: { ...LAST, keepdims: [false] } })],
+  ['GlobalAveragePooling1D', layer('', { fixed: { ...LAST, keepdims: [false] } })],
+  ['GlobalMaxPooling2D', layer('data_format', { fixed: { keepdims: [false] } })],
+  ['GlobalAveragePooling2D', layer('data_format', { fixed: { keepdims: [false] } })],
+  ['SimpleRNN', layer(`${CELL} ${LOOP}`, { fixed: LOOP_FIXED })],
+  ['LSTM', layer(`${CELL} recurrent_activation unit_forget_bias ${LOOP}`, { fixed: LOOP_FIXED })],
+  ['GRU', layer(`${CELL} recurrent_activation ${LOOP}`, { fixed: { reset_after: [false], ...LOOP_FIXED } })],
+  ['Bidirectional', layer('layer merge_mode')],
+  ['TimeDistributed', layer('layer')],
+  ['Rescaling', layer('scale offset')],
+]);
+
+/** Layers of TensorFlow.js that no layer of Keras computes alike, and why; of Keras, see the classes above. */
+export const NOT_ALIKE: ReadonlyMap<string, string> = new Map([
+  ['CategoryEncoding', 'its modes differ from those of Keras'],
+]);
+
+/** Fields that choose code or tell what only Python needs. */
+export const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  'autocast',
+  'build_config',
+  'fused',
+  'implementation',
+  'input_shape',
+  'name',
+  'renorm_clipping',
+  'renorm_momentum',
+  'seed',
+  'trainable',
+  'use_cudnn',
+  // Where it has one, because ids are masked, the graph is checked.
+  'zero_output_for_mask',
+]);
