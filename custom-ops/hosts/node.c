@@ -7,6 +7,7 @@
  * The same file is opened by Python as a TensorFlow library, so Node's symbols are weak.
  */
 #include "node_arguments.h"
+#include "node_graphs.h"
 #include "node_kernels.h"
 #include "node_shared_tensors.h"
 
@@ -183,7 +184,10 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"sharedTensorRegistry", shared_tensor_registry},
                    {"newSharedTensorKey", new_shared_tensor_key},
                    {"readSharedTensor", read_shared_tensor},
-                   {"releaseSharedTensor", release_shared_tensor}};
+                   {"releaseSharedTensor", release_shared_tensor},
+                   {"buildGraph", build_graph},
+                   {"releaseGraph", release_graph},
+                   {"graphCount", graph_count}};
   instance* own = calloc(1, sizeof *own);
   if (own == NULL || napi_set_instance_data(env, own, free_instance, NULL) != napi_ok) {
     free(own);

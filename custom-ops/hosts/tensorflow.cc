@@ -20,8 +20,10 @@
 #include "tensorflow_api.h"
 #include "tensorflow_attributes.h"
 #include "tensorflow_call.h"
+#include "tensorflow_graphs.h"
 #include "tensorflow_shared_tensors.h"
 #include "tensorflow_shapes.h"
+#include "tensorflow_training.h"
 
 #ifdef _WIN32
 #define TE_EXPORT extern "C" __declspec(dllexport)
@@ -252,6 +254,12 @@ struct Op {
     "EmbeddingSparseApply" name, {"table: float", __VA_ARGS__ "gradient: float", TE_BAG_INPUTS, "hyper: float"}, \
         {}, {TE_BAG_ATTRIBUTES}, nothing_shape, create_bag, compute_sparse_apply<optimizer>, true \
   }
+/* Dense variables, all in one op, in place. */
+#define TE_DENSE_APPLY(name, optimizer, ...)                                                                          \
+  Op {                                                                                                                \
+    "EmbeddingDenseApply" name, {"variables: N * float", __VA_ARGS__ "hyper: float"}, {}, {"N: int >= 1"},            \
+        nothing_shape, create_plain, compute_dense_apply<optimizer>, true                                             \
+  }
 #define TE_ONE_SLOT "slot0: float",
 #define TE_TWO_SLOTS "slot0: float", "slot1: float",
 
@@ -269,6 +277,23 @@ const Op kOps[] = {
     TE_SPARSE_APPLY("AdagradMomentum", TE_ADAGRAD_MOMENTUM, TE_TWO_SLOTS),
     TE_SPARSE_APPLY("Adam", TE_ADAM, TE_TWO_SLOTS),
     TE_SPARSE_APPLY("Ftrl", TE_FTRL, TE_TWO_SLOTS),
+    TE_DENSE_APPLY("Sgd", TE_DENSE_SGD, "gradients: N * float", ),
+    TE_DENSE_APPLY("Momentum", TE_DENSE_MOMENTUM, "slot0: N * float", "gradients: N * float", ),
+    TE_DENSE_APPLY("Adagrad", TE_DENSE_ADAGRAD, "slot0: N * float", "gradients: N * float", ),
+    TE_DENSE_APPLY("Adam", TE_DENSE_ADAM, "slot0: N * float", "slot1: N * float", "power1: float", "power2: float",
+                   "gradients: N * float", ),
+    {"EmbeddingTouchedRows", {"ids: N * int32"}, {"touched: int32"}, {"N: int >= 1", "rows: int"}, touched_shape,
+     create_rows, compute_touched_rows, false},
+    {"EmbeddingSingleSplits", {"ids: int32"}, {"row_splits: int32"}, {}, single_splits_shape, create_plain,
+     compute_single_splits, false},
+    {"EmbeddingRowPenalty", {"table: float", "ids: int32", "factors: float"}, {"penalty: float"}, {},
+     row_penalty_shape, create_plain, compute_row_penalty, false},
+    {"EmbeddingRowPenaltyGrad", {"table: float", "ids: int32", "factors: float", "upstream: float"},
+     {"gradient: float"}, {}, row_penalty_grad_shape, create_plain, compute_row_penalty_grad, false},
+    {"EmbeddingDropout", {"x: float", "rate: float", "seed: int32"}, {"y: float"}, {}, copy_shape, create_plain,
+     compute_dropout, false},
+    {"EmbeddingStep", {"graph: int32", "floats: N * float", "ints: M * int32"}, {"fetched: K * float"},
+     {"N: int >= 0", "M: int >= 0", "K: int >= 1"}, step_shape, create_plain, compute_step, true},
     {"EmbeddingCopy", {"input: float"}, {"output: float"}, {}, copy_shape, create_plain, compute_copy, false},
     {"EmbeddingShareTensors", {"keys: int32", "sources: N * T"}, {}, {"N: int >= 1", "T: {float, int32}"}, nothing_shape,
      create_plain, compute_share, true},
@@ -354,4 +379,19 @@ extern "C" void te_shared_release(int32_t key) { te::SharedTensors::registry().r
 extern "C" te_shared_status te_shared_read(int32_t key, const te_shared_rows* rows, void* target) {
   return te::SharedTensors::registry().read(key, *rows, target);
 }
+extern "C" int32_t te_graph_build(const void* definition, size_t bytes, const char* feeds, const char* fetches,
+                                  const char* targets, char* problem, size_t room) {
+  std::string wrong;
+  if (!te::has_sessions) {
+    wrong = "the loaded TensorFlow has no sessions";
+  } else {
+    auto graph = std::make_shared<te::Graph>();
+    wrong = graph->build(definition, bytes, feeds, fetches, targets);
+    if (wrong.empty()) return te::Graphs::book().add(std::move(graph));
+  }
+  snprintf(problem, room, "%s", wrong.c_str());
+  return 0;
+}
+extern "C" void te_graph_release(int32_t number) { te::Graphs::book().release(number); }
+extern "C" int32_t te_graph_count(void) { return te::Graphs::book().count(); }
 extern "C" const void* te_shared_registry(void) { return &te::SharedTensors::registry(); }

@@ -39,6 +39,7 @@ namespace te {
   X(TF_TensorByteSize)                        \
   X(TF_TensorElementCount)                    \
   X(TF_NumInputs)                             \
+  X(TF_NumOutputs)                            \
   X(TF_GetInput)                              \
   X(TF_SetOutput)                             \
   X(TF_AllocateOutput)                        \
@@ -65,22 +66,47 @@ namespace te {
   X(TF_DimensionHandleValueKnown)             \
   X(TF_DimensionHandleValue)                  \
   X(TF_ShapeInferenceContextGetInput)         \
+  X(TF_ShapeInferenceContextSetUnknownShape)  \
   X(TF_ShapeInferenceContextSetOutput)        \
   X(TF_ShapeInferenceContextVectorFromSize)   \
+  X(TF_ShapeInferenceContextScalar)           \
   X(TF_ShapeInferenceContextWithRank)         \
   X(TF_ShapeInferenceContextDim)              \
   X(TF_ShapeInferenceContextSubshape)         \
   X(TF_ShapeInferenceContextConcatenateShapes)
 
+/* What captured steps need beside; a TensorFlow without it has no such steps. */
+#define TE_SESSION_FUNCTIONS(X)               \
+  X(TF_NewGraph)                              \
+  X(TF_DeleteGraph)                           \
+  X(TF_NewBufferFromString)                   \
+  X(TF_NewImportGraphDefOptions)              \
+  X(TF_DeleteImportGraphDefOptions)           \
+  X(TF_GraphImportGraphDef)                   \
+  X(TF_GraphOperationByName)                  \
+  X(TF_NewSessionOptions)                     \
+  X(TF_DeleteSessionOptions)                  \
+  X(TF_SetConfig)                             \
+  X(TF_NewSession)                            \
+  X(TF_CloseSession)                          \
+  X(TF_DeleteSession)                         \
+  X(TF_SessionRun)
+
 /* One pointer per function, under the function's own name. */
-struct Api {
 #define TE_DECLARE(name) decltype(&::name) name = nullptr;
+struct Api {
   TE_TENSORFLOW_FUNCTIONS(TE_DECLARE)
-#undef TE_DECLARE
 };
+struct SessionApi {
+  TE_SESSION_FUNCTIONS(TE_DECLARE)
+};
+#undef TE_DECLARE
 
 /* Filled by resolve_api(); read by everything that runs after a registration. */
 inline Api tf;
+inline SessionApi session_api;
+/* Whether `session_api` is whole. */
+inline bool has_sessions = false;
 
 /* The libraries that may hold the C API: the wheel splits it over two, libtensorflow has all in one or two. */
 #if defined(_WIN32)
@@ -135,6 +161,14 @@ inline const char* resolve_api() {
   TE_TENSORFLOW_FUNCTIONS(TE_RESOLVE)
 #undef TE_RESOLVE
   tf = api;
+  has_sessions = true;
+#define TE_RESOLVE(name)                                                                                     \
+  for (int i = 0; i < found && session_api.name == nullptr; ++i) {                                           \
+    session_api.name = reinterpret_cast<decltype(session_api.name)>(find_symbol(libraries[i], #name));       \
+  }                                                                                                          \
+  if (session_api.name == nullptr) has_sessions = false;
+  TE_SESSION_FUNCTIONS(TE_RESOLVE)
+#undef TE_RESOLVE
   return nullptr;
 }
 

@@ -18,7 +18,7 @@ struct Attributes {
   int32_t combiner = TE_SUM;
   int32_t out_of_range = TE_ERROR;
   float max_norm = 0;
-  int64_t rows = 0; /* EmbeddingBagGrad only */
+  int64_t rows = 0; /* EmbeddingBagGrad and EmbeddingTouchedRows only */
 };
 
 class Construction {
@@ -101,6 +101,13 @@ void* create_bag_grad(TF_OpKernelConstruction* context) {
   Construction construction(context);
   Attributes attributes;
   construction.bag(&attributes);
+  construction.rows(&attributes);
+  return construction.finish(attributes);
+}
+
+void* create_rows(TF_OpKernelConstruction* context) {
+  Construction construction(context);
+  Attributes attributes;
   construction.rows(&attributes);
   return construction.finish(attributes);
 }

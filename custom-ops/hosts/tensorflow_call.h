@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <mutex>
+#include <vector>
 
 #include "../kernels/embedding.h"
 #include "tensorflow_api.h"
@@ -72,11 +73,13 @@ class Workspace {
 /* One run of a kernel: its inputs, its outputs and the first error. */
 class Call {
  public:
-  explicit Call(TF_OpKernelContext* context) : context_(context), status_(tf.TF_NewStatus()) {}
+  explicit Call(TF_OpKernelContext* context) : context_(context), status_(tf.TF_NewStatus()) {
+    tensors_.reserve(12);
+  }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
-    for (int i = 0; i < used_; ++i) tf.TF_DeleteTensor(tensors_[i]);
+    for (TF_Tensor* tensor : tensors_) tf.TF_DeleteTensor(tensor);
     tf.TF_DeleteStatus(status_);
   }
 
@@ -97,7 +100,7 @@ class Call {
   TF_Tensor* input(int index, const char* name, int rank) {
     TF_Tensor* tensor = take_input(index);
     if (tensor == nullptr) return nullptr;
-    tensors_[used_++] = tensor;
+    tensors_.push_back(tensor);
     if (rank >= 0 && tf.TF_NumDims(tensor) != rank) {
       fail(TF_INVALID_ARGUMENT, "%s: expected rank %d, received rank %d", name, rank, tf.TF_NumDims(tensor));
       return nullptr;
@@ -178,7 +181,7 @@ class Call {
     TF_Tensor* tensor = tf.TF_AllocateOutput(context_, index, type, dims, rank, count * 4, status_);
     const TF_Code code = tf.TF_GetCode(status_);
     if (code == TF_OK) {
-      tensors_[used_++] = tensor;
+      tensors_.push_back(tensor);
       return tensor;
     }
     if (code == TF_RESOURCE_EXHAUSTED) {
@@ -222,6 +225,12 @@ class Call {
   }
   static float* floats(const TF_Tensor* tensor) { return static_cast<float*>(data(tensor)); }
 
+  /* An error of something that the kernel ran. */
+  void report(TF_Status* status) {
+    failed_ = true;
+    tf.TF_OpKernelContext_Failure(context_, status);
+  }
+
   void no_memory(size_t bytes) {
     fail(TF_RESOURCE_EXHAUSTED,
          "values: expected a batch whose workspace fits into memory, received one that needs %zu bytes", bytes);
@@ -234,16 +243,11 @@ class Call {
          static_cast<long long>(count));
   }
 
-  void report() {
-    failed_ = true;
-    tf.TF_OpKernelContext_Failure(context_, status_);
-  }
+  void report() { report(status_); }
 
-  static constexpr int kMost = 12;
   TF_OpKernelContext* context_;
   TF_Status* status_;
-  TF_Tensor* tensors_[kMost];
-  int used_ = 0;
+  std::vector<TF_Tensor*> tensors_;
   bool failed_ = false;
 };
 

@@ -61,6 +61,8 @@ class Shapes {
     return keep(tf.TF_ShapeInferenceContextVectorFromSize(context_, static_cast<size_t>(size)));
   }
 
+  TF_ShapeHandle* scalar() { return keep(tf.TF_ShapeInferenceContextScalar(context_)); }
+
   TF_ShapeHandle* matrix(int64_t rows, int64_t columns) {
     TF_ShapeHandle* result = keep(tf.TF_NewShapeHandle());
     TF_ShapeHandle* left = vector(rows);
@@ -139,6 +141,35 @@ void bag_weights_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status
 
 /* For ops without outputs. */
 void nothing_shape(TF_ShapeInferenceContext*, TF_Status*) {}
+
+/* One vector of a length that the ids decide. */
+void touched_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.output(0, shapes.vector(-1));
+}
+
+void single_splits_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  const int64_t ids = shapes.size(shapes.input(0, 1), 0);
+  if (!shapes.failed()) shapes.output(0, shapes.vector(ids < 0 ? -1 : ids + 1));
+}
+
+void row_penalty_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.output(0, shapes.scalar());
+}
+
+void row_penalty_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  const int64_t dim = shapes.size(shapes.input(0, 2), 1);
+  const int64_t ids = shapes.failed() ? -1 : shapes.size(shapes.input(1, 1), 0);
+  if (!shapes.failed()) shapes.output(0, shapes.matrix(ids, dim));
+}
+
+/* Nothing is known of the outputs: the graph decides. */
+void step_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  tf.TF_ShapeInferenceContextSetUnknownShape(context, status);
+}
 
 void copy_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   Shapes shapes(context, status);

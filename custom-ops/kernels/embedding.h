@@ -125,6 +125,53 @@ te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const
                           const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
                           size_t workspace_bytes);
 
+/* ---- dense variables ---- */
+
+enum { TE_DENSE_SGD, TE_DENSE_MOMENTUM, TE_DENSE_ADAGRAD, TE_DENSE_ADAM };
+
+/* One variable with its gradient; slots: momentum, or accumulator, or the two moments of Adam. */
+typedef struct te_dense {
+  float* values;
+  float* slots[2];
+  const float* gradient;
+  int64_t size;
+} te_dense;
+
+/* All float32, in the order of DENSE_HYPER_FIELDS in src/backends/dense_step.ts. */
+typedef struct te_dense_hyper {
+  float learning_rate;
+  float momentum;
+  float use_nesterov;
+  float beta1;
+  float one_minus_beta1;
+  float beta2;
+  float one_minus_beta2;
+  float epsilon;
+} te_dense_hyper;
+#define TE_DENSE_HYPER_FIELDS 8
+
+/*
+ * One step of a stock optimizer on `count` variables, in place. powers: two numbers that Adam alone has, the running
+ * powers of its betas, which are stepped too.
+ */
+void te_dense_apply(int32_t optimizer, const te_dense* variables, int64_t count, float* const* powers,
+                    const te_dense_hyper* hyper);
+
+/* ---- penalties on touched rows ---- */
+
+/* Writes the distinct ids in [0, rows), ascending, into touched [count]; returns how many there are. */
+int64_t te_touched_rows(const int32_t* ids, int64_t count, int64_t rows, int32_t* touched);
+
+/* penalty = l1 sum |w| + l2 sum w^2 over the rows of these distinct ids. */
+te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
+                         float* penalty);
+/* Its gradient times `upstream`, one row per id: gradient [count, dim]. */
+te_status te_row_penalty_grad(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
+                              float upstream, float* gradient);
+
+/* y = x / (1 - rate) where the element is kept, else 0. The same seed keeps the same elements. 0 <= rate < 1. */
+void te_dropout(const float* x, int64_t size, float rate, const int32_t seed[2], float* y);
+
 /* Threads used by the kernels of this process; 1 <= threads <= 64. Returns what is in force. */
 int32_t te_set_threads(int32_t threads);
 int32_t te_get_threads(void);

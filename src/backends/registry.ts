@@ -7,6 +7,7 @@ import type { SparseApplyFunction } from './bag_tensors.js';
 import type { DevicePart } from './device_part.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
 import type { LookedUp, Lookup, TableUpdate } from './lookup.js';
+import type { StepOps } from './step_ops.js';
 import type { ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
 
 /** What a tfjs backend adds to the kernels that it registers. */
@@ -23,6 +24,8 @@ export interface BackendPart {
   lookUp?(lookups: readonly Lookup[]): LookedUp[];
   /** Makes all steps of an optimizer's step together; absent: `sparseApply` runs for one table after the other. */
   update?(updates: readonly TableUpdate[]): void;
+  /** Ops of a training step beside lookups; absent or undefined where stock ops do their work. */
+  readonly stepOps?: StepOps | undefined;
   /** Devices that hold tables; absent where tables lie in the memory of the backend. */
   readonly devices?: DevicePart;
 }

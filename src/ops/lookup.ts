@@ -71,7 +71,7 @@ function withRowGradient(
 }
 
 /** Whoever takes gradients now: not the optimizer of the lookup where one pass runs within another. */
-function receivingScope(table: tf.Variable): LookupScope {
+export function receivingScope(table: tf.Variable): LookupScope {
   const scope = lookupScope();
   if (scope?.isDifferentiating === true) return scope;
   const name = tableSettings(table)?.name ?? table.name;

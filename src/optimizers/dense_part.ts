@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../errors.js';
 import type { OptimizerName } from '../types.js';
+import { stepInOneOp } from './dense_op.js';
 import { DenseOrder } from './dense_order.js';
 import type { NamedTensor } from '../types.js';
 import { learningRateAt, type Settings } from '../ops/training/optimizer_settings.js';
@@ -84,9 +85,12 @@ export class DensePart {
     setStockRate(this.#optimizer, learningRate);
   }
 
-  apply(gradients: readonly NamedTensor[]): void {
+  /** `learningRate`: that of the step in progress, whenever it is asked for. */
+  apply(gradients: readonly NamedTensor[], learningRate: () => number): void {
     const list = this.#order.arrange(gradients);
-    if (list.length > 0) this.optimizer.applyGradients(list as never);
+    if (list.length === 0) return;
+    if (this.#isDefault && stepInOneOp(this.optimizer, list, learningRate)) return;
+    this.optimizer.applyGradients(list as never);
   }
 
   async save(): Promise<NamedTensor[]> {

@@ -31,15 +31,10 @@ export class GradientQueue implements LookupScope {
     else known.push(kept);
   }
 
-  takeTouched(table: tf.Variable): Int32Array | null {
+  takeTouched(table: tf.Variable): readonly tf.Tensor1D[] | null {
     if (this.#taken.has(table)) return null;
     this.#taken.add(table);
-    const rows = table.shape[0]!;
-    const ids = new Set<number>();
-    for (const values of this.#touched.get(table) ?? []) {
-      for (const id of values.dataSync()) if (id >= 0 && id < rows) ids.add(id);
-    }
-    return Int32Array.from(ids).sort();
+    return this.#touched.get(table) ?? [];
   }
 
   get isDifferentiating(): boolean {

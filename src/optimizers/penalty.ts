@@ -1,10 +1,14 @@
 /** A regularizer on the rows that a step touches. */
 import * as tf from '@tensorflow/tfjs';
-import type { Lookup } from '../backends/lookup.js';
-import { lookUpUnrecorded } from '../ops/lookup.js';
+import { live } from '../backends/live_values.js';
 import { SINGLE_ROW } from '../backends/kernel_set.js';
+import type { Lookup } from '../backends/lookup.js';
+import { backendPart } from '../backends/registry.js';
+import type { StepOps } from '../backends/step_ops.js';
+import { lookUpUnrecorded, receivingScope } from '../ops/lookup.js';
 import { singleRows } from '../ops/single_rows.js';
-import { lookupScope } from '../ops/training/lookup_scope.js';
+import { lookupScope, type LookupScope } from '../ops/training/lookup_scope.js';
+import { withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
 
 /** Anything with the `apply` of tf.regularizers. */
 export interface Regularizer {
@@ -15,6 +19,66 @@ export interface Regularizer {
 export interface Penalized {
   readonly table: tf.Variable;
   readonly regularizer: Regularizer;
+}
+
+/** The fields of tfjs's one class of regularizers. */
+interface L1L2 extends Regularizer {
+  readonly l1: number;
+  readonly l2: number;
+  readonly hasL1: boolean;
+  readonly hasL2: boolean;
+}
+
+let stockClass: unknown = null;
+
+/** The regularizer as exactly that class, whose penalty is known without asking it; else null. */
+function asL1L2(regularizer: Regularizer): L1L2 | null {
+  stockClass ??= tf.regularizers.l2().constructor;
+  const isStock = regularizer.constructor === stockClass && !Object.hasOwn(regularizer, 'apply');
+  return isStock ? (regularizer as L1L2) : null;
+}
+
+/** The factors in force now. */
+function factorsOf({ l1, l2, hasL1, hasL2 }: L1L2): Float32Array {
+  return Float32Array.of(hasL1 ? l1 : 0, hasL2 ? l2 : 0);
+}
+
+/** Distinct ids of lookups that name rows, ascending. */
+function distinctRows(lists: readonly tf.Tensor1D[], rows: number): Int32Array {
+  const ids = new Set<number>();
+  for (const values of lists) {
+    for (const id of values.dataSync()) if (id >= 0 && id < rows) ids.add(id);
+  }
+  return Int32Array.from(ids).sort();
+}
+
+/** The penalty by ops that do not show the ids to JavaScript. */
+function penaltyByOps(
+  ops: StepOps,
+  scope: LookupScope,
+  table: tf.Variable,
+  regularizer: L1L2,
+  lists: readonly tf.Tensor1D[],
+): tf.Scalar {
+  const ids = ops.touchedRows(lists, table.shape[0]!);
+  const factors = live(() => factorsOf(regularizer));
+  return withLazyGradient(
+    { anchor: scope.anchor },
+    (save) => {
+      save([ids]);
+      return ops.rowPenalty(table, ids, factors);
+    },
+    (dy, saved) => ({
+      anchor: () => {
+        const rows = singleRows(saved[0] as tf.Tensor1D);
+        const bags = { ...rows, values: rows.values.clone() as tf.Tensor1D };
+        const gradient = ops.rowPenaltyGradient(table, bags.values, factors, dy);
+        for (const kept of [gradient, bags.values, bags.rowSplits]) tf.keep(kept);
+        receivingScope(table).push({ table, gradient, bags, options: SINGLE_ROW, handle: null });
+        return tf.scalar(0);
+      },
+    }),
+  ) as tf.Scalar;
 }
 
 /**
@@ -36,8 +100,19 @@ export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] 
         penalties.set(each, regularizer.apply(table));
         continue;
       }
-      const ids = scope.takeTouched(table);
-      if (ids === null || ids.length === 0) {
+      const lists = scope.takeTouched(table);
+      if (lists === null || lists.length === 0) {
+        penalties.set(each, tf.scalar(0));
+        continue;
+      }
+      const stock = asL1L2(regularizer);
+      const { stepOps } = backendPart();
+      if (stock !== null && stepOps !== undefined) {
+        penalties.set(each, penaltyByOps(stepOps, scope, table, stock, lists));
+        continue;
+      }
+      const ids = distinctRows(lists, table.shape[0]!);
+      if (ids.length === 0) {
         penalties.set(each, tf.scalar(0));
         continue;
       }

@@ -1,6 +1,7 @@
 /** The base of all `emb.train` optimizers: rows of tables by update kernels, everything else by a dense optimizer. */
 import * as tf from '@tensorflow/tfjs';
 import { packHyper } from '../backends/hyper.js';
+import { live } from '../backends/live_values.js';
 import { brand } from '../brand.js';
 import { ArgumentTypeError, RuntimeError, described } from '../errors.js';
 import type { OptimizerName } from '../types.js';
@@ -25,6 +26,7 @@ import { SlotStore } from './slots.js';
 import { clipStep, clipTables, sortGradients, type StepGradients } from './step_gradients.js';
 import { slicesOf, stepTables } from './table_step.js';
 import { releaseFailedTape } from '../tfjs_patches/failed_tape.js';
+import type { RowConstraint } from '../ops/training/row_constraint.js';
 import { checkRowConstraint, tableSettings, type TableOptimizer } from '../ops/training/table_settings.js';
 
 /** Hyper-parameters of an `emb.train` optimizer and the optimizer for everything that is not a table. */
@@ -63,6 +65,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   /** Tables of the passes so far; a variable that only some pass has looked up may come back as a tensor. */
   readonly #lookedUp = new WeakSet<tf.Variable>();
   #savedIterations: tf.Tensor | null = null;
+  #stateVersion = 0;
   /** The names of state that a loaded model is to bring; null once it is there. */
   #due: readonly string[] | null = null;
 
@@ -84,6 +87,16 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   /** The hyper-parameters in force. */
   get settings(): Readonly<Settings> {
     return this.#settings;
+  }
+
+  /** Another number whenever slots and other state were replaced as a whole: loaded or disposed. */
+  get stateVersion(): number {
+    return this.#stateVersion;
+  }
+
+  /** Whether the dense optimizer is one that the user gave. */
+  get hasGivenDense(): boolean {
+    return this.#dense.given !== null;
   }
 
   /** Sets the learning rate, a number, a function of the step or a schedule of Keras, from the next step on. */
@@ -176,19 +189,19 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     this.#checkLoaded();
     this.#slots.prune();
     const { tables, dense } = this.#clipped(gradients);
-    const step = this.iterations + 1;
     this.#dense.setLearningRate(this.learningRate);
     // Everything that can be refused is asked for before the first table is written.
+    const hypers = new StepHypers(() => this.iterations + 1);
     const updates = [...tables].map(([table, gradient]) => {
       const own = this.#optimizerOf(table);
       const settings = tableSettings(table);
       checkRowConstraint(settings);
-      const hyper = hyperOf(own.optimizerName, own.settings, step, settings?.constraint ?? null);
+      const hyper = hypers.of(own, settings?.constraint ?? null);
       const slots = this.#slots.of(table, own.optimizerName, own.settings.initialAccumulatorValue);
-      return { optimizer: own.optimizerName, table, slots, ...gradient, hyper: packHyper(hyper) };
+      return { optimizer: own.optimizerName, table, slots, ...gradient, hyper };
     });
     stepTables(updates);
-    this.#dense.apply(dense);
+    this.#dense.apply(dense, () => this.learningRate);
     this.incrementIterations();
   }
 
@@ -250,6 +263,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     const iterations = weightValues.find(({ name }) => name === 'iter')!;
     const others = weightValues.filter((each) => each !== iterations);
     const rest = (await this.extractIterations([iterations, ...others])) as NamedTensor[];
+    this.#stateVersion += 1;
     this.#slots.load(await this.#dense.load(rest, this.iterations));
     this.#due = null;
   }
@@ -275,12 +289,29 @@ export abstract class SparseOptimizer extends tf.Optimizer {
 
   /** Frees slots, loaded state and the default dense optimizer's state. */
   override dispose(): void {
+    this.#stateVersion += 1;
     this.#slots.dispose();
     this.#dense.dispose();
     this.#anchor?.dispose();
     this.#anchor = null;
     this.#savedIterations?.dispose();
     this.#savedIterations = null;
+  }
+}
+
+/** The numbers of the update kernels in one step: tables that are stepped alike share them. */
+class StepHypers {
+  readonly #known = new Map<TableOptimizer, Map<RowConstraint | null, Float32Array>>();
+
+  constructor(private readonly step: () => number) {}
+
+  of(own: TableOptimizer, constraint: RowConstraint | null): Float32Array {
+    const known = this.#known.get(own) ?? new Map<RowConstraint | null, Float32Array>();
+    this.#known.set(own, known);
+    const make = (): Float32Array => packHyper(hyperOf(own.optimizerName, own.settings, this.step(), constraint));
+    const hyper = known.get(constraint) ?? live(make);
+    known.set(constraint, hyper);
+    return hyper;
   }
 }
 

@@ -38,6 +38,44 @@ export function stateOf(optimizer: tf.Optimizer): NamedTensor[] {
   });
 }
 
+/** What a stock optimizer keeps for each variable, in a list that goes by the order of gradients. */
+interface StateEntry {
+  readonly originalName: string;
+  readonly variable: tf.Variable;
+}
+
+/** The lists of stock optimizers by the name of their class, and what tfjs calls their entries. */
+const LISTS: Readonly<Record<string, readonly (readonly [field: string, kind: string])[]>> = {
+  SGD: [],
+  Momentum: [['accumulations', 'momentum']],
+  Adagrad: [['accumulatedGrads', 'accumulator']],
+  Adam: [
+    ['accumulatedFirstMoment', 'm'],
+    ['accumulatedSecondMoment', 'v'],
+  ],
+};
+
+/**
+ * The state of variables by kind, one entry per variable, made where there is none yet, as the optimizer itself would.
+ * null: an optimizer whose lists are not known.
+ */
+export function stateFor(optimizer: tf.Optimizer, variables: readonly tf.Variable[]): (readonly StateEntry[])[] | null {
+  const kinds = LISTS[optimizer.getClassName()];
+  if (kinds === undefined) return null;
+  const holder = optimizer as unknown as Record<string, StateEntry[]> & { initialAccumulatorValue?: number };
+  return kinds.map(([field, kind]) => {
+    const list = holder[field]!;
+    const start = kind === 'accumulator' ? holder.initialAccumulatorValue! : 0;
+    variables.forEach((variable, i) => {
+      list[i] ??= {
+        originalName: `${variable.name}/${kind}`,
+        variable: tf.tidy(() => tf.variable(tf.fill(variable.shape, start), false)),
+      };
+    });
+    return list;
+  });
+}
+
 /** Sets the learning rate, which only some stock optimizers have a method for. */
 export function setStockRate(optimizer: tf.Optimizer, learningRate: number): void {
   const stock = optimizer as unknown as { learningRate: number; setLearningRate?: (rate: number) => void };

@@ -54,6 +54,13 @@ export interface Addon {
   /** Copies rows of a shared tensor; `at` and `stride` count its elements. RangeError where none is shared under the key. */
   readSharedTensor(key: number, at: number, stride: number, rows: number, columns: number, target: Float32Array): void;
   releaseSharedTensor(key: number): void;
+  /**
+   * Makes a graph that the op EmbeddingStep runs; returns its number. `definition`: a GraphDef; the names of nodes each
+   * end in a line feed. Throws what TensorFlow finds wrong.
+   */
+  buildGraph(definition: Uint8Array, feeds: string, fetches: string, targets: string): number;
+  releaseGraph(number: number): void;
+  graphCount(): number;
 }
 
 export type TableArguments = [table: Float32Array, rows: number, dim: number];
@@ -84,6 +91,9 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'newSharedTensorKey',
   'readSharedTensor',
   'releaseSharedTensor',
+  'buildGraph',
+  'releaseGraph',
+  'graphCount',
 ];
 
 const FILE = join('custom-ops', 'build', 'tfjs_embeddings.node');

@@ -9,6 +9,8 @@ import { namedKernelSet, type BackendPart } from '../registry.js';
 import { asNodeBackend } from './node_backend.js';
 import { checkInputs } from './op_inputs.js';
 import { Ownership } from './ownership.js';
+import type { StepOps } from '../step_ops.js';
+import { STEP_OPS } from './step_kernels.js';
 
 /** The part of the native addon that this backend needs. */
 export interface TensorFlowAddon {
@@ -72,6 +74,10 @@ export class TensorFlowPart implements BackendPart {
     };
   }
 
+  get stepOps(): StepOps | undefined {
+    return this.hasOps() ? STEP_OPS : undefined;
+  }
+
   /** tfjs-node holds a new tensor as the typed array that it was made of, and hands out that very array. */
   placeTable(table: tf.Variable): void {
     if (this.hasOps()) makeWritable({ table });
@@ -99,7 +105,7 @@ export class TensorFlowPart implements BackendPart {
       if (slot0 !== undefined) inputs['slot0'] = slot0;
       if (slot1 !== undefined) inputs['slot1'] = slot1;
       if (weights !== null) inputs['weights'] = apart(weights, written);
-      tf.engine().runKernel(SPARSE_APPLY[optimizer], inputs, { ...options, hyper: Array.from(hyper) });
+      tf.engine().runKernel(SPARSE_APPLY[optimizer], inputs, { ...options, hyper: hyper as never });
     });
   };
 }

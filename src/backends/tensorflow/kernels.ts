@@ -71,7 +71,8 @@ export function sparseApplyInPlace(
   const opName = `Embedding${kernelName}`;
   const attributes = bagAttributes(backend, options);
   const slots = [slot0, slot1].slice(0, SLOT_NAMES[optimizer].length) as tf.TensorInfo[];
-  const hyper = Float32Array.from(options.hyper);
+  // As it is, where it can be: a repeated step is told by the array where its numbers come from.
+  const hyper = options.hyper instanceof Float32Array ? options.hyper : Float32Array.from(options.hyper);
   const perId = weightsOrNone(backend, weights);
   translated(opName, () =>
     withTensor(backend, hyper, [hyper.length], (numbers) =>

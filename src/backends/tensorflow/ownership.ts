@@ -14,11 +14,14 @@ import type { NodeBackend, TensorRecord } from './node_backend.js';
  * Ops whose outputs never share memory with their inputs while JavaScript holds the inputs. Reductions, casts,
  * concatenations and selections are missing on purpose: for some shapes they return their input.
  */
-const COPYING_OPS: ReadonlySet<string> = new Set([
+export const COPYING_OPS: ReadonlySet<string> = new Set([
   ...['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy', 'EmbeddingShareTensors'],
   ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
     (name) => `EmbeddingSparseApply${name}`,
   ),
+  ...['Sgd', 'Momentum', 'Adagrad', 'Adam'].map((name) => `EmbeddingDenseApply${name}`),
+  ...['EmbeddingRowPenalty', 'EmbeddingRowPenaltyGrad', 'EmbeddingTouchedRows', 'EmbeddingSingleSplits'],
+  ...['EmbeddingDropout', 'EmbeddingStep'],
   ...['GatherV2', 'MatMul', 'BatchMatMulV2', 'UnsortedSegmentSum'],
   ...['Add', 'AddV2', 'Sub', 'Mul', 'Div', 'RealDiv', 'DivNoNan', 'Maximum', 'Minimum', 'Pow', 'SquaredDifference'],
   ...['Neg', 'Abs', 'Sign', 'Square', 'Sqrt', 'Rsqrt', 'Reciprocal', 'Exp', 'Expm1', 'Log', 'Log1p'],

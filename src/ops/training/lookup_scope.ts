@@ -22,10 +22,10 @@ export interface LookupScope {
   /** Called in the forward pass with the ids that a lookup of a regularized table touches, once per lookup. */
   touch(table: tf.Variable, values: tf.Tensor1D): void;
   /**
-   * The rows touched so far in this pass, ids ascending; null when they were asked for before. A penalty on touched
-   * rows is counted once per step, however many layers use the table.
+   * The ids of the lookups so far in this pass, which stay the scope's; null when they were asked for before. A penalty
+   * on touched rows is counted once per step, however many layers use the table.
    */
-  takeTouched(table: tf.Variable): Int32Array | null;
+  takeTouched(table: tf.Variable): readonly tf.Tensor1D[] | null;
   /** Whether gradients are taken for the optimizer itself now, and not for somebody else within its pass. */
   readonly isDifferentiating: boolean;
   /** Called in the backward pass. */

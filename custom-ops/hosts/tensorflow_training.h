@@ -1,0 +1,199 @@
+/* TensorFlow kernels of a training step beside lookups: dense variables, penalties on touched rows, dropout. */
+#ifndef TFJS_EMBEDDINGS_TENSORFLOW_TRAINING_H_
+#define TFJS_EMBEDDINGS_TENSORFLOW_TRAINING_H_
+
+#include <stdint.h>
+#include <string.h>
+
+#include <vector>
+
+#include "../kernels/embedding.h"
+#include "memory.h"
+#include "tensorflow_api.h"
+#include "tensorflow_attributes.h"
+#include "tensorflow_call.h"
+
+namespace te {
+namespace {
+
+constexpr int kDenseSlots[] = {0, 1, 1, 2}; /* by TE_DENSE_... */
+
+struct Span {
+  const void* data;
+  size_t bytes;
+};
+
+inline Span span_of(const TF_Tensor* tensor) { return {tf.TF_TensorData(tensor), tf.TF_TensorByteSize(tensor)}; }
+
+/* Whether two spans of `written`, or one of them and one of `read`, share memory. */
+inline bool any_shared(const std::vector<Span>& written, const std::vector<Span>& read) {
+  for (size_t i = 0; i < written.size(); ++i) {
+    const Span& a = written[i];
+    for (size_t j = 0; j < i; ++j) {
+      if (te_overlap(a.data, a.bytes, written[j].data, written[j].bytes)) return true;
+    }
+    for (const Span& b : read) {
+      if (te_overlap(a.data, a.bytes, b.data, b.bytes)) return true;
+    }
+  }
+  return false;
+}
+
+/* variables: N, slot0: N, slot1: N, as many as the optimizer has, two powers for Adam, gradients: N, hyper. */
+template <int kOptimizer>
+void compute_dense_apply(void*, TF_OpKernelContext* context) {
+  constexpr int kSlots = kDenseSlots[kOptimizer];
+  constexpr int kPowers = kOptimizer == TE_DENSE_ADAM ? 2 : 0;
+  Call call(context);
+  const int count = (tf.TF_NumInputs(context) - 1 - kPowers) / (2 + kSlots);
+  const int inputs = tf.TF_NumInputs(context);
+  if (inputs != count * (2 + kSlots) + kPowers + 1) {
+    return call.fail(TF_INVALID_ARGUMENT, "slots: expected %d for each variable, received others", kSlots);
+  }
+  std::vector<te_dense> variables(static_cast<size_t>(count));
+  std::vector<Span> written;
+  std::vector<Span> read;
+  for (int i = 0; i < count; ++i) {
+    TF_Tensor* values = call.input(i, "variables", -1);
+    TF_Tensor* gradient = call.input(count * (1 + kSlots) + kPowers + i, "gradients", -1);
+    if (call.failed()) return;
+    te_dense& each = variables[static_cast<size_t>(i)];
+    each.values = Call::floats(values);
+    each.gradient = Call::floats(gradient);
+    each.size = tf.TF_TensorElementCount(values);
+    written.push_back(span_of(values));
+    read.push_back(span_of(gradient));
+    bool fits = tf.TF_TensorElementCount(gradient) == each.size;
+    for (int s = 0; s < kSlots; ++s) {
+      TF_Tensor* slot = call.input(count * (1 + s) + i, "slots", -1);
+      if (call.failed()) return;
+      each.slots[s] = Call::floats(slot);
+      written.push_back(span_of(slot));
+      fits = fits && tf.TF_TensorElementCount(slot) == each.size;
+    }
+    if (!fits) {
+      return call.fail(TF_INVALID_ARGUMENT, "gradients: expected %lld numbers for variable %d and each of its slots, received others",
+                       static_cast<long long>(each.size), i);
+    }
+  }
+  float* powers[2] = {nullptr, nullptr};
+  for (int i = 0; i < kPowers; ++i) {
+    TF_Tensor* power = call.input(count * (1 + kSlots) + i, "powers", 0);
+    if (call.failed()) return;
+    powers[i] = Call::floats(power);
+    written.push_back(span_of(power));
+  }
+  TF_Tensor* numbers = call.input(inputs - 1, "hyper", 1);
+  if (call.failed()) return;
+  te_dense_hyper hyper;
+  static_assert(sizeof(hyper) == TE_DENSE_HYPER_FIELDS * sizeof(float), "te_dense_hyper holds floats only");
+  if (tf.TF_Dim(numbers, 0) != TE_DENSE_HYPER_FIELDS) {
+    return call.fail(TF_INVALID_ARGUMENT, "hyper: expected %d numbers, received %lld", TE_DENSE_HYPER_FIELDS,
+                     static_cast<long long>(tf.TF_Dim(numbers, 0)));
+  }
+  memcpy(&hyper, Call::data(numbers), sizeof(hyper));
+  if (any_shared(written, read)) {
+    return call.fail(TF_INVALID_ARGUMENT, "variables: expected memory of their own, received some that another input shares");
+  }
+  te_dense_apply(kOptimizer, variables.data(), count, powers, &hyper);
+}
+
+/* ids: N lists; -> touched [u] ascending, row_splits [u + 1] of bags of one id. */
+void compute_touched_rows(void* kernel, TF_OpKernelContext* context) {
+  const Attributes& attributes = *static_cast<Attributes*>(kernel);
+  Call call(context);
+  const int lists = tf.TF_NumInputs(context);
+  std::vector<int32_t> ids;
+  for (int i = 0; i < lists; ++i) {
+    TF_Tensor* list = call.input(i, "ids", 1);
+    if (call.failed()) return;
+    const int32_t* first = static_cast<const int32_t*>(Call::data(list));
+    ids.insert(ids.end(), first, first + tf.TF_Dim(list, 0));
+  }
+  std::vector<int32_t> touched(ids.size() + 1);
+  const int64_t count =
+      te_touched_rows(ids.data(), static_cast<int64_t>(ids.size()), attributes.rows, touched.data());
+  TF_Tensor* result = call.output(0, TF_INT32, &count, 1, "ids", "touched rows");
+  if (call.failed()) return;
+  memcpy(Call::data(result), touched.data(), static_cast<size_t>(count) * sizeof(int32_t));
+}
+
+/* row_splits [n + 1] of n bags of one id. */
+void compute_single_splits(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* ids = call.input(0, "ids", 1);
+  if (ids == nullptr) return;
+  const int64_t splits = tf.TF_Dim(ids, 0) + 1;
+  TF_Tensor* result = call.output(0, TF_INT32, &splits, 1, "ids", "row splits");
+  if (call.failed()) return;
+  int32_t* at = static_cast<int32_t*>(Call::data(result));
+  for (int64_t i = 0; i < splits; ++i) at[i] = static_cast<int32_t>(i);
+}
+
+/* l1 and l2. */
+inline const float* factors_of(Call* call, int index) {
+  TF_Tensor* factors = call->input(index, "factors", 1);
+  if (factors == nullptr) return nullptr;
+  if (tf.TF_Dim(factors, 0) == 2) return Call::floats(factors);
+  call->fail(TF_INVALID_ARGUMENT, "factors: expected two numbers, received %lld",
+             static_cast<long long>(tf.TF_Dim(factors, 0)));
+  return nullptr;
+}
+
+void compute_row_penalty(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  const te_table table = call.table(0);
+  TF_Tensor* ids = call.input(1, "ids", 1);
+  const float* factors = factors_of(&call, 2);
+  TF_Tensor* penalty = call.output(0, TF_FLOAT, nullptr, 0, "ids", "penalties");
+  if (call.failed()) return;
+  te_bags none = {};
+  call.check(te_row_penalty(&table, static_cast<const int32_t*>(Call::data(ids)), tf.TF_Dim(ids, 0), factors[0],
+                            factors[1], Call::floats(penalty)),
+             none, table.rows);
+}
+
+void compute_row_penalty_grad(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  const te_table table = call.table(0);
+  TF_Tensor* ids = call.input(1, "ids", 1);
+  const float* factors = factors_of(&call, 2);
+  TF_Tensor* upstream = call.input(3, "upstream", 0);
+  if (call.failed()) return;
+  const int64_t dims[] = {tf.TF_Dim(ids, 0), table.dim};
+  TF_Tensor* gradient = call.output(0, TF_FLOAT, dims, 2, "ids", "row gradients");
+  if (call.failed()) return;
+  te_bags none = {};
+  call.check(te_row_penalty_grad(&table, static_cast<const int32_t*>(Call::data(ids)), dims[0], factors[0], factors[1],
+                                 *Call::floats(upstream), Call::floats(gradient)),
+             none, table.rows);
+}
+
+void compute_dropout(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* x = call.input(0, "x", -1);
+  TF_Tensor* rate = call.input(1, "rate", 0);
+  TF_Tensor* seed = call.input(2, "seed", 1);
+  if (call.failed()) return;
+  const float share = *Call::floats(rate);
+  if (!(share >= 0 && share < 1)) return call.fail(TF_INVALID_ARGUMENT, "rate: expected a number in [0, 1), received %g",
+                                                static_cast<double>(share));
+  if (tf.TF_Dim(seed, 0) != 2) {
+    return call.fail(TF_INVALID_ARGUMENT, "seed: expected two numbers, received %lld",
+                     static_cast<long long>(tf.TF_Dim(seed, 0)));
+  }
+  constexpr int kMostDims = 8;
+  const int rank = tf.TF_NumDims(x);
+  if (rank > kMostDims) return call.fail(TF_INVALID_ARGUMENT, "x: expected at most %d dimensions, received %d", kMostDims, rank);
+  int64_t dims[kMostDims];
+  for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(x, i);
+  TF_Tensor* y = call.output(0, TF_FLOAT, dims, rank, "x", "numbers");
+  if (call.failed()) return;
+  te_dropout(Call::floats(x), tf.TF_TensorElementCount(x), share, static_cast<const int32_t*>(Call::data(seed)),
+             Call::floats(y));
+}
+
+}  // namespace
+}  // namespace te
+
+#endif /* TFJS_EMBEDDINGS_TENSORFLOW_TRAINING_H_ */

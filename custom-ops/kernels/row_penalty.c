@@ -1,0 +1,87 @@
+/* The rows that a step touches, and the penalty of regularizers on them. */
+#include "core.h"
+
+#if !defined(__wasm__) /* called by the TensorFlow ops alone */
+#include <stdlib.h>
+
+static int ascending(const void* a, const void* b) {
+  const int32_t x = *(const int32_t*)a;
+  const int32_t y = *(const int32_t*)b;
+  return (x > y) - (x < y);
+}
+
+int64_t te_touched_rows(const int32_t* ids, int64_t count, int64_t rows, int32_t* touched) {
+  const uint32_t limit = te_id_limit(rows);
+  int64_t kept = 0;
+  /* A bit per row is read through in the time that a few ids take to be sorted. */
+  const size_t words = (size_t)(rows + 63) / 64;
+  uint64_t* seen = rows / 64 <= 8 * count + 64 ? calloc(words == 0 ? 1 : words, sizeof *seen) : NULL;
+  if (seen == NULL) {
+    for (int64_t i = 0; i < count; i++) {
+      if ((uint32_t)ids[i] < limit) touched[kept++] = ids[i];
+    }
+    qsort(touched, (size_t)kept, sizeof *touched, ascending);
+    int64_t unique = 0;
+    for (int64_t i = 0; i < kept; i++) {
+      if (unique == 0 || touched[unique - 1] != touched[i]) touched[unique++] = touched[i];
+    }
+    return unique;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    const uint32_t id = (uint32_t)ids[i];
+    if (id < limit) seen[id >> 6] |= (uint64_t)1 << (id & 63);
+  }
+  for (size_t w = 0; w < words; w++) {
+    if (seen[w] == 0) continue;
+    for (int bit = 0; bit < 64; bit++) {
+      if ((seen[w] >> bit & 1) != 0) touched[kept++] = (int32_t)(w * 64 + (size_t)bit);
+    }
+  }
+  free(seen);
+  return kept;
+}
+
+/* First id that names no row, or -1. */
+static int64_t first_stray(const te_table* table, const int32_t* ids, int64_t count) {
+  const uint32_t limit = te_id_limit(table->rows);
+  for (int64_t i = 0; i < count; i++) {
+    if ((uint32_t)ids[i] >= limit) return i;
+  }
+  return -1;
+}
+
+te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
+                         float* penalty) {
+  const int64_t stray = first_stray(table, ids, count);
+  if (stray >= 0) return te_failure(TE_ID_OUT_OF_RANGE, stray, ids[stray]);
+  double absolute = 0;
+  double squares = 0;
+  for (int64_t i = 0; i < count; i++) {
+    const float* row = table->data + (int64_t)ids[i] * table->dim;
+    for (int64_t c = 0; c < table->dim; c++) {
+      absolute += row[c] < 0 ? -(double)row[c] : (double)row[c];
+      squares += (double)row[c] * row[c];
+    }
+  }
+  *penalty = (float)(l1 * absolute) + (float)(l2 * squares);
+  return te_ok();
+}
+
+te_status te_row_penalty_grad(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
+                              float upstream, float* gradient) {
+  const int64_t stray = first_stray(table, ids, count);
+  if (stray >= 0) return te_failure(TE_ID_OUT_OF_RANGE, stray, ids[stray]);
+  const float slope1 = upstream * l1;
+  const float slope2 = upstream * l2;
+  for (int64_t i = 0; i < count; i++) {
+    const float* row = table->data + (int64_t)ids[i] * table->dim;
+    for (int64_t c = 0; c < table->dim; c++) {
+      /* As tfjs has it, the slope of |w| at 0 is -1. */
+      const float of_absolute = l1 == 0 ? 0.0f : row[c] > 0 ? slope1 : -slope1;
+      *gradient++ = of_absolute + slope2 * (row[c] * 2.0f);
+    }
+  }
+  return te_ok();
+}
+
+#endif

@@ -1,0 +1,50 @@
+/** Ops of a training step beside lookups, where a backend has them: each stands for many stock ops, or for a read of ids. */
+import type * as tf from '@tensorflow/tfjs';
+
+/** Stock optimizers whose steps are one op. */
+export type DenseOptimizerName = 'sgd' | 'momentum' | 'adagrad' | 'adam';
+
+/**
+ * The numbers of a dense step. The order is part of the contract with the C core (`te_dense_hyper` in
+ * custom-ops/kernels/embedding.h); fields that an optimizer does not use are ignored.
+ */
+export const DENSE_HYPER_FIELDS = [
+  'learningRate',
+  'momentum',
+  'useNesterov', // 0 or 1
+  'beta1',
+  'oneMinusBeta1',
+  'beta2',
+  'oneMinusBeta2',
+  'epsilon',
+] as const;
+
+export type DenseHyper = Record<(typeof DENSE_HYPER_FIELDS)[number], number>;
+
+/** One step of a stock optimizer on all its variables. */
+export interface DenseStep {
+  readonly optimizer: DenseOptimizerName;
+  readonly variables: readonly tf.Variable[];
+  /** By kind, then one per variable. */
+  readonly slots: readonly (readonly tf.Variable[])[];
+  /** Adam's running powers of beta1 and beta2, which the step moves on; none for the others. */
+  readonly powers: readonly tf.Variable[];
+  readonly gradients: readonly tf.Tensor[];
+  readonly hyper: Float32Array;
+}
+
+/** Results belong to the scope of the caller; none of these ops is on the tape. */
+export interface StepOps {
+  /** Steps variables, slots and powers in place, as the stock optimizer would. */
+  denseApply(step: DenseStep): void;
+  /** The distinct ids in [0, rows), ascending. */
+  touchedRows(ids: readonly tf.Tensor1D[], rows: number): tf.Tensor1D;
+  /** The row splits of bags of one id each. */
+  singleSplits(ids: tf.Tensor1D): tf.Tensor1D;
+  /** l1 sum |w| + l2 sum w^2 over the rows of distinct ids; factors: [l1, l2]. */
+  rowPenalty(table: tf.Variable, ids: tf.Tensor1D, factors: Float32Array): tf.Scalar;
+  /** Its gradient times `upstream`, [ids, dim]. */
+  rowPenaltyGradient(table: tf.Variable, ids: tf.Tensor1D, factors: Float32Array, upstream: tf.Tensor): tf.Tensor2D;
+  /** Zeros in place of a share of `rate[0]` of the elements, the others scaled up; the seed's two numbers decide which. */
+  dropout(x: tf.Tensor, rate: Float32Array, seed: Int32Array): tf.Tensor;
+}

@@ -1,0 +1,92 @@
+/** The ops of a training step beside lookups, as TensorFlow ops. */
+import * as tf from '@tensorflow/tfjs';
+import type { DenseOptimizerName, DenseStep, StepOps } from '../step_ops.js';
+import { asNodeBackend, withTensor, type NodeBackend } from './node_backend.js';
+import { translated } from './op_errors.js';
+import { rowsAttribute } from './op_inputs.js';
+import { Ownership } from './ownership.js';
+
+const DENSE_OPS: Readonly<Record<DenseOptimizerName, string>> = {
+  sgd: 'EmbeddingDenseApplySgd',
+  momentum: 'EmbeddingDenseApplyMomentum',
+  adagrad: 'EmbeddingDenseApplyAdagrad',
+  adam: 'EmbeddingDenseApplyAdam',
+};
+
+function node(): NodeBackend {
+  const backend = asNodeBackend(tf.backend());
+  Ownership.of(backend); // watches what the backend hands to TensorFlow from the first op on
+  return backend;
+}
+
+/** Gradients that are read, copied where they are one of the variables that are written. */
+function gradientsApart(
+  backend: NodeBackend,
+  gradients: readonly tf.Tensor[],
+  written: readonly tf.Variable[],
+): tf.Tensor[] {
+  const ids = new Set(written.map(({ dataId }) => dataId));
+  return gradients.map((gradient) => {
+    return ids.has(gradient.dataId) ? backend.executeSingleOutput('EmbeddingCopy', [], [gradient]) : gradient;
+  });
+}
+
+function denseApply({ optimizer, variables, slots, powers, gradients, hyper }: DenseStep): void {
+  const backend = node();
+  const written = [...variables, ...slots.flat(), ...powers];
+  const ownership = Ownership.of(backend);
+  for (const variable of written) ownership.makeWritable(variable);
+  const count = [{ name: 'N', type: backend.binding.TF_ATTR_INT, value: variables.length }];
+  const opName = DENSE_OPS[optimizer];
+  tf.tidy(() => {
+    const read = gradientsApart(backend, gradients, written);
+    translated(opName, () =>
+      withTensor(backend, hyper, [hyper.length], (numbers) =>
+        backend.executeMultipleOutputs(opName, count, [...written, ...read, numbers], 0),
+      ),
+    );
+  });
+}
+
+/** Runs an op of one result, which takes `values` after its other inputs. */
+function run(
+  opName: string,
+  inputs: readonly tf.TensorInfo[],
+  values: Float32Array | Int32Array,
+  after: readonly tf.TensorInfo[] = [],
+): tf.Tensor {
+  const backend = node();
+  return translated(opName, () =>
+    withTensor(backend, values, [values.length], (numbers) =>
+      backend.executeSingleOutput(opName, [], [...inputs, numbers, ...after]),
+    ),
+  );
+}
+
+export const STEP_OPS: StepOps = {
+  denseApply,
+  touchedRows(ids, rows) {
+    const backend = node();
+    const count = { name: 'N', type: backend.binding.TF_ATTR_INT, value: ids.length };
+    return translated('EmbeddingTouchedRows', () => {
+      return backend.executeSingleOutput(
+        'EmbeddingTouchedRows',
+        [count, rowsAttribute(backend, rows)],
+        ids,
+      ) as tf.Tensor1D;
+    });
+  },
+  singleSplits(ids) {
+    return node().executeSingleOutput('EmbeddingSingleSplits', [], [ids]) as tf.Tensor1D;
+  },
+  rowPenalty(table, ids, factors) {
+    return run('EmbeddingRowPenalty', [table, ids], factors) as tf.Scalar;
+  },
+  rowPenaltyGradient(table, ids, factors, upstream) {
+    return run('EmbeddingRowPenaltyGrad', [table, ids], factors, [upstream]) as tf.Tensor2D;
+  },
+  dropout(x, rate, seed) {
+    const backend = node();
+    return withTensor(backend, rate, [], (share) => run('EmbeddingDropout', [x, share], seed));
+  },
+};
