@@ -107,9 +107,10 @@ describe('loadKerasModel', () => {
         }),
       );
       const again = await emb.loadKerasModel(tf.io.fromMemory(saved!));
-      const results = [model, again].map((each) => Array.from((each.predict(inputs as never) as tf.Tensor).dataSync()));
+      const results = tf.tidy(() =>
+        [model, again].map((each) => Array.from((each.predict(inputs as never) as tf.Tensor).dataSync())),
+      );
       expect(results[1]).toEqual(results[0]);
-      again.optimizer.dispose();
       again.dispose();
       model.dispose();
       optimizer.dispose();
