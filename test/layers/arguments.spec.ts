@@ -137,6 +137,17 @@ describe('arguments of layers', () => {
     }),
   );
 
+  it('of the dtype may speak of the ids, or of how Keras would compute', () => {
+    const good = ['float32', 'int32', 'mixed_float16', 'mixed_bfloat16', 'mixedFloat16', 'mixedBfloat16'];
+    for (const dtype of [...good, null, undefined]) {
+      expect(() => emb.layers.embedding({ inputDim: 3, outputDim: 2, dtype } as never)).not.toThrow();
+    }
+    for (const dtype of ['float64', 'string', '']) {
+      const make = (): unknown => emb.layers.embedding({ inputDim: 3, outputDim: 2, dtype } as never);
+      expectError(make, 'TypeError', 'dtype', dtype);
+    }
+  });
+
   it('default names count as in Keras', () => {
     const [a, b] = [1, 2].map(() => emb.layers.embedding({ inputDim: 1, outputDim: 1 }).name);
     const [first, second] = [a, b].map((name) => /^embedding_(\d+)$/.exec(name!)?.[1]).map(Number);

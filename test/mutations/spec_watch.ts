@@ -96,12 +96,17 @@ export class SpecWatch {
     else context.currentTestId = suite;
   }
 
-  /** What others reached belongs to what runs. */
+  /**
+   * What others reached belongs to what runs, unless this process reached it while files were loaded: then every spec
+   * may depend on it, not only those that start others.
+   */
   private credit(): void {
     const context = instrumenterContext();
     const { static: atLoad, perTest } = (context.mutantCoverage ??= { static: {}, perTest: {} });
     const counts = context.currentTestId === undefined ? atLoad : (perTest[context.currentTestId] ??= {});
-    for (const id of this.others.flatMap((other) => other.takeReached())) counts[id] = (counts[id] ?? 0) + MANY;
+    for (const id of this.others.flatMap((other) => other.takeReached())) {
+      if (counts === atLoad || atLoad[id] === undefined) counts[id] = (counts[id] ?? 0) + MANY;
+    }
   }
 
   private note(result: Result): void {

@@ -22,8 +22,31 @@ function isVector(value: unknown): value is tf.Tensor {
   return (value instanceof tf.Tensor || isSymbolic(value)) && value.rank === 1;
 }
 
+/** Ids in arrays and their weights: as a list they could not be told from rows of ids. */
+class WeightedIds implements LayerInputs {
+  constructor(
+    readonly ids: unknown,
+    readonly weights: unknown,
+  ) {}
+}
+
+/**
+ * The inputs of `apply(inputs, {weights})` with the weights among them, as tfjs takes them.
+ * Throws ValueError for weights that `inputs` has already.
+ */
+export function joinWeights(inputs: unknown, weights: unknown, read: (inputs: unknown) => LayerInputs): unknown {
+  if (weights === undefined || weights === null) return inputs;
+  const { ids, weights: listed } = read(inputs);
+  if (listed !== null) {
+    throw new ValueError('weights', 'weights beside the ids, or as {weights}', described('both'));
+  }
+  if (Array.isArray(ids) && ids.length === 2 && ids.every(isVector)) return [...ids, weights];
+  return isStructured(ids) ? [ids, weights] : new WeightedIds(ids, weights);
+}
+
 /** `ids`, `[ids]` or `[ids, weights]`; plain nested arrays are ids. */
 export function readEmbeddingInputs(inputs: unknown): LayerInputs {
+  if (inputs instanceof WeightedIds) return inputs;
   if (inputs === undefined || inputs === null) throw new ArgumentTypeError('inputs', IDS, inputs);
   if (Array.isArray(inputs) && inputs.length === 0) throw new ValueError('inputs', IDS, inputs);
   if (!Array.isArray(inputs) || !isStructured(inputs[0])) return { ids: inputs, weights: null };

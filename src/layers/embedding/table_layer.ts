@@ -34,7 +34,7 @@ import {
   type SymbolicShape,
 } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
-import { checkWeights, type LayerInputs } from './layer_inputs.js';
+import { checkWeights, joinWeights, type LayerInputs } from './layer_inputs.js';
 import { nextName } from '../layer_names.js';
 import { disposeWithMask } from '../../tfjs_patches/mask_lifetime.js';
 import { tableOfLoad } from '../../tfjs_patches/shared_tables_on_load.js';
@@ -248,13 +248,16 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
 
   /**
    * Applies the layer to symbolic or concrete inputs. Beyond what tfjs layers take, concrete ids may be a RaggedTensor,
-   * sparse ids or arrays.
+   * sparse ids or arrays. Weights of ids go beside them, `[ids, weights]`, or into `kwargs.weights`.
    */
   override apply(inputs: tf.SymbolicTensor | tf.SymbolicTensor[], kwargs?: Kwargs): tf.SymbolicTensor;
   override apply<Ids extends IdsInput>(inputs: Ids, kwargs?: Kwargs): LookedUp<C, Ids>;
   override apply<Ids extends IdsInput>(inputs: WithWeights<Ids>, kwargs?: Kwargs): LookedUp<C, Ids>;
   override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors;
-  override apply(inputs: unknown, kwargs?: Record<string, unknown>): unknown {
+  override apply(given: unknown, options?: Record<string, unknown>): unknown {
+    const { weights, ...rest } = options ?? {};
+    const inputs = joinWeights(given, weights, (each) => this.readInputs(each));
+    const kwargs = options && rest;
     const { ids } = this.readInputs(inputs);
     if (ids instanceof tf.Tensor) checkDense(this.#feature, ids.shape, PATHS.ids);
     const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];

@@ -193,6 +193,25 @@ describe('DistributedEmbedding on devices', () => {
     );
   });
 
+  it('names the feature whose ids are missing on a device', async () => {
+    await withTpuEmulator(
+      { chips: 2 },
+      leakFree(() => {
+        const layer = emb.layers.distributedEmbedding({ embeddings: items(), dpInput: false });
+        layer.build();
+        const inputs = layer.plan!.ranks.map(({ tableParallel }) =>
+          (tableParallel?.inputIdsGlobal ?? []).map((): unknown => [[0], [0]]),
+        );
+        for (const missing of [null, undefined]) {
+          const given = inputs.map((features) => [...features]);
+          given[1]![0] = missing;
+          expectError(() => layer.apply(given as never), 'TypeError', 'inputs[1][0]');
+        }
+        layer.dispose();
+      }),
+    );
+  });
+
   it('follows a plan made by hand, and refuses one that does not fit', async () => {
     const tables = items().map(({ inputDim, outputDim, combiner }, i) => {
       return { name: `table_${i}`, inputDim: inputDim!, outputDim: outputDim!, combiner: combiner! };

@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
+import { readEmbeddings } from '../../../src/layers/distributed_embedding/features.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
 import { takeAll, valuesOf } from './layers.js';
@@ -63,6 +64,14 @@ async function expectCorrect(): Promise<void> {
     layer.dispose();
   }
 }
+
+describe('hotness of features', () => {
+  it('is their input length, or one id', () => {
+    const item = { inputDim: 5, outputDim: 2, combiner: 'sum' };
+    const { hotness } = readEmbeddings([{ ...item, inputLength: 7 }, item, { ...item, inputLength: null }], null);
+    expect(hotness).toEqual([7, 1, 1]);
+  });
+});
 
 describeForBackends('DistributedEmbedding of features', () => {
   it('combines every form of ids as Keras RS does', leakFree(expectCorrect));

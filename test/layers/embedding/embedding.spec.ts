@@ -332,4 +332,26 @@ describe('Embedding', () => {
       layer.dispose();
     }),
   );
+
+  it(
+    'takes weights by name, also of ids in arrays, and in a model',
+    leakFree(() => {
+      const layer = layerOf({ combiner: 'mean' });
+      const [rows, weights] = [[[1, 2], [11, 0]], [[1, 3], [2, 0.5]]]; // prettier-ignore
+      const expected = pooled(table, 3, rows, 'mean', weights);
+      const [given, perId] = [tf.tensor2d(rows, [2, 2], 'int32'), tf.tensor2d(weights)];
+      expectClose(take(layer.apply(given, { weights: perId })), expected);
+      expectClose(take(layer.apply(rows, { weights })), expected);
+      expectClose(take(layer.apply(rows, { weights: null })), pooled(table, 3, rows, 'mean'));
+      const inputs = [tf.input({ shape: [2], dtype: 'int32' }), tf.input({ shape: [2] })] as const;
+      const outputs = layerOf({ combiner: 'mean' }).apply(inputs[0], { weights: inputs[1] });
+      const model = tf.model({ inputs: [...inputs], outputs });
+      expectClose(take(model.predict([given, perId])), expected);
+      expectError(() => layer.apply([given, perId], { weights: perId }), 'ValueError', 'weights', 'both');
+      expectError(() => layer.apply(rows, { weights: [[1, 3], [2]] }), 'ValueError', 'weights'); // prettier-ignore
+      tf.dispose([given, perId]);
+      model.dispose();
+      layer.dispose();
+    }),
+  );
 });

@@ -338,4 +338,40 @@ describe('RaggedEmbedding', () => {
     const cls = top.constructor as unknown as { new (args: object): tf.layers.Layer };
     return new cls(config);
   }
+
+  it(
+    'in a model, takes values, row splits and weights as three inputs',
+    leakFree(() => {
+      const [ids, splits] = [1, 2].map(() => tf.input({ batchShape: [null], dtype: 'int32' }));
+      const weighted = tf.input({ batchShape: [null] });
+      const layer = layerOf({ combiner: 'sum' });
+      const inputs = [ids!, splits!, weighted];
+      const model = tf.model({ inputs, outputs: layer.apply(inputs) as tf.SymbolicTensor });
+      const given = [tf.tensor1d(values, 'int32'), tf.tensor1d(rowSplits, 'int32'), tf.tensor1d([2, 1, 3])];
+      const alone = layerOf({ combiner: 'sum' });
+      const expected = take(alone.apply(ragged(), { weights: emb.RaggedTensor.fromRowSplits(Float32Array.of(2, 1, 3), rowSplits) })); // prettier-ignore
+      expectClose(take(model.apply(given)), expected);
+      expectError(() => layerOf({ combiner: 'sum' }).apply([...inputs, weighted]), 'ValueError', 'inputs');
+      tf.dispose(given);
+      model.dispose();
+      alone.dispose();
+    }),
+  );
+
+  it(
+    'takes weights by name too',
+    leakFree(() => {
+      const layer = layerOf({ combiner: 'mean' });
+      const flat = Float32Array.of(2, 1, 3);
+      const beside = emb.RaggedTensor.fromRowSplits(flat, rowSplits);
+      const expected = take(layer.apply([ragged(), beside]));
+      const [ids, splits, tensor] = [tf.tensor1d(values, 'int32'), tf.tensor1d(rowSplits, 'int32'), tf.tensor1d(flat)];
+      expectClose(take(layer.apply(ragged(), { weights: beside })), expected);
+      expectClose(take(layer.apply([ids, splits], { weights: tensor })), expected);
+      expectError(() => layer.apply([ragged(), beside], { weights: beside }), 'ValueError', 'weights', 'both');
+      expectError(() => layerOf().apply(ragged(), { weights: beside }), 'ValueError', 'combiner');
+      tf.dispose([ids, splits, tensor]);
+      layer.dispose();
+    }),
+  );
 });

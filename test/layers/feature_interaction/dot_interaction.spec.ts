@@ -172,6 +172,24 @@ describe('DotInteraction', () => {
     }),
   );
 
+  it('takes sizes that only one of the inputs tells', () => {
+    const shaped = (batchShape: (number | null)[]): tf.SymbolicTensor => tf.input({ batchShape });
+    for (const [one, other] of [
+      [
+        [null, 3],
+        [2, 3],
+      ],
+      [
+        [2, 3],
+        [null, 3],
+      ],
+    ] as const) {
+      // prettier-ignore
+      const pairs = emb.layers.dotInteraction().apply([shaped([...one]), shaped([...other])]);
+      expect((pairs as tf.SymbolicTensor).shape.at(-1)).toBe(1);
+    }
+  });
+
   it('default names count', () => {
     expect(emb.layers.dotInteraction().name).toMatch(/^dot_interaction_\d+$/);
   });
