@@ -82,3 +82,51 @@ export function mostCsrSlots({ features, cores, shards, capacity }: CsrRequest):
   const ids = features.reduce((sum, { values }) => sum + values.length, 0);
   return Math.min(capacity, roundUp(ids + (CSR_ALIGNMENT - 1) * cores * shards));
 }
+
+/** The CSR of a stack on all cores, in any typed arrays of the right lengths. */
+export interface HostCsr {
+  readonly rowPointers: Int32Array;
+  readonly sampleIds: Int32Array;
+  readonly tokenIds: Int32Array;
+  readonly gains: Float32Array;
+  readonly cores: number;
+  readonly shards: number;
+  /** Of each core. */
+  readonly samples: number;
+}
+
+/** Ids of each bucket, and how many runs of equal ones: [cores, shards] each. */
+export interface CsrCounts {
+  readonly ids: Int32Array;
+  readonly runs: Int32Array;
+}
+
+/**
+ * Counts the ids of each bucket; null where the CSR is none: pointers that fall or leave the arrays, samples that the
+ * core does not have, rows that the shard does not have.
+ */
+export function countCsr(csr: HostCsr, rowsPerShard: number): CsrCounts | null {
+  const { rowPointers, sampleIds, tokenIds, gains, cores, shards, samples } = csr;
+  const pointersPerCore = roundUp(shards);
+  if (rowPointers.length !== cores * pointersPerCore) return null;
+  if (sampleIds.length !== tokenIds.length || gains.length !== tokenIds.length) return null;
+  const counts = { ids: new Int32Array(cores * shards), runs: new Int32Array(cores * shards) };
+  let before = 0;
+  for (let place = 0; place < rowPointers.length; place++) {
+    const [start, end] = [roundUp(before), rowPointers[place]!];
+    const shard = place % pointersPerCore;
+    if (end < before || end > tokenIds.length) return null;
+    before = end;
+    if (shard >= shards) continue;
+    const bucket = Math.floor(place / pointersPerCore) * shards + shard;
+    let runs = 0;
+    for (let i = start; i < end; i++) {
+      const [token, sample] = [tokenIds[i]!, sampleIds[i]!];
+      if (token < 0 || token >= rowsPerShard || sample < 0 || sample >= samples) return null;
+      if (i === start || token !== tokenIds[i - 1]) runs++;
+    }
+    counts.ids[bucket] = Math.max(0, end - start);
+    counts.runs[bucket] = runs;
+  }
+  return counts;
+}

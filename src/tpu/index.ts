@@ -37,3 +37,4 @@ export type {
   SlotArgs,
   SlotVariableCreationFn,
 } from './optimizers/common_arguments.js';
+export * from './sparse_core/index.js';

@@ -248,7 +248,8 @@ export class Emulator implements DevicePart {
     return { gradient, bags: this.bags.readChecked(bags, handle, layout, options), options, ofRows: false };
   }
 
-  private deviceTable(tensor: tf.Tensor): DeviceTable | null {
+  /** The data of a tensor on the devices; null for one that lies on the host. */
+  deviceTable(tensor: tf.Tensor): DeviceTable | null {
     return this.tensors.get(tensor.dataId) ?? null;
   }
 
@@ -304,7 +305,7 @@ export class Emulator implements DevicePart {
   }
 
   /** The data of a variable for writing: a copy where somebody else can see them. */
-  private own(variable: tf.Variable): DeviceTable {
+  own(variable: tf.Variable): DeviceTable {
     this.placeTable(variable);
     const table = this.deviceTable(variable)!;
     if (table.refCount === 1) return table;

@@ -35,9 +35,15 @@ const KIND_NAMES: Readonly<Record<Kind, string>> = { dense: 'Tensor', sparse: 'S
 /** What a value is; null for what is no ids at all. */
 function kindOf(value: unknown): Kind | null {
   if (value instanceof RaggedTensor) return 'ragged';
-  if (value instanceof tf.Tensor || isTypedArray(value) || Array.isArray(value)) return 'dense';
+  if (value instanceof tf.Tensor || isTypedArray(value)) return 'dense';
+  if (Array.isArray(value)) return isUneven(value) ? 'ragged' : 'dense';
   if (isRecord(value) && 'values' in value && 'rowSplits' in value) return 'ragged';
   return isSparse(value) ? 'sparse' : null;
+}
+
+/** Rows of different lengths are ragged. */
+function isUneven(rows: readonly unknown[]): boolean {
+  return rows.some(Array.isArray) && new Set(rows.map((row) => (Array.isArray(row) ? row.length : -1))).size > 1;
 }
 
 function readDense(input: unknown, samples: number, argument: string): HostBags {
@@ -111,6 +117,10 @@ export function rowSplitsOf(
   return rowSplits;
 }
 
+function raggedOf(input: unknown): RaggedTensor | RaggedParts {
+  return Array.isArray(input) ? RaggedTensor.fromRows(input as number[][]) : (input as RaggedParts);
+}
+
 function readWeights(weights: unknown, kind: Kind, count: number, argument: string): Float32Array {
   const onlyValues = isRecord(weights) && 'values' in weights && !('rowSplits' in weights) && !('indices' in weights);
   const given = onlyValues ? kind : kindOf(weights);
@@ -118,7 +128,8 @@ function readWeights(weights: unknown, kind: Kind, count: number, argument: stri
     const received = given === null ? describe(weights) : KIND_NAMES[given];
     throw new ValueError(argument, `weights of the type of the ids, ${KIND_NAMES[kind]}`, described(received));
   }
-  const inner: unknown = kind === 'dense' && !onlyValues ? weights : (weights as { readonly values: unknown }).values;
+  const rows = kind === 'ragged' && Array.isArray(weights) ? floatRows(weights as number[][], argument) : weights;
+  const inner: unknown = kind === 'dense' && !onlyValues ? weights : (rows as { readonly values: unknown }).values;
   const flat = Array.isArray(inner) ? flatOf(inner, argument) : inner;
   const values = toFloat32(flat instanceof tf.Tensor ? readTensor(flat, argument) : flat, argument);
   if (values.length === count) {
@@ -145,10 +156,14 @@ export function readFeatureInput(
     kind === 'dense'
       ? readDense(input, samples, names.ids)
       : kind === 'ragged'
-        ? readRagged(input as RaggedTensor | RaggedParts, samples, names.ids)
+        ? readRagged(raggedOf(input), samples, names.ids)
         : readSparse(input as SparseInput, samples, names.ids);
   if (weights === null || weights === undefined) return bags;
   return { ...bags, weights: readWeights(weights, kind, bags.values.length, names.weights) };
+}
+
+function floatRows(rows: readonly (readonly number[])[], argument: string): { readonly values: Float32Array } {
+  return { values: toFloat32(readNestedRows(rows, argument).flat, argument) };
 }
 
 /** A list of `length` entries. */

@@ -6,3 +6,6 @@ export { mapIndicesInShard, removePadding, shardTable, unshuffle } from './shard
 export { stackGradients, type StackGradientsArgs } from './stack_gradients.js';
 export { stackTables, type StackTablesArgs } from './stack_tables.js';
 export type { SparseCoreLayout } from './layouts.js';
+export { TPUEmbeddingV2, type SparseCoreLookup, type TPUEmbeddingV2Args } from './tpu_embedding_v2.js';
+export type { Partitioned } from './csr_batches.js';
+export type { SparseCoreStats, SparseCoreStatsArgs } from './sparse_core_stats.js';

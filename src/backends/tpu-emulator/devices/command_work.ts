@@ -1,6 +1,6 @@
 /** How much a command has to do, as the elements that it touches: a bound for how long it may take. */
 import { HYPER_FIELDS } from '../../hyper.js';
-import type { BagsAt, Command, EntryAt, TableAt } from './device.js';
+import type { BagsAt, Command, CsrAt, EntryAt, TableAt } from './device.js';
 
 /** Drawing a number takes that many times as long as copying one. */
 const DRAWN = 8;
@@ -14,6 +14,10 @@ function ofBags({ nnz, batch }: BagsAt, dim: number): number {
 
 function ofEntries(entries: readonly EntryAt[], dim: number): number {
   return entries.reduce((sum, { bags }) => sum + PASSES_OF_STEP * ofBags(bags, dim), 0);
+}
+
+function ofCsr({ ids, cores, samples }: CsrAt, dim: number): number {
+  return (ids + cores * samples) * (1 + dim);
 }
 
 function ofTable({ rows, dim }: TableAt): number {
@@ -55,6 +59,19 @@ export class CommandWork {
         const everyRow = command.hyper[LAZY] === 0 ? ofTable(command.table) * (1 + command.slots.length) : 0;
         return ofEntries(command.entries, command.table.dim) + 2 * everyRow;
       }
+      case 'csrGather':
+        return ofCsr(command.csr, command.table.dim);
+      case 'csrCombine':
+        return ofCsr(command.csr, command.dim);
+      case 'csrRowGradients':
+        return PASSES_OF_STEP * ofCsr(command.csr, command.table.dim) + command.room * (1 + command.table.dim);
+      case 'csrStep': {
+        const everyRow = command.hyper[LAZY] === 0 ? ofTable(command.table) * (1 + command.slots.length) : 0;
+        return PASSES_OF_STEP * ofCsr(command.csr, command.table.dim) + 2 * everyRow;
+      }
+      case 'readRows':
+      case 'writeRows':
+        return command.count * (1 + command.table.dim);
     }
   }
 }

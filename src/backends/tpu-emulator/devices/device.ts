@@ -11,6 +11,7 @@ import type { FilledPart } from '../../counter_random.js';
 import type { Fill } from '../../fill.js';
 import type { BagOptions, KernelInfo } from '../../kernel_set.js';
 import type { Addon } from '../../native/addon.js';
+import type { Quantization } from '../../quantize.js';
 
 /** The ids of a batch in the exchange memory. */
 export interface BagsAt {
@@ -112,6 +113,81 @@ export type Command =
       readonly slots: readonly number[];
       readonly entries: readonly EntryAt[];
       readonly hyper: readonly number[];
+    }
+  | CsrCommand;
+
+/** Where the CSR of a stack lies; positions count words from the start of the exchange memory. */
+export interface CsrAt {
+  readonly rowPointers: number;
+  readonly sampleIds: number;
+  readonly tokenIds: number;
+  readonly gains: number;
+  /** Slots. */
+  readonly ids: number;
+  readonly cores: number;
+  readonly shards: number;
+  /** Samples of each core. */
+  readonly samples: number;
+}
+
+/** Commands over the CSR of a stack: what SparseCores do with it. */
+export type CsrCommand =
+  /** The rows that each core asks the shard for, one for each run of equal ids, to `to[core]` on. */
+  | {
+      readonly op: 'csrGather';
+      readonly table: TableAt;
+      readonly csr: CsrAt;
+      readonly shard: number;
+      readonly to: readonly number[];
+      readonly quantization: Quantization | null;
+    }
+  /** Sums of a core's rows by sample, [samples, dim], to `out` on: gains times the rows that lie from `rows` on. */
+  | {
+      readonly op: 'csrCombine';
+      readonly csr: CsrAt;
+      readonly core: number;
+      readonly rows: number;
+      readonly count: number;
+      readonly dim: number;
+      readonly out: number;
+    }
+  /** One step of a shard; `gradient`: that of all samples, [cores x samples, dim]. */
+  | {
+      readonly op: 'csrStep';
+      readonly optimizer: OptimizerName;
+      readonly table: TableAt;
+      readonly slots: readonly number[];
+      readonly csr: CsrAt;
+      readonly shard: number;
+      readonly gradient: number;
+      readonly hyper: readonly number[];
+      /** false: each occurrence of an id is a step of its own, in the order of samples. */
+      readonly accumulate: boolean;
+    }
+  /** The gradient of each row that was looked up, as [count, ids (room), rows (room x dim)] from `out` on. */
+  | {
+      readonly op: 'csrRowGradients';
+      readonly table: TableAt;
+      readonly csr: CsrAt;
+      readonly shard: number;
+      readonly gradient: number;
+      readonly room: number;
+      readonly out: number;
+    }
+  /** Rows of a buffer by their numbers, to or from the exchange memory. */
+  | {
+      readonly op: 'readRows';
+      readonly table: TableAt;
+      readonly ids: number;
+      readonly count: number;
+      readonly at: number;
+    }
+  | {
+      readonly op: 'writeRows';
+      readonly table: TableAt;
+      readonly ids: number;
+      readonly count: number;
+      readonly at: number;
     };
 
 export type DeviceKind = 'worker' | 'inline';

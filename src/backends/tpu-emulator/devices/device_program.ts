@@ -12,6 +12,7 @@ import {
   type KernelSet,
 } from '../../kernel_set.js';
 import type { BagsAt, Command, EntryAt, ExchangeMemory, GradientAt, RowsAt, TableAt } from './device.js';
+import { CsrProgram } from './csr_program.js';
 import { DistinctIds } from './distinct_ids.js';
 import { Scratch } from './scratch.js';
 import { UniformSplits } from './uniform_splits.js';
@@ -42,6 +43,7 @@ export class DeviceProgram {
   private readonly uniform = new UniformSplits();
   private readonly distinct = new DistinctIds();
   private readonly scratch = new Scratch();
+  private readonly csr: CsrProgram;
 
   /** `progress` is called now and then during commands that take long. */
   constructor(
@@ -50,7 +52,14 @@ export class DeviceProgram {
     private readonly progress: () => void,
     /** Reads shared tensors of TensorFlow; null where there is no addon. */
     private readonly readSharedTensor: Addon['readSharedTensor'] | null,
-  ) {}
+  ) {
+    const { scratch, uniform } = this;
+    const [table, view] = [
+      (at: TableAt): HostTable => this.table(at),
+      (buffer: number): Float32Array => this.view(buffer),
+    ];
+    this.csr = new CsrProgram({ kernels, exchange, scratch, uniform, table, view });
+  }
 
   run(command: Command): void {
     this.scratch.reset();
@@ -75,6 +84,8 @@ export class DeviceProgram {
         return this.rowGradients(command);
       case 'step':
         return this.step(command);
+      default:
+        return this.csr.run(command);
     }
   }
 

@@ -1,0 +1,154 @@
+/** The ids of a batch as the CSR of each stack, chip by chip. */
+import type { HostBags } from '../../backends/kernel_set.js';
+import { countCsr, roundUp } from '../../backends/sparse_core.js';
+import type { StackBatch } from '../../backends/tpu-emulator/stacked_tables.js';
+import { ValueError, described } from '../../errors.js';
+import { warnOnce } from '../../warn_once.js';
+import type { LimitsByStack, SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
+import { columnOffset } from './layouts.js';
+import { partitionStack, type NamedCsrFeature, type StackLimits, type StackOnChip } from './partition_stack.js';
+import { PartitionedCsrFormatTensor } from './partitioned_csr.js';
+import type { SparseCorePlan, StackPlan } from './stack_plan.js';
+
+/** By stack. */
+export type Partitioned = Record<string, PartitionedCsrFormatTensor>;
+
+/** Where no limit is given for a stack. */
+const DEFAULT_LIMIT = 256;
+const MINIBATCHES = 64;
+
+/** The bags of some samples. */
+function bagsOf({ values, rowSplits, weights }: HostBags, first: number, end: number): HostBags {
+  const [from, to] = [rowSplits[first]!, rowSplits[end]!];
+  return {
+    values: values.subarray(from, to),
+    rowSplits: rowSplits.subarray(first, end + 1).map((split) => split - from),
+    weights: weights === null ? null : weights.subarray(from, to),
+  };
+}
+
+/** Features of a stack on `cores` of its cores, part `part` of so many; `bags` by the place of a feature. */
+export function stackOnCores(
+  plan: SparseCorePlan,
+  stack: StackPlan,
+  bags: readonly HostBags[],
+  { cores, part, parts }: { cores: number; part: number; parts: number },
+): StackOnChip {
+  const { shards } = plan;
+  const features = stack.features.map(({ feature, place, layout, sampleOffset }): NamedCsrFeature => {
+    const all = bags[place]!;
+    const samples = (all.rowSplits.length - 1) / parts;
+    return {
+      ...bagsOf(all, part * samples, (part + 1) * samples),
+      argument: feature.path,
+      combiner: feature.table.config.combiner,
+      rows: feature.table.config.vocabularySize,
+      columnOffset: columnOffset(layout),
+      rotation: layout.sparseCoreShardRotation,
+      sampleOffset: (sampleOffset * cores) / shards,
+    };
+  });
+  return { name: stack.name, features, cores, shards, samples: (stack.samples * cores) / shards };
+}
+
+function limitOf(limits: LimitsByStack | null, stack: string, field: string): number {
+  const limit = limits !== null && Object.hasOwn(limits, stack) ? limits[stack] : undefined;
+  if (limit === undefined) {
+    warnOnce(`${field} has no limit for the stack ${stack}: ${DEFAULT_LIMIT} is used. tuneLimits proposes one.`);
+  }
+  return limit ?? DEFAULT_LIMIT;
+}
+
+function limitsOf(config: SparseCoreEmbeddingConfig, { name }: StackPlan, samples: number): StackLimits {
+  return {
+    idsFullSize: config.maxIdsPerChipPerSample * samples,
+    maxMinibatchesPerSc: MINIBATCHES,
+    allowIdDropping: config.allowIdDropping,
+    maxIds: limitOf(config.maxIdsPerTable, name, 'maxIdsPerTable'),
+    maxUniqueIds: limitOf(config.maxUniqueIdsPerTable, name, 'maxUniqueIdsPerTable'),
+  };
+}
+
+/** The CSR of every stack for a whole batch. */
+export function partitionBatch(
+  plan: SparseCorePlan,
+  bags: readonly HostBags[],
+  config: SparseCoreEmbeddingConfig,
+): Partitioned {
+  const { chips, coresPerChip } = plan.cores;
+  const ofStack = (stack: StackPlan): PartitionedCsrFormatTensor =>
+    joined(
+      Array.from({ length: chips }, (_, part) => {
+        const onChip = stackOnCores(plan, stack, bags, { cores: coresPerChip, part, parts: chips });
+        return partitionStack(onChip, limitsOf(config, stack, onChip.samples));
+      }),
+    );
+  return Object.fromEntries(plan.stacks.map((stack) => [stack.name, ofStack(stack)]));
+}
+
+/** The CSR of every stack for the samples of one core. */
+export function partitionCore(
+  plan: SparseCorePlan,
+  bags: readonly HostBags[],
+  config: SparseCoreEmbeddingConfig,
+): Partitioned {
+  const ofStack = (stack: StackPlan): PartitionedCsrFormatTensor => {
+    const onCore = stackOnCores(plan, stack, bags, { cores: 1, part: 0, parts: 1 });
+    return partitionStack(onCore, limitsOf(config, stack, onCore.samples));
+  };
+  return Object.fromEntries(plan.stacks.map((stack) => [stack.name, ofStack(stack)]));
+}
+
+/** CSRs of neighbouring cores as one: slots and pointers one after another. */
+export function joined(parts: readonly PartitionedCsrFormatTensor[]): PartitionedCsrFormatTensor {
+  if (parts.length === 1) return parts[0]!;
+  const sum = (of: (part: PartitionedCsrFormatTensor) => number): number =>
+    parts.reduce((total, part) => total + of(part), 0);
+  const [pointers, ids] = [sum((part) => part.rowPointers.length), sum((part) => part.sortedTokenIds.length)];
+  const rowPointers = new Int32Array(pointers);
+  const [sortedSampleIds, sortedTokenIds] = [new Int32Array(ids), new Int32Array(ids)];
+  const sortedGains = new Float32Array(ids);
+  let [pointer, id] = [0, 0];
+  for (const part of parts) {
+    for (const end of part.rowPointers) rowPointers[pointer++] = id + end;
+    sortedSampleIds.set(part.sortedSampleIds, id);
+    sortedTokenIds.set(part.sortedTokenIds, id);
+    sortedGains.set(part.sortedGains, id);
+    id += part.sortedTokenIds.length;
+  }
+  return new PartitionedCsrFormatTensor({
+    rowPointers,
+    sortedSampleIds,
+    sortedTokenIds,
+    sortedGains,
+    sampleCount: sum((part) => part.sampleCount),
+    numMinibatchesPerPhysicalSparseCore: parts[0]!.numMinibatchesPerPhysicalSparseCore,
+    rowPointersUnpaddedSize: pointers,
+    idsUnpaddedSize: ids,
+    rowPointersFullSize: sum((part) => part.rowPointersFullSize),
+    idsFullSize: sum((part) => part.idsFullSize),
+    droppedIds: sum((part) => part.droppedIds),
+  });
+}
+
+/** The CSR of a stack as devices take it, checked: whoever made it, nothing is read outside of what is there. */
+export function stackBatch(
+  partitioned: PartitionedCsrFormatTensor,
+  { shards }: SparseCorePlan,
+  stack: StackPlan,
+  argument: string,
+): StackBatch {
+  const { rowPointers, sortedSampleIds, sortedTokenIds, sortedGains, sampleCount } = partitioned;
+  const cores = rowPointers.length / roundUp(shards);
+  if (sampleCount !== stack.samples || cores !== shards) {
+    const expected = `the CSR of ${stack.samples} samples on ${shards} SparseCores`;
+    throw new ValueError(argument, expected, described(`that of ${sampleCount} on ${cores}`));
+  }
+  const samples = stack.samples / shards;
+  const arrays = { rowPointers, sampleIds: sortedSampleIds, tokenIds: sortedTokenIds, gains: sortedGains };
+  const csr = { ...arrays, cores: shards, shards, samples };
+  const counts = countCsr(csr, stack.rowsPerShard);
+  if (counts !== null) return { csr, counts };
+  const expected = `pointers, samples and rows within the stack ${stack.name}`;
+  throw new ValueError(argument, expected, described('others'));
+}

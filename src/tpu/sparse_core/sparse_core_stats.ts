@@ -1,0 +1,113 @@
+/** How many ids cores ask of each other. */
+import { ArgumentTypeError } from '../../errors.js';
+import { readOptions } from '../../options.js';
+import type { HostBags } from '../../backends/kernel_set.js';
+import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
+import { readOptimizer } from '../optimizers/optimizer_config.js';
+import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
+import { configTables } from './config_tables.js';
+import { stackOnCores } from './csr_batches.js';
+import { FeatureNest } from './feature_nest.js';
+import { readFeatureInput } from './feature_input.js';
+import { product, wholeNumber } from './numbers.js';
+import { bucketMaxima, type BucketMaxima } from './partition_stack.js';
+import { outputShapeOf } from './sample_shapes.js';
+import { planStacks, type SparseCorePlan } from './stack_plan.js';
+
+/** A config and the machine that it is meant for. */
+export interface SparseCoreMachineArgs {
+  featureConfig: unknown;
+  numTpuChips: number;
+  /** 4 by default. */
+  numScPerChip?: number | undefined;
+  optimizer?: TPUEmbeddingOptimizer | null | undefined;
+  sparseCoreEmbeddingConfig?: SparseCoreEmbeddingConfig | null | undefined;
+}
+
+export interface SparseCoreStatsArgs extends SparseCoreMachineArgs {
+  /** A whole batch, in the structure of `featureConfig`. */
+  features: unknown;
+}
+
+/** By stack: the most ids, and the most different ids, that one core asks of another. */
+export interface SparseCoreStats {
+  readonly maxIds: Record<string, number>;
+  readonly maxUniqueIds: Record<string, number>;
+}
+
+export const MACHINE_FIELDS = [
+  'featureConfig',
+  'numTpuChips',
+  'numScPerChip',
+  'optimizer',
+  'sparseCoreEmbeddingConfig',
+] as const;
+const DEFAULT_CORES = 4;
+
+/** Batches of a config, counted without a backend. */
+export class BatchStats {
+  private readonly nest: FeatureNest;
+  private readonly paths: readonly string[];
+
+  constructor(private readonly given: Partial<SparseCoreMachineArgs>) {
+    this.nest = new FeatureNest(given.featureConfig);
+    this.paths = this.nest.paths('features');
+    const { sparseCoreEmbeddingConfig: config } = given;
+    if (config !== undefined && config !== null && !(config instanceof SparseCoreEmbeddingConfig)) {
+      throw new ArgumentTypeError('sparseCoreEmbeddingConfig', 'an emb.tpu.SparseCoreEmbeddingConfig', config);
+    }
+  }
+
+  /** The plan for a batch, and its ids. */
+  read(features: unknown): { readonly plan: SparseCorePlan; readonly bags: readonly HostBags[] } {
+    const { given, nest, paths } = this;
+    const inputs = nest.flatten(features, 'features');
+    const tables = configTables(nest.features, readOptimizer(given.optimizer));
+    const shapes = nest.features.map((config, i) => outputShapeOf(config, inputs[i], paths[i]!));
+    const planned = nest.features.map(({ table }, i) => {
+      return { path: paths[i]!, table: tables.get(table)!, outputShape: shapes[i]! };
+    });
+    const cores = {
+      chips: wholeNumber(given.numTpuChips, 'numTpuChips', 1),
+      coresPerChip: wholeNumber(given.numScPerChip ?? DEFAULT_CORES, 'numScPerChip', 1),
+    };
+    const isApart = given.sparseCoreEmbeddingConfig?.disableTableStacking ?? false;
+    const plan = planStacks([...tables.values()], planned, cores, isApart);
+    const bags = inputs.map((input, i) => {
+      return readFeatureInput(input, null, product(shapes[i]!), { ids: paths[i]!, weights: 'weights' });
+    });
+    return { plan, bags };
+  }
+
+  /** The most that any core asks of another, by stack. */
+  maxima(features: unknown): Map<string, BucketMaxima> {
+    const { plan, bags } = this.read(features);
+    const { chips, coresPerChip } = plan.cores;
+    return new Map(
+      plan.stacks.map((stack) => {
+        const parts = Array.from({ length: chips }, (_, part) => {
+          return bucketMaxima(stackOnCores(plan, stack, bags, { cores: coresPerChip, part, parts: chips }));
+        });
+        const maxIds = Math.max(...parts.map((part) => part.maxIds));
+        const maxUniqueIds = Math.max(...parts.map((part) => part.maxUniqueIds));
+        return [stack.name, { maxIds, maxUniqueIds }];
+      }),
+    );
+  }
+}
+
+/**
+ * Returns, by stack, the most ids and the most different ids that one SparseCore asks of another for these features,
+ * which hold a whole batch for `numTpuChips` x `numScPerChip` cores. Weights do not matter, configs are not changed, and
+ * no backend is needed.
+ * Throws as `TPUEmbeddingV2` and its `enqueue` do, but for limits.
+ * Source: TPUEmbeddingV2.compute_sparse_core_stats (TensorFlow 2.21).
+ */
+export function computeSparseCoreStats(args: SparseCoreStatsArgs): SparseCoreStats {
+  const given = readOptions<SparseCoreStatsArgs>(args, [...MACHINE_FIELDS, 'features'], 'args');
+  const maxima = [...new BatchStats(given).maxima(given.features)];
+  return {
+    maxIds: Object.fromEntries(maxima.map(([stack, { maxIds }]) => [stack, maxIds])),
+    maxUniqueIds: Object.fromEntries(maxima.map(([stack, { maxUniqueIds }]) => [stack, maxUniqueIds])),
+  };
+}

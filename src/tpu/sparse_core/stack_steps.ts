@@ -1,0 +1,132 @@
+/** One optimizer step of every stack. */
+import type * as tf from '@tensorflow/tfjs';
+import { HYPER_FIELDS } from '../../backends/hyper.js';
+import type { StackBatch, StackedTables, StackStep } from '../../backends/tpu-emulator/stacked_tables.js';
+import { CustomOptimizer } from '../optimizers/custom_optimizer.js';
+import { customStep } from '../optimizers/custom_step.js';
+import { kernelStep } from '../optimizers/kernel_step.js';
+import { learningRates } from '../optimizers/learning_rates.js';
+import type { SparseCoreLayout } from './layouts.js';
+import { holdsRow, tableRow, type SparseCoreVariables, type StackVariables } from './stack_variables.js';
+
+/** The gradient of a stack's activations, and the ids that gave them. */
+export interface StackGradient {
+  readonly stack: StackVariables;
+  readonly batch: StackBatch;
+  /** [samples, padded dim], core after core. */
+  readonly gradient: Float32Array;
+}
+
+/** Steps all stacks; dynamic learning rates are asked once. */
+export function stepStacks(machine: StackedTables, gradients: readonly StackGradient[]): void {
+  const trained = gradients.filter(({ stack }) => stack.plan.optimizer !== null);
+  const rates = learningRates(trained.map(({ stack }) => stack.plan.optimizer!));
+  const steps: StackStep[] = [];
+  const custom: (() => void)[] = [];
+  trained.forEach((each, i) => {
+    const { stack, batch, gradient } = each;
+    const optimizer = stack.plan.optimizer!;
+    if (optimizer instanceof CustomOptimizer) {
+      custom.push(() => stepCustom(machine, each, optimizer, rates[i]!));
+      return;
+    }
+    const { optimizer: name, hyper } = kernelStep(optimizer, rates[i]!);
+    steps.push({
+      ...batch,
+      table: stack.parameters,
+      slots: stack.slots,
+      gradient,
+      optimizer: name,
+      hyper: HYPER_FIELDS.map((field) => hyper[field]),
+      accumulate: optimizer.useGradientAccumulation,
+    });
+  });
+  machine.step(steps);
+  for (const step of custom) step();
+}
+
+/** Rows of one table among those of its stack, by their numbers in the table. */
+interface TouchedTable {
+  readonly layout: SparseCoreLayout;
+  /** In the table, ascending. */
+  readonly rows: Int32Array;
+  /** Place of each among the touched rows of the stack. */
+  readonly places: Int32Array;
+}
+
+function touchedTables({ plan }: StackVariables, rows: Int32Array): TouchedTable[] {
+  return plan.tables.map(({ layout }) => {
+    const found: { row: number; place: number }[] = [];
+    rows.forEach((row, place) => {
+      if (holdsRow(row, plan.rowsPerShard, layout))
+        found.push({ row: tableRow(row, plan.rowsPerShard, layout), place });
+    });
+    found.sort((a, b) => a.row - b.row);
+    return {
+      layout,
+      rows: Int32Array.from(found, ({ row }) => row),
+      places: Int32Array.from(found, ({ place }) => place),
+    };
+  });
+}
+
+/** Columns [0, columns) of some rows. */
+function pick(values: Float32Array, width: number, places: Int32Array, columns: number): Float32Array {
+  const picked = new Float32Array(places.length * columns);
+  places.forEach((place, i) => picked.set(values.subarray(place * width, place * width + columns), i * columns));
+  return picked;
+}
+
+function put(values: Float32Array, width: number, places: Int32Array, columns: number, from: Float32Array): void {
+  places.forEach((place, i) => values.set(from.subarray(i * columns, (i + 1) * columns), place * width));
+}
+
+const widthOf = (variable: tf.Variable): number => variable.shape[1] ?? 1;
+
+/** The user's function steps each table of the stack by itself, over the rows that were looked up. */
+function stepCustom(
+  machine: StackedTables,
+  { stack, batch, gradient }: StackGradient,
+  optimizer: CustomOptimizer,
+  learningRate: number,
+): void {
+  const { rows, values } = machine.rowGradients(stack.parameters, batch, gradient);
+  const variables = [stack.parameters, ...stack.slots];
+  const stored = variables.map((variable) => machine.readRows(variable, rows));
+  for (const { layout, rows: ofTable, places } of touchedTables(stack, rows)) {
+    if (ofTable.length === 0) continue;
+    const [, dim] = layout.unshardedShape;
+    const columns = variables.map((variable) => (variable.rank === 1 ? 1 : dim));
+    const own = stored.map((each, i) => pick(each, widthOf(variables[i]!), places, columns[i]!));
+    const [parameters, ...slots] = own as [Float32Array, ...Float32Array[]];
+    const touched = { rows: ofTable, dim, gradient: pick(values, stack.plan.columns, places, dim), parameters, slots };
+    const stepped = customStep(optimizer, touched, learningRate);
+    [stepped.parameters, ...stepped.slots].forEach((each, i) => {
+      put(stored[i]!, widthOf(variables[i]!), places, columns[i]!, each);
+    });
+  }
+  variables.forEach((variable, i) => machine.writeRows(variable, { rows, values: stored[i]! }));
+}
+
+/** Gradients that wait for their step. */
+export interface PendingStep {
+  readonly gradients: readonly StackGradient[];
+}
+
+/** Looks all stacks up; `tables` are read instead of the parameters where they are given. */
+export function lookUpStacks(
+  machine: StackedTables,
+  variables: SparseCoreVariables,
+  batches: ReadonlyMap<string, StackBatch>,
+  tables: ReadonlyMap<string, tf.Tensor> | null,
+): Map<string, Float32Array> {
+  const stacks = [...variables.stacks.values()];
+  const activations = machine.lookUp(
+    stacks.map(({ parameters, plan }) => ({
+      ...batches.get(plan.name)!,
+      table: tables?.get(plan.name) ?? parameters,
+      quantization: plan.quantization,
+    })),
+  );
+  return new Map(stacks.map(({ plan }, i) => [plan.name, activations[i]!]));
+}

@@ -1,0 +1,214 @@
+/** The variables of a stack on the cores, and its tables in the global layout. */
+import * as tf from '@tensorflow/tfjs';
+import { fillPart } from '../../backends/fill.js';
+import { stackLayout, type StackedTables } from '../../backends/tpu-emulator/stacked_tables.js';
+import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { applyInBlocks, fillOf } from '../../layers/table/table_fill.js';
+import { asInitializer, constantOr, type TableInitializer } from '../config/table_initializer.js';
+import type { SlotSpec } from '../optimizers/tpu_optimizer.js';
+import { rowsInShard, type SparseCoreLayout } from './layouts.js';
+import type { PlannedTable, SparseCorePlan, StackPlan } from './stack_plan.js';
+
+/** Row r of a table on one shard: the first one, how many there are, and where they begin in the shard. */
+interface ShardPart {
+  readonly first: number;
+  readonly count: number;
+  readonly offset: number;
+}
+
+function partOn(shard: number, layout: SparseCoreLayout): ShardPart {
+  const { numSparseCores: shards, sparseCoreShardRotation: rotation, sparseCoreShardRowOffset: offset } = layout;
+  const first = (shard - (rotation % shards) + shards) % shards;
+  const count = Math.max(0, Math.ceil((layout.unshardedShape[0] - first) / shards));
+  return { first, count, offset };
+}
+
+/** Row of a table for a row of its stack. */
+export function tableRow(stackRow: number, rowsPerShard: number, layout: SparseCoreLayout): number {
+  const { first, offset } = partOn(Math.floor(stackRow / rowsPerShard), layout);
+  return first + ((stackRow % rowsPerShard) - offset) * layout.numSparseCores;
+}
+
+/** Whether a row of the stack is one of the table's. */
+export function holdsRow(stackRow: number, rowsPerShard: number, layout: SparseCoreLayout): boolean {
+  const inShard = (stackRow % rowsPerShard) - layout.sparseCoreShardRowOffset;
+  return inShard >= 0 && inShard < rowsInShard(layout);
+}
+
+export class StackVariables {
+  readonly parameters: tf.Variable;
+  readonly slots: readonly tf.Variable[];
+
+  constructor(
+    private readonly machine: StackedTables,
+    readonly plan: StackPlan,
+    private readonly shards: number,
+  ) {
+    const made: tf.Variable[] = [];
+    try {
+      const layout = stackLayout(shards, plan.rowsPerShard, plan.columns);
+      this.parameters = machine.create(plan.name, layout, false);
+      made.push(this.parameters);
+      this.slots = this.makeSlots(made);
+      for (const { table, layout: of } of plan.tables) {
+        this.fill(this.parameters, of, plan.columns, asInitializer(table.config.initializer));
+      }
+    } catch (error) {
+      for (const variable of made) variable.dispose();
+      throw error;
+    }
+  }
+
+  /** By name: `parameters`, then the slots. */
+  named(): Map<string, tf.Variable> {
+    const names = this.plan.optimizer?.slotNames ?? [];
+    return new Map([['parameters', this.parameters], ...this.slots.map((slot, i) => [names[i]!, slot] as const)]);
+  }
+
+  /** All values of a table, or of a slot of it, [rows, columns] or [rows] without its padding. */
+  read(variable: tf.Tensor, layout: SparseCoreLayout): Float32Array {
+    const width = variable.shape[1] ?? 1;
+    const [rows, dim] = layout.unshardedShape;
+    const columns = variable.rank === 1 ? 1 : dim;
+    const values = new Float32Array(rows * columns);
+    for (let shard = 0; shard < this.shards; shard++) {
+      const { first, count, offset } = partOn(shard, layout);
+      if (count === 0) continue;
+      const part = this.machine.read(variable, shard * this.plan.rowsPerShard + offset, count);
+      for (let i = 0; i < count; i++) {
+        const row = first + i * this.shards;
+        values.set(part.subarray(i * width, i * width + columns), row * columns);
+      }
+    }
+    return values;
+  }
+
+  /** Writes all values of a table, or of a slot of it; what pads them stays as it is. */
+  write(variable: tf.Variable, layout: SparseCoreLayout, values: Float32Array): void {
+    const width = variable.shape[1] ?? 1;
+    const columns = values.length / layout.unshardedShape[0];
+    for (let shard = 0; shard < this.shards; shard++) {
+      const { first, count, offset } = partOn(shard, layout);
+      if (count === 0) continue;
+      const at = shard * this.plan.rowsPerShard + offset;
+      const part = columns === width ? new Float32Array(count * width) : this.machine.read(variable, at, count);
+      for (let i = 0; i < count; i++) {
+        const row = first + i * this.shards;
+        part.set(values.subarray(row * columns, (row + 1) * columns), i * width);
+      }
+      this.machine.write(variable, at, part);
+    }
+  }
+
+  dispose(): void {
+    for (const variable of [this.parameters, ...this.slots]) if (!variable.isDisposed) variable.dispose();
+  }
+
+  private makeSlots(made: tf.Variable[]): tf.Variable[] {
+    const { optimizer, name } = this.plan;
+    if (optimizer === null) return [];
+    const specs = optimizer.slots;
+    const create = optimizer.slotVariableCreationFn;
+    if (create !== null && specs.length > 0) {
+      const initializers = specs.map(({ initialValue }) => constantOr(initialValue));
+      return ownSlots(create(this.parameters, optimizer.slotNames, initializers), specs, this.parameters, (slot) => {
+        made.push(slot);
+        this.machine.adoptSlot(this.parameters, slot);
+      });
+    }
+    return specs.map(({ name: slotName, initialValue, isPerRow }) => {
+      // Padding begins like the rest where that is one number: some optimizers divide by it.
+      const constant = typeof initialValue === 'number' ? initialValue : 0;
+      const slot = this.machine.createSlot(this.parameters, `${name}/${slotName}`, isPerRow === true, constant);
+      made.push(slot);
+      if (typeof initialValue !== 'number') this.fillSlot(slot, initialValue);
+      return slot;
+    });
+  }
+
+  private fillSlot(slot: tf.Variable, initializer: TableInitializer): void {
+    for (const { layout } of this.plan.tables) {
+      this.fill(slot, layout, slot.shape[1] ?? 1, asInitializer(initializer), slot.rank === 1);
+    }
+  }
+
+  /** Gives a table, or a slot of it, its first values: the same on any number of cores. */
+  private fill(
+    variable: tf.Variable,
+    layout: SparseCoreLayout,
+    width: number,
+    initializer: ReturnType<typeof asInitializer>,
+    isVector = false,
+  ): void {
+    const [rows, dim] = layout.unshardedShape;
+    const columns = isVector ? 1 : dim;
+    const fill = fillOf(initializer, { rows, columns }, null);
+    if (fill === null) {
+      const values = new Float32Array(rows * columns);
+      applyInBlocks(initializer, { rows, columns }, (firstRow, block) => values.set(block, firstRow * columns));
+      return this.write(variable, layout, values);
+    }
+    for (let shard = 0; shard < this.shards; shard++) {
+      const { first, count, offset } = partOn(shard, layout);
+      if (count === 0) continue;
+      const part = { firstRow: first, rowStep: this.shards, rows: count, firstColumn: 0, columns };
+      const values = new Float32Array(count * columns);
+      fillPart(values, part, fill);
+      const padded = columns === width ? values : new Float32Array(count * width);
+      if (padded !== values) {
+        for (let i = 0; i < count; i++) padded.set(values.subarray(i * columns, (i + 1) * columns), i * width);
+      }
+      this.machine.write(variable, shard * this.plan.rowsPerShard + offset, padded);
+    }
+  }
+}
+
+/** The slots that a function of the user made, in order, checked. */
+function ownSlots(
+  given: unknown,
+  specs: readonly SlotSpec[],
+  table: tf.Variable,
+  adopt: (slot: tf.Variable) => void,
+): tf.Variable[] {
+  const argument = 'slotVariableCreationFn';
+  return specs.map(({ name, isPerRow }) => {
+    const slot = (given as Record<string, unknown> | null | undefined)?.[name];
+    const shape = isPerRow === true ? [table.shape[0]!] : table.shape;
+    const expected = `a function that returns a float32 variable of shape [${shape.join(', ')}] for each slot, ${name} too`;
+    if (!(slot instanceof tf.Variable)) throw new ArgumentTypeError(argument, expected, slot);
+    if (slot.dtype !== 'float32' || !tf.util.arraysEqual(slot.shape, shape)) {
+      throw new ValueError(argument, expected, slot);
+    }
+    adopt(slot);
+    return slot;
+  });
+}
+
+/** The variables of all stacks, and the tables in them by name. */
+export class SparseCoreVariables {
+  readonly stacks: ReadonlyMap<string, StackVariables>;
+
+  constructor(machine: StackedTables, plan: SparseCorePlan) {
+    const stacks = new Map<string, StackVariables>();
+    try {
+      for (const stack of plan.stacks) stacks.set(stack.name, new StackVariables(machine, stack, plan.shards));
+    } catch (error) {
+      for (const stack of stacks.values()) stack.dispose();
+      throw error;
+    }
+    this.stacks = stacks;
+  }
+
+  /** The stack of a table, and where the table lies in it. */
+  of(table: PlannedTable): { stack: StackVariables; layout: SparseCoreLayout } {
+    for (const stack of this.stacks.values()) {
+      const found = stack.plan.tables.find((member) => member.table === table);
+      if (found !== undefined) return { stack, layout: found.layout };
+    }
+    throw new ValueError('table', 'a table of the config', table.name);
+  }
+
+  dispose(): void {
+    for (const stack of this.stacks.values()) stack.dispose();
+  }
+}

@@ -1,0 +1,400 @@
+/** TPUEmbeddingV2: tables in stacks on SparseCores, with the host preprocessing of ids as a step of its own. */
+import * as tf from '@tensorflow/tfjs';
+import { brand } from '../../brand.js';
+import { StackedTables, type StackBatch } from '../../backends/tpu-emulator/stacked_tables.js';
+import { ArgumentTypeError, RuntimeError, ValueError, describe, described } from '../../errors.js';
+import type { HostBags } from '../../backends/kernel_set.js';
+import { warnOnce } from '../../warn_once.js';
+import { truth, readFields } from '../config/fields.js';
+import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
+import { readOptimizer } from '../optimizers/optimizer_config.js';
+import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
+import { configTables } from './config_tables.js';
+import { partitionBatch, partitionCore, stackBatch, type Partitioned } from './csr_batches.js';
+import { coreOf, DeviceParts } from './device_parts.js';
+import { FeatureNest } from './feature_nest.js';
+import { readFeatureInput } from './feature_input.js';
+import { extract, interleave } from './interleave.js';
+import type { SparseCoreLayout } from './layouts.js';
+import { shardCount } from './numbers.js';
+import { PartitionedCsrFormatTensor } from './partitioned_csr.js';
+import { knownShape, outputShapeOf } from './sample_shapes.js';
+import { planStacks, type PlannedTable, type SparseCorePlan } from './stack_plan.js';
+import { lookUpStacks, stepStacks, type StackGradient } from './stack_steps.js';
+import { SparseCoreVariables } from './stack_variables.js';
+import { computeSparseCoreStats, type SparseCoreStats, type SparseCoreStatsArgs } from './sparse_core_stats.js';
+
+export interface TPUEmbeddingV2Args {
+  /** FeatureConfigs in objects and lists of any depth, or one alone. */
+  featureConfig: unknown;
+  /** For tables that have none of their own. */
+  optimizer?: TPUEmbeddingOptimizer | null | undefined;
+  /** Lookups overlap the step before them: they read tables that are one step old. */
+  pipelineExecutionWithTensorCore?: boolean | undefined;
+  sparseCoreEmbeddingConfig?: SparseCoreEmbeddingConfig | null | undefined;
+}
+
+const FIELDS = ['featureConfig', 'optimizer', 'pipelineExecutionWithTensorCore', 'sparseCoreEmbeddingConfig'] as const;
+
+/** What a lookup gives: activations in the structure of the features, and what `applyGradients` wants to see again. */
+export type SparseCoreLookup = [activations: unknown, preserved: Partitioned];
+
+/** What there is once shapes are known. */
+interface Planned {
+  readonly plan: SparseCorePlan;
+  readonly parts: DeviceParts;
+}
+
+/**
+ * Embedding tables on the SparseCores of the `tpu-emulator` backend.
+ *
+ * Tables are padded and stacked, and rows dealt out over all cores (`embeddingLayouts`). A step is: `enqueue` turns the
+ * features of the whole batch into the CSR of each stack on the host, `dequeue` looks it up on the cores,
+ * `applyGradients` steps the rows that were looked up. `embeddingLookup` is the first two. Numbers of samples are those
+ * of `outputShape`, or of the first batch, and are multiples of the cores. The user's configs are not changed.
+ *
+ * With `pipelineExecutionWithTensorCore` each lookup reads tables as they were before the last `applyGradients`.
+ * Throws RuntimeError where the backend is not `tpu-emulator`; ValueError for what is no optimizer, for two tables of one
+ * name, for numbers of samples that the cores do not divide, and for a number of cores that is no power of two.
+ * Source: tf.tpu.experimental.embedding.TPUEmbeddingV2 (TensorFlow 2.21); here every option of the optimizers counts,
+ * custom ones run, and gradients may be null for padded tables too.
+ *
+ * @example
+ * const table = new emb.tpu.TableConfig({vocabularySize: 100, dim: 8, name: 'movies'});
+ * const watched = new emb.tpu.FeatureConfig({table, outputShape: [16]});
+ * const embedding = new emb.tpu.TPUEmbeddingV2({featureConfig: {watched}, optimizer: new emb.tpu.SGD({learningRate: 0.1})});
+ * const [activations, preserved] = embedding.embeddingLookup({watched: ids});
+ * embedding.applyGradients({watched: gradient}, preserved);
+ */
+export class TPUEmbeddingV2 {
+  static {
+    brand(this, 'tpu.TPUEmbeddingV2');
+  }
+  readonly pipelineExecutionWithTensorCore: boolean;
+  readonly sparseCoreEmbeddingConfig: SparseCoreEmbeddingConfig;
+  private readonly nest: FeatureNest;
+  private readonly tables: ReadonlyMap<object, PlannedTable>;
+  private readonly machine: StackedTables;
+  private planned: Planned | null = null;
+  private built: SparseCoreVariables | null = null;
+  private pending: StackGradient[] | null = null;
+  /** Tables as they were before a step that had to be made early: what the next lookup reads. */
+  private stale: Map<string, tf.Tensor> | null = null;
+
+  constructor(args: TPUEmbeddingV2Args);
+  constructor(...passed: [TPUEmbeddingV2Args]) {
+    const given = readFields<TPUEmbeddingV2Args>('new emb.tpu.TPUEmbeddingV2', FIELDS, passed);
+    this.machine = StackedTables.current('TPUEmbeddingV2');
+    this.nest = new FeatureNest(given.featureConfig);
+    const optimizer = readOptimizer(given.optimizer);
+    this.pipelineExecutionWithTensorCore = truth(
+      given.pipelineExecutionWithTensorCore,
+      'pipelineExecutionWithTensorCore',
+      false,
+    );
+    const config = given.sparseCoreEmbeddingConfig ?? new SparseCoreEmbeddingConfig();
+    if (!(config instanceof SparseCoreEmbeddingConfig)) {
+      throw new ArgumentTypeError('sparseCoreEmbeddingConfig', 'an emb.tpu.SparseCoreEmbeddingConfig', config);
+    }
+    this.sparseCoreEmbeddingConfig = config;
+    this.tables = configTables(this.nest.features, optimizer);
+    for (const table of this.tables.values()) {
+      if (table.optimizer === null) {
+        throw new ValueError('optimizer', `an optimizer for the table ${table.name}`, described('none'));
+      }
+    }
+    shardCount(this.machine.chips, this.machine.coresPerChip);
+    const shapes = this.nest.features.map(knownShape);
+    if (shapes.every((shape) => shape !== null)) this.makePlan(shapes);
+  }
+
+  /** Makes the variables on the cores; does nothing where they are there. ValueError while shapes are not known. */
+  build(): void {
+    this.variablesOf('build');
+  }
+
+  /**
+   * Returns the ids of a batch as the CSR of each stack, by its name. `features` has the structure of `featureConfig`;
+   * each is dense (one id for each sample), sparse (samples along the first axis) or ragged. `weights` has the same
+   * structure, or is null; single entries may be null. With `device`, such as `/device:TPU:1`, features hold the samples
+   * of that core alone, and `dequeue` takes the result of any core once all cores have theirs.
+   * Throws TypeError and ValueError for another structure; ValueError for ids of unknown type or outside their table, for
+   * weights of another type, for other numbers of samples, for a device that is none, and where ids exceed
+   * `maxIdsPerTable`, `maxUniqueIdsPerTable` or the slots of a chip.
+   */
+  enqueue(features: unknown, weights?: unknown, options: { device?: string | null } = {}): Partitioned {
+    this.checkMachine('enqueue');
+    const inputs = this.nest.flatten(features, 'features');
+    const hasWeights = weights !== undefined && weights !== null;
+    const ofInputs = hasWeights ? this.nest.flatten(weights, 'weights', true) : [];
+    const device = options.device ?? null;
+    const core = device === null ? null : coreOf(device, this.cores);
+    const { plan, parts } = this.planned ?? this.planFor(inputs, core === null ? 1 : this.cores);
+    const bags = this.readBags(inputs, ofInputs, core === null ? 1 : plan.shards);
+    if (core === null) return partitionBatch(plan, bags, this.sparseCoreEmbeddingConfig);
+    const part = partitionCore(plan, bags, this.sparseCoreEmbeddingConfig);
+    parts.add(core, part);
+    return part;
+  }
+
+  /**
+   * Returns the activations, float32 [...outputShape, dim] in the structure of the features, and the CSR that gave them.
+   * Throws ValueError for anything but what `enqueue` gave; RuntimeError while a core has not been enqueued.
+   */
+  dequeue(partitioned: Partitioned): SparseCoreLookup {
+    this.checkMachine('dequeue');
+    const variables = this.variablesOf('dequeue');
+    const { plan, parts } = this.planned!;
+    const whole = parts.whole(this.checkedPartitioned(partitioned, 'partitioned'));
+    const batches = this.batchesOf(whole, 'partitioned');
+    const activations = lookUpStacks(this.machine, variables, batches, this.stale);
+    this.dropStale();
+    this.stepPending();
+    const features = new Array<tf.Tensor>(this.nest.features.length);
+    for (const stack of plan.stacks) {
+      const rows = { cores: plan.shards, samples: stack.samples, columns: stack.columns };
+      for (const feature of stack.features) {
+        const values = extract(feature, activations.get(stack.name)!, rows);
+        features[feature.place] = tf.tensor(values, [...feature.feature.outputShape, feature.columns], 'float32');
+      }
+    }
+    return [this.nest.pack(features), whole];
+  }
+
+  /** `enqueue`, then `dequeue`. */
+  embeddingLookup(features: unknown, weights?: unknown): SparseCoreLookup {
+    return this.dequeue(this.enqueue(features, weights));
+  }
+
+  /** The same as `embeddingLookup`. */
+  call(features: unknown, weights?: unknown): SparseCoreLookup {
+    return this.embeddingLookup(features, weights);
+  }
+
+  /**
+   * Steps the rows that a lookup read. `gradients` has the structure of the features, with the shapes of the activations;
+   * null, anywhere in it, stands for zeros. `preserved` is the second result of the same lookup.
+   * Throws RuntimeError before the first lookup or `build`; TypeError and ValueError for another structure, for what is no
+   * tensor, and for other shapes.
+   */
+  applyGradients(gradients: unknown, preserved: Partitioned): void {
+    this.checkMachine('applyGradients');
+    if (this.built === null) {
+      throw new RuntimeError('applyGradients', 'a TPUEmbeddingV2 that is built', described('an unbuilt one'));
+    }
+    const given = this.nest.flatten(gradients, 'gradients', true);
+    const whole = this.planned!.parts.whole(this.checkedPartitioned(preserved, 'preserved'));
+    const batches = this.batchesOf(whole, 'preserved');
+    const steps = this.stackGradients(given, batches, this.built);
+    this.stepPending();
+    this.pending = steps;
+    if (!this.pipelineExecutionWithTensorCore) this.stepPending();
+  }
+
+  /** The variables of the tables by stack: [rows, padded dim], shard after shard. */
+  get embeddingTables(): Map<string, tf.Variable> {
+    return new Map([...this.settled('embeddingTables').stacks].map(([name, { parameters }]) => [name, parameters]));
+  }
+
+  /** What each core holds of each stack: its device, and its rows, which whoever asks disposes. */
+  get embeddingTableShards(): Map<string, [device: string, shard: tf.Tensor2D][]> {
+    const { stacks } = this.settled('embeddingTableShards');
+    return new Map(
+      [...stacks].map(([name, { parameters, plan }]) => {
+        const shards = Array.from({ length: this.cores }, (_, core): [string, tf.Tensor2D] => {
+          const values = this.machine.read(parameters, core * plan.rowsPerShard, plan.rowsPerShard);
+          return [`/device:TPU:${core}`, tf.tensor2d(values, [plan.rowsPerShard, plan.columns])];
+        });
+        return [name, shards];
+      }),
+    );
+  }
+
+  /** Where each table lies, by its name. */
+  get embeddingLayouts(): Map<string, SparseCoreLayout> {
+    return new Map(this.planOf('embeddingLayouts').plan.layouts);
+  }
+
+  /** All variables by stack, then by name: `parameters` and the slots. */
+  get variables(): Map<string, Map<string, tf.Variable>> {
+    return new Map([...this.settled('variables').stacks].map(([name, stack]) => [name, stack.named()]));
+  }
+
+  /** The tables without padding, [vocabularySize, dim] each, in the order in which features name them first. */
+  getWeights(): tf.Tensor2D[] {
+    const variables = this.settled('getWeights');
+    return [...this.tables.values()].map((table) => {
+      const { stack, layout } = variables.of(table);
+      return tf.tensor2d(stack.read(stack.parameters, layout), [...layout.unshardedShape]);
+    });
+  }
+
+  /** Writes all tables, in the order and the shapes of `getWeights`. TypeError and ValueError for anything else. */
+  setWeights(weights: readonly tf.Tensor[]): void {
+    const variables = this.settled('setWeights');
+    const tables = [...this.tables.values()];
+    if (!Array.isArray(weights)) throw new ArgumentTypeError('weights', 'a list of tensors', weights);
+    if (weights.length !== tables.length) {
+      throw new ValueError('weights', `${tables.length} tensors, one for each table`, described(`${weights.length}`));
+    }
+    const values = tables.map((table, i) => {
+      const shape = [table.config.vocabularySize, table.config.dim];
+      return floatValues(weights[i], shape, `weights[${i}]`, `a float32 tensor of shape [${shape.join(', ')}]`);
+    });
+    this.dropStale();
+    tables.forEach((table, i) => {
+      const { stack, layout } = variables.of(table);
+      stack.write(stack.parameters, layout, values[i]!);
+    });
+  }
+
+  /** Frees the variables; the object can be built again. */
+  dispose(): void {
+    this.dropStale();
+    this.pending = null;
+    this.built?.dispose();
+    this.built = null;
+  }
+
+  /**
+   * Returns the most ids, and the most different ids, that one core asks of another for these features, by stack: limits
+   * for `SparseCoreEmbeddingConfig`. Needs no backend.
+   */
+  static computeSparseCoreStats(args: SparseCoreStatsArgs): SparseCoreStats {
+    return computeSparseCoreStats(args);
+  }
+
+  private get cores(): number {
+    return this.machine.chips * this.machine.coresPerChip;
+  }
+
+  private makePlan(shapes: readonly (readonly number[])[]): Planned {
+    const paths = this.nest.paths('features');
+    const features = this.nest.features.map(({ table }, i) => {
+      return { path: paths[i]!, table: this.tables.get(table)!, outputShape: shapes[i]! };
+    });
+    const { chips, coresPerChip } = this.machine;
+    const { disableTableStacking } = this.sparseCoreEmbeddingConfig;
+    const plan = planStacks([...this.tables.values()], features, { chips, coresPerChip }, disableTableStacking);
+    this.planned = { plan, parts: new DeviceParts(plan.shards) };
+    return this.planned;
+  }
+
+  /** Shapes that no config tells are those of the first batch, which is one of so many parts. */
+  private planFor(inputs: readonly unknown[], parts: number): Planned {
+    const paths = this.nest.paths('features');
+    const shapes = this.nest.features.map((config, i) => {
+      const shape = outputShapeOf(config, inputs[i], paths[i]!);
+      return knownShape(config) === null ? [shape[0]! * parts, ...shape.slice(1)] : shape;
+    });
+    return this.makePlan(shapes);
+  }
+
+  private planOf(argument: string): Planned {
+    if (this.planned !== null) return this.planned;
+    const note = 'Give every FeatureConfig an outputShape, or enqueue a batch first.';
+    throw new ValueError(argument, 'output shapes that are known', described('unknown ones'), note);
+  }
+
+  private variablesOf(argument: string): SparseCoreVariables {
+    this.checkMachine(argument);
+    return (this.built ??= new SparseCoreVariables(this.machine, this.planOf(argument).plan));
+  }
+
+  /** The variables with all steps made; the next lookup still reads them one step old. */
+  private settled(argument: string): SparseCoreVariables {
+    const variables = this.variablesOf(argument);
+    if (this.pending !== null) {
+      const tables = new Map([...variables.stacks].map(([name, { parameters }]) => [name, tf.clone(parameters)]));
+      this.stepPending();
+      this.stale = tables;
+    }
+    return variables;
+  }
+
+  private stepPending(): void {
+    const steps = this.pending;
+    this.pending = null;
+    if (steps !== null) stepStacks(this.machine, steps);
+  }
+
+  private dropStale(): void {
+    tf.dispose([...(this.stale?.values() ?? [])]);
+    this.stale = null;
+  }
+
+  private checkMachine(argument: string): void {
+    if (StackedTables.current(argument).isSame(this.machine)) return;
+    const note = 'Its tables were lost with the machine that held them.';
+    throw new RuntimeError(argument, 'the tpu-emulator that it was made on', described('another one'), note);
+  }
+
+  private readBags(inputs: readonly unknown[], weights: readonly unknown[], parts: number): HostBags[] {
+    const [paths, weightPaths] = [this.nest.paths('features'), this.nest.paths('weights')];
+    const shapes = new Array<number>(inputs.length);
+    for (const { features } of this.planned!.plan.stacks) {
+      for (const { place, samples } of features) shapes[place] = samples / parts;
+    }
+    return inputs.map((input, i) =>
+      readFeatureInput(input, weights[i], shapes[i]!, { ids: paths[i]!, weights: weightPaths[i]! }),
+    );
+  }
+
+  private checkedPartitioned(value: unknown, argument: string): Partitioned {
+    const expected = 'a PartitionedCsrFormatTensor for each stack, by its name';
+    if (typeof value !== 'object' || value === null) throw new ValueError(argument, expected, value);
+    for (const { name } of this.planned!.plan.stacks) {
+      const csr = (value as Record<string, unknown>)[name];
+      if (!(csr instanceof PartitionedCsrFormatTensor)) throw new ValueError(`${argument}.${name}`, expected, csr);
+    }
+    return value as Partitioned;
+  }
+
+  private batchesOf(partitioned: Partitioned, argument: string): Map<string, StackBatch> {
+    const { plan } = this.planned!;
+    return new Map(
+      plan.stacks.map((stack) => {
+        return [stack.name, stackBatch(partitioned[stack.name]!, plan, stack, `${argument}.${stack.name}`)];
+      }),
+    );
+  }
+
+  private stackGradients(
+    gradients: readonly unknown[],
+    batches: ReadonlyMap<string, StackBatch>,
+    variables: SparseCoreVariables,
+  ): StackGradient[] {
+    const paths = this.nest.paths('gradients');
+    return [...variables.stacks.values()].map((stack) => {
+      const { plan } = stack;
+      const rows = { cores: this.cores, samples: plan.samples, columns: plan.columns };
+      const stacked = new Float32Array(plan.samples * plan.columns);
+      for (const feature of plan.features) {
+        const { place, columns } = feature;
+        const values = gradientValues(gradients[place], [...feature.feature.outputShape, columns], paths[place]!);
+        if (values !== null) interleave(feature, values, rows, stacked);
+      }
+      return { stack, batch: batches.get(plan.name)!, gradient: stacked };
+    });
+  }
+}
+
+function gradientValues(gradient: unknown, shape: readonly number[], path: string): Float32Array | null {
+  if (gradient === null || gradient === undefined) {
+    warnOnce(`${path} has no gradient: zeros are applied, which optimizers with momentum notice.`);
+    return null;
+  }
+  if (!(gradient instanceof tf.Tensor)) {
+    throw new ValueError(path, 'a tensor or null', described(`non-tensor type: ${describe(gradient)}`));
+  }
+  return floatValues(gradient, shape, path, `a float32 tensor of shape [${shape.join(', ')}], or null`);
+}
+
+function floatValues(tensor: unknown, shape: readonly number[], argument: string, expected: string): Float32Array {
+  if (!(tensor instanceof tf.Tensor) || tensor.dtype !== 'float32') {
+    throw new ArgumentTypeError(argument, expected, tensor);
+  }
+  if (tensor.isDisposed) throw new ValueError(argument, expected, described('a disposed tensor'));
+  if (!tf.util.arraysEqual(tensor.shape, shape as number[])) throw new ValueError(argument, expected, tensor);
+  return tensor.dataSync<'float32'>();
+}
