@@ -124,10 +124,9 @@ static void read_uses(call* c, int index, bag_arguments* b) {
 /* sparseApply(table, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0, slot1,
    gradient, hyper, useStarts?) */
 static napi_value sparse_apply(napi_env env, napi_callback_info info) {
-  static const int slot_counts[] = {0, 1, 1, 2, 2, 2}; /* by te_optimizer */
   call c;
-  array data, slots[2];
-  float* slot_data[2] = {NULL, NULL};
+  array data, slots[TE_MOST_SLOTS];
+  float* slot_data[TE_MOST_SLOTS] = {NULL, NULL};
   te_hyper hyper;
   instance* owner = NULL;
   begin(&c, env, info);
@@ -136,8 +135,8 @@ static napi_value sparse_apply(napi_env env, napi_callback_info info) {
   bag_arguments b = read_bags(&c, 3);
   read_uses(&c, 14, &b);
   const int32_t optimizer = (int32_t)whole(&c, 9, "optimizer", TE_SGD, TE_FTRL);
-  const int n_slots = slot_counts[optimizer];
-  for (int s = 0; s < 2; s++) {
+  const int n_slots = TE_SLOT_COUNT(optimizer);
+  for (int s = 0; s < TE_MOST_SLOTS; s++) {
     if (s >= n_slots) {
       if (!c.failed && !absent(&c, 10 + s)) fail_range(&c, "slots", "expected as many as the optimizer has, received more");
       continue;

@@ -97,12 +97,10 @@ void compute_bag_weights_grad(void* kernel, TF_OpKernelContext* context) {
   call.check(te_embedding_bag_weights_grad(&table, &bags, gradient, Call::floats(weights_gradient)), bags, table.rows);
 }
 
-constexpr int kSlotCounts[] = {0, 1, 1, 2, 2, 2}; /* by te_optimizer */
-
 /* Writes through the buffers of `table` and the slots: the caller made sure that nobody else sees them. */
 template <int kOptimizer>
 void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
-  constexpr int kSlots = kSlotCounts[kOptimizer];
+  constexpr int kSlots = TE_SLOT_COUNT(kOptimizer);
   constexpr int kAfterSlots = 1 + kSlots;
   const Attributes& attributes = *static_cast<Attributes*>(kernel);
   Call call(context);
@@ -122,7 +120,7 @@ void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
 
   const void* written[3] = {table.data};
   size_t written_bytes[3] = {static_cast<size_t>(table.rows) * static_cast<size_t>(table.dim) * sizeof(float)};
-  float* slots[2] = {nullptr, nullptr};
+  float* slots[TE_MOST_SLOTS] = {nullptr, nullptr};
   constexpr bool kRowWise = kOptimizer == TE_ROW_WISE_ADAGRAD;
   for (int i = 0; i < kSlots; ++i) {
     char name[] = "slot0";
@@ -249,10 +247,12 @@ struct Op {
  * parameters are a tensor, as every new value of an attribute would make a kernel that is kept for ever. Stateful:
  * graph passes must not drop, merge or reorder ops that write in place.
  */
-#define TE_SPARSE_APPLY(name, optimizer, ...)                                                                \
-  Op {                                                                                                       \
-    "EmbeddingSparseApply" name, {"table: float", __VA_ARGS__ "gradient: float", TE_BAG_INPUTS, "hyper: float"}, \
-        {}, {TE_BAG_ATTRIBUTES}, nothing_shape, create_bag, compute_sparse_apply<optimizer>, true \
+#define TE_SPARSE_APPLY(name, optimizer)                                                                              \
+  Op {                                                                                                                \
+    "EmbeddingSparseApply" name,                                                                                      \
+        {"table: float", TE_SLOT_COUNT(optimizer) > 0 ? "slot0: float" : nullptr,                                     \
+         TE_SLOT_COUNT(optimizer) > 1 ? "slot1: float" : nullptr, "gradient: float", TE_BAG_INPUTS, "hyper: float"},  \
+        {}, {TE_BAG_ATTRIBUTES}, nothing_shape, create_bag, compute_sparse_apply<optimizer>, true                     \
   }
 /* Dense variables, all in one op, in place. */
 #define TE_DENSE_APPLY(name, optimizer, ...)                                                                          \
@@ -260,8 +260,6 @@ struct Op {
     "EmbeddingDenseApply" name, {"variables: N * float", __VA_ARGS__ "hyper: float"}, {}, {"N: int >= 1"},            \
         nothing_shape, create_plain, compute_dense_apply<optimizer>, true                                             \
   }
-#define TE_ONE_SLOT "slot0: float",
-#define TE_TWO_SLOTS "slot0: float", "slot1: float",
 
 const Op kOps[] = {
     {"EmbeddingBag", {"table: float", TE_BAG_INPUTS}, {"pooled: float"}, {TE_BAG_ATTRIBUTES}, bag_shape, create_bag,
@@ -271,12 +269,12 @@ const Op kOps[] = {
      create_bag_grad, compute_bag_grad, false},
     {"EmbeddingBagWeightsGrad", {"table: float", "gradient: float", TE_BAG_INPUTS}, {"weights_gradient: float"},
      {TE_BAG_ATTRIBUTES}, bag_weights_grad_shape, create_bag, compute_bag_weights_grad, false},
-    TE_SPARSE_APPLY("Sgd", TE_SGD, ),
-    TE_SPARSE_APPLY("Adagrad", TE_ADAGRAD, TE_ONE_SLOT),
-    TE_SPARSE_APPLY("RowWiseAdagrad", TE_ROW_WISE_ADAGRAD, TE_ONE_SLOT),
-    TE_SPARSE_APPLY("AdagradMomentum", TE_ADAGRAD_MOMENTUM, TE_TWO_SLOTS),
-    TE_SPARSE_APPLY("Adam", TE_ADAM, TE_TWO_SLOTS),
-    TE_SPARSE_APPLY("Ftrl", TE_FTRL, TE_TWO_SLOTS),
+    TE_SPARSE_APPLY("Sgd", TE_SGD),
+    TE_SPARSE_APPLY("Adagrad", TE_ADAGRAD),
+    TE_SPARSE_APPLY("RowWiseAdagrad", TE_ROW_WISE_ADAGRAD),
+    TE_SPARSE_APPLY("AdagradMomentum", TE_ADAGRAD_MOMENTUM),
+    TE_SPARSE_APPLY("Adam", TE_ADAM),
+    TE_SPARSE_APPLY("Ftrl", TE_FTRL),
     TE_DENSE_APPLY("Sgd", TE_DENSE_SGD, "gradients: N * float", ),
     TE_DENSE_APPLY("Momentum", TE_DENSE_MOMENTUM, "slot0: N * float", "gradients: N * float", ),
     TE_DENSE_APPLY("Adagrad", TE_DENSE_ADAGRAD, "slot0: N * float", "gradients: N * float", ),

@@ -25,6 +25,10 @@ enum te_optimizer {
   TE_ADAM = 4,
   TE_FTRL = 5
 };
+/* Slots of an optimizer: as many as SLOT_NAMES in src/types.ts has names. Known when compiling where `optimizer` is. */
+#define TE_SLOT_COUNT(optimizer) \
+  ((optimizer) == TE_SGD ? 0 : (optimizer) == TE_ADAGRAD || (optimizer) == TE_ROW_WISE_ADAGRAD ? 1 : 2)
+#define TE_MOST_SLOTS 2
 enum te_code {
   TE_OK = 0,
   TE_ID_OUT_OF_RANGE = 1, /* position, id */
@@ -117,7 +121,7 @@ te_status te_embedding_bag_weights_grad(const te_table* table, const te_bags* ba
 
 /*
  * One exact step in place: each touched row is updated once, with the sum over its occurrences.
- * slots: as many as the optimizer has (see SLOT_NAMES in src/types.ts), each [rows, dim], or [rows] for
+ * slots: TE_SLOT_COUNT(optimizer), each [rows, dim], or [rows] for
  * TE_ROW_WISE_ADAGRAD. Order: sum, clip by norm, clip by value, weight decay, optimizer, clip weight, constraint.
  */
 size_t te_sparse_apply_workspace(int32_t optimizer, int64_t nnz, int64_t batch, int64_t rows, int64_t dim);

@@ -102,7 +102,7 @@ TE_INLINE void step_row(const int optimizer, const te_hyper* h, float* w, const 
     step_row_wise(h, w, g, a, dim);
     return;
   }
-  const int has_a = optimizer != TE_SGD, has_b = has_a && optimizer != TE_ADAGRAD;
+  const int has_a = TE_SLOT_COUNT(optimizer) > 0, has_b = TE_SLOT_COUNT(optimizer) > 1;
   int64_t j = 0;
   for (; j + TE_LANES <= dim; j += TE_LANES) {
     te_v x = has_a ? v_load(a + j) : v_zero(), y = has_b ? v_load(b + j) : v_zero();

@@ -53,17 +53,17 @@ TE_INLINE void update_rows_with(const int optimizer, const te_update* job, int64
   const int scaled = job->gradient_scale != 1.0f;
   const int clipped = h->clip_gradient_min > -infinity || h->clip_gradient_max < infinity;
   const int limited = h->clip_weight_min > -infinity || h->clip_weight_max < infinity || h->constraint != 0.0f;
-  const int64_t arrays = optimizer == TE_SGD || optimizer == TE_ROW_WISE_ADAGRAD ? 1 : optimizer == TE_ADAGRAD ? 2 : 3;
+  const int64_t arrays = 1 + (optimizer == TE_ROW_WISE_ADAGRAD ? 0 : TE_SLOT_COUNT(optimizer));
   const int64_t ahead = te_max(4, te_min(TE_UPDATE_BYTES_AHEAD / (arrays * dim * 4), TE_MOST_ROWS_AHEAD));
   const int64_t last_entry = first < end ? (int64_t)groups->ends[end - 1] - 1 : 0;
   for (int64_t u = first; u < end; u++) {
     const int64_t row = groups->rows[u];
     const int64_t coming = groups->rows[te_min(u + ahead, end - 1)];
     float* w = job->table + row * dim;
-    float* a = optimizer == TE_SGD ? NULL : job->slot0 + row * slot_dim;
+    float* a = TE_SLOT_COUNT(optimizer) == 0 ? NULL : job->slot0 + row * slot_dim;
     float* b = job->slot1 == NULL ? NULL : job->slot1 + row * dim;
     fetch_row(job->table, dim, coming);
-    if (optimizer != TE_SGD) fetch_row(job->slot0, slot_dim, coming);
+    if (a != NULL) fetch_row(job->slot0, slot_dim, coming);
     if (b != NULL) fetch_row(job->slot1, dim, coming);
     for (int64_t i = begin; i < groups->ends[u]; i++) {
       fetch_gradient(job->gradient, dim, groups->order[te_min(i + TE_GRADIENTS_AHEAD, last_entry)]);

@@ -12,11 +12,6 @@ static float* scratch_of(const te_groups* g, int32_t worker) {
   return g->scratch + (int64_t)worker * g->scratch_floats;
 }
 
-static int slot_count(int32_t optimizer) {
-  if (optimizer == TE_SGD) return 0;
-  return optimizer == TE_ADAGRAD || optimizer == TE_ROW_WISE_ADAGRAD ? 1 : 2;
-}
-
 size_t te_sparse_apply_workspace(int32_t optimizer, int64_t nnz, int64_t batch, int64_t rows, int64_t dim) {
   (void)optimizer;
   (void)batch;
@@ -92,7 +87,7 @@ static te_status check_step(int32_t optimizer, const te_table* table, float* con
   const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
   if (status.code != TE_OK) return status;
   if (optimizer < TE_SGD || optimizer > TE_FTRL || hyper == NULL) return bad;
-  if (n_slots != slot_count(optimizer) || (n_slots > 0 && slots == NULL)) return bad;
+  if (n_slots != TE_SLOT_COUNT(optimizer) || (n_slots > 0 && slots == NULL)) return bad;
   for (int32_t s = 0; s < n_slots; s++) {
     if (table->rows > 0 && slots[s] == NULL) return bad;
   }

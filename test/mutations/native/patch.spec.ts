@@ -15,6 +15,11 @@ describe('patches of the C sources', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
+  it('find a place whose lines are broken elsewhere', () => {
+    const patch = { file: 'a.c', find: 'if (a[0] ||\n    b) return;\n', replace: '', why: 'z' };
+    expect(patched('x; if (a[0]\n || b)\n  return;\n y;', patch)).toBe('x; y;');
+  });
+
   it('refuse a place that is not there, or there twice', () => {
     const patch = { file: 'a.c', find: 'x', replace: 'y', why: 'z' };
     expect(patched('axb', patch)).toBe('ayb');

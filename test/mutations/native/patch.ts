@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 export interface Patch {
   /** Under custom-ops. */
   readonly file: string;
-  /** Stands in the file once. */
+  /** Stands in the file once; white space may differ. */
   readonly find: string;
   readonly replace: string;
   /** What goes wrong, in a few words. */
@@ -20,9 +20,14 @@ export function readPatches(): Patch[] {
   return Object.entries(files).flatMap(([file, patches]) => patches.map((patch) => ({ file, ...patch })));
 }
 
+/** A place in a source, however its lines are broken. */
+function placeOf(find: string): RegExp {
+  return new RegExp(find.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/g, '\\s+'), 'g');
+}
+
 /** The text of a file with a patch in it. Throws where its place is not to be found once. */
 export function patched(text: string, { file, find, replace }: Patch): string {
-  const places = text.split(find).length - 1;
+  const places = [...text.matchAll(placeOf(find))].length;
   if (places !== 1) throw new Error(`${file}: ${JSON.stringify(find)} stands there ${places} times, not once`);
-  return text.replace(find, () => replace);
+  return text.replace(placeOf(find), () => replace);
 }
