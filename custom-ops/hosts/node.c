@@ -103,16 +103,39 @@ static napi_value instruction_set(napi_env env, napi_callback_info info) {
 
 /* Places of the fields of te_hyper, in the order of the names given. Tests compare them with HYPER_FIELDS. */
 static napi_value hyper_fields(napi_env env, napi_callback_info info) {
-#define FIELD(name) {#name, offsetof(te_hyper, name) / sizeof(float)}
+#define FIELD(name)                                 \
+  {                                                 \
+    #name, offsetof(te_hyper, name) / sizeof(float) \
+  }
   static const struct {
     const char* name;
     size_t place;
-  } fields[] = {FIELD(learning_rate), FIELD(epsilon), FIELD(momentum), FIELD(use_nesterov), FIELD(exponent),
-                FIELD(beta1), FIELD(beta2), FIELD(correction1), FIELD(correction2), FIELD(sum_inside_sqrt),
-                FIELD(lazy), FIELD(learning_rate_power), FIELD(l1), FIELD(l2), FIELD(beta),
-                FIELD(multiply_linear_by_learning_rate), FIELD(clip_gradient_min), FIELD(clip_gradient_max),
-                FIELD(clip_norm), FIELD(clip_weight_min), FIELD(clip_weight_max), FIELD(weight_decay),
-                FIELD(constraint), FIELD(constraint_min), FIELD(constraint_max), FIELD(constraint_rate)};
+  } fields[] = {FIELD(learning_rate),
+                FIELD(epsilon),
+                FIELD(momentum),
+                FIELD(use_nesterov),
+                FIELD(exponent),
+                FIELD(beta1),
+                FIELD(beta2),
+                FIELD(correction1),
+                FIELD(correction2),
+                FIELD(sum_inside_sqrt),
+                FIELD(lazy),
+                FIELD(learning_rate_power),
+                FIELD(l1),
+                FIELD(l2),
+                FIELD(beta),
+                FIELD(multiply_linear_by_learning_rate),
+                FIELD(clip_gradient_min),
+                FIELD(clip_gradient_max),
+                FIELD(clip_norm),
+                FIELD(clip_weight_min),
+                FIELD(clip_weight_max),
+                FIELD(weight_decay),
+                FIELD(constraint),
+                FIELD(constraint_min),
+                FIELD(constraint_max),
+                FIELD(constraint_rate)};
 #undef FIELD
   napi_value result;
   (void)info;

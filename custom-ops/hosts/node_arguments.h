@@ -90,7 +90,8 @@ static void set_number(napi_env env, napi_value object, const char* name, double
 static void fail_status(call* c, te_status status) {
   static const char* const codes[] = {"TE_OK", "TE_ID_OUT_OF_RANGE", "TE_BAD_SPLITS", "TE_BAD_ARGUMENT",
                                       "TE_BAD_WORKSPACE"};
-  static const char* const texts[] = {"", "values: an id is out of range", "rowSplits: must start at 0, never fall and end at the number of values",
+  static const char* const texts[] = {"", "values: an id is out of range",
+                                      "rowSplits: must start at 0, never fall and end at the number of values",
                                       "a size or an option that cannot be", "workspace too small"};
   napi_value code, text, error;
   if (c->failed || status.code == TE_OK) return;
@@ -233,7 +234,8 @@ static bag_arguments read_bags(call* c, int index) {
   b.bags.out_of_range = (int32_t)whole(c, index + 4, "outOfRange", TE_ERROR, TE_ZERO);
   const double max_norm = number(c, index + 5, "maxNorm");
   b.bags.max_norm = (float)max_norm;
-  if (!c->failed && !(max_norm >= 0)) fail_range(c, "maxNorm", "expected a number of at least 0, received %g", max_norm);
+  if (!c->failed && !(max_norm >= 0))
+    fail_range(c, "maxNorm", "expected a number of at least 0, received %g", max_norm);
   if (max_norm > 0 && b.bags.max_norm == 0) b.bags.max_norm = 1.4012985e-45f;
   return b;
 }

@@ -28,7 +28,8 @@ static void fail_no_room(call* c, uint64_t length) {
 static napi_value new_array(call* c, napi_typedarray_type type, uint64_t length, void** data) {
   napi_value buffer, result = NULL;
   /* The engine ends the process where memory is short, so ask first. */
-  void* probe = length >= MOST_RESULT_FLOATS || length * 4 > (uint64_t)PTRDIFF_MAX ? NULL : malloc((size_t)length * 4 + 1);
+  void* probe =
+      length >= MOST_RESULT_FLOATS || length * 4 > (uint64_t)PTRDIFF_MAX ? NULL : malloc((size_t)length * 4 + 1);
   free(probe);
   if (probe == NULL) {
     fail_no_room(c, length);
@@ -57,8 +58,7 @@ static napi_value embedding_bag_grad(napi_env env, napi_callback_info info) {
   if (!c.failed && b.bags.max_norm > 0 && data.data == NULL && table.rows > 0) {
     fail_type(&c, "table", "is needed for maxNorm");
   }
-  const size_t bytes =
-      c.failed ? 0 : te_embedding_bag_grad_workspace(b.bags.nnz, b.bags.batch, table.rows, table.dim);
+  const size_t bytes = c.failed ? 0 : te_embedding_bag_grad_workspace(b.bags.nnz, b.bags.batch, table.rows, table.dim);
   void* workspace = workspace_of(&c, bytes, &owner);
   int64_t unique = 0;
   if (!c.failed) {
@@ -108,7 +108,8 @@ static void read_uses(call* c, int index, bag_arguments* b) {
   const int32_t* numbers = (const int32_t*)starts.data;
   int64_t before = 0;
   b->starts = starts;
-  if (!c->failed && starts.length > INT32_MAX) fail_range(c, "useStarts", "expected fewer than 2^31 numbers, received %zu", starts.length);
+  if (!c->failed && starts.length > INT32_MAX)
+    fail_range(c, "useStarts", "expected fewer than 2^31 numbers, received %zu", starts.length);
   if (c->failed) return;
   for (size_t i = 0; i < starts.length; i++) {
     if (numbers[i] < before || numbers[i] > b->bags.batch) {
@@ -138,11 +139,12 @@ static napi_value sparse_apply(napi_env env, napi_callback_info info) {
   const int n_slots = TE_SLOT_COUNT(optimizer);
   for (int s = 0; s < TE_MOST_SLOTS; s++) {
     if (s >= n_slots) {
-      if (!c.failed && !absent(&c, 10 + s)) fail_range(&c, "slots", "expected as many as the optimizer has, received more");
+      if (!c.failed && !absent(&c, 10 + s))
+        fail_range(&c, "slots", "expected as many as the optimizer has, received more");
       continue;
     }
-    slots[s] = floats(&c, 10 + s, "slots",
-                      optimizer == TE_ROW_WISE_ADAGRAD ? (uint64_t)table.rows : (uint64_t)data.length);
+    slots[s] =
+        floats(&c, 10 + s, "slots", optimizer == TE_ROW_WISE_ADAGRAD ? (uint64_t)table.rows : (uint64_t)data.length);
     slot_data[s] = (float*)slots[s].data;
   }
   const array gradient = floats(&c, 12, "gradient", c.failed ? 0 : area(&c, b.bags.batch, table.dim, "gradient"));
@@ -159,8 +161,8 @@ static napi_value sparse_apply(napi_env env, napi_callback_info info) {
   void* workspace = workspace_of(&c, bytes, &owner);
   if (!c.failed) {
     memcpy(&hyper, numbers.data, sizeof hyper);
-    fail_status(&c, te_sparse_apply(optimizer, &table, slot_data, n_slots, &b.bags, (const float*)gradient.data,
-                                    &hyper, workspace, owner->workspace_bytes));
+    fail_status(&c, te_sparse_apply(optimizer, &table, slot_data, n_slots, &b.bags, (const float*)gradient.data, &hyper,
+                                    workspace, owner->workspace_bytes));
   }
   trim_workspace(owner);
   finish(&c);

@@ -148,15 +148,16 @@ void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
                   te_overlap(written[i], written_bytes[i], bags.values, nnz_bytes) ||
                   te_overlap(written[i], written_bytes[i], bags.row_splits, splits_bytes) ||
                   (bags.weights != nullptr && te_overlap(written[i], written_bytes[i], bags.weights, nnz_bytes));
-    for (int j = 0; j < i; ++j) shared = shared || te_overlap(written[i], written_bytes[i], written[j], written_bytes[j]);
+    for (int j = 0; j < i; ++j)
+      shared = shared || te_overlap(written[i], written_bytes[i], written[j], written_bytes[j]);
     if (shared) return call.fail(TF_INVALID_ARGUMENT, "table and slots must not share memory with another input");
   }
 
   Workspace workspace(te_sparse_apply_workspace(kOptimizer, bags.nnz, bags.batch, table.rows, table.dim));
   if (workspace.data() == nullptr) return call.no_memory(workspace.bytes());
-  call.check(te_sparse_apply(kOptimizer, &table, slots, kSlots, &bags, gradient, &hyper, workspace.data(),
-                             workspace.bytes()),
-             bags, table.rows);
+  call.check(
+      te_sparse_apply(kOptimizer, &table, slots, kSlots, &bags, gradient, &hyper, workspace.data(), workspace.bytes()),
+      bags, table.rows);
 }
 
 /* A table is read and stepped by random rows: huge pages, where the system has them, halve what that costs. */
@@ -247,28 +248,49 @@ struct Op {
  * parameters are a tensor, as every new value of an attribute would make a kernel that is kept for ever. Stateful:
  * graph passes must not drop, merge or reorder ops that write in place.
  */
-#define TE_SPARSE_APPLY(name, optimizer)                                                                              \
-  Op {                                                                                                                \
-    "EmbeddingSparseApply" name,                                                                                      \
-        {"table: float", TE_SLOT_COUNT(optimizer) > 0 ? "slot0: float" : nullptr,                                     \
-         TE_SLOT_COUNT(optimizer) > 1 ? "slot1: float" : nullptr, "gradient: float", TE_BAG_INPUTS, "hyper: float"},  \
-        {}, {TE_BAG_ATTRIBUTES}, nothing_shape, create_bag, compute_sparse_apply<optimizer>, true                     \
+#define TE_SPARSE_APPLY(name, optimizer)                                                          \
+  Op {                                                                                            \
+    "EmbeddingSparseApply" name,                                                                  \
+        {"table: float",                                                                          \
+         TE_SLOT_COUNT(optimizer) > 0 ? "slot0: float" : nullptr,                                 \
+         TE_SLOT_COUNT(optimizer) > 1 ? "slot1: float" : nullptr,                                 \
+         "gradient: float",                                                                       \
+         TE_BAG_INPUTS,                                                                           \
+         "hyper: float"},                                                                         \
+        {}, {TE_BAG_ATTRIBUTES}, nothing_shape, create_bag, compute_sparse_apply<optimizer>, true \
   }
 /* Dense variables, all in one op, in place. */
-#define TE_DENSE_APPLY(name, optimizer, ...)                                                                          \
-  Op {                                                                                                                \
-    "EmbeddingDenseApply" name, {"variables: N * float", __VA_ARGS__ "hyper: float"}, {}, {"N: int >= 1"},            \
-        nothing_shape, create_plain, compute_dense_apply<optimizer>, true                                             \
+#define TE_DENSE_APPLY(name, optimizer, ...)                                                               \
+  Op {                                                                                                     \
+    "EmbeddingDenseApply" name, {"variables: N * float", __VA_ARGS__ "hyper: float"}, {}, {"N: int >= 1"}, \
+        nothing_shape, create_plain, compute_dense_apply<optimizer>, true                                  \
   }
 
 const Op kOps[] = {
-    {"EmbeddingBag", {"table: float", TE_BAG_INPUTS}, {"pooled: float"}, {TE_BAG_ATTRIBUTES}, bag_shape, create_bag,
-     compute_bag, false},
-    {"EmbeddingBagGrad", {"gradient: float", TE_BAG_INPUTS, "table: float"},
-     {"unique_ids: int32", "row_gradients: float"}, {TE_BAG_ATTRIBUTES, "rows: int"}, bag_grad_shape,
-     create_bag_grad, compute_bag_grad, false},
-    {"EmbeddingBagWeightsGrad", {"table: float", "gradient: float", TE_BAG_INPUTS}, {"weights_gradient: float"},
-     {TE_BAG_ATTRIBUTES}, bag_weights_grad_shape, create_bag, compute_bag_weights_grad, false},
+    {"EmbeddingBag",
+     {"table: float", TE_BAG_INPUTS},
+     {"pooled: float"},
+     {TE_BAG_ATTRIBUTES},
+     bag_shape,
+     create_bag,
+     compute_bag,
+     false},
+    {"EmbeddingBagGrad",
+     {"gradient: float", TE_BAG_INPUTS, "table: float"},
+     {"unique_ids: int32", "row_gradients: float"},
+     {TE_BAG_ATTRIBUTES, "rows: int"},
+     bag_grad_shape,
+     create_bag_grad,
+     compute_bag_grad,
+     false},
+    {"EmbeddingBagWeightsGrad",
+     {"table: float", "gradient: float", TE_BAG_INPUTS},
+     {"weights_gradient: float"},
+     {TE_BAG_ATTRIBUTES},
+     bag_weights_grad_shape,
+     create_bag,
+     compute_bag_weights_grad,
+     false},
     TE_SPARSE_APPLY("Sgd", TE_SGD),
     TE_SPARSE_APPLY("Adagrad", TE_ADAGRAD),
     TE_SPARSE_APPLY("RowWiseAdagrad", TE_ROW_WISE_ADAGRAD),
@@ -280,21 +302,63 @@ const Op kOps[] = {
     TE_DENSE_APPLY("Adagrad", TE_DENSE_ADAGRAD, "slot0: N * float", "gradients: N * float", ),
     TE_DENSE_APPLY("Adam", TE_DENSE_ADAM, "slot0: N * float", "slot1: N * float", "power1: float", "power2: float",
                    "gradients: N * float", ),
-    {"EmbeddingTouchedRows", {"ids: N * int32"}, {"touched: int32"}, {"N: int >= 1", "rows: int"}, touched_shape,
-     create_rows, compute_touched_rows, false},
-    {"EmbeddingSingleSplits", {"ids: int32"}, {"row_splits: int32"}, {}, single_splits_shape, create_plain,
-     compute_single_splits, false},
-    {"EmbeddingRowPenalty", {"table: float", "ids: int32", "factors: float"}, {"penalty: float"}, {},
-     row_penalty_shape, create_plain, compute_row_penalty, false},
-    {"EmbeddingRowPenaltyGrad", {"table: float", "ids: int32", "factors: float", "upstream: float"},
-     {"gradient: float"}, {}, row_penalty_grad_shape, create_plain, compute_row_penalty_grad, false},
-    {"EmbeddingDropout", {"x: float", "rate: float", "seed: int32"}, {"y: float"}, {}, copy_shape, create_plain,
-     compute_dropout, false},
-    {"EmbeddingStep", {"graph: int32", "floats: N * float", "ints: M * int32"}, {"fetched: K * float"},
-     {"N: int >= 0", "M: int >= 0", "K: int >= 1"}, step_shape, create_plain, compute_step, true},
+    {"EmbeddingTouchedRows",
+     {"ids: N * int32"},
+     {"touched: int32"},
+     {"N: int >= 1", "rows: int"},
+     touched_shape,
+     create_rows,
+     compute_touched_rows,
+     false},
+    {"EmbeddingSingleSplits",
+     {"ids: int32"},
+     {"row_splits: int32"},
+     {},
+     single_splits_shape,
+     create_plain,
+     compute_single_splits,
+     false},
+    {"EmbeddingRowPenalty",
+     {"table: float", "ids: int32", "factors: float"},
+     {"penalty: float"},
+     {},
+     row_penalty_shape,
+     create_plain,
+     compute_row_penalty,
+     false},
+    {"EmbeddingRowPenaltyGrad",
+     {"table: float", "ids: int32", "factors: float", "upstream: float"},
+     {"gradient: float"},
+     {},
+     row_penalty_grad_shape,
+     create_plain,
+     compute_row_penalty_grad,
+     false},
+    {"EmbeddingDropout",
+     {"x: float", "rate: float", "seed: int32"},
+     {"y: float"},
+     {},
+     copy_shape,
+     create_plain,
+     compute_dropout,
+     false},
+    {"EmbeddingStep",
+     {"graph: int32", "floats: N * float", "ints: M * int32"},
+     {"fetched: K * float"},
+     {"N: int >= 0", "M: int >= 0", "K: int >= 1"},
+     step_shape,
+     create_plain,
+     compute_step,
+     true},
     {"EmbeddingCopy", {"input: float"}, {"output: float"}, {}, copy_shape, create_plain, compute_copy, false},
-    {"EmbeddingShareTensors", {"keys: int32", "sources: N * T"}, {}, {"N: int >= 1", "T: {float, int32}"}, nothing_shape,
-     create_plain, compute_share, true},
+    {"EmbeddingShareTensors",
+     {"keys: int32", "sources: N * T"},
+     {},
+     {"N: int >= 1", "T: {float, int32}"},
+     nothing_shape,
+     create_plain,
+     compute_share,
+     true},
     {"TPUEmbeddingActivations", {}, {}, {}, nullptr, create_plain, compute_tpu_activations, false},
 };
 

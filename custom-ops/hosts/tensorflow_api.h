@@ -25,71 +25,71 @@
 
 namespace te {
 
-#define TE_TENSORFLOW_FUNCTIONS(X)            \
-  X(TF_NewStatus)                             \
-  X(TF_DeleteStatus)                          \
-  X(TF_SetStatus)                             \
-  X(TF_GetCode)                               \
-  X(TF_Message)                               \
-  X(TF_DeleteBuffer)                          \
-  X(TF_DeleteTensor)                          \
-  X(TF_NumDims)                               \
-  X(TF_Dim)                                   \
-  X(TF_TensorData)                            \
-  X(TF_TensorByteSize)                        \
-  X(TF_TensorElementCount)                    \
-  X(TF_NumInputs)                             \
-  X(TF_NumOutputs)                            \
-  X(TF_GetInput)                              \
-  X(TF_SetOutput)                             \
-  X(TF_AllocateOutput)                        \
-  X(TF_NewKernelBuilder)                      \
-  X(TF_RegisterKernelBuilder)                 \
-  X(TF_GetRegisteredKernelsForOp)             \
-  X(TF_OpKernelContext_Failure)               \
-  X(TF_OpKernelConstruction_Failure)          \
-  X(TF_OpKernelConstruction_GetAttrFloat)     \
-  X(TF_OpKernelConstruction_GetAttrInt64)     \
-  X(TF_OpKernelConstruction_GetAttrSize)      \
-  X(TF_OpKernelConstruction_GetAttrString)    \
-  X(TF_NewOpDefinitionBuilder)                \
-  X(TF_OpDefinitionBuilderAddAttr)            \
-  X(TF_OpDefinitionBuilderAddInput)           \
-  X(TF_OpDefinitionBuilderAddOutput)          \
-  X(TF_OpDefinitionBuilderSetIsStateful)      \
+#define TE_TENSORFLOW_FUNCTIONS(X)                   \
+  X(TF_NewStatus)                                    \
+  X(TF_DeleteStatus)                                 \
+  X(TF_SetStatus)                                    \
+  X(TF_GetCode)                                      \
+  X(TF_Message)                                      \
+  X(TF_DeleteBuffer)                                 \
+  X(TF_DeleteTensor)                                 \
+  X(TF_NumDims)                                      \
+  X(TF_Dim)                                          \
+  X(TF_TensorData)                                   \
+  X(TF_TensorByteSize)                               \
+  X(TF_TensorElementCount)                           \
+  X(TF_NumInputs)                                    \
+  X(TF_NumOutputs)                                   \
+  X(TF_GetInput)                                     \
+  X(TF_SetOutput)                                    \
+  X(TF_AllocateOutput)                               \
+  X(TF_NewKernelBuilder)                             \
+  X(TF_RegisterKernelBuilder)                        \
+  X(TF_GetRegisteredKernelsForOp)                    \
+  X(TF_OpKernelContext_Failure)                      \
+  X(TF_OpKernelConstruction_Failure)                 \
+  X(TF_OpKernelConstruction_GetAttrFloat)            \
+  X(TF_OpKernelConstruction_GetAttrInt64)            \
+  X(TF_OpKernelConstruction_GetAttrSize)             \
+  X(TF_OpKernelConstruction_GetAttrString)           \
+  X(TF_NewOpDefinitionBuilder)                       \
+  X(TF_OpDefinitionBuilderAddAttr)                   \
+  X(TF_OpDefinitionBuilderAddInput)                  \
+  X(TF_OpDefinitionBuilderAddOutput)                 \
+  X(TF_OpDefinitionBuilderSetIsStateful)             \
   X(TF_OpDefinitionBuilderSetShapeInferenceFunction) \
-  X(TF_RegisterOpDefinition)                  \
-  X(TF_NewShapeHandle)                        \
-  X(TF_DeleteShapeHandle)                     \
-  X(TF_NewDimensionHandle)                    \
-  X(TF_DeleteDimensionHandle)                 \
-  X(TF_DimensionHandleValueKnown)             \
-  X(TF_DimensionHandleValue)                  \
-  X(TF_ShapeInferenceContextGetInput)         \
-  X(TF_ShapeInferenceContextSetUnknownShape)  \
-  X(TF_ShapeInferenceContextSetOutput)        \
-  X(TF_ShapeInferenceContextVectorFromSize)   \
-  X(TF_ShapeInferenceContextScalar)           \
-  X(TF_ShapeInferenceContextWithRank)         \
-  X(TF_ShapeInferenceContextDim)              \
-  X(TF_ShapeInferenceContextSubshape)         \
+  X(TF_RegisterOpDefinition)                         \
+  X(TF_NewShapeHandle)                               \
+  X(TF_DeleteShapeHandle)                            \
+  X(TF_NewDimensionHandle)                           \
+  X(TF_DeleteDimensionHandle)                        \
+  X(TF_DimensionHandleValueKnown)                    \
+  X(TF_DimensionHandleValue)                         \
+  X(TF_ShapeInferenceContextGetInput)                \
+  X(TF_ShapeInferenceContextSetUnknownShape)         \
+  X(TF_ShapeInferenceContextSetOutput)               \
+  X(TF_ShapeInferenceContextVectorFromSize)          \
+  X(TF_ShapeInferenceContextScalar)                  \
+  X(TF_ShapeInferenceContextWithRank)                \
+  X(TF_ShapeInferenceContextDim)                     \
+  X(TF_ShapeInferenceContextSubshape)                \
   X(TF_ShapeInferenceContextConcatenateShapes)
 
 /* What captured steps need beside; a TensorFlow without it has no such steps. */
-#define TE_SESSION_FUNCTIONS(X)               \
-  X(TF_NewGraph)                              \
-  X(TF_DeleteGraph)                           \
-  X(TF_NewBufferFromString)                   \
-  X(TF_NewImportGraphDefOptions)              \
-  X(TF_DeleteImportGraphDefOptions)           \
-  X(TF_GraphImportGraphDef)                   \
-  X(TF_GraphOperationByName)                  \
-  X(TF_NewSessionOptions)                     \
-  X(TF_DeleteSessionOptions)                  \
-  X(TF_SetConfig)                             \
-  X(TF_NewSession)                            \
-  X(TF_CloseSession)                          \
-  X(TF_DeleteSession)                         \
+#define TE_SESSION_FUNCTIONS(X)     \
+  X(TF_NewGraph)                    \
+  X(TF_DeleteGraph)                 \
+  X(TF_NewBufferFromString)         \
+  X(TF_NewImportGraphDefOptions)    \
+  X(TF_DeleteImportGraphDefOptions) \
+  X(TF_GraphImportGraphDef)         \
+  X(TF_GraphOperationByName)        \
+  X(TF_NewSessionOptions)           \
+  X(TF_DeleteSessionOptions)        \
+  X(TF_SetConfig)                   \
+  X(TF_NewSession)                  \
+  X(TF_CloseSession)                \
+  X(TF_DeleteSession)               \
   X(TF_SessionRun)
 
 /* One pointer per function, under the function's own name. */
@@ -153,19 +153,19 @@ inline const char* resolve_api() {
   }
   if (found == 0) return "no TensorFlow library is loaded in this process";
   Api api;
-#define TE_RESOLVE(name)                                                                             \
-  for (int i = 0; i < found && api.name == nullptr; ++i) {                                           \
-    api.name = reinterpret_cast<decltype(api.name)>(find_symbol(libraries[i], #name));               \
-  }                                                                                                  \
+#define TE_RESOLVE(name)                                                               \
+  for (int i = 0; i < found && api.name == nullptr; ++i) {                             \
+    api.name = reinterpret_cast<decltype(api.name)>(find_symbol(libraries[i], #name)); \
+  }                                                                                    \
   if (api.name == nullptr) return "the loaded TensorFlow is too old or too small: it lacks " #name;
   TE_TENSORFLOW_FUNCTIONS(TE_RESOLVE)
 #undef TE_RESOLVE
   tf = api;
   has_sessions = true;
-#define TE_RESOLVE(name)                                                                                     \
-  for (int i = 0; i < found && session_api.name == nullptr; ++i) {                                           \
-    session_api.name = reinterpret_cast<decltype(session_api.name)>(find_symbol(libraries[i], #name));       \
-  }                                                                                                          \
+#define TE_RESOLVE(name)                                                                               \
+  for (int i = 0; i < found && session_api.name == nullptr; ++i) {                                     \
+    session_api.name = reinterpret_cast<decltype(session_api.name)>(find_symbol(libraries[i], #name)); \
+  }                                                                                                    \
   if (session_api.name == nullptr) has_sessions = false;
   TE_SESSION_FUNCTIONS(TE_RESOLVE)
 #undef TE_RESOLVE

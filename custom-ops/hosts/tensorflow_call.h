@@ -73,9 +73,7 @@ class Workspace {
 /* One run of a kernel: its inputs, its outputs and the first error. */
 class Call {
  public:
-  explicit Call(TF_OpKernelContext* context) : context_(context), status_(tf.TF_NewStatus()) {
-    tensors_.reserve(12);
-  }
+  explicit Call(TF_OpKernelContext* context) : context_(context), status_(tf.TF_NewStatus()) { tensors_.reserve(12); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {

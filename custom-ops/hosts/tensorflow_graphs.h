@@ -24,8 +24,8 @@ namespace {
  * A ConfigProto as bytes: inter_op_parallelism_threads -1 runs the graph in the thread that calls, without a pool, and
  * rewrite_options.disable_meta_optimizer leaves the ops as they were recorded, so that results are those of eager runs.
  */
-constexpr unsigned char kConfig[] = {0x28, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
-                                     0x52, 0x05, 0x52, 0x03, 0x98, 0x01, 0x01};
+constexpr unsigned char kConfig[] = {0x28, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                     0xff, 0x01, 0x52, 0x05, 0x52, 0x03, 0x98, 0x01, 0x01};
 
 class Status {
  public:
@@ -56,8 +56,7 @@ class Graph {
   }
 
   /* An empty text, or what is wrong. */
-  std::string build(const void* definition, size_t bytes, const char* feeds, const char* fetches,
-                    const char* targets) {
+  std::string build(const void* definition, size_t bytes, const char* feeds, const char* fetches, const char* targets) {
     Status status;
     TF_Buffer* buffer = session_api.TF_NewBufferFromString(definition, bytes);
     TF_ImportGraphDefOptions* options = session_api.TF_NewImportGraphDefOptions();
@@ -170,7 +169,8 @@ void compute_step(void*, TF_OpKernelContext* context) {
   if (given == nullptr) return;
   const int32_t number = *static_cast<const int32_t*>(Call::data(given));
   const std::shared_ptr<const Graph> graph = Graphs::book().find(number);
-  if (graph == nullptr) return call.fail(TF_INVALID_ARGUMENT, "graph: expected one that was built, received %d", number);
+  if (graph == nullptr)
+    return call.fail(TF_INVALID_ARGUMENT, "graph: expected one that was built, received %d", number);
   std::vector<TF_Tensor*> inputs(static_cast<size_t>(tf.TF_NumInputs(context) - 1));
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = call.input(static_cast<int>(i) + 1, "feeds", -1);
   if (call.failed()) return;

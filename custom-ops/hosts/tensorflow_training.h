@@ -72,7 +72,8 @@ void compute_dense_apply(void*, TF_OpKernelContext* context) {
       fits = fits && tf.TF_TensorElementCount(slot) == each.size;
     }
     if (!fits) {
-      return call.fail(TF_INVALID_ARGUMENT, "gradients: expected %lld numbers for variable %d and each of its slots, received others",
+      return call.fail(TF_INVALID_ARGUMENT,
+                       "gradients: expected %lld numbers for variable %d and each of its slots, received others",
                        static_cast<long long>(each.size), i);
     }
   }
@@ -93,7 +94,8 @@ void compute_dense_apply(void*, TF_OpKernelContext* context) {
   }
   memcpy(&hyper, Call::data(numbers), sizeof(hyper));
   if (any_shared(written, read)) {
-    return call.fail(TF_INVALID_ARGUMENT, "variables: expected memory of their own, received some that another input shares");
+    return call.fail(TF_INVALID_ARGUMENT,
+                     "variables: expected memory of their own, received some that another input shares");
   }
   te_dense_apply(kOptimizer, variables.data(), count, powers, &hyper);
 }
@@ -111,8 +113,7 @@ void compute_touched_rows(void* kernel, TF_OpKernelContext* context) {
     ids.insert(ids.end(), first, first + tf.TF_Dim(list, 0));
   }
   std::vector<int32_t> touched(ids.size() + 1);
-  const int64_t count =
-      te_touched_rows(ids.data(), static_cast<int64_t>(ids.size()), attributes.rows, touched.data());
+  const int64_t count = te_touched_rows(ids.data(), static_cast<int64_t>(ids.size()), attributes.rows, touched.data());
   TF_Tensor* result = call.output(0, TF_INT32, &count, 1, "ids", "touched rows");
   if (call.failed()) return;
   memcpy(Call::data(result), touched.data(), static_cast<size_t>(count) * sizeof(int32_t));
@@ -176,15 +177,16 @@ void compute_dropout(void*, TF_OpKernelContext* context) {
   TF_Tensor* seed = call.input(2, "seed", 1);
   if (call.failed()) return;
   const float share = *Call::floats(rate);
-  if (!(share >= 0 && share < 1)) return call.fail(TF_INVALID_ARGUMENT, "rate: expected a number in [0, 1), received %g",
-                                                static_cast<double>(share));
+  if (!(share >= 0 && share < 1))
+    return call.fail(TF_INVALID_ARGUMENT, "rate: expected a number in [0, 1), received %g", static_cast<double>(share));
   if (tf.TF_Dim(seed, 0) != 2) {
     return call.fail(TF_INVALID_ARGUMENT, "seed: expected two numbers, received %lld",
                      static_cast<long long>(tf.TF_Dim(seed, 0)));
   }
   constexpr int kMostDims = 8;
   const int rank = tf.TF_NumDims(x);
-  if (rank > kMostDims) return call.fail(TF_INVALID_ARGUMENT, "x: expected at most %d dimensions, received %d", kMostDims, rank);
+  if (rank > kMostDims)
+    return call.fail(TF_INVALID_ARGUMENT, "x: expected at most %d dimensions, received %d", kMostDims, rank);
   int64_t dims[kMostDims];
   for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(x, i);
   TF_Tensor* y = call.output(0, TF_FLOAT, dims, rank, "x", "numbers");

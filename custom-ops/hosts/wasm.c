@@ -46,11 +46,11 @@ static te_table te_wasm_table(float* data, int32_t rows, int32_t dim) {
 }
 
 /* A table and the bags that look it up, as every function takes them. */
-#define TE_WASM_LOOKUP                                                                                       \
-  float *data, int32_t rows, int32_t dim, const int32_t *values, const int32_t *row_splits,                  \
-      const float *weights, int32_t nnz, int32_t batch, int32_t combiner, int32_t out_of_range, float max_norm
-#define TE_WASM_UNPACK                                                                                       \
-  const te_table table = te_wasm_table(data, rows, dim);                                                     \
+#define TE_WASM_LOOKUP                                                                                            \
+  float *data, int32_t rows, int32_t dim, const int32_t *values, const int32_t *row_splits, const float *weights, \
+      int32_t nnz, int32_t batch, int32_t combiner, int32_t out_of_range, float max_norm
+#define TE_WASM_UNPACK                                   \
+  const te_table table = te_wasm_table(data, rows, dim); \
   const te_bags bags = te_wasm_bags(values, row_splits, weights, nnz, batch, combiner, out_of_range, max_norm)
 
 int32_t TE_WASM(te_wasm_bag)(TE_WASM_LOOKUP, float* pooled, te_wasm_result* result) {
@@ -62,8 +62,7 @@ uint32_t TE_WASM(te_wasm_grad_workspace)(int32_t nnz, int32_t batch, int32_t row
   return (uint32_t)te_embedding_bag_grad_workspace(nnz, batch, rows, dim);
 }
 
-int32_t TE_WASM(te_wasm_grad_group)(TE_WASM_LOOKUP, void* workspace, uint32_t workspace_bytes,
-                                    te_wasm_result* result) {
+int32_t TE_WASM(te_wasm_grad_group)(TE_WASM_LOOKUP, void* workspace, uint32_t workspace_bytes, te_wasm_result* result) {
   TE_WASM_UNPACK;
   int64_t unique = 0;
   const te_status status = te_embedding_bag_grad_group(&table, &bags, workspace, workspace_bytes, &unique);
@@ -71,13 +70,12 @@ int32_t TE_WASM(te_wasm_grad_group)(TE_WASM_LOOKUP, void* workspace, uint32_t wo
   return te_wasm_report(status, result);
 }
 
-int32_t TE_WASM(te_wasm_grad_rows)(TE_WASM_LOOKUP, const float* gradient, void* workspace,
-                                   uint32_t workspace_bytes, int32_t* unique_ids, float* row_gradients,
-                                   te_wasm_result* result) {
+int32_t TE_WASM(te_wasm_grad_rows)(TE_WASM_LOOKUP, const float* gradient, void* workspace, uint32_t workspace_bytes,
+                                   int32_t* unique_ids, float* row_gradients, te_wasm_result* result) {
   TE_WASM_UNPACK;
-  return te_wasm_report(te_embedding_bag_grad_rows(&table, &bags, gradient, workspace, workspace_bytes,
-                                                   unique_ids, row_gradients),
-                        result);
+  return te_wasm_report(
+      te_embedding_bag_grad_rows(&table, &bags, gradient, workspace, workspace_bytes, unique_ids, row_gradients),
+      result);
 }
 
 int32_t TE_WASM(te_wasm_weights_grad)(TE_WASM_LOOKUP, const float* gradient, float* weights_gradient,
@@ -86,17 +84,15 @@ int32_t TE_WASM(te_wasm_weights_grad)(TE_WASM_LOOKUP, const float* gradient, flo
   return te_wasm_report(te_embedding_bag_weights_grad(&table, &bags, gradient, weights_gradient), result);
 }
 
-uint32_t TE_WASM(te_wasm_apply_workspace)(int32_t optimizer, int32_t nnz, int32_t batch, int32_t rows,
-                                          int32_t dim) {
+uint32_t TE_WASM(te_wasm_apply_workspace)(int32_t optimizer, int32_t nnz, int32_t batch, int32_t rows, int32_t dim) {
   return (uint32_t)te_sparse_apply_workspace(optimizer, nnz, batch, rows, dim);
 }
 
 int32_t TE_WASM(te_wasm_apply)(TE_WASM_LOOKUP, int32_t optimizer, float* slot0, float* slot1, int32_t n_slots,
-                               const float* gradient, const te_hyper* hyper, void* workspace,
-                               uint32_t workspace_bytes, te_wasm_result* result) {
+                               const float* gradient, const te_hyper* hyper, void* workspace, uint32_t workspace_bytes,
+                               te_wasm_result* result) {
   TE_WASM_UNPACK;
   float* slots[2] = {slot0, slot1};
-  return te_wasm_report(te_sparse_apply(optimizer, &table, slots, n_slots, &bags, gradient, hyper, workspace,
-                                        workspace_bytes),
-                        result);
+  return te_wasm_report(
+      te_sparse_apply(optimizer, &table, slots, n_slots, &bags, gradient, hyper, workspace, workspace_bytes), result);
 }

@@ -71,10 +71,10 @@ TE_INLINE int64_t sum_ids(forward_stream* s, int64_t from, int64_t to, int64_t c
     }
     const float* row = table + (int64_t)id * dim;
     const te_v w = weighted ? v_set(s->weights[i]) : rest;
-#define ADD(k)                                                      \
-  if (vectors > k) {                                                \
-    const te_v x = v_load(row + k * TE_LANES);                      \
-    a##k = weighted ? v_fma(w, x, a##k) : v_add(a##k, x);           \
+#define ADD(k)                                            \
+  if (vectors > k) {                                      \
+    const te_v x = v_load(row + k * TE_LANES);            \
+    a##k = weighted ? v_fma(w, x, a##k) : v_add(a##k, x); \
   }
     TE_EACH(ADD)
 #undef ADD
@@ -127,8 +127,7 @@ TE_INLINE int64_t forward_bags(const te_forward* job, int64_t first, int64_t end
   for (int64_t b = first; b < end; b++) {
     const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
     const float divisor = te_divisor(bags, from, to);
-    const int64_t bad =
-        sum_ids(&s, from, to, 0, divisor, job->pooled + b * s.dim, vectors, part, weighted, 1);
+    const int64_t bad = sum_ids(&s, from, to, 0, divisor, job->pooled + b * s.dim, vectors, part, weighted, 1);
     if (TE_UNLIKELY(bad >= 0) && bags->out_of_range == TE_ERROR) return bad;
   }
   return -1;
@@ -150,10 +149,10 @@ TE_INLINE int64_t forward_wide_bags(const te_forward* job, int64_t first, int64_
       sum_ids(&s, from, to, column, divisor, out, TE_CHUNK_VECTORS, 0, weighted, 0);
       column += TE_CHUNK;
     }
-#define REST(v)                                                          \
-  if (column + v * TE_LANES <= dim) {                                    \
-    sum_ids(&s, from, to, column, divisor, out, v, 0, weighted, 0);      \
-    column += v * TE_LANES;                                              \
+#define REST(v)                                                     \
+  if (column + v * TE_LANES <= dim) {                               \
+    sum_ids(&s, from, to, column, divisor, out, v, 0, weighted, 0); \
+    column += v * TE_LANES;                                         \
   }
     REST(4)
     REST(2)

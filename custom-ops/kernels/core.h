@@ -53,28 +53,28 @@ typedef struct te_groups {
   int64_t count; /* occurrences kept: ids out of range are dropped */
 
   /* in the workspace */
-  int32_t* counters;       /* [slices, buckets] */
-  int32_t* starts;         /* [buckets + 1]: first entry */
-  int32_t* firsts;         /* [buckets]: first row, at its place in rows */
-  int32_t* uniques;        /* [buckets]: rows in the bucket */
-  int64_t* offsets;        /* [buckets + 1]: rows before the bucket, over the whole batch */
-  double* squares;         /* [buckets]: squared norm of the bucket's gradients */
-  int32_t* part_buckets;   /* [parts + 1] */
-  int32_t* part_rows;      /* [parts]: rows in the part */
-  int64_t* bad;            /* [slices]: first id out of range, or -1 */
-  uint32_t* extremes;      /* [slices, 2] */
-  te_entry* entries;       /* [count] */
-  float* coefficients;     /* [count] */
-  int32_t* places;         /* [count]: row of an entry within its bucket */
-  uint64_t* keys;          /* [count]: for sorting */
-  int32_t* rows;           /* [count]: ids */
-  int32_t* ends;           /* [count] */
-  int32_t* order;          /* [count]: bags */
-  float* order_weights;    /* [count] */
-  int32_t* last;           /* [workers, window]: row seen last for an id, or -1 */
-  uint64_t* seen;          /* [workers, window / 64] */
-  float* scratch;          /* [workers, scratch_floats] */
-  int64_t scratch_floats;  /* two rows */
+  int32_t* counters;      /* [slices, buckets] */
+  int32_t* starts;        /* [buckets + 1]: first entry */
+  int32_t* firsts;        /* [buckets]: first row, at its place in rows */
+  int32_t* uniques;       /* [buckets]: rows in the bucket */
+  int64_t* offsets;       /* [buckets + 1]: rows before the bucket, over the whole batch */
+  double* squares;        /* [buckets]: squared norm of the bucket's gradients */
+  int32_t* part_buckets;  /* [parts + 1] */
+  int32_t* part_rows;     /* [parts]: rows in the part */
+  int64_t* bad;           /* [slices]: first id out of range, or -1 */
+  uint32_t* extremes;     /* [slices, 2] */
+  te_entry* entries;      /* [count] */
+  float* coefficients;    /* [count] */
+  int32_t* places;        /* [count]: row of an entry within its bucket */
+  uint64_t* keys;         /* [count]: for sorting */
+  int32_t* rows;          /* [count]: ids */
+  int32_t* ends;          /* [count] */
+  int32_t* order;         /* [count]: bags */
+  float* order_weights;   /* [count] */
+  int32_t* last;          /* [workers, window]: row seen last for an id, or -1 */
+  uint64_t* seen;         /* [workers, window / 64] */
+  float* scratch;         /* [workers, scratch_floats] */
+  int64_t scratch_floats; /* two rows */
 } te_groups;
 
 /* Bytes for `workers` workers; 0 if it cannot be expressed. */

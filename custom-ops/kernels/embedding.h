@@ -111,9 +111,8 @@ te_status te_embedding_bag(const te_table* table, const te_bags* bags, float* po
 size_t te_embedding_bag_grad_workspace(int64_t nnz, int64_t batch, int64_t rows, int64_t dim);
 te_status te_embedding_bag_grad_group(const te_table* table, const te_bags* bags, void* workspace,
                                       size_t workspace_bytes, int64_t* unique);
-te_status te_embedding_bag_grad_rows(const te_table* table, const te_bags* bags, const float* gradient,
-                                     void* workspace, size_t workspace_bytes, int32_t* unique_ids,
-                                     float* row_gradients);
+te_status te_embedding_bag_grad_rows(const te_table* table, const te_bags* bags, const float* gradient, void* workspace,
+                                     size_t workspace_bytes, int32_t* unique_ids, float* row_gradients);
 
 /* weights_gradient [nnz]; bags->weights must be set. Needs no workspace. */
 te_status te_embedding_bag_weights_grad(const te_table* table, const te_bags* bags, const float* gradient,
@@ -167,8 +166,7 @@ void te_dense_apply(int32_t optimizer, const te_dense* variables, int64_t count,
 int64_t te_touched_rows(const int32_t* ids, int64_t count, int64_t rows, int32_t* touched);
 
 /* penalty = l1 sum |w| + l2 sum w^2 over the rows of these distinct ids. */
-te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
-                         float* penalty);
+te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2, float* penalty);
 /* Its gradient times `upstream`, one row per id: gradient [count, dim]. */
 te_status te_row_penalty_grad(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
                               float upstream, float* gradient);

@@ -1,7 +1,7 @@
 /* Entry points: pooling, and its gradients with respect to the table and to the weights. */
 #include "core.h"
 
-#define IDS_PER_TASK 1024   /* fewer are not worth a second thread */
+#define IDS_PER_TASK 1024 /* fewer are not worth a second thread */
 #define TASKS_PER_WORKER 4
 
 /* Parts of a batch for `workers` workers. */
@@ -20,8 +20,8 @@ static void forward_task(void* context, int64_t task, int32_t worker) {
   forward_run* run = context;
   const te_bags* bags = run->job.bags;
   (void)worker;
-  run->bad[task] = TE_KERNEL(forward)(&run->job, te_first_bag(bags, task, run->tasks),
-                                      te_first_bag(bags, task + 1, run->tasks));
+  run->bad[task] =
+      TE_KERNEL(forward)(&run->job, te_first_bag(bags, task, run->tasks), te_first_bag(bags, task + 1, run->tasks));
 }
 
 te_status te_embedding_bag(const te_table* table, const te_bags* bags, float* pooled) {
@@ -70,9 +70,7 @@ size_t te_embedding_bag_grad_workspace(int64_t nnz, int64_t batch, int64_t rows,
   return bytes > SIZE_MAX - STATE_BYTES ? SIZE_MAX : bytes + STATE_BYTES;
 }
 
-static void group_task(void* context, int64_t part, int32_t worker) {
-  te_groups_part(context, (int32_t)part, worker);
-}
+static void group_task(void* context, int64_t part, int32_t worker) { te_groups_part(context, (int32_t)part, worker); }
 
 te_status te_embedding_bag_grad_group(const te_table* table, const te_bags* bags, void* workspace,
                                       size_t workspace_bytes, int64_t* unique) {
@@ -116,9 +114,8 @@ static void gradient_task(void* context, int64_t part, int32_t worker) {
                            run->job.row_gradients + to * run->job.dim);
 }
 
-te_status te_embedding_bag_grad_rows(const te_table* table, const te_bags* bags, const float* gradient,
-                                     void* workspace, size_t workspace_bytes, int32_t* unique_ids,
-                                     float* row_gradients) {
+te_status te_embedding_bag_grad_rows(const te_table* table, const te_bags* bags, const float* gradient, void* workspace,
+                                     size_t workspace_bytes, int32_t* unique_ids, float* row_gradients) {
   const te_status status = te_check(table, bags, bags != NULL && bags->max_norm > 0.0f);
   if (status.code != TE_OK) return status;
   if (workspace == NULL || workspace_bytes < STATE_BYTES) return te_failure(TE_BAD_WORKSPACE, 0, 0);

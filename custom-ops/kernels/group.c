@@ -11,8 +11,8 @@
 #define MOST_BUCKET_BITS 10
 #define LEAST_WINDOW (1 << 15)
 #define MOST_WINDOW (1 << 18)
-#define FEW_IDS 128            /* sorted at once */
-#define IDS_PER_SLICE 2048     /* fewer are not worth a second thread */
+#define FEW_IDS 128        /* sorted at once */
+#define IDS_PER_SLICE 2048 /* fewer are not worth a second thread */
 #define IDS_PER_PART 8192
 #define PARTS_PER_WORKER 4
 

@@ -42,10 +42,10 @@ static void gradient_of_use(const te_update* job, int64_t row, int64_t begin, in
   for (; column + TE_CHUNK <= dim; column += TE_CHUNK) {
     sum_bags(job->gradient, dim, column, order, weights, end - begin, out, TE_CHUNK_VECTORS, 0);
   }
-#define REST(v)                                                                       \
-  if (column + v * TE_LANES <= dim) {                                                 \
-    sum_bags(job->gradient, dim, column, order, weights, end - begin, out, v, 0);     \
-    column += v * TE_LANES;                                                           \
+#define REST(v)                                                                   \
+  if (column + v * TE_LANES <= dim) {                                             \
+    sum_bags(job->gradient, dim, column, order, weights, end - begin, out, v, 0); \
+    column += v * TE_LANES;                                                       \
   }
   REST(4)
   REST(2)

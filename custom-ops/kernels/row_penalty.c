@@ -50,8 +50,7 @@ static int64_t first_stray(const te_table* table, const int32_t* ids, int64_t co
   return -1;
 }
 
-te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
-                         float* penalty) {
+te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2, float* penalty) {
   const int64_t stray = first_stray(table, ids, count);
   if (stray >= 0) return te_failure(TE_ID_OUT_OF_RANGE, stray, ids[stray]);
   double absolute = 0;

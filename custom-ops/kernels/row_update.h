@@ -81,9 +81,9 @@ TE_INLINE void update_rows_with(const int optimizer, const te_update* job, int64
 }
 
 static void update_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
-#define CASE(optimizer)                                                  \
-  case optimizer:                                                        \
-    update_rows_with(optimizer, job, first, end, begin, scratch);        \
+#define CASE(optimizer)                                           \
+  case optimizer:                                                 \
+    update_rows_with(optimizer, job, first, end, begin, scratch); \
     break;
   switch (job->optimizer) {
     CASE(TE_SGD)

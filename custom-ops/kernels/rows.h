@@ -75,24 +75,40 @@ TE_INLINE void te_through_scaling(float* g, const float* row, int64_t dim, float
 #define TE_EACH(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7)
 
 /* Calls CASE(vectors, part) for a row of one chunk: 0 to 8 whole vectors, and a part of one or not. */
-#define TE_ONE_CHUNK(vectors, part, CASE)       \
-  switch ((vectors) * 2 + ((part) != 0)) {      \
-    case 1: CASE(0, 1);                         \
-    case 2: CASE(1, 0);                         \
-    case 3: CASE(1, 1);                         \
-    case 4: CASE(2, 0);                         \
-    case 5: CASE(2, 1);                         \
-    case 6: CASE(3, 0);                         \
-    case 7: CASE(3, 1);                         \
-    case 8: CASE(4, 0);                         \
-    case 9: CASE(4, 1);                         \
-    case 10: CASE(5, 0);                        \
-    case 11: CASE(5, 1);                        \
-    case 12: CASE(6, 0);                        \
-    case 13: CASE(6, 1);                        \
-    case 14: CASE(7, 0);                        \
-    case 15: CASE(7, 1);                        \
-    default: CASE(8, 0);                        \
+#define TE_ONE_CHUNK(vectors, part, CASE)  \
+  switch ((vectors) * 2 + ((part) != 0)) { \
+    case 1:                                \
+      CASE(0, 1);                          \
+    case 2:                                \
+      CASE(1, 0);                          \
+    case 3:                                \
+      CASE(1, 1);                          \
+    case 4:                                \
+      CASE(2, 0);                          \
+    case 5:                                \
+      CASE(2, 1);                          \
+    case 6:                                \
+      CASE(3, 0);                          \
+    case 7:                                \
+      CASE(3, 1);                          \
+    case 8:                                \
+      CASE(4, 0);                          \
+    case 9:                                \
+      CASE(4, 1);                          \
+    case 10:                               \
+      CASE(5, 0);                          \
+    case 11:                               \
+      CASE(5, 1);                          \
+    case 12:                               \
+      CASE(6, 0);                          \
+    case 13:                               \
+      CASE(6, 1);                          \
+    case 14:                               \
+      CASE(7, 0);                          \
+    case 15:                               \
+      CASE(7, 1);                          \
+    default:                               \
+      CASE(8, 0);                          \
   }
 
 #endif

@@ -130,9 +130,7 @@ TE_INLINE te_v v_sqrt(te_v a) { return vsqrtq_f32(a); }
 TE_INLINE te_v v_fma(te_v a, te_v b, te_v c) { return vfmaq_f32(c, a, b); }
 TE_INLINE te_v v_min(te_v limit, te_v a) { return vbslq_f32(vcltq_f32(limit, a), limit, a); }
 TE_INLINE te_v v_max(te_v limit, te_v a) { return vbslq_f32(vcgtq_f32(limit, a), limit, a); }
-TE_INLINE te_v v_if_zero(te_v test, te_v a, te_v b) {
-  return vbslq_f32(vceqq_f32(test, vdupq_n_f32(0.0f)), a, b);
-}
+TE_INLINE te_v v_if_zero(te_v test, te_v a, te_v b) { return vbslq_f32(vceqq_f32(test, vdupq_n_f32(0.0f)), a, b); }
 #endif
 
 TE_INLINE te_v v_load_part(const float* p, te_mask n) {
@@ -157,11 +155,11 @@ typedef struct {
   float x[4];
 } te_v;
 typedef int te_mask;
-#define TE_EACH_LANE(expression)                          \
-  do {                                                    \
-    te_v r;                                               \
-    for (int i = 0; i < 4; i++) r.x[i] = (expression);    \
-    return r;                                             \
+#define TE_EACH_LANE(expression)                       \
+  do {                                                 \
+    te_v r;                                            \
+    for (int i = 0; i < 4; i++) r.x[i] = (expression); \
+    return r;                                          \
   } while (0)
 TE_INLINE te_mask v_mask(int n) { return n; }
 TE_INLINE te_v v_load(const float* p) { TE_EACH_LANE(p[i]); }

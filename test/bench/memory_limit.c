@@ -26,26 +26,26 @@ static void fetch(const slice* s, int64_t i) {
   for (int64_t at = 0; at < s->dim * 4; at += 64) __builtin_prefetch(row + at, s->rewrite, 3);
 }
 
-#define GATHER(V)                                                                    \
-  static void gather##V(const slice* s) {                                            \
-    for (int64_t b = s->first; b < s->end; b += s->per_bag) {                        \
-      v16 sum[V];                                                                    \
-      memset(sum, 0, sizeof sum);                                                    \
-      for (int64_t i = b; i < b + s->per_bag; i++) {                                 \
-        fetch(s, i);                                                                 \
-        const v16* row = (const v16*)(s->table + s->ids[i] * s->dim);                \
-        _Pragma("GCC unroll 8") for (int k = 0; k < V; k++) sum[k] += row[k];        \
-      }                                                                              \
-      memcpy(s->bags + b / s->per_bag * s->dim, sum, sizeof sum);                    \
-    }                                                                                \
-  }                                                                                  \
-  static void rewrite##V(const slice* s) {                                           \
-    for (int64_t i = s->first; i < s->end; i++) {                                    \
-      fetch(s, i);                                                                   \
-      v16* row = (v16*)(s->table + s->ids[i] * s->dim);                              \
-      const v16* g = (const v16*)(s->bags + i / s->per_bag * s->dim);                \
-      _Pragma("GCC unroll 8") for (int k = 0; k < V; k++) row[k] -= 0.01f * g[k];    \
-    }                                                                                \
+#define GATHER(V)                                                                 \
+  static void gather##V(const slice* s) {                                         \
+    for (int64_t b = s->first; b < s->end; b += s->per_bag) {                     \
+      v16 sum[V];                                                                 \
+      memset(sum, 0, sizeof sum);                                                 \
+      for (int64_t i = b; i < b + s->per_bag; i++) {                              \
+        fetch(s, i);                                                              \
+        const v16* row = (const v16*)(s->table + s->ids[i] * s->dim);             \
+        _Pragma("GCC unroll 8") for (int k = 0; k < V; k++) sum[k] += row[k];     \
+      }                                                                           \
+      memcpy(s->bags + b / s->per_bag * s->dim, sum, sizeof sum);                 \
+    }                                                                             \
+  }                                                                               \
+  static void rewrite##V(const slice* s) {                                        \
+    for (int64_t i = s->first; i < s->end; i++) {                                 \
+      fetch(s, i);                                                                \
+      v16* row = (v16*)(s->table + s->ids[i] * s->dim);                           \
+      const v16* g = (const v16*)(s->bags + i / s->per_bag * s->dim);             \
+      _Pragma("GCC unroll 8") for (int k = 0; k < V; k++) row[k] -= 0.01f * g[k]; \
+    }                                                                             \
   }
 GATHER(2)
 GATHER(4)
@@ -92,8 +92,16 @@ int main(int count, char** words) {
         slice slices[64];
         for (int t = 0; t < threads; t++) {
           const int64_t n = ids / per_bag;
-          slices[t] = (slice){table, bags, values + (r + 2) % batches * ids, n * t / threads * per_bag,
-                              n * (t + 1) / threads * per_bag, per_bag, dim, ahead, rewrite, (int)dim / 16};
+          slices[t] = (slice){table,
+                              bags,
+                              values + (r + 2) % batches * ids,
+                              n * t / threads * per_bag,
+                              n * (t + 1) / threads * per_bag,
+                              per_bag,
+                              dim,
+                              ahead,
+                              rewrite,
+                              (int)dim / 16};
         }
         const double start = now();
         for (int t = 1; t < threads; t++) pthread_create(&helpers[t], NULL, work, &slices[t]);
@@ -106,7 +114,7 @@ int main(int count, char** words) {
       if (times[0] < least[rewrite]) least[rewrite] = times[0];
     }
   }
-  printf("{\"gatherMs\":%.4f,\"rewriteMs\":%.4f,\"gatherMinMs\":%.4f,\"rewriteMinMs\":%.4f}\n", best[0], best[1], least[0],
-         least[1]);
+  printf("{\"gatherMs\":%.4f,\"rewriteMs\":%.4f,\"gatherMinMs\":%.4f,\"rewriteMinMs\":%.4f}\n", best[0], best[1],
+         least[0], least[1]);
   return 0;
 }

@@ -21,6 +21,6 @@ void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, co
   step_untouched(job, first, end, zeros);
 }
 #else
-const te_kernels TE_INSTANCE = {TE_INSTANCE_NAME, forward, weights_gradient, gradient_rows, gradient_squares,
-                                update_rows,      step_untouched};
+const te_kernels TE_INSTANCE = {TE_INSTANCE_NAME, forward,     weights_gradient, gradient_rows,
+                                gradient_squares, update_rows, step_untouched};
 #endif
