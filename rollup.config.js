@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import nodeResolve from '@rollup/plugin-node-resolve';
 import terser from '@rollup/plugin-terser';
 import { dts } from 'rollup-plugin-dts';
 import esbuild from 'rollup-plugin-esbuild';
@@ -11,7 +12,9 @@ const { version } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8
 const banner = `/*! tfjs-embeddings ${version}, Apache-2.0 */`;
 /** Loaded on first use, by those who read or write such files. */
 const ON_DEMAND = ['@zip.js/zip.js', 'h5wasm'];
-const external = (id) => id.startsWith('@tensorflow/') || id.startsWith('node:') || ON_DEMAND.includes(id);
+const externalToPages = (id) => id.startsWith('@tensorflow/') || id.startsWith('node:') || ON_DEMAND.includes(id);
+/** Small enough to be part of the bundle for pages. */
+const external = (id) => externalToPages(id) || id.startsWith('@bufbuild/');
 const entries = {
   index: 'src/index.ts',
   'index.node': 'src/index_node.ts',
@@ -76,12 +79,13 @@ const types = {
 
 const browser = {
   input: entries.index,
-  external,
-  plugins: [typescriptNames, typescript(), terser({ format: { comments: /^!/ } })],
+  external: externalToPages,
+  plugins: [typescriptNames, nodeResolve({ browser: true }), typescript(), terser({ format: { comments: /^!/ } })],
   output: {
     file: 'dist/tfjs-embeddings.min.js',
     format: 'umd',
     name: 'tfjsEmbeddings',
+    inlineDynamicImports: true,
     globals: { '@tensorflow/tfjs': 'tf' },
     sourcemap: true,
     exports: 'named',

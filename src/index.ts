@@ -36,6 +36,8 @@ export const layers = {
 /** Sparse ids. */
 export const sparse = { reorder };
 
+/** Models as SavedModels of TensorFlow. */
+export * as savedModel from './saved_model/index.js';
 /** Preprocessing of raw features into ids. */
 export * as preprocessing from './preprocessing/index.js';
 /** The TPU embedding API of TensorFlow. */

@@ -27,7 +27,7 @@ export function partsOf(artifacts: tf.io.ModelArtifacts): ModelParts {
 }
 
 /** Has the names in a folder on disk, where the system can do that for folders. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   await writing(folder, async () => {
     const handle = await open(folder, 'r');

@@ -17,7 +17,8 @@ const STOCK_WEIGHTS = 'weights.bin';
 
 const DRAFT = /^model\.json\.([0-9a-f]{16})\.(\d+)\.([0-9a-f]{8})\.part$/;
 const WEIGHTS = /^weights-([0-9a-f]{16})(?:-\d+)?\.bin$/;
-const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
+/** Tells machines apart that write to one disk. */
+export const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 const DAY_MS = 86_400_000;
 
 /** `id`: 16 hexadecimal digits that no other save has. */
@@ -30,8 +31,8 @@ export function weightsName(id: string, number: number): string {
   return number === 0 ? `weights-${id}.bin` : `weights-${id}-${number + 1}.bin`;
 }
 
-/** Whether the process that made a draft may still be at work. */
-async function isAtWork(path: string, pid: number, host: string): Promise<boolean> {
+/** Whether the process that made a draft, a file or a folder, may still be at work. */
+export async function isAtWork(path: string, pid: number, host: string): Promise<boolean> {
   const madeAt = async (): Promise<number> => (await stat(path)).mtimeMs;
   // Processes of another machine on the same disk cannot be asked.
   if (host !== HOST) return Date.now() - (await madeAt()) < DAY_MS;

@@ -20,6 +20,7 @@ const FLOORS = [
   ['src/public_types.ts'],
   ['src/tpu'],
   ['src/tpu_emulator.ts'],
+  ['src/saved_model'],
   ['src/keras'],
   ['src/layers'],
   ['src/optimizers', 'src/report'],

@@ -122,6 +122,16 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
     return this.#all.tables.map(({ name }) => name);
   }
 
+  /** What is looked up where: tables, features, and the structure in which their results come. */
+  get lookups(): DistributedFeatures {
+    return this.#all;
+  }
+
+  /** Features that have weights in a symbolic graph: their weights follow the ids of all features. */
+  get weightedFeatures(): readonly number[] {
+    return this.#weighted ?? [];
+  }
+
   #owner(): WeightOwner {
     const layer = this as unknown as { addWeight(...args: unknown[]): tf.LayerVariable };
     return {

@@ -259,7 +259,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     const inputs = joinWeights(given, weights, (each) => this.readInputs(each));
     const kwargs = options && rest;
     const { ids } = this.readInputs(inputs);
-    if (ids instanceof tf.Tensor) checkDense(this.#feature, ids.shape, PATHS.ids);
+    if (ids instanceof tf.Tensor) checkDense(this.feature, ids.shape, PATHS.ids);
     const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
     if (list.some(isSymbolic)) {
       this.#checkSymbolic(list);
@@ -293,7 +293,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   protected abstract readInputs(inputs: unknown): LayerInputs;
 
   /** How this layer looks ids up, as one feature among others. */
-  get #feature(): Feature {
+  get feature(): Feature {
     const { kind, combiner, maskZero, maxNorm, outOfRange, inputLength } = this;
     return { kind, combiner, maskZero, maxNorm, outOfRange, inputLength };
   }
@@ -306,7 +306,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
 
   /** The shape of the result for dense ids, and weights, of these shapes. */
   protected shapeOfResult(ids: SymbolicShape, weights: SymbolicShape | null): SymbolicShape {
-    return featureShape(this.#feature, this.outputDim, ids, weights, PATHS);
+    return featureShape(this.feature, this.outputDim, ids, weights, PATHS);
   }
 
   /** The lookup of a call. `spreads`: ragged rows without a combiner come as a tensor. */
@@ -316,7 +316,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     const paths = { ids: [PATHS.ids], weights: [PATHS.weights] };
     const names = [this.table.isShared ? `table ${this.table.name}` : null];
     const asked = { owner: this, ids: [ids], weights: [weights], paths, names, spreads };
-    const [result] = lookUpFeatures([this.#feature], [this.variable], asked, () => {
+    const [result] = lookUpFeatures([this.feature], [this.variable], asked, () => {
       this.invokeCallHook(inputs as tf.Tensor, kwargs as never);
       this.checkTraining(kwargs);
     });

@@ -1,0 +1,149 @@
+/**
+ * The folder of a SavedModel: all of it, or what was there before. Node entry only.
+ *
+ * A draft of the folder is made beside it under a name that tells which process is at work, and is on disk before it
+ * takes the place of what was there. Where the system can exchange two folders, that is one step. Elsewhere the old folder
+ * is first put aside: a process that is killed right then leaves none, and the next export or load puts it back.
+ */
+import { randomBytes } from 'node:crypto';
+import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { HOST, isAtWork } from '../io/model_leftovers.js';
+import { syncFolder } from '../io/model_folder.js';
+import { writing } from '../io/weight_files.js';
+import { ValueError, described } from '../errors.js';
+import { lendFolders, type SavedModelWriter } from './destination.js';
+
+const MODEL_FILE = 'saved_model.pb';
+
+/** Exchanges two folders in one step; false where the system cannot. */
+type Exchange = (a: string, b: string) => boolean;
+
+let exchange: Exchange = () => false;
+
+/** What stands beside a folder: drafts, and folders that were put aside. */
+type Aside = 'part' | 'old';
+
+function asideName(folder: string, kind: Aside): string {
+  const id = randomBytes(8).toString('hex');
+  return join(dirname(folder), `.${basename(folder)}.${id}.${process.pid}.${HOST}.${kind}`);
+}
+
+function asidePattern(folder: string): RegExp {
+  const name = basename(folder).replace(/[^\w]/g, '\\$&');
+  return new RegExp(`^\\.${name}\\.[0-9a-f]{16}\\.(\\d+)\\.([0-9a-f]{8})\\.(part|old)$`);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => null)) !== null;
+}
+
+/** Puts back what a process that was killed had put aside, and removes what is left over from others. */
+export async function healFolder(folder: string): Promise<void> {
+  const parent = dirname(folder);
+  const pattern = asidePattern(folder);
+  for (const name of await readdir(parent).catch(() => [] as string[])) {
+    const [, pid, host, kind] = pattern.exec(name) ?? [];
+    if (kind === undefined) continue;
+    const path = join(parent, name);
+    if (await isAtWork(path, Number(pid), host!).catch(() => true)) continue;
+    if (kind === 'old' && !(await exists(folder))) await rename(path, folder).catch(() => {});
+    else await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Nothing but a SavedModel is replaced, and that only where it was asked for. */
+async function checkTarget(folder: string, overwrite: boolean): Promise<'free' | 'taken'> {
+  const found = await lstat(folder).catch(() => null);
+  if (found === null) return 'free';
+  if (!found.isDirectory())
+    throw new ValueError('directory', 'a folder', described(`${folder}, which is something else`));
+  const names = await readdir(folder);
+  if (names.length === 0) return 'free';
+  if (!names.includes(MODEL_FILE)) {
+    throw new ValueError(
+      'directory',
+      'a folder that is empty or a SavedModel',
+      described(`${folder}, which is neither`),
+    );
+  }
+  if (overwrite) return 'taken';
+  const note = 'Write {overwrite: true} to replace it.';
+  throw new ValueError('directory', 'a folder that is new', described(`${folder}, which holds a SavedModel`), note);
+}
+
+/** Writes files below a folder and has each on disk. */
+class FolderWriter implements SavedModelWriter {
+  readonly #folders = new Set<string>();
+
+  constructor(private readonly root: string) {
+    this.#folders.add(root);
+  }
+
+  async write(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    const file = join(this.root, path);
+    const folder = dirname(file);
+    await writing(folder, () => mkdir(folder, { recursive: true }));
+    this.#folders.add(folder);
+    const handle = await writing(file, () => open(file, 'wx'));
+    try {
+      for await (const chunk of chunks) {
+        for (let done = 0; done < chunk.length;) {
+          done += (await writing(file, () => handle.write(chunk, done))).bytesWritten;
+        }
+      }
+      await writing(file, () => handle.sync());
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async syncFolders(): Promise<void> {
+    for (const folder of [...this.#folders].reverse()) await syncFolder(folder);
+  }
+}
+
+/** Puts a draft in the place of a SavedModel that is there. */
+async function replace(folder: string, draft: string): Promise<void> {
+  if (exchange(draft, folder)) return;
+  const old = asideName(folder, 'old');
+  await writing(folder, () => rename(folder, old));
+  try {
+    await writing(folder, () => rename(draft, folder));
+  } catch (error) {
+    await rename(old, folder);
+    throw error;
+  }
+  await rm(old, { recursive: true, force: true }).catch(() => {});
+}
+
+async function makeFolder(
+  path: string,
+  overwrite: boolean,
+  fill: (writer: SavedModelWriter) => Promise<void>,
+): Promise<void> {
+  const folder = resolve(path);
+  await writing(dirname(folder), () => mkdir(dirname(folder), { recursive: true }));
+  await healFolder(folder);
+  await checkTarget(folder, overwrite);
+  const draft = asideName(folder, 'part');
+  try {
+    await writing(draft, () => mkdir(draft));
+    const writer = new FolderWriter(draft);
+    await fill(writer);
+    await writer.syncFolders();
+    // Asked again: others may have written meanwhile.
+    if ((await checkTarget(folder, overwrite)) === 'taken') await replace(folder, draft);
+    else await writing(folder, () => rename(draft, folder));
+    await syncFolder(dirname(folder));
+  } finally {
+    // What cannot be removed now is removed by a later export.
+    await rm(draft, { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+/** Makes paths of folders work for exports. `exchangeFolders`: of the addon, where there is one. */
+export function registerSavedModelFolders(exchangeFolders: Exchange | null): void {
+  exchange = exchangeFolders ?? (() => false);
+  lendFolders(makeFolder);
+}

@@ -1,0 +1,35 @@
+/** SavedModels: `emb.savedModel`. What writes and reads them is loaded on first use. */
+import type * as tf from '@tensorflow/tfjs';
+import type { SavedModelWriter } from './destination.js';
+import type { SavedModelOptions } from './export_options.js';
+
+/**
+ * Writes a layers model as a SavedModel, which TensorFlow Serving, Python and tfjs-node run.
+ *
+ * Resolves once everything is on disk. The model may be sequential, functional or nested, with several inputs and
+ * outputs, of the layers of this package and of tfjs. The signature `serving_default` has the model's inputs and outputs,
+ * under the names of their layers, with their dtypes and shapes; `signatures` adds others, or replaces it:
+ * `{name: {inputs: {alias: layer}, outputs: {alias: layer}}}`. Names are made fit for Python: letters, digits and `_`.
+ * Ids come padded, as the model takes them. Only stock ops are used unless `customOps` is true; pooled lookups are then
+ * the op `EmbeddingBag`, for which `tf.load_op_library(emb.opLibraryPath())` comes first. `integerLookup` looks up by the
+ * vocabulary that it has, and learns nothing there. Layers act as in `predict`.
+ * TensorFlow is not needed for writing. Tables of any size are read in pieces. A folder is written whole or not at all: an
+ * interrupted export leaves what was there; `overwrite: true` replaces a SavedModel. In a page, pass an object
+ * `{write(path, chunks)}` in place of the folder.
+ * Throws TypeError for wrong types; ValueError for a layer that TensorFlow's ops cannot express, which it names, unknown
+ * names and a folder that is taken; RuntimeError where the system refuses.
+ * Source: tf.saved_model.save (TensorFlow 2.21).
+ *
+ * @example
+ * await emb.savedModel.export(model, './served/1');
+ */
+async function exportSavedModel(
+  model: tf.LayersModel,
+  directory: string | SavedModelWriter,
+  options: SavedModelOptions = {},
+): Promise<void> {
+  const { exportModel } = await import('./export.js');
+  return exportModel(model, directory, options);
+}
+
+export { exportSavedModel as export };

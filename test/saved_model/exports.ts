@@ -1,0 +1,114 @@
+/** Models that are exported and then run elsewhere: in Python's TensorFlow, once for all of them, and in tfjs-node. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import type { Python } from '../backends/tensorflow/python_tensorflow.js';
+
+const SCRIPT = fileURLToPath(new URL('./run_exports.py', import.meta.url));
+
+interface Spec {
+  readonly dtype: string;
+  readonly shape: (number | null)[];
+}
+
+/** What Python says of one export. */
+export interface PythonResult {
+  readonly outputs: Record<string, number[]>;
+  readonly shapes: Record<string, number[]>;
+  readonly inputSpecs: Record<string, Spec>;
+  readonly outputSpecs: Record<string, Spec>;
+  readonly variables: [name: string, shape: number[], dtype: string][];
+  readonly trainable: string[];
+  readonly error?: string;
+}
+
+interface PlainTensor {
+  readonly dtype: string;
+  readonly shape: number[];
+  readonly values: number[];
+}
+
+type PlainInput = PlainTensor | { readonly values: PlainTensor; readonly rowSplits: PlainTensor };
+
+interface Case {
+  readonly directory: string;
+  readonly signature: string;
+  readonly inputs: Record<string, PlainInput>;
+  /** Whether the loaded object itself is called, in place of a signature. */
+  readonly call: boolean;
+}
+
+function plain(tensor: tf.Tensor): PlainTensor {
+  return { dtype: tensor.dtype, shape: tensor.shape, values: Array.from(tensor.dataSync()) };
+}
+
+/** Random but fixed numbers as weights, so that zeros hide nothing. */
+export function scramble(model: tf.LayersModel, seed = 7): void {
+  tf.tidy(() => {
+    model.weights.forEach((weight, i) => {
+      const value = weight.read();
+      if (value.dtype !== 'float32') return;
+      const isVariance = weight.originalName.endsWith('variance');
+      const random = tf.randomUniform(value.shape, isVariance ? 0.5 : -1, 1, 'float32', seed + i);
+      weight.write(random);
+    });
+  });
+}
+
+export class Exports {
+  readonly folder = mkdtempSync(join(tmpdir(), 'exports-'));
+  readonly #cases = new Map<string, Case>();
+  #results = new Map<string, PythonResult>();
+
+  directory(name: string): string {
+    return join(this.folder, name);
+  }
+
+  /** Exports a model under a name; `inputs`: what Python is to run it on, by the names of the signature. */
+  async add(
+    name: string,
+    model: tf.LayersModel,
+    inputs: Record<string, tf.Tensor | { values: tf.Tensor; rowSplits: tf.Tensor }>,
+    options: emb.SavedModelOptions = {},
+    { signature = 'serving_default', call = false } = {},
+  ): Promise<void> {
+    const directory = this.directory(name);
+    await emb.savedModel.export(model, directory, options);
+    const given = Object.entries(inputs).map(([key, value]): [string, PlainInput] => {
+      if (value instanceof tf.Tensor) return [key, plain(value)];
+      return [key, { values: plain(value.values), rowSplits: plain(value.rowSplits) }];
+    });
+    this.#cases.set(name, { directory, signature, inputs: Object.fromEntries(given), call });
+  }
+
+  /** Python runs all of them. `library`: of custom ops. */
+  run(python: Python, library = ''): void {
+    const file = join(this.folder, 'cases.json');
+    writeFileSync(file, JSON.stringify([...this.#cases.values()]));
+    const lines = python.run(SCRIPT, file, library).trim().split('\n');
+    const results = JSON.parse(lines.at(-1)!) as PythonResult[];
+    this.#results = new Map([...this.#cases.keys()].map((name, i) => [name, results[i]!]));
+  }
+
+  result(name: string): PythonResult {
+    const found = this.#results.get(name);
+    if (found === undefined) throw new Error(`Python was not asked for ${name}`);
+    return found;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** The largest |a - b| / (1 + |b|). */
+export function largestDifference(a: readonly number[], b: readonly number[]): number {
+  if (a.length !== b.length) return Infinity;
+  return a.reduce((most, value, i) => {
+    const difference = Math.abs(value - b[i]!) / (1 + Math.abs(b[i]!));
+    return Number.isNaN(difference) ? Infinity : Math.max(most, difference);
+  }, 0);
+}

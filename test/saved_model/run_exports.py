@@ -1,0 +1,53 @@
+"""Loads SavedModels in Python's TensorFlow and prints what they predict, as one line of JSON.
+
+Takes the path of a JSON file: a list of {directory, signature, inputs: {name: {dtype, shape, values}}, call}.
+"""
+
+import json
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+
+def tensor(entry):
+    values = np.array(entry["values"], dtype=entry["dtype"]).reshape(entry["shape"])
+    return tf.constant(values)
+
+
+def ragged(entry):
+    return tf.RaggedTensor.from_row_splits(tensor(entry["values"]), tensor(entry["rowSplits"]))
+
+
+def spec_of(spec):
+    return {"dtype": spec.dtype.name, "shape": spec.shape.as_list()}
+
+
+def run(case):
+    loaded = tf.saved_model.load(case["directory"])
+    given = {name: ragged(entry) if "rowSplits" in entry else tensor(entry) for name, entry in case["inputs"].items()}
+    function = loaded.signatures[case["signature"]]
+    outputs = loaded(**given) if case["call"] else function(**given)
+    return {
+        "outputs": {name: value.numpy().ravel().tolist() for name, value in outputs.items()},
+        "shapes": {name: list(value.shape) for name, value in outputs.items()},
+        "inputSpecs": {name: spec_of(spec) for name, spec in function.structured_input_signature[1].items()},
+        "outputSpecs": {name: spec_of(spec) for name, spec in function.structured_outputs.items()},
+        "variables": [[v.name, list(v.shape), v.dtype.name] for v in loaded.variables],
+        "trainable": [v.name for v in loaded.trainable_variables],
+    }
+
+
+def attempt(case):
+    try:
+        return run(case)
+    except Exception as error:  # What it says is compared by the spec.
+        return {"error": f"{type(error).__name__}: {error}"[:600]}
+
+
+if __name__ == "__main__":
+    library = sys.argv[2] if len(sys.argv) > 2 else None
+    if library:
+        tf.load_op_library(library)
+    with open(sys.argv[1]) as file:
+        print(json.dumps([attempt(case) for case in json.load(file)]))
