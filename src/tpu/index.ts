@@ -38,3 +38,6 @@ export type {
   SlotVariableCreationFn,
 } from './optimizers/common_arguments.js';
 export * from './sparse_core/index.js';
+export type { NestedFeatureConfigs } from './features/feature_nest.js';
+export { servingEmbeddingLookup, type TablesByConfig } from './serving/serving_lookup.js';
+export { TPUEmbeddingForServing, type TPUEmbeddingForServingArgs } from './serving/tpu_embedding_for_serving.js';

@@ -61,24 +61,32 @@ export function readStructure<T>(
   return { structure, features };
 }
 
+/** Which parts may be null: none, all of a branch too, or those of features alone. */
+export type Optional = boolean | 'features';
+
 /**
- * The parts of a value of this structure, one per feature. With `optional` a part, or all of a branch, may be null.
+ * The parts of a value of this structure, one per feature. With `optional` a part, or all of a branch, may be null; with
+ * 'features' a part alone may be, and has its place.
  * Throws TypeError for another kind of branch; ValueError, which names the path, for missing and extra parts.
  */
-export function flattenAs(structure: FeatureStructure, value: unknown, argument: string, optional = false): unknown[] {
+export function flattenAs(
+  structure: FeatureStructure,
+  value: unknown,
+  argument: string,
+  optional: Optional = false,
+): unknown[] {
   const parts: unknown[] = [];
-  const isAbsent = (part: unknown): boolean => optional && (part === null || part === undefined);
+  const isNone = (part: unknown): boolean => part === null || part === undefined;
+  const isAbsent = (part: unknown): boolean => optional === true && isNone(part);
   const visit = (branch: FeatureStructure, part: unknown, path: string): void => {
     if (branch.kind === 'feature') {
-      if ((part === null || part === undefined) && !optional) {
-        throw new ArgumentTypeError(path, 'the ids of a feature', part);
-      }
+      if (isNone(part) && optional === false) throw new ArgumentTypeError(path, 'the ids of a feature', part);
       parts[branch.index] = part ?? null;
     } else if (branch.kind === 'list') {
       if (!isAbsent(part)) checkList(branch.items.length, part, path);
       branch.items.forEach((item, i) => visit(item, isAbsent(part) ? null : (part as unknown[])[i], `${path}[${i}]`));
     } else {
-      if (!isAbsent(part)) checkKeys(branch.entries, part, path, optional);
+      if (!isAbsent(part)) checkKeys(branch.entries, part, path, optional === true);
       for (const [key, item] of branch.entries) {
         visit(item, isAbsent(part) ? null : (part as Record<string, unknown>)[key], keyPath(path, key));
       }

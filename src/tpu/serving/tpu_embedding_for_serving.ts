@@ -1,0 +1,86 @@
+/** Embedding tables that are only looked up, on any backend. */
+import type * as tf from '@tensorflow/tfjs';
+import { brand } from '../../brand.js';
+import type { TableConfig } from '../config/table_config.js';
+import { readFields } from '../config/fields.js';
+import { FeatureNest, type NestedFeatureConfigs } from '../features/feature_nest.js';
+import { readOptimizer } from '../optimizers/optimizer_config.js';
+import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
+import { EmbeddingTables } from '../tables/embedding_tables.js';
+import { readTables } from '../tables/read_tables.js';
+import { serve } from './serving_lookup.js';
+
+export interface TPUEmbeddingForServingArgs {
+  /** FeatureConfigs in objects and arrays of any depth. */
+  featureConfig: NestedFeatureConfigs;
+  /** Of tables that have none; null: those have no slots. */
+  optimizer?: TPUEmbeddingOptimizer | null | undefined;
+}
+
+/**
+ * Tables of the TPU embedding API where there is no TPU: the same features, the same variables, looked up by
+ * `servingEmbeddingLookup` on any backend.
+ *
+ * `call(features, weights?)` returns activations in the structure of the features, and makes the tables when they are first
+ * needed. `embeddingTables` is a Map from TableConfig to its variable [vocabularySize, dim], `variables` a Map from the name
+ * of a table to `{parameters, <slot>, …}`. `dispose()` frees all of them.
+ * Throws TypeError for what are no FeatureConfigs; ValueError for tables of one name and an optimizer of another kind; for
+ * lookups as `servingEmbeddingLookup`.
+ * Source: tf.tpu.experimental.embedding.TPUEmbeddingForServing (TensorFlow 2.21).
+ *
+ * @example
+ * const table = new emb.tpu.TableConfig({vocabularySize: 8, dim: 4, initializer: new emb.tpu.RowIdInitializer()});
+ * const serving = new emb.tpu.TPUEmbeddingForServing({featureConfig: {seen: new emb.tpu.FeatureConfig({table})}});
+ * serving.call({seen: [[1, 3], [5]]}).seen.print(); // [[2, 2, 2, 2], [5, 5, 5, 5]]
+ */
+export class TPUEmbeddingForServing {
+  static {
+    brand(this, 'tpu.TPUEmbeddingForServing');
+  }
+  readonly #nest: FeatureNest;
+  readonly #tables: EmbeddingTables;
+
+  constructor(args: TPUEmbeddingForServingArgs);
+  constructor(...passed: [TPUEmbeddingForServingArgs]) {
+    const given = readFields<TPUEmbeddingForServingArgs>(
+      'new emb.tpu.TPUEmbeddingForServing',
+      ['featureConfig', 'optimizer'],
+      passed,
+    );
+    const optimizer = readOptimizer(given.optimizer);
+    this.#nest = new FeatureNest(given.featureConfig);
+    this.#tables = new EmbeddingTables(readTables(this.#nest.features, optimizer).tables);
+  }
+
+  /** Makes the tables, unless they are there. */
+  build(): void {
+    this.#tables.make();
+  }
+
+  /** The activations of features, in their structure; `weights` in the same, null where there are none. */
+  call(features: unknown, weights: unknown = null): unknown {
+    this.build();
+    return serve(this.#nest, features, weights, this.#tables.byConfig());
+  }
+
+  get embeddingTables(): Map<TableConfig, tf.Variable> {
+    this.build();
+    return this.#tables.byConfig();
+  }
+
+  get variables(): Map<string, Record<string, tf.Variable>> {
+    this.build();
+    const { tables } = this.#tables;
+    const entries = tables.map(({ name, optimizer }, i) => {
+      const { table, slots } = this.#tables.of(i);
+      const named = slots.map((slot, k) => [optimizer!.slotNames[k]!, slot] as const);
+      return [name, { parameters: table, ...Object.fromEntries(named) }] as const;
+    });
+    return new Map(entries);
+  }
+
+  /** Frees tables and slots; they are made anew where they are needed again. */
+  dispose(): void {
+    this.#tables.dispose();
+  }
+}

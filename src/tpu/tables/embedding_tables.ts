@@ -1,0 +1,102 @@
+/** The variables of all tables of an embedding object: tables and slots, where the backend wants them. */
+import * as tf from '@tensorflow/tfjs';
+import { backendPart } from '../../backends/registry.js';
+import type { TableConfig } from '../config/table_config.js';
+import type { NamedTable } from './read_tables.js';
+import { makeSlots, makeTable, moduloLayout, sizeOfTable } from './table_variables.js';
+
+/** A table and its slots. */
+export interface TableVariables {
+  readonly table: tf.Variable;
+  readonly slots: readonly tf.Variable[];
+}
+
+/** A variable under the name by which it is saved: `<table>` or `<table>/<slot>`. */
+export interface NamedVariable {
+  readonly name: string;
+  readonly variable: tf.Variable;
+}
+
+/** Takes a new variable over: what it returns is used in its place, and it is the taker's to dispose. */
+export type TakeOver = (name: string, made: tf.Variable, isSlot: boolean) => tf.Variable;
+
+export class EmbeddingTables {
+  #made: TableVariables[] | null = null;
+
+  constructor(
+    readonly tables: readonly NamedTable[],
+    private readonly takeOver: TakeOver | null = null,
+  ) {}
+
+  get areMade(): boolean {
+    return this.#made !== null;
+  }
+
+  /** Makes all variables, unless that was done. */
+  make(): void {
+    if (this.#made !== null) return;
+    const devices = backendPart().devices ?? null;
+    const made: TableVariables[] = [];
+    try {
+      for (const named of this.tables) {
+        const table = makeTable(named, devices);
+        const slots: tf.Variable[] = [];
+        made.push({ table, slots });
+        slots.push(...makeSlots(table, named, devices));
+      }
+    } catch (error) {
+      for (const { table, slots } of made) tf.dispose([table, ...slots]);
+      throw error;
+    }
+    this.#made = this.takeOver === null ? made : made.map((each, i) => this.#taken(each, this.tables[i]!));
+    this.place();
+  }
+
+  #taken({ table, slots }: TableVariables, { name, optimizer }: NamedTable): TableVariables {
+    const names = optimizer?.slotNames ?? [];
+    const takenSlots = slots.map((slot, i) => this.takeOver!(`${name}/${names[i]}`, slot, true));
+    return { table: this.takeOver!(name, table, false), slots: takenSlots };
+  }
+
+  /** Brings all variables where the backend in use wants them: whatever was assigned to them lies elsewhere. */
+  place(): void {
+    const part = backendPart();
+    this.#made?.forEach(({ table, slots }, i) => {
+      if (part.devices === undefined) {
+        part.placeTable?.(table);
+        return;
+      }
+      const { name, optimizer } = this.tables[i]!;
+      part.devices.placeTable(table, { layout: moduloLayout(sizeOfTable(this.tables[i]!), part.devices), name });
+      slots.forEach((slot, k) => {
+        part.devices!.placeTable(slot, { like: table, name: `${name}/${optimizer!.slotNames[k]}` });
+      });
+    });
+  }
+
+  of(table: number): TableVariables {
+    return this.#made![table]!;
+  }
+
+  /** The variable of each table, by its config. */
+  byConfig(): Map<TableConfig, tf.Variable> {
+    return new Map(this.tables.map(({ config }, i) => [config, this.of(i).table]));
+  }
+
+  /** All variables: the tables in their order, then the slots. */
+  named(): NamedVariable[] {
+    const tables = this.tables.map(({ name }, i) => ({ name, variable: this.of(i).table }));
+    const slots = this.tables.flatMap(({ name, optimizer }, i) => {
+      return this.of(i).slots.map((variable, k) => ({ name: `${name}/${optimizer!.slotNames[k]}`, variable }));
+    });
+    return [...tables, ...slots];
+  }
+
+  /** Frees everything, unless others have taken it over. */
+  dispose(): void {
+    if (this.takeOver === null) {
+      for (const { table, slots } of this.#made ?? []) tf.dispose([table, ...slots]);
+    }
+    this.#made = null;
+  }
+}

@@ -1,0 +1,128 @@
+/** How the variables of a table and its slots are made: on the devices where there are some, row by row modulo. */
+import * as tf from '@tensorflow/tfjs';
+import type { DevicePart } from '../../backends/device_part.js';
+import type { Fill } from '../../backends/fill.js';
+import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { appliedTable, filledTable } from '../../layers/table/initial_values.js';
+import type { Initializer } from '../../layers/table/initializers.js';
+import { applyInBlocks, fillOf } from '../../layers/table/table_fill.js';
+import { isRecord } from '../../options.js';
+import { rowShard } from '../../partition/row_shards.js';
+import type { LayoutShard, TableLayout, TableSize } from '../../partition/table_layout.js';
+import { asInitializer, constantOr } from '../config/table_initializer.js';
+import type { SlotSpec, TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
+import type { NamedTable } from './read_tables.js';
+
+const ZEROS: Fill = { kind: 'constant', value: 0 };
+
+/** Row r lies on device r mod count. */
+export function moduloLayout({ rows, columns }: TableSize, devices: DevicePart): TableLayout {
+  const { count } = devices;
+  const shards = Array.from({ length: count }, (_, device): LayoutShard => {
+    const { inputDim } = rowShard(0, { rows, columns }, device, count, 'modulo');
+    return { device, rows: { first: device, step: count, count: inputDim }, columns: [0, columns], inHost: false };
+  });
+  return { kind: 'rows', rows, columns, shards: shards.filter((shard) => shard.rows.count > 0) };
+}
+
+export function sizeOfTable({ config }: NamedTable): TableSize {
+  return { rows: config.vocabularySize, columns: config.dim };
+}
+
+function filled(size: TableSize, initializer: Initializer, name: string, devices: DevicePart | null): tf.Variable {
+  const fill = fillOf(initializer, size, null);
+  const asVariable = (values: tf.Tensor): tf.Variable => {
+    const variable = tf.variable(values, devices === null);
+    values.dispose();
+    return variable;
+  };
+  if (devices === null) {
+    return asVariable(fill === null ? appliedTable(size, initializer) : filledTable(size, fill));
+  }
+  const variable = asVariable(devices.create({ name, layout: moduloLayout(size, devices), fill: fill ?? ZEROS }));
+  try {
+    if (fill === null) applyInBlocks(initializer, size, (row, values) => devices.writeRows(variable, row, values));
+    return variable;
+  } catch (error) {
+    variable.dispose();
+    throw error;
+  }
+}
+
+/** The table itself, with its initial values. */
+export function makeTable(table: NamedTable, devices: DevicePart | null): tf.Variable {
+  return filled(sizeOfTable(table), asInitializer(table.config.initializer), table.name, devices);
+}
+
+function makeSlot(
+  table: tf.Variable,
+  { name, initialValue, isPerRow }: SlotSpec,
+  tableName: string,
+  devices: DevicePart | null,
+): tf.Variable {
+  const [rows, dim] = table.shape as [number, number];
+  const shape = isPerRow === true ? [rows] : [rows, dim];
+  const slotName = `${tableName}/${name}`;
+  if (typeof initialValue === 'number' && devices !== null) {
+    return devices.createSlot(table, slotName, shape, initialValue);
+  }
+  const values = tf.tidy(() => {
+    const made = constantOr(initialValue).apply(shape, 'float32');
+    return checkShape(made, shape, slotName);
+  });
+  const variable = tf.variable(values, false);
+  values.dispose();
+  try {
+    devices?.placeTable(variable, { like: table, name: slotName });
+    return variable;
+  } catch (error) {
+    variable.dispose();
+    throw error;
+  }
+}
+
+function checkShape<T extends tf.Tensor>(value: unknown, shape: readonly number[], what: string): T {
+  const expected = `float32 values of shape [${shape.join(', ')}] for ${what}`;
+  if (!(value instanceof tf.Tensor) || value.dtype !== 'float32') throw new ArgumentTypeError(what, expected, value);
+  if (!tf.util.arraysEqual(value.shape, shape as number[])) throw new ValueError(what, expected, value);
+  return value as T;
+}
+
+/** The slots that a user's function makes. */
+function slotsByFunction(table: tf.Variable, optimizer: TPUEmbeddingOptimizer, name: string): tf.Variable[] {
+  const { slots, slotNames } = optimizer;
+  const initializers = slots.map(({ initialValue }) => constantOr(initialValue));
+  const made: unknown = optimizer.slotVariableCreationFn!(table, slotNames, initializers);
+  const expected = `a function that returns a variable for each of ${slotNames.join(', ')}`;
+  if (!isRecord(made)) throw new ArgumentTypeError('slotVariableCreationFn', expected, made);
+  return slotNames.map((slot) => {
+    const variable = made[slot];
+    if (!(variable instanceof tf.Variable)) throw new ValueError('slotVariableCreationFn', expected, variable);
+    return checkShape<tf.Variable>(variable, table.shape, `slot ${slot} of table ${name}`);
+  });
+}
+
+/** The slots of a table, in the order of its optimizer. */
+export function makeSlots(
+  table: tf.Variable,
+  { name, optimizer }: NamedTable,
+  devices: DevicePart | null,
+): tf.Variable[] {
+  if (optimizer === null) return [];
+  if (optimizer.slotVariableCreationFn !== null) {
+    const made = slotsByFunction(table, optimizer, name);
+    for (const [i, slot] of made.entries()) {
+      slot.trainable = false;
+      devices?.placeTable(slot, { like: table, name: `${name}/${optimizer.slotNames[i]}` });
+    }
+    return made;
+  }
+  const made: tf.Variable[] = [];
+  try {
+    for (const spec of optimizer.slots) made.push(makeSlot(table, spec, name, devices));
+    return made;
+  } catch (error) {
+    tf.dispose(made);
+    throw error;
+  }
+}
