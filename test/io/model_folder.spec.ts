@@ -230,7 +230,8 @@ describe('a save in a folder', () => {
     await saveNumber(folder, 1);
     const make = (id: string, pid: number, host?: string): string[] => {
       const [, , , , ourHost] = draftName(id).split('.');
-      const names = [`model.json.${id}.${pid}.${host ?? ourHost}.part`, weightsName(id, 0), weightsName(id, 1)];
+      const weights = [0, 1, 12].map((number) => weightsName(id, number));
+      const names = [`model.json.${id}.${pid}.${host ?? ourHost}.part`, ...weights];
       for (const name of names) writeFileSync(join(folder, name), 'partial');
       return names;
     };

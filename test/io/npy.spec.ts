@@ -201,6 +201,7 @@ describe('headers of .npy files', () => {
       [Uint8Array.of(0x93, 0x4e, 0x55), 'a.npy, cut off after 3 bytes'],
       [npyBytes({}).subarray(0, 9), 'a.npy, cut off after 9 bytes'],
       [Uint8Array.of(7), 'a.npy, which begins with the bytes 07'],
+      [npyBytes({}).subarray(0, 10), 'a.npy, which holds 10 bytes in all'],
     ];
     for (const [bytes, received] of others) {
       expectError(() => readNpyHeader(fileOf(bytes), 'a.npy', 'weights'), 'ValueError', 'weights', received);
