@@ -41,3 +41,10 @@ export * from './sparse_core/index.js';
 export type { NestedFeatureConfigs } from './features/feature_nest.js';
 export { servingEmbeddingLookup, type TablesByConfig } from './serving/serving_lookup.js';
 export { TPUEmbeddingForServing, type TPUEmbeddingForServingArgs } from './serving/tpu_embedding_for_serving.js';
+export type { InStructure } from './features/feature_nest.js';
+export {
+  TPUEmbedding,
+  type EnqueueOptions,
+  type QueueOptions,
+  type TPUEmbeddingArgs,
+} from './embedding/tpu_embedding.js';

@@ -18,6 +18,14 @@ const DEEPEST = 100;
 export type NestedFeatureConfigs =
   FeatureConfig | readonly NestedFeatureConfigs[] | { readonly [key: string]: NestedFeatureConfigs };
 
+/** A `T` for each feature, in the structure of the features. */
+export type InStructure<F, T> = NestedFeatureConfigs extends F
+  ? // eslint-disable-next-line @typescript-eslint/no-explicit-any -- any structure is one of these
+    any
+  : F extends FeatureConfig
+    ? T
+    : { -readonly [K in keyof F]: InStructure<F[K], T> };
+
 export class FeatureNest {
   readonly features: readonly FeatureConfig[];
   readonly structure: FeatureStructure;

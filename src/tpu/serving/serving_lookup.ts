@@ -9,7 +9,8 @@ import { placeOf } from '../../ragged/id_place.js';
 import type { IdBatch, IdsInput, WeightsInput } from '../../ragged/parse_ids.js';
 import type { FeatureConfig } from '../config/feature_config.js';
 import type { TableConfig } from '../config/table_config.js';
-import { kindOf, readFeatureIds } from '../features/feature_ids.js';
+import { hostIds, kindOf, readFeatureIds } from '../features/feature_ids.js';
+import { columnsOf } from '../features/host_ids.js';
 import { FeatureNest, type FoundPart, type NestedFeatureConfigs } from '../features/feature_nest.js';
 import { sequenceBags } from '../features/sequences.js';
 import { quantized } from '../tables/quantized.js';
@@ -33,7 +34,8 @@ function sizeOf(shape: readonly (number | null)[]): number {
 
 /** Each id by itself at its place in a sequence; zeros where there is none. */
 function sequence({ table, batch }: Request, length: number): tf.Tensor2D {
-  const { values, rowSplits, positions } = sequenceBags(batch, length);
+  const bySample = { values: hostIds(batch), rowSplits: batch.rowSplits!, weights: null, columns: columnsOf(batch) };
+  const { values, rowSplits, positions } = sequenceBags(bySample, length);
   const bags = { values: tf.tensor1d(values, 'int32'), rowSplits: tf.tensor1d(rowSplits, 'int32'), weights: null };
   const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
   return addIdDetails(
