@@ -42,6 +42,7 @@ export * as savedModel from './saved_model/index.js';
 export * as preprocessing from './preprocessing/index.js';
 /** The TPU embedding API of TensorFlow. */
 export * as tpu from './tpu/index.js';
+export { exportKeras, type ExportKerasOptions } from './keras/export_keras.js';
 export { loadKerasModel, type LoadKerasOptions } from './keras/load_keras_model.js';
 export { train } from './optimizers/train.js';
 export { embeddingLookup, type EmbeddingLookupOptions } from './ops/embedding_lookup.js';

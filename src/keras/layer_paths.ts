@@ -23,6 +23,17 @@ export class NameCounter {
 
 const CELLS = ['SimpleRNN', 'LSTM', 'GRU'];
 
+/** Paths of so many weights of a layer, below the path of the layer. */
+export function weightPaths(className: string, innerClass: string | null, count: number): string[] {
+  const paths = attributePaths(className, innerClass);
+  const numbered = (path: string, length: number): string[] => Array.from({ length }, (_, i) => `${path}vars/${i}`);
+  if (className === 'FeatureCross') {
+    // Without a projection there is one matrix, with or without a bias.
+    return count === 3 ? [...numbered(paths[0]!, 1), ...numbered(paths[1]!, 2)] : numbered(paths[1]!, count);
+  }
+  return paths.flatMap((path) => numbered(path, count / paths.length));
+}
+
 /** The attributes of a layer that hold its weights, in the order in which TensorFlow.js has these. */
 export function attributePaths(className: string, innerClass: string | null): string[] {
   const inner = innerClass === null ? [''] : attributePaths(innerClass, null);

@@ -4,6 +4,7 @@ import { describe, described } from '../../errors.js';
 import { isRecord } from '../../options.js';
 import { Embedding } from '../../layers/embedding/embedding.js';
 import { layerError, naming } from '../layer_error.js';
+import { foldAbsentIds } from './absent_ids.js';
 import type { Built, BuiltModel } from './built.js';
 import { callLayer, readMask } from './call_layer.js';
 import { Masks, type IdMask } from './masks.js';
@@ -40,8 +41,8 @@ const MASK = 'NotEqual';
 const keyOf = (layer: string, node: number): string => `${node}/${layer}`;
 
 /**
- * Models within models begin with a call of their own, which Keras counts but does not write: their first written call
- * then has the number 1.
+ * Models within models begin with a call of their own, which Keras does not write. Keras 2 and the first releases of
+ * Keras 3 count it: the first written call then has the number 1.
  */
 function firstNodes(layers: readonly LayerJson[], refs: readonly TensorRef[]): Map<string, number> {
   const least = new Map<string, number>();
@@ -118,7 +119,8 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
   const outputs = readRefs(json.config['output_layers'], json, 'output_layers');
   const graph = new Graph(json);
   const parts = new Map<string, Built>();
-  const found = layers.map((layer) => ({ layer, calls: layer.className === 'InputLayer' ? [] : readCalls(layer) }));
+  const called = layers.map((layer) => ({ layer, calls: layer.className === 'InputLayer' ? [] : readCalls(layer) }));
+  const found = foldAbsentIds(called, refsOf(outputs));
   const refs = [
     ...found.flatMap(({ calls }) => calls.flatMap((call) => refsOf([call.args, call.kwargs]))),
     ...refsOf(outputs),

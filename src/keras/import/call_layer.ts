@@ -3,6 +3,8 @@ import type * as tf from '@tensorflow/tfjs';
 import { described } from '../../errors.js';
 import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
 import { Embedding } from '../../layers/embedding/embedding.js';
+import { RaggedEmbedding } from '../../layers/embedding/ragged_embedding.js';
+import { FeatureCross } from '../../layers/feature_interaction/feature_cross.js';
 import { isRecord } from '../../options.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
@@ -80,7 +82,7 @@ export function callLayer(built: Built, { args, kwargs: all }: Call, masks: Mask
     return flatten(naming(json, () => built.model.apply(single(inputs)))) as Symbolic[];
   }
   const { layer } = built;
-  if (layer instanceof Embedding || layer instanceof DistributedEmbedding) {
+  if (layer instanceof Embedding || layer instanceof RaggedEmbedding || layer instanceof DistributedEmbedding) {
     most(2);
     const weights = second ?? readKwargs(built, kwargs, ['weights'])['weights'] ?? null;
     if (layer instanceof DistributedEmbedding) {
@@ -92,7 +94,7 @@ export function callLayer(built: Built, { args, kwargs: all }: Call, masks: Mask
     masks.pass(built, inputs, [output]);
     return [output];
   }
-  const merges = STOCK_LAYERS.get(json.className)?.merges === true;
+  const merges = STOCK_LAYERS.get(json.className)?.merges === true || layer instanceof FeatureCross;
   // As an operation `a + b` takes two tensors, as a layer a list of them.
   const inputs = tensorsOf(built, merges ? [...args] : first);
   if (!merges) most(1);

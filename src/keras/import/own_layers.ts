@@ -4,6 +4,7 @@ import { described } from '../../errors.js';
 import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
 import { ConcatOneHotEmbedding } from '../../layers/embedding/concat_one_hot_embedding.js';
 import { Embedding } from '../../layers/embedding/embedding.js';
+import { RaggedEmbedding } from '../../layers/embedding/ragged_embedding.js';
 import { DotInteraction } from '../../layers/feature_interaction/dot_interaction.js';
 import { FeatureCross } from '../../layers/feature_interaction/feature_cross.js';
 import { isRecord } from '../../options.js';
@@ -88,7 +89,9 @@ function withoutUnusedOptimizers(tables: unknown): unknown {
 
 /** Makes the layer. Throws ValueError, which names the layer and the field. */
 export function makeOwnLayer(layer: LayerJson, reading: Reading): tf.layers.Layer {
-  const { cls, fields, defaults } = OWN_LAYERS.get(layer.className)!;
+  const { cls: usual, fields, defaults } = OWN_LAYERS.get(layer.className)!;
+  const { absent } = layer;
+  const cls = absent === 'negative' || absent === 'below 1' ? RaggedEmbedding : usual;
   const config: Record<string, unknown> = { ...defaults };
   for (const [field, value] of Object.entries(layer.config)) {
     if (fields.includes(field)) config[field] = value;
@@ -101,6 +104,7 @@ export function makeOwnLayer(layer: LayerJson, reading: Reading): tf.layers.Laye
   (tables as unknown[]).forEach((table, i) => isRecord(table) && checkSizes(reading, layer, table, `tables[${i}].`));
   if (layer.className === 'DistributedEmbedding') config['tables'] = withoutUnusedOptimizers(config['tables']);
   config['name'] = layer.name;
+  if (absent === 'below 1' || absent === 'zero') config['mask_zero'] = true;
   const made = cls as LayerClass;
   return naming(layer, () => made.fromConfig(made, config as tf.serialization.ConfigDict));
 }

@@ -181,6 +181,9 @@ function readField(field: string, value: unknown, layer: LayerJson, reading: Rea
     if (value.length !== 1) refuse(reading, layer, field, 'one axis', value);
     return (value as unknown[])[0];
   }
+  if (field === 'padding' && value === 'causal') {
+    refuse(reading, layer, field, "'same' or 'valid'", value, 'TensorFlow.js has no causal convolution with a bias.');
+  }
   if (field === 'seed') return typeof value === 'number' ? value : null;
   return typeof value === 'string' ? toCamelCase(value) : value;
 }

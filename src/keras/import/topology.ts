@@ -13,6 +13,8 @@ export interface LayerJson extends NamedLayer {
   /** As `keras.layers`, where the file tells it; converters leave it out. */
   readonly module: string | null;
   readonly inboundNodes: readonly unknown[];
+  /** Ids that do not count; only the graph of a file tells it. */
+  readonly absent?: 'negative' | 'below 1' | 'zero';
   /** Shape with which the layer was built; null where the file does not tell. */
   readonly buildConfig: Json | null;
 }

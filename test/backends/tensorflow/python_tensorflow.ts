@@ -1,7 +1,7 @@
 /** Python with TensorFlow, installed once into a folder of the tests. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const VERSION = '2.21.0';
@@ -27,25 +27,56 @@ function python(args: readonly string[], timeout: number, env: NodeJS.ProcessEnv
 }
 
 /** Into a folder of packages and not a virtual environment: that needs pip alone, and Debian ships no `ensurepip`. */
-function install(folder: string): void {
+function install(folder: string, packages: readonly string[], note: string): void {
   const partial = `${folder}.partial`;
   rmSync(partial, { recursive: true, force: true });
   mkdirSync(dirname(folder), { recursive: true });
-  console.log(`installing tensorflow-cpu ${VERSION} for Python into ${folder} (once; 1.5 GB)`);
+  console.log(`installing ${packages.join(' ')} for Python into ${folder} (once; ${note})`);
   const options = ['--target', partial, '--no-compile', '--only-binary=:all:', '--disable-pip-version-check', '-q'];
-  python(['-m', 'pip', 'install', ...options, `tensorflow-cpu==${VERSION}`], INSTALL_MS, { PIP_USER: '0' });
+  python(['-m', 'pip', 'install', ...options, ...packages], INSTALL_MS, { PIP_USER: '0' });
   renameSync(partial, folder);
+}
+
+/** Folders of packages that Python shall find, each installed when it is first asked for. */
+interface Packages {
+  readonly folder: string;
+  readonly names: readonly string[];
+  readonly note: string;
+}
+
+const TENSORFLOW: Packages = {
+  folder: `tensorflow-cpu-${VERSION}`,
+  names: [`tensorflow-cpu==${VERSION}`],
+  note: '1.5 GB',
+};
+/** Beside TensorFlow, which brings Keras 3 and everything else that they need. */
+const KERAS: Packages = {
+  folder: 'keras-rs-0.4.0-tf-keras-2.21.0',
+  names: ['--no-deps', 'keras-rs==0.4.0', 'tf-keras==2.21.0'],
+  note: '10 MB',
+};
+
+function pythonWith(...all: Packages[]): Python | string {
+  try {
+    const tag = python(['-c', 'import sys; print(sys.implementation.cache_tag)'], RUN_MS).trim();
+    const folders = all.map(({ folder, names, note }) => {
+      const path = join(CACHE, `${folder}-${tag}`);
+      if (!existsSync(path)) install(path, names, note);
+      return path;
+    });
+    const env = { PYTHONPATH: folders.join(delimiter), TF_CPP_MIN_LOG_LEVEL: '2' };
+    return { run: (script, ...args) => python([script, ...args], RUN_MS, env) };
+  } catch (error) {
+    return `Python with ${all.map(({ folder }) => folder).join(' and ')} cannot be had: ${(error as Error).message}`;
+  }
 }
 
 /** Python that can import TensorFlow, or the reason why there is none. */
 export function pythonWithTensorFlow(): Python | string {
-  try {
-    const tag = python(['-c', 'import sys; print(sys.implementation.cache_tag)'], RUN_MS).trim();
-    const folder = join(CACHE, `tensorflow-cpu-${VERSION}-${tag}`);
-    if (!existsSync(folder)) install(folder);
-    const env = { PYTHONPATH: folder, TF_CPP_MIN_LOG_LEVEL: '2' };
-    return { run: (script, ...args) => python([script, ...args], RUN_MS, env) };
-  } catch (error) {
-    return `Python with TensorFlow ${VERSION} cannot be had: ${(error as Error).message}`;
-  }
+  return pythonWith(TENSORFLOW);
+}
+
+/** Python that can import TensorFlow, Keras 3, Keras RS and Keras 2 (tf_keras), or the reason why there is none. */
+export function pythonWithKeras(): Python | string {
+  return pythonWith(TENSORFLOW, KERAS);
 }

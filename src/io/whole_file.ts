@@ -1,0 +1,75 @@
+/** A file that is written whole or not at all. In runtimes with files only. */
+import type * as fsPromises from 'node:fs/promises';
+import { RuntimeError, ValueError, described } from '../errors.js';
+import { nodeBuiltin } from '../node_builtin.js';
+import { writeError } from './system_errors.js';
+
+/** Takes bytes on their way into a file. */
+export type Write = (chunk: Uint8Array) => Promise<void>;
+
+function files(path: string): typeof fsPromises {
+  const found = nodeBuiltin<typeof fsPromises>('node:fs/promises');
+  if (found !== null) return found;
+  throw new RuntimeError('file', 'a WritableStream where there are no files', described(path));
+}
+
+function randomName(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Puts a finished draft in its place: with `link` it fails where there is something, with `rename` it replaces it. */
+async function place(fs: typeof fsPromises, draft: string, path: string, overwrite: boolean): Promise<void> {
+  if (overwrite) return fs.rename(draft, path);
+  await fs.link(draft, path);
+  await fs.rm(draft);
+}
+
+function exists(path: string): ValueError {
+  return new ValueError('file', 'a path where nothing is, or {overwrite: true}', described(`${path}, which exists`));
+}
+
+/**
+ * Writes a file. What is under its path is the old file or the new one, whenever the process is killed; a draft beside it,
+ * whose name ends in `.part`, may then stay.
+ *
+ * Throws ValueError where there is a file and `overwrite` is false; RuntimeError where the system refuses. What `fill`
+ * throws passes, and nothing has changed.
+ */
+export async function writeWhole(
+  path: string,
+  overwrite: boolean,
+  fill: (write: Write) => Promise<void>,
+): Promise<void> {
+  const fs = files(path);
+  const before = await fs.lstat(path).catch(() => null);
+  if (before !== null && !overwrite) throw exists(path);
+  if (before?.isDirectory() === true)
+    throw new ValueError('file', 'the path of a file', described(`${path}, a folder`));
+  const draft = `${path}.${randomName()}.part`;
+  const system = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      if ((error as { code?: unknown }).code === 'EEXIST') throw exists(path);
+      throw writeError(error, path);
+    }
+  };
+  const file = await system(() => fs.open(draft, 'wx'));
+  try {
+    try {
+      await fill(async (chunk) => {
+        for (let done = 0; done < chunk.length;) {
+          const { bytesWritten } = await system(() => file.write(chunk, done, Math.min(chunk.length - done, 2 ** 30)));
+          done += bytesWritten;
+        }
+      });
+      await system(() => file.sync());
+    } finally {
+      await file.close();
+    }
+    await system(() => place(fs, draft, path, overwrite));
+  } catch (error) {
+    await fs.rm(draft, { force: true }).catch(() => {});
+    throw error;
+  }
+}
