@@ -38,6 +38,8 @@ export const sparse = { reorder };
 
 /** Models as SavedModels of TensorFlow. */
 export * as savedModel from './saved_model/index.js';
+/** Ops for `tf.loadGraphModel`. */
+export * as converter from './converter/index.js';
 /** Preprocessing of raw features into ids. */
 export * as preprocessing from './preprocessing/index.js';
 /** The TPU embedding API of TensorFlow. */

@@ -23,7 +23,7 @@ const FLOORS = [
   ['src/saved_model'],
   ['src/keras'],
   ['src/layers'],
-  ['src/optimizers', 'src/report'],
+  ['src/optimizers', 'src/report', 'src/converter'],
   ['src/ops', 'src/tensor_array'],
   ['src/io', 'src/preprocessing'],
   ['src/backends'],

@@ -1,0 +1,25 @@
+/** All ops that this package registers. */
+import { arity, runOperation } from './run_operation.js';
+import { EMBEDDING_OPS } from './embedding_ops.js';
+import type { GraphOp } from './graph_op.js';
+import { OPERATIONS } from './operations.js';
+import { TENSOR_ARRAY_OPS } from './tensor_array_ops.js';
+
+/** Stock ops that stay with tfjs, which has them on every backend or gets the kernel that a backend lacks. */
+const WITH_STOCK: readonly string[] = [
+  ...['SparseSegmentSum', 'SparseSegmentMean', 'SparseReshape', 'SparseFillEmptyRows', 'SparseToDense'],
+];
+
+function plainOps(): GraphOp[] {
+  return [...OPERATIONS.values()]
+    .filter(({ signature }) => !WITH_STOCK.includes(signature.name))
+    .map((op) => ({
+      signature: op.signature,
+      run: (inputs, node) => runOperation(op, inputs.slice(0, arity(op, node.attrs).inputs), node.attrs),
+    }));
+}
+
+/** By name. */
+export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
+  [...plainOps(), ...TENSOR_ARRAY_OPS, ...EMBEDDING_OPS].map((op) => [op.signature.name, op]),
+);

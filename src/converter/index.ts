@@ -1,0 +1,2 @@
+/** `emb.converter`: ops of graph models. */
+export { registerOps } from './registration.js';

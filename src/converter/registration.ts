@@ -1,0 +1,52 @@
+/** Puts the ops of this package into tfjs-converter. */
+import * as tf from '@tensorflow/tfjs';
+import { perProcess } from '../per_process.js';
+import { beforeGraphLoads, opCategories } from '../tfjs_patches/graph_models/graph_loading.js';
+import { withNumberedOutputs } from './function_outputs.js';
+import { GRAPH_OPS } from './graph_ops.js';
+import type { GraphOp } from './graph_op.js';
+import { registerMissingKernels } from './missing_kernels.js';
+import { countOf } from './signature.js';
+import { refuseUnknownOps } from './unknown_ops.js';
+
+const registered = (): Set<string> => perProcess('registered ops', () => new Set());
+
+const SIGNATURES = new Map([...GRAPH_OPS].map(([name, { signature }]) => [name, signature]));
+const NAMES: ReadonlySet<string> = new Set(GRAPH_OPS.keys());
+
+/** Behind the inputs of the op tfjs lists the nodes that only have to run before it. */
+function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
+  const count = op.signature.inputs.reduce((sum, argument) => sum + countOf(argument, node.attrs), 0);
+  return op.run(node.inputs.slice(0, count), node);
+}
+
+/**
+ * Registers the ops that graphs of embedding models hold and tfjs-converter lacks, and returns their names. From then on
+ * `tf.loadGraphModel` refuses a graph with ops that nobody runs: the error names them, where they stand, and what
+ * registers each. Ops that were registered before by `tf.registerOp` stay as they are and count as known.
+ *
+ * Ops run as TensorFlow ops on the backend `tensorflow` and as plain kernels elsewhere. May be called again.
+ * Kernels of stock ops that a backend lacks are registered there. Integers are int32: a value beyond is a ValueError.
+ * Source: tf.registerOp (TensorFlow.js 4.22), ops of TensorFlow 2.21.
+ *
+ * @example
+ * emb.converter.registerOps();
+ * const model = await tf.loadGraphModel('file://./model/model.json');
+ */
+export function registerOps(): string[] {
+  const ours = registered();
+  const categories = opCategories([...NAMES]);
+  for (const [name, op] of GRAPH_OPS) {
+    const isCustom = categories.get(name) === 'custom';
+    if (isCustom) continue;
+    tf.registerOp(name, (node) => execute(op, node));
+    ours.add(name);
+  }
+  beforeGraphLoads((artifacts) => {
+    registerMissingKernels();
+    refuseUnknownOps(artifacts, NAMES);
+    return withNumberedOutputs(artifacts, SIGNATURES);
+  });
+  registerMissingKernels();
+  return [...NAMES].filter((name) => ours.has(name));
+}

@@ -1,0 +1,44 @@
+/**
+ * What tfjs-converter knows when it calls a registered op and does not tell it: the run that the op belongs to, and the
+ * model.
+ */
+import * as tf from '@tensorflow/tfjs';
+
+interface Closer {
+  clearAndClose(): void;
+}
+
+interface Internals {
+  readonly node: { readonly name: string; readonly rawAttrs?: Readonly<Record<string, { s?: unknown } | undefined>> };
+  readonly context: {
+    /** One object for the graph of a model and for its initializer. */
+    readonly weightMap: object;
+    /** Emptied when a run ends; the functions of a graph share it. */
+    readonly tensorArrayMap: Record<string, Closer>;
+  };
+}
+
+const internals = (node: tf.GraphNode): Internals => node as unknown as Internals;
+
+let closers = 0;
+
+/** Calls `close` when the run ends. */
+export function atEndOfRun(node: tf.GraphNode, close: () => void): void {
+  internals(node).context.tensorArrayMap[`tfjs-embeddings ${closers++}`] = { clearAndClose: close };
+}
+
+/** What stands for the model in a map: the same for all its runs. */
+export function modelOf(node: tf.GraphNode): object {
+  return internals(node).context.weightMap;
+}
+
+export function nodeName(node: tf.GraphNode): string {
+  return internals(node).node.name;
+}
+
+/** An attribute of text as it was written; `node.attrs` has it in lower case. */
+export function textAttribute(node: tf.GraphNode, name: string): string {
+  const text = internals(node).node.rawAttrs?.[name]?.s;
+  if (Array.isArray(text)) return String.fromCharCode(...(text as number[]));
+  return typeof text === 'string' ? tf.env().global.atob(text) : '';
+}
