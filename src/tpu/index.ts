@@ -48,3 +48,4 @@ export {
   type QueueOptions,
   type TPUEmbeddingArgs,
 } from './embedding/tpu_embedding.js';
+export type { CheckpointFormat, SaveOptions } from './checkpoint/checkpoint.js';

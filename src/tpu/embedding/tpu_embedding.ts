@@ -6,6 +6,7 @@ import { backendPart } from '../../backends/registry.js';
 import { RuntimeError, ValueError, described } from '../../errors.js';
 import { readOptions } from '../../options.js';
 import { withoutTape } from '../../tfjs_patches/lazy_gradient.js';
+import { loadVariables, saveVariables, type SaveOptions } from '../checkpoint/checkpoint.js';
 import { readShape, type PartialShape } from '../config/feature_config.js';
 import { readFields, truth, wholeNumber } from '../config/fields.js';
 import type { TableConfig } from '../config/table_config.js';
@@ -317,6 +318,29 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
     return this.#settled()
       .named()
       .map(({ variable }) => variable);
+  }
+
+  /**
+   * Sets tables and slots, in the order of `getWeights`: tensors, typed or nested arrays, or paths of .npy files; as many as
+   * there are tables, and slots stay as they are, or all. Nothing is written where anything is wrong.
+   */
+  setWeights(weights: readonly unknown[]): void {
+    this.#settled().write(weights);
+  }
+
+  /**
+   * Saves tables and slots in a folder, or at a URL of tfjs: `format: 'tfjs'` (the default) or 'npy', a file for each. They
+   * are saved in the global layout, and load on any number of devices, and without any.
+   */
+  async save(directory: string, options: SaveOptions = {}): Promise<void> {
+    await saveVariables(this.#settled().named(), directory, options);
+  }
+
+  /** Loads tables and slots that were saved in either format, before or after `build`. Nothing is written where one is missing. */
+  async load(directory: string): Promise<void> {
+    const tables = this.#settled();
+    await loadVariables(tables.named(), directory);
+    tables.place();
   }
 
   /** Frees tables, slots and all that waits; the object can be built again, and so can another one. */

@@ -1,6 +1,7 @@
 /** Embedding tables that are only looked up, on any backend. */
 import type * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
+import { loadVariables, saveVariables, type SaveOptions } from '../checkpoint/checkpoint.js';
 import type { TableConfig } from '../config/table_config.js';
 import { readFields } from '../config/fields.js';
 import { FeatureNest, type NestedFeatureConfigs } from '../features/feature_nest.js';
@@ -68,6 +69,18 @@ export class TPUEmbeddingForServing {
     return this.#tables.byConfig();
   }
 
+  /** The variables: all tables in their order, then their slots. */
+  getWeights(): tf.Variable[] {
+    this.build();
+    return this.#tables.named().map(({ variable }) => variable);
+  }
+
+  /** Sets tables, or tables and slots, as `TPUEmbedding.setWeights` does. */
+  setWeights(weights: readonly unknown[]): void {
+    this.build();
+    this.#tables.write(weights);
+  }
+
   get variables(): Map<string, Record<string, tf.Variable>> {
     this.build();
     const { tables } = this.#tables;
@@ -77,6 +90,19 @@ export class TPUEmbeddingForServing {
       return [name, { parameters: table, ...Object.fromEntries(named) }] as const;
     });
     return new Map(entries);
+  }
+
+  /** Saves tables and slots in a folder, or at a URL of tfjs, as `TPUEmbedding.save` does. */
+  async save(directory: string, options: SaveOptions = {}): Promise<void> {
+    this.build();
+    await saveVariables(this.#tables.named(), directory, options);
+  }
+
+  /** Loads what this or a `TPUEmbedding` has saved, on whatever devices; slots that it has not are left alone. */
+  async load(directory: string): Promise<void> {
+    this.build();
+    await loadVariables(this.#tables.named(), directory);
+    this.#tables.place();
   }
 
   /** Frees tables and slots; they are made anew where they are needed again. */

@@ -1,6 +1,8 @@
 /** The variables of all tables of an embedding object: tables and slots, where the backend wants them. */
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../../backends/registry.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { writeVariables } from '../checkpoint/checkpoint.js';
 import type { TableConfig } from '../config/table_config.js';
 import type { NamedTable } from './read_tables.js';
 import { makeSlots, makeTable, moduloLayout, sizeOfTable } from './table_variables.js';
@@ -90,6 +92,19 @@ export class EmbeddingTables {
       return this.of(i).slots.map((variable, k) => ({ name: `${name}/${optimizer!.slotNames[k]}`, variable }));
     });
     return [...tables, ...slots];
+  }
+
+  /** Sets the tables, or tables and slots in the order of `named`; nothing is written where anything is wrong. */
+  write(weights: unknown): void {
+    const all = this.named();
+    const { length } = this.tables;
+    const expected = `a list of ${length} tables, or of ${all.length} tables and slots`;
+    if (!Array.isArray(weights)) throw new ArgumentTypeError('weights', expected, weights);
+    if (weights.length !== length && weights.length !== all.length) {
+      throw new ValueError('weights', expected, described(`a list of ${weights.length}`));
+    }
+    writeVariables(all.slice(0, weights.length), weights, (i) => `weights[${i}]`);
+    this.place();
   }
 
   /** Frees everything, unless others have taken it over. */

@@ -1,0 +1,56 @@
+/** Files in the `.npy` format of NumPy, written piece by piece. */
+import { RuntimeError, described } from '../errors.js';
+import { perProcess } from '../per_process.js';
+
+/** Writes a file, all of it or nothing, and the folders above it. */
+export type WriteFile = (path: string, pieces: Iterable<Uint8Array>) => Promise<void>;
+
+const writer = (): { writeFile: WriteFile | null } => perProcess('file writer', () => ({ writeFile: null }));
+
+/** Sets how files are written; the Node entry does. */
+export function setFileWriter(writeFile: WriteFile): void {
+  writer().writeFile = writeFile;
+}
+
+const BLOCK = 64;
+
+/** The header of an array of float32 values in row-major order, version 1.0. */
+export function npyHeaderBytes(shape: readonly number[]): Uint8Array {
+  const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(', ');
+  const fields = `{'descr': '<f4', 'fortran_order': False, 'shape': (${sizes}), }`;
+  // The values begin at a multiple of 64 bytes, as NumPy writes them.
+  const length = Math.ceil((10 + fields.length + 1) / BLOCK) * BLOCK;
+  const text = `${fields.padEnd(length - 11)}\n`;
+  const bytes = new Uint8Array(length);
+  bytes.set([0x93, ...Array.from('NUMPY', (letter) => letter.charCodeAt(0)), 1, 0]);
+  new DataView(bytes.buffer).setUint16(8, length - 10, true);
+  for (let i = 0; i < text.length; i++) bytes[10 + i] = text.charCodeAt(i);
+  return bytes;
+}
+
+/** float32 values as the format has them: little endian. */
+export function littleEndianBytes(values: Float32Array): Uint8Array {
+  const bytes = new Uint8Array(values.length * 4);
+  const view = new DataView(bytes.buffer);
+  const isLittle = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+  if (isLittle) bytes.set(new Uint8Array(values.buffer, values.byteOffset, bytes.length));
+  else values.forEach((value, i) => view.setFloat32(4 * i, value, true));
+  return bytes;
+}
+
+/**
+ * Writes an array of float32 values, in row-major order, in as many blocks as it comes.
+ * Throws RuntimeError, which names the file, where the system refuses and where files cannot be written here.
+ */
+export async function writeNpy(path: string, shape: readonly number[], blocks: Iterable<Float32Array>): Promise<void> {
+  const { writeFile } = writer();
+  if (writeFile === null) {
+    throw new RuntimeError('path', "the entry 'tfjs-embeddings/node' for paths of files", described(path));
+  }
+  await writeFile(path, pieces(shape, blocks));
+}
+
+function* pieces(shape: readonly number[], blocks: Iterable<Float32Array>): Generator<Uint8Array> {
+  yield npyHeaderBytes(shape);
+  for (const block of blocks) yield littleEndianBytes(block);
+}

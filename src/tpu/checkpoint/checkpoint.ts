@@ -1,0 +1,157 @@
+/** Tables and slots in files: in the global layout, so that any number of devices reads what any other has written. */
+import * as tf from '@tensorflow/tfjs';
+import { backendPart } from '../../backends/registry.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
+import { writeNpy } from '../../io/npy_writer.js';
+import { openPath } from '../../io/table_file.js';
+import { writeTables, type TableWrite } from '../../layers/table/writes.js';
+import { readOptions } from '../../options.js';
+
+/** `tfjs`: model.json and binary weights, as tfjs writes them. `npy`: a file for each table and slot. */
+export type CheckpointFormat = 'tfjs' | 'npy';
+
+export interface SaveOptions {
+  /** `tfjs` by default. */
+  format?: CheckpointFormat | undefined;
+}
+
+/** A table or a slot, [rows, columns], under the name by which it is saved. */
+export interface SavedVariable {
+  readonly name: string;
+  readonly variable: tf.Variable;
+}
+
+const FORMATS: readonly CheckpointFormat[] = ['tfjs', 'npy'];
+const MODEL_JSON = 'model.json';
+const BLOCK = 2 ** 20;
+
+function checkDirectory(directory: unknown): string {
+  const expected = 'the path of a folder, or a URL that tfjs knows, such as indexeddb://tables';
+  if (typeof directory !== 'string') throw new ArgumentTypeError('directory', expected, directory);
+  if (directory === '') throw new ValueError('directory', expected, directory);
+  return directory;
+}
+
+function readFormat(options: unknown): CheckpointFormat {
+  const { format = 'tfjs' } = readOptions<SaveOptions>(options, ['format']);
+  const known = FORMATS.find((each) => each === format);
+  if (known === undefined) throw new ValueError('format', `one of ${FORMATS.join(', ')}`, format);
+  return known;
+}
+
+function hasScheme(directory: string): boolean {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(directory);
+}
+
+/** The file of a variable: slots beside their table. */
+function fileOf(directory: string, name: string): string {
+  const path = directory.replace(/^file:\/\//, '').replace(/\/+$/, '');
+  return `${path}/${encodeURIComponent(name).replaceAll('%2F', '.')}.npy`;
+}
+
+function fileExists(path: string): boolean {
+  try {
+    openPath(path, 'directory').close();
+    return true;
+  } catch (error) {
+    if (error instanceof ValueError) return false;
+    throw error;
+  }
+}
+
+function handlerOf(directory: string, isSave: boolean): tf.io.IOHandler {
+  const url = hasScheme(directory) ? directory : `file://${directory}`;
+  const [handler] = isSave ? tf.io.getSaveHandlers(url) : tf.io.getLoadHandlers(url);
+  if (handler !== undefined) return handler as tf.io.IOHandler;
+  const note = "file:// is for Node and comes with 'tfjs-embeddings/node'.";
+  throw new RuntimeError('directory', 'a place for which tfjs has a handler', described(url), note);
+}
+
+/** Whole rows from the devices, or from the host, in blocks. */
+function* blocksOf(variable: tf.Variable): Generator<Float32Array> {
+  const [rows, columns] = variable.shape as [number, number];
+  const { devices } = backendPart();
+  if (devices === undefined) {
+    yield variable.dataSync<'float32'>();
+    return;
+  }
+  const atOnce = Math.max(1, Math.floor(BLOCK / columns));
+  for (let row = 0; row < rows; row += atOnce) yield devices.readRows(variable, row, Math.min(atOnce, rows - row));
+}
+
+/**
+ * Writes variables into a folder or to a URL of tfjs. Slots go beside their tables.
+ * Throws TypeError for what is no path; ValueError for another format; RuntimeError where files cannot be written.
+ */
+export async function saveVariables(
+  variables: readonly SavedVariable[],
+  directory: unknown,
+  options: unknown,
+): Promise<void> {
+  const place = checkDirectory(directory);
+  const format = readFormat(options);
+  if (format === 'npy') {
+    if (fileExists(fileOf(place, 'x').replace(/[^/]*$/, MODEL_JSON))) {
+      const received = described(`${place}, which holds ${MODEL_JSON}`);
+      throw new ValueError('directory', 'a folder without tables in the format tfjs', received);
+    }
+    for (const { name, variable } of variables) {
+      await writeNpy(fileOf(place, name), variable.shape, blocksOf(variable));
+    }
+    return;
+  }
+  const tensors = variables.map(({ name, variable: tensor }) => ({ name, tensor }));
+  const { data, specs } = await tf.io.encodeWeights(tensors);
+  const artifacts = { modelTopology: {}, format: 'embedding-tables', weightSpecs: specs, weightData: data };
+  await handlerOf(place, true).save!(artifacts);
+}
+
+/** Writes values into variables: all are checked before the first is written. */
+export function writeVariables(
+  variables: readonly SavedVariable[],
+  values: readonly unknown[],
+  argumentOf: (i: number) => string,
+  options: unknown = {},
+): void {
+  const { devices = null } = backendPart();
+  const writes = variables.map(({ name, variable }, i): TableWrite => {
+    const [rows, columns] = variable.shape as [number, number];
+    const weight = { read: () => variable, write: (value: tf.Tensor) => variable.assign(value) };
+    const written = { table: i, argument: argumentOf(i), values: values[i], name, rows, columns, devices };
+    return { ...written, weight: weight as unknown as tf.LayerVariable };
+  });
+  writeTables(writes, options);
+}
+
+/**
+ * Reads variables from where `saveVariables` has put them, in either format; others that lie there are left alone.
+ * Throws ValueError for variables that are missing or of another shape; nothing is written then.
+ */
+export async function loadVariables(variables: readonly SavedVariable[], directory: unknown): Promise<void> {
+  const place = checkDirectory(directory);
+  const isFolder = !hasScheme(place) || place.startsWith('file://');
+  const files = variables.map(({ name }) => fileOf(place, name));
+  const isNpy = isFolder && !fileExists(fileOf(place, 'x').replace(/[^/]*$/, MODEL_JSON)) && fileExists(files[0]!);
+  if (isNpy) {
+    writeVariables(variables, files, (i) => variables[i]!.name);
+    return;
+  }
+  const url = isFolder ? `${place.replace(/\/+$/, '')}/${MODEL_JSON}` : place;
+  const { weightSpecs = [], weightData } = await handlerOf(url, false).load!();
+  const tensors = tf.io.decodeWeights(weightData as ArrayBuffer, weightSpecs);
+  try {
+    const found = variables.map(({ name, variable }) => {
+      const tensor = tensors[name];
+      if (tensor !== undefined) return tensor;
+      const names = Object.keys(tensors).join(', ');
+      throw new ValueError(
+        name,
+        `values of shape [${variable.shape.join(', ')}]`,
+        described(`none in ${place} (${names})`),
+      );
+    });
+    writeVariables(variables, found, (i) => variables[i]!.name);
+  } finally {
+    tf.dispose(tensors);
+  }
+}
