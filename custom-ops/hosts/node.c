@@ -7,6 +7,7 @@
  * The same file is opened by Python as a TensorFlow library, so Node's symbols are weak.
  */
 #include "node_arguments.h"
+#include "node_csr.h"
 #include "node_graphs.h"
 #include "node_kernels.h"
 #include "node_shared_tensors.h"
@@ -196,6 +197,7 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"embeddingBagGrad", embedding_bag_grad},
                    {"embeddingBagWeightsGrad", embedding_bag_weights_grad},
                    {"sparseApply", sparse_apply},
+                   {"partitionCsr", partition_csr},
                    {"tableOffset", table_offset_in},
                    {"setThreads", set_threads},
                    {"getThreads", get_threads},

@@ -96,3 +96,39 @@ int32_t TE_WASM(te_wasm_apply)(TE_WASM_LOOKUP, int32_t optimizer, float* slot0, 
   return te_wasm_report(
       te_sparse_apply(optimizer, &table, slots, n_slots, &bags, gradient, hyper, workspace, workspace_bytes), result);
 }
+
+uint32_t TE_WASM(te_wasm_csr_workspace)(int32_t nnz, int32_t cores) {
+  return (uint32_t)te_partition_csr_workspace(nnz, cores);
+}
+
+/* `unique` of the result: the slots in use. */
+int32_t TE_WASM(te_wasm_csr)(const int32_t* values, const int32_t* row_splits, const float* weights,
+                             const te_csr_feature* features, int32_t nnz, int32_t n_splits, int32_t n_features,
+                             int32_t cores, int32_t shards, int32_t samples, int32_t capacity, int32_t* row_pointers,
+                             int32_t* sample_ids, int32_t* token_ids, float* gains, int32_t* id_counts,
+                             int32_t* unique_id_counts, void* workspace, uint32_t workspace_bytes,
+                             te_wasm_result* result) {
+  te_csr csr;
+  te_csr_out out;
+  int64_t used = 0;
+  csr.values = values;
+  csr.row_splits = row_splits;
+  csr.weights = weights;
+  csr.features = features;
+  csr.nnz = nnz;
+  csr.n_splits = n_splits;
+  csr.capacity = capacity;
+  csr.n_features = n_features;
+  csr.cores = cores;
+  csr.shards = shards;
+  csr.samples = samples;
+  out.row_pointers = row_pointers;
+  out.sample_ids = sample_ids;
+  out.token_ids = token_ids;
+  out.gains = gains;
+  out.id_counts = id_counts;
+  out.unique_id_counts = unique_id_counts;
+  const te_status status = te_partition_csr(&csr, &out, workspace, workspace_bytes, &used);
+  result->unique = (int32_t)used;
+  return te_wasm_report(status, result);
+}

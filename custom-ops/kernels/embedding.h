@@ -174,6 +174,51 @@ te_status te_row_penalty_grad(const te_table* table, const int32_t* ids, int64_t
 /* y = x / (1 - rate) where the element is kept, else 0. The same seed keeps the same elements. 0 <= rate < 1. */
 void te_dropout(const float* x, int64_t size, float rate, const int32_t seed[2], float* y);
 
+/* ---- ids for SparseCores ---- */
+
+/* One feature of a stack; its ids follow those of the feature before it. */
+typedef struct te_csr_feature {
+  int32_t samples;       /* a multiple of the cores */
+  int32_t combiner;      /* te_combiner */
+  int32_t rows;          /* ids are below */
+  int32_t column_offset; /* rows of the stack before the table, over all shards: a multiple of the shards */
+  int32_t rotation;      /* row r is on shard (r + rotation) mod shards */
+  int32_t sample_offset; /* samples of the stack before those of the feature: a multiple of the cores */
+} te_csr_feature;
+
+/* A batch for one stack on the cores of a chip. */
+typedef struct te_csr {
+  const int32_t* values;     /* [nnz] */
+  const int32_t* row_splits; /* [n_splits]: samples + 1 for each feature, from where the one before it ends */
+  const float* weights;      /* [nnz], or NULL for all ones */
+  const te_csr_feature* features;
+  int64_t nnz;
+  int64_t n_splits;
+  int64_t capacity; /* slots, a multiple of 8: ids beyond are dropped */
+  int32_t n_features;
+  int32_t cores;
+  int32_t shards; /* a power of two */
+  int32_t samples; /* of the stack */
+} te_csr;
+
+/* Slots hold sample, row of the shard and gain; buckets are padded with 2^31 - 1 to multiples of 8. */
+typedef struct te_csr_out {
+  int32_t* row_pointers; /* [cores, shards rounded up to 8] */
+  int32_t* sample_ids;   /* [te_partition_csr_slots], as the next two */
+  int32_t* token_ids;
+  float* gains;
+  int32_t* id_counts;        /* [cores, shards]: ids of each bucket, the dropped ones too */
+  int32_t* unique_id_counts; /* [cores, shards] */
+} te_csr_out;
+
+/* 0: cannot be. */
+size_t te_partition_csr_workspace(int64_t nnz, int32_t cores);
+/* Slots that are enough for any ids; of a request that te_partition_csr takes. */
+int64_t te_partition_csr_slots(const te_csr* csr);
+/* used: the slots in use. Positions in the status count all values, or all row splits. */
+te_status te_partition_csr(const te_csr* csr, const te_csr_out* out, void* workspace, size_t workspace_bytes,
+                           int64_t* used);
+
 /* Threads used by the kernels of this process; 1 <= threads <= 64. Returns what is in force. */
 int32_t te_set_threads(int32_t threads);
 int32_t te_get_threads(void);

@@ -6,6 +6,7 @@
  */
 import { brand } from '../brand.js';
 import type { Combiner, OptimizerName, OutOfRange } from '../types.js';
+import type { PartitionCsr } from './sparse_core.js';
 
 /** The ids of a batch: bag b holds values[rowSplits[b] .. rowSplits[b + 1]). */
 export interface HostBags {
@@ -78,6 +79,8 @@ export interface KernelSet {
     options: BagOptions,
     hyper: Float32Array,
   ): void;
+  /** Ids as SparseCores take them. */
+  readonly partitionCsr: PartitionCsr;
   /**
    * The same for several uses of a table, one after the other in `bags` and `gradient`: those from bag useStarts[k] on
    * belong to use k + 1. Bit by bit the step over the sum of what `embeddingBagGrad` gives for each use. Absent: not

@@ -2,9 +2,7 @@
  * Ids in the form that SparseCores take: for each core of a chip one bucket per shard of the stacked table, in
  * compressed sparse rows. Plain data; kernels make it from features and devices read it.
  */
-import { brand } from '../brand.js';
 import type { Combiner } from '../types.js';
-import { IdOutOfRange } from './kernel_set.js';
 
 /** Buckets begin at multiples of this many slots, and so do the row pointers of a core. */
 export const CSR_ALIGNMENT = 8;
@@ -52,22 +50,6 @@ export interface CsrParts {
   readonly idCounts: Int32Array;
   /** [cores, shards]: different ids of each bucket. */
   readonly uniqueIdCounts: Int32Array;
-}
-
-/** An id that is no row of its feature's table. */
-export class CsrIdOutOfRange extends IdOutOfRange {
-  static {
-    brand(this, 'CsrIdOutOfRange');
-  }
-  constructor(
-    /** Place of the feature among those of the stack. */
-    readonly feature: number,
-    id: number,
-    position: number,
-    rows: number,
-  ) {
-    super(id, position, rows);
-  }
 }
 
 /** Makes the CSR of a stack. Throws CsrIdOutOfRange. */

@@ -23,6 +23,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'lookup', command: tsx('lookup.ts') },
   { name: 'step', command: tsx('step.ts') },
   { name: 'devices', command: tsx('devices.ts') },
+  { name: 'sparse_core', command: tsx('sparse_core.ts') },
 ];
 
 const patterns = process.argv.slice(2);

@@ -38,7 +38,7 @@ const REGISTERED: TensorRunner = {
   sparseApply: (...args) => backendPart().sparseApply(...args),
 };
 
-export type TensorKernelSet = Omit<KernelSet, 'name' | 'info' | 'setThreads'>;
+export type TensorKernelSet = Omit<KernelSet, 'name' | 'info' | 'setThreads' | 'partitionCsr'>;
 
 /** A KernelSet that goes through tensors, variables and the registered kernels. */
 export const tensorKernelSet: TensorKernelSet = tensorKernelSetOf(REGISTERED);

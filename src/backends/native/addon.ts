@@ -31,6 +31,23 @@ export interface Addon {
       useStarts?: Int32Array,
     ]
   ): void;
+  /** Returns the slots in use. `features`: six numbers each, as in `packCsr`. */
+  partitionCsr(
+    values: Int32Array,
+    rowSplits: Int32Array,
+    weights: Float32Array | null,
+    features: Int32Array,
+    cores: number,
+    shards: number,
+    samples: number,
+    capacity: number,
+    rowPointers: Int32Array, // written, as is all that follows
+    sampleIds: Int32Array,
+    tokenIds: Int32Array,
+    gains: Float32Array,
+    idCounts: Int32Array,
+    uniqueIdCounts: Int32Array,
+  ): number;
   /**
    * Bytes from the start of a buffer to where a table of `bytes` bytes should begin: a huge page, with a whole one to
    * spare, or a cache line, as far as there is room.
@@ -79,6 +96,7 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'embeddingBagGrad',
   'embeddingBagWeightsGrad',
   'sparseApply',
+  'partitionCsr',
   'tableOffset',
   'setThreads',
   'getThreads',

@@ -4,6 +4,8 @@ import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, type OptimizerName } from '..
 import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
 import { kernelError, type KernelStatus } from '../kernel_status.js';
 import { fitting } from '../memory.js';
+import { csrParts, csrRoom, ofFeature, packCsr } from '../csr_memory.js';
+import type { CsrParts, CsrRequest } from '../sparse_core.js';
 import type { Addon, BagArguments } from './addon.js';
 
 const LINE = 64;
@@ -118,6 +120,24 @@ export class NativeKernelSet implements KernelSet {
     run(rows, bags, () =>
       this.addon.sparseApply(data, rows, dim, ...form, name, slot0, slot1, gradient, hyper, useStarts),
     );
+  }
+
+  partitionCsr(request: CsrRequest): CsrParts {
+    const { cores, shards, samples, capacity } = request;
+    const { values, rowSplits, weights, features } = packCsr(request);
+    const room = csrRoom(request);
+    const { rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts } = room;
+    try {
+      const ids = run(0, { values, rowSplits, weights }, () =>
+        this.addon.partitionCsr(
+          ...([values, rowSplits, weights, features, cores, shards, samples, capacity] as const),
+          ...([rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts] as const),
+        ),
+      );
+      return csrParts(room, ids);
+    } catch (error) {
+      throw ofFeature(error, request);
+    }
   }
 
   sparseApplyUses(...step: Parameters<Required<KernelSet>['sparseApplyUses']>): void {

@@ -1,10 +1,10 @@
 /** From features to the buckets of SparseCores, step by step. */
 import type { Combiner } from '../../types.js';
+import { CsrIdOutOfRange } from '../csr_id_out_of_range.js';
 import type { HostBags } from '../kernel_set.js';
 import {
   CSR_ALIGNMENT,
   CSR_PADDING,
-  CsrIdOutOfRange,
   roundUp,
   type CsrFeature,
   type CsrParts,

@@ -3,6 +3,7 @@ import type { KernelSet } from '../kernel_set.js';
 import { embeddingBag } from './embedding_bag.js';
 import { embeddingBagGrad } from './embedding_bag_grad.js';
 import { embeddingBagWeightsGrad } from './embedding_bag_weights_grad.js';
+import { partitionCsr } from './partition_csr.js';
 import { sparseApply } from './sparse_apply.js';
 
 /** Kernels in TypeScript that sum in double; one thread, nothing to install. */
@@ -14,4 +15,5 @@ export const referenceKernels: KernelSet = {
   embeddingBagGrad,
   embeddingBagWeightsGrad,
   sparseApply,
+  partitionCsr,
 };

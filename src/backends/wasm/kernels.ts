@@ -40,11 +40,16 @@ interface Exports {
   readonly te_wasm_weights_grad: Call;
   readonly te_wasm_apply_workspace: Call;
   readonly te_wasm_apply: Call;
+  readonly te_wasm_csr_workspace: Call;
+  readonly te_wasm_csr: Call;
 }
 
 const STACK_BYTES = 65536;
 const RESULT_BYTES = 16;
 const HYPER_BYTES = HYPER_FIELDS.length * 4;
+
+const NO_TABLE: TableAt = { address: 0, rows: 0, dim: 1 };
+const NO_BAGS: BagsAt = { values: 0, rowSplits: 0, weights: 0, nnz: 0, batch: 0 };
 
 /** One instance of the module. It lives as long as the memory: its stack is never given back. */
 export class WasmKernels {
@@ -124,6 +129,17 @@ export class WasmKernels {
     const index = OPTIMIZER_NAMES.indexOf(optimizer);
     const tail = [index, slots[0] ?? 0, slots[1] ?? 0, slots.length, gradient, this.hyper, address, bytes, this.result];
     this.check(this.exports.te_wasm_apply(...lookup(table, bags, options), ...tail), table, bags);
+  }
+
+  csrWorkspace(nnz: number, cores: number): number {
+    return this.workspace(this.exports.te_wasm_csr_workspace(nnz, cores), NO_TABLE, { ...NO_BAGS, nnz });
+  }
+
+  /** Makes a CSR of arrays in the memory, all of which are passed as the C function takes them; returns the slots in use. */
+  partitionCsr(nnz: number, numbers: readonly number[], workspace: Workspace): number {
+    const tail = [workspace.address, workspace.bytes, this.result];
+    this.check(this.exports.te_wasm_csr(...numbers, ...tail), NO_TABLE, { ...NO_BAGS, nnz });
+    return this.resultField(3);
   }
 
   private resultField(index: number): number {

@@ -1,7 +1,9 @@
 /** The C core as WebAssembly over a memory of its own: a KernelSet for typed arrays. */
 import { SLOT_NAMES, type OptimizerName } from '../../types.js';
 import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
+import { csrParts, csrRoom, ofFeature, packCsr } from '../csr_memory.js';
 import { newFloats } from '../memory.js';
+import type { CsrParts, CsrRequest } from '../sparse_core.js';
 import { WasmHeap } from './heap.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
 import { HYPER_FIELDS } from '../hyper.js';
@@ -13,6 +15,8 @@ import { Staging, type Argument } from './staging.js';
 export const WASM_INFO: KernelInfo = { implementation: 'wasm', instructionSet: INSTRUCTION_SET, threads: 1 };
 
 const NONE = new Float32Array(0);
+/** The largest multiple of 8 below 2^31. */
+const MOST_SLOTS = 2 ** 31 - 8;
 
 /** Arrays that are views of `heap` are used where they lie; others are copied in, and back, on each call. */
 export class WasmKernelSet implements KernelSet {
@@ -117,6 +121,32 @@ export class WasmKernelSet implements KernelSet {
       const [gradientAt, ...slotsAt] = others;
       kernels.apply(optimizer, tableAt, slotsAt, bagsAt, options, gradientAt!, hyper, workspace);
     });
+  }
+
+  partitionCsr(request: CsrRequest): CsrParts {
+    const { cores, shards, samples, capacity } = request;
+    const { values, rowSplits, weights, features } = packCsr(request);
+    const room = csrRoom(request);
+    const { rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts } = room;
+    const read = [values, rowSplits, weights ?? NONE, features].map((array): Argument => ({ array, direction: 'in' }));
+    const written = [rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts];
+    const outputs = written.map((array): Argument => ({ array, direction: 'out' }));
+    const kernels = this.kernels();
+    const bytes = kernels.csrWorkspace(values.length, cores);
+    const staging = new Staging(this.ownHeap, [...read, ...outputs], bytes);
+    try {
+      const [valuesAt, splitsAt, weightsAt, featuresAt, ...outputsAt] = staging.addresses;
+      const inputs = [valuesAt!, splitsAt!, weights === null ? 0 : weightsAt!, featuresAt!];
+      const sizes = [values.length, rowSplits.length, request.features.length, cores, shards, samples];
+      const numbers = [...inputs, ...sizes, Math.min(capacity, MOST_SLOTS), ...outputsAt];
+      const used = kernels.partitionCsr(values.length, numbers, { address: staging.room, bytes });
+      staging.copyBack();
+      return csrParts(room, used);
+    } catch (error) {
+      throw ofFeature(error, request);
+    } finally {
+      staging.release();
+    }
   }
 
   /** Runs a kernel with everything that it takes placed in the memory. */

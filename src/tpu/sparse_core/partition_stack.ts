@@ -1,7 +1,8 @@
 /** The CSR of one stack on one chip, within its limits. */
 import { ValueError, described } from '../../errors.js';
-import { partitionCsr } from '../../backends/reference/partition_csr.js';
-import { CsrIdOutOfRange, roundUp, type CsrFeature, type CsrParts } from '../../backends/sparse_core.js';
+import { CsrIdOutOfRange } from '../../backends/csr_id_out_of_range.js';
+import { kernelSet } from '../../backends/registry.js';
+import { roundUp, type CsrFeature, type CsrParts } from '../../backends/sparse_core.js';
 import { PartitionedCsrFormatTensor } from './partitioned_csr.js';
 
 /** A feature, and what it is called in errors. */
@@ -38,7 +39,7 @@ export interface BucketMaxima {
 
 function partsOf({ features, cores, shards, samples }: StackOnChip, capacity: number): CsrParts {
   try {
-    return partitionCsr({ features, cores, shards, samples, capacity });
+    return kernelSet().partitionCsr({ features, cores, shards, samples, capacity });
   } catch (error) {
     if (!(error instanceof CsrIdOutOfRange)) throw error;
     const { feature, id, position, rows } = error;

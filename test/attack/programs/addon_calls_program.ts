@@ -14,7 +14,7 @@ const random = new Random(Number(process.argv[2] ?? 1));
 const calls = Number(process.argv[3] ?? 20_000);
 const addon = loadAddon(process.argv[4]) as unknown as Record<string, (...args: unknown[]) => unknown>;
 const names = Object.keys(addon).filter((name) => name !== 'registerTensorFlow');
-const kernels = ['embeddingBag', 'embeddingBagGrad', 'embeddingBagWeightsGrad', 'sparseApply'];
+const kernels = ['embeddingBag', 'embeddingBagGrad', 'embeddingBagWeightsGrad', 'sparseApply', 'partitionCsr'];
 const arrays = new HostileArrays(random);
 
 const NUMBERS = [
@@ -93,11 +93,48 @@ function rightCall(name: string): unknown[] {
       const uses = random.chance(0.5) ? [arrays.ints(starts)] : [];
       return [...table, ...bags, optimizer, ...slots, gradient, arrays.floats(26), ...uses];
     }
+    case 'partitionCsr':
+      return csrCall();
     case 'readSharedTensor':
       return [random.whole(0, 4), 0, dim, rows, dim, table[0]];
     default:
       return [random.whole(-2, 70)];
   }
+}
+
+/** Ids of one or two features on one or two tables. */
+function csrCall(): unknown[] {
+  const [cores, shards] = [random.whole(1, 4), 2 ** random.whole(0, 5)];
+  const [features, splits]: [number[], number[]] = [[], []];
+  let [nnz, samples, offset] = [0, 0, 0];
+  for (let count = random.whole(0, 3); count > 0; count--) {
+    const own = cores * random.whole(0, 3);
+    splits.push(nnz);
+    for (let sample = 0; sample < own; sample++) splits.push((nnz += random.whole(0, 5)));
+    features.push(own, random.whole(0, 3), 9, offset, random.whole(0, shards), samples);
+    samples += own;
+    offset += Math.ceil(9 / shards) * shards;
+  }
+  const values = arrays.ints(Array.from({ length: nnz }, () => random.whole(0, random.chance(0.03) ? 12 : 9)));
+  const most = Math.ceil((nnz + 7 * cores * shards) / 8) * 8;
+  const capacity = random.chance(0.5) ? most : 8 * random.whole(0, 9);
+  const slots = Math.min(most, capacity);
+  const ints = (length: number): Int32Array => arrays.ints(new Array<number>(length).fill(0)) as Int32Array;
+  const weights = random.chance(0.5) ? arrays.floats(nnz) : null;
+  const room = [ints(cores * Math.ceil(shards / 8) * 8), ints(slots), ints(slots), arrays.floats(slots)];
+  const counts = [ints(cores * shards), ints(cores * shards)];
+  return [
+    values,
+    arrays.ints(splits),
+    weights,
+    arrays.ints(features),
+    cores,
+    shards,
+    samples,
+    capacity,
+    ...room,
+    ...counts,
+  ];
 }
 
 const isNumbers = (value: unknown): value is Float32Array | Int32Array =>
