@@ -3,15 +3,15 @@
  * `npm ci` leaves them alone; for a user inside tfjs-node, so that tfjs-node goes on working when npm replaces or removes
  * this package.
  */
-import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gist, run } from './command.mjs';
 import { build, isClone } from './places.mjs';
 import { readStamp, writeStamp } from './stamp.mjs';
 import { INSTALL_TFJS_NODE, tfjsNode } from './tfjs_node.mjs';
 import { removeUnfinished, removeWhole, unfinished } from './unfinished.mjs';
 import { TENSORFLOW_VERSION, downloadWheel, pythonWithPip, wheelFor, wheelIn } from './wheel.mjs';
-import { ZipArchive } from './zip.mjs';
 
 /** Headers that the tfjs-node binding and the addon include; what these include in turn comes with them. */
 const HEADERS = [
@@ -21,6 +21,8 @@ const HEADERS = [
   'tensorflow/c/ops.h',
   'tensorflow/core/platform/ctstring_internal.h',
 ];
+
+const UNPACK_WHEEL = fileURLToPath(new URL('unpack_wheel.py', import.meta.url));
 
 const download = join(build, 'download');
 
@@ -71,78 +73,45 @@ async function makeTensorflow(wheel, folder, log) {
 
 /** A wheel left by a set-up that was killed is used when it is whole; else it is fetched again. */
 async function unpackSomeWheel(wheel, folder, log) {
+  const python = pythonWithPip();
+  if (python.missing) throw new Error(`${python.missing}: install Python with pip, or set LIBTENSORFLOW_DIR`);
   const left = wheelIn(download);
   if (left !== null) {
     try {
-      return await unpack(left, folder, log);
+      return await unpack(left, folder, python, log);
     } catch (error) {
       log(`the wheel of an earlier set-up is of no use (${error.message})`);
     }
   }
-  const python = pythonWithPip();
-  if (python.missing) throw new Error(`${python.missing}: install Python with pip, or set LIBTENSORFLOW_DIR`);
-  await unpack(await downloadWheel(wheel, python, download, log), folder, log);
+  await unpack(await downloadWheel(wheel, python, download, log), folder, python, log);
 }
 
 /** Unpacks libraries and headers beside `folder` and renames at the end, so that `folder` is whole or absent. */
-export async function unpack(wheelPath, folder, log) {
+export async function unpack(wheelPath, folder, python, log) {
   const temporary = unfinished(folder);
   rmSync(temporary, { recursive: true, force: true });
-  const archive = await ZipArchive.open(wheelPath);
+  const { main, framework } = libraryNames();
+  const wanted = JSON.stringify({ libraries: [framework, main], headers: HEADERS });
+  const onText = (text) =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith('unpacking '))
+      .forEach(log);
   try {
-    const { main, framework } = libraryNames();
-    const hashes = await recordedHashes(archive);
-    const files = {};
-    mkdirSync(join(temporary, 'lib'), { recursive: true });
-    for (const names of [framework, main]) {
-      const name = names.find((candidate) => archive.has(`tensorflow/${candidate}`));
-      if (name === undefined) throw new Error(`the wheel holds none of ${names.join(', ')}`);
-      const entry = `tensorflow/${name}`;
-      log(`unpacking ${name} (${(archive.size(entry) / 1e6).toFixed(0)} MB)`);
-      const hash = await archive.extract(entry, join(temporary, 'lib', name));
-      if (hash !== hashes.get(entry)) throw new Error(`${name}: its SHA-256 is not the one the wheel records`);
-      files[`lib/${name}`] = archive.size(entry);
-    }
-    for (const [name, bytes] of await headers(archive)) {
-      const path = join(temporary, 'include', name);
-      mkdirSync(dirname(path), { recursive: true });
-      await writeFile(path, bytes);
-      files[`include/${name}`] = bytes.length;
-    }
-    writeStamp(join(temporary, 'files.json'), files);
-  } finally {
-    await archive.close();
+    await run(python.command, [UNPACK_WHEEL, wheelPath, temporary, wanted], { onText });
+  } catch (error) {
+    throw new Error(gist(error).replace(/^.*?error: /, ''));
   }
+  writeStamp(join(temporary, 'files.json'), sizesIn(temporary));
   rmSync(folder, { recursive: true, force: true });
   renameSync(temporary, folder);
 }
 
-/** SHA-256 in hexadecimal of each file, as the wheel's RECORD lists them. */
-async function recordedHashes(archive) {
-  const record = archive.names().find((name) => name.endsWith('.dist-info/RECORD'));
-  if (record === undefined) throw new Error('the wheel has no RECORD');
-  const hashes = new Map();
-  for (const line of (await archive.read(record)).toString().split('\n')) {
-    const match = /^(.+),sha256=([\w-]+),\d+\s*$/.exec(line);
-    if (match !== null) hashes.set(match[1], Buffer.from(match[2], 'base64url').toString('hex'));
-  }
-  return hashes;
-}
-
-/** The wanted headers and all that they include, by name. */
-async function headers(archive) {
-  const contents = new Map();
-  const todo = [...HEADERS];
-  while (todo.length > 0) {
-    const name = todo.pop();
-    const entry = `tensorflow/include/${name}`;
-    if (contents.has(name) || !archive.has(entry)) continue;
-    const bytes = await archive.read(entry);
-    contents.set(name, bytes);
-    for (const match of bytes.toString().matchAll(/#\s*include\s+"([^"]+)"/g)) todo.push(match[1]);
-  }
-  for (const name of HEADERS) if (!contents.has(name)) throw new Error(`the wheel has no header ${name}`);
-  return contents;
+/** The size of each file in a folder, by its path there. */
+function sizesIn(folder) {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = files.map(({ name, parentPath, path }) => join(parentPath ?? path, name));
+  return Object.fromEntries(paths.map((path) => [relative(folder, path).split(sep).join('/'), statSync(path).size]));
 }
 
 /** What `unpack` left in `folder`, if every file is there in its full size; else null. */

@@ -34,9 +34,16 @@ describe('a set-up', () => {
     return path;
   }
 
-  /** A Python whose pip downloads as `body` says. */
+  /** A Python whose pip downloads as `body` says; scripts are run by a real one. */
   const python = (body: string): string =>
-    program('python', `if (args[1] !== 'pip' || args[2] === '--version') console.log('1'); else { ${body} }`);
+    program(
+      'python',
+      `if (args[0].endsWith('.py')) {
+        const { spawnSync } = require('node:child_process');
+        process.exit(spawnSync('python3', args, { stdio: 'inherit' }).status);
+      } else if (args[1] !== 'pip' || args[2] === '--version') console.log('1');
+      else { ${body} }`,
+    );
   const IN_DEST = "const dest = args[args.indexOf('--dest') + 1];";
 
   function removeTensorflow(): void {
@@ -115,7 +122,7 @@ describe('a set-up', () => {
   it('leaves nothing of a wheel that is none', async () => {
     removeTensorflow();
     const end = await checkout.setUp({ PYTHON: python(`${IN_DEST} writeFileSync(dest + '/whole.whl', 'x');`) });
-    expect(end.stdout).toContain('cut short');
+    expect(end.stdout).toContain('not a zip file');
     expect(checkout.leftovers()).toEqual([]);
   });
 
@@ -142,7 +149,8 @@ describe('a set-up', () => {
     const { libraryNames } = await setUpModule<{ libraryNames(): LibraryNames }>('tensorflow.mjs');
     mkdirSync(checkout.inBuild('download'));
     writeFileSync(checkout.inBuild('download', 'tensorflow.whl'), smallWheel(libraryNames()));
-    const end = await checkout.setUp({ PYTHON: '/nowhere/python', CXX: '/nowhere/c++', CC: '/nowhere/cc' });
+    const noNetwork = python('process.exit(1);');
+    const end = await checkout.setUp({ PYTHON: noNetwork, CXX: '/nowhere/c++', CC: '/nowhere/cc' });
     expect(statesIn(end)['TensorFlow']).toBe('built');
     expect(checkout.leftovers()).toEqual([]);
   });
