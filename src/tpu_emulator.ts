@@ -14,9 +14,10 @@ import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './backends/tpu-em
  *
  * `chips` x `coresPerChip` virtual devices (4 x 2 by default), which share `hbmBytesPerChip` bytes per chip evenly among
  * tables, slots and exchange buffers (null: no limit). `devices: 'auto'` makes each a worker where that is possible and
- * runs them in line elsewhere, with the same results; 'worker' and 'inline' force it. What is left out comes from the
- * environment: TFJS_EMBEDDINGS_TPU_CHIPS, TFJS_EMBEDDINGS_TPU_CORES_PER_CHIP, TFJS_EMBEDDINGS_TPU_HBM_BYTES. A later
- * call replaces an earlier one.
+ * runs them in line elsewhere, with the same results; 'worker' and 'inline' force it. A worker that makes no progress
+ * for `timeoutMs` (10,000) hangs: calls that wait for it throw. What is left out comes from the environment:
+ * TFJS_EMBEDDINGS_TPU_CHIPS, TFJS_EMBEDDINGS_TPU_CORES_PER_CHIP, TFJS_EMBEDDINGS_TPU_HBM_BYTES,
+ * TFJS_EMBEDDINGS_TPU_TIMEOUT_MS. A later call replaces an earlier one.
  * Throws TypeError for wrong types, ValueError for values out of range and unknown names, RuntimeError while the
  * emulator starts or runs: `tf.removeBackend('tpu-emulator')` ends it.
  * Source: the chips and cores of tf.tpu.experimental.Topology (TensorFlow 2.21), without their mesh.

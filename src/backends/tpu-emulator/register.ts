@@ -71,7 +71,8 @@ async function build(isWanted: () => boolean): Promise<tf.KernelBackend> {
   const host = await startHost(settings.host);
   checkWanted(isWanted);
   const count = settings.chips * settings.coresPerChip;
-  const devices = await makeDevices({ count, kind: settings.devices, threads: settings.threadsPerDevice });
+  const { devices: kind, threadsPerDevice: threads, timeoutMs } = settings;
+  const devices = await makeDevices({ count, kind, threads, timeoutMs });
   const machine = new Machine(settings, devices);
   try {
     checkWanted(isWanted);

@@ -115,7 +115,7 @@ async function thrownBy(body: () => unknown): Promise<Error | null> {
 
 async function start(host: HostName): Promise<void> {
   if (running() !== null) tf.removeBackend('tpu-emulator');
-  await startDevices(tf, emb, { host, devices: 'worker' });
+  await startDevices(tf, emb, { host, devices: 'worker', timeoutMs: 4000 });
   expect(running()!.machine.set.devices[FAILING]!.kind).toBe('worker');
 }
 

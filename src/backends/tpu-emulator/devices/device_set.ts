@@ -20,6 +20,8 @@ export interface DeviceRequest {
   readonly kind: 'auto' | 'worker' | 'inline';
   /** Threads of the kernels of each device that is a worker. */
   readonly threads: number;
+  /** Milliseconds that one of them may go without progress. */
+  readonly timeoutMs: number;
 }
 
 /**
@@ -27,7 +29,7 @@ export interface DeviceRequest {
  * not start. `source`: the program of a worker.
  */
 export async function makeDevices(request: DeviceRequest, source: string = WORKER_SOURCE): Promise<DeviceSet> {
-  const { count, kind, threads } = request;
+  const { count, kind, threads, timeoutMs } = request;
   if (kind === 'inline') return inline(count, null);
   const reason = noThreadsBecause(source);
   if (reason !== null) {
@@ -40,7 +42,7 @@ export async function makeDevices(request: DeviceRequest, source: string = WORKE
     );
   }
   const exchange = new SharedExchange();
-  const setting = { source, threads, exchange, kernels: kernelsToMake() };
+  const setting = { source, threads, exchange, timeoutMs, kernels: kernelsToMake() };
   const starts = Array.from({ length: count }, (_, index) => startWorkerDevice(index, setting));
   const ends = await Promise.allSettled(starts);
   const failed = ends.find((end) => end.status === 'rejected');

@@ -14,11 +14,13 @@ export interface WorkerSetting {
   readonly kernels: KernelsToMake;
   readonly threads: number;
   readonly exchange: SharedExchange;
+  /** How long a device may go without progress. */
+  readonly timeoutMs: number;
 }
 
 /** Resolves when the device is ready; rejects with a RuntimeError that names it, and why. */
 export async function startWorkerDevice(index: number, setting: WorkerSetting): Promise<WorkerDevice> {
-  const { source, kernels, threads, exchange } = setting;
+  const { source, kernels, threads, exchange, timeoutMs } = setting;
   const control = new WorkerControl();
   let thread: DeviceThread | null = null;
   let device: WorkerDevice | null = null;
@@ -35,7 +37,7 @@ export async function startWorkerDevice(index: number, setting: WorkerSetting): 
     const message = await within(START_MS, answer, control);
     if ('notReady' in message) throw new Error(message.notReady);
     thread.release();
-    return (device = new WorkerDevice(index, message, thread, control, exchange));
+    return (device = new WorkerDevice(index, message, thread, control, exchange, timeoutMs));
   } catch (error) {
     await thread?.terminate();
     const received = described('one that did not');

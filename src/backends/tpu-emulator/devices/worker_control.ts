@@ -8,8 +8,7 @@ const PROGRESS = 1; // changes while the device goes on
 const EXITED = 2; // 1: the worker has ended
 const FAILED = 3; // 1: a command failed, or the worker itself
 const TEXT_BYTES = 4;
-const THREAD = 5; // number of the thread to the system; 0: not known
-const READY = 6;
+const READY = 5;
 const WORDS = 16; // the text begins here, on a cache line of its own
 const MOST_TEXT_BYTES = 4096 - 4 * WORDS;
 
@@ -25,8 +24,7 @@ export class WorkerControl {
 
   // ---- the worker's side
 
-  ready(thread: number): void {
-    Atomics.store(this.words, THREAD, thread);
+  ready(): void {
     Atomics.store(this.words, READY, 1);
   }
 
@@ -67,10 +65,6 @@ export class WorkerControl {
 
   get hasExited(): boolean {
     return Atomics.load(this.words, EXITED) === 1;
-  }
-
-  get thread(): number {
-    return Atomics.load(this.words, THREAD);
   }
 
   get progressCount(): number {

@@ -1,11 +1,8 @@
 /** A device that is a worker. */
 import type { KernelInfo } from '../../kernel_set.js';
-import { CommandWork } from './command_work.js';
 import { DeviceFault, type Command, type Device, type FaultName } from './device.js';
 import type { DeviceThread } from './device_thread.js';
 import type { SharedExchange, SharedSource } from './exchange_memory.js';
-import { HangWatch, patienceFor } from './hang_watch.js';
-import { activityOf, type ThreadActivity } from './thread_activity.js';
 import type { WorkerControl } from './worker_control.js';
 import type { ReadyMessage } from './worker_messages.js';
 
@@ -13,14 +10,12 @@ import type { ReadyMessage } from './worker_messages.js';
 const SPINS = 500;
 /** The host looks after a device that often while it sleeps. */
 const TURN_MS = 50;
+/** The most that one turn counts: a host that took longer was itself kept from running. */
+const MOST_TURN_MS = 2 * TURN_MS;
 
 export class WorkerDevice implements Device {
   readonly kind = 'worker';
-  private readonly work = new CommandWork();
-  private readonly activity: () => ThreadActivity | null;
   private sequence = 0;
-  /** Elements of the largest command since all was done. */
-  private largest = 0;
   private sent: SharedSource;
   private fault: DeviceFault | null = null;
   private gone: Promise<void> | null = null;
@@ -34,11 +29,12 @@ export class WorkerDevice implements Device {
     private readonly thread: DeviceThread,
     private readonly control: WorkerControl,
     private readonly exchange: SharedExchange,
+    /** How long it may go without progress. */
+    private readonly timeoutMs: number,
   ) {
     this.kernels = ready;
     this.sharedTensorRegistry = sharedTensorRegistry;
     this.sent = exchange.source;
-    this.activity = activityOf(control.thread);
   }
 
   post(commands: readonly Command[]): void {
@@ -46,7 +42,6 @@ export class WorkerDevice implements Device {
     const { source, floats } = this.exchange;
     const replaced = source === this.sent ? undefined : { exchange: source };
     this.sent = source;
-    for (const command of commands) this.largest = Math.max(this.largest, this.work.of(command));
     this.sequence = (this.sequence + 1) | 0;
     this.thread.post({ sequence: this.sequence, commands, words: floats.length, ...replaced });
   }
@@ -54,7 +49,6 @@ export class WorkerDevice implements Device {
   finish(): void {
     if (this.fault !== null) throw this.fault;
     if (!this.control.isDone(this.sequence, SPINS)) this.wait();
-    this.largest = 0;
     this.check();
   }
 
@@ -74,16 +68,20 @@ export class WorkerDevice implements Device {
     this.fault ??= new DeviceFault(this.index, this.control.failure ?? why);
   }
 
+  /** Waits until all is done, or the device has not moved for too long. */
   private wait(): void {
-    const { control, sequence } = this;
-    const patience = patienceFor(this.largest, this.kernels.implementation);
-    const watch = new HangWatch(patience, control.progressCount, this.activity);
-    while (!control.isDone(sequence)) {
-      if (control.hasExited) return; // the check that follows says why
+    const { control, sequence, timeoutMs } = this;
+    let progress = control.progressCount;
+    let still = 0;
+    let turn = performance.now();
+    while (!control.isDone(sequence) && !control.hasExited) {
       control.wait(sequence, TURN_MS);
-      if (!watch.hangs(control.progressCount)) continue;
-      const seconds = Math.round(patience / 1000);
-      this.fault = new DeviceFault(this.index, `it gave no sign of life for ${seconds} s`);
+      const now = performance.now();
+      still = control.progressCount === progress ? still + Math.min(now - turn, MOST_TURN_MS) : 0;
+      progress = control.progressCount;
+      turn = now;
+      if (still < timeoutMs) continue;
+      this.fault = new DeviceFault(this.index, `it gave no sign of life for ${timeoutMs / 1000} s`);
       void this.end();
       return;
     }

@@ -2,7 +2,6 @@
  * The program of a worker that is a device. custom-ops/build_worker.mjs bundles it into one text that runs in Node and
  * in browsers, so nothing here may import tfjs or Node.
  */
-import type * as fs from 'node:fs';
 import type * as threads from 'node:worker_threads';
 import type { Addon } from '../../native/addon.js';
 import { NativeKernelSet } from '../../native/native_kernel_set.js';
@@ -29,8 +28,6 @@ interface Runtime {
   loadAddon(path: string): Addon;
   /** Tells the control words when the worker ends, as far as JavaScript can. */
   watch(control: WorkerControl): void;
-  /** Number of this thread to the system; 0: not known. */
-  threadNumber(): number;
   exhaustMemory(): void;
 }
 
@@ -64,7 +61,7 @@ class WorkerProgram {
       () => this.control.progress(),
       this.addon?.readSharedTensor ?? null,
     );
-    this.control.ready(runtime.threadNumber());
+    this.control.ready();
   }
 
   /** Runs the commands, or none after a failure. */
@@ -137,20 +134,12 @@ type Require = (name: string) => unknown;
 /** Called at the end of the text in Node, with the `require` of the worker. */
 export function startInNode(require: Require): void {
   const { parentPort } = require('node:worker_threads') as typeof threads;
-  const { readlinkSync } = require('node:fs') as typeof fs;
   const take = listen({
     answer: (message) => parentPort!.postMessage(message),
     loadAddon: (path) => require(path) as Addon,
     watch: (control) => {
       process.on('uncaughtExceptionMonitor', (error) => control.failed(`its worker failed: ${textOf(error)}`));
       process.on('exit', () => control.exited());
-    },
-    threadNumber: () => {
-      try {
-        return Number(readlinkSync('/proc/thread-self').split('/').at(-1)) || 0;
-      } catch {
-        return 0; // not Linux
-      }
     },
     exhaustMemory: () => {
       const hoard: unknown[] = [];
@@ -172,7 +161,6 @@ export function startInPage(): void {
       throw new Error('there is no addon in browsers');
     },
     watch: () => undefined,
-    threadNumber: () => 0,
     exhaustMemory: () => {
       throw new RangeError('out of memory, as a fault that was injected');
     },

@@ -17,6 +17,11 @@ export interface TpuEmulatorArgs {
   devices?: 'auto' | 'worker' | 'inline' | undefined;
   /** Threads of the kernels of one device; 1 by default. */
   threadsPerDevice?: number | undefined;
+  /**
+   * Milliseconds that a device may go without progress before it counts as hanging; 10,000 by default. Raise it where
+   * one command takes long: huge tables with slow kernels.
+   */
+  timeoutMs?: number | undefined;
   /** The tfjs backend for dense ops; by default tensorflow, else wasm, else cpu, whichever is there. */
   host?: string | null | undefined;
 }
@@ -27,12 +32,23 @@ export interface EmulatorSettings {
   readonly hbmBytesPerChip: number | null;
   readonly devices: 'auto' | 'worker' | 'inline';
   readonly threadsPerDevice: number;
+  readonly timeoutMs: number;
   readonly host: string | null;
 }
 
-const FIELDS = ['chips', 'coresPerChip', 'hbmBytesPerChip', 'devices', 'threadsPerDevice', 'host'] as const;
+const FIELDS = [
+  'chips',
+  'coresPerChip',
+  'hbmBytesPerChip',
+  'devices',
+  'threadsPerDevice',
+  'timeoutMs',
+  'host',
+] as const;
 const KINDS = ['auto', 'worker', 'inline'] as const;
 const MOST_DEVICES = 1024;
+const DEFAULT_TIMEOUT_MS = 10_000;
+const MOST_TIMEOUT_MS = 2 ** 31 - 1;
 /** What `configureTpuEmulator` was given. */
 const configuration = (): { args: TpuEmulatorArgs } => perProcess('tpu-emulator settings', () => ({ args: {} }));
 
@@ -91,6 +107,7 @@ function read(args: TpuEmulatorArgs): EmulatorSettings {
     hbmBytesPerChip: bytes(args.hbmBytesPerChip, 'hbmBytesPerChip'),
     devices: kindOf(args.devices),
     threadsPerDevice: whole(args.threadsPerDevice, 'threadsPerDevice', 1, 64),
+    timeoutMs: whole(args.timeoutMs, 'timeoutMs', DEFAULT_TIMEOUT_MS, MOST_TIMEOUT_MS),
     host: hostOf(args.host),
   };
 }
@@ -101,6 +118,7 @@ export function emulatorSettings(): EmulatorSettings {
     chips: fromEnvironment('CHIPS'),
     coresPerChip: fromEnvironment('CORES_PER_CHIP'),
     hbmBytesPerChip: fromEnvironment('HBM_BYTES'),
+    timeoutMs: fromEnvironment('TIMEOUT_MS'),
     ...configuration().args,
   });
 }

@@ -17,8 +17,8 @@ export interface PageReport {
 export async function report(): Promise<PageReport> {
   await ready();
   addKernelSet(new WasmKernelSet());
-  const inline = await makeDevices({ count: 5, kind: 'inline', threads: 1 });
-  const set = await makeDevices({ count: 5, kind: 'auto', threads: 1 });
+  const inline = await makeDevices({ count: 5, kind: 'inline', threads: 1, timeoutMs: 4000 });
+  const set = await makeDevices({ count: 5, kind: 'auto', threads: 1, timeoutMs: 4000 });
   const expected = runAll(inline.devices, inline.exchange);
   const actual = runAll(set.devices, set.exchange);
   const faults: Record<string, string> = {};

@@ -15,7 +15,7 @@ function run(code: string, signal: NodeJS.Signals | null = null): Promise<End> {
   const program = `
     import 'tfjs-embeddings/node';
     import { makeDevices } from '../../../../src/backends/tpu-emulator/devices/device_set.ts';
-    const set = await makeDevices({ count: 2, kind: 'worker', threads: 1 });
+    const set = await makeDevices({ count: 2, kind: 'worker', threads: 1, timeoutMs: 4000 });
     const [first] = set.devices;
     ${code}`;
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {

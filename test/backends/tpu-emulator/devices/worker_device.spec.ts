@@ -11,8 +11,9 @@ async function devices(
   count: number,
   kind: 'worker' | 'inline' = 'worker',
   source = WORKER_SOURCE,
+  timeoutMs = 4000,
 ): Promise<DeviceSet> {
-  const set = await makeDevices({ count, kind, threads: 1 }, source);
+  const set = await makeDevices({ count, kind, threads: 1, timeoutMs }, source);
   open.push(set);
   return set;
 }
@@ -166,6 +167,12 @@ describe('devices that are workers', () => {
     for (let round = 0; round < 3; round++) some[0]!.post(only('slow'));
     some[0]!.post(only('noise'));
     expect(thrown(() => some[0]!.finish())).toBeNull();
+  });
+
+  it('hang where they make no progress for as long as they are given', async () => {
+    const set = await devices(2, 'worker', FRAGILE, 100);
+    set.devices[0]!.post(only('slow'));
+    expectFault(set, () => set.devices[0]!.finish(), /^it gave no sign of life for 0\.1 s$/);
   });
 
   it('are gone when they are closed, whatever they did', async () => {

@@ -3,13 +3,14 @@ import { configure, emulatorSettings } from '../../../../src/backends/tpu-emulat
 import { RuntimeError } from '../../../../src/errors.js';
 import { expectError } from '../../../helpers/errors.js';
 
-const VARIABLES = ['CHIPS', 'CORES_PER_CHIP', 'HBM_BYTES'].map((name) => `TFJS_EMBEDDINGS_TPU_${name}`);
+const VARIABLES = ['CHIPS', 'CORES_PER_CHIP', 'HBM_BYTES', 'TIMEOUT_MS'].map((name) => `TFJS_EMBEDDINGS_TPU_${name}`);
 const DEFAULTS = {
   chips: 4,
   coresPerChip: 2,
   hbmBytesPerChip: null,
   devices: 'auto' as const,
   threadsPerDevice: 1,
+  timeoutMs: 10_000,
   host: null,
 };
 
@@ -41,6 +42,7 @@ describe('settings of the emulator', () => {
       hbmBytesPerChip: 1e9,
       devices: 'inline',
       threadsPerDevice: 4,
+      timeoutMs: 500,
       host: 'cpu',
     };
     configure(given, false);
@@ -55,9 +57,16 @@ describe('settings of the emulator', () => {
     process.env['TFJS_EMBEDDINGS_TPU_CHIPS'] = '3';
     process.env['TFJS_EMBEDDINGS_TPU_CORES_PER_CHIP'] = '1';
     process.env['TFJS_EMBEDDINGS_TPU_HBM_BYTES'] = '1e6';
-    expect(emulatorSettings()).toEqual({ ...DEFAULTS, chips: 3, coresPerChip: 1, hbmBytesPerChip: 1e6 });
+    process.env['TFJS_EMBEDDINGS_TPU_TIMEOUT_MS'] = '7000';
+    expect(emulatorSettings()).toEqual({
+      ...DEFAULTS,
+      chips: 3,
+      coresPerChip: 1,
+      hbmBytesPerChip: 1e6,
+      timeoutMs: 7000,
+    });
     configure({ chips: 8, hbmBytesPerChip: null }, false);
-    expect(emulatorSettings()).toEqual({ ...DEFAULTS, chips: 8, coresPerChip: 1 });
+    expect(emulatorSettings()).toEqual({ ...DEFAULTS, chips: 8, coresPerChip: 1, timeoutMs: 7000 });
     process.env['TFJS_EMBEDDINGS_TPU_CORES_PER_CHIP'] = '';
     expect(emulatorSettings().coresPerChip).toBe(2);
   });
@@ -80,6 +89,7 @@ describe('settings of the emulator', () => {
     coresPerChip: ['2', false, {}],
     hbmBytesPerChip: ['1e9', {}, true],
     threadsPerDevice: ['1', {}],
+    timeoutMs: ['1s', {}, true],
     devices: [3, {}, true],
     host: [3, {}, true],
   };
@@ -88,6 +98,7 @@ describe('settings of the emulator', () => {
     coresPerChip: [0, -2, 0.5, 4096],
     hbmBytesPerChip: [0, -1, 1.5, NaN, Infinity],
     threadsPerDevice: [0, 65, 1.5],
+    timeoutMs: [0, -1, 0.5, NaN, Infinity, 2 ** 31],
     devices: ['', 'thread', 'Worker'],
     host: ['', 'tpu-emulator'],
   };
