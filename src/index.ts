@@ -86,6 +86,7 @@ export { IndexedSlices, type IndexedSlicesArgs } from './optimizers/indexed_slic
 export type { Gradient, GradientMap, Gradients, NamedGradient } from './optimizers/gradients.js';
 export type { LearningRate, SparseOptimizerConfig } from './ops/training/optimizer_settings.js';
 export type { ScheduleConfig, ScheduleName } from './ops/training/schedules.js';
+export { setCapture, stepInfo, type StepInfo } from './step/steps.js';
 export { checkPlan, planEmbedding, readPlan } from './partition/index.js';
 export type {
   DataParallelTable,

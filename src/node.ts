@@ -11,6 +11,7 @@ import { registerSavedModelFolders } from './saved_model/folder.js';
 import { RuntimeError, described } from './errors.js';
 import { keepRequire } from './node_builtin.js';
 import { restoreLegacyUtil } from './tfjs_patches/legacy_util.js';
+import { captureSteps } from './step/capture.js';
 import { warnOnce } from './warn_once.js';
 
 export * from './index_node.js';
@@ -20,8 +21,10 @@ keepRequire(createRequire(import.meta.url));
 
 const tensorflow = registerTensorFlowBackend();
 const problem = registerNativeKernels();
-if (problem === null) tensorflow.connect(loadAddon());
-else if (existsSync(addonPath())) {
+if (problem === null) {
+  tensorflow.connect(loadAddon());
+  captureSteps(loadAddon());
+} else if (existsSync(addonPath())) {
   warnOnce(problem);
   tensorflow.lack(null);
 } else tensorflow.lack('`npx tfjs-embeddings setup` builds the native kernels');

@@ -132,8 +132,12 @@ export class DensePart {
     const count = tf.scalar(iterations, 'int32');
     try {
       const state = stripped.filter((entry) => !isPower(entry));
+      const given = new Set(saved.map(({ tensor }) => tensor));
+      const before = stateOf(this.optimizer).filter(({ tensor }) => !given.has(tensor));
       await this.optimizer.setWeights([{ name: 'iter', tensor: count }, ...state] as never);
       this.#order.restore(state);
+      // Stock optimizers forget the state that they had.
+      tf.dispose(before.map(({ tensor }) => tensor));
     } finally {
       count.dispose();
     }

@@ -22,6 +22,7 @@ const FLOORS = [
   ['src/tpu_emulator.ts'],
   ['src/saved_model'],
   ['src/keras'],
+  ['src/step'],
   ['src/layers'],
   ['src/optimizers', 'src/report', 'src/converter'],
   ['src/ops', 'src/tensor_array'],

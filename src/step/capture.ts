@@ -1,0 +1,78 @@
+/** What captures the steps of models, in Node with native kernels. */
+import * as tf from '@tensorflow/tfjs';
+import { BACKEND_NAME, asNodeBackend } from '../backends/tensorflow/node_backend.js';
+import { perProcess } from '../per_process.js';
+import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
+import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
+import { CapturedModel, GraphList } from './captured_model.js';
+import { gathered } from './gathered_rows.js';
+import { nativeDropout } from './native_dropout.js';
+import { takeStock } from './plain_model.js';
+import type { GraphAddon } from './step_graph.js';
+import { offerCapturer, whySwitchedOff } from './steps.js';
+
+interface CapturedModels {
+  addon: GraphAddon | null;
+  readonly models: WeakMap<tf.LayersModel, CapturedModel>;
+  readonly gone: FinalizationRegistry<GraphList>;
+}
+
+const state = (): CapturedModels =>
+  perProcess('captured steps', () => ({
+    addon: null,
+    models: new WeakMap(),
+    gone: new FinalizationRegistry((list) => list.release()),
+  }));
+
+function capturedOf(model: tf.LayersModel): CapturedModel {
+  const { models, addon, gone } = state();
+  const known = models.get(model);
+  if (known !== undefined) return known;
+  const list = new GraphList();
+  const made = new CapturedModel(addon!, list);
+  models.set(model, made);
+  gone.register(model, list);
+  return made;
+}
+
+/** Whether tfjs is asked to look at each op, which a step as one call would hide. */
+function isObserved(): boolean {
+  const { state: engineState } = tf.engine() as unknown as { state: { profiling: boolean } };
+  return engineState.profiling || tf.env().getBool('DEBUG');
+}
+
+function whyNot(model: tf.LayersModel): string | null {
+  return whySwitchedOff(model) ?? capturedOf(model).whyNot(model);
+}
+
+function run(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[] {
+  if (whyNot(model) !== null || isObserved()) return eager(data);
+  return withDropout(nativeDropout, () => capturedOf(model).step(model, eager, data));
+}
+
+function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Scalar[] {
+  const ofRows: EagerStep = ([given, ...all]) => {
+    return eager(gathered(asNodeBackend(tf.backend()), all, given as tf.Tensor1D));
+  };
+  return run(model, ofRows, [rows, ...whole]);
+}
+
+/** Captures steps from now on, with this addon. May be called again. */
+export function captureSteps(addon: GraphAddon): void {
+  takeStock();
+  state().addon ??= addon;
+  openDropout();
+  runSteps({
+    takesRows: (model) => tf.getBackend() === BACKEND_NAME && whyNot(model) === null,
+    run,
+    runRows,
+    disposed: (model) => state().models.get(model)?.forget(),
+  });
+  offerCapturer({
+    infoOf(model) {
+      const captured = capturedOf(model);
+      return { reason: captured.reason(model), captured: captured.captured };
+    },
+    forget: (model) => state().models.get(model)?.forget(),
+  });
+}

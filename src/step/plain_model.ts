@@ -1,0 +1,188 @@
+/**
+ * Whether a model consists of exact classes and functions of tfjs and of this package. Those are known to do the same
+ * in every step; what anybody else wrote may depend on anything, which no recording of two steps would show.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { ConcatOneHotEmbedding } from '../layers/embedding/concat_one_hot_embedding.js';
+import { Embedding } from '../layers/embedding/embedding.js';
+import { RaggedEmbedding } from '../layers/embedding/ragged_embedding.js';
+import { DistributedEmbedding } from '../layers/distributed_embedding/layer.js';
+import { DotInteraction } from '../layers/feature_interaction/dot_interaction.js';
+import { FeatureCross } from '../layers/feature_interaction/feature_cross.js';
+import {
+  SparseAdagrad,
+  SparseAdagradMomentum,
+  SparseAdam,
+  SparseFtrl,
+  SparseRowWiseAdagrad,
+  SparseSgd,
+} from '../optimizers/train.js';
+import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
+import { tableSettings } from '../ops/training/table_settings.js';
+import { perProcess } from '../per_process.js';
+
+const OURS: ReadonlySet<unknown> = new Set([
+  Embedding,
+  RaggedEmbedding,
+  DistributedEmbedding,
+  ConcatOneHotEmbedding,
+  DotInteraction,
+  FeatureCross,
+]);
+const OPTIMIZERS: ReadonlySet<unknown> = new Set([
+  SparseSgd,
+  SparseAdagrad,
+  SparseRowWiseAdagrad,
+  SparseAdagradMomentum,
+  SparseAdam,
+  SparseFtrl,
+]);
+
+/** What tfjs itself holds, as it was when this package was loaded. */
+interface Stock {
+  readonly classes: ReadonlySet<unknown>;
+  readonly functions: ReadonlySet<unknown>;
+}
+
+const stock = (): Stock =>
+  perProcess('stock classes', () => {
+    const registered = Object.values(tf.serialization.SerializationMap.getMap().classNameMap).map(([cls]) => cls);
+    const isOfUsers = (cls: unknown): boolean => String((cls as { className?: string }).className).includes('>');
+    const functions = [tf.losses, tf.metrics].flatMap((group) => Object.values(group) as unknown[]);
+    return {
+      classes: new Set(registered.filter((cls) => !isOfUsers(cls))),
+      functions: new Set(functions.filter((each) => typeof each === 'function')),
+    };
+  });
+
+/** Takes down what tfjs holds; to be called before anybody can register classes of their own. */
+export function takeStock(): void {
+  stock();
+}
+
+/** What `compile` left in a model. */
+export interface Compiled {
+  readonly loss: unknown;
+  readonly metrics?: unknown;
+  readonly optimizer_?: tf.Optimizer;
+  readonly lossFunctions: readonly unknown[];
+  readonly metricsTensors: readonly unknown[];
+  readonly collectedTrainableWeights: readonly tf.LayerVariable[];
+}
+
+export function compiledOf(model: tf.LayersModel): Compiled {
+  return model as unknown as Compiled;
+}
+
+/** All layers of a model, those of nested models and of wrappers included, each once. */
+export function allLayers(model: tf.LayersModel): tf.layers.Layer[] {
+  const found = new Set<tf.layers.Layer>();
+  const visit = (layer: tf.layers.Layer | undefined): void => {
+    if (layer === undefined || found.has(layer)) return;
+    found.add(layer);
+    const {
+      layers,
+      model: inner,
+      layer: wrapped,
+      forwardLayer,
+      backwardLayer,
+      cell,
+      cells,
+    } = layer as unknown as {
+      layers?: tf.layers.Layer[];
+      model?: tf.LayersModel;
+      layer?: tf.layers.Layer;
+      forwardLayer?: tf.layers.Layer;
+      backwardLayer?: tf.layers.Layer;
+      cell?: tf.layers.Layer;
+      cells?: tf.layers.Layer[];
+    };
+    [...(layers ?? []), inner, wrapped, forwardLayer, backwardLayer, cell, ...(cells ?? [])].forEach(visit);
+  };
+  model.layers.forEach(visit);
+  return [...found];
+}
+
+/** Objects that layers hold and that compute: activations, regularizers, constraints, initializers. */
+export function isPart(value: object): boolean {
+  return value instanceof tf.serialization.Serializable && !(value instanceof tf.layers.Layer);
+}
+
+/** Functions that tfjs itself puts on models; `compile` leaves the loss there as it was given. */
+const OF_MODELS = new Set(['trainFunction', 'testFunction', 'predictFunction', 'loss', 'metrics']);
+
+function ownFunction(holder: object, allowed: ReadonlySet<string> = new Set()): string | null {
+  const found = Object.entries(holder).find(([name, value]) => typeof value === 'function' && !allowed.has(name));
+  return found === undefined ? null : found[0];
+}
+
+function whyNotLayer(layer: tf.layers.Layer): string | null {
+  const { classes } = stock();
+  const isModel = layer instanceof tf.LayersModel;
+  if (!isModel && !OURS.has(layer.constructor) && !classes.has(layer.constructor)) {
+    return `layer ${layer.name} is of the class ${layer.constructor.name}, which is not one of tfjs or of this package`;
+  }
+  const own = ownFunction(layer, isModel ? OF_MODELS : undefined);
+  if (own !== null) return `layer ${layer.name} has a function ${own} of its own`;
+  const { stateful, _losses: losses = [] } = layer as unknown as { stateful?: boolean; _losses?: unknown[] };
+  if (stateful === true && !isModel) return `layer ${layer.name} keeps a state from batch to batch`;
+  const fields = Object.entries(layer);
+  const stranger = fields.find(([, value]) => {
+    return (
+      value !== null &&
+      typeof value === 'object' &&
+      isPart(value as object) &&
+      !classes.has((value as object).constructor)
+    );
+  });
+  if (stranger !== undefined) return `the ${stranger[0]} of layer ${layer.name} is not one of tfjs`;
+  const penalties = fields.filter(
+    ([name, value]) => /Regularizer$/.test(name) && name !== 'activityRegularizer' && value,
+  );
+  if (!isModel && !OURS.has(layer.constructor) && losses.length !== penalties.length) {
+    return `layer ${layer.name} adds a loss of somebody's own`;
+  }
+  return null;
+}
+
+/** The losses or metrics that `compile` was given, in whatever structure. */
+function leaves(given: unknown): unknown[] {
+  if (Array.isArray(given)) return (given as unknown[]).flatMap(leaves);
+  if (given !== null && typeof given === 'object') return Object.values(given).flatMap(leaves);
+  return given === undefined || given === null ? [] : [given];
+}
+
+function whyNotOptimizer(optimizer: unknown): string | null {
+  if (!(optimizer instanceof SparseOptimizer)) return 'its optimizer is not one of emb.train';
+  if (!OPTIMIZERS.has(optimizer.constructor)) return 'its optimizer is of a class derived from those of emb.train';
+  if (ownFunction(optimizer) !== null) return 'its optimizer has a function of its own';
+  return optimizer.hasGivenDense ? 'its dense variables are stepped by an optimizer that was given as `dense`' : null;
+}
+
+/** Why training steps of this model run op by op, in words that follow "because"; null: they may be captured. */
+export function whyNotPlain(model: tf.LayersModel): string | null {
+  const compiled = compiledOf(model);
+  if (compiled.optimizer_ === undefined || compiled.optimizer_ === null) return 'it was not compiled';
+  if (model.constructor !== tf.LayersModel) return `it is of the class ${model.constructor.name}`;
+  const own = ownFunction(model, OF_MODELS);
+  if (own !== null) return `it has a function ${own} of its own`;
+  const ofOptimizer = whyNotOptimizer(compiled.optimizer_);
+  if (ofOptimizer !== null) return ofOptimizer;
+  const { functions } = stock();
+  for (const [what, given] of [
+    ['loss', compiled.loss],
+    ['metric', compiled.metrics],
+  ] as const) {
+    const stranger = leaves(given).find((each) => typeof each !== 'string' && !functions.has(each));
+    if (stranger !== undefined) return `a ${what} is a function that is not one of tfjs`;
+  }
+  for (const weight of model.weights) {
+    const ofTable = tableSettings(weight.read() as tf.Variable)?.optimizer ?? null;
+    if (ofTable !== null && whyNotOptimizer(ofTable) !== null) return `a table's own optimizer is not one of emb.train`;
+  }
+  return (
+    allLayers(model)
+      .map(whyNotLayer)
+      .find((reason) => reason !== null) ?? null
+  );
+}

@@ -1,0 +1,241 @@
+/** Watches one step on the tfjs-node backend and writes down which ops it ran on what. */
+import * as tf from '@tensorflow/tfjs';
+import { makerOf, type LiveValues } from '../backends/live_values.js';
+import type { NodeBackend, OpAttribute, TensorRecord } from '../backends/tensorflow/node_backend.js';
+import type { StepData } from '../tfjs_patches/training/model_steps.js';
+import {
+  isInPlace,
+  writtenInputs,
+  type Constant,
+  type Feed,
+  type Rebound,
+  type RecordedOp,
+  type Recording,
+} from './recording.js';
+
+/** What tfjs-node keeps of a tensor beside what the rest of this package uses. */
+interface FullRecord extends TensorRecord {
+  readonly shape: readonly number[];
+  readonly dtype: number;
+}
+
+interface ReadableBackend extends NodeBackend {
+  readonly tensorMap: { get(dataId: object): FullRecord; has(dataId: object): boolean };
+  readSync(dataId: object): ArrayBufferView;
+}
+
+/** Ops whose results have a length that the ids decide: what is made of them must not depend on it in JavaScript. */
+const OF_IDS = new Set(['EmbeddingBagGrad', 'EmbeddingTouchedRows']);
+/** Ops that take such results as they come. */
+const TAKES_ANY_LENGTH =
+  /^(ConcatV2|EmbeddingSparseApply.*|EmbeddingSingleSplits|EmbeddingBag|EmbeddingBagGrad|EmbeddingRowPenalty|EmbeddingRowPenaltyGrad)$/;
+/** Of these, the ones whose result has a known length again. */
+const KNOWN_LENGTH = new Set(['EmbeddingRowPenalty']);
+
+class Recorder {
+  readonly ops: RecordedOp[] = [];
+  readonly feeds: Feed[] = [];
+  readonly constants: Constant[] = [];
+  problem: string | null = null;
+  readonly #places = new Map<object, string>();
+  /** Arrays that several tensors of the step are made of. */
+  readonly #ofArrays = new Map<LiveValues, { name: string; shape: readonly number[] }>();
+  /** Places whose length the ids decide. */
+  readonly #lengths = new Set<string>();
+  readonly #written = new Set<string>();
+  #variables = new Map<object, tf.Variable>();
+  #isReading = false;
+
+  constructor(private readonly backend: ReadableBackend) {
+    this.#listVariables();
+  }
+
+  #listVariables(): void {
+    const all = Object.values(tf.engine().registeredVariables);
+    this.#variables = new Map(all.map((variable) => [variable.dataId, variable]));
+  }
+
+  refuse(problem: string): void {
+    this.problem ??= problem;
+  }
+
+  addData(data: StepData): void {
+    data.forEach((tensor, place) => {
+      if (tensor === null || tensor === undefined || this.#places.has(tensor.dataId)) return;
+      const { dtype } = this.backend.tensorMap.get(tensor.dataId);
+      if (this.#variables.has(tensor.dataId)) this.refuse('a variable is given as a batch');
+      const name = `data${place}`;
+      this.#places.set(tensor.dataId, name);
+      this.feeds.push({ name, kind: 'data', place, type: dtype, shape: tensor.shape });
+    });
+  }
+
+  /** Where a tensor comes from, by name. */
+  placeOf({ dataId }: { readonly dataId: object }): string {
+    const known = this.#places.get(dataId);
+    if (known !== undefined) return known;
+    const place = this.#newPlace(dataId);
+    this.#places.set(dataId, place);
+    return place;
+  }
+
+  #newPlace(dataId: object): string {
+    const { values, shape, dtype: type } = this.backend.tensorMap.get(dataId);
+    if (!this.#variables.has(dataId)) this.#listVariables();
+    const variable = this.#variables.get(dataId);
+    const name = `${variable === undefined ? 'value' : 'variable'}${this.feeds.length + this.constants.length}`;
+    if (variable !== undefined) {
+      this.feeds.push({ name, kind: 'variable', variable, type, shape });
+      return name;
+    }
+    const array = ArrayBuffer.isView(values) ? (values as LiveValues) : null;
+    const known = array === null ? undefined : this.#ofArrays.get(array);
+    if (known !== undefined && known.shape.join() === shape.join()) return known.name;
+    if (array !== null) this.#ofArrays.set(array, { name, shape });
+    const make = array === null ? undefined : makerOf(array);
+    if (make !== undefined) this.feeds.push({ name, kind: 'live', make, type, shape });
+    else this.constants.push({ name, type, shape, values: this.#valuesOf(dataId) });
+    return name;
+  }
+
+  #valuesOf(dataId: object): ArrayBufferView {
+    this.#isReading = true;
+    try {
+      const values = this.backend.readSync(dataId) as Float32Array;
+      if (!ArrayBuffer.isView(values)) {
+        this.refuse('it uses a tensor of texts');
+        return new Float32Array(0);
+      }
+      return values.slice();
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  /** Called before an op runs. */
+  before(name: string, inputs: readonly tf.TensorInfo[]): { places: string[]; types: number[] } {
+    if (inputs.some(({ dataId }) => dataId === undefined)) {
+      this.refuse(`${name} takes a 64-bit number`);
+      return { places: [], types: [] };
+    }
+    const places = inputs.map((input) => this.placeOf(input));
+    const types = inputs.map(({ dataId }) => this.backend.tensorMap.get(dataId).dtype);
+    if (!TAKES_ANY_LENGTH.test(name) && places.some((place) => this.#lengths.has(place))) {
+      this.refuse(`${name} takes gradients of rows, whose number changes from step to step`);
+    }
+    return { places, types };
+  }
+
+  after(
+    name: string,
+    attributes: readonly OpAttribute[],
+    { places, types }: { places: readonly string[]; types: readonly number[] },
+    outputs: readonly tf.Tensor[],
+  ): void {
+    // A copy before a step in place: whoever repeats the step sees to that beforehand.
+    if (name === 'EmbeddingCopy' && this.#isVariable(places[0])) {
+      this.#places.set(outputs[0]!.dataId, places[0]!);
+      return;
+    }
+    const node = `op${this.ops.length}`;
+    const op = { node, name, attributes, inputs: places, inputTypes: types };
+    this.ops.push(op);
+    if (places.some((place) => this.#written.has(place)) && !isInPlace(op)) {
+      this.refuse(`${name} reads a variable after it was stepped`);
+    }
+    if (isInPlace(op)) for (const place of writtenInputs(op)) this.#written.add(place);
+    const isOfIds = OF_IDS.has(name) || (places.some((place) => this.#lengths.has(place)) && !KNOWN_LENGTH.has(name));
+    outputs.forEach((output, i) => {
+      const place = i === 0 ? node : `${node}:${i}`;
+      this.#places.set(output.dataId, place);
+      if (isOfIds) this.#lengths.add(place);
+    });
+  }
+
+  #isVariable(place: string | undefined): boolean {
+    return this.feeds.some(({ name, kind }) => kind === 'variable' && name === place);
+  }
+
+  /** Called when JavaScript reads a tensor. */
+  reads(dataId: object): void {
+    if (this.#isReading) return;
+    const place = this.#places.get(dataId);
+    const isConstant =
+      place === undefined ? !this.#variables.has(dataId) : this.constants.some((c) => c.name === place);
+    if (!isConstant) this.refuse('JavaScript reads a tensor within the step');
+  }
+
+  /** Variables that point to other tensors than `before` the step. */
+  rebound(before: ReadonlyMap<tf.Variable, object>): Rebound[] {
+    const found: Rebound[] = [];
+    for (const [variable, dataId] of before) {
+      if (variable.isDisposed || variable.dataId === dataId) continue;
+      const place = this.#places.get(variable.dataId);
+      if (place === undefined) {
+        // A copy that was made so that the variable can be stepped in place is known; anything else came from elsewhere.
+        this.refuse(`variable ${variable.name} is given a tensor that no op made`);
+        continue;
+      }
+      const feed = this.feeds.find(({ name }) => name === place);
+      if (feed?.kind === 'variable' && feed.variable === variable) continue;
+      if (feed !== undefined) this.refuse(`variable ${variable.name} is given a tensor of somebody else`);
+      found.push({ variable, place });
+    }
+    return found;
+  }
+}
+
+/** Runs a step and records it. What the step throws passes through. */
+export function record(
+  node: NodeBackend,
+  data: StepData,
+  step: () => tf.Scalar[],
+): { results: tf.Scalar[]; recording: Recording } {
+  const backend = node as ReadableBackend;
+  const recorder = new Recorder(backend);
+  recorder.addData(data);
+  const before = new Map(Object.values(tf.engine().registeredVariables).map((each) => [each, each.dataId as object]));
+  const { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync } = backend;
+  let isSeen = false;
+  const seen = <T>(run: () => T): T => {
+    isSeen = true;
+    try {
+      return run();
+    } finally {
+      isSeen = false;
+    }
+  };
+  backend.executeSingleOutput = (name, attributes, inputs) => {
+    const given = recorder.before(name, inputs);
+    const output = seen(() => executeSingleOutput.call(backend, name, attributes, inputs));
+    recorder.after(name, attributes, given, [output]);
+    return output;
+  };
+  backend.executeMultipleOutputs = (name, attributes, inputs, count) => {
+    const given = recorder.before(name, inputs);
+    const outputs = seen(() => executeMultipleOutputs.call(backend, name, attributes, inputs, count));
+    recorder.after(name, attributes, given, outputs);
+    return outputs;
+  };
+  backend.getInputTensorIds = (tensors) => {
+    if (!isSeen) recorder.refuse('an op runs that has no name');
+    return getInputTensorIds.call(backend, tensors);
+  };
+  const isOwn = Object.hasOwn(backend, 'readSync');
+  backend.readSync = (dataId) => {
+    recorder.reads(dataId);
+    return readSync.call(backend, dataId);
+  };
+  let results: tf.Scalar[];
+  try {
+    results = step();
+  } finally {
+    Object.assign(backend, { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync });
+    // A method of the prototype, where nobody else has wrapped it.
+    if (!isOwn) delete (backend as Partial<ReadableBackend>).readSync;
+  }
+  const rebound = recorder.rebound(before);
+  const places = results.map((result) => recorder.placeOf(result));
+  const { ops, feeds, constants, problem } = recorder;
+  return { results, recording: { ops, feeds, constants, rebound, results: places, problem } };
+}

@@ -1,0 +1,106 @@
+/** What a step did, as TensorFlow ops over named tensors. */
+import type * as tf from '@tensorflow/tfjs';
+import type { LiveValues } from '../backends/live_values.js';
+import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
+
+/** An op that ran; it is called `node`, and its outputs `node`, `node:1`, ... */
+export interface RecordedOp {
+  readonly node: string;
+  readonly name: string;
+  readonly attributes: readonly OpAttribute[];
+  readonly inputs: readonly string[];
+  readonly inputTypes: readonly number[];
+}
+
+/** A tensor that every run is given anew. */
+export type Feed = { readonly name: string; readonly type: number; readonly shape: readonly number[] } & (
+  | { readonly kind: 'data'; readonly place: number }
+  | { readonly kind: 'variable'; readonly variable: tf.Variable }
+  | { readonly kind: 'live'; readonly make: () => LiveValues }
+);
+
+/** A tensor that is the same in every step. */
+export interface Constant {
+  readonly name: string;
+  readonly type: number;
+  readonly shape: readonly number[];
+  readonly values: ArrayBufferView;
+}
+
+/** A variable that the step gave another tensor. */
+export interface Rebound {
+  readonly variable: tf.Variable;
+  readonly place: string;
+}
+
+export interface Recording {
+  readonly ops: readonly RecordedOp[];
+  readonly feeds: readonly Feed[];
+  readonly constants: readonly Constant[];
+  readonly rebound: readonly Rebound[];
+  /** The places of the results. */
+  readonly results: readonly string[];
+  /** Why the step cannot be repeated as it was; null: it can. */
+  readonly problem: string | null;
+}
+
+/** Whether an op writes into its inputs. */
+export function isInPlace(op: RecordedOp): boolean {
+  return /^Embedding(Sparse|Dense)Apply/.test(op.name);
+}
+
+/** How many of the inputs an op writes into: they are the first. */
+export function writtenInputs(op: RecordedOp): readonly string[] {
+  const count = (op.attributes.find(({ name }) => name === 'N')?.value ?? 1) as number;
+  if (op.name.startsWith('EmbeddingDenseApply')) {
+    // variables, slots and powers; after them one gradient per variable and the numbers.
+    return op.inputs.slice(0, op.inputs.length - count - 1);
+  }
+  // table and slots; after them gradient, values, row splits, weights and the numbers.
+  return op.inputs.slice(0, op.inputs.length - 5);
+}
+
+function sameValues(a: ArrayBufferView, b: ArrayBufferView): boolean {
+  return Buffer.compare(bytesOf(a), bytesOf(b)) === 0;
+}
+
+/** The memory of an array. */
+export function bytesOf(values: ArrayBufferView): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}
+
+function sameFeed(a: Feed, b: Feed | undefined): boolean {
+  if (b === undefined || a.name !== b.name || a.type !== b.type || a.kind !== b.kind) return false;
+  if (a.shape.join() !== b.shape.join()) return false;
+  return a.kind !== 'variable' || a.variable === (b as typeof a).variable;
+}
+
+/** What the second of two recordings has that the first has not, in words; null: they agree. */
+export function difference(first: Recording, second: Recording): string | null {
+  const opText = ({ name, attributes, inputs }: RecordedOp): string =>
+    `${name} ${JSON.stringify(attributes)} ${inputs.join()}`;
+  const other = second.ops.find((op, i) => first.ops[i] === undefined || opText(op) !== opText(first.ops[i]));
+  if (other !== undefined || first.ops.length !== second.ops.length) {
+    return `it runs other ops from step to step${other === undefined ? '' : ` (${other.name})`}`;
+  }
+  const changed = second.constants.find((constant, i) => {
+    const before = first.constants[i];
+    return (
+      before === undefined ||
+      before.shape.join() !== constant.shape.join() ||
+      before.type !== constant.type ||
+      !sameValues(before.values, constant.values)
+    );
+  });
+  if (changed !== undefined || first.constants.length !== second.constants.length) {
+    const reader = second.ops.find(({ inputs }) => changed !== undefined && inputs.includes(changed.name));
+    return `JavaScript gives ${reader?.name ?? 'an op'} other numbers from step to step`;
+  }
+  const sameFeeds =
+    first.feeds.length === second.feeds.length && first.feeds.every((f, i) => sameFeed(f, second.feeds[i]));
+  if (!sameFeeds) return 'it reads other variables from step to step';
+  const reboundText = ({ rebound }: Recording): string =>
+    rebound.map(({ variable, place }) => `${variable.id} ${place}`).join();
+  if (reboundText(first) !== reboundText(second)) return 'it writes other variables from step to step';
+  return first.results.join() === second.results.join() ? null : 'its results come from other ops from step to step';
+}

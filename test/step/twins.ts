@@ -1,0 +1,85 @@
+/** The same training twice: op by op, and captured where that is possible. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { Random } from '../helpers/random.js';
+
+export interface Twin {
+  readonly losses: number[];
+  readonly weights: Float32Array[];
+  readonly info: emb.StepInfo;
+}
+
+export interface Twins {
+  readonly eager: Twin;
+  readonly captured: Twin;
+}
+
+/** Runs `f` with random numbers of its own, which are the same each time. */
+export async function withRandom<T>(seed: number, f: () => Promise<T>): Promise<T> {
+  const random = new Random(seed);
+  const { random: stock } = Math;
+  Math.random = () => random.next();
+  try {
+    return await f();
+  } finally {
+    Math.random = stock;
+  }
+}
+
+/** The losses of a step as numbers: of trainOnBatch, or of the epochs of fit. */
+export function numbersOf(result: unknown): number[] {
+  if (typeof result === 'number') return [result];
+  if (Array.isArray(result)) return result as number[];
+  return Object.values((result as tf.History).history).flat() as number[];
+}
+
+/**
+ * Builds a model twice with the same weights and trains both with `train`, which returns its losses. Everything that
+ * `build` makes beside the model and `train` leaves is theirs to dispose; models and optimizers end here.
+ */
+export async function twins(
+  build: () => tf.LayersModel,
+  train: (model: tf.LayersModel) => Promise<number[]>,
+  seed = 1,
+): Promise<Twins> {
+  const start = build();
+  const weights = start.getWeights().map((weight) => weight.clone());
+  start.dispose();
+  const one = async (isCaptured: boolean): Promise<Twin> => {
+    const model = build();
+    model.setWeights(weights);
+    emb.setCapture(isCaptured, model);
+    const losses = await withRandom(seed, () => train(model));
+    const info = emb.stepInfo(model);
+    const values = model.getWeights().map((weight) => Float32Array.from(weight.dataSync()));
+    model.optimizer?.dispose();
+    model.dispose();
+    return { losses, weights: values, info };
+  };
+  const eager = await one(false);
+  const captured = await one(true);
+  tf.dispose(weights);
+  return { eager, captured };
+}
+
+function largest(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let most = 0;
+  for (let i = 0; i < a.length; i++) most = Math.max(most, Math.abs(a[i]! - b[i]!));
+  return most;
+}
+
+/** Losses and weights agree, step by step. */
+export function expectEqual({ eager, captured }: Twins, tolerance = 1e-6): void {
+  expect(captured.losses.length).toBe(eager.losses.length);
+  expect(captured.losses.every(Number.isFinite)).withContext(`finite: ${captured.losses.join()}`).toBeTrue();
+  expect(largest(eager.losses, captured.losses)).withContext('losses').toBeLessThanOrEqual(tolerance);
+  captured.weights.forEach((weight, i) => {
+    expect(largest(weight, eager.weights[i]!)).withContext(`weight ${i}`).toBeLessThanOrEqual(tolerance);
+  });
+}
+
+/** Ids in [0, rows), int32 [batch, width]. */
+export function drawIds(random: Random, batch: number, width: number, rows: number): tf.Tensor2D {
+  const ids = Int32Array.from({ length: batch * width }, () => random.whole(0, rows));
+  return tf.tensor2d(ids, [batch, width], 'int32');
+}
