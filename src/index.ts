@@ -44,6 +44,8 @@ export * as converter from './converter/index.js';
 export * as preprocessing from './preprocessing/index.js';
 /** The TPU embedding API of TensorFlow. */
 export * as tpu from './tpu/index.js';
+/** Files of NumPy and PyTorch. */
+export * as weights from './io/weights/index.js';
 export { exportKeras, type ExportKerasOptions } from './keras/export_keras.js';
 export { loadKerasModel, type LoadKerasOptions } from './keras/load_keras_model.js';
 export { train } from './optimizers/train.js';

@@ -30,8 +30,33 @@ const LONGEST_HEADER = 10_000;
 const LONGEST_SHOWN = 80;
 const KINDS = 'an .npy file of float16, float32 or float64 values';
 
+/** An array of any type: what its header says. */
+export interface NpyLayout {
+  readonly shape: readonly number[];
+  /** As NumPy writes it, quotes and all: `'<f4'`. */
+  readonly descr: string;
+  readonly isColumnMajor: boolean;
+  /** Position of the first value. */
+  readonly start: number;
+}
+
 /** Reads the header. Throws ValueError, which names the file, for anything but floats in row-major order, all there. */
 export function readNpyHeader(file: PositionedFile, path: string, argument: string): NpyHeader {
+  const { shape, descr, isColumnMajor, start } = readNpyLayout(file, path, argument);
+  const refuse: Refuse = (expected, received, note) =>
+    new ValueError(argument, expected, described(`${path}, ${received}`), note);
+  const floats = readFormat(descr);
+  if (floats === null) throw refuse(KINDS, `which holds ${descr.includes('O') ? 'pickled objects' : shown(descr)}`);
+  if (isColumnMajor) throw refuse('an array in row-major order (fortran_order False)', 'which is column-major');
+  const needed = shape.reduce((product, size) => product * size, floats.bytes);
+  if (!(needed <= file.size - start) || !shape.every(Number.isSafeInteger)) {
+    throw refuse(`${needed} bytes of values for shape [${shape.join(', ')}]`, `which holds ${file.size - start}`);
+  }
+  return { shape, floats, start };
+}
+
+/** Reads the header of an array of any type. Throws ValueError, which names the file, for anything but an `.npy` file. */
+export function readNpyLayout(file: PositionedFile, path: string, argument: string): NpyLayout {
   const refuse: Refuse = (expected, received, note) =>
     new ValueError(argument, expected, described(`${path}, ${received}`), note);
   const preamble = new Uint8Array(12);
@@ -55,14 +80,7 @@ export function readNpyHeader(file: PositionedFile, path: string, argument: stri
   file.read(textAt, bytes);
   // Names of fields may be UTF-8 in version 3.0; nothing else is beyond ASCII, and no field is taken.
   const { descr, isColumnMajor, shape } = fieldsOf(latin1(bytes), refuse);
-  const floats = readFormat(descr);
-  if (floats === null) throw refuse(KINDS, `which holds ${descr.includes('O') ? 'pickled objects' : shown(descr)}`);
-  if (isColumnMajor) throw refuse('an array in row-major order (fortran_order False)', 'which is column-major');
-  const needed = shape.reduce((product, size) => product * size, floats.bytes);
-  if (!(needed <= file.size - start) || !shape.every(Number.isSafeInteger)) {
-    throw refuse(`${needed} bytes of values for shape [${shape.join(', ')}]`, `which holds ${file.size - start}`);
-  }
-  return { shape, floats, start };
+  return { descr, isColumnMajor, shape, start };
 }
 
 function latin1(bytes: Uint8Array): string {

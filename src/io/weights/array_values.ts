@@ -1,0 +1,116 @@
+/** Values of arrays as NumPy and PyTorch store them, as those of tensors. */
+import { ValueError, described } from '../../errors.js';
+import type { PositionedFile } from '../npy.js';
+
+/** How values are stored, and what they become. */
+export interface ArrayType {
+  readonly kind: 'float' | 'bfloat' | 'int' | 'uint' | 'bool';
+  readonly bytes: 1 | 2 | 4 | 8;
+  readonly littleEndian: boolean;
+  readonly dtype: 'float32' | 'int32' | 'bool';
+}
+
+/** Values are read in pieces of so many, so that no second copy of a table is made. */
+const PIECE = 2 ** 22;
+
+type Values = Float32Array | Int32Array | Uint8Array;
+
+function fromHalf(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >>> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
+  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1024 + fraction) * 2 ** (exponent - 25);
+}
+
+/** A float32 from its upper 16 bits. */
+const WORD = new DataView(new ArrayBuffer(4));
+function fromBfloat(bits: number): number {
+  WORD.setUint32(0, bits << 16);
+  return WORD.getFloat32(0);
+}
+
+function wholeNumber(value: bigint, name: string): number {
+  if (BigInt.asIntN(32, value) === value) return Number(value);
+  throw new ValueError('source', 'whole numbers that fit into int32', described(`${name}, which holds ${value}`));
+}
+
+type ReadOne = (view: DataView, at: number) => number;
+
+function reader({ kind, bytes, littleEndian: little }: ArrayType, name: string): ReadOne {
+  switch (`${kind}${bytes}`) {
+    case 'float2':
+      return (view, at) => fromHalf(view.getUint16(at, little));
+    case 'float4':
+      return (view, at) => view.getFloat32(at, little);
+    case 'float8':
+      return (view, at) => view.getFloat64(at, little);
+    case 'bfloat2':
+      return (view, at) => fromBfloat(view.getUint16(at, little));
+    case 'int1':
+      return (view, at) => view.getInt8(at);
+    case 'int2':
+      return (view, at) => view.getInt16(at, little);
+    case 'int4':
+      return (view, at) => view.getInt32(at, little);
+    case 'int8':
+      return (view, at) => wholeNumber(view.getBigInt64(at, little), name);
+    case 'uint2':
+      return (view, at) => view.getUint16(at, little);
+    case 'uint4':
+      return (view, at) => wholeNumber(BigInt(view.getUint32(at, little)), name);
+    case 'uint8':
+      return (view, at) => wholeNumber(view.getBigUint64(at, little), name);
+    case 'bool1':
+      return (view, at) => (view.getUint8(at) === 0 ? 0 : 1);
+    default:
+      return (view, at) => view.getUint8(at);
+  }
+}
+
+const HOST_IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/** Whether the bytes of a file are those of the tensor. */
+function isPlain({ kind, bytes, littleEndian }: ArrayType): boolean {
+  return bytes === 4 && (kind === 'float' || kind === 'int') && littleEndian === HOST_IS_LITTLE_ENDIAN;
+}
+
+function readBytes(file: PositionedFile, name: string, at: number, into: Uint8Array): void {
+  const count = file.read(at, into);
+  if (count === into.length) return;
+  throw new ValueError('source', `${into.length} bytes at ${at}`, described(`${name}, which ends before`));
+}
+
+/**
+ * The values from a position on: float64 rounded to float32, whole numbers as int32.
+ * Throws ValueError where the file ends before, and for whole numbers beyond int32.
+ */
+export function readArray(file: PositionedFile, name: string, at: number, size: number, type: ArrayType): Values {
+  if (!(size * type.bytes <= file.size - at)) {
+    throw new ValueError(
+      'source',
+      `${size * type.bytes} bytes of values`,
+      described(`${name}, which holds ${file.size - at}`),
+    );
+  }
+  const values =
+    type.dtype === 'float32'
+      ? new Float32Array(size)
+      : type.dtype === 'int32'
+        ? new Int32Array(size)
+        : new Uint8Array(size);
+  if (isPlain(type)) {
+    readBytes(file, name, at, new Uint8Array(values.buffer));
+    return values;
+  }
+  const read = reader(type, name);
+  const bytes = new Uint8Array(Math.min(size, PIECE) * type.bytes);
+  for (let done = 0; done < size; done += PIECE) {
+    const count = Math.min(PIECE, size - done);
+    const piece = bytes.subarray(0, count * type.bytes);
+    readBytes(file, name, at + done * type.bytes, piece);
+    const view = new DataView(piece.buffer, piece.byteOffset, piece.length);
+    for (let i = 0; i < count; i++) values[done + i] = read(view, i * type.bytes);
+  }
+  return values;
+}

@@ -1,0 +1,103 @@
+/** The safetensors format of Hugging Face: a header in JSON, then values one after the other. */
+import { ValueError, described, describe } from '../../errors.js';
+import { isRecord } from '../../options.js';
+import { bytesAt, type ByteSource } from '../byte_source.js';
+import { sizeOf, tensorAt, type ArrayFile, type StoredArray } from './array_file.js';
+import type { ArrayType } from './array_values.js';
+
+/** Bytes of the number before the header. */
+export const LENGTH_BYTES = 8;
+/** As in the reference implementation. */
+const LONGEST_HEADER = 100_000_000;
+
+const type = (kind: ArrayType['kind'], bytes: ArrayType['bytes'], dtype: ArrayType['dtype']): ArrayType => {
+  return { kind, bytes, littleEndian: true, dtype };
+};
+
+const TYPES: ReadonlyMap<string, ArrayType> = new Map([
+  ['F64', type('float', 8, 'float32')],
+  ['F32', type('float', 4, 'float32')],
+  ['F16', type('float', 2, 'float32')],
+  ['BF16', type('bfloat', 2, 'float32')],
+  ['I64', type('int', 8, 'int32')],
+  ['I32', type('int', 4, 'int32')],
+  ['I16', type('int', 2, 'int32')],
+  ['I8', type('int', 1, 'int32')],
+  ['U64', type('uint', 8, 'int32')],
+  ['U32', type('uint', 4, 'int32')],
+  ['U16', type('uint', 2, 'int32')],
+  ['U8', type('uint', 1, 'int32')],
+  ['BOOL', type('bool', 1, 'bool')],
+]);
+
+function refuse(source: ByteSource, expected: string, received: string): never {
+  throw new ValueError('source', expected, described(`${source.name}, ${received}`));
+}
+
+function readHeader(source: ByteSource): { header: Record<string, unknown>; start: number } {
+  const expected = 'a safetensors file';
+  if (source.size < LENGTH_BYTES) refuse(source, expected, `which holds ${source.size} bytes`);
+  const length = new DataView(bytesAt(source, 0, LENGTH_BYTES).buffer).getBigUint64(0, true);
+  if (length > BigInt(Math.min(LONGEST_HEADER, source.size - LENGTH_BYTES))) {
+    refuse(source, expected, `whose header says that it takes ${length} bytes of ${source.size}`);
+  }
+  const text = new TextDecoder().decode(bytesAt(source, LENGTH_BYTES, Number(length)));
+  let header: unknown;
+  try {
+    header = JSON.parse(text);
+  } catch (error) {
+    throw new ValueError(
+      'source',
+      expected,
+      described(`${source.name}, whose header is no JSON`),
+      (error as Error).message,
+    );
+  }
+  if (!isRecord(header)) refuse(source, expected, `whose header is ${describe(header)}`);
+  return { header: header as Record<string, unknown>, start: LENGTH_BYTES + Number(length) };
+}
+
+interface Entry {
+  readonly shape: number[];
+  readonly type: ArrayType;
+  readonly first: number;
+  readonly end: number;
+}
+
+function readEntry(source: ByteSource, name: string, value: unknown, bytes: number): Entry {
+  const quoted = describe(name);
+  const { dtype, shape, data_offsets: offsets } = isRecord(value) ? value : {};
+  const known = typeof dtype === 'string' ? TYPES.get(dtype) : undefined;
+  if (known === undefined)
+    refuse(source, `one of ${[...TYPES.keys()].join(', ')}`, `whose ${quoted} is of ${describe(dtype)}`);
+  if (!Array.isArray(shape)) refuse(source, 'arrays with a shape', `whose ${quoted} has ${describe(shape)}`);
+  const [first, end] = Array.isArray(offsets) ? (offsets as unknown[]) : [];
+  const size = sizeOf(shape as number[], { name: `${source.name}, ${quoted}` }) * known!.bytes;
+  const isPlaced = Number.isSafeInteger(first) && (first as number) >= 0 && end === (first as number) + size;
+  if (!isPlaced || (end as number) > bytes) {
+    refuse(source, `${size} bytes of values within ${bytes}`, `whose ${quoted} lies at ${describe(offsets)}`);
+  }
+  return { shape: shape as number[], type: known!, first: first as number, end: end as number };
+}
+
+/** The arrays of a safetensors file by name. Throws ValueError where they overlap, leave gaps or lie outside. */
+export function openSafetensors(source: ByteSource): ArrayFile {
+  const { header, start } = readHeader(source);
+  const bytes = source.size - start;
+  const entries = Object.entries(header)
+    .filter(([name]) => name !== '__metadata__')
+    .map(([name, value]) => ({ name, ...readEntry(source, name, value, bytes) }));
+  let at = 0;
+  for (const { name, first, end } of [...entries].sort((a, b) => a.first - b.first || a.end - b.end)) {
+    if (first !== at)
+      refuse(source, 'values one after the other', `whose ${describe(name)} begins at ${first}, not at ${at}`);
+    at = end;
+  }
+  if (at !== bytes) refuse(source, `${at} bytes of values`, `which holds ${bytes}`);
+  const arrays = new Map<string, StoredArray>();
+  for (const { name, shape, type: stored, first } of entries) {
+    const read: StoredArray['read'] = async () => tensorAt(source, source.name, start + first, shape, stored);
+    arrays.set(name, { name, shape, type: stored, read });
+  }
+  return { name: source.name, arrays, close: () => source.close() };
+}

@@ -1,0 +1,154 @@
+/** Tensors on their way into files of NumPy and PyTorch. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { isRecord } from '../../options.js';
+import { pathOf } from '../byte_source.js';
+import { writeWhole, type Write } from '../whole_file.js';
+import { loadZip } from '../zip_archive.js';
+import { LENGTH_BYTES } from './safetensors.js';
+
+/** A path, or a WritableStream where there are no files. */
+export type FileTarget = string | WritableStream<Uint8Array>;
+/** Tensors by name. */
+export type Tables = Readonly<Record<string, tf.Tensor>>;
+
+/** Names of types in both formats, and bytes of a value. */
+const TYPES = {
+  float32: { npy: '<f4', safetensors: 'F32', bytes: 4 },
+  int32: { npy: '<i4', safetensors: 'I32', bytes: 4 },
+  bool: { npy: '|b1', safetensors: 'BOOL', bytes: 1 },
+} as const;
+
+type Type = (typeof TYPES)[keyof typeof TYPES];
+
+function typeOf(tensor: unknown, argument: string): Type {
+  if (!(tensor instanceof tf.Tensor)) throw new ArgumentTypeError(argument, 'a tensor', tensor);
+  const type = Object.hasOwn(TYPES, tensor.dtype) ? TYPES[tensor.dtype as keyof typeof TYPES] : undefined;
+  if (type === undefined) throw new ArgumentTypeError(argument, `a tensor of ${Object.keys(TYPES).join(', ')}`, tensor);
+  return type;
+}
+
+/** Tensors and their types. Nothing is written where one is wrong. */
+function readTables(tables: unknown): [name: string, tensor: tf.Tensor, type: Type][] {
+  if (!isRecord(tables) || tables instanceof tf.Tensor)
+    throw new ArgumentTypeError('tables', 'an object of tensors by name', tables);
+  return Object.entries(tables).map(([name, tensor]) => {
+    if (name === '' || name === '__metadata__') throw new ValueError('tables', 'names that are not empty', name);
+    return [name, tensor as tf.Tensor, typeOf(tensor, `tables[${JSON.stringify(name)}]`)];
+  });
+}
+
+const HOST_IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+async function bytesOf(tensor: tf.Tensor): Promise<Uint8Array> {
+  const values = (await tensor.data()) as Float32Array | Int32Array | Uint8Array;
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  if (HOST_IS_LITTLE_ENDIAN || values.BYTES_PER_ELEMENT === 1) return bytes;
+  const turned = bytes.slice();
+  for (let at = 0; at < turned.length; at += 4) turned.subarray(at, at + 4).reverse();
+  return turned;
+}
+
+/** Values begin at a multiple of so many bytes, as NumPy wants it. */
+const ALIGNMENT = 64;
+
+function npyHeader({ shape }: tf.Tensor, { npy }: Type): Uint8Array {
+  const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;
+  const text = `{'descr': '${npy}', 'fortran_order': False, 'shape': ${tuple}, }`;
+  const length = Math.ceil((10 + text.length + 1) / ALIGNMENT) * ALIGNMENT;
+  const padded = `\x93NUMPY\x01\x00\x00\x00${text.padEnd(length - 11)}\n`;
+  const bytes = Uint8Array.from(padded, (letter) => letter.charCodeAt(0));
+  new DataView(bytes.buffer).setUint16(8, length - 10, true);
+  return bytes;
+}
+
+async function toTarget(file: FileTarget, fill: (write: Write) => Promise<void>): Promise<void> {
+  if (typeof file === 'string') {
+    if (file === '') throw new ValueError('file', 'a path', file);
+    return writeWhole(pathOf(file), true, fill);
+  }
+  if (!(file instanceof WritableStream)) throw new ArgumentTypeError('file', 'a path or a WritableStream', file);
+  const writer = file.getWriter();
+  try {
+    await fill((chunk) => writer.write(chunk));
+    await writer.close();
+  } catch (error) {
+    await writer.abort(error);
+    throw error;
+  }
+}
+
+/**
+ * Writes a tensor as an `.npy` file (float32, int32 or bool; row-major), which is there whole or not at all; a file of
+ * that name is replaced.
+ *
+ * `file`: a path, or a WritableStream where there are no files.
+ * Throws TypeError for other dtypes and anything but a tensor; RuntimeError where the system refuses.
+ * Source: numpy.save (NumPy 2).
+ *
+ * @example
+ * await emb.weights.writeNpy('users.npy', model.getLayer('users').getWeights()[0]);
+ */
+export async function writeNpy(file: FileTarget, tensor: tf.Tensor): Promise<void> {
+  const type = typeOf(tensor, 'tensor');
+  await toTarget(file, async (write) => {
+    await write(npyHeader(tensor, type));
+    await write(await bytesOf(tensor));
+  });
+}
+
+/**
+ * Writes tensors as an `.npz` archive, uncompressed, one table in memory at a time. Files and errors as in `writeNpy`.
+ * Source: numpy.savez (NumPy 2).
+ *
+ * @example
+ * await emb.weights.writeNpz('tables.npz', {users, items});
+ */
+export async function writeNpz(file: FileTarget, tables: Tables): Promise<void> {
+  const list = readTables(tables);
+  const zip = await loadZip();
+  await toTarget(file, async (write) => {
+    const archive = new zip.ZipWriter(new WritableStream<Uint8Array>({ write }), { level: 0, useWebWorkers: false });
+    for (const [name, tensor, type] of list) {
+      const parts = [npyHeader(tensor, type), await bytesOf(tensor)];
+      const readable = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          const next = parts.shift();
+          if (next === undefined) controller.close();
+          else if (next.length > 0) controller.enqueue(next);
+          else controller.close();
+        },
+      });
+      await archive.add(`${name}.npy`, readable);
+    }
+    await archive.close();
+  });
+}
+
+/**
+ * Writes tensors as a safetensors file, one table in memory at a time. Files and errors as in `writeNpy`.
+ * Source: safetensors.torch.save_file (safetensors 0.4).
+ *
+ * @example
+ * await emb.weights.writeSafetensors('tables.safetensors', {'user_emb.weight': users});
+ */
+export async function writeSafetensors(file: FileTarget, tables: Tables): Promise<void> {
+  const list = readTables(tables);
+  let at = 0;
+  const header = Object.fromEntries(
+    list.map(([name, { shape, size }, { safetensors, bytes }]) => {
+      return [name, { dtype: safetensors, shape, data_offsets: [at, (at += size * bytes)] }];
+    }),
+  );
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  // Values begin at a multiple of 8 bytes.
+  const padded = new Uint8Array(Math.ceil(text.length / 8) * 8).fill(0x20);
+  padded.set(text);
+  const length = new Uint8Array(LENGTH_BYTES);
+  new DataView(length.buffer).setBigUint64(0, BigInt(padded.length), true);
+  await toTarget(file, async (write) => {
+    await write(length);
+    await write(padded);
+    for (const [, tensor] of list) await write(await bytesOf(tensor));
+  });
+}
