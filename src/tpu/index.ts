@@ -1,9 +1,11 @@
 /** The TPU embedding API of TensorFlow: `emb.tpu`, also `tfjs-embeddings/tpu`. Importing this file registers kernels. */
 import { registerBackends } from '../backends/register.js';
+import { registerAllActivations } from './activations/activations_kernel.js';
 import { registerTpuEmulator } from '../backends/tpu-emulator/register.js';
 
 registerBackends();
 registerTpuEmulator();
+registerAllActivations();
 
 export { configureTpuEmulator, tpuEmulator } from '../tpu_emulator.js';
 export { TableConfig, type TableConfigArgs } from './config/table_config.js';
@@ -49,3 +51,8 @@ export {
   type TPUEmbeddingArgs,
 } from './embedding/tpu_embedding.js';
 export type { CheckpointFormat, SaveOptions } from './checkpoint/checkpoint.js';
+export { createGradientCollection, gradientCollection } from './activations/gradient_collection.js';
+export {
+  tpuEmbeddingActivations,
+  type TPUEmbeddingActivationsOptions,
+} from './activations/tpu_embedding_activations.js';
