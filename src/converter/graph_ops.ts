@@ -1,5 +1,6 @@
 /** All ops that this package registers. */
 import { arity, runOperation } from './run_operation.js';
+import { CHECK_OPS } from './graph_checks.js';
 import { EMBEDDING_OPS } from './embedding_ops.js';
 import type { GraphOp } from './graph_op.js';
 import { OPERATIONS } from './operations.js';
@@ -21,5 +22,5 @@ function plainOps(): GraphOp[] {
 
 /** By name. */
 export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
-  [...plainOps(), ...TENSOR_ARRAY_OPS, ...EMBEDDING_OPS].map((op) => [op.signature.name, op]),
+  [...plainOps(), ...TENSOR_ARRAY_OPS, ...EMBEDDING_OPS, ...CHECK_OPS].map((op) => [op.signature.name, op]),
 );

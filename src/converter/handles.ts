@@ -1,26 +1,43 @@
-/** Tensors that stand for objects: TensorFlow's resources. Copies of such a tensor stand for the same object. */
+/**
+ * Tensors that stand for objects: TensorFlow's resources. The tensor holds a number, as some backends copy a tensor
+ * where a graph only passes it on.
+ */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, described } from '../errors.js';
 import { perProcess } from '../per_process.js';
 
-/** By the data of the tensor, which copies share. */
-const objects = (): WeakMap<object, unknown> => perProcess('objects of graphs', () => new WeakMap());
-
-/** A new tensor that stands for `object`. */
-export function handleFor(object: unknown): tf.Tensor {
-  const handle = tf.scalar(0, 'int32');
-  objects().set(handle.dataId, object);
-  return handle;
+interface Objects {
+  readonly byNumber: Map<number, object>;
+  readonly numberOf: WeakMap<object, number>;
+  next: number;
 }
 
-/** What a tensor stands for, or undefined. */
-export function objectOf(handle: tf.Tensor): unknown {
-  return objects().get(handle.dataId);
+const objects = (): Objects =>
+  perProcess('objects of graphs', () => ({ byNumber: new Map(), numberOf: new WeakMap(), next: 1 }));
+
+/** A new tensor that stands for `object`, until `forget` is called. */
+export function handleFor(object: object): tf.Tensor {
+  const all = objects();
+  const number = all.numberOf.get(object) ?? all.next++;
+  all.numberOf.set(object, number);
+  all.byNumber.set(number, object);
+  return tf.scalar(number, 'int32');
 }
 
-/** What a tensor stands for, which must be a `kind`. */
+/** Ends what tensors stand for. */
+export function forget(object: object): void {
+  const { byNumber, numberOf } = objects();
+  byNumber.delete(numberOf.get(object) ?? 0);
+}
+
+/** What a tensor stands for; TypeError unless it is a `kind`. */
 export function objectOfKind<T>(handle: tf.Tensor, kind: new (...args: never[]) => T, argument = 'handle'): T {
-  const found = objectOf(handle);
+  const found = isHandle(handle) ? objects().byNumber.get(handle.dataSync()[0]!) : undefined;
   if (found instanceof kind) return found;
   throw new ArgumentTypeError(argument, `the handle of a ${kind.name}`, described('another tensor'));
+}
+
+/** Whether a tensor has the form of a handle. */
+function isHandle({ dtype, rank }: tf.Tensor): boolean {
+  return dtype === 'int32' && rank === 0;
 }

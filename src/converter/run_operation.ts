@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { isLong, runStockOp, stockBackend, type StockAttribute } from '../backends/tensorflow/stock_op.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { toInt32 } from '../ragged/whole_ids.js';
 import { readValues, sizeOf, type HostArray } from './host_array.js';
 import { HostCall, type Attributes, type Operation } from './operation.js';
 import { countOf, type Argument } from './signature.js';
@@ -31,6 +32,7 @@ function checkDtypes(op: Operation, args: readonly Argument[], tensors: readonly
     const tensor = tensors[i];
     if (tensor === undefined) throw new ArgumentTypeError(argument.name, `a tensor for ${op.signature.name}`, tensor);
     const { dtype } = tensor;
+    if (isInteger(argument) && dtype === 'float32') return; // read as whole numbers
     const allowed = isInteger(argument) ? ['int32'] : argument.type === 'bool' ? ['bool'] : op.dtypes;
     if (!allowed.includes(dtype)) throw new ArgumentTypeError(argument.name, allowed.join(' or '), tensor);
     const known = types.get(argument.type) ?? dtype;
@@ -45,7 +47,9 @@ export function runOperation(op: Operation, tensors: readonly tf.TensorInfo[], a
   checkDtypes(op, args, tensors);
   const isLeftOut = args.some(({ name }, i) => name === op.notEmpty && sizeOf(tensors[i]!.shape) === 0);
   const isStock = stockBackend() !== null && op.inTensorFlow && !isLeftOut;
-  return isStock && !tensors.some(isLong)
+  const isWide = (tensor: tf.TensorInfo, i: number): boolean =>
+    isLong(tensor) || (isInteger(args[i]!) && tensor.dtype === 'float32');
+  return isStock && !tensors.some(isWide)
     ? runInTensorFlow(op, args, tensors, attributes)
     : runPlain(op, args, tensors, attributes);
 }
@@ -70,7 +74,10 @@ function hostResults(
   const backend = tf.backend();
   const inputs = tensors.map((tensor, i): HostArray => {
     const { shape, dtype } = tensor;
-    return { dtype, shape, values: readValues(backend, tensor, args[i]!.name) };
+    const values = readValues(backend, tensor, args[i]!.name);
+    // Stock ops on wasm give float32 for some integers.
+    if (!isInteger(args[i]!) || dtype === 'int32') return { dtype, shape, values };
+    return { dtype: 'int32', shape, values: toInt32(values, args[i]!.name) };
   });
   const results = op.run(new HostCall(op.signature, inputs, attributes));
   // A result may be an input's own array, which two tensors must not share.

@@ -5,7 +5,7 @@ export interface Argument {
   readonly name: string;
   /** A dtype of TensorFlow, or the attribute that holds it. */
   readonly type: string;
-  /** The attribute that holds the number of tensors; null: one. */
+  /** The attribute that holds the number of tensors, or a list of their types; null: one. */
   readonly count: string | null;
 }
 
@@ -33,5 +33,7 @@ export function parseSignature(text: string): Signature {
 
 /** How many tensors an argument stands for. */
 export function countOf({ count }: Argument, attributes: Readonly<Record<string, unknown>>): number {
-  return count === null ? 1 : Number(attributes[count] ?? 0);
+  if (count === null) return 1;
+  const value = attributes[count] ?? 0;
+  return Array.isArray(value) ? value.length : Number(value);
 }

@@ -4,13 +4,12 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../errors.js';
-import type { TensorArrayHandle } from '../tensor_array/handle.js';
 import { tensorArrayGrad, tensorArrayGradWithShape } from '../tensor_array/gradient_array.js';
 import type { PartialShapeInput } from '../tensor_array/partial_shape.js';
 import { TensorArray, tensorArray } from '../tensor_array/tensor_array.js';
 import { atEndOfRun, textAttribute } from '../tfjs_patches/graph_models/graph_run.js';
 import { graphOp, type GraphOp } from './graph_op.js';
-import { handleFor, objectOfKind } from './handles.js';
+import { forget, handleFor, objectOfKind } from './handles.js';
 
 /** Orders ops and has no value. */
 const flow = (): tf.Tensor => tf.scalar(0);
@@ -38,25 +37,27 @@ function makeArray([size]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
     identicalElementShapes: attrs['identical_element_shapes'] === true,
     name: textAttribute(node, 'tensor_array_name') || 'TensorArray',
   });
-  atEndOfRun(node, () => array.close());
-  return handleFor(array);
+  return runHandle(array, node);
 }
 
-function gradientHandle(gradHandle: TensorArrayHandle, node: tf.GraphNode): tf.Tensor {
-  const array = tensorArray(gradHandle);
-  atEndOfRun(node, () => array.close());
+/** A handle of an array that ends with the run. */
+function runHandle(array: TensorArray, node: tf.GraphNode): tf.Tensor {
+  atEndOfRun(node, () => {
+    array.close();
+    forget(array);
+  });
   return handleFor(array);
 }
 
 function makeGradient([handle]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
   const { gradHandle } = tensorArrayGrad(arrayOf(handle!).handle, 0, textAttribute(node, 'source'));
-  return gradientHandle(gradHandle, node);
+  return runHandle(tensorArray(gradHandle), node);
 }
 
 function makeGradientWithShape([handle, , shape]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
   const source = textAttribute(node, 'source');
   const { gradHandle } = tensorArrayGradWithShape(arrayOf(handle!).handle, 0, shape as tf.Tensor1D, source);
-  return gradientHandle(gradHandle, node);
+  return runHandle(tensorArray(gradHandle), node);
 }
 
 function gather([handle, indices]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {

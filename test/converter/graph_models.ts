@@ -43,7 +43,15 @@ export function sourceOf(name: string): tf.io.IOHandler {
   };
 }
 
-const ASYNCHRONOUS: readonly string[] = ['Where', 'While', 'If', 'StatelessWhile', 'StatelessIf', 'HashTableV2'];
+const ASYNCHRONOUS: readonly string[] = [
+  'Where',
+  'While',
+  'If',
+  'StatelessWhile',
+  'StatelessIf',
+  'HashTableV2',
+  'LoopCond',
+];
 
 /** The outputs of a model for its case, by name. */
 export async function outputsOf(model: tf.GraphModel, { ops, inputs, outputs }: ModelCase): Promise<tf.Tensor[]> {

@@ -1,0 +1,314 @@
+"""
+Graph models in test/fixtures/graph_models, written by the real converter, with inputs and what TensorFlow made of them.
+
+    pip install --no-deps --target <folder> tensorflowjs==4.22.0
+    PYTHONPATH=<a folder with tensorflow 2.21>:<folder> python3 test/goldens/gen_graph_models.py [names]
+
+Of what the converter imports for other formats, stand-ins are enough.
+"""
+import json
+import os
+import shutil
+import sys
+import tempfile
+from unittest import mock
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+for absent in ["tf_keras", "tensorflow_hub", "tensorflow_decision_forests", "jax", "jax.experimental", "flax",
+               "tensorflowjs.converters.jax_conversion"]:
+    sys.modules[absent] = mock.MagicMock()
+
+import numpy as np
+import tensorflow as tf
+
+from tensorflowjs.converters import tf_saved_model_conversion_v2 as converter
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODELS = os.path.join(HERE, "..", "fixtures", "graph_models")
+WANTED = sys.argv[1:]
+random = np.random.default_rng(7)
+TABLE = random.standard_normal([60, 8]).astype(np.float32)
+VALUES = np.array([3, 59, 3, 0, 7, 7, 7, 12, 30], np.int32)
+SPLITS = np.array([0, 2, 2, 3, 8, 9], np.int32)
+WEIGHTS = np.array([0.5, 2.0, 1.0, 0.25, 1.5, 3.0, 0.75, 1.0, 2.0], np.float32)
+X = random.standard_normal([5, 3]).astype(np.float32)
+
+
+def plain(value):
+    value = np.asarray(value)
+    dtype = {"i": "int32", "f": "float32", "b": "bool"}[value.dtype.kind]
+    return {"dtype": dtype, "shape": list(value.shape), "values": value.reshape(-1).astype(float).tolist()}
+
+
+def keep(name, folder, inputs, outputs):
+    """Puts a converted model into the fixtures, with its case."""
+    target = os.path.join(MODELS, name)
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(folder, target)
+    with open(os.path.join(target, "model.json")) as file:
+        topology = json.load(file)["modelTopology"]
+    nodes = topology["node"] + [n for f in topology.get("library", {}).get("function", []) for n in f["nodeDef"]]
+    case = {
+        "case": name,
+        "tensorflow": tf.__version__,
+        "ops": sorted({node["op"] for node in nodes}),
+        "inputs": {key: plain(value) for key, value in inputs.items()},
+        "outputs": {key: plain(value) for key, value in outputs.items()},
+    }
+    with open(os.path.join(target, "case.json"), "w") as file:
+        json.dump(case, file)
+        file.write("\n")
+    print(name, case["ops"], flush=True)
+
+
+def saved(name, run, control_flow_v2=False, **inputs):
+    """Converts a function of TensorFlow 2 through a SavedModel."""
+    if WANTED and name not in WANTED:
+        return
+    specs = {key: tf.TensorSpec([None] + list(value.shape[1:]), value.dtype, key) for key, value in inputs.items()}
+    module = tf.Module()
+    module.table = tf.Variable(TABLE)
+    module.run = tf.function(lambda **given: run(module, **given), input_signature=None)
+    concrete = module.run.get_concrete_function(**specs)
+    with tempfile.TemporaryDirectory() as folder:
+        tf.saved_model.save(module, folder + "/saved", signatures=concrete)
+        converter.convert_tf_saved_model(
+            folder + "/saved", folder + "/out", skip_op_check=True, control_flow_v2=control_flow_v2
+        )
+        outputs = module.run(**{key: tf.constant(value) for key, value in inputs.items()})
+        # The converter forgets the names of outputs that look alike; their nodes are numbered in the order of the names.
+        nodes = {key: f"Identity_{i}" if i > 0 else "Identity" for i, key in enumerate(sorted(outputs))}
+        keep(name, folder + "/out", inputs, {nodes[key]: outputs[key].numpy() for key in sorted(outputs)})
+
+
+def frozen(name, build, **inputs):
+    """Converts a graph of TensorFlow 1: the only kind with TensorArrayGrad."""
+    if WANTED and name not in WANTED:
+        return
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        graph.as_default()
+        given = {key: v1.placeholder(value.dtype, value.shape, key) for key, value in inputs.items()}
+        outputs = {key: tf.identity(value, key) for key, value in build(**given).items()}
+        values = session.run(outputs, {given[key]: value for key, value in inputs.items()})
+        definition = graph.as_graph_def()
+    with tempfile.TemporaryDirectory() as folder:
+        with open(folder + "/frozen.pb", "wb") as file:
+            file.write(definition.SerializeToString())
+        os.mkdir(folder + "/out")
+        converter.convert_tf_frozen_model(
+            folder + "/frozen.pb", ",".join(outputs), folder + "/out", skip_op_check=True
+        )
+        keep(name, folder + "/out", inputs, values)
+
+
+def ragged(values, row_splits):
+    return tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
+
+
+def lookup(combiner, has_weights, is_sparse):
+    def run(module, values, row_splits, weights=None):
+        ids = ragged(values, row_splits)
+        per_id = ragged(weights, row_splits) if has_weights else None
+        if is_sparse:
+            ids, per_id = ids.to_sparse(), per_id.to_sparse() if has_weights else None
+        out = tf.nn.safe_embedding_lookup_sparse(module.table, ids, per_id, combiner)
+        return {"out": out}
+
+    return run
+
+
+for combiner in ["sum", "mean", "sqrtn"]:
+    for has_weights in [False, True]:
+        name = f"lookup_{combiner}" + ("_weights" if has_weights else "")
+        extra = {"weights": WEIGHTS} if has_weights else {}
+        saved(name, lookup(combiner, has_weights, True), values=VALUES, row_splits=SPLITS, **extra)
+saved("lookup_plain_sqrtn", lambda module, values, row_splits: {
+    "out": tf.nn.embedding_lookup_sparse(module.table, ragged(values, row_splits).to_sparse(), None, "sqrtn")
+}, values=VALUES, row_splits=SPLITS)
+saved("lookup_default_id", lambda module, values, row_splits: {
+    "out": tf.nn.safe_embedding_lookup_sparse(
+        module.table, ragged(values, row_splits).to_sparse(), None, "mean", default_id=5
+    )
+}, values=VALUES, row_splits=SPLITS)
+saved("lookup_max_norm", lambda module, values, row_splits: {
+    "out": tf.nn.safe_embedding_lookup_sparse(
+        module.table, ragged(values, row_splits).to_sparse(), None, "sum", max_norm=1.5
+    )
+}, values=VALUES, row_splits=SPLITS)
+
+
+def lookup_gradients(module, values, row_splits):
+    with tf.GradientTape() as tape:
+        table = tf.identity(module.table)
+        tape.watch(table)
+        out = tf.nn.safe_embedding_lookup_sparse(table, ragged(values, row_splits).to_sparse(), None, "mean")
+        loss = tf.reduce_sum(out * out)
+    return {"out": out, "gradient": tf.convert_to_tensor(tape.gradient(loss, table))}
+
+
+saved("lookup_gradients", lookup_gradients, values=VALUES, row_splits=SPLITS)
+
+
+def reductions(module, values, row_splits):
+    rows = tf.gather(module.table, ragged(values, row_splits))
+    return {
+        "sum": tf.reduce_sum(rows, 1),
+        "mean": tf.math.divide_no_nan(tf.reduce_sum(rows, 1), tf.cast(rows.row_lengths()[:, None], tf.float32)),
+        "prod": tf.reduce_prod(rows, 1),
+        "max": tf.maximum(tf.reduce_max(rows, 1), -100.0),
+        "min": tf.minimum(tf.reduce_min(rows, 1), 100.0),
+        "all": tf.reduce_sum(rows, [0, 1]),
+    }
+
+
+saved("ragged_reductions", reductions, values=VALUES, row_splits=SPLITS)
+
+
+def ragged_slices(module, values, row_splits):
+    rows = ragged(values, row_splits)
+    doubled = tf.concat([rows, rows], axis=1)
+    return {
+        "gathered": tf.gather(rows, [3, 0, 3]).to_tensor(-1),
+        "flat": tf.gather(rows, [3, 0]).flat_values,
+        "head": rows[:, :2].to_tensor(-1),
+        "doubled": doubled.to_tensor(-1),
+        "ranges": tf.ragged.range(rows.row_lengths()).to_tensor(-1),
+        "ids": rows.value_rowids(),
+        "sparse": tf.sparse.to_dense(rows.to_sparse(), -1),
+        "batch": tf.ragged.stack([rows, rows]).to_tensor(-1),
+    }
+
+
+saved("ragged_slices", ragged_slices, values=VALUES, row_splits=SPLITS)
+
+
+def segments(module, values, ids, unsorted):
+    rows = tf.gather(module.table, values)
+    return {
+        **{f"segment_{r}": getattr(tf.math, f"segment_{r}")(rows, ids) for r in ["sum", "mean", "max", "min", "prod"]},
+        **{
+            f"unsorted_{r}": getattr(tf.math, f"unsorted_segment_{r}")(rows, unsorted, 4)
+            for r in ["sum", "mean", "max", "min", "prod", "sqrt_n"]
+        },
+        **{
+            f"sparse_{r}": getattr(tf.sparse, f"segment_{r}")(module.table, values, ids)
+            for r in ["sum", "mean", "sqrt_n"]
+        },
+        **{
+            f"counted_{r}": getattr(tf.sparse, f"segment_{r}")(module.table, values, ids, num_segments=8)
+            for r in ["sum", "mean", "sqrt_n"]
+        },
+    }
+
+
+saved("segments", segments, values=VALUES, ids=np.array([0, 0, 1, 1, 1, 3, 3, 4, 4], np.int32),
+      unsorted=np.array([3, 0, 0, 1, 3, 1, 0, 3, 3], np.int32))
+
+
+def sparse_ops(module, values, weights):
+    at = tf.constant([[0, 1], [0, 3], [1, 0], [2, 2], [2, 3], [3, 0], [3, 1], [4, 2], [4, 3]], tf.int64)
+    a = tf.SparseTensor(at, weights, [5, 4])
+    b = tf.SparseTensor(at, tf.cast(values, tf.float32), [5, 4])
+    joined = tf.sparse.concat(1, [a, b])
+    flipped = tf.sparse.reorder(tf.SparseTensor(tf.reverse(at, [0]), tf.reverse(weights, [0]), [5, 4]))
+    first, second = tf.sparse.split(sp_input=a, num_split=2, axis=1)
+    return {
+        "joined": tf.sparse.to_dense(joined),
+        "slice": tf.sparse.to_dense(tf.sparse.slice(a, [1, 1], [3, 3])),
+        "flipped": flipped.values,
+        "second": tf.sparse.to_dense(second),
+        "first": first.values,
+        "reshaped": tf.sparse.to_dense(tf.sparse.reshape(a, [2, -1])),
+        "rows": tf.sparse.to_dense(tf.sparse.fill_empty_rows(a, 9.0)[0]),
+    }
+
+
+saved("sparse_ops", sparse_ops, values=VALUES, weights=WEIGHTS)
+
+
+def routed(module, values):
+    owner = values % 3
+    parts = tf.dynamic_partition(values, owner, 3)
+    places = tf.dynamic_partition(tf.range(tf.size(values)), owner, 3)
+    rows = [tf.gather(module.table, part) * (i + 1.0) for i, part in enumerate(parts)]
+    y, idx, count = tf.unique_with_counts(values)
+    return {
+        "rows": tf.dynamic_stitch(places, rows),
+        "parallel": tf.raw_ops.ParallelDynamicStitch(indices=places, data=rows),
+        "y": y, "idx": idx, "count": count,
+    }
+
+
+saved("routed", routed, values=VALUES)
+
+v1 = tf.compat.v1
+Array = tf.compat.v1.TensorArray
+# With it a TensorArray becomes a TensorList.
+v1.disable_control_flow_v2()
+
+
+def two_sources(x):
+    array = Array(tf.float32, 5, clear_after_read=False).unstack(x)
+    y = 2.0 * array.read(0) * array.read(2) + array.read(4)
+    z = tf.reduce_sum(array.gather([1, 1, 3]) ** 2.0)
+    return {"y": y, "z": z, "dy": v1.gradients(y, x)[0], "dz": v1.gradients(z, x)[0]}
+
+
+def gathers(x):
+    array = Array(tf.float32, 5, clear_after_read=False).scatter([4, 2, 0, 1, 3], x)
+    y = array.gather([3, 0, 3]) * tf.constant([[1.0], [10.0], [100.0]]) + array.read(3)
+    return {"y": y, "dx": v1.gradients(y, x)[0]}
+
+
+def splits(x):
+    array = Array(tf.float32, 3, infer_shape=False).split(x, [2, 0, 3])
+    y = array.concat() * tf.constant([[1.0], [2.0], [3.0], [4.0], [5.0]])
+    return {"y": y, "dx": v1.gradients(y, x)[0]}
+
+
+def partial(x):
+    array = Array(tf.float32, 3, clear_after_read=False, element_shape=[3]).write(0, x[0] * 2.0).write(1, x[1] * x[2])
+    array = array.write(2, x[3])
+    y = array.read(1) + array.stack()[0]
+    return {"y": y, "dx": v1.gradients(y, x, grad_ys=tf.ones([3]))[0]}
+
+
+def dynamic(x):
+    array = Array(tf.float32, 0, dynamic_size=True, clear_after_read=False, element_shape=[3])
+    state = tf.ones([3])
+    for i in range(5):
+        state = state * x[i]
+        array = array.write(i, state)
+    y = array.stack()
+    return {"y": y, "dx": v1.gradients(y, x)[0]}
+
+
+def with_shape(x):
+    handle, flow = tf.raw_ops.TensorArrayV3(size=2, dtype=tf.float32, element_shape=[3])
+    flow = tf.raw_ops.TensorArrayWriteV3(handle=handle, index=0, value=x[0], flow_in=flow)
+    grad, out = tf.raw_ops.TensorArrayGradWithShape(
+        handle=handle, flow_in=flow, shape_to_prepend=tf.constant([2]), source="gradients"
+    )
+    out = tf.raw_ops.TensorArrayWriteV3(handle=grad, index=0, value=x[:2], flow_in=out)
+    out = tf.raw_ops.TensorArrayWriteV3(handle=grad, index=0, value=x[2:4], flow_in=out)
+    read = lambda i: tf.raw_ops.TensorArrayReadV3(handle=grad, index=i, flow_in=out, dtype=tf.float32)
+    return {"sum": read(0), "zeros": read(1)}
+
+
+for name, build in [("two_sources", two_sources), ("gathers", gathers), ("splits", splits), ("partial", partial),
+                    ("dynamic", dynamic), ("with_shape", with_shape)]:
+    frozen(f"tensor_array_{name}", build, x=X)
+
+
+def loops(x):
+    def body(i, state, array):
+        state = state + x[i]
+        return i + 1, state, array.write(i, state)
+
+    array = Array(tf.float32, 5)
+    _, state, array = v1.while_loop(lambda i, *_: i < 5, body, [0, tf.zeros([3]), array])
+    return {"state": state, "all": array.stack()}
+
+
+frozen("tensor_array_loop", loops, x=X)
