@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import * as emb from 'tfjs-embeddings/node';
 import { TPUEmbeddingV2 } from '../../src/tpu/sparse_core/index.js';
-import { preprocessFeatures, type PreprocessFeaturesArgs } from '../../src/tpu/sparse_core/preprocess_features.js';
+import { preprocessFeatures, type PreprocessFeaturesArgs } from '../../src/tpu/sparse_core/csr/preprocess_features.js';
 import { BatchStats } from '../../src/tpu/sparse_core/sparse_core_stats.js';
 import { columnOffset } from '../../src/tpu/sparse_core/layouts.js';
 import { Random } from '../helpers/random.js';

@@ -31,7 +31,7 @@ export function currentDevices(method: string): DevicePart {
 }
 
 /** The number of the core that a device string names. */
-export function coreOf(device: unknown, devices: DevicePart): number {
+export function coreOf(device: unknown, devices: Pick<DevicePart, 'count'>): number {
   const expected = `a TPU device from '/device:TPU:0' to '/device:TPU:${devices.count - 1}'`;
   const found = typeof device === 'string' ? /device:TPU:(\d+)$/i.exec(device) : null;
   if (found === null) throw new ValueError('device', expected, device);

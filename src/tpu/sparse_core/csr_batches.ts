@@ -6,8 +6,8 @@ import { ValueError, described } from '../../errors.js';
 import { warnOnce } from '../../warn_once.js';
 import type { LimitsByStack, SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import { columnOffset } from './layouts.js';
-import { partitionStack, type NamedCsrFeature, type StackLimits, type StackOnChip } from './partition_stack.js';
-import { PartitionedCsrFormatTensor } from './partitioned_csr.js';
+import { partitionStack, type NamedCsrFeature, type StackLimits, type StackOnChip } from './csr/partition_stack.js';
+import { PartitionedCsrFormatTensor } from './csr/partitioned_csr.js';
 import type { SparseCorePlan, StackPlan } from './stack_plan.js';
 
 /** By stack. */

@@ -1,17 +1,7 @@
 /** Batches that are enqueued core by core: kept until every core has its part. */
-import { RuntimeError, ValueError, described } from '../../errors.js';
+import { RuntimeError, described } from '../../errors.js';
 import { joined, type Partitioned } from './csr_batches.js';
-import type { PartitionedCsrFormatTensor } from './partitioned_csr.js';
-
-const DEVICE = /^(?:\/job:[^/]+)?(?:\/replica:\d+)?(?:\/task:\d+)?\/device:TPU:(\d+)$/;
-
-/** The number of a device as TensorFlow writes it, such as `/device:TPU:3`. ValueError for anything else. */
-export function coreOf(device: unknown, cores: number): number {
-  const match = typeof device === 'string' ? DEVICE.exec(device) : null;
-  const core = match === null ? -1 : Number(match[1]);
-  if (core >= 0 && core < cores) return core;
-  throw new ValueError('device', `a TPU device, from /device:TPU:0 to /device:TPU:${cores - 1}`, device);
-}
+import type { PartitionedCsrFormatTensor } from './csr/partitioned_csr.js';
 
 /** One batch, by core. */
 class Batch {

@@ -7,10 +7,10 @@ import { readOptimizer } from '../optimizers/optimizer_config.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
 import { configTables } from './config_tables.js';
 import { stackOnCores } from './csr_batches.js';
-import { FeatureNest } from './feature_nest.js';
-import { readFeatureInput } from './feature_input.js';
+import { FeatureNest } from '../features/feature_nest.js';
+import { readFeatureInput } from './csr/feature_input.js';
 import { product, wholeNumber } from './numbers.js';
-import { bucketMaxima, type BucketMaxima } from './partition_stack.js';
+import { bucketMaxima, type BucketMaxima } from './csr/partition_stack.js';
 import { outputShapeOf } from './sample_shapes.js';
 import { planStacks, type SparseCorePlan } from './stack_plan.js';
 
@@ -88,12 +88,19 @@ export class BatchStats {
         const parts = Array.from({ length: chips }, (_, part) => {
           return bucketMaxima(stackOnCores(plan, stack, bags, { cores: coresPerChip, part, parts: chips }));
         });
-        const maxIds = Math.max(...parts.map((part) => part.maxIds));
-        const maxUniqueIds = Math.max(...parts.map((part) => part.maxUniqueIds));
-        return [stack.name, { maxIds, maxUniqueIds }];
+        return [stack.name, parts.reduce(largest)];
       }),
     );
   }
+}
+
+/** The larger of each. */
+export function largest(a: BucketMaxima, b: BucketMaxima): BucketMaxima {
+  return {
+    maxIds: Math.max(a.maxIds, b.maxIds),
+    maxUniqueIds: Math.max(a.maxUniqueIds, b.maxUniqueIds),
+    slotsPerSample: Math.max(a.slotsPerSample, b.slotsPerSample),
+  };
 }
 
 /**

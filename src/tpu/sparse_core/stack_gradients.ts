@@ -5,10 +5,10 @@ import { readOptions } from '../../options.js';
 import { toFloat32 } from '../../ragged/float_values.js';
 import { readNestedRows, type NestedRows } from '../../ragged/nested_rows.js';
 import { readTensor } from '../../ragged/values.js';
-import { listOf } from './feature_input.js';
+import { listOf } from './csr/feature_input.js';
 import { interleave, type FeatureRows } from './interleave.js';
 import { product, wholeNumber } from './numbers.js';
-import type { StackedFeatures } from './preprocess_features.js';
+import type { StackedFeatures } from './csr/preprocess_features.js';
 
 /** A gradient of activations [...outputShape, dim]; null: zeros. */
 export type ActivationGradient = tf.Tensor | NestedRows | null;

@@ -108,11 +108,6 @@ function stepCustom(
   variables.forEach((variable, i) => machine.writeRows(variable, { rows, values: stored[i]! }));
 }
 
-/** Gradients that wait for their step. */
-export interface PendingStep {
-  readonly gradients: readonly StackGradient[];
-}
-
 /** Looks all stacks up; `tables` are read instead of the parameters where they are given. */
 export function lookUpStacks(
   machine: StackedTables,

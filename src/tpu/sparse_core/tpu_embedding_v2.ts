@@ -2,31 +2,36 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
 import { StackedTables, type StackBatch } from '../../backends/tpu-emulator/stacked_tables.js';
-import { ArgumentTypeError, RuntimeError, ValueError, describe, described } from '../../errors.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
 import type { HostBags } from '../../backends/kernel_set.js';
-import { warnOnce } from '../../warn_once.js';
+import { readOptions } from '../../options.js';
+import { withoutTape } from '../../tfjs_patches/lazy_gradient.js';
+import type { SaveOptions } from '../checkpoint/checkpoint.js';
 import { truth, readFields } from '../config/fields.js';
 import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
+import { coreOf } from '../embedding/device_claim.js';
+import { FeatureNest, type InStructure, type NestedFeatureConfigs } from '../features/feature_nest.js';
 import { readOptimizer } from '../optimizers/optimizer_config.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
 import { configTables } from './config_tables.js';
 import { partitionBatch, partitionCore, stackBatch, type Partitioned } from './csr_batches.js';
-import { coreOf, DeviceParts } from './device_parts.js';
-import { FeatureNest } from './feature_nest.js';
-import { readFeatureInput } from './feature_input.js';
+import { DeviceParts } from './device_parts.js';
+import { GlobalTables } from './global_tables.js';
+import { readFeatureInput } from './csr/feature_input.js';
+import { gradientValues } from './gradient_values.js';
 import { extract, interleave } from './interleave.js';
 import type { SparseCoreLayout } from './layouts.js';
 import { shardCount } from './numbers.js';
-import { PartitionedCsrFormatTensor } from './partitioned_csr.js';
+import { PartitionedCsrFormatTensor } from './csr/partitioned_csr.js';
 import { knownShape, outputShapeOf } from './sample_shapes.js';
 import { planStacks, type PlannedTable, type SparseCorePlan } from './stack_plan.js';
 import { lookUpStacks, stepStacks, type StackGradient } from './stack_steps.js';
 import { SparseCoreVariables } from './stack_variables.js';
 import { computeSparseCoreStats, type SparseCoreStats, type SparseCoreStatsArgs } from './sparse_core_stats.js';
 
-export interface TPUEmbeddingV2Args {
+export interface TPUEmbeddingV2Args<F = NestedFeatureConfigs> {
   /** FeatureConfigs in objects and lists of any depth, or one alone. */
-  featureConfig: unknown;
+  featureConfig: F;
   /** For tables that have none of their own. */
   optimizer?: TPUEmbeddingOptimizer | null | undefined;
   /** Lookups overlap the step before them: they read tables that are one step old. */
@@ -37,7 +42,16 @@ export interface TPUEmbeddingV2Args {
 const FIELDS = ['featureConfig', 'optimizer', 'pipelineExecutionWithTensorCore', 'sparseCoreEmbeddingConfig'] as const;
 
 /** What a lookup gives: activations in the structure of the features, and what `applyGradients` wants to see again. */
-export type SparseCoreLookup = [activations: unknown, preserved: Partitioned];
+export type SparseCoreLookup<F = NestedFeatureConfigs> = [
+  activations: InStructure<F, tf.Tensor>,
+  preserved: Partitioned,
+];
+
+/** Options of `enqueue`. */
+export interface SparseCoreEnqueueOptions {
+  /** '/device:TPU:k': these are the samples of core k. */
+  device?: string | null | undefined;
+}
 
 /** What there is once shapes are known. */
 interface Planned {
@@ -66,7 +80,7 @@ interface Planned {
  * const [activations, preserved] = embedding.embeddingLookup({watched: ids});
  * embedding.applyGradients({watched: gradient}, preserved);
  */
-export class TPUEmbeddingV2 {
+export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   static {
     brand(this, 'tpu.TPUEmbeddingV2');
   }
@@ -81,9 +95,9 @@ export class TPUEmbeddingV2 {
   /** Tables as they were before a step that had to be made early: what the next lookup reads. */
   private stale: Map<string, tf.Tensor> | null = null;
 
-  constructor(args: TPUEmbeddingV2Args);
-  constructor(...passed: [TPUEmbeddingV2Args]) {
-    const given = readFields<TPUEmbeddingV2Args>('new emb.tpu.TPUEmbeddingV2', FIELDS, passed);
+  constructor(args: TPUEmbeddingV2Args<F>);
+  constructor(...passed: [TPUEmbeddingV2Args<F>]) {
+    const given = readFields<TPUEmbeddingV2Args<F>>('new emb.tpu.TPUEmbeddingV2', FIELDS, passed);
     this.machine = StackedTables.current('TPUEmbeddingV2');
     this.nest = new FeatureNest(given.featureConfig);
     const optimizer = readOptimizer(given.optimizer);
@@ -122,13 +136,13 @@ export class TPUEmbeddingV2 {
    * weights of another type, for other numbers of samples, for a device that is none, and where ids exceed
    * `maxIdsPerTable`, `maxUniqueIdsPerTable` or the slots of a chip.
    */
-  enqueue(features: unknown, weights?: unknown, options: { device?: string | null } = {}): Partitioned {
+  enqueue(features: unknown, weights?: unknown, options: SparseCoreEnqueueOptions = {}): Partitioned {
     this.checkMachine('enqueue');
     const inputs = this.nest.flatten(features, 'features');
     const hasWeights = weights !== undefined && weights !== null;
-    const ofInputs = hasWeights ? this.nest.flatten(weights, 'weights', true) : [];
-    const device = options.device ?? null;
-    const core = device === null ? null : coreOf(device, this.cores);
+    const ofInputs = hasWeights ? this.nest.flatten(weights, 'weights', 'features') : [];
+    const { device = null } = readOptions<SparseCoreEnqueueOptions>(options, ['device']);
+    const core = device === null ? null : coreOf(device, { count: this.cores });
     const { plan, parts } = this.planned ?? this.planFor(inputs, core === null ? 1 : this.cores);
     const bags = this.readBags(inputs, ofInputs, core === null ? 1 : plan.shards);
     if (core === null) return partitionBatch(plan, bags, this.sparseCoreEmbeddingConfig);
@@ -141,7 +155,7 @@ export class TPUEmbeddingV2 {
    * Returns the activations, float32 [...outputShape, dim] in the structure of the features, and the CSR that gave them.
    * Throws ValueError for anything but what `enqueue` gave; RuntimeError while a core has not been enqueued.
    */
-  dequeue(partitioned: Partitioned): SparseCoreLookup {
+  dequeue(partitioned: Partitioned): SparseCoreLookup<F> {
     this.checkMachine('dequeue');
     const variables = this.variablesOf('dequeue');
     const { plan, parts } = this.planned!;
@@ -158,16 +172,16 @@ export class TPUEmbeddingV2 {
         features[feature.place] = tf.tensor(values, [...feature.feature.outputShape, feature.columns], 'float32');
       }
     }
-    return [this.nest.pack(features), whole];
+    return [this.nest.pack(features) as InStructure<F, tf.Tensor>, whole];
   }
 
   /** `enqueue`, then `dequeue`. */
-  embeddingLookup(features: unknown, weights?: unknown): SparseCoreLookup {
+  embeddingLookup(features: unknown, weights?: unknown): SparseCoreLookup<F> {
     return this.dequeue(this.enqueue(features, weights));
   }
 
   /** The same as `embeddingLookup`. */
-  call(features: unknown, weights?: unknown): SparseCoreLookup {
+  call(features: unknown, weights?: unknown): SparseCoreLookup<F> {
     return this.embeddingLookup(features, weights);
   }
 
@@ -182,7 +196,7 @@ export class TPUEmbeddingV2 {
     if (this.built === null) {
       throw new RuntimeError('applyGradients', 'a TPUEmbeddingV2 that is built', described('an unbuilt one'));
     }
-    const given = this.nest.flatten(gradients, 'gradients', true);
+    const given = this.nest.flatten(gradients, 'gradients', 'features');
     const whole = this.planned!.parts.whole(this.checkedPartitioned(preserved, 'preserved'));
     const batches = this.batchesOf(whole, 'preserved');
     const steps = this.stackGradients(given, batches, this.built);
@@ -220,32 +234,29 @@ export class TPUEmbeddingV2 {
     return new Map([...this.settled('variables').stacks].map(([name, stack]) => [name, stack.named()]));
   }
 
-  /** The tables without padding, [vocabularySize, dim] each, in the order in which features name them first. */
+  /** Copies of the tables without padding, [vocabularySize, dim] each, as features name them first, then of their slots. */
   getWeights(): tf.Tensor2D[] {
-    const variables = this.settled('getWeights');
-    return [...this.tables.values()].map((table) => {
-      const { stack, layout } = variables.of(table);
-      return tf.tensor2d(stack.read(stack.parameters, layout), [...layout.unshardedShape]);
-    });
+    return this.globalTables('getWeights').read();
   }
 
-  /** Writes all tables, in the order and the shapes of `getWeights`. TypeError and ValueError for anything else. */
-  setWeights(weights: readonly tf.Tensor[]): void {
-    const variables = this.settled('setWeights');
-    const tables = [...this.tables.values()];
-    if (!Array.isArray(weights)) throw new ArgumentTypeError('weights', 'a list of tensors', weights);
-    if (weights.length !== tables.length) {
-      throw new ValueError('weights', `${tables.length} tensors, one for each table`, described(`${weights.length}`));
-    }
-    const values = tables.map((table, i) => {
-      const shape = [table.config.vocabularySize, table.config.dim];
-      return floatValues(weights[i], shape, `weights[${i}]`, `a float32 tensor of shape [${shape.join(', ')}]`);
-    });
+  /**
+   * Sets tables and slots, in the order of `getWeights`: tensors, typed or nested arrays, or paths of .npy files; as many
+   * as there are tables, and slots stay as they are, or all. Nothing is written where anything is wrong.
+   */
+  setWeights(weights: readonly unknown[]): void {
+    this.globalTables('setWeights').write(weights);
     this.dropStale();
-    tables.forEach((table, i) => {
-      const { stack, layout } = variables.of(table);
-      stack.write(stack.parameters, layout, values[i]!);
-    });
+  }
+
+  /** Saves tables and slots in the global layout, as TPUEmbedding and TPUEmbeddingForServing do: each reads the others'. */
+  async save(directory: string, options: SaveOptions = {}): Promise<void> {
+    await this.globalTables('save').save(directory, options);
+  }
+
+  /** Loads tables and slots that were saved in either format, on any number of cores. Nothing is written where one is missing. */
+  async load(directory: string): Promise<void> {
+    await this.globalTables('load').load(directory);
+    this.dropStale();
   }
 
   /** Frees the variables; the object can be built again. */
@@ -305,11 +316,17 @@ export class TPUEmbeddingV2 {
   private settled(argument: string): SparseCoreVariables {
     const variables = this.variablesOf(argument);
     if (this.pending !== null) {
-      const tables = new Map([...variables.stacks].map(([name, { parameters }]) => [name, tf.clone(parameters)]));
+      const tables = new Map(
+        [...variables.stacks].map(([name, { parameters }]) => [name, tf.keep(withoutTape(() => tf.clone(parameters)))]),
+      );
       this.stepPending();
       this.stale = tables;
     }
     return variables;
+  }
+
+  private globalTables(argument: string): GlobalTables {
+    return new GlobalTables([...this.tables.values()], this.settled(argument));
   }
 
   private stepPending(): void {
@@ -377,24 +394,4 @@ export class TPUEmbeddingV2 {
       return { stack, batch: batches.get(plan.name)!, gradient: stacked };
     });
   }
-}
-
-function gradientValues(gradient: unknown, shape: readonly number[], path: string): Float32Array | null {
-  if (gradient === null || gradient === undefined) {
-    warnOnce(`${path} has no gradient: zeros are applied, which optimizers with momentum notice.`);
-    return null;
-  }
-  if (!(gradient instanceof tf.Tensor)) {
-    throw new ValueError(path, 'a tensor or null', described(`non-tensor type: ${describe(gradient)}`));
-  }
-  return floatValues(gradient, shape, path, `a float32 tensor of shape [${shape.join(', ')}], or null`);
-}
-
-function floatValues(tensor: unknown, shape: readonly number[], argument: string, expected: string): Float32Array {
-  if (!(tensor instanceof tf.Tensor) || tensor.dtype !== 'float32') {
-    throw new ArgumentTypeError(argument, expected, tensor);
-  }
-  if (tensor.isDisposed) throw new ValueError(argument, expected, described('a disposed tensor'));
-  if (!tf.util.arraysEqual(tensor.shape, shape as number[])) throw new ValueError(argument, expected, tensor);
-  return tensor.dataSync<'float32'>();
 }

@@ -67,6 +67,10 @@ export function gradientsOf(activations: Features<tf.Tensor>, { targets }: Step)
   return Object.fromEntries(made) as unknown as Features<tf.Tensor>;
 }
 
+/** Of any structure of features. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- any structure
+export type AnyV2 = tpu.TPUEmbeddingV2<any>;
+
 /** Trains two plain layers on the same steps; returns their tables. */
 export function trainPlain(
   start: { a: Float32Array; b: Float32Array },
@@ -104,7 +108,7 @@ export function trainPlain(
 
 /** Trains a TPUEmbeddingV2 on the same steps; returns its tables. */
 export function trainV2(
-  embedding: tpu.TPUEmbeddingV2,
+  embedding: AnyV2,
   start: { a: Float32Array; b: Float32Array },
   steps: readonly Step[],
 ): { a: Float32Array; b: Float32Array } {
@@ -114,7 +118,7 @@ export function trainV2(
   tf.dispose(weights);
   for (const step of steps) {
     const [found, preserved] = embedding.embeddingLookup(ragged(step.ids));
-    const activations = found as Features<tf.Tensor>;
+    const activations = found as unknown as Features<tf.Tensor>;
     const gradients = gradientsOf(activations, step);
     embedding.applyGradients(gradients, preserved);
     tf.dispose([Object.values(activations), Object.values(gradients)] as tf.Tensor[][]);
@@ -122,10 +126,11 @@ export function trainV2(
   return weightsOf(embedding);
 }
 
-export function weightsOf(embedding: tpu.TPUEmbeddingV2): { a: Float32Array; b: Float32Array } {
-  const [first, second] = embedding.getWeights();
-  const result = { a: first!.dataSync() as Float32Array, b: second!.dataSync() as Float32Array };
-  tf.dispose([first!, second!]);
+export function weightsOf(embedding: AnyV2): { a: Float32Array; b: Float32Array } {
+  const weights = embedding.getWeights();
+  const [a, b] = weights;
+  const result = { a: a!.dataSync() as Float32Array, b: b!.dataSync() as Float32Array };
+  tf.dispose(weights);
   return result;
 }
 

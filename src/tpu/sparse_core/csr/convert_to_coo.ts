@@ -1,17 +1,17 @@
 /** Ids of one feature as triples of sample, id and gain. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError, described } from '../../errors.js';
-import { readOptions } from '../../options.js';
-import { checkNoNaN, toFloat32 } from '../../ragged/float_values.js';
-import { readNestedRows } from '../../ragged/nested_rows.js';
-import { checkRowSplits } from '../../ragged/row_splits.js';
-import { sharedUniformSplits } from '../../ragged/shared_splits.js';
-import { isTypedArray, readTensor, type FlatInput } from '../../ragged/values.js';
-import { toInt32 } from '../../ragged/whole_ids.js';
-import { cooEntries } from '../../backends/reference/partition_csr.js';
-import { COMBINERS, type Combiner } from '../../types.js';
+import { ValueError, described } from '../../../errors.js';
+import { readOptions } from '../../../options.js';
+import { checkNoNaN, toFloat32 } from '../../../ragged/float_values.js';
+import { readNestedRows } from '../../../ragged/nested_rows.js';
+import { checkRowSplits } from '../../../ragged/row_splits.js';
+import { sharedUniformSplits } from '../../../ragged/shared_splits.js';
+import { isTypedArray, readTensor, type FlatInput } from '../../../ragged/values.js';
+import { toInt32 } from '../../../ragged/whole_ids.js';
+import { cooEntries } from '../../../backends/reference/partition_csr.js';
+import { COMBINERS, type Combiner } from '../../../types.js';
 import { rowSplitsOf } from './feature_input.js';
-import { textOf, wholeNumber } from './numbers.js';
+import { textOf, wholeNumber } from '../numbers.js';
 
 export interface ConvertToCooArgs {
   /** Indices [nnz, rank] of sparse ids, row splits [sampleCount + 1] of ragged ones, empty for dense ones. */

@@ -1,8 +1,8 @@
 /** The CSR of one stack on one chip, within its limits. */
-import { ValueError, described } from '../../errors.js';
-import { CsrIdOutOfRange } from '../../backends/csr_id_out_of_range.js';
-import { kernelSet } from '../../backends/registry.js';
-import { roundUp, type CsrFeature, type CsrParts } from '../../backends/sparse_core.js';
+import { ValueError, described } from '../../../errors.js';
+import { CsrIdOutOfRange } from '../../../backends/csr_id_out_of_range.js';
+import { kernelSet } from '../../../backends/registry.js';
+import { roundUp, type CsrFeature, type CsrParts } from '../../../backends/sparse_core.js';
 import { PartitionedCsrFormatTensor } from './partitioned_csr.js';
 
 /** A feature, and what it is called in errors. */
@@ -35,6 +35,8 @@ export interface StackOnChip {
 export interface BucketMaxima {
   readonly maxIds: number;
   readonly maxUniqueIds: number;
+  /** Slots that the ids take on a chip, for each sample of it. */
+  readonly slotsPerSample: number;
 }
 
 function partsOf({ features, cores, shards, samples }: StackOnChip, capacity: number): CsrParts {
@@ -54,8 +56,9 @@ function partsOf({ features, cores, shards, samples }: StackOnChip, capacity: nu
 /** The most ids and different ids of a bucket, whatever the limits. */
 export function bucketMaxima(stack: StackOnChip): BucketMaxima {
   const most = (counts: Int32Array): number => counts.reduce((max, count) => Math.max(max, count), 0);
-  const { idCounts, uniqueIdCounts } = partsOf(stack, roundUp(2 ** 31 - 8));
-  return { maxIds: most(idCounts), maxUniqueIds: most(uniqueIdCounts) };
+  const { idCounts, uniqueIdCounts, tokenIds } = partsOf(stack, 2 ** 31 - 8);
+  const slotsPerSample = stack.samples === 0 ? 0 : tokenIds.length / stack.samples;
+  return { maxIds: most(idCounts), maxUniqueIds: most(uniqueIdCounts), slotsPerSample };
 }
 
 function checkBuckets({ name, cores, shards }: StackOnChip, parts: CsrParts, limits: StackLimits): void {

@@ -1,5 +1,5 @@
 /** The ids of a batch for one stack, as SparseCores take them. */
-import { brand } from '../../brand.js';
+import { brand } from '../../../brand.js';
 
 export interface PartitionedCsrFields {
   /** [cores, shards rounded up to 8]: the place behind the last id of each bucket. */
