@@ -18,7 +18,7 @@ interface Signature {
   recording: Recording | null;
   graph: StepGraph | null;
   watched: WatchedFields | null;
-  /** How often the graph was given up because a field changed. */
+  /** How often a recording or a graph was given up because a field changed. */
   changes: number;
   refused: string | null;
 }
@@ -132,21 +132,30 @@ export class CapturedModel {
     const field = signature.watched!.changed();
     signature.graph!.release();
     this.list.graphs.delete(signature.graph!);
-    Object.assign(signature, { graph: null, watched: null, recording: null, runs: 0, changes: signature.changes + 1 });
-    if (signature.changes > MOST_CHANGES) signature.refused = `${field ?? 'a variable'} changes from step to step`;
+    Object.assign(signature, { graph: null, watched: null, recording: null, runs: 0 });
+    this.#countChange(signature, field ?? 'a variable');
+  }
+
+  #countChange(signature: Signature, field: string): void {
+    signature.changes += 1;
+    if (signature.changes > MOST_CHANGES) signature.refused ??= `${field} changes from step to step`;
   }
 
   #record(model: tf.LayersModel, signature: Signature, eager: EagerStep, data: StepData): tf.Scalar[] {
     const { results, recording } = record(asNodeBackend(tf.backend()), data, () => eager(data));
     const first = signature.recording;
-    signature.refused = recording.problem ?? (first === null ? null : difference(first, recording));
+    const field = first === null ? null : signature.watched!.changed();
+    signature.refused = recording.problem ?? (first === null || field !== null ? null : difference(first, recording));
     signature.recording = recording;
-    if (signature.refused === null && first !== null) this.#build(model, signature, recording);
+    signature.watched = watch(model);
+    // What changed between the two steps was no matter of the step itself: this one is the first of two then.
+    if (field !== null) this.#countChange(signature, field);
+    else if (signature.refused === null && first !== null) this.#build(signature, recording);
     if (signature.refused !== null || signature.graph !== null) signature.recording = null;
     return results;
   }
 
-  #build(model: tf.LayersModel, signature: Signature, recording: Recording): void {
+  #build(signature: Signature, recording: Recording): void {
     signature.refused = whyUnsound(recording);
     if (signature.refused !== null) return;
     try {
@@ -156,7 +165,6 @@ export class CapturedModel {
       return;
     }
     this.list.graphs.add(signature.graph);
-    signature.watched = watch(model);
   }
 
   #repeat(model: tf.LayersModel, signature: Signature, eager: EagerStep, data: StepData): tf.Scalar[] {

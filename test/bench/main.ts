@@ -22,6 +22,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'torch', command: ['python3', here('torch_bag.py')] },
   { name: 'lookup', command: tsx('lookup.ts') },
   { name: 'step', command: tsx('step.ts') },
+  { name: 'whole step', command: tsx('whole_step.ts') },
   { name: 'devices', command: tsx('devices.ts') },
   { name: 'sparse_core', command: tsx('sparse_core.ts') },
 ];
