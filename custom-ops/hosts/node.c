@@ -8,6 +8,7 @@
  */
 #include "node_arguments.h"
 #include "node_csr.h"
+#include "node_files.h"
 #include "node_graphs.h"
 #include "node_kernels.h"
 #include "node_shared_tensors.h"
@@ -206,6 +207,8 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"instructionSet", instruction_set},
                    {"hyperFields", hyper_fields},
                    {"registerTensorFlow", register_tensorflow},
+                   {"exchangeFolders", exchange_folders},
+                   {"extendCrc32c", crc32c_of},
                    {"sharedTensorRegistry", shared_tensor_registry},
                    {"newSharedTensorKey", new_shared_tensor_key},
                    {"readSharedTensor", read_shared_tensor},

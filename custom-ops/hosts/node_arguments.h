@@ -175,6 +175,27 @@ static array typed(call* c, int index, const char* name, napi_typedarray_type wa
   return result;
 }
 
+/* A Uint8Array. */
+static array byte_array(call* c, int index, const char* name) {
+  array result = {NULL, 0, 0, false};
+  napi_typedarray_type type;
+  napi_value buffer;
+  void* data = NULL;
+  size_t length = 0, offset;
+  bool is_typed = false;
+  if (c->failed) return result;
+  if (napi_is_typedarray(c->env, c->arguments[index], &is_typed) != napi_ok || !is_typed ||
+      napi_get_typedarray_info(c->env, c->arguments[index], &type, &length, &data, &buffer, &offset) != napi_ok ||
+      type != napi_uint8_array) {
+    fail_type(c, name, "expected a Uint8Array");
+    return result;
+  }
+  result.data = data;
+  result.length = length;
+  result.bytes = length;
+  return result;
+}
+
 static array floats(call* c, int index, const char* name, uint64_t length) {
   const array result = typed(c, index, name, napi_float32_array);
   if (!c->failed && (uint64_t)result.length != length) {

@@ -62,6 +62,10 @@ export interface Addon {
   instructionSet(): string;
   /** Names of the fields of te_hyper, in their order in memory. */
   hyperFields(): string[];
+  /** Two names of one disk change places in one step; false where the system cannot do that. */
+  exchangeFolders(a: string, b: string): boolean;
+  /** The CRC-32C of what came before and these bytes; -1 where the processor has no instruction for it. */
+  extendCrc32c(before: number, bytes: Uint8Array): number;
   /** 'registered', 'already', or why TensorFlow's ops are not there. */
   registerTensorFlow(): string;
   /** Tells the tensors that this library shares from those of another copy in the process; 0 without TensorFlow. */
@@ -105,6 +109,8 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'instructionSet',
   'hyperFields',
   'registerTensorFlow',
+  'exchangeFolders',
+  'extendCrc32c',
   'sharedTensorRegistry',
   'newSharedTensorKey',
   'readSharedTensor',
