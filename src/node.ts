@@ -7,7 +7,7 @@ import { registerNativeKernels } from './backends/native/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
 import { registerFileHandler } from './io/file_handler.js';
 import { registerFiles } from './io/node_files.js';
-import { registerSavedModelFolders } from './saved_model/folder.js';
+import { registerSavedModelFiles } from './saved_model/register.js';
 import { RuntimeError, described } from './errors.js';
 import { keepRequire } from './node_builtin.js';
 import { restoreLegacyUtil } from './tfjs_patches/legacy_util.js';
@@ -38,7 +38,7 @@ if (unbuilt !== null) {
 
 registerFileHandler();
 registerFiles();
-registerSavedModelFolders(null);
+registerSavedModelFiles(problem === null ? loadAddon() : null);
 
 /**
  * Returns the path of the library with the TensorFlow ops, for Python's `tf.load_op_library`.

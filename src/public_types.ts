@@ -45,6 +45,7 @@ export type { Prediction } from './report/prediction.js';
 export type { ReportData, ReportDevice, ReportMachine, ReportPlan, ReportTable } from './report/report_data.js';
 export type { SavedModelWriter } from './saved_model/destination.js';
 export type { RaggedForm, SavedModelOptions } from './saved_model/export_options.js';
+export type { LoadSavedModelOptions, NamedShapes, RunnableSavedModel } from './saved_model/loading.js';
 export type { SignatureArgs } from './saved_model/signatures.js';
 export type { NamedTensor } from './types.js';
 export type { IndexInput, IndicesInput } from './tensor_array/arguments.js';

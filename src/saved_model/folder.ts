@@ -12,7 +12,7 @@ import { HOST, isAtWork } from '../io/model_leftovers.js';
 import { syncFolder } from '../io/model_folder.js';
 import { writing } from '../io/weight_files.js';
 import { ValueError, described } from '../errors.js';
-import { lendFolders, type SavedModelWriter } from './destination.js';
+import type { SavedModelWriter } from './destination.js';
 
 const MODEL_FILE = 'saved_model.pb';
 
@@ -20,6 +20,11 @@ const MODEL_FILE = 'saved_model.pb';
 type Exchange = (a: string, b: string) => boolean;
 
 let exchange: Exchange = () => false;
+
+/** Takes what the addon has for that. */
+export function setExchange(faster: Exchange): void {
+  exchange = faster;
+}
 
 /** What stands beside a folder: drafts, and folders that were put aside. */
 type Aside = 'part' | 'old';
@@ -117,7 +122,8 @@ async function replace(folder: string, draft: string): Promise<void> {
   await rm(old, { recursive: true, force: true }).catch(() => {});
 }
 
-async function makeFolder(
+/** Makes a folder of what `fill` writes. */
+export async function makeFolder(
   path: string,
   overwrite: boolean,
   fill: (writer: SavedModelWriter) => Promise<void>,
@@ -140,10 +146,4 @@ async function makeFolder(
     // What cannot be removed now is removed by a later export.
     await rm(draft, { recursive: true, force: true }).catch(() => {});
   }
-}
-
-/** Makes paths of folders work for exports. `exchangeFolders`: of the addon, where there is one. */
-export function registerSavedModelFolders(exchangeFolders: Exchange | null): void {
-  exchange = exchangeFolders ?? (() => false);
-  lendFolders(makeFolder);
 }

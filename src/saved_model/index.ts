@@ -1,6 +1,7 @@
 /** SavedModels: `emb.savedModel`. What writes and reads them is loaded on first use. */
 import type * as tf from '@tensorflow/tfjs';
 import type { SavedModelWriter } from './destination.js';
+import { loader, type LoadSavedModelOptions, type RunnableSavedModel } from './loading.js';
 import type { SavedModelOptions } from './export_options.js';
 
 /**
@@ -32,4 +33,27 @@ async function exportSavedModel(
   return exportModel(model, directory, options);
 }
 
-export { exportSavedModel as export };
+/**
+ * Loads a SavedModel from a folder; in Node.
+ *
+ * Returns a layers model where the SavedModel was written by `export`, with the optimizer and its state where those were
+ * included, or by Keras 2 of layers that are known here. Any other becomes `{predict(named), signatures, dispose()}`:
+ * tensors by name in, tensors by name out, run by TensorFlow through tfjs-node, which must be installed; so does every
+ * SavedModel when `signature` names what to run. `tags` chooses among several graphs.
+ * Variables are checked against their checksums. What an export was interrupted at is put right first.
+ * Throws TypeError for wrong types; ValueError for folders that hold no SavedModel, damaged files, variables that do not
+ * fit, tags and signatures that are not there, and for graphs whose ops act on the machine, such as WriteFile;
+ * RuntimeError where tfjs-node is missing.
+ * Source: tf.saved_model.load (TensorFlow 2.21); tf.node.loadSavedModel (tfjs-node 4.22).
+ *
+ * @example
+ * const model = await emb.savedModel.load('./served/1');
+ */
+async function loadSavedModel(
+  directory: string,
+  options: LoadSavedModelOptions = {},
+): Promise<tf.LayersModel | RunnableSavedModel> {
+  return loader()(directory, options);
+}
+
+export { exportSavedModel as export, loadSavedModel as load };

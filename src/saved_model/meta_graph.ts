@@ -4,7 +4,7 @@ import { text, type, types } from './graph/function_builder.js';
 import { shapeMessage } from './graph/value.js';
 import type { Attributes, FunctionMessage, NodeMessage } from './wire/graph_messages.js';
 import type { MetaGraphMessage, SignatureMessage, TensorInfoMessage } from './wire/saved_model_messages.js';
-import { objectGraph, type CallableSignature, type NamedSpec } from './object_graph.js';
+import { objectGraph, type CallableObject, type CallableSignature, type NamedSpec } from './object_graph.js';
 import type { SavedVariable } from './variables.js';
 import type { TrackableGraphMessage } from './wire/object_messages.js';
 
@@ -128,12 +128,13 @@ export function metaGraphOf(
   variables: readonly SavedVariable[],
   signatures: readonly CallableSignature[],
   functions: readonly FunctionMessage[],
+  call: CallableObject | null,
 ): MetaGraphParts {
   const graph = new OuterGraph();
   const handles = addVariables(graph, variables);
   const named = signatures.map((each) => [each.name, addSignature(graph, each, handles)] as const);
   const saver = addSaver(graph, handles);
-  const { objects, checkpoint } = objectGraph(variables, signatures);
+  const { objects, checkpoint } = objectGraph(variables, signatures, call);
   return {
     metaGraph: {
       info: { tags: ['serve'], tensorflowVersion: TENSORFLOW, strippedDefaultAttributes: true },

@@ -4,7 +4,6 @@ import { shapeMessage, type Shape } from './graph/value.js';
 import { DataType, type DataTypeName } from './wire/data_types.js';
 import type {
   ConcreteFunctionMessage,
-  FunctionSpecMessage,
   ObjectReference,
   SavedObjectGraphMessage,
   SavedObjectMessage,
@@ -29,6 +28,16 @@ export interface CallableSignature {
   readonly captures: readonly SavedVariable[];
 }
 
+/** One argument of a function that Python calls as it calls any. */
+type CallArgument =
+  | { readonly kind: 'dense'; readonly spec: NamedSpec }
+  | { readonly kind: 'ragged'; readonly values: NamedSpec; readonly rowSplits: NamedSpec };
+
+/** What the loaded object does when it is called. */
+export interface CallableObject extends CallableSignature {
+  readonly fed: readonly CallArgument[];
+}
+
 const VERSION = { producer: 1, minConsumer: 1 };
 
 function specOf({ name, dtype, shape }: NamedSpec): StructuredValue {
@@ -39,20 +48,49 @@ function dictionary(specs: readonly NamedSpec[]): StructuredValue {
   return { dict: { fields: Object.fromEntries(specs.map((spec) => [spec.name, specOf(spec)])) } };
 }
 
-/** Keywords only, no defaults. */
-function keywordsOnly(names: readonly string[]): FunctionSpecMessage {
-  const none: StructuredValue = { none: {} };
+const NONE: StructuredValue = { none: {} };
+
+/** Names of arguments, by position or by keyword only, without defaults. */
+function argumentsOf(args: readonly string[], keywords: readonly string[]): StructuredValue {
+  const strings = (names: readonly string[]): StructuredValue => {
+    return { list: { values: names.map((name) => ({ string: name })) } };
+  };
   const fields: [string, StructuredValue][] = [
-    ['args', { list: { values: [] } }],
-    ['varargs', none],
-    ['varkw', none],
-    ['defaults', none],
-    ['kwonlyargs', { list: { values: names.map((name) => ({ string: name })) } }],
-    ['kwonlydefaults', none],
+    ['args', strings(args)],
+    ['varargs', NONE],
+    ['varkw', NONE],
+    ['defaults', NONE],
+    ['kwonlyargs', strings(keywords)],
+    ['kwonlydefaults', NONE],
     ['annotations', { dict: { fields: {} } }],
   ];
-  const values = fields.map(([key, value]) => ({ key, value }));
-  return { fullArgSpec: { namedTuple: { name: 'FullArgSpec', values } }, inputSignature: none };
+  return { namedTuple: { name: 'FullArgSpec', values: fields.map(([key, value]) => ({ key, value })) } };
+}
+
+/** Number of TypeSpecProto's class of ragged tensors. */
+const RAGGED_TENSOR_SPEC = 3;
+
+function argumentSpec(argument: CallArgument): StructuredValue {
+  if (argument.kind === 'dense') return specOf(argument.spec);
+  const { values, rowSplits } = argument;
+  const state: StructuredValue[] = [
+    { tensorShape: shapeMessage([null, null]) },
+    { tensorType: DataType[values.dtype] },
+    { int64: 1 },
+    { tensorType: DataType[rowSplits.dtype] },
+  ];
+  return {
+    typeSpec: {
+      typeSpecClass: RAGGED_TENSOR_SPEC,
+      typeState: { tuple: { values: state } },
+      typeSpecClassName: 'RaggedTensorSpec',
+      numFlatComponents: 2,
+    },
+  };
+}
+
+function argumentName(argument: CallArgument): string {
+  return argument.kind === 'dense' ? argument.spec.name : argument.values.name;
 }
 
 /** Nodes of the graph of objects: the root, the variables, their list, the signatures. */
@@ -83,6 +121,7 @@ interface ObjectLayout {
 export function objectGraph(
   variables: readonly SavedVariable[],
   signatures: readonly CallableSignature[],
+  call: CallableObject | null,
 ): ObjectLayout {
   const objects = new Objects();
   objects.add({});
@@ -105,7 +144,7 @@ export function objectGraph(
       name: functionName,
       argumentKeywords: keywords,
       allowedPositionalArguments: 0,
-      functionSpec: keywordsOnly(keywords),
+      functionSpec: { fullArgSpec: argumentsOf([], keywords), inputSignature: NONE },
     };
     return { nodeId: objects.add({ bareConcreteFunction }), localName: name };
   });
@@ -114,15 +153,31 @@ export function objectGraph(
     { nodeId: all, localName: 'variables' },
     { nodeId: trainable, localName: 'trainable_variables' },
     { nodeId: map, localName: 'signatures' },
+    ...(call === null ? [] : [{ nodeId: addCall(objects, call), localName: '__call__' }]),
   ];
   objects.nodes[ROOT] = userObject('_generic_user_object', children);
   const concreteFunctions = Object.fromEntries(
     signatures.map((signature) => [signature.functionName, concreteFunction(signature, idsOf(signature.captures))]),
   );
+  if (call !== null) {
+    const specs = call.fed.map(argumentSpec);
+    concreteFunctions[call.functionName] = {
+      ...concreteFunction(call, idsOf(call.captures)),
+      inputSignature: { tuple: { values: [{ tuple: { values: specs } }, { dict: { fields: {} } }] } },
+    };
+  }
   return {
     objects: { nodes: objects.nodes, concreteFunctions },
     checkpoint: checkpointOf(objects.nodes, ids),
   };
+}
+
+function addCall(objects: Objects, { functionName, fed }: CallableObject): number {
+  const functionSpec = {
+    fullArgSpec: argumentsOf(fed.map(argumentName), []),
+    inputSignature: { tuple: { values: fed.map(argumentSpec) } },
+  };
+  return objects.add({ function: { concreteFunctions: [functionName], functionSpec } });
 }
 
 function concreteFunction({ inputs, outputs }: CallableSignature, boundInputs: number[]): ConcreteFunctionMessage {

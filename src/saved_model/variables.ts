@@ -33,6 +33,8 @@ function freeName(name: string, taken: Set<string>): string {
 
 export class ModelVariables {
   readonly list: SavedVariable[] = [];
+  /** Names of the weights, as the model calls them, and where their values are. */
+  readonly weights: { readonly name: string; readonly key: string }[] = [];
   readonly #byWeight = new Map<number, SavedVariable>();
 
   /** All weights of a model, in their order. `dispose` frees the snapshots. */
@@ -51,6 +53,7 @@ export class ModelVariables {
         snapshot: tf.keep(value.clone()),
       };
       this.list.push(saved);
+      this.weights.push({ name: weight.originalName, key: saved.key });
       this.#byWeight.set(weight.id, saved);
     }
   }

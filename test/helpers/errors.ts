@@ -38,3 +38,20 @@ export function expectError(
     .withContext(`${facts.message} (sought: ${String(received)})`)
     .toBeTrue();
 }
+
+/** The same for what fails later: a promise that is rejected. */
+export async function expectRejection(
+  run: () => Promise<unknown>,
+  name: 'ValueError' | 'TypeError' | 'RuntimeError',
+  argument: string,
+  received: string | RegExp = '',
+): Promise<void> {
+  const outcome = await run().then(
+    () => null,
+    (error: unknown) => ({ error }),
+  );
+  const rethrow = (): void => {
+    if (outcome !== null) throw outcome.error;
+  };
+  expectError(rethrow, name, argument, received);
+}

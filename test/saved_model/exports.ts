@@ -25,13 +25,13 @@ export interface PythonResult {
   readonly error?: string;
 }
 
-interface PlainTensor {
+export interface PlainTensor {
   readonly dtype: string;
   readonly shape: number[];
   readonly values: number[];
 }
 
-type PlainInput = PlainTensor | { readonly values: PlainTensor; readonly rowSplits: PlainTensor };
+export type PlainInput = PlainTensor | { readonly values: PlainTensor; readonly rowSplits: PlainTensor };
 
 interface Case {
   readonly directory: string;
@@ -71,15 +71,14 @@ export class Exports {
   async add(
     name: string,
     model: tf.LayersModel,
-    inputs: Record<string, tf.Tensor | { values: tf.Tensor; rowSplits: tf.Tensor }>,
+    inputs: Record<string, tf.Tensor | PlainInput>,
     options: emb.SavedModelOptions = {},
     { signature = 'serving_default', call = false } = {},
   ): Promise<void> {
     const directory = this.directory(name);
     await emb.savedModel.export(model, directory, options);
     const given = Object.entries(inputs).map(([key, value]): [string, PlainInput] => {
-      if (value instanceof tf.Tensor) return [key, plain(value)];
-      return [key, { values: plain(value.values), rowSplits: plain(value.rowSplits) }];
+      return [key, value instanceof tf.Tensor ? plain(value) : value];
     });
     this.#cases.set(name, { directory, signature, inputs: Object.fromEntries(given), call });
   }
@@ -111,4 +110,19 @@ export function largestDifference(a: readonly number[], b: readonly number[]): n
     const difference = Math.abs(value - b[i]!) / (1 + Math.abs(b[i]!));
     return Number.isNaN(difference) ? Infinity : Math.max(most, difference);
   }, 0);
+}
+
+/** What a signature calls the inputs or outputs of a model: by their layers, in letters, digits and `_`. */
+export function namesOf(symbolic: readonly tf.SymbolicTensor[]): string[] {
+  const names = symbolic.map((each) => (each as unknown as { sourceLayer: tf.layers.Layer }).sourceLayer.name);
+  const plain = names.map((name) => name.replace(/\W/g, '_'));
+  return plain.map((name, i) => {
+    const before = plain.slice(0, i).filter((other) => other === name).length;
+    return before === 0 ? name : `${name}_${before}`;
+  });
+}
+
+/** The values of tensors by name. */
+export function valuesByName(names: readonly string[], tensors: readonly tf.Tensor[]): Record<string, number[]> {
+  return Object.fromEntries(tensors.map((tensor, i) => [names[i]!, Array.from(tensor.dataSync())]));
 }

@@ -1,0 +1,194 @@
+/** A SavedModel of this package as a layers model, with the state of its optimizer where that was exported. */
+import * as tf from '@tensorflow/tfjs';
+import { backendPart } from '../backends/registry.js';
+import { ValueError, describe, described } from '../errors.js';
+import { isRecord } from '../options.js';
+import { perProcess } from '../per_process.js';
+import type { NamedTensor } from '../types.js';
+import { ASSETS_FILE, ASSETS_FORMAT, type KeptWeight, type LayersModelAssets } from './assets.js';
+import type { BundleReader, StoredTensor } from './bundle/bundle_reader.js';
+import type { SavedModelFolder } from './saved_model_folder.js';
+
+function refuse(folder: { readonly path: string }, found: string, note?: string): ValueError {
+  const expected = `a SavedModel of this package in ${ASSETS_FILE}`;
+  return new ValueError('directory', expected, described(`${folder.path}, ${found}`), note);
+}
+
+function isKept(value: unknown): value is KeptWeight {
+  return isRecord(value) && typeof value['name'] === 'string' && typeof value['key'] === 'string';
+}
+
+function isKeptList(value: unknown): value is KeptWeight[] {
+  return Array.isArray(value) && value.every(isKept);
+}
+
+function readAssets(folder: { readonly path: string }, text: string): LayersModelAssets {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw refuse(folder, 'where it is no JSON', (error as Error).message);
+  }
+  if (!isRecord(value) || value['format'] !== ASSETS_FORMAT) throw refuse(folder, 'where it is of another format');
+  if (value['version'] !== 1) throw refuse(folder, `where it is of version ${describe(value['version'])}`);
+  if (!isRecord(value['modelTopology'])) throw refuse(folder, 'where it has no topology');
+  if (!isKeptList(value['weights']) || !isKeptList(value['optimizer'])) {
+    throw refuse(folder, 'where weights have no names and keys');
+  }
+  return value as unknown as LayersModelAssets;
+}
+
+interface Loadable {
+  loadWeights(weights: tf.NamedTensorMap, strict?: boolean): void;
+}
+
+/** Whether tfjs is putting no weights into a model, which get them afterwards one by one. */
+const state = (): { isWaiting: boolean; isPatched: boolean } => {
+  return perProcess('weights that come later', () => ({ isWaiting: false, isPatched: false }));
+};
+
+/** tfjs makes a model with zeros, which cost no memory, only where it is given weights; it is given none. */
+function waitForWeights(): void {
+  const shared = state();
+  if (shared.isPatched) return;
+  shared.isPatched = true;
+  const models = Object.getPrototypeOf(tf.LayersModel.prototype) as Loadable;
+  const { loadWeights } = models;
+  models.loadWeights = function (this: Loadable, weights, strict): void {
+    if (state().isWaiting) state().isWaiting = false;
+    else loadWeights.call(this, weights, strict);
+  };
+}
+
+async function buildLayers(folder: SavedModelFolder, assets: LayersModelAssets): Promise<tf.LayersModel> {
+  const { modelTopology, trainingConfig, userDefinedMetadata } = assets;
+  waitForWeights();
+  const artifacts: tf.io.ModelArtifacts = {
+    modelTopology,
+    weightData: new ArrayBuffer(0),
+    ...(trainingConfig === undefined ? {} : { trainingConfig }),
+    ...(userDefinedMetadata === undefined
+      ? {}
+      : { userDefinedMetadata: userDefinedMetadata as Record<string, object> }),
+  };
+  // tfjs asks for them right before it loads the weights, and nothing runs in between.
+  Object.defineProperty(artifacts, 'weightSpecs', {
+    enumerable: true,
+    get() {
+      state().isWaiting = true;
+      queueMicrotask(() => (state().isWaiting = false));
+      return [];
+    },
+  });
+  try {
+    return await tf.loadLayersModel({ load: async () => artifacts });
+  } catch (error) {
+    throw refuse(folder, 'where layers cannot be made', (error as Error).message);
+  }
+}
+
+const ARRAYS = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
+
+/** The values of a tensor, which are read straight into its memory. */
+async function readTensor(bundle: BundleReader, { key, dtype, shape, bytes }: StoredTensor): Promise<tf.Tensor> {
+  const buffer = new ArrayBuffer(bytes);
+  const target = new Uint8Array(buffer);
+  let at = 0;
+  for await (const piece of bundle.pieces(key)) {
+    target.set(piece, at);
+    at += piece.length;
+  }
+  return tf.tensor(new ARRAYS[dtype](buffer), [...shape], dtype);
+}
+
+/** Rows of a table on devices are written where they lie. */
+async function writeToDevices(
+  bundle: BundleReader,
+  { key, shape }: StoredTensor,
+  variable: tf.Variable,
+): Promise<void> {
+  const { devices } = backendPart();
+  const columns = shape[1]!;
+  let row = 0;
+  let rest = new Float32Array(0);
+  for await (const piece of bundle.pieces(key)) {
+    const values = new Float32Array(piece.slice().buffer);
+    const joined = new Float32Array(rest.length + values.length);
+    joined.set(rest);
+    joined.set(values, rest.length);
+    const rows = Math.floor(joined.length / columns);
+    devices!.writeRows(variable, row, joined.subarray(0, rows * columns));
+    rest = joined.slice(rows * columns);
+    row += rows;
+  }
+}
+
+function storedAs(folder: SavedModelFolder, bundle: BundleReader, { name, key }: KeptWeight): StoredTensor {
+  const stored = bundle.find(key);
+  if (stored === null) throw refuse(folder, `whose variables lack ${describe(key)} of ${describe(name)}`);
+  return stored;
+}
+
+async function fillWeights(
+  folder: SavedModelFolder,
+  bundle: BundleReader,
+  model: tf.LayersModel,
+  kept: readonly KeptWeight[],
+): Promise<void> {
+  const byName = new Map(kept.map((each) => [each.name, each]));
+  const plan = model.weights.map((weight) => {
+    const entry = byName.get(weight.originalName);
+    if (entry === undefined) throw refuse(folder, `which has no ${describe(weight.originalName)}`);
+    const stored = storedAs(folder, bundle, entry);
+    const { shape, dtype } = weight;
+    if (stored.dtype === dtype && tf.util.arraysEqual([...stored.shape], shape as number[])) return { weight, stored };
+    const found = `whose ${entry.name} is ${stored.dtype} of shape [${stored.shape.join(', ')}]`;
+    throw refuse(folder, `${found}, where the layer has ${dtype} of shape [${shape.join(', ')}]`);
+  });
+  const { devices } = backendPart();
+  for (const { weight, stored } of plan) {
+    const variable = weight.read() as tf.Variable;
+    if (devices !== undefined && devices.layoutOf(variable) !== null) {
+      await writeToDevices(bundle, stored, variable);
+      continue;
+    }
+    const value = await readTensor(bundle, stored);
+    weight.write(value);
+    value.dispose();
+  }
+}
+
+async function fillOptimizer(
+  folder: SavedModelFolder,
+  bundle: BundleReader,
+  model: tf.LayersModel,
+  kept: readonly KeptWeight[],
+): Promise<void> {
+  const { optimizer } = model as { optimizer?: tf.Optimizer | null };
+  if (optimizer === undefined || optimizer === null || kept.length === 0) return;
+  const read: NamedTensor[] = [];
+  try {
+    for (const each of kept) {
+      read.push({ name: each.name, tensor: await readTensor(bundle, storedAs(folder, bundle, each)) });
+    }
+    await optimizer.setWeights(read as never);
+  } finally {
+    tf.dispose(read.map(({ tensor }) => tensor));
+  }
+}
+
+export async function loadLayers(folder: SavedModelFolder): Promise<tf.LayersModel> {
+  const text = new TextDecoder().decode(await folder.bytes(ASSETS_FILE));
+  const assets = readAssets(folder, text);
+  const bundle = await folder.bundle();
+  const model = await buildLayers(folder, assets);
+  try {
+    await fillWeights(folder, bundle, model, assets.weights);
+    await fillOptimizer(folder, bundle, model, assets.optimizer);
+    return model;
+  } catch (error) {
+    (model as { optimizer?: tf.Optimizer | null }).optimizer?.dispose();
+    model.dispose();
+    throw error;
+  }
+}

@@ -1,0 +1,73 @@
+/** Loads a SavedModel: as layers where it tells of layers that are known here, else as something that runs. Node only. */
+import { constants } from 'node:buffer';
+import { lstat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, ValueError } from '../errors.js';
+import { readOptions } from '../options.js';
+import { ASSETS_FILE } from './assets.js';
+import { healFolder } from './folder.js';
+import { KERAS_METADATA, loadKerasLayers } from './keras_layers.js';
+import { loadLayers } from './layers_model.js';
+import type { LoadSavedModelOptions, RunnableSavedModel } from './loading.js';
+import { SavedModelFolder } from './saved_model_folder.js';
+import { runnable } from './runnable.js';
+import { SavedModelOutline, type MetaGraphMessage } from './wire/saved_model_messages.js';
+
+const MODEL_FILE = 'saved_model.pb';
+const SERVE = 'serve';
+/** A graph may hold constants. */
+const MOST_GRAPH_BYTES = Math.min(2 ** 31 - 1, constants.MAX_LENGTH);
+
+function readTags(value: unknown): string[] {
+  if (value === undefined || value === null) return [SERVE];
+  const expected = `a list of tags, such as ['${SERVE}']`;
+  const isList = Array.isArray(value) && value.every((tag) => typeof tag === 'string');
+  if (!isList) throw new ArgumentTypeError('tags', expected, value);
+  return [...(value as string[])];
+}
+
+/** The graph that has exactly these tags. */
+function graphOf(
+  folder: SavedModelFolder,
+  graphs: readonly MetaGraphMessage<Uint8Array>[],
+  tags: readonly string[],
+): MetaGraphMessage<Uint8Array> {
+  const wanted = [...tags].sort().join();
+  const found = graphs.find(({ info }) => [...(info?.tags ?? [])].sort().join() === wanted);
+  if (found !== undefined) return found;
+  const all = graphs.map(({ info }) => `[${(info?.tags ?? []).join(', ')}]`).join(', ');
+  throw new ValueError('tags', `those of a graph in ${folder.path}: ${all === '' ? 'none' : all}`, tags);
+}
+
+async function checkFolder(directory: unknown): Promise<string> {
+  if (typeof directory !== 'string') throw new ArgumentTypeError('directory', 'the path of a folder', directory);
+  const path = resolve(directory);
+  await healFolder(path);
+  const found = await lstat(path).catch(() => null);
+  if (found === null) throw new ValueError('directory', 'a folder that exists', directory);
+  if (!found.isDirectory() && !found.isSymbolicLink()) throw new ValueError('directory', 'a folder', directory);
+  return path;
+}
+
+export async function loadModel(directory: unknown, options: unknown): Promise<tf.LayersModel | RunnableSavedModel> {
+  const given = readOptions<LoadSavedModelOptions>(options ?? {}, ['tags', 'signature'], 'options');
+  const tags = readTags(given.tags);
+  const signature: unknown = given.signature ?? null;
+  if (signature !== null && typeof signature !== 'string') {
+    throw new ArgumentTypeError('signature', 'the name of a signature', signature);
+  }
+  const folder = new SavedModelFolder(await checkFolder(directory));
+  try {
+    const outline = SavedModelOutline.decode(await folder.bytes(MODEL_FILE, MOST_GRAPH_BYTES));
+    const graph = graphOf(folder, outline.metaGraphs ?? [], tags);
+    if (signature === null && folder.has(ASSETS_FILE)) return await loadLayers(folder);
+    if (signature === null && folder.has(KERAS_METADATA)) {
+      const model = await loadKerasLayers(folder, graph);
+      if (model !== null) return model;
+    }
+    return await runnable(folder.path, graph, tags, signature);
+  } finally {
+    await folder.close();
+  }
+}

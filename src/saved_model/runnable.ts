@@ -1,0 +1,111 @@
+/** A SavedModel that TensorFlow runs, through tfjs-node. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { isRecord } from '../options.js';
+import type { NamedShapes, RunnableSavedModel } from './loading.js';
+import { checkOps } from './hostile_ops.js';
+import { dataTypeName } from './wire/data_types.js';
+import type { MetaGraphMessage, SignatureMessage, TensorInfoMessage } from './wire/saved_model_messages.js';
+import { SERVING_DEFAULT } from './signatures.js';
+
+interface TfjsNode {
+  readonly node: {
+    loadSavedModel(path: string, tags: string[], signature: string): Promise<tf.InferenceModel & { dispose(): void }>;
+  };
+}
+
+const BACKEND = 'tensorflow';
+
+/** tfjs-node takes the first place among the backends when it is imported; whoever loads a model did not ask for that. */
+async function importTfjsNode(): Promise<TfjsNode> {
+  const before = tf.getBackend();
+  try {
+    return (await import('@tensorflow/tfjs-node')) as unknown as TfjsNode;
+  } catch (error) {
+    const note = `The system says: ${(error as Error).message.split('\n')[0]!}`;
+    throw new RuntimeError('directory', '@tensorflow/tfjs-node, which runs it', described('none that works'), note);
+  } finally {
+    if (tf.getBackend() !== before) await tf.setBackend(before);
+  }
+}
+
+/** Runs on the backend of tfjs-node, and goes back to the one in force. */
+function onTensorFlow<T>(run: () => T): T {
+  const before = tf.getBackend();
+  // Both are there already, so nothing is waited for.
+  if (before !== BACKEND) void tf.setBackend(BACKEND);
+  try {
+    return run();
+  } finally {
+    if (before !== BACKEND) void tf.setBackend(before);
+  }
+}
+
+function shapesOf(infos: Readonly<Record<string, TensorInfoMessage>> = {}): NamedShapes {
+  return Object.fromEntries(
+    Object.entries(infos).map(([name, { dtype, shape }]) => {
+      const sizes = (shape?.dim ?? []).map(({ size = 0 }) => (size < 0 ? null : size));
+      return [name, { dtype: dataTypeName(dtype) ?? `type ${dtype ?? 0} of TensorFlow`, shape: sizes }];
+    }),
+  );
+}
+
+/** Those that can be called. */
+function callable(signatures: Readonly<Record<string, SignatureMessage>> = {}): [string, SignatureMessage][] {
+  return Object.entries(signatures).filter(([name]) => !name.startsWith('__saved_model'));
+}
+
+function checkNames(inputs: unknown, wanted: readonly string[]): tf.NamedTensorMap {
+  const expected = `an object of tensors: ${wanted.join(', ')}`;
+  if (!isRecord(inputs) || inputs instanceof tf.Tensor) throw new ArgumentTypeError('inputs', expected, inputs);
+  for (const name of wanted) {
+    if (!(inputs[name] instanceof tf.Tensor)) throw new ArgumentTypeError(`inputs.${name}`, 'a tensor', inputs[name]);
+  }
+  const stray = Object.keys(inputs).find((name) => !wanted.includes(name));
+  if (stray !== undefined) throw new ValueError(`inputs.${stray}`, `one of ${wanted.join(', ')}`, stray);
+  return inputs as tf.NamedTensorMap;
+}
+
+export async function runnable(
+  path: string,
+  graph: MetaGraphMessage<Uint8Array>,
+  tags: string[],
+  wanted: string | null,
+): Promise<RunnableSavedModel> {
+  const known = callable(graph.signatures);
+  const names = known.map(([name]) => name);
+  const signature = wanted ?? (names.includes(SERVING_DEFAULT) ? SERVING_DEFAULT : (names[0] ?? ''));
+  if (!names.includes(signature)) {
+    throw new ValueError(
+      'signature',
+      `one of ${names.length === 0 ? 'none in this SavedModel' : names.join(', ')}`,
+      signature,
+    );
+  }
+  checkOps(path, graph.graph ?? new Uint8Array(0));
+  const { node } = await importTfjsNode();
+  const signatures = Object.fromEntries(
+    known.map(([name, { inputs, outputs }]) => [name, { inputs: shapesOf(inputs), outputs: shapesOf(outputs) }]),
+  );
+  let loaded: tf.InferenceModel & { dispose(): void };
+  try {
+    loaded = await onTensorFlow(() => node.loadSavedModel(path, tags, signature));
+  } catch (error) {
+    const note = `TensorFlow says: ${(error as Error).message.slice(0, 500)}`;
+    throw new ValueError('directory', 'a SavedModel that TensorFlow loads', described(path), note);
+  }
+  const inputNames = Object.keys(signatures[signature]!.inputs);
+  return {
+    signatures,
+    predict(inputs) {
+      const given = checkNames(inputs, inputNames);
+      return onTensorFlow(() => {
+        const result = loaded.predict(given, {}) as tf.NamedTensorMap | tf.Tensor;
+        if (!(result instanceof tf.Tensor)) return result;
+        const [only] = Object.keys(signatures[signature]!.outputs);
+        return { [only!]: result };
+      });
+    },
+    dispose: () => loaded.dispose(),
+  };
+}

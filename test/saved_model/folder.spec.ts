@@ -1,0 +1,106 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { addonPath, loadAddon } from '../../src/backends/native/addon.js';
+import { makeFolder, setExchange } from '../../src/saved_model/folder.js';
+import { skipOrFail } from '../helpers/backends.js';
+import { expectRejection } from '../helpers/errors.js';
+import type { SavedModelWriter } from 'tfjs-embeddings';
+
+async function* text(value: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(value);
+}
+
+const fill =
+  (value: string) =>
+  async (writer: SavedModelWriter): Promise<void> => {
+    await writer.write('variables/variables.index', text(`variables of ${value}`));
+    await writer.write('saved_model.pb', text(value));
+  };
+
+describe('the folder of a SavedModel', () => {
+  let parent: string;
+  let folder: string;
+  const addon = existsSync(addonPath()) ? loadAddon() : null;
+  const native = addon === null ? (): boolean => false : (a: string, b: string) => addon.exchangeFolders(a, b);
+
+  beforeEach(() => {
+    parent = mkdtempSync(join(tmpdir(), 'folder-'));
+    folder = join(parent, 'a', 'model (1)');
+  });
+
+  afterEach(() => {
+    setExchange(native);
+    rmSync(parent, { recursive: true, force: true });
+  });
+
+  const content = (): string => readFileSync(join(folder, 'saved_model.pb'), 'utf8');
+
+  for (const [title, exchange] of [
+    ['in one step', native],
+    ['where the system exchanges nothing', (): boolean => false],
+  ] as const) {
+    it(`is made, and replaced where that is asked for, ${title}`, async () => {
+      setExchange(exchange);
+      await makeFolder(folder, false, fill('one'));
+      expect(content()).toBe('one');
+      await expectRejection(() => makeFolder(folder, false, fill('two')), 'ValueError', 'directory', 'model (1)');
+      expect(content()).toBe('one');
+      await makeFolder(folder, true, fill('two'));
+      expect(content()).toBe('two');
+      expect(readFileSync(join(folder, 'variables', 'variables.index'), 'utf8')).toBe('variables of two');
+      expect(readdirSync(join(parent, 'a'))).toEqual(['model (1)']);
+    });
+
+    it(`stays as it was when writing fails, ${title}`, async () => {
+      setExchange(exchange);
+      await makeFolder(folder, false, fill('one'));
+      const failing = makeFolder(folder, true, async (writer) => {
+        await writer.write('saved_model.pb', text('two'));
+        throw new Error('disk full');
+      });
+      await expectAsync(failing).toBeRejectedWithError('disk full');
+      expect(content()).toBe('one');
+      expect(readdirSync(join(parent, 'a'))).toEqual(['model (1)']);
+    });
+  }
+
+  it('is never something else that is there', async () => {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'notes.txt'), 'mine');
+    await expectRejection(() => makeFolder(folder, true, fill('one')), 'ValueError', 'directory', 'neither');
+    const file = join(folder, 'notes.txt');
+    await expectRejection(() => makeFolder(file, true, fill('one')), 'ValueError', 'directory', 'something else');
+    const link = join(parent, 'link');
+    symlinkSync(folder, link);
+    await expectRejection(() => makeFolder(link, true, fill('one')), 'ValueError', 'directory', 'something else');
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+  });
+
+  it('is made in an empty folder', async () => {
+    mkdirSync(folder, { recursive: true });
+    await makeFolder(folder, false, fill('one'));
+    expect(content()).toBe('one');
+  });
+
+  it('changes places with another through the addon', () => {
+    if (addon === null) return skipOrFail('the native addon is not built');
+    const [a, b] = [join(parent, 'x'), join(parent, 'y')];
+    writeFileSync(a, 'x');
+    writeFileSync(b, 'y');
+    if (!addon.exchangeFolders(a, b)) return skipOrFail('the system exchanges nothing here');
+    expect([readFileSync(a, 'utf8'), readFileSync(b, 'utf8')]).toEqual(['y', 'x']);
+    expect(() => addon.exchangeFolders(a, join(parent, 'nothing'))).toThrowError(/No such file/);
+    expect(() => addon.exchangeFolders(a, 7 as never)).toThrowError(TypeError);
+    expect(() => addon.exchangeFolders(a, `${b}\0c`)).toThrowError(TypeError);
+  });
+});
