@@ -1,6 +1,6 @@
 /**
  * The main job: trains a wide-and-deep model on rows of text, scores it on test rows, saves it, and shows that a second
- * process which loads it predicts the same to the bit.
+ * process which loads it predicts the same to the bit; on request exports it, and shows that TensorFlow agrees.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -19,6 +19,7 @@ import { scoresOf, type Scores } from './metrics.js';
 import { buildModel, planOf, tablesByRows } from './model.js';
 import type { BackendName, Options } from './options.mjs';
 import { progressBar } from './progress_bar.js';
+import { proveExport, type ExportProof } from './export_proof.js';
 import { proveReload, type ReloadProof } from './reload_proof.js';
 import { predict, train, type Labelled, type Trained } from './training.js';
 
@@ -60,9 +61,14 @@ async function runJob(options: Options): Promise<void> {
     return proveReload(folder, backend, onDevices, { rows: test, probabilities, tablesByRows: tablesByRows(plan) });
   });
   reloaded.lines.forEach(say);
+  const exported =
+    options.export === null ? null : await proveExport(model, options.export, testRows.rows, probabilities);
+  exported?.lines.forEach(say);
   if (options.json)
-    say(JSON.stringify(report(info, scores, trained, { probabilities, reloaded, devices, bestAuc, options })));
-  if (!reloaded.isWhole) process.exitCode = 1;
+    say(
+      JSON.stringify(report(info, scores, trained, { probabilities, reloaded, exported, devices, bestAuc, options })),
+    );
+  if (!reloaded.isWhole || exported?.isWhole === false) process.exitCode = 1;
   if (devices !== null && devices.failure !== null) throw new InputError(devices.failure);
 }
 
@@ -106,6 +112,7 @@ function describeScores({ error, logLoss, auc }: Scores, bestAuc: number | null)
 interface Results {
   readonly probabilities: Float32Array;
   readonly reloaded: ReloadProof;
+  readonly exported: ExportProof | null;
   readonly devices: DeviceReport | null;
   readonly bestAuc: number | null;
   readonly options: Options;
@@ -115,7 +122,7 @@ function report(
   info: emb.BackendInfo,
   scores: Scores,
   trained: Trained,
-  { probabilities, reloaded, devices, bestAuc, options }: Results,
+  { probabilities, reloaded, exported, devices, bestAuc, options }: Results,
 ): object {
   return {
     backend: info.backend,
@@ -126,6 +133,7 @@ function report(
     ...(bestAuc === null ? {} : { bestAuc }),
     predictionsSha256: createHash('sha256').update(new Uint8Array(probabilities.buffer)).digest('hex'),
     reloadedEqual: reloaded.isEqual,
+    ...(exported === null ? {} : { exportedEqual: exported.exportedEqual }),
     stepsPerSecond: trained.stepsPerSecond,
     epochs: options.epochs,
     bestEpoch: trained.bestEpoch,

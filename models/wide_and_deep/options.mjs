@@ -23,6 +23,7 @@ export const BACKENDS = /** @type {const} */ (['cpu', 'tensorflow', 'wasm', EMUL
  * @property {number} batch
  * @property {number} seed
  * @property {string | null} save
+ * @property {string | null} export
  * @property {boolean} json
  */
 /** @typedef {Readonly<Fields>} Options */
@@ -41,6 +42,7 @@ export const HELP = `Trains a wide-and-deep model on a CSV file, saves it, and r
   --batch N         rows per step (default: 512)
   --seed N          of everything random (default: 42)
   --save FOLDER     where to keep the model (default: a temporary folder, removed at the end)
+  --export FOLDER   exports a SavedModel too, and lets tfjs-node and Python run it
   --json            print the results as one line of JSON, the last line
   --help            print this
 
@@ -71,6 +73,7 @@ export function readOptions(args) {
         batch: { ...text, default: '512' },
         seed: { ...text, default: '42' },
         save: text,
+        export: text,
         json: { type: 'boolean', default: false },
         ...DEVICE_FLAGS,
       },
@@ -97,6 +100,7 @@ export function readOptions(args) {
     batch: readWhole('--batch', values.batch, 1, 1_000_000),
     seed: readWhole('--seed', values.seed, 0, 1_000_000_000),
     save: save === null ? null : readFolder('--save', save),
+    export: values.export === undefined ? null : readFolder('--export', values.export),
     json,
   };
 }

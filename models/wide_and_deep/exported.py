@@ -1,0 +1,18 @@
+"""Loads an export in Python's TensorFlow and predicts. Started by export_proof.ts."""
+
+import json
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+with open(sys.argv[1]) as file:
+    request = json.load(file)
+predict = tf.saved_model.load(request["directory"]).signatures["serving_default"]
+inputs = {
+    name: tf.constant(np.array(entry["values"], "int32").reshape(entry["shape"]))
+    for name, entry in request["inputs"].items()
+}
+outputs = predict(**inputs)
+with open(request["output"], "w") as file:
+    json.dump([float(x) for value in outputs.values() for x in value.numpy().ravel()], file)
