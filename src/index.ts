@@ -16,6 +16,7 @@ import { embeddingBag } from './ops/embedding_bag.js';
 import { embeddingBagGrad } from './ops/embedding_bag_grad.js';
 import { sparseApply } from './ops/sparse_apply.js';
 import { reorder } from './ragged/sparse.js';
+import { tpuEmbedding } from './tpu/index.js';
 
 registerBackends();
 registerTpuEmulator();
@@ -32,6 +33,7 @@ export const layers = {
   concatOneHotEmbedding,
   dotInteraction,
   featureCross,
+  tpuEmbedding,
 };
 /** Sparse ids. */
 export const sparse = { reorder };

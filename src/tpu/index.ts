@@ -1,11 +1,14 @@
 /** The TPU embedding API of TensorFlow: `emb.tpu`, also `tfjs-embeddings/tpu`. Importing this file registers kernels. */
+import * as tf from '@tensorflow/tfjs';
 import { registerBackends } from '../backends/register.js';
 import { registerAllActivations } from './activations/activations_kernel.js';
+import { TPUEmbeddingLayer } from './layer/tpu_embedding_layer.js';
 import { registerTpuEmulator } from '../backends/tpu-emulator/register.js';
 
 registerBackends();
 registerTpuEmulator();
 registerAllActivations();
+tf.serialization.registerClass(TPUEmbeddingLayer as never);
 
 export { configureTpuEmulator, tpuEmulator } from '../tpu_emulator.js';
 export { TableConfig, type TableConfigArgs } from './config/table_config.js';
@@ -56,3 +59,4 @@ export {
   tpuEmbeddingActivations,
   type TPUEmbeddingActivationsOptions,
 } from './activations/tpu_embedding_activations.js';
+export { TPUEmbeddingLayer, tpuEmbedding, type TPUEmbeddingLayerArgs } from './layer/tpu_embedding_layer.js';

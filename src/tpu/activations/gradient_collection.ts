@@ -56,3 +56,10 @@ export function collectGradient(tableId: number, lookupId: number, gradient: tf.
   }
   collection[lookupId] = tf.keep(gradient.clone());
 }
+
+/** Closes the list of a table; what was in it is the caller's. */
+export function takeCollection(tableId: number): (tf.Tensor | null)[] {
+  const collection = collections().get(tableId) ?? [];
+  collections().delete(tableId);
+  return collection;
+}
