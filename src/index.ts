@@ -13,6 +13,7 @@ import {
 } from './layers/factories.js';
 import { registerLayers } from './layers/register.js';
 import { embeddingBag } from './ops/embedding_bag.js';
+import { embeddingBags } from './ops/embedding_bags.js';
 import { embeddingBagGrad } from './ops/embedding_bag_grad.js';
 import { sparseApply } from './ops/sparse_apply.js';
 import { reorder } from './ragged/sparse.js';
@@ -23,7 +24,7 @@ registerTpuEmulator();
 registerLayers();
 
 /** The kernels as functions. */
-export const ops = { embeddingBag, embeddingBagGrad, sparseApply };
+export const ops = { embeddingBag, embeddingBags, embeddingBagGrad, sparseApply };
 /** Factories of layers. */
 export const layers = {
   embedding,

@@ -26,6 +26,7 @@ export type { OptimizerInput } from './layers/table/named_optimizer.js';
 export type { TableValues } from './layers/table/pretrained.js';
 export type { RegularizerInput } from './layers/table/regularizers.js';
 export type { EmbeddingBagOptions, VectorInput } from './ops/bag_arguments.js';
+export type { BagsInput, EmbeddingBagsOptions } from './ops/embedding_bags.js';
 export type { EmbeddingBagGradOptions } from './ops/embedding_bag_grad.js';
 export type { RowsOfIds, Table } from './ops/embedding_lookup.js';
 export type { PartitionStrategy } from './ops/partitioned_table.js';

@@ -48,21 +48,26 @@ function toFloat32Vector(vector: VectorInput, length: number, argument: string):
   return tensor as tf.Tensor1D;
 }
 
-/** Checked tensors of a batch. Splits (and weights, for NaN) are read to be checked, except on a GPU. */
+/**
+ * Checked tensors of a batch. Splits (and weights, for NaN) are read to be checked, except on a GPU. `within`: what comes
+ * before the names of the arguments in errors.
+ */
 export function readBagTensors(
   values: VectorInput,
   rowSplits: VectorInput,
   weights: VectorInput | null | undefined,
   validate: boolean | undefined,
+  within = '',
 ): BagTensors {
-  const ids = toInt32Vector(values, 'values');
-  const splits = toInt32Vector(rowSplits, 'rowSplits');
-  const perId = weights === null || weights === undefined ? null : toFloat32Vector(weights, ids.size, 'weights');
+  const ids = toInt32Vector(values, `${within}values`);
+  const splits = toInt32Vector(rowSplits, `${within}rowSplits`);
+  const isWeighted = weights !== null && weights !== undefined;
+  const perId = isWeighted ? toFloat32Vector(weights, ids.size, `${within}weights`) : null;
   if (validate === true || !isOnDevice() || !(rowSplits instanceof tf.Tensor)) {
-    checkRowSplits(splits.dataSync(), ids.size);
+    checkRowSplits(splits.dataSync(), ids.size, `${within}rowSplits`);
   }
   if (perId !== null && (validate === true || !isOnDevice() || !(weights instanceof tf.Tensor))) {
-    checkNoNaN(perId.dataSync(), 'weights');
+    checkNoNaN(perId.dataSync(), `${within}weights`);
   }
   return { values: ids, rowSplits: splits, weights: perId };
 }

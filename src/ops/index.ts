@@ -4,6 +4,7 @@ import { registerBackends } from '../backends/register.js';
 registerBackends();
 
 export { embeddingBag } from './embedding_bag.js';
+export { embeddingBags } from './embedding_bags.js';
 export { embeddingBagGrad } from './embedding_bag_grad.js';
 export { sparseApply } from './sparse_apply.js';
 export { embeddingLookup, type EmbeddingLookupOptions } from './embedding_lookup.js';
