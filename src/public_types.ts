@@ -1,5 +1,6 @@
 /** Types that public names refer to, for those who write them down. */
-export type { KernelChoice, KernelInfo } from './backends/kernel_set.js';
+export type { ImplementationName, KernelChoice, KernelInfo } from './backends/kernel_set.js';
+export type { DeviceKind } from './backends/tpu-emulator/devices/device.js';
 export type { ErrorFacts } from './errors.js';
 export type { EmbeddingsForm, FeaturesForm } from './layers/distributed_embedding/arguments.js';
 export type {
@@ -9,6 +10,7 @@ export type {
   CombinersOfItems,
   FeatureKwargs,
   Given,
+  GivenWeights,
   InputsOf,
   KnownFields,
   Nested as NestedValues,
@@ -19,12 +21,12 @@ export type { AnyTableLayerArgs, TableLayerArgs } from './layers/embedding/table
 export type { Activation, ActivationInput } from './layers/feature_interaction/activations.js';
 export type { SymbolicShape } from './layers/layer_arguments.js';
 export type { AnyTensors, Kwargs } from './layers/layer_calls.js';
-export type { ConstraintInput } from './layers/table/constraints.js';
+export type { Constraint, ConstraintInput } from './layers/table/constraints.js';
 export type { OwnTableArgs, SharedTableArgs, TableHolder } from './layers/table/embedding_table.js';
-export type { InitializerInput } from './layers/table/initializers.js';
+export type { Initializer, InitializerInput } from './layers/table/initializers.js';
 export type { OptimizerInput } from './layers/table/named_optimizer.js';
 export type { TableValues } from './layers/table/pretrained.js';
-export type { RegularizerInput } from './layers/table/regularizers.js';
+export type { Regularizer, RegularizerInput } from './layers/table/regularizers.js';
 export type { EmbeddingBagOptions, VectorInput } from './ops/bag_arguments.js';
 export type { BagsInput, EmbeddingBagsOptions } from './ops/embedding_bags.js';
 export type { EmbeddingBagGradOptions } from './ops/embedding_bag_grad.js';
@@ -33,6 +35,8 @@ export type { PartitionStrategy } from './ops/partitioned_table.js';
 export type { RowGradientTensors } from './ops/row_gradients.js';
 export type { SparseApplyArgs } from './ops/sparse_apply.js';
 export type { ConfigOf, Settings as OptimizerSettings } from './ops/training/optimizer_settings.js';
+export type { Schedule } from './ops/training/schedules.js';
+export type { ShardRows } from './partition/table_layout.js';
 export type { SavedParts } from './optimizers/sparse_optimizer.js';
 export type { Nested as NestedCells } from './preprocessing/cells.js';
 export type { Token as VocabularyToken } from './preprocessing/index_lookup.js';
@@ -42,8 +46,17 @@ export type { FromRowsOptions } from './ragged/ragged_tensor.js';
 export type { RowPairInput } from './ragged/row_pair.js';
 export type { SparseIndices } from './ragged/sparse_values.js';
 export type { FlatInput, NumericArray, ValuesDtype } from './ragged/values.js';
+export type { MemoryLack, PhasePrediction } from './report/cost_model.js';
 export type { Prediction } from './report/prediction.js';
-export type { ReportData, ReportDevice, ReportMachine, ReportPlan, ReportTable } from './report/report_data.js';
+export type {
+  ReportData,
+  ReportDevice,
+  ReportMachine,
+  ReportMeasured,
+  ReportPlan,
+  ReportShard,
+  ReportTable,
+} from './report/report_data.js';
 export type { SavedModelWriter } from './saved_model/destination.js';
 export type { RaggedForm, SavedModelOptions } from './saved_model/export_options.js';
 export type { LoadSavedModelOptions, NamedShapes, RunnableSavedModel } from './saved_model/loading.js';

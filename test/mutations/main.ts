@@ -22,8 +22,9 @@ Without ROOM: all of them, which takes long. Rooms: ${Object.keys(ROOMS).join(',
   --again      only the changes that survived the last time (no measure of anything)
   --help       this text
 
-Changes that make no difference are listed, with the reason, in test/mutations/equivalents.json. Texts of messages are not
-changed; test/mutations/message_text.ts says which.
+Changes that make no difference are listed, with the reason, in test/mutations/equivalents.json; those of the C sources
+(room native), which are all written by hand, in test/mutations/native/patches.json. Texts of messages are not changed;
+test/mutations/message_text.ts says which.
 `;
 
 function wholeNumber(text: string | undefined, name: string, least: number): number | null {

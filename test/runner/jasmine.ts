@@ -27,7 +27,7 @@ export function startJasmine(projectBaseDir: string, loader: Loader): Jasmine {
   runner.exitOnCompletion = false;
   runner.clearReporters();
   runner.addReporter(new SeededRandom(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? '1'));
-  runner.env.configure({ random: false });
+  runner.env.configure({ random: false, failSpecWithNoExpectations: true });
   jasmine.DEFAULT_TIMEOUT_INTERVAL = TIMEOUT_MS;
   return runner;
 }

@@ -1,5 +1,5 @@
 /** The layer `DistributedEmbedding`: many tables on many devices, by a plan. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
 import { ArgumentTypeError, RuntimeError, described } from '../../errors.js';
 import { refusePositional } from '../../positional.js';
@@ -30,7 +30,8 @@ import { OutputCache } from './output_cache.js';
 import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { nextName } from '../layer_names.js';
-import { listOnce, listSharedWeightsOnce, notYetPenalized } from '../../tfjs_patches/shared_weights.js';
+import { LayerOfTables } from '../layer_of_tables.js';
+import { listSharedWeightsOnce, notYetPenalized } from '../../tfjs_patches/shared_weights.js';
 import { clearTopologyCache } from '../../tfjs_patches/topology_cache.js';
 import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
 import { checkTableTraining } from '../table/table_training.js';
@@ -69,7 +70,7 @@ const WEIGHTS = 'weights';
  * });
  * const [users, items] = layer.apply([[[3, 1], [4, 4]], [[7], [8]]]); // [2, 8] each
  */
-export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Layer {
+export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables {
   static {
     brand(this, 'DistributedEmbedding');
   }
@@ -122,7 +123,11 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
     return this.#all.tables.map(({ name }) => name);
   }
 
-  /** What is looked up where: tables, features, and the structure in which their results come. */
+  /**
+   * What is looked up where: tables, features, and the structure in which their results come.
+   *
+   * @internal
+   */
   get lookups(): DistributedFeatures {
     return this.#all;
   }
@@ -183,22 +188,6 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends tf.layers.Lay
   override set trainable(trainable: boolean) {
     super.trainable = trainable;
     this.#weights.refresh();
-  }
-
-  override get trainableWeights(): tf.LayerVariable[] {
-    return listOnce(this, super.trainableWeights);
-  }
-
-  override set trainableWeights(weights: tf.LayerVariable[]) {
-    super.trainableWeights = weights;
-  }
-
-  override get nonTrainableWeights(): tf.LayerVariable[] {
-    return listOnce(this, super.nonTrainableWeights);
-  }
-
-  override set nonTrainableWeights(weights: tf.LayerVariable[]) {
-    super.nonTrainableWeights = weights;
   }
 
   override calculateLosses(): tf.Scalar[] {

@@ -36,10 +36,11 @@ import {
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { checkWeights, joinWeights, type LayerInputs } from './layer_inputs.js';
 import { nextName } from '../layer_names.js';
+import { LayerOfTables } from '../layer_of_tables.js';
 import { disposeWithMask } from '../../tfjs_patches/mask_lifetime.js';
 import { tableOfLoad } from '../../tfjs_patches/shared_tables_on_load.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
-import { listOnce, notYetPenalized, listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';
+import { notYetPenalized, listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';
 import { readTableValues, tableTensor } from '../table/pretrained.js';
 import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
 import { checkTableTraining } from '../table/table_training.js';
@@ -138,7 +139,7 @@ function readLayerArgs(args: unknown, prefix: string): { args: AnyTableLayerArgs
 const PATHS = { ids: 'ids', weights: 'weights' };
 
 export abstract class TableLayer<C extends Combiner | null = Combiner | null>
-  extends tf.layers.Layer
+  extends LayerOfTables
   implements TableHolder
 {
   protected abstract readonly kind: FeatureKind;
@@ -206,22 +207,6 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   override set trainable(trainable: boolean) {
     super.trainable = trainable;
     this.table.refresh();
-  }
-
-  override get trainableWeights(): tf.LayerVariable[] {
-    return listOnce(this, super.trainableWeights);
-  }
-
-  override set trainableWeights(weights: tf.LayerVariable[]) {
-    super.trainableWeights = weights;
-  }
-
-  override get nonTrainableWeights(): tf.LayerVariable[] {
-    return listOnce(this, super.nonTrainableWeights);
-  }
-
-  override set nonTrainableWeights(weights: tf.LayerVariable[]) {
-    super.nonTrainableWeights = weights;
   }
 
   override calculateLosses(): tf.Scalar[] {
@@ -292,7 +277,11 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   /** The ids of a call and their weights. Throws for inputs of a wrong form. */
   protected abstract readInputs(inputs: unknown): LayerInputs;
 
-  /** How this layer looks ids up, as one feature among others. */
+  /**
+   * How this layer looks ids up, as one feature among others.
+   *
+   * @internal
+   */
   get feature(): Feature {
     const { kind, combiner, maskZero, maxNorm, outOfRange, inputLength } = this;
     return { kind, combiner, maskZero, maxNorm, outOfRange, inputLength };

@@ -2,7 +2,7 @@
 import { brand } from '../../../brand.js';
 
 export interface PartitionedCsrFields {
-  /** [cores, shards rounded up to 8]: the place behind the last id of each bucket. */
+  /** Of each core and shard, in rows of a multiple of 8: the place behind the last id of each bucket. */
   readonly rowPointers: Int32Array;
   /** Samples within those of the core, bucket after bucket; 2147483647 fills a bucket up to a multiple of 8. */
   readonly sortedSampleIds: Int32Array;
