@@ -60,3 +60,9 @@ export {
   type TPUEmbeddingActivationsOptions,
 } from './activations/tpu_embedding_activations.js';
 export { TPUEmbeddingLayer, tpuEmbedding, type TPUEmbeddingLayerArgs } from './layer/tpu_embedding_layer.js';
+export type { FeatureInput, FeatureWeights, RaggedParts, SparseParts } from './sparse_core/csr/feature_input.js';
+export type { PartitionedCsrFields } from './sparse_core/csr/partitioned_csr.js';
+export type { StackedFeature, StackedTable, StackedTableOffset } from './sparse_core/csr/preprocess_features.js';
+export type { MapIndicesArgs, ShardTableArgs, UnshuffleArgs } from './sparse_core/shard_table.js';
+export type { ActivationGradient } from './sparse_core/stack_gradients.js';
+export type { StackableTable } from './sparse_core/stack_tables.js';

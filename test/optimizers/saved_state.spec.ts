@@ -141,12 +141,14 @@ describe('saved optimizer state', () => {
       const again = await load(artifacts);
       again.compile({ optimizer: again.optimizer ?? emb.train.adam(), loss: 'meanSquaredError' });
       await fit(again);
+      expect((again.optimizer as emb.SparseOptimizer).iterations).toBe(2);
       free(again);
     }
     await fit(model);
     const again = await load(await saved(model, false));
     again.compile({ optimizer: emb.train.adam(), loss: 'meanSquaredError' });
     await fit(again);
+    expect((again.optimizer as emb.SparseOptimizer).iterations).toBe(2);
     free(again);
     free(model);
   });
@@ -230,6 +232,7 @@ describe('saved optimizer state', () => {
     const copy = cls.fromConfig(cls, model.optimizer.getConfig());
     const other = modelOf(copy);
     await fit(other);
+    expect(copy.iterations).toBe(2);
     free(other);
     free(model);
   });

@@ -58,7 +58,8 @@ export class SpecReporter {
       this.total.passed++;
     } else if (result.status === 'failed') {
       count.failed++;
-      this.fail(result.fullName, result.failedExpectations.map(describeExpectation));
+      const failed = result.failedExpectations.map(describeExpectation);
+      this.fail(result.fullName, failed.length > 0 ? failed : ['It expects nothing.']);
     } else {
       count.skipped++;
       this.total.skipped++;
