@@ -11,7 +11,7 @@ const root = dirname(fileURLToPath(import.meta.url));
 const { version } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'));
 const banner = `/*! tfjs-embeddings ${version}, Apache-2.0 */`;
 /** Loaded on first use, by those who read or write such files. */
-const ON_DEMAND = ['@zip.js/zip.js', 'h5wasm'];
+const ON_DEMAND = ['@zip.js/zip.js', 'h5wasm', 'jsfive'];
 const externalToPages = (id) => id.startsWith('@tensorflow/') || id.startsWith('node:') || ON_DEMAND.includes(id);
 /** Small enough to be part of the bundle for pages. */
 const external = (id) => externalToPages(id) || id.startsWith('@bufbuild/');

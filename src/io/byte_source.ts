@@ -34,6 +34,11 @@ class MemoryBytes implements ByteSource {
   close(): void {}
 }
 
+/** Bytes in memory as a file. */
+export function positioned(bytes: Uint8Array): PositionedFile {
+  return new MemoryBytes(bytes, 'the bytes');
+}
+
 async function fetchBytes(url: string, argument: string): Promise<ByteSource> {
   try {
     const response = await fetch(url);

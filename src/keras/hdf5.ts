@@ -1,89 +1,53 @@
 /**
- * HDF5 files, by h5wasm, which is loaded on first use.
+ * HDF5 files, by jsfive, which is loaded on first use.
  *
- * Files lie in a file system in memory that holds nothing else, so links out of a file lead nowhere.
+ * It is JavaScript alone: a damaged file ends in an error, where the C library may lose its memory for good. It reads
+ * what lies in the file and nothing else, so links out of it lead nowhere.
  */
-import type * as h5wasm from 'h5wasm';
-import type { Dataset, File as H5File, Group } from 'h5wasm';
+import type * as jsfive from 'jsfive';
 import { RuntimeError, ValueError, described, describe } from '../errors.js';
+import type { PositionedFile } from '../io/npy.js';
+import { positioned } from '../io/byte_source.js';
+import { readArray, type ArrayType } from '../io/weights/array_values.js';
+import { checkGroupTrees } from './hdf5_trees.js';
 
-type Library = typeof h5wasm;
+type Library = typeof jsfive;
 
-/** A library that is ready, and its files in memory. */
-export interface Hdf5Library {
-  readonly h5: Library;
-  readonly files: {
-    writeFile(path: string, bytes: Uint8Array, options?: { canOwn?: boolean }): void;
-    readFile(path: string): Uint8Array;
-    unlink(path: string): void;
-  };
-}
-
-/** Loads h5wasm. Throws RuntimeError where it is not there. */
-export async function loadHdf5(): Promise<Hdf5Library> {
+/** Loads jsfive. Throws RuntimeError where it is not there. */
+async function loadLibrary(): Promise<Library> {
   try {
-    const h5 = await import('h5wasm');
-    const { FS, activate_throwing_error_handler: throwErrors } = await h5.ready;
-    // Otherwise it writes its errors to the console.
-    throwErrors();
-    return { h5, files: FS as unknown as Hdf5Library['files'] };
+    return await import('jsfive');
   } catch (error) {
     const note = `In a page without a bundler an import map names it. ${(error as Error).message}`;
-    throw new RuntimeError('source', 'the package h5wasm', described('none'), note);
+    throw new RuntimeError('source', 'the package jsfive', described('none'), note);
   }
-}
-
-let counter = 0;
-
-/** A new name for a file in memory. */
-export function newFileName(): string {
-  return `/tfjs-embeddings-${++counter}.h5`;
 }
 
 const MOST_NAMES = 100_000;
 const DEEPEST = 24;
-/** What its filters reach at best, and some room for small files: more values than that lie in no file. */
-const BEST_RATIO = 1032;
-const ALWAYS = 2 ** 20;
-/** Values are read in pieces of about so many bytes: what is unpacked at once lies in the library's memory. */
-const PIECE = 2 ** 26;
+/** Numbers of one, two, four and eight bytes, as NumPy writes their types. */
+const NUMBERS = /^([<>|=])([fiu])([1248])$/;
 
 /** An HDF5 file in memory, for reading. */
 export class Hdf5File {
-  readonly #bytes: number;
-
   private constructor(
-    private readonly library: Hdf5Library,
-    private readonly path: string,
-    private readonly file: H5File,
+    private readonly library: Library,
+    private readonly file: jsfive.File,
     /** What it is called in errors. */
     readonly name: string,
-    bytes: number,
-  ) {
-    this.#bytes = bytes;
-  }
+    private readonly bytes: PositionedFile,
+  ) {}
 
-  /** Opens the bytes of a file, which must not change until it is closed. Throws ValueError where they are none. */
+  /** Opens the bytes of a file. Throws ValueError where they are none. */
   static async open(bytes: Uint8Array, name: string): Promise<Hdf5File> {
-    const library = await loadHdf5();
-    const path = newFileName();
-    library.files.writeFile(path, bytes, { canOwn: true });
+    const library = await loadLibrary();
+    const isWhole = bytes.byteLength === bytes.buffer.byteLength;
+    const buffer = (isWhole ? bytes.buffer : bytes.slice().buffer) as ArrayBuffer;
+    checkGroupTrees(new Uint8Array(buffer), name);
     try {
-      const file = new library.h5.File(path, 'r');
-      // A file that cannot be opened has a number below 0 and says no more.
-      if (file.file_id < 0n) throw new Error('The library cannot open it.');
-      return new Hdf5File(library, path, file, name, bytes.length);
+      return new Hdf5File(library, new library.File(buffer, name), name, positioned(new Uint8Array(buffer)));
     } catch (error) {
-      library.files.unlink(path);
-      throw new ValueError('source', 'an HDF5 file', described(name), String((error as Error).message));
-    }
-  }
-
-  close(): void {
-    try {
-      this.file.close();
-    } finally {
-      this.library.files.unlink(this.path);
+      throw new ValueError('source', 'an HDF5 file', described(name), messageOf(error));
     }
   }
 
@@ -93,18 +57,13 @@ export class Hdf5File {
       return run();
     } catch (error) {
       if (error instanceof ValueError) throw error;
-      const note = String((error as Error).message ?? error);
-      throw new ValueError(
-        'source',
-        'an HDF5 file that is whole',
-        described(`${this.name}, at ${describe(place)}`),
-        note,
-      );
+      const received = described(`${this.name}, at ${describe(place)}`);
+      throw new ValueError('source', 'an HDF5 file that is whole', received, messageOf(error));
     }
   }
 
-  #get(path: string): ReturnType<Group['get']> {
-    return this.#read(path, () => this.file.get(path));
+  #get(path: string): jsfive.Group | jsfive.Dataset | null {
+    return this.#read(path, () => (path === '/' ? this.file : this.file.get(path)) ?? null);
   }
 
   /** An attribute that holds a text; null where there is none. */
@@ -127,10 +86,8 @@ export class Hdf5File {
 
   #attribute(path: string, attribute: string): unknown {
     return this.#read(`${path}@${attribute}`, () => {
-      const holder = path === '/' ? this.file : (this.file.get(path) as Group | null);
-      if (holder === null || !('attrs' in holder)) return undefined;
-      const { attrs } = holder;
-      return Object.hasOwn(attrs, attribute) ? (attrs[attribute]!.value as unknown) : undefined;
+      const attributes = this.#get(path)?.attrs;
+      return attributes !== undefined && Object.hasOwn(attributes, attribute) ? attributes[attribute] : undefined;
     });
   }
 
@@ -141,86 +98,92 @@ export class Hdf5File {
     let seen = 0;
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const [path, depth] = next;
-      const entity = this.#get(`${group}/${path}`.replace(/^(.+)\/$/, '$1'));
-      if (entity instanceof this.library.h5.Dataset) found.push(path);
-      if (!(entity instanceof this.library.h5.Group)) continue;
-      const keys = this.#read(path, () => entity.keys());
-      seen += keys.length;
-      if (depth > DEEPEST || seen > MOST_NAMES) {
-        const received = described(`${this.name}, which has more`);
-        throw new ValueError('source', `at most ${MOST_NAMES} names, ${DEEPEST} levels deep`, received);
+      const place = `${group}/${path}`.replace(/^(.+)\/$/, '$1');
+      const entity = this.#get(place);
+      if (entity instanceof this.library.Dataset) found.push(path);
+      else if (entity instanceof this.library.Group) {
+        const keys = this.#read(place, () => [...entity.keys]);
+        seen += keys.length;
+        if (depth > DEEPEST || seen > MOST_NAMES) {
+          const received = described(`${this.name}, which has more`);
+          throw new ValueError('source', `at most ${MOST_NAMES} names, ${DEEPEST} levels deep`, received);
+        }
+        for (const key of keys.reverse()) open.push([path === '' ? key : `${path}/${key}`, depth + 1]);
       }
-      for (const key of [...keys].reverse()) open.push([path === '' ? key : `${path}/${key}`, depth + 1]);
     }
     return found;
   }
 
-  #array(path: string): Dataset {
+  #array(path: string): jsfive.Dataset {
     const entity = this.#get(path);
-    if (entity instanceof this.library.h5.Dataset) return entity;
+    if (entity instanceof this.library.Dataset) return entity;
     throw new ValueError('source', `an array at ${describe(path)}`, described(this.name));
   }
 
-  has(path: string): boolean {
-    return this.#get(path) instanceof this.library.h5.Dataset;
-  }
-
   shape(path: string): number[] {
-    return this.#read(path, () => this.#array(path).shape ?? []);
+    return this.#read(path, () => [...this.#array(path).shape].map(Number));
   }
 
   /** The values of an array as float32, or as int32 where they are whole numbers. */
-  values(path: string): Float32Array | Int32Array {
+  values(path: string): Float32Array | Int32Array | Uint8Array {
     return this.#read(path, () => {
       const array = this.#array(path);
-      const { metadata } = array;
-      const shape = array.shape ?? [];
+      const place = `${this.name}, ${describe(path)}`;
+      const shape = this.shape(path);
       const size = shape.reduce((product, each) => product * each, 1);
-      const most = this.#bytes * BEST_RATIO + ALWAYS;
-      if (!Number.isSafeInteger(size) || size * metadata.size > most) {
-        const received = described(`${this.name}, ${describe(path)} of shape [${shape.join(', ')}]`);
-        throw new ValueError('source', `at most ${most} bytes of values in ${this.#bytes} bytes`, received);
+      if (!Number.isSafeInteger(size) || size < 0) {
+        throw new ValueError(
+          'source',
+          'values that fit into the file',
+          described(`${place} of shape [${shape.join(', ')}]`),
+        );
       }
-      const [isWhole, isFloat] = [metadata.type === 0, metadata.type === 1];
-      if ((!isWhole && !isFloat) || metadata.vlen) {
-        const received = described(`${this.name}, ${describe(path)} of type ${metadata.type}`);
-        throw new ValueError('source', 'arrays of numbers', received);
-      }
-      const values = isFloat ? new Float32Array(size) : new Int32Array(size);
-      const rows = shape[0] ?? 1;
-      const rowSize = rows === 0 ? 0 : size / rows;
-      const atOnce = Math.max(1, Math.floor(PIECE / Math.max(1, rowSize * metadata.size)));
-      if (size > 0 && rows <= atOnce) setValues(values, 0, array.value);
-      else if (size > 0) {
-        for (let row = 0; row < rows; row += atOnce) {
-          const piece = array.slice([[row, Math.min(rows, row + atOnce)]]);
-          setValues(values, row * rowSize, piece);
-        }
-      }
-      return values;
+      const start = startOf(array);
+      // Chunks may unpack to anything, and Keras writes none.
+      if (start === null) throw new ValueError('source', 'arrays in one piece, as Keras writes them', described(place));
+      return readArray(this.bytes, place, start, size, typeOf(array, place));
     });
   }
+}
+
+function typeOf({ dtype }: jsfive.Dataset, place: string): ArrayType {
+  const [, order, letter, digit] = (typeof dtype === 'string' ? NUMBERS.exec(dtype) : null) ?? [];
+  const bytes = Number(digit) as ArrayType['bytes'];
+  if (letter === undefined || (letter === 'f' && bytes === 1)) {
+    throw new ValueError('source', 'arrays of numbers', described(`${place}, of type ${describe(dtype)}`));
+  }
+  const kind = letter === 'f' ? 'float' : letter === 'i' ? 'int' : 'uint';
+  return { kind, bytes, littleEndian: order !== '>', dtype: kind === 'float' ? 'float32' : 'int32' };
+}
+
+/** What the library knows of the place of an array. */
+interface Placed {
+  readonly _dataobjects: {
+    readonly fh: ArrayBuffer;
+    find_msg_type(type: number): readonly { get(field: string): number }[];
+    _get_data_message_properties(offset: number): readonly number[];
+  };
+}
+
+const STORAGE_MESSAGE = 8;
+const CONTIGUOUS = 1;
+
+/** Where the values of an array begin that lie in one piece; null for any other, and where there are none. */
+function startOf(array: jsfive.Dataset): number | null {
+  const { _dataobjects: objects } = array as unknown as Placed;
+  const message = objects.find_msg_type(STORAGE_MESSAGE)[0];
+  if (message === undefined) return null;
+  const [, , layout, offset] = objects._get_data_message_properties(message.get('offset_to_message'));
+  if (layout !== CONTIGUOUS || offset === undefined) return null;
+  const start = new DataView(objects.fh).getBigUint64(offset, true);
+  return start <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(start) : null;
+}
+
+function messageOf(error: unknown): string {
+  return String((error as Error | undefined)?.message ?? error);
 }
 
 function listOfTexts(value: unknown): string[] {
-  // An empty list of texts is an empty array of numbers.
   if (!Array.isArray(value)) return typeof value === 'string' ? [value] : [];
   return value.filter((item): item is string => typeof item === 'string');
-}
-
-function setValues(into: Float32Array | Int32Array, at: number, piece: unknown): void {
-  if (typeof piece === 'number') {
-    into[at] = piece;
-    return;
-  }
-  if (!ArrayBuffer.isView(piece)) throw new Error('Its values cannot be read.');
-  if (piece instanceof BigInt64Array || piece instanceof BigUint64Array) {
-    piece.forEach((value, i) => {
-      if (BigInt.asIntN(32, value) !== value) throw new Error(`${value} is beyond int32.`);
-      into[at + i] = Number(value);
-    });
-    return;
-  }
-  const numbers = piece as unknown as ArrayLike<number>;
-  into.set(numbers, at);
 }

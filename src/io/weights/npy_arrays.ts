@@ -1,6 +1,6 @@
 /** `.npy` files, and `.npz` archives of them. */
 import { ValueError, described } from '../../errors.js';
-import type { ByteSource } from '../byte_source.js';
+import { positioned, type ByteSource } from '../byte_source.js';
 import { readNpyLayout, type PositionedFile } from '../npy.js';
 import { readZip, type ZipEntry } from '../zip_archive.js';
 import { sizeOf, tensorAt, type ArrayFile, type StoredArray } from './array_file.js';
@@ -34,21 +34,9 @@ export function npyArray(file: PositionedFile, name: string, key: string): Store
   return { name: key, shape, type, read: async () => tensorAt(file, name, start, shape, type) };
 }
 
-function inMemory(bytes: Uint8Array): PositionedFile {
-  return {
-    size: bytes.length,
-    read(position, into) {
-      const part = bytes.subarray(position, position + into.length);
-      into.set(part);
-      return part.length;
-    },
-    close() {},
-  };
-}
-
 async function entryArray(source: ByteSource, entry: ZipEntry, key: string): Promise<StoredArray> {
   const name = `${source.name}, ${JSON.stringify(entry.name.slice(0, 80))}`;
-  const unpack = async (): Promise<StoredArray> => npyArray(inMemory(await entry.read()), name, key);
+  const unpack = async (): Promise<StoredArray> => npyArray(positioned(await entry.read()), name, key);
   const { shape, type } = await unpack();
   // Unpacked again when it is asked for, so that tables lie in memory one after the other.
   return { name: key, shape, type, read: async () => (await unpack()).read() };

@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type { Group } from 'h5wasm';
 import type { Write } from '../../io/whole_file.js';
 import { loadZip } from '../../io/zip_archive.js';
-import { loadHdf5, newFileName } from '../hdf5.js';
+import { loadHdf5, newFileName } from './hdf5_library.js';
 import type { ExportedModel, WeightPlace } from './model_json.js';
 
 /** The version of Keras that writes such files. */

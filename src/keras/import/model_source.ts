@@ -41,18 +41,13 @@ function parse(text: string, what: string): unknown {
 }
 
 function openHdf5Model(file: Hdf5File): KerasSource {
-  try {
-    const text = file.text('/', 'model_config');
-    if (text === null) {
-      const note = 'Files of save_weights hold no model.';
-      throw new ValueError('source', 'a model, in the attribute model_config', described(file.name), note);
-    }
-    const topology = readTopology(parse(text, file.name), file.text('/', 'keras_version') ?? undefined);
-    return { topology, weights: new Hdf5Weights(file, '/model_weights'), close: () => file.close() };
-  } catch (error) {
-    file.close();
-    throw error;
+  const text = file.text('/', 'model_config');
+  if (text === null) {
+    const note = 'Files of save_weights hold no model.';
+    throw new ValueError('source', 'a model, in the attribute model_config', described(file.name), note);
   }
+  const topology = readTopology(parse(text, file.name), file.text('/', 'keras_version') ?? undefined);
+  return { topology, weights: new Hdf5Weights(file, '/model_weights'), close: () => {} };
 }
 
 async function readText(entry: ZipEntry): Promise<string> {
@@ -82,12 +77,7 @@ async function openArchive(source: ByteSource): Promise<KerasSource> {
     );
   }
   const file = await Hdf5File.open(await stored.read(), `${source.name}, model.weights.h5`);
-  try {
-    return { topology, weights: new Hdf5Weights(file, ''), close: () => file.close() };
-  } catch (error) {
-    file.close();
-    throw error;
-  }
+  return { topology, weights: new Hdf5Weights(file, ''), close: () => {} };
 }
 
 async function openFile(source: ByteSource): Promise<KerasSource | null> {
