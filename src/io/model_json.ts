@@ -2,6 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { ValueError, describe, described } from '../errors.js';
 import { isRecord } from '../options.js';
+import { isDeeperThan } from './depth.js';
 import { SpecFault, readSpec, type WeightSpec } from './weight_specs.js';
 
 /** tfjs goes down into a topology by recursion. Each model within a model adds some levels. */
@@ -16,17 +17,6 @@ export interface WeightGroup {
 /** Makes an error that names the file and tells what was found in it. */
 export function modelError(path: string, expected: string, found: string, note?: string): ValueError {
   return new ValueError('path', expected, described(`${path}, ${found}`), note);
-}
-
-function isDeeperThan(value: unknown, limit: number): boolean {
-  const open: [unknown, number][] = [[value, 0]];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const [each, depth] = next;
-    if (typeof each !== 'object' || each === null) continue;
-    if (depth > limit) return true;
-    for (const inner of Object.values(each)) open.push([inner, depth + 1]);
-  }
-  return false;
 }
 
 function parse(path: string, text: string): unknown {

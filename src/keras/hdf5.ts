@@ -9,6 +9,7 @@ import { RuntimeError, ValueError, described, describe } from '../errors.js';
 import type { PositionedFile } from '../io/npy.js';
 import { positioned } from '../io/byte_source.js';
 import { readArray, type ArrayType } from '../io/weights/array_values.js';
+import { checkEnd } from './hdf5_superblock.js';
 import { checkGroupTrees } from './hdf5_trees.js';
 
 type Library = typeof jsfive;
@@ -43,6 +44,7 @@ export class Hdf5File {
     const library = await loadLibrary();
     const isWhole = bytes.byteLength === bytes.buffer.byteLength;
     const buffer = (isWhole ? bytes.buffer : bytes.slice().buffer) as ArrayBuffer;
+    checkEnd(new Uint8Array(buffer), name);
     checkGroupTrees(new Uint8Array(buffer), name);
     try {
       return new Hdf5File(library, new library.File(buffer, name), name, positioned(new Uint8Array(buffer)));

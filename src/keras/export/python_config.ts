@@ -1,4 +1,5 @@
 /** Configs of TensorFlow.js as Keras 3 writes them. */
+import { INITIALIZER_CLASSES } from '../../layers/table/initializers.js';
 import { isRecord } from '../../options.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
 
@@ -24,23 +25,6 @@ const ACTIVATIONS: Readonly<Record<string, string>> = {
 
 /** Classes with other names in Keras. */
 const NAMES: Readonly<Record<string, string>> = { LeCunNormal: 'LecunNormal', LeCunUniform: 'LecunUniform' };
-const INITIALIZERS = [
-  'Zeros',
-  'Ones',
-  'Constant',
-  'RandomUniform',
-  'RandomNormal',
-  'TruncatedNormal',
-  'Identity',
-  'VarianceScaling',
-  'GlorotUniform',
-  'GlorotNormal',
-  'HeNormal',
-  'HeUniform',
-  'LeCunNormal',
-  'LeCunUniform',
-  'Orthogonal',
-];
 /** What Keras takes of their configs. */
 const INITIALIZER_FIELDS = [
   'value',
@@ -81,8 +65,8 @@ export function activationJson(value: unknown, layer: NamedLayer, field: string)
 export function initializerJson(value: unknown, layer: NamedLayer, field: string): Json | null {
   if (value === null || value === undefined) return null;
   const given = read(value);
-  if (given === null || !INITIALIZERS.includes(given.className)) {
-    throw layerError(layer, field, `one of ${INITIALIZERS.join(', ')}`, given?.className ?? value);
+  if (given === null || !INITIALIZER_CLASSES.includes(given.className)) {
+    throw layerError(layer, field, `one of ${INITIALIZER_CLASSES.join(', ')}`, given?.className ?? value);
   }
   const { className } = given;
   const fields = SEEDED_ONLY.includes(className) ? ['seed'] : className === 'Identity' ? ['gain'] : INITIALIZER_FIELDS;

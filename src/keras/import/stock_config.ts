@@ -3,6 +3,7 @@ import { checkFloat32Policy } from '../../config/keras_config.js';
 import { toCamelCase } from '../../config/camel_case.js';
 import { closestName } from '../../closest_name.js';
 import { described } from '../../errors.js';
+import { INITIALIZER_CLASSES } from '../../layers/table/initializers.js';
 import { isRecord } from '../../options.js';
 import { warnOnce } from '../../warn_once.js';
 import { layerError, naming } from '../layer_error.js';
@@ -51,28 +52,8 @@ const ACTIVATIONS: Readonly<Record<string, string>> = {
   tanh: 'tanh',
 };
 
-const INITIALIZERS = [
-  'Zeros',
-  'Ones',
-  'Constant',
-  'RandomUniform',
-  'RandomNormal',
-  'TruncatedNormal',
-  'Identity',
-  'VarianceScaling',
-  'GlorotUniform',
-  'GlorotNormal',
-  'HeNormal',
-  'HeUniform',
-  'LecunNormal',
-  'LecunUniform',
-  'Orthogonal',
-];
-
-/** Keras 2 kept other spellings of two classes. */
+/** Other spellings of Keras. */
 const INITIALIZER_NAMES: Readonly<Record<string, string>> = {
-  LecunNormal: 'LeCunNormal',
-  LecunUniform: 'LeCunUniform',
   IdentityInitializer: 'Identity',
   OrthogonalInitializer: 'Orthogonal',
 };
@@ -119,9 +100,9 @@ function readInitializer(value: unknown, layer: LayerJson, field: string, readin
   const object = readObject(value);
   const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
   const wanted = object === null ? '' : plain(INITIALIZER_NAMES[object.className] ?? object.className);
-  const className = INITIALIZERS.find((each) => plain(each) === wanted);
+  const className = INITIALIZER_CLASSES.find((each) => plain(each) === wanted);
   if (object === null || className === undefined) {
-    refuse(reading, layer, field, `one of ${INITIALIZERS.join(', ')}`, object?.className ?? value);
+    refuse(reading, layer, field, `one of ${INITIALIZER_CLASSES.join(', ')}`, object?.className ?? value);
     return null;
   }
   const config = camelWords(object.config);
@@ -132,7 +113,7 @@ function readInitializer(value: unknown, layer: LayerJson, field: string, readin
       refuse(reading, layer, `${field}.${key}`, 'null', config[key]);
     delete config[key];
   }
-  return { className: INITIALIZER_NAMES[className] ?? className, config };
+  return { className, config };
 }
 
 function readRegularizer(value: unknown, layer: LayerJson, field: string, reading: Reading): object | null {

@@ -1,5 +1,6 @@
 /** The JSON in which Keras writes a model, checked before anything of it is believed. */
 import { ValueError, describe, described } from '../../errors.js';
+import { isDeeperThan } from '../../io/depth.js';
 import { isRecord } from '../../options.js';
 import type { NamedLayer } from '../layer_error.js';
 
@@ -74,17 +75,6 @@ export function isModel({ className }: LayerJson): boolean {
   return ['Functional', 'Model', 'Sequential'].includes(className);
 }
 
-function depthOf(value: unknown, limit: number): boolean {
-  const open: [unknown, number][] = [[value, 0]];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const [each, depth] = next;
-    if (typeof each !== 'object' || each === null) continue;
-    if (depth > limit) return true;
-    for (const inner of Object.values(each)) open.push([inner, depth + 1]);
-  }
-  return false;
-}
-
 /** Keras 2 gave its version, or that of TensorFlow, which was 2 as well. */
 function versionOf(keras: unknown, root: unknown): 2 | 3 {
   if (typeof keras === 'string') return keras.startsWith('3') ? 3 : 2;
@@ -98,7 +88,7 @@ function versionOf(keras: unknown, root: unknown): 2 | 3 {
  * `kerasVersion`: what stands beside the model, where it is known. Throws ValueError for what is no model of Keras.
  */
 export function readTopology(json: unknown, kerasVersion?: unknown): Topology {
-  if (depthOf(json, DEEPEST)) throw jsonError(`at most ${DEEPEST} levels`, described('a topology nested deeper'));
+  if (isDeeperThan(json, DEEPEST)) throw jsonError(`at most ${DEEPEST} levels`, described('a topology nested deeper'));
   const outer = isRecord(json) ? json : null;
   if (outer === null) throw jsonError('the topology of a Keras model', json);
   const inner = outer['model_config'] ?? outer;

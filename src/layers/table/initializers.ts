@@ -6,26 +6,29 @@ export type Initializer = ReturnType<typeof tf.initializers.zeros>;
 /** A name ('randomUniform', 'zeros', ...), a config, or an object of `tf.initializers`. */
 export type InitializerInput = string | { className: string; config: object } | Initializer;
 
+/** The classes of TensorFlow.js, as it spells them. */
+export const INITIALIZER_CLASSES: readonly string[] = [
+  'Zeros',
+  'Ones',
+  'Constant',
+  'RandomUniform',
+  'RandomNormal',
+  'TruncatedNormal',
+  'Identity',
+  'VarianceScaling',
+  'GlorotUniform',
+  'GlorotNormal',
+  'HeNormal',
+  'HeUniform',
+  'LeCunNormal',
+  'LeCunUniform',
+  'Orthogonal',
+];
+
 const FAMILY: Family = {
   argument: 'embeddingsInitializer',
   sample: 'Zeros',
-  classes: [
-    'Zeros',
-    'Ones',
-    'Constant',
-    'RandomUniform',
-    'RandomNormal',
-    'TruncatedNormal',
-    'Identity',
-    'VarianceScaling',
-    'GlorotUniform',
-    'GlorotNormal',
-    'HeNormal',
-    'HeUniform',
-    'LeCunNormal',
-    'LeCunUniform',
-    'Orthogonal',
-  ],
+  classes: INITIALIZER_CLASSES,
   // Keras spellings that tfjs does not know.
   aliases: { uniform: 'RandomUniform', normal: 'RandomNormal', zero: 'Zeros', one: 'Ones', eye: 'Identity' },
   adapt: (className, config) => {
