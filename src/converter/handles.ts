@@ -32,9 +32,15 @@ export function forget(object: object): void {
 
 /** What a tensor stands for; TypeError unless it is a `kind`. */
 export function objectOfKind<T>(handle: tf.Tensor, kind: new (...args: never[]) => T, argument = 'handle'): T {
-  const found = isHandle(handle) ? objects().byNumber.get(handle.dataSync()[0]!) : undefined;
-  if (found instanceof kind) return found;
+  const found = findObject(handle, kind);
+  if (found !== null) return found;
   throw new ArgumentTypeError(argument, `the handle of a ${kind.name}`, described('another tensor'));
+}
+
+/** What a tensor stands for where that is a `kind`, else null. */
+export function findObject<T>(handle: tf.Tensor, kind: new (...args: never[]) => T): T | null {
+  const found = isHandle(handle) ? objects().byNumber.get(handle.dataSync()[0]!) : undefined;
+  return found instanceof kind ? found : null;
 }
 
 /** Whether a tensor has the form of a handle. */

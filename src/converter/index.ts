@@ -1,2 +1,3 @@
 /** `emb.converter`: ops of graph models. */
 export { registerOps } from './registration.js';
+export { listOps, type ListedOp } from './list_ops.js';

@@ -2,23 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
 import { expectNoLeakAsync } from '../helpers/tensors.js';
-
-interface Node {
-  readonly name: string;
-  readonly op: string;
-  readonly input?: readonly string[];
-  readonly attr?: object;
-}
-
-/** A graph model without weights. */
-function load(node: readonly Node[], extra: object = {}): Promise<tf.GraphModel> {
-  const artifacts = {
-    modelTopology: { node, versions: { producer: 1, minConsumer: 1 }, ...extra },
-    weightSpecs: [],
-    weightData: new ArrayBuffer(0),
-  };
-  return tf.loadGraphModel({ load: () => Promise.resolve(artifacts) } as unknown as tf.io.IOHandler);
-}
+import { loadGraph as load, type Node } from './small_graph.js';
 
 async function refusal(node: readonly Node[], extra: object = {}): Promise<Error & { received: string }> {
   try {

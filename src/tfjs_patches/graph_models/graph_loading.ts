@@ -1,6 +1,7 @@
 /** Graph models are looked at before tfjs-converter reads their weights: unknown ops would fail only when they run. */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../per_process.js';
+import { endModel } from './graph_run.js';
 
 export interface GraphNodeDef {
   readonly name: string;
@@ -48,6 +49,23 @@ export function beforeGraphLoads(look: Look): void {
     looking[MARK] = true;
     prototype[name] = looking;
   }
+  watchDispose();
+}
+
+type Dispose = ((this: tf.GraphModel) => void) & { [MARK]?: true };
+
+/** Tells when a model is disposed. */
+function watchDispose(): void {
+  const prototype = tf.GraphModel.prototype as unknown as { dispose: Dispose };
+  const { dispose } = prototype;
+  if (dispose[MARK] === true) return;
+  const watched: Dispose = function (this: tf.GraphModel) {
+    const { weightMap } = (this as unknown as { executor: { weightMap: object } }).executor;
+    dispose.call(this);
+    endModel(weightMap);
+  };
+  watched[MARK] = true;
+  prototype.dispose = watched;
 }
 
 /** How tfjs-converter runs each op: a category, 'custom' for registered ones; undefined for unknown ones. */

@@ -3,6 +3,7 @@
  * model.
  */
 import * as tf from '@tensorflow/tfjs';
+import { perProcess } from '../../per_process.js';
 
 interface Closer {
   clearAndClose(): void;
@@ -27,9 +28,25 @@ export function atEndOfRun(node: tf.GraphNode, close: () => void): void {
   internals(node).context.tensorArrayMap[`tfjs-embeddings ${closers++}`] = { clearAndClose: close };
 }
 
-/** What stands for the model in a map: the same for all its runs. */
-export function modelOf(node: tf.GraphNode): object {
-  return internals(node).context.weightMap;
+const ends = (): WeakMap<object, (() => void)[]> => perProcess('ends of graph models', () => new WeakMap());
+
+/** What stands for the model in a map: the same for all its runs. Its weights by the names of their nodes. */
+export function modelOf(node: tf.GraphNode): Readonly<Record<string, readonly tf.Tensor[] | undefined>> {
+  return internals(node).context.weightMap as Record<string, readonly tf.Tensor[]>;
+}
+
+/** Calls `close` when the model is disposed. */
+export function atEndOfModel(node: tf.GraphNode, close: () => void): void {
+  const model = modelOf(node);
+  ends().set(model, [...(ends().get(model) ?? []), close]);
+}
+
+/** A model of these weights is disposed. */
+export function endModel(weightMap: object): void {
+  ends()
+    .get(weightMap)
+    ?.forEach((close) => close());
+  ends().delete(weightMap);
 }
 
 export function nodeName(node: tf.GraphNode): string {

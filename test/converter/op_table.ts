@@ -1,0 +1,58 @@
+/**
+ * The table of docs/graph_ops.md. `node --import tsx test/converter/op_table.ts` writes it anew.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { argv } from 'node:process';
+import { pathToFileURL } from 'node:url';
+import * as emb from '../../src/node.js';
+import { ROOT } from '../helpers/project.js';
+
+export const DOCUMENT = join(ROOT, 'docs', 'graph_ops.md');
+
+type Families = Readonly<Record<string, readonly string[]>>;
+
+function families(): Families {
+  const path = join(ROOT, 'test', 'goldens', 'op_families.json');
+  return (JSON.parse(readFileSync(path, 'utf8')) as { families: Families }).families;
+}
+
+/** For each op of the families who runs it. */
+export function opTable(): string[][] {
+  const by = new Map(emb.converter.listOps().map((op) => [op.name, op.by]));
+  return Object.entries(families()).flatMap(([family, ops]) => {
+    return ops.map((op) => [`\`${op}\``, family, by.get(op) ?? 'nobody']);
+  });
+}
+
+/** The rows of the table in the document, without its head. */
+export function documentedTable(): string[][] {
+  const rows = readFileSync(DOCUMENT, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('|'));
+  const cells = rows.map((line) => line.split('|').slice(1, -1));
+  return cells.slice(2).map((row) => row.map((cell) => cell.trim()));
+}
+
+function text(): string {
+  const rows = opTable().map((row) => `| ${row.join(' | ')} |`);
+  return `# Ops of graph models
+
+\`emb.converter.registerOps()\` makes \`tf.loadGraphModel\` run graphs that hold these ops, and refuse those with ops that nobody runs. On the backend \`tensorflow\` our ops run as TensorFlow's own, but for \`RaggedTensorToTensor\` (tfjs-node cannot pass its list of strings) and those that work with handles; elsewhere plain kernels run, on the CPU. Of the ops that stock tfjs has, kernels that a backend lacks are registered there: \`SparseSegmentSum\`, \`SparseSegmentMean\`, \`SparseReshape\`, \`SparseFillEmptyRows\`, \`SparseToDense\`.
+
+- Integers are int32: a value that needs more is a ValueError. tfjs has no float64, no complex numbers on \`wasm\`, and no variants: \`RaggedTensorToVariant\` gives a handle that functions may pass on, not a vector of them.
+- TensorArray ops of tfjs, which know neither gradients nor lengths, give way to ours in all three forms.
+- Custom ops by name: our \`EmbeddingBag\`, and of NVIDIA distributed-embeddings \`EmbeddingLookupVariableHotness\`, \`EmbeddingLookupVariableHotnessGrad\`, \`RowToSplit\`, \`ReadVariableNoCopy\` and \`IntegerLookup\`.
+- Whatever is missing can be registered: \`tf.registerOp(name, (node) => …)\`.
+
+## Families
+
+TensorFlow 2.21 has these ops of the ragged, segment, embedding, lookup, sparse and data-flow families. Stock tfjs-converter is 4.22.
+
+| op | family | run by |
+| --- | --- | --- |
+${rows.join('\n')}
+`;
+}
+
+if (import.meta.url === pathToFileURL(argv[1] ?? '').href) writeFileSync(DOCUMENT, text());
