@@ -68,6 +68,7 @@ function sourceOf(found: Running): ReportSource {
     tables: tables.map((table) => reportedTable(table, slots, machine)),
     plans: reportedPlans(found, tables),
     counters: machine.counters.counters(),
+    sparseCores: machine.counters.stacks.counts(),
   };
 }
 

@@ -49,7 +49,8 @@ interface Looked {
   readonly weights: number;
 }
 
-function noLoad(): StepLoad {
+/** A device that does nothing. */
+export function emptyLoad(): StepLoad {
   return {
     lookups: 0,
     elements: 0,
@@ -145,7 +146,7 @@ export function stepLoads(
     };
   });
   const loads = plan.ranks.map(({ tableParallel, rowSlice }) => {
-    const load = noLoad();
+    const load = emptyLoad();
     tableParallel?.inputIdsGlobal.forEach((input, place) => {
       const { outputDim, cpuOffload } = tableParallel.physicalTables[tableParallel.localMap[place]!]!;
       addOwned(load, request, all[input]!, outputDim, cpuOffload);
@@ -173,7 +174,7 @@ export function stepLoads(
 
 /** The sum of loads of one device under several plans. */
 export function sumOf(loads: readonly StepLoad[]): StepLoad {
-  const sum = noLoad();
+  const sum = emptyLoad();
   for (const load of loads) for (const field of Object.keys(sum) as (keyof StepLoad)[]) sum[field] += load[field];
   return sum;
 }

@@ -10,6 +10,7 @@ import type { Counters, DeviceMemoryCounts, ServedLayer } from '../backends/tpu-
 import type { DeviceKind } from '../backends/tpu-emulator/devices/device.js';
 import { perSample, placesOfTables } from './measured.js';
 import type { Prediction } from './prediction.js';
+import { sparseCoreData, type ReportSparseCores } from './sparse_cores.js';
 import type { ReportedTable, ReportSource } from '../backends/tpu-emulator/report_source.js';
 
 export interface ReportMachine {
@@ -97,6 +98,8 @@ export interface ReportData {
   /** The busiest device over the mean: elements read, bytes sent and received, memory; null where all are 0. */
   readonly balance: { readonly elements: number | null; readonly bytes: number | null; readonly memory: number | null };
   readonly plans: readonly ReportPlan[];
+  /** null where no TPUEmbeddingV2 looked anything up since the last reset. */
+  readonly sparseCores: ReportSparseCores | null;
   /** null where no generation was asked for. */
   readonly prediction: Prediction | null;
 }
@@ -187,6 +190,7 @@ export function reportData(source: ReportSource, prediction: Prediction | null):
       tables: places[number]!,
       measured: measuredData(measured ?? null),
     })),
+    sparseCores: sparseCoreData(source),
     prediction,
   };
 }

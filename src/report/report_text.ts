@@ -1,6 +1,7 @@
 /** A report as text of at most 120 columns: long lists are cut short, and say so; names are whole. */
 import type { Prediction } from './prediction.js';
 import { commonPath, type ReportData, type ReportDevice, type ReportPlan } from './report_data.js';
+import { sparseCoreText } from './sparse_cores.js';
 import { groupName, groupWhereText, tableGroups } from './table_groups.js';
 import { textTable, wrapped } from './text_lines.js';
 import { bytesText, counted, countText, ratioText, secondsText, wholeText } from '../units.js';
@@ -208,6 +209,7 @@ export function reportText(data: ReportData): string {
     '',
     ...tablesText(data),
     ...linksText(data),
+    ...sparseCoreText(data.sparseCores),
     ...(prediction === null ? [] : predictionText(prediction)),
   ].join('\n');
 }

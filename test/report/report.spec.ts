@@ -102,6 +102,7 @@ describe('Report', () => {
       'links',
       'balance',
       'plans',
+      'sparseCores',
       'prediction',
     ]);
     const copy = report.toJSON();

@@ -2,6 +2,7 @@
 import type { EmbeddingPlan } from '../../partition/plan.js';
 import type { PlanEmbeddingArgs } from '../../partition/plan_request.js';
 import type { TableLayout } from '../../partition/table_layout.js';
+import type { StackCounts } from './machine/stack_stats.js';
 import type { Counters, ServedLayer, TableCounts } from './machine/counters.js';
 import type { DeviceKind } from './devices/device.js';
 
@@ -39,4 +40,6 @@ export interface ReportSource {
   readonly tables: readonly ReportedTable[];
   readonly plans: readonly ReportedPlan[];
   readonly counters: Counters;
+  /** What SparseCores looked up, by stack; absent: nothing. */
+  readonly sparseCores?: readonly StackCounts[];
 }

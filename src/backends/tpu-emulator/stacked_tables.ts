@@ -11,6 +11,7 @@ import {
   rowGradients,
   stepCsr,
   writeStackRows,
+  type CsrBuffers,
   type StackRows,
 } from './exchange/csr_exchange.js';
 import type { DeviceTable } from './machine/device_table.js';
@@ -21,6 +22,7 @@ import { running, type Running } from './register.js';
 export interface StackBatch {
   readonly csr: HostCsr;
   readonly counts: CsrCounts;
+  readonly buffers: CsrBuffers;
 }
 
 export interface StackLookup extends StackBatch {

@@ -6,6 +6,7 @@ import { loadSection, memorySection } from './device_bars.js';
 import { breakable, element, escaped, textTable } from './html.js';
 import { linksSection } from './link_matrix.js';
 import { predictionSection } from './prediction_section.js';
+import { sparseCoreSection } from './sparse_core_section.js';
 import { STYLE } from './style.js';
 import { HATCH, tablesSection } from './tables_section.js';
 
@@ -103,6 +104,7 @@ export function reportPage(data: ReportData): string {
     loadSection(data),
     memorySection(data),
     linksSection(data),
+    data.sparseCores === null ? '' : sparseCoreSection(data.sparseCores),
     prediction === null ? '' : predictionSection(prediction),
     tableList(data),
   );

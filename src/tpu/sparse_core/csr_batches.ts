@@ -148,7 +148,8 @@ export function stackBatch(
   const arrays = { rowPointers, sampleIds: sortedSampleIds, tokenIds: sortedTokenIds, gains: sortedGains };
   const csr = { ...arrays, cores: shards, shards, samples };
   const counts = countCsr(csr, stack.rowsPerShard);
-  if (counts !== null) return { csr, counts };
+  const { droppedIds, idsFullSize: slots, numMinibatchesPerPhysicalSparseCore: minibatches } = partitioned;
+  if (counts !== null) return { csr, counts, buffers: { droppedIds, slots, minibatches } };
   const expected = `pointers, samples and rows within the stack ${stack.name}`;
   throw new ValueError(argument, expected, described('others'));
 }

@@ -18,7 +18,15 @@ export interface CsrStack {
   readonly counts: CsrCounts;
 }
 
+/** How full the buffers for ids are. */
+export interface CsrBuffers {
+  readonly droppedIds: number;
+  readonly slots: number;
+  readonly minibatches: number;
+}
+
 export interface CsrLookup extends CsrStack {
+  readonly buffers: CsrBuffers;
   readonly quantization: Quantization | null;
 }
 
@@ -136,6 +144,16 @@ function countLookup({ counters }: Machine, lookup: CsrLookup): void {
     all += ids;
   });
   counters.lookedUp(table.owner, all);
+  const { csr, counts, buffers } = lookup;
+  counters.stacks.lookedUp({
+    name: table.name,
+    columns: dim,
+    samples: csr.cores * csr.samples,
+    ids: counts.ids,
+    rows: counts.runs,
+    slotsUsed: csr.tokenIds.length,
+    ...buffers,
+  });
 }
 
 /** Steps each stack by the gradients of its activations. */

@@ -1,6 +1,7 @@
 /** Adds up what the devices do and what they send each other. */
 import type { LookupInput } from '../../lookup.js';
 import type { Counters, ServedInputs, ServedLayer, TableCounts } from './counters.js';
+import { StackStats } from './stack_stats.js';
 import type { DeviceMemory } from './device_memory.js';
 
 const square = (devices: number): number[][] =>
@@ -47,10 +48,14 @@ export class TrafficStats {
   private layers = new WeakMap<object, { readonly all: ServedSums; readonly training: ServedSums }>();
   private tables = new WeakMap<object, { ids: number; linkBytes: number }>();
 
+  /** Of SparseCores. */
+  readonly stacks: StackStats;
+
   constructor(
     private readonly devices: number,
     private readonly memory: DeviceMemory,
   ) {
+    this.stacks = new StackStats(devices);
     this.reset();
   }
 
@@ -62,6 +67,7 @@ export class TrafficStats {
     this.seconds = { lookUp: 0, update: 0 };
     this.layers = new WeakMap();
     this.tables = new WeakMap();
+    this.stacks.reset();
     this.memory.resetPeaks();
   }
 

@@ -1,0 +1,95 @@
+/** What a report tells of SparseCores. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings';
+import * as tpu from 'tfjs-embeddings/tpu';
+import { withTpuEmulator } from '../helpers/tpu_emulator.js';
+import { sparseCoreData } from '../../src/report/sparse_cores.js';
+import { makeReport } from '../../src/report/report.js';
+import { sourceOf } from './report_sources.js';
+
+const REQUEST = { tables: [{ inputDim: 8, outputDim: 4 }], worldSize: 2 };
+
+describe('SparseCores in a report', () => {
+  it('are absent where nothing was looked up on them', () => {
+    const report = makeReport(sourceOf(REQUEST));
+    expect(report.sparseCores).toBeNull();
+    expect(String(report)).not.toContain('SparseCores, ');
+  });
+
+  it('tell means by lookup, and times that follow from bytes and bandwidth', () => {
+    const stack = {
+      name: 'a_b',
+      columns: 8,
+      lookUps: 2,
+      samples: 32,
+      ids: 30,
+      droppedIds: 10,
+      slots: 512,
+      slotsUsed: 128,
+      minibatches: 2,
+      // Core 0 asks shard 1 for 6 rows in all, and shard 1 has 4 of its own.
+      rows: [
+        [0, 6],
+        [0, 4],
+      ],
+    };
+    const data = sparseCoreData({ ...sourceOf(REQUEST), chips: 2, coresPerChip: 1, sparseCores: [stack] })!;
+    expect(data.stacks).toEqual([
+      {
+        name: 'a_b',
+        lookUps: 2,
+        samples: 16,
+        ids: 15,
+        rows: 5,
+        droppedIds: 10,
+        droppedShare: 0.25,
+        fill: 0.25,
+        minibatches: 1,
+      },
+    ]);
+    const v4 = data.predictions.find(({ generation }) => generation === 'v4')!;
+    expect(v4.sparseCores).toBe(4);
+    // Shard 1 reads 5 rows of 8 columns and their ids in a lookup; 1200 GB/s.
+    expect(v4.lookupSeconds).toBeCloseTo((5 * 9 * 4) / 1200e9, 15);
+    expect(v4.updateSeconds).toBeCloseTo((2 * 5 * 9 * 4) / 1200e9, 15);
+    expect(v4.exchangeSeconds).toBeGreaterThan(0);
+    expect(v4.stepSeconds).toBeCloseTo(v4.lookupSeconds! + v4.updateSeconds! + v4.exchangeSeconds!, 15);
+  });
+
+  it('come from what TPUEmbeddingV2 looked up, in text and page too', async () => {
+    await withTpuEmulator({ chips: 1, coresPerChip: 2 }, () => {
+      const table = new tpu.TableConfig({ vocabularySize: 8, dim: 2, combiner: 'sum', name: 'words' });
+      const featureConfig = new tpu.FeatureConfig({ table, outputShape: [4] });
+      const sparseCoreEmbeddingConfig = new tpu.SparseCoreEmbeddingConfig({
+        maxIdsPerChipPerSample: 8,
+        maxIdsPerTable: { words: 8 },
+        maxUniqueIdsPerTable: { words: 8 },
+        allowIdDropping: true,
+      });
+      const embedding = new tpu.TPUEmbeddingV2({ featureConfig, optimizer: new tpu.SGD(), sparseCoreEmbeddingConfig });
+      const [activations] = embedding.embeddingLookup([1, 2, 3, 3]);
+      tf.dispose(activations as tf.Tensor);
+      const report = emb.tpuEmulator().report();
+      const [stack] = report.sparseCores!.stacks;
+      expect(stack).toEqual(
+        jasmine.objectContaining({
+          name: 'words',
+          lookUps: 1,
+          samples: 4,
+          ids: 4,
+          rows: 3,
+          droppedIds: 0,
+          minibatches: 1,
+        }),
+      );
+      // Three buckets of 8 slots, of 8 for each of 4 samples.
+      expect(stack!.fill).toBe(24 / 32);
+      expect(report.sparseCores!.predictions.length).toBe(7);
+      expect(String(report)).toContain('SparseCores, 1 stack:');
+      expect(report.toHTML()).toContain('<h2>SparseCores</h2>');
+      emb.tpuEmulator().resetCounters();
+      expect(emb.tpuEmulator().report().sparseCores).toBeNull();
+      embedding.dispose();
+    });
+  });
+});
