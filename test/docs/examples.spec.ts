@@ -26,6 +26,10 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   ],
   'save_and_continue.ts': ['the next losses are equal: true'],
   'shared_table.ts': ['1 weight of shape [100,8]'],
+  'tpu_embedding.ts': [
+    '{ favorited: [ 4 ], friends: [ 4 ], watched: [ 4 ] } [ 4, 2 ]',
+    '-0.05 -0.05 0.95 0.95 1.95 1.95 2.90 2.90',
+  ],
   'two_towers.ts': ['[ 2, 2, 2, 2, 2, 2 ]'],
 };
 
