@@ -18,9 +18,11 @@ import { BACKEND_NAME, configure, type TpuEmulatorArgs } from './backends/tpu-em
  * for `timeoutMs` (10,000) hangs: calls that wait for it throw. What is left out comes from the environment:
  * TFJS_EMBEDDINGS_TPU_CHIPS, TFJS_EMBEDDINGS_TPU_CORES_PER_CHIP, TFJS_EMBEDDINGS_TPU_HBM_BYTES,
  * TFJS_EMBEDDINGS_TPU_TIMEOUT_MS. A later call replaces an earlier one.
- * Throws TypeError for wrong types, ValueError for values out of range and unknown names, RuntimeError while the
- * emulator starts or runs: `tf.removeBackend('tpu-emulator')` ends it.
  * Source: the chips and cores of tf.tpu.experimental.Topology (TensorFlow 2.21), without their mesh.
+ *
+ * @param args - The machine; every field has a default.
+ * @throws TypeError for wrong types, ValueError for values out of range and unknown names, RuntimeError while the
+ * emulator starts or runs: `tf.removeBackend('tpu-emulator')` ends it.
  *
  * @example
  * emb.configureTpuEmulator({chips: 8, coresPerChip: 1, hbmBytesPerChip: 16e9});
@@ -142,7 +144,7 @@ export class TpuEmulator {
 /**
  * Returns the emulator that runs: `counters()`, `report()`, `injectFault()`.
  *
- * Throws RuntimeError before `await tf.setBackend('tpu-emulator')` and after `tf.removeBackend('tpu-emulator')`.
+ * @throws RuntimeError before `await tf.setBackend('tpu-emulator')` and after `tf.removeBackend('tpu-emulator')`.
  *
  * @example
  * console.log(String(emb.tpuEmulator().report({generation: 'v5p', chips: 64})));

@@ -94,7 +94,15 @@ function missing(kernels: KernelChoice): RuntimeError {
   return new RuntimeError('kernels', `an implementation that is present (${present})`, kernels, note);
 }
 
-/** Chooses the implementation on typed arrays. Throws where it is missing. */
+/**
+ * Chooses the implementation of kernels on typed arrays, for the `cpu` backend and for devices.
+ *
+ * @param kernels - `'auto'` (at first), the best one; `'native'`, `'wasm'` or `'reference'`.
+ * @throws TypeError for anything but text; ValueError for another name; RuntimeError where it is missing.
+ *
+ * @example
+ * emb.setKernels('reference');
+ */
 export function setKernels(kernels: KernelChoice): void {
   if (typeof kernels !== 'string') throw new ArgumentTypeError('kernels', `one of ${CHOICES.join(', ')}`, kernels);
   if (!CHOICES.includes(kernels)) throw new ValueError('kernels', `one of ${CHOICES.join(', ')}`, kernels);
@@ -102,7 +110,15 @@ export function setKernels(kernels: KernelChoice): void {
   registry().kernels = kernels;
 }
 
-/** Sets the number of threads of every implementation that has threads. */
+/**
+ * Sets the number of threads of every implementation that has threads. Results do not depend on it.
+ *
+ * @param threads - A whole number from 1 to 64; at first as many as there are cores.
+ * @throws TypeError for no number; ValueError for a number out of range.
+ *
+ * @example
+ * emb.setThreads(2);
+ */
 export function setThreads(threads: number): void {
   if (typeof threads !== 'number') throw new ArgumentTypeError('threads', 'a whole number from 1 to 64', threads);
   if (!Number.isInteger(threads) || threads < 1 || threads > 64) {
@@ -144,7 +160,9 @@ export interface BackendInfo {
 }
 
 /**
- * Returns which implementation and instruction set each kernel uses on the tfjs backend in use.
+ * Tells which implementation and instruction set each kernel uses on the tfjs backend in use.
+ *
+ * @returns The backend's name, the implementation of each kernel, and the devices where it has some.
  *
  * @example
  * emb.backendInfo().kernels.EmbeddingBag; // {implementation: 'native', instructionSet: 'avx512', threads: 2}

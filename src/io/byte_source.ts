@@ -63,7 +63,7 @@ export function pathOf(text: string): string {
 /**
  * Opens bytes for reading; a path is read piece by piece, all else lies in memory.
  *
- * Throws TypeError for anything else; ValueError for a file that does not exist; RuntimeError where it cannot be read.
+ * @throws TypeError for anything else; ValueError for a file that does not exist; RuntimeError where it cannot be read.
  */
 export async function openBytes(source: unknown, argument = 'source'): Promise<ByteSource> {
   if (source instanceof URL)

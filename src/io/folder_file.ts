@@ -56,7 +56,7 @@ class OpenFile implements FolderFile {
  * Opens a regular file for reading, by its path without links; `asked` is what it is called in errors. Errors of the
  * system pass.
  *
- * Throws ValueError for anything else under that path: opening a pipe or a device may wait or act.
+ * @throws ValueError for anything else under that path: opening a pipe or a device may wait or act.
  */
 export async function openRegular(path: string, asked: string): Promise<FolderFile> {
   const refuseOthers = (isFile: boolean): void => {
@@ -83,7 +83,7 @@ function isInside(folder: string, path: string): boolean {
 /**
  * Opens a file that a model names, by its path from the folder of the model. Errors of the system pass.
  *
- * Throws ValueError, by `refuse`, for paths and links that lead out of the folder.
+ * @throws ValueError, by `refuse`, for paths and links that lead out of the folder.
  */
 export async function openInside(folder: string, path: string, refuse: (what: string) => Error): Promise<FolderFile> {
   const joined = join(folder, path);

@@ -129,7 +129,7 @@ async function assemble(path: string, text: string): Promise<tf.io.ModelArtifact
 /**
  * Loads the model of a `model.json`.
  *
- * Throws ValueError, which names the file, where it is not one that tfjs writes, where weights are missing, are not as
+ * @throws ValueError, which names the file, where it is not one that tfjs writes, where weights are missing, are not as
  * long as it says or lie outside its folder, and where they are larger than the memory; RuntimeError where the system refuses.
  */
 export async function loadModel(path: string): Promise<tf.io.ModelArtifacts> {

@@ -82,7 +82,7 @@ async function tidy(folder: string, draft: string, weights: WeightFiles, isDone:
 /**
  * Saves a model in a folder, which is made where it is missing. `fileBytes`: how many bytes of weights go into one file.
  *
- * Throws RuntimeError, which names the file, where the system refuses; what was saved there before is then untouched.
+ * @throws RuntimeError, which names the file, where the system refuses; what was saved there before is then untouched.
  */
 export async function saveModel(
   folder: string,

@@ -40,7 +40,8 @@ export function littleEndianBytes(values: Float32Array): Uint8Array {
 
 /**
  * Writes an array of float32 values, in row-major order, in as many blocks as it comes.
- * Throws RuntimeError, which names the file, where the system refuses and where files cannot be written here.
+ *
+ * @throws RuntimeError, which names the file, where the system refuses and where files cannot be written here.
  */
 export async function writeNpy(path: string, shape: readonly number[], blocks: Iterable<Float32Array>): Promise<void> {
   const { writeFile } = writer();

@@ -48,11 +48,12 @@ export function openPath(path: string, argument: string): PositionedFile {
  * Returns the table in an `.npy` file (versions 1.0 to 3.0; float16, float32 or float64 of either byte order, as float32),
  * open until it is closed.
  *
- * Throws ValueError, which names the file, where there is none, and for any other content: other dtypes, column-major
- * order, pickles, cut off files, arrays that are not 2-D. Throws RuntimeError where files cannot be opened here, or where
- * the system refuses.
  *
  * Source: numpy.load with mmap_mode (NumPy 2).
+ *
+ * @throws ValueError, which names the file, where there is none, and for any other content: other dtypes, column-major
+ * order, pickles, cut off files, arrays that are not 2-D. Throws RuntimeError where files cannot be opened here, or where
+ * the system refuses.
  */
 export function openTable(path: string, argument = 'weights'): TableFile {
   if (typeof path !== 'string') throw new ArgumentTypeError(argument, 'the path of an .npy file', path);

@@ -32,7 +32,7 @@ function exists(path: string): ValueError {
  * Writes a file. What is under its path is the old file or the new one, whenever the process is killed; a draft beside it,
  * whose name ends in `.part`, may then stay.
  *
- * Throws ValueError where there is a file and `overwrite` is false; RuntimeError where the system refuses. What `fill`
+ * @throws ValueError where there is a file and `overwrite` is false; RuntimeError where the system refuses. What `fill`
  * throws passes, and nothing has changed.
  */
 export async function writeWhole(

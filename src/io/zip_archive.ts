@@ -88,7 +88,7 @@ function checkEntry(source: ByteSource, entry: Entry): entry is FileEntry {
 /**
  * Returns the entries of an archive by name; nothing is unpacked before it is read.
  *
- * Throws ValueError for anything but a zip archive, encrypted entries, entries of one name and impossible sizes.
+ * @throws ValueError for anything but a zip archive, encrypted entries, entries of one name and impossible sizes.
  */
 export async function readZip(source: ByteSource): Promise<Map<string, ZipEntry>> {
   const zip = await loadZip();

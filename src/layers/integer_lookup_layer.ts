@@ -79,9 +79,10 @@ function readArgs(given: unknown): { maxTokens: number; base: object } {
  * not `trainable` it only looks up and counts nothing. `getVocabulary()` and `getFrequencies()` list keys and counts.
  * Vocabulary and counts are the weights `keys` [maxTokens + 1, 2] (int64 as two words) and `counts` [maxTokens + 1], int32
  * and never trained, so that models save and load them.
- * Throws TypeError for missing or wrongly typed arguments and what is no number; ValueError for sizes below 1, fractions,
- * NaN, overflow, and weights that are no vocabulary.
  * Source: IntegerLookup of NVIDIA distributed-embeddings 23.06. `emb.preprocessing.IntegerLookup` is that of Keras.
+ *
+ * @throws TypeError for missing or wrongly typed arguments and what is no number; ValueError for sizes below 1, fractions,
+ * NaN, overflow, and weights that are no vocabulary.
  *
  * @example
  * const lookup = emb.layers.integerLookup({maxTokens: 100});

@@ -8,17 +8,19 @@ export type SymbolicShape = (number | null)[];
 
 /** What every layer of tfjs takes. */
 export interface LayerOptions {
-  /** Name, unique within a model. Letters, digits, `-`, `.`, `_` and `/`, as tfjs asks for. */
+  /** Name, unique within a model. Letters, digits, `-`, `.`, `_` and `/`, as tfjs asks for. Default: the kind of the layer with a number. */
   name?: string | undefined;
-  /** false: the table is never updated. */
+  /** false: the table is never updated. Default: true. */
   trainable?: boolean | undefined;
   /** Accepted for compatibility: the table is always float32 and ids are always int32. */
   dtype?: string | undefined;
+  /** The same as `dtype`, in tfjs's words. */
   inputDType?: string | undefined;
   /** Shape of the ids without the batch axis, for the first layer of a model. */
   inputShape?: SymbolicShape | undefined;
   /** The same with the batch axis. */
   batchInputShape?: SymbolicShape | undefined;
+  /** Size of the batch axis, with `inputShape`. Default: any. */
   batchSize?: number | undefined;
 }
 

@@ -87,7 +87,8 @@ function instantiate(name: string, config: Record<string, unknown>, family: Fami
 
 /**
  * Returns the object itself, or a new one from its name or its config ({className, config}, or Keras's class_name).
- * Throws TypeError for anything else; ValueError for an unknown name.
+ *
+ * @throws TypeError for anything else; ValueError for an unknown name.
  */
 export function readRegistered(
   identifier: unknown,

@@ -6,10 +6,13 @@ import { COMBINERS, OUT_OF_RANGE, type Combiner, type OutOfRange } from '../type
 
 /** Options of a lookup as users give them. */
 export interface BagOptionsInput {
+  /** How rows become one. */
   combiner: Combiner;
+  /** What an id beyond the table does: `'error'` (default), or `'zero'`, a row of zeros. */
   outOfRange?: OutOfRange | undefined;
+  /** Rows are scaled to at most this L2 norm; null (default): off. */
   maxNorm?: number | null | undefined;
-  /** Checks ids and splits that already lie on a GPU too (webgl, webgpu), which reads them back. */
+  /** Checks ids and splits that already lie on a GPU too (webgl, webgpu), which reads them back. Default: false. */
   validate?: boolean | undefined;
 }
 

@@ -12,7 +12,7 @@ import { toInt32 } from '../ragged/whole_ids.js';
 export type VectorInput = tf.Tensor | readonly number[] | ArrayBufferView;
 
 export interface EmbeddingBagOptions extends BagOptionsInput {
-  /** One float32 weight per id; gradients flow to it when it is a tensor. */
+  /** One float32 weight per id; gradients flow to it when it is a tensor. Default: none. */
   weights?: VectorInput | null | undefined;
 }
 

@@ -13,9 +13,15 @@ import { lookUp } from './lookup.js';
  * An empty bag gives zeros for every combiner. Repeated ids count each time. The weighted mean divides by the sum of
  * the weights, sqrtn by the root of the sum of their squares; a divisor of 0 gives zeros. With `maxNorm` every row is
  * scaled to at most that L2 norm before it is weighted. Differentiable with respect to table and weights.
- * Throws TypeError for wrong types and dtypes; ValueError for wrong ranks, splits, an unknown combiner and, unless
- * `outOfRange: 'zero'`, for an id outside [0, rows).
  * Source: tf.nn.embedding_lookup_sparse (TensorFlow 2.21) over compressed rows.
+ *
+ * @param table - [rows, dim] float32.
+ * @param values - The ids of all bags, one after the other.
+ * @param rowSplits - Where each bag begins, and where the last one ends.
+ * @param options - The combiner, and how ids are weighted and checked.
+ * @returns The combined rows, [batch, dim] float32.
+ * @throws TypeError for wrong types and dtypes; ValueError for wrong ranks, splits, an unknown combiner and, unless
+ * `outOfRange: 'zero'`, for an id outside [0, rows).
  *
  * @example
  * const table = tf.tensor2d([[1, 2], [3, 4], [5, 6]]);

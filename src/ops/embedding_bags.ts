@@ -64,9 +64,10 @@ function sideBySide(rows: readonly tf.Tensor2D[]): tf.Tensor2D {
  * [batch, dim], or with `output: 'concat'` one tensor [batch, sum of dims] float32. A table may come several times.
  * `options` hold for all tables; a combiner in `bags[i]` goes first. Backends with devices look all tables up at once.
  * Differentiable with respect to tables and weights.
- * Throws TypeError for wrong types and dtypes; ValueError for lists of different lengths, for what `embeddingBag`
- * refuses, and for different numbers of bags under `'concat'`. Errors name the entry, such as `bags[2].values`.
  * Source: tf.nn.embedding_lookup_sparse (TensorFlow 2.21), for a list of tables.
+ *
+ * @throws TypeError for wrong types and dtypes; ValueError for lists of different lengths, for what `embeddingBag`
+ * refuses, and for different numbers of bags under `'concat'`. Errors name the entry, such as `bags[2].values`.
  *
  * @example
  * const tables = [tf.tensor2d([[1, 2], [3, 4]]), tf.tensor2d([[5], [6], [7]])];

@@ -25,14 +25,17 @@ export type Table = tf.Tensor2D | tf.Tensor | tf.Variable;
 type Tables = Table | readonly Table[];
 
 export interface EmbeddingLookupOptions {
+  /** How rows become one: 'sum', 'mean' or 'sqrtn'; null (default): they stay apart. */
   combiner?: Combiner | null | undefined;
-  /** One weight per id, in the form of the ids. */
+  /** One weight per id, in the form of the ids. Default: none. */
   weights?: WeightsInput | null | undefined;
+  /** Rows are scaled to at most this L2 norm; null (default): off. */
   maxNorm?: number | null | undefined;
+  /** What an id beyond the table does: `'error'` (default), or `'zero'`, a row of zeros. */
   outOfRange?: OutOfRange | undefined;
-  /** How a list of tables holds the rows: row i in table i mod n, or in contiguous ranges. */
+  /** How a list of n tables holds the rows: `'mod'` (default), row i in table i mod n; `'div'`, in contiguous ranges. */
   partitionStrategy?: PartitionStrategy | undefined;
-  /** Checks ids and weights that already lie on a GPU too (webgl, webgpu), which reads them back. */
+  /** Checks ids and weights that already lie on a GPU too (webgl, webgpu), which reads them back. Default: false. */
   validate?: boolean | undefined;
 }
 
@@ -57,9 +60,14 @@ export type RowsOfIds = RaggedIds | tf.Tensor2D | readonly (readonly number[])[]
  * the divisor and has no gradient. `maxNorm` scales each row to at most that L2 norm before it is weighted.
  * Differentiable with respect to table and to weights that are tensors (a ragged result is not: use
  * `embeddingLookup(table, ragged.values)` for its flat rows).
- * Throws TypeError for a table, ids or weights of a wrong type; ValueError for rank-1 ids with a combiner, sparse ids
- * without one, negative ids or ids beyond the table, and weights that do not fit.
  * Source: tf.nn.embedding_lookup(_sparse) (TensorFlow 2.21); embedding_lookup of NVIDIA distributed-embeddings 23.06.
+ *
+ * @param table - [rows, dim] float32: a tensor, a variable, or a list of row partitions.
+ * @param ids - Whole numbers in [0, rows): dense, ragged or sparse.
+ * @param options - How rows are combined, weighted and checked.
+ * @returns The rows, combined where there is a combiner.
+ * @throws TypeError for a table, ids or weights of a wrong type; ValueError for rank-1 ids with a combiner, sparse ids
+ * without one, negative ids or ids beyond the table, and weights that do not fit.
  *
  * @example
  * const table = tf.tensor2d([[1, 2], [3, 4], [5, 6]]);

@@ -11,10 +11,13 @@ import { lookUp } from './lookup.js';
 import { addIdDetails } from '../ragged/id_out_of_range.js';
 
 export interface SafeEmbeddingLookupOptions {
+  /** 'sum', 'mean' (default) or 'sqrtn'. */
   combiner?: Combiner | undefined;
+  /** One weight per id, in the form of the ids. Default: none. */
   weights?: WeightsInput | null | undefined;
+  /** Rows are scaled to at most this L2 norm; null (default): off. */
   maxNorm?: number | null | undefined;
-  /** The row that stands in, with weight 1, for bags that are empty (after pruning); zeros without it. */
+  /** The row that stands in, with weight 1, for bags that are empty (after pruning); zeros without it (default). */
   defaultId?: number | null | undefined;
 }
 
@@ -30,9 +33,14 @@ interface Pruned {
  * Negative ids are left out; so are ids with a weight <= 0, unless the combiner is 'sum'. A bag that is empty
  * then gives zeros, or the row `defaultId` with weight 1. Shapes, dtypes and differentiability as in `embeddingLookup`
  * with a combiner ('mean' by default); every row is kept.
- * Throws TypeError and ValueError as `embeddingLookup`; ids beyond the table are an error, and so is a `defaultId`
- * outside it.
  * Source: tf.nn.safe_embedding_lookup_sparse (TensorFlow 2.21).
+ *
+ * @param table - [rows, dim] float32.
+ * @param ids - Whole numbers: dense of rank 2 or more, ragged or sparse.
+ * @param options - How rows are combined and weighted.
+ * @returns One row per bag.
+ * @throws TypeError and ValueError as `embeddingLookup`; ids beyond the table are an error, and so is a `defaultId`
+ * outside it.
  *
  * @example
  * const table = tf.tensor2d([[1, 2], [3, 4]]);

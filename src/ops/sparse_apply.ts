@@ -36,8 +36,11 @@ export interface SparseApplyArgs extends BagOptionsInput, TableHyper {
  * accumulators [rows]; adagradMomentum: accumulators, momenta; adam: momenta, velocities; ftrl: accumulators,
  * linears); gradient [batch, dim]; values, rowSplits, weights as in `embeddingBag`. Snapshots of a variable taken
  * before never change. Nothing is written when an id is out of range.
- * Throws TypeError for wrong types; ValueError for an unknown name, wrong shapes and hyper-parameters out of range.
  * Source: the sparse update kernels of TensorFlow 2.21 (ResourceSparseApply*) and the TPU embedding optimizers.
+ *
+ * @param name - Which update: sgd, adagrad, rowWiseAdagrad, adagradMomentum, adam or ftrl.
+ * @param args - Table and slots, which are written; gradient, ids and hyper-parameters.
+ * @throws TypeError for wrong types; ValueError for an unknown name, wrong shapes and hyper-parameters out of range.
  *
  * @example
  * const table = tf.variable(tf.zeros([3, 2]));

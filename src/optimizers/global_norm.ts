@@ -35,8 +35,9 @@ function checkNorm(norm: unknown): number {
  * and holds new tensors, all times `norm / max(norm, global norm)`; null stays null. The `norm` of the result is a
  * scalar. The gradients given stay the caller's to dispose, as the result is: `tf.dispose([grads, clipped])`. Where the
  * global norm is not finite, all gradients become NaN, so that it is seen.
- * Throws TypeError for wrong types; ValueError for a norm that is not above 0; RuntimeError for disposed slices.
  * Source: tf.clip_by_global_norm (TensorFlow 2.21).
+ *
+ * @throws TypeError for wrong types; ValueError for a norm that is not above 0; RuntimeError for disposed slices.
  *
  * @example
  * const { value, grads } = optimizer.computeGradients(loss);

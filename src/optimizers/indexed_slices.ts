@@ -49,9 +49,10 @@ export function checkLive(slices: IndexedSlices, argument: string): void {
  * `computeGradients` of an `emb.train` optimizer gives it for every table that was looked up, `applyGradients` takes it
  * back. `indices` [n] int32 ascend without repeats; `values` [n, dim] float32. The methods make new tensors and leave
  * their operands as they are; `dispose()` frees `indices` and `values`, as `tf.dispose` and the end of a `tf.tidy` do.
- * Throws TypeError for wrong types; ValueError for wrong shapes, rows that repeat, descend or lie outside the table;
- * RuntimeError for the use of disposed slices.
  * Source: tf.IndexedSlices (TensorFlow 2.21), with unique indices.
+ *
+ * @throws TypeError for wrong types; ValueError for wrong shapes, rows that repeat, descend or lie outside the table;
+ * RuntimeError for the use of disposed slices.
  *
  * @example
  * const { value, grads } = optimizer.computeGradients(loss);

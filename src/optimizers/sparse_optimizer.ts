@@ -151,7 +151,8 @@ export abstract class SparseOptimizer extends tf.Optimizer {
    * Takes one step with the gradients that it is given: `IndexedSlices` or a tensor of its shape for a table, tensors
    * for all else, by variable name or as a list of `{name, tensor}`. A variable without an entry stays as it is, slots
    * included; a tensor steps every row of its table. The gradients stay the caller's to dispose.
-   * Throws TypeError for wrong types; ValueError for unknown variables, wrong shapes and several gradients of one
+   *
+   * @throws TypeError for wrong types; ValueError for unknown variables, wrong shapes and several gradients of one
    * variable; RuntimeError for disposed gradients. Nothing is written then.
    */
   override applyGradients(gradients: Gradients): void {

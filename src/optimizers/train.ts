@@ -108,8 +108,9 @@ function withSchedule(config: unknown): unknown {
  * `clipValue`, `clipNorm`, `clipWeightMin/Max` and `weightDecay` concern tables; the dense optimizer has its own.
  * `globalClipNorm` is the norm over everything together. `learningRate` may be a function of the step or a schedule
  * of Keras (`{className: 'CosineDecay', config}`), which is saved with the model.
- * Throws TypeError and ValueError that name the field.
  * Source: tf.train.* (TensorFlow.js 4.22), tf.tpu.experimental.embedding.* (TensorFlow 2.21).
+ *
+ * @throws TypeError and ValueError that name the field.
  *
  * @example
  * model.compile({optimizer: emb.train.adagrad({learningRate: 0.1}), loss: 'binaryCrossentropy'});

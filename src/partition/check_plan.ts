@@ -211,7 +211,6 @@ function tableParallelProblems(plan: PlanData, tables: readonly PlanTable[], com
  *
  * Looks at what the plan says, not at how good it is: balance, thresholds and `predicted` are the planner's affair.
  *
- * Throws TypeError or ValueError for tables that `planEmbedding` would not take. Never throws for a plan.
  *
  * ```ts
  * import { checkPlan, planEmbedding } from 'tfjs-embeddings';
@@ -220,6 +219,11 @@ function tableParallelProblems(plan: PlanData, tables: readonly PlanTable[], com
  * forced.ranks[1]!.tableParallel!.shards[0]!.columns = [0, 3];
  * console.log(checkPlan(forced, tables)[0]); // table 1: columns 3..4 are on no device
  * ```
+ *
+ * @param plan - A plan, or what was one before it was changed.
+ * @param tables - The tables that it is for, as `planEmbedding` takes them.
+ * @returns What is wrong, in words that name the place; an empty list for a good plan.
+ * @throws TypeError or ValueError for tables that `planEmbedding` would not take. Never throws for a plan.
  */
 export function checkPlan(plan: PlanData, tables: readonly PlanTableArgs[]): string[] {
   const read = readTables(tables);

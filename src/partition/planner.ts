@@ -134,8 +134,6 @@ function orByRows(request: PlanRequest, groupOf: readonly GroupName[], placed: P
  * some shards have no rows. The plan's `notes` say which table is cut by rows for want of pieces, which devices stay
  * idle for that, and which tables are `rowCoupled`; strategy and thresholds that were used are in the `effective` fields.
  *
- * Throws TypeError for a missing argument or a wrong type; ValueError for a value out of range, an unknown name or
- * field, and, with `rowFallback: false`, for too few pieces.
  *
  * Mirrors `DistEmbeddingStrategy` of NVIDIA-Merlin distributed-embeddings 1.0.0, places exactly as it does, and differs
  * where that goes wrong: output ranges with shared tables, uneven merged shards, joined tables with different
@@ -154,6 +152,11 @@ function orByRows(request: PlanRequest, groupOf: readonly GroupName[], placed: P
  * console.log(String(plan));
  * console.log(plan.ranks[3]?.tableParallel?.shards); // columns 12 to 16 of users, all of items
  * ```
+ *
+ * @param args - Tables, inputs and devices, and how tables are cut and placed.
+ * @returns The plan.
+ * @throws TypeError for a missing argument or a wrong type; ValueError for a value out of range, an unknown name or
+ * field, and, with `rowFallback: false`, for too few pieces.
  */
 export function planEmbedding(args: PlanEmbeddingArgs): EmbeddingPlan {
   const request = readRequest(args);

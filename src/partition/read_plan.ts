@@ -8,8 +8,6 @@ import { shapeProblems } from './plan_shape.js';
  * Returns the plan that `toJSON()` or `JSON.stringify` wrote, with its methods. It is a copy: changing one leaves the
  * other alone. Only the shape is looked at here; `checkPlan` says whether the plan is right for given tables.
  *
- * Throws TypeError for anything but text or an object; ValueError for text that is no JSON, and for an object that has
- * not the keys of a plan, with everything that is wrong.
  *
  * ```ts
  * import { planEmbedding, readPlan } from 'tfjs-embeddings';
@@ -17,6 +15,11 @@ import { shapeProblems } from './plan_shape.js';
  * const again = readPlan(JSON.stringify(plan));
  * console.log(String(again) === String(plan)); // true
  * ```
+ *
+ * @param stored - JSON text, or what it says.
+ * @returns The plan with its methods.
+ * @throws TypeError for anything but text or an object; ValueError for text that is no JSON, and for an object that has
+ * not the keys of a plan, with everything that is wrong.
  */
 export function readPlan(stored: string | PlanData): EmbeddingPlan {
   const data = parsed(stored);

@@ -82,7 +82,8 @@ export abstract class IndexLookup<T extends Token> {
   /**
    * Learns the vocabulary: values by falling frequency, equal ones in reverse order, at most `maxTokens` rows in all.
    * Returns this. What was learned before is forgotten.
-   * Throws TypeError for values of another type; RuntimeError where the vocabulary was given at construction.
+   *
+   * @throws TypeError for values of another type; RuntimeError where the vocabulary was given at construction.
    */
   adapt(data: CellData): this {
     if (this.isFixed) {
@@ -102,7 +103,8 @@ export abstract class IndexLookup<T extends Token> {
   /**
    * Returns the ids, int32, in the container that `data` came in: nested arrays (uneven too) stay nested, typed arrays
    * give Int32Array, tensors an int32 tensor of the same shape, RaggedTensor a RaggedTensor.
-   * Throws RuntimeError before `adapt`; TypeError for values of another type; ValueError for an unknown value where
+   *
+   * @throws RuntimeError before `adapt`; TypeError for values of another type; ValueError for an unknown value where
    * numOovIndices is 0.
    */
   apply<D extends CellData>(data: D): IdsOf<D> {

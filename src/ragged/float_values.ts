@@ -4,7 +4,8 @@ import { checkNotLost } from './lost_arrays.js';
 
 /**
  * Returns the values as float32: a Float32Array is handed back as it is, everything else becomes a new array.
- * Throws TypeError for anything but numbers; ValueError, with the position, for a finite value that float32 cannot hold,
+ *
+ * @throws TypeError for anything but numbers; ValueError, with the position, for a finite value that float32 cannot hold,
  * and for an array that lost its memory.
  */
 export function toFloat32(vector: unknown, argument: string): Float32Array {

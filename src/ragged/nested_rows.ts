@@ -56,7 +56,8 @@ function mixed(reader: Reader, found: string): ValueError {
 
 /**
  * Returns the scalars of nested arrays with the splits of every axis. Nothing is truncated: uneven rows stay uneven.
- * Throws TypeError for anything but arrays and numbers; ValueError where numbers lie at different depths.
+ *
+ * @throws TypeError for anything but arrays and numbers; ValueError where numbers lie at different depths.
  */
 export function readNestedRows(rows: unknown, argument: string): FlatRows {
   const reader: Reader = { argument, flat: [], lengths: [], depth: null };

@@ -151,10 +151,11 @@ function parseIdsOnly(ids: unknown, argument: string): IdsOnly {
  * empty ones included; duplicates count. Weights come in the form of the ids, or flat, one per id.
  * int32 tensors are not read (kernels check ids). Weights that are tensors are read once, to refuse NaN, except on
  * webgl and webgpu, where `validate` asks for it.
- * Throws TypeError for what is no ids at all, for dtypes other than int32 and float32 and for weights of another form;
+ * Source: the ids that tf.nn.embedding_lookup and tf.nn.safe_embedding_lookup_sparse take (TensorFlow 2.21).
+ *
+ * @throws TypeError for what is no ids at all, for dtypes other than int32 and float32 and for weights of another form;
  * ValueError for fractions, NaN, overflow, float32 ids beyond 2^24, bad splits, unsorted or outlying sparse indices and
  * weights of another shape.
- * Source: the ids that tf.nn.embedding_lookup and tf.nn.safe_embedding_lookup_sparse take (TensorFlow 2.21).
  *
  * @example
  * parseIds([[3, 1], [4]]).rowSplits; // Int32Array [0, 2, 3]

@@ -100,7 +100,8 @@ export class RaggedTensor {
    * Returns a ragged tensor whose row r holds values[splits[r] .. splits[r + 1]).
    * `values`: array, typed array, tensor (its first axis is split) or RaggedTensor (gets one more axis). Plain numbers
    * become int32 where all are whole, else float32. `innerShape`: shape of one value; [] for arrays unless given.
-   * Throws TypeError for wrong types; ValueError for splits that do not start at 0, fall or end elsewhere than at the
+   *
+   * @throws TypeError for wrong types; ValueError for splits that do not start at 0, fall or end elsewhere than at the
    * number of values, and for ids that are not whole int32.
    *
    * @example
@@ -171,7 +172,8 @@ export class RaggedTensor {
   /**
    * Returns a ragged tensor of nested arrays, to any depth; nothing is truncated or padded. Every axis but the
    * outermost is ragged, even where its rows happen to have one length.
-   * Throws TypeError for anything but numbers; ValueError where numbers lie at different depths, or there is one axis.
+   *
+   * @throws TypeError for anything but numbers; ValueError where numbers lie at different depths, or there is one axis.
    *
    * @example
    * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).rowSplits; // Int32Array [0, 2, 2, 3]
@@ -189,7 +191,8 @@ export class RaggedTensor {
    * Returns the rows of a padded tensor without their padding. `padded`: [rows, maxLength, ...inner], a tensor or
    * even nested arrays. Give `lengths` (one per row), or `padding`: the value that ends are filled with; only trailing
    * padding is dropped, as in TensorFlow. Without either every row has full length.
-   * Throws TypeError for wrong types; ValueError for rank < 2 and lengths outside [0, maxLength].
+   *
+   * @throws TypeError for wrong types; ValueError for rank < 2 and lengths outside [0, maxLength].
    *
    * @example
    * emb.RaggedTensor.fromPadded(tf.tensor2d([[3, 1], [4, -1]], [2, 2], 'int32'), {padding: -1}).toRows(); // [[3, 1], [4]]
@@ -201,8 +204,9 @@ export class RaggedTensor {
 
   /**
    * Returns the rows of a rank-2 sparse matrix whose entries fill each row from its first column on.
-   * Throws ValueError for another rank, for entries out of order and for a gap in a row.
    * Source: tf.RaggedTensor.from_sparse (TensorFlow 2.21).
+   *
+   * @throws ValueError for another rank, for entries out of order and for a gap in a row.
    *
    * @example
    * emb.RaggedTensor.fromSparse({indices: [[0, 0], [0, 1], [2, 0]], values: [3, 1, 4], denseShape: [3, 2]}).toRows();

@@ -156,7 +156,8 @@ function firstDifference(weights: Int32Array, ids: Int32Array): string | undefin
 
 /**
  * Returns float32 weights, one per id; a tensor stays a tensor so that gradients flow to it.
- * Throws TypeError for another form or dtype than fits the ids; ValueError for another shape, other splits or NaN.
+ *
+ * @throws TypeError for another form or dtype than fits the ids; ValueError for another shape, other splits or NaN.
  */
 export function readWeights(
   weights: unknown,

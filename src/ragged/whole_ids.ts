@@ -60,7 +60,8 @@ function fromFloat32(numbers: Float32Array, argument: string): Int32Array {
 
 /**
  * Returns the values as int32: an Int32Array is handed back as it is, everything else becomes a new array.
- * Throws TypeError for anything but numbers; ValueError, with the position, for a fraction, NaN or a value that does
+ *
+ * @throws TypeError for anything but numbers; ValueError, with the position, for a fraction, NaN or a value that does
  * not fit (for Float32Array: beyond 2^24), and for an array that lost its memory.
  */
 export function toInt32(vector: unknown, argument: string): Int32Array {

@@ -83,7 +83,8 @@ function readBytes(file: PositionedFile, name: string, at: number, into: Uint8Ar
 
 /**
  * The values from a position on: float64 rounded to float32, whole numbers as int32.
- * Throws ValueError where the file ends before, and for whole numbers beyond int32.
+ *
+ * @throws ValueError where the file ends before, and for whole numbers beyond int32.
  */
 export function readArray(file: PositionedFile, name: string, at: number, size: number, type: ArrayType): Values {
   if (!(size * type.bytes <= file.size - at)) {

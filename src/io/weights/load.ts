@@ -113,9 +113,10 @@ function check(assignments: readonly Assignment[]): void {
  * Blob, or bytes. With `names` the weights that it names are loaded; without it every array of the file must be called
  * as a weight. Tables of `DistributedEmbedding` are called `layer/table/embeddings`, or `layer/table`. Names, shapes,
  * types and checksums are compared before anything is written; one array lies in memory at a time.
- * Throws TypeError for anything but a model and for whole numbers in place of floats; ValueError for names that are not
- * there, for other shapes, and for damaged files.
  * Source: torch.nn.Module.load_state_dict (PyTorch 2) for named tables.
+ *
+ * @throws TypeError for anything but a model and for whole numbers in place of floats; ValueError for names that are not
+ * there, for other shapes, and for damaged files.
  *
  * @example
  * await emb.weights.load(model, 'model.safetensors', {names: {'user_emb.weight': 'users/embeddings'}});

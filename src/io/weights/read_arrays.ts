@@ -30,9 +30,10 @@ async function using<T>(source: ByteInput, read: (opened: ByteSource) => Promise
  * truth values as bool.
  *
  * `source`: a path (with the entry `tfjs-embeddings/node`), a URL, a File or Blob, or bytes.
- * Throws TypeError for another kind of source; ValueError for anything but such a file: other types, pickles,
- * column-major order, whole numbers beyond int32, files that are cut off.
  * Source: numpy.load (NumPy 2).
+ *
+ * @throws TypeError for another kind of source; ValueError for anything but such a file: other types, pickles,
+ * column-major order, whole numbers beyond int32, files that are cut off.
  *
  * @example
  * const vectors = await emb.weights.readNpy('vectors.npy');
@@ -55,8 +56,9 @@ export async function readNpz(source: ByteInput): Promise<Record<string, tf.Tens
 
 /**
  * Returns the arrays of a safetensors file as tensors by name; bfloat16 too becomes float32. Sources as in `readNpy`.
- * Throws ValueError for damaged files: headers that are no JSON, values that overlap or lie outside.
  * Source: safetensors.torch.load_file (safetensors 0.4).
+ *
+ * @throws ValueError for damaged files: headers that are no JSON, values that overlap or lie outside.
  *
  * @example
  * const tables = await emb.weights.readSafetensors('model.safetensors');

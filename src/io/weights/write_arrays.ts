@@ -83,8 +83,9 @@ async function toTarget(file: FileTarget, fill: (write: Write) => Promise<void>)
  * that name is replaced.
  *
  * `file`: a path, or a WritableStream where there are no files.
- * Throws TypeError for other dtypes and anything but a tensor; RuntimeError where the system refuses.
  * Source: numpy.save (NumPy 2).
+ *
+ * @throws TypeError for other dtypes and anything but a tensor; RuntimeError where the system refuses.
  *
  * @example
  * await emb.weights.writeNpy('users.npy', model.getLayer('users').getWeights()[0]);

@@ -30,16 +30,19 @@ export interface FeaturesForm<F = NestedFeatures> {
 
 /** How a `DistributedEmbedding` lies on devices; the arguments of the plan as in `planEmbedding`. */
 export interface DistributedPlacementArgs<D extends boolean = boolean> extends PlacementArgs<D> {
-  /** A plan made by hand, which is checked; in place of the planner's. */
+  /** A plan made by hand, which is checked; in place of the planner's. Default: null. */
   plan?: PlanData | string | null | undefined;
-  /** Seed of all tables whose initializers have none of their own. */
+  /** Seed of all tables whose initializers have none of their own; null (default): another one each time. */
   seed?: number | null | undefined;
   /** Of Keras RS: kept in the config, without effect. */
   tableStacking?: string | readonly unknown[] | null | undefined;
+  /** Of Keras RS: kept in the config, without effect. Default: null. */
   updateStats?: boolean | undefined;
   /** Features with weights in a symbolic graph: known from the first symbolic call, and saved. */
   weightedFeatures?: readonly number[] | null | undefined;
+  /** Default: distributed_embedding, with a number. */
   name?: string | undefined;
+  /** false: no table is updated. Default: true. */
   trainable?: boolean | undefined;
   /** Accepted for compatibility: tables are always float32. */
   dtype?: string | undefined;

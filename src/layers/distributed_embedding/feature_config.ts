@@ -37,8 +37,9 @@ function readShape(value: unknown, argument: string): SymbolicShape {
  * Ids of shape [batch, valence], ragged and sparse ids are combined to [batch, embeddingDim] as the table's combiner
  * says; ids of shape [batch] give [batch, embeddingDim] as they are. Negative ids of a dense batch are absent.
  * `inputShape` tells the planner how many ids a sample has; batches of other shapes are taken too.
- * Throws TypeError for missing or wrongly typed fields; ValueError for shapes without an axis.
  * Source: keras_rs.layers.FeatureConfig (Keras RS 0.4).
+ *
+ * @throws TypeError for missing or wrongly typed fields; ValueError for shapes without an axis.
  *
  * @example
  * const seen = new emb.FeatureConfig({name: 'seen', table: movies, inputShape: [32, 5], outputShape: [32, 16]});

@@ -59,9 +59,10 @@ const WEIGHTS = 'weights';
  * layout: a model that was saved on 8 devices loads on 3, or on none, with equal bits. Initial values depend on the
  * seed, the row and the column alone. `plan` is the plan in force; where the number of devices changes, tables move at
  * the next call. No masks are passed on.
- * Throws TypeError for missing or wrongly typed arguments and ids; ValueError for unknown names, parts of the structure
- * that are missing or too many, batches of different sizes, plans that do not fit, and all that `Embedding` refuses.
  * Source: DistributedEmbedding of NVIDIA distributed-embeddings 23.06 and of Keras RS 0.4.
+ *
+ * @throws TypeError for missing or wrongly typed arguments and ids; ValueError for unknown names, parts of the structure
+ * that are missing or too many, batches of different sizes, plans that do not fit, and all that `Embedding` refuses.
  *
  * @example
  * const layer = emb.layers.distributedEmbedding({
@@ -307,8 +308,9 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
   /**
    * Sets all tables, in their order: tensors, typed or nested arrays, or paths of .npy files, which are read in pieces
    * of at most `chunkElements`. Nothing is written where anything is wrong.
-   * Throws RuntimeError before the layer is built; TypeError and ValueError for values that do not fit.
    * Source: set_weights of NVIDIA distributed-embeddings 23.06.
+   *
+   * @throws RuntimeError before the layer is built; TypeError and ValueError for values that do not fit.
    */
   override setWeights(weights: readonly unknown[], options?: { chunkElements?: number }): void {
     this.#checkReady('setWeights');
@@ -326,7 +328,8 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
 
   /**
    * Sets tables by name, from all that `setWeights` takes; those without a name in `tables` stay as they are.
-   * Throws ValueError for a name of no table.
+   *
+   * @throws ValueError for a name of no table.
    */
   setTables(tables: Readonly<Record<string, unknown>>, options?: { chunkElements?: number }): void {
     this.#checkReady('setTables');

@@ -67,7 +67,8 @@ export type Optional = boolean | 'features';
 /**
  * The parts of a value of this structure, one per feature. With `optional` a part, or all of a branch, may be null; with
  * 'features' a part alone may be, and has its place.
- * Throws TypeError for another kind of branch; ValueError, which names the path, for missing and extra parts.
+ *
+ * @throws TypeError for another kind of branch; ValueError, which names the path, for missing and extra parts.
  */
 export function flattenAs(
   structure: FeatureStructure,

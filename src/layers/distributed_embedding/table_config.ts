@@ -71,8 +71,9 @@ function readPlacement(value: unknown): TablePlacement {
  * The table is [vocabularySize, embeddingDim] float32. `optimizer` may be an `emb.train` optimizer or its name; it asks
  * for an `emb.train` optimizer in `compile`. Placement `sparsecore` asks for a backend with devices; `default_device`
  * is accepted, and places the table like `auto`.
- * Throws TypeError for missing or wrongly typed fields; ValueError for sizes below 1 and unknown names.
  * Source: keras_rs.layers.TableConfig (Keras RS 0.4), but for `optimizer`, which is null by default.
+ *
+ * @throws TypeError for missing or wrongly typed fields; ValueError for sizes below 1 and unknown names.
  *
  * @example
  * const movies = new emb.TableConfig({name: 'movies', vocabularySize: 1000, embeddingDim: 16, combiner: 'sum'});

@@ -64,9 +64,10 @@ function offsetsOf(sizes: unknown): Int32Array {
  * [sum(featureSizes), embeddingWidth] is the one weight, `<layer>/params`, Glorot uniform unless told otherwise; the rows
  * of feature f begin after those of the features before it (`offsets`). One lookup and, under `emb.train.*`, one update
  * by rows serve all features. As the first layer of a model it takes int32 ids of shape [features].
- * Throws TypeError for missing or wrongly typed arguments and ids that are no numbers; ValueError for sizes below 1, ids
- * of another shape, fractions, and an id outside its own feature, which the error names.
  * Source: ConcatOneHotEmbedding of NVIDIA distributed-embeddings 23.06.
+ *
+ * @throws TypeError for missing or wrongly typed arguments and ids that are no numbers; ValueError for sizes below 1, ids
+ * of another shape, fractions, and an id outside its own feature, which the error names.
  *
  * @example
  * const layer = emb.layers.concatOneHotEmbedding({featureSizes: [3, 5, 7], embeddingWidth: 4});

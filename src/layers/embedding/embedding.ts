@@ -21,11 +21,12 @@ export type EmbeddingArgs<C extends Combiner | null = Combiner | null> = TableLa
  * Applied directly, ids may also be a RaggedTensor or sparse ids. The one weight is `<layer>/embeddings`, float32.
  * `maskZero` with a combiner leaves id 0 out of sum and divisor; a row without ids is zeros.
  * As the first layer of a model it takes int32 ids of shape `inputShape` or [inputLength].
- * Throws TypeError for missing or wrongly typed arguments and ids that are no numbers; ValueError for sizes below 1,
- * unknown names, rank-1 ids with a combiner, weights without a combiner or of another shape, fractions, and ids
- * outside the table.
  * Source: tf.layers.embedding (TensorFlow.js 4.22); Embedding of NVIDIA distributed-embeddings 23.06; EmbedReduce
  * (Keras RS 0.3).
+ *
+ * @throws TypeError for missing or wrongly typed arguments and ids that are no numbers; ValueError for sizes below 1,
+ * unknown names, rank-1 ids with a combiner, weights without a combiner or of another shape, fractions, and ids
+ * outside the table.
  *
  * @example
  * const model = tf.sequential({layers: [

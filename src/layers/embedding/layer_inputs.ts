@@ -32,7 +32,8 @@ class WeightedIds implements LayerInputs {
 
 /**
  * The inputs of `apply(inputs, {weights})` with the weights among them, as tfjs takes them.
- * Throws ValueError for weights that `inputs` has already.
+ *
+ * @throws ValueError for weights that `inputs` has already.
  */
 export function joinWeights(inputs: unknown, weights: unknown, read: (inputs: unknown) => LayerInputs): unknown {
   if (weights === undefined || weights === null) return inputs;

@@ -47,15 +47,18 @@ import { checkTableTraining } from '../table/table_training.js';
 
 /** How a layer looks up its table. */
 interface LookupArgs<C extends Combiner | null> extends LayerOptions {
-  /** How the rows of the innermost axis become one; null: they stay apart. */
+  /** How the rows of the innermost axis become one: 'sum', 'mean' or 'sqrtn'; null (default): they stay apart. */
   combiner?: C | undefined;
-  /** The id 0 is padding. Without a combiner it is masked; with one it counts neither in the sum nor in the divisor. */
+  /**
+   * The id 0 is padding. Without a combiner it is masked; with one it counts neither in the sum nor in the divisor.
+   * Default: false.
+   */
   maskZero?: boolean | undefined;
-  /** Length of the ids, or one length per axis, where it is constant. */
+  /** Length of the ids, or one length per axis, where it is constant. Default: null. */
   inputLength?: number | SymbolicShape | null | undefined;
-  /** Rows are scaled to at most this L2 norm when they are looked up. */
+  /** Rows are scaled to at most this L2 norm when they are looked up; null (default): off. */
   maxNorm?: number | null | undefined;
-  /** What an id beyond the table does: an error (default), or a row of zeros. */
+  /** What an id beyond the table does: `'error'` (default), or `'zero'`, a row of zeros. */
   outOfRange?: OutOfRange | undefined;
   /** Not supported: tfjs applies no activity regularizers. */
   activityRegularizer?: null | undefined;

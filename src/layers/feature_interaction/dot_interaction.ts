@@ -41,9 +41,10 @@ function lowerTriangle(n: number, withDiagonal: boolean): Int32Array {
  * 0 and 1, and so on. With `selfInteraction` each row of pairs ends with the feature and itself: n (n + 1) / 2. With
  * `skipGather` it is [batch, n * n], the flat lower triangle, zeros above it (and, without selfInteraction, on the
  * diagonal). It has no weights; an empty batch gives an empty result.
- * Throws TypeError for inputs that are no float32 tensors and for options that are not boolean; ValueError for another
- * rank than 2, shapes that differ, and fewer than 2 features (1 with selfInteraction).
  * Source: keras_rs.layers.DotInteraction (Keras RS 0.4).
+ *
+ * @throws TypeError for inputs that are no float32 tensors and for options that are not boolean; ValueError for another
+ * rank than 2, shapes that differ, and fewer than 2 features (1 with selfInteraction).
  *
  * @example
  * const layer = emb.layers.dotInteraction();

@@ -23,13 +23,17 @@ export interface FeatureCrossArgs extends FloatLayerArgs {
   projectionDim?: number | null | undefined;
   /** This times the second input is added to the product, at least 0. Default 0. */
   diagScale?: number | null | undefined;
+  /** Whether a bias is added to the product. Default: true. */
   useBias?: boolean | undefined;
   /** Applied to the product with its bias. Default: none. */
   preActivation?: ActivationInput | null | undefined;
   /** Of both kernels. Default 'glorotUniform'. */
   kernelInitializer?: InitializerInput | null | undefined;
+  /** What the bias begins with. Default: 'zeros'. */
   biasInitializer?: InitializerInput | null | undefined;
+  /** Penalty on both kernels. Default: none. */
   kernelRegularizer?: RegularizerInput | null | undefined;
+  /** Penalty on the bias. Default: none. */
   biasRegularizer?: RegularizerInput | null | undefined;
 }
 
@@ -87,9 +91,10 @@ function checkShapes(shapes: readonly SymbolicShape[]): number {
  * of layers feeds x0 to each as the first input and the last layer's result as the second. Weights: `kernel` [dim, dim]
  * and `bias` [dim]; with `projectionDim` first `projection_kernel` [dim, projectionDim], then `kernel` [projectionDim,
  * dim]. A mask of x0 is passed on.
- * Throws TypeError for missing or wrongly typed arguments and inputs that are not float32; ValueError for sizes below 1,
- * a negative diagScale, unknown names, rank 1, shapes that differ, and a last axis of unknown or another size.
  * Source: keras_rs.layers.FeatureCross (Keras RS 0.4).
+ *
+ * @throws TypeError for missing or wrongly typed arguments and inputs that are not float32; ValueError for sizes below 1,
+ * a negative diagScale, unknown names, rank 1, shapes that differ, and a last axis of unknown or another size.
  *
  * @example
  * const x0 = tf.input({shape: [32]});

@@ -7,9 +7,9 @@ import { nextName } from '../layer_names.js';
 
 /** What every layer of tfjs takes, for layers without a table. */
 export interface FloatLayerArgs {
-  /** Name, unique within a model. Letters, digits, `-`, `.`, `_` and `/`, as tfjs asks for. */
+  /** Name, unique within a model. Letters, digits, `-`, `.`, `_` and `/`, as tfjs asks for. Default: the kind of the layer with a number. */
   name?: string | undefined;
-  /** false: the weights are never updated. */
+  /** false: the weights are never updated. Default: true. */
   trainable?: boolean | undefined;
   /** Only 'float32'. */
   dtype?: string | undefined;
@@ -17,6 +17,7 @@ export interface FloatLayerArgs {
   inputShape?: SymbolicShape | undefined;
   /** The same with the batch axis. */
   batchInputShape?: SymbolicShape | undefined;
+  /** Size of the batch axis, with `inputShape`. Default: any. */
   batchSize?: number | undefined;
 }
 

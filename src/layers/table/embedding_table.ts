@@ -26,14 +26,17 @@ export interface TableArgs {
   inputDim: number;
   /** Number of columns. */
   outputDim: number;
+  /** What rows begin with. Default: 'randomUniform', from -0.05 to 0.05. */
   embeddingsInitializer?: InitializerInput | null | undefined;
+  /** Penalty on the rows that a step touches; null (default): none. */
   embeddingsRegularizer?: RegularizerInput | null | undefined;
+  /** What rows are held to after a step: 'nonNeg', or one along axis 1; null (default): nothing. */
   embeddingsConstraint?: ConstraintInput | null | undefined;
-  /** An `emb.train` optimizer for this table alone; `compile` must be given an `emb.train` optimizer too. */
+  /** An `emb.train` optimizer for this table alone; `compile` must be given one too. Default: null. */
   optimizer?: SparseOptimizer | null | undefined;
-  /** A list of one: the values that the table begins with. */
+  /** A list of one: the values that the table begins with, [inputDim, outputDim]; null (default): the initializer's. */
   weights?: readonly TableValues[] | null | undefined;
-  /** Seed of an initializer given by name. */
+  /** Seed of an initializer given by name; null (default): another one each time. */
   seed?: number | null | undefined;
 }
 
@@ -63,8 +66,9 @@ export interface SharedTableArgs extends Partial<Record<Exclude<keyof TableArgs,
 }
 
 export interface EmbeddingTableArgs extends TableArgs {
-  /** Saved with the model: layers that name the same table share it again when the model is loaded. */
+  /** Saved with the model: layers that name the same table share it again when the model is loaded. Default: embedding_table, with a number. */
   name?: string | undefined;
+  /** false: the table is never updated. Default: true. */
   trainable?: boolean | undefined;
 }
 
@@ -273,9 +277,10 @@ function checkSeed(seed: unknown): number | null {
  * and saves it once, under `tables/<name>/embeddings`, and one optimizer step takes the sum over all its uses.
  * When a model is loaded, layers that name the same table share it again. Freezing the table or any of its layers
  * freezes it for all. It is freed when the last of its layers is disposed.
- * Throws TypeError for missing or wrongly typed arguments; ValueError for sizes below 1, weights of another shape and
- * unknown names.
  * Source: TableConfig (Keras RS 0.3; tf.tpu.experimental.embedding, TensorFlow 2.21), as one object per table.
+ *
+ * @throws TypeError for missing or wrongly typed arguments; ValueError for sizes below 1, weights of another shape and
+ * unknown names.
  *
  * @example
  * const movies = emb.embeddingTable({name: 'movies', inputDim: 1000, outputDim: 16});

@@ -92,7 +92,8 @@ function seedOf(config: Config, seed: number | null): number {
  * Returns the fill of a table: that of the stock initializer's distribution for its whole shape, whatever part is made.
  * The initializer's own seed comes first, then `seed`, then one drawn now: ask once for each table.
  * Null for Identity, Orthogonal and classes of the user's own, which `applyInBlocks` runs.
- * Throws TypeError or ValueError for a config whose numbers cannot be used.
+ *
+ * @throws TypeError or ValueError for a config whose numbers cannot be used.
  */
 export function fillOf(initializer: Initializer, size: TableSize, seed: number | null): Fill | null {
   const read = readers().get(applyOf(initializer));
@@ -122,7 +123,8 @@ const BLOCK = 2 ** 20;
  * the rows go: at most `blockElements` values at a time, or one row. Identity and Orthogonal, whose values depend on the
  * whole shape, are applied to it; so is a custom initializer whose blocks begin alike (a fixed seed, or values that
  * depend on the row), and rows are then written once more. Other custom ones see the shape of a block.
- * Throws TypeError or ValueError where an initializer does not give float32 of the shape it was asked for.
+ *
+ * @throws TypeError or ValueError where an initializer does not give float32 of the shape it was asked for.
  */
 export function applyInBlocks(
   initializer: Initializer,

@@ -8,42 +8,56 @@ import type { RowConstraint } from './row_constraint.js';
 /** A constant, a function of the number of steps taken so far (0 at the first step), or a schedule of Keras. */
 export type LearningRate = number | ((step: number) => number) | ScheduleConfig;
 
-/** Every hyper-parameter; which optimizer reads which is in `READS`. All optional. */
+/** Every hyper-parameter; which optimizer reads which is in `READS`. All optional; null is off. */
 export interface SparseOptimizerConfig {
+  /** Default: 0.01; adagradMomentum, adam and ftrl 0.001. */
   learningRate?: LearningRate | undefined;
-  /** Start value of `accumulators` (adagrad, rowWiseAdagrad, adagradMomentum, ftrl). */
+  /** Start value of `accumulators` (adagrad, rowWiseAdagrad, adagradMomentum, ftrl). Default: 0.1; adagradMomentum 0. */
   initialAccumulatorValue?: number | undefined;
+  /** Adagrad momentum: what is kept of the running step. Default: 0. */
   momentum?: number | undefined;
+  /** Adagrad momentum: steps along the momentum to come. Default: false. */
   useNesterov?: boolean | undefined;
+  /** Adagrad momentum: gradients are divided by accumulator^(1 / exponent). Default: 2. */
   exponent?: number | undefined;
+  /** Adam: decay of the first moment. Default: 0.9. */
   beta1?: number | undefined;
+  /** Decay of the second moment. Default: adam 0.999; adagradMomentum 1, which sums squares as Adagrad does. */
   beta2?: number | undefined;
+  /** Keeps divisors from 0. Default, as null: 1e-7; adagradMomentum 1e-10. */
   epsilon?: number | null | undefined;
-  /** Adam: divide the moments by 1 - beta^step, as the stock optimizer does. */
+  /** Adam: divide the moments by 1 - beta^step, as the stock optimizer does. Default: true. */
   biasCorrection?: boolean | undefined;
-  /** Adam: sqrt(v + epsilon^2) instead of sqrt(v) + epsilon. */
+  /** Adam: sqrt(v + epsilon^2) instead of sqrt(v) + epsilon. Default: false. */
   sumInsideSqrt?: boolean | undefined;
-  /** false: rows without ids are stepped too, as a dense optimizer does; costs grow with the table. */
+  /** false: rows without ids are stepped too, as a dense optimizer does; costs grow with the table. Default: true. */
   lazy?: boolean | undefined;
+  /** FTRL: the power of the accumulator by which rates fall, at most 0. Default: -0.5. */
   learningRatePower?: number | undefined;
+  /** FTRL: strength of the L1 penalty. Default: 0. */
   l1?: number | undefined;
+  /** FTRL: strength of the L2 penalty. Default: 0. */
   l2?: number | undefined;
+  /** FTRL: is added to the root of the accumulator. Default: 0. */
   beta?: number | undefined;
+  /** FTRL: keeps `linears` in units of gradients times rate, as TPUs do. Default: false. */
   multiplyLinearByLearningRate?: boolean | undefined;
-  /** Each element of a row's summed gradient is clipped to [-c, c], or to [min, max]. */
+  /** Each element of a row's summed gradient is clipped to [-c, c], or to [min, max]. Default: null. */
   clipValue?: number | readonly [number | null, number | null] | null | undefined;
-  /** The table's whole gradient is scaled to at most this L2 norm. */
+  /** The table's whole gradient is scaled to at most this L2 norm. Default: null. */
   clipNorm?: number | null | undefined;
   /**
    * All gradients of a step, of tables and dense variables, are scaled together to at most this L2 norm, before any
-   * other clipping. That of a table's own optimizer concerns the tables that it steps.
+   * other clipping. That of a table's own optimizer concerns the tables that it steps. Default: null.
    */
   globalClipNorm?: number | null | undefined;
+  /** Least value of an element after the step. Default: null. */
   clipWeightMin?: number | null | undefined;
+  /** Largest value of an element after the step. Default: null. */
   clipWeightMax?: number | null | undefined;
-  /** Touched rows lose this fraction of themselves before each step. */
+  /** Touched rows lose this fraction of themselves before each step. Default: null. */
   weightDecay?: number | null | undefined;
-  /** Multiplies `weightDecay` by the learning rate (decoupled decay as in AdamW). */
+  /** Multiplies `weightDecay` by the learning rate (decoupled decay as in AdamW). Default: false. */
   multiplyWeightDecayByLearningRate?: boolean | undefined;
 }
 
