@@ -47,7 +47,12 @@ function whyNot(model: tf.LayersModel): string | null {
 
 function run(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[] {
   if (whyNot(model) !== null || isObserved()) return eager(data);
-  return withDropout(nativeDropout, () => capturedOf(model).step(model, eager, data));
+  return withDropout(nativeDropout, () => capturedOf(model).step(model, eager, data, 'train'));
+}
+
+function evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[] {
+  if (whyNot(model) !== null || isObserved()) return eager(data);
+  return capturedOf(model).step(model, eager, data, 'evaluate');
 }
 
 function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Scalar[] {
@@ -66,6 +71,7 @@ export function captureSteps(addon: GraphAddon): void {
     takesRows: (model) => tf.getBackend() === BACKEND_NAME && whyNot(model) === null,
     run,
     runRows,
+    evaluate,
     disposed: (model) => state().models.get(model)?.forget(),
   });
   offerCapturer({

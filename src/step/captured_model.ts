@@ -11,8 +11,12 @@ import { whyUnsound } from './sound.js';
 import { StepGraph, failedWriting, type GraphAddon } from './step_graph.js';
 import { WatchedFields } from './watched_fields.js';
 
-/** Steps of one kind: batches of these shapes, these variables trainable. */
+/** What a step does: it trains on a batch, or takes the losses of one. */
+export type Purpose = 'train' | 'evaluate';
+
+/** Steps of one kind: of one purpose, batches of these shapes, these variables trainable. */
 interface Signature {
+  readonly purpose: Purpose;
   /** Steps that ran op by op so far. */
   runs: number;
   recording: Recording | null;
@@ -99,8 +103,8 @@ export class CapturedModel {
   }
 
   /** Runs one step; the caller has asked `whyNot`. */
-  step(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[] {
-    const signature = this.#signatureOf(model, data);
+  step(model: tf.LayersModel, eager: EagerStep, data: StepData, purpose: Purpose): tf.Scalar[] {
+    const signature = this.#signatureOf(model, data, purpose);
     if (signature === null || signature.refused !== null) return eager(data);
     if (signature.graph !== null) {
       if (this.#isCurrent(signature)) return this.#repeat(model, signature, eager, data);
@@ -112,14 +116,15 @@ export class CapturedModel {
     return this.#record(model, signature, eager, data);
   }
 
-  #signatureOf(model: tf.LayersModel, data: StepData): Signature | null {
+  #signatureOf(model: tf.LayersModel, data: StepData, purpose: Purpose): Signature | null {
     const { collectedTrainableWeights } = compiledOf(model);
-    let key = kindOf(data);
+    let key = `${purpose} ${kindOf(data)}`;
     for (const weight of collectedTrainableWeights) key += (weight.read() as tf.Variable).trainable ? '1' : '0';
     const known = this.#signatures.get(key);
     if (known !== undefined) return known;
     if (this.#signatures.size >= MOST_SIGNATURES) return null;
-    const made: Signature = { runs: 0, recording: null, graph: null, watched: null, changes: 0, refused: null };
+    const none = { recording: null, graph: null, watched: null, refused: null };
+    const made: Signature = { purpose, runs: 0, changes: 0, ...none };
     this.#signatures.set(key, made);
     return made;
   }
@@ -178,7 +183,8 @@ export class CapturedModel {
       signature.refused = `TensorFlow cannot run its graph: ${(error as Error).message}`;
       return eagerResults;
     }
-    (compiledOf(model).optimizer_ as unknown as { incrementIterations(): void }).incrementIterations();
+    const optimizer = compiledOf(model).optimizer_ as unknown as { incrementIterations(): void };
+    if (signature.purpose === 'train') optimizer.incrementIterations();
     return results;
   }
 }

@@ -10,7 +10,7 @@ export interface StepInfo {
   readonly captured: boolean;
   /** Why steps run op by op, in one sentence; null where nothing speaks against capturing them. */
   readonly reason: string | null;
-  /** Kinds of steps that are captured: one per shape of the batch and set of trainable variables. */
+  /** Kinds of steps that are captured: one per purpose (training, evaluation), shape of the batch and set of trainable variables. */
   readonly signatures: number;
 }
 

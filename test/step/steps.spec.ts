@@ -175,8 +175,8 @@ describeForBackends(
             tf.dispose([x, y]);
             return numbersOf(history);
           }),
-          // 80 rows in batches of 25: the last one has 5.
-          2,
+          // 80 rows in batches of 25: the last one has 5; and the 20 of the validation.
+          3,
         );
       });
     });
@@ -471,7 +471,8 @@ describeForBackends(
             return numbersOf(history);
           },
         ),
-        2,
+        // Of training batches of 10 and of 8 rows, of validation batches of 10 and of 2.
+        4,
       );
       expect(seen.length).toBe(34);
       tf.dispose([x, y]);
@@ -495,6 +496,36 @@ describeForBackends(
           },
         ),
       );
+    });
+
+    it('evaluate as op by op, between steps of training, and count no steps for it', async () => {
+      const random = new Random(12);
+      const x = drawIds(random, 40, 2, ROWS);
+      const y = tf.tidy(() => x.sum(1, true).greater(ROWS).toFloat());
+      let iterations = 0;
+      await expectCaptured(
+        twins(
+          () => modelOf((features) => sigmoid(tf.layers.dropout({ rate: 0.5 }).apply(features) as tf.SymbolicTensor)),
+          async (model) => {
+            model.compile({
+              optimizer: emb.train.sgd({ learningRate: 0 }),
+              loss: 'meanSquaredError',
+              metrics: ['accuracy'],
+            });
+            const losses: number[] = [];
+            for (let round = 0; round < 5; round++) {
+              const found = model.evaluate(x, y, { batchSize: 20 }) as tf.Scalar[];
+              losses.push(...found.map((each) => each.dataSync()[0]!));
+              tf.dispose(found);
+              tf.tidy(() => model.setWeights(model.getWeights().map((weight) => weight.mul(1.1))));
+            }
+            iterations = model.optimizer.iterations;
+            return losses;
+          },
+        ),
+      );
+      expect(iterations ?? 0).toBe(0);
+      tf.dispose([x, y]);
     });
 
     describe('setCapture and stepInfo', () => {

@@ -1,6 +1,6 @@
 /**
- * Whoever asks is given each training step of a model to run: tfjs makes its train function anew for each fit and has
- * no hook there. In `fit` the step gets the numbers of the batch's rows, and with them the inputs as they were given,
+ * Whoever asks is given each training step of a model to run, and each batch that it evaluates: tfjs makes the functions
+ * for them anew for each fit and has no hook there. In `fit` the step gets the numbers of the batch's rows, and with them the inputs as they were given,
  * so that the rows can be gathered within the step.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -25,6 +25,8 @@ export interface StepRunner {
   run(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[];
   /** The same for a batch by its rows. */
   runRows(model: tf.LayersModel, eager: EagerStep, batch: BatchRows): tf.Scalar[];
+  /** Evaluates a batch, `eager` as tfjs does it. */
+  evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[];
   /** Called when a model was disposed of by its last holder. */
   disposed(model: tf.LayersModel): void;
 }
@@ -32,6 +34,7 @@ export interface StepRunner {
 interface ModelMethods {
   makeTrainFunction(this: tf.LayersModel): EagerStep;
   fitLoop(this: tf.LayersModel, train: EagerStep, inputs: StepData, ...rest: unknown[]): Promise<unknown>;
+  makeTestFunction(this: tf.LayersModel): void;
   dispose(this: tf.LayersModel): { refCountAfterDispose: number };
 }
 
@@ -53,7 +56,7 @@ export function runSteps(given: StepRunner): void {
   const methods = tf.LayersModel.prototype as unknown as ModelMethods & Record<symbol, true>;
   if (Object.hasOwn(methods, MARK)) return;
   Object.defineProperty(methods, MARK, { value: true });
-  const { makeTrainFunction, fitLoop, dispose } = methods;
+  const { makeTrainFunction, makeTestFunction, fitLoop, dispose } = methods;
   methods.makeTrainFunction = function (this: tf.LayersModel): EagerStep {
     const eager = makeTrainFunction.call(this);
     const { current } = runner();
@@ -64,6 +67,13 @@ export function runSteps(given: StepRunner): void {
       if (whole === undefined || data.length > 1) return current.run(this, eager, data);
       return current.runRows(this, eager, { rows: data[0] as tf.Tensor1D, whole });
     };
+  };
+  methods.makeTestFunction = function (this: tf.LayersModel): void {
+    makeTestFunction.call(this);
+    const holder = this as unknown as { testFunction: EagerStep };
+    const eager = holder.testFunction;
+    const { current } = runner();
+    if (current !== null) holder.testFunction = (data) => current.evaluate(this, eager, data);
   };
   methods.fitLoop = async function (this: tf.LayersModel, train, inputs, ...rest): Promise<unknown> {
     const first = inputs[0];
