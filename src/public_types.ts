@@ -57,6 +57,7 @@ export type {
   ReportShard,
   ReportTable,
 } from './report/report_data.js';
+export type { ReportSparseCores, ReportStack, SparseCorePrediction } from './report/sparse_cores.js';
 export type { SavedModelWriter } from './saved_model/destination.js';
 export type { RaggedForm, SavedModelOptions } from './saved_model/export_options.js';
 export type { LoadSavedModelOptions, NamedShapes, RunnableSavedModel } from './saved_model/loading.js';
