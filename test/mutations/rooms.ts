@@ -35,6 +35,8 @@ export const ROOMS: Readonly<Record<string, SourceRoom | ProgramRoom>> = {
   preprocessing: room('preprocessing', 'bad_input/preprocessing', 'layers/integer_lookup'),
   config: room('config'),
   io: room('io'),
+  tensor_array: room('tensor_array', 'converter/'),
+  converter: room('converter'),
   report: {
     ...room('report'),
     // How the page looks; what it says is mutated.
