@@ -8,7 +8,7 @@ import { readTensor } from '../../ragged/values.js';
 import { listOf } from './csr/feature_input.js';
 import { interleave, type FeatureRows } from './interleave.js';
 import { product, wholeNumber } from './numbers.js';
-import type { StackedFeatures } from './csr/preprocess_features.js';
+import { STACKED_FIELDS, type StackedFeatures } from './csr/preprocess_features.js';
 
 /** A gradient of activations [...outputShape, dim]; null: zeros. */
 export type ActivationGradient = tf.Tensor | NestedRows | null;
@@ -22,19 +22,7 @@ export interface StackGradientsArgs extends StackedFeatures {
   readonly tableToPaddingColumns?: Readonly<Record<string, number>>;
 }
 
-const FIELDS = [
-  'numScPerChip',
-  'numChips',
-  'gradients',
-  'tables',
-  'stackedTableToTables',
-  'tableToStackedTableOffset',
-  'featureToSampleOffset',
-  'tableToSampleCount',
-  'features',
-  'tableToPaddingRows',
-  'tableToPaddingColumns',
-] as const;
+const FIELDS = [...STACKED_FIELDS, 'gradients'] as const;
 
 /** The values of a gradient with `samples` rows, and how wide they are; null: zeros. */
 function readGradient(

@@ -7,9 +7,10 @@ import { readNestedRows, type NestedRows } from '../../../ragged/nested_rows.js'
 import { RaggedTensor } from '../../../ragged/ragged_tensor.js';
 import { sharedUniformSplits } from '../../../ragged/shared_splits.js';
 import { uniformSplits, checkRowSplits } from '../../../ragged/row_splits.js';
-import { isSparse, readPlaces, vectorLength, type SparseInput } from '../../../ragged/sparse_values.js';
+import { readPlaces, vectorLength, type SparseInput } from '../../../ragged/sparse_values.js';
 import { isTypedArray, readInt32, readTensor, type FlatInput } from '../../../ragged/values.js';
 import { toInt32 } from '../../../ragged/whole_ids.js';
+import { kindOf, type IdKind } from '../../features/feature_ids.js';
 import type { HostBags } from '../../../backends/kernel_set.js';
 
 /** Values and row splits, as plain data. */
@@ -28,23 +29,11 @@ export type FeatureInput = NestedRows | FlatInput | tf.Tensor | RaggedTensor | R
 /** Weights of one feature: in the form of its ids, or only their values; null: all ones. */
 export type FeatureWeights = FeatureInput | { readonly values: FlatInput } | null | undefined;
 
-type Kind = 'dense' | 'sparse' | 'ragged';
-
-const KIND_NAMES: Readonly<Record<Kind, string>> = { dense: 'Tensor', sparse: 'SparseTensor', ragged: 'RaggedTensor' };
-
-/** What a value is; null for what is no ids at all. */
-function kindOf(value: unknown): Kind | null {
-  if (value instanceof RaggedTensor) return 'ragged';
-  if (value instanceof tf.Tensor || isTypedArray(value)) return 'dense';
-  if (Array.isArray(value)) return isUneven(value) ? 'ragged' : 'dense';
-  if (isRecord(value) && 'values' in value && 'rowSplits' in value) return 'ragged';
-  return isSparse(value) ? 'sparse' : null;
-}
-
-/** Rows of different lengths are ragged. */
-function isUneven(rows: readonly unknown[]): boolean {
-  return rows.some(Array.isArray) && new Set(rows.map((row) => (Array.isArray(row) ? row.length : -1))).size > 1;
-}
+const KIND_NAMES: Readonly<Record<IdKind, string>> = {
+  dense: 'Tensor',
+  sparse: 'SparseTensor',
+  ragged: 'RaggedTensor',
+};
 
 function readDense(input: unknown, samples: number, argument: string): HostBags {
   const values =
@@ -121,7 +110,7 @@ function raggedOf(input: unknown): RaggedTensor | RaggedParts {
   return Array.isArray(input) ? RaggedTensor.fromRows(input as number[][]) : (input as RaggedParts);
 }
 
-function readWeights(weights: unknown, kind: Kind, count: number, argument: string): Float32Array {
+function readWeights(weights: unknown, kind: IdKind, count: number, argument: string): Float32Array {
   const onlyValues = isRecord(weights) && 'values' in weights && !('rowSplits' in weights) && !('indices' in weights);
   const given = onlyValues ? kind : kindOf(weights);
   if (given !== kind) {

@@ -55,24 +55,28 @@ export interface PreprocessFeaturesArgs extends StackedFeatures {
   readonly tableToPaddingColumns?: Readonly<Record<string, number>>;
 }
 
-const FIELDS = [
+/** Fields of every function over stacked features. */
+export const STACKED_FIELDS = [
   'numChips',
   'numScPerChip',
-  'maxIdsPerChipPerSample',
-  'maxMinibatchesPerSc',
   'tables',
   'stackedTableToTables',
   'tableToStackedTableOffset',
   'featureToSampleOffset',
   'tableToSampleCount',
   'features',
+  'tableToPaddingRows',
+  'tableToPaddingColumns',
+] as const;
+const FIELDS = [
+  ...STACKED_FIELDS,
+  'maxIdsPerChipPerSample',
+  'maxMinibatchesPerSc',
   'inputs',
   'weights',
   'allowIdDropping',
   'maxIdsPerTable',
   'maxUniqueIdsPerTable',
-  'tableToPaddingRows',
-  'tableToPaddingColumns',
 ] as const;
 
 const MOST = 2 ** 31 - 1;
