@@ -50,7 +50,7 @@ export * as tpu from './tpu/index.js';
 /** Files of NumPy and PyTorch. */
 export * as weights from './io/weights/index.js';
 export { exportKeras, type ExportKerasOptions } from './keras/export_keras.js';
-export { loadKerasModel, type LoadKerasOptions } from './keras/load_keras_model.js';
+export { loadKerasModel, type LoadKerasOptions, type NamedInputsModel } from './keras/load_keras_model.js';
 export { train } from './optimizers/train.js';
 export { embeddingLookup, type EmbeddingLookupOptions } from './ops/embedding_lookup.js';
 export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './ops/safe_embedding_lookup.js';

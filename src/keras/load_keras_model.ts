@@ -5,7 +5,9 @@ import { readOptions } from '../options.js';
 import { buildModel, type Building } from './import/build_model.js';
 import { loadWeights } from './import/load_weights.js';
 import { openModel, type KerasSource } from './import/model_source.js';
-import { takeInputsByName } from './import/named_predict.js';
+import { takeInputsByName, type NamedInputsModel } from './import/named_predict.js';
+
+export type { NamedInputsModel } from './import/named_predict.js';
 
 export interface LoadKerasOptions {
   /**
@@ -26,7 +28,7 @@ function disposeLayers(layers: readonly tf.layers.Layer[]): void {
 }
 
 /** Frees all layers with the model: those of models within it that were called several times would stay. */
-function disposeAll(model: tf.LayersModel, layers: readonly tf.layers.Layer[]): tf.LayersModel {
+function disposeAll(model: NamedInputsModel, layers: readonly tf.layers.Layer[]): NamedInputsModel {
   const { dispose } = model;
   return Object.defineProperty(model, 'dispose', {
     configurable: true,
@@ -44,7 +46,7 @@ function sizesOf({ weights }: KerasSource): ReadonlySet<number> | null {
   return weights === null ? null : new Set(weights.names.flatMap((name) => weights.shapeOf(name)));
 }
 
-function build(source: KerasSource, strict: boolean): tf.LayersModel {
+function build(source: KerasSource, strict: boolean): NamedInputsModel {
   const { topology, weights } = source;
   const building: Building = { version: topology.version, strict, made: [], sizes: strict ? sizesOf(source) : null };
   try {
@@ -78,7 +80,7 @@ function build(source: KerasSource, strict: boolean): tf.LayersModel {
  * const ids = tf.tensor2d([[1, 4, 4]], [1, 3], 'int32');
  * model.predict({user_id: ids}).print();
  */
-export async function loadKerasModel(source: unknown, options: LoadKerasOptions = {}): Promise<tf.LayersModel> {
+export async function loadKerasModel(source: unknown, options: LoadKerasOptions = {}): Promise<NamedInputsModel> {
   const strict = checkBoolean(readOptions<LoadKerasOptions>(options, ['strict']).strict, 'strict', true);
   const found = await openModel(source);
   if ('artifacts' in found) {

@@ -11,6 +11,7 @@ const FOLDER = join(ROOT, 'docs', 'examples');
 /** What the standard output of each holds, line by line, without spaces at the ends. */
 const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   'custom_loop.ts': [/^1\d\d of 1000 rows, norm above 0: true$/, 'the loss has fallen: true'],
+  'keras_models.ts': ['the predictions are equal: true', 'sum user_id Item_Ids', 'the loss has fallen: true'],
   'many_devices.ts': [
     /^3 tables for 3 inputs on 4 devices, strategy memory_balanced/,
     /^ +3 +0 users +0\.\.2000 +8\.\.16 +16000/,
@@ -26,6 +27,7 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   ],
   'save_and_continue.ts': ['the next losses are equal: true'],
   'shared_table.ts': ['1 weight of shape [100,8]'],
+  'tables_from_pytorch.ts': [`[ 'users/embeddings' ]`, '     [[6],]', '[ 10, 4 ]'],
   'tpu_embedding.ts': [
     '{ favorited: [ 4 ], friends: [ 4 ], watched: [ 4 ] } [ 4, 2 ]',
     '-0.05 -0.05 0.95 0.95 1.95 1.95 2.90 2.90',

@@ -47,7 +47,7 @@ describe('loadKerasModel', () => {
       const model = await emb.loadKerasModel(distributed!.path);
       expect(model.inputNames).toEqual(['item_next', 'item_seen', 'user']);
       const inputs = inputsOf(model, distributed!);
-      const named = model.predict(inputs as never) as tf.Tensor;
+      const named = model.predict(inputs) as tf.Tensor;
       const listed = model.predict(model.inputNames.map((name) => inputs[name]!)) as tf.Tensor;
       expect(Array.from(listed.dataSync())).toEqual(Array.from(named.dataSync()));
       const { user, ...rest } = inputs;

@@ -6,6 +6,12 @@ import { isRecord } from '../../options.js';
 
 type Inputs = tf.Tensor | tf.Tensor[];
 
+/** A model that takes its inputs by name too. */
+export type NamedInputsModel = tf.LayersModel & {
+  predict(x: tf.NamedTensorMap, args?: Parameters<tf.LayersModel['predict']>[1]): tf.Tensor | tf.Tensor[];
+  predictOnBatch(x: tf.NamedTensorMap): tf.Tensor | tf.Tensor[];
+};
+
 /** The tensors in the order of the names; `aliases` are other names for the same inputs. */
 function inOrder(
   given: Readonly<Record<string, unknown>>,
@@ -31,7 +37,7 @@ function inOrder(
 }
 
 /** Makes `predict` and `predictOnBatch` of this model take an object of tensors by input name. `keys`: as Keras calls them. */
-export function takeInputsByName<Model extends tf.LayersModel>(model: Model, keys: readonly string[] | null): Model {
+export function takeInputsByName(model: tf.LayersModel, keys: readonly string[] | null): NamedInputsModel {
   const names = model.inputNames;
   const read = (x: unknown): Inputs => {
     const isByName = isRecord(x) && !(x instanceof tf.Tensor);
@@ -42,5 +48,5 @@ export function takeInputsByName<Model extends tf.LayersModel>(model: Model, key
     predict: { configurable: true, writable: true, value: (x: unknown, args?: object) => own.predict(read(x), args) },
     predictOnBatch: { configurable: true, writable: true, value: (x: unknown) => own.predictOnBatch(read(x)) },
   });
-  return model;
+  return model as NamedInputsModel;
 }
