@@ -1,0 +1,115 @@
+/** What is left to tfjs, and what is said of it. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import {
+  ROWS,
+  describeSteps,
+  expectRefused,
+  modelOf,
+  sigmoid,
+  trainTwins,
+  type Between,
+  type Head,
+} from './training.js';
+
+describeSteps('Steps that are not captured', () => {
+  describe('are left to tfjs', () => {
+    it('for losses, metrics and layers of others, whatever they do', async () => {
+      let calls = 0;
+      const loss = (y: tf.Tensor, p: tf.Tensor): tf.Tensor =>
+        tf.tidy(() => tf.losses.meanSquaredError(y, p).mul(calls++ % 20 < 10 ? 1 : 0.1));
+      await expectRefused(
+        trainTwins(() => modelOf(), { loss, steps: 20 }),
+        /loss is a function/,
+      );
+      const metric = (y: tf.Tensor, p: tf.Tensor): tf.Tensor => tf.tidy(() => y.sub(p).mean());
+      await expectRefused(
+        trainTwins(() => modelOf(), { metrics: [metric as never] }),
+        /metric is a function/,
+      );
+      class Doubling extends tf.layers.Layer {
+        static className = 'Doubling';
+        override computeOutputShape(shape: tf.Shape): tf.Shape {
+          return shape;
+        }
+        override call(x: tf.Tensor | tf.Tensor[]): tf.Tensor {
+          return tf.mul(Array.isArray(x) ? x[0]! : x, 2);
+        }
+      }
+      const head: Head = (x) => sigmoid(new Doubling({}).apply(x) as tf.SymbolicTensor);
+      await expectRefused(
+        trainTwins(() => modelOf(head)),
+        /layer \w+ is of the class Doubling/,
+      );
+    });
+
+    it('for optimizers of others, and a dense one that was given', async () => {
+      await expectRefused(
+        trainTwins(() => modelOf(), { optimizer: () => tf.train.sgd(0.1) }),
+        /not one of emb\.train/,
+      );
+      const dense: tf.Optimizer[] = [];
+      const optimizer = (): tf.Optimizer => {
+        dense.push(tf.train.sgd(0.1));
+        return emb.train.adam({ learningRate: 0.01, dense: dense.at(-1)! });
+      };
+      await expectRefused(
+        trainTwins(() => modelOf(), { optimizer }),
+        /given as `dense`/,
+      );
+      dense.forEach((each) => each.dispose());
+    });
+
+    it('where JavaScript draws noise or reads a tensor', async () => {
+      const noisy: Head = (x) => sigmoid(tf.layers.gaussianNoise({ stddev: 0.1 }).apply(x) as tf.SymbolicTensor);
+      await expectRefused(
+        trainTwins(() => modelOf(noisy)),
+        /JavaScript gives \w+ other numbers/,
+      );
+      await expectRefused(
+        trainTwins(() => modelOf(sigmoid, { maskZero: true })),
+        /JavaScript reads a tensor/,
+      );
+      const optimizer = () => emb.train.adam({ learningRate: 0.01, globalClipNorm: 0.1 });
+      await expectRefused(
+        trainTwins(() => modelOf(), { optimizer }),
+        /JavaScript reads a tensor/,
+      );
+    });
+
+    it('with a hook on a layer, and while tfjs is asked to look at each op', async () => {
+      let seen = 0;
+      const between: Between = (model, step) => {
+        if (step === 0) model.layers.at(-1)!.setCallHook(() => void seen++);
+      };
+      await expectRefused(
+        trainTwins(() => modelOf(), { between, steps: 5 }),
+        /has a function _callHook/,
+      );
+      expect(seen).toBe(10);
+      const model = modelOf();
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+      const [x, y] = [tf.zeros([4, 2], 'int32'), tf.zeros([4, 1])];
+      for (let step = 0; step < 4; step++) await model.trainOnBatch(x, y);
+      expect(emb.stepInfo(model).captured).toBeTrue();
+      const profile = await tf.profile(() => {
+        void model.trainOnBatch(x, y);
+        return undefined as never;
+      });
+      expect(profile.kernelNames).toContain('EmbeddingBag');
+      await new Promise((resolve) => setTimeout(resolve));
+      model.optimizer.dispose();
+      model.dispose();
+      tf.dispose([x, y]);
+    });
+
+    it('for ids with padding, which JavaScript takes away', async () => {
+      const build = (): tf.LayersModel => {
+        const ids = tf.input({ shape: [2], dtype: 'int32' });
+        const rows = emb.layers.raggedEmbedding({ inputDim: ROWS, outputDim: 4, combiner: 'sum' }).apply(ids);
+        return tf.model({ inputs: ids, outputs: sigmoid(rows as tf.SymbolicTensor) });
+      };
+      await expectRefused(trainTwins(build), /JavaScript reads a tensor/);
+    });
+  });
+});

@@ -1,0 +1,78 @@
+/** How captured steps are switched, and what is told of them. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { loadAddon } from '../../src/backends/native/addon.js';
+import { ROWS, describeSteps, modelOf } from './training.js';
+
+describeSteps('Captured steps', () => {
+  describe('setCapture and stepInfo', () => {
+    let graphs: number;
+    beforeEach(() => (graphs = loadAddon().graphCount()));
+
+    it('switch one model or all off and on, and free the graphs of a model', async () => {
+      const model = modelOf();
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+      const [x, y] = [tf.zeros([4, 2], 'int32'), tf.zeros([4, 1])];
+      const train = async (): Promise<emb.StepInfo> => {
+        for (let step = 0; step < 3; step++) await model.trainOnBatch(x, y);
+        return emb.stepInfo(model);
+      };
+      expect(emb.stepInfo(model)).toEqual({ captured: false, reason: null, signatures: 0 });
+      expect(await train()).toEqual({ captured: true, reason: null, signatures: 1 });
+      emb.setCapture(false, model);
+      expect(loadAddon().graphCount()).toBeLessThanOrEqual(graphs);
+      expect((await train()).reason).toMatch(/setCapture/);
+      emb.setCapture(true, model);
+      emb.setCapture(false);
+      expect((await train()).captured)
+        .withContext('a choice for a model goes first')
+        .toBeTrue();
+      emb.setCapture(true);
+      await tf.setBackend('cpu');
+      expect(emb.stepInfo(model).reason).toMatch(/the backend is cpu/);
+      await tf.setBackend('tensorflow');
+      model.optimizer.dispose();
+      model.dispose();
+      tf.dispose([x, y]);
+    });
+
+    it('know the model within a sequential one', async () => {
+      const layers = [
+        emb.layers.embedding({ inputDim: ROWS, outputDim: 4, combiner: 'sum', inputShape: [2] }),
+        tf.layers.dense({ units: 1 }),
+      ];
+      const model = tf.sequential({ layers });
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+      const [x, y] = [tf.zeros([4, 2], 'int32'), tf.zeros([4, 1])];
+      for (let step = 0; step < 4; step++) await model.trainOnBatch(x, y);
+      expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 1 });
+      emb.setCapture(false, model);
+      expect(loadAddon().graphCount()).toBeLessThanOrEqual(graphs);
+      model.optimizer.dispose();
+      model.dispose();
+      tf.dispose([x, y]);
+    });
+
+    it('say why nothing is captured before compile, and refuse other arguments', () => {
+      const model = modelOf();
+      expect(emb.stepInfo(model).reason).toMatch(/not compiled/);
+      model.dispose();
+      expect(() => emb.stepInfo({} as never)).toThrowError(TypeError, /model/);
+      expect(() => emb.setCapture('yes' as never)).toThrowError(TypeError, /on/);
+      expect(() => emb.setCapture(true, 1 as never)).toThrowError(TypeError, /model/);
+    });
+
+    it('keep at most 16 kinds of steps', async () => {
+      const model = modelOf();
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+      for (let batch = 1; batch <= 18; batch++) {
+        const [x, y] = [tf.zeros([batch, 2], 'int32'), tf.zeros([batch, 1])];
+        for (let step = 0; step < 3; step++) await model.trainOnBatch(x, y);
+        tf.dispose([x, y]);
+      }
+      expect(emb.stepInfo(model).signatures).toBe(16);
+      model.optimizer.dispose();
+      model.dispose();
+    });
+  });
+});
