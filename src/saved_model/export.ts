@@ -68,7 +68,7 @@ function graphOf(
   const model = new ModelGraph(graph, { customOps, variableOf: (weight) => variables.of(weight) });
   const fed = fedInputs(signature, ragged);
   const specs = isNamed ? byName(specsOf(fed)) : specsOf(fed);
-  const given = new Map(specs.map((spec) => [spec.name, graph.argument(spec.dtype, spec.shape)]));
+  const given = new Map(specs.map((spec) => [spec.name, graph.argument(spec.dtype, spec.shape, spec.name)]));
   const values = feed(model.operations, fed, given);
   const part = {
     inputs: inputs.map(({ symbolic }) => symbolic),

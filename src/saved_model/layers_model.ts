@@ -101,24 +101,32 @@ async function readTensor(bundle: BundleReader, { key, dtype, shape, bytes }: St
   return tf.tensor(new ARRAYS[dtype](buffer), [...shape], dtype);
 }
 
-/** Rows of a table on devices are written where they lie. */
-async function writeToDevices(
-  bundle: BundleReader,
-  { key, shape }: StoredTensor,
-  variable: tf.Variable,
-): Promise<void> {
-  const { devices } = backendPart();
+/** Writes whole rows, from a row on. */
+type WriteRows = (firstRow: number, values: Float32Array) => void;
+
+/** How rows of a variable are written where they lie; null where it takes all of its values at once. */
+function rowWriter(variable: tf.Variable): WriteRows | null {
+  const part = backendPart();
+  const { devices } = part;
+  if (devices !== undefined && devices.layoutOf(variable) !== null) {
+    return (row, values) => devices.writeRows(variable, row, values);
+  }
+  if (part.writeRows?.(variable, 0, new Float32Array(0)) !== true) return null;
+  return (row, values) => void part.writeRows!(variable, row, values);
+}
+
+/** Puts the pieces of a table where its rows lie. */
+async function writeRows(bundle: BundleReader, { key, shape }: StoredTensor, write: WriteRows): Promise<void> {
   const columns = shape[1]!;
   let row = 0;
   let rest = new Float32Array(0);
   for await (const piece of bundle.pieces(key)) {
-    const values = new Float32Array(piece.slice().buffer);
-    const joined = new Float32Array(rest.length + values.length);
-    joined.set(rest);
-    joined.set(values, rest.length);
-    const rows = Math.floor(joined.length / columns);
-    devices!.writeRows(variable, row, joined.subarray(0, rows * columns));
-    rest = joined.slice(rows * columns);
+    const values = new Float32Array(rest.length + piece.length / Float32Array.BYTES_PER_ELEMENT);
+    values.set(rest);
+    new Uint8Array(values.buffer).set(piece, rest.byteLength);
+    const rows = Math.floor(values.length / columns);
+    write(row, values.subarray(0, rows * columns));
+    rest = values.slice(rows * columns);
     row += rows;
   }
 }
@@ -145,11 +153,10 @@ async function fillWeights(
     const found = `whose ${entry.name} is ${stored.dtype} of shape [${stored.shape.join(', ')}]`;
     throw refuse(folder, `${found}, where the layer has ${dtype} of shape [${shape.join(', ')}]`);
   });
-  const { devices } = backendPart();
   for (const { weight, stored } of plan) {
-    const variable = weight.read() as tf.Variable;
-    if (devices !== undefined && devices.layoutOf(variable) !== null) {
-      await writeToDevices(bundle, stored, variable);
+    const write = stored.shape.length === 2 ? rowWriter(weight.read() as tf.Variable) : null;
+    if (write !== null) {
+      await writeRows(bundle, stored, write);
       continue;
     }
     const value = await readTensor(bundle, stored);

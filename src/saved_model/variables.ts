@@ -15,7 +15,7 @@ export interface SavedVariable extends GraphVariable {
 }
 
 /** Values are read in pieces of about so many bytes. */
-const PIECE_BYTES = 2 ** 24;
+const PIECE_BYTES = 2 ** 20;
 
 function checkType(dtype: tf.DataType, name: string): VariableType {
   if (dtype in ELEMENT_BYTES) return dtype as VariableType;
@@ -78,7 +78,8 @@ export async function* piecesOf(tensor: tf.Tensor): AsyncGenerator<Uint8Array> {
   const [rows = 1] = tensor.shape;
   const bytes = tensor.size * ELEMENT_BYTES[tensor.dtype as VariableType];
   if (bytes === 0) return;
-  const { devices } = backendPart();
+  const part = backendPart();
+  const { devices } = part;
   const isPlaced = devices !== undefined && devices.layoutOf(tensor) !== null;
   if (bytes <= PIECE_BYTES && !isPlaced) {
     yield bytesOf(await tensor.data());
@@ -91,11 +92,16 @@ export async function* piecesOf(tensor: tf.Tensor): AsyncGenerator<Uint8Array> {
       yield bytesOf(devices.readRows(tensor, row, count));
       continue;
     }
-    const part = tf.tidy(() => tf.slice(tensor, row, count));
+    const own = part.readRows?.(tensor, row, count) ?? null;
+    if (own !== null) {
+      yield bytesOf(own);
+      continue;
+    }
+    const piece = tf.tidy(() => tf.slice(tensor, row, count));
     try {
-      yield bytesOf(await part.data());
+      yield bytesOf(await piece.data());
     } finally {
-      part.dispose();
+      piece.dispose();
     }
   }
 }

@@ -1,7 +1,7 @@
-/** Processes that are killed while they save a model over an earlier save. */
+/** Processes that are killed while they save or export a model over an earlier one. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -18,6 +18,13 @@ const TIMEOUT_MS = 120_000;
 
 function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** What a process does over and over. */
+interface Saving {
+  readonly backend: string;
+  /** A SavedModel in place of a save. */
+  readonly isExport: boolean;
 }
 
 /** A process that saves, and what it said. */
@@ -37,9 +44,9 @@ class Saver {
   /** How long the last save took. */
   #took = 0;
 
-  constructor(folder: string, backend: string, tag: string, digests: Map<string, string>) {
+  constructor(folder: string, { backend, isExport }: Saving, tag: string, digests: Map<string, string>) {
     this.#digests = digests;
-    const args = ['--import', 'tsx', PROGRAM, folder, backend, tag];
+    const args = ['--import', 'tsx', PROGRAM, folder, backend, tag, isExport ? 'export' : 'save'];
     const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#errors = (this.#errors + text).slice(-2000)));
     const lines = createInterface({ input: child.stdout });
@@ -114,9 +121,9 @@ class Target {
 }
 
 /** One round: some processes load, save and are killed in a save of the first. Returns what fell. */
-async function round(target: Target, backend: string, seed: number, processes: number): Promise<string | null> {
+async function round(target: Target, saving: Saving, seed: number, processes: number): Promise<string | null> {
   const random = new Random(seed);
-  const make = (_: unknown, i: number): Saver => new Saver(target.folder, backend, `${seed}.${i}`, target.digests);
+  const make = (_: unknown, i: number): Saver => new Saver(target.folder, saving, `${seed}.${i}`, target.digests);
   const first = make(null, 0);
   const savers = [first];
   const late = setTimeout(() => void first.kill(), TIMEOUT_MS);
@@ -134,26 +141,28 @@ async function round(target: Target, backend: string, seed: number, processes: n
     await Promise.all(savers.map((saver) => saver.kill()));
     target.killed(savers);
     // Alone, a save leaves its own files; others may be at work on theirs.
-    return processes > 1 || first.files === 2 ? null : `leaves ${readdirSync(target.folder).join(', ')}`;
+    const own = saving.isExport ? 1 : 2;
+    return processes > 1 || first.files === own ? null : `leaves ${first.files} files`;
   } finally {
     clearTimeout(late);
     await Promise.all(savers.map((saver) => saver.kill()));
   }
 }
 
-function killedSaves(name: string, backend: string, processes: number): Attack {
+function killedSaves(name: string, saving: Saving, processes: number): Attack {
+  const what = saving.isExport ? 'an export' : 'a save';
   const who = processes === 1 ? 'a process' : `${processes} processes at once`;
   return {
     name,
-    describe: `kills ${who} in a save over an earlier one on ${backend}; a round is one kill`,
+    describe: `kills ${who} in ${what} over an earlier one on ${saving.backend}; a round is one kill`,
     async run({ rounds, seed, progress, found }) {
       let target = new Target();
       try {
         // One round more, to load what the last one left.
         for (let r = 0; r <= rounds; r++) {
-          const what = await round(target, backend, seed + r, processes);
-          if (what !== null) {
-            found({ seed: seed + r, what });
+          const fallen = await round(target, saving, seed + r, processes);
+          if (fallen !== null) {
+            found({ seed: seed + r, what: fallen });
             target.remove();
             target = new Target();
           }
@@ -167,7 +176,8 @@ function killedSaves(name: string, backend: string, processes: number): Attack {
 }
 
 export const KILLED_SAVES: readonly Attack[] = [
-  killedSaves('saves-cpu', 'cpu', 1),
-  killedSaves('saves-tf', 'tensorflow', 1),
-  killedSaves('saves-both', 'cpu', 2),
+  killedSaves('saves-cpu', { backend: 'cpu', isExport: false }, 1),
+  killedSaves('saves-tf', { backend: 'tensorflow', isExport: false }, 1),
+  killedSaves('saves-both', { backend: 'cpu', isExport: false }, 2),
+  killedSaves('exports', { backend: 'cpu', isExport: true }, 1),
 ];

@@ -25,6 +25,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'whole step', command: tsx('whole_step.ts') },
   { name: 'devices', command: tsx('devices.ts') },
   { name: 'sparse_core', command: tsx('sparse_core.ts') },
+  { name: 'export', command: tsx('export.ts') },
 ];
 
 const patterns = process.argv.slice(2);

@@ -114,6 +114,16 @@ export class OwnedTables {
     copy.dispose();
   }
 
+  /** A copy of some numbers of a table in memory of our own; null where it lies elsewhere. */
+  copyOf(dataId: tf.DataId, from: number, to: number): Float32Array | null {
+    return this.byDataId.get(dataId)?.view().slice(from, to) ?? null;
+  }
+
+  /** Whether `write` can be called. */
+  isWritable(dataId: tf.DataId): boolean {
+    return this.byDataId.has(dataId) && this.backend.refCount(dataId) === 1;
+  }
+
   /** The live values of a table that `own` has prepared, for writing. */
   write(dataId: tf.DataId): Float32Array {
     const table = this.byDataId.get(dataId);

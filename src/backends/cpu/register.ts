@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackendPart, kernelSet } from '../registry.js';
 import { addWasmKernelSet } from '../wasm/register.js';
+import { readRows, writeRows } from './rows.js';
 import { placeTable, sparseApply } from './sparse_apply.js';
 import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
 
@@ -16,5 +17,5 @@ export function registerCpuBackend(): void {
     if ((tf.getKernel(kernelName, BACKEND) as tf.KernelConfig | undefined) !== undefined) continue;
     tf.registerKernel({ kernelName, backendName: BACKEND, kernelFunc: KERNEL_FUNCTIONS[kernelName]! });
   }
-  addBackendPart(BACKEND, { sparseApply, placeTable, info: () => kernelSet().info() });
+  addBackendPart(BACKEND, { sparseApply, placeTable, readRows, writeRows, info: () => kernelSet().info() });
 }

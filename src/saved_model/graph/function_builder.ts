@@ -63,8 +63,9 @@ export class FunctionBuilder {
     }
   }
 
-  argument(dtype: DataTypeName, shape: Shape): Value {
-    const value = { ref: `input_${this.arguments.length}`, dtype, shape };
+  /** `name`: what those call it who know the function without its signature, such as the converter of TensorFlow.js. */
+  argument(dtype: DataTypeName, shape: Shape, name = `input_${this.arguments.length}`): Value {
+    const value = { ref: this.#free(name), dtype, shape };
     this.arguments.push(value);
     return value;
   }
@@ -73,18 +74,25 @@ export class FunctionBuilder {
   resource(variable: GraphVariable): Value {
     const known = this.#resources.get(variable);
     if (known !== undefined) return known;
-    const value: Value = { ref: `resource_${this.captures.length}`, dtype: 'resource', shape: [] };
+    const value: Value = { ref: this.#free('resource'), dtype: 'resource', shape: [] };
     this.captures.push(variable);
     this.#resources.set(variable, value);
     return value;
   }
 
+  /** A name that neither an argument nor a node has. */
+  #free(name: string): string {
+    let free = name;
+    for (let count = this.#names.get(name) ?? 0; this.#names.has(free); count++) free = `${name}_${count + 1}`;
+    this.#names.set(name, (this.#names.get(name) ?? 0) + 1);
+    if (free !== name) this.#names.set(free, 1);
+    return free;
+  }
+
   #nodeName(op: string): string {
     // TensorFlow takes no name that begins with a sign.
     const plain = `${this.#scope}${op}`.replace(/^[^A-Za-z0-9.]+/, '');
-    const count = this.#names.get(plain) ?? 0;
-    this.#names.set(plain, count + 1);
-    return count === 0 ? plain : `${plain}_${count}`;
+    return this.#free(plain);
   }
 
   #add(op: string, inputs: readonly Value[], attr: Attributes): string {
@@ -108,12 +116,6 @@ export class FunctionBuilder {
   ): Value[] {
     const name = this.#add(op, inputs, attr);
     return parts.map(({ dtype, shape }, i) => ({ ref: `${name}:${output}:${i}`, dtype, shape }));
-  }
-
-  /** A node with outputs of several names. */
-  nodeOfNamed(op: string, inputs: readonly Value[], attr: Attributes, parts: readonly Required<NodeParts>[]): Value[] {
-    const name = this.#add(op, inputs, attr);
-    return parts.map(({ dtype, shape, output }) => ({ ref: `${name}:${output}:0`, dtype, shape }));
   }
 
   /** Numbers that are part of the graph; small ones are there once. */
@@ -143,8 +145,8 @@ export class FunctionBuilder {
       return this.node('Identity', [value], { attr: { T: type(value.dtype) }, dtype: value.dtype, shape: value.shape });
     });
     const ret = Object.fromEntries(results.map(({ ref }, i) => [`output_${i}`, ref]));
-    const handles = this.captures.map((variable, i) => ({
-      name: `resource_${i}`,
+    const handles = this.captures.map((variable) => ({
+      name: this.#resources.get(variable)!.ref,
       type: DataType.resource,
       handleData: [{ dtype: DataType[variable.dtype], shape: shapeMessage(variable.shape) }],
     }));

@@ -1,15 +1,17 @@
 /**
- * Loads the model in a folder and says which save it is; then trains and saves it until it is killed.
- *   node --import tsx test/attack/killed_saves_program.ts <folder> <backend> <tag>
+ * Loads the model in a folder and says which save it is; then trains and saves it, or exports it, until it is killed.
+ *   node --import tsx test/attack/programs/killed_saves_program.ts <folder> <backend> <tag> save|export
  * Each save bears a mark of its own in its topology, and is known by a digest over that mark, the weights and the state of
  * the optimizer. Prints a JSON line before and after each save, written out before anything else happens.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 
-const [folder, backend, tag] = process.argv.slice(2) as [string, string, string];
+const [folder, backend, tag, way] = process.argv.slice(2) as [string, string, string, 'save' | 'export'];
+const isExport = way === 'export';
 const [ROWS, COLUMNS, IDS, BATCH] = [20_000, 16, 4, 64];
 
 export interface Said {
@@ -18,7 +20,7 @@ export interface Said {
   readonly begun?: string;
   readonly done?: string;
   readonly digest?: string;
-  /** Files in the folder after the save. */
+  /** Files in the folder after the save; beside an export, what lies next to it counts. */
   readonly files?: number;
 }
 
@@ -63,13 +65,20 @@ async function trainStep(model: tf.LayersModel): Promise<void> {
 
 if (backend === 'tensorflow') await import('@tensorflow/tfjs-node');
 await tf.setBackend(backend);
-const isThere = existsSync(`${folder}/model.json`);
-const model = isThere ? await tf.loadLayersModel(`file://${folder}/model.json`) : makeModel();
+const isThere = existsSync(isExport ? folder : `${folder}/model.json`);
+
+async function load(): Promise<tf.LayersModel> {
+  if (isExport) return (await emb.savedModel.load(folder)) as tf.LayersModel;
+  return tf.loadLayersModel(`file://${folder}/model.json`);
+}
+
+const model = isThere ? await load() : makeModel();
 say(isThere ? { loaded: markOf(model), digest: await digestOf(model) } : { loaded: null });
 for (let number = 0; ; number++) {
   await trainStep(model);
   model.setUserDefinedMetadata({ mark: `${tag}-${number}` });
   say({ begun: `${tag}-${number}`, digest: await digestOf(model) });
-  await model.save(`file://${folder}`, { includeOptimizer: true });
-  say({ done: `${tag}-${number}`, files: readdirSync(folder).length });
+  if (isExport) await emb.savedModel.export(model, folder, { includeOptimizer: true, overwrite: true });
+  else await model.save(`file://${folder}`, { includeOptimizer: true });
+  say({ done: `${tag}-${number}`, files: readdirSync(isExport ? dirname(folder) : folder).length });
 }

@@ -1,0 +1,22 @@
+/** Rows of tables, where copies of whole tables would be too much. */
+import * as tf from '@tensorflow/tfjs';
+import type { CpuBackend } from './cpu_backend.js';
+import { OwnedTables } from './owned_tables.js';
+
+function tables(): OwnedTables {
+  return OwnedTables.of(tf.backend() as CpuBackend);
+}
+
+/** Rows of a table in memory of our own; null for any other, of which a slice costs no more. */
+export function readRows({ dataId, shape }: tf.Tensor, firstRow: number, rows: number): Float32Array | null {
+  const columns = shape.slice(1).reduce((product, size) => product * size, 1);
+  return tables().copyOf(dataId, firstRow * columns, (firstRow + rows) * columns);
+}
+
+/** Writes rows of a table in memory of our own; false for any other, and for one of which others hold a snapshot. */
+export function writeRows({ dataId, shape }: tf.Variable, firstRow: number, values: Float32Array): boolean {
+  const owned = tables();
+  if (!owned.isWritable(dataId)) return false;
+  owned.write(dataId).set(values, firstRow * shape[1]!);
+  return true;
+}
