@@ -27,7 +27,8 @@ describe('the entries', () => {
   beforeAll(() => {
     project = new Project();
     project.install();
-    project.link('@tensorflow/tfjs');
+    // What npm installs with the package, and bundlers look for.
+    project.link('@tensorflow/tfjs', '@bufbuild/protobuf');
   });
 
   afterAll(() => project.remove());
