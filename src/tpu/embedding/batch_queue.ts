@@ -16,10 +16,6 @@ export interface CorePart {
   readonly ids: readonly HostIds[];
 }
 
-function plural(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
-}
-
 export class BatchQueue {
   readonly waiting: WaitingBatch[] = [];
   /** Training batches that were dequeued and have got no gradients yet. */
@@ -54,8 +50,8 @@ export class BatchQueue {
     if (!batch.isTraining || this.outstanding.length <= this.ahead) return batch;
     throw new RuntimeError(
       'dequeue',
-      `applyGradients${this.#suffix} for the training batch that was dequeued before`,
-      described(`${plural(this.outstanding.length, 'training batch')} without gradients`.replace('batchs', 'batches')),
+      `applyGradients${this.#suffix} for the training batches that were dequeued before`,
+      described(`${this.outstanding.length} without gradients`),
       'Enqueue with training: false where no gradients follow.',
     );
   }

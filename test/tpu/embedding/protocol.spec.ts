@@ -68,7 +68,7 @@ describe('TPUEmbedding, the order of calls', () => {
       expectError(() => apply(embedding, 1), 'RuntimeError', 'applyGradients', 'no training batch');
       embedding.enqueue([2, 3]);
       dequeue(embedding);
-      expectError(() => embedding.dequeue(), 'RuntimeError', 'dequeue', '1 training batch');
+      expectError(() => embedding.dequeue(), 'RuntimeError', 'dequeue', '1 without gradients');
       apply(embedding, 1);
       expect(dequeue(embedding)).toEqual([1, 3]);
       apply(embedding, 1);
@@ -197,7 +197,7 @@ describe('TPUEmbedding, pipelining', () => {
       for (let i = 0; i < 3; i++) embedding.enqueue([1, 2]);
       expect(dequeue(embedding)).toEqual([1, 2]);
       expect(dequeue(embedding)).toEqual([1, 2]);
-      expectError(() => embedding.dequeue(), 'RuntimeError', 'dequeue', '2 training batches');
+      expectError(() => embedding.dequeue(), 'RuntimeError', 'dequeue', '2 without gradients');
       apply(embedding, 1);
       expect(dequeue(embedding)).toEqual([0, 1]);
       embedding.dispose();
