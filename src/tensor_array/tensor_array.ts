@@ -1,5 +1,6 @@
 /** TensorArray: tensors by index, written and read once each, with gradients. */
 import * as tf from '@tensorflow/tfjs';
+import { brand } from '../brand.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { readOptions } from '../options.js';
 import { perProcess } from '../per_process.js';
@@ -67,6 +68,9 @@ const arrays = (): WeakMap<TensorArrayHandle, TensorArray> => perProcess('Tensor
  * rows.close();
  */
 export class TensorArray {
+  static {
+    brand(this, 'TensorArray');
+  }
   /** Stands for the array in `emb.tensorArrayGrad` and `emb.tensorArray`. */
   readonly handle: TensorArrayHandle;
   /** @internal */

@@ -1,6 +1,6 @@
 /** Projects of users in temporary folders: the package as it is built here, and programs that use it. */
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,10 @@ export interface Outcome {
   readonly code: number | null;
   readonly output: string;
   readonly errors: string;
+}
+
+function packageFile(): { version: string; dependencies: Record<string, string> } {
+  return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as ReturnType<typeof packageFile>;
 }
 
 function run(program: string, args: readonly string[], folder: string): Promise<Outcome> {
@@ -38,6 +42,7 @@ export class Project {
   link(...names: string[]): void {
     for (const name of names) {
       const path = join(this.path, 'node_modules', name);
+      if (existsSync(path)) continue;
       mkdirSync(dirname(path), { recursive: true });
       symlinkSync(join(ROOT, 'node_modules', name), path, 'dir');
     }
@@ -47,11 +52,12 @@ export class Project {
   install(folder = 'tfjs-embeddings', version?: string): string {
     const home = join(this.path, 'node_modules', folder);
     cpSync(join(ROOT, 'dist'), join(home, 'dist'), { recursive: true });
-    const description = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    const description = packageFile();
     writeFileSync(
       join(home, 'package.json'),
       JSON.stringify({ ...description, version: version ?? description.version }),
     );
+    this.#linkDependencies();
     return home;
   }
 
@@ -63,6 +69,12 @@ export class Project {
     const archive = join(this.path, packed.output.trim());
     const { code, errors } = await run('tar', ['-xzf', archive, '--strip-components=1', '-C', home], this.path);
     if (code !== 0) throw new Error(`${packed.errors}${errors}`);
+    this.#linkDependencies();
+  }
+
+  /** What npm installs with this package. */
+  #linkDependencies(): void {
+    this.link(...Object.keys(packageFile().dependencies));
   }
 
   /** Runs Node with these arguments in the project. */

@@ -63,6 +63,7 @@ const MAKERS = {
     const [indices, values] = [tf.tensor1d([1], 'int32'), tf.ones([1, 2])];
     return new emb.IndexedSlices({ indices, values, denseShape: [3, 2] });
   },
+  TensorArray: (emb) => new emb.TensorArray({ size: 1 }),
   StringLookup: ({ preprocessing }) => new preprocessing.StringLookup({ vocabulary: ['a', 'b'] }),
   IntegerLookup: ({ preprocessing }) => new preprocessing.IntegerLookup({ vocabulary: [7, 8] }),
   Hashing: ({ preprocessing }) => new preprocessing.Hashing({ numBins: 3 }),
