@@ -98,11 +98,6 @@ export const STOCK_LAYERS: ReadonlyMap<string, StockLayer> = new Map([
   ['Rescaling', layer('scale offset')],
 ]);
 
-/** Layers of TensorFlow.js that no layer of Keras computes alike, and why; of Keras, see the classes above. */
-export const NOT_ALIKE: ReadonlyMap<string, string> = new Map([
-  ['CategoryEncoding', 'its modes differ from those of Keras'],
-]);
-
 /** Fields that choose code or tell what only Python needs. */
 export const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   'autocast',
