@@ -4,6 +4,8 @@ import * as emb from 'tfjs-embeddings';
 import * as tpu from 'tfjs-embeddings/tpu';
 import { withTpuEmulator } from '../helpers/tpu_emulator.js';
 import { sparseCoreData } from '../../src/report/sparse_cores.js';
+import { GENERATIONS } from '../../src/report/generations.js';
+import { exchangeSeconds, torusOf } from '../../src/report/torus.js';
 import { makeReport } from '../../src/report/report.js';
 import { sourceOf } from './report_sources.js';
 
@@ -52,7 +54,11 @@ describe('SparseCores in a report', () => {
     // Shard 1 reads 5 rows of 8 columns and their ids in a lookup; 1200 GB/s.
     expect(v4.lookupSeconds).toBeCloseTo((5 * 9 * 4) / 1200e9, 15);
     expect(v4.updateSeconds).toBeCloseTo((2 * 5 * 9 * 4) / 1200e9, 15);
-    expect(v4.exchangeSeconds).toBeGreaterThan(0);
+    // 3 ids go from core 0 to shard 1, 3 rows come back, and their gradients go again.
+    const { links, linkBandwidth } = GENERATIONS['v4']!;
+    const send = (bytes: number): number =>
+      exchangeSeconds(torusOf(2, links.value!), linkBandwidth.value!, bytes / 2, bytes);
+    expect(v4.exchangeSeconds! / (send(3 * 4) + 2 * send(3 * 8 * 4))).toBeCloseTo(1, 9);
     expect(v4.stepSeconds).toBeCloseTo(v4.lookupSeconds! + v4.updateSeconds! + v4.exchangeSeconds!, 15);
   });
 
