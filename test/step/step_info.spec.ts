@@ -1,10 +1,12 @@
 /** How captured steps are switched, and what is told of them. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { loadAddon } from '../../src/backends/native/addon.js';
-import { ROWS, describeSteps, modelOf } from './training.js';
+import { ROWS, describeSteps, modelOf, sigmoid } from './training.js';
 
-describeSteps('Captured steps', () => {
+describeSteps('Captured steps', (allowTensors) => {
   describe('setCapture and stepInfo', () => {
     let graphs: number;
     beforeEach(() => (graphs = loadAddon().graphCount()));
@@ -34,6 +36,28 @@ describeSteps('Captured steps', () => {
       model.optimizer.dispose();
       model.dispose();
       tf.dispose([x, y]);
+    });
+
+    it('free the graphs of a model that nobody holds any more', async () => {
+      const before = tf.memory().numTensors;
+      const [x, y] = [tf.zeros([4, 2], 'int32'), tf.zeros([4, 1])];
+      const train = async (): Promise<void> => {
+        const model = modelOf((rows) => sigmoid(tf.layers.dropout({ rate: 0.5 }).apply(rows) as tf.SymbolicTensor));
+        model.compile({ optimizer: emb.train.adam({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+        for (let step = 0; step < 3; step++) await model.trainOnBatch(x, y);
+        expect(emb.stepInfo(model).captured).toBeTrue();
+      };
+      await train();
+      tf.dispose([x, y]);
+      setFlagsFromString('--expose-gc');
+      const collect = runInNewContext('gc') as () => void;
+      for (let tries = 0; tries < 50 && loadAddon().graphCount() > graphs; tries++) {
+        collect();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      expect(loadAddon().graphCount()).toBeLessThanOrEqual(graphs);
+      // Its variables stay: tfjs frees none that was not disposed.
+      allowTensors(tf.memory().numTensors - before);
     });
 
     it('know the model within a sequential one', async () => {
