@@ -27,7 +27,6 @@ describe('the entries', () => {
   beforeAll(() => {
     project = new Project();
     project.install();
-    // What npm installs with the package, and bundlers look for.
     project.link('@tensorflow/tfjs');
   });
 
