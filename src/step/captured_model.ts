@@ -203,7 +203,7 @@ function watch(model: tf.LayersModel): WatchedFields {
     if (ofTable !== null) optimizers.add(ofTable as SparseOptimizer);
   }
   for (const optimizer of optimizers) {
-    watched.add(optimizer, 'stateVersion');
+    watched.add(optimizer, 'stateVersion', 'the state of its optimizer');
     for (const method of ['minimize', 'computeGradients', 'applyGradients']) watched.add(optimizer, method);
     // The rate goes into the step as a number that is made anew each time.
     watched.addAll(optimizer.settings, new Set(['learningRate']));

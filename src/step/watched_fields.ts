@@ -8,6 +8,8 @@ interface Watched {
   readonly holder: Holder;
   readonly field: PropertyKey;
   readonly value: unknown;
+  /** What people are told that changed. */
+  readonly name: string;
 }
 
 /** Lists longer than this are watched as a whole only. */
@@ -16,13 +18,13 @@ const LONGEST_LIST = 32;
 export class WatchedFields {
   readonly #watched: Watched[] = [];
 
-  add(holder: object, field: PropertyKey): void {
+  add(holder: object, field: PropertyKey, name = String(field)): void {
     const value = (holder as Holder)[field];
-    this.#watched.push({ holder: holder as Holder, field, value });
+    this.#watched.push({ holder: holder as Holder, field, value, name });
     if (!Array.isArray(value) || value.length > LONGEST_LIST) return;
-    this.add(value, 'length');
+    this.add(value, 'length', name);
     value.forEach((_, i) =>
-      this.#watched.push({ holder: value as unknown as Holder, field: i, value: (value as unknown[])[i] }),
+      this.#watched.push({ holder: value as unknown as Holder, field: i, value: (value as unknown[])[i], name }),
     );
   }
 
@@ -36,9 +38,9 @@ export class WatchedFields {
     }
   }
 
-  /** The first field that is not as it was; null: none. */
+  /** The name of the first field that is not as it was; null: none. */
   changed(): string | null {
-    for (const { holder, field, value } of this.#watched) if (!Object.is(holder[field], value)) return String(field);
-    return null;
+    const found = this.#watched.find(({ holder, field, value }) => !Object.is(holder[field], value));
+    return found?.name ?? null;
   }
 }
