@@ -52,6 +52,9 @@ export const DEVICE_FLAGS = {
   report: text,
 };
 
+/** Of those, what only a plan of tables heeds. */
+export const PLACEMENT_FLAGS = /** @type {const} */ (['strategy', 'column-slice', 'row-slice', 'data-parallel']);
+
 export const DEVICE_HELP = `With --backend ${EMULATOR}, where tables lie on virtual devices:
   --devices N         number of devices (default: ${DEVICES})
   --strategy NAME     ${STRATEGIES.join(', ')}

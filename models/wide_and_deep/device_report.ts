@@ -24,9 +24,9 @@ function keepPage(path: string, html: string): string | null {
   }
 }
 
-/** What lies on the devices and what they did until now. To be taken while the optimizer has its slots. */
+/** What lies on the devices, by the plan where there is one, and what they did until now. To be taken while the optimizer has its slots. */
 export function reportDevices(
-  plan: emb.EmbeddingPlan,
+  plan: emb.EmbeddingPlan | null,
   { devices, report: path }: DeviceOptions,
   { strategy }: Placement,
 ): DeviceReport {
@@ -39,5 +39,6 @@ export function reportDevices(
     elements: report.devices.map(({ elements }) => elements),
     peakMemory: report.devices.map(({ memory }) => memory.peak),
   };
-  return { lines, data: { devices, strategy, plan: plan.toJSON(), counters }, failure };
+  const placed = plan === null ? { strategy: null, plan: null } : { strategy, plan: plan.toJSON() };
+  return { lines, data: { devices, ...placed, counters }, failure };
 }

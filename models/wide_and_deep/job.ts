@@ -14,6 +14,7 @@ import { reportDevices, type DeviceReport } from './device_report.js';
 import { Encoder, hotnessOf } from './data/encoder.js';
 import { InputError, isSystemError } from './input_error.mjs';
 import { labelsOf } from './data/labels.js';
+import { LearningRate } from './learning_rate.js';
 import type { ModelMetadata } from './metadata.js';
 import { scoresOf, type Scores } from './metrics.js';
 import { buildModel, planOf, tablesByRows } from './model.js';
@@ -21,7 +22,7 @@ import type { BackendName, Options } from './options.mjs';
 import { progressBar } from './progress_bar.js';
 import { proveExport, type ExportProof } from './export_proof.js';
 import { proveReload, type ReloadProof } from './reload_proof.js';
-import { predict, train, type Labelled, type Trained } from './training.js';
+import { predict, stepsIn, train, type Labelled, type Trained } from './training.js';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -38,11 +39,13 @@ async function runJob(options: Options): Promise<void> {
   const info = await startBackend(options.backend, onDevices);
   say(describeBackend(info));
 
-  const model = buildModel(encoder.schema(), { ...options, hotness: hotnessOf(fitRows.rows) });
+  const learningRate = new LearningRate(options.batch, options.epochs * stepsIn(fitRows, options.batch));
+  const model = buildModel(encoder.schema(), { ...options, learningRate, hotness: hotnessOf(fitRows.rows) });
   const plan = planOf(model);
-  if (onDevices !== null) say(`plan: ${String(plan)}`);
+  if (plan === null) say('tables: rows dealt out one by one to all devices');
+  else if (onDevices !== null) say(`plan: ${String(plan)}`);
   const bar = progressBar(options.epochs);
-  const trained = await train(model, fitRows, heldOutRows, options, bar).finally(() => bar.stop());
+  const trained = await train(model, fitRows, heldOutRows, { ...options, learningRate }, bar).finally(() => bar.stop());
   say(describeTraining(trained, options.epochs));
   const devices = onDevices === null ? null : reportDevices(plan, onDevices, placement);
   devices?.lines.forEach(say);
@@ -58,7 +61,7 @@ async function runJob(options: Options): Promise<void> {
   const reloaded = await inFolder(options.save, async (folder) => {
     await model.save(`file://${folder}`);
     const backend = info.backend as BackendName;
-    return proveReload(folder, backend, onDevices, { rows: test, probabilities, tablesByRows: tablesByRows(plan) });
+    return proveReload(folder, backend, onDevices, { rows: test, probabilities, tablesByRows: tablesByRows(model) });
   });
   reloaded.lines.forEach(say);
   const exported =
@@ -126,6 +129,7 @@ function report(
 ): object {
   return {
     backend: info.backend,
+    api: options.api,
     kernels: info.kernels,
     testError: scores.error,
     logLoss: scores.logLoss,

@@ -1,6 +1,7 @@
 // @ts-check
 /** The command line. Needs Node alone: it is read before anything is installed. */
 import { parseArgs } from 'node:util';
+import { APIS, readApi } from './api_options.mjs';
 import { DEVICE_FLAGS, DEVICE_HELP, EMULATOR, readDevices, readPlacement } from './device_options.mjs';
 import { InputError } from './input_error.mjs';
 import { readFolder, readInputFile } from './read_path.mjs';
@@ -16,6 +17,7 @@ export const BACKENDS = /** @type {const} */ (['cpu', 'tensorflow', 'wasm', EMUL
  * @property {string | null} label
  * @property {string | null} positive
  * @property {string} separator
+ * @property {import('./api_options.mjs').ApiName} api
  * @property {BackendName | null} backend null: TensorFlow where it is there, else cpu
  * @property {import('./device_options.mjs').DeviceOptions | null} onDevices null: a backend without devices
  * @property {Readonly<import('./device_options.mjs').Placement>} placement
@@ -38,6 +40,8 @@ export const HELP = `Trains a wide-and-deep model on a CSV file, saves it, and r
   --positive VALUE  the value whose probability is predicted (default: the last in sort order)
   --separator TEXT  between the values of one cell (default: |)
   --backend NAME    ${BACKENDS.join(', ')} (default: tensorflow where it is there, else cpu)
+  --api NAME        ${APIS.join(', ')}: what holds the tables, DistributedEmbedding (the default) or the layer of
+                    the TPU embedding API, which needs the devices of ${EMULATOR} and is run there
   --epochs N        passes over the training rows (default: 10)
   --batch N         rows per step (default: 512)
   --seed N          of everything random (default: 42)
@@ -68,6 +72,7 @@ export function readOptions(args) {
         label: text,
         positive: text,
         separator: { ...text, default: '|' },
+        api: text,
         backend: text,
         epochs: { ...text, default: '10' },
         batch: { ...text, default: '512' },
@@ -85,7 +90,9 @@ export function readOptions(args) {
   if (data === null && (test ?? label ?? positive) !== null) {
     throw new InputError('--test, --label and --positive need --data');
   }
-  const backend = values.backend === undefined ? null : readOneOf('--backend', values.backend, BACKENDS);
+  const asked = values.backend === undefined ? null : readOneOf('--backend', values.backend, BACKENDS);
+  const api = readApi(values);
+  const backend = api === 'distributed' ? asked : EMULATOR;
   if (separator === '') throw new InputError('--separator must not be empty');
   return {
     data: data === null ? null : readInputFile('--data', data),
@@ -93,6 +100,7 @@ export function readOptions(args) {
     label,
     positive,
     separator,
+    api,
     backend,
     onDevices: readDevices(values, backend),
     placement: readPlacement(values),

@@ -4,7 +4,7 @@ import * as tf from '@tensorflow/tfjs';
 import { startBackend } from './backend.js';
 import { Encoder } from './data/encoder.js';
 import type { ModelMetadata } from './metadata.js';
-import { planOf, tablesByRows } from './model.js';
+import { tablesByRows } from './model.js';
 import type { ReloadAnswer, ReloadRequest } from './second_process.js';
 import { predict } from './training.js';
 
@@ -15,6 +15,6 @@ const { features } = model.getUserDefinedMetadata() as unknown as ModelMetadata;
 const probabilities = predict(model, Encoder.fromConfig(features).encode(request.rows));
 const answer: ReloadAnswer = {
   predictions: Buffer.from(probabilities.buffer).toString('base64'),
-  tablesByRows: tablesByRows(planOf(model)),
+  tablesByRows: tablesByRows(model),
 };
 writeFileSync(request.output, JSON.stringify(answer));

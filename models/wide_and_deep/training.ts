@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { batchOf, type EncodedRows } from './data/encoder.js';
+import type { LearningRate } from './learning_rate.js';
 import { logLossOf } from './metrics.js';
 import { Random } from './data/random.js';
 
@@ -24,25 +25,21 @@ export interface Trained {
   dispose(): void;
 }
 
-/** Learning rate at batches of `REFERENCE_BATCH` rows; it follows the root of the batch size. */
-const RATE = 0.008;
-const REFERENCE_BATCH = 512;
+/** Steps of an epoch. */
+export function stepsIn({ rows }: Labelled, batch: number): number {
+  return Math.ceil(rows.count / batch);
+}
 
 export async function train(
   model: tf.LayersModel,
   fit: Labelled,
   heldOut: Labelled,
-  { epochs, batch, seed }: { epochs: number; batch: number; seed: number },
+  { epochs, batch, seed, learningRate }: { epochs: number; batch: number; seed: number; learningRate: LearningRate },
   progress: Progress,
 ): Promise<Trained> {
   const random = new Random(seed);
-  const steps = Math.ceil(fit.rows.count / batch);
-  const total = steps * epochs;
-  const rate = RATE * Math.sqrt(batch / REFERENCE_BATCH);
-  const optimizer = emb.train.adam({
-    // Half a cosine, from the full rate down to nothing.
-    learningRate: (step) => (rate * (1 + Math.cos((Math.PI * step) / total))) / 2,
-  });
+  const steps = stepsIn(fit, batch);
+  const optimizer = emb.train.adam({ learningRate: (step) => learningRate.at(step) });
   model.compile({ optimizer, loss: 'binaryCrossentropy' });
   let best = { epoch: 0, loss: Infinity, weights: [] as Float32Array[] };
   let seconds = 0;
@@ -63,7 +60,7 @@ export async function train(
   }
   restoreWeights(model, best.weights);
   const dispose = (): void => optimizer.dispose();
-  return { bestEpoch: best.epoch, heldOutLoss: best.loss, stepsPerSecond: total / seconds, dispose };
+  return { bestEpoch: best.epoch, heldOutLoss: best.loss, stepsPerSecond: (steps * epochs) / seconds, dispose };
 }
 
 async function trainOn(model: tf.LayersModel, { rows, labels }: Labelled, picked: Int32Array): Promise<number> {

@@ -7,6 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-node';
 import { parseArgs } from 'node:util';
 import * as emb from 'tfjs-embeddings/node';
+import { LearningRate } from '../../models/wide_and_deep/learning_rate.js';
 import { buildModel } from '../../models/wide_and_deep/model.js';
 import { Random } from '../helpers/random.js';
 import { median, printLine } from './stopwatch.js';
@@ -32,8 +33,13 @@ const x = ROWS.map((rows) => {
 const y = tf.tidy(() => x[0]!.toFloat().div(64).add(x[2]!.toFloat().div(102)).greater(1).toFloat());
 
 function make(isCaptured: boolean): tf.LayersModel {
-  const options = { seed: 1, placement: {} as never, batch, hotness: ROWS.map(() => 1) };
-  const model = buildModel(schema, options);
+  const tables = { placement: {} as never, batch, hotness: ROWS.map(() => 1) };
+  const model = buildModel(schema, {
+    api: 'distributed',
+    seed: 1,
+    learningRate: new LearningRate(batch, steps),
+    ...tables,
+  });
   emb.setCapture(isCaptured, model);
   model.compile({
     optimizer: emb.train.adam({ learningRate: (step) => 0.008 / (1 + step / 1000) }),

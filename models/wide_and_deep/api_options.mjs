@@ -1,0 +1,29 @@
+// @ts-check
+/** The part of the command line that says which API holds the tables. */
+import { EMULATOR, PLACEMENT_FLAGS } from './device_options.mjs';
+import { InputError } from './input_error.mjs';
+import { readOneOf } from './read_value.mjs';
+
+export const APIS = /** @type {const} */ (['distributed', 'tpu-v1']);
+/** @typedef {typeof APIS[number]} ApiName */
+
+/**
+ * @param {{api?: string | undefined, backend?: string | undefined, export?: string | undefined} &
+ *   import('./device_options.mjs').DeviceValues} values
+ * @returns {ApiName}
+ */
+export function readApi(values) {
+  const api = readOneOf('--api', values.api ?? 'distributed', APIS);
+  if (api === 'distributed') return api;
+  if (values.backend !== undefined && values.backend !== EMULATOR) {
+    throw new InputError(`--api ${api} needs --backend ${EMULATOR}, not "${values.backend}"`);
+  }
+  const given = PLACEMENT_FLAGS.find((flag) => values[flag] !== undefined);
+  if (given !== undefined) {
+    throw new InputError(`--${given} needs --api distributed: ${api} deals the rows of every table out to all devices`);
+  }
+  if (values.export !== undefined) {
+    throw new InputError(`--export needs --api distributed: the layer of ${api} is in no SavedModel`);
+  }
+  return api;
+}
