@@ -1,6 +1,7 @@
 /** What travels beside the graph, so that a SavedModel of this package becomes a layers model again. */
 import * as tf from '@tensorflow/tfjs';
 import type { NamedTensor } from '../types.js';
+import { crc32c } from './bundle/crc32c.js';
 import type { ModelVariables } from './variables.js';
 
 /** TensorFlow leaves this folder to others. */
@@ -23,6 +24,20 @@ export interface LayersModelAssets {
   readonly weights: readonly KeptWeight[];
   /** State of the optimizer, in its order. */
   readonly optimizer: readonly KeptWeight[];
+}
+
+function sumOf(assets: object): number {
+  return crc32c(new TextEncoder().encode(JSON.stringify(assets)));
+}
+
+/** The file: JSON that ends with its own sum, as the other files of a SavedModel have theirs. */
+export function assetsFile(assets: LayersModelAssets): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify({ ...assets, crc32c: sumOf(assets) }));
+}
+
+/** Whether what was read from such a file is what was written. */
+export function isAsWritten({ crc32c: sum, ...assets }: Readonly<Record<string, unknown>>): boolean {
+  return sum === sumOf(assets);
 }
 
 /** A tensor of the optimizer's state, as it was when the export began. */

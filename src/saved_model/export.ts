@@ -1,7 +1,14 @@
 /** Writes a model as a SavedModel. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError } from '../errors.js';
-import { ASSETS_FILE, assetsOf, optimizerState, type LayersModelAssets, type OptimizerTensor } from './assets.js';
+import {
+  ASSETS_FILE,
+  assetsFile,
+  assetsOf,
+  optimizerState,
+  type LayersModelAssets,
+  type OptimizerTensor,
+} from './assets.js';
 import { dataTypeOf } from './wire/data_types.js';
 import { BundleWriter, DATA_FILE, INDEX_FILE, type BundleTensor } from './bundle/bundle_writer.js';
 import { writeTo, type SavedModelWriter } from './destination.js';
@@ -138,7 +145,7 @@ async function writeFiles(writer: SavedModelWriter, { variables, state, graph, a
   const tensors = [...variables.list.map(tensorOf), ...(state ?? []).map(stateOf)];
   await writer.write(`variables/${DATA_FILE}`, bundle.data(tensors, TrackableGraph.encode(graph.checkpoint)));
   await writer.write(`variables/${INDEX_FILE}`, once(bundle.index()));
-  await writer.write(ASSETS_FILE, once(new TextEncoder().encode(JSON.stringify(assets))));
+  await writer.write(ASSETS_FILE, once(assetsFile(assets)));
   const saved = SavedModel.encode({ schemaVersion: SCHEMA_VERSION, metaGraphs: [graph.metaGraph] });
   await writer.write('saved_model.pb', once(saved));
 }

@@ -5,7 +5,7 @@ import { ValueError, describe, described } from '../errors.js';
 import { isRecord } from '../options.js';
 import { perProcess } from '../per_process.js';
 import type { NamedTensor } from '../types.js';
-import { ASSETS_FILE, ASSETS_FORMAT, type KeptWeight, type LayersModelAssets } from './assets.js';
+import { ASSETS_FILE, ASSETS_FORMAT, isAsWritten, type KeptWeight, type LayersModelAssets } from './assets.js';
 import type { BundleReader, StoredTensor } from './bundle/bundle_reader.js';
 import type { SavedModelFolder } from './saved_model_folder.js';
 
@@ -31,6 +31,7 @@ function readAssets(folder: { readonly path: string }, text: string): LayersMode
   }
   if (!isRecord(value) || value['format'] !== ASSETS_FORMAT) throw refuse(folder, 'where it is of another format');
   if (value['version'] !== 1) throw refuse(folder, `where it is of version ${describe(value['version'])}`);
+  if (!isAsWritten(value)) throw refuse(folder, 'which was changed since it was written');
   if (!isRecord(value['modelTopology'])) throw refuse(folder, 'where it has no topology');
   if (!isKeptList(value['weights']) || !isKeptList(value['optimizer'])) {
     throw refuse(folder, 'where weights have no names and keys');

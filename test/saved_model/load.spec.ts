@@ -149,6 +149,23 @@ describe('savedModel.load', () => {
     }
   });
 
+  it('refuses a config of which one letter or digit was changed', async () => {
+    await exportTrained();
+    const path = join(directory, 'assets.extra', 'tfjs_embeddings.json');
+    const text = readFileSync(path, 'utf8');
+    let changes = 0;
+    for (let at = text.search(/[a-z]/); at < text.length; at += 97) {
+      if (!/[0-9a-z]/.test(text[at]!)) continue;
+      writeFileSync(path, `${text.slice(0, at)}${text[at] === '7' ? '8' : '7'}${text.slice(at + 1)}`);
+      const result = await emb.savedModel.load(directory).catch((error: Error) => error);
+      expect(result instanceof emb.ValueError)
+        .withContext(`letter ${at}: ${String(result)}`)
+        .toBeTrue();
+      changes += 1;
+    }
+    expect(changes).toBeGreaterThan(5);
+  });
+
   it('puts back what an export had put aside when it was killed', async () => {
     const weights = await exportTrained();
     cpSync(directory, join(folder, '.model.0123456789abcdef.999999.00000000.old'), { recursive: true });
