@@ -9,9 +9,10 @@ import { fileURLToPath } from 'node:url';
 import { setup } from '../custom-ops/setup/program.mjs';
 import { optionsIn } from './command_line.mjs';
 import * as synthetic from './synthetic/options.mjs';
+import * as tpuEmbedding from './tpu_embedding/options.mjs';
 import * as wideAndDeep from './wide_and_deep/options.mjs';
 
-const MODELS = new Map(Object.entries({ wide_and_deep: wideAndDeep, synthetic }));
+const MODELS = new Map(Object.entries({ wide_and_deep: wideAndDeep, synthetic, tpu_embedding: tpuEmbedding }));
 
 /**
  * Runs the model's program; resolves to its exit code. What would end this process goes on to it.

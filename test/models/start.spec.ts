@@ -100,7 +100,10 @@ describe('npm start in a bare clone', () => {
   it('knows the models', () => {
     for (const name of ['', 'other', 'constructor', '--help']) {
       const { status, stderr } = start(name);
-      expect([status, stderr]).toEqual([2, `error: expected one of wide_and_deep, synthetic, not "${name}"\n`]);
+      expect([status, stderr]).toEqual([
+        2,
+        `error: expected one of wide_and_deep, synthetic, tpu_embedding, not "${name}"\n`,
+      ]);
     }
     expectUntouched();
   });
