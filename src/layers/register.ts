@@ -9,6 +9,11 @@ import { IntegerLookupLayer } from './integer_lookup_layer.js';
 import { shareTablesOnLoad } from '../tfjs_patches/shared_tables_on_load.js';
 import { showKindsInSummaries } from '../tfjs_patches/model_summary.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
+import { CategoryEncoding } from './preprocessing/category_encoding.js';
+import { DiscretizationLayer } from './preprocessing/discretization_layer.js';
+import { HashingLayer } from './preprocessing/hashing_layer.js';
+import { Normalization } from './preprocessing/normalization.js';
+import { VocabularyLayer } from './preprocessing/vocabulary_layer.js';
 
 type ClassMap = Record<string, [unknown, unknown] | undefined>;
 
@@ -24,6 +29,11 @@ const LAYERS = [
   DotInteraction,
   FeatureCross,
   IntegerLookupLayer,
+  CategoryEncoding,
+  DiscretizationLayer,
+  HashingLayer,
+  Normalization,
+  VocabularyLayer,
 ] as const;
 
 /** Registers the layers under their own names, which no stock layer has. */

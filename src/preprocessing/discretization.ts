@@ -126,7 +126,7 @@ export class Discretization {
 }
 
 /** How many boundaries are at or below the value. */
-function binOf(value: number, boundaries: readonly number[]): number {
+export function binOf(value: number, boundaries: readonly number[]): number {
   let low = 0;
   let high = boundaries.length;
   while (low < high) {
@@ -144,7 +144,8 @@ function checkEpsilon(epsilon: unknown): number {
   return epsilon;
 }
 
-function checkBoundaries(boundaries: unknown): number[] {
+/** Boundaries as numbers. Throws TypeError for what is none; ValueError where they fall. */
+export function checkBoundaries(boundaries: unknown): number[] {
   const expected = 'an array of numbers';
   if (!Array.isArray(boundaries)) throw new ArgumentTypeError('binBoundaries', expected, boundaries);
   const read = boundaries.map((value: unknown, position) => asNumber(value, position, 'binBoundaries'));

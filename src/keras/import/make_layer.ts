@@ -23,10 +23,8 @@ const INPUT_DTYPES: Readonly<Record<string, tf.DataType>> = {
 /** Layers of Keras with states of their own, which have no counterpart in a layers model. */
 const REFUSED: Readonly<Record<string, string>> = {
   Lambda: 'Its code is Python.',
-  StringLookup: 'emb.preprocessing.StringLookup does the same outside of a model.',
-  IntegerLookup: 'emb.preprocessing.IntegerLookup does the same outside of a model.',
-  Hashing: 'emb.preprocessing.Hashing does the same outside of a model.',
-  Discretization: 'emb.preprocessing.Discretization does the same outside of a model.',
+  StringLookup:
+    'Strings do not enter a layers model: apply emb.preprocessing.StringLookup first, and begin the model with its ids.',
   TextVectorization: 'Split the text, then emb.preprocessing.StringLookup gives ids outside of a model.',
 };
 

@@ -17,11 +17,11 @@ def values(array):
     return {"dtype": str(array.dtype), "shape": list(array.shape), "values": array.ravel().tolist()}
 
 
-def save(name, model, inputs, files=("keras",)):
-    """`inputs`: by the names of the input layers."""
+def save(name, model, inputs, files=("keras",), fill=True):
+    """`inputs`: by the names of the input layers; `fill`: whether weights get other values than those they have."""
     rng = np.random.default_rng(7)
     for weight in model.weights:
-        if weight.dtype.startswith("float"):
+        if fill and weight.dtype.startswith("float"):
             low = 0.5 if "variance" in weight.path else -0.5
             weight.assign(rng.uniform(low, 1.0, weight.shape).astype("float32"))
     given = inputs if len(inputs) > 1 else next(iter(inputs.values()))
@@ -105,6 +105,53 @@ def interactions():
     return keras.Model([a, b], K.Concatenate()([dots, cross]))
 
 
+def adapted():
+    """Means and variances that adapt found, and those that are given, over one axis, several and none."""
+    prices, grid = keras.Input((3,), name="prices"), keras.Input((2, 3), name="grid")
+    found = K.Normalization(name="found")
+    found.adapt(floats(20, 3) * 3 + 2)
+    cells = K.Normalization(axis=(1, 2), name="cells")
+    cells.adapt(floats(20, 2, 3))
+    whole = K.Normalization(axis=None, name="whole")
+    whole.adapt(floats(20, 3) - 4)
+    given = K.Normalization(mean=[1.5, -2.0, 0.25], variance=[4.0, 0.0, 2.0], name="given")
+    columns = K.Normalization(axis=(2, 1), mean=[0.5, 1.0, 2.0], variance=[0.5, 1.0, 2.0], name="columns")
+    rows = K.Normalization(axis=1, mean=[0.5, 1.0], variance=[0.5, 3.0], invert=True, name="rows")
+    same = K.Normalization(mean=3.0, variance=2.0, name="same")
+    x = K.Dense(2, name="head")(K.Concatenate()([found(prices), same(prices)]))
+    return keras.Model([prices, grid], [x, found(prices), cells(grid), whole(prices), given(prices), columns(grid),
+                                        rows(grid), same(grid)])
+
+
+def preprocessing():
+    """Numbers to bins, ids and vectors, in each mode."""
+    age, small = keras.Input((4,), name="age"), keras.Input((3,), dtype="int32", name="small")
+    raw, one = keras.Input((3,), dtype="int64", name="raw"), keras.Input((1,), name="one")
+    bounds = [-0.7, 0.1, 0.3, 1.0]
+    quantiles = K.Discretization(num_bins=5, output_mode="count", name="quantiles")
+    quantiles.adapt(floats(200))
+    bins = K.Discretization(bounds, name="bins")(age)
+    lookup = K.IntegerLookup(vocabulary=[12, 36, 7], name="lookup")(raw)
+    masked = K.IntegerLookup(vocabulary=[12, 36, 7], mask_token=0, num_oov_indices=3, max_tokens=9, name="masked")(raw)
+    outputs = [
+        K.Embedding(5, 2, name="bin_table")(bins), bins, quantiles(age),
+        K.Discretization(bounds, output_mode="multi_hot")(age), K.Discretization(bounds, output_mode="one_hot")(age),
+        K.Discretization([0.0, 2.0, 5.0], name="of_integers")(small),
+        *(K.CategoryEncoding(6, output_mode=mode)(small) for mode in ("multi_hot", "one_hot", "count")),
+        K.CategoryEncoding(3, output_mode="one_hot")(one), K.CategoryEncoding(3)(one),
+        lookup, masked, K.Embedding(4, 2, name="id_table")(lookup),
+        K.Hashing(11, name="plain")(raw), K.Hashing(11, mask_value=7, name="masking")(raw),
+        K.Hashing(5, salt=[133, 137], name="salted")(raw), K.CategoryEncoding(11)(K.Hashing(11, salt=3)(raw)),
+    ]
+    return keras.Model([age, small, raw, one], outputs)
+
+
+def normalized():
+    first = K.Normalization(name="Normal_1")
+    first.adapt(floats(9, 3) + 5)
+    return keras.Sequential([keras.Input((3,)), first, K.Dense(2), K.Normalization(mean=0.5, variance=0.0)])
+
+
 floats = lambda *shape: np.random.default_rng(5).normal(size=shape).astype("float32")
 both = ("keras", "h5")
 save("k3_embed_reduce", embed_reduce(),
@@ -116,5 +163,11 @@ save("k3_recurrent", recurrent(), {"words": np.array([[1, 2, 0, 0, 0], [3, 7, 1,
 save("k3_sequential", sequential(), {"input": ids((2, 3), 7).astype("float32")}, both)
 save("k3_image", image(), {"input": floats(1, 6, 6, 2)}, both)
 save("k3_interactions", interactions(), {"a": floats(2, 4), "b": -floats(2, 4)})
+save("k3_adapted", adapted(), {"prices": floats(4, 3), "grid": floats(2, 2, 3).repeat(2, 0)}, both, fill=False)
+save("k3_normalized", normalized(), {"input": floats(2, 3)}, both, fill=False)
+save("k3_preprocessing", preprocessing(), {
+    "age": np.array([[-0.7, 0.1, 0.3, 1.0], [-9, 0.29, 0.30000001, 99]], "float32"),
+    "small": np.array([[0, 5, 5], [2, 1, 2]], "int32"), "raw": np.array([[12, 0, 7], [-5, 36, 1000003]], "int32"),
+    "one": np.array([[2], [0]], "float32")}, both)
 with open(os.path.join(FOLDER, "keras3.json"), "w") as file:
     json.dump({"keras": keras.__version__, "keras_rs": keras_rs.__version__, "cases": CASES}, file)

@@ -1,0 +1,74 @@
+/** The layer `Hashing` of Keras models, for whole numbers. */
+import * as tf from '@tensorflow/tfjs';
+import { brand } from '../../brand.js';
+import { readLayerConfig } from '../../config/layer_config.js';
+import { ArgumentTypeError, described } from '../../errors.js';
+import { Hashing, type HashingArgs } from '../../preprocessing/hashing.js';
+import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../feature_interaction/float_inputs.js';
+import type { SymbolicShape } from '../layer_arguments.js';
+import type { AnyTensors, Kwargs } from '../layer_calls.js';
+import { checkOutputMode, onlyShape, onlyTensor } from './encoded_ids.js';
+
+export interface HashingLayerArgs extends FloatLayerArgs, Pick<HashingArgs, 'numBins' | 'maskValue' | 'salt'> {
+  /** Only `int`. */
+  outputMode?: string | undefined;
+}
+
+const FIELDS = ['numBins', 'maskValue', 'salt', 'outputMode'] as const;
+
+/**
+ * A layer that returns an id in [0, numBins) for each whole number, int32 of the same shape, as
+ * `emb.preprocessing.Hashing` does.
+ *
+ * Takes int32 of any shape, and float32 that holds whole numbers up to 2^24.
+ * Source: keras.layers.Hashing (Keras 3.15) with output_mode 'int'.
+ *
+ * @throws TypeError and ValueError for other arguments; ValueError for fractions, NaN and larger float32 numbers.
+ */
+export class HashingLayer extends tf.layers.Layer {
+  static {
+    brand(this, 'HashingLayer');
+  }
+  static readonly className: string = 'TfjsEmbeddings>Hashing';
+  readonly #hashing: Hashing;
+
+  constructor(args: HashingLayerArgs) {
+    const { given, base } = readFloatLayerArgs<HashingLayerArgs>(args, FIELDS, 'hashing');
+    super(base as never);
+    checkOutputMode(given.outputMode, ['int'], 'int');
+    const { numBins, maskValue = null, salt = null } = given;
+    this.#hashing = new Hashing({ numBins: numBins!, maskValue, salt });
+  }
+
+  override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
+    return onlyShape(inputShape);
+  }
+
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors {
+    const [input] = Array.isArray(inputs) ? inputs : [inputs];
+    if (input?.dtype === 'string') {
+      const expected = 'whole numbers; strings do not enter a layers model: apply emb.preprocessing.Hashing first';
+      throw new ArgumentTypeError('inputs', expected, described('strings'));
+    }
+    return super.apply(inputs, kwargs as never);
+  }
+
+  override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
+    this.invokeCallHook(inputs, kwargs as never);
+    return this.#hashing.apply(onlyTensor(inputs));
+  }
+
+  override getConfig(): tf.serialization.ConfigDict {
+    const { numBins, maskValue, salt, outputMode } = this.#hashing.getConfig();
+    return { ...super.getConfig(), numBins, maskValue, salt, outputMode };
+  }
+
+  /** Makes the layer from its own config or from one of Keras, whose dtype is that of the ids. */
+  static override fromConfig<T extends tf.serialization.Serializable>(
+    cls: tf.serialization.SerializableConstructor<T>,
+    config: tf.serialization.ConfigDict,
+  ): T {
+    const known = [...FIELDS, ...FLOAT_LAYER_FIELDS].filter((field) => field !== 'dtype');
+    return new cls(readLayerConfig(config, known, ['dtype', 'sparse']) as tf.serialization.ConfigDict);
+  }
+}

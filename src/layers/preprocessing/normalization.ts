@@ -1,0 +1,206 @@
+/** The layer `Normalization` of Keras models: numbers shifted and scaled by a mean and a variance. */
+import * as tf from '@tensorflow/tfjs';
+import { brand } from '../../brand.js';
+import { readLayerConfig } from '../../config/layer_config.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../feature_interaction/float_inputs.js';
+import { checkBoolean, type SymbolicShape } from '../layer_arguments.js';
+import { onlyShape, onlyTensor } from './encoded_ids.js';
+
+/** A number, or an array of them for each kept axis. */
+export type Moments = number | readonly Moments[];
+
+export interface NormalizationArgs extends FloatLayerArgs {
+  /** Axes with a mean and a variance for each place; null or []: one for all. Default: -1. */
+  axis?: number | readonly number[] | null | undefined;
+  /** Means; without them they are weights, which a file fills. */
+  mean?: Moments | null | undefined;
+  /** Variances, of the shape of `mean`. */
+  variance?: Moments | null | undefined;
+  /** Whether numbers are scaled back instead. Default: false. */
+  invert?: boolean | undefined;
+}
+
+const FIELDS = ['axis', 'mean', 'variance', 'invert'] as const;
+/** The smallest standard deviation, Keras's epsilon. */
+const LEAST_DEVIATION = 1e-7;
+
+function readAxis(value: unknown): number[] {
+  if (value === undefined) return [-1];
+  const axes: unknown[] = value === null ? [] : Array.isArray(value) ? value : [value];
+  for (const axis of axes) {
+    if (typeof axis !== 'number') throw new ArgumentTypeError('axis', 'a whole number or an array of them', value);
+    if (!Number.isInteger(axis)) throw new ValueError('axis', 'a whole number or an array of them', value);
+  }
+  return axes as number[];
+}
+
+/** Numbers of a nested array with even rows, and its shape. */
+interface MomentList {
+  readonly shape: readonly number[];
+  readonly values: readonly number[];
+}
+
+function readMoments(value: unknown, argument: string): MomentList | null {
+  if (value === undefined || value === null) return null;
+  const shape: number[] = [];
+  for (let part: unknown = value; Array.isArray(part); part = (part as unknown[])[0]) shape.push(part.length);
+  const values = (Array.isArray(value) ? value.flat(Infinity) : [value]) as unknown[];
+  const wrong = values.find((each) => typeof each !== 'number');
+  if (wrong !== undefined) throw new ArgumentTypeError(argument, 'a number, or nested arrays of numbers', wrong);
+  const isEven = (part: unknown, depth: number): boolean => {
+    if (depth === shape.length) return !Array.isArray(part);
+    return Array.isArray(part) && part.length === shape[depth] && part.every((each) => isEven(each, depth + 1));
+  };
+  if (!isEven(value, 0)) throw new ValueError(argument, 'rows of equal length', described('uneven rows'));
+  return { shape, values: values as number[] };
+}
+
+/** Nested arrays from numbers in a row. */
+function nest({ shape, values }: MomentList): Moments {
+  if (shape.length === 0) return values[0]!;
+  const [rows, ...inner] = shape as [number, ...number[]];
+  const size = values.length / Math.max(rows, 1);
+  return Array.from({ length: rows }, (_, i) => nest({ shape: inner, values: values.slice(i * size, (i + 1) * size) }));
+}
+
+/** The axes of an input that have moments for each place, ascending. */
+function keptAxes(axis: readonly number[], shape: SymbolicShape): number[] {
+  const rank = shape.length;
+  const kept = axis.map((each) => (each < 0 ? each + rank : each)).sort((a, b) => a - b);
+  const expected = `different axes of an input of rank ${rank}, each of a known size`;
+  const isRight = kept.every((at, i) => at >= 0 && at < rank && at !== kept[i - 1] && shape[at] !== null);
+  if (!isRight) throw new ValueError('axis', expected, axis);
+  return kept;
+}
+
+/** The shape in which given moments meet an input. The last axis of theirs is the last kept one, as in Keras. */
+function shapeOfGiven({ shape }: MomentList, kept: readonly number[], input: SymbolicShape): number[] {
+  const meeting = input.map(() => 1);
+  shape.forEach((size, i) => {
+    const at = kept[kept.length - shape.length + i]!;
+    if (size !== 1 && size !== input[at]) {
+      throw new ValueError('mean', `${input[at]} numbers for axis ${at} of the input`, described(`${size}`));
+    }
+    meeting[at] = size;
+  });
+  return meeting;
+}
+
+/**
+ * A layer that returns (x - mean) / max(sqrt(variance), 1e-7), float32 of the shape of x; with `invert` it turns this
+ * round.
+ *
+ * Takes numbers of any shape, of which the axes in `axis` have known sizes. Without `mean` and `variance` these are the
+ * weights `mean`, `variance` (of the shape of these axes) and `count`, never trained: a loaded model has those that
+ * Keras's `adapt` found.
+ * Source: keras.layers.Normalization (Keras 3.15).
+ *
+ * @throws TypeError and ValueError for other arguments, a mean without a variance, and moments that do not fit the input.
+ */
+export class Normalization extends tf.layers.Layer {
+  static {
+    brand(this, 'Normalization');
+  }
+  static readonly className: string = 'TfjsEmbeddings>Normalization';
+  readonly axis: readonly number[];
+  readonly invert: boolean;
+  readonly #given: { readonly mean: MomentList; readonly variance: MomentList } | null;
+  #weights: { readonly mean: tf.Variable; readonly variance: tf.Variable } | null = null;
+  #rank: number | null = null;
+
+  constructor(args: NormalizationArgs = {}) {
+    const { given, base } = readFloatLayerArgs<NormalizationArgs>(args, FIELDS, 'normalization');
+    super(base as never);
+    this.supportsMasking = true;
+    this.axis = readAxis(given.axis);
+    this.invert = checkBoolean(given.invert, 'invert', false);
+    const mean = readMoments(given.mean, 'mean');
+    const variance = readMoments(given.variance, 'variance');
+    if ((mean === null) !== (variance === null)) {
+      const argument = mean === null ? 'mean' : 'variance';
+      throw new ValueError(argument, 'mean and variance, or neither', described('one of them'));
+    }
+    if (mean === null || variance === null) {
+      this.#given = null;
+      return;
+    }
+    const shapes = [mean, variance].map(({ shape }) => `[${shape.join(', ')}]`);
+    if (shapes[0] !== shapes[1])
+      throw new ValueError('variance', `shape ${shapes[0]}, that of mean`, described(shapes[1]!));
+    if (mean.shape.length > this.axis.length) {
+      throw new ValueError('mean', `at most as many axes as axis has (${this.axis.length})`, described(shapes[0]!));
+    }
+    this.#given = { mean, variance };
+  }
+
+  override build(inputShape: SymbolicShape | SymbolicShape[]): void {
+    if (this.built) return;
+    const shape = onlyShape(inputShape);
+    const kept = keptAxes(this.axis, shape);
+    this.#meeting(shape);
+    this.#rank = shape.length;
+    this.built = true;
+    if (this.#given !== null) return;
+    const sizes = kept.map((at) => shape[at]!);
+    const add = (name: string, of: number[], dtype: 'float32' | 'int32', start: 'zeros' | 'ones'): tf.Variable => {
+      const initializer = tf.initializers[start]();
+      return this.addWeight(name, of, dtype, initializer, undefined as never, false).read() as tf.Variable;
+    };
+    this.#weights = {
+      mean: add('mean', sizes, 'float32', 'zeros'),
+      variance: add('variance', sizes, 'float32', 'ones'),
+    };
+    add('count', [], 'int32', 'zeros');
+  }
+
+  /** The shape in which the moments meet an input. */
+  #meeting(input: SymbolicShape): number[] {
+    const kept = keptAxes(this.axis, input);
+    // Over the last axis or none, Keras broadcasts alike for every rank.
+    const takesAnyRank = this.axis.every((axis) => axis === -1);
+    if (this.#rank !== null && this.#rank !== input.length && !takesAnyRank) {
+      throw new ValueError('inputs', `rank ${this.#rank}, as in the first call`, described(`rank ${input.length}`));
+    }
+    if (this.#given !== null) return shapeOfGiven(this.#given.mean, kept, input);
+    const sizes = this.#weights?.mean.shape ?? kept.map((at) => input[at]!);
+    const isSame = kept.every((at, i) => sizes[i] === input[at]);
+    if (!isSame) throw new ValueError('inputs', `[${sizes.join(', ')}] along axis, as in the first call`, input);
+    return input.map((size, at) => (kept.includes(at) ? size! : 1));
+  }
+
+  override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
+    const shape = onlyShape(inputShape);
+    this.#meeting(shape);
+    return shape;
+  }
+
+  override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
+    return tf.tidy(() => {
+      this.invokeCallHook(inputs, kwargs as never);
+      const x = onlyTensor(inputs).cast('float32');
+      const meeting = this.#meeting(x.shape);
+      const read = (moment: 'mean' | 'variance'): tf.Tensor => {
+        if (this.#given === null) return this.#weights![moment].reshape(meeting);
+        return tf.tensor([...this.#given[moment].values], meeting, 'float32');
+      };
+      const deviation = read('variance').sqrt().maximum(LEAST_DEVIATION);
+      return this.invert ? x.mul(deviation).add(read('mean')) : x.sub(read('mean')).div(deviation);
+    });
+  }
+
+  override getConfig(): tf.serialization.ConfigDict {
+    const { axis, invert } = this;
+    const given = this.#given;
+    const [mean, variance] = given === null ? [null, null] : [nest(given.mean), nest(given.variance)];
+    return { ...super.getConfig(), axis: [...axis], invert, mean, variance } as tf.serialization.ConfigDict;
+  }
+
+  /** Makes the layer from its own config or from one of Keras. */
+  static override fromConfig<T extends tf.serialization.Serializable>(
+    cls: tf.serialization.SerializableConstructor<T>,
+    config: tf.serialization.ConfigDict,
+  ): T {
+    return new cls(readLayerConfig(config, [...FIELDS, ...FLOAT_LAYER_FIELDS]) as tf.serialization.ConfigDict);
+  }
+}

@@ -1,0 +1,83 @@
+/** The layer `IntegerLookup` of Keras models: whole numbers to ids by a vocabulary that does not change. */
+import * as tf from '@tensorflow/tfjs';
+import { brand } from '../../brand.js';
+import { readLayerConfig } from '../../config/layer_config.js';
+import { ArgumentTypeError } from '../../errors.js';
+import { IntegerLookup, type IntegerLookupArgs } from '../../preprocessing/integer_lookup.js';
+import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../feature_interaction/float_inputs.js';
+import type { SymbolicShape } from '../layer_arguments.js';
+import { checkOutputMode, onlyShape, onlyTensor } from './encoded_ids.js';
+
+type LookupArgs = Pick<IntegerLookupArgs, 'maxTokens' | 'numOovIndices' | 'maskToken' | 'oovToken'>;
+
+export interface VocabularyLayerArgs extends FloatLayerArgs, LookupArgs {
+  /** Known numbers in the order of their ids. */
+  vocabulary: readonly number[];
+  /** Only `int`. */
+  outputMode?: string | undefined;
+}
+
+const FIELDS = ['maxTokens', 'numOovIndices', 'maskToken', 'oovToken', 'vocabulary', 'outputMode'] as const;
+/** Fields of Keras's config that say nothing more here; an import checks their values. */
+const WITHOUT_EFFECT = [
+  'dtype',
+  'vocabularyDtype',
+  'vocabularySize',
+  'hasInputVocabulary',
+  'idfWeights',
+  'invert',
+  'oovMethod',
+  'padToMaxTokens',
+  'salt',
+  'sparse',
+];
+
+/**
+ * A layer that returns the id of each whole number, int32 of the same shape, as `emb.preprocessing.IntegerLookup` does.
+ *
+ * Takes int32 of any shape, and float32 that holds whole numbers up to 2^24. `emb.layers.integerLookup` is another one,
+ * which learns its vocabulary as it goes.
+ * Source: keras.layers.IntegerLookup (Keras 3.15) with a vocabulary and output_mode 'int'.
+ *
+ * @throws TypeError and ValueError for other arguments; ValueError for fractions, NaN, larger float32 numbers, and an
+ * unknown number with numOovIndices 0.
+ */
+export class VocabularyLayer extends tf.layers.Layer {
+  static {
+    brand(this, 'VocabularyLayer');
+  }
+  static readonly className: string = 'TfjsEmbeddings>VocabularyLookup';
+  readonly #lookup: IntegerLookup;
+
+  constructor(args: VocabularyLayerArgs) {
+    const { given, base } = readFloatLayerArgs<VocabularyLayerArgs>(args, FIELDS, 'integer_lookup');
+    super(base as never);
+    checkOutputMode(given.outputMode, ['int'], 'int');
+    const { maxTokens = null, numOovIndices = 1, maskToken = null, oovToken = -1, vocabulary } = given;
+    if (!Array.isArray(vocabulary)) throw new ArgumentTypeError('vocabulary', 'an array of whole numbers', vocabulary);
+    this.#lookup = new IntegerLookup({ maxTokens, numOovIndices, maskToken, oovToken, vocabulary });
+  }
+
+  override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
+    return onlyShape(inputShape);
+  }
+
+  override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
+    this.invokeCallHook(inputs, kwargs as never);
+    return this.#lookup.apply(onlyTensor(inputs));
+  }
+
+  override getConfig(): tf.serialization.ConfigDict {
+    const { name: _ofLookup, ...settings } = this.#lookup.getConfig();
+    return { ...super.getConfig(), ...settings };
+  }
+
+  /** Makes the layer from its own config or from one of Keras. */
+  static override fromConfig<T extends tf.serialization.Serializable>(
+    cls: tf.serialization.SerializableConstructor<T>,
+    config: tf.serialization.ConfigDict,
+  ): T {
+    const known = [...FIELDS, ...FLOAT_LAYER_FIELDS].filter((field) => field !== 'dtype');
+    return new cls(readLayerConfig(config, known, WITHOUT_EFFECT) as tf.serialization.ConfigDict);
+  }
+}
