@@ -137,10 +137,20 @@ describe('arguments of layers', () => {
     }),
   );
 
-  it('of the dtype may speak of the ids, or of how Keras would compute', () => {
+  it('of dtypes may speak of the ids, or of how Keras would compute; null is as if not given', () => {
     const good = ['float32', 'int32', 'mixed_float16', 'mixed_bfloat16', 'mixedFloat16', 'mixedBfloat16'];
     for (const dtype of [...good, null, undefined]) {
       expect(() => emb.layers.embedding({ inputDim: 3, outputDim: 2, dtype } as never)).not.toThrow();
+    }
+    for (const args of [
+      { inputDType: 'int32' },
+      { inputDType: 'float32' },
+      { inputShape: null },
+      { batchSize: null },
+    ]) {
+      expect(() => emb.layers.embedding({ inputDim: 3, outputDim: 2, ...args } as never))
+        .withContext(JSON.stringify(args))
+        .not.toThrow();
     }
     for (const dtype of ['float64', 'string', '']) {
       const make = (): unknown => emb.layers.embedding({ inputDim: 3, outputDim: 2, dtype } as never);

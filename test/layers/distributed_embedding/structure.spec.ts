@@ -56,6 +56,8 @@ describe('the structure of features', () => {
     for (const key of ['c d', 'a/b']) expect(text).toContain(`"name":${JSON.stringify(key)}`);
     const again = readStructureConfig(JSON.parse(text), 'features', ({ value }) => value);
     expect(JSON.stringify(again)).toBe(JSON.stringify(NESTED));
+    const tree = { kind: 'tree', items: [{ kind: 'feature' }] };
+    expectError(() => readStructureConfig(tree, 'features', () => 0), 'ValueError', 'features');
     expectError(() => readStructureConfig({ kind: 'tree' }, 'features', () => 0), 'ValueError', 'features');
     expectError(() => readStructureConfig(5, 'features', () => 0), 'TypeError', 'features', '5');
   });

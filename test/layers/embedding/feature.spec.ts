@@ -103,4 +103,12 @@ describe('inputLength', () => {
       layer.dispose();
     }),
   );
+
+  it('ragged ids need a row for each sample, pooled or not', () => {
+    for (const combiner of ['sum', null] as const) {
+      const ragged: Feature = { ...feature(null, 'ragged'), combiner };
+      expectError(() => checkDense(ragged, [5], 'ids'), 'ValueError', 'ids');
+      expect(checkDense(ragged, [5, 2], 'ids')).toEqual([5, 2]);
+    }
+  });
 });

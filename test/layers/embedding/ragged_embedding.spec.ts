@@ -374,4 +374,19 @@ describe('RaggedEmbedding', () => {
       layer.dispose();
     }),
   );
+
+  it(
+    'applied directly gives ragged rows, with or without arguments of the call',
+    leakFree(() => {
+      const layer = layerOf();
+      const [ids, splits] = [tf.tensor1d(values, 'int32'), tf.tensor1d(rowSplits, 'int32')];
+      for (const kwargs of [undefined, {}, { training: false }]) {
+        const rows: unknown = layer.apply([ids, splits], kwargs);
+        expect(rows).toBeInstanceOf(emb.RaggedTensor);
+        expect((rows as emb.RaggedTensor).rowSplits).toEqual(rowSplits);
+      }
+      tf.dispose([ids, splits]);
+      layer.dispose();
+    }),
+  );
 });
