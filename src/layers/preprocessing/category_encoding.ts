@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
 import { readLayerConfig } from '../../config/layer_config.js';
+import { ValueError } from '../../errors.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../feature_interaction/float_inputs.js';
 import { checkDimension, type SymbolicShape } from '../layer_arguments.js';
 import { checkOutputMode, encodeIds, encodedShape, onlyShape, onlyTensor, type OutputMode } from './encoded_ids.js';
@@ -19,11 +20,12 @@ const FIELDS = ['numTokens', 'outputMode'] as const;
  * A layer that returns float32 vectors of `numTokens`: with `multiHot` 1 at each id of a row, with `count` how often it
  * is there, with `oneHot` a vector for each id.
  *
- * Takes ids [batch, length]; `oneHot` takes any shape, and drops a last axis of 1. Fractions are cut off; ids outside of
- * the tokens stand for nothing, as in Keras, while the layer of TensorFlow.js refuses them.
+ * Takes ids [batch, length]; `oneHot` takes any shape, and drops a last axis of 1. Fractions are cut off. As in Keras, ids
+ * from `numTokens` on stand for nothing, and so do negative ones with `oneHot`; the layer of TensorFlow.js refuses them.
  * Source: keras.layers.CategoryEncoding (Keras 3.15).
  *
- * @throws TypeError and ValueError for other arguments; ValueError for another rank.
+ * @throws TypeError and ValueError for other arguments; ValueError for another rank, and for
+ * negative ids with `multiHot` and `count`.
  */
 export class CategoryEncoding extends tf.layers.Layer {
   static {
@@ -47,8 +49,18 @@ export class CategoryEncoding extends tf.layers.Layer {
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
     return tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs as never);
-      return encodeIds(onlyTensor(inputs).cast('int32'), this.outputMode, this.numTokens);
+      const ids = onlyTensor(inputs).cast('int32');
+      this.#checkIds(ids);
+      return encodeIds(ids, this.outputMode, this.numTokens);
     });
+  }
+
+  /** Keras counts no negative ids; `oneHot` makes zeros of them. */
+  #checkIds(ids: tf.Tensor): void {
+    if (this.outputMode === 'oneHot' || ids.size === 0) return;
+    const [least] = ids.min().dataSync();
+    if (least! >= 0) return;
+    throw new ValueError('inputs', `ids of at least 0 for outputMode ${this.outputMode}`, least);
   }
 
   override getConfig(): tf.serialization.ConfigDict {

@@ -58,6 +58,37 @@ describeForBackends(
       });
     });
 
+    it('come of whole numbers as float32 has them, in values and boundaries', () => {
+      expectNoLeak(() => {
+        tf.tidy(() => {
+          const layer = new DiscretizationLayer({ binBoundaries: [16777220] });
+          const ids = layer.apply(tf.tensor1d([16777219, 16777218], 'int32')) as tf.Tensor;
+          expect(Array.from(ids.dataSync())).toEqual([1, 0]);
+        });
+      });
+    });
+
+    it('of a CategoryEncoding: too large ones count nowhere, negative ones are refused where Keras fails', () => {
+      expectNoLeak(() => {
+        tf.tidy(() => {
+          const encode = (outputMode: string, ids: number[]): unknown => {
+            const layer = new CategoryEncoding({ numTokens: 3, outputMode });
+            return (layer.apply(tf.tensor2d([ids], [1, 2], 'int32')) as tf.Tensor).arraySync();
+          };
+          expect(encode('count', [7, 1])).toEqual([[0, 1, 0]]);
+          expect(encode('oneHot', [-1, 1])).toEqual([
+            [
+              [0, 0, 0],
+              [0, 1, 0],
+            ],
+          ]);
+          for (const mode of ['count', 'multiHot']) {
+            expect(() => encode(mode, [-1, 1])).toThrowError(/`inputs`.*at least 0.*-1/);
+          }
+        });
+      });
+    });
+
     it('cut fractions off, as a cast does', () => {
       expectNoLeak(() => {
         tf.tidy(() => {
