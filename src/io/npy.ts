@@ -1,5 +1,6 @@
 /** The `.npy` format of NumPy: its header, and its floats as float32. */
 import { ValueError, described } from '../errors.js';
+import { HOST_IS_LITTLE_ENDIAN, reverseEach } from './byte_order.js';
 import { NpyHeaderError, readNpyFields, type NpyFields } from './npy_fields.js';
 
 /** An open file that is read piece by piece. */
@@ -120,8 +121,6 @@ function readFormat(descr: string): FloatFormat | null {
   return order === undefined ? null : { bytes: Number(bytes) as 2 | 4 | 8, littleEndian: order === '<' };
 }
 
-const HOST_IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-
 /**
  * The values of a file as float32: exact for float16 and float32, rounded to nearest for float64 (beyond the range to
  * infinity), as NumPy's `astype` does. `bytes` begins a buffer, is the file's, and may be changed or kept.
@@ -132,12 +131,6 @@ export function toFloat32Values(bytes: Uint8Array, format: FloatFormat): Float32
   if (format.bytes === 4) return new Float32Array(buffer);
   if (format.bytes === 8) return new Float32Array(new Float64Array(buffer));
   return fromHalves(new Uint16Array(buffer));
-}
-
-function reverseEach(bytes: Uint8Array, size: number): void {
-  for (let first = 0; first < bytes.length; first += size) {
-    for (let a = first, b = first + size - 1; a < b; a++, b--) [bytes[a], bytes[b]] = [bytes[b]!, bytes[a]!];
-  }
 }
 
 /** Halves have 1 bit of sign, 5 of exponent (bias 15) and 10 of fraction. */

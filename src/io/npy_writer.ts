@@ -1,6 +1,7 @@
 /** Files in the `.npy` format of NumPy, written piece by piece. */
 import { RuntimeError, described } from '../errors.js';
 import { perProcess } from '../per_process.js';
+import { littleEndianBytes } from './byte_order.js';
 
 /** Writes a file, all of it or nothing, and the folders above it. */
 export type WriteFile = (path: string, pieces: Iterable<Uint8Array>) => Promise<void>;
@@ -14,10 +15,10 @@ export function setFileWriter(writeFile: WriteFile): void {
 
 const BLOCK = 64;
 
-/** The header of an array of float32 values in row-major order, version 1.0. */
-export function npyHeaderBytes(shape: readonly number[]): Uint8Array {
+/** The header of an array in row-major order, version 1.0; `descr` as NumPy calls its type, float32 by default. */
+export function npyHeaderBytes(shape: readonly number[], descr = '<f4'): Uint8Array {
   const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(', ');
-  const fields = `{'descr': '<f4', 'fortran_order': False, 'shape': (${sizes}), }`;
+  const fields = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sizes}), }`;
   // The values begin at a multiple of 64 bytes, as NumPy writes them.
   const length = Math.ceil((10 + fields.length + 1) / BLOCK) * BLOCK;
   const text = `${fields.padEnd(length - 11)}\n`;
@@ -25,16 +26,6 @@ export function npyHeaderBytes(shape: readonly number[]): Uint8Array {
   bytes.set([0x93, ...Array.from('NUMPY', (letter) => letter.charCodeAt(0)), 1, 0]);
   new DataView(bytes.buffer).setUint16(8, length - 10, true);
   for (let i = 0; i < text.length; i++) bytes[10 + i] = text.charCodeAt(i);
-  return bytes;
-}
-
-/** float32 values as the format has them: little endian. */
-export function littleEndianBytes(values: Float32Array): Uint8Array {
-  const bytes = new Uint8Array(values.length * 4);
-  const view = new DataView(bytes.buffer);
-  const isLittle = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-  if (isLittle) bytes.set(new Uint8Array(values.buffer, values.byteOffset, bytes.length));
-  else values.forEach((value, i) => view.setFloat32(4 * i, value, true));
   return bytes;
 }
 

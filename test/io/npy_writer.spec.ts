@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import 'tfjs-embeddings/node';
-import { littleEndianBytes, npyHeaderBytes, writeNpy } from '../../src/io/npy_writer.js';
+import { littleEndianBytes } from '../../src/io/byte_order.js';
+import { npyHeaderBytes, writeNpy } from '../../src/io/npy_writer.js';
 import { openTable } from '../../src/io/table_file.js';
 
 describe('writeNpy', () => {

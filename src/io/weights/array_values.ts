@@ -1,5 +1,6 @@
 /** Values of arrays as NumPy and PyTorch store them, as those of tensors. */
 import { ValueError, described } from '../../errors.js';
+import { HOST_IS_LITTLE_ENDIAN } from '../byte_order.js';
 import type { PositionedFile } from '../npy.js';
 
 /** How values are stored, and what they become. */
@@ -67,8 +68,6 @@ function reader({ kind, bytes, littleEndian: little }: ArrayType, name: string):
       return (view, at) => view.getUint8(at);
   }
 }
-
-const HOST_IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 /** Whether the bytes of a file are those of the tensor. */
 function isPlain({ kind, bytes, littleEndian }: ArrayType): boolean {

@@ -2,7 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../../errors.js';
 import { isRecord } from '../../options.js';
+import { littleEndianBytes } from '../byte_order.js';
 import { pathOf } from '../byte_source.js';
+import { npyHeaderBytes } from '../npy_writer.js';
 import { writeWhole, type Write } from '../whole_file.js';
 import { loadZip } from '../zip_archive.js';
 import { LENGTH_BYTES } from './safetensors.js';
@@ -38,28 +40,8 @@ function readTables(tables: unknown): [name: string, tensor: tf.Tensor, type: Ty
   });
 }
 
-const HOST_IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-
 async function bytesOf(tensor: tf.Tensor): Promise<Uint8Array> {
-  const values = (await tensor.data()) as Float32Array | Int32Array | Uint8Array;
-  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-  if (HOST_IS_LITTLE_ENDIAN || values.BYTES_PER_ELEMENT === 1) return bytes;
-  const turned = bytes.slice();
-  for (let at = 0; at < turned.length; at += 4) turned.subarray(at, at + 4).reverse();
-  return turned;
-}
-
-/** Values begin at a multiple of so many bytes, as NumPy wants it. */
-const ALIGNMENT = 64;
-
-function npyHeader({ shape }: tf.Tensor, { npy }: Type): Uint8Array {
-  const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;
-  const text = `{'descr': '${npy}', 'fortran_order': False, 'shape': ${tuple}, }`;
-  const length = Math.ceil((10 + text.length + 1) / ALIGNMENT) * ALIGNMENT;
-  const padded = `\x93NUMPY\x01\x00\x00\x00${text.padEnd(length - 11)}\n`;
-  const bytes = Uint8Array.from(padded, (letter) => letter.charCodeAt(0));
-  new DataView(bytes.buffer).setUint16(8, length - 10, true);
-  return bytes;
+  return littleEndianBytes((await tensor.data()) as Float32Array | Int32Array | Uint8Array);
 }
 
 async function toTarget(file: FileTarget, fill: (write: Write) => Promise<void>): Promise<void> {
@@ -93,7 +75,7 @@ async function toTarget(file: FileTarget, fill: (write: Write) => Promise<void>)
 export async function writeNpy(file: FileTarget, tensor: tf.Tensor): Promise<void> {
   const type = typeOf(tensor, 'tensor');
   await toTarget(file, async (write) => {
-    await write(npyHeader(tensor, type));
+    await write(npyHeaderBytes(tensor.shape, type.npy));
     await write(await bytesOf(tensor));
   });
 }
@@ -111,7 +93,7 @@ export async function writeNpz(file: FileTarget, tables: Tables): Promise<void> 
   await toTarget(file, async (write) => {
     const archive = new zip.ZipWriter(new WritableStream<Uint8Array>({ write }), { level: 0, useWebWorkers: false });
     for (const [name, tensor, type] of list) {
-      const parts = [npyHeader(tensor, type), await bytesOf(tensor)];
+      const parts = [npyHeaderBytes(tensor.shape, type.npy), await bytesOf(tensor)];
       const readable = new ReadableStream<Uint8Array>({
         pull(controller) {
           const next = parts.shift();
