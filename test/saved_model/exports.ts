@@ -126,3 +126,23 @@ export function namesOf(symbolic: readonly tf.SymbolicTensor[]): string[] {
 export function valuesByName(names: readonly string[], tensors: readonly tf.Tensor[]): Record<string, number[]> {
   return Object.fromEntries(tensors.map((tensor, i) => [names[i]!, Array.from(tensor.dataSync())]));
 }
+
+/** The folder of an export, by the title of its spec. */
+export function folderName(title: string): string {
+  return title.replace(/\W+/g, '_');
+}
+
+/** Expects of an export that Python's outputs are those of the model: |a - b| / (1 + |b|) at most `tolerance`. */
+export function expectSameOutputs(
+  { outputs, error }: PythonResult,
+  values: Readonly<Record<string, number[]>>,
+  tolerance: number,
+): void {
+  expect(error).toBeUndefined();
+  const names = Object.keys(values);
+  expect(Object.keys(outputs ?? {}).sort()).toEqual(names.sort());
+  for (const name of names) {
+    const difference = largestDifference(outputs[name] ?? [], values[name]!);
+    expect(difference).withContext(name).toBeLessThanOrEqual(tolerance);
+  }
+}

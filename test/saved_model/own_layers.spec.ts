@@ -4,15 +4,11 @@ import { existsSync } from 'node:fs';
 import { addonPath } from '../../src/backends/native/addon.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow, type Python } from '../backends/tensorflow/python_tensorflow.js';
-import { Exports, largestDifference, namesOf, scramble, valuesByName } from './exports.js';
+import { Exports, expectSameOutputs, folderName, namesOf, scramble, valuesByName } from './exports.js';
 import { OWN_MODELS } from './own_models.js';
 
 /** |a - b| / (1 + |b|). */
 const TOLERANCE = 1e-6;
-
-function folderName(title: string): string {
-  return title.replace(/\W+/g, '_');
-}
 
 describe('a SavedModel of layers of this package', () => {
   let exports: Exports;
@@ -54,15 +50,7 @@ describe('a SavedModel of layers of this package', () => {
     it(`predicts in Python what it predicts here: ${title}`, () => {
       expect(problems.get(title)).toBeUndefined();
       if (typeof python === 'string') return skipOrFail(python);
-      const { outputs, error } = exports.result(folderName(title));
-      expect(error).toBeUndefined();
-      const values = expected.get(title)!;
-      const names = Object.keys(values);
-      expect(Object.keys(outputs ?? {}).sort()).toEqual(names.sort());
-      for (const name of names) {
-        const difference = largestDifference(outputs[name] ?? [], values[name]!);
-        expect(difference).withContext(name).toBeLessThanOrEqual(TOLERANCE);
-      }
+      expectSameOutputs(exports.result(folderName(title)), expected.get(title)!, TOLERANCE);
     });
   }
 

@@ -1,15 +1,11 @@
 import * as tf from '@tensorflow/tfjs';
 import { skipOrFail } from '../helpers/backends.js';
 import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow, type Python } from '../backends/tensorflow/python_tensorflow.js';
-import { Exports, largestDifference, namesOf, scramble, valuesByName } from './exports.js';
+import { Exports, expectSameOutputs, folderName, namesOf, scramble, valuesByName } from './exports.js';
 import { STOCK_MODELS } from './stock_models.js';
 
 /** |a - b| / (1 + |b|), for layers of a few hundred products at most. */
 const TOLERANCE = 1e-5;
-
-function folderName(title: string): string {
-  return title.replace(/\W+/g, '_');
-}
 
 describe('a SavedModel of stock layers', () => {
   let exports: Exports;
@@ -56,15 +52,7 @@ describe('a SavedModel of stock layers', () => {
     it(`predicts in Python what it predicts here: ${title}`, () => {
       expect(problems.get(title)).toBeUndefined();
       if (typeof python === 'string') return skipOrFail(python);
-      const { outputs, error } = exports.result(folderName(title));
-      expect(error).toBeUndefined();
-      const values = expected.get(title)!;
-      const names = Object.keys(values);
-      expect(Object.keys(outputs ?? {}).sort()).toEqual(names.sort());
-      for (const name of names) {
-        const difference = largestDifference(outputs[name] ?? [], values[name]!);
-        expect(difference).withContext(name).toBeLessThanOrEqual(TOLERANCE);
-      }
+      expectSameOutputs(exports.result(folderName(title)), expected.get(title)!, TOLERANCE);
     });
   }
 });
