@@ -10,6 +10,7 @@ import { GrowingVocabulary, UNKNOWN_KEY } from '../preprocessing/growing_vocabul
 import { INT32_MAX } from '../types.js';
 import { feedAsIs } from '../tfjs_patches/uncast_inputs.js';
 import {
+  LAYER_OPTIONS,
   checkBoolean,
   checkDimension,
   checkDtype,
@@ -29,16 +30,7 @@ export interface IntegerLookupLayerArgs extends LayerOptions {
   maxTokens: number;
 }
 
-const FIELDS = [
-  'maxTokens',
-  'name',
-  'trainable',
-  'dtype',
-  'inputDType',
-  'inputShape',
-  'batchInputShape',
-  'batchSize',
-] as const satisfies readonly (keyof IntegerLookupLayerArgs)[];
+const FIELDS = ['maxTokens', ...LAYER_OPTIONS] as const satisfies readonly (keyof IntegerLookupLayerArgs)[];
 
 /** Data that are no tensors, on their way through the base class, which would take nested arrays apart. */
 class HostData {

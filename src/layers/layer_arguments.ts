@@ -24,6 +24,16 @@ export interface LayerOptions {
   batchSize?: number | undefined;
 }
 
+export const LAYER_OPTIONS = [
+  'name',
+  'trainable',
+  'dtype',
+  'inputDType',
+  'inputShape',
+  'batchInputShape',
+  'batchSize',
+] as const satisfies readonly (keyof LayerOptions)[];
+
 const TENSOR_NAME = /^[A-Za-z0-9][-A-Za-z0-9._/]*$/;
 
 export function checkObject(value: unknown, argument: string): Record<string, unknown> {

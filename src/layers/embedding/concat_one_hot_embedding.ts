@@ -12,10 +12,10 @@ import { densePlace } from '../../ragged/id_place.js';
 import type { NestedRows } from '../../ragged/nested_rows.js';
 import { uniformSplits } from '../../ragged/row_splits.js';
 import { INT32_MAX } from '../../types.js';
-import type { TableArgs } from '../table/embedding_table.js';
+import { TABLE_SETTINGS, type TableArgs } from '../table/embedding_table.js';
 import { addLayerDetails } from '../../tfjs_patches/fed_rows.js';
 import type { Initializer } from '../table/initializers.js';
-import { checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from '../layer_arguments.js';
+import { LAYER_OPTIONS, checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { readEmbeddingInputs, type LayerInputs } from './layer_inputs.js';
 import { hostIds } from './masked_ids.js';
@@ -31,19 +31,8 @@ export interface ConcatOneHotEmbeddingArgs extends LayerOptions, Partial<Omit<Ta
 const FIELDS = [
   'featureSizes',
   'embeddingWidth',
-  'embeddingsInitializer',
-  'embeddingsRegularizer',
-  'embeddingsConstraint',
-  'optimizer',
-  'weights',
-  'seed',
-  'name',
-  'trainable',
-  'dtype',
-  'inputDType',
-  'inputShape',
-  'batchInputShape',
-  'batchSize',
+  ...TABLE_SETTINGS,
+  ...LAYER_OPTIONS,
 ] as const satisfies readonly (keyof ConcatOneHotEmbeddingArgs)[];
 
 /** First row of each feature, and after the last the number of all rows. */

@@ -11,6 +11,7 @@ import type { Combiner, OutOfRange } from '../../types.js';
 import {
   EmbeddingTable,
   TABLE_ARGUMENTS,
+  TABLE_SETTINGS,
   isTable,
   type OwnTableArgs,
   type SharedTableArgs,
@@ -22,6 +23,7 @@ import { lookUpFeatures } from './feature_lookup.js';
 import { feedAsIs } from '../../tfjs_patches/uncast_inputs.js';
 import type { Initializer } from '../table/initializers.js';
 import {
+  LAYER_OPTIONS,
   checkBoolean,
   checkDtype,
   checkInputLength,
@@ -84,24 +86,8 @@ const LAYER_FIELDS: readonly (keyof TableLayerArgs)[] = [
   'maxNorm',
   'outOfRange',
   'activityRegularizer',
-  'name',
-  'trainable',
-  'dtype',
-  'inputDType',
-  'inputShape',
-  'batchInputShape',
-  'batchSize',
+  ...LAYER_OPTIONS,
 ];
-
-/** Arguments that belong to the table and are given to `embeddingTable` where it is shared. */
-const TABLE_FIELDS = [
-  'embeddingsInitializer',
-  'embeddingsRegularizer',
-  'embeddingsConstraint',
-  'optimizer',
-  'weights',
-  'seed',
-] as const;
 
 function readTable(args: AnyTableLayerArgs, name: string): EmbeddingTable {
   const { table } = args;
@@ -116,7 +102,7 @@ function readTable(args: AnyTableLayerArgs, name: string): EmbeddingTable {
       throw new ValueError(field, `${table[field]}, as in table ${table.name}, or nothing`, given);
     }
   }
-  for (const field of TABLE_FIELDS) {
+  for (const field of TABLE_SETTINGS) {
     if (args[field] !== undefined && args[field] !== null) {
       throw new ValueError(field, 'nothing: with `table` it is an argument of emb.embeddingTable', args[field]);
     }
@@ -356,7 +342,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     const name = checkName(fields['name'], 'table.name') ?? nextName('embedding_table');
     const shared = tableOfLoad(name, () => new EmbeddingTable(fields as unknown as TableArgs, true, name));
     const own: Record<string, unknown> = { ...args, table: shared };
-    for (const field of TABLE_FIELDS) delete own[field];
+    for (const field of TABLE_SETTINGS) delete own[field];
     return new cls(own as tf.serialization.ConfigDict);
   }
 }

@@ -40,9 +40,8 @@ export interface TableArgs {
   seed?: number | null | undefined;
 }
 
-export const TABLE_ARGUMENTS = [
-  'inputDim',
-  'outputDim',
+/** Arguments beside the sizes; `embeddingTable` is given them where the table is shared. */
+export const TABLE_SETTINGS = [
   'embeddingsInitializer',
   'embeddingsRegularizer',
   'embeddingsConstraint',
@@ -50,6 +49,8 @@ export const TABLE_ARGUMENTS = [
   'weights',
   'seed',
 ] as const;
+
+export const TABLE_ARGUMENTS = ['inputDim', 'outputDim', ...TABLE_SETTINGS] as const;
 
 /** Arguments of what looks up a table of its own. */
 export interface OwnTableArgs extends TableArgs {
