@@ -10,11 +10,6 @@ export function keepRequire(require: Require): void {
   kept().require ??= require;
 }
 
-/** Returns a package that this one depends on, loaded at the first call; only where the Node entry is. */
-export function nodePackage<T>(name: string): T {
-  return kept().require!(name) as T;
-}
-
 /**
  * Returns a module of Node by its name, such as `node:fs`; null in other runtimes.
  *

@@ -22,7 +22,7 @@ import { paddedRows } from './layers/ragged.js';
 import type { Operations } from './graph/operations.js';
 import type { Value } from './graph/value.js';
 import { ModelVariables, piecesOf, type SavedVariable } from './variables.js';
-import type { FunctionMessage } from './wire/graph_messages.js';
+import type { FunctionMessage } from '../protobuf/graph_messages.js';
 import { TrackableGraph } from './wire/object_messages.js';
 import { SavedModel } from './wire/saved_model_messages.js';
 import { checkExportOptions, type CheckedOptions } from './export_options.js';

@@ -1,6 +1,6 @@
 /** Graphs are programs. Those that would do more than compute are not run. */
 import { ValueError, described } from '../errors.js';
-import { Message, many, one } from './wire/message.js';
+import { Message, many, one } from '../protobuf/message.js';
 
 interface OpOnly {
   op?: string;

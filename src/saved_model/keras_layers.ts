@@ -4,7 +4,7 @@ import { loadKerasModel } from '../keras/load_keras_model.js';
 import { isRecord } from '../options.js';
 import type { BundleReader } from './bundle/bundle_reader.js';
 import type { SavedModelFolder } from './saved_model_folder.js';
-import { Message, many, one } from './wire/message.js';
+import { Message, many, one } from '../protobuf/message.js';
 import type { MetaGraphMessage } from './wire/saved_model_messages.js';
 import { dataTypeName } from './wire/data_types.js';
 

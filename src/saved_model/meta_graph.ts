@@ -2,7 +2,7 @@
 import { DataType } from './wire/data_types.js';
 import { text, type, types } from './graph/function_builder.js';
 import { shapeMessage } from './graph/value.js';
-import type { Attributes, FunctionMessage, NodeMessage } from './wire/graph_messages.js';
+import type { Attributes, FunctionMessage, NodeMessage } from '../protobuf/graph_messages.js';
 import type { MetaGraphMessage, SignatureMessage, TensorInfoMessage } from './wire/saved_model_messages.js';
 import { objectGraph, type CallableObject, type CallableSignature, type NamedSpec } from './object_graph.js';
 import type { SavedVariable } from './variables.js';

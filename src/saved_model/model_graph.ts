@@ -7,7 +7,7 @@ import type { Value } from './graph/value.js';
 import { LayerCall, type Emitted, type GraphContext } from './layers/layer_call.js';
 import { maskOf } from './layers/masks.js';
 import { emitterOf } from './layers/registry.js';
-import type { FunctionMessage } from './wire/graph_messages.js';
+import type { FunctionMessage } from '../protobuf/graph_messages.js';
 
 /** What tfjs keeps of each use of a layer. */
 export interface LayerNode {

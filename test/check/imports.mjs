@@ -30,7 +30,7 @@ const FLOORS = [
   ['src/backends'],
   ['src/partition'],
   ['src/tfjs_patches'],
-  ['src/ragged', 'src/config'],
+  ['src/ragged', 'src/config', 'src/protobuf'],
   ['src/options.ts', 'src/warn_once.ts', 'src/node_builtin.ts', 'src/tfjs_present.ts', 'src/units.ts'],
   ['src/positional.ts'],
   ['src/errors.ts'],

@@ -1,6 +1,6 @@
 /** A TensorFlow function on its way: arguments, the variables that it captures, nodes, results. */
 import { DataType, ELEMENT_BYTES, type DataTypeName, type VariableType } from '../wire/data_types.js';
-import type { Attribute, Attributes, FunctionMessage, NodeMessage } from '../wire/graph_messages.js';
+import type { Attribute, Attributes, FunctionMessage, NodeMessage } from '../../protobuf/graph_messages.js';
 import { shapeMessage, type Shape, type Value } from './value.js';
 
 /** A variable of the model, as it is saved. */

@@ -1,5 +1,5 @@
 /** A tensor in a graph that is being written. */
-import type { ShapeMessage } from '../wire/graph_messages.js';
+import type { ShapeMessage } from '../../protobuf/graph_messages.js';
 import type { DataTypeName } from '../wire/data_types.js';
 
 /** Sizes of axes; null where a size is known only when the graph runs. */

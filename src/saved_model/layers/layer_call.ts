@@ -4,7 +4,7 @@ import { ValueError, described } from '../../errors.js';
 import type { FunctionBuilder, GraphVariable } from '../graph/function_builder.js';
 import type { Operations } from '../graph/operations.js';
 import type { Shape, Value } from '../graph/value.js';
-import type { FunctionMessage } from '../wire/graph_messages.js';
+import type { FunctionMessage } from '../../protobuf/graph_messages.js';
 
 /** What all layers of a signature share. */
 export interface GraphContext {

@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import { type, types } from '../graph/function_builder.js';
 import { Operations } from '../graph/operations.js';
 import type { Shape, Value } from '../graph/value.js';
-import type { FunctionMessage } from '../wire/graph_messages.js';
+import type { FunctionMessage } from '../../protobuf/graph_messages.js';
 import { cellOf, type Cell } from './cells.js';
 import type { Emitter, LayerCall } from './layer_call.js';
 

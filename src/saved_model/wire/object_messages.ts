@@ -1,6 +1,6 @@
 /** Messages of object graphs: what Python restores, and where the values of its variables lie. */
-import { Shape, Versions, type ShapeMessage } from './graph_messages.js';
-import { Message, many, map, one } from './message.js';
+import { Shape, Versions, type ShapeMessage } from '../../protobuf/graph_messages.js';
+import { Message, many, map, one } from '../../protobuf/message.js';
 
 export interface SpecMessage {
   name?: string;

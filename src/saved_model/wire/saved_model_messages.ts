@@ -1,6 +1,6 @@
 /** Messages of saved_model.pb and of its bundle of variables. */
-import { Graph, Shape, type GraphMessage, type ShapeMessage } from './graph_messages.js';
-import { Message, many, map, one } from './message.js';
+import { Graph, Shape, type GraphMessage, type ShapeMessage } from '../../protobuf/graph_messages.js';
+import { Message, many, map, one } from '../../protobuf/message.js';
 import { SavedObjectGraph, type SavedObjectGraphMessage } from './object_messages.js';
 
 export interface TensorInfoMessage {

@@ -70,10 +70,15 @@ export interface FunctionMessage {
   controlRet?: Readonly<Record<string, string>>;
 }
 
+export interface VersionsMessage {
+  producer: number;
+  minConsumer?: number;
+}
+
 export interface GraphMessage {
   node: readonly NodeMessage[];
-  versions: { producer: number; minConsumer: number };
-  library: { function: readonly FunctionMessage[] };
+  versions: VersionsMessage;
+  library?: { function: readonly FunctionMessage[] };
 }
 
 const Dimension = new Message<{ size?: number; name?: string }>({ size: one(1, 'int64'), name: one(2, 'string') });
@@ -147,12 +152,12 @@ const FunctionDefinition = new Message<FunctionMessage>({
   argAttr: map(7, () => ArgumentAttributes, 'uint32'),
 });
 
-export const Versions = new Message<{ producer: number; minConsumer: number }>({
+export const Versions = new Message<VersionsMessage>({
   producer: one(1, 'int32'),
   minConsumer: one(2, 'int32'),
 });
 
-const Library = new Message<GraphMessage['library']>({ function: many(1, () => FunctionDefinition) });
+const Library = new Message<NonNullable<GraphMessage['library']>>({ function: many(1, () => FunctionDefinition) });
 
 export const Graph = new Message<GraphMessage>({
   node: many(1, () => Node),

@@ -3,7 +3,7 @@
  * @bufbuild/protobuf. No code is generated, at build time or at run time, so pages that forbid `eval` can export too.
  */
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../errors.js';
 
 type Scalar = 'string' | 'bytes' | 'bool' | 'int32' | 'uint32' | 'int64' | 'sint64' | 'float' | 'double' | 'fixed32';
 

@@ -1,5 +1,5 @@
-import { Message, many, map, one } from '../../../src/saved_model/wire/message.js';
-import { expectError } from '../../helpers/errors.js';
+import { Message, many, map, one } from '../../src/protobuf/message.js';
+import { expectError } from '../helpers/errors.js';
 
 interface Tree {
   name?: string;
