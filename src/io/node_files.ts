@@ -1,12 +1,12 @@
 /** Files for tables in Node. Node entry only. */
-import { randomBytes } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { PositionedFile } from './npy.js';
 import { setFileWriter } from './npy_writer.js';
 import { setFileOpener } from './table_file.js';
-import { WeightFiles, writing } from './weight_files.js';
+import { writing } from './weight_files.js';
+import { writeWhole } from './whole_file.js';
 
 /** What the system reads at once; it takes less than 2^31 bytes. */
 const AT_ONCE = 2 ** 30;
@@ -40,21 +40,13 @@ function openFile(path: string): PositionedFile {
   return new NodeFile(openSync(path, 'r'));
 }
 
-/** Under another name first: whoever reads the file finds the old one or the new one, whole. */
+/** The file and the folders above it. */
 async function writeFile(path: string, pieces: Iterable<Uint8Array>): Promise<void> {
   const folder = dirname(path);
   await writing(folder, () => mkdir(folder, { recursive: true }));
-  const draft = `${basename(path)}.${randomBytes(8).toString('hex')}.draft`;
-  const file = new WeightFiles(folder, () => draft, Infinity);
-  try {
-    for (const piece of pieces) await file.write(piece);
-    await file.end();
-    await writing(path, () => rename(join(folder, draft), path));
-  } catch (error) {
-    await file.abandon();
-    await rm(join(folder, draft), { force: true });
-    throw error;
-  }
+  await writeWhole(path, true, async (write) => {
+    for (const piece of pieces) await write(piece);
+  });
 }
 
 /** Makes paths of `.npy` files work as tables, and lets tables be written there. */

@@ -5,6 +5,7 @@ import 'tfjs-embeddings/node';
 import { littleEndianBytes } from '../../src/io/byte_order.js';
 import { npyHeaderBytes, writeNpy } from '../../src/io/npy_writer.js';
 import { openTable } from '../../src/io/table_file.js';
+import { expectRejection } from '../helpers/errors.js';
 
 describe('writeNpy', () => {
   let folder: string;
@@ -42,5 +43,13 @@ describe('writeNpy', () => {
     await expectAsync(writeNpy(path, [2], broken())).toBeRejectedWithError('no more values');
     expect(readFileSync(path)).toEqual(before);
     expect(readdirSync(folder)).toEqual(['table.npy']);
+  });
+
+  it('tells what stands in the way of a file', async () => {
+    const path = join(folder, 'table.npy');
+    await expectRejection(() => writeNpy(folder, [1], [Float32Array.of(1)]), 'ValueError', 'file', 'a folder');
+    await writeNpy(path, [1], [Float32Array.of(7)]);
+    const below = join(path, 'other.npy');
+    await expectRejection(() => writeNpy(below, [1], [Float32Array.of(1)]), 'RuntimeError', 'path', 'table.npy');
   });
 });
