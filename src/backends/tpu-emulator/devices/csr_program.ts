@@ -1,4 +1,5 @@
 /** Commands over the CSR of a stack: what the SparseCores do with it. */
+import { HYPER_FIELDS } from '../../hyper.js';
 import { quantize } from '../../quantize.js';
 import { SINGLE_ROW, type BagOptions, type HostBags, type HostTable, type KernelSet } from '../../kernel_set.js';
 import { CsrBuckets } from './csr_buckets.js';
@@ -7,6 +8,11 @@ import type { Scratch } from './scratch.js';
 import type { UniformSplits } from './uniform_splits.js';
 
 type Op<Name extends CsrCommand['op']> = Extract<CsrCommand, { op: Name }>;
+
+/** A row decays once in a step, whatever its occurrences. */
+function withoutDecay(hyper: readonly number[]): readonly number[] {
+  return hyper.map((value, i) => (HYPER_FIELDS[i] === 'weightDecay' ? 0 : value));
+}
 
 const SUM: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 
@@ -74,8 +80,12 @@ export class CsrProgram {
     const { table, csr, shard, gradient, accumulate } = command;
     const bags = this.buckets(csr).bagsOfShard(shard);
     const all = this.floats(gradient, csr.cores * csr.samples * table.dim);
-    if (accumulate) this.apply(command, bags, all);
-    else for (const round of this.rounds(bags, all, table)) this.apply(command, round.bags, round.gradient);
+    if (accumulate) return this.apply(command, bags, all);
+    let next = command;
+    for (const round of this.rounds(bags, all, table)) {
+      this.apply(next, round.bags, round.gradient);
+      next = { ...command, hyper: withoutDecay(command.hyper) };
+    }
   }
 
   private apply({ optimizer, table, slots, hyper }: Op<'csrStep'>, bags: HostBags, gradient: Float32Array): void {
