@@ -80,6 +80,11 @@ export class StepPipeline {
     this.#finish();
   }
 
+  /** The next lookup reads the tables as they are: somebody has written them. */
+  catchUp(): void {
+    this.#dropSnapshots();
+  }
+
   #finish(): void {
     const pending = this.#pending;
     this.#pending = null;

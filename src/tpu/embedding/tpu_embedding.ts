@@ -326,6 +326,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
    */
   setWeights(weights: readonly unknown[]): void {
     this.#settled().write(weights);
+    this.#pipeline.catchUp();
   }
 
   /**
@@ -341,6 +342,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
     const tables = this.#settled();
     await loadVariables(tables.named(), directory);
     tables.place();
+    this.#pipeline.catchUp();
   }
 
   /** Frees tables, slots and all that waits; the object can be built again, and so can another one. */

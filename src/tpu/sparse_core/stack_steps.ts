@@ -6,6 +6,7 @@ import { CustomOptimizer } from '../optimizers/custom_optimizer.js';
 import { customStep } from '../optimizers/custom_step.js';
 import { kernelStep } from '../optimizers/kernel_step.js';
 import { learningRates } from '../optimizers/learning_rates.js';
+import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
 import type { SparseCoreLayout } from './layouts.js';
 import { holdsRow, tableRow, type SparseCoreVariables, type StackVariables } from './stack_variables.js';
 
@@ -17,20 +18,33 @@ export interface StackGradient {
   readonly gradient: Float32Array;
 }
 
-/** Steps all stacks; dynamic learning rates are asked once. */
-export function stepStacks(machine: StackedTables, gradients: readonly StackGradient[]): void {
-  const trained = gradients.filter(({ stack }) => stack.plan.optimizer !== null);
-  const rates = learningRates(trained.map(({ stack }) => stack.plan.optimizer!));
+/** A step that may be made later, at the learning rate of now. */
+export interface PendingStep extends StackGradient {
+  readonly optimizer: TPUEmbeddingOptimizer;
+  readonly learningRate: number;
+}
+
+/** The steps of all stacks; dynamic learning rates are asked now, each once. */
+export function pendingSteps(gradients: readonly StackGradient[]): PendingStep[] {
+  const trained = gradients.flatMap((each) => {
+    const { optimizer } = each.stack.plan;
+    return optimizer === null ? [] : [{ ...each, optimizer }];
+  });
+  const rates = learningRates(trained.map(({ optimizer }) => optimizer));
+  return trained.map((each, i) => ({ ...each, learningRate: rates[i]! }));
+}
+
+/** Steps all stacks. */
+export function stepStacks(machine: StackedTables, pending: readonly PendingStep[]): void {
   const steps: StackStep[] = [];
   const custom: (() => void)[] = [];
-  trained.forEach((each, i) => {
-    const { stack, batch, gradient } = each;
-    const optimizer = stack.plan.optimizer!;
+  for (const each of pending) {
+    const { stack, batch, gradient, optimizer, learningRate } = each;
     if (optimizer instanceof CustomOptimizer) {
-      custom.push(() => stepCustom(machine, each, optimizer, rates[i]!));
-      return;
+      custom.push(() => stepCustom(machine, each, optimizer, learningRate));
+      continue;
     }
-    const { optimizer: name, hyper } = kernelStep(optimizer, rates[i]!);
+    const { optimizer: name, hyper } = kernelStep(optimizer, learningRate);
     steps.push({
       ...batch,
       table: stack.parameters,
@@ -40,7 +54,7 @@ export function stepStacks(machine: StackedTables, gradients: readonly StackGrad
       hyper: HYPER_FIELDS.map((field) => hyper[field]),
       accumulate: optimizer.useGradientAccumulation,
     });
-  });
+  }
   machine.step(steps);
   for (const step of custom) step();
 }

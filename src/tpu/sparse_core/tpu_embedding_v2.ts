@@ -5,7 +5,6 @@ import { StackedTables, type StackBatch } from '../../backends/tpu-emulator/stac
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
 import type { HostBags } from '../../backends/kernel_set.js';
 import { readOptions } from '../../options.js';
-import { withoutTape } from '../../tfjs_patches/lazy_gradient.js';
 import type { SaveOptions } from '../checkpoint/checkpoint.js';
 import { truth, readFields } from '../config/fields.js';
 import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
@@ -25,7 +24,8 @@ import { shardCount } from './numbers.js';
 import { PartitionedCsrFormatTensor } from './csr/partitioned_csr.js';
 import { knownShape, outputShapeOf } from './sample_shapes.js';
 import { planStacks, type PlannedTable, type SparseCorePlan } from './stack_plan.js';
-import { lookUpStacks, stepStacks, type StackGradient } from './stack_steps.js';
+import { StackPipeline } from './stack_pipeline.js';
+import type { StackGradient } from './stack_steps.js';
 import { SparseCoreVariables } from './stack_variables.js';
 import { computeSparseCoreStats, type SparseCoreStats, type SparseCoreStatsArgs } from './sparse_core_stats.js';
 
@@ -91,9 +91,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   private readonly machine: StackedTables;
   private planned: Planned | null = null;
   private built: SparseCoreVariables | null = null;
-  private pending: StackGradient[] | null = null;
-  /** Tables as they were before a step that had to be made early: what the next lookup reads. */
-  private stale: Map<string, tf.Tensor> | null = null;
+  private readonly pipeline: StackPipeline;
 
   constructor(args: TPUEmbeddingV2Args<F>);
   constructor(...passed: [TPUEmbeddingV2Args<F>]) {
@@ -106,6 +104,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
       'pipelineExecutionWithTensorCore',
       false,
     );
+    this.pipeline = new StackPipeline(this.machine, this.pipelineExecutionWithTensorCore);
     const config = given.sparseCoreEmbeddingConfig ?? new SparseCoreEmbeddingConfig();
     if (!(config instanceof SparseCoreEmbeddingConfig)) {
       throw new ArgumentTypeError('sparseCoreEmbeddingConfig', 'an emb.tpu.SparseCoreEmbeddingConfig', config);
@@ -118,8 +117,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
       }
     }
     shardCount(this.machine.chips, this.machine.coresPerChip);
-    const shapes = this.nest.features.map(knownShape);
-    if (shapes.every((shape) => shape !== null)) this.makePlan(shapes);
+    this.planKnown();
   }
 
   /** Makes the variables on the cores; does nothing where they are there. ValueError while shapes are not known. */
@@ -161,9 +159,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
     const { plan, parts } = this.planned!;
     const whole = parts.whole(this.checkedPartitioned(partitioned, 'partitioned'));
     const batches = this.batchesOf(whole, 'partitioned');
-    const activations = lookUpStacks(this.machine, variables, batches, this.stale);
-    this.dropStale();
-    this.stepPending();
+    const activations = this.pipeline.lookUp(variables, batches);
     const features = new Array<tf.Tensor>(this.nest.features.length);
     for (const stack of plan.stacks) {
       const rows = { cores: plan.shards, samples: stack.samples, columns: stack.columns };
@@ -199,10 +195,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
     const given = this.nest.flatten(gradients, 'gradients', 'features');
     const whole = this.planned!.parts.whole(this.checkedPartitioned(preserved, 'preserved'));
     const batches = this.batchesOf(whole, 'preserved');
-    const steps = this.stackGradients(given, batches, this.built);
-    this.stepPending();
-    this.pending = steps;
-    if (!this.pipelineExecutionWithTensorCore) this.stepPending();
+    this.pipeline.apply(this.stackGradients(given, batches, this.built));
   }
 
   /** The variables of the tables by stack: [rows, padded dim], shard after shard. */
@@ -245,7 +238,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
    */
   setWeights(weights: readonly unknown[]): void {
     this.globalTables('setWeights').write(weights);
-    this.dropStale();
+    this.pipeline.catchUp();
   }
 
   /** Saves tables and slots in the global layout, as TPUEmbedding and TPUEmbeddingForServing do: each reads the others'. */
@@ -256,15 +249,15 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   /** Loads tables and slots that were saved in either format, on any number of cores. Nothing is written where one is missing. */
   async load(directory: string): Promise<void> {
     await this.globalTables('load').load(directory);
-    this.dropStale();
+    this.pipeline.catchUp();
   }
 
-  /** Frees the variables; the object can be built again. */
+  /** Frees the variables and forgets parts of batches and shapes that batches told; the object can be built again. */
   dispose(): void {
-    this.dropStale();
-    this.pending = null;
+    this.pipeline.dispose();
     this.built?.dispose();
     this.built = null;
+    this.planKnown();
   }
 
   /**
@@ -277,6 +270,13 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
 
   private get cores(): number {
     return this.machine.chips * this.machine.coresPerChip;
+  }
+
+  /** Plans where configs tell all shapes; else that waits for the first batch. */
+  private planKnown(): void {
+    const shapes = this.nest.features.map(knownShape);
+    this.planned = null;
+    if (shapes.every((shape) => shape !== null)) this.makePlan(shapes);
   }
 
   private makePlan(shapes: readonly (readonly number[])[]): Planned {
@@ -315,29 +315,12 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   /** The variables with all steps made; the next lookup still reads them one step old. */
   private settled(argument: string): SparseCoreVariables {
     const variables = this.variablesOf(argument);
-    if (this.pending !== null) {
-      const tables = new Map(
-        [...variables.stacks].map(([name, { parameters }]) => [name, tf.keep(withoutTape(() => tf.clone(parameters)))]),
-      );
-      this.stepPending();
-      this.stale = tables;
-    }
+    this.pipeline.settle(variables);
     return variables;
   }
 
   private globalTables(argument: string): GlobalTables {
     return new GlobalTables([...this.tables.values()], this.settled(argument));
-  }
-
-  private stepPending(): void {
-    const steps = this.pending;
-    this.pending = null;
-    if (steps !== null) stepStacks(this.machine, steps);
-  }
-
-  private dropStale(): void {
-    tf.dispose([...(this.stale?.values() ?? [])]);
-    this.stale = null;
   }
 
   private checkMachine(argument: string): void {

@@ -204,6 +204,19 @@ describe('TPUEmbedding, pipelining', () => {
     });
   });
 
+  it('reads tables that were set in between as they were set', async () => {
+    await onCores(2, () => {
+      const embedding = make({ pipelineExecutionWithTensorCore: true });
+      embedding.enqueue([1, 2]);
+      dequeue(embedding);
+      apply(embedding, 1);
+      embedding.setWeights([new Float32Array(8).fill(5)]);
+      embedding.enqueue([1, 2]);
+      expect(dequeue(embedding)).toEqual([5, 5]);
+      embedding.dispose();
+    });
+  });
+
   it('asks dynamic learning rates when gradients come', async () => {
     await onCores(2, () => {
       let rate = 1;

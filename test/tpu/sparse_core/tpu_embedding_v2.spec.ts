@@ -280,4 +280,37 @@ describe('TPUEmbeddingV2', () => {
       embedding.dispose();
     });
   });
+
+  it('reads tables that were set in between as they were set, where execution is pipelined', async () => {
+    await onCores(FOUR, () => {
+      const [late, prompt] = [make({ pipelineExecutionWithTensorCore: true }), make()];
+      setStart(late);
+      stepOnes(late, steps[0]!.ids);
+      const twos = [tf.fill([TABLES.a.rows, TABLES.a.dim], 2), tf.fill([TABLES.b.rows, TABLES.b.dim], 2)];
+      for (const embedding of [late, prompt]) embedding.setWeights(twos);
+      expect(lookUp(late, steps[1]!.ids)).toEqual(lookUp(prompt, steps[1]!.ids));
+      prompt.dispose();
+      tf.dispose(twos);
+      late.dispose();
+    });
+  });
+
+  it('asks dynamic learning rates when gradients come, also where the step waits', async () => {
+    await onCores(FOUR, () => {
+      let learningRate = 0.1;
+      const args = {
+        pipelineExecutionWithTensorCore: true,
+        optimizer: new tpu.SGD({ learningRate: () => learningRate }),
+      };
+      const [late, prompt] = [make(args), make()];
+      for (const embedding of [late, prompt]) {
+        setStart(embedding);
+        stepOnes(embedding, steps[0]!.ids);
+      }
+      learningRate = 1000;
+      expect(weightsOf(late)).toEqual(weightsOf(prompt));
+      late.dispose();
+      prompt.dispose();
+    });
+  });
 });
