@@ -51,7 +51,7 @@ function compileLimit(folder: string): string | null {
 function measureLimit(program: string | null, dim: number, hot: number, threads: number): Limit | null {
   if (program === null) return null;
   const args = [rows, dim, batch * hot, hot, threads, repeats].map(String);
-  const { status, stdout } = spawnSync(program, args, { encoding: 'utf8' });
+  const { status, stdout } = spawnSync(program, args, { encoding: 'utf8', input: '\n' });
   return status === 0 ? (JSON.parse(stdout) as Limit) : null;
 }
 

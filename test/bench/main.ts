@@ -1,6 +1,7 @@
 /**
  * Every benchmark, as JSON lines: `npm run bench`, or `npm run bench -- lookup` for those whose name holds a text.
  * Rivals run beside ours: stock tfjs always, torch where `python3` has it. Compare lines of one run only.
+ * `npm run bench -- --rivals PYTHON` is another program, `rivals/main.ts`: all rivals in turns, one table of ratios.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +30,10 @@ const BENCHMARKS: readonly Benchmark[] = [
 ];
 
 const patterns = process.argv.slice(2);
+if (patterns.some((text) => text.startsWith('--'))) {
+  await import('./rivals/main.js');
+  process.exit();
+}
 const chosen = BENCHMARKS.filter(({ name }) => patterns.length === 0 || patterns.some((text) => name.includes(text)));
 if (chosen.length === 0) {
   console.error(`no benchmark is called so; there are: ${BENCHMARKS.map(({ name }) => name).join(', ')}`);

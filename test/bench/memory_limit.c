@@ -2,7 +2,8 @@
  * What the memory allows: random rows read and summed in bags, and random rows read and written back.
  *   cc -O3 -march=native -pthread memory_limit.c -o memory_limit
  *   ./memory_limit <rows> <dim> <ids> <ids per bag> <threads> <repeats>
- * Prints {"gatherMs", "rewriteMs"}: the best of several prefetch distances, of the median over the repeats.
+ * For each line on standard input prints {"gatherMs", "rewriteMs"}: the best of several prefetch distances, of the
+ * median over the repeats. dim: 8 or a multiple of 16 of those below.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -15,9 +16,10 @@ typedef struct {
   float *table, *bags;
   const int32_t* ids;
   int64_t first, end, per_bag, dim, ahead;
-  int rewrite, vectors;
+  int rewrite;
 } slice;
 
+typedef float v8 __attribute__((vector_size(32), aligned(4)));
 typedef float v16 __attribute__((vector_size(64), aligned(4)));
 
 static void fetch(const slice* s, int64_t i) {
@@ -26,36 +28,52 @@ static void fetch(const slice* s, int64_t i) {
   for (int64_t at = 0; at < s->dim * 4; at += 64) __builtin_prefetch(row + at, s->rewrite, 3);
 }
 
-#define GATHER(V)                                                                 \
-  static void gather##V(const slice* s) {                                         \
-    for (int64_t b = s->first; b < s->end; b += s->per_bag) {                     \
-      v16 sum[V];                                                                 \
-      memset(sum, 0, sizeof sum);                                                 \
-      for (int64_t i = b; i < b + s->per_bag; i++) {                              \
-        fetch(s, i);                                                              \
-        const v16* row = (const v16*)(s->table + s->ids[i] * s->dim);             \
-        _Pragma("GCC unroll 8") for (int k = 0; k < V; k++) sum[k] += row[k];     \
-      }                                                                           \
-      memcpy(s->bags + b / s->per_bag * s->dim, sum, sizeof sum);                 \
-    }                                                                             \
-  }                                                                               \
-  static void rewrite##V(const slice* s) {                                        \
-    for (int64_t i = s->first; i < s->end; i++) {                                 \
-      fetch(s, i);                                                                \
-      v16* row = (v16*)(s->table + s->ids[i] * s->dim);                           \
-      const v16* g = (const v16*)(s->bags + i / s->per_bag * s->dim);             \
-      _Pragma("GCC unroll 8") for (int k = 0; k < V; k++) row[k] -= 0.01f * g[k]; \
-    }                                                                             \
+#define GATHER(D, T, V)                                                            \
+  static void gather##D(const slice* s) {                                          \
+    for (int64_t b = s->first; b < s->end; b += s->per_bag) {                      \
+      T sum[V];                                                                    \
+      memset(sum, 0, sizeof sum);                                                  \
+      for (int64_t i = b; i < b + s->per_bag; i++) {                               \
+        fetch(s, i);                                                               \
+        const T* row = (const T*)(s->table + s->ids[i] * s->dim);                  \
+        _Pragma("GCC unroll 32") for (int k = 0; k < V; k++) sum[k] += row[k];     \
+      }                                                                            \
+      memcpy(s->bags + b / s->per_bag * s->dim, sum, sizeof sum);                  \
+    }                                                                              \
+  }                                                                                \
+  static void rewrite##D(const slice* s) {                                         \
+    for (int64_t i = s->first; i < s->end; i++) {                                  \
+      fetch(s, i);                                                                 \
+      T* row = (T*)(s->table + s->ids[i] * s->dim);                                \
+      const T* g = (const T*)(s->bags + i / s->per_bag * s->dim);                  \
+      _Pragma("GCC unroll 32") for (int k = 0; k < V; k++) row[k] -= 0.01f * g[k]; \
+    }                                                                              \
   }
-GATHER(2)
-GATHER(4)
-GATHER(8)
+GATHER(8, v8, 1)
+GATHER(16, v16, 1)
+GATHER(32, v16, 2)
+GATHER(64, v16, 4)
+GATHER(128, v16, 8)
+GATHER(256, v16, 16)
+GATHER(512, v16, 32)
 
 static void* work(void* argument) {
   const slice* s = argument;
-  if (s->vectors == 2) (s->rewrite ? rewrite2 : gather2)(s);
-  if (s->vectors == 4) (s->rewrite ? rewrite4 : gather4)(s);
-  if (s->vectors == 8) (s->rewrite ? rewrite8 : gather8)(s);
+#define CASE(D)                           \
+  case D:                                 \
+    (s->rewrite ? rewrite##D : gather##D)(s); \
+    break;
+  switch (s->dim) {
+    CASE(8)
+    CASE(16)
+    CASE(32)
+    CASE(64)
+    CASE(128)
+    CASE(256)
+    CASE(512)
+    default:
+      break;
+  }
   return NULL;
 }
 
@@ -77,7 +95,7 @@ int main(int count, char** words) {
   float* table = aligned_alloc(64, (size_t)(rows * dim) * 4);
   float* bags = aligned_alloc(64, (size_t)(ids / per_bag * dim) * 4);
   int32_t* values = malloc((size_t)(ids * batches) * 4);
-  double best[2] = {1e30, 1e30}, least[2] = {1e30, 1e30}, *times = malloc(sizeof(double) * (size_t)repeats);
+  double* times = malloc(sizeof(double) * (size_t)repeats);
   uint64_t random = 0x9E3779B97F4A7C15ull;
   for (int64_t i = 0; i < rows * dim; i++) table[i] = 1e-3f * (float)(i & 1023);
   memset(bags, 0, (size_t)(ids / per_bag * dim) * 4);
@@ -85,36 +103,40 @@ int main(int count, char** words) {
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
     values[i] = (int32_t)(random % (uint64_t)rows);
   }
-  for (int rewrite = 0; rewrite < 2; rewrite++) {
-    for (int64_t ahead = 16; ahead <= 96; ahead += ahead < 32 ? 16 : 32) {
-      for (int r = -2; r < repeats; r++) {
-        pthread_t helpers[64];
-        slice slices[64];
-        for (int t = 0; t < threads; t++) {
-          const int64_t n = ids / per_bag;
-          slices[t] = (slice){table,
-                              bags,
-                              values + (r + 2) % batches * ids,
-                              n * t / threads * per_bag,
-                              n * (t + 1) / threads * per_bag,
-                              per_bag,
-                              dim,
-                              ahead,
-                              rewrite,
-                              (int)dim / 16};
+  for (int c = getchar(); c != EOF; c = getchar()) {
+    if (c != '\n') continue;
+    double best[2] = {1e30, 1e30}, least[2] = {1e30, 1e30};
+    for (int rewrite = 0; rewrite < 2; rewrite++) {
+      for (int64_t ahead = 16; ahead <= 96; ahead += ahead < 32 ? 16 : 32) {
+        for (int r = -2; r < repeats; r++) {
+          pthread_t helpers[64];
+          slice slices[64];
+          for (int t = 0; t < threads; t++) {
+            const int64_t n = ids / per_bag;
+            slices[t] = (slice){table,
+                                bags,
+                                values + (r + 2) % batches * ids,
+                                n * t / threads * per_bag,
+                                n * (t + 1) / threads * per_bag,
+                                per_bag,
+                                dim,
+                                ahead,
+                                rewrite};
+          }
+          const double start = now();
+          for (int t = 1; t < threads; t++) pthread_create(&helpers[t], NULL, work, &slices[t]);
+          work(&slices[0]);
+          for (int t = 1; t < threads; t++) pthread_join(helpers[t], NULL);
+          if (r >= 0) times[r] = now() - start;
         }
-        const double start = now();
-        for (int t = 1; t < threads; t++) pthread_create(&helpers[t], NULL, work, &slices[t]);
-        work(&slices[0]);
-        for (int t = 1; t < threads; t++) pthread_join(helpers[t], NULL);
-        if (r >= 0) times[r] = now() - start;
+        qsort(times, (size_t)repeats, sizeof(double), by_value);
+        if (times[repeats / 2] < best[rewrite]) best[rewrite] = times[repeats / 2];
+        if (times[0] < least[rewrite]) least[rewrite] = times[0];
       }
-      qsort(times, (size_t)repeats, sizeof(double), by_value);
-      if (times[repeats / 2] < best[rewrite]) best[rewrite] = times[repeats / 2];
-      if (times[0] < least[rewrite]) least[rewrite] = times[0];
     }
+    printf("{\"gatherMs\":%.4f,\"rewriteMs\":%.4f,\"gatherMinMs\":%.4f,\"rewriteMinMs\":%.4f}\n", best[0], best[1],
+           least[0], least[1]);
+    fflush(stdout);
   }
-  printf("{\"gatherMs\":%.4f,\"rewriteMs\":%.4f,\"gatherMinMs\":%.4f,\"rewriteMinMs\":%.4f}\n", best[0], best[1],
-         least[0], least[1]);
   return 0;
 }

@@ -1,0 +1,75 @@
+/** What `npm run bench -- --rivals` may be told. */
+import { parseArgs } from 'node:util';
+
+export const PARTS = ['kernels'] as const;
+
+export const HELP = `npm run bench -- --rivals PYTHON [options]
+
+Measures our kernels and training steps beside the limits of the memory and beside torch, FBGEMM, Keras and stock tfjs.
+All take turns in one run; a number is the median over the rounds of how many times as long as ours the peer took in
+that round. Before a peer is timed, what it computes is compared with our reference. Prints Markdown.
+
+  --rivals PYTHON  an interpreter with torch, fbgemm-gpu-cpu, tensorflow-cpu and keras-rs, or with some of them; may be
+                   given several times: each rival is taken from the first one that has it. Those that none has are
+                   listed as missing
+  --quick          a sample that takes a few minutes
+  --full           every combination: many hours
+  --part NAME      this part alone: ${PARTS.join(', ')}; may be given several times
+  --only TEXT      only cases whose name holds TEXT
+  --rounds N       turns of each peer (7)
+  --turn MS        a turn lasts about so long (20)
+  --out FILE       writes the report there too
+  --help           this text
+
+Tables have 1,000,000 rows at most, and 512 MB; a case that the free memory has no room for is left out, and named.
+`;
+
+export interface Given {
+  readonly rivals: string[];
+  readonly isQuick: boolean;
+  readonly isFull: boolean;
+  readonly parts: readonly string[];
+  readonly only: string | undefined;
+  readonly rounds: number;
+  readonly turnMs: number;
+  readonly out: string | undefined;
+}
+
+function positive(text: string, name: string): number {
+  const number = Number(text);
+  if (!(number > 0 && Number.isFinite(number))) throw new Error(`--${name}: a number above 0, not ${text}`);
+  return number;
+}
+
+/** What the options ask for; null: help. */
+export function readOptions(args: readonly string[]): Given | null {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rivals: { type: 'string', multiple: true, default: [] },
+      quick: { type: 'boolean', default: false },
+      full: { type: 'boolean', default: false },
+      part: { type: 'string', multiple: true, default: [...PARTS] },
+      only: { type: 'string' },
+      rounds: { type: 'string', default: '7' },
+      turn: { type: 'string', default: '20' },
+      out: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return null;
+  const unknown = values.part.find((part) => !(PARTS as readonly string[]).includes(part));
+  if (unknown !== undefined) throw new Error(`--part: one of ${PARTS.join(', ')}, not ${unknown}`);
+  const rounds = positive(values.rounds, 'rounds');
+  if (!Number.isInteger(rounds)) throw new Error(`--rounds: a whole number, not ${values.rounds}`);
+  return {
+    rivals: values.rivals,
+    isQuick: values.quick,
+    isFull: values.full,
+    parts: values.part,
+    only: values.only,
+    rounds,
+    turnMs: positive(values.turn, 'turn'),
+    out: values.out,
+  };
+}

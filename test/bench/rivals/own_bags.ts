@@ -1,0 +1,119 @@
+/** Our kernels on typed arrays: `own_bags.ts native|wasm THREADS`. */
+import type { BagOptions, HostTable, KernelSet } from '../../../src/backends/kernel_set.js';
+import { loadNative } from '../../../src/backends/native/load_native.js';
+import { ready } from '../../../src/backends/wasm/module.js';
+import { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
+import { SLOT_NAMES, type OptimizerName } from '../../../src/types.js';
+import { floatsOf, readBags, writeOutputs, type BagsRequest, type TableRequest } from './bag_files.js';
+import { Lacks, serve, timed } from './serve.js';
+import { hyperAt, startOf } from './step_settings.js';
+
+const [name, threads] = [process.argv[2]!, Number(process.argv[3])];
+
+interface Opened {
+  readonly table: HostTable;
+  readonly slots: Float32Array[];
+  readonly optimizer: OptimizerName | null;
+  readonly learningRate: number;
+}
+
+async function kernelSet(): Promise<KernelSet> {
+  if (name === 'native') {
+    const native = loadNative();
+    native.setThreads(threads);
+    return native;
+  }
+  await ready();
+  return new WasmKernelSet();
+}
+
+const kernels = await kernelSet();
+/** Floats that WebAssembly finds free in its memory for bags and for what kernels need meanwhile. */
+const SPARE = 2 ** 26;
+
+/** Arrays in memory that suits the kernels; `free` gives back what WebAssembly lent. */
+class Memory {
+  private addresses: number[] = [];
+
+  arrays(lengths: readonly number[]): Float32Array[] {
+    if (!(kernels instanceof WasmKernelSet)) return lengths.map((length) => kernels.allocate!(length));
+    const { heap } = kernels;
+    this.addresses = lengths.map((length) => heap.malloc(4 * length, 'table'));
+    // Views last, and a memory that need not grow later: growing would end them.
+    heap.free(heap.malloc(4 * SPARE, 'spare'));
+    return this.addresses.map((address, i) => new Float32Array(heap.memory.buffer, address, lengths[i]));
+  }
+
+  free(): void {
+    for (const address of this.addresses) (kernels as WasmKernelSet).heap.free(address);
+    this.addresses = [];
+  }
+}
+
+const [ofTable, ofBags] = [new Memory(), new Memory()];
+
+let opened: Opened;
+let step: () => void;
+let n = 0;
+let folder: string;
+let pooled: Float32Array;
+
+function open({ rows, dim, table, optimizer, learningRate }: TableRequest): void {
+  const named = optimizer as OptimizerName | null;
+  const lengths = [rows * dim];
+  for (const _ of named === null ? [] : SLOT_NAMES[named]) {
+    lengths.push(named === 'rowWiseAdagrad' ? rows : rows * dim);
+  }
+  if (name === 'wasm' && threads > 1) throw new Lacks('one thread');
+  if (name === 'wasm' && lengths.reduce((sum, length) => sum + length, SPARE) > 2 ** 29) {
+    throw new Lacks('tables and slots of at most 1.7 GB');
+  }
+  const [data, ...slots] = ofTable.arrays(lengths);
+  if (table === null) data!.fill(0.01);
+  else data!.set(floatsOf(table));
+  slots.forEach((slot, i) => slot.fill(startOf(named!, i)));
+  opened = { table: { data: data!, rows, dim }, slots, optimizer: named, learningRate };
+}
+
+function bags(request: BagsRequest): void {
+  const { batches, gradient } = readBags(request);
+  const options: BagOptions = { combiner: request.combiner, outOfRange: 'error', maxNorm: 0 };
+  const { table, slots, optimizer, learningRate } = opened;
+  ofBags.free();
+  const [given, rowsOfBags] = ofBags.arrays([gradient.length, gradient.length]) as [Float32Array, Float32Array];
+  given.set(gradient);
+  pooled = rowsOfBags;
+  folder = request.folder;
+  n = 0;
+  let steps = 0;
+  step = () => {
+    const batch = batches[n++ % batches.length]!;
+    kernels.embeddingBag(table, batch, options, pooled);
+    if (optimizer === null) return;
+    const hyper = hyperAt(optimizer, learningRate, ++steps);
+    kernels.sparseApply(optimizer, table, slots, given, batch, options, hyper);
+  };
+}
+
+function outputs({ steps }: { steps: number }): void {
+  n = 0;
+  step();
+  const first = pooled.slice();
+  for (let k = 1; k < steps; k++) step();
+  writeOutputs(folder, first, opened.table.data);
+}
+
+function close(): void {
+  ofBags.free();
+  ofTable.free();
+  opened = undefined as never;
+}
+
+const { instructionSet } = kernels.info();
+await serve(`tfjs-embeddings ${name}, ${instructionSet}`, {
+  open,
+  bags,
+  outputs,
+  close,
+  run: ({ steps }: { steps: number }) => timed(step, steps),
+});

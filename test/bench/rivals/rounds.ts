@@ -1,0 +1,50 @@
+/** Measuring side by side: peers take turns, so that what else runs on the machine hits all of them alike. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { median } from '../stopwatch.js';
+import type { Measured } from './peer.js';
+
+export interface RoundOptions {
+  readonly rounds: number;
+  /** A turn lasts about so long, and one step at least. */
+  readonly turnMs: number;
+}
+
+const MOST_STEPS = 200;
+/** Threads of a peer that just ran may spin for a while before they sleep. */
+const REST_MS = 10;
+
+/** Median milliseconds of a step in each round, by name; a text for a peer that failed. */
+export type Rounds = ReadonlyMap<string, readonly number[] | string>;
+
+async function stepsOf(peer: Measured, turnMs: number): Promise<number> {
+  await peer.run(3);
+  const ms = Math.max(1e-3, await peer.run(2));
+  return Math.max(1, Math.min(MOST_STEPS, Math.ceil(turnMs / ms)));
+}
+
+export async function takeTurns(peers: readonly Measured[], { rounds, turnMs }: RoundOptions): Promise<Rounds> {
+  const found = new Map<string, number[] | string>();
+  const steps = new Map<string, number>();
+  const attempt = async (peer: Measured, what: () => Promise<void>): Promise<void> => {
+    if (typeof found.get(peer.name) === 'string') return;
+    await pause(REST_MS);
+    await what().catch((error: Error) => found.set(peer.name, error.message));
+  };
+  for (const peer of peers) await attempt(peer, async () => void steps.set(peer.name, await stepsOf(peer, turnMs)));
+  for (let round = 0; round < rounds; round++) {
+    for (let k = 0; k < peers.length; k++) {
+      const peer = peers[(k + round) % peers.length]!;
+      await attempt(peer, async () => {
+        const ms = await peer.run(steps.get(peer.name)!);
+        const times = (found.get(peer.name) as number[] | undefined) ?? [];
+        found.set(peer.name, [...times, ms]);
+      });
+    }
+  }
+  return found;
+}
+
+/** How many times as long as `base`: the median over the rounds of what each round shows. */
+export function ratioOf(times: readonly number[], base: readonly number[]): number {
+  return median(times.map((ms, round) => ms / base[round]!));
+}
