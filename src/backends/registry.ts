@@ -18,8 +18,8 @@ export interface BackendPart {
    * memory (cpu), a table that is settled never does. Absent: nothing to do.
    */
   placeTable?(table: tf.Variable): void;
-  /** Whole rows of a table, row-major, without a copy of the others; null where stock ops do as well. */
-  readRows?(table: tf.Tensor, firstRow: number, rows: number): Float32Array | null;
+  /** Fills an array with whole rows of a table, row-major, without copying others; false where stock ops do as well. */
+  readRows?(table: tf.Tensor, firstRow: number, into: Float32Array): boolean;
   /** Writes whole rows of a table that nobody else sees; false where that cannot be done in place. */
   writeRows?(table: tf.Variable, firstRow: number, values: Float32Array): boolean;
   /** What runs a kernel of this name now, for `backendInfo()`. */

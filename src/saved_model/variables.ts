@@ -73,35 +73,38 @@ function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Arra
   return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
 }
 
-/** The bytes of a tensor in pieces; of a large one only a few rows are read at once, wherever it lies. */
+/** Rows of a tensor that lies with the backend: into `room` where the backend can, else in an array of their own. */
+async function rowsOf(tensor: tf.Tensor, row: number, count: number, room: Float32Array): Promise<Uint8Array> {
+  if (tensor.dtype === 'float32' && backendPart().readRows?.(tensor, row, room) === true) return bytesOf(room);
+  const piece = tf.tidy(() => tf.slice(tensor, row, count));
+  try {
+    return bytesOf(await piece.data());
+  } finally {
+    piece.dispose();
+  }
+}
+
+/**
+ * The bytes of a tensor in pieces; of a large one only a few rows are read at once, wherever it lies. A piece is of use
+ * until the next is asked for: memory that is used again costs far less than new memory for each.
+ */
 export async function* piecesOf(tensor: tf.Tensor): AsyncGenerator<Uint8Array> {
   const [rows = 1] = tensor.shape;
   const bytes = tensor.size * ELEMENT_BYTES[tensor.dtype as VariableType];
   if (bytes === 0) return;
-  const part = backendPart();
-  const { devices } = part;
+  const { devices } = backendPart();
   const isPlaced = devices !== undefined && devices.layoutOf(tensor) !== null;
   if (bytes <= PIECE_BYTES && !isPlaced) {
     yield bytesOf(await tensor.data());
     return;
   }
-  const atOnce = Math.max(1, Math.floor((PIECE_BYTES / bytes) * rows));
+  const atOnce = Math.min(rows, Math.max(1, Math.floor((PIECE_BYTES / bytes) * rows)));
+  const columns = tensor.size / rows;
+  const room = new Float32Array(isPlaced ? 0 : atOnce * columns);
   for (let row = 0; row < rows; row += atOnce) {
     const count = Math.min(atOnce, rows - row);
-    if (isPlaced) {
-      yield bytesOf(devices.readRows(tensor, row, count));
-      continue;
-    }
-    const own = part.readRows?.(tensor, row, count) ?? null;
-    if (own !== null) {
-      yield bytesOf(own);
-      continue;
-    }
-    const piece = tf.tidy(() => tf.slice(tensor, row, count));
-    try {
-      yield bytesOf(await piece.data());
-    } finally {
-      piece.dispose();
-    }
+    yield isPlaced
+      ? bytesOf(devices.readRows(tensor, row, count))
+      : await rowsOf(tensor, row, count, room.subarray(0, count * columns));
   }
 }

@@ -7,9 +7,8 @@ import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-node';
 import { parseArgs } from 'node:util';
 import * as emb from 'tfjs-embeddings/node';
-import { LearningRate } from '../../models/wide_and_deep/learning_rate.js';
-import { buildModel } from '../../models/wide_and_deep/model.js';
 import { Random } from '../helpers/random.js';
+import { CENSUS_ROWS, censusModel } from './census_model.js';
 import { median, printLine } from './stopwatch.js';
 
 const { values: given } = parseArgs({
@@ -20,26 +19,16 @@ const { values: given } = parseArgs({
   },
 });
 const [batch, rounds, steps] = [given.batch, given.rounds, given.steps].map(Number) as [number, number, number];
-/** Rows of the tables: as many values as each column of the adult data has. */
-const ROWS = [64, 10, 102, 18, 18, 9, 17, 8, 7, 4, 64, 64, 64, 43];
-
 await tf.setBackend('tensorflow');
 const random = new Random(1);
-const schema = ROWS.map((rows, i) => ({ name: `f${i}`, width: 1, rows }));
-const x = ROWS.map((rows) => {
+const x = CENSUS_ROWS.map((rows) => {
   const ids = Int32Array.from({ length: batch * steps }, () => random.whole(0, rows));
   return tf.tensor2d(ids, [batch * steps, 1], 'int32');
 });
 const y = tf.tidy(() => x[0]!.toFloat().div(64).add(x[2]!.toFloat().div(102)).greater(1).toFloat());
 
 function make(isCaptured: boolean): tf.LayersModel {
-  const tables = { placement: {} as never, batch, hotness: ROWS.map(() => 1) };
-  const model = buildModel(schema, {
-    api: 'distributed',
-    seed: 1,
-    learningRate: new LearningRate(batch, steps),
-    ...tables,
-  });
+  const model = censusModel(batch, steps);
   emb.setCapture(isCaptured, model);
   model.compile({
     optimizer: emb.train.adam({ learningRate: (step) => 0.008 / (1 + step / 1000) }),

@@ -114,9 +114,12 @@ export class OwnedTables {
     copy.dispose();
   }
 
-  /** A copy of some numbers of a table in memory of our own; null where it lies elsewhere. */
-  copyOf(dataId: tf.DataId, from: number, to: number): Float32Array | null {
-    return this.byDataId.get(dataId)?.view().slice(from, to) ?? null;
+  /** Copies numbers of a table in memory of our own into an array; false where the table lies elsewhere. */
+  copyInto(dataId: tf.DataId, from: number, into: Float32Array): boolean {
+    const table = this.byDataId.get(dataId);
+    if (table === undefined) return false;
+    into.set(table.view().subarray(from, from + into.length));
+    return true;
   }
 
   /** Whether `write` can be called. */

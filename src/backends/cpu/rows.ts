@@ -7,10 +7,10 @@ function tables(): OwnedTables {
   return OwnedTables.of(tf.backend() as CpuBackend);
 }
 
-/** Rows of a table in memory of our own; null for any other, of which a slice costs no more. */
-export function readRows({ dataId, shape }: tf.Tensor, firstRow: number, rows: number): Float32Array | null {
+/** Fills an array with rows of a table in memory of our own; false for any other, of which a slice costs no more. */
+export function readRows({ dataId, shape }: tf.Tensor, firstRow: number, into: Float32Array): boolean {
   const columns = shape.slice(1).reduce((product, size) => product * size, 1);
-  return tables().copyOf(dataId, firstRow * columns, (firstRow + rows) * columns);
+  return tables().copyInto(dataId, firstRow * columns, into);
 }
 
 /** Writes rows of a table in memory of our own; false for any other, and for one of which others hold a snapshot. */
