@@ -31,6 +31,12 @@ export class ValueError extends Error implements ErrorFacts {
   declare readonly argument: string;
   declare readonly expected: string;
   declare readonly received: string;
+  /**
+   * @param argument - The argument that is wrong.
+   * @param expected - What was expected.
+   * @param received - What came.
+   * @param note - What to do about it.
+   */
   constructor(argument: string, expected: string, received: unknown, note?: string) {
     const facts = factsOf(argument, expected, received);
     super(messageOf(facts, note));
@@ -47,6 +53,12 @@ export class RuntimeError extends Error implements ErrorFacts {
   declare readonly argument: string;
   declare readonly expected: string;
   declare readonly received: string;
+  /**
+   * @param argument - The argument that is wrong.
+   * @param expected - What was expected.
+   * @param received - What came.
+   * @param note - What to do about it.
+   */
   constructor(argument: string, expected: string, received: unknown, note?: string) {
     const facts = factsOf(argument, expected, received);
     super(messageOf(facts, note));
@@ -63,6 +75,12 @@ export class ArgumentTypeError extends TypeError implements ErrorFacts {
   declare readonly argument: string;
   declare readonly expected: string;
   declare readonly received: string;
+  /**
+   * @param argument - The argument that is wrong.
+   * @param expected - What was expected.
+   * @param received - What came.
+   * @param note - What to do about it.
+   */
   constructor(argument: string, expected: string, received: unknown, note?: string) {
     const facts = factsOf(argument, expected, received);
     super(messageOf(facts, note));

@@ -43,6 +43,7 @@ registerSavedModelFiles(problem === null ? loadAddon() : null);
 /**
  * Returns the path of the library with the TensorFlow ops, for Python's `tf.load_op_library`.
  *
+ * @returns An absolute path.
  * @throws RuntimeError where it was not built. Source: tf.load_op_library (TensorFlow 2.21).
  *
  * @example

@@ -91,6 +91,8 @@ export class TpuEmulator {
    * device sends itself is no traffic. Ids outside a table (`outOfRange: 'zero'`) count where they are looked at: on the
    * devices of a table that is placed whole, by columns or in copies, and on none where rows are dealt out. Throws RuntimeError where no emulator runs.
    *
+   * @returns The counters.
+   *
    * @example
    * emb.tpuEmulator().counters().devices[0].elements;
    */
@@ -106,6 +108,9 @@ export class TpuEmulator {
   /**
    * Returns a report; see `Report`. `generation` and `chips` ask for a prediction on TPUs of that kind. In pages it comes
    * with `import 'tfjs-embeddings/report'`, and without that throws RuntimeError.
+   *
+   * @param options - The machine that is predicted.
+   * @returns The report.
    */
   report(options?: ReportArgs): Report {
     return reportMaker()(sourceOf(this.now()), options);
@@ -116,6 +121,9 @@ export class TpuEmulator {
    * command, 'outOfMemory' exhausts its worker's memory, 'hang' stops it from answering. The next lookup or update
    * throws RuntimeError within seconds; the emulator then needs `tf.removeBackend('tpu-emulator')` and
    * `tf.setBackend`. Throws TypeError and ValueError for an unknown device or fault.
+   *
+   * @param device - The number of the device.
+   * @param fault - What goes wrong.
    *
    * @example
    * emb.tpuEmulator().injectFault(3, 'terminate');
@@ -144,6 +152,7 @@ export class TpuEmulator {
 /**
  * Returns the emulator that runs: `counters()`, `report()`, `injectFault()`.
  *
+ * @returns The emulator.
  * @throws RuntimeError before `await tf.setBackend('tpu-emulator')` and after `tf.removeBackend('tpu-emulator')`.
  *
  * @example

@@ -60,7 +60,8 @@ export function checkFloat32Policy(dtype: unknown): void {
  * Keys may be in snake or camel case. Dtype policies of Keras 3 and `batch_shape` are understood. Nothing with an effect
  * is dropped silently: `mask_zero` and `input_length` are kept (NVIDIA's layer drops them), a feature that is missing here
  * is a ValueError when it is on, and an unknown key is named in a warning.
- * Throws TypeError where the config is no object; ValueError for what cannot be honoured.
+ *
+ * @throws TypeError where the config is no object; ValueError for what cannot be honoured.
  *
  * @example
  * readKerasConfig({input_dim: 12, output_dim: 5, combiner: 'sum', use_custom_kernel: true});

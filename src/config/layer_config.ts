@@ -12,7 +12,8 @@ const WITHOUT_EFFECT = ['customObjects', 'autocast', 'buildConfig'];
  *
  * `batch_shape` (Keras 3) becomes `batchInputShape`. A dtype or policy of Keras must keep variables in float32; `ignored`
  * keys are dropped; any other key is named in a warning.
- * Throws TypeError where the config is no object; ValueError for another dtype.
+ *
+ * @throws TypeError where the config is no object; ValueError for another dtype.
  *
  * @example
  * readLayerConfig({self_interaction: true, dtype: 'float32'}, ['selfInteraction']); // {selfInteraction: true}

@@ -32,6 +32,8 @@ function backendsOf(op: string, names: readonly string[]): string[] {
  * Returns all ops that `tf.loadGraphModel` accepts once `registerOps` was called, by name: who runs each, and on which
  * of the backends that are present. Ops that the user registered by `tf.registerOp` under other names are not listed.
  *
+ * @returns The ops, sorted by name.
+ *
  * @example
  * emb.converter.listOps().find(({ name }) => name === 'SegmentSum'); // {name: 'SegmentSum', by: 'tfjs-embeddings', …}
  */

@@ -29,6 +29,8 @@ function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
  * Kernels of stock ops that a backend lacks are registered there. Integers are int32: a value beyond is a ValueError.
  * Source: tf.registerOp (TensorFlow.js 4.22), ops of TensorFlow 2.21.
  *
+ * @returns The names of the ops that are registered, sorted.
+ *
  * @example
  * emb.converter.registerOps();
  * const model = await tf.loadGraphModel('file://./model/model.json');

@@ -21,9 +21,14 @@ export interface ExportKerasOptions {
  * `FeatureCross` their namesakes of Keras RS. A model without them needs Keras alone. Optimizer and loss are not written.
  * `file`: a path, or a WritableStream where there are no files. A file is there whole or not at all. All weights must fit
  * into memory twice.
- * Throws TypeError for anything but a layers model; RuntimeError for one that is not built; ValueError, which names the
- * layer and the field, for what Keras computes in another way or not at all; ValueError for a file that exists.
  * Source: keras.Model.save (Keras 3.15).
+ *
+ * @param model - A model of layers of tfjs and of this package.
+ * @param file - A path, or a stream.
+ * @param options - Whether a file that exists is replaced.
+ * @returns Resolves when the file is whole.
+ * @throws TypeError for anything but a layers model; RuntimeError for one that is not built; ValueError, which names
+ * the layer and the field, for what Keras computes in another way or not at all; ValueError for a file that exists.
  *
  * @example
  * await emb.exportKeras(model, 'model.keras', {overwrite: true});

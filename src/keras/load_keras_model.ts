@@ -70,11 +70,15 @@ function build(source: KerasSource, strict: boolean): NamedInputsModel {
  * `predict` of the model takes a tensor, a list in the order of `model.inputNames`, or an object of tensors by input name.
  * Inputs keep shape and dtype, but whole numbers of any size are int32; inputs and outputs in objects are in the order of
  * their sorted keys, as Keras flattens them.
- * Throws TypeError for another kind of source; ValueError, which names the layer and the field, for whatever would compute
- * something else here: unknown layers and functions, other dtypes, ragged inputs, code in Python; ValueError for
- * damaged files and for weights that do not fit. With `strict: false` fields that cannot be honoured are left out with a
- * warning.
  * Source: keras.saving.load_model (Keras 3.15) without its compiled state; tf.loadLayersModel (TensorFlow.js 4.22).
+ *
+ * @param source - A URL, a path, a File or Blob, bytes, or an IOHandler of TensorFlow.js.
+ * @param options - Whether what cannot be honoured is an error.
+ * @returns The model.
+ * @throws TypeError for another kind of source; ValueError, which names the layer and the field, for whatever would
+ * compute something else here: unknown layers and functions, other dtypes, ragged inputs, code in Python; ValueError
+ * for damaged files and for weights that do not fit. With `strict: false` fields that cannot be honoured are left out
+ * with a warning.
  *
  * @example
  * const model = await emb.loadKerasModel('model.keras');

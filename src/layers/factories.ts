@@ -26,6 +26,9 @@ import type { AnyTableLayerArgs } from './embedding/table_layer.js';
 /**
  * Returns an `Embedding` layer; arguments, shapes and errors as there.
  *
+ * @param args - Sizes, combiner and what else the layer takes; see `Embedding`.
+ * @returns A new layer.
+ *
  * @example
  * emb.layers.embedding({inputDim: 1000, outputDim: 8, combiner: 'sum'});
  */
@@ -37,6 +40,9 @@ export function embedding<C extends Combiner | null>(...given: [AnyTableLayerArg
 /**
  * Returns a `RaggedEmbedding` layer; arguments, shapes and errors as there.
  *
+ * @param args - Sizes, combiner and what else the layer takes; see `RaggedEmbedding`.
+ * @returns A new layer.
+ *
  * @example
  * emb.layers.raggedEmbedding({inputDim: 1000, outputDim: 8, combiner: 'mean'});
  */
@@ -47,6 +53,9 @@ export function raggedEmbedding<C extends Combiner | null>(...given: [AnyTableLa
 
 /**
  * Returns a `DistributedEmbedding` layer; arguments, shapes and errors as there.
+ *
+ * @param args - The tables or features, and how they are placed; see `DistributedEmbedding`.
+ * @returns A new layer.
  *
  * @example
  * emb.layers.distributedEmbedding({embeddings: [{inputDim: 1000, outputDim: 8}, {inputDim: 50, outputDim: 8}]});
@@ -69,6 +78,9 @@ export function distributedEmbedding(...given: [DistributedEmbeddingArgs]): Dist
 /**
  * Returns an `IntegerLookupLayer`; arguments, shapes and errors as there.
  *
+ * @param args - The size of the vocabulary; see `IntegerLookupLayer`.
+ * @returns A new layer.
+ *
  * @example
  * emb.layers.integerLookup({maxTokens: 100000});
  */
@@ -79,6 +91,9 @@ export function integerLookup(...given: [IntegerLookupLayerArgs]): IntegerLookup
 
 /**
  * Returns a `ConcatOneHotEmbedding` layer; arguments, shapes and errors as there.
+ *
+ * @param args - The sizes of the features; see `ConcatOneHotEmbedding`.
+ * @returns A new layer.
  *
  * @example
  * emb.layers.concatOneHotEmbedding({featureSizes: [3, 5, 7], embeddingWidth: 4});
@@ -91,6 +106,9 @@ export function concatOneHotEmbedding(...given: [ConcatOneHotEmbeddingArgs]): Co
 /**
  * Returns a `DotInteraction` layer; arguments, shapes and errors as there.
  *
+ * @param args - Which products are kept; see `DotInteraction`.
+ * @returns A new layer.
+ *
  * @example
  * emb.layers.dotInteraction({selfInteraction: true});
  */
@@ -101,6 +119,9 @@ export function dotInteraction(...given: [DotInteractionArgs?]): DotInteraction 
 
 /**
  * Returns a `FeatureCross` layer; arguments, shapes and errors as there.
+ *
+ * @param args - The projection and the kernels; see `FeatureCross`.
+ * @returns A new layer.
  *
  * @example
  * emb.layers.featureCross({projectionDim: 64});

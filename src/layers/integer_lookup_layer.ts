@@ -94,6 +94,7 @@ export class IntegerLookupLayer extends tf.layers.Layer {
   /** Which of vocabulary and weights was changed since the other was. */
   #newer: 'neither' | 'vocabulary' | 'weights' = 'neither';
 
+  /** @param args - See `IntegerLookupLayerArgs`. */
   constructor(args: IntegerLookupLayerArgs);
   constructor(...given: [IntegerLookupLayerArgs]) {
     refusePositional('emb.layers.integerLookup', ['maxTokens'], given);
@@ -142,12 +143,20 @@ export class IntegerLookupLayer extends tf.layers.Layer {
     return this.#vocabulary;
   }
 
-  /** Returns -1, which stands for the unknown, then the keys by id. */
+  /**
+   * Returns -1, which stands for the unknown, then the keys by id.
+   *
+   * @returns A key for each id.
+   */
   getVocabulary(): number[] {
     return [UNKNOWN_KEY, ...this.#current().keys];
   }
 
-  /** Returns how often each id of `getVocabulary()` was given out, at most 2^31 - 1; ids given while frozen do not count. */
+  /**
+   * Returns how often each id of `getVocabulary()` was given out, at most 2^31 - 1; ids given while frozen do not count.
+   *
+   * @returns A count for each id.
+   */
   getFrequencies(): number[] {
     return [...this.#current().counts];
   }

@@ -68,6 +68,8 @@ const KERAS_NAMES: Readonly<Record<string, string>> = {
  * which tfjs does not have. Returns a function that puts things back as they were. Without this call, importing the package
  * changes nothing about how stock models load. `tf.layers.embedding` stays the stock layer in any case.
  *
+ * @returns A function that puts things back as they were.
+ *
  * @example
  * const undo = emb.useForKerasEmbedding();
  * const model = await tf.loadLayersModel('file://exported/model.json');

@@ -19,8 +19,15 @@ export interface EmbeddingBagGradOptions extends EmbeddingBagOptions {
  *
  * Shapes: gradient [batch, dim] float32 (of the pooled rows); values, rowSplits, weights as in `embeddingBag`;
  * uniqueIds [u] int32, ascending; rowGradients [u, dim] float32. Rows outside the table under `outOfRange: 'zero'`
- * have no gradient. Errors as in `embeddingBag`.
+ * have no gradient.
  * Source: tf.IndexedSlices of tf.nn.embedding_lookup_sparse (TensorFlow 2.21), ids made unique.
+ *
+ * @param gradient - [batch, dim] float32: that of the combined rows.
+ * @param values - The ids of all bags, one after the other.
+ * @param rowSplits - Where each bag begins, and where the last one ends.
+ * @param options - The combiner, how ids are weighted and checked, and the size of the table.
+ * @returns The touched rows and their gradients.
+ * @throws As `embeddingBag`; TypeError where `maxNorm` is set without a table.
  *
  * @example
  * const {uniqueIds, rowGradients} =

@@ -66,6 +66,10 @@ function sideBySide(rows: readonly tf.Tensor2D[]): tf.Tensor2D {
  * Differentiable with respect to tables and weights.
  * Source: tf.nn.embedding_lookup_sparse (TensorFlow 2.21), for a list of tables.
  *
+ * @param tables - [rows, dim] float32 each.
+ * @param bags - The ids, splits and weights for each table.
+ * @param options - The combiner, how ids are weighted and checked, and the form of the result.
+ * @returns A tensor for each table, or one of all.
  * @throws TypeError for wrong types and dtypes; ValueError for lists of different lengths, for what `embeddingBag`
  * refuses, and for different numbers of bags under `'concat'`. Errors name the entry, such as `bags[2].values`.
  *

@@ -69,6 +69,7 @@ export class IndexedSlices {
   readonly values: tf.Tensor2D;
   readonly denseShape: readonly [number, number];
 
+  /** @param args - Rows, their gradients and the shape of the table; see `IndexedSlicesArgs`. */
   constructor(args: IndexedSlicesArgs) {
     const given = readOptions<IndexedSlicesArgs>(args, FIELDS, 'args');
     this.denseShape = checkShape(given.denseShape);
@@ -81,7 +82,12 @@ export class IndexedSlices {
     return this.indices.isDisposed || this.values.isDisposed;
   }
 
-  /** The gradient times a number or a scalar. */
+  /**
+   * The gradient times a number or a scalar.
+   *
+   * @param x - The factor.
+   * @returns The product, with the same rows.
+   */
   mul(x: number | tf.Scalar): IndexedSlices {
     checkLive(this, 'mul');
     const expected = 'a number or a scalar';
@@ -91,7 +97,12 @@ export class IndexedSlices {
     return new IndexedSlices({ indices: this.indices.clone(), values: this.values.mul(x), denseShape });
   }
 
-  /** The sum with another gradient of the same table: the rows of both. */
+  /**
+   * The sum with another gradient of the same table: the rows of both.
+   *
+   * @param other - A gradient of the same table.
+   * @returns The sum, with the rows of both.
+   */
   add(other: IndexedSlices): IndexedSlices {
     checkLive(this, 'add');
     const expected = 'IndexedSlices of the same table';
@@ -112,13 +123,21 @@ export class IndexedSlices {
     return new IndexedSlices({ indices: sum.uniqueIds, values: sum.rowGradients, denseShape: this.denseShape });
   }
 
-  /** The L2 norm of the gradient, a scalar. */
+  /**
+   * The L2 norm of the gradient, a scalar.
+   *
+   * @returns A scalar.
+   */
   norm(): tf.Scalar {
     checkLive(this, 'norm');
     return tf.tidy(() => sumOfSquares(this.values).sqrt());
   }
 
-  /** The gradient as a tensor of shape `denseShape`. */
+  /**
+   * The gradient as a tensor of shape `denseShape`.
+   *
+   * @returns [rows, dim] float32, with zeros for the rows that have no gradient.
+   */
   toDense(): tf.Tensor2D {
     checkLive(this, 'toDense');
     const { indices, values, denseShape } = this;

@@ -99,7 +99,11 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     return this.#dense.given !== null;
   }
 
-  /** Sets the learning rate, a number, a function of the step or a schedule of Keras, from the next step on. */
+  /**
+   * Sets the learning rate, a number, a function of the step or a schedule of Keras, from the next step on.
+   *
+   * @param learningRate - The new rate.
+   */
   setLearningRate(learningRate: LearningRate): void {
     this.#settings.learningRate = checkLearningRate(learningRate);
   }

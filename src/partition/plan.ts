@@ -135,9 +135,17 @@ export interface PlanData {
 
 /** A plan with its methods, which are not among its keys: it compares, copies and travels as plain data. */
 export interface EmbeddingPlan extends PlanData {
-  /** The plan as a table of lines: device, table, rows, columns, elements, bytes, share of all elements. */
+  /**
+   * The plan as a table of lines: device, table, rows, columns, elements, bytes, share of all elements.
+   *
+   * @returns The table.
+   */
   toString(): string;
-  /** A copy of the plan as plain data. */
+  /**
+   * A copy of the plan as plain data.
+   *
+   * @returns The copy.
+   */
   toJSON(): PlanData;
 }
 

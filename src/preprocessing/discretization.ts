@@ -55,6 +55,7 @@ export class Discretization {
   readonly epsilon: number;
   private boundaries: number[] | null = null;
 
+  /** @param args - The boundaries, or the number of bins to adapt; see `DiscretizationArgs`. */
   constructor(args: DiscretizationArgs);
   constructor(...given: [DiscretizationArgs]) {
     const names = [Array.isArray(given[0]) ? 'binBoundaries' : 'numBins', 'epsilon'];
@@ -74,7 +75,12 @@ export class Discretization {
     if (hasBoundaries) this.boundaries = checkBoundaries(args.binBoundaries);
   }
 
-  /** Returns one equal to that whose `getConfig()` this is; Keras configs are read too. */
+  /**
+   * Returns one equal to that whose `getConfig()` this is; Keras configs are read too.
+   *
+   * @param config - What `getConfig()` gave, or a config of Keras.
+   * @returns A new object.
+   */
   static fromConfig(config: object): Discretization {
     const args = readConfig<DiscretizationArgs>(config, KEYS);
     if (isAbsent(args.numBins) || isAbsent(args.binBoundaries)) return new Discretization(args);
@@ -89,7 +95,12 @@ export class Discretization {
     return this.boundaries === null ? null : [...this.boundaries];
   }
 
-  /** Sets the boundaries to quantiles of the values (held as float32) and returns this; see the class. */
+  /**
+   * Sets the boundaries to quantiles of the values (held as float32) and returns this; see the class.
+   *
+   * @param data - The values whose quantiles become the boundaries.
+   * @returns This object.
+   */
   adapt(data: CellData): this {
     if (this.numBins === null) {
       const received = described('one made with binBoundaries');
@@ -106,7 +117,12 @@ export class Discretization {
     return this;
   }
 
-  /** Returns the ids; see the class. */
+  /**
+   * Returns the ids; see the class.
+   *
+   * @param data - The values: a number, nested arrays, a tensor or ragged rows.
+   * @returns The ids, in the form of the data.
+   */
   apply<D extends CellData>(data: D): IdsOf<D> {
     const { boundaries } = this;
     if (boundaries === null) {
@@ -117,7 +133,11 @@ export class Discretization {
     return cells.write(ids) as IdsOf<D>;
   }
 
-  /** Returns settings and boundaries as plain JSON values. */
+  /**
+   * Returns settings and boundaries as plain JSON values.
+   *
+   * @returns Settings and boundaries.
+   */
   getConfig(): DiscretizationConfig {
     const { name, boundaries, numBins, epsilon } = this;
     const binBoundaries = boundaries === null ? null : [...boundaries];

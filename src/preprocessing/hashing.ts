@@ -57,6 +57,7 @@ export class Hashing {
   readonly salt: readonly [number, number] | null;
   private readonly key: readonly [bigint, bigint] | null;
 
+  /** @param args - The number of bins, and how they are reached; see `HashingArgs`. */
   constructor(args: HashingArgs);
   constructor(...given: [HashingArgs]) {
     refusePositional('new emb.preprocessing.Hashing', ['numBins', 'maskValue', 'salt'], given);
@@ -70,17 +71,32 @@ export class Hashing {
     checkOutputMode(args.outputMode);
   }
 
-  /** Returns one equal to that whose `getConfig()` this is; Keras configs are read too. */
+  /**
+   * Returns one equal to that whose `getConfig()` this is; Keras configs are read too.
+   *
+   * @param config - What `getConfig()` gave, or a config of Keras.
+   * @returns A new object.
+   */
   static fromConfig(config: object): Hashing {
     return new Hashing(readConfig<HashingArgs>(config, KEYS));
   }
 
-  /** Does nothing and returns this, so that all classes of this folder are used alike. */
+  /**
+   * Does nothing and returns this, so that all classes of this folder are used alike.
+   *
+   * @param _data - Not read.
+   * @returns This object.
+   */
   adapt(_data?: CellData): this {
     return this;
   }
 
-  /** Returns the ids; see the class. */
+  /**
+   * Returns the ids; see the class.
+   *
+   * @param data - Strings or whole numbers: one, nested arrays, a tensor or ragged rows.
+   * @returns The ids, in the form of the data.
+   */
   apply<D extends CellData>(data: D): IdsOf<D> {
     const cells = readCells(data);
     // Features repeat their values: each distinct one is hashed once.
@@ -93,7 +109,11 @@ export class Hashing {
     return cells.write(ids) as IdsOf<D>;
   }
 
-  /** Returns the settings as plain JSON values. */
+  /**
+   * Returns the settings as plain JSON values.
+   *
+   * @returns The settings.
+   */
   getConfig(): HashingConfig {
     const { name, numBins, maskValue, salt } = this;
     return { name, numBins, maskValue, salt: salt === null ? null : [...salt], outputMode: 'int' };

@@ -29,6 +29,7 @@ export class IntegerLookup extends IndexLookup<number> {
   static {
     brand(this, 'IntegerLookup');
   }
+  /** @param args - The vocabulary or its limits, and the special ids; see `IntegerLookupArgs`. */
   constructor(args?: IntegerLookupArgs);
   constructor(...given: [IntegerLookupArgs?]) {
     refuseLookupByPosition('new emb.preprocessing.IntegerLookup', given);
@@ -36,7 +37,12 @@ export class IntegerLookup extends IndexLookup<number> {
     super(args, { name: 'integer_lookup', oovToken: -1 });
   }
 
-  /** Returns a lookup equal to the one whose `getConfig()` this is; Keras configs are read too. */
+  /**
+   * Returns a lookup equal to the one whose `getConfig()` this is; Keras configs are read too.
+   *
+   * @param config - What `getConfig()` gave, or a config of Keras.
+   * @returns A new lookup.
+   */
   static fromConfig(config: object): IntegerLookup {
     return new IntegerLookup(readConfig<IntegerLookupArgs>(config, INDEX_LOOKUP_KEYS));
   }

@@ -33,6 +33,7 @@ export class StringLookup extends IndexLookup<string> {
   static {
     brand(this, 'StringLookup');
   }
+  /** @param args - The vocabulary or its limits, and the special ids; see `StringLookupArgs`. */
   constructor(args?: StringLookupArgs);
   constructor(...given: [StringLookupArgs?]) {
     refuseLookupByPosition('new emb.preprocessing.StringLookup', given);
@@ -40,7 +41,12 @@ export class StringLookup extends IndexLookup<string> {
     super(args, { name: 'string_lookup', oovToken: '[UNK]' });
   }
 
-  /** Returns a lookup equal to the one whose `getConfig()` this is; Keras configs are read too. */
+  /**
+   * Returns a lookup equal to the one whose `getConfig()` this is; Keras configs are read too.
+   *
+   * @param config - What `getConfig()` gave, or a config of Keras.
+   * @returns A new lookup.
+   */
   static fromConfig(config: object): StringLookup {
     return new StringLookup(readConfig<StringLookupArgs>(config, INDEX_LOOKUP_KEYS));
   }

@@ -91,7 +91,11 @@ export class RaggedTensor {
     return this.nestedRowSplits.length;
   }
 
-  /** Lengths of the outermost rows. */
+  /**
+   * Lengths of the outermost rows.
+   *
+   * @returns A length for each outermost row.
+   */
   rowLengths(): Int32Array {
     return lengthsOfSplits(this.rowSplits);
   }
@@ -101,6 +105,10 @@ export class RaggedTensor {
    * `values`: array, typed array, tensor (its first axis is split) or RaggedTensor (gets one more axis). Plain numbers
    * become int32 where all are whole, else float32. `innerShape`: shape of one value; [] for arrays unless given.
    *
+   * @param values - The values, one after the other.
+   * @param rowSplits - Where each row begins, and where the last one ends.
+   * @param innerShape - The shape of one value.
+   * @returns A new ragged tensor.
    * @throws TypeError for wrong types; ValueError for splits that do not start at 0, fall or end elsewhere than at the
    * number of values, and for ids that are not whole int32.
    *
@@ -121,6 +129,11 @@ export class RaggedTensor {
   /**
    * Returns a ragged tensor with several ragged axes; `nestedRowSplits` from the outermost to the innermost.
    * Values and errors as in `fromRowSplits`.
+   *
+   * @param values - The innermost values, one after the other.
+   * @param nestedRowSplits - The splits of each ragged axis, outermost first.
+   * @param innerShape - The shape of one value.
+   * @returns A new ragged tensor.
    *
    * @example
    * emb.RaggedTensor.fromNestedRowSplits([7, 8, 9], [[0, 2], [0, 1, 3]]).toRows(); // [[[7], [8, 9]]]
@@ -152,6 +165,11 @@ export class RaggedTensor {
   /**
    * Returns a ragged tensor with rows of the given lengths (whole numbers >= 0 that add up to the number of values).
    *
+   * @param values - The values, one after the other.
+   * @param lengths - The length of each row.
+   * @param innerShape - The shape of one value.
+   * @returns A new ragged tensor.
+   *
    * @example
    * emb.RaggedTensor.fromRowLengths([3, 1, 4], [2, 0, 1]).toRows(); // [[3, 1], [], [4]]
    */
@@ -173,6 +191,9 @@ export class RaggedTensor {
    * Returns a ragged tensor of nested arrays, to any depth; nothing is truncated or padded. Every axis but the
    * outermost is ragged, even where its rows happen to have one length.
    *
+   * @param rows - Nested arrays of numbers.
+   * @param options - The dtype.
+   * @returns A new ragged tensor.
    * @throws TypeError for anything but numbers; ValueError where numbers lie at different depths, or there is one axis.
    *
    * @example
@@ -192,6 +213,9 @@ export class RaggedTensor {
    * even nested arrays. Give `lengths` (one per row), or `padding`: the value that ends are filled with; only trailing
    * padding is dropped, as in TensorFlow. Without either every row has full length.
    *
+   * @param padded - [rows, maxLength, ...inner].
+   * @param options - Lengths of the rows, or the value that ends are filled with.
+   * @returns A new ragged tensor.
    * @throws TypeError for wrong types; ValueError for rank < 2 and lengths outside [0, maxLength].
    *
    * @example
@@ -206,6 +230,9 @@ export class RaggedTensor {
    * Returns the rows of a rank-2 sparse matrix whose entries fill each row from its first column on.
    * Source: tf.RaggedTensor.from_sparse (TensorFlow 2.21).
    *
+   * @param sparse - Indices, values and the dense shape.
+   * @param options - The dtype.
+   * @returns A new ragged tensor.
    * @throws ValueError for another rank, for entries out of order and for a gap in a row.
    *
    * @example
@@ -236,6 +263,9 @@ export class RaggedTensor {
    * (null: the longest); longer rows are cut there, only then. The tensor belongs to the caller. `raggedEmbedding` takes
    * ids padded with -1: 0 is an id.
    *
+   * @param options - The value that ends are filled with, and the length of rows.
+   * @returns A new tensor.
+   *
    * @example
    * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).toPadded({defaultValue: -1}).print(); // [[3, 1], [-1, -1], [4, -1]]
    */
@@ -246,6 +276,8 @@ export class RaggedTensor {
 
   /**
    * Returns nested arrays: one per ragged and inner axis. `Row` is the type of one: number[] with one ragged axis.
+   *
+   * @returns The rows.
    *
    * @example
    * emb.RaggedTensor.fromRowSplits([3, 1, 4], [0, 2, 2, 3]).toRows(); // [[3, 1], [], [4]]
@@ -263,7 +295,11 @@ export class RaggedTensor {
     return entries as Row[];
   }
 
-  /** Returns the rows as text, as far as they are short. */
+  /**
+   * Returns the rows as text, as far as they are short.
+   *
+   * @returns The text.
+   */
   toString(): string {
     const shown = this.rowSplits.length > MOST_ROWS_SHOWN ? `${this.rowSplits.length - 1} rows` : '';
     const rows = shown === '' && this.values.length <= MOST_VALUES_SHOWN ? JSON.stringify(this.toRows()) : shown;
@@ -273,6 +309,8 @@ export class RaggedTensor {
   /**
    * Returns {indices, values, denseShape} in row-major order: `indices` flat Int32Array [values, rank],
    * `denseShape` with the longest length of each ragged axis. Source: tf.RaggedTensor.to_sparse (TensorFlow 2.21).
+   *
+   * @returns The values with the position of each.
    *
    * @example
    * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).toSparse().denseShape; // [3, 2]
@@ -298,7 +336,12 @@ export class RaggedTensor {
     return { indices, values: this.values.slice(), denseShape };
   }
 
-  /** Whether another ragged tensor has the same rows, whatever they hold. */
+  /**
+   * Whether another ragged tensor has the same rows, whatever they hold.
+   *
+   * @param other - Another ragged tensor.
+   * @returns Whether all row splits are equal.
+   */
   hasSplitsOf(other: RaggedTensor): boolean {
     return (
       this.raggedRank === other.raggedRank &&

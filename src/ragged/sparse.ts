@@ -8,6 +8,9 @@ import { readFlat } from './values.js';
  * else float32. Throws as a lookup would for indices outside denseShape.
  * Source: tf.sparse.reorder (TensorFlow 2.21).
  *
+ * @param sparse - Indices, values and the dense shape.
+ * @returns The entries in their new order.
+ *
  * @example
  * emb.sparse.reorder({indices: [[1, 0], [0, 1]], values: [5, 7], denseShape: [2, 2]}).values; // Int32Array [7, 5]
  */

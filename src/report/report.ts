@@ -17,11 +17,23 @@ export interface ReportArgs {
 
 /** A report: plain data with its methods, which are not among its keys. */
 export interface Report extends ReportData {
-  /** The report as text of at most 120 columns. */
+  /**
+   * The report as text of at most 120 columns.
+   *
+   * @returns The text.
+   */
   toString(): string;
-  /** The report as one page that needs nothing from elsewhere. */
+  /**
+   * The report as one page that needs nothing from elsewhere.
+   *
+   * @returns The source of the page.
+   */
   toHTML(): string;
-  /** A copy as plain data. */
+  /**
+   * A copy as plain data.
+   *
+   * @returns The copy.
+   */
   toJSON(): ReportData;
 }
 

@@ -4,7 +4,13 @@ import { perProcess } from '../per_process.js';
 
 /** Takes the files of a SavedModel one after the other, each in pieces. */
 export interface SavedModelWriter {
-  /** `path`: from the folder of the SavedModel, with slashes. A piece is of use until the next is asked for. */
+  /**
+   * `path`: from the folder of the SavedModel, with slashes. A piece is of use until the next is asked for.
+   *
+   * @param path - From the folder of the SavedModel, with slashes.
+   * @param chunks - The bytes, piece after piece; each is of use until the next is asked for.
+   * @returns Nothing, or a promise that resolves when the file is written.
+   */
   write(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> | void;
 }
 

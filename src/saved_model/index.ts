@@ -17,9 +17,14 @@ import type { SavedModelOptions } from './export_options.js';
  * TensorFlow is not needed for writing. Tables of any size are read in pieces. A folder is written whole or not at all: an
  * interrupted export leaves what was there; `overwrite: true` replaces a SavedModel. In a page, pass an object
  * `{write(path, chunks)}` in place of the folder.
- * Throws TypeError for wrong types; ValueError for a layer that TensorFlow's ops cannot express, which it names, unknown
- * names and a folder that is taken; RuntimeError where the system refuses.
  * Source: tf.saved_model.save (TensorFlow 2.21).
+ *
+ * @param model - A model of layers of tfjs and of this package.
+ * @param directory - A folder, or what writes the files elsewhere.
+ * @param options - Signatures, ragged inputs, custom ops and the optimizer's state.
+ * @returns Resolves when all of it is there.
+ * @throws TypeError for wrong types; ValueError for a layer that TensorFlow's ops cannot express, which it names,
+ * unknown names and a folder that is taken; RuntimeError where the system refuses.
  *
  * @example
  * await emb.savedModel.export(model, './served/1');
@@ -41,10 +46,14 @@ async function exportSavedModel(
  * tensors by name in, tensors by name out, run by TensorFlow through tfjs-node, which must be installed; so does every
  * SavedModel when `signature` names what to run. `tags` chooses among several graphs.
  * Variables are checked against their checksums. What an export was interrupted at is put right first.
- * Throws TypeError for wrong types; ValueError for folders that hold no SavedModel, damaged files, variables that do not
- * fit, tags and signatures that are not there, and for graphs whose ops act on the machine, such as WriteFile;
- * RuntimeError where tfjs-node is missing.
  * Source: tf.saved_model.load (TensorFlow 2.21); tf.node.loadSavedModel (tfjs-node 4.22).
+ *
+ * @param directory - The folder of the SavedModel.
+ * @param options - Which signature of a SavedModel that is no layers model.
+ * @returns A layers model where its layers are known, else the function of a signature.
+ * @throws TypeError for wrong types; ValueError for folders that hold no SavedModel, damaged files, variables that do
+ * not fit, tags and signatures that are not there, and for graphs whose ops act on the machine, such as WriteFile;
+ * RuntimeError where tfjs-node is missing.
  *
  * @example
  * const model = await emb.savedModel.load('./served/1');

@@ -18,7 +18,12 @@ export type NamedShapes = Readonly<
 
 /** A SavedModel that runs, without being layers. */
 export interface RunnableSavedModel {
-  /** Runs the signature on tensors by name; gives tensors by name. */
+  /**
+   * Runs the signature on tensors by name; gives tensors by name.
+   *
+   * @param inputs - Tensors by the names of the signature's inputs.
+   * @returns Tensors by the names of its outputs; the caller disposes them.
+   */
   predict(inputs: tf.NamedTensorMap): tf.NamedTensorMap;
   readonly signatures: Readonly<Record<string, { readonly inputs: NamedShapes; readonly outputs: NamedShapes }>>;
   dispose(): void;

@@ -70,7 +70,10 @@ function checkModel(model: unknown): tf.LayersModel {
  * On the `tensorflow` backend with native kernels, a step is recorded twice and from then on runs as one call of
  * TensorFlow, where every layer, loss, metric and optimizer is one of tfjs or of this package, exactly, and both
  * recordings agree. Any other step runs op by op, and `reason` says why; it gives the same numbers.
- * Throws TypeError for anything but a model.
+ *
+ * @param model - A layers model.
+ * @returns Whether its steps are captured, why not, and how many kinds of step are.
+ * @throws TypeError for anything but a model.
  *
  * @example
  * await model.fit(x, y, { epochs: 1 });
@@ -91,7 +94,10 @@ function sentence(reason: string): string {
 /**
  * Switches captured steps on or off, for all models or for one; they are on from the start, unless the environment
  * variable TFJS_EMBEDDINGS_CAPTURE is 0. A model that is switched off frees its graphs. Returns nothing.
- * Throws TypeError for other arguments.
+ *
+ * @param on - Whether steps are captured.
+ * @param model - The model; without it, all models.
+ * @throws TypeError for other arguments.
  *
  * @example
  * emb.setCapture(false); // steps run op by op from now on

@@ -25,9 +25,14 @@ const gradients = (): WeakMap<ElementStore, Map<string, TensorArray>> =>
  * The forward array is never resized again. The array of gradients has its size and dtype; values written to one index
  * are added, each index is read once, and one that was never written reads as zeros of the forward element's shape.
  * `flow` says when the size is taken: after whatever made it; calls are ordered here, so it is only checked.
- * Throws TypeError for a wrong handle or source; ValueError for a closed array, for the handle of an array of gradients,
- * and for an array in which several writes were added.
  * Source: tf.raw_ops.TensorArrayGradV3 (TensorFlow 2.21).
+ *
+ * @param handle - The handle of the forward array.
+ * @param flow - Says when the size is taken; only checked, since calls are ordered here.
+ * @param source - The name of the gradient.
+ * @returns The handle of the array of gradients, and the flow.
+ * @throws TypeError for a wrong handle or source; ValueError for a closed array, for the handle of an array of
+ * gradients, and for an array in which several writes were added.
  *
  * @example
  * const rows = new emb.TensorArray({ size: 2 }).write(0, [1, 2]).write(1, [3, 4]);
@@ -43,6 +48,12 @@ export function tensorArrayGrad(handle: TensorArrayHandle, flow: unknown, source
  * Returns what `tensorArrayGrad` does, with elements that have `shapeToPrepend` before the forward element's shape, as
  * gradients of several values at once need. ValueError unless `shapeToPrepend` is a vector of sizes.
  * Source: tf.raw_ops.TensorArrayGradWithShape (TensorFlow 2.21).
+ *
+ * @param handle - The handle of the forward array.
+ * @param flow - Says when the size is taken; only checked, since calls are ordered here.
+ * @param shapeToPrepend - Axes that come before those of the elements.
+ * @param source - The name of the gradient.
+ * @returns The handle of the array of gradients, and the flow.
  *
  * @example
  * const rows = new emb.TensorArray({ size: 1, elementShape: [3] });

@@ -59,8 +59,9 @@ const arrays = (): WeakMap<TensorArrayHandle, TensorArray> => perProcess('Tensor
  * `tf.variableGrads` and `model.fit`: gradients of several reads add up, and what nobody read has zeros.
  *
  * Elements live until they are read, until `close()`, or until the `tf.tidy` ends in which the array was made.
- * Throws TypeError for a wrong type, ValueError for a negative size and for unknown fields.
  * Source: tf.TensorArray and tf.raw_ops.TensorArrayV3 (TensorFlow 2.21).
+ *
+ * @throws TypeError for a wrong type, ValueError for a negative size and for unknown fields.
  *
  * @example
  * const rows = new emb.TensorArray({ size: 3 }).unstack(tf.tensor2d([[1, 2], [3, 4], [5, 6]]));
@@ -77,6 +78,7 @@ export class TensorArray {
   readonly store: ElementStore;
   private flowTensor: tf.Scalar | null = null;
 
+  /** @param args - Size, dtype and shape of the elements; see `TensorArrayArgs`. */
   constructor(args: TensorArrayArgs);
   /** @internal */
   constructor(args: TensorArrayArgs, store?: ElementStore);
@@ -102,7 +104,11 @@ export class TensorArray {
     return this.flowTensor;
   }
 
-  /** Number of elements. ValueError once the array is closed. */
+  /**
+   * Number of elements. ValueError once the array is closed.
+   *
+   * @returns The number.
+   */
   size(): number {
     return this.store.size();
   }
@@ -110,6 +116,10 @@ export class TensorArray {
   /**
    * Stores a tensor (or numbers) at an index; returns the array. ValueError for an index outside the array unless it is
    * dynamic, for another dtype or shape, and for an index that was written or read before.
+   *
+   * @param index - A whole number.
+   * @param value - The element.
+   * @returns This array.
    */
   write(index: IndexInput, value: tf.Tensor | tf.TensorLike): this {
     const at = readWhole(index, 'index');
@@ -123,6 +133,10 @@ export class TensorArray {
   /**
    * Returns the element at an index. One that was never written is zeros where its shape is known. ValueError for an
    * index outside the array, for a second read where `clearAfterRead` is set, and for an element without a shape.
+   *
+   * @param index - A whole number.
+   * @param options - The dtype of the element.
+   * @returns The element.
    */
   read(index: IndexInput, options: Pick<ReadOptions, 'dtype'> = {}): tf.Tensor {
     const at = readWhole(index, 'index');
@@ -133,6 +147,10 @@ export class TensorArray {
   /**
    * Returns the elements at these indices, stacked: [indices, ...element shape]. ValueError as for `read`, and for
    * elements of different shapes; RuntimeError for no indices where the element shape is not fully known.
+   *
+   * @param indices - Whole numbers.
+   * @param options - Shape and dtype of the elements, where nothing was written.
+   * @returns [indices, ...element shape].
    */
   gather(indices: IndicesInput, options: ReadOptions = {}): tf.Tensor {
     const at = readInt32(indices, 'indices');
@@ -155,7 +173,12 @@ export class TensorArray {
     });
   }
 
-  /** Returns all elements, stacked, as `gather` does. */
+  /**
+   * Returns all elements, stacked, as `gather` does.
+   *
+   * @param options - Shape and dtype of the elements, where nothing was written.
+   * @returns [size, ...element shape].
+   */
   stack(options: ReadOptions = {}): tf.Tensor {
     return this.gather(range(this.size()), options);
   }
@@ -163,6 +186,9 @@ export class TensorArray {
   /**
    * Returns all elements joined along their first axis, and how long each was. ValueError for scalars and for elements
    * that differ in another axis; RuntimeError for an empty array whose element shape is not fully known.
+   *
+   * @param options - Shape and dtype of the elements, where nothing was written.
+   * @returns The joined elements, and the length of each.
    */
   concat(options: ReadOptions = {}): { value: tf.Tensor; lengths: number[] } {
     const { elementShape } = this.readOptions(options, ['dtype', 'elementShape']);
@@ -198,7 +224,13 @@ export class TensorArray {
     return { value, lengths };
   }
 
-  /** Stores row i of a tensor at `indices[i]`; returns the array. ValueError as for `write`, and for another count. */
+  /**
+   * Stores row i of a tensor at `indices[i]`; returns the array. ValueError as for `write`, and for another count.
+   *
+   * @param indices - Whole numbers, each once.
+   * @param value - [indices, ...element shape].
+   * @returns This array.
+   */
   scatter(indices: IndicesInput, value: tf.Tensor | tf.TensorLike): this {
     const at = readInt32(indices, 'indices');
     return this.withRows(value, (tensor) => {
@@ -212,7 +244,12 @@ export class TensorArray {
     });
   }
 
-  /** Stores row i of a tensor at index i, for all its rows; returns the array. */
+  /**
+   * Stores row i of a tensor at index i, for all its rows; returns the array.
+   *
+   * @param value - [size, ...element shape].
+   * @returns This array.
+   */
   unstack(value: tf.Tensor | tf.TensorLike): this {
     return this.withRows(value, (tensor) => {
       const rows = tensor.shape[0]!;
@@ -225,6 +262,10 @@ export class TensorArray {
   /**
    * Cuts a tensor along its first axis and stores the pieces; returns the array. ValueError for lengths that do not add
    * up to the first axis, and for another number of them than the array has elements, unless it is dynamic.
+   *
+   * @param value - The tensor.
+   * @param lengths - The length of each piece.
+   * @returns This array.
    */
   split(value: tf.Tensor | tf.TensorLike, lengths: IndicesInput): this {
     const sizes = Array.from(readInt32(lengths, 'lengths'));
@@ -311,7 +352,10 @@ export class TensorArray {
 
 /**
  * Returns the array that a handle stands for: a forward array, or one of gradients.
- * Throws TypeError for anything but a handle.
+ *
+ * @param handle - The handle of the array.
+ * @returns The array.
+ * @throws TypeError for anything but a handle.
  *
  * @example
  * const { gradHandle } = emb.tensorArrayGrad(rows.handle, rows.flow, 'gradients');

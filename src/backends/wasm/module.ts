@@ -53,6 +53,8 @@ function found(kind: MemoryKind, module: WebAssembly.Module): void {
  * Where the runtime compiles at once (Node; most browsers) they run from the start. Await it after `setWasmPath`, and
  * in pages that may only compile in the background. Rejects where the module cannot be fetched or compiled.
  *
+ * @returns Resolves with nothing; rejects where the kernels cannot be loaded.
+ *
  * @example
  * await emb.ready();
  */
@@ -65,6 +67,8 @@ export async function ready(): Promise<void> {
  * Takes the WebAssembly kernels from a URL instead of the bytes in the bundle; await `ready()` afterwards. Memories
  * that exist keep the module that they have, and shared memories always take the one in the bundle. Errors: TypeError for a url that is not a string; RuntimeError, from
  * `ready()`, where it cannot be fetched. Mirrors `setWasmPath` of tfjs-backend-wasm 4.
+ *
+ * @param url - Where `kernels.wasm` lies.
  *
  * @example
  * emb.setWasmPath('/static/kernels.wasm');

@@ -115,6 +115,10 @@ function check(assignments: readonly Assignment[]): void {
  * types and checksums are compared before anything is written; one array lies in memory at a time.
  * Source: torch.nn.Module.load_state_dict (PyTorch 2) for named tables.
  *
+ * @param model - A layers model.
+ * @param source - A path, a URL, bytes, a Blob or a stream.
+ * @param options - Which array goes to which weight.
+ * @returns The names of the weights that were written.
  * @throws TypeError for anything but a model and for whole numbers in place of floats; ValueError for names that are not
  * there, for other shapes, and for damaged files.
  *

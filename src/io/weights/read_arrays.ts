@@ -32,6 +32,8 @@ async function using<T>(source: ByteInput, read: (opened: ByteSource) => Promise
  * `source`: a path (with the entry `tfjs-embeddings/node`), a URL, a File or Blob, or bytes.
  * Source: numpy.load (NumPy 2).
  *
+ * @param source - A path, a URL, bytes, a Blob or a stream.
+ * @returns The tensor.
  * @throws TypeError for another kind of source; ValueError for anything but such a file: other types, pickles,
  * column-major order, whole numbers beyond int32, files that are cut off.
  *
@@ -47,6 +49,9 @@ export async function readNpy(source: ByteInput): Promise<tf.Tensor> {
  * for damaged archives, by their checksums.
  * Source: numpy.load (NumPy 2).
  *
+ * @param source - A path, a URL, bytes, a Blob or a stream.
+ * @returns The tensors by name.
+ *
  * @example
  * const {users, items} = await emb.weights.readNpz('tables.npz');
  */
@@ -58,6 +63,8 @@ export async function readNpz(source: ByteInput): Promise<Record<string, tf.Tens
  * Returns the arrays of a safetensors file as tensors by name; bfloat16 too becomes float32. Sources as in `readNpy`.
  * Source: safetensors.torch.load_file (safetensors 0.4).
  *
+ * @param source - A path, a URL, bytes, a Blob or a stream.
+ * @returns The tensors by name.
  * @throws ValueError for damaged files: headers that are no JSON, values that overlap or lie outside.
  *
  * @example

@@ -67,6 +67,9 @@ async function toTarget(file: FileTarget, fill: (write: Write) => Promise<void>)
  * `file`: a path, or a WritableStream where there are no files.
  * Source: numpy.save (NumPy 2).
  *
+ * @param file - A path, or a stream.
+ * @param tensor - float32, int32 or bool.
+ * @returns Resolves when the file is whole.
  * @throws TypeError for other dtypes and anything but a tensor; RuntimeError where the system refuses.
  *
  * @example
@@ -83,6 +86,10 @@ export async function writeNpy(file: FileTarget, tensor: tf.Tensor): Promise<voi
 /**
  * Writes tensors as an `.npz` archive, uncompressed, one table in memory at a time. Files and errors as in `writeNpy`.
  * Source: numpy.savez (NumPy 2).
+ *
+ * @param file - A path, or a stream.
+ * @param tables - Tensors by name.
+ * @returns Resolves when the file is whole.
  *
  * @example
  * await emb.weights.writeNpz('tables.npz', {users, items});
@@ -111,6 +118,10 @@ export async function writeNpz(file: FileTarget, tables: Tables): Promise<void> 
 /**
  * Writes tensors as a safetensors file, one table in memory at a time. Files and errors as in `writeNpy`.
  * Source: safetensors.torch.save_file (safetensors 0.4).
+ *
+ * @param file - A path, or a stream.
+ * @param tables - Tensors by name.
+ * @returns Resolves when the file is whole.
  *
  * @example
  * await emb.weights.writeSafetensors('tables.safetensors', {'user_emb.weight': users});

@@ -53,6 +53,7 @@ export class FeatureConfig<C extends Combiner | null = Combiner> {
   readonly inputShape: SymbolicShape;
   readonly outputShape: SymbolicShape;
 
+  /** @param args - The table and the shapes of ids and rows; see `FeatureConfigArgs`. */
   constructor(args: FeatureConfigArgs<C>);
   constructor(...all: [FeatureConfigArgs<C>]) {
     refusePositional('new emb.FeatureConfig', FIELDS, all);
@@ -70,17 +71,30 @@ export class FeatureConfig<C extends Combiner | null = Combiner> {
     return this.inputShape.slice(1).reduce<number>((product, size) => product * (size ?? 1), 1);
   }
 
-  /** The fields as plain data, the table's among them. */
+  /**
+   * The fields as plain data, the table's among them.
+   *
+   * @returns The fields in camelCase.
+   */
   getConfig(): Record<string, unknown> {
     return { ...this.ownConfig(), table: this.table.getConfig() };
   }
 
-  /** The fields without the table. */
+  /**
+   * The fields without the table.
+   *
+   * @returns The fields in camelCase.
+   */
   ownConfig(): { name: string; inputShape: SymbolicShape; outputShape: SymbolicShape } {
     return { name: this.name, inputShape: this.inputShape, outputShape: this.outputShape };
   }
 
-  /** Makes a feature config from its own config or from one of Keras RS, with snake_case or camelCase keys. */
+  /**
+   * Makes a feature config from its own config or from one of Keras RS, with snake_case or camelCase keys.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new config.
+   */
   static fromConfig(config: object): FeatureConfig<Combiner | null> {
     const { table, ...own } = camelKeys(checkObject(config, 'config'));
     const made =

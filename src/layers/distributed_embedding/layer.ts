@@ -91,6 +91,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
   #isReady = false;
   readonly #outputCache = new OutputCache();
 
+  /** @param args - See `DistributedEmbeddingArgs`. */
   constructor(args: DistributedEmbeddingArgs);
   constructor(...passed: [DistributedEmbeddingArgs]) {
     refusePositional('emb.layers.distributedEmbedding', ['embeddings', 'inputTableMap'], passed);
@@ -317,7 +318,11 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     this.#write(sourcesInOrder(weights, this.tableNames), options);
   }
 
-  /** Copies of all tables by name, in the global layout; they are the caller's to dispose. */
+  /**
+   * Copies of all tables by name, in the global layout; they are the caller's to dispose.
+   *
+   * @returns A copy of each table, [rows, dim] float32.
+   */
   getTables(): Record<string, tf.Tensor2D> {
     this.#checkReady('getTables');
     this.#follow();
@@ -329,6 +334,8 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
   /**
    * Sets tables by name, from all that `setWeights` takes; those without a name in `tables` stay as they are.
    *
+   * @param tables - Values by the name of their table.
+   * @param options - How many rows are written at a time.
    * @throws ValueError for a name of no table.
    */
   setTables(tables: Readonly<Record<string, unknown>>, options?: { chunkElements?: number }): void {

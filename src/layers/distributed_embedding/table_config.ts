@@ -92,6 +92,7 @@ export class TableConfig<C extends Combiner | null = Combiner> {
   readonly maxIdsPerPartition: number;
   readonly maxUniqueIdsPerPartition: number;
 
+  /** @param args - Size, initial values, optimizer and combiner; see `TableConfigArgs`. */
   constructor(args: TableConfigArgs<C>);
   constructor(...all: [TableConfigArgs<C>]) {
     refusePositional('new emb.TableConfig', FIELDS, all);
@@ -114,7 +115,11 @@ export class TableConfig<C extends Combiner | null = Combiner> {
     );
   }
 
-  /** The fields as plain data. */
+  /**
+   * The fields as plain data.
+   *
+   * @returns The fields in camelCase.
+   */
   getConfig(): Record<string, unknown> {
     return {
       name: this.name,
@@ -130,7 +135,12 @@ export class TableConfig<C extends Combiner | null = Combiner> {
     };
   }
 
-  /** Makes a table config from its own config or from one of Keras RS, with snake_case or camelCase keys. */
+  /**
+   * Makes a table config from its own config or from one of Keras RS, with snake_case or camelCase keys.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new config.
+   */
   static fromConfig(config: object): TableConfig<Combiner | null> {
     return new TableConfig(camelKeys(checkObject(config, 'config')) as unknown as TableConfigArgs);
   }

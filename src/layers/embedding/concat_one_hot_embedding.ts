@@ -72,6 +72,7 @@ export class ConcatOneHotEmbedding extends TableLayer {
   /** First row of each feature. */
   readonly offsets: readonly number[];
 
+  /** @param args - See `ConcatOneHotEmbeddingArgs`. */
   constructor(args: ConcatOneHotEmbeddingArgs);
   constructor(...all: [ConcatOneHotEmbeddingArgs]) {
     refusePositional('emb.layers.concatOneHotEmbedding', ['featureSizes', 'embeddingWidth'], all);

@@ -43,6 +43,7 @@ export class Embedding<C extends Combiner | null = Combiner | null> extends Tabl
   static readonly className: string = 'TfjsEmbeddings>Embedding';
   protected override readonly kind = 'embedding';
 
+  /** @param args - See `EmbeddingArgs`. */
   constructor(args: AnyTableLayerArgs<C>);
   constructor(...given: [AnyTableLayerArgs<C>]) {
     refusePositional('emb.layers.embedding', ['inputDim', 'outputDim', 'combiner'], given);

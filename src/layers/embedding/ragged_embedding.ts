@@ -66,6 +66,7 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
   /** Whether the call in progress comes from a model, which can only pass tensors on. */
   #inModel = false;
 
+  /** @param args - See `RaggedEmbeddingArgs`. */
   constructor(args: AnyTableLayerArgs<C>);
   constructor(...given: [AnyTableLayerArgs<C>]) {
     refusePositional('emb.layers.raggedEmbedding', ['inputDim', 'outputDim', 'combiner'], given);

@@ -4,6 +4,10 @@ import { readRegistered, type Family, type Registered } from '../registered_obje
 
 /** What tfjs holds for the name of an activation. */
 export interface Activation extends Registered {
+  /**
+   * @param tensor - Any float32 tensor.
+   * @returns A tensor of the same shape.
+   */
   apply(tensor: tf.Tensor): tf.Tensor;
 }
 

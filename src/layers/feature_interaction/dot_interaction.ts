@@ -58,6 +58,7 @@ export class DotInteraction extends tf.layers.Layer {
   readonly selfInteraction: boolean;
   readonly skipGather: boolean;
 
+  /** @param args - See `DotInteractionArgs`. */
   constructor(args?: DotInteractionArgs);
   constructor(...all: [DotInteractionArgs?]) {
     refusePositional('emb.layers.dotInteraction', FIELDS, all);

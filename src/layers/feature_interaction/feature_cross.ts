@@ -119,6 +119,7 @@ export class FeatureCross extends tf.layers.Layer {
   #kernel: tf.LayerVariable | null = null;
   #bias: tf.LayerVariable | null = null;
 
+  /** @param args - See `FeatureCrossArgs`. */
   constructor(args?: FeatureCrossArgs);
   constructor(...all: [FeatureCrossArgs?]) {
     refusePositional('emb.layers.featureCross', FIELDS, all);

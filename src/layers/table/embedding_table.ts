@@ -80,9 +80,18 @@ export interface TableHolder {
   readonly trainable: boolean;
   /** Under which the weight of a table of its own is saved, where that is not the name that `createWeight` gives. */
   readonly weightName?: string;
-  /** Creates the weight as tfjs layers do. */
+  /**
+   * Creates the weight as tfjs layers do.
+   *
+   * @param initializer - Gives the first values.
+   * @returns The weight.
+   */
   createWeight(initializer: Initializer): tf.LayerVariable;
-  /** Puts the table where the holder wants it, in place of what the backend does by itself. */
+  /**
+   * Puts the table where the holder wants it, in place of what the backend does by itself.
+   *
+   * @param table - The weight.
+   */
   placeTable?(table: tf.Variable): void;
 }
 
@@ -109,6 +118,11 @@ export class EmbeddingTable {
   #asked = true;
   readonly #holders = new Set<TableHolder>();
 
+  /**
+   * @param args - The settings; see `EmbeddingTableArgs`.
+   * @param isShared - Whether several layers may hold it.
+   * @param name - The name of its weight.
+   */
   constructor(args: EmbeddingTableArgs, isShared: boolean, name: string) {
     this.name = name;
     this.isShared = isShared;
@@ -139,7 +153,12 @@ export class EmbeddingTable {
     this.refresh();
   }
 
-  /** Gives the table to a layer that is being built, making it for the first. */
+  /**
+   * Gives the table to a layer that is being built, making it for the first.
+   *
+   * @param holder - The layer.
+   * @returns The weight.
+   */
   attach(holder: TableHolder): tf.LayerVariable {
     this.#holders.add(holder);
     const weight = (this.#weight ??= this.#createWithin(holder));
@@ -160,7 +179,12 @@ export class EmbeddingTable {
     }
   }
 
-  /** Takes the table from a layer that is disposed; returns how many variables that freed. */
+  /**
+   * Takes the table from a layer that is disposed; returns how many variables that freed.
+   *
+   * @param holder - The layer.
+   * @returns The number of variables freed.
+   */
   release(holder: TableHolder): number {
     this.#holders.delete(holder);
     if (this.#holders.size > 0 || this.#weight === null) return 0;
@@ -238,6 +262,7 @@ export class EmbeddingTable {
     });
   }
 
+  /** @returns The settings as plain data. */
   getConfig(): tf.serialization.ConfigDict {
     return {
       name: this.name,
@@ -246,7 +271,11 @@ export class EmbeddingTable {
     } as unknown as tf.serialization.ConfigDict;
   }
 
-  /** The fields that a table and a layer share. */
+  /**
+   * The fields that a table and a layer share.
+   *
+   * @returns The settings as plain data.
+   */
   tableConfig(): Record<string, unknown> {
     return {
       inputDim: this.inputDim,
@@ -280,6 +309,8 @@ function checkSeed(seed: unknown): number | null {
  * freezes it for all. It is freed when the last of its layers is disposed.
  * Source: TableConfig (Keras RS 0.3; tf.tpu.experimental.embedding, TensorFlow 2.21), as one object per table.
  *
+ * @param args - The settings; see `EmbeddingTableArgs`.
+ * @returns A new table.
  * @throws TypeError for missing or wrongly typed arguments; ValueError for sizes below 1, weights of another shape and
  * unknown names.
  *

@@ -13,8 +13,11 @@ const collections = (): Map<number, Collection> => perProcess('tpu gradient coll
  *
  * `tableId` and `lookups` are whole numbers from 0 on. A list that was open is replaced, and the gradients in it are freed;
  * with 0 lookups the table is in inference.
- * Throws ValueError for other numbers.
  * Source: the collections tpu_embedding_gradients_table_<id> of TensorFlow 2.21.
+ *
+ * @param tableId - The number of the table.
+ * @param lookups - How many lookups read it in a step.
+ * @throws ValueError for other numbers.
  *
  * @example
  * emb.tpu.createGradientCollection(0, 2);
@@ -30,7 +33,10 @@ export function createGradientCollection(tableId: number, lookups: number): void
 /**
  * Returns the gradients of a table: for each lookup a float32 tensor of the shape of its activations, or null where none
  * came. They belong to the list and stay until it is opened anew. An empty list where none was opened.
- * Throws ValueError for a `tableId` that is no whole number from 0 on.
+ *
+ * @param tableId - The number of the table.
+ * @returns The list, with a place for each lookup.
+ * @throws ValueError for a `tableId` that is no whole number from 0 on.
  *
  * @example
  * const [gradient] = emb.tpu.gradientCollection(0);

@@ -26,9 +26,14 @@ function floatTensor(value: unknown, argument: string): tf.Tensor {
  * shape. Going backwards, the gradient of the result is put into the collection of the table, at the place of the lookup
  * (`createGradientCollection`, `gradientCollection`), and both inputs get zeros: no optimizer changes the variable. Runs on
  * every backend, on `tensorflow` as its op TPUEmbeddingActivations.
- * Throws TypeError for other types; ValueError for ids below 0 or not whole. Its gradient throws RuntimeError for a table
- * without a collection, a lookup outside it and a second gradient of one lookup.
  * Source: TPUEmbeddingActivations and its gradient (TensorFlow 2.21).
+ *
+ * @param embeddingVariable - The variable that makes the optimizer ask for a gradient; it gets zeros.
+ * @param slicedActivations - The activations of one lookup.
+ * @param options - The numbers of the table and of the lookup.
+ * @returns The activations, of the same shape and values.
+ * @throws TypeError for other types; ValueError for ids below 0 or not whole. Its gradient throws RuntimeError for a
+ * table without a collection, a lookup outside it and a second gradient of one lookup.
  *
  * @example
  * const variable = tf.variable(tf.zeros([1]));

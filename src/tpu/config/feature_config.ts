@@ -38,9 +38,10 @@ export function readShape(value: unknown, argument: string): PartialShape {
  * Without further fields the ids of a sample are combined to one row. `maxSequenceLength` above 0 makes it a sequence:
  * its rows stay apart, padded with zeros and cut to that length. `outputShape` ([batch, …], without the columns) fixes the
  * shape of the result and goes before everything that inputs and `build` say.
- * Throws ValueError for a table of another type, a length that is no whole number from 0 on and a
- * `validateWeightsAndIndices` that is not true or false; TypeError for what is no shape.
  * Source: tf.tpu.experimental.embedding.FeatureConfig (TensorFlow 2.21).
+ *
+ * @throws ValueError for a table of another type, a length that is no whole number from 0 on and a
+ * `validateWeightsAndIndices` that is not true or false; TypeError for what is no shape.
  *
  * @example
  * const watched = new emb.tpu.FeatureConfig({table: movies, maxSequenceLength: 5, name: 'watched'});
@@ -55,6 +56,7 @@ export class FeatureConfig {
   readonly outputShape: PartialShape | null;
   readonly name: string | null;
 
+  /** @param args - The table and how the feature reads it; see `FeatureConfigArgs`. */
   constructor(args: FeatureConfigArgs);
   constructor(...passed: [FeatureConfigArgs]) {
     const given = readFields<FeatureConfigArgs>('new emb.tpu.FeatureConfig', FIELDS, passed);
@@ -72,31 +74,50 @@ export class FeatureConfig {
     this.name = nameOrNull(given.name);
   }
 
-  /** Whether the other one has the same table object and the same fields. */
+  /**
+   * Whether the other one has the same table object and the same fields.
+   *
+   * @param other - Anything.
+   * @returns Whether both say the same.
+   */
   equals(other: unknown): boolean {
     return (
       other instanceof FeatureConfig && this.table === other.table && sameField(this.ownConfig(), other.ownConfig())
     );
   }
 
-  /** The fields without the table. */
+  /**
+   * The fields without the table.
+   *
+   * @returns The fields in camelCase.
+   */
   ownConfig(): Record<string, unknown> {
     const { maxSequenceLength, validateWeightsAndIndices, outputShape, name } = this;
     return { maxSequenceLength, validateWeightsAndIndices, outputShape, name };
   }
 
-  /** The fields as plain data, the table's among them. */
+  /**
+   * The fields as plain data, the table's among them.
+   *
+   * @returns The fields in camelCase.
+   */
   getConfig(): Record<string, unknown> {
     return { table: this.table.getConfig(), ...this.ownConfig() };
   }
 
-  /** Makes one from a config with camelCase or snake_case keys; `table` may be a TableConfig, which is then shared. */
+  /**
+   * Makes one from a config with camelCase or snake_case keys; `table` may be a TableConfig, which is then shared.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new config.
+   */
   static fromConfig(config: object): FeatureConfig {
     const { table, ...own } = readConfig<FeatureConfigArgs>(config);
     const isMade = table instanceof TableConfig || typeof table !== 'object' || table === null;
     return new FeatureConfig({ ...own, table: isMade ? table : TableConfig.fromConfig(table) });
   }
 
+  /** @returns `FeatureConfig(…)` with all fields, as Python shows it. */
   toString(): string {
     return configText('FeatureConfig', { table: this.table, ...this.ownConfig() });
   }

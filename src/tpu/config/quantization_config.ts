@@ -25,9 +25,10 @@ function bound(value: unknown, argument: string): number {
  *
  * Each looked-up value is limited to [lower, upper] and moved to the nearest of `numBuckets` evenly spaced values, before
  * rows are combined. The table itself stays float32, and gradients reach it as if nothing had been quantized.
- * Throws TypeError for bounds that are no numbers; ValueError for fewer than two buckets, bounds that are not finite and
- * bounds in the wrong order.
  * Source: tf.tpu.experimental.embedding.QuantizationConfig (TensorFlow 2.21).
+ *
+ * @throws TypeError for bounds that are no numbers; ValueError for fewer than two buckets, bounds that are not finite
+ * and bounds in the wrong order.
  *
  * @example
  * const quantizationConfig = new emb.tpu.QuantizationConfig({numBuckets: 256, lower: -1, upper: 1});
@@ -41,6 +42,7 @@ export class QuantizationConfig {
   readonly lower: number;
   readonly upper: number;
 
+  /** @param args - The number of buckets and their range; see `QuantizationConfigArgs`. */
   constructor(args: QuantizationConfigArgs);
   constructor(...passed: [QuantizationConfigArgs]) {
     const given = readFields<QuantizationConfigArgs>('new emb.tpu.QuantizationConfig', FIELDS, passed);
@@ -50,21 +52,36 @@ export class QuantizationConfig {
     if (!(this.lower < this.upper)) throw new ValueError('upper', `a number above lower (${this.lower})`, this.upper);
   }
 
-  /** Whether the other one has the same fields. */
+  /**
+   * Whether the other one has the same fields.
+   *
+   * @param other - Anything.
+   * @returns Whether both say the same.
+   */
   equals(other: unknown): boolean {
     return other instanceof QuantizationConfig && sameField(this.getConfig(), other.getConfig());
   }
 
-  /** The fields as plain data. */
+  /**
+   * The fields as plain data.
+   *
+   * @returns The fields in camelCase.
+   */
   getConfig(): QuantizationConfigArgs {
     return { numBuckets: this.numBuckets, lower: this.lower, upper: this.upper };
   }
 
-  /** Makes one from a config with camelCase or snake_case keys. */
+  /**
+   * Makes one from a config with camelCase or snake_case keys.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new config.
+   */
   static fromConfig(config: object): QuantizationConfig {
     return new QuantizationConfig(readConfig<QuantizationConfigArgs>(config));
   }
 
+  /** @returns `QuantizationConfig(…)` with all fields, as Python shows it. */
   toString(): string {
     return configText('QuantizationConfig', this.getConfig());
   }

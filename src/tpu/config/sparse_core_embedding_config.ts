@@ -47,8 +47,9 @@ function limits(value: unknown, argument: string): LimitsByStack | null {
  * Defaults: tables are stacked, 64 ids per sample of a chip, no limits by table (256 is then used, with a warning), an
  * error for ids beyond the buffers. `initializeTablesOnHost` and `enableFastTableInitialization` are kept for
  * compatibility: tables are made where they lie, with the same values in any case.
- * Throws TypeError and ValueError for fields of another type, and for limits below 1.
  * Source: tf.tpu.experimental.embedding.SparseCoreEmbeddingConfig (TensorFlow 2.21).
+ *
+ * @throws TypeError and ValueError for fields of another type, and for limits below 1.
  *
  * @example
  * const config = new emb.tpu.SparseCoreEmbeddingConfig({maxIdsPerTable: {user_video: 512}, allowIdDropping: true});
@@ -65,6 +66,7 @@ export class SparseCoreEmbeddingConfig {
   readonly initializeTablesOnHost: boolean;
   readonly enableFastTableInitialization: boolean;
 
+  /** @param args - Stacking and the limits of ids; see `SparseCoreEmbeddingConfigArgs`. */
   constructor(args?: SparseCoreEmbeddingConfigArgs);
   constructor(...passed: [SparseCoreEmbeddingConfigArgs?]) {
     const given = readFields<SparseCoreEmbeddingConfigArgs>('new emb.tpu.SparseCoreEmbeddingConfig', FIELDS, passed);
@@ -82,23 +84,38 @@ export class SparseCoreEmbeddingConfig {
     Object.freeze(this);
   }
 
-  /** Whether the other one has the same fields. */
+  /**
+   * Whether the other one has the same fields.
+   *
+   * @param other - Anything.
+   * @returns Whether both say the same.
+   */
   equals(other: unknown): boolean {
     return other instanceof SparseCoreEmbeddingConfig && sameField(this.getConfig(), other.getConfig());
   }
 
-  /** The fields as plain data. */
+  /**
+   * The fields as plain data.
+   *
+   * @returns The fields in camelCase.
+   */
   getConfig(): Required<SparseCoreEmbeddingConfigArgs> {
     const config: Record<string, unknown> = {};
     for (const field of FIELDS) config[field] = this[field];
     return config as Required<SparseCoreEmbeddingConfigArgs>;
   }
 
-  /** Makes one from a config with camelCase or snake_case keys; names of stacks stay as they are. */
+  /**
+   * Makes one from a config with camelCase or snake_case keys; names of stacks stay as they are.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new config.
+   */
   static fromConfig(config: object): SparseCoreEmbeddingConfig {
     return new SparseCoreEmbeddingConfig(readConfig<SparseCoreEmbeddingConfigArgs>(config));
   }
 
+  /** @returns `SparseCoreEmbeddingConfig(…)` with all fields, as Python shows it. */
   toString(): string {
     return configText('SparseCoreEmbeddingConfig', this.getConfig());
   }

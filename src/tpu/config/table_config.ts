@@ -69,9 +69,10 @@ function readQuantization(value: unknown): QuantizationConfig | null {
  * Features share a table where they hold the same object: two equal ones are two tables. A table without a name becomes
  * `table_0`, `table_1`, …, and one without an optimizer gets that of the embedding object: both are then written into
  * `name` and `optimizer` of this object.
- * Throws ValueError for sizes below 1 or not whole, an initializer that is none, a combiner other than mean, sum and sqrtn,
- * an optimizer of another kind and a dtype other than float32 and int32.
  * Source: tf.tpu.experimental.embedding.TableConfig (TensorFlow 2.21).
+ *
+ * @throws ValueError for sizes below 1 or not whole, an initializer that is none, a combiner other than mean, sum and
+ * sqrtn, an optimizer of another kind and a dtype other than float32 and int32.
  *
  * @example
  * const movies = new emb.tpu.TableConfig({vocabularySize: 1000, dim: 16, combiner: 'sum', name: 'movies'});
@@ -91,6 +92,7 @@ export class TableConfig {
   readonly dtype: 'float32' | 'int32';
   readonly #hasOwnInitializer: boolean;
 
+  /** @param args - Size, initial values, optimizer and combiner; see `TableConfigArgs`. */
   constructor(args: TableConfigArgs);
   constructor(...passed: [TableConfigArgs]) {
     const given = readFields<TableConfigArgs>('new emb.tpu.TableConfig', FIELDS, passed);
@@ -108,7 +110,11 @@ export class TableConfig {
     this.dtype = oneOf(given.dtype ?? 'float32', 'dtype', ['float32', 'int32'] as const);
   }
 
-  /** The fields as plain data; an initializer that is a function is there as it is, and so are functions of optimizers. */
+  /**
+   * The fields as plain data; an initializer that is a function is there as it is, and so are functions of optimizers.
+   *
+   * @returns The fields in camelCase.
+   */
   getConfig(): Record<string, unknown> {
     return {
       vocabularySize: this.vocabularySize,
@@ -123,7 +129,12 @@ export class TableConfig {
     };
   }
 
-  /** Makes one from a config with camelCase or snake_case keys. */
+  /**
+   * Makes one from a config with camelCase or snake_case keys.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new config.
+   */
   static fromConfig(config: object): TableConfig {
     const { optimizer, quantizationConfig, ...own } = readConfig<TableConfigArgs>(config);
     const isMade = quantizationConfig === undefined || quantizationConfig === null;
@@ -134,7 +145,11 @@ export class TableConfig {
     return new TableConfig({ ...own, optimizer: optimizerFromConfig(optimizer), quantizationConfig: quantization });
   }
 
-  /** As Python shows it: the default initializer as null. */
+  /**
+   * As Python shows it: the default initializer as null.
+   *
+   * @returns `TableConfig(…)` with all fields.
+   */
   toString(): string {
     const { layout: _layout, dtype: _dtype, ...shown } = this.getConfig();
     return configText('TableConfig', {

@@ -6,7 +6,13 @@ import { readInitializerOf, type Initializer, type InitializerInput } from '../.
 import { serializeRegistered } from '../../layers/registered_objects.js';
 import { RowIdInitializer } from './row_id_initializer.js';
 
-/** Gives the values of a table; large tables ask for whole rows in blocks. */
+/**
+ * Gives the values of a table; large tables ask for whole rows in blocks.
+ *
+ * @param shape - [rows, dim].
+ * @param dtype - float32.
+ * @returns A float32 tensor of that shape.
+ */
 export type InitializerFunction = (shape: number[], dtype: tf.DataType) => tf.Tensor;
 
 /** As the field of a config holds it. */

@@ -63,10 +63,11 @@ const ARGS = ['featureConfig', 'optimizer', 'pipelineExecutionWithTensorCore'] a
  * Output shapes come from FeatureConfig, then from `build`, then from what is enqueued, and every batch must have them:
  * `outputShapes` tells them. `embeddingTables` is a Map from TableConfig to its variable, in the global layout. `dispose()`
  * frees everything; another object can be built on the devices then.
- * Throws TypeError and ValueError, which name the feature, for ids, weights, shapes and structures that do not fit;
+ * Source: tf.tpu.experimental.embedding.TPUEmbedding (TensorFlow 2.21), which may deadlock where calls are missing.
+ *
+ * @throws TypeError and ValueError, which name the feature, for ids, weights, shapes and structures that do not fit;
  * RuntimeError without the emulator, for a second object on the same devices and for calls out of order, which name the
  * call that is missing.
- * Source: tf.tpu.experimental.embedding.TPUEmbedding (TensorFlow 2.21), which may deadlock where calls are missing.
  *
  * @example
  * await tf.setBackend('tpu-emulator');
@@ -92,6 +93,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
   #devices: DevicePart | null = null;
   #isBuilt = false;
 
+  /** @param args - The features and the optimizer of their tables; see `TPUEmbeddingArgs`. */
   constructor(args: TPUEmbeddingArgs<F>);
   constructor(...passed: [TPUEmbeddingArgs<F>]) {
     const given = readFields<TPUEmbeddingArgs<F>>('new emb.tpu.TPUEmbedding', ARGS, passed);
@@ -115,7 +117,10 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
    * Makes the tables and fixes the output shapes; does nothing when that was done. Without it, the first `enqueue` does it.
    * `perReplicaInputShapes`: shapes of ids in the structure of the features, null where a size is not known, or a number of
    * samples; `perReplicaBatchSize`: the same number.
-   * Throws ValueError for a shape without axes, and where output shapes disagree or are not fully known.
+   *
+   * @param perReplicaInputShapes - Shapes of the inputs of one core, in the structure of the features.
+   * @param perReplicaBatchSize - Instead of shapes: samples of one core.
+   * @throws ValueError for a shape without axes, and where output shapes disagree or are not fully known.
    */
   build(perReplicaInputShapes: unknown = null, perReplicaBatchSize: number | null = null): void {
     if (this.#isBuilt) return;
@@ -196,7 +201,13 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
     return queue;
   }
 
-  /** Puts a batch, or the part of one core, into the queue; builds the tables where that was not done. */
+  /**
+   * Puts a batch, or the part of one core, into the queue; builds the tables where that was not done.
+   *
+   * @param features - The ids, in the structure of the features: dense, sparse or ragged.
+   * @param weights - In the same structure, null where there are none.
+   * @param options - Training or not, the queue, and the core whose part this is.
+   */
   enqueue(features: unknown, weights: unknown = null, options: EnqueueOptions = {}): void {
     const devices = this.#ready('enqueue');
     const { training, name, device } = readOptions<EnqueueOptions>(options, ['training', 'name', 'device']);
@@ -245,7 +256,12 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
     queue.waiting.push({ isTraining, features: bags.map((each, i) => ({ table: this.#tableOf[i]!, bags: each })) });
   }
 
-  /** The activations of the batch that was enqueued first. */
+  /**
+   * The activations of the batch that was enqueued first.
+   *
+   * @param options - Which queue.
+   * @returns float32 tensors in the structure of the features; the caller disposes them.
+   */
   dequeue(options: QueueOptions = {}): InStructure<F, tf.Tensor> {
     const devices = this.#ready('dequeue');
     const { name } = readOptions<QueueOptions>(options, ['name']);
@@ -268,7 +284,12 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
     return this.#shapes.complete.map((shape, i) => [...shape, this.#nest.features[i]!.table.dim]);
   }
 
-  /** Steps the tables with the gradients of the activations that were dequeued first; they stay the caller's. */
+  /**
+   * Steps the tables with the gradients of the activations that were dequeued first; they stay the caller's.
+   *
+   * @param gradients - float32 tensors in the structure and shapes of the activations; null where there are none.
+   * @param options - Which queue.
+   */
   applyGradients(gradients: unknown, options: QueueOptions = {}): void {
     const devices = this.#ready('applyGradients');
     const { name } = readOptions<QueueOptions>(options, ['name']);
@@ -313,7 +334,11 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
     return this.#nest.pack(this.#shapes.complete) as InStructure<F, number[]>;
   }
 
-  /** The variables: all tables in their order, then their slots. */
+  /**
+   * The variables: all tables in their order, then their slots.
+   *
+   * @returns The variables themselves, not copies.
+   */
   getWeights(): tf.Variable[] {
     return this.#settled()
       .named()
@@ -323,6 +348,8 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
   /**
    * Sets tables and slots, in the order of `getWeights`: tensors, typed or nested arrays, or paths of .npy files; as many as
    * there are tables, and slots stay as they are, or all. Nothing is written where anything is wrong.
+   *
+   * @param weights - One value for each weight.
    */
   setWeights(weights: readonly unknown[]): void {
     this.#settled().write(weights);
@@ -332,12 +359,21 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
   /**
    * Saves tables and slots in a folder, or at a URL of tfjs: `format: 'tfjs'` (the default) or 'npy', a file for each. They
    * are saved in the global layout, and load on any number of devices, and without any.
+   *
+   * @param directory - A folder, or a URL of tfjs.
+   * @param options - The format of the files.
+   * @returns Resolves when all of them are written.
    */
   async save(directory: string, options: SaveOptions = {}): Promise<void> {
     await saveVariables(this.#settled().named(), directory, options);
   }
 
-  /** Loads tables and slots that were saved in either format, before or after `build`. Nothing is written where one is missing. */
+  /**
+   * Loads tables and slots that were saved in either format, before or after `build`. Nothing is written where one is missing.
+   *
+   * @param directory - A folder, or a URL of tfjs.
+   * @returns Resolves when all of them are set.
+   */
   async load(directory: string): Promise<void> {
     const tables = this.#settled();
     await loadVariables(tables.named(), directory);

@@ -56,9 +56,10 @@ function checkVersion(version: unknown): 1 {
  * table is stepped by its own optimizer where its rows lie. Elsewhere it predicts, and refuses to train.
  * Weights: the tables, then their slots, none of them trainable by others, then `gradient_variable`, a single zero by which
  * gradients are found. All are saved with the model in the global layout and load on any number of devices.
- * Throws TypeError and ValueError, which name the feature, for configs and ids that do not fit; RuntimeError for training
- * without the emulator.
  * Source: tfrs.layers.embedding.TPUEmbedding (TensorFlow Recommenders 0.7), over the API of TensorFlow 2.21.
+ *
+ * @throws TypeError and ValueError, which name the feature, for configs and ids that do not fit; RuntimeError for
+ * training without the emulator.
  *
  * @example
  * const table = new emb.tpu.TableConfig({vocabularySize: 1000, dim: 8, combiner: 'mean', name: 'movies'});
@@ -293,6 +294,9 @@ function concreteShape(feature: FeatureConfig, shape: number[]): number[] {
 
 /**
  * Returns a `TPUEmbeddingLayer`; arguments, shapes and errors as there.
+ *
+ * @param args - The features and the optimizer of their tables; see `TPUEmbeddingLayerArgs`.
+ * @returns A new layer.
  *
  * @example
  * emb.layers.tpuEmbedding({featureConfig: {seen: feature}, optimizer: new emb.tpu.Adagrad()});

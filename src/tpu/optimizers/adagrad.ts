@@ -15,9 +15,10 @@ const FIELDS = [...COMMON, 'initialAccumulatorValue', 'slotVariableCreationFn'] 
  * Adagrad: a += g^2; w -= learningRate g / sqrt(a). There is no epsilon. Slot: `accumulators`.
  *
  * `learningRate` is 0.001 by default.
- * Throws TypeError for fields of another type; ValueError for numbers out of range, such as an
- * `initialAccumulatorValue` that is not above 0.
  * Source: tf.tpu.experimental.embedding.Adagrad (TensorFlow 2.21).
+ *
+ * @throws TypeError for fields of another type; ValueError for numbers out of range, such as an
+ * `initialAccumulatorValue` that is not above 0.
  *
  * @example
  * const optimizer = new emb.tpu.Adagrad({learningRate: 0.1, initialAccumulatorValue: 0.1});
@@ -28,6 +29,7 @@ export class Adagrad extends TPUEmbeddingOptimizer {
   }
   readonly initialAccumulatorValue: number;
 
+  /** @param args - The hyperparameters; see `AdagradArgs`. */
   constructor(args?: AdagradArgs);
   constructor(...passed: [AdagradArgs?]) {
     const given = readFields<AdagradArgs>('new emb.tpu.Adagrad', FIELDS, passed);
@@ -35,6 +37,7 @@ export class Adagrad extends TPUEmbeddingOptimizer {
     this.initialAccumulatorValue = positive(given.initialAccumulatorValue ?? 0.1, 'initialAccumulatorValue');
   }
 
+  /** @returns `'Adagrad'`. */
   getClassName(): string {
     return 'Adagrad';
   }
@@ -47,7 +50,12 @@ export class Adagrad extends TPUEmbeddingOptimizer {
     return { initialAccumulatorValue: this.initialAccumulatorValue };
   }
 
-  /** Makes one from a config with camelCase or snake_case keys. */
+  /**
+   * Makes one from a config with camelCase or snake_case keys.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new optimizer.
+   */
   static fromConfig(config: object): Adagrad {
     return new Adagrad(readConfig<AdagradArgs>(config));
   }

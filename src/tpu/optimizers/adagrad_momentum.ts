@@ -32,9 +32,10 @@ const FIELDS = [
  * m = momentum m + s; w -= learningRate (useNesterov ? momentum m + s : m). Slots: `accumulators`, `momenta`, both from 0.
  *
  * `learningRate` is 0.001 by default.
- * Throws TypeError for fields of another type; ValueError for numbers out of range, such as an `epsilon` or an
- * `exponent` that is not above 0.
  * Source: tf.tpu.experimental.embedding.AdagradMomentum (TensorFlow 2.21).
+ *
+ * @throws TypeError for fields of another type; ValueError for numbers out of range, such as an `epsilon` or an
+ * `exponent` that is not above 0.
  *
  * @example
  * const optimizer = new emb.tpu.AdagradMomentum({learningRate: 0.1, momentum: 0.9, useNesterov: true});
@@ -49,6 +50,7 @@ export class AdagradMomentum extends TPUEmbeddingOptimizer {
   readonly beta2: number;
   readonly epsilon: number;
 
+  /** @param args - The hyperparameters; see `AdagradMomentumArgs`. */
   constructor(args?: AdagradMomentumArgs);
   constructor(...passed: [AdagradMomentumArgs?]) {
     const given = readFields<AdagradMomentumArgs>('new emb.tpu.AdagradMomentum', FIELDS, passed);
@@ -61,6 +63,7 @@ export class AdagradMomentum extends TPUEmbeddingOptimizer {
     this.epsilon = positive(given.epsilon ?? 1e-10, 'epsilon');
   }
 
+  /** @returns `'AdagradMomentum'`. */
   getClassName(): string {
     return 'AdagradMomentum';
   }
@@ -74,7 +77,12 @@ export class AdagradMomentum extends TPUEmbeddingOptimizer {
     return { momentum, useNesterov, exponent, beta2, epsilon };
   }
 
-  /** Makes one from a config with camelCase or snake_case keys. */
+  /**
+   * Makes one from a config with camelCase or snake_case keys.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new optimizer.
+   */
   static fromConfig(config: object): AdagradMomentum {
     return new AdagradMomentum(readConfig<AdagradMomentumArgs>(config));
   }

@@ -26,9 +26,10 @@ const FIELDS = [...COMMON, 'beta1', 'beta2', 'epsilon', 'lazyAdam', 'sumInsideSq
  *
  * `learningRate` is 0.001 by default. For bias correction give a function that returns
  * lr sqrt(1 - beta2^t) / (1 - beta1^t) at step t.
- * Throws TypeError for fields of another type; ValueError for numbers out of range, and for `lazyAdam: false` without
- * gradient accumulation.
  * Source: tf.tpu.experimental.embedding.Adam (TensorFlow 2.21).
+ *
+ * @throws TypeError for fields of another type; ValueError for numbers out of range, and for `lazyAdam: false` without
+ * gradient accumulation.
  *
  * @example
  * const optimizer = new emb.tpu.Adam({learningRate: 0.01, lazyAdam: false});
@@ -43,6 +44,7 @@ export class Adam extends TPUEmbeddingOptimizer {
   readonly lazyAdam: boolean;
   readonly sumInsideSqrt: boolean;
 
+  /** @param args - The hyperparameters; see `AdamArgs`. */
   constructor(args?: AdamArgs);
   constructor(...passed: [AdamArgs?]) {
     const given = readFields<AdamArgs>('new emb.tpu.Adam', FIELDS, passed);
@@ -57,6 +59,7 @@ export class Adam extends TPUEmbeddingOptimizer {
     }
   }
 
+  /** @returns `'Adam'`. */
   getClassName(): string {
     return 'Adam';
   }
@@ -70,7 +73,12 @@ export class Adam extends TPUEmbeddingOptimizer {
     return { beta1, beta2, epsilon, lazyAdam, sumInsideSqrt };
   }
 
-  /** Makes one from a config with camelCase or snake_case keys. */
+  /**
+   * Makes one from a config with camelCase or snake_case keys.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new optimizer.
+   */
   static fromConfig(config: object): Adam {
     return new Adam(readConfig<AdamArgs>(config));
   }

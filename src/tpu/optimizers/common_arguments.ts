@@ -10,7 +10,14 @@ export type LearningRate = number | (() => number);
 /** null: no limit on that side. */
 export type Limits = readonly [min: number | null, max: number | null];
 
-/** Makes the slots of a table: returns one variable, of the shape of the table, for each name. */
+/**
+ * Makes the slots of a table.
+ *
+ * @param table - The table.
+ * @param slotNames - The names of its slots.
+ * @param slotInitializers - What each of them begins with.
+ * @returns A variable, of the shape of the table, for each name.
+ */
 export type SlotVariableCreationFn = (
   table: tf.Variable,
   slotNames: readonly string[],

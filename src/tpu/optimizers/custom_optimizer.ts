@@ -32,6 +32,12 @@ export interface CustomStepResult {
   readonly slots?: Readonly<Record<string, tf.Tensor>> | readonly tf.Tensor[] | undefined;
 }
 
+/**
+ * The update rule of a table.
+ *
+ * @param step - Parameters, gradient, slots and hyperparameters, as tensors.
+ * @returns The new values.
+ */
 export type CustomComputation = (step: CustomStep) => CustomStepResult;
 
 export interface CustomOptimizerArgs {
@@ -93,8 +99,10 @@ function checkHyperparameters(value: unknown): Hyperparameters {
  * `customComputation({gradient, parameters, slots, hyperparameters, learningRate, rows})` gets the touched rows of a table
  * with their summed gradients and returns `{parameters, slots}`, the new values in the same shapes; it runs within a tidy.
  * `slots` go by name; they may be returned by name or in the order of `slotNames`.
- * Throws TypeError for fields of another type; ValueError for lists of different lengths and slot dims other than 1 and 2.
  * Source: tf.tpu.experimental.embedding.CustomOptimizer (TensorFlow 2.21), which runs on SparseCores alone.
+ *
+ * @throws TypeError for fields of another type; ValueError for lists of different lengths and slot dims other than 1
+ * and 2.
  *
  * @example
  * const optimizer = new emb.tpu.CustomOptimizer({
@@ -112,6 +120,7 @@ export class CustomOptimizer extends TPUEmbeddingOptimizer {
   readonly slotDims: readonly number[];
   readonly #slotNames: readonly string[];
 
+  /** @param args - The computation, its slots and its hyperparameters; see `CustomOptimizerArgs`. */
   constructor(args: CustomOptimizerArgs);
   constructor(...passed: [CustomOptimizerArgs]) {
     const given = readFields<CustomOptimizerArgs>('new emb.tpu.CustomOptimizer', FIELDS, passed);
@@ -137,6 +146,7 @@ export class CustomOptimizer extends TPUEmbeddingOptimizer {
     this.hyperparameters = checkHyperparameters(given.hyperparameters);
   }
 
+  /** @returns `'CustomOptimizer'`. */
   getClassName(): string {
     return 'CustomOptimizer';
   }
@@ -147,7 +157,11 @@ export class CustomOptimizer extends TPUEmbeddingOptimizer {
     });
   }
 
-  /** The hyperparameters in force now: functions are asked. */
+  /**
+   * The hyperparameters in force now: functions are asked.
+   *
+   * @returns A number for each hyperparameter, in their order or by their names.
+   */
   currentHyperparameters(): readonly number[] | Readonly<Record<string, number>> {
     const ask = (value: LearningRate, name: string | number): number => {
       return typeof value === 'function' ? finite(value(), `hyperparameters[${JSON.stringify(name)}]`) : value;
@@ -162,12 +176,18 @@ export class CustomOptimizer extends TPUEmbeddingOptimizer {
     return {};
   }
 
+  /** @returns The fields in camelCase. */
   override getConfig(): Record<string, unknown> {
     const { customComputation, learningRate, slotNames, slotInitializers, hyperparameters, slotDims } = this;
     return { customComputation, learningRate, slotNames, slotInitializers, hyperparameters, slotDims };
   }
 
-  /** Makes one from a config with camelCase or snake_case keys; the computation is a function there too. */
+  /**
+   * Makes one from a config with camelCase or snake_case keys; the computation is a function there too.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new optimizer.
+   */
   static fromConfig(config: object): CustomOptimizer {
     return new CustomOptimizer(readConfig<CustomOptimizerArgs>(config));
   }

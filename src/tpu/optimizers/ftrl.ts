@@ -39,9 +39,10 @@ const FIELDS = [
  *
  * `learningRate` is 0.001 by default. A weight is computed anew from its `linears`, which begin with 0: the first step of a
  * row loses most of its initial value, as upstream.
- * Throws TypeError for fields of another type; ValueError for numbers out of range, such as an
- * `initialAccumulatorValue` that is not above 0.
  * Source: tf.tpu.experimental.embedding.FTRL (TensorFlow 2.21).
+ *
+ * @throws TypeError for fields of another type; ValueError for numbers out of range, such as an
+ * `initialAccumulatorValue` that is not above 0.
  *
  * @example
  * const optimizer = new emb.tpu.FTRL({learningRate: 0.1, l1RegularizationStrength: 0.01});
@@ -58,6 +59,7 @@ export class FTRL extends TPUEmbeddingOptimizer {
   readonly multiplyLinearByLearningRate: boolean;
   readonly allowZeroAccumulator: boolean;
 
+  /** @param args - The hyperparameters; see `FTRLArgs`. */
   constructor(args?: FTRLArgs);
   constructor(...passed: [FTRLArgs?]) {
     const given = readFields<FTRLArgs>('new emb.tpu.FTRL', FIELDS, passed);
@@ -76,6 +78,7 @@ export class FTRL extends TPUEmbeddingOptimizer {
     this.allowZeroAccumulator = truth(given.allowZeroAccumulator, 'allowZeroAccumulator', false);
   }
 
+  /** @returns `'FTRL'`. */
   getClassName(): string {
     return 'FTRL';
   }
@@ -101,7 +104,12 @@ export class FTRL extends TPUEmbeddingOptimizer {
     };
   }
 
-  /** Makes one from a config with camelCase or snake_case keys. */
+  /**
+   * Makes one from a config with camelCase or snake_case keys.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new optimizer.
+   */
   static fromConfig(config: object): FTRL {
     return new FTRL(readConfig<FTRLArgs>(config));
   }

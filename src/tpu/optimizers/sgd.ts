@@ -11,9 +11,10 @@ export type SGDArgs = CommonArgs;
  *
  * `learningRate` (0.01 by default) may be a function, which is asked at every step. Two of them are equal where all
  * their fields are.
- * Throws TypeError for fields of another type; ValueError for numbers out of range, and for `clipvalue` without gradient
- * accumulation.
  * Source: tf.tpu.experimental.embedding.SGD (TensorFlow 2.21).
+ *
+ * @throws TypeError for fields of another type; ValueError for numbers out of range, and for `clipvalue` without
+ * gradient accumulation.
  *
  * @example
  * const optimizer = new emb.tpu.SGD({learningRate: 0.1, clipvalue: 1});
@@ -23,11 +24,13 @@ export class SGD extends TPUEmbeddingOptimizer {
     brand(this, 'tpu.SGD');
   }
 
+  /** @param args - The hyperparameters; see `SGDArgs`. */
   constructor(args?: SGDArgs);
   constructor(...passed: [SGDArgs?]) {
     super(readFields<SGDArgs>('new emb.tpu.SGD', COMMON, passed), 0.01);
   }
 
+  /** @returns `'SGD'`. */
   getClassName(): string {
     return 'SGD';
   }
@@ -40,7 +43,12 @@ export class SGD extends TPUEmbeddingOptimizer {
     return {};
   }
 
-  /** Makes one from a config with camelCase or snake_case keys. */
+  /**
+   * Makes one from a config with camelCase or snake_case keys.
+   *
+   * @param config - The fields, in camelCase or in snake_case.
+   * @returns A new optimizer.
+   */
   static fromConfig(config: object): SGD {
     return new SGD(readConfig<SGDArgs>(config));
   }

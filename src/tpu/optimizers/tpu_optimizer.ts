@@ -55,7 +55,11 @@ export abstract class TPUEmbeddingOptimizer {
     this.slotVariableCreationFn = readSlotFn(given.slotVariableCreationFn);
   }
 
-  /** The name of the class, as configs have it. */
+  /**
+   * The name of the class, as configs have it.
+   *
+   * @returns The name.
+   */
   abstract getClassName(): string;
 
   /** The slots, in the order in which they are kept and saved. */
@@ -69,7 +73,11 @@ export abstract class TPUEmbeddingOptimizer {
     return this.slots.map(({ name }) => name);
   }
 
-  /** The learning rate in force now: a dynamic one is asked. */
+  /**
+   * The learning rate in force now: a dynamic one is asked.
+   *
+   * @returns The rate of the next step.
+   */
   currentLearningRate(): number {
     const { learningRate } = this;
     if (typeof learningRate === 'number') return learningRate;
@@ -80,7 +88,12 @@ export abstract class TPUEmbeddingOptimizer {
     return rate;
   }
 
-  /** Whether the other one is of the same class and has the same fields; functions count as equal where they are one. */
+  /**
+   * Whether the other one is of the same class and has the same fields; functions count as equal where they are one.
+   *
+   * @param other - Anything.
+   * @returns Whether both say the same.
+   */
   equals(other: unknown): boolean {
     return (
       other instanceof TPUEmbeddingOptimizer &&
@@ -89,7 +102,11 @@ export abstract class TPUEmbeddingOptimizer {
     );
   }
 
-  /** The fields; functions (dynamic learning rates, slot creation) are there as they are. */
+  /**
+   * The fields; functions (dynamic learning rates, slot creation) are there as they are.
+   *
+   * @returns The fields in camelCase.
+   */
   getConfig(): Record<string, unknown> {
     const config: Record<string, unknown> = {};
     for (const field of COMMON) config[field] = this[field];
@@ -98,6 +115,7 @@ export abstract class TPUEmbeddingOptimizer {
     return config;
   }
 
+  /** @returns The class with its fields, as Python shows it. */
   toString(): string {
     return configText(this.getClassName(), this.getConfig());
   }

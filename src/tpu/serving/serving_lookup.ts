@@ -139,9 +139,16 @@ export function lookUpForServing(
  * [batch, maxSequenceLength, dim]. Ragged ids with an `outputShape` are combined and reshaped, or, where that is a multiple
  * of the rows, padded or cut to a sequence, weights then being ignored. Sparse ids are pruned as `safeEmbeddingLookup`
  * prunes, unless `validateWeightsAndIndices` is false and they have two axes. Quantized tables give quantized values.
- * Throws ValueError for parts that featureConfig does not have, what is no ids, weights of dense ids, of sequences and of
- * another kind than the ids, sequences of dense ids, ragged ids of rank 3 or more and rows that do not fit `outputShape`.
  * Source: tf.tpu.experimental.embedding.serving_embedding_lookup (TensorFlow 2.21).
+ *
+ * @param inputs - The ids, in the structure of the features.
+ * @param weights - In the same structure; null where there are none.
+ * @param tables - The table of each TableConfig.
+ * @param featureConfig - The features.
+ * @returns float32 tensors in the structure of the ids.
+ * @throws ValueError for parts that featureConfig does not have, what is no ids, weights of dense ids, of sequences and
+ * of another kind than the ids, sequences of dense ids, ragged ids of rank 3 or more and rows that do not fit
+ * `outputShape`.
  *
  * @example
  * const table = new emb.tpu.TableConfig({vocabularySize: 3, dim: 2, combiner: 'sum'});

@@ -25,9 +25,10 @@ export interface TPUEmbeddingForServingArgs {
  * `call(features, weights?)` returns activations in the structure of the features, and makes the tables when they are first
  * needed. `embeddingTables` is a Map from TableConfig to its variable [vocabularySize, dim], `variables` a Map from the name
  * of a table to `{parameters, <slot>, …}`. `dispose()` frees all of them.
- * Throws TypeError for what are no FeatureConfigs; ValueError for tables of one name and an optimizer of another kind; for
- * lookups as `servingEmbeddingLookup`.
  * Source: tf.tpu.experimental.embedding.TPUEmbeddingForServing (TensorFlow 2.21).
+ *
+ * @throws TypeError for what are no FeatureConfigs; ValueError for tables of one name and an optimizer of another kind;
+ * for lookups as `servingEmbeddingLookup`.
  *
  * @example
  * const table = new emb.tpu.TableConfig({vocabularySize: 8, dim: 4, initializer: new emb.tpu.RowIdInitializer()});
@@ -41,6 +42,7 @@ export class TPUEmbeddingForServing {
   readonly #nest: FeatureNest;
   readonly #tables: EmbeddingTables;
 
+  /** @param args - The features and, for checkpoints with slots, the optimizer; see `TPUEmbeddingForServingArgs`. */
   constructor(args: TPUEmbeddingForServingArgs);
   constructor(...passed: [TPUEmbeddingForServingArgs]) {
     const given = readFields<TPUEmbeddingForServingArgs>(
@@ -58,7 +60,13 @@ export class TPUEmbeddingForServing {
     this.#tables.make();
   }
 
-  /** The activations of features, in their structure; `weights` in the same, null where there are none. */
+  /**
+   * The activations of features, in their structure; `weights` in the same, null where there are none.
+   *
+   * @param features - The ids, in the structure of the features: dense, sparse or ragged.
+   * @param weights - In the same structure, null where there are none.
+   * @returns float32 tensors in the structure of the features.
+   */
   call(features: unknown, weights: unknown = null): unknown {
     this.build();
     return serve(this.#nest, features, weights, this.#tables.byConfig());
@@ -69,13 +77,21 @@ export class TPUEmbeddingForServing {
     return this.#tables.byConfig();
   }
 
-  /** The variables: all tables in their order, then their slots. */
+  /**
+   * The variables: all tables in their order, then their slots.
+   *
+   * @returns The variables themselves, not copies.
+   */
   getWeights(): tf.Variable[] {
     this.build();
     return this.#tables.named().map(({ variable }) => variable);
   }
 
-  /** Sets tables, or tables and slots, as `TPUEmbedding.setWeights` does. */
+  /**
+   * Sets tables, or tables and slots, as `TPUEmbedding.setWeights` does.
+   *
+   * @param weights - One value for each weight.
+   */
   setWeights(weights: readonly unknown[]): void {
     this.build();
     this.#tables.write(weights);
@@ -92,13 +108,24 @@ export class TPUEmbeddingForServing {
     return new Map(entries);
   }
 
-  /** Saves tables and slots in a folder, or at a URL of tfjs, as `TPUEmbedding.save` does. */
+  /**
+   * Saves tables and slots in a folder, or at a URL of tfjs, as `TPUEmbedding.save` does.
+   *
+   * @param directory - A folder, or a URL of tfjs.
+   * @param options - The format of the files.
+   * @returns Resolves when all of them are written.
+   */
   async save(directory: string, options: SaveOptions = {}): Promise<void> {
     this.build();
     await saveVariables(this.#tables.named(), directory, options);
   }
 
-  /** Loads what this or a `TPUEmbedding` has saved, on whatever devices; slots that it has not are left alone. */
+  /**
+   * Loads what this or a `TPUEmbedding` has saved, on whatever devices; slots that it has not are left alone.
+   *
+   * @param directory - A folder, or a URL of tfjs.
+   * @returns Resolves when all of them are set.
+   */
   async load(directory: string): Promise<void> {
     this.build();
     await loadVariables(this.#tables.named(), directory);

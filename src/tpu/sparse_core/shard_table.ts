@@ -56,8 +56,11 @@ function perShard(rows: number, cores: number, argument: string): number {
 /**
  * Returns the rows of a table shard after shard: row r goes to shard r mod numSparseCores. A tensor gives a new tensor,
  * nested arrays give nested arrays.
- * Throws ValueError where the rows are not a multiple of the cores.
  * Source: shard_table of TensorFlow's tpu_embedding_v3_utils.
+ *
+ * @param args - The table and the number of SparseCores; see `ShardTableArgs`.
+ * @returns The rows in their new order, in the form of the table.
+ * @throws ValueError where the rows are not a multiple of the cores.
  *
  * @example
  * emb.tpu.shardTable({table: [[0], [1], [2], [3]], numSparseCores: 2}); // [[0], [2], [1], [3]]
@@ -74,8 +77,12 @@ export function shardTable<T extends Rows>(args: ShardTableArgs<T>): T {
 /**
  * Returns the padded rows of one table out of the stack that holds it: what `stackTables` says about the table finds
  * them. A tensor gives a new tensor, nested arrays give nested arrays.
- * Throws ValueError where the stack's rows are not a multiple of the cores, and where the table does not lie in a shard.
  * Source: unshuffle_from_sc_to_cpu of TensorFlow's tpu_embedding_v3_utils.
+ *
+ * @param args - The stack and the layout of the table; see `UnshuffleArgs`.
+ * @returns The rows, in the form of the stack.
+ * @throws ValueError where the stack's rows are not a multiple of the cores, and where the table does not lie in a
+ * shard.
  *
  * @example
  * const t = [[0], [2], [1], [3]];
@@ -98,8 +105,11 @@ export function unshuffle<T extends Rows>(args: UnshuffleArgs<T>): T {
 
 /**
  * Returns for each row of a table on which shard it lies, and at which row of the shard.
- * Throws TypeError and ValueError for rows that are no whole numbers >= 0.
  * Source: map_indices_in_shard of TensorFlow's tpu_embedding_v3_utils.
+ *
+ * @param args - The rows and how they are partitioned; see `MapIndicesArgs`.
+ * @returns Two arrays with an entry for each row.
+ * @throws TypeError and ValueError for rows that are no whole numbers >= 0.
  *
  * @example
  * emb.tpu.mapIndicesInShard({numSparseCores: 8, offsetInShard: 5, shardRotation: 4, rows: [7]});
@@ -123,8 +133,12 @@ export function mapIndicesInShard(args: MapIndicesArgs): { shardIndex: Int32Arra
 /**
  * Returns the part of `tensor` that has the shape `shape`, from its start on every axis; a tensor that is smaller than
  * that on some axis comes back whole. A tensor gives a new tensor, nested arrays give nested arrays.
- * Throws ValueError for another number of axes.
  * Source: remove_padding_from_sc of TensorFlow's tpu_embedding_v3_utils.
+ *
+ * @param tensor - A tensor, or nested arrays.
+ * @param shape - The shape that is kept.
+ * @returns The part, in the form of `tensor`.
+ * @throws ValueError for another number of axes.
  *
  * @example
  * emb.tpu.removePadding([[1, 2, 0], [0, 0, 0]], [1, 2]); // [[1, 2]]

@@ -50,8 +50,11 @@ function readGradient(
  * Returns for each stack, by its name, the gradients of its features as one matrix [samples of the stack, padded dim]:
  * those of core 0, feature after feature, then those of core 1 and so on. Columns that pad a table's rows are zeros, and
  * so are all rows of a feature whose gradient is null. Tensors give tensors, nested arrays give nested arrays.
- * Throws ValueError for a gradient that is no tensor, or has another shape.
  * Source: `TPUEmbeddingV2._stack_gradients` of TensorFlow 2.20, without its failure for null and a padded table.
+ *
+ * @param args - Gradients, features and layouts; see `StackGradientsArgs`.
+ * @returns A matrix for each stack.
+ * @throws ValueError for a gradient that is no tensor, or has another shape.
  *
  * @example
  * const {a} = emb.tpu.stackGradients({

@@ -97,9 +97,12 @@ function limit(value: unknown, argument: string, fallback: number): number {
  * stack, in their order, as long as it stays within all limits; the first stack in which a table fits takes it, and a
  * table that fits nowhere starts one. The k-th table of a stack is rotated by k x sparseCoresPerPartition shards, so
  * that the first rows of all tables do not meet on one core. A limit of 0 is none.
- * Throws TypeError and ValueError for what is no table; ValueError for two tables of one name and for a number of cores
- * that is no power of two.
  * Source: SparseCoreLayoutStacker of TensorFlow 2.20.
+ *
+ * @param args - The tables and the cores; see `StackTablesArgs`.
+ * @returns A layout for each table.
+ * @throws TypeError and ValueError for what is no table; ValueError for two tables of one name and for a number of
+ * cores that is no power of two.
  *
  * @example
  * emb.tpu.stackTables({

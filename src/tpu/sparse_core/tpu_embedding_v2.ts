@@ -68,10 +68,11 @@ interface Planned {
  * of `outputShape`, or of the first batch, and are multiples of the cores. The user's configs are not changed.
  *
  * With `pipelineExecutionWithTensorCore` each lookup reads tables as they were before the last `applyGradients`.
- * Throws RuntimeError where the backend is not `tpu-emulator`; ValueError for what is no optimizer, for two tables of one
- * name, for numbers of samples that the cores do not divide, and for a number of cores that is no power of two.
  * Source: tf.tpu.experimental.embedding.TPUEmbeddingV2 (TensorFlow 2.21); here every option of the optimizers counts,
  * custom ones run, and gradients may be null for padded tables too.
+ *
+ * @throws RuntimeError where the backend is not `tpu-emulator`; ValueError for what is no optimizer, for two tables of
+ * one name, for numbers of samples that the cores do not divide, and for a number of cores that is no power of two.
  *
  * @example
  * const table = new emb.tpu.TableConfig({vocabularySize: 100, dim: 8, name: 'movies'});
@@ -93,6 +94,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   private built: SparseCoreVariables | null = null;
   private readonly pipeline: StackPipeline;
 
+  /** @param args - The features, the optimizer of their tables and the SparseCores; see `TPUEmbeddingV2Args`. */
   constructor(args: TPUEmbeddingV2Args<F>);
   constructor(...passed: [TPUEmbeddingV2Args<F>]) {
     const given = readFields<TPUEmbeddingV2Args<F>>('new emb.tpu.TPUEmbeddingV2', FIELDS, passed);
@@ -130,8 +132,13 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
    * each is dense (one id for each sample), sparse (samples along the first axis) or ragged. `weights` has the same
    * structure, or is null; single entries may be null. With `device`, such as `/device:TPU:1`, features hold the samples
    * of that core alone, and `dequeue` takes the result of any core once all cores have theirs.
-   * Throws TypeError and ValueError for another structure; ValueError for ids of unknown type or outside their table, for
-   * weights of another type, for other numbers of samples, for a device that is none, and where ids exceed
+   *
+   * @param features - The ids, in the structure of the features.
+   * @param weights - In the same structure, null where there are none.
+   * @param options - The core whose part of the batch this is.
+   * @returns The CSR of each stack, by its name.
+   * @throws TypeError and ValueError for another structure; ValueError for ids of unknown type or outside their table,
+   * for weights of another type, for other numbers of samples, for a device that is none, and where ids exceed
    * `maxIdsPerTable`, `maxUniqueIdsPerTable` or the slots of a chip.
    */
   enqueue(features: unknown, weights?: unknown, options: SparseCoreEnqueueOptions = {}): Partitioned {
@@ -151,7 +158,10 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
 
   /**
    * Returns the activations, float32 [...outputShape, dim] in the structure of the features, and the CSR that gave them.
-   * Throws ValueError for anything but what `enqueue` gave; RuntimeError while a core has not been enqueued.
+   *
+   * @param partitioned - What `enqueue` gave.
+   * @returns The activations and the CSR that gave them.
+   * @throws ValueError for anything but what `enqueue` gave; RuntimeError while a core has not been enqueued.
    */
   dequeue(partitioned: Partitioned): SparseCoreLookup<F> {
     this.checkMachine('dequeue');
@@ -171,12 +181,24 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
     return [this.nest.pack(features) as InStructure<F, tf.Tensor>, whole];
   }
 
-  /** `enqueue`, then `dequeue`. */
+  /**
+   * `enqueue`, then `dequeue`.
+   *
+   * @param features - The ids, in the structure of the features.
+   * @param weights - In the same structure, null where there are none.
+   * @returns The activations and the CSR that gave them.
+   */
   embeddingLookup(features: unknown, weights?: unknown): SparseCoreLookup<F> {
     return this.dequeue(this.enqueue(features, weights));
   }
 
-  /** The same as `embeddingLookup`. */
+  /**
+   * The same as `embeddingLookup`.
+   *
+   * @param features - The ids, in the structure of the features.
+   * @param weights - In the same structure, null where there are none.
+   * @returns The activations and the CSR that gave them.
+   */
   call(features: unknown, weights?: unknown): SparseCoreLookup<F> {
     return this.embeddingLookup(features, weights);
   }
@@ -184,8 +206,11 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   /**
    * Steps the rows that a lookup read. `gradients` has the structure of the features, with the shapes of the activations;
    * null, anywhere in it, stands for zeros. `preserved` is the second result of the same lookup.
-   * Throws RuntimeError before the first lookup or `build`; TypeError and ValueError for another structure, for what is no
-   * tensor, and for other shapes.
+   *
+   * @param gradients - float32 tensors in the structure of the features; null where there are none.
+   * @param preserved - The CSR that the lookup gave back.
+   * @throws RuntimeError before the first lookup or `build`; TypeError and ValueError for another structure, for what
+   * is no tensor, and for other shapes.
    */
   applyGradients(gradients: unknown, preserved: Partitioned): void {
     this.checkMachine('applyGradients');
@@ -227,7 +252,11 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
     return new Map([...this.settled('variables').stacks].map(([name, stack]) => [name, stack.named()]));
   }
 
-  /** Copies of the tables without padding, [vocabularySize, dim] each, as features name them first, then of their slots. */
+  /**
+   * Copies of the tables without padding, [vocabularySize, dim] each, as features name them first, then of their slots.
+   *
+   * @returns The copies; the caller disposes them.
+   */
   getWeights(): tf.Tensor2D[] {
     return this.globalTables('getWeights').read();
   }
@@ -235,18 +264,31 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   /**
    * Sets tables and slots, in the order of `getWeights`: tensors, typed or nested arrays, or paths of .npy files; as many
    * as there are tables, and slots stay as they are, or all. Nothing is written where anything is wrong.
+   *
+   * @param weights - One value for each weight.
    */
   setWeights(weights: readonly unknown[]): void {
     this.globalTables('setWeights').write(weights);
     this.pipeline.catchUp();
   }
 
-  /** Saves tables and slots in the global layout, as TPUEmbedding and TPUEmbeddingForServing do: each reads the others'. */
+  /**
+   * Saves tables and slots in the global layout, as TPUEmbedding and TPUEmbeddingForServing do: each reads the others'.
+   *
+   * @param directory - A folder, or a URL of tfjs.
+   * @param options - The format of the files.
+   * @returns Resolves when all of them are written.
+   */
   async save(directory: string, options: SaveOptions = {}): Promise<void> {
     await this.globalTables('save').save(directory, options);
   }
 
-  /** Loads tables and slots that were saved in either format, on any number of cores. Nothing is written where one is missing. */
+  /**
+   * Loads tables and slots that were saved in either format, on any number of cores. Nothing is written where one is missing.
+   *
+   * @param directory - A folder, or a URL of tfjs.
+   * @returns Resolves when all of them are set.
+   */
   async load(directory: string): Promise<void> {
     await this.globalTables('load').load(directory);
     this.pipeline.catchUp();
@@ -263,6 +305,9 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   /**
    * Returns the most ids, and the most different ids, that one core asks of another for these features, by stack: limits
    * for `SparseCoreEmbeddingConfig`. Needs no backend.
+   *
+   * @param args - Features, weights and cores; see `SparseCoreStatsArgs`.
+   * @returns For each stack the most ids and the most different ids.
    */
   static computeSparseCoreStats(args: SparseCoreStatsArgs): SparseCoreStats {
     return computeSparseCoreStats(args);

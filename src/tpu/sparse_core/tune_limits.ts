@@ -49,7 +49,10 @@ function machineOf(given: Partial<TuneLimitsArgs>): SparseCoreMachineArgs {
  * and of different ids, that one SparseCore asks of another in any batch, and the slots that ids take on a chip for each
  * sample. `margin` is added to each, and the result rounded up to a multiple of 8. Tables that share a stack share its
  * limits, which are the largest over all of them. `seen` holds the numbers without margin.
- * Throws as `computeSparseCoreStats` does; ValueError where there is no batch.
+ *
+ * @param args - The batches, the features and the margin; see `TuneLimitsArgs`.
+ * @returns The limits of each stack.
+ * @throws as `computeSparseCoreStats` does; ValueError where there is no batch.
  *
  * @example
  * const {maxIdsPerTable, maxUniqueIdsPerTable} = emb.tpu.tuneLimits({features: batches, featureConfig, numTpuChips: 2});

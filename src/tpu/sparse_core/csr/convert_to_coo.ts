@@ -79,9 +79,12 @@ function splitsOf(given: unknown, count: number, samples: number): Int32Array {
  * The gain is the weight, divided by the sum of the sample's weights for mean and by the root of the sum of their
  * squares for sqrtn; 0 where that sum is 0. An id that repeats the one before it in its sample adds its weight to it and
  * has no triple of its own. All numbers are float32.
- * Throws ValueError for an unknown combiner, for other numbers of weights, of dense ids or of row splits than there are
- * ids and samples, for values that are no vector, and for sparse ids whose rows are not in ascending order.
  * Source: the op ConvertToCooTensor of TensorFlow 2.20.
+ *
+ * @param args - The ids of one feature and how they are combined; see `ConvertToCooArgs`.
+ * @returns Three arrays of one length.
+ * @throws ValueError for an unknown combiner, for other numbers of weights, of dense ids or of row splits than there
+ * are ids and samples, for values that are no vector, and for sparse ids whose rows are not in ascending order.
  *
  * @example
  * const indicesOrRowSplits = [0, 2, 3];

@@ -44,6 +44,7 @@ export class PartitionedCsrFormatTensor implements PartitionedCsrFields {
   declare readonly idsFullSize: number;
   declare readonly droppedIds: number;
 
+  /** @param fields - The arrays of the partitions and their sizes; see `PartitionedCsrFields`. */
   constructor(fields: PartitionedCsrFields) {
     Object.assign(this, fields);
   }

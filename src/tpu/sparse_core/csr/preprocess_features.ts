@@ -175,10 +175,13 @@ function checkDivisible(number: number, by: number, argument: string): void {
  * and row and put into one bucket for each shard. `inputs` are dense (one id for each sample), sparse (samples along the
  * first axis) or ragged; `weights` come in the same form, or null. Gains are as `convertToCoo` tells. There is one
  * minibatch. Ids beyond `maxIdsPerChipPerSample` x samples are an error, or left out with `allowIdDropping`.
- * Throws ValueError for ids of unknown type, weights of another type than their ids, other numbers of samples, ids
+ * Source: `TPUEmbeddingV2.preprocess_features` of TensorFlow 2.20, equal to the bit.
+ *
+ * @param args - Features, weights, layouts and cores; see `PreprocessFeaturesArgs`.
+ * @returns The CSR of each stack.
+ * @throws ValueError for ids of unknown type, weights of another type than their ids, other numbers of samples, ids
  * outside their table, buckets beyond `maxIdsPerTable` or `maxUniqueIdsPerTable`, a number of cores that is no power of
  * two, and for slots that are no multiple of 8; TypeError where an argument is missing or of another type.
- * Source: `TPUEmbeddingV2.preprocess_features` of TensorFlow 2.20, equal to the bit.
  *
  * @example
  * const tables = [{name: 'a', paddedVocab: 64, paddedDim: 8, combiner: 'sum' as const}];
