@@ -35,6 +35,10 @@ export const ROOMS: Readonly<Record<string, SourceRoom | ProgramRoom>> = {
   preprocessing: room('preprocessing', 'bad_input/preprocessing', 'layers/integer_lookup'),
   config: room('config'),
   io: room('io'),
+  keras: room('keras'),
+  saved_model: room('saved_model'),
+  step: room('step'),
+  tpu: room('tpu'),
   tensor_array: room('tensor_array', 'converter/'),
   converter: room('converter'),
   report: {
@@ -43,7 +47,7 @@ export const ROOMS: Readonly<Record<string, SourceRoom | ProgramRoom>> = {
     without: ['src/report/page/style.ts'],
   },
   emulator: {
-    ...room('backends/tpu-emulator'),
+    ...room('backends/tpu-emulator', 'tpu/sparse_core/', 'report/sparse_cores'),
     // Bundled from the others.
     without: ['src/backends/tpu-emulator/devices/worker_source.ts'],
     hasDevices: true,

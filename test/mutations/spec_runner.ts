@@ -23,6 +23,7 @@ import {
 import { startJasmine, type Jasmine } from '../runner/jasmine.js';
 import { ChildProcesses } from './child_processes.js';
 import { DeviceThreads } from './device_threads.js';
+import { DryRunProgress } from './dry_run_progress.js';
 import { SpecWatch, instrumenterContext } from './spec_watch.js';
 
 /** Names the mutant that the next process is to have on from its start. */
@@ -56,6 +57,7 @@ export class SpecRunner implements TestRunner {
   /** Runs the specs twice: one that does not hold again, after all others, cannot tell of a mutant and is passed over. */
   async dryRun(): Promise<DryRunResult> {
     await this.load();
+    this.runner!.addReporter(new DryRunProgress());
     this.isUsed = true;
     this.processes.listen();
     await this.run(null, true);

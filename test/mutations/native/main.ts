@@ -40,19 +40,24 @@ function checkSpecs(tree: string): void {
   }
 }
 
-/** The spec that notices a patch, or null. */
-async function noticedBy(patch: Patch, scratch: Scratch): Promise<string | null> {
+/** What became of a patch. One that does not compile proves nothing: it counts as a survivor until it is mended. */
+interface Outcome {
+  readonly isNoticed: boolean;
+  readonly text: string;
+}
+
+async function tried(patch: Patch, scratch: Scratch): Promise<Outcome> {
   scratch.write(patch);
   const refused = await scratch.buildAddon();
-  if (refused !== null) throw new Error(`${nameOf(patch)} does not compile: ${refused}`);
+  if (refused !== null) return { isNoticed: false, text: `DOES NOT COMPILE: ${refused}` };
   try {
     for (const group of groupsFor(patch.file)) {
       const problem = group.needsWasm === true ? scratch.buildWasm() : null;
-      if (problem !== null) throw new Error(`${nameOf(patch)} does not compile to WebAssembly: ${problem}`);
+      if (problem !== null) return { isNoticed: false, text: `DOES NOT COMPILE to WebAssembly: ${problem}` };
       const failure = failureOf(group, scratch.tree);
-      if (failure !== null) return failure;
+      if (failure !== null) return { isNoticed: true, text: `noticed: ${failure}` };
     }
-    return null;
+    return { isNoticed: false, text: 'SURVIVED' };
   } finally {
     scratch.restoreWasm();
   }
@@ -76,11 +81,9 @@ export async function measure(request: Request): Promise<Tally> {
     checkSpecs(scratch.tree);
     console.log('  all specs hold without a patch');
     for (const [i, patch] of patches.entries()) {
-      const spec = await noticedBy(patch, scratch);
-      if (spec === null) survivors.push(nameOf(patch));
-      console.log(
-        `  ${i + 1} of ${patches.length}: ${nameOf(patch)}\n    ${spec === null ? 'SURVIVED' : `noticed: ${spec}`}`,
-      );
+      const { isNoticed, text } = await tried(patch, scratch);
+      if (!isNoticed) survivors.push(nameOf(patch));
+      console.log(`  ${i + 1} of ${patches.length}: ${nameOf(patch)}\n    ${text}`);
     }
   } finally {
     process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
