@@ -78,6 +78,16 @@ describe('the exchange memory', () => {
     expect(exchange.source).not.toBe(source);
   });
 
+  it('is seen as it is where it is a buffer of JavaScript, which is sent anew when it grows', () => {
+    const view = new SharedView(new SharedArrayBuffer(400));
+    for (const words of [1, 100, 101]) {
+      view.see(words);
+      expect(view.floats.length).toBe(100);
+    }
+    view.source = new SharedArrayBuffer(800);
+    expect([view.floats.length, view.ints.length]).toEqual([200, 200]);
+  });
+
   it('that cannot be had is an error that says how much', () => {
     const small = new SharedExchange(new WebAssembly.Memory({ initial: 1, maximum: 2, shared: true }));
     small.reserve(32_768);

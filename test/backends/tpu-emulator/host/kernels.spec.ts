@@ -24,6 +24,17 @@ describeEmulator(
       read.and.callThrough();
       tf.dispose([a!, b!]);
     });
+
+    it('are made beside inputs that a kernel has not been given', () => {
+      const table = place(wholeOn(1, { rows: 2, columns: 2 }), Float32Array.of(1, 2, 3, 4));
+      tf.tidy(() => {
+        for (const missing of [undefined, null]) {
+          const inputs = { a: table, b: tf.ones([2, 2]), missing } as unknown as tf.NamedTensorMap;
+          expect(numbersOf(tf.engine().runKernel(tf.Add, inputs) as unknown as tf.Tensor)).toEqual([2, 3, 4, 5]);
+        }
+      });
+      table.dispose();
+    });
   },
   HOSTS,
 );
