@@ -54,24 +54,34 @@ export class SpecRunner implements TestRunner {
     return { reloadEnvironment: false };
   }
 
-  /** Runs the specs twice: one that does not hold again, after all others, cannot tell of a mutant and is passed over. */
+  /**
+   * Runs the specs twice. One that fails both times ends the measurement. One that fails once cannot tell of a mutant and
+   * is passed over: it may need a machine that is not busy, or not hold after all the others.
+   */
   async dryRun(): Promise<DryRunResult> {
     await this.load();
     this.runner!.addReporter(new DryRunProgress());
     this.isUsed = true;
     this.processes.listen();
-    await this.run(null, true);
+    const first = new Set(await this.failing());
     this.processes.close();
     const tests = this.watch.tests();
     const coverage = this.watch.coverage();
-    const passedOver = new Set(tests.some(isFailed) ? [] : await this.failing());
-    for (const id of passedOver) delete coverage.perTest[id];
-    const used = tests.map((test): TestResult => {
-      return passedOver.has(test.id)
-        ? { id: test.id, name: test.name, timeSpentMs: 0, status: TestStatus.Skipped }
-        : test;
+    const second = await this.failing();
+    const broken = this.watch.tests().filter((test) => {
+      return isFailed(test) && [...this.watch.specsIn(test.id)].some((id) => first.has(id));
     });
-    const durations = tests.map(({ id, timeSpentMs }) => [id, passedOver.has(id) ? null : timeSpentMs]);
+    if (broken.length > 0) return { status: DryRunStatus.Complete, tests: broken };
+    const passedOver = new Set([...first, ...second]);
+    for (const id of passedOver) delete coverage.perTest[id];
+    const used = tests
+      .filter((test) => !isFailed(test) || passedOver.has(test.id)) // no suites
+      .map((test): TestResult => {
+        return passedOver.has(test.id)
+          ? { id: test.id, name: test.name, timeSpentMs: 0, status: TestStatus.Skipped }
+          : test;
+      });
+    const durations = used.map(({ id, timeSpentMs }) => [id, passedOver.has(id) ? null : timeSpentMs]);
     writeFileSync(DURATIONS, JSON.stringify(Object.fromEntries(durations)));
     return { status: DryRunStatus.Complete, tests: used, mutantCoverage: coverage };
   }
