@@ -148,6 +148,14 @@ void touched_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   shapes.output(0, shapes.vector(-1));
 }
 
+void present_ids_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  const int64_t splits = shapes.size(shapes.input(1, 1), 0);
+  if (shapes.failed()) return;
+  shapes.output(0, shapes.vector(-1));
+  shapes.output(1, shapes.vector(splits));
+}
+
 void single_splits_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   Shapes shapes(context, status);
   const int64_t ids = shapes.size(shapes.input(0, 1), 0);

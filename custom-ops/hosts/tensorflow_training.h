@@ -119,6 +119,40 @@ void compute_touched_rows(void* kernel, TF_OpKernelContext* context) {
   memcpy(Call::data(result), touched.data(), static_cast<size_t>(count) * sizeof(int32_t));
 }
 
+/* ids, row_splits, skip: whether 0 and whether negative ids stand for nothing; -> the others, with their splits. */
+void compute_present_ids(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* ids = call.input(0, "ids", 1);
+  TF_Tensor* given = call.input(1, "row_splits", 1);
+  TF_Tensor* skip = call.input(2, "skip", 1);
+  if (call.failed()) return;
+  const int64_t splits = tf.TF_Dim(given, 0);
+  if (splits < 1 || splits > INT32_MAX || tf.TF_Dim(ids, 0) > INT32_MAX) {
+    return call.fail(TF_INVALID_ARGUMENT, "row_splits: expected 1 to %d splits of as many ids, received %lld of %lld",
+                     INT32_MAX, static_cast<long long>(splits), static_cast<long long>(tf.TF_Dim(ids, 0)));
+  }
+  if (tf.TF_Dim(skip, 0) != 2) {
+    return call.fail(TF_INVALID_ARGUMENT, "skip: expected two numbers, received %lld",
+                     static_cast<long long>(tf.TF_Dim(skip, 0)));
+  }
+  const int32_t* skips = static_cast<const int32_t*>(Call::data(skip));
+  te_bags bags = {};
+  bags.values = static_cast<const int32_t*>(Call::data(ids));
+  bags.row_splits = static_cast<const int32_t*>(Call::data(given));
+  bags.nnz = tf.TF_Dim(ids, 0);
+  bags.batch = splits - 1;
+  std::vector<int32_t> present(static_cast<size_t>(bags.nnz) + 1);
+  TF_Tensor* of_present = call.output(1, TF_INT32, &splits, 1, "row_splits", "row splits");
+  if (call.failed()) return;
+  int64_t kept = 0;
+  call.check(te_present_ids(bags.values, bags.nnz, bags.row_splits, bags.batch, skips[0], skips[1], present.data(),
+                            static_cast<int32_t*>(Call::data(of_present)), &kept),
+             bags, 0);
+  TF_Tensor* values = call.output(0, TF_INT32, &kept, 1, "ids", "ids");
+  if (call.failed()) return;
+  memcpy(Call::data(values), present.data(), static_cast<size_t>(kept) * sizeof(int32_t));
+}
+
 /* row_splits [n + 1] of n bags of one id. */
 void compute_single_splits(void*, TF_OpKernelContext* context) {
   Call call(context);

@@ -160,6 +160,13 @@ typedef struct te_dense_hyper {
 void te_dense_apply(int32_t optimizer, const te_dense* variables, int64_t count, float* const* powers,
                     const te_dense_hyper* hyper);
 
+/*
+ * The ids of bags without those that stand for nothing: 0, or negative ones, as asked for. values [count] and splits
+ * [batch + 1] take what is left; kept: how many ids that is.
+ */
+te_status te_present_ids(const int32_t* ids, int64_t count, const int32_t* row_splits, int64_t batch, int32_t skip_zero,
+                         int32_t skip_negative, int32_t* values, int32_t* splits, int64_t* kept);
+
 /* ---- penalties on touched rows ---- */
 
 /* Writes the distinct ids in [0, rows), ascending, into touched [count]; returns how many there are. */

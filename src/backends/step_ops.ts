@@ -39,6 +39,12 @@ export interface StepOps {
   denseApply(step: DenseStep): void;
   /** The distinct ids in [0, rows), ascending. */
   touchedRows(ids: readonly tf.Tensor1D[], rows: number): tf.Tensor1D;
+  /** The ids of bags without 0 and without negative ids, as `skip` says, and the splits of what is left. */
+  presentIds(
+    ids: tf.Tensor1D,
+    rowSplits: tf.Tensor1D,
+    skip: { readonly zero: boolean; readonly negative: boolean },
+  ): { readonly values: tf.Tensor1D; readonly rowSplits: tf.Tensor1D };
   /** The row splits of bags of one id each. */
   singleSplits(ids: tf.Tensor1D): tf.Tensor1D;
   /** l1 sum |w| + l2 sum w^2 over the rows of distinct ids; factors: [l1, l2]. */

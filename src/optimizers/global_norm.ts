@@ -4,20 +4,23 @@ import { ArgumentTypeError, ValueError } from '../errors.js';
 import { readGradients, type Gradient, type Gradients } from './gradients.js';
 import { sumOfSquares } from './indexed_slices.js';
 
-/** The root of the sum of the squares of all gradients. */
-function globalNorm(gradients: readonly Gradient[]): tf.Scalar {
-  const squares = gradients.map((gradient) => sumOfSquares(gradient instanceof tf.Tensor ? gradient : gradient.values));
+/** The root of the sum of the squares of all gradients. Call inside a tidy. */
+function globalNorm(gradients: readonly tf.Tensor[]): tf.Scalar {
+  const squares = gradients.map(sumOfSquares);
   return squares.length === 0 ? tf.scalar(0) : tf.addN(squares).sqrt();
 }
 
-/** Scaled copies of gradients, whose common norm is at most `most`, and the norm before. Call inside a tidy. */
-export function clipTogether<G extends Gradient>(
-  gradients: readonly G[],
-  most: number,
-): { clipped: G[]; norm: tf.Scalar } {
+/** What scales gradients so that their common norm is at most `most`, and the norm before. Call inside a tidy. */
+export function scaleOf(gradients: readonly tf.Tensor[], most: number): { scale: tf.Scalar; norm: tf.Scalar } {
   const norm = globalNorm(gradients);
   // What is not finite spoils everything, so that it is seen: infinity times 0 is no number.
-  const scale = tf.div<tf.Scalar>(most, norm.maximum(most)).add<tf.Scalar>(norm.mul(0));
+  return { scale: tf.div<tf.Scalar>(most, norm.maximum(most)).add<tf.Scalar>(norm.mul(0)), norm };
+}
+
+/** Scaled copies of gradients, whose common norm is at most `most`, and the norm before. Call inside a tidy. */
+function clipTogether<G extends Gradient>(gradients: readonly G[], most: number): { clipped: G[]; norm: tf.Scalar } {
+  const tensors = gradients.map((gradient) => (gradient instanceof tf.Tensor ? gradient : gradient.values));
+  const { scale, norm } = scaleOf(tensors, most);
   return { clipped: gradients.map((gradient) => gradient.mul(scale) as G), norm };
 }
 

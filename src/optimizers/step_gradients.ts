@@ -3,9 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import type { NamedTensor } from '../types.js';
 import type { Gradient } from './gradients.js';
-import { clipTogether } from './global_norm.js';
+import { scaleOf } from './global_norm.js';
 import { IndexedSlices } from './indexed_slices.js';
-import { ofSlices, slicesOf, type TableGradient } from './table_step.js';
+import { ofRows, ofSlices, rowsOf, type TableGradient } from './table_step.js';
 
 export interface StepGradients {
   readonly tables: ReadonlyMap<tf.Variable, TableGradient>;
@@ -61,13 +61,13 @@ function checkTensor(name: string, variable: tf.Variable, gradient: tf.Tensor): 
 
 /** Scales gradients so that their norm, over tables and all else together, is at most `most`. Call inside a tidy. */
 export function clipStep({ tables, dense }: StepGradients, most: number): StepGradients {
-  const list = [...tables];
-  const slices = list.map(([table, gradient]) => slicesOf(table, gradient));
-  const { clipped } = clipTogether<Gradient>([...slices, ...dense.map(({ tensor }) => tensor)], most);
-  return {
-    tables: new Map(list.map(([table], i) => [table, ofSlices(clipped[i] as IndexedSlices)])),
-    dense: dense.map(({ name }, i) => ({ name, tensor: clipped[list.length + i] as tf.Tensor })),
-  };
+  const list = [...tables].map(([table, gradient]) => ({ table, ...rowsOf(table, gradient) }));
+  const tensors = dense.map(({ tensor }) => tensor);
+  const { scale } = scaleOf([...list.map(({ rowGradients }) => rowGradients), ...tensors], most);
+  const clipped = list.map(({ table, uniqueIds, rowGradients }): [tf.Variable, TableGradient] => {
+    return [table, { entries: [ofRows(uniqueIds, rowGradients.mul(scale))], dense: null }];
+  });
+  return { tables: new Map(clipped), dense: dense.map(({ name, tensor }) => ({ name, tensor: tensor.mul(scale) })) };
 }
 
 /** The same for the tables that are chosen, by themselves. Call inside a tidy. */

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { SINGLE_ROW } from '../backends/kernel_set.js';
 import type { LookupGradient, TableUpdate } from '../backends/lookup.js';
 import { backendPart } from '../backends/registry.js';
-import { rowGradients } from '../ops/row_gradients.js';
+import { rowGradients, type RowGradientTensors } from '../ops/row_gradients.js';
 import { withPublicErrors } from '../ops/kernel_errors.js';
 import { singleRows } from '../ops/single_rows.js';
 import { IndexedSlices } from './indexed_slices.js';
@@ -12,7 +12,7 @@ import { IndexedSlices } from './indexed_slices.js';
 export type TableGradient = Pick<TableUpdate, 'entries' | 'dense'>;
 
 /** Rows and their summed gradients as bags of one id each. */
-function ofRows(ids: tf.Tensor1D, gradient: tf.Tensor2D): LookupGradient {
+export function ofRows(ids: tf.Tensor1D, gradient: tf.Tensor2D): LookupGradient {
   return { gradient, bags: singleRows(ids), options: SINGLE_ROW };
 }
 
@@ -34,11 +34,16 @@ function unite({ table, entries, dense }: TableGradient & Pick<TableUpdate, 'tab
   return ids.length === 1 ? ofRows(ids[0]!, gradients[0]!) : ofRows(tf.concat1d(ids), tf.concat2d(gradients, 0));
 }
 
-/** The sum over all uses of a table. Call inside a tidy. */
-export function slicesOf(table: tf.Variable, given: TableGradient): IndexedSlices {
+/** The sum over all uses of a table, by the rows that were touched. Call inside a tidy. */
+export function rowsOf(table: tf.Variable, given: TableGradient): RowGradientTensors {
   const matrix = table as unknown as tf.Tensor2D;
-  const { uniqueIds, rowGradients: values } = rowGradients(unite({ table, ...given }), matrix.shape[0], matrix);
-  return new IndexedSlices({ indices: uniqueIds, values, denseShape: matrix.shape });
+  return rowGradients(unite({ table, ...given }), matrix.shape[0], matrix);
+}
+
+/** The same as people see it. Call inside a tidy. */
+export function slicesOf(table: tf.Variable, given: TableGradient): IndexedSlices {
+  const { uniqueIds, rowGradients: values } = rowsOf(table, given);
+  return new IndexedSlices({ indices: uniqueIds, values, denseShape: table.shape as [number, number] });
 }
 
 /** The way back. Call inside a tidy. */

@@ -148,6 +148,10 @@ export class CapturedModel {
 
   #record(model: tf.LayersModel, signature: Signature, eager: EagerStep, data: StepData): tf.Scalar[] {
     const { results, recording } = record(asNodeBackend(tf.backend()), data, () => eager(data));
+    if (!recording.isTypical && recording.problem === null) {
+      this.#countChange(signature, 'whether there are ids at all');
+      return results;
+    }
     const first = signature.recording;
     const field = first === null ? null : signature.watched!.changed();
     signature.refused = recording.problem ?? (first === null || field !== null ? null : difference(first, recording));

@@ -12,6 +12,7 @@ import {
   type RecordedOp,
   type Recording,
 } from './recording.js';
+import { openOutputs } from './row_counts.js';
 
 /** What tfjs-node keeps of a tensor beside what the rest of this package uses. */
 interface FullRecord extends TensorRecord {
@@ -24,24 +25,18 @@ interface ReadableBackend extends NodeBackend {
   readSync(dataId: object): ArrayBufferView;
 }
 
-/** Ops whose results have a length that the ids decide: what is made of them must not depend on it in JavaScript. */
-const OF_IDS = new Set(['EmbeddingBagGrad', 'EmbeddingTouchedRows']);
-/** Ops that take such results as they come. */
-const TAKES_ANY_LENGTH =
-  /^(ConcatV2|EmbeddingSparseApply.*|EmbeddingSingleSplits|EmbeddingBag|EmbeddingBagGrad|EmbeddingRowPenalty|EmbeddingRowPenaltyGrad)$/;
-/** Of these, the ones whose result has a known length again. */
-const KNOWN_LENGTH = new Set(['EmbeddingRowPenalty']);
-
 class Recorder {
   readonly ops: RecordedOp[] = [];
   readonly feeds: Feed[] = [];
   readonly constants: Constant[] = [];
   problem: string | null = null;
+  /** Whether no tensor is empty whose size the ids decide: JavaScript may leave out what is empty. */
+  isTypical = true;
   readonly #places = new Map<object, string>();
   /** Arrays that several tensors of the step are made of. */
   readonly #ofArrays = new Map<LiveValues, { name: string; shape: readonly number[] }>();
-  /** Places whose length the ids decide. */
-  readonly #lengths = new Set<string>();
+  /** Places whose first size the ids decide. */
+  readonly #open = new Set<string>();
   readonly #written = new Set<string>();
   #variables = new Map<object, tf.Variable>();
   #isReading = false;
@@ -120,15 +115,13 @@ class Recorder {
     }
     const places = inputs.map((input) => this.placeOf(input));
     const types = inputs.map(({ dataId }) => this.backend.tensorMap.get(dataId).dtype);
-    if (!TAKES_ANY_LENGTH.test(name) && places.some((place) => this.#lengths.has(place))) {
-      this.refuse(`${name} takes gradients of rows, whose number changes from step to step`);
-    }
     return { places, types };
   }
 
   after(
     name: string,
     attributes: readonly OpAttribute[],
+    inputs: readonly tf.TensorInfo[],
     { places, types }: { places: readonly string[]; types: readonly number[] },
     outputs: readonly tf.Tensor[],
   ): void {
@@ -144,12 +137,21 @@ class Recorder {
       this.refuse(`${name} reads a variable after it was stepped`);
     }
     if (isInPlace(op)) for (const place of writtenInputs(op)) this.#written.add(place);
-    const isOfIds = OF_IDS.has(name) || (places.some((place) => this.#lengths.has(place)) && !KNOWN_LENGTH.has(name));
+    const isOpen = this.#openOutputs(op, inputs);
     outputs.forEach((output, i) => {
       const place = i === 0 ? node : `${node}:${i}`;
       this.#places.set(output.dataId, place);
-      if (isOfIds) this.#lengths.add(place);
+      if (isOpen[i] !== true) return;
+      this.#open.add(place);
+      if (output.size === 0) this.isTypical = false;
     });
+  }
+
+  #openOutputs({ name, attributes, inputs: places }: RecordedOp, inputs: readonly tf.TensorInfo[]): readonly boolean[] {
+    const isOpen = places.map((place) => this.#open.has(place));
+    const found = openOutputs({ name, attributes, isOpen, ranks: inputs.map(({ shape }) => shape.length) });
+    if (found === null) this.refuse(`${name} takes gradients of rows, whose number changes from step to step`);
+    return found ?? [];
   }
 
   #isVariable(place: string | undefined): boolean {
@@ -208,13 +210,13 @@ export function record(
   backend.executeSingleOutput = (name, attributes, inputs) => {
     const given = recorder.before(name, inputs);
     const output = seen(() => executeSingleOutput.call(backend, name, attributes, inputs));
-    recorder.after(name, attributes, given, [output]);
+    recorder.after(name, attributes, inputs, given, [output]);
     return output;
   };
   backend.executeMultipleOutputs = (name, attributes, inputs, count) => {
     const given = recorder.before(name, inputs);
     const outputs = seen(() => executeMultipleOutputs.call(backend, name, attributes, inputs, count));
-    recorder.after(name, attributes, given, outputs);
+    recorder.after(name, attributes, inputs, given, outputs);
     return outputs;
   };
   backend.getInputTensorIds = (tensors) => {
@@ -236,6 +238,6 @@ export function record(
   }
   const rebound = recorder.rebound(before);
   const places = results.map((result) => recorder.placeOf(result));
-  const { ops, feeds, constants, problem } = recorder;
-  return { results, recording: { ops, feeds, constants, rebound, results: places, problem } };
+  const { ops, feeds, constants, problem, isTypical } = recorder;
+  return { results, recording: { ops, feeds, constants, rebound, results: places, problem, isTypical } };
 }

@@ -42,6 +42,8 @@ export interface Recording {
   readonly results: readonly string[];
   /** Why the step cannot be repeated as it was; null: it can. */
   readonly problem: string | null;
+  /** Whether other steps may run the same ops: one that found no ids at all may have left some out. */
+  readonly isTypical: boolean;
 }
 
 /** Whether an op writes into its inputs. */

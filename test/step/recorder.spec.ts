@@ -73,8 +73,11 @@ describeForBackends(
       const touched = (): tf.Tensor1D => STEP_OPS.touchedRows([tf.tensor1d([1, 1, 0], 'int32')], 3);
       expect(recorded(() => [STEP_OPS.singleSplits(touched())]).problem).toBeNull();
       expect(recorded(() => [tf.concat([touched(), touched()])]).problem).toBeNull();
-      expect(recorded(() => [touched().add(1)]).problem).toMatch(/number changes from step to step/);
-      expect(recorded(() => [STEP_OPS.singleSplits(touched()).sum()]).problem).toMatch(/^Sum takes/);
+      expect(recorded(() => [touched().toFloat().sum()]).problem).toMatch(/^Cast takes .* number changes from step/);
+      expect(recorded(() => [touched().add(1)]).problem).toMatch(/^Cast takes/);
+      expect(recorded(() => [touched().mul(touched())]).problem).toMatch(/^Mul takes/);
+      expect(recorded(() => [STEP_OPS.singleSplits(touched()).max()]).problem).toMatch(/^Max takes/);
+      expect(recorded(() => [touched().square().mul(tf.scalar(2, 'int32')).sum()]).problem).toBeNull();
     });
 
     it('refuses variables that come from elsewhere, and reads of what was stepped', () => {

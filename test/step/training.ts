@@ -16,6 +16,8 @@ export interface Options {
   readonly metrics?: tf.ModelCompileArgs['metrics'];
   readonly steps?: number;
   readonly between?: Between;
+  /** The ids of a step; drawn from all rows where it is missing. */
+  readonly ids?: (random: Random, batch: number, step: number) => tf.Tensor2D;
   /** The batch of a step. */
   readonly batch?: (step: number) => number;
 }
@@ -39,13 +41,14 @@ export function modelOf(head: Head = sigmoid, args: Partial<emb.EmbeddingArgs> =
 export function trainTwins(build: () => tf.LayersModel, options: Options = {}): Promise<Twins> {
   const { optimizer = () => emb.train.adam({ learningRate: 0.01 }), loss = 'binaryCrossentropy' } = options;
   const { metrics, steps = 12, between, batch = () => BATCH } = options;
+  const { ids = (random, size) => drawIds(random, size, 2, ROWS) } = options;
   return twins(build, async (model) => {
     model.compile({ optimizer: optimizer(), loss, ...(metrics === undefined ? {} : { metrics }) });
     const random = new Random(5);
     const losses: number[] = [];
     for (let step = 0; step < steps; step++) {
       await between?.(model, step);
-      const x = drawIds(random, batch(step), 2, ROWS);
+      const x = ids(random, batch(step), step);
       const y = tf.tidy(() => x.sum(1, true).greater(ROWS).toFloat());
       losses.push(...numbersOf(await model.trainOnBatch(x, y)));
       tf.dispose([x, y]);

@@ -76,6 +76,21 @@ export const STEP_OPS: StepOps = {
       ) as tf.Tensor1D;
     });
   },
+  presentIds(ids, rowSplits, { zero, negative }) {
+    const backend = node();
+    const skip = Int32Array.of(zero ? 1 : 0, negative ? 1 : 0);
+    return translated('EmbeddingPresentIds', () =>
+      withTensor(backend, skip, [2], (numbers) => {
+        const [values, splits] = backend.executeMultipleOutputs(
+          'EmbeddingPresentIds',
+          [],
+          [ids, rowSplits, numbers],
+          2,
+        );
+        return { values: values as tf.Tensor1D, rowSplits: splits as tf.Tensor1D };
+      }),
+    );
+  },
   singleSplits(ids) {
     return node().executeSingleOutput('EmbeddingSingleSplits', [], [ids]) as tf.Tensor1D;
   },

@@ -1,6 +1,7 @@
 /** Ids that count: padding is left out before the lookup, so that its row is neither summed nor trained. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../backends/bag_tensors.js';
+import { backendPart } from '../../backends/registry.js';
 import type { IdBatch } from '../../ragged/parse_ids.js';
 import { toInt32 } from '../../ragged/whole_ids.js';
 
@@ -69,8 +70,8 @@ export function hostIds(ids: tf.Tensor): Int32Array {
 /** The ids of a batch that count, as bags. */
 export interface UnmaskedBags {
   readonly bags: BagTensors;
-  /** Where each of them lay among all ids; null: where it lies now. */
-  readonly positions: Int32Array | null;
+  /** Where each of them lay among all ids; null: where it lies now. May read the ids. */
+  positions(): Int32Array | null;
 }
 
 /** `weights`: one per id, flat. Call inside a tidy. */
@@ -81,12 +82,21 @@ function unmaskedBags(ids: Int32Array, rowSplits: Int32Array, weights: tf.Tensor
     rowSplits: tf.tensor1d(splits, 'int32'),
     weights: weights === null || positions === null ? weights : takeAt(weights, positions),
   };
-  return { bags, positions };
+  return { bags, positions: () => positions };
+}
+
+/** The same by an op, which never shows the ids to JavaScript; null where the backend has none. */
+function unmaskedByOp(ids: tf.Tensor, rowSplits: Int32Array, mask: IdMask): UnmaskedBags | null {
+  const { stepOps } = backendPart();
+  if (stepOps === undefined || ids.dtype !== 'int32') return null;
+  const flat = ids.as1D();
+  const bags = { ...stepOps.presentIds(flat, tf.tensor1d(rowSplits, 'int32'), mask), weights: null };
+  return { bags, positions: () => unmaskedIds(flat.dataSync<'int32'>(), rowSplits, mask).positions };
 }
 
 /** The position among all ids of one of those that count. */
 export function positionAmongAll({ positions }: UnmaskedBags, position: number): number {
-  return positions?.[position] ?? position;
+  return positions()?.[position] ?? position;
 }
 
 /** A batch as bags with these splits, without the absent ids. Call inside a tidy. */
@@ -97,12 +107,15 @@ export function bagsOfIds(
 ): UnmaskedBags {
   const perId = given instanceof Float32Array ? tf.tensor1d(given, 'float32') : given;
   const weights = perId === null ? null : perId.as1D();
-  if (mask !== null)
+  if (mask !== null) {
+    const byOp = values instanceof tf.Tensor && weights === null ? unmaskedByOp(values, rowSplits, mask) : null;
+    if (byOp !== null) return byOp;
     return unmaskedBags(values instanceof tf.Tensor ? hostIds(values) : values, rowSplits, weights, mask);
+  }
   const bags = {
     values: values instanceof tf.Tensor ? values.as1D() : tf.tensor1d(values, 'int32'),
     rowSplits: tf.tensor1d(rowSplits, 'int32'),
     weights,
   };
-  return { bags, positions: null };
+  return { bags, positions: () => null };
 }

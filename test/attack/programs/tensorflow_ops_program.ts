@@ -33,7 +33,14 @@ interface OpCall {
 }
 
 const SLOTS = { Sgd: 0, Adagrad: 1, RowWiseAdagrad: 1, AdagradMomentum: 2, Adam: 2, Ftrl: 2 } as const;
-const NAMES = ['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy', 'EmbeddingShareTensors'];
+const NAMES = [
+  'EmbeddingBag',
+  'EmbeddingBagGrad',
+  'EmbeddingBagWeightsGrad',
+  'EmbeddingPresentIds',
+  'EmbeddingCopy',
+  'EmbeddingShareTensors',
+];
 const UPDATES = Object.keys(SLOTS) as (keyof typeof SLOTS)[];
 
 function bagAttributes(): OpAttribute[] {
@@ -75,6 +82,10 @@ function rightCall(): OpCall {
     }
     case 'EmbeddingBagWeightsGrad':
       return { name, inputs: [table, gradient, ...bags], attributes, outputs: 1, written: 0 };
+    case 'EmbeddingPresentIds': {
+      const skip = tensors.ints([random.whole(0, 2), random.whole(0, 2)]);
+      return { name, inputs: [values, bags[1]!, skip], attributes: [], outputs: 2, written: 0 };
+    }
     case 'EmbeddingCopy':
       return { name, inputs: [table], attributes: [], outputs: 1, written: 0 };
     case 'EmbeddingShareTensors': {

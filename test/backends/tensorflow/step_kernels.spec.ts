@@ -4,6 +4,7 @@ import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
 import { TensorFlowPart } from '../../../src/backends/tensorflow/backend_part.js';
 import { backendPart } from '../../../src/backends/registry.js';
 import { ValueError } from '../../../src/errors.js';
+import { unmaskedIds } from '../../../src/layers/embedding/masked_ids.js';
 import { Random } from '../../helpers/random.js';
 import { describeTensorFlow } from './tensorflow_backend.js';
 
@@ -38,6 +39,35 @@ describeTensorFlow('STEP_OPS', () => {
           });
         }
       }
+    });
+  });
+
+  describe('presentIds', () => {
+    it('agrees with the plain function for bags of any length', () => {
+      const random = new Random(11);
+      for (let round = 0; round < 60; round++) {
+        const splits = [0];
+        for (let bag = random.whole(0, 9); bag > 0; bag--) splits.push(splits.at(-1)! + random.whole(0, 6));
+        const ids = Int32Array.from({ length: splits.at(-1)! }, () => random.whole(-2, 4));
+        const skip = { zero: random.chance(0.5), negative: random.chance(0.5) };
+        const expected = unmaskedIds(ids, Int32Array.from(splits), skip);
+        tf.tidy(() => {
+          const { values, rowSplits } = STEP_OPS.presentIds(tf.tensor1d(ids, 'int32'), ints(...splits), skip);
+          expect(Array.from(values.dataSync())).toEqual(Array.from(expected.values));
+          expect(Array.from(rowSplits.dataSync())).toEqual(Array.from(expected.rowSplits));
+        });
+      }
+    });
+
+    it('refuses splits that do not start at 0, fall, or end elsewhere than the ids', () => {
+      const skip = { zero: true, negative: true };
+      tf.tidy(() => {
+        for (const splits of [[1, 3], [0, 2, 1, 3], [0, 2], [0, 4], [0, -1, 3], []]) {
+          expect(() => STEP_OPS.presentIds(ints(1, 2, 3), ints(...splits), skip))
+            .withContext(splits.join())
+            .toThrowError(/row_splits/);
+        }
+      });
     });
   });
 

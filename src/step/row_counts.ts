@@ -1,0 +1,39 @@
+/** Tensors of a step whose first size the ids decide: what is made of them must not depend on it in JavaScript. */
+import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
+
+/** An op, whether the size of each input is one that the ids decide, and the ranks of the inputs. */
+export interface SizedOp {
+  readonly name: string;
+  readonly attributes: readonly OpAttribute[];
+  readonly isOpen: readonly boolean[];
+  readonly ranks: readonly number[];
+}
+
+const NONE: readonly boolean[] = [];
+
+/** Which outputs have a size that the ids decide; null: the op would be told that size by JavaScript. */
+export function openOutputs({ name, isOpen, ranks }: SizedOp): readonly boolean[] | null {
+  switch (name) {
+    case 'EmbeddingPresentIds':
+      return [true, isOpen[1]!];
+    case 'EmbeddingTouchedRows':
+      return [true];
+    case 'EmbeddingBagGrad':
+      return [true, true];
+    case 'EmbeddingBag':
+      // One row for each bag, however many ids.
+      return [isOpen[2]!];
+    case 'EmbeddingRowPenalty':
+      return [false];
+    case 'EmbeddingRowPenaltyGrad':
+      return [isOpen[1]!];
+    default:
+  }
+  if (!isOpen.includes(true)) return NONE;
+  if (/^EmbeddingSparseApply/.test(name)) return NONE;
+  if (name === 'EmbeddingSingleSplits' || name === 'ConcatV2' || name === 'Square') return [true];
+  // By a number alone: sizes that must agree could agree by chance.
+  if (name === 'Mul' && isOpen.some((each, i) => !each && ranks[i] === 0)) return [true];
+  if (name === 'Sum') return [false];
+  return null;
+}
