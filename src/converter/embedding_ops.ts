@@ -7,8 +7,8 @@ import { GrowingVocabulary } from '../preprocessing/growing_vocabulary.js';
 import { atEndOfModel, modelOf } from '../tfjs_patches/graph_models/graph_run.js';
 import type { Combiner, OutOfRange } from '../types.js';
 import { graphOp, type GraphOp } from './graph_op.js';
-import { findObject } from './handles.js';
-import { GraphVariable, valueOf } from './variable_ops.js';
+import { findObject } from './resources/handles.js';
+import { GraphVariable, valueOf } from './resources/variable_ops.js';
 
 /** An attribute of text; op definitions give those that a graph leaves out. */
 function text(node: tf.GraphNode, name: string, fallback: string): string {

@@ -4,9 +4,12 @@ import { CHECK_OPS } from './graph_checks.js';
 import { EMBEDDING_OPS } from './embedding_ops.js';
 import type { GraphOp } from './graph_op.js';
 import { OPERATIONS } from './operations.js';
-import { RAGGED_VARIANT_OPS } from './ragged_variants.js';
-import { TENSOR_ARRAY_OPS } from './tensor_array_ops.js';
-import { VARIABLE_OPS } from './variable_ops.js';
+import { LOOKUP_OPS } from './resources/lookup_ops.js';
+import { RAGGED_VARIANT_OPS } from './resources/ragged_variants.js';
+import { STACK_OPS } from './resources/stack_ops.js';
+import { TENSOR_ARRAY_OPS } from './resources/tensor_array_ops.js';
+import { TENSOR_LIST_OPS } from './resources/tensor_list_ops.js';
+import { VARIABLE_OPS } from './resources/variable_ops.js';
 
 /** Stock ops that stay with tfjs, which has them on every backend or gets the kernel that a backend lacks. */
 const WITH_STOCK: readonly string[] = [
@@ -24,7 +27,15 @@ function plainOps(): GraphOp[] {
 
 /** By name. */
 export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
-  [...plainOps(), ...TENSOR_ARRAY_OPS, ...EMBEDDING_OPS, ...VARIABLE_OPS, ...RAGGED_VARIANT_OPS, ...CHECK_OPS].map(
-    (op) => [op.signature.name, op],
-  ),
+  [
+    ...plainOps(),
+    ...TENSOR_ARRAY_OPS,
+    ...TENSOR_LIST_OPS,
+    ...STACK_OPS,
+    ...EMBEDDING_OPS,
+    ...VARIABLE_OPS,
+    ...LOOKUP_OPS,
+    ...RAGGED_VARIANT_OPS,
+    ...CHECK_OPS,
+  ].map((op) => [op.signature.name, op]),
 );

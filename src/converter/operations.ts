@@ -2,6 +2,7 @@
 import { ANY, FLOATS, NUMBERS, operation, type Operation } from './operation.js';
 import { dynamicPartition, dynamicStitch } from './reference/partitions.js';
 import { raggedGather, raggedRange, raggedTensorToSparse } from './reference/ragged.js';
+import { raggedFillEmptyRows } from './reference/ragged_fill.js';
 import { raggedTensorToTensor } from './reference/ragged_to_dense.js';
 import {
   segmentReduce,
@@ -21,6 +22,7 @@ import {
   sparseSplit,
   sparseToDense,
 } from './reference/sparse.js';
+import { sparseTensorDenseMatMul } from './reference/sparse_matmul.js';
 import { stridedSliceGrad } from './reference/strided_slice_grad.js';
 import { uniqueWithCounts } from './reference/unique.js';
 
@@ -104,6 +106,18 @@ const RAGGED: Operation[] = [
     (call) => raggedRange(call.one('starts'), call.one('limits'), call.one('deltas')),
   ),
   operation(
+    'RaggedFillEmptyRows(value_rowids: int64, values: T, nrows: int64, default_value: T) -> ' +
+      'output_value_rowids: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64',
+    ANY,
+    (call) =>
+      raggedFillEmptyRows(call.one('value_rowids'), call.one('values'), call.one('nrows'), call.one('default_value')),
+  ),
+  operation(
+    'RaggedFillEmptyRowsGrad(reverse_index_map: int64, grad_values: T) -> d_values: T, d_default_value: T',
+    NUMBERS,
+    (call) => sparseFillEmptyRowsGrad(call.one('reverse_index_map'), call.one('grad_values')),
+  ),
+  operation(
     'RaggedTensorToTensor(shape: Tshape, values: T, default_value: T, ' +
       'row_partition_tensors: Tindex * num_row_partition_tensors) -> result: T',
     ANY,
@@ -184,6 +198,19 @@ const SPARSE: Operation[] = [
   ),
 ];
 
+const MATRICES: Operation[] = [
+  operation(
+    'SparseTensorDenseMatMul(a_indices: Tindices, a_values: T, a_shape: int64, b: T) -> product: T',
+    NUMBERS,
+    (call) => {
+      const [indices, values, shape, b] = call.all();
+      const adjoints = { a: call.bool('adjoint_a', false), b: call.bool('adjoint_b', false) };
+      return sparseTensorDenseMatMul(indices!, values!, shape!, b!, adjoints);
+    },
+    { attributes: { adjoint_a: 'bool', adjoint_b: 'bool' } },
+  ),
+];
+
 const MASKS = {
   begin_mask: 'int',
   end_mask: 'int',
@@ -226,7 +253,10 @@ const DATA_FLOW: Operation[] = [
 
 /** By name. */
 export const OPERATIONS: ReadonlyMap<string, Operation> = new Map(
-  [...SEGMENTS, ...SPARSE_SEGMENTS, ...RAGGED, ...SPARSE, ...DATA_FLOW].map((op) => [op.signature.name, op]),
+  [...SEGMENTS, ...SPARSE_SEGMENTS, ...RAGGED, ...SPARSE, ...MATRICES, ...DATA_FLOW].map((op) => [
+    op.signature.name,
+    op,
+  ]),
 );
 
 /** The op of a name; there must be one. */

@@ -3,8 +3,10 @@ import * as tf from '@tensorflow/tfjs';
 import { operationNamed } from '../../src/converter/operations.js';
 import { runOperation } from '../../src/converter/run_operation.js';
 import { describeForBackends } from '../helpers/backends.js';
+import { FLOAT, INT32, execute, loadGraph, placeholder } from './small_graph.js';
 import { expectError } from '../helpers/errors.js';
-import { expectNoLeak } from '../helpers/tensors.js';
+import * as emb from '../../src/node.js';
+import { expectNoLeak, expectNoLeakAsync } from '../helpers/tensors.js';
 
 const vector = (...values: number[]): tf.Tensor => tf.tensor1d(values, 'int32');
 
@@ -108,6 +110,27 @@ describeForBackends(
           expectError(() => runOperation(op, beyond, {}), 'ValueError', 'segment_ids', '4294967296');
         }),
       );
+    });
+
+    it('are no keys of lookup tables where they do not fit', async () => {
+      emb.converter.registerOps();
+      await expectNoLeakAsync(async () => {
+        const model = await loadGraph([
+          placeholder('keys', INT32),
+          placeholder('values', FLOAT),
+          { name: 'table', op: 'MutableHashTableV2', attr: { key_dtype: INT32, value_dtype: FLOAT } },
+          { name: 'insert', op: 'LookupTableInsertV2', input: ['table', 'keys', 'values'] },
+          { name: 'export', op: 'LookupTableExportV2', input: ['table'] },
+        ]);
+        execute(model, { keys: wide(7n, -3n), values: tf.tensor1d([1, 2]) }, 'insert');
+        const beyond = { keys: wide(4294967303n, 1n), values: tf.tensor1d([3, 4]) };
+        expectError(() => execute(model, beyond, 'insert'), 'ValueError', 'keys', '4294967303');
+        expect(execute(model, {}, 'export:0', 'export:1')).toEqual([
+          [7, -3],
+          [1, 2],
+        ]);
+        model.dispose();
+      });
     });
   },
   ['tensorflow'],

@@ -40,7 +40,9 @@ function text(): string {
 
 \`emb.converter.registerOps()\` makes \`tf.loadGraphModel\` run graphs that hold these ops, and refuse those with ops that nobody runs. On the backend \`tensorflow\` our ops run as TensorFlow's own, but for \`RaggedTensorToTensor\` (tfjs-node cannot pass its list of strings) and those that work with handles; elsewhere plain kernels run, on the CPU. Of the ops that stock tfjs has, kernels that a backend lacks are registered there: \`SparseSegmentSum\`, \`SparseSegmentMean\`, \`SparseReshape\`, \`SparseFillEmptyRows\`, \`SparseToDense\`.
 
-- Integers are int32: a value that needs more is a ValueError. tfjs has no float64, no complex numbers on \`wasm\`, and no variants: \`RaggedTensorToVariant\` gives a handle that functions may pass on, not a vector of them.
+- Integers are int32: a value that needs more is a ValueError. tfjs has no float64, no complex numbers on \`wasm\`, and no variants: \`RaggedTensorToVariant\` gives handles, which functions pass on and \`GatherV2\`, \`Pack\` and their like take; no arithmetic knows them.
+- Lookup tables live as long as the model; those of one \`shared_name\` are one. \`LookupTableExport\` gives pairs in the order in which they came, and of dense tables no empty places. Graphs with tables run through \`executeAsync\`, as tfjs-converter demands. A text file as a table's source is refused when the graph is loaded.
+- Tensor lists are those of tfjs-converter, so a vector of lists (\`TensorListPushBackBatch\`) is not to be had.
 - TensorArray ops of tfjs, which know neither gradients nor lengths, give way to ours in all three forms.
 - Custom ops by name: our \`EmbeddingBag\`, and of NVIDIA distributed-embeddings \`EmbeddingLookupVariableHotness\`, \`EmbeddingLookupVariableHotnessGrad\`, \`RowToSplit\`, \`ReadVariableNoCopy\` and \`IntegerLookup\`.
 - Whatever is missing can be registered: \`tf.registerOp(name, (node) => …)\`.

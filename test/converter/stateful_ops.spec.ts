@@ -122,12 +122,6 @@ describeForBackends(
           input: ['copy'],
           attr: { ...rank, output_ragged_rank: { i: '2' } },
         },
-        {
-          name: 'batched',
-          op: 'RaggedTensorToVariant',
-          input: ['splits', 'values'],
-          attr: { ...rank, RAGGED_RANK: { i: '1' }, batched_input: { b: true } },
-        },
       ];
       await withGraph(nodes, (model) => {
         const feeds = (): tf.NamedTensorMap => ({
@@ -138,7 +132,7 @@ describeForBackends(
           [0, 2, 3],
           [1, 2, 3],
         ]);
-        expect(nameOfError(() => execute(model, feeds(), 'batched'))).toBe('RuntimeError');
+        expect(nameOfError(() => execute(model, feeds(), 'two'))).toBe('ValueError');
       });
     });
 
@@ -247,6 +241,30 @@ describeForBackends(
           expect(run([5, 9, 8, 1])).toEqual([[3, 2, 0, 0]]);
         });
       }
+    });
+
+    it('lookup tables of old forms, and tables of one name', async () => {
+      const types = { key_dtype: INT32, value_dtype: FLOAT };
+      const nodes = [
+        placeholder('keys', INT32),
+        placeholder('values', FLOAT),
+        placeholder('default', FLOAT),
+        { name: 'a', op: 'MutableHashTable', attr: { ...types, shared_name: text('one') } },
+        { name: 'b', op: 'MutableHashTable', attr: { ...types, shared_name: text('one') } },
+        { name: 'other', op: 'MutableHashTable', attr: types },
+        { name: 'wrong', op: 'MutableHashTable', attr: { ...types, value_dtype: INT32, shared_name: text('one') } },
+        { name: 'static', op: 'HashTable', attr: { ...types, shared_name: text('one') } },
+        { name: 'insert', op: 'LookupTableInsert', input: ['a', 'keys', 'values'] },
+        { name: 'export', op: 'LookupTableExport', input: ['b'] },
+        { name: 'others', op: 'LookupTableExport', input: ['other'] },
+      ];
+      await withGraph(nodes, (model) => {
+        const feeds = { keys: tf.tensor1d([5, -2], 'int32'), values: tf.tensor1d([1, 2]) };
+        execute(model, feeds, 'insert');
+        expect(execute(model, {}, 'export:0', 'export:1', 'others:0')).toEqual([[5, -2], [1, 2], []]);
+        expect(nameOfError(() => execute(model, {}, 'wrong'))).toBe('ValueError');
+        expect(nameOfError(() => execute(model, {}, 'a', 'static'))).toBe('Error'); // tfjs-converter wants executeAsync
+      });
     });
 
     it('Assert names its node and shows what it was given', async () => {

@@ -23,12 +23,7 @@ const internals = (node: tf.GraphNode): Internals => node as unknown as Internal
 
 let closers = 0;
 
-/** Calls `close` when the run ends. */
-export function atEndOfRun(node: tf.GraphNode, close: () => void): void {
-  internals(node).context.tensorArrayMap[`tfjs-embeddings ${closers++}`] = { clearAndClose: close };
-}
-
-const ends = (): WeakMap<object, (() => void)[]> => perProcess('ends of graph models', () => new WeakMap());
+const ends = (): WeakMap<object, Set<() => void>> => perProcess('ends of graph models', () => new WeakMap());
 
 /** What stands for the model in a map: the same for all its runs. Its weights by the names of their nodes. */
 export function modelOf(node: tf.GraphNode): Readonly<Record<string, readonly tf.Tensor[] | undefined>> {
@@ -38,15 +33,25 @@ export function modelOf(node: tf.GraphNode): Readonly<Record<string, readonly tf
 /** Calls `close` when the model is disposed. */
 export function atEndOfModel(node: tf.GraphNode, close: () => void): void {
   const model = modelOf(node);
-  ends().set(model, [...(ends().get(model) ?? []), close]);
+  const known = ends().get(model) ?? new Set();
+  ends().set(model, known.add(close));
+}
+
+/** Calls `close` when the run ends; tfjs-converter does not end a run that fails, which ends with the model. */
+export function atEndOfRun(node: tf.GraphNode, close: () => void): void {
+  const clearAndClose = (): void => {
+    ends().get(modelOf(node))?.delete(clearAndClose);
+    close();
+  };
+  internals(node).context.tensorArrayMap[`tfjs-embeddings ${closers++}`] = { clearAndClose };
+  atEndOfModel(node, clearAndClose);
 }
 
 /** A model of these weights is disposed. */
 export function endModel(weightMap: object): void {
-  ends()
-    .get(weightMap)
-    ?.forEach((close) => close());
+  const all = ends().get(weightMap) ?? [];
   ends().delete(weightMap);
+  for (const close of all) close();
 }
 
 export function nodeName(node: tf.GraphNode): string {

@@ -3,8 +3,8 @@
  * where a graph only passes it on.
  */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, described } from '../errors.js';
-import { perProcess } from '../per_process.js';
+import { ArgumentTypeError, described } from '../../errors.js';
+import { perProcess } from '../../per_process.js';
 
 interface Objects {
   readonly byNumber: Map<number, object>;
@@ -15,13 +15,22 @@ interface Objects {
 const objects = (): Objects =>
   perProcess('objects of graphs', () => ({ byNumber: new Map(), numberOf: new WeakMap(), next: 1 }));
 
-/** A new tensor that stands for `object`, until `forget` is called. */
-export function handleFor(object: object): tf.Tensor {
+function numberFor(object: object): number {
   const all = objects();
   const number = all.numberOf.get(object) ?? all.next++;
   all.numberOf.set(object, number);
   all.byNumber.set(number, object);
-  return tf.scalar(number, 'int32');
+  return number;
+}
+
+/** A new tensor that stands for `object`, until `forget` is called. */
+export function handleFor(object: object): tf.Tensor {
+  return tf.scalar(numberFor(object), 'int32');
+}
+
+/** A new tensor of this shape whose elements stand for objects. */
+export function handlesFor(all: readonly object[], shape: readonly number[]): tf.Tensor {
+  return tf.tensor(all.map(numberFor), [...shape], 'int32');
 }
 
 /** Ends what tensors stand for. */
@@ -41,6 +50,17 @@ export function objectOfKind<T>(handle: tf.Tensor, kind: new (...args: never[]) 
 export function findObject<T>(handle: tf.Tensor, kind: new (...args: never[]) => T): T | null {
   const found = isHandle(handle) ? objects().byNumber.get(handle.dataSync()[0]!) : undefined;
   return found instanceof kind ? found : null;
+}
+
+/** What the elements of a tensor stand for; TypeError unless each is a `kind`. */
+export function objectsOfKind<T>(handles: tf.Tensor, kind: new (...args: never[]) => T, argument: string): T[] {
+  const numbers = handles.dtype === 'int32' ? Array.from(handles.dataSync()) : [NaN];
+  const { byNumber } = objects();
+  return numbers.map((number) => {
+    const found = byNumber.get(number);
+    if (found instanceof kind) return found;
+    throw new ArgumentTypeError(argument, `the handle of a ${kind.name}`, described('another tensor'));
+  });
 }
 
 /** Whether a tensor has the form of a handle. */

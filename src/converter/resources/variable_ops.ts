@@ -1,8 +1,8 @@
 /** Variables of graphs that were not frozen. A variable whose value is a weight of the model is that weight. */
 import * as tf from '@tensorflow/tfjs';
-import { RuntimeError, ValueError, described } from '../errors.js';
-import { atEndOfModel, modelOf, nodeName, textAttribute } from '../tfjs_patches/graph_models/graph_run.js';
-import { graphOp, type GraphOp } from './graph_op.js';
+import { RuntimeError, ValueError, described } from '../../errors.js';
+import { atEndOfModel, modelOf, nodeName, textAttribute } from '../../tfjs_patches/graph_models/graph_run.js';
+import { graphOp, type GraphOp } from '../graph_op.js';
 import { findObject, forget, handleFor, objectOfKind } from './handles.js';
 
 /** A variable of a model. */

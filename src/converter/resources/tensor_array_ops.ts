@@ -3,12 +3,12 @@
  * what they join, and run only asynchronously; these take their place.
  */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError, described } from '../errors.js';
-import { tensorArrayGrad, tensorArrayGradWithShape } from '../tensor_array/gradient_array.js';
-import type { PartialShapeInput } from '../tensor_array/partial_shape.js';
-import { TensorArray, tensorArray } from '../tensor_array/tensor_array.js';
-import { atEndOfRun, textAttribute } from '../tfjs_patches/graph_models/graph_run.js';
-import { graphOp, type GraphOp } from './graph_op.js';
+import { ValueError, described } from '../../errors.js';
+import { tensorArrayGrad, tensorArrayGradWithShape } from '../../tensor_array/gradient_array.js';
+import type { PartialShapeInput } from '../../tensor_array/partial_shape.js';
+import { TensorArray, tensorArray } from '../../tensor_array/tensor_array.js';
+import { atEndOfRun, textAttribute } from '../../tfjs_patches/graph_models/graph_run.js';
+import { graphOp, type GraphOp } from '../graph_op.js';
 import { forget, handleFor, objectOfKind } from './handles.js';
 
 /** Orders ops and has no value. */
