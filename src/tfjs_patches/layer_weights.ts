@@ -11,14 +11,19 @@ export function afterWrites(weight: tf.LayerVariable, listener: () => void): voi
   };
 }
 
-/** Calls `listener` before a weight is read or written, so that it can be brought up to date when it is asked for. */
-export function beforeAccess(weight: tf.LayerVariable, listener: () => void): void {
+/** Calls `listener` before a weight is read, so that it can be brought up to date when it is asked for. */
+export function beforeReads(weight: tf.LayerVariable, listener: () => void): void {
   const read = weight.read.bind(weight);
-  const write = weight.write.bind(weight);
   weight.read = () => {
     listener();
     return read();
   };
+}
+
+/** The same before a weight is read or written. */
+export function beforeAccess(weight: tf.LayerVariable, listener: () => void): void {
+  beforeReads(weight, listener);
+  const write = weight.write.bind(weight);
   weight.write = (value: tf.Tensor): tf.LayerVariable => {
     listener();
     return write(value);

@@ -83,6 +83,11 @@ export class StackedTables {
     return this.found.machine.settings.coresPerChip;
   }
 
+  /** Whether the machine is still there. */
+  get isRunning(): boolean {
+    return running()?.machine === this.found.machine;
+  }
+
   /** Whether the other one is the same machine. */
   isSame(other: StackedTables): boolean {
     return other.found.machine === this.found.machine;

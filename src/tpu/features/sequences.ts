@@ -19,21 +19,23 @@ export interface SequenceBags extends HostBags {
 export function sequenceBags({ values, rowSplits, weights, columns }: IdsBySample, length: number): SequenceBags {
   const samples = rowSplits.length - 1;
   const splits = new Int32Array(samples * length + 1);
-  const positions: number[] = [];
+  const all = new Int32Array(values.length);
+  let count = 0;
   for (let row = 0; row < samples; row++) {
     const first = rowSplits[row]!;
-    for (let i = first; i < rowSplits[row + 1]!; i++) {
+    for (let i = first, end = rowSplits[row + 1]!; i < end; i++) {
       const place = columns === null ? i - first : columns[i]!;
       if (place >= length) continue;
-      positions.push(i);
+      all[count++] = i;
       splits[row * length + place + 1]!++;
     }
   }
   for (let bag = 1; bag < splits.length; bag++) splits[bag]! += splits[bag - 1]!;
+  const positions = all.subarray(0, count);
   return {
-    values: Int32Array.from(positions, (i) => values[i]!),
+    values: positions.map((i) => values[i]!),
     rowSplits: splits,
     weights: weights === null ? null : Float32Array.from(positions, (i) => weights[i]!),
-    positions: Int32Array.from(positions),
+    positions,
   };
 }

@@ -6,12 +6,20 @@ import { isRecord } from '../../options.js';
 import { warnOnce } from '../../warn_once.js';
 import { FeatureConfig } from '../config/feature_config.js';
 import { TableConfig } from '../config/table_config.js';
+import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import type { FeatureNest } from '../features/feature_nest.js';
 import { optimizerConfig, optimizerFromConfig } from '../optimizers/optimizer_config.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
 
 /** What the layer takes. */
-export const ARGUMENTS = ['featureConfig', 'optimizer', 'version', 'name', 'trainable'] as const;
+export const ARGUMENTS = [
+  'featureConfig',
+  'optimizer',
+  'version',
+  'sparseCoreEmbeddingConfig',
+  'name',
+  'trainable',
+] as const;
 
 /** What is saved in place of functions. */
 function withoutFunctions(key: string, value: unknown): unknown {
@@ -52,13 +60,25 @@ export function savedOptimizer(optimizer: TPUEmbeddingOptimizer | null): { name:
   return asText(optimizerConfig(optimizer));
 }
 
+export function savedSettings(settings: SparseCoreEmbeddingConfig | null): { name: string } {
+  return asText(settings?.getConfig() ?? null);
+}
+
+function settingsOf(saved: unknown): unknown {
+  const isMade = saved === null || saved === undefined || saved instanceof SparseCoreEmbeddingConfig;
+  return isMade || !isRecord(saved) ? saved : SparseCoreEmbeddingConfig.fromConfig(saved);
+}
+
 /** The arguments of the layer from its config. */
 export function readSavedLayer(config: unknown): Record<string, unknown> {
-  const { featureConfig, optimizer, ...rest } = readLayerConfig(config, ARGUMENTS, ['inputDType']);
+  const { featureConfig, optimizer, sparseCoreEmbeddingConfig, ...rest } = readLayerConfig(config, ARGUMENTS, [
+    'inputDType',
+  ]);
   return {
     ...rest,
     featureConfig: featuresOf(fromText(featureConfig, 'featureConfig')),
     optimizer: optimizerFromConfig(fromText(optimizer, 'optimizer')),
+    sparseCoreEmbeddingConfig: settingsOf(fromText(sparseCoreEmbeddingConfig, 'sparseCoreEmbeddingConfig')),
   };
 }
 

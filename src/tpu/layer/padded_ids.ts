@@ -1,44 +1,47 @@
 /** The ids of a model's inputs: dense tensors in which negative ids stand for nothing. */
 import * as tf from '@tensorflow/tfjs';
+import { outOfRangeError } from '../../ragged/id_out_of_range.js';
+import { densePlace } from '../../ragged/id_place.js';
 import { parseIds, type IdsInput } from '../../ragged/parse_ids.js';
-import { readFeatureIds, hostIds } from '../features/feature_ids.js';
+import { hostIds, readFeatureIds } from '../features/feature_ids.js';
 import { copyIds, type HostIds } from '../features/host_ids.js';
-import type { IdBatch } from '../../ragged/parse_ids.js';
 
-/** Sparse ids that lack what is negative: the last axis is that of the ids of a sample. */
-function withoutPadding(batch: IdBatch): IdBatch {
-  const shape = batch.idsShape!.length > 1 ? [...batch.idsShape!] : [...batch.idsShape!, 1];
-  const width = shape.at(-1)!;
-  const all = hostIds(batch);
-  const kept: number[] = [];
-  all.forEach((id, i) => {
-    if (id >= 0) kept.push(i);
-  });
-  const rows = shape.slice(0, -1).reduce((product, size) => product * size, 1);
-  const rowSplits = new Int32Array(rows + 1);
-  for (const i of kept) rowSplits[Math.floor(i / width) + 1]!++;
-  for (let row = 1; row <= rows; row++) rowSplits[row]! += rowSplits[row - 1]!;
-  const indices = Int32Array.from(kept.flatMap((i) => indexOf(i, shape)));
-  const places = { indices, denseShape: shape, count: kept.length };
-  const values = Int32Array.from(kept, (i) => all[i]!);
-  const batchShape = shape.slice(0, -1);
-  const none = { idsShape: null, nestedRowSplits: null, ragged: null, weights: null };
-  return { kind: 'sparse', values, rowSplits, batchShape, places, ...none };
+/** A table, as far as ids are looked up in it. */
+export interface IdRange {
+  readonly rows: number;
+  /** In words, for errors. */
+  readonly owner: string;
 }
 
-function indexOf(position: number, shape: readonly number[]): number[] {
-  const index: number[] = [];
-  let rest = position;
-  for (let axis = shape.length - 1; axis >= 0; axis--) {
-    index.unshift(rest % shape[axis]!);
-    rest = Math.floor(rest / shape[axis]!);
+/** The ids of a dense tensor without what is negative: the last axis is that of the ids of a sample. */
+function withoutPadding(tensor: tf.Tensor, { rows, owner }: IdRange, path: string): HostIds {
+  const all = hostIds(parseIds(tensor as IdsInput, null, { ids: path, weights: 'weights' }));
+  const shape = tensor.rank > 1 ? tensor.shape : [...tensor.shape, 1];
+  const width = shape.at(-1)!;
+  const samples = shape.slice(0, -1).reduce((product, size) => product * size, 1);
+  const [values, columns] = [new Int32Array(all.length), new Int32Array(all.length)];
+  const rowSplits = new Int32Array(samples + 1);
+  let [position, count] = [0, 0];
+  for (let sample = 0; sample < samples; sample++) {
+    for (let column = 0; column < width; column++, position++) {
+      const id = all[position]!;
+      if (id < 0) continue;
+      if (id >= rows) {
+        const found = { id, rows, position, place: densePlace(tensor.shape, position), owner };
+        const expected = `ids in [0, ${rows}), or negative ones, which stand for nothing`;
+        throw outOfRangeError({ ...found, argument: path, expected, note: undefined, batchRow: null });
+      }
+      values[count] = id;
+      columns[count++] = column;
+    }
+    rowSplits[sample + 1] = count;
   }
-  return index;
+  const kept = { values: values.subarray(0, count), columns: columns.subarray(0, count) };
+  return { kind: 'sparse', shape, rowSplits, weights: null, ...kept };
 }
 
 /** The ids of one input. Throws ValueError, which names it, for ids beyond the table. */
-export function inputIds(ids: unknown, rows: number, path: string, owner: string): HostIds {
-  if (!(ids instanceof tf.Tensor)) return copyIds(readFeatureIds(ids, null, path, 'weights'), rows, path, owner);
-  const batch = parseIds(ids as IdsInput, null, { ids: path, weights: 'weights' });
-  return copyIds(withoutPadding(batch), rows, path, owner);
+export function inputIds(ids: unknown, range: IdRange, path: string): HostIds {
+  if (ids instanceof tf.Tensor) return withoutPadding(ids, range, path);
+  return copyIds(readFeatureIds(ids, null, path, 'weights'), range.rows, path, range.owner);
 }

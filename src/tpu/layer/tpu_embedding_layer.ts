@@ -8,31 +8,40 @@ import { initializerOf } from '../../layers/table/initial_values.js';
 import { nextName } from '../../layers/layer_names.js';
 import { refusePositional } from '../../positional.js';
 import { readOptions } from '../../options.js';
+import { OutputCache } from '../../layers/distributed_embedding/output_cache.js';
+import { fedTensors } from '../../layers/distributed_embedding/inputs.js';
+import { addIdDetails } from '../../ragged/id_out_of_range.js';
+import { fedPlace } from '../../tfjs_patches/fed_rows.js';
+import { beforeReads } from '../../tfjs_patches/layer_weights.js';
 import { isTapeOn, withoutTape } from '../../tfjs_patches/lazy_gradient.js';
 import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
 import { feedAsIs, markFeeding } from '../../tfjs_patches/uncast_inputs.js';
-import { tpuEmbeddingActivations } from '../activations/tpu_embedding_activations.js';
 import type { FeatureConfig } from '../config/feature_config.js';
+import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import { featureBags } from '../embedding/feature_bags.js';
 import { isSequence } from '../embedding/output_shapes.js';
-import { StepPipeline } from '../embedding/step_pipeline.js';
+import type { FeatureLookup } from '../embedding/table_lookups.js';
 import { FeatureNest, type NestedFeatureConfigs } from '../features/feature_nest.js';
 import { hasKernel } from '../optimizers/kernel_step.js';
 import { readOptimizer } from '../optimizers/optimizer_config.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
 import { EmbeddingTables } from '../tables/embedding_tables.js';
 import { readTables } from '../tables/read_tables.js';
-import { ARGUMENTS, readSavedLayer, savedFeatures, savedOptimizer } from './layer_config.js';
-import { OpenSteps } from './open_steps.js';
+import { ARGUMENTS, readSavedLayer, savedFeatures, savedOptimizer, savedSettings } from './layer_config.js';
+import { RowTables, type LayerTables } from './layer_tables.js';
 import { inputIds } from './padded_ids.js';
+import { SparseCoreTables, checkSparseCores, hasSparseCores } from './sparse_core_tables.js';
+import { TrainingPass } from './training_pass.js';
 
 export interface TPUEmbeddingLayerArgs {
   /** FeatureConfigs in objects and arrays of any depth. */
   featureConfig: NestedFeatureConfigs;
   /** Of tables that have none: it steps the tables, whatever optimizer the model is compiled with. */
   optimizer?: TPUEmbeddingOptimizer | null | undefined;
-  /** 1: as `TPUEmbedding` keeps its tables. */
-  version?: 1 | undefined;
+  /** 1 (the default): tables as `TPUEmbedding` keeps them; 2: on SparseCores, as `TPUEmbeddingV2` does. */
+  version?: 1 | 2 | undefined;
+  /** Of version 2: how tables are stacked, and limits, which are an error where a batch exceeds them. Default: no limits. */
+  sparseCoreEmbeddingConfig?: SparseCoreEmbeddingConfig | null | undefined;
   name?: string | undefined;
   trainable?: boolean | undefined;
 }
@@ -41,9 +50,30 @@ const OUTSIDE_NAMES = /[^-A-Za-z0-9._/]/g;
 
 type AddWeight = (...args: unknown[]) => tf.LayerVariable;
 
-function checkVersion(version: unknown): 1 {
-  if (version === undefined || version === null || version === 1) return 1;
-  throw new ValueError('version', '1; tables of TPUEmbeddingV2 train outside of layers', version);
+function readVersion(version: unknown): 1 | 2 {
+  if (version === undefined || version === null) return 1;
+  if (typeof version !== 'number') throw new ArgumentTypeError('version', '1 or 2', version);
+  if (version === 1 || version === 2) return version;
+  throw new ValueError('version', '1 or 2', version);
+}
+
+function readSettings(settings: unknown, version: 1 | 2): SparseCoreEmbeddingConfig | null {
+  if (settings === undefined || settings === null) return null;
+  const argument = 'sparseCoreEmbeddingConfig';
+  if (!(settings instanceof SparseCoreEmbeddingConfig)) {
+    throw new ArgumentTypeError(argument, 'an emb.tpu.SparseCoreEmbeddingConfig', settings);
+  }
+  if (version === 1) throw new ValueError(argument, 'version: 2 beside it', described('version 1'));
+  return settings;
+}
+
+/** Only SparseCores run a function of the user's. */
+function checkKernels({ tables }: EmbeddingTables): void {
+  for (const { name, optimizer } of tables) {
+    if (optimizer === null || hasKernel(optimizer)) continue;
+    const received = described('a CustomOptimizer');
+    throw new RuntimeError('optimizer', `another one for table ${name}`, received, 'version: 2 runs it.');
+  }
 }
 
 /**
@@ -53,13 +83,15 @@ function checkVersion(version: unknown): 1 {
  * combined; negative ids stand for nothing. Gives activations in that structure: [batch, …, dim], or
  * [batch, maxSequenceLength, dim] for sequences; batches may be of any size. `apply` takes ragged and sparse ids too.
  * On `tpu-emulator` it trains in `fit` under any optimizer of `compile`: that one steps the dense part of the model, and each
- * table is stepped by its own optimizer where its rows lie. Elsewhere it predicts, and refuses to train.
+ * table is stepped by its own optimizer where its rows lie, when the backward pass ends. Elsewhere it predicts, and refuses
+ * to train; version 2 also on a number of cores that is no power of two.
  * Weights: the tables, then their slots, none of them trainable by others, then `gradient_variable`, a single zero by which
- * gradients are found. All are saved with the model in the global layout and load on any number of devices.
+ * gradients are found. All are saved with the model in the global layout and load on any number of devices, and in either
+ * version. Version 2 keeps them on the host, and trains copies on the SparseCores, from which they are read when needed.
  * Source: tfrs.layers.embedding.TPUEmbedding (TensorFlow Recommenders 0.7), over the API of TensorFlow 2.21.
  *
- * @throws TypeError and ValueError, which name the feature, for configs and ids that do not fit; RuntimeError for
- * training without the emulator.
+ * @throws TypeError and ValueError, which name the feature, for configs and ids that do not fit, and for ids beyond the
+ * limits of `sparseCoreEmbeddingConfig`; RuntimeError for training without the emulator.
  *
  * @example
  * const table = new emb.tpu.TableConfig({vocabularySize: 1000, dim: 8, combiner: 'mean', name: 'movies'});
@@ -75,13 +107,16 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
     brand(this, 'tpu.TPUEmbeddingLayer');
   }
   static readonly className: string = 'TfjsEmbeddings>TPUEmbedding';
-  readonly version: 1;
+  readonly version: 1 | 2;
   readonly #nest: FeatureNest;
   readonly #optimizer: TPUEmbeddingOptimizer | null;
   readonly #tableOf: readonly number[];
   readonly #tables: EmbeddingTables;
-  readonly #pipeline: StepPipeline;
-  readonly #steps: OpenSteps;
+  readonly #rowTables: RowTables;
+  readonly #sparseCores: SparseCoreTables | null;
+  readonly #settings: SparseCoreEmbeddingConfig | null;
+  readonly #pass = new TrainingPass(() => this.#gradientVariable!);
+  readonly #outputs = new OutputCache();
   readonly #paths: readonly string[];
   #gradientVariable: tf.Variable | null = null;
   #weights: tf.LayerVariable[] = [];
@@ -90,15 +125,11 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
   constructor(...passed: [TPUEmbeddingLayerArgs]) {
     refusePositional('emb.layers.tpuEmbedding', ARGUMENTS, passed);
     const given = readOptions<TPUEmbeddingLayerArgs>(passed[0], ARGUMENTS, 'args');
-    const version = checkVersion(given.version);
+    const version = readVersion(given.version);
+    const settings = readSettings(given.sparseCoreEmbeddingConfig, version);
     const optimizer = readOptimizer(given.optimizer);
     const nest = new FeatureNest(given.featureConfig);
     const { tables, tableOf } = readTables(nest.features, optimizer);
-    for (const table of tables) {
-      if (table.optimizer === null || hasKernel(table.optimizer)) continue;
-      const note = 'TPUEmbeddingV2 runs it.';
-      throw new RuntimeError('optimizer', `another one for table ${table.name}`, described('a CustomOptimizer'), note);
-    }
     super({
       name: checkName(given.name) ?? nextName('tpu_embedding'),
       trainable: checkBoolean(given.trainable, 'trainable', true),
@@ -108,18 +139,20 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
     this.#nest = nest;
     this.#tableOf = tableOf;
     this.#paths = nest.paths('inputs');
+    this.#settings = settings;
     this.#tables = new EmbeddingTables(tables, (name, made) => this.#adopt(name, made));
-    this.#pipeline = new StepPipeline(this.#tables, false);
-    this.#steps = new OpenSteps(this.#pipeline);
+    if (version === 1) checkKernels(this.#tables);
+    this.#rowTables = new RowTables(this.#tables);
+    this.#sparseCores = version === 1 ? null : new SparseCoreTables(this.#tables, this.#paths, settings);
   }
 
   override build(_inputShape?: SymbolicShape | SymbolicShape[]): void {
     if (this.built) return;
-    this.#tables.make();
+    // On SparseCores tables have copies, which are those that count there.
+    this.#tables.make(this.#sparseCores !== null && hasSparseCores() ? 'host' : 'devices');
     const weight = this.#addWeight('gradient_variable', [1], tf.initializers.zeros(), true);
     this.#gradientVariable = weight.read() as tf.Variable;
     this.#weights = this.#inOrder(weight);
-    this.#watchSteps(this.#gradientVariable);
     this.built = true;
   }
 
@@ -150,20 +183,17 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
     );
     made.dispose();
     this.#weights.push(weight);
-    return weight.read() as tf.Variable;
-  }
-
-  /** Optimizers assign the variable, unchanged, at the end of a step: gradients of activations have all come then. */
-  #watchSteps(variable: tf.Variable): void {
-    const assign = variable.assign.bind(variable);
-    variable.assign = (value): void => {
-      assign(value);
-      this.#steps.flush();
-    };
+    const variable = weight.read() as tf.Variable;
+    beforeReads(weight, () => this.#settle());
+    return variable;
   }
 
   override apply(inputs: unknown, kwargs: Record<string, unknown> = {}): never {
     this.assertNotDisposed();
+    const fed = fedTensors(inputs, null);
+    const isTraining = kwargs['training'] === true;
+    const known = fed === null ? null : this.#outputs.outputsOf(fed, isTraining);
+    if (known !== null) return known as never;
     const { ids: flat, isFlat } = this.#flat(inputs);
     const isSome = flat.some(isSymbolic);
     if (isSome) {
@@ -177,6 +207,7 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
     const found: unknown = super.apply(flat as tf.Tensor[], kwargs as never);
     const outputs = Array.isArray(found) ? (found as unknown[]) : [found];
     const asList = isFlat && this.#nest.structure.kind !== 'feature';
+    if (fed !== null && asList) this.#outputs.keep(fed, outputs, isTraining);
     return (asList ? outputs : this.#nest.pack(outputs)) as never;
   }
 
@@ -190,29 +221,46 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
 
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor[] {
     const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
-    this.#steps.flush();
     const isTraining = kwargs['training'] === true && this.trainable && isTapeOn();
     if (isTraining) this.#checkTraining();
     return tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs as never);
-      const { features } = this.#nest;
-      const shapes: number[][] = [];
-      const lookups = withoutTape(() =>
-        features.map((feature, i) => {
-          const table = this.#tables.tables[this.#tableOf[i]!]!;
-          const ids = inputIds(list[i], table.config.vocabularySize, this.#paths[i]!, `table ${table.name}`);
-          const shape = concreteShape(feature, ids.shape as number[]);
-          shapes.push([...shape, table.config.dim]);
-          return { table: this.#tableOf[i]!, bags: featureBags(ids, feature, shape, this.#paths[i]!) };
-        }),
-      );
-      const { pooled, step } = this.#pipeline.lookUp(lookups, isTraining);
-      const activations = withoutTape(() => pooled.map((rows, i) => rows.reshape(shapes[i]!)));
-      if (step === null) return activations;
-      const tableId = this.#steps.add(step, features.length);
-      const variable = this.#gradientVariable!;
-      return activations.map((each, lookupId) => tpuEmbeddingActivations(variable, each, { tableId, lookupId }));
+      const { activations, call } = withoutTape(() => {
+        const { lookups, shapes } = this.#lookups(list);
+        const found = this.#engine().lookUp(lookups, isTraining);
+        return { activations: found.pooled.map((rows, i) => rows.reshape(shapes[i]!)), call: found.call };
+      });
+      return call === null ? activations : this.#pass.add(call, activations);
     });
+  }
+
+  /** What is looked up for each feature, and the shape of its activations. */
+  #lookups(inputs: readonly unknown[]): { lookups: FeatureLookup[]; shapes: number[][] } {
+    const shapes: number[][] = [];
+    const lookups = this.#nest.features.map((feature, i): FeatureLookup => {
+      const [table, path] = [this.#tableOf[i]!, this.#paths[i]!];
+      const { config, name } = this.#tables.tables[table]!;
+      const range = { rows: config.vocabularySize, owner: `table ${name}` };
+      const ids = addIdDetails(
+        () => inputIds(inputs[i], range, path),
+        (known) => fedPlace(this, i, inputs[i], known),
+      );
+      const shape = concreteShape(feature, ids.shape as number[]);
+      shapes.push([...shape, config.dim]);
+      return { table, bags: featureBags(ids, feature, shape, path) };
+    });
+    return { lookups, shapes };
+  }
+
+  /** What runs on the backend in use. */
+  #engine(): LayerTables {
+    if (this.#sparseCores === null || hasSparseCores()) return this.#sparseCores ?? this.#rowTables;
+    this.#settle();
+    return this.#rowTables;
+  }
+
+  #settle(): void {
+    this.#sparseCores?.settle();
   }
 
   #checkTraining(): void {
@@ -223,6 +271,7 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
     }
     const bare = this.#tables.tables.find(({ optimizer }) => optimizer === null);
     if (bare !== undefined) throw new ValueError('optimizer', `an optimizer for table ${bare.name}`, null);
+    if (this.#sparseCores !== null) checkSparseCores();
   }
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape[] {
@@ -235,16 +284,10 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
   /** Ids may have any rank, so nothing is said about the shapes of inputs. */
   protected override warnOnIncompatibleInputShape(_inputShape: SymbolicShape): void {}
 
-  /** The weights as they are after the last step. */
-  override getWeights(trainableOnly = false): tf.Tensor[] {
-    this.#steps.flush(true);
-    return super.getWeights(trainableOnly);
-  }
-
   /** The variable of each table, float32 [vocabularySize, dim], as it is after the last step. */
   get embeddingTables(): ReturnType<EmbeddingTables['byConfig']> {
     this.build();
-    this.#steps.flush(true);
+    this.#settle();
     return this.#tables.byConfig();
   }
 
@@ -256,8 +299,9 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
   }
 
   protected override disposeWeights(): number {
-    this.#steps.dispose();
-    this.#pipeline.dispose();
+    this.#pass.drop();
+    this.#outputs.forget();
+    this.#sparseCores?.dispose();
     const freed = super.disposeWeights();
     this.#tables.dispose();
     this.#weights = [];
@@ -266,8 +310,10 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
 
   override getConfig(): tf.serialization.ConfigDict {
     const { dtype: _none, ...base } = super.getConfig();
-    const own = { featureConfig: savedFeatures(this.#nest), optimizer: savedOptimizer(this.#optimizer), version: 1 };
-    return { ...base, ...own } as unknown as tf.serialization.ConfigDict;
+    const { version } = this;
+    const own = { featureConfig: savedFeatures(this.#nest), optimizer: savedOptimizer(this.#optimizer), version };
+    const settings = version === 1 ? {} : { sparseCoreEmbeddingConfig: savedSettings(this.#settings) };
+    return { ...base, ...own, ...settings } as unknown as tf.serialization.ConfigDict;
   }
 
   static override fromConfig<T extends tf.serialization.Serializable>(

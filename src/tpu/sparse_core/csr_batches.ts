@@ -1,6 +1,6 @@
 /** The ids of a batch as the CSR of each stack, chip by chip. */
 import type { HostBags } from '../../backends/kernel_set.js';
-import { countCsr, roundUp } from '../../backends/sparse_core.js';
+import { countCsr, mostCsrSlots, roundUp } from '../../backends/sparse_core.js';
 import type { StackBatch } from '../../backends/tpu-emulator/stacked_tables.js';
 import { ValueError, described } from '../../errors.js';
 import { warnOnce } from '../../warn_once.js';
@@ -51,36 +51,52 @@ export function stackOnCores(
   return { name: stack.name, features, cores, shards, samples: (stack.samples * cores) / shards };
 }
 
-function limitOf(limits: LimitsByStack | null, stack: string, field: string): number {
+/** Where there is no limit for a stack: `default` sets one, with a warning; `none` leaves it out. */
+type Unlimited = 'default' | 'none';
+
+function limitOf(limits: LimitsByStack | null, stack: string, field: string, unlimited: Unlimited): number {
   const limit = limits !== null && Object.hasOwn(limits, stack) ? limits[stack] : undefined;
-  if (limit === undefined) {
-    warnOnce(`${field} has no limit for the stack ${stack}: ${DEFAULT_LIMIT} is used. tuneLimits proposes one.`);
-  }
-  return limit ?? DEFAULT_LIMIT;
+  if (limit !== undefined) return limit;
+  if (unlimited === 'none') return Infinity;
+  warnOnce(`${field} has no limit for the stack ${stack}: ${DEFAULT_LIMIT} is used. tuneLimits proposes one.`);
+  return DEFAULT_LIMIT;
 }
 
-function limitsOf(config: SparseCoreEmbeddingConfig, { name }: StackPlan, samples: number): StackLimits {
+/** Without a config there is room for all ids of the batch. */
+function limitsOf(
+  config: SparseCoreEmbeddingConfig | null,
+  { name }: StackPlan,
+  onChip: StackOnChip,
+  unlimited: Unlimited,
+): StackLimits {
+  const { samples } = onChip;
+  if (config === null) {
+    const idsFullSize = mostCsrSlots({ ...onChip, capacity: Infinity });
+    const none = { maxIds: Infinity, maxUniqueIds: Infinity };
+    return { idsFullSize, maxMinibatchesPerSc: MINIBATCHES, allowIdDropping: false, ...none };
+  }
   return {
     idsFullSize: config.maxIdsPerChipPerSample * samples,
     maxMinibatchesPerSc: MINIBATCHES,
     allowIdDropping: config.allowIdDropping,
-    maxIds: limitOf(config.maxIdsPerTable, name, 'maxIdsPerTable'),
-    maxUniqueIds: limitOf(config.maxUniqueIdsPerTable, name, 'maxUniqueIdsPerTable'),
+    maxIds: limitOf(config.maxIdsPerTable, name, 'maxIdsPerTable', unlimited),
+    maxUniqueIds: limitOf(config.maxUniqueIdsPerTable, name, 'maxUniqueIdsPerTable', unlimited),
   };
 }
 
-/** The CSR of every stack for a whole batch. */
+/** The CSR of every stack for a whole batch; `config`: null for buffers as large as the batch asks for. */
 export function partitionBatch(
   plan: SparseCorePlan,
   bags: readonly HostBags[],
-  config: SparseCoreEmbeddingConfig,
+  config: SparseCoreEmbeddingConfig | null,
+  unlimited: Unlimited = 'default',
 ): Partitioned {
   const { chips, coresPerChip } = plan.cores;
   const ofStack = (stack: StackPlan): PartitionedCsrFormatTensor =>
     joined(
       Array.from({ length: chips }, (_, part) => {
         const onChip = stackOnCores(plan, stack, bags, { cores: coresPerChip, part, parts: chips });
-        return partitionStack(onChip, limitsOf(config, stack, onChip.samples));
+        return partitionStack(onChip, limitsOf(config, stack, onChip, unlimited));
       }),
     );
   return Object.fromEntries(plan.stacks.map((stack) => [stack.name, ofStack(stack)]));
@@ -94,7 +110,7 @@ export function partitionCore(
 ): Partitioned {
   const ofStack = (stack: StackPlan): PartitionedCsrFormatTensor => {
     const onCore = stackOnCores(plan, stack, bags, { cores: 1, part: 0, parts: 1 });
-    return partitionStack(onCore, limitsOf(config, stack, onCore.samples));
+    return partitionStack(onCore, limitsOf(config, stack, onCore, 'default'));
   };
   return Object.fromEntries(plan.stacks.map((stack) => [stack.name, ofStack(stack)]));
 }

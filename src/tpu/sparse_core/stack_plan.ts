@@ -77,27 +77,44 @@ function samplesOf({ path, outputShape }: PlannedFeature, shards: number): numbe
   throw new ValueError(path, expected, described(`${samples}, of shape [${outputShape.join(', ')}]`));
 }
 
-/** Plans stacks. ValueError where samples do not divide by the cores, and where these are no power of two. */
-export function planStacks(
+/** Where tables lie, by their names: `samples` of a whole batch are looked up in each. */
+function layOut(
   tables: readonly PlannedTable[],
-  features: readonly PlannedFeature[],
-  cores: Cores,
+  samples: ReadonlyMap<string, number>,
+  { chips, coresPerChip }: Cores,
   disableTableStacking: boolean,
-): SparseCorePlan {
-  const { chips, coresPerChip } = cores;
-  const shards = shardCount(chips, coresPerChip);
-  const samples = features.map((feature) => samplesOf(feature, shards));
-  const ordered = [...tables].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const groups = groupsOf(ordered);
-  const layouts = stackTables({
-    tables: ordered.map(({ name, config: { vocabularySize, dim } }, i) => {
-      const ofTable = features.reduce((sum, { table }, place) => sum + (table.name === name ? samples[place]! : 0), 0);
-      return { name, vocabularySize, dim, group: groups[i]!, samples: ofTable / chips };
+): SparseCoreLayout[] {
+  const groups = groupsOf(tables);
+  return stackTables({
+    tables: tables.map(({ name, config: { vocabularySize, dim } }, i) => {
+      return { name, vocabularySize, dim, group: groups[i]!, samples: samples.get(name)! / chips };
     }),
     numPartitions: chips,
     sparseCoresPerPartition: coresPerChip,
     disableTableStacking,
   });
+}
+
+/**
+ * Plans stacks; `known`: where tables lie already, whatever the number of samples. ValueError where samples do not divide
+ * by the cores, and where these are no power of two.
+ */
+export function planStacks(
+  tables: readonly PlannedTable[],
+  features: readonly PlannedFeature[],
+  cores: Cores,
+  disableTableStacking: boolean,
+  known: SparseCorePlan['layouts'] | null = null,
+): SparseCorePlan {
+  const shards = shardCount(cores.chips, cores.coresPerChip);
+  const samples = features.map((feature) => samplesOf(feature, shards));
+  const ofTables = new Map(tables.map(({ name }) => [name, 0]));
+  features.forEach(({ table: { name } }, i) => ofTables.set(name, ofTables.get(name)! + samples[i]!));
+  const ordered = [...tables].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const layouts =
+    known === null
+      ? layOut(ordered, ofTables, cores, disableTableStacking)
+      : ordered.map(({ name }) => known.get(name)!);
   const byName = new Map(layouts.map((layout) => [layout.tableName, layout]));
   const names = [...new Set(layouts.map(({ stackedTableName }) => stackedTableName))];
   const stacks = names.map((name): StackPlan => {

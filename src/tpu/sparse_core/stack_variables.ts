@@ -35,6 +35,9 @@ export function holdsRow(stackRow: number, rowsPerShard: number, layout: SparseC
   return inShard >= 0 && inShard < rowsInShard(layout);
 }
 
+/** `initial`: as initializers say; `written`: tables and slots are written before they are read. */
+export type FirstValues = 'initial' | 'written';
+
 export class StackVariables {
   readonly parameters: tf.Variable;
   readonly slots: readonly tf.Variable[];
@@ -43,6 +46,7 @@ export class StackVariables {
     private readonly machine: StackedTables,
     readonly plan: StackPlan,
     private readonly shards: number,
+    private readonly values: FirstValues,
   ) {
     const made: tf.Variable[] = [];
     try {
@@ -50,7 +54,7 @@ export class StackVariables {
       this.parameters = machine.create(plan.name, layout, false);
       made.push(this.parameters);
       this.slots = this.makeSlots(made);
-      for (const { table, layout: of } of plan.tables) {
+      for (const { table, layout: of } of values === 'initial' ? plan.tables : []) {
         this.fill(this.parameters, of, plan.columns, asInitializer(table.config.initializer));
       }
     } catch (error) {
@@ -109,7 +113,8 @@ export class StackVariables {
     if (optimizer === null) return [];
     const specs = optimizer.slots;
     const create = optimizer.slotVariableCreationFn;
-    if (create !== null && specs.length > 0) {
+    const isInitial = this.values === 'initial';
+    if (isInitial && create !== null && specs.length > 0) {
       const initializers = specs.map(({ initialValue }) => constantOr(initialValue));
       return ownSlots(create(this.parameters, optimizer.slotNames, initializers), specs, this.parameters, (slot) => {
         made.push(slot);
@@ -121,7 +126,7 @@ export class StackVariables {
       const constant = typeof initialValue === 'number' ? initialValue : 0;
       const slot = this.machine.createSlot(this.parameters, `${name}/${slotName}`, isPerRow === true, constant);
       made.push(slot);
-      if (typeof initialValue !== 'number') this.fillSlot(slot, initialValue);
+      if (isInitial && typeof initialValue !== 'number') this.fillSlot(slot, initialValue);
       return slot;
     });
   }
@@ -188,10 +193,10 @@ function ownSlots(
 export class SparseCoreVariables {
   readonly stacks: ReadonlyMap<string, StackVariables>;
 
-  constructor(machine: StackedTables, plan: SparseCorePlan) {
+  constructor(machine: StackedTables, plan: SparseCorePlan, values: FirstValues = 'initial') {
     const stacks = new Map<string, StackVariables>();
     try {
-      for (const stack of plan.stacks) stacks.set(stack.name, new StackVariables(machine, stack, plan.shards));
+      for (const stack of plan.stacks) stacks.set(stack.name, new StackVariables(machine, stack, plan.shards, values));
     } catch (error) {
       for (const stack of stacks.values()) stack.dispose();
       throw error;

@@ -34,10 +34,10 @@ export class EmbeddingTables {
     return this.#made !== null;
   }
 
-  /** Makes all variables, unless that was done. */
-  make(): void {
+  /** Makes all variables, unless that was done; on the devices where there are some, or on the host. */
+  make(where: 'devices' | 'host' = 'devices'): void {
     if (this.#made !== null) return;
-    const devices = backendPart().devices ?? null;
+    const devices = where === 'devices' ? (backendPart().devices ?? null) : null;
     const made: TableVariables[] = [];
     try {
       for (const named of this.tables) {
@@ -51,7 +51,7 @@ export class EmbeddingTables {
       throw error;
     }
     this.#made = this.takeOver === null ? made : made.map((each, i) => this.#taken(each, this.tables[i]!));
-    this.place();
+    if (where === 'devices') this.place();
   }
 
   #taken({ table, slots }: TableVariables, { name, optimizer }: NamedTable): TableVariables {

@@ -6,88 +6,9 @@ import * as emb from 'tfjs-embeddings/node';
 import { expectError } from '../../helpers/errors.js';
 import { expectClose, expectNoLeakAsync } from '../../helpers/tensors.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
+import { data, fit, layerOf, modelOf, plainModel, sgdModel, tablesOf } from './models.js';
 
 const { tpu } = emb;
-
-const IDS = [
-  [
-    [1, 2, -1],
-    [3, -1, -1],
-    [1, 1, 5],
-    [-1, -1, -1],
-    [7, 3, 1],
-  ],
-  [[0], [4], [2], [4], [1]],
-] as const;
-const LABELS = [[1], [0], [1], [0], [1]];
-
-const seeded = (seed: number): tf.Tensor => tf.randomUniform([8, 4], -0.5, 0.5, 'float32', seed);
-
-function layerOf(optimizer: emb.tpu.TPUEmbeddingOptimizer, args: object = {}): emb.tpu.TPUEmbeddingLayer {
-  const [movies, users] = ['movies', 'users'].map((name, i) => {
-    const initializer = (): tf.Tensor => seeded(i + 1);
-    return new tpu.TableConfig({ vocabularySize: 8, dim: 4, combiner: i === 0 ? 'mean' : 'sum', name, initializer });
-  }) as [emb.tpu.TableConfig, emb.tpu.TableConfig];
-  const featureConfig = {
-    user: new tpu.FeatureConfig({ table: users }),
-    seen: new tpu.FeatureConfig({ table: movies }),
-  };
-  return emb.layers.tpuEmbedding({ featureConfig, optimizer, ...args });
-}
-
-const sgdModel = (): emb.tpu.TPUEmbeddingOptimizer => new tpu.SGD({ learningRate: 0.5 });
-
-function inputs(): tf.SymbolicTensor[] {
-  return [3, 1].map((width) => tf.input({ shape: [width], dtype: 'int32' }));
-}
-
-function headOf(rows: tf.SymbolicTensor[]): tf.SymbolicTensor {
-  const joined = tf.layers.concatenate().apply(rows) as tf.SymbolicTensor;
-  const kernelInitializer = tf.initializers.constant({ value: 0.25 });
-  return tf.layers.dense({ units: 1, kernelInitializer }).apply(joined) as tf.SymbolicTensor;
-}
-
-function modelOf(layer: emb.tpu.TPUEmbeddingLayer): tf.LayersModel {
-  const [seen, user] = inputs() as [tf.SymbolicTensor, tf.SymbolicTensor];
-  const found = layer.apply({ seen, user }) as { seen: tf.SymbolicTensor; user: tf.SymbolicTensor };
-  return tf.model({ inputs: [seen, user], outputs: headOf([found.seen, found.user]) });
-}
-
-/** The same model of plain layers, all stepped by one optimizer. */
-function plainModel(): tf.LayersModel {
-  const [seen, user] = inputs() as [tf.SymbolicTensor, tf.SymbolicTensor];
-  const table = (seed: number, combiner: 'mean' | 'sum', ids: tf.SymbolicTensor): tf.SymbolicTensor => {
-    const values = tf.tidy(() => seeded(seed).arraySync() as number[][]);
-    const weights = [values];
-    const args = { inputDim: 8, outputDim: 4, combiner, weights };
-    return emb.layers.raggedEmbedding(args).apply(ids) as tf.SymbolicTensor;
-  };
-  return tf.model({ inputs: [seen, user], outputs: headOf([table(1, 'mean', seen), table(2, 'sum', user)]) });
-}
-
-function data(): { x: tf.Tensor[]; y: tf.Tensor } {
-  return {
-    x: IDS.map((rows) =>
-      tf.tensor2d(
-        rows.map((row) => [...row]),
-        undefined,
-        'int32',
-      ),
-    ),
-    y: tf.tensor2d(LABELS),
-  };
-}
-
-async function fit(model: tf.LayersModel, optimizer: tf.Optimizer): Promise<number> {
-  model.compile({ optimizer, loss: 'meanSquaredError' });
-  const { x, y } = data();
-  const { history } = await model.fit(x, y, { epochs: 5, batchSize: 2, shuffle: false, verbose: 0 });
-  tf.dispose([x, y]);
-  return history['loss']!.at(-1) as number;
-}
-
-const tablesOf = (layer: emb.tpu.TPUEmbeddingLayer): number[][] =>
-  [...layer.embeddingTables.values()].map((table) => [...table.dataSync()]);
 
 describe('tpuEmbedding', () => {
   let expected: { loss: number; tables: number[][] };
@@ -105,97 +26,106 @@ describe('tpuEmbedding', () => {
     optimizer.dispose();
   });
 
-  for (const cores of [1, 8]) {
-    it(`trains in fit on ${cores} cores as plain layers do, the last batch being smaller`, async () => {
-      await withTpuEmulator({ chips: cores }, () =>
-        expectNoLeakAsync(async () => {
-          const layer = layerOf(sgdModel());
+  for (const version of [1, 2] as const) {
+    for (const cores of [1, 8]) {
+      it(`of version ${version} trains in fit on ${cores} cores as plain layers do, the last batch being smaller`, async () => {
+        await withTpuEmulator({ chips: cores }, () =>
+          expectNoLeakAsync(async () => {
+            const layer = layerOf(sgdModel(), { version });
+            const model = modelOf(layer);
+            const optimizer = tf.train.sgd(0.5);
+            const loss = await fit(model, optimizer);
+            expect(Math.abs(loss - expected.loss)).toBeLessThan(1e-5);
+            tablesOf(layer).forEach((values, i) =>
+              expectClose(values, expected.tables[i]!, values, `table ${i}`, 1e-5),
+            );
+            model.dispose();
+            optimizer.dispose();
+          }),
+        );
+      });
+    }
+
+    it(`of version ${version} trains under any optimizer of compile, which steps the dense part alone`, async () => {
+      const optimizers = [
+        tf.train.adam(0.01),
+        tf.train.momentum(0.01, 0.5),
+        tf.train.rmsprop(0.01),
+        emb.train.adagrad(),
+      ];
+      for (const optimizer of optimizers) {
+        await withTpuEmulator({ chips: 2 }, async () => {
+          const layer = layerOf(new tpu.SGD({ learningRate: 0.05 }), { version });
           const model = modelOf(layer);
-          const optimizer = tf.train.sgd(0.5);
-          const loss = await fit(model, optimizer);
-          expect(Math.abs(loss - expected.loss)).toBeLessThan(1e-5);
-          tablesOf(layer).forEach((values, i) => expectClose(values, expected.tables[i]!, values, `table ${i}`, 1e-5));
+          const before = tablesOf(layer);
+          const first = await fit(model, optimizer);
+          const last = await fit(model, optimizer);
+          expect(last).toBeLessThan(first);
+          expect(tablesOf(layer)).not.toEqual(before);
+          expect([...layer.getWeights().at(-1)!.dataSync()]).toEqual([0]);
           model.dispose();
           optimizer.dispose();
-        }),
-      );
+        });
+      }
+    });
+
+    it(`of version ${version} saves with the model, and goes on to the bit on other cores, slots included`, async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'layer-'));
+      try {
+        let saved: number[][] = [];
+        let predicted: number[] = [];
+        const { x, y } = data();
+        const predict = (model: tf.LayersModel): number[] =>
+          tf.tidy(() => [...(model.predict(x) as tf.Tensor).dataSync()]);
+        await withTpuEmulator({ chips: 8 }, async () => {
+          const layer = layerOf(new tpu.Adagrad({ learningRate: 0.5 }), { version });
+          const model = modelOf(layer);
+          const optimizer = tf.train.sgd(0.1);
+          await fit(model, optimizer);
+          await model.save(`file://${folder}`);
+          saved = layer.getWeights().map((weight) => [...weight.dataSync()]);
+          predicted = predict(model);
+          model.dispose();
+          optimizer.dispose();
+        });
+        expect(saved.length).toBe(5);
+        const check = async (): Promise<tf.LayersModel> => {
+          const model = await tf.loadLayersModel(`file://${folder}/model.json`);
+          const layer = model.layers.find((each) => each instanceof tpu.TPUEmbeddingLayer)!;
+          expect(layer.getWeights().map((weight) => [...weight.dataSync()])).toEqual(saved);
+          expectClose(predict(model), predicted, 1);
+          return model;
+        };
+        await withTpuEmulator({ chips: version === 1 ? 3 : 2 }, async () => {
+          const model = await check();
+          const optimizer = tf.train.sgd(0.1);
+          await fit(model, optimizer);
+          model.dispose();
+          optimizer.dispose();
+        });
+        (await check()).dispose();
+        tf.dispose([x, y]);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+
+    it(`of version ${version} predicts on any backend and refuses to train there, unless it is frozen`, async () => {
+      const refused = modelOf(layerOf(sgdModel(), { version }));
+      // tfjs itself leaves behind what it has cut out of the data where fit fails.
+      await expectAsync(fit(refused, tf.train.sgd(0.5))).toBeRejectedWithError(/tpu-emulator/);
+      refused.dispose();
+      await expectNoLeakAsync(async () => {
+        const layer = layerOf(sgdModel(), { version });
+        const model = modelOf(layer);
+        const optimizer = tf.train.sgd(0.5);
+        layer.trainable = false;
+        await fit(model, optimizer);
+        model.dispose();
+        optimizer.dispose();
+      });
     });
   }
-
-  it('trains under any optimizer of compile, which steps the dense part alone', async () => {
-    const optimizers = [tf.train.adam(0.01), tf.train.momentum(0.01, 0.5), tf.train.rmsprop(0.01), emb.train.adagrad()];
-    for (const optimizer of optimizers) {
-      await withTpuEmulator({ chips: 2 }, async () => {
-        const layer = layerOf(new tpu.SGD({ learningRate: 0.05 }));
-        const model = modelOf(layer);
-        const before = tablesOf(layer);
-        const first = await fit(model, optimizer);
-        const last = await fit(model, optimizer);
-        expect(last).toBeLessThan(first);
-        expect(tablesOf(layer)).not.toEqual(before);
-        expect([...layer.getWeights().at(-1)!.dataSync()]).toEqual([0]);
-        model.dispose();
-        optimizer.dispose();
-      });
-    }
-  });
-
-  it('saves with the model, and goes on to the bit on other cores, slots included', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'layer-'));
-    try {
-      let saved: number[][] = [];
-      let predicted: number[] = [];
-      const { x, y } = data();
-      const predict = (model: tf.LayersModel): number[] =>
-        tf.tidy(() => [...(model.predict(x) as tf.Tensor).dataSync()]);
-      await withTpuEmulator({ chips: 8 }, async () => {
-        const layer = layerOf(new tpu.Adagrad({ learningRate: 0.5 }));
-        const model = modelOf(layer);
-        const optimizer = tf.train.sgd(0.1);
-        await fit(model, optimizer);
-        await model.save(`file://${folder}`);
-        saved = layer.getWeights().map((weight) => [...weight.dataSync()]);
-        predicted = predict(model);
-        model.dispose();
-        optimizer.dispose();
-      });
-      expect(saved.length).toBe(5);
-      const check = async (): Promise<tf.LayersModel> => {
-        const model = await tf.loadLayersModel(`file://${folder}/model.json`);
-        const layer = model.layers.find((each) => each instanceof tpu.TPUEmbeddingLayer)!;
-        expect(layer.getWeights().map((weight) => [...weight.dataSync()])).toEqual(saved);
-        expectClose(predict(model), predicted, 1);
-        return model;
-      };
-      await withTpuEmulator({ chips: 3 }, async () => {
-        const model = await check();
-        const optimizer = tf.train.sgd(0.1);
-        await fit(model, optimizer);
-        model.dispose();
-        optimizer.dispose();
-      });
-      (await check()).dispose();
-      tf.dispose([x, y]);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  });
-
-  it('predicts on any backend and refuses to train there, unless it is frozen', async () => {
-    const refused = modelOf(layerOf(sgdModel()));
-    // tfjs itself leaves behind what it has cut out of the data where fit fails.
-    await expectAsync(fit(refused, tf.train.sgd(0.5))).toBeRejectedWithError(/tpu-emulator/);
-    refused.dispose();
-    await expectNoLeakAsync(async () => {
-      const layer = layerOf(sgdModel());
-      const model = modelOf(layer);
-      const optimizer = tf.train.sgd(0.5);
-      layer.trainable = false;
-      await fit(model, optimizer);
-      model.dispose();
-      optimizer.dispose();
-    });
-  });
 
   it('gives shapes of sequences and of more axes, and takes ragged ids in apply', () => {
     const table = new tpu.TableConfig({ vocabularySize: 8, dim: 4, combiner: 'sum', initializer: 'ones' });
@@ -255,13 +185,18 @@ describe('tpuEmbedding', () => {
     (copy as emb.tpu.TPUEmbeddingLayer).dispose();
   });
 
-  it('refuses other versions, custom optimizers and ids outside their table', () => {
-    expectError(() => layerOf(sgdModel(), { version: 2 }), 'ValueError', 'version', '2');
+  it('refuses other versions, settings of the other one, custom optimizers and ids outside their table', () => {
+    expectError(() => layerOf(sgdModel(), { version: 3 }), 'ValueError', 'version', '3');
+    expectError(() => layerOf(sgdModel(), { version: '2' }), 'TypeError', 'version', '2');
+    const sparseCoreEmbeddingConfig = new tpu.SparseCoreEmbeddingConfig();
+    expectError(() => layerOf(sgdModel(), { sparseCoreEmbeddingConfig }), 'ValueError', 'sparseCoreEmbeddingConfig');
+    const wrong = { version: 2, sparseCoreEmbeddingConfig: {} };
+    expectError(() => layerOf(sgdModel(), wrong), 'TypeError', 'sparseCoreEmbeddingConfig');
     const custom = new tpu.CustomOptimizer({ customComputation: ({ parameters }) => ({ parameters }) });
     expectError(() => layerOf(custom), 'RuntimeError', 'optimizer');
     const layer = layerOf(sgdModel());
     const ids = { seen: tf.tensor2d([[1, 8]], undefined, 'int32'), user: tf.tensor2d([[1]], undefined, 'int32') };
-    expectError(() => layer.apply(ids), 'ValueError', 'inputs.seen', '8 at index [0, 1]');
+    expectError(() => layer.apply(ids), 'ValueError', 'inputs.seen', '8 at [0, 1] (table movies: 8 rows)');
     expectError(() => layer.apply({ seen: ids.seen }), 'ValueError', 'inputs.user');
     tf.dispose(ids);
     layer.dispose();
