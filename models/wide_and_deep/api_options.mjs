@@ -4,7 +4,7 @@ import { EMULATOR, PLACEMENT_FLAGS } from './device_options.mjs';
 import { InputError } from './input_error.mjs';
 import { readOneOf } from './read_value.mjs';
 
-export const APIS = /** @type {const} */ (['distributed', 'tpu-v1']);
+export const APIS = /** @type {const} */ (['distributed', 'tpu-v1', 'tpu-v2']);
 /** @typedef {typeof APIS[number]} ApiName */
 
 /**
@@ -21,6 +21,10 @@ export function readApi(values) {
   const given = PLACEMENT_FLAGS.find((flag) => values[flag] !== undefined);
   if (given !== undefined) {
     throw new InputError(`--${given} needs --api distributed: ${api} deals the rows of every table out to all devices`);
+  }
+  const devices = values.devices === undefined ? 1 : Number(values.devices);
+  if (api === 'tpu-v2' && Number.isInteger(devices) && !Number.isInteger(Math.log2(devices))) {
+    throw new InputError(`--devices must be a power of two with --api ${api}, not "${values.devices}"`);
   }
   if (values.export !== undefined) {
     throw new InputError(`--export needs --api distributed: the layer of ${api} is in no SavedModel`);

@@ -31,7 +31,7 @@ export function buildModel(
   const { deep, wide } =
     api === 'distributed'
       ? distributedTables(schema, inputs, { nextSeed, ...distributed })
-      : tpuTables(schema, inputs, { nextSeed, learningRate });
+      : tpuTables(schema, inputs, { nextSeed, learningRate, version: api === 'tpu-v1' ? 1 : 2 });
   const vectorsOfRows = schema.map(({ width }, i) => {
     if (width === null) return deep[i]!;
     // One decision per vector, not per number. The mask of a step repeats, but rows are in another order each epoch.

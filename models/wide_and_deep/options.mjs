@@ -41,7 +41,8 @@ export const HELP = `Trains a wide-and-deep model on a CSV file, saves it, and r
   --separator TEXT  between the values of one cell (default: |)
   --backend NAME    ${BACKENDS.join(', ')} (default: tensorflow where it is there, else cpu)
   --api NAME        ${APIS.join(', ')}: what holds the tables, DistributedEmbedding (the default) or the layer of
-                    the TPU embedding API, which needs the devices of ${EMULATOR} and is run there
+                    the TPU embedding API, in its first version or that of SparseCores; these need the
+                    devices of ${EMULATOR} and are run there, tpu-v2 on a power of two of them
   --epochs N        passes over the training rows (default: 10)
   --batch N         rows per step (default: 512)
   --seed N          of everything random (default: 42)

@@ -11,6 +11,8 @@ const DECAY = 0.5;
 interface TpuOptions {
   readonly nextSeed: () => number;
   readonly learningRate: LearningRate;
+  /** 1: the tables of TPUEmbedding; 2: those of TPUEmbeddingV2, on SparseCores. */
+  readonly version: 1 | 2;
 }
 
 /** Sums the numbers of [batch, ids, 1], which come from devices one by one: in one order on any number of devices. */
@@ -24,7 +26,7 @@ function summed(numbers: tf.SymbolicTensor): tf.SymbolicTensor {
 export function tpuTables(
   schema: readonly InputSchema[],
   inputs: readonly tf.SymbolicTensor[],
-  { nextSeed, learningRate: { nextCorrected: learningRate } }: TpuOptions,
+  { nextSeed, learningRate: { nextCorrected: learningRate }, version }: TpuOptions,
 ): LookedUp {
   const { Adam, FeatureConfig, TableConfig } = emb.tpu;
   const vectors = new Adam({
@@ -40,7 +42,7 @@ export function tpuTables(
     const wide = new TableConfig({ ...common, dim: 1, name: `wide_${name}`, initializer: 'zeros', optimizer: numbers });
     return [deep, wide].map((table) => new FeatureConfig({ table, maxSequenceLength: width ?? 0 }));
   });
-  const layer = emb.layers.tpuEmbedding({ name: TABLES, featureConfig });
+  const layer = emb.layers.tpuEmbedding({ name: TABLES, featureConfig, version });
   const outputs = layer.apply(inputs.flatMap((ids) => [ids, ids])) as tf.SymbolicTensor[];
   return {
     deep: outputs.filter((_, i) => i % 2 === 0),

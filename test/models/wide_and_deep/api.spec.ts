@@ -22,7 +22,7 @@ function reportOf({ code, stdout, stderr }: Outcome): Report {
   return JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as Report;
 }
 
-describe('npm start --api tpu-v1', () => {
+describe('npm start --api tpu-v1, tpu-v2', () => {
   const folder = scratchFolder();
   const bags = folder.write('bags.csv', learnableCsv(600));
   const withoutTags = learnableCsv(600)
@@ -38,9 +38,9 @@ describe('npm start --api tpu-v1', () => {
   beforeAll(() => (jasmine.DEFAULT_TIMEOUT_INTERVAL = 240_000)); // each run starts processes
   afterAll(() => (jasmine.DEFAULT_TIMEOUT_INTERVAL = byDefault));
   afterAll(() => folder.remove());
-  const start = (data: string, devices: number): Promise<Outcome> => {
+  const start = (data: string, devices: number, api: 'tpu-v1' | 'tpu-v2' = 'tpu-v1'): Promise<Outcome> => {
     const machine = ['--host', 'cpu', '--devices', String(devices)];
-    return runMain('--api', 'tpu-v1', '--data', data, '--epochs', '20', '--batch', '32', '--json', ...machine);
+    return runMain('--api', api, '--data', data, '--epochs', '20', '--batch', '32', '--json', ...machine);
   };
 
   it('learns bags too on one device, and reloads the same bits there', async () => {
@@ -62,11 +62,21 @@ describe('npm start --api tpu-v1', () => {
     expect(report.counters.elements.length).toBe(8);
     expect(Math.min(...report.counters.elements)).toBeGreaterThan(0);
   });
+
+  it('learns in stacks on SparseCores, and reloads the same bits on as many and on three', async () => {
+    const outcome = await start(single, 8, 'tpu-v2');
+    const report = reportOf(outcome);
+    expect([report.backend, report.api, report.devices]).toEqual(['tpu-emulator', 'tpu-v2', 8]);
+    expect(report.testError).toBeLessThan(0.2);
+    expect([report.reloadedEqual, report.reloadedOn]).toEqual([true, [8, 3]]);
+    expect(outcome.stdout).toContain('SparseCores, 2 stacks');
+    expect(Math.min(...report.counters.elements)).toBeGreaterThan(0);
+  });
 });
 
 describe('the option --api', () => {
   it('stands in the help, and is distributed by default', () => {
-    expect(HELP).toContain('--api NAME        distributed, tpu-v1');
+    expect(HELP).toContain('--api NAME        distributed, tpu-v1, tpu-v2');
     expect(readOptions([])).toEqual(jasmine.objectContaining({ api: 'distributed', backend: null, onDevices: null }));
     expect(readOptions(['--api', 'distributed', '--backend', 'cpu']).backend).toBe('cpu');
   });
@@ -79,7 +89,7 @@ describe('the option --api', () => {
   });
 
   const mistakes: [string[], RegExp][] = [
-    [['--api', 'tpu'], /^--api must be one of distributed, tpu-v1, not "tpu"$/],
+    [['--api', 'tpu'], /^--api must be one of distributed, tpu-v1, tpu-v2, not "tpu"$/],
     [['--api', ''], /^--api must be one of/],
     [['--api', 'tpu-v1', '--backend', 'cpu'], /^--api tpu-v1 needs --backend tpu-emulator, not "cpu"$/],
     [['--api', 'tpu-v1', '--backend', 'cuda'], /^--backend must be one of cpu, .*, not "cuda"$/],
@@ -87,6 +97,8 @@ describe('the option --api', () => {
     [['--api', 'tpu-v1', '--column-slice', '9'], /^--column-slice needs --api distributed: /],
     [['--api', 'tpu-v1', '--row-slice', '9'], /^--row-slice needs --api distributed: /],
     [['--api', 'tpu-v1', '--data-parallel', '9'], /^--data-parallel needs --api distributed: /],
+    [['--api', 'tpu-v2', '--backend', 'cpu'], /^--api tpu-v2 needs --backend tpu-emulator, not "cpu"$/],
+    [['--api', 'tpu-v2', '--devices', '6'], /^--devices must be a power of two with --api tpu-v2, not "6"$/],
     [['--api', 'tpu-v1', '--export', 'exported'], /^--export needs --api distributed: /],
   ];
   for (const [args, text] of mistakes) {
