@@ -1,6 +1,6 @@
 /** What TensorFlow's SparseCore code gave, with the names that this package uses. */
 import { readFileSync } from 'node:fs';
-import type { PreprocessFeaturesArgs } from '../../../src/tpu/sparse_core/index.js';
+import type { PreprocessFeaturesArgs } from 'tfjs-embeddings/tpu';
 import { toCamelCase } from '../../../src/config/camel_case.js';
 
 interface Csr {

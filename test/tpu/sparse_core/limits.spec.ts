@@ -5,7 +5,7 @@ import { Random } from '../../helpers/random.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
 import { featureConfig, ragged, randomStep } from './batches.js';
 import { preprocessGoldens } from './goldens.js';
-import { RaggedTensor } from '../../../src/ragged/ragged_tensor.js';
+import { RaggedTensor } from 'tfjs-embeddings';
 
 const batches = (count: number): object[] => {
   const random = new Random(9);

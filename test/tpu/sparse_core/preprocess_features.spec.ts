@@ -1,6 +1,6 @@
 /** Features as CSR, against what the host kernels of TensorFlow gave, bit by bit. */
 import * as tf from '@tensorflow/tfjs';
-import { RaggedTensor } from '../../../src/ragged/ragged_tensor.js';
+import { RaggedTensor } from 'tfjs-embeddings';
 import {
   convertToCoo,
   PartitionedCsrFormatTensor,
@@ -8,7 +8,7 @@ import {
   stackGradients,
   type ConvertToCooArgs,
   type PreprocessFeaturesArgs,
-} from '../../../src/tpu/sparse_core/index.js';
+} from 'tfjs-embeddings/tpu';
 import { expectError } from '../../helpers/errors.js';
 import { camel, pipeline, pipelineArgs, preprocessGoldens } from './goldens.js';
 

@@ -6,7 +6,7 @@ import {
   shardTable,
   stackTables,
   unshuffle,
-} from '../../../src/tpu/sparse_core/index.js';
+} from 'tfjs-embeddings/tpu';
 import { expectError } from '../../helpers/errors.js';
 import { layoutGoldens } from './goldens.js';
 

@@ -1,5 +1,5 @@
 /** Stacks of tables against the layouts that TensorFlow makes. */
-import { stackTables } from '../../../src/tpu/sparse_core/index.js';
+import { stackTables } from 'tfjs-embeddings/tpu';
 import { expectError } from '../../helpers/errors.js';
 import { camel, layoutGoldens } from './goldens.js';
 
