@@ -49,6 +49,15 @@ function attributeOf(kinds: AttributeKinds, op: RecordedOp, { name, type, value 
   }
 }
 
+/** Ops that tfjs-node runs without the type that graphs must state, and that eager runs take from the first input. */
+const UNTYPED = new Set(['ExpandDims']);
+
+function attributesOf(kinds: AttributeKinds, op: RecordedOp): Record<string, Attribute> {
+  const given = op.attributes.map((each) => [each.name, attributeOf(kinds, op, each)]);
+  const type = UNTYPED.has(op.name) ? { T: { type: op.inputTypes[0]! } } : {};
+  return { ...type, ...(Object.fromEntries(given) as Record<string, Attribute>) };
+}
+
 function placeholder({ name, type, shape }: Feed): NodeMessage {
   return { name, op: 'Placeholder', attr: { dtype: { type }, shape: { shape: shapeMessage(shape) } } };
 }
@@ -87,10 +96,10 @@ export function graphDefOf(recording: Recording, kinds: AttributeKinds): StepGra
   const read = new Set([...ops.flatMap(({ inputs }) => inputs), ...recording.results]);
   const constants = recording.constants.filter(({ name }) => read.has(name));
   const [plain, inPlace] = [ops.filter((op) => !isInPlace(op)), ops.filter(isInPlace)];
-  const nodeOfOp = (op: RecordedOp, name: string, input: readonly string[]): NodeMessage => {
-    const attr = Object.fromEntries(op.attributes.map((each) => [each.name, attributeOf(kinds, op, each)]));
-    return { name, op: op.name, input, attr };
-  };
+  const nodeOfOp = (op: RecordedOp, name: string, input: readonly string[]): NodeMessage => ({
+    ...{ name, op: op.name, input },
+    attr: attributesOf(kinds, op),
+  });
   const targets = [BEFORE_WRITES, ...inPlace.map(writtenNode)];
   const node: NodeMessage[] = [
     ...recording.feeds.map(placeholder),

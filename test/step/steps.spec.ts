@@ -54,6 +54,15 @@ describeSteps('Captured steps', () => {
       await expectCaptured(trainTwins(() => modelOf(head)));
     });
 
+    it('with products of rows, of which tfjs leaves the type open', async () => {
+      const head: Head = (x) => {
+        const [a, b] = [4, 4].map((units) => tf.layers.dense({ units }).apply(x) as tf.SymbolicTensor);
+        const product = tf.layers.dot({ axes: 1 }).apply([a!, b!]) as tf.SymbolicTensor;
+        return tf.layers.activation({ activation: 'sigmoid' }).apply(product) as tf.SymbolicTensor;
+      };
+      await expectCaptured(trainTwins(() => modelOf(head)));
+    });
+
     it('with metrics', async () => {
       await expectCaptured(trainTwins(() => modelOf(), { metrics: ['accuracy', 'mse'] }));
       await expectCaptured(trainTwins(() => modelOf(), { loss: tf.losses.meanSquaredError as never }));
