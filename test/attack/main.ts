@@ -16,6 +16,7 @@ import { modelFiles } from './model_files.js';
 import { npyHeaders } from './npy_headers.js';
 import { runAttacks } from './run_attacks.js';
 import { deviceFaults } from './soak/device_faults.js';
+import { kerasFiles } from './keras_files.js';
 import { killedSetups } from './soak/killed_setups.js';
 import { sanitizedAddon } from './sanitized_addon.js';
 import { tensorFlowOps } from './tensorflow_ops.js';
@@ -27,6 +28,7 @@ const ATTACKS: readonly Attack[] = [
   ...KILLED_SAVES,
   modelFiles,
   npyHeaders,
+  kerasFiles,
   sanitizedAddon,
   deviceFaults,
   killedSetups,

@@ -144,6 +144,7 @@ describe('hostile model files', () => {
       /HDF5/,
     );
     await expectRefusal(await rezip(model, (entries) => void entries.delete('config.json')), /config\.json/);
+    await expectRefusal(await rezip(model, (entries) => void entries.delete('model.weights.h5')), /model\.weights\.h5/);
   });
 
   it('with compressed chunks, which may unpack to anything, are errors', async () => {

@@ -66,15 +66,10 @@ async function openArchive(source: ByteSource): Promise<KerasSource> {
   const topology = readTopology(json, isRecord(told) ? told['keras_version'] : undefined);
   const stored = entries.get('model.weights.h5');
   if (stored === undefined) {
-    const others = [...entries.keys()].filter((name) => name.includes('weights'));
-    if (others.length === 0) return { topology, weights: null, close: () => {} };
+    const other = [...entries.keys()].find((name) => name.includes('weights'));
     const note = "Weights in several files (max_shard_size) or in NumPy's format are not read.";
-    throw new ValueError(
-      'source',
-      'weights in model.weights.h5',
-      described(`${source.name}, with ${describe(others[0])}`),
-      note,
-    );
+    const received = described(`${source.name}, with ${other === undefined ? 'none' : describe(other)}`);
+    throw new ValueError('source', 'weights in model.weights.h5', received, other === undefined ? undefined : note);
   }
   const file = await Hdf5File.open(await stored.read(), `${source.name}, model.weights.h5`);
   return { topology, weights: new Hdf5Weights(file, ''), close: () => {} };
