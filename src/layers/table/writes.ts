@@ -44,7 +44,7 @@ export interface TableWrite extends TableSource {
   readonly rows: number;
   readonly columns: number;
   readonly weight: tf.LayerVariable;
-  readonly devices: DevicePart | null;
+  readonly devices: Pick<DevicePart, 'writeRows'> | null;
 }
 
 const CHUNK = 134217728;

@@ -15,10 +15,17 @@ export interface SaveOptions {
   format?: CheckpointFormat | undefined;
 }
 
+/** Rows that lie elsewhere in another order, as those of the global layout. */
+export interface RowsElsewhere {
+  readonly shape: readonly [rows: number, columns: number];
+  read(firstRow: number, rows: number): Float32Array;
+  write(firstRow: number, values: Float32Array): void;
+}
+
 /** A table or a slot, [rows, columns], under the name by which it is saved. */
 export interface SavedVariable {
   readonly name: string;
-  readonly variable: tf.Variable;
+  readonly variable: tf.Variable | RowsElsewhere;
 }
 
 const FORMATS: readonly CheckpointFormat[] = ['tfjs', 'npy'];
@@ -67,16 +74,32 @@ function handlerOf(directory: string, isSave: boolean): tf.io.IOHandler {
   throw new RuntimeError('directory', 'a place for which tfjs has a handler', described(url), note);
 }
 
-/** Whole rows from the devices, or from the host, in blocks. */
-function* blocksOf(variable: tf.Variable): Generator<Float32Array> {
-  const [rows, columns] = variable.shape as [number, number];
+/** How whole rows are read that do not lie on the host; null for those that do. */
+function readerOf(variable: SavedVariable['variable']): RowsElsewhere['read'] | null {
+  if (!(variable instanceof tf.Variable)) return (firstRow, rows) => variable.read(firstRow, rows);
   const { devices } = backendPart();
-  if (devices === undefined) {
-    yield variable.dataSync<'float32'>();
+  return devices === undefined ? null : (firstRow, rows) => devices.readRows(variable, firstRow, rows);
+}
+
+/** Whole rows from the devices, or from the host, in blocks. */
+function* blocksOf(variable: SavedVariable['variable']): Generator<Float32Array> {
+  const [rows, columns] = variable.shape as [number, number];
+  const read = readerOf(variable);
+  if (read === null) {
+    yield (variable as tf.Variable).dataSync<'float32'>();
     return;
   }
   const atOnce = Math.max(1, Math.floor(BLOCK / columns));
-  for (let row = 0; row < rows; row += atOnce) yield devices.readRows(variable, row, Math.min(atOnce, rows - row));
+  for (let row = 0; row < rows; row += atOnce) yield read(row, Math.min(atOnce, rows - row));
+}
+
+/** The values as one tensor, as the format of tfjs wants them; `made` takes those that are to be disposed. */
+function tensorOf({ variable }: SavedVariable, made: tf.Tensor[]): tf.Tensor {
+  if (variable instanceof tf.Variable) return variable;
+  const [rows, columns] = variable.shape;
+  const tensor = tf.tensor2d(variable.read(0, rows), [rows, columns]);
+  made.push(tensor);
+  return tensor;
 }
 
 /**
@@ -100,8 +123,9 @@ export async function saveVariables(
     }
     return;
   }
-  const tensors = variables.map(({ name, variable: tensor }) => ({ name, tensor }));
-  const { data, specs } = await tf.io.encodeWeights(tensors);
+  const made: tf.Tensor[] = [];
+  const tensors = variables.map((each) => ({ name: each.name, tensor: tensorOf(each, made) }));
+  const { data, specs } = await tf.io.encodeWeights(tensors).finally(() => tf.dispose(made));
   const artifacts = { modelTopology: {}, format: 'embedding-tables', weightSpecs: specs, weightData: data };
   await handlerOf(place, true).save!(artifacts);
 }
@@ -113,12 +137,15 @@ export function writeVariables(
   argumentOf: (i: number) => string,
   options: unknown = {},
 ): void {
-  const { devices = null } = backendPart();
   const writes = variables.map(({ name, variable }, i): TableWrite => {
     const [rows, columns] = variable.shape as [number, number];
+    const written = { table: i, argument: argumentOf(i), values: values[i], name, rows, columns };
+    if (!(variable instanceof tf.Variable)) {
+      const devices = { writeRows: (_: tf.Variable, row: number, part: Float32Array) => variable.write(row, part) };
+      return { ...written, weight: { read: () => null } as unknown as tf.LayerVariable, devices };
+    }
     const weight = { read: () => variable, write: (value: tf.Tensor) => variable.assign(value) };
-    const written = { table: i, argument: argumentOf(i), values: values[i], name, rows, columns, devices };
-    return { ...written, weight: weight as unknown as tf.LayerVariable };
+    return { ...written, weight: weight as unknown as tf.LayerVariable, devices: backendPart().devices ?? null };
   });
   writeTables(writes, options);
 }

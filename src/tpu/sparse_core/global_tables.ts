@@ -1,23 +1,42 @@
 /** Tables and slots of stacks in the global layout: what is saved, loaded, read and written by users. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { loadVariables, saveVariables, writeVariables, type SavedVariable } from '../checkpoint/checkpoint.js';
+import {
+  loadVariables,
+  saveVariables,
+  writeVariables,
+  type RowsElsewhere,
+  type SavedVariable,
+} from '../checkpoint/checkpoint.js';
 import type { SparseCoreLayout } from './layouts.js';
 import type { PlannedTable } from './stack_plan.js';
 import type { SparseCoreVariables, StackVariables } from './stack_variables.js';
 
-/** A table or a slot of one, and the variable of its stack in which it lies. */
-interface Part {
-  readonly name: string;
-  readonly stack: StackVariables;
-  readonly layout: SparseCoreLayout;
-  readonly variable: tf.Variable;
-  /** [rows, columns]; slots with one value for each row have one column. */
-  readonly shape: [number, number];
+/** A table, or a slot of one, in the variable of its stack. */
+class StackedPart implements RowsElsewhere {
+  /** Slots with one value for each row have one column. */
+  readonly shape: readonly [rows: number, columns: number];
+
+  constructor(
+    private readonly stack: StackVariables,
+    private readonly layout: SparseCoreLayout,
+    private readonly stacked: tf.Variable,
+  ) {
+    const [rows, dim] = layout.unshardedShape;
+    this.shape = [rows, stacked.rank === 1 ? 1 : dim];
+  }
+
+  read(firstRow: number, rows: number): Float32Array {
+    return this.stack.read(this.stacked, this.layout, firstRow, rows);
+  }
+
+  write(firstRow: number, values: Float32Array): void {
+    this.stack.write(this.stacked, this.layout, values, firstRow);
+  }
 }
 
 export class GlobalTables {
-  private readonly parts: readonly Part[];
+  private readonly parts: readonly (SavedVariable & { readonly variable: StackedPart })[];
 
   /** The tables in their order, then their slots. */
   constructor(
@@ -25,21 +44,24 @@ export class GlobalTables {
     variables: SparseCoreVariables,
   ) {
     const found = tables.map((table) => ({ table, ...variables.of(table) }));
-    const partOf = (name: string, stack: StackVariables, layout: SparseCoreLayout, variable: tf.Variable): Part => {
-      const [rows, dim] = layout.unshardedShape;
-      return { name, stack, layout, variable, shape: [rows, variable.rank === 1 ? 1 : dim] };
-    };
     this.parts = [
-      ...found.map(({ table, stack, layout }) => partOf(table.name, stack, layout, stack.parameters)),
-      ...found.flatMap(({ table, stack, layout }) =>
-        stack.slots.map((slot, i) => partOf(`${table.name}/${table.optimizer!.slotNames[i]}`, stack, layout, slot)),
+      ...found.map(({ table: { name }, stack, layout }) => {
+        return { name, variable: new StackedPart(stack, layout, stack.parameters) };
+      }),
+      ...found.flatMap(({ table: { name, optimizer }, stack, layout }) =>
+        stack.slots.map((slot, i) => {
+          return { name: `${name}/${optimizer!.slotNames[i]}`, variable: new StackedPart(stack, layout, slot) };
+        }),
       ),
     ];
   }
 
   /** Copies of everything. */
   read(): tf.Tensor2D[] {
-    return this.parts.map(({ stack, layout, variable, shape }) => tf.tensor2d(stack.read(variable, layout), shape));
+    return this.parts.map(({ variable }) => {
+      const [rows, columns] = variable.shape;
+      return tf.tensor2d(variable.read(0, rows), [rows, columns]);
+    });
   }
 
   /** Writes the tables, or tables and slots, in the order of `read`; nothing where anything is wrong. */
@@ -50,48 +72,14 @@ export class GlobalTables {
     if (weights.length !== few && weights.length !== all) {
       throw new ValueError('weights', expected, described(`a list of ${weights.length}`));
     }
-    const copies = this.copies(this.parts.slice(0, weights.length), false);
-    try {
-      writeVariables(copies, weights as unknown[], (i) => `weights[${i}]`);
-      this.takeIn(copies);
-    } finally {
-      tf.dispose(copies.map(({ variable }) => variable));
-    }
+    writeVariables(this.parts.slice(0, weights.length), weights as unknown[], (i) => `weights[${i}]`);
   }
 
   async save(directory: unknown, options: unknown): Promise<void> {
-    const copies = this.copies(this.parts, true);
-    try {
-      await saveVariables(copies, directory, options);
-    } finally {
-      tf.dispose(copies.map(({ variable }) => variable));
-    }
+    await saveVariables(this.parts, directory, options);
   }
 
   async load(directory: unknown): Promise<void> {
-    const copies = this.copies(this.parts, false);
-    try {
-      await loadVariables(copies, directory);
-      this.takeIn(copies);
-    } finally {
-      tf.dispose(copies.map(({ variable }) => variable));
-    }
-  }
-
-  /** Variables on the host in the shapes of the parts, with their values or with zeros. */
-  private copies(parts: readonly Part[], areFilled: boolean): SavedVariable[] {
-    return parts.map(({ name, stack, layout, variable, shape }) => {
-      const tensor = areFilled ? tf.tensor2d(stack.read(variable, layout), shape) : tf.zeros<tf.Rank.R2>(shape);
-      const copy = tf.variable(tensor, false);
-      tensor.dispose();
-      return { name, variable: copy };
-    });
-  }
-
-  private takeIn(copies: readonly SavedVariable[]): void {
-    copies.forEach(({ variable: copy }, i) => {
-      const { stack, layout, variable } = this.parts[i]!;
-      stack.write(variable, layout, copy.dataSync<'float32'>());
-    });
+    await loadVariables(this.parts, directory);
   }
 }

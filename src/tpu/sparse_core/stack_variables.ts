@@ -23,6 +23,14 @@ function partOn(shard: number, layout: SparseCoreLayout): ShardPart {
   return { first, count, offset };
 }
 
+/** Rows [firstRow, firstRow + rows) of a table on one shard. */
+function rangeOn(shard: number, layout: SparseCoreLayout, firstRow: number, rows: number): ShardPart {
+  const { numSparseCores: shards, sparseCoreShardRowOffset } = layout;
+  const first = firstRow + ((partOn(shard, layout).first - (firstRow % shards) + shards) % shards);
+  const count = Math.max(0, Math.ceil((firstRow + rows - first) / shards));
+  return { first, count, offset: sparseCoreShardRowOffset + Math.floor(first / shards) };
+}
+
 /** Row of a table for a row of its stack. */
 export function tableRow(stackRow: number, rowsPerShard: number, layout: SparseCoreLayout): number {
   const { first, offset } = partOn(Math.floor(stackRow / rowsPerShard), layout);
@@ -69,35 +77,39 @@ export class StackVariables {
     return new Map([['parameters', this.parameters], ...this.slots.map((slot, i) => [names[i]!, slot] as const)]);
   }
 
-  /** All values of a table, or of a slot of it, [rows, columns] or [rows] without its padding. */
-  read(variable: tf.Tensor, layout: SparseCoreLayout): Float32Array {
+  /** Rows of a table, or of a slot of it, [rows, columns] or [rows] without its padding; by default all. */
+  read(
+    variable: tf.Tensor,
+    layout: SparseCoreLayout,
+    firstRow = 0,
+    rows = layout.unshardedShape[0] - firstRow,
+  ): Float32Array {
     const width = variable.shape[1] ?? 1;
-    const [rows, dim] = layout.unshardedShape;
-    const columns = variable.rank === 1 ? 1 : dim;
+    const columns = variable.rank === 1 ? 1 : layout.unshardedShape[1];
     const values = new Float32Array(rows * columns);
     for (let shard = 0; shard < this.shards; shard++) {
-      const { first, count, offset } = partOn(shard, layout);
+      const { first, count, offset } = rangeOn(shard, layout, firstRow, rows);
       if (count === 0) continue;
       const part = this.machine.read(variable, shard * this.plan.rowsPerShard + offset, count);
       for (let i = 0; i < count; i++) {
-        const row = first + i * this.shards;
+        const row = first + i * this.shards - firstRow;
         values.set(part.subarray(i * width, i * width + columns), row * columns);
       }
     }
     return values;
   }
 
-  /** Writes all values of a table, or of a slot of it; what pads them stays as it is. */
-  write(variable: tf.Variable, layout: SparseCoreLayout, values: Float32Array): void {
+  /** Writes rows of a table, or of a slot of it; what pads them stays as it is. */
+  write(variable: tf.Variable, layout: SparseCoreLayout, values: Float32Array, firstRow = 0): void {
     const width = variable.shape[1] ?? 1;
-    const columns = values.length / layout.unshardedShape[0];
+    const columns = variable.rank === 1 ? 1 : layout.unshardedShape[1];
     for (let shard = 0; shard < this.shards; shard++) {
-      const { first, count, offset } = partOn(shard, layout);
+      const { first, count, offset } = rangeOn(shard, layout, firstRow, values.length / columns);
       if (count === 0) continue;
       const at = shard * this.plan.rowsPerShard + offset;
       const part = columns === width ? new Float32Array(count * width) : this.machine.read(variable, at, count);
       for (let i = 0; i < count; i++) {
-        const row = first + i * this.shards;
+        const row = first + i * this.shards - firstRow;
         part.set(values.subarray(row * columns, (row + 1) * columns), i * width);
       }
       this.machine.write(variable, at, part);
@@ -149,9 +161,8 @@ export class StackVariables {
     const columns = isVector ? 1 : dim;
     const fill = fillOf(initializer, { rows, columns }, null);
     if (fill === null) {
-      const values = new Float32Array(rows * columns);
-      applyInBlocks(initializer, { rows, columns }, (firstRow, block) => values.set(block, firstRow * columns));
-      return this.write(variable, layout, values);
+      applyInBlocks(initializer, { rows, columns }, (row, block) => this.write(variable, layout, block, row));
+      return;
     }
     for (let shard = 0; shard < this.shards; shard++) {
       const { first, count, offset } = partOn(shard, layout);

@@ -1,9 +1,8 @@
 /** TPUEmbeddingV2: tables in stacks on SparseCores, with the host preprocessing of ids as a step of its own. */
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
-import { StackedTables, type StackBatch } from '../../backends/tpu-emulator/stacked_tables.js';
+import { StackedTables } from '../../backends/tpu-emulator/stacked_tables.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
-import type { HostBags } from '../../backends/kernel_set.js';
 import { readOptions } from '../../options.js';
 import type { SaveOptions } from '../checkpoint/checkpoint.js';
 import { truth, readFields } from '../config/fields.js';
@@ -12,20 +11,14 @@ import { coreOf } from '../embedding/device_claim.js';
 import { FeatureNest, type InStructure, type NestedFeatureConfigs } from '../features/feature_nest.js';
 import { readOptimizer } from '../optimizers/optimizer_config.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
+import { BatchPlan } from './batch_plan.js';
 import { configTables } from './config_tables.js';
-import { partitionBatch, partitionCore, stackBatch, type Partitioned } from './csr_batches.js';
-import { DeviceParts } from './device_parts.js';
+import type { Partitioned } from './csr_batches.js';
 import { GlobalTables } from './global_tables.js';
-import { readFeatureInput } from './csr/feature_input.js';
-import { gradientValues } from './gradient_values.js';
-import { extract, interleave } from './interleave.js';
 import type { SparseCoreLayout } from './layouts.js';
 import { shardCount } from './numbers.js';
-import { PartitionedCsrFormatTensor } from './csr/partitioned_csr.js';
-import { knownShape, outputShapeOf } from './sample_shapes.js';
-import { planStacks, type PlannedTable, type SparseCorePlan } from './stack_plan.js';
+import type { PlannedTable } from './stack_plan.js';
 import { StackPipeline } from './stack_pipeline.js';
-import type { StackGradient } from './stack_steps.js';
 import { SparseCoreVariables } from './stack_variables.js';
 import { computeSparseCoreStats, type SparseCoreStats, type SparseCoreStatsArgs } from './sparse_core_stats.js';
 
@@ -51,12 +44,6 @@ export type SparseCoreLookup<F = NestedFeatureConfigs> = [
 export interface SparseCoreEnqueueOptions {
   /** '/device:TPU:k': these are the samples of core k. */
   device?: string | null | undefined;
-}
-
-/** What there is once shapes are known. */
-interface Planned {
-  readonly plan: SparseCorePlan;
-  readonly parts: DeviceParts;
 }
 
 /**
@@ -90,7 +77,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   private readonly nest: FeatureNest;
   private readonly tables: ReadonlyMap<object, PlannedTable>;
   private readonly machine: StackedTables;
-  private planned: Planned | null = null;
+  private readonly batch: BatchPlan;
   private built: SparseCoreVariables | null = null;
   private readonly pipeline: StackPipeline;
 
@@ -119,7 +106,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
       }
     }
     shardCount(this.machine.chips, this.machine.coresPerChip);
-    this.planKnown();
+    this.batch = new BatchPlan(this.nest, this.tables, this.machine, config);
   }
 
   /** Makes the variables on the cores; does nothing where they are there. ValueError while shapes are not known. */
@@ -148,12 +135,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
     const ofInputs = hasWeights ? this.nest.flatten(weights, 'weights', 'features') : [];
     const { device = null } = readOptions<SparseCoreEnqueueOptions>(options, ['device']);
     const core = device === null ? null : coreOf(device, { count: this.cores });
-    const { plan, parts } = this.planned ?? this.planFor(inputs, core === null ? 1 : this.cores);
-    const bags = this.readBags(inputs, ofInputs, core === null ? 1 : plan.shards);
-    if (core === null) return partitionBatch(plan, bags, this.sparseCoreEmbeddingConfig);
-    const part = partitionCore(plan, bags, this.sparseCoreEmbeddingConfig);
-    parts.add(core, part);
-    return part;
+    return this.batch.partition(inputs, ofInputs, core);
   }
 
   /**
@@ -166,19 +148,10 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   dequeue(partitioned: Partitioned): SparseCoreLookup<F> {
     this.checkMachine('dequeue');
     const variables = this.variablesOf('dequeue');
-    const { plan, parts } = this.planned!;
-    const whole = parts.whole(this.checkedPartitioned(partitioned, 'partitioned'));
-    const batches = this.batchesOf(whole, 'partitioned');
-    const activations = this.pipeline.lookUp(variables, batches);
-    const features = new Array<tf.Tensor>(this.nest.features.length);
-    for (const stack of plan.stacks) {
-      const rows = { cores: plan.shards, samples: stack.samples, columns: stack.columns };
-      for (const feature of stack.features) {
-        const values = extract(feature, activations.get(stack.name)!, rows);
-        features[feature.place] = tf.tensor(values, [...feature.feature.outputShape, feature.columns], 'float32');
-      }
-    }
-    return [this.nest.pack(features) as InStructure<F, tf.Tensor>, whole];
+    const whole = this.batch.whole(partitioned, 'partitioned');
+    const found = this.pipeline.lookUp(variables, this.batch.batches(whole, 'partitioned'));
+    const activations = this.nest.pack(this.batch.activations(found));
+    return [activations as InStructure<F, tf.Tensor>, whole];
   }
 
   /**
@@ -218,9 +191,8 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
       throw new RuntimeError('applyGradients', 'a TPUEmbeddingV2 that is built', described('an unbuilt one'));
     }
     const given = this.nest.flatten(gradients, 'gradients', 'features');
-    const whole = this.planned!.parts.whole(this.checkedPartitioned(preserved, 'preserved'));
-    const batches = this.batchesOf(whole, 'preserved');
-    this.pipeline.apply(this.stackGradients(given, batches, this.built));
+    const batches = this.batch.batches(this.batch.whole(preserved, 'preserved'), 'preserved');
+    this.pipeline.apply(this.batch.gradients(given, batches, this.built));
   }
 
   /** The variables of the tables by stack: [rows, padded dim], shard after shard. */
@@ -244,7 +216,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
 
   /** Where each table lies, by its name. */
   get embeddingLayouts(): Map<string, SparseCoreLayout> {
-    return new Map(this.planOf('embeddingLayouts').plan.layouts);
+    return new Map(this.batch.of('embeddingLayouts').layouts);
   }
 
   /** All variables by stack, then by name: `parameters` and the slots. */
@@ -284,13 +256,15 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   }
 
   /**
-   * Loads tables and slots that were saved in either format, on any number of cores. Nothing is written where one is missing.
+   * Loads tables and slots that were saved in either format, on any number of cores. Nothing is written where one is
+   * missing. Where the variables are not there yet, they are made without asking initializers.
    *
    * @param directory - A folder, or a URL of tfjs.
    * @returns Resolves when all of them are set.
    */
   async load(directory: string): Promise<void> {
-    await this.globalTables('load').load(directory);
+    if (this.built === null) await this.buildFrom(directory);
+    else await this.globalTables('load').load(directory);
     this.pipeline.catchUp();
   }
 
@@ -299,7 +273,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
     this.pipeline.dispose();
     this.built?.dispose();
     this.built = null;
-    this.planKnown();
+    this.batch.reset();
   }
 
   /**
@@ -317,44 +291,9 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
     return this.machine.chips * this.machine.coresPerChip;
   }
 
-  /** Plans where configs tell all shapes; else that waits for the first batch. */
-  private planKnown(): void {
-    const shapes = this.nest.features.map(knownShape);
-    this.planned = null;
-    if (shapes.every((shape) => shape !== null)) this.makePlan(shapes);
-  }
-
-  private makePlan(shapes: readonly (readonly number[])[]): Planned {
-    const paths = this.nest.paths('features');
-    const features = this.nest.features.map(({ table }, i) => {
-      return { path: paths[i]!, table: this.tables.get(table)!, outputShape: shapes[i]! };
-    });
-    const { chips, coresPerChip } = this.machine;
-    const { disableTableStacking } = this.sparseCoreEmbeddingConfig;
-    const plan = planStacks([...this.tables.values()], features, { chips, coresPerChip }, disableTableStacking);
-    this.planned = { plan, parts: new DeviceParts(plan.shards) };
-    return this.planned;
-  }
-
-  /** Shapes that no config tells are those of the first batch, which is one of so many parts. */
-  private planFor(inputs: readonly unknown[], parts: number): Planned {
-    const paths = this.nest.paths('features');
-    const shapes = this.nest.features.map((config, i) => {
-      const shape = outputShapeOf(config, inputs[i], paths[i]!);
-      return knownShape(config) === null ? [shape[0]! * parts, ...shape.slice(1)] : shape;
-    });
-    return this.makePlan(shapes);
-  }
-
-  private planOf(argument: string): Planned {
-    if (this.planned !== null) return this.planned;
-    const note = 'Give every FeatureConfig an outputShape, or enqueue a batch first.';
-    throw new ValueError(argument, 'output shapes that are known', described('unknown ones'), note);
-  }
-
   private variablesOf(argument: string): SparseCoreVariables {
     this.checkMachine(argument);
-    return (this.built ??= new SparseCoreVariables(this.machine, this.planOf(argument).plan));
+    return (this.built ??= new SparseCoreVariables(this.machine, this.batch.of(argument)));
   }
 
   /** The variables with all steps made; the next lookup still reads them one step old. */
@@ -362,6 +301,21 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
     const variables = this.variablesOf(argument);
     this.pipeline.settle(variables);
     return variables;
+  }
+
+  private async buildFrom(directory: string): Promise<void> {
+    this.checkMachine('load');
+    const made = new SparseCoreVariables(this.machine, this.batch.of('load'), 'written');
+    try {
+      await new GlobalTables([...this.tables.values()], made).load(directory);
+    } catch (error) {
+      made.dispose();
+      throw error;
+    }
+    // Somebody may have built meanwhile.
+    this.pipeline.dispose();
+    this.built?.dispose();
+    this.built = made;
   }
 
   private globalTables(argument: string): GlobalTables {
@@ -372,54 +326,5 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
     if (StackedTables.current(argument).isSame(this.machine)) return;
     const note = 'Its tables were lost with the machine that held them.';
     throw new RuntimeError(argument, 'the tpu-emulator that it was made on', described('another one'), note);
-  }
-
-  private readBags(inputs: readonly unknown[], weights: readonly unknown[], parts: number): HostBags[] {
-    const [paths, weightPaths] = [this.nest.paths('features'), this.nest.paths('weights')];
-    const shapes = new Array<number>(inputs.length);
-    for (const { features } of this.planned!.plan.stacks) {
-      for (const { place, samples } of features) shapes[place] = samples / parts;
-    }
-    return inputs.map((input, i) =>
-      readFeatureInput(input, weights[i], shapes[i]!, { ids: paths[i]!, weights: weightPaths[i]! }),
-    );
-  }
-
-  private checkedPartitioned(value: unknown, argument: string): Partitioned {
-    const expected = 'a PartitionedCsrFormatTensor for each stack, by its name';
-    if (typeof value !== 'object' || value === null) throw new ValueError(argument, expected, value);
-    for (const { name } of this.planned!.plan.stacks) {
-      const csr = (value as Record<string, unknown>)[name];
-      if (!(csr instanceof PartitionedCsrFormatTensor)) throw new ValueError(`${argument}.${name}`, expected, csr);
-    }
-    return value as Partitioned;
-  }
-
-  private batchesOf(partitioned: Partitioned, argument: string): Map<string, StackBatch> {
-    const { plan } = this.planned!;
-    return new Map(
-      plan.stacks.map((stack) => {
-        return [stack.name, stackBatch(partitioned[stack.name]!, plan, stack, `${argument}.${stack.name}`)];
-      }),
-    );
-  }
-
-  private stackGradients(
-    gradients: readonly unknown[],
-    batches: ReadonlyMap<string, StackBatch>,
-    variables: SparseCoreVariables,
-  ): StackGradient[] {
-    const paths = this.nest.paths('gradients');
-    return [...variables.stacks.values()].map((stack) => {
-      const { plan } = stack;
-      const rows = { cores: this.cores, samples: plan.samples, columns: plan.columns };
-      const stacked = new Float32Array(plan.samples * plan.columns);
-      for (const feature of plan.features) {
-        const { place, columns } = feature;
-        const values = gradientValues(gradients[place], [...feature.feature.outputShape, columns], paths[place]!);
-        if (values !== null) interleave(feature, values, rows, stacked);
-      }
-      return { stack, batch: batches.get(plan.name)!, gradient: stacked };
-    });
   }
 }

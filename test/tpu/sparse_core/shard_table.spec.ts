@@ -1,12 +1,6 @@
 /** Rows on their way to shards and back, against TensorFlow's values. */
 import * as tf from '@tensorflow/tfjs';
-import {
-  mapIndicesInShard,
-  removePadding,
-  shardTable,
-  stackTables,
-  unshuffle,
-} from 'tfjs-embeddings/tpu';
+import { mapIndicesInShard, removePadding, shardTable, stackTables, unshuffle } from 'tfjs-embeddings/tpu';
 import { expectError } from '../../helpers/errors.js';
 import { layoutGoldens } from './goldens.js';
 

@@ -215,6 +215,9 @@ describe('tables of TPUEmbeddingV2', () => {
       };
       const embedding: AnyV2 = new tpu.TPUEmbeddingV2({ featureConfig: config, optimizer: new tpu.SGD(rate) });
       expectError(() => embedding.build(), 'ValueError', 'build');
+      // A batch that is refused tells no shapes.
+      const refused = { seen: [1, 2, 3, 4, 5, 6, 7, 8], pairs: [8, 0, 1, 1].map((id) => [id, 1]) };
+      expectError(() => embedding.enqueue(refused), 'ValueError', 'features.pairs');
       const features = {
         seen: [1, 2, 3, 4],
         pairs: [

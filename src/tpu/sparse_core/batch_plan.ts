@@ -1,0 +1,157 @@
+/** Batches of features as those of stacks: the plan, once shapes are known, and what goes in and out by it. */
+import * as tf from '@tensorflow/tfjs';
+import type { HostBags } from '../../backends/kernel_set.js';
+import type { StackBatch } from '../../backends/tpu-emulator/stacked_tables.js';
+import { ValueError, described } from '../../errors.js';
+import type { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
+import type { FeatureNest } from '../features/feature_nest.js';
+import { partitionBatch, partitionCore, stackBatch, type Partitioned } from './csr_batches.js';
+import { readFeatureInput } from './csr/feature_input.js';
+import { PartitionedCsrFormatTensor } from './csr/partitioned_csr.js';
+import { DeviceParts } from './device_parts.js';
+import { gradientValues } from './gradient_values.js';
+import { extract, interleave } from './interleave.js';
+import { knownShape, outputShapeOf } from './sample_shapes.js';
+import { planStacks, type Cores, type PlannedTable, type SparseCorePlan } from './stack_plan.js';
+import type { StackGradient } from './stack_steps.js';
+import type { SparseCoreVariables } from './stack_variables.js';
+
+/** What there is once shapes are known. */
+interface Planned {
+  readonly plan: SparseCorePlan;
+  /** Batches of which some cores lack their part. */
+  readonly parts: DeviceParts;
+}
+
+export class BatchPlan {
+  private planned: Planned | null = null;
+
+  constructor(
+    private readonly nest: FeatureNest,
+    private readonly tables: ReadonlyMap<object, PlannedTable>,
+    private readonly cores: Cores,
+    private readonly config: SparseCoreEmbeddingConfig,
+  ) {
+    this.reset();
+  }
+
+  /** Plans where configs tell all shapes; else that waits for the first batch. Parts that wait are forgotten. */
+  reset(): void {
+    const shapes = this.nest.features.map(knownShape);
+    this.planned = shapes.every((shape) => shape !== null) ? this.planFor(shapes) : null;
+  }
+
+  /** The plan. ValueError while shapes are not known. */
+  of(argument: string): SparseCorePlan {
+    if (this.planned !== null) return this.planned.plan;
+    const note = 'Give every FeatureConfig an outputShape, or enqueue a batch first.';
+    throw new ValueError(argument, 'output shapes that are known', described('unknown ones'), note);
+  }
+
+  /**
+   * The CSR of each stack for a batch, or for the part of one core. Shapes that no config tells are those of the first
+   * batch; where that is refused they stay unknown.
+   */
+  partition(inputs: readonly unknown[], weights: readonly unknown[], core: number | null): Partitioned {
+    const { chips, coresPerChip } = this.cores;
+    const count = core === null ? 1 : chips * coresPerChip;
+    const planned = this.planned ?? this.planFor(this.shapesOf(inputs, count));
+    const bags = this.readBags(planned, inputs, weights, count);
+    const made = core === null ? partitionBatch : partitionCore;
+    const partitioned = made(planned.plan, bags, this.config);
+    this.planned = planned;
+    if (core !== null) planned.parts.add(core, partitioned);
+    return partitioned;
+  }
+
+  /** What `enqueue` gave, all cores together. ValueError for anything else; RuntimeError while a core lacks its part. */
+  whole(value: unknown, argument: string): Partitioned {
+    const { plan, parts } = this.planned!;
+    const expected = 'a PartitionedCsrFormatTensor for each stack, by its name';
+    if (typeof value !== 'object' || value === null) throw new ValueError(argument, expected, value);
+    for (const { name } of plan.stacks) {
+      const csr = (value as Record<string, unknown>)[name];
+      if (!(csr instanceof PartitionedCsrFormatTensor)) throw new ValueError(`${argument}.${name}`, expected, csr);
+    }
+    return parts.whole(value as Partitioned);
+  }
+
+  /** The same as devices take it, by stack. */
+  batches(whole: Partitioned, argument: string): Map<string, StackBatch> {
+    const plan = this.of(argument);
+    return new Map(
+      plan.stacks.map((stack) => {
+        return [stack.name, stackBatch(whole[stack.name]!, plan, stack, `${argument}.${stack.name}`)];
+      }),
+    );
+  }
+
+  /** The activations of each feature, out of those of the stacks. */
+  activations(ofStacks: ReadonlyMap<string, Float32Array>): tf.Tensor[] {
+    const { stacks, shards } = this.of('dequeue');
+    const features = new Array<tf.Tensor>(this.nest.features.length);
+    for (const stack of stacks) {
+      const rows = { cores: shards, samples: stack.samples, columns: stack.columns };
+      for (const feature of stack.features) {
+        const values = extract(feature, ofStacks.get(stack.name)!, rows);
+        features[feature.place] = tf.tensor(values, [...feature.feature.outputShape, feature.columns], 'float32');
+      }
+    }
+    return features;
+  }
+
+  /** The gradient of each stack, out of those of the features; null stands for zeros. */
+  gradients(
+    ofFeatures: readonly unknown[],
+    batches: ReadonlyMap<string, StackBatch>,
+    { stacks }: SparseCoreVariables,
+  ): StackGradient[] {
+    const { shards } = this.of('applyGradients');
+    const paths = this.nest.paths('gradients');
+    return [...stacks.values()].map((stack) => {
+      const { plan } = stack;
+      const rows = { cores: shards, samples: plan.samples, columns: plan.columns };
+      const stacked = new Float32Array(plan.samples * plan.columns);
+      for (const feature of plan.features) {
+        const { place, columns } = feature;
+        const values = gradientValues(ofFeatures[place], [...feature.feature.outputShape, columns], paths[place]!);
+        if (values !== null) interleave(feature, values, rows, stacked);
+      }
+      return { stack, batch: batches.get(plan.name)!, gradient: stacked };
+    });
+  }
+
+  private planFor(shapes: readonly (readonly number[])[]): Planned {
+    const paths = this.nest.paths('features');
+    const features = this.nest.features.map(({ table }, i) => {
+      return { path: paths[i]!, table: this.tables.get(table)!, outputShape: shapes[i]! };
+    });
+    const plan = planStacks([...this.tables.values()], features, this.cores, this.config.disableTableStacking);
+    return { plan, parts: new DeviceParts(plan.shards) };
+  }
+
+  /** The shapes of a whole batch, of which the inputs are one of so many parts. */
+  private shapesOf(inputs: readonly unknown[], parts: number): (readonly number[])[] {
+    const paths = this.nest.paths('features');
+    return this.nest.features.map((config, i) => {
+      const shape = outputShapeOf(config, inputs[i], paths[i]!);
+      return knownShape(config) === null ? [shape[0]! * parts, ...shape.slice(1)] : shape;
+    });
+  }
+
+  private readBags(
+    { plan }: Planned,
+    inputs: readonly unknown[],
+    weights: readonly unknown[],
+    parts: number,
+  ): HostBags[] {
+    const [paths, weightPaths] = [this.nest.paths('features'), this.nest.paths('weights')];
+    const samplesOf = new Array<number>(inputs.length);
+    for (const { features } of plan.stacks) {
+      for (const { place, samples } of features) samplesOf[place] = samples / parts;
+    }
+    return inputs.map((input, i) =>
+      readFeatureInput(input, weights[i], samplesOf[i]!, { ids: paths[i]!, weights: weightPaths[i]! }),
+    );
+  }
+}
