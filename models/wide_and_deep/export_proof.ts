@@ -52,8 +52,10 @@ function predictions(
   return JSON.parse(readFileSync(request.output, 'utf8')) as number[];
 }
 
+/** Whether Python finds a module; importing TensorFlow takes seconds. */
 function hasModule(python: string, name: string): boolean {
-  return spawnSync(python, ['-c', `import ${name}`], { stdio: 'ignore' }).status === 0;
+  const program = `import importlib.util, sys; sys.exit(importlib.util.find_spec("${name}") is None)`;
+  return spawnSync(python, ['-c', program], { stdio: 'ignore' }).status === 0;
 }
 
 async function hasTfjsNode(): Promise<boolean> {

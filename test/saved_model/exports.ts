@@ -41,7 +41,7 @@ interface Case {
   readonly call: boolean;
 }
 
-function plain(tensor: tf.Tensor): PlainTensor {
+export function plain(tensor: tf.Tensor): PlainTensor {
   return { dtype: tensor.dtype, shape: tensor.shape, values: Array.from(tensor.dataSync()) };
 }
 

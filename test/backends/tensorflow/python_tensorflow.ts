@@ -16,6 +16,8 @@ export const PYTHON_TIMEOUT_MS = INSTALL_MS + 2 * RUN_MS;
 export interface Python {
   /** Runs a script and returns what it printed. Throws with what it said when it fails. */
   run(script: string, ...args: string[]): string;
+  /** What a process needs beside its own environment to find the packages with `python3`. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 function python(args: readonly string[], timeout: number, env: NodeJS.ProcessEnv = {}): string {
@@ -56,6 +58,13 @@ const KERAS: Packages = {
   note: '10 MB',
 };
 
+/** The converter of TensorFlow.js alone: what it imports for formats that nobody asks for here is not installed. */
+const TENSORFLOWJS: Packages = {
+  folder: 'tensorflowjs-4.22.0',
+  names: ['--no-deps', 'tensorflowjs==4.22.0'],
+  note: '1 MB',
+};
+
 function pythonWith(...all: Packages[]): Python | string {
   try {
     const tag = python(['-c', 'import sys; print(sys.implementation.cache_tag)'], RUN_MS).trim();
@@ -65,7 +74,7 @@ function pythonWith(...all: Packages[]): Python | string {
       return path;
     });
     const env = { PYTHONPATH: folders.join(delimiter), TF_CPP_MIN_LOG_LEVEL: '2' };
-    return { run: (script, ...args) => python([script, ...args], RUN_MS, env) };
+    return { env, run: (script, ...args) => python([script, ...args], RUN_MS, env) };
   } catch (error) {
     return `Python with ${all.map(({ folder }) => folder).join(' and ')} cannot be had: ${(error as Error).message}`;
   }
@@ -74,6 +83,11 @@ function pythonWith(...all: Packages[]): Python | string {
 /** Python that can import TensorFlow, or the reason why there is none. */
 export function pythonWithTensorFlow(): Python | string {
   return pythonWith(TENSORFLOW);
+}
+
+/** Python that can import TensorFlow and the converter of TensorFlow.js, or the reason why there is none. */
+export function pythonWithConverter(): Python | string {
+  return pythonWith(TENSORFLOW, TENSORFLOWJS);
 }
 
 /** Python that can import TensorFlow, Keras 3, Keras RS and Keras 2 (tf_keras), or the reason why there is none. */

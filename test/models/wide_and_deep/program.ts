@@ -14,7 +14,15 @@ export interface Outcome {
 const MAIN = fileURLToPath(new URL('../../../models/wide_and_deep/main.ts', import.meta.url));
 
 export function runMain(...args: string[]): Promise<Outcome> {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  return runMainWith({}, ...args);
+}
+
+/** `variables`: of the environment, beside those of this process. */
+export function runMainWith(variables: Readonly<Record<string, string>>, ...args: string[]): Promise<Outcome> {
+  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...variables },
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
