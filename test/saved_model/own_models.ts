@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import type { PlainInput, PlainTensor } from './exports.js';
+import { PREPROCESSING_MODELS } from './preprocessing_models.js';
 
 export interface OwnModel {
   readonly model: tf.LayersModel;
@@ -244,4 +245,5 @@ export const OWN_MODELS: readonly (readonly [string, Make])[] = [
   ['interactions', interactions],
   ['a shared table', shared],
   ['integerLookup', lookup],
+  ...PREPROCESSING_MODELS,
 ];

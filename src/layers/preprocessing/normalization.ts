@@ -23,7 +23,7 @@ export interface NormalizationArgs extends FloatLayerArgs {
 
 const FIELDS = ['axis', 'mean', 'variance', 'invert'] as const;
 /** The smallest standard deviation, Keras's epsilon. */
-const LEAST_DEVIATION = 1e-7;
+export const LEAST_DEVIATION = 1e-7;
 
 function readAxis(value: unknown): number[] {
   if (value === undefined) return [-1];
@@ -138,7 +138,7 @@ export class Normalization extends tf.layers.Layer {
     if (this.built) return;
     const shape = onlyShape(inputShape);
     const kept = keptAxes(this.axis, shape);
-    this.#meeting(shape);
+    this.meetingShape(shape);
     this.#rank = shape.length;
     this.built = true;
     if (this.#given !== null) return;
@@ -155,7 +155,7 @@ export class Normalization extends tf.layers.Layer {
   }
 
   /** The shape in which the moments meet an input. */
-  #meeting(input: SymbolicShape): number[] {
+  meetingShape(input: SymbolicShape): number[] {
     const kept = keptAxes(this.axis, input);
     // Over the last axis or none, Keras broadcasts alike for every rank.
     const takesAnyRank = this.axis.every((axis) => axis === -1);
@@ -171,7 +171,7 @@ export class Normalization extends tf.layers.Layer {
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
     const shape = onlyShape(inputShape);
-    this.#meeting(shape);
+    this.meetingShape(shape);
     return shape;
   }
 
@@ -179,7 +179,7 @@ export class Normalization extends tf.layers.Layer {
     return tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs as never);
       const x = onlyTensor(inputs).cast('float32');
-      const meeting = this.#meeting(x.shape);
+      const meeting = this.meetingShape(x.shape);
       const read = (moment: 'mean' | 'variance'): tf.Tensor => {
         if (this.#given === null) return this.#weights![moment].reshape(meeting);
         return tf.tensor([...this.#given[moment].values], meeting, 'float32');

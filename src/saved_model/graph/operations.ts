@@ -288,6 +288,16 @@ export class Operations {
     });
   }
 
+  /** Vectors of `depth` with 1 at an int32 id; zeros for an id outside. */
+  oneHot(ids: Value, depth: number): Value {
+    const values = [this.graph.scalar(depth, 'int32'), this.graph.scalar(1), this.graph.scalar(0)];
+    return this.graph.node('OneHot', [ids, ...values], {
+      attr: { T: type('float32'), TI: type('int32'), axis: { i: -1 } },
+      dtype: 'float32',
+      shape: [...ids.shape, depth],
+    });
+  }
+
   fill(sizes: readonly Size[], value: number, shape?: Shape): Value {
     const known = shape ?? sizes.map((size) => (typeof size === 'number' ? size : null));
     return this.graph.node('Fill', [this.sizes(sizes), this.graph.scalar(value)], {

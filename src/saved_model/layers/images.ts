@@ -62,17 +62,10 @@ const categoryEncoding: Emitter = (call) => {
   const ids = o.cast(call.input, 'int32');
   if (mode === 'int') return ids;
   if (ids.shape.length > 2) throw call.refuse('whose input has more than two axes');
-  const oneHot = (x: Value): Value => {
-    return o.graph.node('OneHot', [x, o.graph.scalar(depth, 'int32'), o.graph.scalar(1), o.graph.scalar(0)], {
-      attr: { T: type('float32'), TI: type('int32'), axis: { i: -1 } },
-      dtype: 'float32',
-      shape: [...x.shape, depth],
-    });
-  };
   if (mode === 'tfIdf') throw call.refuse('which wants weights that no model passes');
   const rows = mode === 'oneHot' && ids.shape.at(-1) !== 1 ? o.expandDims(ids, -1) : ids;
   if (rows.shape.length > 2) throw call.refuse('whose input has more than one axis');
-  const counts = o.reduce(mode === 'count' ? 'Sum' : 'Max', oneHot(rows), [-2]);
+  const counts = o.reduce(mode === 'count' ? 'Sum' : 'Max', o.oneHot(rows, depth), [-2]);
   return counts;
 };
 

@@ -1,8 +1,6 @@
-/** Interactions of features, and lookups of raw numbers. */
+/** Interactions of features. */
 import { DotInteraction } from '../../layers/feature_interaction/dot_interaction.js';
 import { FeatureCross } from '../../layers/feature_interaction/feature_cross.js';
-import { IntegerLookupLayer } from '../../layers/integer_lookup_layer.js';
-import { type } from '../graph/function_builder.js';
 import { activated } from './dense.js';
 import type { Emitter } from './layer_call.js';
 
@@ -36,44 +34,7 @@ const featureCross: Emitter = (call) => {
   return o.add(o.mul(x0, scaled), x);
 };
 
-/** By the vocabulary as it is now: the export learns nothing. Keys that no int32 input can hold are left out. */
-const integerLookup: Emitter = ({ o, input, layer }) => {
-  const { graph } = o;
-  const keys = (layer as IntegerLookupLayer)
-    .getVocabulary()
-    .map((key, id) => [key, id] as const)
-    .filter(([key, id]) => id > 0 && key === (key | 0))
-    .sort(([a], [b]) => a - b);
-  const numbers = o.cast(input, 'int32');
-  if (keys.length === 0) return o.mul(numbers, 0);
-  const sorted = graph.constant(
-    keys.map(([key]) => key),
-    'int32',
-    [1, keys.length],
-  );
-  const ids = graph.constant(
-    keys.map(([, id]) => id),
-    'int32',
-    [keys.length],
-  );
-  const flat = o.reshape(numbers, [1, null]);
-  const places = graph.node('LowerBound', [sorted, flat], {
-    attr: { T: type('int32'), out_type: type('int32') },
-    dtype: 'int32',
-    shape: flat.shape,
-  });
-  const inside = o.reshape(o.minimum(places, keys.length - 1), [null]);
-  const isKnown = o.compare(
-    'Equal',
-    o.gather(o.reshape(sorted, [null], [keys.length]), inside),
-    o.reshape(numbers, [null]),
-  );
-  const found = o.where(isKnown, o.gather(ids, inside), graph.scalar(0, 'int32'));
-  return o.reshape(found, o.sizesOf(numbers), numbers.shape);
-};
-
 export const INTERACTION_LAYERS: Readonly<Record<string, Emitter>> = {
   [DotInteraction.className]: dotInteraction,
   [FeatureCross.className]: featureCross,
-  [IntegerLookupLayer.className]: integerLookup,
 };

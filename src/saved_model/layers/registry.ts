@@ -7,6 +7,7 @@ import { MERGE_LAYERS } from './merge.js';
 import { NORMALIZATION_LAYERS } from './normalization.js';
 import { CONVOLUTION_LAYERS } from './convolution.js';
 import { POOLING_LAYERS } from './pooling.js';
+import { PREPROCESSING_LAYERS } from './preprocessing.js';
 import { RECURRENT_LAYERS } from './recurrent.js';
 import { WRAPPER_LAYERS } from './wrappers.js';
 import { IMAGE_LAYERS } from './images.js';
@@ -24,6 +25,7 @@ const EMITTERS: Readonly<Record<string, Emitter>> = {
   ...NORMALIZATION_LAYERS,
   ...EMBEDDING_LAYERS,
   ...INTERACTION_LAYERS,
+  ...PREPROCESSING_LAYERS,
 };
 
 /** What writes the ops of layers of a class; null for a class that is not known. */
