@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
+import { VocabularyLayer } from '../../src/layers/preprocessing/vocabulary_layer.js';
 import { expectRejection } from '../helpers/errors.js';
 
 class Doubled extends tf.layers.Layer {
@@ -73,6 +74,11 @@ describe('savedModel.export refuses', () => {
     const padded = tf.layers.zeroPadding2d().apply(input) as tf.SymbolicTensor;
     const model = tf.model({ inputs: input, outputs: layer.apply(padded) as tf.SymbolicTensor });
     await refused(model, /layer wider \(RandomWidth\)/);
+  });
+
+  it('lookups for which unknown numbers are errors', async () => {
+    const layer = new VocabularyLayer({ vocabulary: [1, 2], numOovIndices: 0, name: 'strict' });
+    await refused(stacked([2], layer), /layer strict .*numOovIndices 0/);
   });
 
   it('a merged mask where a layer takes one, and only there', async () => {
