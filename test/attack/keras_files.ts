@@ -1,5 +1,5 @@
 /** Hostile files of Keras models. */
-import { HOSTILE_KERAS_FILES } from './hostile_keras_files.js';
+import { HOSTILE_KERAS_FILES } from './hostile/keras_files.js';
 import { programAttack } from './program_attack.js';
 
 export const kerasFiles = programAttack({

@@ -1,5 +1,5 @@
 /** Hostile models in files. */
-import { HOSTILE_MODELS } from './hostile_models.js';
+import { HOSTILE_MODELS } from './hostile/models.js';
 import { programAttack } from './program_attack.js';
 
 export const modelFiles = programAttack({

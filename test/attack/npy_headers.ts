@@ -1,5 +1,5 @@
 /** Hostile headers of `.npy` files. */
-import { HOSTILE_HEADERS } from './hostile_headers.js';
+import { HOSTILE_HEADERS } from './hostile/headers.js';
 import { programAttack } from './program_attack.js';
 
 const { length } = HOSTILE_HEADERS;

@@ -1,6 +1,6 @@
 /** Headers and floats of `.npy` files. */
 import { readNpyHeader, toFloat32Values, type PositionedFile } from '../../src/io/npy.js';
-import { HOSTILE_HEADERS } from '../attack/hostile_headers.js';
+import { HOSTILE_HEADERS } from '../attack/hostile/headers.js';
 import { expectError } from '../helpers/errors.js';
 import { Random } from '../helpers/random.js';
 import { floatBytes, halfBytes, npyBytes, type NpyParts } from './npy_bytes.js';

@@ -7,7 +7,7 @@
  */
 import { loadAddon } from '../../../src/backends/native/addon.js';
 import { Random } from '../../helpers/random.js';
-import { HostileArrays } from '../hostile_arrays.js';
+import { HostileArrays } from '../hostile/arrays.js';
 import { WatchedMemory } from '../watched_memory.js';
 
 const random = new Random(Number(process.argv[2] ?? 1));

@@ -18,7 +18,7 @@ import {
 } from '@zip.js/zip.js';
 import * as emb from 'tfjs-embeddings/node';
 import { Random } from '../../helpers/random.js';
-import { HOSTILE_KERAS_FILES, type KerasParts } from '../hostile_keras_files.js';
+import { HOSTILE_KERAS_FILES, type KerasParts } from '../hostile/keras_files.js';
 
 const TIMES = 40;
 const MOST_MS = 5000;

@@ -1,7 +1,7 @@
 /**
  * Loads spoilt models, in a process of its own.
  *   node --import tsx test/attack/model_files_program.ts <seed>
- * First every kind of hostile_models.ts, then models of which some bytes were changed. Prints a JSON line with what fell.
+ * First every kind of hostile/models.ts, then models of which some bytes were changed. Prints a JSON line with what fell.
  */
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { Random } from '../../helpers/random.js';
-import { HOSTILE_MODELS } from '../hostile_models.js';
+import { HOSTILE_MODELS } from '../hostile/models.js';
 
 const CHANGED = 200;
 const random = new Random(Number(process.argv[2] ?? 1));

@@ -1,13 +1,13 @@
 /**
  * Opens `.npy` files with hostile headers, in a process of its own.
  *   node --import tsx test/attack/npy_headers_program.ts <seed>
- * Each kind of hostile_headers.ts with 1 MB, which must be refused without reading it, and within the limit, where it is
+ * Each kind of hostile/headers.ts with 1 MB, which must be refused without reading it, and within the limit, where it is
  * read; then right headers of which some characters were changed. Prints a JSON line with what fell.
  */
 import { readNpyHeader, type PositionedFile } from '../../../src/io/npy.js';
 import { Random } from '../../helpers/random.js';
 import { npyBytes } from '../../io/npy_bytes.js';
-import { HOSTILE_HEADERS } from '../hostile_headers.js';
+import { HOSTILE_HEADERS } from '../hostile/headers.js';
 
 const [MEGABYTE, LIMIT, CHANGED, VALUES] = [2 ** 20, 10_000, 5000, 64];
 const random = new Random(Number(process.argv[2] ?? 1));

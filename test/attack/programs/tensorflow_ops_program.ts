@@ -9,7 +9,7 @@ import { loadAddon } from '../../../src/backends/native/addon.js';
 import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflow/node_backend.js';
 import * as emb from '../../../src/node.js';
 import { Random } from '../../helpers/random.js';
-import { HostileTensors, WIDEST } from '../hostile_tensors.js';
+import { HostileTensors, WIDEST } from '../hostile/tensors.js';
 import '@tensorflow/tfjs-node';
 
 const random = new Random(Number(process.argv[2] ?? 1));

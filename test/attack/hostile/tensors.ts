@@ -1,7 +1,7 @@
 /** Tensors for hostile calls of TensorFlow ops: of wrong types and shapes, without elements, on each other's buffers. */
 import * as tf from '@tensorflow/tfjs';
-import type { NodeBackend } from '../../src/backends/tensorflow/node_backend.js';
-import type { Random } from '../helpers/random.js';
+import type { NodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
+import type { Random } from '../../helpers/random.js';
 
 /** So wide that two rows of it run over. */
 export const WIDEST = 2 ** 60;

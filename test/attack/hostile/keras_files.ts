@@ -1,5 +1,5 @@
 /** Ways to spoil a `.keras` or HDF5 file of Keras. */
-import type { Random } from '../helpers/random.js';
+import type { Random } from '../../helpers/random.js';
 
 /** A whole file: an HDF5 file with a model, or the parts of a `.keras` archive. */
 export interface KerasParts {

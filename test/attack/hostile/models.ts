@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Random } from '../helpers/random.js';
+import type { Random } from '../../helpers/random.js';
 
 /** `model.json`, parsed; anything may be put in it. */
 interface Json {

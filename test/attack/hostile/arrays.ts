@@ -1,5 +1,5 @@
 /** Arrays in memory of every kind, for hostile calls. */
-import type { Random } from '../helpers/random.js';
+import type { Random } from '../../helpers/random.js';
 
 const MARGIN = 64;
 const PAGE = 65536;

@@ -1,6 +1,6 @@
 /** Headers of `.npy` files made to be slow to read, or to be believed. */
 import { Buffer } from 'node:buffer';
-import type { Random } from '../helpers/random.js';
+import type { Random } from '../../helpers/random.js';
 
 export interface HostileHeader {
   readonly kind: string;
