@@ -41,10 +41,39 @@ describe('Figures of TPU generations', () => {
     expect(GENERATIONS['v7']!.hbmBytes.value).toBe(192 * 2 ** 30);
   });
 
+  it('has the figures of the pages and papers that it names', () => {
+    const [gib, gb] = [2 ** 30, 1e9];
+    const found = GENERATION_NAMES.map((name) => [
+      name,
+      ...FIGURE_NAMES.map((figure) => GENERATIONS[name]![figure].value),
+    ]);
+    expect(found).toEqual([
+      ['v2', 16 * gib, 700 * gb, 62.5 * gb, 4, 2, null, 256],
+      ['v3', 32 * gib, 900 * gb, 70 * gb, 4, 2, 2, 1024],
+      ['v4', 32 * gib, 1200 * gb, 50 * gb, 6, 2, 4, 4096],
+      ['v5e', 16 * gb, 819 * gb, 50 * gb, 4, 1, null, 256],
+      ['v5p', 95 * gib, 2765 * gb, 100 * gb, 6, 2, 4, 8960],
+      ['v6e', 32 * gib, 1638 * gb, 100 * gb, 4, 1, 2, 256],
+      ['v7', 192 * gib, 7380 * gb, 100 * gb, 6, 2, 4, 9216],
+    ]);
+  });
+
   it('knows other names', () => {
     expect(
-      ['v5p', 'V5P', 'TPU v5p', 'tpu-v5p', 'Trillium', 'Ironwood', 'tpu7x', 'v5litepod'].map(generationName),
-    ).toEqual([...['v5p', 'v5p', 'v5p', 'v5p', 'v6e', 'v7', 'v7', 'v5e']]);
+      [
+        'v5p',
+        'V5P',
+        'TPU v5p',
+        'tpu-v5p',
+        'Trillium',
+        'Ironwood',
+        'tpu7x',
+        'v5litepod',
+        'Cloud TPU v4',
+        'tpu_v3',
+        'TPUv2',
+      ].map(generationName),
+    ).toEqual([...['v5p', 'v5p', 'v5p', 'v5p', 'v6e', 'v7', 'v7', 'v5e', 'v4', 'v3', 'v2']]);
     for (const unknown of ['', 'v1', 'v99', 'tpu', 'constructor', 'toString'])
       expect(generationName(unknown)).toBeNull();
   });

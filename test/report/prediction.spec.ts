@@ -50,4 +50,13 @@ describe('Prediction of a report', () => {
     // The table and as many slots of 512,000 bytes; what is exchanged lies on the device in both.
     expect(onDevice - inHost).toBe(2 * 4 * 1000 * 128);
   });
+
+  it('says that plans were made again, and only where they were', () => {
+    const source = sourceOf({ ...IN_HOST, deviceMemory: null });
+    const [same, other] = [predictionOf(source, 'v5p', CHIPS), predictionOf(source, 'v5p', 2 * CHIPS)];
+    const said = 'the plans were made again for 2 devices, as they were for 1 device';
+    expect([same.plannedAgain, other.plannedAgain]).toEqual([false, true]);
+    expect(same.assumptions.filter((text) => text.includes('made again'))).toEqual([]);
+    expect(other.assumptions).toContain(said);
+  });
 });

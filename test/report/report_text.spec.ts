@@ -79,6 +79,21 @@ describe('Text of a report', () => {
     expect(few.split('\n').length).toBeLessThan(40);
   });
 
+  it('shows the largest of many tables, of equal ones the first, in the order in which they were made', () => {
+    const tables = Array.from({ length: 100 }, (_, table) => ({
+      name: `t${table}`,
+      inputDim: 10 + Math.floor(table / 3),
+      // No two are alike.
+      outputDim: 1 + (table % 3),
+      rowCoupled: true,
+    })).map((table) => ({ ...table, inputDim: (600 * table.inputDim) / table.outputDim }));
+    const lines = String(makeReport(sourceOf({ tables, worldSize: 1 }))).split('\n');
+    const names = lines.map((line) => /^ +\d+ +(t\d+) /.exec(line)?.[1]).filter((name) => name !== undefined);
+    // Of t69, t70 and t71, which have the same bytes, two.
+    const last = Array.from({ length: 28 }, (_, i) => `t${72 + i}`);
+    expect(names).toEqual(['t69', 't70', ...last]);
+  });
+
   it('tells every name whole, on as many lines as it takes', () => {
     const names = [
       'recommender/categories_of_the_items_that_were_seen_last_by_the_user',
@@ -136,6 +151,10 @@ describe('Text of a report', () => {
     expect(where({ tables: one, worldSize: 2 }, 1)).toBe('2 column slices on 0-1');
     expect(where({ tables: one, worldSize: 2, deviceMemory: 0 })).toContain(', host memory');
     expect(where({ tables: one, worldSize: 2, rowSliceThreshold: 1 })).toBe('rows 0..500 on 0, 500..1000 on 1');
+    expect(where({ tables: one, worldSize: 4, rowSliceThreshold: 1 })).toBe(
+      'rows 0..250 on 0, 250..500 on 1, 500..750 on 2, 750..1000 on 3',
+    );
+    expect(where({ tables: one, worldSize: 4 })).toBe('columns 0..4 on 0, 4..8 on 1, 8..12 on 2, 12..16 on 3');
     expect(where({ tables: one, worldSize: 8, rowSliceThreshold: 1 })).toBe('rows in 8 ranges on 0-7');
     expect(where({ tables: one, worldSize: 8, rowSliceThreshold: 1, rowSharding: 'modulo' })).toBe(
       'rows by id mod 8 on 0-7',

@@ -59,4 +59,15 @@ describe('Groups of tables', () => {
     for (const { name } of report.tables)
       expect(page.replaceAll('<wbr/>', '')).toContain(`<td class="left long">${name.replace('/embeddings', '')}</td>`);
   });
+
+  it('of more than 96 tables have a tile for each of these, and say so', () => {
+    const cardOf = (count: number): string =>
+      makeReport(sourceOf({ tables: named(count, 0, 100), worldSize: 1 })).toHTML();
+    const [all, some] = [cardOf(96), cardOf(97)];
+    expect(all).toContain('<span>96 tables of 100 x 8</span>');
+    expect(some).toContain('<span>97 tables of 100 x 8, 96 drawn</span>');
+    for (const page of [all, some]) expect(page.match(/<g transform="translate/g)!.length).toBe(96);
+    expect(some).toContain('viewBox="0 0 224 240"');
+    expect(some).toContain('<g transform="translate(196 220)">');
+  });
 });

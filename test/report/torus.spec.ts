@@ -66,6 +66,7 @@ describe('Torus of chips', () => {
       const counted = countedHops(torus.map(({ size }) => size));
       torus.forEach(({ hops }, dimension) => expect(hops).withContext(`${chips}`).toBeCloseTo(counted[dimension]!, 12));
     }
+    expect(torusOf(1, 6)).toEqual([1, 1, 1].map((size) => ({ size, links: 0, hops: 0 })));
     expect(torusOf(8, 4).map(({ links }) => links)).toEqual([1, 2]);
     expect(torusOf(5, 6).map(({ links }) => links)).toEqual([0, 0, 2]);
   });

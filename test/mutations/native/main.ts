@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Random } from '../../helpers/random.js';
 import type { Request } from '../measure_sources.js';
 import { CACHE } from '../sandbox.js';
-import type { Tally } from '../tally.js';
+import { tallyText, type Tally } from '../tally.js';
 import { readPatches, type Patch } from './patch.js';
 import { Scratch } from './scratch.js';
 import { ALL_GROUPS, failureOf, groupsFor } from './spec_groups.js';
@@ -68,12 +68,21 @@ export async function measure(request: Request): Promise<Tally> {
   const all = readPatches();
   const patches = choose(all, request);
   const scratch = new Scratch(ROOT);
+  const survivors: string[] = [];
+  let count = 0;
+  const tallyOf = (tried: number): Tally => ({
+    caught: tried - survivors.length,
+    survived: survivors.length,
+    equivalent: all.filter((patch) => patch.equivalent !== undefined).length,
+    total: all.length,
+  });
+  // What was tried is worth telling: all patches take hours.
   const interrupted = (): void => {
     scratch.remove();
+    console.log(`  interrupted: ${tallyText('native', tallyOf(count))}`);
     process.exit(130);
   };
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
-  const survivors: string[] = [];
   try {
     scratch.write(null);
     const refused = await scratch.buildAddon();
@@ -83,6 +92,7 @@ export async function measure(request: Request): Promise<Tally> {
     for (const [i, patch] of patches.entries()) {
       const { isNoticed, text } = await tried(patch, scratch);
       if (!isNoticed) survivors.push(nameOf(patch));
+      count++;
       console.log(`  ${i + 1} of ${patches.length}: ${nameOf(patch)}\n    ${text}`);
     }
   } finally {
@@ -91,6 +101,5 @@ export async function measure(request: Request): Promise<Tally> {
   }
   mkdirSync(dirname(MEMORY), { recursive: true });
   writeFileSync(MEMORY, JSON.stringify(survivors, null, 1));
-  const equivalent = all.filter((patch) => patch.equivalent !== undefined).length;
-  return { caught: patches.length - survivors.length, survived: survivors.length, equivalent, total: all.length };
+  return tallyOf(count);
 }
