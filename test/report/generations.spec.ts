@@ -74,6 +74,15 @@ describe('Figures of TPU generations', () => {
         'TPUv2',
       ].map(generationName),
     ).toEqual([...['v5p', 'v5p', 'v5p', 'v5p', 'v6e', 'v7', 'v7', 'v5e', 'v4', 'v3', 'v2']]);
+    expect(GENERATION_NAMES.map((name) => GENERATIONS[name]!.aliases)).toEqual([
+      [],
+      [],
+      ['v4p'],
+      ['v5lite', 'v5litepod'],
+      [],
+      ['trillium', 'v6'],
+      ['ironwood', 'v7x', 'tpu7x'],
+    ]);
     for (const unknown of ['', 'v1', 'v99', 'tpu', 'constructor', 'toString'])
       expect(generationName(unknown)).toBeNull();
   });

@@ -1,5 +1,6 @@
 /** Reports as text. */
 import { makeReport } from '../../src/report/report.js';
+import { fitText, predictionTitle } from '../../src/report/report_text.js';
 import { numbersText, whereText } from '../../src/report/report_data.js';
 import { busyCounters, sourceOf } from './report_sources.js';
 
@@ -60,6 +61,76 @@ describe('Text of a report', () => {
     expect(text).toContain('Memory: fits; at most ');
     expect(text).toContain('\nassumed: the plans were made again for 4 devices');
     expect(text).toContain('\nlacking: SparseCores');
+  });
+
+  it('tells a prediction line by line', () => {
+    const source = sourceOf({ tables: TABLES, worldSize: 2 });
+    const lines = String(makeReport(source, { generation: 'v5e', chips: 4 })).split('\n');
+    expect(lines.slice(lines.findIndex((line) => line.startsWith('Prediction')))).toEqual([
+      'Prediction for the embeddings: TPU v5e, 4 chips in a 2 x 2 torus, 4 devices, global batch 4,096',
+      'phase           at least  bytes of busiest   of all  busiest',
+      'lookup            700 ns            573 kB  1.16 MB  device 0',
+      'ids               246 ns           24.6 kB  61.4 kB  chip 0',
+      'pooled rows      1.47 us            147 kB   295 kB  chip 0',
+      'gradients        1.47 us            147 kB   295 kB  chip 0',
+      'sums of copies       0 s               0 B      0 B  chip 0',
+      'update           1.40 us           1.15 MB  2.33 MB  device 0',
+      'together         5.30 us',
+      'In parts, at least: lookup 700 ns, exchange forward 1.72 us, exchange backward 1.47 us, update 1.40 us',
+      'Times are bytes over bandwidth, without the latency of messages: the least that each phase can take.',
+      'Memory: fits; at most 249 kB of 16.0 GB wanted of a device',
+      'assumed: nothing was looked up yet: batch 4,096 and ids per sample as the plan was asked for, without weights',
+      'assumed: the plans were made again for 4 devices, as they were for 2 devices',
+      'assumed: one device for each chip, as emulated',
+      'assumed: phases follow one another without overlap, and the busiest device or chip decides',
+      'assumed: bytes over bandwidth is all that is counted: no latency of messages, no dense layers, no input from the',
+      '  host',
+      'assumed: memory and links reach their published bandwidth, but for rows shorter than 128 columns (penalty 1.15 or',
+      '  1.75)',
+      'assumed: a backward pass with its update moves twice the bytes of the lookup',
+      'assumed: the chips form the most even torus, wrapped around; messages go to all others alike',
+      'lacking: SparseCores of a chip: not published for v5e; not needed for the time',
+    ]);
+  });
+
+  it('tells in words the machine that is predicted, and what does not fit', () => {
+    const { prediction } = makeReport(sourceOf({ tables: TABLES, worldSize: 1 }), { generation: 'v5e' });
+    const title = (changes: object): string => predictionTitle({ ...prediction!, ...changes });
+    expect(title({})).toBe('TPU v5e, 1 chip, 1 device, global batch 4,096');
+    expect(title({ chips: 3, devices: 6, torus: [1, 3], batchSizes: [64, 32, 64] })).toBe(
+      'TPU v5e, 3 chips in a ring, 6 devices, global batch 64 and 32',
+    );
+    const fit = (lacks: number, changes: object = {}): string => {
+      const doesNotFit = Array.from({ length: lacks }, (_, i) => ({
+        device: 2 * i,
+        bytesWanted: 3e9,
+        bytesThere: 1e9,
+      }));
+      return fitText({ ...prediction!, doesNotFit, bytesPerDevice: 1e9, mostBytesWanted: 5e8, ...changes });
+    };
+    expect(fit(0)).toBe('Memory: fits; at most 500 MB of 1.00 GB wanted of a device');
+    expect(fit(0, { bytesPerDevice: null })).toBe('Memory: at most 500 MB wanted; what there is, is unknown');
+    const each = [0, 2, 4, 6].map((device) => `device ${device} wants 3.00 GB and has 1.00 GB`);
+    expect(fit(1)).toBe(`Memory: does not fit; ${each[0]}`);
+    expect(fit(4)).toBe(`Memory: does not fit; ${each.join(', ')}`);
+    expect(fit(5)).toBe(`Memory: does not fit; ${each.join(', ')}, and 1 more device too`);
+  });
+
+  it('tells why devices run in line, and the busiest links of many devices', () => {
+    const source = sourceOf({ tables: TABLES, worldSize: 9 });
+    expect(String(makeReport(source))).not.toContain('in line');
+    const links = source.counters.links.bytes.map((row, from) => row.map((_, to) => (from === 3 ? 100 * (9 - to) : 0)));
+    const counters = { ...source.counters, links: { bytes: links, ids: links } };
+    const inline = { ...source, counters, kind: 'inline' as const, inlineBecause: 'there is no shared memory' };
+    const text = String(makeReport(inline));
+    expect(text).toMatch(
+      /^TPU emulator: 9 devices \(9 chips x 1 core\), in line, no memory limit, .*\nin line because there is no shared memory\n/,
+    );
+    const busiest = [0, 1, 2, 3, 4, 5, 6, 7].map((to) => `3 to ${to}: ${to === 0 ? '900' : String(100 * (9 - to))} B`);
+    expect(text.replaceAll('\n  ', ' ')).toContain(`the 10 busiest: ${busiest.join(', ')}, 3 to 8: 100 B, 0 to 0: 0 B`);
+    const eight = sourceOf({ tables: TABLES, worldSize: 8 });
+    const matrix = String(makeReport({ ...eight, counters: busyCounters(eight.counters, 1, 1) }));
+    expect(matrix).toMatch(/\nfrom \\ to( +\d){8}\n/);
   });
 
   it('stays within 120 columns and cuts long lists short', () => {

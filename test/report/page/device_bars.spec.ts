@@ -81,6 +81,14 @@ describe('Bars of devices', () => {
     expect(far).not.toContain('the red one');
   });
 
+  it('a limit is drawn for the devices that have one', () => {
+    const memory = { tables: 1000, slots: 0, exchange: 0, peak: 1000 };
+    const section = memorySection(dataOf([{ memory: { ...memory, capacity: null } }, { memory: { ...memory, capacity: 2000 } }])); // prettier-ignore
+    expect(places(section, 'limit', 'x1')).toEqual([WIDTH - 1]);
+    expect(section).toContain('<td>none</td>');
+    expect(section).toContain('<td>2.00 kB</td>');
+  });
+
   it('a limit below what is used lies within the bars', () => {
     const memory = { tables: 1000, slots: 0, exchange: 0, peak: 1000, capacity: 500 };
     expect(places(memorySection(dataOf([{ memory }])), 'limit', 'x1')).toEqual([WIDTH / 2]);

@@ -118,4 +118,16 @@ describe('Picture of a table', () => {
     const [few] = tablesOf([[3, 4]], { rowSliceThreshold: 1, rowSharding: 'modulo' });
     expect(tableCard(few!, scaleOf([few!], 2), '').match(/<rect /g)!.length).toBe(4);
   });
+
+  it('comes with size and place of the table, and of its slots where there are some', () => {
+    const texts = (table: ReportTable): string[] => {
+      return [...tableCard(table, scaleOf([table], 2), '').matchAll(/<span[^>]*>([^<]*)</g)].map(([, text]) => text!);
+    };
+    const [table] = tablesOf([[2000, 16]]); // prettier-ignore
+    const where = 'columns 0..8 on 0, 8..16 on 1';
+    expect(texts(table!)).toEqual(['t0', '2,000 x 16', '128 kB', where, 'not looked up']);
+    expect(texts({ ...table!, slotBytes: 1000, ids: 1, linkBytes: 0 })).toEqual([
+      ...['t0', '2,000 x 16', '128 kB + 1.00 kB slots', where, '1 ids, 0 B sent'],
+    ]);
+  });
 });
