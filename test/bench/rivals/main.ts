@@ -3,15 +3,24 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Presets, SingleBar } from 'cli-progress';
-import { allCases, nameOf, quickCases, usualCases, type BagCase } from './bag_cases.js';
-import { benchBags, newReport } from './bag_bench.js';
+import { allCases, nameOf, quickCases, usualCases, type BagCase } from './bags/bag_cases.js';
+import { benchBags } from './bags/bag_bench.js';
 import { HELP, readOptions, type Given } from './options.js';
-import { BASE } from './peers.js';
-import { linesText, machineText, peersText } from './report_text.js';
+import { benchBusy } from './bags/busy_bench.js';
+import { benchModels } from './models/model_bench.js';
+import { MODELS, TABLES_ALONE, type ModelSpec } from './models/model_specs.js';
+import { BASE, OURS, deviceContestants, modelContestants } from './peers.js';
+import { newReport } from './report.js';
+import { busyText, linesText, machineText, peersText } from './report_text.js';
 
 function casesOf({ isQuick, isFull, only }: Given): BagCase[] {
   const cases = isQuick ? quickCases() : isFull ? allCases() : usualCases();
   return cases.filter((each) => only === undefined || `${nameOf(each)}, ${each.threads} threads`.includes(only));
+}
+
+function modelsOf({ isQuick, only }: Given): readonly ModelSpec[] {
+  if (isQuick) return MODELS.slice(0, 1);
+  return MODELS.filter(({ name }) => only === undefined || name.includes(only));
 }
 
 async function main(): Promise<void> {
@@ -34,15 +43,40 @@ async function main(): Promise<void> {
     },
     Presets.shades_grey,
   );
+  const options = {
+    ...{ pythons, folder, report, rounds, turnMs },
+    progress: (done: number, what: string): void => bar.update(done, { what }),
+  };
   const parts: string[] = [];
   try {
     if (given.parts.includes('kernels')) {
       const cases = casesOf(given);
       bar.start(cases.length, 0, { what: '' });
-      const progress = (done: number, what: string): void => bar.update(done, { what });
-      await benchBags(cases, { pythons, folder, report, rounds, turnMs, progress });
+      await benchBags(cases, options);
       bar.stop();
       parts.push('## Kernels', linesText(report.lines, BASE));
+    }
+    if (given.parts.includes('models')) {
+      const models = modelsOf(given);
+      bar.start(models.length, 0, { what: '' });
+      const lines = await benchModels(models, modelContestants(pythons), options);
+      bar.stop();
+      parts.push('## Steps of models in `fit`', linesText(lines, OURS));
+    }
+    if (given.parts.includes('devices')) {
+      bar.start(1, 0, { what: '' });
+      const lines = await benchModels([TABLES_ALONE], deviceContestants(), options);
+      bar.stop();
+      parts.push('## Virtual devices', linesText(lines, OURS));
+    }
+    if (given.parts.includes('busy')) {
+      bar.start(1, 0, { what: 'beside a busy process' });
+      const lines = await benchBusy(
+        quickCases().find(({ op }) => op === 'sgd')!,
+        options,
+      );
+      bar.stop();
+      parts.push('## Beside a busy process', busyText(lines));
     }
   } finally {
     bar.stop();

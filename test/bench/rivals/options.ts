@@ -1,7 +1,7 @@
 /** What `npm run bench -- --rivals` may be told. */
 import { parseArgs } from 'node:util';
 
-export const PARTS = ['kernels'] as const;
+export const PARTS = ['kernels', 'models', 'devices', 'busy'] as const;
 
 export const HELP = `npm run bench -- --rivals PYTHON [options]
 

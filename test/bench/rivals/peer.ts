@@ -10,6 +10,8 @@ export interface Answer {
   readonly error?: string;
   readonly ms?: number;
   readonly losses?: number[];
+  /** Why steps ran op by op. */
+  readonly eager?: string;
 }
 
 /** Whoever can be measured. */

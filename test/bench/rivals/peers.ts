@@ -13,26 +13,52 @@ export interface Contestant {
 
 /** Ours, whose times the others are divided by. */
 export const BASE = 'native';
+export const OURS = 'ours';
 
-/** Who looks rows up and steps them. */
-export function bagContestants(pythons: readonly string[]): Contestant[] {
-  const rival = (name: string, file: string): Contestant => ({
+const own = (name: string, file: string, which: string): Contestant => ({
+  name,
+  commands: (threads) => [tsx(file, which, `${threads}`)],
+});
+
+const rivalOf =
+  (pythons: readonly string[]) =>
+  (name: string, file: string): Contestant => ({
     name,
     commands: (threads) => pythons.map((python) => [python, here(`python/${file}`), `${threads}`]),
   });
-  const own = (name: string, file: string, which: string): Contestant => ({
-    name,
-    commands: (threads) => [tsx(file, which, `${threads}`)],
-  });
+
+/** Who looks rows up and steps them. */
+export function bagContestants(pythons: readonly string[]): Contestant[] {
+  const rival = rivalOf(pythons);
   return [
-    own(BASE, 'own_bags.ts', 'native'),
-    own('tensorflow', 'tfjs_bags.ts', 'ours'),
-    own('wasm', 'own_bags.ts', 'wasm'),
+    own(BASE, 'bags/own_bags.ts', 'native'),
+    own('tensorflow', 'bags/tfjs_bags.ts', 'ours'),
+    own('wasm', 'bags/own_bags.ts', 'wasm'),
     rival('torch', 'torch_bags.py'),
     rival('FBGEMM', 'fbgemm_bags.py'),
     rival('Keras', 'keras_bags.py'),
-    own('stock tfjs', 'tfjs_bags.ts', 'stock'),
+    own('stock tfjs', 'bags/tfjs_bags.ts', 'stock'),
   ];
+}
+
+/** Who trains whole models. */
+export function modelContestants(pythons: readonly string[]): Contestant[] {
+  const rival = rivalOf(pythons);
+  return [
+    own(OURS, 'models/tfjs_models.ts', 'ours'),
+    rival('torch', 'torch_models.py'),
+    rival('Keras', 'keras_models.py'),
+    own('stock tfjs', 'models/tfjs_models.ts', 'stock'),
+  ];
+}
+
+/** Our model on `tensorflow`, and on so many virtual devices of one thread each. */
+export function deviceContestants(): Contestant[] {
+  const emulators = [1, 2, 4].map((devices): Contestant => {
+    const name = `emulator ${devices}`;
+    return { name, commands: (threads) => [tsx('models/tfjs_models.ts', name, `${threads}`)] };
+  });
+  return [own(OURS, 'models/tfjs_models.ts', 'ours'), ...emulators];
 }
 
 /** Starts a contestant with the first interpreter that has it; else tells why none has. */

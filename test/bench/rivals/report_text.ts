@@ -1,6 +1,7 @@
 /** A report as Markdown: the machine, one table for each part, and what is missing. */
 import { cpus, loadavg, totalmem } from 'node:os';
-import type { Line, Report } from './bag_bench.js';
+import type { BusyLine } from './bags/busy_bench.js';
+import type { Line, Report } from './report.js';
 
 function cell(ratio: number | string | undefined): string {
   if (typeof ratio !== 'number') return '-';
@@ -23,11 +24,24 @@ export function linesText(lines: readonly Line[], base: string): string {
   const shown = peers.filter((peer) => lines.some(({ ratios }) => typeof ratios.get(peer) === 'number'));
   return table(
     ['case', 'threads', `${base} ms`, ...shown.map((peer) => `${peer} / ${base}`)],
-    lines.map(({ name, threads, ms, ratios }) => [
+    lines.map(({ name, threads, ms, ratios, differing }) => [
       name,
       `${threads}`,
       ms.toPrecision(3),
-      ...shown.map((peer) => cell(ratios.get(peer))),
+      ...shown.map((peer) => `${cell(ratios.get(peer))}${differing.has(peer) ? ' ≠' : ''}`),
+    ]),
+  );
+}
+
+export function busyText(lines: readonly BusyLine[]): string {
+  return table(
+    ['case', 'a process is busy', '1 thread ms', '2 threads ms', 'speed of 2 / 1'],
+    lines.map(({ name, isBusy, msOfOne, msOfTwo, speed }) => [
+      name,
+      isBusy ? 'yes' : 'no',
+      msOfOne.toPrecision(3),
+      msOfTwo.toPrecision(3),
+      speed.toFixed(2),
     ]),
   );
 }

@@ -7,6 +7,8 @@ export interface RoundOptions {
   readonly rounds: number;
   /** A turn lasts about so long, and one step at least. */
   readonly turnMs: number;
+  /** Steps before the first that counts. */
+  readonly warmUps?: number;
 }
 
 const MOST_STEPS = 200;
@@ -16,13 +18,14 @@ const REST_MS = 10;
 /** Median milliseconds of a step in each round, by name; a text for a peer that failed. */
 export type Rounds = ReadonlyMap<string, readonly number[] | string>;
 
-async function stepsOf(peer: Measured, turnMs: number): Promise<number> {
-  await peer.run(3);
-  const ms = Math.max(1e-3, await peer.run(2));
+async function stepsOf(peer: Measured, { turnMs, warmUps = 3 }: RoundOptions): Promise<number> {
+  await peer.run(warmUps);
+  const ms = Math.max(1e-3, await peer.run(1));
   return Math.max(1, Math.min(MOST_STEPS, Math.ceil(turnMs / ms)));
 }
 
-export async function takeTurns(peers: readonly Measured[], { rounds, turnMs }: RoundOptions): Promise<Rounds> {
+export async function takeTurns(peers: readonly Measured[], options: RoundOptions): Promise<Rounds> {
+  const { rounds } = options;
   const found = new Map<string, number[] | string>();
   const steps = new Map<string, number>();
   const attempt = async (peer: Measured, what: () => Promise<void>): Promise<void> => {
@@ -30,7 +33,7 @@ export async function takeTurns(peers: readonly Measured[], { rounds, turnMs }: 
     await pause(REST_MS);
     await what().catch((error: Error) => found.set(peer.name, error.message));
   };
-  for (const peer of peers) await attempt(peer, async () => void steps.set(peer.name, await stepsOf(peer, turnMs)));
+  for (const peer of peers) await attempt(peer, async () => void steps.set(peer.name, await stepsOf(peer, options)));
   for (let round = 0; round < rounds; round++) {
     for (let k = 0; k < peers.length; k++) {
       const peer = peers[(k + round) % peers.length]!;

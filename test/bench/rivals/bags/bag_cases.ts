@@ -1,6 +1,6 @@
 /** Which cases of bags are measured. */
 import type { BagBatches } from './bag_files.js';
-import { Random } from '../../helpers/random.js';
+import { Random } from '../../../helpers/random.js';
 
 export interface BagCase {
   /** `forward`: lookups alone; else the optimizer of a step. */
@@ -101,6 +101,11 @@ function zipfOf(rows: number): Zipf {
   return lastZipf.zipf;
 }
 
+/** Draws ids below `rows`. */
+export function idDrawer(ids: BagCase['ids'], rows: number, random: Random): () => number {
+  return ids === 'zipf' ? () => zipfOf(rows).draw(random) : () => random.whole(0, rows);
+}
+
 export interface Size {
   readonly rows: number;
   readonly batch: number;
@@ -116,7 +121,7 @@ export function batchesOf(bagCase: BagCase, batch: number): number {
 export function drawBags(bagCase: BagCase, { rows, batch, batches }: Size, seed: number): BagBatches {
   const random = new Random(seed);
   const { hot, ids, isWeighted, dim } = bagCase;
-  const draw = ids === 'zipf' ? () => zipfOf(rows).draw(random) : () => random.whole(0, rows);
+  const draw = idDrawer(ids, rows, random);
   const made = Array.from({ length: batches }, () => {
     const rowSplits = new Int32Array(batch + 1);
     for (let b = 0; b < batch; b++) {

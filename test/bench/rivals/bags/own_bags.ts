@@ -1,11 +1,11 @@
 /** Our kernels on typed arrays: `own_bags.ts native|wasm THREADS`. */
-import type { BagOptions, HostTable, KernelSet } from '../../../src/backends/kernel_set.js';
-import { loadNative } from '../../../src/backends/native/load_native.js';
-import { ready } from '../../../src/backends/wasm/module.js';
-import { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
-import { SLOT_NAMES, type OptimizerName } from '../../../src/types.js';
+import type { BagOptions, HostTable, KernelSet } from '../../../../src/backends/kernel_set.js';
+import { loadNative } from '../../../../src/backends/native/load_native.js';
+import { ready } from '../../../../src/backends/wasm/module.js';
+import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
+import { SLOT_NAMES, type OptimizerName } from '../../../../src/types.js';
 import { floatsOf, readBags, writeOutputs, type BagsRequest, type TableRequest } from './bag_files.js';
-import { Lacks, serve, timed } from './serve.js';
+import { Lacks, serve, timed } from '../serve.js';
 import { hyperAt, startOf } from './step_settings.js';
 
 const [name, threads] = [process.argv[2]!, Number(process.argv[3])];

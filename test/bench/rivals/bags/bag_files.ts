@@ -1,7 +1,7 @@
 /** Files through which all peers of a case get the same bags, and give back what they computed. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HostBags } from '../../../src/backends/kernel_set.js';
+import type { HostBags } from '../../../../src/backends/kernel_set.js';
 
 /** What a peer is asked to open; `optimizer` null: lookups alone. */
 export interface TableRequest {

@@ -1,13 +1,13 @@
 /** Whether a peer computes what the reference does, on small tables with repeated ids. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SLOT_NAMES, type OptimizerName } from '../../../src/types.js';
-import type { BagOptions } from '../../../src/backends/kernel_set.js';
-import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
-import { Random } from '../../helpers/random.js';
+import { SLOT_NAMES, type OptimizerName } from '../../../../src/types.js';
+import type { BagOptions } from '../../../../src/backends/kernel_set.js';
+import { referenceKernels } from '../../../../src/backends/reference/reference_kernel_set.js';
+import { Random } from '../../../helpers/random.js';
 import { drawBags, type BagCase } from './bag_cases.js';
 import { readOutputs, writeBags, type BagBatches } from './bag_files.js';
-import type { Peer } from './peer.js';
+import type { Peer } from '../peer.js';
 import { hyperAt, startOf } from './step_settings.js';
 
 const ROWS = 300;
@@ -18,7 +18,8 @@ const RATE = 0.05;
 const TOLERANCE = 2e-5;
 
 /** `equal`; `every row`: equal to a step of every row, which the reference calls not lazy; else what is wrong. */
-export type Agreement = 'equal' | 'every row' | { readonly lacks: string } | { readonly differs: string };
+export type Agreement =
+  'equal' | 'every row' | { readonly lacks: string } | { readonly fails: string } | { readonly differs: string };
 
 interface Outputs {
   readonly pooled: Float32Array;
@@ -81,7 +82,7 @@ export async function agreementOf(peer: Peer, measured: BagCase, folder: string)
     for (const request of requests) {
       const { lacks, error } = await peer.ask(request);
       if (lacks !== undefined) return { lacks };
-      if (error !== undefined) return { differs: error };
+      if (error !== undefined) return { fails: error };
     }
   } finally {
     if (peer.isAlive) await peer.ask({ do: 'close' });

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { meanHotness, rowsOf, type BagCase } from './bag_cases.js';
-import type { Measured } from './peer.js';
+import type { Measured } from '../peer.js';
 
 /** For each distance of fetching ahead. */
 const REPEATS = 3;
 
 /** The compiled program, or why there is none. */
 export function compileMemoryLimit(folder: string): { program: string } | { missing: string } {
-  const source = fileURLToPath(new URL('../memory_limit.c', import.meta.url));
+  const source = fileURLToPath(new URL('../../memory_limit.c', import.meta.url));
   const program = join(folder, 'memory_limit');
   const args = ['-O3', '-march=native', '-pthread', source, '-o', program];
   const { status, stderr, error } = spawnSync('cc', args, { encoding: 'utf8' });

@@ -3,10 +3,10 @@ process.env['TF_NUM_INTRAOP_THREADS'] = process.argv[3];
 const tf = await import('@tensorflow/tfjs');
 await import('@tensorflow/tfjs-node');
 import type * as tfjs from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../../src/types.js';
-import { SLOT_NAMES } from '../../../src/types.js';
+import type { OptimizerName } from '../../../../src/types.js';
+import { SLOT_NAMES } from '../../../../src/types.js';
 import { floatsOf, hotnessOf, readBags, writeOutputs, type BagsRequest, type TableRequest } from './bag_files.js';
-import { Lacks, serve, timed } from './serve.js';
+import { Lacks, serve, timed } from '../serve.js';
 import { settingsOf, startOf } from './step_settings.js';
 
 const [name, threads] = [process.argv[2]!, Number(process.argv[3])];

@@ -1,0 +1,176 @@
+/** The models that are trained side by side, as data that programs in every language read. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Random } from '../../../helpers/random.js';
+import { idDrawer } from '../bags/bag_cases.js';
+
+export interface ModelSpec {
+  readonly name: string;
+  /** What is built. */
+  readonly kind: 'wide_and_deep' | 'dlrm' | 'matrix_factorization' | 'two_towers' | 'tables';
+  readonly tables: readonly { readonly rows: number; readonly dim: number }[];
+  /** Each with the rows that its ids name and its ids per sample. */
+  readonly inputs: readonly { readonly rows: number; readonly hot: number }[];
+  /** Numbers per sample beside the ids. */
+  readonly numbers: number;
+  readonly batch: number;
+  /** Batches of an epoch. */
+  readonly batches: number;
+  readonly optimizer: 'sgd' | 'adam';
+  readonly learningRate: number;
+  /** Adam steps every row of a table, also those without ids in the batch. */
+  readonly everyRow: boolean;
+  readonly dropout: number;
+  /** Of Adam. */
+  readonly epsilon: number;
+  readonly ids: 'uniform' | 'zipf';
+}
+
+const ADULT_ROWS = [64, 10, 102, 18, 18, 9, 17, 8, 7, 4, 64, 64, 64, 43];
+/** Ids per sample of the 26 inputs of MLPerf's DLRM-DCNv2. */
+const MLPERF_HOTNESS = [3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1];
+const DLRM_DIM = 32;
+const DLRM_ROWS = 100_000;
+
+const COMMON = { numbers: 0, everyRow: false, dropout: 0, epsilon: 1e-7, ids: 'uniform' } as const;
+
+function dlrm(name: string, hotness: readonly number[], rest: Partial<ModelSpec>): ModelSpec {
+  return {
+    ...COMMON,
+    name,
+    kind: 'dlrm',
+    tables: hotness.map(() => ({ rows: DLRM_ROWS, dim: DLRM_DIM })),
+    inputs: hotness.map((hot) => ({ rows: DLRM_ROWS, hot })),
+    numbers: 13,
+    batch: 2048,
+    batches: 3,
+    optimizer: 'sgd',
+    learningRate: 0.01,
+    ...rest,
+  };
+}
+
+const ONE_ID = MLPERF_HOTNESS.map(() => 1);
+
+export const MODELS: readonly ModelSpec[] = [
+  {
+    ...COMMON,
+    name: 'wide and deep, Adam',
+    kind: 'wide_and_deep',
+    tables: ADULT_ROWS.flatMap((rows) => [
+      { rows, dim: 8 },
+      { rows, dim: 1 },
+    ]),
+    inputs: ADULT_ROWS.map((rows) => ({ rows, hot: 1 })),
+    batch: 512,
+    batches: 57,
+    optimizer: 'adam',
+    learningRate: 0.008,
+    everyRow: true,
+    dropout: 0.2,
+  },
+  dlrm('DLRM, one id, SGD', ONE_ID, {}),
+  dlrm('DLRM, one id, Adam on rows of the batch', ONE_ID, { optimizer: 'adam', learningRate: 0.001 }),
+  dlrm('DLRM, one id, Adam on every row', ONE_ID, { optimizer: 'adam', learningRate: 0.001, everyRow: true }),
+  dlrm("DLRM, MLPerf's 214 ids, SGD", MLPERF_HOTNESS, { ids: 'zipf', batches: 2 }),
+  {
+    ...COMMON,
+    name: 'matrix factorization, SGD',
+    kind: 'matrix_factorization',
+    tables: [
+      { rows: 6040, dim: 16 },
+      { rows: 3706, dim: 16 },
+      { rows: 6040, dim: 1 },
+      { rows: 3706, dim: 1 },
+    ],
+    inputs: [
+      { rows: 6040, hot: 1 },
+      { rows: 3706, hot: 1 },
+    ],
+    batch: 9 * 1024,
+    batches: 10,
+    optimizer: 'sgd',
+    learningRate: 0.05,
+  },
+  {
+    ...COMMON,
+    name: 'two towers, BPR, Adam',
+    kind: 'two_towers',
+    tables: [
+      { rows: 29_858, dim: 64 },
+      { rows: 40_981, dim: 64 },
+    ],
+    inputs: [
+      { rows: 29_858, hot: 1 },
+      { rows: 40_981, hot: 1 },
+      { rows: 40_981, hot: 1 },
+    ],
+    batch: 2048,
+    batches: 10,
+    optimizer: 'adam',
+    learningRate: 0.001,
+    ids: 'zipf',
+  },
+];
+
+/** Tables and next to nothing above them, for virtual devices: 26 of 100,000 x 64, 10 ids each, batch 4096. */
+export const TABLES_ALONE: ModelSpec = {
+  ...COMMON,
+  name: '26 tables of dim 64, 10 ids, batch 4096, SGD',
+  kind: 'tables',
+  tables: ONE_ID.map(() => ({ rows: 100_000, dim: 64 })),
+  inputs: ONE_ID.map(() => ({ rows: 100_000, hot: 10 })),
+  batch: 4096,
+  batches: 2,
+  optimizer: 'sgd',
+  learningRate: 0.01,
+};
+
+/** The same model with few batches and nothing left to chance, for comparing losses. */
+export const checkOf = (spec: ModelSpec): ModelSpec => ({
+  ...spec,
+  tables: spec.tables.map(({ rows, dim }) => ({ rows: Math.min(rows, 500), dim })),
+  inputs: spec.inputs.map(({ rows, hot }) => ({ rows: Math.min(rows, 500), hot: Math.min(hot, 5) })),
+  batch: 64,
+  batches: 5,
+  learningRate: spec.learningRate * 2,
+  dropout: 0,
+  // So small that it does not show: Keras adds it at another place.
+  epsilon: 1e-12,
+});
+
+/** Kernel and bias of dense layers one after the other. */
+const chain = (...sizes: number[]): number[][] => sizes.slice(1).flatMap((size, i) => [[sizes[i]!, size], [size]]);
+
+/** Shapes of all weights: tables first, then kernels and biases from the inputs on. */
+export function weightShapes({ kind, tables }: ModelSpec): number[][] {
+  const ofTables = tables.map(({ rows, dim }) => [rows, dim]);
+  if (kind === 'wide_and_deep') return [...ofTables, ...chain((tables.length / 2) * tables[0]!.dim, 32, 1)];
+  if (kind === 'tables') return [...ofTables, ...chain(tables.length * tables[0]!.dim, 1)];
+  if (kind !== 'dlrm') return ofTables;
+  const [count, dim] = [tables.length + 1, tables[0]!.dim];
+  return [...ofTables, ...chain(13, 512, 256, dim), ...chain(dim + (count * (count - 1)) / 2, 512, 256, 1)];
+}
+
+const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+
+/** Writes spec, weights and data of a model. */
+export function writeModel(folder: string, spec: ModelSpec): void {
+  const random = new Random(17);
+  const samples = spec.batch * spec.batches;
+  writeFileSync(join(folder, 'spec.json'), JSON.stringify(spec));
+  const weights = weightShapes(spec).map((shape) => {
+    const scale = shape.length === 1 ? 0.1 : Math.sqrt(3 / Math.min(...shape, 1024));
+    return random.floats(sizeOf(shape), -scale / 4, scale / 4);
+  });
+  writeFileSync(join(folder, 'weights.f32'), Buffer.concat(weights.map((part) => new Uint8Array(part.buffer))));
+  spec.inputs.forEach(({ rows, hot }, i) => {
+    const ids = Int32Array.from({ length: samples * hot }, idDrawer(spec.ids, rows, random));
+    writeFileSync(join(folder, `ids_${i}.i32`), ids);
+  });
+  writeFileSync(join(folder, 'numbers.f32'), random.floats(samples * spec.numbers));
+  writeFileSync(
+    join(folder, 'labels.f32'),
+    Float32Array.from({ length: samples }, () => Number(spec.kind === 'two_towers' || random.chance(0.4))),
+  );
+}

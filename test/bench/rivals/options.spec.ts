@@ -1,0 +1,19 @@
+import { PARTS, readOptions } from './options.js';
+
+describe('options of the bench with rivals', () => {
+  it('have values of their own where nothing is given', () => {
+    const given = readOptions(['--rivals', 'a/python', '--rivals', 'b/python', '--quick'])!;
+    expect(given.rivals).toEqual(['a/python', 'b/python']);
+    expect([given.isQuick, given.isFull, given.rounds, given.turnMs]).toEqual([true, false, 7, 20]);
+    expect(given.parts).toEqual(PARTS);
+    expect(readOptions(['--help'])).toBeNull();
+  });
+
+  it('refuse other parts, and what is no number of rounds', () => {
+    expect(() => readOptions(['--part', 'kernel'])).toThrowError(/one of kernels, models.*not kernel/);
+    for (const rounds of ['0', '-1', '2.5', 'many']) {
+      expect(() => readOptions([`--rounds=${rounds}`])).toThrowError(/--rounds/);
+    }
+    expect(() => readOptions(['--rival', 'x'])).toThrowError(/--rival/);
+  });
+});
