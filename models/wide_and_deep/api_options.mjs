@@ -8,7 +8,7 @@ export const APIS = /** @type {const} */ (['distributed', 'tpu-v1', 'tpu-v2']);
 /** @typedef {typeof APIS[number]} ApiName */
 
 /**
- * @param {{api?: string | undefined, backend?: string | undefined, export?: string | undefined} &
+ * @param {{api?: string | undefined, backend?: string | undefined} &
  *   import('./device_options.mjs').DeviceValues} values
  * @returns {ApiName}
  */
@@ -25,9 +25,6 @@ export function readApi(values) {
   const devices = values.devices === undefined ? 1 : Number(values.devices);
   if (api === 'tpu-v2' && Number.isInteger(devices) && !Number.isInteger(Math.log2(devices))) {
     throw new InputError(`--devices must be a power of two with --api ${api}, not "${values.devices}"`);
-  }
-  if (values.export !== undefined) {
-    throw new InputError(`--export needs --api distributed: the layer of ${api} is in no SavedModel`);
   }
   return api;
 }

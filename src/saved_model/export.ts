@@ -18,6 +18,7 @@ import { ModelGraph } from './model_graph.js';
 import type { CallableSignature, NamedSpec } from './object_graph.js';
 import { SERVING_DEFAULT, readSignatures, type Signature } from './signatures.js';
 import { fedInputs, specsOf, type FedInput } from './ragged_inputs.js';
+import { loadLentLayers } from './layers/lent_layers.js';
 import { paddedRows } from './layers/ragged.js';
 import type { Operations } from './graph/operations.js';
 import type { Value } from './graph/value.js';
@@ -153,6 +154,7 @@ async function writeFiles(writer: SavedModelWriter, { variables, state, graph, a
 export async function exportModel(model: unknown, destination: unknown, options: unknown): Promise<void> {
   if (!(model instanceof tf.LayersModel)) throw new ArgumentTypeError('model', 'a layers model', model);
   const checked = checkExportOptions(options);
+  await loadLentLayers();
   const state = checked.includeOptimizer ? await optimizerState(model) : null;
   const variables = new ModelVariables(model);
   try {

@@ -3,6 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import { DistributedEmbedding } from '../layers/distributed_embedding/layer.js';
 import { RaggedEmbedding } from '../layers/embedding/ragged_embedding.js';
 import type { RaggedForm } from './export_options.js';
+import { lentLayer } from './layers/lent_layers.js';
 import { isInput, layerOf, nodeOf, type LayerNode } from './model_graph.js';
 import type { Signature, SignatureInput } from './signatures.js';
 import type { DataTypeName } from './wire/data_types.js';
@@ -40,6 +41,7 @@ function useOf(layer: tf.layers.Layer, node: LayerNode, place: number): Use {
     if (feature?.kind === 'embedding' || feature === undefined || feature.combiner === null) return 'other';
     return place < features.length ? 'ids' : 'weights';
   }
+  if (shape.length === 2 && lentLayer(layer.getClassName())?.takesRaggedIds === true) return 'ids';
   return 'other';
 }
 

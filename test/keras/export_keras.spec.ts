@@ -167,6 +167,16 @@ describe('exportKeras', () => {
 
   const refused: [string, () => tf.LayersModel, RegExp][] = [
     ['ThresholdedReLU', () => chainOf(tf.layers.thresholdedReLU()), /className`: expected a layer that Keras 3 has/],
+    [
+      'tpuEmbedding',
+      () => {
+        const table = new emb.tpu.TableConfig({ vocabularySize: 3, dim: 2 });
+        const layer = emb.layers.tpuEmbedding({ featureConfig: new emb.tpu.FeatureConfig({ table }) });
+        const ids = tf.input({ shape: [1], dtype: 'int32' });
+        return tf.model({ inputs: ids, outputs: layer.apply(ids) as tf.SymbolicTensor });
+      },
+      /tpu_embedding.*expected a layer that Keras 3 has, received TfjsEmbeddings>TPUEmbedding/,
+    ],
     ['maxNorm', () => chainOf(emb.layers.embedding({ inputDim: 3, outputDim: 2, maxNorm: 1 })), /maxNorm/],
     [
       'outOfRange',

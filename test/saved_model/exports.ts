@@ -58,6 +58,18 @@ export function scramble(model: tf.LayersModel, seed = 7): void {
   });
 }
 
+/** A model of layers of this package. */
+export interface OwnModel {
+  readonly model: tf.LayersModel;
+  /** What `predict` takes. */
+  readonly inputs: tf.Tensor[];
+  /** What the signature takes, where that is something else, by name. */
+  readonly fed?: Record<string, PlainInput>;
+  readonly options?: emb.SavedModelOptions;
+  /** Whether the loaded object is called. */
+  readonly call?: boolean;
+}
+
 export class Exports {
   readonly folder = mkdtempSync(join(tmpdir(), 'exports-'));
   readonly #cases = new Map<string, Case>();

@@ -1,19 +1,9 @@
 /** Models of the layers of this package, with inputs and how they are exported. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import type { PlainInput, PlainTensor } from './exports.js';
+import type { OwnModel, PlainTensor } from './exports.js';
 import { PREPROCESSING_MODELS } from './preprocessing_models.js';
-
-export interface OwnModel {
-  readonly model: tf.LayersModel;
-  /** What `predict` takes. */
-  readonly inputs: tf.Tensor[];
-  /** What the signature takes, where that is something else, by name. */
-  readonly fed?: Record<string, PlainInput>;
-  readonly options?: emb.SavedModelOptions;
-  /** Whether the loaded object is called. */
-  readonly call?: boolean;
-}
+import { TPU_MODELS } from './tpu_models.js';
 
 type Make = () => OwnModel;
 
@@ -246,4 +236,5 @@ export const OWN_MODELS: readonly (readonly [string, Make])[] = [
   ['a shared table', shared],
   ['integerLookup', lookup],
   ...PREPROCESSING_MODELS,
+  ...TPU_MODELS,
 ];

@@ -1,4 +1,5 @@
 /** Lookups of embedding layers: gathered rows, pooled. */
+import type { Quantization } from '../../backends/quantize.js';
 import type { Feature } from '../../layers/embedding/feature.js';
 import { text, type GraphVariable } from '../graph/function_builder.js';
 import type { Operations } from '../graph/operations.js';
@@ -10,6 +11,8 @@ export interface TableLookup {
   readonly table: GraphVariable;
   readonly ids: Value;
   readonly weights: Value | null;
+  /** Rows are moved to the nearest of so many numbers before they are combined. */
+  readonly quantization?: Quantization | null;
 }
 
 /** Where an id stands for something; null where all of them do. */
@@ -32,8 +35,15 @@ function clipNorms(o: Operations, rows: Value, maxNorm: number): Value {
   return o.mul(rows, o.div(maxNorm, o.maximum(norms, maxNorm)));
 }
 
+/** Rounded as TensorFlow does it: half up. */
+function quantized(o: Operations, rows: Value, { numBuckets, lower, upper }: Quantization): Value {
+  const step = (upper - lower) / (numBuckets - 1);
+  const buckets = o.unary('Floor', o.add(o.div(o.sub(o.clip(rows, lower, upper), lower), step), 0.5));
+  return o.add(o.mul(buckets, step), lower);
+}
+
 /** The rows of the ids that count, zeros for the others; not yet weighted. */
-function rowsOf(o: Operations, { feature, table, ids }: TableLookup, present: Value | null): Value {
+function rowsOf(o: Operations, { feature, table, ids, quantization }: TableLookup, present: Value | null): Value {
   const rows = table.shape[0]!;
   const isInside =
     feature.outOfRange === 'zero' ? o.and(o.compare('GreaterEqual', ids, 0), o.compare('Less', ids, rows)) : null;
@@ -41,7 +51,8 @@ function rowsOf(o: Operations, { feature, table, ids }: TableLookup, present: Va
   const safe = counts === null ? ids : o.where(counts, ids, o.graph.scalar(0, 'int32'));
   const gathered = o.gatherRows(table, safe);
   const clipped = feature.maxNorm === null ? gathered : clipNorms(o, gathered, feature.maxNorm);
-  return counts === null ? clipped : o.where(o.expandDims(counts, -1), clipped, o.graph.scalar(0));
+  const found = quantization ? quantized(o, clipped, quantization) : clipped;
+  return counts === null ? found : o.where(o.expandDims(counts, -1), found, o.graph.scalar(0));
 }
 
 /** What each id weighs: 0 where it stands for nothing. */
@@ -150,5 +161,7 @@ export function lookUpTable(o: Operations, lookup: TableLookup, customOps: boole
   const { combiner } = lookup.feature;
   const present = presentIds(o, lookup);
   if (combiner === null || lookup.ids.shape.length < 2) return single(o, lookup, present);
-  return customOps ? pooledByOp(o, lookup, present) : pooled(o, lookup, present);
+  // The op combines rows as they are.
+  const isPlain = (lookup.quantization ?? null) === null;
+  return customOps && isPlain ? pooledByOp(o, lookup, present) : pooled(o, lookup, present);
 }

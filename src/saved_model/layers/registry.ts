@@ -1,5 +1,6 @@
 /** Which layers can be exported, by the names of their classes. */
 import type { Emitter } from './layer_call.js';
+import { lentLayer } from './lent_layers.js';
 import { DENSE_LAYERS } from './dense.js';
 import { EMBEDDING_LAYERS } from './embeddings.js';
 import { INTERACTION_LAYERS } from './interactions.js';
@@ -30,5 +31,5 @@ const EMITTERS: Readonly<Record<string, Emitter>> = {
 
 /** What writes the ops of layers of a class; null for a class that is not known. */
 export function emitterOf(className: string): Emitter | null {
-  return Object.hasOwn(EMITTERS, className) ? EMITTERS[className]! : null;
+  return Object.hasOwn(EMITTERS, className) ? EMITTERS[className]! : (lentLayer(className)?.emit ?? null);
 }

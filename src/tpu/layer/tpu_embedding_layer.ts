@@ -166,6 +166,15 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
     return [...this.#weights];
   }
 
+  /**
+   * What each input is looked up as, and the weight that is its table. Of a built layer.
+   *
+   * @internal
+   */
+  get features(): readonly { readonly feature: FeatureConfig; readonly table: tf.LayerVariable }[] {
+    return this.#nest.features.map((feature, i) => ({ feature, table: this.#weights[this.#tableOf[i]!]! }));
+  }
+
   #addWeight(name: string, shape: readonly number[], initializer: unknown, trainable: boolean): tf.LayerVariable {
     const add = (this as unknown as { addWeight: AddWeight }).addWeight.bind(this);
     return add(name, shape, 'float32', initializer, null, trainable, null, () => initializer);

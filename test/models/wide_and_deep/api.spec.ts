@@ -15,6 +15,7 @@ interface Report {
   strategy: null;
   plan: null;
   counters: { elements: number[] };
+  exportedEqual?: Record<'tfjsNode' | 'python', number | null>;
 }
 
 function reportOf({ code, stdout, stderr }: Outcome): Report {
@@ -38,9 +39,9 @@ describe('npm start --api tpu-v1, tpu-v2', () => {
   beforeAll(() => (jasmine.DEFAULT_TIMEOUT_INTERVAL = 240_000)); // each run starts processes
   afterAll(() => (jasmine.DEFAULT_TIMEOUT_INTERVAL = byDefault));
   afterAll(() => folder.remove());
-  const start = (data: string, devices: number, api: 'tpu-v1' | 'tpu-v2' = 'tpu-v1'): Promise<Outcome> => {
+  const start = (data: string, devices: number, api = 'tpu-v1', ...more: string[]): Promise<Outcome> => {
     const machine = ['--host', 'cpu', '--devices', String(devices)];
-    return runMain('--api', api, '--data', data, '--epochs', '20', '--batch', '32', '--json', ...machine);
+    return runMain('--api', api, '--data', data, '--epochs', '20', '--batch', '32', '--json', ...machine, ...more);
   };
 
   it('learns bags too on one device, and reloads the same bits there', async () => {
@@ -63,13 +64,15 @@ describe('npm start --api tpu-v1, tpu-v2', () => {
     expect(Math.min(...report.counters.elements)).toBeGreaterThan(0);
   });
 
-  it('learns in stacks on SparseCores, and reloads the same bits on as many and on three', async () => {
-    const outcome = await start(single, 8, 'tpu-v2');
+  it('learns in stacks on SparseCores, reloads the same bits on as many and on three, and is exported', async () => {
+    const outcome = await start(single, 8, 'tpu-v2', '--export', `${folder.path}/exported`);
     const report = reportOf(outcome);
     expect([report.backend, report.api, report.devices]).toEqual(['tpu-emulator', 'tpu-v2', 8]);
     expect(report.testError).toBeLessThan(0.2);
     expect([report.reloadedEqual, report.reloadedOn]).toEqual([true, [8, 3]]);
     expect(outcome.stdout).toContain('SparseCores, 2 stacks');
+    expect(outcome.stdout).toContain('exported to ');
+    for (const apart of Object.values(report.exportedEqual!)) expect(apart ?? 0).toBeLessThan(1e-6);
     expect(Math.min(...report.counters.elements)).toBeGreaterThan(0);
   });
 });
@@ -99,7 +102,6 @@ describe('the option --api', () => {
     [['--api', 'tpu-v1', '--data-parallel', '9'], /^--data-parallel needs --api distributed: /],
     [['--api', 'tpu-v2', '--backend', 'cpu'], /^--api tpu-v2 needs --backend tpu-emulator, not "cpu"$/],
     [['--api', 'tpu-v2', '--devices', '6'], /^--devices must be a power of two with --api tpu-v2, not "6"$/],
-    [['--api', 'tpu-v1', '--export', 'exported'], /^--export needs --api distributed: /],
   ];
   for (const [args, text] of mistakes) {
     it(`names a mistake: ${args.join(' ')}`, () => {
