@@ -61,7 +61,7 @@ function stackData(stack: StackCounts): ReportStack {
 }
 
 /** What each device does in the mean lookup: rows are read by the shards that hold them and go to the cores that ask. */
-function loadsOf(stacks: readonly StackCounts[], devices: number): StepLoad[] {
+export function sparseCoreLoads(stacks: readonly StackCounts[], devices: number): StepLoad[] {
   const loads = Array.from({ length: devices }, emptyLoad);
   for (const { rows, columns, lookUps } of stacks) {
     rows.forEach((row, core) => {
@@ -87,7 +87,7 @@ function loadsOf(stacks: readonly StackCounts[], devices: number): StepLoad[] {
 export function sparseCoreData(source: ReportSource): ReportSparseCores | null {
   const { sparseCores: stacks = [], chips, coresPerChip } = source;
   if (stacks.length === 0) return null;
-  const loads = loadsOf(stacks, chips * coresPerChip);
+  const loads = sparseCoreLoads(stacks, chips * coresPerChip);
   const memory = loads.map(() => ({ tables: 0, slots: 0, exchange: 0, host: 0 }));
   const predictions = Object.entries(GENERATIONS).map(([generation, figures]): SparseCorePrediction => {
     const args = { generation, chips, devicesPerChip: coresPerChip, loads, memory, hostBandwidth: Infinity };

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
 import * as tpu from 'tfjs-embeddings/tpu';
 import { withTpuEmulator } from '../helpers/tpu_emulator.js';
-import { sparseCoreData } from '../../src/report/sparse_cores.js';
+import { sparseCoreData, sparseCoreLoads } from '../../src/report/sparse_cores.js';
 import { GENERATIONS } from '../../src/report/generations.js';
 import { exchangeSeconds, torusOf } from '../../src/report/torus.js';
 import { makeReport } from '../../src/report/report.js';
@@ -60,6 +60,23 @@ describe('SparseCores in a report', () => {
       exchangeSeconds(torusOf(2, links.value!), linkBandwidth.value!, bytes / 2, bytes);
     expect(v4.exchangeSeconds! / (send(3 * 4) + 2 * send(3 * 8 * 4))).toBeCloseTo(1, 9);
     expect(v4.stepSeconds).toBeCloseTo(v4.lookupSeconds! + v4.updateSeconds! + v4.exchangeSeconds!, 15);
+  });
+
+  it('load the shards that are read: ids go to them, rows go out of them', () => {
+    const none = { ids: 0, droppedIds: 0, slots: 0, slotsUsed: 0, minibatches: 0 };
+    // In a lookup core 0 asks shard 1 for 3 rows and shard 0 for 1, core 1 asks shard 0 for 2.
+    const rows = [
+      [2, 6],
+      [4, 0],
+    ];
+    const loads = sparseCoreLoads([{ name: 'a', columns: 8, lookUps: 2, samples: 4, rows, ...none }], 2);
+    const told = loads.map(({ lookups, idsOut, idsIn, pooledOut, pooledIn }) => {
+      return { lookups, idsOut, idsIn, pooledOut, pooledIn };
+    });
+    expect(told).toEqual([
+      { lookups: 3, idsOut: 4 * 3, idsIn: 4 * 2, pooledOut: 4 * 2 * 8, pooledIn: 4 * 3 * 8 },
+      { lookups: 3, idsOut: 4 * 2, idsIn: 4 * 3, pooledOut: 4 * 3 * 8, pooledIn: 4 * 2 * 8 },
+    ]);
   });
 
   it('come from what TPUEmbeddingV2 looked up, in text and page too', async () => {
