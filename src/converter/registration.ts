@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../per_process.js';
 import { beforeGraphLoads, opCategories } from '../tfjs_patches/graph_models/graph_loading.js';
+import { withOrderedConstants } from './constant_order.js';
 import { withNumberedOutputs } from './function_outputs.js';
 import { GRAPH_OPS } from './graph_ops.js';
 import type { GraphOp } from './graph_op.js';
@@ -47,7 +48,7 @@ export function registerOps(): string[] {
   beforeGraphLoads((artifacts) => {
     registerMissingKernels();
     refuseUnknownOps(artifacts, NAMES);
-    return withNumberedOutputs(artifacts, SIGNATURES);
+    return withOrderedConstants(withNumberedOutputs(artifacts, SIGNATURES), NAMES);
   });
   registerMissingKernels();
   return [...NAMES].filter((name) => ours.has(name));

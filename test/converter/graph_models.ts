@@ -50,6 +50,7 @@ const ASYNCHRONOUS: readonly string[] = [
   'StatelessWhile',
   'StatelessIf',
   'HashTableV2',
+  'MutableHashTableV2',
   'LoopCond',
 ];
 

@@ -61,13 +61,14 @@ def keep(name, folder, inputs, outputs):
     print(name, case["ops"], flush=True)
 
 
-def saved(name, run, control_flow_v2=False, **inputs):
+def saved(name, run, control_flow_v2=False, prepare=lambda module: None, **inputs):
     """Converts a function of TensorFlow 2 through a SavedModel."""
     if WANTED and name not in WANTED:
         return
     specs = {key: tf.TensorSpec([None] + list(value.shape[1:]), value.dtype, key) for key, value in inputs.items()}
     module = tf.Module()
     module.table = tf.Variable(TABLE)
+    prepare(module)
     module.run = tf.function(lambda **given: run(module, **given), input_signature=None)
     concrete = module.run.get_concrete_function(**specs)
     with tempfile.TemporaryDirectory() as folder:
@@ -242,10 +243,88 @@ def routed(module, values):
 
 saved("routed", routed, values=VALUES)
 
+
+
+def ragged_lookup(combiner, has_weights):
+    def run(module, values, row_splits, weights=None):
+        splits = tf.cast(row_splits, tf.int64)
+        ids, per_id = ragged(values, splits), ragged(weights, splits) if has_weights else None
+        out = tf.nn.safe_embedding_lookup_sparse(module.table, ids, per_id, combiner)
+        plain = tf.nn.embedding_lookup_sparse(module.table, ids, per_id, combiner)
+        return {"out": out, "plain": plain}
+
+    return run
+
+
+for combiner in ["sum", "mean", "sqrtn"]:
+    for has_weights in [False, True]:
+        extra = {"weights": WEIGHTS} if has_weights else {}
+        name = f"ragged_lookup_{combiner}" + ("_weights" if has_weights else "")
+        saved(name, ragged_lookup(combiner, has_weights), values=VALUES, row_splits=SPLITS, **extra)
+
+
+def by_table(module, values, row_splits):
+    ids = module.ids.lookup(tf.cast(values, tf.int64))
+    return {
+        "ids": tf.cast(ids, tf.int32),
+        "rates": module.rates.lookup(tf.cast(values[:, None], tf.int64)),
+        "rows": tf.nn.safe_embedding_lookup_sparse(module.table, ragged(ids, row_splits).to_sparse(), None, "mean"),
+        "size": tf.cast(module.ids.size(), tf.int32),
+    }
+
+
+def static_tables(module):
+    pairs = lambda keys, values: tf.lookup.KeyValueTensorInitializer(tf.constant(keys, tf.int64), tf.constant(values))
+    module.ids = tf.lookup.StaticHashTable(pairs([3, 0, 12, 59], tf.constant([4, 5, 6, 7], tf.int64)), 1)
+    module.rates = tf.lookup.StaticHashTable(pairs([7, 30], [0.5, 2.0]), -1.0)
+
+
+saved("static_tables", by_table, prepare=static_tables, values=VALUES, row_splits=SPLITS)
+
+
+def matrices(module, values, weights):
+    at = tf.constant([[0, 1], [0, 3], [1, 0], [2, 2], [2, 3], [3, 0], [3, 1], [4, 2], [4, 3]], tf.int64)
+    a = tf.SparseTensor(at, weights, [5, 4])
+    return {
+        "product": tf.sparse.sparse_dense_matmul(a, module.table[:4]),
+        "transposed": tf.sparse.sparse_dense_matmul(a, module.table[:5], adjoint_a=True),
+        "sums": tf.math.unsorted_segment_sum(module.table[:9], values, 60)[:8],
+    }
+
+
+saved("sparse_matrices", matrices, values=VALUES, weights=WEIGHTS)
+
+
+def variants(module, values, row_splits):
+    rows = ragged(values, row_splits)
+    each = tf.raw_ops.RaggedTensorToVariant(rt_nested_splits=[rows.row_splits], rt_dense_values=rows.values, batched_input=True)
+    picked = tf.gather(tf.stack([each, each], axis=1), [3, 0])
+    back = tf.raw_ops.RaggedTensorFromVariant(
+        encoded_ragged=picked, input_ragged_rank=0, output_ragged_rank=2, Tvalues=tf.int32, Tsplits=tf.int32
+    )
+    outer, inner = back.output_nested_splits
+    return {"outer": outer, "inner": inner, "values": back.output_dense_values}
+
+
+saved("ragged_rows_as_variants", variants, values=VALUES, row_splits=SPLITS)
+
 v1 = tf.compat.v1
 Array = tf.compat.v1.TensorArray
 # With it a TensorArray becomes a TensorList.
 v1.disable_control_flow_v2()
+
+
+def mutable_table(values, weights):
+    keys = tf.cast(values, tf.int64)
+    table = tf.raw_ops.MutableHashTableV2(key_dtype=tf.int64, value_dtype=tf.float32, shared_name="seen")
+    done = tf.raw_ops.LookupTableInsertV2(table_handle=table, keys=keys[:4] * 100, values=weights[:4])
+    with tf.control_dependencies([done]):
+        found = tf.raw_ops.LookupTableFindV2(table_handle=table, keys=keys * 100, default_value=tf.constant(-1.0))
+        size = tf.raw_ops.LookupTableSizeV2(table_handle=table)
+    return {"found": found, "size": tf.cast(size, tf.int32)}
+
+
+frozen("mutable_table", mutable_table, values=VALUES, weights=WEIGHTS)
 
 
 def two_sources(x):
@@ -253,6 +332,14 @@ def two_sources(x):
     y = 2.0 * array.read(0) * array.read(2) + array.read(4)
     z = tf.reduce_sum(array.gather([1, 1, 3]) ** 2.0)
     return {"y": y, "z": z, "dy": v1.gradients(y, x)[0], "dz": v1.gradients(z, x)[0]}
+
+
+def gathers_of_two(x):
+    array = Array(tf.float32, 5, clear_after_read=False).scatter([4, 2, 0, 1, 3], x)
+    y = tf.reduce_sum(array.gather([3, 0, 3]) ** 2.0)
+    z = tf.reduce_sum(array.gather([0, 1]) * array.stack()[2:4])
+    both = v1.gradients([y, z], x)[0]
+    return {"y": y, "z": z, "dy": v1.gradients(y, x)[0], "dz": v1.gradients(z, x)[0], "both": both}
 
 
 def gathers(x):
@@ -296,7 +383,7 @@ def with_shape(x):
     return {"sum": read(0), "zeros": read(1)}
 
 
-for name, build in [("two_sources", two_sources), ("gathers", gathers), ("splits", splits), ("partial", partial),
+for name, build in [("two_sources", two_sources), ("gathers", gathers), ("gathers_of_two", gathers_of_two), ("splits", splits), ("partial", partial),
                     ("dynamic", dynamic), ("with_shape", with_shape)]:
     frozen(f"tensor_array_{name}", build, x=X)
 

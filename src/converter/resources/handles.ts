@@ -7,13 +7,20 @@ import { ArgumentTypeError, described } from '../../errors.js';
 import { perProcess } from '../../per_process.js';
 
 interface Objects {
+  /** tfjs-converter puts what an initializer made into the caller's own feeds, where it may be disposed. */
+  readonly byTensor: WeakMap<tf.Tensor, number>;
   readonly byNumber: Map<number, object>;
   readonly numberOf: WeakMap<object, number>;
   next: number;
 }
 
 const objects = (): Objects =>
-  perProcess('objects of graphs', () => ({ byNumber: new Map(), numberOf: new WeakMap(), next: 1 }));
+  perProcess('objects of graphs', () => ({
+    byTensor: new WeakMap(),
+    byNumber: new Map(),
+    numberOf: new WeakMap(),
+    next: 1,
+  }));
 
 function numberFor(object: object): number {
   const all = objects();
@@ -25,7 +32,10 @@ function numberFor(object: object): number {
 
 /** A new tensor that stands for `object`, until `forget` is called. */
 export function handleFor(object: object): tf.Tensor {
-  return tf.scalar(numberFor(object), 'int32');
+  const number = numberFor(object);
+  const handle = tf.scalar(number, 'int32');
+  objects().byTensor.set(handle, number);
+  return handle;
 }
 
 /** A new tensor of this shape whose elements stand for objects. */
@@ -48,7 +58,8 @@ export function objectOfKind<T>(handle: tf.Tensor, kind: new (...args: never[]) 
 
 /** What a tensor stands for where that is a `kind`, else null. */
 export function findObject<T>(handle: tf.Tensor, kind: new (...args: never[]) => T): T | null {
-  const found = isHandle(handle) ? objects().byNumber.get(handle.dataSync()[0]!) : undefined;
+  const { byTensor, byNumber } = objects();
+  const found = isHandle(handle) ? byNumber.get(byTensor.get(handle) ?? handle.dataSync()[0]!) : undefined;
   return found instanceof kind ? found : null;
 }
 

@@ -10,9 +10,6 @@ import { readValues, type HostArray } from '../host_array.js';
 import { forget, handleFor, objectOfKind } from './handles.js';
 import { LookupTable, type TableKind, type TableSettings } from './lookup_table.js';
 
-/** The tables of each model, by name. */
-const tables = new WeakMap<object, Map<string, LookupTable>>();
-
 const MIN_BUCKETS = 4;
 
 const tableOf = (handle: tf.Tensor): LookupTable => objectOfKind(handle, LookupTable, 'table_handle');
@@ -59,40 +56,63 @@ function settingsOf(kind: TableKind, inputs: tf.Tensor[], node: tf.GraphNode): T
   return { ...settings, keyDtype: empty.dtype, keyShape: empty.shape, reserved };
 }
 
+/** A table and what stands for it: what the initializer of a model returns has to live on. */
+class KeptTable {
+  private kept: tf.Tensor;
+
+  constructor(readonly table: LookupTable) {
+    this.kept = tf.keep(handleFor(table));
+  }
+
+  /** Asynchronous runs dispose what is kept too. */
+  get handle(): tf.Tensor {
+    if (this.kept.isDisposed) this.kept = tf.keep(handleFor(this.table));
+    return this.kept;
+  }
+
+  dispose(): void {
+    forget(this.table);
+    this.kept.dispose();
+  }
+}
+
+/** The tables of each model, by name. */
+const tables = new WeakMap<object, Map<string, KeptTable>>();
+
 /** A new table that ends with the model. */
-function made(settings: TableSettings, node: tf.GraphNode): LookupTable {
-  const table = new LookupTable(settings);
-  atEndOfModel(node, () => forget(table));
-  return table;
+function made(settings: TableSettings, node: tf.GraphNode): KeptTable {
+  const kept = new KeptTable(new LookupTable(settings));
+  atEndOfModel(node, () => kept.dispose());
+  return kept;
 }
 
 /** The table of a name; the nodes of the graph and of its initializer share it. */
-function shared(settings: TableSettings, node: tf.GraphNode): LookupTable {
+function shared(settings: TableSettings, node: tf.GraphNode): KeptTable {
   const model = modelOf(node);
-  const known = tables.get(model) ?? new Map<string, LookupTable>();
+  const known = tables.get(model) ?? new Map<string, KeptTable>();
   tables.set(model, known);
   const { name, kind, keyDtype, valueDtype } = settings;
-  const table = known.get(name) ?? made(settings, node);
-  const { settings: own } = table;
+  const kept = known.get(name) ?? made(settings, node);
+  const { settings: own } = kept.table;
   if (own.kind !== kind || own.keyDtype !== keyDtype || own.valueDtype !== valueDtype) {
     const expected = `a ${own.kind} table of ${own.keyDtype} to ${own.valueDtype}, as ${name} is`;
     throw new ValueError('shared_name', expected, described(`a ${kind} table of ${keyDtype} to ${valueDtype}`));
   }
-  known.set(name, table);
-  return table;
+  known.set(name, kept);
+  return kept;
 }
 
 /** Ops without outputs give something that other nodes can come after. */
 const done = (): tf.Tensor => tf.scalar(0);
 
-type Maker = (settings: TableSettings, node: tf.GraphNode) => LookupTable;
+type Maker = (settings: TableSettings, node: tf.GraphNode) => KeptTable;
 
 function makerOf(name: string, kind: TableKind, handle: string, make: Maker): GraphOp {
   const deleted = name === 'MutableDenseHashTable' ? '' : ', deleted_key: key_dtype';
   const inputs = kind === 'dense' ? `empty_key: key_dtype${deleted}` : '';
-  return graphOp(`${name}(${inputs}) -> table_handle: ${handle}`, (given, node) =>
-    handleFor(make(settingsOf(kind, given, node), node)),
-  );
+  return graphOp(`${name}(${inputs}) -> table_handle: ${handle}`, (given, node) => {
+    return make(settingsOf(kind, given, node), node).handle;
+  });
 }
 
 const MUTABLE: readonly (readonly [string, TableKind])[] = [
