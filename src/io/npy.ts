@@ -1,5 +1,6 @@
 /** The `.npy` format of NumPy: its header, and its floats as float32. */
 import { ValueError, described } from '../errors.js';
+import { fromHalf } from './half_floats.js';
 import { HOST_IS_LITTLE_ENDIAN, reverseEach } from './byte_order.js';
 import { NpyHeaderError, readNpyFields, type NpyFields } from './npy_fields.js';
 
@@ -130,20 +131,5 @@ export function toFloat32Values(bytes: Uint8Array, format: FloatFormat): Float32
   const { buffer } = bytes;
   if (format.bytes === 4) return new Float32Array(buffer);
   if (format.bytes === 8) return new Float32Array(new Float64Array(buffer));
-  return fromHalves(new Uint16Array(buffer));
-}
-
-/** Halves have 1 bit of sign, 5 of exponent (bias 15) and 10 of fraction. */
-function fromHalves(halves: Uint16Array): Float32Array {
-  const floats = new Float32Array(halves.length);
-  const bits = new Uint32Array(floats.buffer);
-  for (let i = 0; i < halves.length; i++) {
-    const half = halves[i]!;
-    const sign = half & 0x8000;
-    const exponent = (half >>> 10) & 31;
-    const fraction = half & 1023;
-    if (exponent === 0) floats[i] = (sign === 0 ? 1 : -1) * fraction * 2 ** -24;
-    else bits[i] = (sign << 16) | ((exponent === 31 ? 255 : exponent + 112) << 23) | (fraction << 13);
-  }
-  return floats;
+  return Float32Array.from(new Uint16Array(buffer), fromHalf);
 }

@@ -1,6 +1,7 @@
 /** Values of arrays as NumPy and PyTorch store them, as those of tensors. */
 import { ValueError, described } from '../../errors.js';
 import { HOST_IS_LITTLE_ENDIAN } from '../byte_order.js';
+import { fromBfloat, fromHalf } from '../half_floats.js';
 import type { PositionedFile } from '../npy.js';
 
 /** How values are stored, and what they become. */
@@ -15,21 +16,6 @@ export interface ArrayType {
 const PIECE = 2 ** 22;
 
 type Values = Float32Array | Int32Array | Uint8Array;
-
-function fromHalf(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >>> 10) & 31;
-  const fraction = bits & 1023;
-  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
-  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1024 + fraction) * 2 ** (exponent - 25);
-}
-
-/** A float32 from its upper 16 bits. */
-const WORD = new DataView(new ArrayBuffer(4));
-function fromBfloat(bits: number): number {
-  WORD.setUint32(0, bits << 16);
-  return WORD.getFloat32(0);
-}
 
 function wholeNumber(value: bigint, name: string): number {
   if (BigInt.asIntN(32, value) === value) return Number(value);
