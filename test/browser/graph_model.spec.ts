@@ -37,7 +37,11 @@ ${SCRIPTS}
   };
 </script>`;
 
-const NAMES = ['ragged_sum_weighted', 'partitioned_lookup', 'tensor_array_grad_reads', 'segments'];
+const NAMES = [
+  ...['partitioned_lookup', 'ragged_mean', 'ragged_sqrtn', 'ragged_sum_weighted', 'ragged_to_padded', 'sparse_mean'],
+  ...['tensor_array_grad_concat', 'tensor_array_grad_reads', 'tpu_embedding_activations', 'segments'],
+  ...['ragged_lookup_mean_weights', 'static_tables', 'tensor_array_gathers_of_two'],
+];
 
 describe('graph models in a page', () => {
   it('give what TensorFlow gives, on cpu and wasm; unknown ops are refused', async () => {
