@@ -21,6 +21,7 @@
 #include "tensorflow_attributes.h"
 #include "tensorflow_call.h"
 #include "tensorflow_graphs.h"
+#include "tensorflow_many.h"
 #include "tensorflow_shared_tensors.h"
 #include "tensorflow_shapes.h"
 #include "tensorflow_training.h"
@@ -111,46 +112,17 @@ void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
   if (call.failed()) return;
 
   te_hyper hyper;
-  static_assert(sizeof(hyper) == TE_HYPER_FIELDS * sizeof(float), "te_hyper holds floats only");
-  if (tf.TF_Dim(numbers, 0) != TE_HYPER_FIELDS) {
-    return call.fail(TF_INVALID_ARGUMENT, "hyper: expected %d numbers, received %lld", TE_HYPER_FIELDS,
-                     static_cast<long long>(tf.TF_Dim(numbers, 0)));
-  }
-  memcpy(&hyper, Call::data(numbers), sizeof(hyper));
-
-  const void* written[3] = {table.data};
-  size_t written_bytes[3] = {static_cast<size_t>(table.rows) * static_cast<size_t>(table.dim) * sizeof(float)};
+  if (!read_hyper(&call, numbers, &hyper)) return;
+  std::vector<Span> written = {span_of_rows(table)};
   float* slots[TE_MOST_SLOTS] = {nullptr, nullptr};
-  constexpr bool kRowWise = kOptimizer == TE_ROW_WISE_ADAGRAD;
   for (int i = 0; i < kSlots; ++i) {
-    char name[] = "slot0";
-    name[4] = static_cast<char>('0' + i);
-    TF_Tensor* slot = call.input(1 + i, name, -1);
-    if (call.failed()) return;
-    /* One number per row, [rows] or [rows, 1], for row-wise Adagrad; else the shape of the table. */
-    const int rank = tf.TF_NumDims(slot);
-    const int64_t columns = kRowWise ? 1 : table.dim;
-    const bool fits = rank >= 1 && tf.TF_Dim(slot, 0) == table.rows &&
-                      (rank == 2 ? tf.TF_Dim(slot, 1) == columns : rank == 1 && kRowWise);
-    if (!fits) {
-      return call.fail(TF_INVALID_ARGUMENT, "%s: expected shape [%lld, %lld], received another one", name,
-                       static_cast<long long>(table.rows), static_cast<long long>(columns));
-    }
+    TF_Tensor* slot = slot_of(&call, 1 + i, i, table, kOptimizer == TE_ROW_WISE_ADAGRAD);
+    if (slot == nullptr) return;
     slots[i] = Call::floats(slot);
-    written[1 + i] = slots[i];
-    written_bytes[1 + i] = tf.TF_TensorByteSize(slot);
+    written.push_back(span_of(slot));
   }
-  const size_t gradient_bytes = static_cast<size_t>(bags.batch) * static_cast<size_t>(table.dim) * sizeof(float);
-  const size_t nnz_bytes = static_cast<size_t>(bags.nnz) * sizeof(float);
-  const size_t splits_bytes = static_cast<size_t>(bags.batch + 1) * sizeof(int32_t);
-  for (int i = 0; i <= kSlots; ++i) {
-    bool shared = te_overlap(written[i], written_bytes[i], gradient, gradient_bytes) ||
-                  te_overlap(written[i], written_bytes[i], bags.values, nnz_bytes) ||
-                  te_overlap(written[i], written_bytes[i], bags.row_splits, splits_bytes) ||
-                  (bags.weights != nullptr && te_overlap(written[i], written_bytes[i], bags.weights, nnz_bytes));
-    for (int j = 0; j < i; ++j)
-      shared = shared || te_overlap(written[i], written_bytes[i], written[j], written_bytes[j]);
-    if (shared) return call.fail(TF_INVALID_ARGUMENT, "table and slots must not share memory with another input");
+  if (any_shared(written, spans_of(bags, gradient, table.dim))) {
+    return call.fail(TF_INVALID_ARGUMENT, "table and slots must not share memory with another input");
   }
 
   Workspace workspace(te_sparse_apply_workspace(kOptimizer, bags.nnz, bags.batch, table.rows, table.dim));
@@ -259,6 +231,22 @@ struct Op {
          "hyper: float"},                                                                         \
         {}, {TE_BAG_ATTRIBUTES}, nothing_shape, create_bag, compute_sparse_apply<optimizer>, true \
   }
+/* Many tables in one op; bags and gradients of the uses of each, after those of the table before it. */
+#define TE_SPARSE_APPLY_MANY(name, optimizer)                                                    \
+  Op {                                                                                           \
+    "EmbeddingSparseApplyMany" name,                                                             \
+        {"tables: N * float",                                                                    \
+         TE_SLOT_COUNT(optimizer) > 0 ? "slot0: N * float" : nullptr,                            \
+         TE_SLOT_COUNT(optimizer) > 1 ? "slot1: N * float" : nullptr,                            \
+         "gradients: U * float",                                                                 \
+         "values: U * int32",                                                                    \
+         "row_splits: U * int32",                                                                \
+         "weights: U * float",                                                                   \
+         "hypers: N * float",                                                                    \
+         "modes: int32",                                                                         \
+         "max_norms: float"},                                                                    \
+        {}, {"N: int >= 1", "U: int >= 1"}, nothing_shape, create_plain, compute_sparse_apply_many<optimizer>, true \
+  }
 /* Dense variables, all in one op, in place. */
 #define TE_DENSE_APPLY(name, optimizer, ...)                                                               \
   Op {                                                                                                     \
@@ -297,6 +285,21 @@ const Op kOps[] = {
     TE_SPARSE_APPLY("AdagradMomentum", TE_ADAGRAD_MOMENTUM),
     TE_SPARSE_APPLY("Adam", TE_ADAM),
     TE_SPARSE_APPLY("Ftrl", TE_FTRL),
+    {"EmbeddingBags",
+     {"tables: N * float", "values: N * int32", "row_splits: N * int32", "weights: N * float", "modes: int32",
+      "max_norms: float"},
+     {"pooled: N * float"},
+     {"N: int >= 1"},
+     step_shape,
+     create_plain,
+     compute_bags,
+     false},
+    TE_SPARSE_APPLY_MANY("Sgd", TE_SGD),
+    TE_SPARSE_APPLY_MANY("Adagrad", TE_ADAGRAD),
+    TE_SPARSE_APPLY_MANY("RowWiseAdagrad", TE_ROW_WISE_ADAGRAD),
+    TE_SPARSE_APPLY_MANY("AdagradMomentum", TE_ADAGRAD_MOMENTUM),
+    TE_SPARSE_APPLY_MANY("Adam", TE_ADAM),
+    TE_SPARSE_APPLY_MANY("Ftrl", TE_FTRL),
     TE_DENSE_APPLY("Sgd", TE_DENSE_SGD, "gradients: N * float", ),
     TE_DENSE_APPLY("Momentum", TE_DENSE_MOMENTUM, "slot0: N * float", "gradients: N * float", ),
     TE_DENSE_APPLY("Adagrad", TE_DENSE_ADAGRAD, "slot0: N * float", "gradients: N * float", ),

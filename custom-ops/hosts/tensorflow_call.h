@@ -128,10 +128,14 @@ class Call {
 
   /* values, row_splits, weights from `first` on; weights without elements mean none, unless they are `required`. */
   te_bags bags(int first, const Attributes& attributes, bool required = false) {
+    return bags(first, first + 1, first + 2, attributes, required);
+  }
+
+  te_bags bags(int of_values, int of_splits, int of_weights, const Attributes& attributes, bool required = false) {
     te_bags bags = {};
-    TF_Tensor* values = input(first, "values", 1);
-    TF_Tensor* splits = input(first + 1, "row_splits", 1);
-    TF_Tensor* weights = input(first + 2, "weights", 1);
+    TF_Tensor* values = input(of_values, "values", 1);
+    TF_Tensor* splits = input(of_splits, "row_splits", 1);
+    TF_Tensor* weights = input(of_weights, "weights", 1);
     if (failed_) return bags;
     bags.values = static_cast<const int32_t*>(data(values));
     bags.row_splits = static_cast<const int32_t*>(data(splits));

@@ -128,6 +128,32 @@ te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const
                           const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
                           size_t workspace_bytes);
 
+/* ---- many tables in one call ---- */
+
+/* One lookup, and what came of it. */
+typedef struct te_lookup {
+  te_table table;
+  te_bags bags;
+  float* pooled;
+  te_status status;
+} te_lookup;
+
+/* One step of a table, with a workspace of its own, and what came of it. */
+typedef struct te_step {
+  te_table table;
+  float* slots[TE_MOST_SLOTS];
+  te_bags bags;
+  const float* gradient;
+  te_hyper hyper;
+  void* workspace;
+  size_t workspace_bytes;
+  te_status status;
+} te_step;
+
+/* As te_embedding_bag and te_sparse_apply for each; the tables of steps must lie apart. */
+void te_embedding_bags(te_lookup* lookups, int64_t count);
+void te_sparse_apply_many(int32_t optimizer, te_step* steps, int64_t count);
+
 /* ---- dense variables ---- */
 
 enum { TE_DENSE_SGD, TE_DENSE_MOMENTUM, TE_DENSE_ADAGRAD, TE_DENSE_ADAM };

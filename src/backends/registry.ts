@@ -6,9 +6,16 @@ import { perProcess } from '../per_process.js';
 import type { SparseApplyFunction } from './bag_tensors.js';
 import type { DevicePart } from './device_part.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
-import type { LookedUp, Lookup, TableUpdate } from './lookup.js';
+import type { LookedUp, Lookup, LookupGradient, TableUpdate } from './lookup.js';
+import type { OptimizerName } from '../types.js';
 import type { StepOps } from './step_ops.js';
-import type { ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
+import type { BagOptions, ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
+
+/** One exact step of one table, by the sum over uses that are combined alike; bags of single ids may be among them. */
+export interface JoinedUpdate extends Pick<TableUpdate, 'table' | 'slots' | 'hyper'> {
+  readonly entries: readonly Pick<LookupGradient, 'gradient' | 'bags'>[];
+  readonly options: BagOptions;
+}
 
 /** What a tfjs backend adds to the kernels that it registers. */
 export interface BackendPart {
@@ -24,8 +31,10 @@ export interface BackendPart {
   writeRows?(table: tf.Variable, firstRow: number, values: Float32Array): boolean;
   /** What runs a kernel of this name now, for `backendInfo()`. */
   info(kernelName: string): KernelInfo;
-  /** Runs all lookups of a call together; absent: one kernel runs after the other. */
-  lookUp?(lookups: readonly Lookup[]): LookedUp[];
+  /** Runs all lookups of a call together; absent or undefined: one kernel runs after the other. */
+  readonly lookUp?: ((lookups: readonly Lookup[]) => LookedUp[]) | undefined;
+  /** Steps many tables in one go, in place; nothing is written where an id names no row. Absent: one by one. */
+  readonly sparseApplyMany?: ((optimizer: OptimizerName, updates: readonly JoinedUpdate[]) => void) | undefined;
   /** Makes all steps of an optimizer's step together; absent: `sparseApply` runs for one table after the other. */
   update?(updates: readonly TableUpdate[]): void;
   /** Ops of a training step beside lookups; absent or undefined where stock ops do their work. */

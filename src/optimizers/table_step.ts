@@ -1,8 +1,9 @@
 /** One update of one table from everything that the batch said about it. */
 import * as tf from '@tensorflow/tfjs';
-import { SINGLE_ROW } from '../backends/kernel_set.js';
+import { SINGLE_ROW, type BagOptions } from '../backends/kernel_set.js';
 import type { LookupGradient, TableUpdate } from '../backends/lookup.js';
-import { backendPart } from '../backends/registry.js';
+import { backendPart, type BackendPart, type JoinedUpdate } from '../backends/registry.js';
+import type { OptimizerName } from '../types.js';
 import { rowGradients, type RowGradientTensors } from '../ops/row_gradients.js';
 import { withPublicErrors } from '../ops/kernel_errors.js';
 import { singleRows } from '../ops/single_rows.js';
@@ -59,8 +60,47 @@ function stepOne(update: TableUpdate): void {
   });
 }
 
+/** What is common to all uses, where their gradients may go to the kernel side by side; else null. */
+function commonOptions({ entries, dense }: TableUpdate): BagOptions | null {
+  if (dense !== null) return null;
+  const common = entries.find(({ options }) => options !== SINGLE_ROW)?.options ?? SINGLE_ROW;
+  const { combiner, outOfRange, maxNorm } = common;
+  const fits = entries.every(({ options, bags }) => {
+    // A single row that exists is the same under every combiner.
+    if (options === SINGLE_ROW && maxNorm === 0 && bags.weights === null) return true;
+    return options.combiner === combiner && options.outOfRange === outOfRange && options.maxNorm === maxNorm;
+  });
+  return fits ? common : null;
+}
+
+function joined(update: TableUpdate): JoinedUpdate {
+  const common = commonOptions(update);
+  if (common !== null) return { ...update, options: common };
+  const one = unite(update);
+  return { ...update, entries: [one], options: one.options };
+}
+
+function stepTogether(part: BackendPart, updates: readonly TableUpdate[]): void {
+  if (part.update !== undefined) {
+    part.update(updates);
+    return;
+  }
+  const apply = part.sparseApplyMany;
+  if (apply === undefined || updates.length < 2) {
+    updates.forEach(stepOne);
+    return;
+  }
+  tf.tidy(() => {
+    const byOptimizer = new Map<OptimizerName, JoinedUpdate[]>();
+    for (const update of updates) {
+      byOptimizer.set(update.optimizer, [...(byOptimizer.get(update.optimizer) ?? []), joined(update)]);
+    }
+    for (const [optimizer, list] of byOptimizer) apply(optimizer, list);
+  });
+}
+
 /** Steps tables and their slots in place. Devices unite the entries of a table themselves, in the same way. */
 export function stepTables(updates: readonly TableUpdate[]): void {
   const part = backendPart();
-  withPublicErrors(() => (part.update === undefined ? updates.forEach(stepOne) : part.update(updates)));
+  withPublicErrors(() => stepTogether(part, updates));
 }

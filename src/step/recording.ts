@@ -58,6 +58,11 @@ export function writtenInputs(op: RecordedOp): readonly string[] {
     // variables, slots and powers; after them one gradient per variable and the numbers.
     return op.inputs.slice(0, op.inputs.length - count - 1);
   }
+  if (op.name.startsWith('EmbeddingSparseApplyMany')) {
+    // tables and slots; after them four inputs per use, numbers for each table, and two for all.
+    const uses = op.attributes.find(({ name }) => name === 'U')!.value as number;
+    return op.inputs.slice(0, op.inputs.length - 2 - 4 * uses - count);
+  }
   // table and slots; after them gradient, values, row splits, weights and the numbers.
   return op.inputs.slice(0, op.inputs.length - 5);
 }

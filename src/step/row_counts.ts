@@ -23,6 +23,10 @@ export function openOutputs({ name, isOpen, ranks }: SizedOp): readonly boolean[
     case 'EmbeddingBag':
       // One row for each bag, however many ids.
       return [isOpen[2]!];
+    case 'EmbeddingBags': {
+      const count = (isOpen.length - 2) / 4;
+      return isOpen.slice(2 * count, 3 * count);
+    }
     case 'EmbeddingRowPenalty':
       return [false];
     case 'EmbeddingRowPenaltyGrad':

@@ -5,7 +5,8 @@ import { warnOnce } from '../../warn_once.js';
 import { SPARSE_APPLY, type BagTensors } from '../bag_tensors.js';
 import { genericBackendPart } from '../generic/register.js';
 import type { BagOptions, KernelInfo } from '../kernel_set.js';
-import { namedKernelSet, type BackendPart } from '../registry.js';
+import { namedKernelSet, type BackendPart, type JoinedUpdate } from '../registry.js';
+import { lookUpMany, stepMany } from './many_tables.js';
 import { asNodeBackend } from './node_backend.js';
 import { checkInputs } from './op_inputs.js';
 import { Ownership } from './ownership.js';
@@ -27,9 +28,27 @@ function makeWritable(variables: Readonly<Record<string, tf.Variable>>): void {
 }
 
 /** A tensor that is read, or a copy where it is one of those that are written: the op refuses to do both. */
-function apart(tensor: tf.Tensor, written: readonly tf.Variable[]): tf.Tensor {
+function apart<T extends tf.Tensor>(tensor: T, written: readonly tf.Variable[]): T {
   const isWritten = written.some(({ dataId }) => dataId === tensor.dataId);
-  return isWritten ? asNodeBackend(tf.backend()).executeSingleOutput('EmbeddingCopy', [], [tensor]) : tensor;
+  return isWritten ? (asNodeBackend(tf.backend()).executeSingleOutput('EmbeddingCopy', [], [tensor]) as T) : tensor;
+}
+
+function applyMany(optimizer: OptimizerName, updates: readonly JoinedUpdate[]): void {
+  for (const { table, slots } of updates) {
+    makeWritable({ table, ...Object.fromEntries(slots.map((slot, i) => [`slots[${i}]`, slot])) });
+  }
+  const written = updates.flatMap(({ table, slots }) => [table, ...slots]);
+  tf.tidy(() => {
+    const read = (entry: JoinedUpdate['entries'][number]): JoinedUpdate['entries'][number] => {
+      const { gradient, bags } = entry;
+      const weights = bags.weights === null ? null : apart(bags.weights, written);
+      return { gradient: apart(gradient, written), bags: { ...bags, weights } };
+    };
+    stepMany(
+      optimizer,
+      updates.map((update) => ({ ...update, entries: update.entries.map(read) })),
+    );
+  });
 }
 
 export class TensorFlowPart implements BackendPart {
@@ -72,6 +91,14 @@ export class TensorFlowPart implements BackendPart {
       instructionSet: core?.instructionSet ?? 'unknown',
       threads: core?.threads ?? 1,
     };
+  }
+
+  get lookUp(): BackendPart['lookUp'] {
+    return this.hasOps() ? lookUpMany : undefined;
+  }
+
+  get sparseApplyMany(): BackendPart['sparseApplyMany'] {
+    return this.hasOps() ? applyMany : undefined;
   }
 
   get stepOps(): StepOps | undefined {

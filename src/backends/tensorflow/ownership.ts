@@ -15,9 +15,19 @@ import type { NodeBackend, TensorRecord } from './node_backend.js';
  * concatenations and selections are missing on purpose: for some shapes they return their input.
  */
 export const COPYING_OPS: ReadonlySet<string> = new Set([
-  ...['EmbeddingBag', 'EmbeddingBagGrad', 'EmbeddingBagWeightsGrad', 'EmbeddingCopy', 'EmbeddingShareTensors'],
+  ...[
+    'EmbeddingBag',
+    'EmbeddingBags',
+    'EmbeddingBagGrad',
+    'EmbeddingBagWeightsGrad',
+    'EmbeddingCopy',
+    'EmbeddingShareTensors',
+  ],
   ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
     (name) => `EmbeddingSparseApply${name}`,
+  ),
+  ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
+    (name) => `EmbeddingSparseApplyMany${name}`,
   ),
   ...['Sgd', 'Momentum', 'Adagrad', 'Adam'].map((name) => `EmbeddingDenseApply${name}`),
   ...['EmbeddingRowPenalty', 'EmbeddingRowPenaltyGrad', 'EmbeddingTouchedRows', 'EmbeddingSingleSplits'],

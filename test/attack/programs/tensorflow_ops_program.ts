@@ -106,6 +106,36 @@ function rightCall(): OpCall {
   }
 }
 
+/** A call for two tables, small; the second has two uses where it is stepped. */
+function rightCallOfMany(): OpCall {
+  const [rows, dim] = [random.whole(1, 9), random.pick([1, 3, 16])];
+  const isStep = random.chance(0.6);
+  const uses = isStep ? [0, 1, 1] : [0, 1];
+  const id = (): number => (random.chance(0.03) ? random.pick([-1, rows, 2 ** 31 - 1]) : random.whole(0, rows));
+  const ids = uses.map(() => Array.from({ length: random.whole(0, 9) }, id));
+  const values = ids.map((each) => tensors.ints(each));
+  const splits = ids.map(({ length }) => tensors.ints([0, random.chance(0.9) ? length : random.whole(-2, 12)]));
+  const weights = ids.map(({ length }) => tensors.floats(random.chance(0.5) ? length : 0));
+  const mode = [random.whole(0, 3), random.whole(0, 2)];
+  const stray = (good: number): number => (random.chance(0.97) ? good : random.pick([-1, 2, 3, 2 ** 31 - 1]));
+  const modes = tensors.ints(uses.flatMap((table) => [stray(table), ...mode.map(stray)]));
+  const norms = tensors.floats(uses.length);
+  const tables = [tensors.floats(rows, dim), tensors.floats(rows, dim)];
+  const N = { name: 'N', type: TF_ATTR_INT, value: 2 };
+  if (!isStep) {
+    const inputs = [...tables, ...values, ...splits, ...weights, modes, norms];
+    return { name: 'EmbeddingBags', inputs, attributes: [N], outputs: 2, written: 0 };
+  }
+  const name = random.pick(UPDATES);
+  const slotDim = name === 'RowWiseAdagrad' ? 1 : dim;
+  const slots = Array.from({ length: 2 * SLOTS[name] }, () => tensors.floats(rows, slotDim));
+  const gradients = uses.map(() => tensors.floats(1, dim));
+  const hypers = [tensors.floats(26), tensors.floats(26)];
+  const inputs = [...tables, ...slots, ...gradients, ...values, ...splits, ...weights, ...hypers, modes, norms];
+  const attributes = [N, { name: 'U', type: TF_ATTR_INT, value: 3 }];
+  return { name: `EmbeddingSparseApplyMany${name}`, inputs, attributes, outputs: 0, written: 2 + slots.length };
+}
+
 /** Replaces some inputs and attributes; two inputs may come to share a buffer. */
 function spoil({ inputs, attributes }: OpCall): void {
   for (let times = random.whole(0, 3); times > 0 && inputs.length > 0; times--) {
@@ -136,7 +166,7 @@ function readSharedTensors(): void {
 
 /** Makes a call; what is wrong with it, or null. */
 function attempt(): string | null {
-  const call = rightCall();
+  const call = random.chance(0.3) ? rightCallOfMany() : rightCall();
   if (random.chance(0.7)) spoil(call);
   const isUpdate = call.written > 0 && call.inputs.slice(0, call.written).every(({ dtype }) => dtype === 'float32');
   // TensorFlow's own buffers: a tensor that is still an array of JavaScript would not show what was written.

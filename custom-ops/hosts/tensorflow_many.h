@@ -1,0 +1,302 @@
+/* TensorFlow kernels that look up or step many tables in one call, and what steps of tables check. */
+#ifndef TFJS_EMBEDDINGS_TENSORFLOW_MANY_H_
+#define TFJS_EMBEDDINGS_TENSORFLOW_MANY_H_
+
+#include <stdint.h>
+#include <string.h>
+
+#include <vector>
+
+#include "../kernels/embedding.h"
+#include "tensorflow_api.h"
+#include "tensorflow_attributes.h"
+#include "tensorflow_call.h"
+#include "tensorflow_training.h"
+
+namespace te {
+namespace {
+
+inline Span span_of_rows(const te_table& table) {
+  return {table.data, static_cast<size_t>(table.rows) * static_cast<size_t>(table.dim) * sizeof(float)};
+}
+
+/* What a step reads. */
+inline std::vector<Span> spans_of(const te_bags& bags, const float* gradient, int64_t dim) {
+  const size_t nnz_bytes = static_cast<size_t>(bags.nnz) * sizeof(float);
+  std::vector<Span> spans = {
+      {gradient, static_cast<size_t>(bags.batch) * static_cast<size_t>(dim) * sizeof(float)},
+      {bags.values, nnz_bytes},
+      {bags.row_splits, static_cast<size_t>(bags.batch + 1) * sizeof(int32_t)},
+  };
+  if (bags.weights != nullptr) spans.push_back({bags.weights, nnz_bytes});
+  return spans;
+}
+
+/* nullptr after an error. One number per row, [rows] or [rows, 1], for row-wise Adagrad; else the table's shape. */
+inline TF_Tensor* slot_of(Call* call, int index, int number, const te_table& table, bool row_wise) {
+  char name[] = "slot0";
+  name[4] = static_cast<char>('0' + number);
+  TF_Tensor* slot = call->input(index, name, -1);
+  if (slot == nullptr) return nullptr;
+  const int rank = tf.TF_NumDims(slot);
+  const int64_t columns = row_wise ? 1 : table.dim;
+  const bool fits = rank >= 1 && tf.TF_Dim(slot, 0) == table.rows &&
+                    (rank == 2 ? tf.TF_Dim(slot, 1) == columns : rank == 1 && row_wise);
+  if (fits) return slot;
+  call->fail(TF_INVALID_ARGUMENT, "%s: expected shape [%lld, %lld], received another one", name,
+             static_cast<long long>(table.rows), static_cast<long long>(columns));
+  return nullptr;
+}
+
+inline bool read_hyper(Call* call, TF_Tensor* numbers, te_hyper* hyper) {
+  static_assert(sizeof(*hyper) == TE_HYPER_FIELDS * sizeof(float), "te_hyper holds floats only");
+  if (tf.TF_Dim(numbers, 0) != TE_HYPER_FIELDS) {
+    call->fail(TF_INVALID_ARGUMENT, "hyper: expected %d numbers, received %lld", TE_HYPER_FIELDS,
+               static_cast<long long>(tf.TF_Dim(numbers, 0)));
+    return false;
+  }
+  memcpy(hyper, Call::data(numbers), sizeof(*hyper));
+  return true;
+}
+
+/* modes [count, 3]: table, combiner and what ids out of range are, of each lookup; max_norms [count]. */
+class Modes {
+ public:
+  Modes(Call* call, int of_modes, int of_norms, int count) : call_(call) {
+    TF_Tensor* modes = call->input(of_modes, "modes", 1);
+    TF_Tensor* norms = call->input(of_norms, "max_norms", 1);
+    if (call->failed()) return;
+    if (tf.TF_Dim(modes, 0) != 3 * count || tf.TF_Dim(norms, 0) != count) {
+      call->fail(TF_INVALID_ARGUMENT, "modes: expected three numbers and a norm for each of %d uses, received others",
+                 count);
+      return;
+    }
+    modes_ = static_cast<const int32_t*>(Call::data(modes));
+    norms_ = Call::floats(norms);
+  }
+
+  int32_t table(int use) const { return modes_[3 * use]; }
+
+  /* The call has failed where something is wrong. */
+  Attributes of(int use) const {
+    Attributes attributes;
+    attributes.combiner = modes_[3 * use + 1];
+    attributes.out_of_range = modes_[3 * use + 2];
+    attributes.max_norm = norms_[use];
+    const bool known = attributes.combiner >= TE_SUM && attributes.combiner <= TE_SQRTN &&
+                       attributes.out_of_range >= TE_ERROR && attributes.out_of_range <= TE_ZERO &&
+                       attributes.max_norm >= 0 && isfinite(attributes.max_norm);
+    if (!known) call_->fail(TF_INVALID_ARGUMENT, "modes: expected known ones, received another for use %d", use);
+    return attributes;
+  }
+
+  bool alike(int a, int b) const {
+    return modes_[3 * a + 1] == modes_[3 * b + 1] && modes_[3 * a + 2] == modes_[3 * b + 2] && norms_[a] == norms_[b];
+  }
+
+ private:
+  Call* call_;
+  const int32_t* modes_ = nullptr;
+  const float* norms_ = nullptr;
+};
+
+/* tables: N, values: N, row_splits: N, weights: N, modes, max_norms -> pooled: N. */
+void compute_bags(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  const int count = (tf.TF_NumInputs(context) - 2) / 4;
+  const Modes modes(&call, 4 * count, 4 * count + 1, count);
+  if (call.failed()) return;
+  std::vector<te_lookup> lookups(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    te_lookup& each = lookups[static_cast<size_t>(i)];
+    const Attributes attributes = modes.of(i);
+    each.table = call.table(i);
+    each.bags = call.bags(count + i, 2 * count + i, 3 * count + i, attributes);
+    const int64_t dims[] = {each.bags.batch, each.table.dim};
+    TF_Tensor* pooled = call.output(i, TF_FLOAT, dims, 2, "table", "pooled rows");
+    if (call.failed()) return;
+    each.pooled = Call::floats(pooled);
+  }
+  te_embedding_bags(lookups.data(), count);
+  for (const te_lookup& each : lookups) call.check(each.status, each.bags, each.table.rows);
+}
+
+/* The uses of one table as one batch. */
+class United {
+ public:
+  void add(const te_bags& bags, const float* gradient, int64_t dim) {
+    if (!uses_.empty()) starts_.push_back(static_cast<int32_t>(batch_));
+    uses_.push_back({bags, gradient});
+    batch_ += bags.batch;
+    nnz_ += bags.nnz;
+    dim_ = dim;
+  }
+
+  int64_t uses() const { return static_cast<int64_t>(uses_.size()); }
+  int64_t batch() const { return batch_; }
+  int64_t nnz() const { return nnz_; }
+
+  te_bags bags() {
+    te_bags all = uses_.front().bags;
+    if (uses_.size() == 1) return all;
+    bool weighted = false;
+    for (const Use& use : uses_) weighted = weighted || use.bags.weights != nullptr;
+    splits_.push_back(0);
+    for (const Use& use : uses_) {
+      const int32_t before = splits_.back();
+      values_.insert(values_.end(), use.bags.values, use.bags.values + use.bags.nnz);
+      for (int64_t b = 1; b <= use.bags.batch; ++b) splits_.push_back(before + use.bags.row_splits[b]);
+      gradient_.insert(gradient_.end(), use.gradient, use.gradient + use.bags.batch * dim_);
+      if (weighted && use.bags.weights != nullptr) {
+        weights_.insert(weights_.end(), use.bags.weights, use.bags.weights + use.bags.nnz);
+      } else if (weighted) {
+        weights_.insert(weights_.end(), static_cast<size_t>(use.bags.nnz), 1.0f);
+      }
+    }
+    all.values = values_.data();
+    all.row_splits = splits_.data();
+    all.weights = weighted ? weights_.data() : nullptr;
+    all.nnz = nnz_;
+    all.batch = batch_;
+    all.use_starts = starts_.data();
+    all.more_uses = static_cast<int32_t>(starts_.size());
+    return all;
+  }
+
+  const float* gradient() const { return uses_.size() == 1 ? uses_.front().gradient : gradient_.data(); }
+
+ private:
+  struct Use {
+    te_bags bags;
+    const float* gradient;
+  };
+  std::vector<Use> uses_;
+  std::vector<int32_t> values_;
+  std::vector<int32_t> splits_;
+  std::vector<int32_t> starts_;
+  std::vector<float> weights_;
+  std::vector<float> gradient_;
+  int64_t batch_ = 0;
+  int64_t nnz_ = 0;
+  int64_t dim_ = 0;
+};
+
+/* Splits that start at 0, never fall and end at the number of values: uses are joined only then. */
+inline bool whole_splits(const te_bags& bags) {
+  if (bags.row_splits[0] != 0 || bags.row_splits[bags.batch] != bags.nnz) return false;
+  for (int64_t b = 0; b < bags.batch; ++b) {
+    if (bags.row_splits[b + 1] < bags.row_splits[b]) return false;
+  }
+  return true;
+}
+
+/* tables: N, slots: N each, gradients, values, row_splits, weights: U each, hypers: N, modes, max_norms. */
+template <int kOptimizer>
+void compute_sparse_apply_many(void*, TF_OpKernelContext* context) {
+  constexpr int kSlots = TE_SLOT_COUNT(kOptimizer);
+  Call call(context);
+  TF_Tensor* norms = call.input(tf.TF_NumInputs(context) - 1, "max_norms", 1);
+  if (call.failed()) return;
+  const int inputs = tf.TF_NumInputs(context);
+  const int64_t told = tf.TF_Dim(norms, 0);
+  const int64_t rest = inputs - 2 - 4 * told;
+  if (told < 1 || told > inputs || rest < 2 + kSlots || rest % (2 + kSlots) != 0) {
+    return call.fail(TF_INVALID_ARGUMENT, "max_norms: expected one for each use, received %lld",
+                     static_cast<long long>(told));
+  }
+  const int uses = static_cast<int>(told);
+  const int count = static_cast<int>(rest / (2 + kSlots));
+  const int after = count * (1 + kSlots);
+  const Modes modes(&call, inputs - 2, inputs - 1, uses);
+  if (call.failed()) return;
+  std::vector<te_step> steps(static_cast<size_t>(count));
+  std::vector<United> united(static_cast<size_t>(count));
+  std::vector<Span> written;
+  std::vector<Span> read;
+  for (int i = 0; i < count; ++i) {
+    te_step& each = steps[static_cast<size_t>(i)];
+    each = te_step();
+    each.table = call.table(i);
+    if (call.failed()) return;
+    written.push_back(span_of_rows(each.table));
+    for (int s = 0; s < kSlots; ++s) {
+      TF_Tensor* slot = slot_of(&call, count * (1 + s) + i, s, each.table, kOptimizer == TE_ROW_WISE_ADAGRAD);
+      if (slot == nullptr) return;
+      each.slots[s] = Call::floats(slot);
+      written.push_back(span_of(slot));
+    }
+    TF_Tensor* numbers = call.input(after + 4 * uses + i, "hyper", 1);
+    if (call.failed() || !read_hyper(&call, numbers, &each.hyper)) return;
+  }
+  std::vector<int> first(static_cast<size_t>(count), -1);
+  for (int u = 0; u < uses; ++u) {
+    const int32_t table = modes.table(u);
+    if (table < 0 || table >= count) {
+      return call.fail(TF_INVALID_ARGUMENT, "modes: expected tables in [0, %d), received %d", count, table);
+    }
+    const size_t at = static_cast<size_t>(table);
+    if (first[at] < 0) first[at] = u;
+    const Attributes attributes = modes.of(u);
+    const te_bags bags = call.bags(after + uses + u, after + 2 * uses + u, after + 3 * uses + u, attributes);
+    const float* gradient = call.gradient(after + u, bags.batch, steps[at].table.dim);
+    if (call.failed()) return;
+    if (!modes.alike(first[at], u)) {
+      return call.fail(TF_INVALID_ARGUMENT, "modes: expected one for all uses of table %d, received several", table);
+    }
+    if (!whole_splits(bags)) {
+      return call.fail(TF_INVALID_ARGUMENT,
+                       "row_splits: expected splits that start at 0, never fall and end at %lld, received others",
+                       static_cast<long long>(bags.nnz));
+    }
+    const std::vector<Span> spans = spans_of(bags, gradient, steps[at].table.dim);
+    read.insert(read.end(), spans.begin(), spans.end());
+    united[at].add(bags, gradient, steps[at].table.dim);
+  }
+  if (any_shared(written, read)) {
+    return call.fail(TF_INVALID_ARGUMENT, "table and slots must not share memory with another input");
+  }
+  size_t bytes = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    te_step& each = steps[i];
+    if (united[i].uses() == 0) {
+      return call.fail(TF_INVALID_ARGUMENT, "modes: expected a use of each table, received none of table %zu", i);
+    }
+    if (united[i].nnz() >= INT32_MAX || united[i].batch() >= INT32_MAX) {
+      return call.fail(TF_INVALID_ARGUMENT, "values: expected fewer than 2147483647 numbers, received more");
+    }
+    each.bags = united[i].bags();
+    each.gradient = united[i].gradient();
+    each.workspace_bytes = te_sparse_apply_workspace(kOptimizer, each.bags.nnz, each.bags.batch, each.table.rows,
+                                                     each.table.dim);
+    /* Whole cache lines each; a size that cannot be is found again by malloc. */
+    const size_t size = each.workspace_bytes > SIZE_MAX / 4 ? SIZE_MAX / 4 : (each.workspace_bytes + 127) / 64 * 64;
+    if (bytes > SIZE_MAX / 2 - size) return call.no_memory(each.workspace_bytes);
+    bytes += size;
+    /* Every id is looked at before the first row is written. */
+    if (each.bags.out_of_range == TE_ERROR) {
+      for (int64_t p = 0; p < each.bags.nnz; ++p) {
+        const int32_t id = each.bags.values[p];
+        if (id >= 0 && id < each.table.rows) continue;
+        te_status stray = {};
+        stray.code = TE_ID_OUT_OF_RANGE;
+        stray.id = id;
+        stray.position = p;
+        return call.check(stray, each.bags, each.table.rows);
+      }
+    }
+  }
+  Workspace workspace(bytes);
+  if (workspace.data() == nullptr) return call.no_memory(bytes);
+  char* at = static_cast<char*>(workspace.data());
+  for (te_step& each : steps) {
+    each.workspace = at;
+    at += (each.workspace_bytes + 127) / 64 * 64;
+  }
+  te_sparse_apply_many(kOptimizer, steps.data(), count);
+  for (const te_step& each : steps) call.check(each.status, each.bags, each.table.rows);
+}
+
+}  // namespace
+}  // namespace te
+
+#endif /* TFJS_EMBEDDINGS_TENSORFLOW_MANY_H_ */
