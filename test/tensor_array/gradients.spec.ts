@@ -65,6 +65,21 @@ describeForBackends(
       expectGradients(gradients(joint, a, b), [3, 2], [-2]);
     });
 
+    it('values before the last one that was written, and never read, have zeros too', () => {
+      const f = (a: tf.Tensor, b: tf.Tensor, c: tf.Tensor): tf.Scalar => {
+        const ta = kept(3).write(0, a).write(1, b).write(2, c);
+        return weighed([ta.read(2), [2, 3]]);
+      };
+      expectGradients(gradients(f, [4, 5], 3, [6, 7]), [0, 0], [0], [2, 3]);
+    });
+
+    it('what was written before the tape began is a constant on it', () => {
+      const ta = kept(1).write(0, [4, 5]);
+      const f = (x: tf.Tensor): tf.Scalar => tf.tidy(() => ta.read(0).mul(x).sum());
+      expectGradients(gradients(f, [1, 1]), [4, 5]);
+      ta.close();
+    });
+
     it('GradientWritePackConcatAndRead: gradients of stack, read and concat add', () => {
       const f = (a: tf.Tensor, b: tf.Tensor): tf.Scalar => {
         const ta = kept(2).write(0, a).write(1, b);

@@ -75,6 +75,7 @@ describe('TensorArray, arguments', () => {
         expectError(() => ta.read(0, wrong({ shape: [] })), 'ValueError', 'shape');
         expectError(() => ta.write(0, wrong(null)), 'TypeError', 'value');
         expectError(() => ta.split([1, 2], [3, -1]), 'ValueError', 'lengths');
+        for (const lengths of [[2], [1, 1, 0]]) expectError(() => ta.split([1, 2], lengths), 'ValueError', 'lengths', JSON.stringify(lengths).replaceAll(',', ', ')); // prettier-ignore
       }),
     );
   });
@@ -89,6 +90,25 @@ describe('TensorArray, arguments', () => {
     for (const handle of [undefined, null, 3, ta, { name: ta.handle.name }]) {
       expectError(() => emb.tensorArray(wrong(handle)), 'TypeError', 'handle');
       expectError(() => emb.tensorArrayGrad(wrong(handle), 0, 'gradients'), 'TypeError', 'handle');
+    }
+  });
+
+  it('texts and truths at one index of an array of gradients are not added', () => {
+    for (const [dtype, value] of [
+      ['string', 'a'],
+      ['bool', true],
+      ['float32', 1],
+    ] as const) {
+      expectNoLeak(() =>
+        tf.tidy(() => {
+          const ta = made({ size: 1, dtype });
+          const sums = emb.tensorArray(emb.tensorArrayGrad(ta.handle, ta.flow, 'g').gradHandle);
+          const write = (): emb.TensorArray => sums.write(0, tf.scalar(value as number, dtype));
+          write();
+          if (dtype === 'float32') expect(numbers(write().read(0))).toEqual([2]);
+          else expectError(write, 'ValueError', 'value', `a ${dtype} tensor`);
+        }),
+      );
     }
   });
 
