@@ -14,6 +14,7 @@ import {
   withoutNumbers,
   type BagCase,
 } from './bag_cases.js';
+import { itReachesEveryColumn } from './every_column.js';
 import { gradientMagnitude, pooledMagnitudes, weightsGradientMagnitude } from './magnitudes.js';
 import { expectClose, firstDifference } from './tensors.js';
 
@@ -254,31 +255,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     });
   }
 
-  // Loops over columns have an end for every number of vectors that is left, which depends on the processor.
-  it('reaches every column of rows of any width', () => {
-    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
-    const whole = (length: number, most: number): Float32Array =>
-      Float32Array.from({ length }, (_, i) => 1 + ((7 * i) % most));
-    const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
-    for (let dim = 1; dim <= 300; dim += dim % 16 === 0 ? 1 : 5) {
-      const table: HostTable = { data: whole(3 * dim, 13), rows: 3, dim };
-      const gradient = whole(2 * dim, 11);
-      for (const weights of [null, Float32Array.of(1, 2, 3)]) {
-        const bags = { values: Int32Array.of(2, 0, 2), rowSplits: Int32Array.of(0, 2, 3), weights };
-        const all = (set: Kernels): Float32Array[] => {
-          const pooled = new Float32Array(2 * dim).fill(NaN);
-          set.embeddingBag(table, bags, options, pooled);
-          const { rowGradients } = set.embeddingBagGrad(gradient, bags, table, options);
-          const stepped = copyTable(table);
-          set.sparseApply('sgd', stepped, [], gradient, bags, options, hyper);
-          return [pooled, rowGradients, stepped.data];
-        };
-        const expected = all(referenceKernels);
-        // Whole numbers: sums are exact in any order.
-        all(kernels()).forEach((each, i) => expectClose(each, expected[i]!, 0, `dim ${dim} [${i}]`));
-      }
-    }
-  });
+  itReachesEveryColumn(kernels);
 
   it('changes no weight at learning rate 0, and trains on as if that step of ftrl had not been', () => {
     for (const optimizer of OPTIMIZER_NAMES) {

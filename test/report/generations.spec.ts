@@ -11,7 +11,9 @@ describe('Figures of TPU generations', () => {
         expect(source.title.length).withContext(what).toBeGreaterThan(10);
         expect(source.url)
           .withContext(what)
-          .toMatch(/^https:\/\/(docs\.cloud\.google\.com|arxiv\.org|ieeexplore\.ieee\.org)\//);
+          .toMatch(
+            /^https:\/\/(docs\.cloud\.google\.com\/tpu\/docs\/[\w-]+|arxiv\.org\/abs\/[\d.]+|ieeexplore\.ieee\.org\/document\/\d+)$/,
+          );
         if (value === null)
           expect(note)
             .withContext(what)

@@ -1,5 +1,6 @@
 /** What a prediction takes from the plans of a machine and from the tables that lie there. */
 import { predictionOf } from '../../src/report/prediction.js';
+import { placesOfTables } from '../../src/report/measured.js';
 import type { PlanEmbeddingArgs } from '../../src/partition/index.js';
 import type { ReportSource } from '../../src/backends/tpu-emulator/report_source.js';
 import { sourceOf } from './report_sources.js';
@@ -58,5 +59,22 @@ describe('Prediction of a report', () => {
     expect([same.plannedAgain, other.plannedAgain]).toEqual([false, true]);
     expect(same.assumptions.filter((text) => text.includes('made again'))).toEqual([]);
     expect(other.assumptions).toContain(said);
+  });
+
+  it('tables of a plan are found by name and size, where nobody tells which they are', () => {
+    const source = sourceOf({ ...IN_HOST, tables: [{ name: 'a', inputDim: 1000, outputDim: 128 }] });
+    const [table] = source.tables;
+    const placesWith = (name: string, rows: number, columns: number): (number | null)[][] => {
+      const other = { ...table!, name, layout: { ...table!.layout, rows, columns } };
+      return placesOfTables({ ...source, tables: [{ ...other, name: 'x' }, other] });
+    };
+    for (const name of ['a', 'layer/a', 'a/embeddings', 'layer/a/embeddings']) {
+      expect(placesWith(name, 1000, 128)).toEqual([[1]]);
+    }
+    expect(placesWith('aa', 1000, 128)).toEqual([[null]]);
+    expect(placesWith('a', 999, 128)).toEqual([[null]]);
+    expect(placesWith('a', 1000, 127)).toEqual([[null]]);
+    const plans = source.plans.map((plan) => ({ ...plan, tables: [5] }));
+    expect(placesOfTables({ ...source, plans })).toEqual([[5]]);
   });
 });

@@ -247,4 +247,12 @@ describe('Text of a report', () => {
       '1 table by strategy basic; 3 training steps and 1 other call, 32 samples each in training, 1 input with';
     expect(text.replaceAll('\n  ', ' ')).toContain(`Plan of layer embeddings: ${plan} 2.5 ids per sample together`);
   });
+
+  it('has nothing measured of a layer that was not called', () => {
+    const request = { tables: [{ name: 'users', inputDim: 100, outputDim: 8 }], worldSize: 2 };
+    const none = { calls: 0, samples: [0], bags: [0], ids: [0], weights: [0] };
+    const report = makeReport(sourceOf(request, { plan: { measured: { all: none, training: none } } }));
+    expect(report.plans[0]!.measured).toBeNull();
+    expect(String(report)).toContain('1 table by strategy basic, not looked up yet');
+  });
 });

@@ -38,6 +38,9 @@ describe('Groups of tables', () => {
     const tables = ['users', 'items', 'ads'].map((name) => ({ name, inputDim: 9, outputDim: 4 }));
     const [group] = tableGroups(makeReport(sourceOf({ tables, worldSize: 1 })).tables, true);
     expect(groupName(group!)).toBe('users .. ads');
+    const ends = ['t_1', 't_2a'].map((name) => ({ name, inputDim: 9, outputDim: 4 }));
+    const [ended] = tableGroups(makeReport(sourceOf({ tables: ends, worldSize: 1 })).tables, true);
+    expect(groupName(ended!)).toBe('t_1 .. t_2a');
     const inLayer = tables.map((table) => ({ ...table, name: `layer/${table.name}/embeddings` }));
     const [own] = tableGroups(makeReport(sourceOf({ tables: inLayer, worldSize: 1 })).tables, true);
     expect(groupName(own!)).toBe('layer/users .. layer/ads');
