@@ -42,6 +42,7 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
     const table = place(inColumns([3, 5, 2]), new Float32Array(100));
     expect(held()).toEqual([[120, 0, 0], [200, 0, 0], [80, 0, 0], [0, 0, 0]]); // prettier-ignore
     const slot = emulator().createSlot(table, 'accumulators', [10, 10], 1);
+    expect(slot.trainable).toBeFalse();
     expect(held()).toEqual([[120, 120, 0], [200, 200, 0], [80, 80, 0], [0, 0, 0]]); // prettier-ignore
     slot.dispose();
     expect(held()).toEqual([[120, 0, 0], [200, 0, 0], [80, 0, 0], [0, 0, 0]]); // prettier-ignore
