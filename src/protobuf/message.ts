@@ -174,7 +174,13 @@ export class Message<T extends object> {
       ((value[name] ??= Object.create(null)) as Record<string, unknown>)[key] = entry;
     } else if (label === 'repeated') {
       ((value[name] ??= []) as unknown[]).push(this.#readOne(reader, kind, depth, budget));
-    } else value[name] = this.#readOne(reader, kind, depth, budget);
+    } else {
+      // Other readers join messages that are there twice, and would see another one than is checked here.
+      if (type === WireType.LengthDelimited && kind !== 'string' && name in value) {
+        throw new ValueError('bytes', `one ${name} in a message`, described('two'));
+      }
+      value[name] = this.#readOne(reader, kind, depth, budget);
+    }
   }
 
   #readOne(reader: BinaryReader, kind: Kind, depth: number, budget: Budget): unknown {

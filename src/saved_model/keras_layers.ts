@@ -32,6 +32,9 @@ function modelConfig(bytes: Uint8Array): object | null {
   }
 }
 
+/** No key is longer. */
+const LONGEST_PATH = 10_000;
+
 /** Names of variables, which the graph of objects tells, and their keys in the bundle. */
 function namedKeys({ objects }: MetaGraphMessage<Uint8Array>, bundle: BundleReader): [name: string, key: string][] {
   const nodes = objects?.nodes ?? [];
@@ -40,10 +43,9 @@ function namedKeys({ objects }: MetaGraphMessage<Uint8Array>, bundle: BundleRead
   const seen = new Set<number>();
   // Each node by its shortest path, as TensorFlow names values.
   const open: [id: number, path: string][] = [[0, '']];
-  for (let next = open.shift(); next !== undefined; next = open.shift()) {
-    const [id, path] = next;
+  for (const [id, path] of open) {
     const node = nodes[id];
-    if (node === undefined || seen.has(id)) continue;
+    if (node === undefined || seen.has(id) || path.length > LONGEST_PATH) continue;
     seen.add(id);
     const key = `${path}.ATTRIBUTES/VARIABLE_VALUE`;
     const { name, dtype } = node.variable ?? {};
@@ -61,6 +63,7 @@ async function readWeights(
     const tensor = bundle.find(key);
     return tensor === null ? [] : [{ name, tensor }];
   });
+  await bundle.checkRoom(stored.map(({ tensor }) => tensor.key));
   const data = new Uint8Array(stored.reduce((sum, { tensor }) => sum + tensor.bytes, 0));
   let at = 0;
   for (const { tensor } of stored) {

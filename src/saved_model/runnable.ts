@@ -82,7 +82,7 @@ export async function runnable(
       signature,
     );
   }
-  checkOps(path, graph.graph ?? new Uint8Array(0));
+  checkOps(path, graph);
   const { node } = await importTfjsNode();
   const signatures = Object.fromEntries(
     known.map(([name, { inputs, outputs }]) => [name, { inputs: shapesOf(inputs), outputs: shapesOf(outputs) }]),

@@ -75,6 +75,17 @@ export class BundleReader {
     return { file, offset, size, crc: crc32c };
   }
 
+  /** Throws ValueError where values take more bytes together than their files have: some would share them. */
+  async checkRoom(keys: readonly string[]): Promise<void> {
+    const room = new Map<DataFile, number>();
+    for (const key of keys) {
+      const { file, size } = await this.#fileOf(key);
+      const left = (room.get(file) ?? file.size) - size;
+      if (left < 0) throw broken(key, 'which shares its bytes with others');
+      room.set(file, left);
+    }
+  }
+
   /** Gives the bytes of a value in pieces, each of whole numbers. Throws ValueError where they are not those that were written. */
   async *pieces(key: string): AsyncGenerator<Uint8Array> {
     const { file, offset, size, crc: expected } = await this.#fileOf(key);

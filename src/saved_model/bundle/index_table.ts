@@ -16,6 +16,8 @@ const RESTART_INTERVAL = 16;
 const TRAILER_BYTES = 5;
 /** No entry of an index is longer; one that says so lies. */
 const LONGEST = 2 ** 24;
+/** Of all keys together: each may say that it begins as the one before, which takes no room in the file. */
+const MOST_KEY_BYTES = 2 ** 26;
 
 export type IndexEntry = readonly [key: Uint8Array, value: Uint8Array];
 
@@ -139,7 +141,7 @@ function blockAt(bytes: Uint8Array, handle: BinaryReader): Uint8Array {
   return bytes.subarray(offset, end);
 }
 
-function readBlock(block: Uint8Array): IndexEntry[] {
+function readBlock(block: Uint8Array, budget: { left: number }): IndexEntry[] {
   if (block.length < 4) throw broken('a block without an end');
   const restarts = new DataView(block.buffer, block.byteOffset).getUint32(block.length - 4, true);
   const end = block.length - 4 - 4 * restarts;
@@ -151,6 +153,8 @@ function readBlock(block: Uint8Array): IndexEntry[] {
     const [shared, rest, length] = [reader.uint32(), reader.uint32(), reader.uint32()];
     const stop = reader.pos + rest + length;
     if (shared > key.length || shared + rest > LONGEST || stop > end) throw broken('an entry beyond its block');
+    budget.left -= shared + rest;
+    if (budget.left < 0) throw broken(`keys of more than ${MOST_KEY_BYTES} bytes`);
     const next = new Uint8Array(shared + rest);
     next.set(key.subarray(0, shared));
     next.set(block.subarray(reader.pos, reader.pos + rest), shared);
@@ -173,14 +177,15 @@ export function readIndexTable(bytes: Uint8Array): IndexEntry[] {
     const handles = new BinaryReader(bytes.subarray(start, start + 40));
     handles.uint64();
     handles.uint64();
-    const index = readBlock(blockAt(bytes, handles));
+    const budget = { left: MOST_KEY_BYTES };
+    const index = readBlock(blockAt(bytes, handles), budget);
     const seen = new Set<number>();
     return index.flatMap(([, handle]) => {
       const offset = Number(new BinaryReader(handle).uint64());
       // One block for many handles would be more than the file holds.
       if (seen.has(offset)) throw broken('a block that is named twice');
       seen.add(offset);
-      return readBlock(blockAt(bytes, new BinaryReader(handle)));
+      return readBlock(blockAt(bytes, new BinaryReader(handle)), budget);
     });
   } catch (error) {
     if (error instanceof ValueError) throw error;

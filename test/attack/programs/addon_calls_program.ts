@@ -5,6 +5,9 @@
  * change but what a function writes, and nothing at all where that shares memory with another argument: such a call
  * must be refused. Prints a JSON line at the end.
  */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { loadAddon } from '../../../src/backends/native/addon.js';
 import { Random } from '../../helpers/random.js';
 import { HostileArrays } from '../hostile/arrays.js';
@@ -14,7 +17,20 @@ const random = new Random(Number(process.argv[2] ?? 1));
 const calls = Number(process.argv[3] ?? 20_000);
 const addon = loadAddon(process.argv[4]) as unknown as Record<string, (...args: unknown[]) => unknown>;
 const names = Object.keys(addon).filter((name) => name !== 'registerTensorFlow');
-const kernels = ['embeddingBag', 'embeddingBagGrad', 'embeddingBagWeightsGrad', 'sparseApply', 'partitionCsr'];
+const kernels = [
+  'embeddingBag',
+  'embeddingBagGrad',
+  'embeddingBagWeightsGrad',
+  'sparseApply',
+  'partitionCsr',
+  'extendCrc32c',
+  'exchangeFolders',
+];
+/** A folder of its own: nothing else may come to be exchanged. */
+const scratch = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-addon-'));
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+const paths = ['a', 'b', 'nothing', 'x'.repeat(300), 'ä\u{1f600}', 'a\0b'].map((name) => join(scratch, name));
+for (const path of paths.slice(0, 2)) mkdirSync(path);
 const arrays = new HostileArrays(random);
 
 const NUMBERS = [
@@ -95,6 +111,13 @@ function rightCall(name: string): unknown[] {
     }
     case 'partitionCsr':
       return csrCall();
+    case 'extendCrc32c': {
+      const bytes = new Uint8Array(random.pick([table[0] as Float32Array, gradient]).buffer as ArrayBuffer);
+      const from = random.whole(0, bytes.length + 1);
+      return [random.pick([0, 1, 2 ** 31, 2 ** 32 - 1, random.whole(0, 2 ** 30)]), bytes.subarray(from)];
+    }
+    case 'exchangeFolders':
+      return [random.pick(paths), random.pick(paths)];
     case 'readSharedTensor':
       return [random.whole(0, 4), 0, dim, rows, dim, table[0]];
     default:

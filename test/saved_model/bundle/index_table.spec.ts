@@ -44,6 +44,18 @@ describe('the index of a bundle', () => {
     }
   });
 
+  it('is refused where keys that share their beginnings take far more than the file', () => {
+    const start = new Uint8Array(2 ** 20).fill(7);
+    const entries = Array.from({ length: 80 }, (_, i) => [Uint8Array.of(i), start] as const);
+    expect(readIndexTable(writeIndexTable(entries)).length).toBe(80);
+    const long = entries.map(([[i], value]) => {
+      const key = new Uint8Array(2 ** 20 + 1).fill(7);
+      key[2 ** 20] = i!;
+      return [key, value.subarray(0, 1)] as const;
+    });
+    expectError(() => readIndexTable(writeIndexTable(long)), 'ValueError', 'bytes', 'keys of more than');
+  });
+
   it('is refused where it was cut', () => {
     const bytes = writeIndexTable(entriesOf(40, 20));
     for (const length of [0, 10, 47, 48, bytes.length - 1]) {
