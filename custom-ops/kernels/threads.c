@@ -6,6 +6,10 @@
  * helpers, still finishes its jobs. Waiting spins for a short, bounded time and then sleeps: an unbounded spin is
  * 10 to 50 times slower as soon as another process wants the core. A call that finds the pool busy works alone, and
  * so does one that is held to one thread: neither ever waits for another caller.
+ *
+ * A helper that the system takes off its core in the middle of a task holds the caller up for milliseconds, many times
+ * what a job takes. After such a stall callers work alone for STALL_SHARE times its length: beside other busy processes
+ * little time is then lost in stalls, and when they end, helpers are soon back.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
@@ -32,6 +36,9 @@ int32_t te_set_own_threads(int32_t threads) {
 
 #define TE_MOST_THREADS 64
 #define TE_SPINS 4000 /* about 50 us */
+/* A wait at the end of a job is a stall if it takes this long, and longer than the work of the caller itself. */
+#define LEAST_STALL 200000 /* ns */
+#define STALL_SHARE 20
 
 #if defined(_WIN32)
 #ifndef WIN32_LEAN_AND_MEAN
@@ -53,6 +60,12 @@ static int start_helper(intptr_t number) {
   CloseHandle(thread);
   return 1;
 }
+static int64_t now(void) {
+  LARGE_INTEGER ticks, per_second;
+  QueryPerformanceCounter(&ticks);
+  QueryPerformanceFrequency(&per_second);
+  return (int64_t)((double)ticks.QuadPart * 1e9 / (double)per_second.QuadPart);
+}
 static int32_t cores(void) {
   SYSTEM_INFO info;
   GetSystemInfo(&info);
@@ -64,6 +77,7 @@ static int32_t cores(void) {
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 typedef pthread_mutex_t te_lock;
 typedef pthread_cond_t te_signal;
@@ -85,6 +99,11 @@ static int start_helper(intptr_t number) {
   if (failed) return 0;
   pthread_detach(thread);
   return 1;
+}
+static int64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 static int32_t cores(void) {
 #if defined(__linux__)
@@ -140,6 +159,7 @@ static struct {
   te_atomic next;
   te_atomic asleep;  /* helpers that wait for `work` */
   te_atomic waiting; /* the caller waits for `done` */
+  te_atomic alone;   /* until then callers work alone, after a stall */
   int64_t started;   /* helpers made; written while busy */
   int64_t tasks;
   int64_t workers;
@@ -253,9 +273,17 @@ static void close_job(void) {
   unlock(&pool.mutex);
 }
 
+/* A job whose caller worked from `begun` to `worked` and then waited for helpers. */
+static void notice_stall(int64_t begun, int64_t worked) {
+  const int64_t ended = now(), waited = ended - worked;
+  if (waited < LEAST_STALL || waited < worked - begun) return;
+  put(&pool.alone, ended + STALL_SHARE * waited);
+}
+
 void te_parallel(int64_t tasks, int32_t workers, te_work run, void* context) {
   workers = (int32_t)te_min(te_min(workers, te_get_threads()), tasks);
-  if (workers < 2 || !swap_if(&pool.busy, 0, 1)) {
+  const int64_t begun = workers < 2 ? 0 : now();
+  if (workers < 2 || begun < get(&pool.alone) || !swap_if(&pool.busy, 0, 1)) {
     for (int64_t task = 0; task < tasks; task++) run(context, task, 0);
     return;
   }
@@ -276,7 +304,9 @@ void te_parallel(int64_t tasks, int32_t workers, te_work run, void* context) {
     unlock(&pool.mutex);
   }
   claim_tasks(0);
+  const int64_t worked = now();
   close_job();
+  notice_stall(begun, worked);
   put(&pool.busy, 0);
 }
 

@@ -20,6 +20,7 @@ import { kerasFiles } from './keras_files.js';
 import { killedSetups } from './soak/killed_setups.js';
 import { sanitizedAddon } from './sanitized_addon.js';
 import { tensorFlowOps } from './tensorflow_ops.js';
+import { threadPool } from './thread_pool.js';
 
 const ATTACKS: readonly Attack[] = [
   addonCalls,
@@ -30,6 +31,7 @@ const ATTACKS: readonly Attack[] = [
   npyHeaders,
   kerasFiles,
   sanitizedAddon,
+  threadPool,
   deviceFaults,
   killedSetups,
 ];
