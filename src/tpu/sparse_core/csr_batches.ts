@@ -75,8 +75,10 @@ function limitsOf(
     const none = { maxIds: Infinity, maxUniqueIds: Infinity };
     return { idsFullSize, maxMinibatchesPerSc: MINIBATCHES, allowIdDropping: false, ...none };
   }
+  const slots = config.maxIdsPerChipPerSample * samples;
   return {
-    idsFullSize: config.maxIdsPerChipPerSample * samples,
+    // Batches of a layer have any number of samples, and slots come in eights.
+    idsFullSize: unlimited === 'none' ? roundUp(slots) : slots,
     maxMinibatchesPerSc: MINIBATCHES,
     allowIdDropping: config.allowIdDropping,
     maxIds: limitOf(config.maxIdsPerTable, name, 'maxIdsPerTable', unlimited),
