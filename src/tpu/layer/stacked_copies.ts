@@ -67,7 +67,7 @@ export class StackedCopies {
         'weights',
         'a table on a machine that is there',
         received,
-        'Load or set the weights anew.',
+        'loadWeights, or setWeights of the layer, gives it others.',
       );
     }
     withoutTape(() => {

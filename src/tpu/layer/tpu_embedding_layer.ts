@@ -120,6 +120,8 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
   readonly #paths: readonly string[];
   #gradientVariable: tf.Variable | null = null;
   #weights: tf.LayerVariable[] = [];
+  /** All weights are about to be written: what they were does not matter. */
+  #areReplaced = false;
 
   constructor(args: TPUEmbeddingLayerArgs);
   constructor(...passed: [TPUEmbeddingLayerArgs]) {
@@ -193,7 +195,9 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
     made.dispose();
     this.#weights.push(weight);
     const variable = weight.read() as tf.Variable;
-    beforeReads(weight, () => this.#settle());
+    beforeReads(weight, () => {
+      if (!this.#areReplaced) this.#settle();
+    });
     return variable;
   }
 
@@ -292,6 +296,15 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
 
   /** Ids may have any rank, so nothing is said about the shapes of inputs. */
   protected override warnOnIncompatibleInputShape(_inputShape: SymbolicShape): void {}
+
+  override setWeights(weights: tf.Tensor[]): void {
+    this.#areReplaced = true;
+    try {
+      super.setWeights(weights);
+    } finally {
+      this.#areReplaced = false;
+    }
+  }
 
   /** The variable of each table, float32 [vocabularySize, dim], as it is after the last step. */
   get embeddingTables(): ReturnType<EmbeddingTables['byConfig']> {
