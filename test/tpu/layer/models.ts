@@ -83,3 +83,31 @@ export async function fit(model: tf.LayersModel, optimizer: tf.Optimizer): Promi
 
 export const tablesOf = (layer: emb.tpu.TPUEmbeddingLayer): number[][] =>
   [...layer.embeddingTables.values()].map((table) => [...table.dataSync()]);
+
+/** A model whose activations are single rows, which are the same bits on any machine. */
+export function sequenceModel(args: object = {}): { layer: emb.tpu.TPUEmbeddingLayer; model: tf.LayersModel } {
+  const [movies, users] = ['movies', 'users'].map((name, i) => {
+    return new tpu.TableConfig({ vocabularySize: 8, dim: 4, combiner: 'sum', name, initializer: () => seeded(i + 1) });
+  }) as [emb.tpu.TableConfig, emb.tpu.TableConfig];
+  const featureConfig = {
+    user: new tpu.FeatureConfig({ table: users }),
+    seen: new tpu.FeatureConfig({ table: movies, maxSequenceLength: 3 }),
+  };
+  const layer = emb.layers.tpuEmbedding({ featureConfig, optimizer: new tpu.Adagrad({ learningRate: 0.5 }), ...args });
+  const [seen, user] = inputs() as [tf.SymbolicTensor, tf.SymbolicTensor];
+  const found = layer.apply({ seen, user }) as { seen: tf.SymbolicTensor; user: tf.SymbolicTensor };
+  const flat = tf.layers.flatten().apply(found.seen) as tf.SymbolicTensor;
+  return { layer, model: tf.model({ inputs: [seen, user], outputs: headOf([flat, found.user]) }) };
+}
+
+export function predictions(model: tf.LayersModel): number[] {
+  return tf.tidy(() => [...(model.predict(data().x) as tf.Tensor).dataSync()]);
+}
+
+export function weightsOf(layer: tf.layers.Layer | tf.LayersModel): number[][] {
+  return layer.getWeights().map((weight) => [...weight.dataSync()]);
+}
+
+export function tpuLayerOf(model: tf.LayersModel): emb.tpu.TPUEmbeddingLayer {
+  return model.layers.find((each) => each instanceof tpu.TPUEmbeddingLayer)!;
+}
