@@ -228,7 +228,35 @@ describe('tpuEmbedding at the edges', () => {
       for (const layer of [free, strict, unique, full, dropping]) layer.dispose();
     }));
 
-  it('of version 2 keeps tables in stacks where the first batch put them, and apart where that is asked', () =>
+  it('of version 2 keeps tables in the stacks of the first batch, whatever the next ones would fit in', () =>
+    withTpuEmulator({ chips: 1 }, () => {
+      // 600 activations of 512 columns for two tables are more than a stack may have; four are not.
+      const initializer = new tpu.RowIdInitializer();
+      const features = ['a', 'b'].map((name) => {
+        const table = new tpu.TableConfig({ vocabularySize: 4, dim: 512, combiner: 'sum', name, initializer });
+        return new tpu.FeatureConfig({ table });
+      });
+      const layer = emb.layers.tpuEmbedding({ featureConfig: features, version: 2 });
+      for (const rows of [600, 4, 600]) {
+        tf.tidy(() => {
+          const ids = tf.range(0, rows, 1, 'int32').mod(tf.scalar(4, 'int32')) as tf.Tensor1D;
+          const [a, b] = layer.apply([ids, ids]) as unknown as tf.Tensor2D[];
+          for (const found of [a!, b!]) {
+            const first = [...found.slice([0, 0], [rows, 1]).dataSync()];
+            expect(first).toEqual(Array.from({ length: rows }, (_, i) => i % 4));
+          }
+        });
+      }
+      expect(
+        emb
+          .tpuEmulator()
+          .report()
+          .sparseCores!.stacks.map(({ name }) => name),
+      ).toEqual(['a', 'b']);
+      layer.dispose();
+    }));
+
+  it('of version 2 has tables with equal optimizers in one stack, and apart where that is asked', () =>
     withTpuEmulator({ chips: 2 }, () => {
       const stacks = (): number => emb.tpuEmulator().report().sparseCores!.stacks.length;
       const apart = layerOf(sgdModel(), {
