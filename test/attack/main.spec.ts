@@ -19,6 +19,8 @@ describe('npm run attack', () => {
       'saves-tf',
       'saves-both',
       'models',
+      'savedmodels',
+      'exports',
       'npy',
       'devices',
       'setup',

@@ -18,6 +18,7 @@ import { runAttacks } from './run_attacks.js';
 import { deviceFaults } from './soak/device_faults.js';
 import { kerasFiles } from './keras_files.js';
 import { killedSetups } from './soak/killed_setups.js';
+import { savedModels } from './saved_models.js';
 import { sanitizedAddon } from './sanitized_addon.js';
 import { tensorFlowOps } from './tensorflow_ops.js';
 import { threadPool } from './thread_pool.js';
@@ -30,6 +31,7 @@ const ATTACKS: readonly Attack[] = [
   modelFiles,
   npyHeaders,
   kerasFiles,
+  savedModels,
   sanitizedAddon,
   threadPool,
   deviceFaults,
