@@ -181,6 +181,64 @@ for (const setting of SETTINGS) {
   });
 }
 
+describe('Stacks of TPUEmbeddingV2', () => {
+  const quantizationConfig = new tpu.QuantizationConfig({ numBuckets: 4, lower: 0, upper: 1 });
+  const groups: [what: string, changes: [object, object], stacks: string[]][] = [
+    ['equal optimizers', [{ optimizer: new tpu.Adam() }, { optimizer: new tpu.Adam() }], ['a_b']],
+    ['other optimizers', [{ optimizer: new tpu.Adam() }, { optimizer: new tpu.Adam({ beta1: 0.5 }) }], ['a', 'b']],
+    ['one quantization', [{ quantizationConfig }, { quantizationConfig }], ['a_b']],
+    ['a quantization of one', [{ quantizationConfig }, {}], ['a', 'b']],
+    ['other widths', [{ dim: 8 }, { dim: 9 }], ['a', 'b']],
+  ];
+  for (const [what, changes, stacks] of groups) {
+    it(`hold tables together or apart: ${what}`, async () => {
+      await onCores(FOUR, () => {
+        const featureConfig = changes.map((change, i) => {
+          const table = new tpu.TableConfig({ vocabularySize: 8, dim: 4, name: 'ab'[i]!, ...change });
+          return new tpu.FeatureConfig({ table, outputShape: [SAMPLES] });
+        });
+        const embedding = new tpu.TPUEmbeddingV2({ featureConfig, optimizer: new tpu.SGD() });
+        expect([...embedding.embeddingTables.keys()]).toEqual(stacks);
+        embedding.dispose();
+      });
+    });
+  }
+});
+
+describe('TPUEmbeddingV2 after dispose', () => {
+  const table = (): tpu.TableConfig => {
+    const initializer = new tpu.RowIdInitializer();
+    return new tpu.TableConfig({ vocabularySize: 64, dim: 1, combiner: 'sum', initializer });
+  };
+
+  it('knows no part of a batch', async () => {
+    await onCores(FOUR, () => {
+      const featureConfig = new tpu.FeatureConfig({ table: table(), outputShape: [4] });
+      const embedding = new tpu.TPUEmbeddingV2({ featureConfig, optimizer: new tpu.SGD() });
+      embedding.enqueue([50], null, { device: '/device:TPU:0' });
+      embedding.dispose();
+      const parts = [1, 2, 3, 0].map((core) => embedding.enqueue([core], null, { device: `/device:TPU:${core}` }));
+      const [activations] = embedding.dequeue(parts.at(-1)!);
+      expect([...activations.dataSync()]).toEqual([0, 1, 2, 3]);
+      activations.dispose();
+      embedding.dispose();
+    });
+  });
+
+  it('takes shapes from the next batch where the config has none', async () => {
+    await onCores(FOUR, () => {
+      const featureConfig = new tpu.FeatureConfig({ table: table() });
+      const embedding = new tpu.TPUEmbeddingV2({ featureConfig, optimizer: new tpu.SGD() });
+      for (const samples of [4, 8]) {
+        const [activations] = embedding.embeddingLookup(new Int32Array(samples));
+        expect(activations.shape).toEqual([samples, 1]);
+        activations.dispose();
+        embedding.dispose();
+      }
+    });
+  });
+});
+
 describe('TPUEmbeddingV2, made twice from one config', () => {
   it('has the same layouts', async () => {
     await onCores(FOUR, () => {
