@@ -93,7 +93,26 @@ function onTpu(steps: readonly Step[], combiner: emb.Combiner, optimizer: Optimi
   return values;
 }
 
-describe('TPUEmbedding and plain layers', () => {
+/** The same by TPUEmbeddingV2. */
+function onSparseCores(steps: readonly Step[], combiner: emb.Combiner, optimizer: Optimizer): number[] {
+  const initializer = (): tf.Tensor => tf.tensor2d(START);
+  const table = new tpu.TableConfig({ vocabularySize: ROWS, dim: DIM, combiner, initializer });
+  const featureConfig = new tpu.FeatureConfig({ table, outputShape: [BATCH] });
+  const embedding = new tpu.TPUEmbeddingV2({ featureConfig, optimizer });
+  for (const { ids, gradient } of steps) {
+    const [activations, preserved] = embedding.embeddingLookup(sparse(ids));
+    const given = tf.tensor2d(gradient);
+    embedding.applyGradients(given, preserved);
+    tf.dispose([activations, given]);
+  }
+  const weights = embedding.getWeights();
+  const values = [...weights[0]!.dataSync()];
+  tf.dispose(weights);
+  embedding.dispose();
+  return values;
+}
+
+describe('TPUEmbedding, TPUEmbeddingV2 and plain layers', () => {
   beforeAll(() => tf.setBackend('cpu'));
 
   OPTIMIZERS.forEach(([name, tpuOptimizer, plainOptimizer], i) => {
@@ -104,8 +123,10 @@ describe('TPUEmbedding and plain layers', () => {
       expect(expected).not.toEqual(START.flat());
       for (const cores of [1, 4, 8]) {
         await onCores(cores, () => {
-          const values = onTpu(steps, combiner, tpuOptimizer());
-          expectClose(values, expected, expected.map(Math.abs), `${cores} cores`, 1e-5);
+          for (const train of [onTpu, onSparseCores]) {
+            const values = train(steps, combiner, tpuOptimizer());
+            expectClose(values, expected, expected.map(Math.abs), `${train.name}, ${cores} cores`, 1e-5);
+          }
         });
       }
     });
