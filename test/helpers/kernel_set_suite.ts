@@ -17,6 +17,7 @@ import {
 import { itReachesEveryColumn } from './every_column.js';
 import { gradientMagnitude, pooledMagnitudes, weightsGradientMagnitude } from './magnitudes.js';
 import { expectClose, firstDifference } from './tensors.js';
+import { itLimitsWeights } from './weight_limits.js';
 
 /** The kernels under test. */
 export type Kernels = Omit<KernelSet, 'name' | 'info' | 'setThreads' | 'partitionCsr'>;
@@ -256,6 +257,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
   }
 
   itReachesEveryColumn(kernels);
+  itLimitsWeights(kernels);
 
   it('changes no weight at learning rate 0, and trains on as if that step of ftrl had not been', () => {
     for (const optimizer of OPTIMIZER_NAMES) {

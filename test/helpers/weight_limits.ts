@@ -1,0 +1,29 @@
+/** Limits of weights: either may be given without the other. */
+import { NEUTRAL_HYPER, packHyper } from '../../src/backends/hyper.js';
+import type { BagOptions, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
+import { SLOT_NAMES, type OptimizerName } from '../../src/types.js';
+
+export function itLimitsWeights(kernels: () => Pick<KernelSet, 'sparseApply'>): void {
+  it('limits weights from above, from below, and from both sides', () => {
+    const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+    const bags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
+    const limited = (optimizer: OptimizerName, limits: object): number[] => {
+      // A row of five columns, which no vector holds as a whole; the second row is not touched.
+      const table: HostTable = { data: new Float32Array(10).fill(5), rows: 2, dim: 5 };
+      const slots = SLOT_NAMES[optimizer].map(() => new Float32Array(optimizer === 'rowWiseAdagrad' ? 2 : 10).fill(1));
+      const gradient = Float32Array.of(9, -9, 9, -9, 9);
+      const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, ...limits });
+      kernels().sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
+      expect([...table.data.subarray(5)]).toEqual([5, 5, 5, 5, 5]);
+      return [...table.data.subarray(0, 5)];
+    };
+    const [low, high] = [{ clipWeightMin: 4.5 }, { clipWeightMax: 5.25 }];
+    expect(limited('sgd', {})).toEqual([-4, 14, -4, 14, -4]);
+    expect(limited('sgd', low)).toEqual([4.5, 14, 4.5, 14, 4.5]);
+    expect(limited('sgd', high)).toEqual([-4, 5.25, -4, 5.25, -4]);
+    for (const optimizer of ['sgd', 'adagrad', 'rowWiseAdagrad'] as const) {
+      const both = limited(optimizer, { ...low, ...high });
+      expect(both).withContext(optimizer).toEqual([4.5, 5.25, 4.5, 5.25, 4.5]);
+    }
+  });
+}
