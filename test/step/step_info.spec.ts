@@ -60,6 +60,20 @@ describeSteps('Captured steps', (allowTensors) => {
       allowTensors(tf.memory().numTensors - before);
     });
 
+    it('run a function of the optimizer that was replaced after steps had been captured', async () => {
+      const [x, y] = [tf.zeros([4, 2], 'int32'), tf.zeros([4, 1])];
+      const model = modelOf();
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+      for (let step = 0; step < 4; step++) await model.trainOnBatch(x, y);
+      expect(emb.stepInfo(model).captured).toBeTrue();
+      const replaced = spyOn(model.optimizer, 'minimize').and.callThrough();
+      await model.trainOnBatch(x, y);
+      expect(replaced).toHaveBeenCalledTimes(1);
+      model.optimizer.dispose();
+      model.dispose();
+      tf.dispose([x, y]);
+    });
+
     it('know the model within a sequential one', async () => {
       const layers = [
         emb.layers.embedding({ inputDim: ROWS, outputDim: 4, combiner: 'sum', inputShape: [2] }),
