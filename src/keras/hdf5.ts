@@ -93,10 +93,11 @@ export class Hdf5File {
     });
   }
 
-  /** Paths of all arrays below a group, without the path of the group. Links in circles end at a depth. */
+  /** Paths of all arrays below a group, without the path of the group. Throws for a group that comes twice. */
   arrays(group: string): string[] {
     const found: string[] = [];
     const open: [string, number][] = [['', 0]];
+    const groups = new Set<unknown>();
     let seen = 0;
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const [path, depth] = next;
@@ -104,6 +105,12 @@ export class Hdf5File {
       const entity = this.#get(place);
       if (entity instanceof this.library.Dataset) found.push(path);
       else if (entity instanceof this.library.Group) {
+        const at = (entity as unknown as Placed)._dataobjects.offset;
+        if (groups.has(at)) {
+          const received = described(`${this.name}, whose ${describe(place)} is another group too`);
+          throw new ValueError('source', 'an HDF5 file that is whole', received);
+        }
+        groups.add(at);
         const keys = this.#read(place, () => [...entity.keys]);
         seen += keys.length;
         if (depth > DEEPEST || seen > MOST_NAMES) {
@@ -162,6 +169,8 @@ function typeOf({ dtype }: jsfive.Dataset, place: string): ArrayType {
 interface Placed {
   readonly _dataobjects: {
     readonly fh: ArrayBuffer;
+    /** Where the entity begins in the file. */
+    readonly offset: number;
     find_msg_type(type: number): readonly { get(field: string): number }[];
     _get_data_message_properties(offset: number): readonly number[];
   };
