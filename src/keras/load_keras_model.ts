@@ -63,8 +63,9 @@ function build(source: KerasSource, strict: boolean): NamedInputsModel {
  * Returns a `tf.LayersModel` made from a model of Keras 2 or Keras 3: a `.keras` file, an HDF5 file (`.h5`), or a layers
  * model that the converter of TensorFlow.js wrote. Embedding layers become those of this package, whichever library they
  * come from (Keras, Keras RS, NVIDIA distributed-embeddings), so the model trains on with `emb.train`; combiners, names and
- * shared layers are kept. Normalization, Discretization, CategoryEncoding, IntegerLookup (with its vocabulary in the config)
- * and Hashing of whole numbers compute what they compute in Keras. The model is not compiled.
+ * shared layers are kept. Normalization, Discretization, CategoryEncoding, IntegerLookup (with its vocabulary, which adapt
+ * may have found in a `.keras` file) and Hashing of whole numbers compute what they compute in Keras. The model is not
+ * compiled.
  *
  * `source`: a URL, a path (with the entry `tfjs-embeddings/node`), a File or Blob, bytes, or an IOHandler of TensorFlow.js.
  * `predict` of the model takes a tensor, a list in the order of `model.inputNames`, or an object of tensors by input name.

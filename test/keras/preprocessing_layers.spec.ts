@@ -44,7 +44,7 @@ describe('Preprocessing layers of Keras', () => {
     await tf.setBackend('cpu');
   });
 
-  for (const name of ['k3_adapted.keras', 'k3_preprocessing.keras', 'k3_normalized.h5']) {
+  for (const name of ['k3_adapted.keras', 'k3_preprocessing.keras', 'k3_lookups.keras', 'k3_normalized.h5']) {
     it(`predict the same once TensorFlow.js has saved and loaded them: ${name}`, async () => {
       await expectNoLeakAsync(async () => {
         const golden = fileCases().find((each) => each.name === name)!;
@@ -65,7 +65,9 @@ describe('Preprocessing layers of Keras', () => {
     ['StringLookup', { vocabulary: ['a'] }, 'class_name', /apply emb\.preprocessing\.StringLookup first/],
     ['TextVectorization', {}, 'class_name', /emb\.preprocessing\.StringLookup/],
     ['Hashing', { num_bins: 3 }, 'inputs', /apply emb\.preprocessing\.Hashing first/, { dtype: 'string' }],
-    ['Hashing', { num_bins: 3, output_mode: 'one_hot' }, 'output_mode', /A CategoryEncoding after the layer/],
+    ['Hashing', { num_bins: 3, output_mode: 'tf_idf' }, 'output_mode', /"count"/],
+    ['IntegerLookup', { ...words, output_mode: 'count', mask_token: 3 }, 'maskToken', /null for outputMode count/],
+    ['IntegerLookup', { ...words, output_mode: 'count', pad_to_max_tokens: true }, 'maxTokens', /a number where/],
     ['Hashing', { num_bins: 3, sparse: true }, 'sparse', /expected false/],
     ['Hashing', { num_bins: 0 }, 'numBins', /from 1 to/],
     ['Hashing', { num_bin: 3 }, 'num_bin', /one of .*num_bins/],

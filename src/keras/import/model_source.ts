@@ -7,6 +7,7 @@ import { isRecord } from '../../options.js';
 import { Hdf5File } from '../hdf5.js';
 import { Hdf5Weights } from './hdf5_weights.js';
 import { readTopology, type Topology } from './topology.js';
+import { addVocabularies } from './vocabularies.js';
 import { ConvertedWeights, type WeightSource } from './weight_source.js';
 
 /** The model in a source: JSON and weights, open until it is closed. */
@@ -64,6 +65,7 @@ async function openArchive(source: ByteSource): Promise<KerasSource> {
   const metadata = entries.get('metadata.json');
   const told = metadata === undefined ? null : parse(await readText(metadata), `${source.name}, metadata.json`);
   const topology = readTopology(json, isRecord(told) ? told['keras_version'] : undefined);
+  await addVocabularies(topology.root, entries);
   const stored = entries.get('model.weights.h5');
   if (stored === undefined) {
     const other = [...entries.keys()].find((name) => name.includes('weights'));

@@ -45,7 +45,7 @@ function only(...allowed: unknown[]): Wanted {
 }
 
 const OFF = only(false);
-const AS_IDS: Wanted = { ...only('int'), note: 'A CategoryEncoding after the layer makes vectors of its ids.' };
+const MODES = only('int', 'one_hot', 'multi_hot', 'count');
 
 const BASE = ['name', 'trainable', 'dtype', 'batch_input_shape', 'batch_shape', 'build_config', 'autocast'];
 const INTERACTION = [...BASE, 'activity_regularizer'];
@@ -118,14 +118,14 @@ const OWN_LAYERS: ReadonlyMap<string, OwnLayer> = new Map<string, OwnLayer>([
       isWeightless: true,
       fields: [...INTERACTION, ...LOOKUP],
       wanted: {
-        output_mode: AS_IDS,
+        output_mode: MODES,
         invert: OFF,
         sparse: OFF,
         oov_method: only('floormod'),
         vocabulary: {
           text: 'the vocabulary, given when the layer was made',
           fits: Array.isArray,
-          note: 'That of adapt() lies in a file beside the config: make the layer with vocabulary=layer.get_vocabulary().',
+          note: 'That of adapt() lies in a .keras file alone: make the layer with vocabulary=layer.get_vocabulary().',
         },
       },
     },
@@ -135,7 +135,7 @@ const OWN_LAYERS: ReadonlyMap<string, OwnLayer> = new Map<string, OwnLayer>([
     {
       cls: HashingLayer,
       fields: [...INTERACTION, 'num_bins', 'mask_value', 'salt', 'output_mode', 'sparse'],
-      wanted: { output_mode: AS_IDS, sparse: OFF },
+      wanted: { output_mode: MODES, sparse: OFF },
     },
   ],
   [

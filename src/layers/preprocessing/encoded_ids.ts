@@ -6,6 +6,8 @@ import { shapesOf, type SymbolicShape } from '../layer_arguments.js';
 
 export type OutputMode = 'int' | 'oneHot' | 'multiHot' | 'count';
 
+export const ALL_MODES: readonly OutputMode[] = ['int', 'oneHot', 'multiHot', 'count'];
+
 /** Reads a mode, as Keras or as TensorFlow.js writes it. */
 export function checkOutputMode(value: unknown, modes: readonly OutputMode[], byDefault: OutputMode): OutputMode {
   if (value === undefined || value === null) return byDefault;

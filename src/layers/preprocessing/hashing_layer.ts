@@ -7,10 +7,18 @@ import { Hashing, type HashingArgs } from '../../preprocessing/hashing.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../feature_interaction/float_inputs.js';
 import type { SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
-import { checkOutputMode, onlyShape, onlyTensor } from './encoded_ids.js';
+import {
+  ALL_MODES,
+  checkOutputMode,
+  encodeIds,
+  encodedShape,
+  onlyShape,
+  onlyTensor,
+  type OutputMode,
+} from './encoded_ids.js';
 
 export interface HashingLayerArgs extends FloatLayerArgs, Pick<HashingArgs, 'numBins' | 'maskValue' | 'salt'> {
-  /** Only `int`. */
+  /** `int`, `oneHot`, `multiHot` or `count`. */
   outputMode?: string | undefined;
 }
 
@@ -18,10 +26,10 @@ const FIELDS = ['numBins', 'maskValue', 'salt', 'outputMode'] as const;
 
 /**
  * A layer that returns an id in [0, numBins) for each whole number, int32 of the same shape, as
- * `emb.preprocessing.Hashing` does.
+ * `emb.preprocessing.Hashing` does; in the other output modes float32 vectors of numBins places.
  *
  * Takes int32 of any shape, and float32 that holds whole numbers up to 2^24.
- * Source: keras.layers.Hashing (Keras 3.15) with output_mode 'int'.
+ * Source: keras.layers.Hashing (Keras 3.15).
  *
  * @throws TypeError and ValueError for other arguments; ValueError for fractions, NaN and larger float32 numbers.
  */
@@ -31,17 +39,18 @@ export class HashingLayer extends tf.layers.Layer {
   }
   static readonly className: string = 'TfjsEmbeddings>Hashing';
   readonly #hashing: Hashing;
+  readonly #mode: OutputMode;
 
   constructor(args: HashingLayerArgs) {
     const { given, base } = readFloatLayerArgs<HashingLayerArgs>(args, FIELDS, 'hashing');
     super(base as never);
-    checkOutputMode(given.outputMode, ['int'], 'int');
+    this.#mode = checkOutputMode(given.outputMode, ALL_MODES, 'int');
     const { numBins, maskValue = null, salt = null } = given;
     this.#hashing = new Hashing({ numBins: numBins!, maskValue, salt });
   }
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
-    return onlyShape(inputShape);
+    return encodedShape(onlyShape(inputShape), this.#mode, this.#hashing.getConfig().numBins as number);
   }
 
   override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors {
@@ -55,12 +64,14 @@ export class HashingLayer extends tf.layers.Layer {
 
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
     this.invokeCallHook(inputs, kwargs as never);
-    return this.#hashing.apply(onlyTensor(inputs));
+    return tf.tidy(() =>
+      encodeIds(this.#hashing.apply(onlyTensor(inputs)), this.#mode, this.#hashing.getConfig().numBins as number),
+    );
   }
 
   override getConfig(): tf.serialization.ConfigDict {
-    const { numBins, maskValue, salt, outputMode } = this.#hashing.getConfig();
-    return { ...super.getConfig(), numBins, maskValue, salt, outputMode };
+    const { numBins, maskValue, salt } = this.#hashing.getConfig();
+    return { ...super.getConfig(), numBins, maskValue, salt, outputMode: this.#mode };
   }
 
   /** Makes the layer from its own config or from one of Keras, whose dtype is that of the ids. */

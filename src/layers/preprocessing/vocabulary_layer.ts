@@ -2,22 +2,40 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
 import { readLayerConfig } from '../../config/layer_config.js';
-import { ArgumentTypeError } from '../../errors.js';
+import { ArgumentTypeError, ValueError } from '../../errors.js';
 import { IntegerLookup, type IntegerLookupArgs } from '../../preprocessing/integer_lookup.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../feature_interaction/float_inputs.js';
-import type { SymbolicShape } from '../layer_arguments.js';
-import { checkOutputMode, onlyShape, onlyTensor } from './encoded_ids.js';
+import { checkBoolean, type SymbolicShape } from '../layer_arguments.js';
+import {
+  ALL_MODES,
+  checkOutputMode,
+  encodeIds,
+  encodedShape,
+  onlyShape,
+  onlyTensor,
+  type OutputMode,
+} from './encoded_ids.js';
 
 type LookupArgs = Pick<IntegerLookupArgs, 'maxTokens' | 'numOovIndices' | 'maskToken' | 'oovToken'>;
 
 export interface VocabularyLayerArgs extends FloatLayerArgs, LookupArgs {
   /** Known numbers in the order of their ids. */
   vocabulary: readonly number[];
-  /** Only `int`. */
+  /** `int`, `oneHot`, `multiHot` or `count`; `maskToken` goes with `int` alone. */
   outputMode?: string | undefined;
+  /** Whether vectors have maxTokens places, also where the vocabulary is smaller. */
+  padToMaxTokens?: boolean | undefined;
 }
 
-const FIELDS = ['maxTokens', 'numOovIndices', 'maskToken', 'oovToken', 'vocabulary', 'outputMode'] as const;
+const FIELDS = [
+  'maxTokens',
+  'numOovIndices',
+  'maskToken',
+  'oovToken',
+  'vocabulary',
+  'outputMode',
+  'padToMaxTokens',
+] as const;
 /** Fields of Keras's config that say nothing more here; an import checks their values. */
 const WITHOUT_EFFECT = [
   'dtype',
@@ -27,17 +45,17 @@ const WITHOUT_EFFECT = [
   'idfWeights',
   'invert',
   'oovMethod',
-  'padToMaxTokens',
   'salt',
   'sparse',
 ];
 
 /**
- * A layer that returns the id of each whole number, int32 of the same shape, as `emb.preprocessing.IntegerLookup` does.
+ * A layer that returns the id of each whole number, int32 of the same shape, as `emb.preprocessing.IntegerLookup` does;
+ * in the other output modes float32 vectors with a place for each id.
  *
  * Takes int32 of any shape, and float32 that holds whole numbers up to 2^24. `emb.layers.integerLookup` is another one,
  * which learns its vocabulary as it goes.
- * Source: keras.layers.IntegerLookup (Keras 3.15) with a vocabulary and output_mode 'int'.
+ * Source: keras.layers.IntegerLookup (Keras 3.15) with a vocabulary.
  *
  * @throws TypeError and ValueError for other arguments; ValueError for fractions, NaN, larger float32 numbers, and an
  * unknown number with numOovIndices 0.
@@ -48,28 +66,40 @@ export class VocabularyLayer extends tf.layers.Layer {
   }
   static readonly className: string = 'TfjsEmbeddings>VocabularyLookup';
   readonly #lookup: IntegerLookup;
+  readonly #mode: OutputMode;
+  readonly #isPadded: boolean;
+  /** Places of a vector. */
+  readonly #depth: number;
 
   constructor(args: VocabularyLayerArgs) {
     const { given, base } = readFloatLayerArgs<VocabularyLayerArgs>(args, FIELDS, 'integer_lookup');
     super(base as never);
-    checkOutputMode(given.outputMode, ['int'], 'int');
+    this.#mode = checkOutputMode(given.outputMode, ALL_MODES, 'int');
+    this.#isPadded = checkBoolean(given.padToMaxTokens, 'padToMaxTokens', false);
     const { maxTokens = null, numOovIndices = 1, maskToken = null, oovToken = -1, vocabulary } = given;
     if (!Array.isArray(vocabulary)) throw new ArgumentTypeError('vocabulary', 'an array of whole numbers', vocabulary);
+    if (this.#mode !== 'int' && maskToken !== null) {
+      throw new ValueError('maskToken', `null for outputMode ${this.#mode}`, maskToken);
+    }
+    if (this.#isPadded && maxTokens === null) {
+      throw new ValueError('maxTokens', 'a number where padToMaxTokens is true', maxTokens);
+    }
     this.#lookup = new IntegerLookup({ maxTokens, numOovIndices, maskToken, oovToken, vocabulary });
+    this.#depth = this.#isPadded ? maxTokens! : this.#lookup.vocabularySize();
   }
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
-    return onlyShape(inputShape);
+    return encodedShape(onlyShape(inputShape), this.#mode, this.#depth);
   }
 
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
     this.invokeCallHook(inputs, kwargs as never);
-    return this.#lookup.apply(onlyTensor(inputs));
+    return tf.tidy(() => encodeIds(this.#lookup.apply(onlyTensor(inputs)), this.#mode, this.#depth));
   }
 
   override getConfig(): tf.serialization.ConfigDict {
     const { name: _ofLookup, ...settings } = this.#lookup.getConfig();
-    return { ...super.getConfig(), ...settings };
+    return { ...super.getConfig(), ...settings, outputMode: this.#mode, padToMaxTokens: this.#isPadded };
   }
 
   /** Makes the layer from its own config or from one of Keras. */

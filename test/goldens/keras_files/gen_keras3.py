@@ -146,6 +146,25 @@ def preprocessing():
     return keras.Model([age, small, raw, one], outputs)
 
 
+def lookups():
+    """IntegerLookup and Hashing in each mode of output, and vocabularies that adapt found."""
+    raw, one = keras.Input((3,), dtype="int64", name="raw"), keras.Input((1,), dtype="int64", name="one")
+    found = K.IntegerLookup(num_oov_indices=2, name="found")
+    found.adapt(np.array([[7, 7, 36], [7, 12, 36], [-4, 7, 7]], "int64"))
+    counted = K.IntegerLookup(max_tokens=4, output_mode="count", name="counted")
+    counted.adapt(np.array([[7, 7, 36], [7, 12, 36], [-4, 7, 7]], "int64"))
+    words = lambda mode, **given: K.IntegerLookup(vocabulary=[12, 36, 7], output_mode=mode, **given)
+    outputs = [
+        *(words(mode)(raw) for mode in ("multi_hot", "one_hot", "count")), words("one_hot")(one), words("multi_hot")(one),
+        words("multi_hot", num_oov_indices=2, name="two_oov")(raw),
+        words("count", max_tokens=9, pad_to_max_tokens=True, name="padded")(raw),
+        *(K.Hashing(5, output_mode=mode)(raw) for mode in ("multi_hot", "one_hot", "count")),
+        K.Hashing(5, output_mode="one_hot", mask_value=7, name="masking")(raw),
+        found(raw), counted(raw), K.Embedding(6, 2, name="found_table")(found(raw)),
+    ]
+    return keras.Model([raw, one], outputs)
+
+
 def normalized():
     first = K.Normalization(name="Normal_1")
     first.adapt(floats(9, 3) + 5)
@@ -169,5 +188,7 @@ save("k3_preprocessing", preprocessing(), {
     "age": np.array([[-0.7, 0.1, 0.3, 1.0], [-9, 0.29, 0.30000001, 99]], "float32"),
     "small": np.array([[0, 5, 5], [2, 1, 2]], "int32"), "raw": np.array([[12, 0, 7], [-5, 36, 1000003]], "int32"),
     "one": np.array([[2], [0]], "float32")}, both)
+save("k3_lookups", lookups(), {"raw": np.array([[12, 0, 7], [-5, 36, 1000003]], "int32"),
+                               "one": np.array([[36], [5]], "int32")})
 with open(os.path.join(FOLDER, "keras3.json"), "w") as file:
     json.dump({"keras": keras.__version__, "keras_rs": keras_rs.__version__, "cases": CASES}, file)
