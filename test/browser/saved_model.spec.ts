@@ -1,7 +1,7 @@
 /** Models of a folder that Node saved, in a page; and what a page saves by itself. */
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { skipOrFail } from '../helpers/backends.js';
@@ -24,10 +24,46 @@ ${SCRIPTS}
     await model.save('downloads://model');
     return {fromHttp: predict(model), fromPage: predict(again), downloads};
   };
+  window.exported = async () => {
+    await tf.setBackend('cpu');
+    const model = await tf.loadLayersModel('/model/model.json');
+    const files = {};
+    await tfjsEmbeddings.savedModel.export(model, {
+      async write(path, chunks) {
+        files[path] = [];
+        for await (const chunk of chunks) files[path].push(...chunk);
+      },
+    });
+    return {files, predicted: predict(model)};
+  };
 </script>`;
 
+interface Exported {
+  readonly files: Readonly<Record<string, number[]>>;
+  readonly predicted: number[];
+}
+
+/** What a page wrote is a SavedModel here, which predicts the same. */
+async function expectLoads(
+  folder: string,
+  files: Exported['files'],
+  predicted: readonly number[],
+  x: tf.Tensor,
+): Promise<void> {
+  for (const [path, bytes] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), Uint8Array.from(bytes));
+  }
+  expect(Object.keys(files).at(-1)).toBe('saved_model.pb');
+  const model = (await emb.savedModel.load(folder)) as tf.LayersModel;
+  const again = model.predict(x) as tf.Tensor;
+  Array.from(again.dataSync()).forEach((value, i) => expect(value).toBeCloseTo(predicted[i]!, 6));
+  again.dispose();
+  model.dispose();
+}
+
 describe('a model that Node saved', () => {
-  it('loads in a page, which saves as pages do', async () => {
+  it('loads in a page, which saves and exports as pages do', async () => {
     const found = chromium();
     if ('missing' in found) return skipOrFail(found.missing);
     const folder = mkdtempSync(join(tmpdir(), 'saved-model-'));
@@ -51,6 +87,8 @@ describe('a model that Node saved', () => {
       expect(fromHttp).toEqual(fromPage!);
       expected.forEach((value, i) => expect(fromHttp![i] as number).toBeCloseTo(value, 6));
       expect(downloads).toEqual(['model.json', 'model.weights.bin']);
+      const { files, predicted } = (await page.evaluate('window.exported()')) as Exported;
+      await expectLoads(join(folder, 'exported'), files, predicted, x);
     } finally {
       await browser.close();
       await server.close();
