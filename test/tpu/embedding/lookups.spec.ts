@@ -308,11 +308,13 @@ describe('TPUEmbedding, optimizers', () => {
   it('takes slots that a function makes', async () => {
     await onCores(2, () => {
       const asked: unknown[] = [];
+      const made: tf.Variable[] = [];
       const slotVariableCreationFn: emb.tpu.SlotVariableCreationFn = (table, names, initializers) => {
         asked.push([table.shape, names, initializers.length]);
         const start = tf.fill(table.shape, 3);
         const variable = tf.variable(start);
         start.dispose();
+        made.push(variable);
         return { accumulators: variable };
       };
       const embedding = make({ optimizer: new tpu.Adagrad({ learningRate: 1, slotVariableCreationFn }) });
@@ -321,6 +323,8 @@ describe('TPUEmbedding, optimizers', () => {
         [[8, 4], ['accumulators'], 1],
         [[16, 2], ['accumulators'], 1],
       ]);
+      // No optimizer of tfjs is to step them.
+      expect(made.map(({ trainable }) => trainable)).toEqual([false, false]);
       const [video, , accumulators] = valuesOf(embedding.getWeights());
       expectClose(accumulators!.slice(0, 4), [39, 39, 39, 39], 39);
       expectClose(video!.slice(0, 1), [-6 / Math.sqrt(39)], 1);
