@@ -7,6 +7,7 @@ import type { EagerStep, StepData } from '../tfjs_patches/training/model_steps.j
 import { allLayers, compiledOf, isPart, whyNotPlain } from './plain_model.js';
 import { record } from './recorder.js';
 import { difference, type Recording } from './recording.js';
+import { simplified } from './simplified.js';
 import { whyUnsound } from './sound.js';
 import { StepGraph, failedWriting, type GraphAddon } from './step_graph.js';
 import { WatchedFields } from './watched_fields.js';
@@ -168,7 +169,7 @@ export class CapturedModel {
     signature.refused = whyUnsound(recording);
     if (signature.refused !== null) return;
     try {
-      signature.graph = new StepGraph(this.addon, recording);
+      signature.graph = new StepGraph(this.addon, simplified(recording));
     } catch (error) {
       signature.refused = `TensorFlow refuses its graph: ${(error as Error).message}`;
       return;

@@ -70,7 +70,7 @@ function constantNode({ name, type, shape, values }: Constant): NodeMessage {
 const nodeOf = (place: string): string => place.replace(/:\d+$/, '');
 
 /** The ops that results, steps in place and checks of ids need, in their order. */
-function needed({ ops, results, rebound }: Recording): RecordedOp[] {
+export function neededOps({ ops, results, rebound }: Recording): RecordedOp[] {
   const wanted = new Set([...results, ...rebound.map(({ place }) => place)].map(nodeOf));
   const kept = [...ops].reverse().filter((op) => {
     if (!wanted.has(op.node) && !op.name.startsWith('Embedding')) return false;
@@ -92,8 +92,9 @@ export function writtenNode(op: RecordedOp): string {
  * that the graph reads and writes as the step did.
  */
 export function graphDefOf(recording: Recording, kinds: AttributeKinds): StepGraphDef {
-  const ops = needed(recording);
-  const read = new Set([...ops.flatMap(({ inputs }) => inputs), ...recording.results]);
+  const ops = neededOps(recording);
+  const given = [...recording.results, ...recording.rebound.map(({ place }) => place)];
+  const read = new Set([...ops.flatMap(({ inputs }) => inputs), ...given]);
   const constants = recording.constants.filter(({ name }) => read.has(name));
   const [plain, inPlace] = [ops.filter((op) => !isInPlace(op)), ops.filter(isInPlace)];
   const nodeOfOp = (op: RecordedOp, name: string, input: readonly string[]): NodeMessage => ({

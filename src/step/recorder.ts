@@ -13,6 +13,7 @@ import {
   type Recording,
 } from './recording.js';
 import { openOutputs } from './row_counts.js';
+import { PURE_OPS } from './simplified.js';
 
 /** What tfjs-node keeps of a tensor beside what the rest of this package uses. */
 interface FullRecord extends TensorRecord {
@@ -24,6 +25,9 @@ interface ReadableBackend extends NodeBackend {
   readonly tensorMap: { get(dataId: object): FullRecord; has(dataId: object): boolean };
   readSync(dataId: object): ArrayBufferView;
 }
+
+/** Numbers of a tensor that is taken as a constant, where ops made it of constants. */
+const MOST_FOLDED = 2 ** 18;
 
 class Recorder {
   readonly ops: RecordedOp[] = [];
@@ -130,14 +134,22 @@ class Recorder {
       this.#places.set(outputs[0]!.dataId, places[0]!);
       return;
     }
+    if (this.#isConstant(name, places, outputs)) {
+      this.#addConstant(outputs[0]!);
+      return;
+    }
     const node = `op${this.ops.length}`;
-    const op = { node, name, attributes, inputs: places, inputTypes: types };
+    const isOpen = this.#openOutputs(name, attributes, places, inputs);
+    const kinds = outputs.map(({ dataId }, i) => {
+      const { shape, dtype: type } = this.backend.tensorMap.get(dataId);
+      return { type, shape: isOpen[i] === true ? null : shape };
+    });
+    const op = { node, name, attributes, inputs: places, inputTypes: types, outputs: kinds };
     this.ops.push(op);
     if (places.some((place) => this.#written.has(place)) && !isInPlace(op)) {
       this.refuse(`${name} reads a variable after it was stepped`);
     }
     if (isInPlace(op)) for (const place of writtenInputs(op)) this.#written.add(place);
-    const isOpen = this.#openOutputs(op, inputs);
     outputs.forEach((output, i) => {
       const place = i === 0 ? node : `${node}:${i}`;
       this.#places.set(output.dataId, place);
@@ -147,7 +159,25 @@ class Recorder {
     });
   }
 
-  #openOutputs({ name, attributes, inputs: places }: RecordedOp, inputs: readonly tf.TensorInfo[]): readonly boolean[] {
+  /** Whether an op gives the same in every step, and little of it. */
+  #isConstant(name: string, places: readonly string[], outputs: readonly tf.Tensor[]): boolean {
+    if (!PURE_OPS.has(name) || outputs.length !== 1 || outputs[0]!.size > MOST_FOLDED) return false;
+    return places.every((place) => this.constants.some((constant) => constant.name === place));
+  }
+
+  #addConstant({ dataId }: tf.Tensor): void {
+    const { shape, dtype: type } = this.backend.tensorMap.get(dataId);
+    const name = `value${this.feeds.length + this.constants.length}`;
+    this.constants.push({ name, type, shape, values: this.#valuesOf(dataId) });
+    this.#places.set(dataId, name);
+  }
+
+  #openOutputs(
+    name: string,
+    attributes: readonly OpAttribute[],
+    places: readonly string[],
+    inputs: readonly tf.TensorInfo[],
+  ): readonly boolean[] {
     const isOpen = places.map((place) => this.#open.has(place));
     const found = openOutputs({ name, attributes, isOpen, ranks: inputs.map(({ shape }) => shape.length) });
     if (found === null) this.refuse(`${name} takes gradients of rows, whose number changes from step to step`);

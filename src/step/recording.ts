@@ -3,6 +3,12 @@ import type * as tf from '@tensorflow/tfjs';
 import type { LiveValues } from '../backends/live_values.js';
 import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
 
+/** What is known of a tensor; a shape of null: the ids decide over its first size. */
+export interface TensorKind {
+  readonly type: number;
+  readonly shape: readonly number[] | null;
+}
+
 /** An op that ran; it is called `node`, and its outputs `node`, `node:1`, ... */
 export interface RecordedOp {
   readonly node: string;
@@ -10,6 +16,7 @@ export interface RecordedOp {
   readonly attributes: readonly OpAttribute[];
   readonly inputs: readonly string[];
   readonly inputTypes: readonly number[];
+  readonly outputs: readonly TensorKind[];
 }
 
 /** A tensor that every run is given anew. */
