@@ -12,6 +12,7 @@ const op = (changes: Partial<RecordedOp> = {}): RecordedOp => ({
   attributes: [],
   inputs: ['feed0', 'constant0'],
   inputTypes: [FLOAT, FLOAT],
+  outputs: [{ type: FLOAT, shape: [2] }],
   ...changes,
 });
 const constant = (changes: Partial<Constant> = {}): Constant => ({

@@ -1,0 +1,73 @@
+/** Captured training that is saved in the middle and goes on in another model; and long training. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadAddon } from '../../src/backends/native/addon.js';
+import { Random } from '../helpers/random.js';
+import { ROWS, describeSteps, modelOf } from './training.js';
+import { drawIds, numbersOf } from './twins.js';
+
+/** Replays of the spec of memory. */
+const REPLAYS = Number(process.env['TFJS_EMBEDDINGS_STEP_REPLAYS'] ?? 600);
+
+function compiled(model: tf.LayersModel): tf.LayersModel {
+  const optimizer = emb.train.adam({ learningRate: 0.02 });
+  model.compile({ optimizer, loss: 'binaryCrossentropy' });
+  return model;
+}
+
+/** Takes steps on batches that are the same for the same steps. */
+async function takeSteps(model: tf.LayersModel, from: number, to: number): Promise<number[]> {
+  const losses: number[] = [];
+  for (let step = from; step < to; step++) {
+    const x = drawIds(new Random(100 + step), 16, 2, ROWS);
+    const y = tf.tidy(() => x.sum(1, true).greater(ROWS).toFloat());
+    losses.push(...numbersOf(await model.trainOnBatch(x, y)));
+    tf.dispose([x, y]);
+  }
+  return losses;
+}
+
+function valuesOf(model: tf.LayersModel): Float32Array[] {
+  return model.getWeights().map((weight) => weight.dataSync<'float32'>().slice());
+}
+
+describeSteps('Captured training', () => {
+  it('is the same to the bit where it is saved in the middle and goes on in a loaded model', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'resumed-steps-'));
+    const model = compiled(modelOf());
+    await takeSteps(model, 0, 9);
+    expect(emb.stepInfo(model).captured).toBeTrue();
+    await model.save(`file://${folder}`, { includeOptimizer: true });
+    const losses = await takeSteps(model, 9, 20);
+    const again = await tf.loadLayersModel(`file://${folder}/model.json`);
+    expect(await takeSteps(again, 9, 20)).toEqual(losses);
+    expect(emb.stepInfo(again)).toEqual({ captured: true, reason: null, signatures: 1 });
+    expect(valuesOf(again)).toEqual(valuesOf(model));
+    for (const each of [model, again]) {
+      each.optimizer.dispose();
+      each.dispose();
+    }
+    rmSync(folder, { recursive: true });
+  });
+
+  it('holds as many tensors and graphs after many steps as after few', async () => {
+    const model = compiled(modelOf());
+    const x = drawIds(new Random(1), 16, 2, ROWS);
+    const y = tf.ones([16, 1]);
+    for (let step = 0; step < 5; step++) await model.trainOnBatch(x, y);
+    const [tensors, graphs] = [tf.memory().numTensors, loadAddon().graphCount()];
+    const bytes = process.memoryUsage().rss;
+    for (let step = 0; step < REPLAYS; step++) await model.trainOnBatch(x, y);
+    expect(tf.memory().numTensors).toBe(tensors);
+    expect(loadAddon().graphCount()).toBe(graphs);
+    // A copy of the smallest variables in each step would be 2 kB.
+    const grown = process.memoryUsage().rss - bytes;
+    expect(grown).toBeLessThan(64 * 2 ** 20 + REPLAYS * 1000);
+    model.optimizer.dispose();
+    model.dispose();
+    tf.dispose([x, y]);
+  });
+});
