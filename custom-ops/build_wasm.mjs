@@ -7,7 +7,7 @@
  * Output: custom-ops/build/kernels.wasm, and src/backends/wasm/kernels_wasm.ts with the same bytes for bundles.
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { writeWhole } from './setup/unfinished.mjs';
 
@@ -59,8 +59,9 @@ function treeOf(folder) {
 /** The C files and headers as the tree that the compiler sees: `kernels/…` and `hosts/wasm.c`. */
 function sources() {
   const kernels = treeOf(KERNELS);
-  const files = [...Object.keys(kernels), ...Object.keys(kernels.instances).map((name) => `instances/${name}`)];
-  const units = files.filter((file) => file.endsWith('.c'));
+  const units = readdirSync(KERNELS, { recursive: true })
+    .map((file) => file.split(sep).join('/'))
+    .filter((file) => file.endsWith('.c'));
   if (units.length === 0) throw new Error(`no C file in ${KERNELS}`);
   return {
     tree: { kernels, hosts: { 'wasm.c': readFileSync(HOST, 'utf8') } },

@@ -49,6 +49,7 @@ export * as preprocessing from './preprocessing/index.js';
 export * as tpu from './tpu/index.js';
 /** Files of NumPy and PyTorch. */
 export * as weights from './io/weights/index.js';
+export { quantize, type QuantizeOptions } from './layers/quantize.js';
 export { exportKeras, type ExportKerasOptions } from './keras/export_keras.js';
 export { loadKerasModel, type LoadKerasOptions, type NamedInputsModel } from './keras/load_keras_model.js';
 export { train } from './optimizers/train.js';
@@ -117,5 +118,5 @@ export type {
 export type { DenseIds, IdsInput, RaggedIds } from './ragged/parse_ids.js';
 export type { SparseInput, SparseValues } from './ragged/sparse_values.js';
 export type { WeightsInput } from './ragged/weights.js';
-export type { Combiner, OptimizerName, OutOfRange } from './types.js';
+export type { Combiner, OptimizerName, OutOfRange, PackedStorage, Storage } from './types.js';
 export type * from './public_types.js';

@@ -11,6 +11,7 @@
 #include "node_files.h"
 #include "node_graphs.h"
 #include "node_kernels.h"
+#include "packed/node_packed.h"
 #include "node_shared_tensors.h"
 
 #if defined(TE_WITH_TENSORFLOW)
@@ -197,6 +198,8 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
   } functions[] = {{"embeddingBag", embedding_bag},
                    {"embeddingBagGrad", embedding_bag_grad},
                    {"embeddingBagWeightsGrad", embedding_bag_weights_grad},
+                   {"packedBag", packed_bag},
+                   {"packedBagWeightsGrad", packed_bag_weights_grad},
                    {"sparseApply", sparse_apply},
                    {"partitionCsr", partition_csr},
                    {"tableOffset", table_offset_in},

@@ -22,6 +22,7 @@
 #include "tensorflow_call.h"
 #include "tensorflow_graphs.h"
 #include "tensorflow_many.h"
+#include "packed/tensorflow_packed.h"
 #include "tensorflow_shared_tensors.h"
 #include "tensorflow_shapes.h"
 #include "tensorflow_training.h"
@@ -278,6 +279,22 @@ const Op kOps[] = {
      bag_weights_grad_shape,
      create_bag,
      compute_bag_weights_grad,
+     false},
+    {"EmbeddingPackedBag",
+     {"table: int32", TE_BAG_INPUTS},
+     {"pooled: float"},
+     {TE_BAG_ATTRIBUTES, "storage: string", "dim: int"},
+     packed_bag_shape,
+     create_packed,
+     compute_packed_bag,
+     false},
+    {"EmbeddingPackedBagWeightsGrad",
+     {"table: int32", "gradient: float", TE_BAG_INPUTS},
+     {"weights_gradient: float"},
+     {TE_BAG_ATTRIBUTES, "storage: string", "dim: int"},
+     packed_bag_weights_grad_shape,
+     create_packed,
+     compute_packed_bag_weights_grad,
      false},
     TE_SPARSE_APPLY("Sgd", TE_SGD),
     TE_SPARSE_APPLY("Adagrad", TE_ADAGRAD),

@@ -19,6 +19,8 @@ struct Attributes {
   int32_t out_of_range = TE_ERROR;
   float max_norm = 0;
   int64_t rows = 0; /* EmbeddingBagGrad and EmbeddingTouchedRows only */
+  int32_t storage = TE_FLOAT16; /* ops on packed rows only, as is the next */
+  int64_t dim = 0;
 };
 
 class Construction {
@@ -78,6 +80,16 @@ class Construction {
     }
   }
 
+  void packed(Attributes* attributes) {
+    static const char* const kStorages[] = {"float16", "int8"};
+    if (failed()) return;
+    attributes->storage = one_of("storage", kStorages, 2);
+    if (!failed()) tf.TF_OpKernelConstruction_GetAttrInt64(context_, "dim", &attributes->dim, status_);
+    if (!failed() && attributes->dim < 1) {
+      tf.TF_SetStatus(status_, TF_INVALID_ARGUMENT, "dim: expected a number of columns >= 1, received a smaller one");
+    }
+  }
+
   /* The kernel's state, or nullptr after telling TensorFlow what is wrong. */
   void* finish(const Attributes& attributes) {
     if (!failed()) return new Attributes(attributes);
@@ -102,6 +114,14 @@ void* create_bag_grad(TF_OpKernelConstruction* context) {
   Attributes attributes;
   construction.bag(&attributes);
   construction.rows(&attributes);
+  return construction.finish(attributes);
+}
+
+void* create_packed(TF_OpKernelConstruction* context) {
+  Construction construction(context);
+  Attributes attributes;
+  construction.bag(&attributes);
+  construction.packed(&attributes);
   return construction.finish(attributes);
 }
 

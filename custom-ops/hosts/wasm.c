@@ -97,6 +97,22 @@ int32_t TE_WASM(te_wasm_apply)(TE_WASM_LOOKUP, int32_t optimizer, float* slot0, 
       te_sparse_apply(optimizer, &table, slots, n_slots, &bags, gradient, hyper, workspace, workspace_bytes), result);
 }
 
+/* The table is words; `storage` comes last. */
+#define TE_WASM_PACKED                                                                        \
+  TE_WASM_UNPACK;                                                                             \
+  const te_packed_table packed = {(const int32_t*)table.data, table.rows, table.dim, storage}
+
+int32_t TE_WASM(te_wasm_packed_bag)(TE_WASM_LOOKUP, int32_t storage, float* pooled, te_wasm_result* result) {
+  TE_WASM_PACKED;
+  return te_wasm_report(te_packed_bag(&packed, &bags, pooled), result);
+}
+
+int32_t TE_WASM(te_wasm_packed_weights_grad)(TE_WASM_LOOKUP, int32_t storage, const float* gradient,
+                                             float* weights_gradient, te_wasm_result* result) {
+  TE_WASM_PACKED;
+  return te_wasm_report(te_packed_bag_weights_grad(&packed, &bags, gradient, weights_gradient), result);
+}
+
 uint32_t TE_WASM(te_wasm_csr_workspace)(int32_t nnz, int32_t cores) {
   return (uint32_t)te_partition_csr_workspace(nnz, cores);
 }

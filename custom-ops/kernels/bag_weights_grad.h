@@ -1,6 +1,22 @@
 /* Gradient of pooled rows with respect to the weights of ids. */
 #include "rows.h"
 
+/* Dots of rows and the gradient become gradients of weights; total: their weighted sum. */
+TE_INLINE void te_finish_weights_gradient(const te_bags* bags, int64_t from, int64_t to, double divisor, double total,
+                                          float* out) {
+  if (bags->combiner == TE_SUM) return;
+  for (int64_t i = from; i < to; i++) {
+    const double dot = (double)out[i];
+    double slope = 0.0;
+    if (divisor != 0.0) {
+      slope = bags->combiner == TE_MEAN
+                  ? (dot - total / divisor) / divisor
+                  : dot / divisor - (double)bags->weights[i] * total / (divisor * divisor * divisor);
+    }
+    out[i] = (float)slope;
+  }
+}
+
 static void weights_gradient(const te_weights_gradient* job, int64_t first, int64_t end) {
   const te_bags* bags = job->bags;
   const int64_t dim = job->dim;
@@ -19,16 +35,6 @@ static void weights_gradient(const te_weights_gradient* job, int64_t first, int6
       total += (double)bags->weights[i] * dot;
       job->out[i] = (float)dot;
     }
-    if (bags->combiner == TE_SUM) continue;
-    for (int64_t i = from; i < to; i++) {
-      const double dot = (double)job->out[i];
-      double slope = 0.0;
-      if (divisor != 0.0) {
-        slope = bags->combiner == TE_MEAN
-                    ? (dot - total / divisor) / divisor
-                    : dot / divisor - (double)bags->weights[i] * total / (divisor * divisor * divisor);
-      }
-      job->out[i] = (float)slope;
-    }
+    te_finish_weights_gradient(bags, from, to, divisor, total, job->out);
   }
 }

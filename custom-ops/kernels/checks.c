@@ -68,6 +68,13 @@ int64_t te_first_bag(const te_bags* bags, int64_t part, int64_t parts) {
   return low;
 }
 
+#define IDS_PER_TASK 1024 /* fewer are not worth a second thread */
+
+int64_t te_task_count(const te_bags* bags, int32_t workers) {
+  const int64_t useful = (bags->nnz + bags->batch) / IDS_PER_TASK;
+  return te_max(1, te_min(te_min(useful, (int64_t)workers * TE_TASKS_PER_WORKER), bags->batch));
+}
+
 float te_divisor(const te_bags* bags, int64_t first, int64_t end) {
   const float* weights = bags->weights;
   double sum = 0.0;

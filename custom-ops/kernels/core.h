@@ -15,6 +15,9 @@ TE_INTERNAL te_status te_check(const te_table* table, const te_bags* bags, int n
 TE_INTERNAL uint32_t te_id_limit(int64_t rows);
 /* First bag of part `part` of `parts` parts of nearly equal work (ids and bags); monotonous in `part`. */
 TE_INTERNAL int64_t te_first_bag(const te_bags* bags, int64_t part, int64_t parts);
+/* Parts of a batch for `workers` workers, at most TE_TASKS_PER_WORKER each. */
+#define TE_TASKS_PER_WORKER 4
+TE_INTERNAL int64_t te_task_count(const te_bags* bags, int32_t workers);
 /* What the weighted sum of a bag is divided by. */
 TE_INTERNAL float te_divisor(const te_bags* bags, int64_t first, int64_t end);
 
@@ -108,6 +111,19 @@ typedef struct te_weights_gradient {
   float* out;
 } te_weights_gradient;
 
+/* Lookups of packed rows: pooling, or the gradient of weights. */
+typedef struct te_packed_job {
+  const te_bags* bags;
+  const int32_t* words;
+  int64_t row_words;
+  int64_t dim;
+  int32_t storage; /* te_storage */
+  uint32_t limit;
+  float* pooled;
+  const float* gradient;
+  float* out;
+} te_packed_job;
+
 /* Sums of pooled gradients per row, and what is done with them. */
 typedef struct te_update {
   const te_groups* groups;
@@ -135,6 +151,9 @@ typedef struct te_kernels {
   void (*update_rows)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
   /* Steps table rows first .. end - 1 with a zero gradient; zeros [dim]. */
   void (*step_untouched)(const te_update* job, int64_t first, int64_t end, const float* zeros);
+  /* As forward and weights_gradient, over packed rows. */
+  int64_t (*packed_forward)(const te_packed_job* job, int64_t first, int64_t end);
+  void (*packed_weights_gradient)(const te_packed_job* job, int64_t first, int64_t end);
 } te_kernels;
 
 #if defined(__wasm__)
@@ -145,6 +164,8 @@ void te_gradient_rows_wasm(const te_update* job, int64_t first, int64_t end, int
 double te_gradient_squares_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
 void te_update_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
 void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, const float* zeros);
+int64_t te_packed_forward_wasm(const te_packed_job* job, int64_t first, int64_t end);
+void te_packed_weights_gradient_wasm(const te_packed_job* job, int64_t first, int64_t end);
 #define TE_KERNEL(name) te_##name##_wasm
 #else
 TE_INTERNAL const te_kernels* te_kernels_in_use(void);

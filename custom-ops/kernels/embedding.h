@@ -154,6 +154,29 @@ typedef struct te_step {
 void te_embedding_bags(te_lookup* lookups, int64_t count);
 void te_sparse_apply_many(int32_t optimizer, te_step* steps, int64_t count);
 
+/* ---- packed rows ---- */
+
+enum te_storage { TE_FLOAT16 = 0, TE_INT8 = 1 };
+
+/*
+ * Rows packed into words of 32 bits, the first column in the lowest bits. TE_FLOAT16: two columns per word. TE_INT8: four
+ * codes of 8 bits without sign per word, then two words, the float32 scale and offset of the row: a column is
+ * scale * code + offset (the fused 8-bit rows of FBGEMM). Bits behind the last column are 0.
+ */
+typedef struct te_packed_table {
+  const int32_t* words; /* [rows, te_packed_words] */
+  int64_t rows;
+  int64_t dim;
+  int32_t storage; /* te_storage */
+} te_packed_table;
+
+/* Words of a row. */
+int64_t te_packed_words(int32_t storage, int64_t dim);
+/* As te_embedding_bag and te_embedding_bag_weights_grad. */
+te_status te_packed_bag(const te_packed_table* table, const te_bags* bags, float* pooled);
+te_status te_packed_bag_weights_grad(const te_packed_table* table, const te_bags* bags, const float* gradient,
+                                     float* weights_gradient);
+
 /* ---- dense variables ---- */
 
 enum { TE_DENSE_SGD, TE_DENSE_MOMENTUM, TE_DENSE_ADAGRAD, TE_DENSE_ADAM };

@@ -10,6 +10,8 @@ import type { BagOptions } from './kernel_set.js';
 export const EMBEDDING_BAG = 'EmbeddingBag';
 export const EMBEDDING_BAG_GRAD = 'EmbeddingBagGrad';
 export const EMBEDDING_BAG_WEIGHTS_GRAD = 'EmbeddingBagWeightsGrad';
+export const PACKED_BAG = 'EmbeddingPackedBag';
+export const PACKED_BAG_WEIGHTS_GRAD = 'EmbeddingPackedBagWeightsGrad';
 export const SPARSE_APPLY: Readonly<Record<OptimizerName, string>> = {
   sgd: 'SparseApplySgd',
   adagrad: 'SparseApplyAdagrad',
@@ -22,6 +24,8 @@ export const KERNEL_NAMES: readonly string[] = [
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,
   EMBEDDING_BAG_WEIGHTS_GRAD,
+  PACKED_BAG,
+  PACKED_BAG_WEIGHTS_GRAD,
   ...Object.values(SPARSE_APPLY),
 ];
 
@@ -32,6 +36,7 @@ export const KERNEL_NAMES: readonly string[] = [
  *   EmbeddingBagGrad        {gradient [batch, dim], values, rowSplits, weights?, table? (when maxNorm > 0)}
  *                           attrs + {rows}  -> [uniqueIds [u] int32 ascending, rowGradients [u, dim]]
  *   EmbeddingBagWeightsGrad {table, gradient, values, rowSplits, weights} -> [nnz]
+ *   EmbeddingPackedBag, EmbeddingPackedBagWeightsGrad  as the two above; table [rows, words] int32, attrs + {storage, dim}
  *   SparseApply*            {table, slot0?, slot1?, gradient, values, rowSplits, weights?}
  *                           attrs + {hyper: number[] in HYPER_FIELDS order} -> [] ; writes table and slots in place.
  *                           Callers go through `SparseApplyFunction` below, which makes the buffers writable first.

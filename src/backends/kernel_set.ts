@@ -6,6 +6,7 @@
  */
 import { brand } from '../brand.js';
 import type { Combiner, OptimizerName, OutOfRange } from '../types.js';
+import type { PackedTable } from './packed/packed_table.js';
 import type { PartitionCsr } from './sparse_core.js';
 
 /** The ids of a batch: bag b holds values[rowSplits[b] .. rowSplits[b + 1]). */
@@ -64,6 +65,15 @@ export interface KernelSet {
   /** Gradient with respect to the per-id weights, [nnz], written into `out`; `bags.weights` is set. */
   embeddingBagWeightsGrad(
     table: HostTable,
+    gradient: Float32Array,
+    bags: HostBags,
+    options: BagOptions,
+    out: Float32Array,
+  ): void;
+  /** As embeddingBag and embeddingBagWeightsGrad, over packed rows. */
+  packedBag(table: PackedTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void;
+  packedBagWeightsGrad(
+    table: PackedTable,
     gradient: Float32Array,
     bags: HostBags,
     options: BagOptions,

@@ -1,13 +1,22 @@
 /** The kernels of a backend by name, made of one function per operation. */
 import type * as tf from '@tensorflow/tfjs';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../types.js';
-import { EMBEDDING_BAG, EMBEDDING_BAG_GRAD, EMBEDDING_BAG_WEIGHTS_GRAD, SPARSE_APPLY } from './bag_tensors.js';
+import {
+  EMBEDDING_BAG,
+  EMBEDDING_BAG_GRAD,
+  EMBEDDING_BAG_WEIGHTS_GRAD,
+  PACKED_BAG,
+  PACKED_BAG_WEIGHTS_GRAD,
+  SPARSE_APPLY,
+} from './bag_tensors.js';
 
 /** What a backend offers; `Call` is how it sees the inputs, attributes and itself. */
 export interface KernelRuns<Call> {
   embeddingBag(call: Call): tf.TensorInfo[];
   embeddingBagGrad(call: Call): tf.TensorInfo[];
   embeddingBagWeightsGrad(call: Call): tf.TensorInfo[];
+  packedBag(call: Call): tf.TensorInfo[];
+  packedBagWeightsGrad(call: Call): tf.TensorInfo[];
   sparseApply(optimizer: OptimizerName, call: Call): tf.TensorInfo[];
 }
 
@@ -25,6 +34,8 @@ export function kernelTable<Call>(runs: KernelRuns<Call>): Readonly<Record<strin
     [EMBEDDING_BAG]: asKernel(runs.embeddingBag),
     [EMBEDDING_BAG_GRAD]: asKernel(runs.embeddingBagGrad),
     [EMBEDDING_BAG_WEIGHTS_GRAD]: asKernel(runs.embeddingBagWeightsGrad),
+    [PACKED_BAG]: asKernel(runs.packedBag),
+    [PACKED_BAG_WEIGHTS_GRAD]: asKernel(runs.packedBagWeightsGrad),
     ...Object.fromEntries(
       OPTIMIZER_NAMES.map((name) => [SPARSE_APPLY[name], asKernel((call: Call) => runs.sparseApply(name, call))]),
     ),

@@ -22,6 +22,7 @@ const ARGUMENTS = new Set([
   'maxNorm',
   'outOfRange',
   'optimizer',
+  'storage',
   'table',
   'weights',
   'seed',

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { pathOf } from '../io/byte_source.js';
 import { writeWhole } from '../io/whole_file.js';
+import { withFloat32Tables } from '../layers/converted_model.js';
 import { checkBoolean } from '../layers/layer_arguments.js';
 import { readOptions } from '../options.js';
 import { writeKerasFile } from './export/keras_file.js';
@@ -21,6 +22,7 @@ export interface ExportKerasOptions {
  * `FeatureCross` their namesakes of Keras RS. A model without them needs Keras alone. Optimizer and loss are not written.
  * `file`: a path, or a WritableStream where there are no files. A file is there whole or not at all. All weights must fit
  * into memory twice.
+ * Tables of `emb.quantize` are written as the float32 numbers that they are read as.
  * Source: keras.Model.save (Keras 3.15).
  *
  * @param model - A model of layers of tfjs and of this package.
@@ -45,13 +47,17 @@ export async function exportKeras(
     throw new RuntimeError('model', 'a model that was built', described(`${model.name}, which was not`));
   // A Sequential makes the graph of its layers when it is first used.
   if (!model.built) model.build(null as never);
+  return withFloat32Tables(model, (plain) => writeModel(plain, file, overwrite));
+}
+
+async function writeModel(model: tf.LayersModel, file: unknown, overwrite: boolean): Promise<void> {
   const exported = exportModel(model);
   if (typeof file === 'string') {
     if (!pathOf(file).endsWith('.keras')) throw new ValueError('file', 'a path that ends in .keras', file);
     return writeWhole(pathOf(file), overwrite, (write) => writeKerasFile(exported, write));
   }
   if (!(file instanceof WritableStream)) throw new ArgumentTypeError('file', 'a path or a WritableStream', file);
-  const writer = file.getWriter();
+  const writer = (file as WritableStream<Uint8Array>).getWriter();
   try {
     await writeKerasFile(exported, (chunk) => writer.write(chunk));
     await writer.close();

@@ -1,6 +1,7 @@
 /** Checks of the arguments that the functions of this folder share. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagOptions } from '../backends/kernel_set.js';
+import { packedForm } from '../backends/packed/packed_table.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { COMBINERS, OUT_OF_RANGE, type Combiner, type OutOfRange } from '../types.js';
 
@@ -17,6 +18,12 @@ export interface BagOptionsInput {
 }
 
 const TABLE = 'a rank-2 float32 tensor or variable [rows, dim]';
+
+/** The same; also the weight of a layer whose rows are packed, which is looked up alone. */
+export function checkLookupTable(table: unknown, argument = 'table'): tf.Tensor2D {
+  const isPacked = table instanceof tf.Tensor && packedForm(table as tf.Tensor) !== undefined;
+  return isPacked ? checkLive(table as tf.Tensor2D, argument) : checkTable(table, argument);
+}
 
 export function checkTable(table: unknown, argument = 'table'): tf.Tensor2D {
   const isMatrix = table instanceof tf.Tensor && table.dtype === 'float32' && table.rank === 2;

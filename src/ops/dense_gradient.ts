@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { sayLargeTable } from '../backends/generic/large_tables.js';
 import type { LookedUp, Lookup, LookupGradient } from '../backends/lookup.js';
+import { packedForm } from '../backends/packed/packed_table.js';
 import { refuseSecond, withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
 import { rowGradients } from './row_gradients.js';
 import { asBags, present, runLookups } from './run_lookups.js';
@@ -10,6 +11,7 @@ import { weightsGradient } from './weights_gradient.js';
 /** Puts a lookup that has run on the tape, with a gradient of the table's shape, as stock optimizers need it. */
 export function withDenseGradient({ table, bags, options }: Lookup, { pooled }: LookedUp): tf.Tensor2D {
   const matrix = table as tf.Tensor2D;
+  if (packedForm(table) !== undefined) return withGradientOfWeights({ table, bags, options }, pooled);
   return withLazyGradient(
     bags.weights === null ? { table: matrix } : { table: matrix, weights: bags.weights },
     (save) => {
@@ -23,6 +25,22 @@ export function withDenseGradient({ table, bags, options }: Lookup, { pooled }: 
         weights: () => weightsGradient(saved as tf.Tensor2D, ofLookup),
       };
     },
+  ) as tf.Tensor2D;
+}
+
+/** Puts a lookup of packed rows on the tape: the table, which is not trained, stands for a constant. */
+function withGradientOfWeights({ table, bags, options }: Lookup, pooled: tf.Tensor2D): tf.Tensor2D {
+  if (bags.weights === null) return pooled;
+  return withLazyGradient(
+    { weights: bags.weights },
+    (save) => {
+      save(present(bags));
+      return pooled;
+    },
+    (dy, saved) => ({
+      weights: () =>
+        weightsGradient(table as tf.Tensor2D, { gradient: dy as tf.Tensor2D, bags: asBags(saved), options }),
+    }),
   ) as tf.Tensor2D;
 }
 

@@ -1,7 +1,7 @@
 /** The kernel `EmbeddingBag` as a function. */
 import * as tf from '@tensorflow/tfjs';
 import { readOptions } from '../options.js';
-import { checkBagOptions, checkTable } from './arguments.js';
+import { checkBagOptions, checkLookupTable } from './arguments.js';
 import { BAG_FIELDS, readBagTensors, type EmbeddingBagOptions, type VectorInput } from './bag_arguments.js';
 import { lookUp } from './lookup.js';
 
@@ -33,7 +33,7 @@ export function embeddingBag(
   rowSplits: VectorInput,
   options: EmbeddingBagOptions,
 ): tf.Tensor2D {
-  const matrix = checkTable(table);
+  const matrix = checkLookupTable(table);
   const given = readOptions<EmbeddingBagOptions>(options, BAG_FIELDS);
   const checked = checkBagOptions(given);
   return tf.tidy(() => {

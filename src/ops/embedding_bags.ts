@@ -5,7 +5,7 @@ import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { readOptions } from '../options.js';
 import { addIdDetails } from '../ragged/id_out_of_range.js';
 import type { Combiner } from '../types.js';
-import { checkBagOptions, checkTable, type BagOptionsInput } from './arguments.js';
+import { checkBagOptions, checkLookupTable, type BagOptionsInput } from './arguments.js';
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
 import { lookUp } from './lookup.js';
 
@@ -93,7 +93,7 @@ export function embeddingBags(
   bags: readonly BagsInput[],
   options: EmbeddingBagsOptions = {},
 ): tf.Tensor2D | tf.Tensor2D[] {
-  const matrices = Array.from(checkList(tables, 'tables'), (table, i) => checkTable(table, `tables[${i}]`));
+  const matrices = Array.from(checkList(tables, 'tables'), (table, i) => checkLookupTable(table, `tables[${i}]`));
   const given = readOptions<EmbeddingBagsOptions>(options, OPTIONS);
   const output = checkOutput(given.output);
   const list = Array.from(checkList(bags, 'bags'), (each, i) => readOptions<BagsInput>(each, BAGS, `bags[${i}]`));

@@ -9,6 +9,7 @@ import {
   type LayersModelAssets,
   type OptimizerTensor,
 } from './assets.js';
+import { withFloat32Tables } from '../layers/converted_model.js';
 import { dataTypeOf } from './wire/data_types.js';
 import { BundleWriter, DATA_FILE, INDEX_FILE, type BundleTensor } from './bundle/bundle_writer.js';
 import { writeTo, type SavedModelWriter } from './destination.js';
@@ -155,6 +156,10 @@ export async function exportModel(model: unknown, destination: unknown, options:
   if (!(model instanceof tf.LayersModel)) throw new ArgumentTypeError('model', 'a layers model', model);
   const checked = checkExportOptions(options);
   await loadLentLayers();
+  await withFloat32Tables(model, (plain) => exportFloats(plain, destination, checked));
+}
+
+async function exportFloats(model: tf.LayersModel, destination: unknown, checked: CheckedOptions): Promise<void> {
   const state = checked.includeOptimizer ? await optimizerState(model) : null;
   const variables = new ModelVariables(model);
   try {

@@ -14,6 +14,7 @@ import type { SavedModelOptions } from './export_options.js';
  * Ids come padded, as the model takes them. Only stock ops are used unless `customOps` is true; pooled lookups are then
  * the op `EmbeddingBag`, for which `tf.load_op_library(emb.opLibraryPath())` comes first. `integerLookup` looks up by the
  * vocabulary that it has, and learns nothing there. Layers act as in `predict`.
+ * Tables of `emb.quantize` are written as the float32 numbers that they are read as.
  * TensorFlow is not needed for writing. Tables of any size are read in pieces. A folder is written whole or not at all: an
  * interrupted export leaves what was there; `overwrite: true` replaces a SavedModel. In a page, pass an object
  * `{write(path, chunks)}` in place of the folder.

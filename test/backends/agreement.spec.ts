@@ -5,6 +5,7 @@ import { OPTIMIZER_NAMES } from '../../src/types.js';
 import { bagCase, copyTable, packedHyperCase, usedSlots, type BagCase } from '../helpers/bag_cases.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { itEqualsTensorFlow, itEqualsTheReference, type Kernels } from '../helpers/kernel_set_suite.js';
+import { itLooksUpPackedRows } from '../helpers/packed_suite.js';
 import { tensorKernelSet } from '../helpers/tensor_kernel_set.js';
 
 /** Everything that the kernels compute for a case. */
@@ -60,6 +61,7 @@ describeForBackends('tensor kernels', () => {
 
   itEqualsTensorFlow(() => tensorKernelSet);
   itEqualsTheReference(() => tensorKernelSet);
+  itLooksUpPackedRows(() => tensorKernelSet);
 
   it('gives a column the same bits in tables of any width', () => {
     const { table, bags, gradient } = wideCase(4);
@@ -111,6 +113,7 @@ describeForBackends(
     it('are the ones asked for', () => expect(kernelSet().name as string).toBe(kernels!));
     itEqualsTensorFlow(kernelSet);
     itEqualsTheReference(kernelSet);
+    itLooksUpPackedRows(kernelSet);
   },
   ['cpu native', 'cpu wasm'],
 );

@@ -4,9 +4,12 @@ import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,
   EMBEDDING_BAG_WEIGHTS_GRAD,
+  PACKED_BAG,
+  PACKED_BAG_WEIGHTS_GRAD,
   type SparseApplyFunction,
 } from '../../src/backends/bag_tensors.js';
 import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
+import { wordsPerRow, type PackedTable } from '../../src/backends/packed/packed_table.js';
 import { backendPart } from '../../src/backends/registry.js';
 
 function tableOf({ data, rows, dim }: HostTable): tf.Tensor2D {
@@ -49,7 +52,27 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
     const present = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor !== null));
     return runner.run(kernelName, present as tf.NamedTensorMap, attrs) as T;
   };
+  const packed = ({ words, rows, storage, dim }: PackedTable): tf.Tensor2D =>
+    tf.tensor2d(words.slice(), [rows, wordsPerRow(storage, dim)], 'int32');
   return {
+    packedBag(table, bags, options, pooled) {
+      tf.tidy(() => {
+        const attrs = { ...options, storage: table.storage, dim: table.dim };
+        const out = run<tf.Tensor2D>(PACKED_BAG, { table: packed(table), ...bagsOf(bags) }, attrs);
+        checkShape(out, [bags.rowSplits.length - 1, table.dim]);
+        pooled.set(out.dataSync());
+      });
+    },
+
+    packedBagWeightsGrad(table, gradient, bags, options, out) {
+      tf.tidy(() => {
+        const shape: [number, number] = [bags.rowSplits.length - 1, table.dim];
+        const attrs = { ...options, storage: table.storage, dim: table.dim };
+        const inputs = { table: packed(table), gradient: tf.tensor2d(gradient, shape, 'float32'), ...bagsOf(bags) };
+        out.set(run<tf.Tensor1D>(PACKED_BAG_WEIGHTS_GRAD, inputs, attrs).dataSync());
+      });
+    },
+
     embeddingBag(table, bags, options, pooled) {
       tf.tidy(() => {
         const out = run<tf.Tensor2D>(EMBEDDING_BAG, { table: tableOf(table), ...bagsOf(bags) }, options);

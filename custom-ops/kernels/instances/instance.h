@@ -1,6 +1,7 @@
 /* All kernel bodies once, for the instruction set that this file is compiled for. TE_INSTANCE names the result. */
 #include "bag_forward.h"
 #include "bag_weights_grad.h"
+#include "packed/packed_rows.h"
 #include "row_update.h"
 
 #if defined(__wasm__)
@@ -20,7 +21,14 @@ void te_update_rows_wasm(const te_update* job, int64_t first, int64_t end, int64
 void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, const float* zeros) {
   step_untouched(job, first, end, zeros);
 }
+int64_t te_packed_forward_wasm(const te_packed_job* job, int64_t first, int64_t end) {
+  return packed_forward(job, first, end);
+}
+void te_packed_weights_gradient_wasm(const te_packed_job* job, int64_t first, int64_t end) {
+  packed_weights_gradient(job, first, end);
+}
 #else
 const te_kernels TE_INSTANCE = {TE_INSTANCE_NAME, forward,     weights_gradient, gradient_rows,
-                                gradient_squares, update_rows, step_untouched};
+                                gradient_squares, update_rows, step_untouched,
+                                packed_forward,   packed_weights_gradient};
 #endif

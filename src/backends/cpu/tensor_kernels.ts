@@ -4,6 +4,7 @@ import type { OptimizerName } from '../../types.js';
 import type { BagOptions, HostBags, HostTable } from '../kernel_set.js';
 import { kernelTable } from '../kernel_table.js';
 import { newFloats } from '../memory.js';
+import type { PackedForm, PackedTable } from '../packed/packed_table.js';
 import { kernelSet } from '../registry.js';
 import { floatsOf, intsOf, type CpuBackend } from './cpu_backend.js';
 import { OwnedTables } from './owned_tables.js';
@@ -11,7 +12,7 @@ import { OwnedTables } from './owned_tables.js';
 interface Call {
   readonly inputs: Readonly<Record<string, tf.TensorInfo | undefined>>;
   readonly backend: CpuBackend;
-  readonly attrs: BagOptions & { readonly rows?: number; readonly hyper?: readonly number[] };
+  readonly attrs: BagOptions & { readonly rows?: number; readonly hyper?: readonly number[] } & Partial<PackedForm>;
 }
 
 const NONE = new Float32Array(0);
@@ -65,6 +66,30 @@ function embeddingBagWeightsGrad(call: Call): tf.TensorInfo[] {
   return [call.backend.makeTensorInfo([bags.values.length], 'float32', out)];
 }
 
+/** The words of a packed table, which lie in tfjs's record: nothing writes them in place. */
+function packedTableOf({ backend, inputs, attrs }: Call): PackedTable {
+  const { dataId, shape } = inputs['table']!;
+  const [storage, dim] = [attrs.storage!, attrs.dim!];
+  return { words: intsOf(backend, dataId, 'table'), storage, rows: shape[0]!, dim };
+}
+
+function packedBag(call: Call): tf.TensorInfo[] {
+  const bags = bagsOf(call);
+  const table = packedTableOf(call);
+  const batch = bags.rowSplits.length - 1;
+  const pooled = newFloats('table', 'pooled rows', [batch, table.dim]);
+  kernelSet().packedBag(table, bags, call.attrs, pooled);
+  return [call.backend.makeTensorInfo([batch, table.dim], 'float32', pooled)];
+}
+
+function packedBagWeightsGrad(call: Call): tf.TensorInfo[] {
+  const bags = bagsOf(call);
+  const gradient = floats(call, 'gradient');
+  const out = newFloats('values', 'gradients of weights', [bags.values.length]);
+  kernelSet().packedBagWeightsGrad(packedTableOf(call), gradient, bags, call.attrs, out);
+  return [call.backend.makeTensorInfo([bags.values.length], 'float32', out)];
+}
+
 function sparseApply(optimizer: OptimizerName, call: Call): tf.TensorInfo[] {
   const { attrs, backend, inputs } = call;
   const ownedTables = OwnedTables.of(backend);
@@ -83,5 +108,7 @@ export const KERNEL_FUNCTIONS = kernelTable<Call>({
   embeddingBag,
   embeddingBagGrad,
   embeddingBagWeightsGrad,
+  packedBag,
+  packedBagWeightsGrad,
   sparseApply,
 });

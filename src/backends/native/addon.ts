@@ -19,6 +19,10 @@ export interface Addon {
   embeddingBagWeightsGrad(
     ...args: [...table: TableArguments, ...bags: BagArguments, gradient: Float32Array, out: Float32Array] // written: out
   ): void;
+  packedBag(...args: [...table: PackedArguments, ...bags: BagArguments, pooled: Float32Array]): void; // written: pooled
+  packedBagWeightsGrad(
+    ...args: [...table: PackedArguments, ...bags: BagArguments, gradient: Float32Array, out: Float32Array] // written: out
+  ): void;
   sparseApply(
     ...args: [
       ...table: TableArguments, // written, as are the slots
@@ -85,6 +89,8 @@ export interface Addon {
 }
 
 export type TableArguments = [table: Float32Array, rows: number, dim: number];
+/** `storage`: its number in PACKED_STORAGES. */
+export type PackedArguments = [words: Int32Array, storage: number, rows: number, dim: number];
 export type BagArguments = [
   values: Int32Array,
   rowSplits: Int32Array,
@@ -99,6 +105,8 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'embeddingBag',
   'embeddingBagGrad',
   'embeddingBagWeightsGrad',
+  'packedBag',
+  'packedBagWeightsGrad',
   'sparseApply',
   'partitionCsr',
   'tableOffset',

@@ -1,12 +1,13 @@
 /** The C core on typed arrays, through the addon. Knows nothing of Node, so that workers bundle it for any runtime. */
 import { ValueError, described } from '../../errors.js';
-import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, type OptimizerName } from '../../types.js';
+import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, PACKED_STORAGES, type OptimizerName } from '../../types.js';
 import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
 import { kernelError, type KernelStatus } from '../kernel_status.js';
 import { fitting } from '../memory.js';
 import { csrParts, csrRoom, ofFeature, packCsr } from '../csr_memory.js';
 import type { CsrParts, CsrRequest } from '../sparse_core.js';
-import type { Addon, BagArguments } from './addon.js';
+import type { PackedTable } from '../packed/packed_table.js';
+import type { Addon, BagArguments, PackedArguments } from './addon.js';
 
 const LINE = 64;
 const HUGE_PAGE = 2 ** 21;
@@ -22,6 +23,10 @@ function bagArguments(bags: HostBags, options: BagOptions): BagArguments {
     OUT_OF_RANGE.indexOf(options.outOfRange),
     options.maxNorm,
   ];
+}
+
+function packedArguments({ words, storage, rows, dim }: PackedTable): PackedArguments {
+  return [words, PACKED_STORAGES.indexOf(storage), rows, dim];
 }
 
 /** What the addon attaches to its errors: `status`, where the C core refused the call. */
@@ -100,6 +105,24 @@ export class NativeKernelSet implements KernelSet {
     const { data, rows, dim } = table;
     run(rows, bags, () =>
       this.addon.embeddingBagWeightsGrad(data, rows, dim, ...bagArguments(bags, options), gradient, out),
+    );
+  }
+
+  packedBag(table: PackedTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
+    run(table.rows, bags, () =>
+      this.addon.packedBag(...packedArguments(table), ...bagArguments(bags, options), pooled),
+    );
+  }
+
+  packedBagWeightsGrad(
+    table: PackedTable,
+    gradient: Float32Array,
+    bags: HostBags,
+    options: BagOptions,
+    out: Float32Array,
+  ): void {
+    run(table.rows, bags, () =>
+      this.addon.packedBagWeightsGrad(...packedArguments(table), ...bagArguments(bags, options), gradient, out),
     );
   }
 

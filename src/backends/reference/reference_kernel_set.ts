@@ -3,6 +3,7 @@ import type { KernelSet } from '../kernel_set.js';
 import { embeddingBag } from './embedding_bag.js';
 import { embeddingBagGrad } from './embedding_bag_grad.js';
 import { embeddingBagWeightsGrad } from './embedding_bag_weights_grad.js';
+import { packedBag, packedBagWeightsGrad } from './packed_bag.js';
 import { partitionCsr } from './partition_csr.js';
 import { sparseApply } from './sparse_apply.js';
 
@@ -14,6 +15,8 @@ export const referenceKernels: KernelSet = {
   embeddingBag,
   embeddingBagGrad,
   embeddingBagWeightsGrad,
+  packedBag,
+  packedBagWeightsGrad,
   sparseApply,
   partitionCsr,
 };

@@ -3,7 +3,9 @@ import type * as tf from '@tensorflow/tfjs';
 import type { OptimizerName } from '../../types.js';
 import { SLOT_NAMES } from '../../types.js';
 import type { BagOptions } from '../kernel_set.js';
-import { withTensor, type NodeBackend } from './node_backend.js';
+import { PACKED_BAG, PACKED_BAG_WEIGHTS_GRAD } from '../bag_tensors.js';
+import type { PackedForm } from '../packed/packed_table.js';
+import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
 import { bagAttributes, rowsAttribute, weightsOrNone, withTable } from './op_inputs.js';
 
@@ -49,6 +51,41 @@ export function embeddingBagWeightsGrad(
   const attributes = bagAttributes(backend, options);
   return translated('EmbeddingBagWeightsGrad', () =>
     backend.executeSingleOutput('EmbeddingBagWeightsGrad', attributes, [table, gradient, values, rowSplits, weights]),
+  );
+}
+
+/** The attributes of the ops on packed rows. */
+function packedAttributes(backend: NodeBackend, options: BagOptions & PackedForm): OpAttribute[] {
+  const { TF_ATTR_STRING, TF_ATTR_INT } = backend.binding;
+  return [
+    ...bagAttributes(backend, options),
+    { name: 'storage', type: TF_ATTR_STRING, value: options.storage },
+    { name: 'dim', type: TF_ATTR_INT, value: options.dim },
+  ];
+}
+
+export function packedBag(
+  backend: NodeBackend,
+  { table, values, rowSplits, weights }: BagInputs & { table: tf.TensorInfo },
+  options: BagOptions & PackedForm,
+): tf.Tensor {
+  const attributes = packedAttributes(backend, options);
+  const perId = weightsOrNone(backend, weights);
+  return translated(PACKED_BAG, () =>
+    backend.executeSingleOutput(PACKED_BAG, attributes, [table, values, rowSplits, perId]),
+  );
+}
+
+export function packedBagWeightsGrad(
+  backend: NodeBackend,
+  inputs: Required<BagInputs> & { table: tf.TensorInfo; gradient: tf.TensorInfo; weights: tf.TensorInfo },
+  options: BagOptions & PackedForm,
+): tf.Tensor {
+  const { table, gradient, values, rowSplits, weights } = inputs;
+  const attributes = packedAttributes(backend, options);
+  const all = [table, gradient, values, rowSplits, weights];
+  return translated(PACKED_BAG_WEIGHTS_GRAD, () =>
+    backend.executeSingleOutput(PACKED_BAG_WEIGHTS_GRAD, attributes, all),
   );
 }
 

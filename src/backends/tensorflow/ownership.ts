@@ -33,6 +33,7 @@ export const COPYING_OPS: ReadonlySet<string> = new Set([
   ...['EmbeddingRowPenalty', 'EmbeddingRowPenaltyGrad', 'EmbeddingTouchedRows', 'EmbeddingSingleSplits'],
   ...['EmbeddingPresentIds'],
   ...['EmbeddingDropout', 'EmbeddingStep'],
+  ...['EmbeddingPackedBag', 'EmbeddingPackedBagWeightsGrad'],
   ...['GatherV2', 'MatMul', 'BatchMatMulV2', 'UnsortedSegmentSum'],
   ...['Add', 'AddV2', 'Sub', 'Mul', 'Div', 'RealDiv', 'DivNoNan', 'Maximum', 'Minimum', 'Pow', 'SquaredDifference'],
   ...['Neg', 'Abs', 'Sign', 'Square', 'Sqrt', 'Rsqrt', 'Reciprocal', 'Exp', 'Expm1', 'Log', 'Log1p'],

@@ -7,7 +7,14 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { OPTIMIZER_NAMES } from '../../types.js';
-import { EMBEDDING_BAG, EMBEDDING_BAG_GRAD, EMBEDDING_BAG_WEIGHTS_GRAD, SPARSE_APPLY } from '../bag_tensors.js';
+import {
+  EMBEDDING_BAG,
+  EMBEDDING_BAG_GRAD,
+  EMBEDDING_BAG_WEIGHTS_GRAD,
+  PACKED_BAG,
+  PACKED_BAG_WEIGHTS_GRAD,
+  SPARSE_APPLY,
+} from '../bag_tensors.js';
 import { genericKernel } from '../generic/register.js';
 import { addBackendPart, registeredPart } from '../registry.js';
 import { TensorFlowPart } from './backend_part.js';
@@ -27,6 +34,8 @@ export function registerTensorFlowBackend(): TensorFlowPart {
   register(part, EMBEDDING_BAG, kernels.embeddingBag as Run);
   register(part, EMBEDDING_BAG_GRAD, kernels.embeddingBagGrad as Run);
   register(part, EMBEDDING_BAG_WEIGHTS_GRAD, kernels.embeddingBagWeightsGrad as Run);
+  register(part, PACKED_BAG, kernels.packedBag as Run);
+  register(part, PACKED_BAG_WEIGHTS_GRAD, kernels.packedBagWeightsGrad as Run);
   for (const optimizer of OPTIMIZER_NAMES) {
     const kernelName = SPARSE_APPLY[optimizer];
     register(part, kernelName, (backend, inputs, attrs) => {

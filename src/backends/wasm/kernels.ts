@@ -1,6 +1,14 @@
 /** The C core inside one memory: kernels called with addresses. */
 import { described, ValueError } from '../../errors.js';
-import { COMBINERS, INT32_MAX, OPTIMIZER_NAMES, OUT_OF_RANGE, type OptimizerName } from '../../types.js';
+import {
+  COMBINERS,
+  INT32_MAX,
+  OPTIMIZER_NAMES,
+  OUT_OF_RANGE,
+  PACKED_STORAGES,
+  type OptimizerName,
+  type PackedStorage,
+} from '../../types.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import type { BagOptions } from '../kernel_set.js';
 import { kernelError } from '../kernel_status.js';
@@ -40,6 +48,8 @@ interface Exports {
   readonly te_wasm_weights_grad: Call;
   readonly te_wasm_apply_workspace: Call;
   readonly te_wasm_apply: Call;
+  readonly te_wasm_packed_bag: Call;
+  readonly te_wasm_packed_weights_grad: Call;
   readonly te_wasm_csr_workspace: Call;
   readonly te_wasm_csr: Call;
 }
@@ -105,6 +115,24 @@ export class WasmKernels {
   weightsGrad(table: TableAt, bags: BagsAt, options: BagOptions, gradient: number, out: number): void {
     const tail = [gradient, out, this.result];
     this.check(this.exports.te_wasm_weights_grad(...lookup(table, bags, options), ...tail), table, bags);
+  }
+
+  /** The same over packed rows; `table` is where the words lie. */
+  packedBag(table: TableAt, storage: PackedStorage, bags: BagsAt, options: BagOptions, pooled: number): void {
+    const tail = [PACKED_STORAGES.indexOf(storage), pooled, this.result];
+    this.check(this.exports.te_wasm_packed_bag(...lookup(table, bags, options), ...tail), table, bags);
+  }
+
+  packedBagWeightsGrad(
+    table: TableAt,
+    storage: PackedStorage,
+    bags: BagsAt,
+    options: BagOptions,
+    gradient: number,
+    out: number,
+  ): void {
+    const tail = [PACKED_STORAGES.indexOf(storage), gradient, out, this.result];
+    this.check(this.exports.te_wasm_packed_weights_grad(...lookup(table, bags, options), ...tail), table, bags);
   }
 
   applyWorkspace(optimizer: OptimizerName, table: TableAt, bags: BagsAt): number {

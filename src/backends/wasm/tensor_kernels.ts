@@ -6,6 +6,7 @@ import { SLOT_NAMES, type OptimizerName } from '../../types.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import { kernelTable } from '../kernel_table.js';
 import { tooLarge } from '../memory.js';
+import { wordsPerRow, type PackedForm } from '../packed/packed_table.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
 import { checkLength, checkSplits, checkTensor } from './sizes.js';
 import { TfjsHeap, type WasmBackend } from './tfjs_heap.js';
@@ -105,7 +106,7 @@ function filled(
 interface Call {
   readonly inputs: Inputs;
   readonly backend: WasmBackend;
-  readonly attrs: BagOptions & { readonly rows?: number; readonly hyper?: readonly number[] };
+  readonly attrs: BagOptions & { readonly rows?: number; readonly hyper?: readonly number[] } & Partial<PackedForm>;
 }
 
 function embeddingBag({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
@@ -143,6 +144,31 @@ function embeddingBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInf
   const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);
   const output: Output = { argument: 'values', what: 'gradients of weights', shape: [bags.nnz], dtype: 'float32' };
   return filled(backend, [output], (out) => kernels.weightsGrad(table, bags, attrs, gradient, out!));
+}
+
+/** The words of a packed table. */
+function packedTableOf(backend: WasmBackend, info: tf.TensorInfo, { storage, dim }: Partial<PackedForm>): TableAt {
+  checkTensor('table', info, 'int32', -1, wordsPerRow(storage!, dim!));
+  return { address: addressOf(backend, info), rows: info.shape[0]!, dim: dim! };
+}
+
+function packedBag({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
+  const { kernels } = hostOf(backend);
+  const table = packedTableOf(backend, inputs['table']!, attrs);
+  const bags = bagsOf(backend, inputs);
+  const output: Output = { argument: 'table', what: 'pooled rows', shape: [bags.batch, table.dim], dtype: 'float32' };
+  return filled(backend, [output], (pooled) => kernels.packedBag(table, attrs.storage!, bags, attrs, pooled!));
+}
+
+function packedBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
+  const { kernels } = hostOf(backend);
+  const table = packedTableOf(backend, inputs['table']!, attrs);
+  const bags = bagsOf(backend, inputs);
+  const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);
+  const output: Output = { argument: 'values', what: 'gradients of weights', shape: [bags.nnz], dtype: 'float32' };
+  return filled(backend, [output], (out) =>
+    kernels.packedBagWeightsGrad(table, attrs.storage!, bags, attrs, gradient, out!),
+  );
 }
 
 /** Slots are like the table; those of row-wise Adagrad have one value per row, as a vector or a column. */
@@ -189,5 +215,7 @@ export const KERNEL_FUNCTIONS = kernelTable<Call>({
   embeddingBag,
   embeddingBagGrad,
   embeddingBagWeightsGrad,
+  packedBag,
+  packedBagWeightsGrad,
   sparseApply,
 });

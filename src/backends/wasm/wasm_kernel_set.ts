@@ -3,6 +3,7 @@ import { SLOT_NAMES, type OptimizerName } from '../../types.js';
 import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
 import { csrParts, csrRoom, ofFeature, packCsr } from '../csr_memory.js';
 import { newFloats } from '../memory.js';
+import { wordsPerRow, type PackedTable } from '../packed/packed_table.js';
 import type { CsrParts, CsrRequest } from '../sparse_core.js';
 import { WasmHeap } from './heap.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
@@ -93,6 +94,32 @@ export class WasmKernelSet implements KernelSet {
     );
   }
 
+  packedBag(table: PackedTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
+    const output: Argument = { array: pooled, direction: 'out' };
+    checkLength('pooled', pooled.length, pooledLength(bags, table));
+    this.call({ table, direction: 'in', bags, others: [output] }, (kernels, { tableAt, bagsAt, others }) =>
+      kernels.packedBag(tableAt, table.storage, bagsAt, options, others[0]!),
+    );
+  }
+
+  packedBagWeightsGrad(
+    table: PackedTable,
+    gradient: Float32Array,
+    bags: HostBags,
+    options: BagOptions,
+    out: Float32Array,
+  ): void {
+    checkLength('gradient', gradient.length, pooledLength(bags, table));
+    checkLength('out', out.length, bags.values.length);
+    const others: Argument[] = [
+      { array: gradient, direction: 'in' },
+      { array: out, direction: 'out' },
+    ];
+    this.call({ table, direction: 'in', bags, others }, (kernels, { tableAt, bagsAt, others: at }) =>
+      kernels.packedBagWeightsGrad(tableAt, table.storage, bagsAt, options, at[0]!, at[1]!),
+    );
+  }
+
   sparseApply(
     optimizer: OptimizerName,
     table: HostTable,
@@ -153,14 +180,16 @@ export class WasmKernelSet implements KernelSet {
   private call<T>(request: Request, run: (kernels: WasmKernels, placed: Placed) => T): T {
     const { table, direction, bags, others, workspaceBytes } = request;
     const { rows, dim } = table;
-    if (direction !== 'unread') checkLength('table', table.data.length, rows * dim);
+    const values = 'words' in table ? table.words : table.data;
+    const perRow = 'words' in table ? wordsPerRow(table.storage, dim) : dim;
+    if (direction !== 'unread') checkLength('table', values.length, rows * perRow);
     if (bags.weights !== null) checkLength('weights', bags.weights.length, bags.values.length);
     const sizes = { nnz: bags.values.length, batch: bags.rowSplits.length - 1 };
     const nowhere = { values: 0, rowSplits: 0, weights: 0 };
     const kernels = this.kernels();
     const bytes = workspaceBytes?.(kernels, { address: 0, rows, dim }, { ...nowhere, ...sizes }) ?? 0;
     const args: Argument[] = [
-      { array: direction === 'unread' ? NONE : table.data, direction: direction === 'inout' ? 'inout' : 'in' },
+      { array: direction === 'unread' ? NONE : values, direction: direction === 'inout' ? 'inout' : 'in' },
       { array: bags.values, direction: 'in' },
       { array: bags.rowSplits, direction: 'in' },
       { array: bags.weights ?? NONE, direction: 'in' },
@@ -168,10 +197,10 @@ export class WasmKernelSet implements KernelSet {
     ];
     const staging = new Staging(this.ownHeap, args, bytes);
     try {
-      const [address, values, rowSplits, weights, ...rest] = staging.addresses;
+      const [address, valuesAt, rowSplits, weights, ...rest] = staging.addresses;
       const result = run(kernels, {
         tableAt: { address: direction === 'unread' ? 0 : address!, rows, dim },
-        bagsAt: { values: values!, rowSplits: rowSplits!, weights: bags.weights === null ? 0 : weights!, ...sizes },
+        bagsAt: { values: valuesAt!, rowSplits: rowSplits!, weights: bags.weights === null ? 0 : weights!, ...sizes },
         others: rest,
         workspace: { address: staging.room, bytes },
       });
@@ -187,14 +216,14 @@ export class WasmKernelSet implements KernelSet {
   }
 }
 
-function pooledLength({ rowSplits }: HostBags, { dim }: HostTable): number {
+function pooledLength({ rowSplits }: HostBags, { dim }: { readonly dim: number }): number {
   checkSplits(rowSplits.length);
   return (rowSplits.length - 1) * dim;
 }
 
 /** What one call takes. */
 interface Request {
-  readonly table: HostTable;
+  readonly table: HostTable | PackedTable;
   readonly direction: 'in' | 'inout' | 'unread';
   readonly bags: HostBags;
   readonly others: readonly Argument[];

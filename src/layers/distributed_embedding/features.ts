@@ -232,9 +232,9 @@ export function readFeatures(value: unknown): FeaturesOfConfigs {
   const tables = new TableList();
   const made = new Map<AnyTableConfig, EmbeddingTable>();
   const features = configs.map(({ table: config }): DistributedFeature => {
-    const { vocabularySize: inputDim, embeddingDim: outputDim, initializer, optimizer, combiner } = config;
+    const { vocabularySize: inputDim, embeddingDim: outputDim, initializer, optimizer, combiner, storage } = config;
     const known = made.get(config);
-    const args = { inputDim, outputDim, embeddingsInitializer: initializer, optimizer };
+    const args = { inputDim, outputDim, embeddingsInitializer: initializer, optimizer, storage };
     const table = known ?? new EmbeddingTable(args, false, config.name);
     made.set(config, table);
     const rule = { maskZero: false, maxNorm: null, outOfRange: 'error', inputLength: null } as const;

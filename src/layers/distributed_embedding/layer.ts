@@ -34,6 +34,7 @@ import { LayerOfTables } from '../layer_of_tables.js';
 import { listSharedWeightsOnce, notYetPenalized } from '../../tfjs_patches/shared_weights.js';
 import { clearTopologyCache } from '../../tfjs_patches/topology_cache.js';
 import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
+import { unpackedTensor } from '../table/storage.js';
 import { checkTableTraining } from '../table/table_training.js';
 import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from '../table/writes.js';
 
@@ -146,8 +147,8 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
       get trainable() {
         return (layer as unknown as tf.layers.Layer).trainable;
       },
-      makeWeight: (name, shape, initializer, fast) =>
-        layer.addWeight(name, shape, 'float32', initializer, null, true, null, () => fast),
+      makeWeight: (name, { shape, dtype }, initializer, fast) =>
+        layer.addWeight(name, shape, dtype, initializer, null, true, null, () => fast),
     };
   }
 
@@ -196,8 +197,8 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     if (!this.#isReady) return [];
     const tables = notYetPenalized(this.#all.tables.map(({ table }) => table));
     return touchedRowsPenalties(
-      tables.flatMap(({ regularizer, variable }) => {
-        return regularizer === null || variable === null ? [] : [{ table: variable, regularizer }];
+      tables.flatMap(({ regularizer, variable, packed }) => {
+        return regularizer === null || variable === null || packed !== null ? [] : [{ table: variable, regularizer }];
       }),
     );
   }
@@ -327,7 +328,10 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     this.#checkReady('getTables');
     this.#follow();
     return Object.fromEntries(
-      this.tableNames.map((name, table) => [name, this.#weights.variable(table).clone() as unknown as tf.Tensor2D]),
+      this.#all.tables.map(({ name, table: { packed } }, table) => {
+        const variable = this.#weights.variable(table) as unknown as tf.Tensor2D;
+        return [name, packed === null ? variable.clone() : unpackedTensor(variable, packed)];
+      }),
     );
   }
 
@@ -350,7 +354,8 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
       sources.map((source) => {
         const { name, table } = this.#all.tables[source.table]!;
         const weight = this.#layerVariables[source.table]!;
-        return { ...source, name, rows: table.inputDim, columns: table.outputDim, weight, devices };
+        const { inputDim: rows, outputDim: columns, packed } = table;
+        return { ...source, name, rows, columns, packed, weight, devices };
       }),
       options,
     );

@@ -7,7 +7,8 @@ import { refusePositional } from '../../positional.js';
 import { checkCombiner } from '../../ops/arguments.js';
 import { isRecord, readOptions } from '../../options.js';
 import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
-import type { Combiner } from '../../types.js';
+import type { Combiner, Storage } from '../../types.js';
+import { readStorage } from '../table/storage.js';
 import { readInitializerOf, type Initializer, type InitializerInput } from '../table/initializers.js';
 import { checkDimension, checkObject } from '../layer_arguments.js';
 import { readNamedOptimizer, type OptimizerInput } from '../table/named_optimizer.js';
@@ -30,6 +31,8 @@ export interface TableConfigArgs<C extends Combiner | null = Combiner | null> {
   /** How the rows of the innermost axis become one; `mean` by default; null: they stay apart. */
   combiner?: C | undefined;
   placement?: TablePlacement | undefined;
+  /** How rows are kept, as in `embeddingTable`. Default: 'float32'. */
+  storage?: Storage | null | undefined;
   /** Limits of a SparseCore; kept, but no id is ever dropped here. */
   maxIdsPerPartition?: number | undefined;
   maxUniqueIdsPerPartition?: number | undefined;
@@ -43,6 +46,7 @@ const FIELDS = [
   'optimizer',
   'combiner',
   'placement',
+  'storage',
   'maxIdsPerPartition',
   'maxUniqueIdsPerPartition',
 ] as const;
@@ -89,6 +93,7 @@ export class TableConfig<C extends Combiner | null = Combiner> {
   readonly optimizer: SparseOptimizer | null;
   readonly combiner: C;
   readonly placement: TablePlacement;
+  readonly storage: Storage;
   readonly maxIdsPerPartition: number;
   readonly maxUniqueIdsPerPartition: number;
 
@@ -108,6 +113,7 @@ export class TableConfig<C extends Combiner | null = Combiner> {
     const { combiner } = given;
     this.combiner = (combiner === undefined ? 'mean' : combiner === null ? null : checkCombiner(combiner)) as C;
     this.placement = readPlacement(given.placement);
+    this.storage = readStorage(given.storage);
     this.maxIdsPerPartition = checkDimension(given.maxIdsPerPartition ?? DEFAULT_LIMIT, 'maxIdsPerPartition');
     this.maxUniqueIdsPerPartition = checkDimension(
       given.maxUniqueIdsPerPartition ?? DEFAULT_LIMIT,
@@ -130,6 +136,7 @@ export class TableConfig<C extends Combiner | null = Combiner> {
       combiner: this.combiner,
       // tfjs rewrites other texts in the config of a layer.
       placement: { name: this.placement },
+      ...(this.storage === 'float32' ? {} : { storage: this.storage }),
       maxIdsPerPartition: this.maxIdsPerPartition,
       maxUniqueIdsPerPartition: this.maxUniqueIdsPerPartition,
     };

@@ -1,14 +1,16 @@
 /** The weights of a `DistributedEmbedding`: made where the plan says, and kept there. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import type { DevicePart } from '../../backends/device_part.js';
 import type { Fill } from '../../backends/fill.js';
 import { backendPart } from '../../backends/registry.js';
+import { ValueError } from '../../errors.js';
 import type { TableLayout, TableSize } from '../../partition/table_layout.js';
 import type { DistributedTable } from './features.js';
 import type { PlanInForce } from './plan.js';
 import type { EmbeddingTable, TableHolder } from '../table/embedding_table.js';
 import { appliedTable, filledTable, initializerOf, tableSeed } from '../table/initial_values.js';
 import type { Initializer } from '../table/initializers.js';
+import type { WeightForm } from '../table/storage.js';
 import { applyInBlocks, fillOf, withSeed } from '../table/table_fill.js';
 
 const ZEROS: Fill = { kind: 'constant', value: 0 };
@@ -18,7 +20,7 @@ export interface WeightOwner {
   readonly name: string;
   readonly trainable: boolean;
   /** `addWeight` of the layer; `fast`: what it is made with when a model that is being loaded overwrites it at once. */
-  makeWeight(name: string, shape: number[], initializer: Initializer, fast: Initializer): tf.LayerVariable;
+  makeWeight(name: string, { shape, dtype }: WeightForm, initializer: Initializer, fast: Initializer): tf.LayerVariable;
 }
 
 /** One table in the layer that holds it. */
@@ -57,8 +59,9 @@ class PlacedTable implements TableHolder {
   }
 
   createWeight(initializer: Initializer): tf.LayerVariable {
-    const { rows, columns } = this.size;
     const { devices } = this.plan;
+    const { packed } = this.table;
+    if (packed !== null && devices !== null) this.#refusePacked();
     const isOwn = initializer === this.table.initializer;
     const seeded = withSeed(initializer, this.seed);
     const fill = isOwn ? fillOf(initializer, this.size, this.seed) : null;
@@ -67,7 +70,10 @@ class PlacedTable implements TableHolder {
     const isWritten = isOwn && fill === null && devices !== null;
     const first =
       fill !== null ? filled(fill) : isWritten ? filled(ZEROS) : isOwn ? this.#applied(seeded) : initializer;
-    const weight = this.owner.makeWeight(this.savedName, [rows, columns], first, filled(ZEROS));
+    const { table, owner } = this;
+    const form = table.weightForm;
+    const fast = packed === null ? filled(ZEROS) : initializerOf(() => tf.zeros(form.shape, form.dtype));
+    const weight = owner.makeWeight(this.savedName, form, table.packing(first), fast);
     if (isWritten) {
       const variable = weight.read() as tf.Variable;
       try {
@@ -78,6 +84,13 @@ class PlacedTable implements TableHolder {
       }
     }
     return weight;
+  }
+
+  /** Devices have no kernels for packed rows, and a plan counts what lies on devices. */
+  #refusePacked(): never {
+    const expected = `'float32' for table ${this.source.name}, which a plan places on devices`;
+    const note = 'Packed rows are looked up on the backends cpu, wasm and tensorflow.';
+    throw new ValueError('storage', expected, this.table.storage, note);
   }
 
   #make(fill: Fill): tf.Tensor {
@@ -96,6 +109,7 @@ class PlacedTable implements TableHolder {
 
   placeTable(table: tf.Variable): void {
     const { devices } = this.plan;
+    if (this.table.packed !== null) return;
     if (devices === null || devices !== (backendPart().devices ?? null)) backendPart().placeTable?.(table);
     else devices.placeTable(table, { layout: this.#layout, name: this.weightName });
   }

@@ -91,7 +91,8 @@ export class ConcatOneHotEmbedding extends TableLayer {
   }
 
   override createWeight(initializer: Initializer): tf.LayerVariable {
-    return this.addWeight('params', [this.inputDim, this.outputDim], 'float32', initializer);
+    const { shape, dtype } = this.table.weightForm;
+    return this.addWeight('params', shape, dtype, this.table.packing(initializer));
   }
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
@@ -153,10 +154,11 @@ export class ConcatOneHotEmbedding extends TableLayer {
 
   override getConfig(): tf.serialization.ConfigDict {
     const { name, trainable, batchInputShape, ...rest } = super.getConfig();
-    const { embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint, optimizer } = rest;
+    const { embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint, optimizer, storage } = rest;
     const { embeddingWidth } = this;
     const own = { featureSizes: [...this.featureSizes], embeddingWidth };
-    const table = { embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint, optimizer };
+    const kept = storage === undefined ? {} : { storage };
+    const table = { embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint, optimizer, ...kept };
     const input = batchInputShape === undefined ? {} : { batchInputShape };
     return { ...own, ...table, name, trainable, ...input } as unknown as tf.serialization.ConfigDict;
   }

@@ -45,6 +45,7 @@ import type { LookedUp, WithWeights } from './looked_up.js';
 import { notYetPenalized, listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';
 import { readTableValues, tableTensor } from '../table/pretrained.js';
 import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
+import { packedTensor } from '../table/storage.js';
 import { checkTableTraining } from '../table/table_training.js';
 
 /** How a layer looks up its table. */
@@ -165,7 +166,8 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
 
   /** For the table, when this layer is the first to be built. */
   createWeight(initializer: Initializer): tf.LayerVariable {
-    return this.addWeight('embeddings', [this.inputDim, this.outputDim], 'float32', initializer);
+    const { shape, dtype } = this.table.weightForm;
+    return this.addWeight('embeddings', shape, dtype, this.table.packing(initializer));
   }
 
   override build(_inputShape: SymbolicShape | SymbolicShape[]): void {
@@ -174,7 +176,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     this.embeddings = weight;
     if (!this._trainableWeights.includes(weight)) this._trainableWeights.push(weight);
     const { regularizer } = this.table;
-    if (regularizer !== null) {
+    if (regularizer !== null && this.table.packed === null) {
       this.addLoss((() => touchedRowsPenalty(weight.read() as tf.Variable, regularizer)) as never);
     }
     this.built = true;
@@ -202,14 +204,16 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     return notYetPenalized([this.table]).length === 0 ? [] : super.calculateLosses();
   }
 
-  /** Sets the table from [tensor], or from nested or typed arrays. */
+  /** Sets the table from [tensor], or from nested or typed arrays; one of packed rows from their words too. */
   override setWeights(weights: readonly unknown[]): void {
     const { inputDim, outputDim } = this;
-    const values = readTableValues(weights, inputDim, outputDim);
-    const { embeddings } = this;
+    const { embeddings, table } = this;
+    const values = readTableValues(weights, inputDim, outputDim, table.packed);
     if (embeddings === null) throw new RuntimeError('setWeights', 'a layer that was built', described(this.name));
     tf.tidy(() => {
-      embeddings.write(tableTensor(values, inputDim, outputDim));
+      const tensor = tableTensor(values, inputDim, outputDim);
+      const isPacked = table.packed === null || tensor.dtype === 'int32';
+      embeddings.write(isPacked ? tensor : packedTensor(tensor, undefined, table.packed!, table.name));
     });
   }
 

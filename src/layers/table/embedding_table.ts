@@ -2,7 +2,9 @@
 import type * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
 import { backendPart } from '../../backends/registry.js';
+import { setPackedForm, type PackedForm } from '../../backends/packed/packed_table.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import type { Storage } from '../../types.js';
 import { refusePositional } from '../../positional.js';
 import { readOptions } from '../../options.js';
 import type { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
@@ -18,6 +20,7 @@ import { listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
 import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
 import { serializeRegistered } from '../registered_objects.js';
+import { packedInitializer, readStorage, weightForm, type WeightForm } from './storage.js';
 import { readTableOptimizer } from './table_optimizer.js';
 
 /** What makes a table; the same fields in `embeddingTable` and in the layers. */
@@ -36,6 +39,11 @@ export interface TableArgs {
   optimizer?: SparseOptimizer | null | undefined;
   /** A list of one: the values that the table begins with, [inputDim, outputDim]; null (default): the initializer's. */
   weights?: readonly TableValues[] | null | undefined;
+  /**
+   * How rows are kept: 'float32' (default); or, for inference alone, 'float16', or 'int8' with a scale and an offset per
+   * row. The weight of such a table holds int32 words, and is not trained.
+   */
+  storage?: Storage | null | undefined;
   /** Seed of an initializer given by name; null (default): another one each time. */
   seed?: number | null | undefined;
 }
@@ -46,6 +54,7 @@ export const TABLE_SETTINGS = [
   'embeddingsRegularizer',
   'embeddingsConstraint',
   'optimizer',
+  'storage',
   'weights',
   'seed',
 ] as const;
@@ -109,6 +118,7 @@ export class EmbeddingTable {
   readonly regularizer: Regularizer | null;
   readonly constraint: Constraint | null;
   readonly optimizer: SparseOptimizer | null;
+  readonly storage: Storage;
   /** Whether several layers may hold it; a layer's own table is saved under the layer's name. */
   readonly isShared: boolean;
   #weight: tf.LayerVariable | null = null;
@@ -132,6 +142,7 @@ export class EmbeddingTable {
     this.regularizer = readRegularizer(args.embeddingsRegularizer);
     this.constraint = readConstraint(args.embeddingsConstraint);
     this.optimizer = readTableOptimizer(args.optimizer);
+    this.storage = readStorage(args.storage);
     this.#trainable = checkBoolean(args.trainable, 'trainable', true);
     const { weights } = args;
     const isGiven = weights !== undefined && weights !== null;
@@ -143,9 +154,28 @@ export class EmbeddingTable {
     return this.#weight === null ? null : (this.#weight.read() as tf.Variable);
   }
 
-  /** false while the table or any layer that holds it is frozen. */
+  /**
+   * What its words stand for; null for a table of float32.
+   *
+   * @internal
+   */
+  get packed(): PackedForm | null {
+    const { storage, outputDim: dim } = this;
+    return storage === 'float32' ? null : { storage, dim };
+  }
+
+  /**
+   * The variable that the table lies in.
+   *
+   * @internal
+   */
+  get weightForm(): WeightForm {
+    return weightForm(this.storage, this.inputDim, this.outputDim);
+  }
+
+  /** false while the table or any layer that holds it is frozen, and for packed rows. */
   get trainable(): boolean {
-    return this.#trainable && [...this.#holders].every((holder) => holder.trainable);
+    return this.storage === 'float32' && this.#trainable && [...this.#holders].every((holder) => holder.trainable);
   }
 
   set trainable(trainable: boolean) {
@@ -173,7 +203,8 @@ export class EmbeddingTable {
     } catch (error) {
       if (!(error instanceof RangeError) || !OUT_OF_MEMORY.test(error.message)) throw error;
       const { inputDim, outputDim } = this;
-      const bytes = `${inputDim * outputDim * Float32Array.BYTES_PER_ELEMENT} bytes`;
+      const { shape } = this.weightForm;
+      const bytes = `${shape[0] * shape[1] * Float32Array.BYTES_PER_ELEMENT} bytes`;
       const received = `shape [${inputDim}, ${outputDim}] of table ${this.name} in layer ${holder.name}, ${bytes}`;
       throw new ValueError('inputDim', 'a table that fits into memory', described(received), `${error.message}.`);
     }
@@ -218,16 +249,28 @@ export class EmbeddingTable {
     return weight;
   }
 
+  /**
+   * What a holder makes the weight with: for packed rows the words of what `initializer` gives.
+   *
+   * @internal
+   */
+  packing(initializer: Initializer): Initializer {
+    const { inputDim, outputDim, packed, name } = this;
+    if (packed === null) return initializer;
+    return packedInitializer(initializer, [inputDim, outputDim], packed, name);
+  }
+
   #settleIn(weight: tf.LayerVariable, holder: TableHolder): void {
     (weight as { originalName: string }).originalName = this.#savedName(weight, holder);
     this.#governTrainable(weight);
     this.#settleWrites(weight);
     watchStockSteps();
+    if (this.packed !== null) setPackedForm(weight.read() as tf.Variable, this.packed);
     setTableSettings(weight.read() as tf.Variable, {
       name: weight.originalName,
       optimizer: this.optimizer,
       constraint: rowConstraintOf(this.constraint),
-      regularized: this.regularizer !== null,
+      regularized: this.regularizer !== null && this.packed === null,
     });
   }
 
@@ -240,6 +283,8 @@ export class EmbeddingTable {
 
   /** Whatever is written, now or by loading a model, settles where a holder or the backend wants it. */
   #settleWrites(weight: tf.LayerVariable): void {
+    // Nothing steps packed rows in place.
+    if (this.packed !== null) return;
     const placeTable = (): void => {
       const table = weight.read() as tf.Variable;
       const place = [...this.#holders].find((holder) => holder.placeTable !== undefined);
@@ -284,6 +329,8 @@ export class EmbeddingTable {
       embeddingsRegularizer: serializeRegistered(this.regularizer),
       embeddingsConstraint: serializeRegistered(this.constraint),
       optimizer: serializeRegistered(this.optimizer),
+      // Configs of float32 tables stay readable for those who know no other.
+      ...(this.storage === 'float32' ? {} : { storage: this.storage }),
     };
   }
 }

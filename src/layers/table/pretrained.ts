@@ -1,4 +1,5 @@
 /** Values for a table that the user brings along. */
+import { wordsPerRow, type PackedForm } from '../../backends/packed/packed_table.js';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { toFloat32 } from '../../ragged/float_values.js';
@@ -9,15 +10,25 @@ export type TableValues = tf.Tensor | readonly (readonly number[])[] | ArrayBuff
 const EXPECTED = 'a list of one table: a float32 tensor, nested arrays or a flat typed array';
 
 /** The table in a list of one, as `weights` and `setWeights` take it. */
-export function readTableValues(weights: unknown, rows: number, dim: number): TableValues {
-  return readList(weights, rows, dim);
+export function readTableValues(
+  weights: unknown,
+  rows: number,
+  dim: number,
+  packed: PackedForm | null = null,
+): TableValues {
+  return readList(weights, rows, dim, packed);
 }
 
-function readList(weights: unknown, rows: number, dim: number): TableValues {
+function readList(weights: unknown, rows: number, dim: number, packed: PackedForm | null): TableValues {
   if (!Array.isArray(weights)) throw new ArgumentTypeError('weights', EXPECTED, weights);
   if (weights.length !== 1) throw new ValueError('weights', EXPECTED, described(`a list of ${weights.length}`));
   const table = weights[0] as unknown;
-  if (table instanceof tf.Tensor) return checkTensor(table, rows, dim);
+  if (table instanceof tf.Tensor) {
+    const isWords = packed !== null && (table as tf.Tensor).dtype === 'int32';
+    return isWords
+      ? checkTensor(table, rows, wordsPerRow(packed.storage, dim), 'int32')
+      : checkTensor(table, rows, dim);
+  }
   if (Array.isArray(table)) return flatten(table, rows, dim);
   if (!ArrayBuffer.isView(table)) throw new ArgumentTypeError('weights', EXPECTED, table);
   // A copy: the table is trained in place, and the array stays the user's.
@@ -28,9 +39,9 @@ function readList(weights: unknown, rows: number, dim: number): TableValues {
   return flat;
 }
 
-function checkTensor(table: tf.Tensor, rows: number, dim: number): tf.Tensor {
-  const expected = `a float32 tensor of shape [${rows}, ${dim}]`;
-  if (table.dtype !== 'float32') throw new ArgumentTypeError('weights', expected, table);
+function checkTensor(table: tf.Tensor, rows: number, dim: number, dtype = 'float32'): tf.Tensor {
+  const expected = `a ${dtype} tensor of shape [${rows}, ${dim}]`;
+  if (table.dtype !== dtype) throw new ArgumentTypeError('weights', expected, table);
   if (table.rank !== 2 || table.shape[0] !== rows || table.shape[1] !== dim) {
     throw new ValueError('weights', expected, table);
   }

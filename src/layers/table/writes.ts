@@ -1,10 +1,12 @@
 /** Values that are written into tables: all are checked before the first is written, and large ones go in pieces. */
 import * as tf from '@tensorflow/tfjs';
 import type { DevicePart } from '../../backends/device_part.js';
+import type { PackedForm } from '../../backends/packed/packed_table.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { openTable, type TableFile } from '../../io/table_file.js';
 import { isRecord, readOptions } from '../../options.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
+import { packedTensor } from './storage.js';
 
 /** What the caller gives for one table. */
 export interface TableSource {
@@ -43,6 +45,8 @@ export interface TableWrite extends TableSource {
   readonly name: string;
   readonly rows: number;
   readonly columns: number;
+  /** What its words stand for; null or absent for a table of float32. */
+  readonly packed?: PackedForm | null;
   readonly weight: tf.LayerVariable;
   readonly devices: Pick<DevicePart, 'writeRows'> | null;
 }
@@ -84,10 +88,16 @@ function check({ argument, values, name, rows, columns }: TableWrite): Checked {
 /** Rows from a row on, row-major. */
 type ReadRows = (firstRow: number, rows: number) => Float32Array;
 
-function write({ weight, rows, columns, devices }: TableWrite, checked: Checked, chunk: number): void {
+function write(
+  { name, weight, rows, columns, packed = null, devices }: TableWrite,
+  checked: Checked,
+  chunk: number,
+): void {
+  const wordsOf = (values: tf.Tensor): tf.Tensor =>
+    packed === null ? values : packedTensor(values, undefined, packed, name);
   if (devices === null && 'values' in checked) {
     const { values } = checked;
-    writeWhole(weight, () => tableTensor(values, rows, columns));
+    writeWhole(weight, () => wordsOf(tableTensor(values, rows, columns)));
     return;
   }
   const atOnce = Math.min(rows, Math.max(1, Math.floor(chunk / columns)));
@@ -99,7 +109,7 @@ function write({ weight, rows, columns, devices }: TableWrite, checked: Checked,
     if (whole === null) devices!.writeRows(weight.read() as tf.Variable, row, values);
     else whole.set(values, row * columns);
   }
-  if (whole !== null) writeWhole(weight, () => tf.tensor2d(whole, [rows, columns]));
+  if (whole !== null) writeWhole(weight, () => wordsOf(tf.tensor2d(whole, [rows, columns])));
 }
 
 function writeWhole(weight: tf.LayerVariable, make: () => tf.Tensor): void {

@@ -13,6 +13,7 @@ import * as emb from '../../../src/index.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { expectError } from '../../helpers/errors.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
+import { itLooksUpPackedRows } from '../../helpers/packed_suite.js';
 import { tensorKernelSet, tensorKernelSetOf } from '../../helpers/tensor_kernel_set.js';
 import { expectNoLeak } from '../../helpers/tensors.js';
 
@@ -49,6 +50,7 @@ describe('generic kernels', () => {
 
   itEqualsTensorFlow(() => tensorKernelSet);
   itEqualsTheReference(() => tensorKernelSet, 90);
+  itLooksUpPackedRows(() => tensorKernelSet);
 
   it('say what they are', () => {
     for (const info of Object.values(backendInfo().kernels)) {

@@ -4,12 +4,14 @@ import { HYPER_FIELDS } from '../../../src/backends/hyper.js';
 import { addonPath } from '../../../src/backends/native/addon.js';
 import { loadNative } from '../../../src/backends/native/load_native.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
+import { itLooksUpPackedRows } from '../../helpers/packed_suite.js';
 
 describe('native kernels', () => {
   const kernels = loadNative(addonPath());
 
   itEqualsTensorFlow(() => kernels);
   itEqualsTheReference(() => kernels);
+  itLooksUpPackedRows(() => kernels);
 
   it('say what they are', () => {
     const { implementation, instructionSet, threads } = kernels.info();

@@ -1,0 +1,76 @@
+/* Packed rows as TensorFlow ops. */
+#ifndef TFJS_EMBEDDINGS_TENSORFLOW_PACKED_H_
+#define TFJS_EMBEDDINGS_TENSORFLOW_PACKED_H_
+
+#include <stdint.h>
+
+#include "../../kernels/embedding.h"
+#include "../tensorflow_api.h"
+#include "../tensorflow_attributes.h"
+#include "../tensorflow_call.h"
+#include "../tensorflow_shapes.h"
+
+namespace te {
+namespace {
+
+/* The words of a table, input 0: [rows, te_packed_words]. */
+te_packed_table packed_table(Call& call, const Attributes& attributes) {
+  te_packed_table table = {nullptr, 0, attributes.dim, attributes.storage};
+  TF_Tensor* words = call.input(0, "table", 2);
+  if (words == nullptr) return table;
+  const int64_t columns = te_packed_words(table.storage, table.dim);
+  if (tf.TF_Dim(words, 1) != columns) {
+    call.fail(TF_INVALID_ARGUMENT, "table: expected %lld words for %lld columns, received %lld",
+              static_cast<long long>(columns), static_cast<long long>(table.dim),
+              static_cast<long long>(tf.TF_Dim(words, 1)));
+  }
+  table.rows = tf.TF_Dim(words, 0);
+  table.words = static_cast<const int32_t*>(Call::data(words));
+  return table;
+}
+
+void compute_packed_bag(void* kernel, TF_OpKernelContext* context) {
+  const Attributes& attributes = *static_cast<Attributes*>(kernel);
+  Call call(context);
+  const te_packed_table table = packed_table(call, attributes);
+  const te_bags bags = call.bags(1, attributes);
+  const int64_t dims[] = {bags.batch, table.dim};
+  TF_Tensor* pooled = call.output(0, TF_FLOAT, dims, 2, "table", kPooledRows);
+  if (call.failed()) return;
+  call.check(te_packed_bag(&table, &bags, Call::floats(pooled)), bags, table.rows);
+}
+
+void compute_packed_bag_weights_grad(void* kernel, TF_OpKernelContext* context) {
+  const Attributes& attributes = *static_cast<Attributes*>(kernel);
+  Call call(context);
+  const te_packed_table table = packed_table(call, attributes);
+  const te_bags bags = call.bags(2, attributes, true);
+  const float* gradient = call.gradient(1, bags.batch, table.dim);
+  TF_Tensor* weights_gradient = call.output(0, TF_FLOAT, &bags.nnz, 1, "values", "gradients of weights");
+  if (call.failed()) return;
+  call.check(te_packed_bag_weights_grad(&table, &bags, gradient, Call::floats(weights_gradient)), bags, table.rows);
+}
+
+/* Attributes are not seen here, so the number of columns is not known. */
+void packed_bag_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.input(0, 2);
+  if (shapes.failed()) return;
+  const int64_t batch = shapes.bags(1);
+  if (!shapes.failed()) shapes.output(0, shapes.matrix(batch, -1));
+}
+
+void packed_bag_weights_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.input(0, 2);
+  if (shapes.failed()) return;
+  const int64_t batch = shapes.bags(2);
+  TF_ShapeHandle* gradient = shapes.failed() ? nullptr : shapes.input(1, 2);
+  shapes.same("gradient and row_splits", shapes.size(gradient, 0), batch);
+  if (!shapes.failed()) shapes.output(0, shapes.input(2, 1));
+}
+
+}  // namespace
+}  // namespace te
+
+#endif /* TFJS_EMBEDDINGS_TENSORFLOW_PACKED_H_ */

@@ -1,0 +1,92 @@
+/** Models made again with tables of another storage. */
+import * as tf from '@tensorflow/tfjs';
+import { packedForm } from '../backends/packed/packed_table.js';
+import { ValueError, described } from '../errors.js';
+import { tableSettings } from '../ops/training/table_settings.js';
+import type { Storage } from '../types.js';
+import { convertingTo, packedTensor, unpackedTensor } from './table/storage.js';
+
+type FromConfig = (cls: unknown, config: object, customObjects: object, fastWeightInit: boolean) => tf.LayersModel;
+type ClassMap = Record<string, [unknown, FromConfig] | undefined>;
+
+/** tfjs says of a sequential model that begins with an input that it was not built. */
+export function isBuilt({ layers }: tf.LayersModel): boolean {
+  return layers.length > 0 && layers.every(({ built }) => built);
+}
+
+/** Whether a weight is the table of one of our layers. */
+export function isTableWeight(weight: tf.LayerVariable): boolean {
+  return tableSettings(weight.read() as tf.Variable) !== undefined;
+}
+
+/** The same model with other tables, made from its config. */
+function cloneOf(model: tf.LayersModel): tf.LayersModel {
+  const { classNameMap } = tf.serialization.SerializationMap.getMap() as unknown as { classNameMap: ClassMap };
+  const className = model.getClassName();
+  const entry = classNameMap[className];
+  if (entry === undefined) {
+    const expected = 'a model of a registered class';
+    throw new ValueError('model', expected, className, 'tf.serialization.registerClass makes a class known.');
+  }
+  const [cls, fromConfig] = entry;
+  const clone = fromConfig(cls, model.getConfig(), {}, true);
+  if (!isBuilt(clone))
+    clone.build(model.inputs.length === 1 ? model.inputs[0]!.shape : model.inputs.map((i) => i.shape));
+  return clone;
+}
+
+/** Weights by the name under which they are saved. Names come once, but for layers that users named alike. */
+function namedWeights(model: tf.LayersModel): Map<string, tf.LayerVariable[]> {
+  const named = new Map<string, tf.LayerVariable[]>();
+  for (const weight of model.weights) {
+    const { originalName } = weight as unknown as { originalName: string };
+    named.set(originalName, [...(named.get(originalName) ?? []), weight]);
+  }
+  return named;
+}
+
+/** Writes all weights of `model` into `clone`, tables in the form that they have there. */
+function copyWeights(model: tf.LayersModel, clone: tf.LayersModel): void {
+  const sources = namedWeights(model);
+  for (const [name, targets] of namedWeights(clone)) {
+    targets.forEach((target, i) => {
+      const source = sources.get(name)?.[i];
+      if (source === undefined) {
+        throw new ValueError('model', 'weights that its config makes again', described(`none for ${name}`));
+      }
+      const [from, to] = [source.read() as tf.Variable, target.read() as tf.Variable];
+      const [before, after] = [packedForm(from), packedForm(to)];
+      tf.tidy(() => {
+        if (after !== undefined) target.write(packedTensor(from, before, after, name));
+        else target.write(before === undefined ? from : unpackedTensor(from, before));
+      });
+    });
+  }
+}
+
+/** The model with all tables in this storage, under the same names and without loss and optimizer. */
+export function convertedModel(model: tf.LayersModel, storage: Storage): tf.LayersModel {
+  const clone = convertingTo(storage, () => cloneOf(model));
+  try {
+    copyWeights(model, clone);
+    return clone;
+  } catch (error) {
+    clone.dispose();
+    throw error;
+  }
+}
+
+/** Runs `use` on the model, with tables of float32 where some of its own are packed. */
+export async function withFloat32Tables<T>(
+  model: tf.LayersModel,
+  use: (model: tf.LayersModel) => Promise<T>,
+): Promise<T> {
+  const isPacked = isBuilt(model) && model.weights.some((weight) => packedForm(weight.read()) !== undefined);
+  if (!isPacked) return use(model);
+  const plain = convertedModel(model, 'float32');
+  try {
+    return await use(plain);
+  } finally {
+    plain.dispose();
+  }
+}

@@ -1,0 +1,114 @@
+/** How the rows of a table are kept, as people ask for it and as tfjs makes it. */
+import * as tf from '@tensorflow/tfjs';
+import { packRows, firstUnpackable, unpackRows } from '../../backends/packed/rows.js';
+import { wordsPerRow, type PackedForm } from '../../backends/packed/packed_table.js';
+import { backendPart } from '../../backends/registry.js';
+import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { perProcess } from '../../per_process.js';
+import type { Initializer } from './initializers.js';
+import { STORAGES, type Storage } from '../../types.js';
+
+/** The storage of all tables that are made now, whatever their configs say; null: what the configs say. */
+const conversion = (): { storage: Storage | null } => perProcess('quantize', () => ({ storage: null }));
+
+/** Runs `build`, which makes tables: each with this storage, and without its initial values. */
+export function convertingTo<T>(storage: Storage, build: () => T): T {
+  const current = conversion();
+  const before = current.storage;
+  current.storage = storage;
+  try {
+    return build();
+  } finally {
+    current.storage = before;
+  }
+}
+
+/** Whether tables that are made now are written at once. */
+export function isConverting(): boolean {
+  return conversion().storage !== null;
+}
+
+/** The storage of a table, float32 unless something else is asked for. */
+export function readStorage(value: unknown): Storage {
+  const { storage } = conversion();
+  if (storage !== null) return storage;
+  if (value === undefined || value === null) return 'float32';
+  const expected = `one of ${STORAGES.join(', ')}`;
+  if (typeof value !== 'string') throw new ArgumentTypeError('storage', expected, value);
+  const known = STORAGES.find((each) => each === value);
+  if (known === undefined) throw new ValueError('storage', expected, value);
+  return known;
+}
+
+/** The variable of a table: its shape and dtype. */
+export interface WeightForm {
+  readonly shape: [rows: number, columns: number];
+  readonly dtype: 'float32' | 'int32';
+}
+
+/** The variable in which a table of this storage lies. */
+export function weightForm(storage: Storage, rows: number, dim: number): WeightForm {
+  if (storage === 'float32') return { shape: [rows, dim], dtype: 'float32' };
+  return { shape: [rows, wordsPerRow(storage, dim)], dtype: 'int32' };
+}
+
+const BLOCK = 2 ** 20;
+
+/** Rows of a table as float32, whatever it is kept as; `form`: of packed rows. */
+function readFloats(table: tf.Tensor, form: PackedForm | undefined, first: number, rows: number): Float32Array {
+  const part = backendPart();
+  if (form === undefined) {
+    if (part.devices?.layoutOf(table)) return part.devices.readRows(table, first, rows);
+    const own = part.readRows === undefined ? null : new Float32Array(rows * table.shape[1]!);
+    if (own !== null && part.readRows!(table, first, own)) return own;
+  }
+  return tf.tidy(() => {
+    const block = table.slice([first, 0], [rows, table.shape[1]!]).dataSync();
+    return form === undefined ? (block as Float32Array) : unpackRows(block as Int32Array, form.storage, form.dim);
+  });
+}
+
+/** The rows of a table [rows, dim] as a tensor of words. `name`: of the table, in errors. */
+export function packedTensor(
+  table: tf.Tensor,
+  from: PackedForm | undefined,
+  { storage, dim }: PackedForm,
+  name: string,
+): tf.Tensor2D {
+  const rows = table.shape[0]!;
+  const perRow = wordsPerRow(storage, dim);
+  const words = new Int32Array(rows * perRow);
+  const atOnce = Math.max(1, Math.floor(BLOCK / dim));
+  for (let row = 0; row < rows; row += atOnce) {
+    const values = readFloats(table, from, row, Math.min(atOnce, rows - row));
+    const bad = firstUnpackable(values, storage, dim);
+    if (bad !== null) {
+      const place = `row ${row + bad.row}, column ${bad.column} of table ${name}`;
+      const received = described(`${bad.value} in ${place}`);
+      throw new ValueError('storage', `numbers that ${storage} can keep: ${bad.reason}`, received);
+    }
+    packRows(values, storage, dim, words, row);
+  }
+  return tf.tensor2d(words, [rows, perRow], 'int32');
+}
+
+/** An initializer of words: those of the values that another one gives. */
+export function packedInitializer(
+  initializer: Initializer,
+  shape: [rows: number, dim: number],
+  form: PackedForm,
+  name: string,
+): Initializer {
+  const apply = (): tf.Tensor => {
+    // A converted table is written at once.
+    if (isConverting()) return tf.zeros(weightForm(form.storage, ...shape).shape, 'int32');
+    return tf.tidy(() => packedTensor(initializer.apply(shape, 'float32') as tf.Tensor, undefined, form, name));
+  };
+  return { apply } as unknown as Initializer;
+}
+
+/** The values of a packed table, [rows, dim] float32. */
+export function unpackedTensor(table: tf.Tensor, { storage, dim }: PackedForm): tf.Tensor2D {
+  const values = unpackRows(table.dataSync<'int32'>(), storage, dim);
+  return tf.tensor2d(values, [table.shape[0]!, dim], 'float32');
+}
