@@ -67,6 +67,9 @@ class BagBench {
     const limit = this.memory === null || bagCase.ids === 'zipf' ? null : new MemoryPeer(this.memory, bagCase, BATCH);
     try {
       const times = await takeTurns(limit === null ? ready : [...ready, limit], { rounds, turnMs });
+      for (const [peer, why] of [...times, ...others]) {
+        if (typeof why === 'string' && !report.missing.has(peer)) report.notes.add(`${peer}: ${bagCase.op}: ${why}`);
+      }
       report.lines.push({ ...lineOf(name, BASE, times, others), threads: bagCase.threads, differing });
     } finally {
       limit?.stop();

@@ -36,7 +36,7 @@ export function usualCases(): BagCase[] {
   return [
     ...product([32, 64, 128], [1, 10, 50, 'variable'], ['forward', ...STEPS], 2),
     ...product([8, 16, 256, 512], [10], ['forward', 'sgd'], 2),
-    ...product([32, 64, 128], [10, 50], ['forward', 'sgd'], 1),
+    ...product([32, 64, 128], [10, 50], ['forward', ...STEPS], 1),
     ...[...product([64, 128], [10, 50], ['forward', ...STEPS], 2)].map((each) => ({ ...each, ids: 'zipf' as const })),
     ...['adam', 'adagradMomentum', 'ftrl'].map((op) => ({ ...middle, op })),
     { ...middle, op: 'forward', combiner: 'mean' },

@@ -35,12 +35,12 @@ const SPARE = 2 ** 26;
 class Memory {
   private addresses: number[] = [];
 
-  arrays(lengths: readonly number[]): Float32Array[] {
+  arrays(lengths: readonly number[], spare = 0): Float32Array[] {
     if (!(kernels instanceof WasmKernelSet)) return lengths.map((length) => kernels.allocate!(length));
     const { heap } = kernels;
     this.addresses = lengths.map((length) => heap.malloc(4 * length, 'table'));
     // Views last, and a memory that need not grow later: growing would end them.
-    heap.free(heap.malloc(4 * SPARE, 'spare'));
+    if (spare > 0) heap.free(heap.malloc(4 * spare, 'spare'));
     return this.addresses.map((address, i) => new Float32Array(heap.memory.buffer, address, lengths[i]));
   }
 
@@ -68,7 +68,7 @@ function open({ rows, dim, table, optimizer, learningRate }: TableRequest): void
   if (name === 'wasm' && lengths.reduce((sum, length) => sum + length, SPARE) > 2 ** 29) {
     throw new Lacks('tables and slots of at most 1.7 GB');
   }
-  const [data, ...slots] = ofTable.arrays(lengths);
+  const [data, ...slots] = ofTable.arrays(lengths, SPARE);
   if (table === null) data!.fill(0.01);
   else data!.set(floatsOf(table));
   slots.forEach((slot, i) => slot.fill(startOf(named!, i)));

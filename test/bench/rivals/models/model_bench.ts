@@ -50,7 +50,6 @@ async function agreeing(
     const losses = await lossesOf(peer, checks[0]!);
     if ('why' in losses) {
       others.set(peer.name, losses.why);
-      report.notes.add(`${peer.name}: ${spec.name}: left out: ${losses.why}`);
       continue;
     }
     const difference = distance(losses, same!);
@@ -87,6 +86,9 @@ async function benchModel(peers: readonly Peer[], spec: ModelSpec, options: Opti
       ready.filter(({ name }) => !others.has(name)),
       { rounds, turnMs: 1, warmUps: 2 },
     );
+    for (const [peer, why] of [...times, ...others]) {
+      if (typeof why === 'string' && !report.missing.has(peer)) report.notes.add(`${peer}: ${spec.name}: ${why}`);
+    }
     return { ...lineOf(spec.name, OURS, times, others), threads: THREADS, differing };
   } finally {
     for (const peer of ready) {
