@@ -65,6 +65,24 @@ describe('savedModel.load', () => {
     model.dispose();
   });
 
+  it('gives back a table of many pieces, whether a step was made on it or not', async () => {
+    const table = emb.layers.embedding({ inputDim: 200_001, outputDim: 3, combiner: 'sum', inputShape: [2], seed: 1 });
+    const model = tf.sequential({ layers: [table] });
+    model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+    for (const name of ['untrained', 'trained']) {
+      await emb.savedModel.export(model, join(folder, name));
+      const again = (await emb.savedModel.load(join(folder, name))) as tf.LayersModel;
+      const [a, b] = [model, again].map((each) => each.weights[0]!.read().dataSync<'float32'>());
+      expect(Buffer.compare(Buffer.from(a!.buffer), Buffer.from(b!.buffer))).toBe(0);
+      again.dispose();
+      const [x, y] = [tf.tensor2d([5, 200_000], [1, 2], 'int32'), tf.zeros([1, 3])];
+      await model.trainOnBatch(x, y);
+      tf.dispose([x, y]);
+    }
+    model.optimizer.dispose();
+    model.dispose();
+  });
+
   it('goes on training as if nothing had happened', async () => {
     await exportTrained({ includeOptimizer: true });
     const [again, straight] = [(await emb.savedModel.load(directory)) as tf.LayersModel, makeModel()];

@@ -127,7 +127,7 @@ export const HOSTILE_SAVED_MODELS: readonly HostileSavedModel[] = [
     message.shape = { dim: [{ size: -9 }, { size: -3 }] };
   }),
   entry('a place before the file', /./, (message) => (message.offset = -100)),
-  entry('a place behind the file', /./, (message) => (message.offset = 2 ** 50)),
+  entry('a place behind the file', /ends before/, (message) => (message.offset = 2 ** 50)),
   entry('a file of no number', /./, (message) => (message.shard = 7)),
   entry('a file of a negative number', /./, (message) => (message.shard = -1)),
   entry('values of another sum', /checksum/, (message) => (message.crc32c = 1)),
