@@ -1,5 +1,9 @@
 /** Models that are exported: one for each kind of layer that Keras has too. */
 import * as tf from '@tensorflow/tfjs';
+import { DiscretizationLayer } from '../../src/layers/preprocessing/discretization_layer.js';
+import { HashingLayer } from '../../src/layers/preprocessing/hashing_layer.js';
+import { Normalization } from '../../src/layers/preprocessing/normalization.js';
+import { VocabularyLayer } from '../../src/layers/preprocessing/vocabulary_layer.js';
 import * as emb from '../../src/node.js';
 
 export interface ExportCase {
@@ -249,4 +253,29 @@ export const OWN_CASES: readonly ExportCase[] = [
       return tf.model({ inputs, outputs: [dots, low, full] as tf.SymbolicTensor[] });
     },
   },
+];
+
+/** The preprocessing layers of loaded models. */
+export const PREPROCESSING_CASES: readonly ExportCase[] = [
+  ...(['int', 'oneHot', 'multiHot', 'count'] as const).flatMap((outputMode) => [
+    stock(`Hashing ${outputMode}`, [4], () => [new HashingLayer({ numBins: 5, salt: 3, outputMode })], 'int32'),
+    stock(
+      `IntegerLookup ${outputMode}`,
+      [4],
+      () => [new VocabularyLayer({ vocabulary: [2, 0, 5], numOovIndices: 2, outputMode })],
+      'int32',
+    ),
+    stock(`Discretization ${outputMode}`, [4], () => [
+      new DiscretizationLayer({ binBoundaries: [-0.5, 0, 0.25], outputMode }),
+    ]),
+  ]),
+  stock('IntegerLookup masked', [4], () => [new VocabularyLayer({ vocabulary: [2, 5], maskToken: 0 })], 'int32'),
+  stock(
+    'IntegerLookup padded',
+    [4],
+    () => [new VocabularyLayer({ vocabulary: [2, 5], maxTokens: 6, padToMaxTokens: true, outputMode: 'count' })],
+    'int32',
+  ),
+  stock('Normalization', [3], () => [new Normalization({ axis: null, mean: 0.5, variance: 2 })]),
+  stock('Normalization with weights', [2, 3], () => [new Normalization({ axis: [-1] })]),
 ];

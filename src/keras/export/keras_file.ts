@@ -30,7 +30,8 @@ async function hdf5Of(weights: readonly WeightPlace[]): Promise<Uint8Array> {
       const values = await (weight.read() as tf.Tensor).data<'float32'>();
       const end = place.lastIndexOf('/');
       const shape = weight.shape as number[];
-      groupAt(place.slice(0, end)).create_dataset({ name: place.slice(end + 1), data: values, shape, dtype: '<f' });
+      const dtype = weight.dtype === 'int32' ? '<i' : '<f';
+      groupAt(place.slice(0, end)).create_dataset({ name: place.slice(end + 1), data: values, shape, dtype });
     }
     file.close();
     isOpen = false;

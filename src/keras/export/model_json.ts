@@ -10,6 +10,7 @@ import { layerError } from '../layer_error.js';
 import { NameCounter, weightPaths } from '../layer_paths.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
 import { inputEntry, interactionEntry, keras, namedLayer, stockEntry, type LayerEntry } from './layer_json.js';
+import { preprocessingEntry } from './preprocessing_json.js';
 import { distributedEntry, flattenNumbered, mapNumbered, tableEntry, type DistributedEntry } from './table_json.js';
 
 type Json = Record<string, unknown>;
@@ -209,6 +210,8 @@ function layerEntry(layer: tf.layers.Layer): LayerEntry {
     const fields = ['projectionDim', 'diagScale', 'useBias', 'preActivation', ...weights];
     return interactionEntry(layer, 'FeatureCross', fields);
   }
+  const preprocessing = preprocessingEntry(layer);
+  if (preprocessing !== null) return preprocessing;
   const config = layer.getConfig() as Json;
   if (layer.getClassName() === 'Embedding') return stockEmbedding(layer, config);
   return stockEntry(namedLayer(layer), config);

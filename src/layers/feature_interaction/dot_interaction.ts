@@ -10,7 +10,7 @@ import {
   readFloatInputs,
   readFloatLayerArgs,
   type FloatLayerArgs,
-} from './float_inputs.js';
+} from '../float_inputs.js';
 import { checkBoolean, shapesOf, type SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { pickColumns, type ColumnChoice } from './pick_columns.js';

@@ -11,7 +11,7 @@ import {
   readFloatInputs,
   readFloatLayerArgs,
   type FloatLayerArgs,
-} from './float_inputs.js';
+} from '../float_inputs.js';
 import { readInitializerOf, type Initializer, type InitializerInput } from '../table/initializers.js';
 import { checkBoolean, checkDimension, shapesOf, type SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
 import { readLayerConfig } from '../../config/layer_config.js';
 import { ValueError } from '../../errors.js';
-import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../feature_interaction/float_inputs.js';
+import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import { checkDimension, type SymbolicShape } from '../layer_arguments.js';
 import { checkOutputMode, encodeIds, encodedShape, onlyShape, onlyTensor, type OutputMode } from './encoded_ids.js';
 

@@ -4,7 +4,7 @@ import { brand } from '../../brand.js';
 import { readLayerConfig } from '../../config/layer_config.js';
 import { ArgumentTypeError, described } from '../../errors.js';
 import { Hashing, type HashingArgs } from '../../preprocessing/hashing.js';
-import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../feature_interaction/float_inputs.js';
+import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import type { SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import {

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
 import { readLayerConfig } from '../../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../feature_interaction/float_inputs.js';
+import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import { checkBoolean, type SymbolicShape } from '../layer_arguments.js';
 import { onlyShape, onlyTensor } from './encoded_ids.js';
 

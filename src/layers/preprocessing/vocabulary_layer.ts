@@ -4,7 +4,7 @@ import { brand } from '../../brand.js';
 import { readLayerConfig } from '../../config/layer_config.js';
 import { ArgumentTypeError, ValueError } from '../../errors.js';
 import { IntegerLookup, type IntegerLookupArgs } from '../../preprocessing/integer_lookup.js';
-import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../feature_interaction/float_inputs.js';
+import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import { checkBoolean, type SymbolicShape } from '../layer_arguments.js';
 import {
   ALL_MODES,

@@ -1,9 +1,9 @@
 /** What the layers on float32 features share: their common arguments, and checks of their inputs. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { readOptions } from '../../options.js';
-import { checkBoolean, checkName, isSymbolic, readInputShape, type SymbolicShape } from '../layer_arguments.js';
-import { nextName } from '../layer_names.js';
+import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { readOptions } from '../options.js';
+import { checkBoolean, checkName, isSymbolic, readInputShape, type SymbolicShape } from './layer_arguments.js';
+import { nextName } from './layer_names.js';
 
 /** What every layer of tfjs takes, for layers without a table. */
 export interface FloatLayerArgs {
