@@ -1,9 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -11,7 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addonPath, loadAddon } from '../../src/backends/native/addon.js';
-import { makeFolder, setExchange } from '../../src/saved_model/folder.js';
+import { HOST } from '../../src/io/model_leftovers.js';
+import { healFolder, makeFolder, setExchange } from '../../src/saved_model/folder.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { expectRejection } from '../helpers/errors.js';
 import type { SavedModelWriter } from 'tfjs-embeddings';
@@ -90,6 +93,49 @@ describe('the folder of a SavedModel', () => {
     mkdirSync(folder, { recursive: true });
     await makeFolder(folder, false, fill('one'));
     expect(content()).toBe('one');
+  });
+
+  describe('after a process was killed', () => {
+    const ended = spawnSync(process.execPath, ['--version']).pid;
+    const aside = (kind: 'part' | 'old', pid = ended): string => {
+      return join(parent, 'a', `.model (1).0123456789abcdef.${pid}.${HOST}.${kind}`);
+    };
+
+    it('is put back by the next export, and not written over unless that is asked for', async () => {
+      await makeFolder(folder, false, fill('one'));
+      renameSync(folder, aside('old'));
+      await expectRejection(() => makeFolder(folder, false, fill('two')), 'ValueError', 'directory', 'model (1)');
+      expect(content()).toBe('one');
+      expect(readdirSync(join(parent, 'a'))).toEqual(['model (1)']);
+    });
+
+    it('is put back by whoever looks, with its drafts removed', async () => {
+      await makeFolder(folder, false, fill('one'));
+      renameSync(folder, aside('old'));
+      mkdirSync(aside('part'));
+      await healFolder(folder);
+      expect(content()).toBe('one');
+      expect(readdirSync(join(parent, 'a'))).toEqual(['model (1)']);
+    });
+
+    it('stays where it is there, without the older one', async () => {
+      await makeFolder(folder, false, fill('two'));
+      mkdirSync(aside('old'));
+      await healFolder(folder);
+      expect(content()).toBe('two');
+      expect(readdirSync(join(parent, 'a'))).toEqual(['model (1)']);
+    });
+
+    it('leaves alone what a process at work, or of another folder, has there', async () => {
+      await makeFolder(folder, false, fill('one'));
+      const others = [
+        aside('part', process.ppid),
+        join(parent, 'a', `.model (2).0123456789abcdef.${ended}.${HOST}.part`),
+      ];
+      for (const path of others) mkdirSync(path);
+      await healFolder(folder);
+      for (const path of others) expect(existsSync(path)).withContext(path).toBe(true);
+    });
   });
 
   it('changes places with another through the addon', () => {
