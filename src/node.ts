@@ -5,6 +5,7 @@ import { addonPath, loadAddon } from './backends/native/addon.js';
 import { unbuiltTfjsNode } from './backends/native/unbuilt_tfjs_node.js';
 import { registerNativeKernels } from './backends/native/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
+import { STEP_KERNELS } from './backends/tensorflow/whole_steps.js';
 import { registerFileHandler } from './io/file_handler.js';
 import { registerFiles } from './io/node_files.js';
 import { registerSavedModelFiles } from './saved_model/register.js';
@@ -22,7 +23,7 @@ keepRequire(createRequire(import.meta.url));
 const tensorflow = registerTensorFlowBackend();
 const problem = registerNativeKernels();
 if (problem === null) {
-  tensorflow.connect(loadAddon());
+  tensorflow.connect(loadAddon(), STEP_KERNELS);
   captureSteps(loadAddon());
 } else if (existsSync(addonPath())) {
   warnOnce(problem);

@@ -90,7 +90,8 @@ export interface KernelSet {
     hyper: Float32Array,
   ): void;
   /** Ids as SparseCores take them. */
-  readonly partitionCsr: PartitionCsr;
+  /** The reference set has none: its own comes with the TPU embedding API. */
+  readonly partitionCsr?: PartitionCsr;
   /**
    * The same for several uses of a table, one after the other in `bags` and `gradient`: those from bag useStarts[k] on
    * belong to use k + 1. Bit by bit the step over the sum of what `embeddingBagGrad` gives for each use. Absent: not

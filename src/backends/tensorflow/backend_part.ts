@@ -5,13 +5,9 @@ import { warnOnce } from '../../warn_once.js';
 import { SPARSE_APPLY, type BagTensors } from '../bag_tensors.js';
 import { genericBackendPart } from '../generic/register.js';
 import type { BagOptions, KernelInfo } from '../kernel_set.js';
-import { namedKernelSet, type BackendPart, type JoinedUpdate } from '../registry.js';
-import { lookUpMany, stepMany } from './many_tables.js';
-import { asNodeBackend } from './node_backend.js';
-import { checkInputs } from './op_inputs.js';
-import { Ownership } from './ownership.js';
+import { namedKernelSet, type BackendPart } from '../registry.js';
+import { apart, makeWritable } from './written_variables.js';
 import type { StepOps } from '../step_ops.js';
-import { STEP_OPS } from './step_kernels.js';
 
 /** The part of the native addon that this backend needs. */
 export interface TensorFlowAddon {
@@ -19,47 +15,20 @@ export interface TensorFlowAddon {
   registerTensorFlow(): string;
 }
 
-/** Gives variables, by the names of the arguments, buffers that nobody else sees. */
-function makeWritable(variables: Readonly<Record<string, tf.Variable>>): void {
-  const backend = asNodeBackend(tf.backend());
-  checkInputs(backend, variables);
-  const ownership = Ownership.of(backend);
-  for (const variable of Object.values(variables)) ownership.makeWritable(variable);
-}
-
-/** A tensor that is read, or a copy where it is one of those that are written: the op refuses to do both. */
-function apart<T extends tf.Tensor>(tensor: T, written: readonly tf.Variable[]): T {
-  const isWritten = written.some(({ dataId }) => dataId === tensor.dataId);
-  return isWritten ? (asNodeBackend(tf.backend()).executeSingleOutput('EmbeddingCopy', [], [tensor]) as T) : tensor;
-}
-
-function applyMany(optimizer: OptimizerName, updates: readonly JoinedUpdate[]): void {
-  for (const { table, slots } of updates) {
-    makeWritable({ table, ...Object.fromEntries(slots.map((slot, i) => [`slots[${i}]`, slot])) });
-  }
-  const written = updates.flatMap(({ table, slots }) => [table, ...slots]);
-  tf.tidy(() => {
-    const read = (entry: JoinedUpdate['entries'][number]): JoinedUpdate['entries'][number] => {
-      const { gradient, bags } = entry;
-      const weights = bags.weights === null ? null : apart(bags.weights, written);
-      return { gradient: apart(gradient, written), bags: { ...bags, weights } };
-    };
-    stepMany(
-      optimizer,
-      updates.map((update) => ({ ...update, entries: update.entries.map(read) })),
-    );
-  });
-}
+/** What runs many tables, and other parts of a step, as one op each; it comes with the addon. */
+export type StepKernels = Pick<Required<BackendPart>, 'lookUp' | 'sparseApplyMany' | 'stepOps'>;
 
 export class TensorFlowPart implements BackendPart {
   private addon: TensorFlowAddon | null = null;
+  private kernels: StepKernels | null = null;
   private registered = false;
   /** What brings the custom ops where there is no addon; null: that was said. */
   private remedy: string | null =
     "import 'tfjs-embeddings/node' in place of 'tfjs-embeddings' for native kernels, which `npx tfjs-embeddings setup` builds";
 
-  connect(addon: TensorFlowAddon): void {
+  connect(addon: TensorFlowAddon, kernels: StepKernels): void {
     this.addon ??= addon;
+    this.kernels ??= kernels;
   }
 
   /** Takes from the Node entry why there is no addon; null: that was said. */
@@ -94,15 +63,15 @@ export class TensorFlowPart implements BackendPart {
   }
 
   get lookUp(): BackendPart['lookUp'] {
-    return this.hasOps() ? lookUpMany : undefined;
+    return this.hasOps() ? this.kernels?.lookUp : undefined;
   }
 
   get sparseApplyMany(): BackendPart['sparseApplyMany'] {
-    return this.hasOps() ? applyMany : undefined;
+    return this.hasOps() ? this.kernels?.sparseApplyMany : undefined;
   }
 
   get stepOps(): StepOps | undefined {
-    return this.hasOps() ? STEP_OPS : undefined;
+    return this.hasOps() ? this.kernels?.stepOps : undefined;
   }
 
   /** tfjs-node holds a new tensor as the typed array that it was made of, and hands out that very array. */

@@ -2,6 +2,7 @@ import * as tf from '@tensorflow/tfjs';
 import { genericKernel } from '../../../src/backends/generic/register.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { TensorFlowPart } from '../../../src/backends/tensorflow/backend_part.js';
+import { STEP_KERNELS } from '../../../src/backends/tensorflow/whole_steps.js';
 import { bagCase, copyTable, packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
 import { expectClose } from '../../helpers/tensors.js';
 import { describeTensorFlow } from './tensorflow_backend.js';
@@ -29,7 +30,7 @@ describeTensorFlow('the tensorflow backend without custom ops', () => {
     const said = spyOn(console, 'warn');
     const part = new TensorFlowPart();
     const answers = ['a reason of this spec', 'a reason of this spec', 'registered'];
-    part.connect({ registerTensorFlow: () => answers.shift() ?? 'not asked again' });
+    part.connect({ registerTensorFlow: () => answers.shift() ?? 'not asked again' }, STEP_KERNELS);
     expect(part.hasOps()).toBe(false);
     expect(part.hasOps()).toBe(false);
     expect(said.calls.allArgs().flat().join()).toContain('a reason of this spec');

@@ -1,6 +1,7 @@
 /** The CSR of one stack on one chip, within its limits. */
 import { ValueError, described } from '../../../errors.js';
 import { CsrIdOutOfRange } from '../../../backends/csr_id_out_of_range.js';
+import { partitionCsr } from '../../../backends/reference/partition_csr.js';
 import { kernelSet } from '../../../backends/registry.js';
 import { roundUp, type CsrFeature, type CsrParts } from '../../../backends/sparse_core.js';
 import { PartitionedCsrFormatTensor } from './partitioned_csr.js';
@@ -41,7 +42,9 @@ export interface BucketMaxima {
 
 function partsOf({ features, cores, shards, samples }: StackOnChip, capacity: number): CsrParts {
   try {
-    return kernelSet().partitionCsr({ features, cores, shards, samples, capacity });
+    const request = { features, cores, shards, samples, capacity };
+    const kernels = kernelSet();
+    return kernels.partitionCsr === undefined ? partitionCsr(request) : kernels.partitionCsr(request);
   } catch (error) {
     if (!(error instanceof CsrIdOutOfRange)) throw error;
     const { feature, id, position, rows } = error;

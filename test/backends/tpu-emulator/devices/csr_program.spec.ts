@@ -1,6 +1,7 @@
 /** Commands over the CSR of a stack, one by one, against what they say they do. */
 import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
 import { referenceKernels } from '../../../../src/backends/reference/reference_kernel_set.js';
+import { partitionCsr } from '../../../../src/backends/reference/partition_csr.js';
 import { roundUp, type CsrFeature, type CsrParts } from '../../../../src/backends/sparse_core.js';
 import type { Command, CsrAt } from '../../../../src/backends/tpu-emulator/devices/device.js';
 import { DeviceProgram } from '../../../../src/backends/tpu-emulator/devices/device_program.js';
@@ -38,7 +39,7 @@ function batchOf(rows: readonly (readonly number[])[], weights: readonly (readon
   const place = { rows: ROWS * SHARDS, columnOffset: 0, rotation: 0, sampleOffset: 0 };
   const feature: CsrFeature = { ...ids, ...place, combiner: 'sum' };
   const request = { features: [feature], cores: CORES, shards: SHARDS, samples: SAMPLES, capacity: 4096 };
-  const parts = referenceKernels.partitionCsr(request);
+  const parts = partitionCsr(request);
   const entries: Entry[] = [];
   let start = 0;
   for (let core = 0; core < CORES; core++) {
