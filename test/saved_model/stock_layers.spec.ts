@@ -12,7 +12,7 @@ const TOLERANCE = 1e-5;
 /** Refused in refusals.spec.ts, each by name. */
 const REFUSED = ['randomWidth'];
 /** Fields and values that the docs name beside layers. */
-const OTHER_WORDS = new Set(['stateful', 'predict', 'tfIdf', 'numOovIndices']);
+const OTHER_WORDS = new Set(['stateful', 'predict', 'tfIdf', 'numOovIndices', 'outputShape']);
 
 /** Base classes, symbolic inputs, and second names of pooling. */
 const OTHER_EXPORTS = /^(Layer|RNNCell|input|avgPool(ing)?\dd|(max|globalMax)Pool\dd)$/;
