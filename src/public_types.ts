@@ -16,6 +16,7 @@ export type {
   Nested as NestedValues,
   Symbolic,
 } from './layers/distributed_embedding/feature_types.js';
+export type { OutputForm } from './layers/distributed_embedding/joined_output.js';
 export type { LookedUp, WithWeights } from './layers/embedding/looked_up.js';
 export type { AnyTableLayerArgs, TableLayerArgs } from './layers/embedding/table_layer.js';
 export type { Activation, ActivationInput } from './layers/feature_interaction/activations.js';

@@ -12,6 +12,7 @@ import { DistributedEmbedding } from './distributed_embedding/layer.js';
 import { DotInteraction, type DotInteractionArgs } from './feature_interaction/dot_interaction.js';
 import { Embedding } from './embedding/embedding.js';
 import type {
+  AnyStructure,
   CombinersOf,
   CombinersOfItems,
   InputsOf,
@@ -60,6 +61,12 @@ export function raggedEmbedding<C extends Combiner | null>(...given: [AnyTableLa
  * @example
  * emb.layers.distributedEmbedding({embeddings: [{inputDim: 1000, outputDim: 8}, {inputDim: 50, outputDim: 8}]});
  */
+export function distributedEmbedding<F extends NestedFeatures, D extends boolean = true>(
+  args: DistributedPlacementArgs<D> & FeaturesForm<F> & { output: 'concat' },
+): DistributedEmbedding<Combiner, InputsOf<D, CombinersOf<F>>>;
+export function distributedEmbedding<Items extends readonly DistributedItem[] | [], D extends boolean = true>(
+  args: DistributedPlacementArgs<D> & EmbeddingsForm<Items & KnownFields<Items>> & { output: 'concat' },
+): DistributedEmbedding<Combiner, AnyStructure>;
 export function distributedEmbedding<C extends Combiner | null = null, D extends boolean = true>(
   args: DistributedPlacementArgs<D> &
     EmbeddingsForm<readonly DistributedItem<C>[]> & { inputTableMap: readonly number[] },

@@ -94,6 +94,18 @@ const distributed: Make = () => {
   return { model, inputs: [int(PADDED), int(outside), int(PADDED), int([[1], [0], [4]])] };
 };
 
+/** Results of all features side by side in one output. */
+const sideBySide: Make = () => {
+  const embeddings = [
+    { name: 'users', ...table, combiner: 'mean' as const },
+    { name: 'items', inputDim: 9, outputDim: 3, combiner: 'sum' as const },
+  ];
+  const layer = emb.layers.distributedEmbedding({ embeddings, output: 'concat' });
+  const inputs = ['a', 'b'].map((name) => tf.input({ shape: [4], dtype: 'int32', name }));
+  const model = tf.model({ inputs, outputs: layer.apply(inputs) });
+  return { model, inputs: [int(DENSE), int(DENSE)] };
+};
+
 const features: Make = () => {
   const movies = new emb.TableConfig({ name: 'movies', vocabularySize: 9, embeddingDim: 3, combiner: 'sqrtn' });
   const layer = emb.layers.distributedEmbedding({
@@ -231,6 +243,7 @@ export const OWN_MODELS: readonly (readonly [string, Make])[] = [
   ],
   ['concatOneHotEmbedding', oneHot],
   ['distributedEmbedding', distributed],
+  ["distributedEmbedding with output: 'concat'", sideBySide],
   ['features of distributedEmbedding', features],
   ['interactions', interactions],
   ['a shared table', shared],

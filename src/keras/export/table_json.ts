@@ -112,6 +112,9 @@ export function distributedEntry(
 ): DistributedEntry {
   const config = layer.getConfig() as unknown as Json;
   const named = namedLayer(layer);
+  if (layer.outputForm !== 'structure') {
+    throw layerError(named, 'output', "'structure': Keras RS gives a result for each feature", layer.outputForm);
+  }
   const items = config['embeddings'] as readonly Json[] | undefined;
   const tables = config['tables'] as readonly Json[];
   const features =

@@ -7,6 +7,7 @@ import type { Combiner } from '../../types.js';
 import { readEmbeddings, readFeatures, type DistributedFeatures, type DistributedItemArgs } from './features.js';
 import type { Embedding } from '../embedding/embedding.js';
 import type { NestedFeatures } from './feature_types.js';
+import type { OutputForm } from './joined_output.js';
 import type { RaggedEmbedding } from '../embedding/ragged_embedding.js';
 
 /** What `embeddings` may hold: unbuilt layers, of this package or stock ones, or plain arguments. */
@@ -30,6 +31,11 @@ export interface FeaturesForm<F = NestedFeatures> {
 
 /** How a `DistributedEmbedding` lies on devices; the arguments of the plan as in `planEmbedding`. */
 export interface DistributedPlacementArgs<D extends boolean = boolean> extends PlacementArgs<D> {
+  /**
+   * 'structure' (default): a result for each feature, in the structure of the features. 'concat': one tensor, with the
+   * results side by side along the last axis, in the order of the features.
+   */
+  output?: OutputForm | undefined;
   /** A plan made by hand, which is checked; in place of the planner's. Default: null. */
   plan?: PlanData | string | null | undefined;
   /** Seed of all tables whose initializers have none of their own; null (default): another one each time. */
@@ -55,6 +61,7 @@ export const ARGUMENTS: readonly (keyof DistributedEmbeddingArgs)[] = [
   'embeddings',
   'features',
   'inputTableMap',
+  'output',
   ...PLACEMENT_FIELDS,
   'plan',
   'seed',

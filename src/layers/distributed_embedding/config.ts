@@ -23,6 +23,7 @@ const KNOWN = [
   'featureConfigs',
   'tables',
   'inputTableMap',
+  'output',
   'plan',
   'seed',
   'tableStacking',
@@ -57,6 +58,7 @@ export function distributedConfig(
     strategy: args.strategy === undefined ? null : { name: args.strategy },
     plan: plan === null ? null : { name: JSON.stringify(plan) },
     seed: args.seed ?? null,
+    output: args.output ?? 'structure',
     // Lists may hold names of tables.
     tableStacking: args.tableStacking === undefined ? null : { name: JSON.stringify(args.tableStacking) },
     updateStats: args.updateStats ?? null,

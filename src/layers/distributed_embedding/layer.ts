@@ -20,6 +20,7 @@ import {
   type InputForm,
 } from './inputs.js';
 import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './plan.js';
+import { checkOutput, joined, joinedShape, type OutputForm } from './joined_output.js';
 import { DistributedWeights, type WeightOwner } from './weights.js';
 import { featureShapes } from '../embedding/feature.js';
 import { lookUpFeatures } from '../embedding/feature_lookup.js';
@@ -34,7 +35,6 @@ import { LayerOfTables } from '../layer_of_tables.js';
 import { listSharedWeightsOnce, notYetPenalized } from '../../tfjs_patches/shared_weights.js';
 import { clearTopologyCache } from '../../tfjs_patches/topology_cache.js';
 import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
-import { unpackedTensor } from '../table/storage.js';
 import { checkTableTraining } from '../table/table_training.js';
 import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from '../table/writes.js';
 
@@ -52,7 +52,7 @@ const WEIGHTS = 'weights';
  * layers would each by itself. Or `features`, `FeatureConfig`s in objects and arrays of any depth: takes ids and
  * returns results in that structure, [batch, dim] each, whatever the form of the ids. Ids may be tensors, RaggedTensors,
  * sparse ids, arrays and {values, rowSplits}, mixed in any order; `apply(ids, {weights})` takes weights in the structure
- * of the ids, null where a feature has none. All ids of a call have one batch size, which need not divide by the number
+ * of the ids, null where a feature has none. `output: 'concat'` gives one tensor with the results side by side. All ids of a call have one batch size, which need not divide by the number
  * of devices. With `dpInput: false`, `inputs[device]` lists that device's features in the order of
  * `layer.plan.ranks[device].tableParallel.inputIdsGlobal`; weights stay in the structure of the features.
  *
@@ -83,6 +83,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
   readonly #forced: ForcedPlan | null;
   readonly #weights: DistributedWeights;
   readonly #dpInput: boolean;
+  readonly #outputForm: OutputForm;
   /** What the ids and the weights of each feature are called in errors. */
   readonly #paths: { readonly ids: readonly string[]; readonly weights: readonly string[] };
   /** What each feature looks up, in errors. */
@@ -108,6 +109,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     this.#paths = { ids: featurePaths(all.structure, 'inputs'), weights: featurePaths(all.structure, WEIGHTS) };
     this.#names = featureNames(all);
     this.#dpInput = checkBoolean(given.dpInput, 'dpInput', true);
+    this.#outputForm = checkOutput(given.output);
     this.#weighted = checkWeighted(given.weightedFeatures, all.features.length);
     const request = planRequest(all, given);
     this.#forced = readForcedPlan(given.plan, request);
@@ -133,6 +135,11 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
    */
   get lookups(): DistributedFeatures {
     return this.#all;
+  }
+
+  /** Whether results come in the structure of the features, or side by side in one tensor. */
+  get outputForm(): OutputForm {
+    return this.#outputForm;
   }
 
   /** Features that have weights in a symbolic graph: their weights follow the ids of all features. */
@@ -239,6 +246,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     const someSymbolic = [...given.ids, ...given.weights].some(isSymbolic);
     const outputs = someSymbolic ? this.#applySymbolic(given, rest) : this.#applyConcrete(given, rest);
     const { structure } = this.#all;
+    if (this.#outputForm === 'concat') return outputs[0];
     const packed = given.isFlat && structure.kind !== 'feature' ? outputs : packAs(structure, outputs);
     if (fed !== null && Array.isArray(packed)) this.#outputCache.keep(fed, packed, isTraining);
     return packed;
@@ -276,26 +284,25 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor | tf.Tensor[] {
     const { features, tables } = this.#all;
     const list = (Array.isArray(inputs) ? inputs : [inputs]) as unknown[];
-    const ids = list.slice(0, features.length);
     const weights =
       (kwargs[WEIGHTS] as unknown[] | undefined) ?? spreadWeights(list, features.length, this.#weighted ?? []);
     const variables = features.map(({ table }) => this.#weights.variable(table));
     const paths = { ...this.#paths, ids: this.#idPaths };
-    const asked = { owner: this, ids, weights, paths, names: this.#names };
+    const asked = { owner: this, ids: list.slice(0, features.length), weights, paths, names: this.#names };
     const batch = { ...asked, idsArePlaced: !this.#dpInput, isReported: true };
-    return lookUpFeatures(features, variables, batch, () => {
+    const results = lookUpFeatures(features, variables, batch, () => {
       this.invokeCallHook(inputs, kwargs as never);
       for (const { table } of tables) checkTableTraining(table, this.name, kwargs);
     }) as tf.Tensor[];
+    return this.#outputForm === 'concat' ? joined(results, paths.ids) : results;
   }
 
-  override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape[] {
+  override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape | SymbolicShape[] {
     const { features, tables } = this.#all;
     const dims = features.map(({ table }) => tables[table]!.table.outputDim);
-    return featureShapes(features, dims, shapesOf(inputShape), this.#weighted ?? [], {
-      ...this.#paths,
-      ids: this.#idPaths,
-    });
+    const paths = { ...this.#paths, ids: this.#idPaths };
+    const shapes = featureShapes(features, dims, shapesOf(inputShape), this.#weighted ?? [], paths);
+    return this.#outputForm === 'concat' ? joinedShape(shapes, paths.ids) : shapes;
   }
 
   /** Ids may have any rank, so nothing is said about the shapes of inputs. */
@@ -327,12 +334,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
   getTables(): Record<string, tf.Tensor2D> {
     this.#checkReady('getTables');
     this.#follow();
-    return Object.fromEntries(
-      this.#all.tables.map(({ name, table: { packed } }, table) => {
-        const variable = this.#weights.variable(table) as unknown as tf.Tensor2D;
-        return [name, packed === null ? variable.clone() : unpackedTensor(variable, packed)];
-      }),
-    );
+    return this.#weights.copies();
   }
 
   /**
@@ -349,13 +351,12 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
 
   #write(sources: readonly TableSource[], options: { chunkElements?: number } | undefined): void {
     this.#follow();
-    const { devices } = this.#plan;
     writeTables(
       sources.map((source) => {
         const { name, table } = this.#all.tables[source.table]!;
         const weight = this.#layerVariables[source.table]!;
         const { inputDim: rows, outputDim: columns, packed } = table;
-        return { ...source, name, rows, columns, packed, weight, devices };
+        return { ...source, name, rows, columns, packed, weight, devices: this.#plan.devices };
       }),
       options,
     );

@@ -10,7 +10,7 @@ import type { PlanInForce } from './plan.js';
 import type { EmbeddingTable, TableHolder } from '../table/embedding_table.js';
 import { appliedTable, filledTable, initializerOf, tableSeed } from '../table/initial_values.js';
 import type { Initializer } from '../table/initializers.js';
-import type { WeightForm } from '../table/storage.js';
+import { unpackedTensor, type WeightForm } from '../table/storage.js';
 import { applyInBlocks, fillOf, withSeed } from '../table/table_fill.js';
 
 const ZEROS: Fill = { kind: 'constant', value: 0 };
@@ -179,6 +179,16 @@ export class DistributedWeights {
 
   variable(table: number): tf.Variable {
     return this.#placed[table]!.variable;
+  }
+
+  /** Copies of all tables by name, as float32. */
+  copies(): Record<string, tf.Tensor2D> {
+    return Object.fromEntries(
+      this.tables.map(({ name, table: { packed } }, table) => {
+        const variable = this.variable(table) as unknown as tf.Tensor2D;
+        return [name, packed === null ? variable.clone() : unpackedTensor(variable, packed)];
+      }),
+    );
   }
 
   /** The devices that hold the tables, or null. */

@@ -50,12 +50,13 @@ const distributed: Emitter = (call) => {
   const { features } = layer.lookups;
   const tables = layer.weights.map((weight) => context.variableOf(weight));
   const weighted = layer.weightedFeatures;
-  return features.map((feature, i) => {
+  const results = features.map((feature, i) => {
     const ids = o.cast(inputs[i]!, 'int32');
     const place = weighted.indexOf(i);
     const weights = place < 0 ? null : weightsOrNull(call, inputs[features.length + place]);
     return lookUpTable(o, { feature, table: tables[feature.table]!, ids, weights }, context.customOps);
   });
+  return layer.outputForm === 'concat' ? o.concat(results, -1) : results;
 };
 
 /** Rows of the common table; an id outside its own feature becomes one beyond the table, which is an error there. */

@@ -269,7 +269,9 @@ describe('saving of DistributedEmbedding', () => {
       const embeddings = [{ inputDim: 23, outputDim: 7, combiner: 'sum' }] as const;
       for (const args of [{ embeddings }, { features }]) {
         const input = tf.input({ shape: [2], dtype: 'int32' });
-        const outputs = emb.layers.distributedEmbedding(args as never).apply([input]) as tf.SymbolicTensor[];
+        const outputs = emb.layers
+          .distributedEmbedding(args as unknown as emb.DistributedEmbeddingArgs)
+          .apply([input]) as tf.SymbolicTensor[];
         const model = tf.model({ inputs: input, outputs });
         const x = tf.tensor2d([[1, 22], [0, 3]], [2, 2], 'int32'); // prettier-ignore
         const loaded = await reload(await artifactsOf(model));
