@@ -19,6 +19,21 @@ const NONE = new Float32Array(0);
 /** The largest multiple of 8 below 2^31. */
 const MOST_SLOTS = 2 ** 31 - 8;
 
+/** The gradient and what is made of it, with the lengths that they must have. */
+function weightsGradArguments(
+  table: HostTable | PackedTable,
+  gradient: Float32Array,
+  bags: HostBags,
+  out: Float32Array,
+): Argument[] {
+  checkLength('gradient', gradient.length, pooledLength(bags, table));
+  checkLength('out', out.length, bags.values.length);
+  return [
+    { array: gradient, direction: 'in' },
+    { array: out, direction: 'out' },
+  ];
+}
+
 /** Arrays that are views of `heap` are used where they lie; others are copied in, and back, on each call. */
 export class WasmKernelSet implements KernelSet {
   readonly name = 'wasm';
@@ -83,12 +98,7 @@ export class WasmKernelSet implements KernelSet {
     options: BagOptions,
     out: Float32Array,
   ): void {
-    checkLength('gradient', gradient.length, pooledLength(bags, table));
-    checkLength('out', out.length, bags.values.length);
-    const others: Argument[] = [
-      { array: gradient, direction: 'in' },
-      { array: out, direction: 'out' },
-    ];
+    const others = weightsGradArguments(table, gradient, bags, out);
     this.call({ table, direction: 'in', bags, others }, (kernels, { tableAt, bagsAt, others: at }) =>
       kernels.weightsGrad(tableAt, bagsAt, options, at[0]!, at[1]!),
     );
@@ -109,12 +119,7 @@ export class WasmKernelSet implements KernelSet {
     options: BagOptions,
     out: Float32Array,
   ): void {
-    checkLength('gradient', gradient.length, pooledLength(bags, table));
-    checkLength('out', out.length, bags.values.length);
-    const others: Argument[] = [
-      { array: gradient, direction: 'in' },
-      { array: out, direction: 'out' },
-    ];
+    const others = weightsGradArguments(table, gradient, bags, out);
     this.call({ table, direction: 'in', bags, others }, (kernels, { tableAt, bagsAt, others: at }) =>
       kernels.packedBagWeightsGrad(tableAt, table.storage, bagsAt, options, at[0]!, at[1]!),
     );
