@@ -7,7 +7,7 @@ import type { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_
 import type { FeatureLookup } from '../embedding/table_lookups.js';
 import { partitionBatch, stackBatch } from '../sparse_core/csr_batches.js';
 import { extract, interleave } from '../sparse_core/interleave.js';
-import { shardCount } from '../sparse_core/numbers.js';
+import { isPowerOfTwo, shardCount } from '../sparse_core/numbers.js';
 import { planStacks, type SparseCorePlan } from '../sparse_core/stack_plan.js';
 import { lookUpStacks, pendingSteps, stepStacks } from '../sparse_core/stack_steps.js';
 import type { SparseCoreVariables } from '../sparse_core/stack_variables.js';
@@ -18,7 +18,7 @@ import { StackedCopies } from './stacked_copies.js';
 /** Whether tables can lie in stacks: on the emulator, where the number of its cores is a power of two. */
 export function hasSparseCores(): boolean {
   const { devices } = backendPart();
-  return devices !== undefined && Number.isInteger(Math.log2(devices.count));
+  return devices !== undefined && isPowerOfTwo(devices.count);
 }
 
 /** Throws ValueError for another number of cores, as TPUEmbeddingV2. */

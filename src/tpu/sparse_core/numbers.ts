@@ -16,10 +16,15 @@ export function textOf(value: unknown, argument: string): string {
   return value;
 }
 
+/** For whole numbers from 1 to 2^53. */
+export function isPowerOfTwo(value: number): boolean {
+  return 2 ** Math.round(Math.log2(value)) === value;
+}
+
 /** Shards of all chips. SparseCores find the shard of a row by its low bits, so there must be a power of two. */
 export function shardCount(chips: number, coresPerChip: number): number {
   const shards = chips * coresPerChip;
-  if (2 ** Math.round(Math.log2(shards)) === shards && shards <= 2 ** 20) return shards;
+  if (isPowerOfTwo(shards) && shards <= 2 ** 20) return shards;
   const received = described(`${shards}, ${chips} x ${coresPerChip}`);
   throw new ValueError('numScShards', 'a number of SparseCores in all that is a power of two', received);
 }
