@@ -6,7 +6,7 @@
  * or for TensorFlow too with TENSORFLOW_INCLUDE=<folder of headers>.
  *
  * With Microsoft's compiler the equivalent is
- *   cl /std:c11 /O2 /LD /I<headers> /Ikernels kernels\*.c kernels\instances\*.c hosts\node.c /link node.lib /out:tfjs_embeddings.node
+ *   cl /std:c11 /O2 /LD /I<headers> /Ikernels kernels\*.c kernels\instances\*.c kernels\step\*.c hosts\node.c /link node.lib /out:tfjs_embeddings.node
  * with /arch:AVX2 for kernels\instances\instance_avx2.c and /arch:AVX512 for instance_avx512.c.
  */
 import { spawn } from 'node:child_process';

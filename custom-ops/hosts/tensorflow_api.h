@@ -33,6 +33,7 @@ namespace te {
   X(TF_Message)                                      \
   X(TF_DeleteBuffer)                                 \
   X(TF_DeleteTensor)                                 \
+  X(TF_TensorType)                                   \
   X(TF_NumDims)                                      \
   X(TF_Dim)                                          \
   X(TF_TensorData)                                   \

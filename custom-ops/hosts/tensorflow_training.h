@@ -204,6 +204,35 @@ void compute_row_penalty_grad(void*, TF_OpKernelContext* context) {
              none, table.rows);
 }
 
+/* rows: numbers of rows, sources: N of one type -> taken: N, these rows of each. */
+void compute_take_rows(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* given = call.input(0, "rows", 1);
+  if (given == nullptr) return;
+  const int32_t* rows = static_cast<const int32_t*>(Call::data(given));
+  const int64_t count = tf.TF_Dim(given, 0);
+  const int sources = tf.TF_NumInputs(context) - 1;
+  for (int i = 0; i < sources; ++i) {
+    TF_Tensor* source = call.input(i + 1, "sources", -1);
+    if (source == nullptr) return;
+    constexpr int kMostDims = 8;
+    const int rank = tf.TF_NumDims(source);
+    if (rank < 1 || rank > kMostDims)
+      return call.fail(TF_INVALID_ARGUMENT, "sources: expected 1 to %d dimensions, received %d", kMostDims, rank);
+    const int64_t stray = te_stray_row(rows, count, tf.TF_Dim(source, 0));
+    if (stray >= 0) {
+      return call.fail(TF_OUT_OF_RANGE, "rows[%lld] = %d is not in [0, %lld)", static_cast<long long>(stray),
+                       rows[stray], static_cast<long long>(tf.TF_Dim(source, 0)));
+    }
+    int64_t dims[kMostDims] = {count};
+    int64_t width = 1;
+    for (int d = 1; d < rank; ++d) width *= dims[d] = tf.TF_Dim(source, d);
+    TF_Tensor* taken = call.output(i, tf.TF_TensorType(source), dims, rank, "rows", "rows");
+    if (taken == nullptr) return;
+    te_take_rows(Call::data(source), width, rows, count, Call::data(taken));
+  }
+}
+
 void compute_dropout(void*, TF_OpKernelContext* context) {
   Call call(context);
   TF_Tensor* x = call.input(0, "x", -1);

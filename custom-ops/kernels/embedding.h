@@ -227,6 +227,11 @@ te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t coun
 te_status te_row_penalty_grad(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
                               float upstream, float* gradient);
 
+/* The first of `rows` that is not in [0, of), by its place; -1: all are. */
+int64_t te_stray_row(const int32_t* rows, int64_t count, int64_t of);
+/* Rows of `width` words of 32 bits, which must be there: source [any, width] -> taken [count, width]. */
+void te_take_rows(const void* source, int64_t width, const int32_t* rows, int64_t count, void* taken);
+
 /* y = x / (1 - rate) where the element is kept, else 0. The same seed keeps the same elements. 0 <= rate < 1. */
 void te_dropout(const float* x, int64_t size, float rate, const int32_t seed[2], float* y);
 

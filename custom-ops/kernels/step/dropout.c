@@ -1,5 +1,5 @@
 /* Dropout by number: whether an element is kept depends on the seed and on its place alone, so backward needs no mask. */
-#include "core.h"
+#include "../core.h"
 
 #if !defined(__wasm__) /* called by the TensorFlow ops alone */
 

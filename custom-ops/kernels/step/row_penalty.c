@@ -1,5 +1,5 @@
 /* The rows that a step touches, and the penalty of regularizers on them. */
-#include "core.h"
+#include "../core.h"
 
 #if !defined(__wasm__) /* called by the TensorFlow ops alone */
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Ids that count: padding is left out of its bags. */
-#include "core.h"
+#include "../core.h"
 
 #if !defined(__wasm__) /* called by the TensorFlow ops alone */
 

@@ -1,5 +1,5 @@
 /* Steps of the stock optimizers on dense variables: the same operations in the same order, so that values are equal. */
-#include "core.h"
+#include "../core.h"
 
 #if !defined(__wasm__) /* called by the TensorFlow ops alone */
 #include <math.h>
