@@ -7,6 +7,7 @@ import { perProcess } from '../per_process.js';
 import type { NamedTensor } from '../types.js';
 import { ASSETS_FILE, ASSETS_FORMAT, isAsWritten, type KeptWeight, type LayersModelAssets } from './assets.js';
 import type { BundleReader, StoredTensor } from './bundle/bundle_reader.js';
+import { readTensor } from './bundle/stored_values.js';
 import type { SavedModelFolder } from './saved_model_folder.js';
 
 function refuse(folder: { readonly path: string }, found: string, note?: string): ValueError {
@@ -88,20 +89,6 @@ async function buildLayers(folder: SavedModelFolder, assets: LayersModelAssets):
   }
 }
 
-const ARRAYS = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
-
-/** The values of a tensor, which are read straight into its memory. */
-async function readTensor(bundle: BundleReader, { key, dtype, shape, bytes }: StoredTensor): Promise<tf.Tensor> {
-  const buffer = new ArrayBuffer(bytes);
-  const target = new Uint8Array(buffer);
-  let at = 0;
-  for await (const piece of bundle.pieces(key)) {
-    target.set(piece, at);
-    at += piece.length;
-  }
-  return tf.tensor(new ARRAYS[dtype](buffer), [...shape], dtype);
-}
-
 /** Writes whole rows, from a row on. */
 type WriteRows = (firstRow: number, values: Float32Array) => void;
 
@@ -144,9 +131,12 @@ async function fillWeights(
   model: tf.LayersModel,
   kept: readonly KeptWeight[],
 ): Promise<void> {
-  const byName = new Map(kept.map((each) => [each.name, each]));
-  const plan = model.weights.map((weight) => {
-    const entry = byName.get(weight.originalName);
+  // Layers of one name in several models have weights of one name: those come in the order of the model.
+  const byName = new Map<string, KeptWeight[]>();
+  for (const each of kept) byName.set(each.name, [...(byName.get(each.name) ?? []), each]);
+  const weights = [...new Map(model.weights.map((weight) => [weight.id, weight])).values()];
+  const plan = weights.map((weight) => {
+    const entry = byName.get(weight.originalName)?.shift();
     if (entry === undefined) throw refuse(folder, `which has no ${describe(weight.originalName)}`);
     const stored = storedAs(folder, bundle, entry);
     const { shape, dtype } = weight;
