@@ -11,7 +11,7 @@ import { registerFiles } from './io/node_files.js';
 import { registerSavedModelFiles } from './saved_model/register.js';
 import { RuntimeError, described } from './errors.js';
 import { keepRequire } from './node_builtin.js';
-import { restoreLegacyUtil } from './tfjs_patches/legacy_util.js';
+import { restoreLegacyUtil } from './tfjs_patches/tfjs_node/legacy_util.js';
 import { captureSteps } from './step/capture.js';
 import { warnOnce } from './warn_once.js';
 

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { isRecord } from '../options.js';
+import { keepSignsOfInt64 } from '../tfjs_patches/tfjs_node/int64_inputs.js';
 import type { NamedShapes, RunnableSavedModel } from './loading.js';
 import { checkOps } from './hostile_ops.js';
 import { dataTypeName } from './wire/data_types.js';
@@ -66,6 +67,27 @@ function checkNames(inputs: unknown, wanted: readonly string[]): tf.NamedTensorM
   return inputs as tf.NamedTensorMap;
 }
 
+function run(model: tf.InferenceModel, inputs: tf.NamedTensorMap, what: string): tf.NamedTensorMap | tf.Tensor {
+  try {
+    return model.predict(inputs, {}) as tf.NamedTensorMap | tf.Tensor;
+  } catch (error) {
+    const note = `TensorFlow says: ${(error as Error).message.slice(0, 500)}`;
+    throw new RuntimeError('predict', 'a signature that TensorFlow runs on these inputs', described(what), note);
+  }
+}
+
+/** An output as tfjs has numbers: those of 64 bits as int32. The output is disposed where it is replaced. */
+function asTfjs(name: string, output: tf.Tensor): tf.Tensor {
+  const values: unknown = output.dtype === 'int32' ? output.dataSync() : null;
+  if (!(values instanceof BigInt64Array)) return output;
+  const numbers = Int32Array.from(values, Number);
+  const outside = values.find((value, i) => BigInt(numbers[i]!) !== value);
+  const { shape } = output;
+  output.dispose();
+  if (outside === undefined) return tf.tensor(numbers, shape, 'int32');
+  throw new RuntimeError(`outputs.${name}`, 'numbers of 32 bits, which are what tfjs has', described(`${outside}`));
+}
+
 export async function runnable(
   path: string,
   graph: MetaGraphMessage<Uint8Array>,
@@ -100,10 +122,16 @@ export async function runnable(
     predict(inputs) {
       const given = checkNames(inputs, inputNames);
       return onTensorFlow(() => {
-        const result = loaded.predict(given, {}) as tf.NamedTensorMap | tf.Tensor;
-        if (!(result instanceof tf.Tensor)) return result;
+        keepSignsOfInt64(tf.backend());
+        const result = run(loaded, given, `the signature ${signature} of ${path}`);
         const [only] = Object.keys(signatures[signature]!.outputs);
-        return { [only!]: result };
+        const named = result instanceof tf.Tensor ? { [only!]: result } : result;
+        try {
+          return Object.fromEntries(Object.entries(named).map(([name, output]) => [name, asTfjs(name, output)]));
+        } catch (error) {
+          tf.dispose(named);
+          throw error;
+        }
       });
     },
     dispose: () => loaded.dispose(),
