@@ -46,7 +46,8 @@ function sizesOf({ weights }: KerasSource): ReadonlySet<number> | null {
   return weights === null ? null : new Set(weights.names.flatMap((name) => weights.shapeOf(name)));
 }
 
-function build(source: KerasSource, strict: boolean): NamedInputsModel {
+/** Makes the layers of a source and fills in its weights. Throws as `loadKerasModel` does; the source stays open. */
+export function buildKerasModel(source: KerasSource, strict: boolean): NamedInputsModel {
   const { topology, weights } = source;
   const building: Building = { version: topology.version, strict, made: [], sizes: strict ? sizesOf(source) : null };
   try {
@@ -96,7 +97,7 @@ export async function loadKerasModel(source: unknown, options: LoadKerasOptions 
     return takeInputsByName(model, null);
   }
   try {
-    return build(found, strict);
+    return buildKerasModel(found, strict);
   } finally {
     found.close();
   }

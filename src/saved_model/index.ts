@@ -43,9 +43,11 @@ async function exportSavedModel(
  * Loads a SavedModel from a folder; in Node.
  *
  * Returns a layers model where the SavedModel was written by `export`, with the optimizer and its state where those were
- * included, or by Keras 2 of layers that are known here. Any other becomes `{predict(named), signatures, dispose()}`:
- * tensors by name in, tensors by name out, run by TensorFlow through tfjs-node, which must be installed; so does every
- * SavedModel when `signature` names what to run. `tags` chooses among several graphs.
+ * included, or by Keras 2 (`model.save`) of layers that are known here, which is then not compiled. Any other becomes
+ * `{predict(named), signatures, dispose()}`: tensors by name in, tensors by name out, run by TensorFlow through tfjs-node,
+ * which must be installed; so does every SavedModel when `signature` names what to run. A warning says why a SavedModel of
+ * Keras 2 is no layers model; SavedModels of Keras 3 tell of no layers. Numbers of 64 bits go in and come out as int32.
+ * `tags` chooses among several graphs.
  * Variables are checked against their checksums. What an export was interrupted at is put right first.
  * Source: tf.saved_model.load (TensorFlow 2.21); tf.node.loadSavedModel (tfjs-node 4.22).
  *
@@ -54,7 +56,8 @@ async function exportSavedModel(
  * @returns A layers model where its layers are known, else the function of a signature.
  * @throws TypeError for wrong types; ValueError for folders that hold no SavedModel, damaged files, variables that do
  * not fit, tags and signatures that are not there, and for graphs whose ops act on the machine, such as WriteFile;
- * RuntimeError where tfjs-node is missing.
+ * RuntimeError where tfjs-node is missing. `predict` throws RuntimeError for what TensorFlow does not run, and for results
+ * beyond int32.
  *
  * @example
  * const model = await emb.savedModel.load('./served/1');

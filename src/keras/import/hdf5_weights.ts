@@ -19,6 +19,7 @@ function readGroups(file: Hdf5File, root: string): Map<string, string[]> | null 
 export class Hdf5Weights implements WeightSource {
   readonly names: readonly string[];
   readonly groups: ReadonlyMap<string, readonly string[]> | null;
+  readonly layers = null;
 
   constructor(
     private readonly file: Hdf5File,

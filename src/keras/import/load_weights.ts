@@ -7,7 +7,7 @@ import { warnOnce } from '../../warn_once.js';
 import { layerError } from '../layer_error.js';
 import { NameCounter, attributePaths } from '../layer_paths.js';
 import { layersOf, type Built, type BuiltLayer, type BuiltModel } from './built.js';
-import type { WeightSource } from './weight_source.js';
+import { layerPath, type WeightSource } from './weight_source.js';
 
 /** The names of the weights of one layer, in its order. */
 type Assignment = Map<BuiltLayer, readonly (string | undefined)[]>;
@@ -113,13 +113,28 @@ function assignByName(model: BuiltModel, names: readonly string[], into: Assignm
   for (const [leaf, list] of found) into.set(leaf, list);
 }
 
+/** Sources that tell which weights each layer has. */
+function assignByLayer(
+  model: BuiltModel,
+  layers: NonNullable<WeightSource['layers']>,
+  names: readonly string[],
+  into: Assignment,
+): void {
+  for (const part of model.parts) {
+    const path = [...names, part.json.name];
+    if (part.kind === 'model') assignByLayer(part, layers, path, into);
+    else into.set(part, layers.get(layerPath(path)) ?? []);
+  }
+}
+
 function assign(model: BuiltModel, source: WeightSource): Assignment {
   const into: Assignment = new Map();
   const known = new Set(source.names);
   const root = LAYERS.find((each) =>
     source.names.some((name) => name.startsWith(`${each}/`) && /\/vars\/\d+$/.test(name)),
   );
-  if (root !== undefined) assignByPath(model, root, known, into);
+  if (source.layers !== null) assignByLayer(model, source.layers, [], into);
+  else if (root !== undefined) assignByPath(model, root, known, into);
   else if (source.groups !== null) assignByGroup(model, source.groups, into);
   else assignByName(model, source.names, into);
   return into;

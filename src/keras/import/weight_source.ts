@@ -9,15 +9,23 @@ export interface WeightSource {
   readonly names: readonly string[];
   /** Names by layer, in the order in which the layer has them; null where the file does not tell. */
   readonly groups: ReadonlyMap<string, readonly string[]> | null;
+  /** Names by `layerPath`, in the order in which each layer has them; null where the file does not tell. */
+  readonly layers: ReadonlyMap<string, readonly string[]> | null;
   shapeOf(name: string): readonly number[];
   /** A new tensor of float32 values, or of the dtype in the file where that is another. */
   read(name: string): tf.Tensor;
+}
+
+/** Which layer: its name after those of the models around it, without the outermost. */
+export function layerPath(names: readonly string[]): string {
+  return names.join('\n');
 }
 
 /** Bytes of weights, one after the other, as converters write them. */
 export class ConvertedWeights implements WeightSource {
   readonly names: readonly string[];
   readonly groups = null;
+  readonly layers = null;
   readonly #specs: ReadonlyMap<string, tf.io.WeightsManifestEntry>;
   readonly #tensors: tf.NamedTensorMap;
 
