@@ -7,7 +7,7 @@ import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs
 import { CapturedModel, GraphList } from './captured_model.js';
 import { gathered } from './gathered_rows.js';
 import { nativeDropout } from './native_dropout.js';
-import { takeStock } from './plain_model.js';
+import { takeMethods } from './plain_model.js';
 import type { GraphAddon } from './step_graph.js';
 import { offerCapturer, whySwitchedOff } from './steps.js';
 
@@ -64,9 +64,9 @@ function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: Batch
 
 /** Captures steps from now on, with this addon. May be called again. */
 export function captureSteps(addon: GraphAddon): void {
-  takeStock();
   state().addon ??= addon;
   openDropout();
+  takeMethods();
   runSteps({
     takesRows: (model) => tf.getBackend() === BACKEND_NAME && whyNot(model) === null,
     run,

@@ -4,7 +4,7 @@ import { asNodeBackend, BACKEND_NAME } from '../backends/tensorflow/node_backend
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { tableSettings } from '../ops/training/table_settings.js';
 import type { EagerStep, StepData } from '../tfjs_patches/training/model_steps.js';
-import { allLayers, compiledOf, isPart, whyNotPlain } from './plain_model.js';
+import { allLayers, compiledOf, isPart, whyNotPlain, type Compiled } from './plain_model.js';
 import { record } from './recorder.js';
 import { difference, type Recording } from './recording.js';
 import { simplified } from './simplified.js';
@@ -64,6 +64,8 @@ export class CapturedModel {
   /** Why no step of the model is captured; undefined: that was not looked at since `compile`. */
   #reason: string | null | undefined;
   #compiled: readonly unknown[] = [];
+  /** Losses and metrics as `compile` left them. */
+  #functions: readonly unknown[] = [];
 
   constructor(
     private readonly addon: GraphAddon,
@@ -87,13 +89,22 @@ export class CapturedModel {
     const compiled = [optimizer_, lossFunctions, metricsTensors, loss, metrics];
     if (compiled.some((each, i) => each !== this.#compiled[i])) {
       this.#compiled = compiled;
+      this.#functions = functionsOf(model);
       this.forget();
     }
-    this.#reason = this.#reason === undefined ? whyNotPlain(model) : this.#reason;
-    if (this.#reason !== null) return this.#reason;
+    if (this.#reason === undefined) this.#setReason(whyNotPlain(model));
+    if (this.#reason === null && functionsOf(model).some((each, i) => each !== this.#functions[i])) {
+      this.#setReason('its losses or metrics are others than those it was compiled with');
+    }
+    if (this.#reason !== null) return this.#reason!;
     return tf.getBackend() === BACKEND_NAME
       ? null
       : `the backend is ${tf.getBackend()}, and only ${BACKEND_NAME} captures steps`;
+  }
+
+  #setReason(reason: string | null): void {
+    if (reason !== null) this.forget();
+    this.#reason = reason;
   }
 
   /** Gives up all graphs; steps are recorded again. */
@@ -143,6 +154,8 @@ export class CapturedModel {
   }
 
   #countChange(signature: Signature, field: string): void {
+    // It may have been a function, and the new one may be anybody's.
+    this.#reason = undefined;
     signature.changes += 1;
     if (signature.changes > MOST_CHANGES) signature.refused ??= `${field} changes from step to step`;
   }
@@ -160,14 +173,16 @@ export class CapturedModel {
     signature.watched = watch(model);
     // What changed between the two steps was no matter of the step itself: this one is the first of two then.
     if (field !== null) this.#countChange(signature, field);
-    else if (signature.refused === null && first !== null) this.#build(signature, recording);
+    else if (signature.refused === null && first !== null) this.#build(model, signature, recording);
     if (signature.refused !== null || signature.graph !== null) signature.recording = null;
     return results;
   }
 
-  #build(signature: Signature, recording: Recording): void {
+  #build(model: tf.LayersModel, signature: Signature, recording: Recording): void {
     signature.refused = whyUnsound(recording);
-    if (signature.refused !== null) return;
+    // Somebody's function may have come since that was looked at, and be part of both recordings.
+    this.#reason = undefined;
+    if (signature.refused !== null || this.whyNot(model) !== null) return;
     try {
       signature.graph = new StepGraph(this.addon, simplified(recording));
     } catch (error) {
@@ -194,14 +209,18 @@ export class CapturedModel {
   }
 }
 
+/** The functions that a step of the model calls for losses and metrics. */
+function functionsOf(model: tf.LayersModel): readonly unknown[] {
+  const { lossFunctions = [], metricsTensors = [] } = compiledOf(model) as Partial<Compiled>;
+  return [...lossFunctions, ...metricsTensors.flat()];
+}
+
 /** Everything that a step of the model may depend on beside its tensors. */
 function watch(model: tf.LayersModel): WatchedFields {
   const watched = new WatchedFields();
-  for (const field of ['collectedTrainableWeights', 'inputs', 'outputs', 'layers']) watched.add(model, field);
-  for (const layer of allLayers(model)) {
-    watched.addAll(layer, BOOKKEEPING, isPart);
-    watched.add(layer, 'call');
-  }
+  for (const field of ['collectedTrainableWeights', 'inputs', 'outputs', 'layers', 'calculateLosses'])
+    watched.add(model, field);
+  for (const layer of allLayers(model)) watched.addAll(layer, BOOKKEEPING, isPart);
   const optimizers = new Set([compiledOf(model).optimizer_ as SparseOptimizer]);
   for (const weight of model.weights) {
     const ofTable = tableSettings(weight.read() as tf.Variable)?.optimizer ?? null;

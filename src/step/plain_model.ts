@@ -19,7 +19,7 @@ import {
 } from '../optimizers/train.js';
 import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { tableSettings } from '../ops/training/table_settings.js';
-import { perProcess } from '../per_process.js';
+import { isStock, isStockFunction, replacedMethod, takeStock } from './stock.js';
 
 const OURS: ReadonlySet<unknown> = new Set([
   Embedding,
@@ -38,26 +38,9 @@ const OPTIMIZERS: ReadonlySet<unknown> = new Set([
   SparseFtrl,
 ]);
 
-/** What tfjs itself holds, as it was when this package was loaded. */
-interface Stock {
-  readonly classes: ReadonlySet<unknown>;
-  readonly functions: ReadonlySet<unknown>;
-}
-
-const stock = (): Stock =>
-  perProcess('stock classes', () => {
-    const registered = Object.values(tf.serialization.SerializationMap.getMap().classNameMap).map(([cls]) => cls);
-    const isOfUsers = (cls: unknown): boolean => String((cls as { className?: string }).className).includes('>');
-    const functions = [tf.losses, tf.metrics].flatMap((group) => Object.values(group) as unknown[]);
-    return {
-      classes: new Set(registered.filter((cls) => !isOfUsers(cls))),
-      functions: new Set(functions.filter((each) => typeof each === 'function')),
-    };
-  });
-
-/** Takes down what tfjs holds; to be called before anybody can register classes of their own. */
-export function takeStock(): void {
-  stock();
+/** Takes down the methods of all these classes; to be called before anybody can replace them. */
+export function takeMethods(): void {
+  takeStock([tf.LayersModel, tf.Sequential, ...OURS, ...OPTIMIZERS] as { prototype: object }[]);
 }
 
 /** What `compile` left in a model. */
@@ -116,26 +99,34 @@ function ownFunction(holder: object, allowed: ReadonlySet<string> = new Set()): 
   return found === undefined ? null : found[0];
 }
 
+/** Models within models: of these classes, or as files of Keras name them. */
+function isStockModel(layer: tf.layers.Layer): boolean {
+  const { classNameMap } = tf.serialization.SerializationMap.getMap();
+  return [tf.LayersModel, tf.Sequential, classNameMap['Functional']?.[0]].includes(layer.constructor as never);
+}
+
+/** Why a part of a layer may do something else in another step; null: it may not. */
+function whyNotPart(part: object): string | null {
+  if (!isStock(part)) return 'is not one of tfjs';
+  const own = ownFunction(part) ?? replacedMethod(part);
+  return own === null ? null : `has a function ${own} of its own`;
+}
+
 function whyNotLayer(layer: tf.layers.Layer): string | null {
-  const { classes } = stock();
-  const isModel = layer instanceof tf.LayersModel;
-  if (!isModel && !OURS.has(layer.constructor) && !classes.has(layer.constructor)) {
+  const isModel = isStockModel(layer);
+  if (!isModel && !OURS.has(layer.constructor) && !isStock(layer)) {
     return `layer ${layer.name} is of the class ${layer.constructor.name}, which is not one of tfjs or of this package`;
   }
-  const own = ownFunction(layer, isModel ? OF_MODELS : undefined);
+  const own = ownFunction(layer, isModel ? OF_MODELS : undefined) ?? replacedMethod(layer);
   if (own !== null) return `layer ${layer.name} has a function ${own} of its own`;
   const { stateful, _losses: losses = [] } = layer as unknown as { stateful?: boolean; _losses?: unknown[] };
   if (stateful === true && !isModel) return `layer ${layer.name} keeps a state from batch to batch`;
-  const fields = Object.entries(layer);
-  const stranger = fields.find(([, value]) => {
-    return (
-      value !== null &&
-      typeof value === 'object' &&
-      isPart(value as object) &&
-      !classes.has((value as object).constructor)
-    );
-  });
-  if (stranger !== undefined) return `the ${stranger[0]} of layer ${layer.name} is not one of tfjs`;
+  const fields = Object.entries(layer) as [string, unknown][];
+  for (const [name, value] of fields) {
+    if (value === null || typeof value !== 'object' || !isPart(value)) continue;
+    const reason = whyNotPart(value);
+    if (reason !== null) return `the ${name} of layer ${layer.name} ${reason}`;
+  }
   const penalties = fields.filter(
     ([name, value]) => /Regularizer$/.test(name) && name !== 'activityRegularizer' && value,
   );
@@ -155,7 +146,8 @@ function leaves(given: unknown): unknown[] {
 function whyNotOptimizer(optimizer: unknown): string | null {
   if (!(optimizer instanceof SparseOptimizer)) return 'its optimizer is not one of emb.train';
   if (!OPTIMIZERS.has(optimizer.constructor)) return 'its optimizer is of a class derived from those of emb.train';
-  if (ownFunction(optimizer) !== null) return 'its optimizer has a function of its own';
+  const own = ownFunction(optimizer) ?? replacedMethod(optimizer);
+  if (own !== null) return `its optimizer has a function ${own} of its own`;
   return optimizer.hasGivenDense ? 'its dense variables are stepped by an optimizer that was given as `dense`' : null;
 }
 
@@ -168,12 +160,11 @@ export function whyNotPlain(model: tf.LayersModel): string | null {
   if (own !== null) return `it has a function ${own} of its own`;
   const ofOptimizer = whyNotOptimizer(compiled.optimizer_);
   if (ofOptimizer !== null) return ofOptimizer;
-  const { functions } = stock();
   for (const [what, given] of [
     ['loss', compiled.loss],
     ['metric', compiled.metrics],
   ] as const) {
-    const stranger = leaves(given).find((each) => typeof each !== 'string' && !functions.has(each));
+    const stranger = leaves(given).find((each) => typeof each !== 'string' && !isStockFunction(each));
     if (stranger !== undefined) return `a ${what} is a function that is not one of tfjs`;
   }
   for (const weight of model.weights) {
