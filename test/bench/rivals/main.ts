@@ -8,7 +8,7 @@ import { benchBags } from './bags/bag_bench.js';
 import { HELP, readOptions, type Given } from './options.js';
 import { benchBusy } from './bags/busy_bench.js';
 import { benchModels } from './models/model_bench.js';
-import { MODELS, TABLES_ALONE, type ModelSpec } from './models/model_specs.js';
+import { MODELS, TABLES_ALONE, modelOfPairs, type ModelSpec } from './models/model_specs.js';
 import { BASE, OURS, deviceContestants, modelContestants } from './peers.js';
 import { newReport } from './report.js';
 import { busyText, linesText, machineText, peersText } from './report_text.js';
@@ -18,9 +18,10 @@ function casesOf({ isQuick, isFull, only }: Given): BagCase[] {
   return cases.filter((each) => only === undefined || `${nameOf(each)}, ${each.threads} threads`.includes(only));
 }
 
-function modelsOf({ isQuick, only }: Given): readonly ModelSpec[] {
-  if (isQuick) return MODELS.slice(0, 1);
-  return MODELS.filter(({ name }) => only === undefined || name.includes(only));
+function modelsOf({ isQuick, only, pairs }: Given): readonly ModelSpec[] {
+  const models = [...MODELS, ...(pairs === undefined ? [] : [modelOfPairs(pairs)])];
+  if (isQuick) return models.slice(0, 1);
+  return models.filter(({ name }) => only === undefined || name.includes(only));
 }
 
 async function main(): Promise<void> {

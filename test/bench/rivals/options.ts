@@ -18,6 +18,7 @@ that round. Before a peer is timed, what it computes is compared with our refere
   --only TEXT      only cases whose name holds TEXT
   --rounds N       turns of each peer (7)
   --turn MS        a turn lasts about so long (20)
+  --pairs FILE     trains BPR on these pairs too: a line for each user, the user's number and then those of the items
   --out FILE       writes the report there too
   --help           this text
 
@@ -33,6 +34,7 @@ export interface Given {
   readonly rounds: number;
   readonly turnMs: number;
   readonly out: string | undefined;
+  readonly pairs: string | undefined;
 }
 
 function positive(text: string, name: string): number {
@@ -54,6 +56,7 @@ export function readOptions(args: readonly string[]): Given | null {
       rounds: { type: 'string', default: '7' },
       turn: { type: 'string', default: '20' },
       out: { type: 'string' },
+      pairs: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -71,5 +74,6 @@ export function readOptions(args: readonly string[]): Given | null {
     rounds,
     turnMs: positive(values.turn, 'turn'),
     out: values.out,
+    pairs: values.pairs,
   };
 }

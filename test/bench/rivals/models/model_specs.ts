@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Random } from '../../../helpers/random.js';
 import { idDrawer } from '../bags/bag_cases.js';
+import { drawTriples, readPairs } from './pair_files.js';
 
 export interface ModelSpec {
   readonly name: string;
@@ -24,6 +25,8 @@ export interface ModelSpec {
   /** Of Adam. */
   readonly epsilon: number;
   readonly ids: 'uniform' | 'zipf';
+  /** A file of pairs of users and items, from which the ids of two towers are taken instead. */
+  readonly pairs?: string;
 }
 
 const ADULT_ROWS = [64, 10, 102, 18, 18, 9, 17, 8, 7, 4, 64, 64, 64, 43];
@@ -88,7 +91,8 @@ export const MODELS: readonly ModelSpec[] = [
       { rows: 3706, hot: 1 },
     ],
     batch: 9 * 1024,
-    batches: 10,
+    // A million ratings, as ML-1M has.
+    batches: 108,
     optimizer: 'sgd',
     learningRate: 0.05,
   },
@@ -112,6 +116,19 @@ export const MODELS: readonly ModelSpec[] = [
     ids: 'zipf',
   },
 ];
+
+/** BPR on somebody's pairs: two towers of dim 64 on batches of users, items that they chose, and others. */
+export function modelOfPairs(pairs: string): ModelSpec {
+  const { userCount, itemCount } = readPairs(pairs);
+  return {
+    ...MODELS.find(({ kind }) => kind === 'two_towers')!,
+    name: `BPR on pairs, ${userCount} users, ${itemCount} items, Adam`,
+    tables: [userCount, itemCount].map((rows) => ({ rows, dim: 64 })),
+    inputs: [userCount, itemCount, itemCount].map((rows) => ({ rows, hot: 1 })),
+    batches: 60,
+    pairs,
+  };
+}
 
 /** Tables and next to nothing above them, for virtual devices: 26 of 100,000 x 64, 10 ids each, batch 4096. */
 export const TABLES_ALONE: ModelSpec = {
@@ -154,6 +171,16 @@ export function weightShapes({ kind, tables }: ModelSpec): number[][] {
 
 const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
+/** The ids of each input. */
+function idsOf({ inputs, batch, batches, ids, pairs }: ModelSpec, random: Random): Int32Array[] {
+  const samples = batch * batches;
+  if (pairs === undefined) {
+    return inputs.map(({ rows, hot }) => Int32Array.from({ length: samples * hot }, idDrawer(ids, rows, random)));
+  }
+  // Smaller tables, as checks have them, take the ids modulo their rows.
+  return drawTriples(readPairs(pairs), samples, random).map((of, i) => of.map((id) => id % inputs[i]!.rows));
+}
+
 /** Writes spec, weights and data of a model. */
 export function writeModel(folder: string, spec: ModelSpec): void {
   const random = new Random(17);
@@ -164,10 +191,7 @@ export function writeModel(folder: string, spec: ModelSpec): void {
     return random.floats(sizeOf(shape), -scale / 4, scale / 4);
   });
   writeFileSync(join(folder, 'weights.f32'), Buffer.concat(weights.map((part) => new Uint8Array(part.buffer))));
-  spec.inputs.forEach(({ rows, hot }, i) => {
-    const ids = Int32Array.from({ length: samples * hot }, idDrawer(spec.ids, rows, random));
-    writeFileSync(join(folder, `ids_${i}.i32`), ids);
-  });
+  idsOf(spec, random).forEach((ids, i) => writeFileSync(join(folder, `ids_${i}.i32`), ids));
   writeFileSync(join(folder, 'numbers.f32'), random.floats(samples * spec.numbers));
   writeFileSync(
     join(folder, 'labels.f32'),
