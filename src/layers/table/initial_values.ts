@@ -8,7 +8,9 @@ import { applyInBlocks } from './table_fill.js';
 /** A table of these values on the host. */
 export function filledTable({ rows, columns }: TableSize, fill: Fill): tf.Tensor2D {
   const values = new Float32Array(rows * columns);
-  fillPart(values, { firstRow: 0, rowStep: 1, rows, firstColumn: 0, columns }, fill);
+  // Zeros that nobody writes cost no memory: a table that is loaded begins so.
+  const isFilled = fill.kind !== 'constant' || !Object.is(fill.value, 0);
+  if (isFilled) fillPart(values, { firstRow: 0, rowStep: 1, rows, firstColumn: 0, columns }, fill);
   return tf.tensor2d(values, [rows, columns], 'float32');
 }
 
