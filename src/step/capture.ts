@@ -1,15 +1,16 @@
 /** What captures the steps of models, in Node with native kernels. */
 import * as tf from '@tensorflow/tfjs';
-import { BACKEND_NAME, asNodeBackend } from '../backends/tensorflow/node_backend.js';
+import { BACKEND_NAME } from '../backends/tensorflow/node_backend.js';
 import { perProcess } from '../per_process.js';
 import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
+import { markFeeding } from '../tfjs_patches/uncast_inputs.js';
 import { CapturedModel, GraphList } from './captured_model.js';
 import { gathered } from './gathered_rows.js';
 import { nativeDropout } from './native_dropout.js';
 import { takeMethods } from './plain_model.js';
 import type { GraphAddon } from './step_graph.js';
-import { offerCapturer, whySwitchedOff } from './steps.js';
+import { offerCapturer, trained, whySwitchedOff } from './steps.js';
 
 interface CapturedModels {
   addon: GraphAddon | null;
@@ -57,7 +58,7 @@ function evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.S
 
 function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Scalar[] {
   const ofRows: EagerStep = ([given, ...all]) => {
-    return eager(gathered(asNodeBackend(tf.backend()), all, given as tf.Tensor1D));
+    return eager(gathered(all, given as tf.Tensor1D));
   };
   return run(model, ofRows, [rows, ...whole]);
 }
@@ -66,14 +67,17 @@ function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: Batch
 export function captureSteps(addon: GraphAddon): void {
   state().addon ??= addon;
   openDropout();
-  takeMethods();
   runSteps({
     takesRows: (model) => tf.getBackend() === BACKEND_NAME && whyNot(model) === null,
     run,
     runRows,
     evaluate,
-    disposed: (model) => state().models.get(model)?.forget(),
+    disposed: (model) => state().models.get(trained(model))?.forget(),
   });
+  // All that this package puts on models and layers is there before their methods are taken down, and around the loop
+  // of rows: what is fed tells rows by the inputs of the caller.
+  markFeeding();
+  takeMethods();
   offerCapturer({
     infoOf(model) {
       const captured = capturedOf(model);

@@ -167,6 +167,8 @@ export function whyNotPlain(model: tf.LayersModel): string | null {
     const stranger = leaves(given).find((each) => typeof each !== 'string' && !isStockFunction(each));
     if (stranger !== undefined) return `a ${what} is a function that is not one of tfjs`;
   }
+  const gone = model.weights.find((weight) => (weight as unknown as { val: tf.Variable }).val.isDisposed);
+  if (gone !== undefined) return `its weight ${gone.name} was disposed`;
   for (const weight of model.weights) {
     const ofTable = tableSettings(weight.read() as tf.Variable)?.optimizer ?? null;
     if (ofTable !== null && whyNotOptimizer(ofTable) !== null) return `a table's own optimizer is not one of emb.train`;

@@ -55,7 +55,7 @@ export function whySwitchedOff(model: tf.LayersModel): string | null {
 }
 
 /** The model that tfjs trains: a sequential one has another within. */
-function trained(model: tf.LayersModel): tf.LayersModel {
+export function trained(model: tf.LayersModel): tf.LayersModel {
   return model instanceof tf.Sequential ? ((model as unknown as { model?: tf.LayersModel }).model ?? model) : model;
 }
 

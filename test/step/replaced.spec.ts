@@ -107,8 +107,17 @@ describeSteps('Functions that were replaced', () => {
     expect(captured.info.reason).toMatch(/of the class Halving/);
   });
 
-  it('leave other models captured', async () => {
-    const { captured } = await trainTwins(build, { optimizer: () => emb.train.sgd({ learningRate: 0.1 }), steps: 6 });
-    expect(captured.info).toEqual({ captured: true, reason: null, signatures: 1 });
+  it('leave other models captured, with models within them too', async () => {
+    const nested: Head = (x) => {
+      const input = tf.input({ shape: x.shape.slice(1) });
+      return tf.model({ inputs: input, outputs: head(input) }).apply(x) as tf.SymbolicTensor;
+    };
+    for (const each of [head, nested]) {
+      const { captured } = await trainTwins(() => modelOf(each), {
+        optimizer: () => emb.train.sgd({ learningRate: 0.1 }),
+        steps: 6,
+      });
+      expect(captured.info).toEqual({ captured: true, reason: null, signatures: 1 });
+    }
   });
 });

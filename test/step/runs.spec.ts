@@ -5,7 +5,7 @@ import { nativeDropout } from '../../src/step/native_dropout.js';
 import { withDropout } from '../../src/tfjs_patches/training/dropout.js';
 import { Random } from '../helpers/random.js';
 import { ROWS, describeSteps, expectCaptured, modelOf, sigmoid, type Head } from './training.js';
-import { drawIds, numbersOf, twins, withRandom } from './twins.js';
+import { drawIds, expectEqual, numbersOf, twins, withRandom } from './twins.js';
 
 describeSteps('Captured steps of models', (allowTensors) => {
   it('tell an id out of range in the words of the layer, and write nothing', async () => {
@@ -101,6 +101,28 @@ describeSteps('Captured steps of models', (allowTensors) => {
       4,
     );
     expect(seen.length).toBe(34);
+    tf.dispose([x, y]);
+  });
+
+  it('train on where a callback of fit changes the backend, and back', async () => {
+    const random = new Random(7);
+    const x = drawIds(random, 40, 2, ROWS);
+    const y = tf.tidy(() => x.sum(1, true).greater(ROWS).toFloat());
+    const found = await twins(
+      () => modelOf(),
+      async (model) => {
+        model.compile({ optimizer: emb.train.adam({ learningRate: 0.02 }), loss: 'binaryCrossentropy' });
+        let batches = 0;
+        const onBatchEnd = async (): Promise<void> => {
+          batches++;
+          if (batches === 7) await tf.setBackend('cpu');
+          if (batches === 10) await tf.setBackend('tensorflow');
+        };
+        return numbersOf(await model.fit(x, y, { epochs: 4, batchSize: 10, callbacks: { onBatchEnd }, verbose: 0 }));
+      },
+    ).finally(() => tf.setBackend('tensorflow'));
+    expect(found.captured.info.captured).toBeTrue();
+    expectEqual(found, 1e-5);
     tf.dispose([x, y]);
   });
 

@@ -86,8 +86,14 @@ describeSteps('Captured steps', (allowTensors) => {
       expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 1 });
       emb.setCapture(false, model);
       expect(loadAddon().graphCount()).toBeLessThanOrEqual(graphs);
+      emb.setCapture(true, model);
+      for (let step = 0; step < 4; step++) await model.trainOnBatch(x, y);
+      expect(emb.stepInfo(model).signatures).toBe(1);
+      const held = loadAddon().graphCount();
       model.optimizer.dispose();
       model.dispose();
+      expect(loadAddon().graphCount()).toBe(held - 1);
+      expect(emb.stepInfo(model).reason).toMatch(/weight \S+ was disposed/);
       tf.dispose([x, y]);
     });
 
