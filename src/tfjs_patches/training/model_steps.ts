@@ -5,6 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../per_process.js';
+import { rowNumbers } from './row_numbers.js';
 
 /** What a step of tfjs takes: inputs, targets, weights of samples; the last may be missing. */
 export type StepData = readonly (tf.Tensor | null | undefined)[];
@@ -43,12 +44,6 @@ const MARK = Symbol.for('tfjs-embeddings.modelSteps');
 
 /** The inputs of the loops in progress. */
 const loops = new WeakMap<tf.LayersModel, StepData>();
-
-/** The row numbers 0 .. count - 1. */
-function rowNumbers(count: number): tf.Tensor1D {
-  const numbers = Int32Array.from({ length: count }, (_, row) => row);
-  return tf.tensor1d(numbers, 'int32');
-}
 
 /** Gives `runner` the steps of all models from now on. */
 export function runSteps(given: StepRunner): void {
