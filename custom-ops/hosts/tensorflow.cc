@@ -22,6 +22,7 @@
 #include "tensorflow_call.h"
 #include "tensorflow_graphs.h"
 #include "tensorflow_many.h"
+#include "products/tensorflow_products.h"
 #include "packed/tensorflow_packed.h"
 #include "tensorflow_shared_tensors.h"
 #include "tensorflow_shapes.h"
@@ -377,6 +378,22 @@ const Op kOps[] = {
      copy_shape,
      create_plain,
      compute_dropout,
+     false},
+    {"EmbeddingProducts",
+     {"a: N * float", "b: N * float"},
+     {"products: N * float"},
+     {"N: int >= 1", "transpose_a: int", "transpose_b: int"},
+     step_shape,
+     create_product,
+     compute_products<false>,
+     false},
+    {"EmbeddingProductSum",
+     {"a: N * float", "b: N * float"},
+     {"sum: float"},
+     {"N: int >= 1", "transpose_a: int", "transpose_b: int"},
+     step_shape,
+     create_product,
+     compute_products<true>,
      false},
     {"EmbeddingStep",
      {"graph: int32", "floats: N * float", "ints: M * int32"},

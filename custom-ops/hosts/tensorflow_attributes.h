@@ -21,6 +21,8 @@ struct Attributes {
   int64_t rows = 0; /* EmbeddingBagGrad and EmbeddingTouchedRows only */
   int32_t storage = TE_FLOAT16; /* ops on packed rows only, as is the next */
   int64_t dim = 0;
+  int32_t transpose_a = 0; /* products only, as is the next */
+  int32_t transpose_b = 0;
 };
 
 class Construction {
@@ -80,6 +82,12 @@ class Construction {
     }
   }
 
+  int32_t flag(const char* name) {
+    int64_t value = 0;
+    if (!failed()) tf.TF_OpKernelConstruction_GetAttrInt64(context_, name, &value, status_);
+    return value != 0;
+  }
+
   void packed(Attributes* attributes) {
     static const char* const kStorages[] = {"float16", "int8"};
     if (failed()) return;
@@ -129,6 +137,14 @@ void* create_rows(TF_OpKernelConstruction* context) {
   Construction construction(context);
   Attributes attributes;
   construction.rows(&attributes);
+  return construction.finish(attributes);
+}
+
+void* create_product(TF_OpKernelConstruction* context) {
+  Construction construction(context);
+  Attributes attributes;
+  attributes.transpose_a = construction.flag("transpose_a");
+  attributes.transpose_b = construction.flag("transpose_b");
   return construction.finish(attributes);
 }
 

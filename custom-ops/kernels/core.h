@@ -140,6 +140,19 @@ typedef struct te_update {
   float* row_gradients; /* te_gradient_rows: [unique, dim] */
 } te_update;
 
+/* c [m, n] = a b, or c plus that: a [m, k] by the distances of its rows and columns, b [k, n] row after row. */
+typedef struct te_product {
+  const float* a;
+  int64_t a_row;
+  int64_t a_column;
+  const float* b;
+  float* c;
+  int64_t m;
+  int64_t k;
+  int64_t n;
+  int32_t adds;
+} te_product;
+
 typedef struct te_kernels {
   const char* name;
   /* Pools bags first .. end - 1. Returns the first position with an id out of range, or -1. */
@@ -154,6 +167,7 @@ typedef struct te_kernels {
   /* As forward and weights_gradient, over packed rows. */
   int64_t (*packed_forward)(const te_packed_job* job, int64_t first, int64_t end);
   void (*packed_weights_gradient)(const te_packed_job* job, int64_t first, int64_t end);
+  void (*product)(const te_product* product);
 } te_kernels;
 
 #if defined(__wasm__)

@@ -235,6 +235,24 @@ void te_take_rows(const void* source, int64_t width, const int32_t* rows, int64_
 /* y = x / (1 - rate) where the element is kept, else 0. The same seed keeps the same elements. 0 <= rate < 1. */
 void te_dropout(const float* x, int64_t size, float rate, const int32_t seed[2], float* y);
 
+/* ---- products of small matrices ---- */
+
+/* op(a) [m, k] and op(b) [k, n], where op transposes what is stored the other way round. */
+typedef struct te_factors {
+  const float* a;
+  const float* b;
+  int64_t m;
+  int64_t k;
+  int64_t n;
+  int32_t transpose_a;
+  int32_t transpose_b;
+} te_factors;
+
+/* Numbers of scratch that te_multiply needs. */
+int64_t te_product_scratch(const te_factors* factors);
+/* c [m, n] = op(a) op(b), or c plus that; one thread. Each number is a sum in the order of k. */
+void te_multiply(const te_factors* factors, int32_t adds, float* scratch, float* c);
+
 /* ---- ids for SparseCores ---- */
 
 /* One feature of a stack; its ids follow those of the feature before it. */

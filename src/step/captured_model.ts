@@ -5,9 +5,10 @@ import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { tableSettings } from '../ops/training/table_settings.js';
 import type { EagerStep, StepData } from '../tfjs_patches/training/model_steps.js';
 import { allLayers, compiledOf, isPart, whyNotPlain, type Compiled } from './plain_model.js';
+import { fewerOps } from './fewer_ops.js';
+import type { AttributeKinds } from './graph_def.js';
 import { record } from './recorder.js';
 import { difference, type Recording } from './recording.js';
-import { simplified } from './simplified.js';
 import { whyUnsound } from './sound.js';
 import { StepGraph, failedWriting, type GraphAddon } from './step_graph.js';
 import { WatchedFields } from './watched_fields.js';
@@ -183,8 +184,9 @@ export class CapturedModel {
     // Somebody's function may have come since that was looked at, and be part of both recordings.
     this.#reason = undefined;
     if (signature.refused !== null || this.whyNot(model) !== null) return;
+    const kinds = asNodeBackend(tf.backend()).binding as unknown as AttributeKinds;
     try {
-      signature.graph = new StepGraph(this.addon, simplified(recording));
+      signature.graph = new StepGraph(this.addon, fewerOps(recording, kinds));
     } catch (error) {
       signature.refused = `TensorFlow refuses its graph: ${(error as Error).message}`;
       return;

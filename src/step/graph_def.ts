@@ -69,11 +69,14 @@ function constantNode({ name, type, shape, values }: Constant): NodeMessage {
 
 const nodeOf = (place: string): string => place.replace(/:\d+$/, '');
 
+/** Ops that look at ids or write, which must run whoever takes their results. */
+const CHECKING_OPS = /^Embedding(?!Product)/;
+
 /** The ops that results, steps in place and checks of ids need, in their order. */
 export function neededOps({ ops, results, rebound }: Recording): RecordedOp[] {
   const wanted = new Set([...results, ...rebound.map(({ place }) => place)].map(nodeOf));
   const kept = [...ops].reverse().filter((op) => {
-    if (!wanted.has(op.node) && !op.name.startsWith('Embedding')) return false;
+    if (!wanted.has(op.node) && !CHECKING_OPS.test(op.name)) return false;
     op.inputs.forEach((place) => wanted.add(nodeOf(place)));
     return true;
   });

@@ -2,7 +2,7 @@
  * A recording without the ops that change no number: reshapes of reshapes, casts to the same type, sums over nothing,
  * and ops that ran before on the same tensors. A small op costs as much as its numbers.
  */
-import { isInPlace, type RecordedOp, type Recording, type TensorKind } from './recording.js';
+import { bytesOf, isInPlace, type RecordedOp, type Recording, type TensorKind } from './recording.js';
 
 /** Ops that give the same for the same inputs, and nothing else. */
 export const PURE_OPS: ReadonlySet<string> = new Set([
@@ -27,7 +27,15 @@ class Simplifier {
   readonly #known = new Map<string, string>();
 
   constructor({ feeds, constants }: Recording) {
-    for (const each of [...feeds, ...constants]) this.#kinds.set(each.name, each);
+    const first = new Map<string, string>();
+    for (const each of feeds) this.#kinds.set(each.name, each);
+    for (const { name, type, shape, values } of constants) {
+      this.#kinds.set(name, { type, shape });
+      const key = `${type} ${shape.join('x')} ${Buffer.from(bytesOf(values)).toString('latin1')}`;
+      const same = first.get(key);
+      if (same === undefined) first.set(key, name);
+      else this.#same.set(name, same);
+    }
   }
 
   placeOf(place: string): string {

@@ -2,6 +2,7 @@
 #include "bag_forward.h"
 #include "bag_weights_grad.h"
 #include "packed/packed_rows.h"
+#include "step/product.h"
 #include "row_update.h"
 
 #if defined(__wasm__)
@@ -30,5 +31,6 @@ void te_packed_weights_gradient_wasm(const te_packed_job* job, int64_t first, in
 #else
 const te_kernels TE_INSTANCE = {TE_INSTANCE_NAME, forward,     weights_gradient, gradient_rows,
                                 gradient_squares, update_rows, step_untouched,
-                                packed_forward,   packed_weights_gradient};
+                                packed_forward,   packed_weights_gradient,
+                                product};
 #endif

@@ -1,0 +1,163 @@
+/**
+ * Products of small matrices by ops of our own, many in one. tfjs multiplies matrices as batches, and TensorFlow takes
+ * longer to prepare such a batch of one small pair than to compute it.
+ */
+import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
+import type { AttributeKinds } from './graph_def.js';
+import type { Constant, RecordedOp, Recording, TensorKind } from './recording.js';
+import { kindsOf, makersOf, outputOf } from './places.js';
+
+const FLOAT = 1;
+const INT = 3;
+/** Multiplications of a product that counts as small; larger ones are better off with TensorFlow and all its threads. */
+const MOST_WORK = 2 ** 20;
+
+export const PRODUCTS = 'EmbeddingProducts';
+
+/** The sizes of one matrix, as itself or as the only one of a batch; null for anything else. */
+function matrixOf(kind: TensorKind | undefined): readonly [number, number] | null {
+  const shape = kind?.shape ?? null;
+  if (kind?.type !== FLOAT || shape === null) return null;
+  const isOne = shape.length === 2 || (shape.length === 3 && shape[0] === 1);
+  return isOne ? [shape.at(-2)!, shape.at(-1)!] : null;
+}
+
+function isSmall(
+  op: RecordedOp,
+  [rows, columns]: readonly [number, number],
+  right: readonly [number, number],
+): boolean {
+  const isRightTransposed = op.attributes.some(({ name, value }) => name === 'adj_y' && Boolean(value));
+  return rows * columns * right[isRightTransposed ? 0 : 1] <= MOST_WORK;
+}
+
+/** The same step with small products of two matrices each as an op of ours; reshapes around it are left to `simplified`. */
+export function withSmallProducts(recording: Recording, kinds: AttributeKinds): Recording {
+  const tensors = kindsOf(recording);
+  const constants: Constant[] = [...recording.constants];
+  const ops: RecordedOp[] = [];
+  const reshape = (node: string, from: string, shape: readonly number[]): string => {
+    const values = Int32Array.from(shape);
+    constants.push({ name: `${node}_shape`, type: INT, shape: [shape.length], values });
+    const attributes = [
+      { name: 'T', type: kinds.TF_ATTR_TYPE, value: FLOAT },
+      { name: 'Tshape', type: kinds.TF_ATTR_TYPE, value: INT },
+    ];
+    const inputs = [from, `${node}_shape`];
+    ops.push({
+      node,
+      name: 'Reshape',
+      attributes,
+      inputs,
+      inputTypes: [FLOAT, INT],
+      outputs: [{ type: FLOAT, shape }],
+    });
+    return node;
+  };
+  for (const op of recording.ops) {
+    const [left, right] = op.inputs.map((place) => matrixOf(tensors.get(place)));
+    const result = matrixOf(op.outputs[0]);
+    if (op.name !== 'BatchMatMulV2' || !left || !right || result === null || !isSmall(op, left, right)) {
+      ops.push(op);
+      continue;
+    }
+    const flag = (name: string, of: string): OpAttribute => {
+      const isSet = op.attributes.some((each) => each.name === of && Boolean(each.value));
+      return { name, type: kinds.TF_ATTR_INT, value: isSet ? 1 : 0 };
+    };
+    const inputs = [left, right].map((shape, i) => reshape(`${op.node}_factor${i}`, op.inputs[i]!, shape));
+    const attributes = [flag('transpose_a', 'adj_x'), flag('transpose_b', 'adj_y')];
+    const node = `${op.node}_product`;
+    const outputs = [{ type: FLOAT, shape: result }];
+    ops.push({
+      node,
+      name: PRODUCTS,
+      attributes: [...attributes, countOf(kinds, 1)],
+      ...{ inputs, outputs },
+      inputTypes: [FLOAT, FLOAT],
+    });
+    reshape(op.node, node, op.outputs[0]!.shape!);
+  }
+  return { ...recording, ops, constants };
+}
+
+/** The attribute that says how many pairs an op takes. */
+export function countOf(kinds: AttributeKinds, value: number): OpAttribute {
+  return { name: 'N', type: kinds.TF_ATTR_INT, value };
+}
+
+/** An op over the pairs of products of one pair each, which agree in what they transpose. */
+export function joined(
+  kinds: AttributeKinds,
+  { node, name }: { readonly node: string; readonly name: string },
+  products: readonly RecordedOp[],
+  outputs: readonly TensorKind[],
+): RecordedOp {
+  const factors = [0, 1].flatMap((side) => products.map(({ inputs }) => inputs[side]!));
+  const others = products[0]!.attributes.filter((each) => each.name !== 'N');
+  const attributes = [...others, countOf(kinds, products.length)];
+  return { node, name, attributes, inputs: factors, inputTypes: factors.map(() => FLOAT), outputs };
+}
+
+/** What products must agree in to be joined. */
+export function kindOfProduct({ attributes }: RecordedOp): string {
+  const flags = attributes.filter(({ name }) => name !== 'N');
+  return flags.map(({ name, value }) => `${name} ${String(value)}`).join();
+}
+
+/** Products that do not wait for one another, by kind: each with as many products before it on the longest way. */
+function groupsOf(ops: readonly RecordedOp[]): RecordedOp[][] {
+  const makers = makersOf(ops);
+  const before = new Map<RecordedOp, number>();
+  const groups = new Map<string, RecordedOp[]>();
+  for (const op of ops) {
+    const depths = op.inputs.map((place) => before.get(makers.get(place)!) ?? 0);
+    const depth = Math.max(0, ...depths);
+    before.set(op, op.name === PRODUCTS ? depth + 1 : depth);
+    if (op.name !== PRODUCTS) continue;
+    const key = `${depth} ${kindOfProduct(op)}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [op]);
+    else group.push(op);
+  }
+  return [...groups.values()].filter(({ length }) => length > 1);
+}
+
+/** The same step, in which products that do not wait for one another are one op. */
+export function withJoinedProducts(recording: Recording, kinds: AttributeKinds): Recording {
+  const { ops, results, rebound } = recording;
+  const moved = new Map<string, string>();
+  const groupOf = new Map<RecordedOp, RecordedOp>();
+  for (const group of groupsOf(ops)) {
+    const node = `${group[0]!.node}_and_others`;
+    const one = joined(
+      kinds,
+      { node, name: PRODUCTS },
+      group,
+      group.map(({ outputs }) => outputs[0]!),
+    );
+    group.forEach((op, i) => {
+      groupOf.set(op, one);
+      moved.set(op.node, outputOf(node, i));
+    });
+  }
+  const makers = makersOf(ops);
+  const placeOf = (place: string): string => moved.get(place) ?? place;
+  const done = new Set<RecordedOp>();
+  const ordered: RecordedOp[] = [];
+  // What a group takes may have run after the first of its members did.
+  const add = (given: RecordedOp): void => {
+    const op = groupOf.get(given) ?? given;
+    if (done.has(op)) return;
+    done.add(op);
+    for (const place of op.inputs) if (makers.has(place)) add(makers.get(place)!);
+    ordered.push({ ...op, inputs: op.inputs.map(placeOf) });
+  };
+  ops.forEach(add);
+  return {
+    ...recording,
+    ops: ordered,
+    results: results.map(placeOf),
+    rebound: rebound.map(({ variable, place }) => ({ variable, place: placeOf(place) })),
+  };
+}
