@@ -253,6 +253,9 @@ int64_t te_product_scratch(const te_factors* factors);
 /* c [m, n] = op(a) op(b), or c plus that; one thread. Each number is a sum in the order of k. */
 void te_multiply(const te_factors* factors, int32_t adds, float* scratch, float* c);
 
+/* sum [size] = ((first + second) + third) + ... of two terms or more. */
+void te_sum(const float* const* terms, int64_t count, int64_t size, float* sum);
+
 /* ---- ids for SparseCores ---- */
 
 /* One feature of a stack; its ids follow those of the feature before it. */

@@ -9,6 +9,7 @@ import { CapturedModel, GraphList } from './captured_model.js';
 import { gathered } from './gathered_rows.js';
 import { nativeDropout } from './native_dropout.js';
 import { takeMethods } from './plain_model.js';
+import { withOwnProducts } from './own_products.js';
 import type { GraphAddon } from './step_graph.js';
 import { offerCapturer, trained, whySwitchedOff } from './steps.js';
 
@@ -46,14 +47,18 @@ function whyNot(model: tf.LayersModel): string | null {
   return whySwitchedOff(model) ?? capturedOf(model).whyNot(model);
 }
 
+function withProducts(eager: EagerStep): EagerStep {
+  return (data) => withOwnProducts(asNodeBackend(tf.backend()), () => eager(data));
+}
+
 function run(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[] {
   if (whyNot(model) !== null || isObserved()) return eager(data);
-  return withDropout(nativeDropout, () => capturedOf(model).step(model, eager, data, 'train'));
+  return withDropout(nativeDropout, () => capturedOf(model).step(model, withProducts(eager), data, 'train'));
 }
 
 function evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[] {
   if (whyNot(model) !== null || isObserved()) return eager(data);
-  return capturedOf(model).step(model, eager, data, 'evaluate');
+  return capturedOf(model).step(model, withProducts(eager), data, 'evaluate');
 }
 
 function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Scalar[] {

@@ -5,10 +5,11 @@ import type { Recording } from './recording.js';
 import { simplified } from './simplified.js';
 import { withSums } from './sums.js';
 
-/** The same step in as few ops as we know; its sums and products may be taken in another order. */
+/** Without what nobody takes any more: it would look like somebody who takes a sum. */
+const needed = (recording: Recording): Recording => ({ ...recording, ops: neededOps(recording) });
+
+/** The same step in as few ops as we know, to the bit, but for products, which are as `withOwnProducts` has them. */
 export function fewerOps(recording: Recording, kinds: AttributeKinds): Recording {
-  const simple = simplified(withSmallProducts(recording, kinds));
-  // What nobody takes any more must not look like somebody who takes a sum.
-  const needed = { ...simple, ops: neededOps(simple) };
-  return withJoinedProducts(withSums(needed, kinds), kinds);
+  const simple = needed(simplified(withSmallProducts(recording, kinds)));
+  return withJoinedProducts(needed(withSums(simple, kinds)), kinds);
 }

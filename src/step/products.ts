@@ -15,20 +15,31 @@ const MOST_WORK = 2 ** 20;
 export const PRODUCTS = 'EmbeddingProducts';
 
 /** The sizes of one matrix, as itself or as the only one of a batch; null for anything else. */
-function matrixOf(kind: TensorKind | undefined): readonly [number, number] | null {
-  const shape = kind?.shape ?? null;
-  if (kind?.type !== FLOAT || shape === null) return null;
-  const isOne = shape.length === 2 || (shape.length === 3 && shape[0] === 1);
+function matrixOf(shape: readonly number[] | null | undefined): readonly [number, number] | null {
+  const isOne = shape?.length === 2 || (shape?.length === 3 && shape[0] === 1);
   return isOne ? [shape.at(-2)!, shape.at(-1)!] : null;
 }
 
-function isSmall(
-  op: RecordedOp,
-  [rows, columns]: readonly [number, number],
-  right: readonly [number, number],
-): boolean {
-  const isRightTransposed = op.attributes.some(({ name, value }) => name === 'adj_y' && Boolean(value));
-  return rows * columns * right[isRightTransposed ? 0 : 1] <= MOST_WORK;
+interface OwnProduct {
+  readonly name: string;
+  readonly attributes: readonly OpAttribute[];
+  readonly matrices: readonly (readonly [number, number])[];
+}
+
+/** The op of ours for `BatchMatMulV2` of floats of these shapes; null: it is no product of two small matrices. */
+export function asProduct(
+  kinds: AttributeKinds,
+  given: readonly OpAttribute[],
+  shapes: readonly (readonly number[] | null | undefined)[],
+): OwnProduct | null {
+  const [left, right] = shapes.map(matrixOf);
+  if (!left || !right) return null;
+  const isSet = (name: string): number => (given.some((each) => each.name === name && Boolean(each.value)) ? 1 : 0);
+  const work = left[0] * left[1] * right[isSet('adj_y') === 1 ? 0 : 1];
+  if (work > MOST_WORK) return null;
+  const flag = (name: string, value: number): OpAttribute => ({ name, type: kinds.TF_ATTR_INT, value });
+  const flags = [flag('transpose_a', isSet('adj_x')), flag('transpose_b', isSet('adj_y'))];
+  return { name: PRODUCTS, attributes: [...flags, countOf(kinds, 1)], matrices: [left, right] };
 }
 
 /** The same step with small products of two matrices each as an op of ours; reshapes around it are left to `simplified`. */
@@ -55,28 +66,21 @@ export function withSmallProducts(recording: Recording, kinds: AttributeKinds): 
     return node;
   };
   for (const op of recording.ops) {
-    const [left, right] = op.inputs.map((place) => matrixOf(tensors.get(place)));
-    const result = matrixOf(op.outputs[0]);
-    if (op.name !== 'BatchMatMulV2' || !left || !right || result === null || !isSmall(op, left, right)) {
+    const [out] = op.outputs;
+    const isOfFloats = op.name === 'BatchMatMulV2' && out!.type === FLOAT;
+    const shapes = op.inputs.map((place) => tensors.get(place)?.shape);
+    const product = isOfFloats ? asProduct(kinds, op.attributes, shapes) : null;
+    const shape = matrixOf(out?.shape);
+    if (product === null || shape === null) {
       ops.push(op);
       continue;
     }
-    const flag = (name: string, of: string): OpAttribute => {
-      const isSet = op.attributes.some((each) => each.name === of && Boolean(each.value));
-      return { name, type: kinds.TF_ATTR_INT, value: isSet ? 1 : 0 };
-    };
-    const inputs = [left, right].map((shape, i) => reshape(`${op.node}_factor${i}`, op.inputs[i]!, shape));
-    const attributes = [flag('transpose_a', 'adj_x'), flag('transpose_b', 'adj_y')];
+    const { name, attributes, matrices } = product;
+    const inputs = op.inputs.map((place, i) => reshape(`${op.node}_factor${i}`, place, matrices[i]!));
     const node = `${op.node}_product`;
-    const outputs = [{ type: FLOAT, shape: result }];
-    ops.push({
-      node,
-      name: PRODUCTS,
-      attributes: [...attributes, countOf(kinds, 1)],
-      ...{ inputs, outputs },
-      inputTypes: [FLOAT, FLOAT],
-    });
-    reshape(op.node, node, op.outputs[0]!.shape!);
+    const outputs = [{ type: FLOAT, shape }];
+    ops.push({ node, name, attributes, inputs, outputs, inputTypes: [FLOAT, FLOAT] });
+    reshape(op.node, node, out!.shape!);
   }
   return { ...recording, ops, constants };
 }

@@ -1,8 +1,9 @@
-/* TensorFlow kernels that multiply small matrices, many in one op. */
+/* TensorFlow kernels that multiply small matrices and add tensors up, many in one op. */
 #ifndef TFJS_EMBEDDINGS_TENSORFLOW_PRODUCTS_H_
 #define TFJS_EMBEDDINGS_TENSORFLOW_PRODUCTS_H_
 
 #include <stdint.h>
+#include <string.h>
 
 #include <algorithm>
 #include <vector>
@@ -15,58 +16,131 @@
 namespace te {
 namespace {
 
-/* Factors number `i` of `count`; the call has failed where they do not fit one another. */
-inline te_factors factors_of_product(Call* call, int i, int count, const Attributes& attributes) {
-  te_factors f = {};
-  TF_Tensor* a = call->input(i, "a", 2);
-  TF_Tensor* b = call->input(count + i, "b", 2);
-  if (call->failed()) return f;
+/* The factors of one product, and the shape of what it gives. */
+struct Product {
+  te_factors factors = {};
+  int64_t dims[3] = {1, 0, 0};
+  int rank = 2;
+
+  const int64_t* shape() const { return dims + (3 - rank); }
+};
+
+/* a and b: matrices, or batches of one matrix each; the call has failed where they do not fit one another. */
+inline Product product_of(Call* call, int of_a, int of_b, const Attributes& attributes) {
+  Product product;
+  te_factors& f = product.factors;
+  TF_Tensor* a = call->input(of_a, "a", -1);
+  TF_Tensor* b = call->input(of_b, "b", -1);
+  if (call->failed()) return product;
+  for (TF_Tensor* each : {a, b}) {
+    const int rank = tf.TF_NumDims(each);
+    if (rank == 2 || (rank == 3 && tf.TF_Dim(each, 0) == 1)) continue;
+    call->fail(TF_INVALID_ARGUMENT, "a and b: expected one matrix each, received a tensor of rank %d", rank);
+    return product;
+  }
+  product.rank = std::max(tf.TF_NumDims(a), tf.TF_NumDims(b));
+  const int first_a = tf.TF_NumDims(a) - 2;
+  const int first_b = tf.TF_NumDims(b) - 2;
   f.transpose_a = attributes.transpose_a;
   f.transpose_b = attributes.transpose_b;
   f.a = Call::floats(a);
   f.b = Call::floats(b);
-  f.m = tf.TF_Dim(a, f.transpose_a ? 1 : 0);
-  f.k = tf.TF_Dim(a, f.transpose_a ? 0 : 1);
-  f.n = tf.TF_Dim(b, f.transpose_b ? 0 : 1);
-  const int64_t inner = tf.TF_Dim(b, f.transpose_b ? 1 : 0);
+  f.m = tf.TF_Dim(a, first_a + (f.transpose_a ? 1 : 0));
+  f.k = tf.TF_Dim(a, first_a + (f.transpose_a ? 0 : 1));
+  f.n = tf.TF_Dim(b, first_b + (f.transpose_b ? 0 : 1));
+  const int64_t inner = tf.TF_Dim(b, first_b + (f.transpose_b ? 1 : 0));
   if (inner != f.k) {
     call->fail(TF_INVALID_ARGUMENT, "b: expected %lld numbers to sum over, received %lld", static_cast<long long>(f.k),
                static_cast<long long>(inner));
   }
-  return f;
+  product.dims[1] = f.m;
+  product.dims[2] = f.n;
+  return product;
 }
 
-/* a: N, b: N -> N products, or their sum. */
-template <bool kSum>
+/* Numbers of scratch that the products need one after the other. */
+inline size_t scratch_bytes(const std::vector<Product>& products) {
+  int64_t room = 0;
+  for (const Product& each : products) room = std::max(room, te_product_scratch(&each.factors));
+  return static_cast<size_t>(room) * sizeof(float);
+}
+
+/* a: N, b: N -> N products. */
 void compute_products(void* kernel, TF_OpKernelContext* context) {
-  const Attributes& attributes = *static_cast<Attributes*>(kernel);
   Call call(context);
   const int count = tf.TF_NumInputs(context) / 2;
-  std::vector<te_factors> all(static_cast<size_t>(count));
-  int64_t room = 0;
+  std::vector<Product> products;
   for (int i = 0; i < count; ++i) {
-    const te_factors f = factors_of_product(&call, i, count, attributes);
+    products.push_back(product_of(&call, i, count + i, *static_cast<Attributes*>(kernel)));
     if (call.failed()) return;
-    if (kSum && (f.m != all[0].m || f.n != all[0].n) && i > 0) {
-      return call.fail(TF_INVALID_ARGUMENT, "a: expected products of one shape, received others for number %d", i);
-    }
-    all[static_cast<size_t>(i)] = f;
-    room = std::max(room, te_product_scratch(&f));
   }
-  Workspace workspace(static_cast<size_t>(room) * sizeof(float));
+  Workspace workspace(scratch_bytes(products));
   if (workspace.data() == nullptr) return call.no_memory(workspace.bytes());
-  float* scratch = static_cast<float*>(workspace.data());
-  float* sum = nullptr;
   for (int i = 0; i < count; ++i) {
-    const te_factors& f = all[static_cast<size_t>(i)];
-    const int64_t dims[] = {f.m, f.n};
-    if (!kSum || i == 0) {
-      TF_Tensor* product = call.output(i, TF_FLOAT, dims, 2, "a", "products");
-      if (call.failed()) return;
-      sum = Call::floats(product);
-    }
-    te_multiply(&f, kSum && i > 0, scratch, sum);
+    const Product& each = products[static_cast<size_t>(i)];
+    TF_Tensor* out = call.output(i, TF_FLOAT, each.shape(), each.rank, "a", "products");
+    if (call.failed()) return;
+    te_multiply(&each.factors, 0, static_cast<float*>(workspace.data()), Call::floats(out));
   }
+}
+
+/* start: at most one; a: N, b: N -> start + products, one after the other. */
+void compute_product_sum(void* kernel, TF_OpKernelContext* context) {
+  Call call(context);
+  const int starts = tf.TF_NumInputs(context) % 2;
+  const int count = tf.TF_NumInputs(context) / 2;
+  std::vector<Product> products;
+  for (int i = 0; i < count; ++i) {
+    products.push_back(product_of(&call, starts + i, starts + count + i, *static_cast<Attributes*>(kernel)));
+    if (call.failed()) return;
+    const te_factors& f = products.back().factors;
+    if (f.m != products[0].factors.m || f.n != products[0].factors.n) {
+      return call.fail(TF_INVALID_ARGUMENT, "a: expected products of one shape, received another for number %d", i);
+    }
+  }
+  const te_factors& first = products[0].factors;
+  TF_Tensor* start = starts > 0 ? call.input(0, "start", -1) : nullptr;
+  if (start != nullptr && tf.TF_TensorElementCount(start) != first.m * first.n) {
+    return call.fail(TF_INVALID_ARGUMENT, "start: expected as many numbers as a product has (%lld), received %lld",
+                     static_cast<long long>(first.m * first.n),
+                     static_cast<long long>(tf.TF_TensorElementCount(start)));
+  }
+  TF_Tensor* out = call.output(0, TF_FLOAT, products[0].shape(), products[0].rank, "a", "products");
+  Workspace workspace(scratch_bytes(products));
+  if (workspace.data() == nullptr) return call.no_memory(workspace.bytes());
+  if (call.failed()) return;
+  float* sum = Call::floats(out);
+  if (start != nullptr) memcpy(sum, Call::data(start), tf.TF_TensorByteSize(start));
+  for (int i = 0; i < count; ++i) {
+    te_multiply(&products[static_cast<size_t>(i)].factors, starts > 0 || i > 0,
+                static_cast<float*>(workspace.data()), sum);
+  }
+}
+
+/* terms: N of one size -> their sum, from the first to the last. */
+void compute_sum(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  const int count = tf.TF_NumInputs(context);
+  TF_Tensor* first = call.input(0, "terms", -1);
+  if (first == nullptr) return;
+  constexpr int kMostDims = 8;
+  const int rank = tf.TF_NumDims(first);
+  if (rank > kMostDims) return call.fail(TF_INVALID_ARGUMENT, "terms: expected at most %d dimensions", kMostDims);
+  int64_t dims[kMostDims];
+  for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(first, i);
+  const int64_t size = tf.TF_TensorElementCount(first);
+  std::vector<const float*> terms = {Call::floats(first)};
+  for (int i = 1; i < count; ++i) {
+    TF_Tensor* term = call.input(i, "terms", rank);
+    if (term == nullptr) return;
+    if (tf.TF_TensorElementCount(term) != size) {
+      return call.fail(TF_INVALID_ARGUMENT, "terms: expected all of one shape, received another for number %d", i);
+    }
+    terms.push_back(Call::floats(term));
+  }
+  TF_Tensor* sum = call.output(0, TF_FLOAT, dims, rank, "terms", "sums");
+  if (call.failed()) return;
+  te_sum(terms.data(), count, size, Call::floats(sum));
 }
 
 }  // namespace

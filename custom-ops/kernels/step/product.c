@@ -18,4 +18,19 @@ void te_multiply(const te_factors* f, int32_t adds, float* scratch, float* c) {
   TE_KERNEL(product)(&p);
 }
 
+/* Numbers that stay in the cache while all terms are added to them. */
+#define BLOCK 2048
+
+void te_sum(const float* const* terms, int64_t count, int64_t size, float* sum) {
+  for (int64_t first = 0; first < size; first += BLOCK) {
+    const int64_t end = te_min(first + BLOCK, size);
+    const float* a = terms[0];
+    for (int64_t t = 1; t < count; t++) {
+      const float* b = terms[t];
+      for (int64_t i = first; i < end; i++) sum[i] = a[i] + b[i];
+      a = sum;
+    }
+  }
+}
+
 #endif

@@ -15,11 +15,7 @@ TE_INLINE void product_tile(const te_product* p, int64_t row, int64_t column, in
                             te_mask part) {
   te_v sums[TE_PRODUCT_ROWS][2];
   for (int r = 0; r < rows; r++) {
-    float* c = p->c + (row + r) * p->n + column;
-    for (int v = 0; v < vectors; v++) {
-      const int cut = !whole && v == vectors - 1;
-      sums[r][v] = !p->adds ? v_zero() : cut ? v_load_part(c + v * TE_LANES, part) : v_load(c + v * TE_LANES);
-    }
+    for (int v = 0; v < vectors; v++) sums[r][v] = v_zero();
   }
   const float* a = p->a + row * p->a_row;
   const float* b = p->b + column;
@@ -37,10 +33,15 @@ TE_INLINE void product_tile(const te_product* p, int64_t row, int64_t column, in
   for (int r = 0; r < rows; r++) {
     float* c = p->c + (row + r) * p->n + column;
     for (int v = 0; v < vectors; v++) {
-      if (!whole && v == vectors - 1) {
-        v_store_part(c + v * TE_LANES, part, sums[r][v]);
+      float* to = c + v * TE_LANES;
+      const int cut = !whole && v == vectors - 1;
+      /* The product is whole before it is added: the sum is that of products made one by one. */
+      const te_v before = !p->adds ? v_zero() : cut ? v_load_part(to, part) : v_load(to);
+      const te_v sum = p->adds ? v_add(before, sums[r][v]) : sums[r][v];
+      if (cut) {
+        v_store_part(to, part, sum);
       } else {
-        v_store(c + v * TE_LANES, sums[r][v]);
+        v_store(to, sum);
       }
     }
   }

@@ -31,7 +31,7 @@ export const COPYING_OPS: ReadonlySet<string> = new Set([
   ),
   ...['Sgd', 'Momentum', 'Adagrad', 'Adam'].map((name) => `EmbeddingDenseApply${name}`),
   ...['EmbeddingRowPenalty', 'EmbeddingRowPenaltyGrad', 'EmbeddingTouchedRows', 'EmbeddingSingleSplits'],
-  ...['EmbeddingPresentIds', 'EmbeddingTakeRows'],
+  ...['EmbeddingPresentIds', 'EmbeddingProducts', 'EmbeddingProductSum', 'EmbeddingSum', 'EmbeddingTakeRows'],
   ...['EmbeddingDropout', 'EmbeddingStep'],
   ...['EmbeddingPackedBag', 'EmbeddingPackedBagWeightsGrad'],
   ...['GatherV2', 'MatMul', 'BatchMatMulV2', 'UnsortedSegmentSum'],
