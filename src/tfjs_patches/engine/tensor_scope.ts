@@ -10,7 +10,8 @@ interface Scope {
 }
 
 interface ScopeState {
-  readonly activeScope: Scope | null;
+  /** undefined until the first scope of the process opens. */
+  readonly activeScope: Scope | null | undefined;
   readonly scopeStack: readonly Scope[];
 }
 
@@ -20,7 +21,7 @@ function scopes(): ScopeState {
 
 /** The scope that was open when this was made; outside of any, tensors live until they are disposed. */
 export class TensorScope {
-  private readonly scope = scopes().activeScope;
+  private readonly scope = scopes().activeScope ?? null;
 
   /** Whether tensors of this scope may still be used. */
   isOpen(): boolean {
@@ -29,7 +30,7 @@ export class TensorScope {
 
   /** Moves a tensor that was just made from the innermost scope to this one. */
   adopt<T extends tf.Tensor>(tensor: T): T {
-    const { activeScope } = scopes();
+    const activeScope = scopes().activeScope ?? null;
     if (activeScope === this.scope) return tensor;
     const at = activeScope?.track.lastIndexOf(tensor) ?? -1;
     if (at >= 0) activeScope!.track.splice(at, 1);
