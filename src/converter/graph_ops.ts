@@ -2,6 +2,7 @@
 import { arity, runOperation } from './run_operation.js';
 import { CHECK_OPS } from './graph_checks.js';
 import { EMBEDDING_OPS } from './embedding_ops.js';
+import { GRADIENT_OPS } from './gradient_ops.js';
 import type { GraphOp } from './graph_op.js';
 import { OPERATIONS } from './operations.js';
 import { LOOKUP_OPS } from './resources/lookup_ops.js';
@@ -37,5 +38,6 @@ export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
     ...LOOKUP_OPS,
     ...RAGGED_VARIANT_OPS,
     ...CHECK_OPS,
+    ...GRADIENT_OPS,
   ].map((op) => [op.signature.name, op]),
 );
