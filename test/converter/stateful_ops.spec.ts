@@ -136,6 +136,29 @@ describeForBackends(
       });
     });
 
+    it('a gradient of variants has one for each row, and all of their values', async () => {
+      const attr = { Tsplits: INT32, Tvalues: FLOAT, RAGGED_RANK: { i: '1' }, batched_input: { b: true } };
+      const nodes = [
+        placeholder('splits', INT32),
+        placeholder('values', FLOAT),
+        placeholder('rows', INT32),
+        placeholder('shape', INT32),
+        { name: 'to', op: 'RaggedTensorToVariant', input: ['splits', 'values'], attr },
+        { name: 'back', op: 'RaggedTensorToVariantGradient', input: ['to', 'rows', 'shape'], attr },
+      ];
+      await withGraph(nodes, (model) => {
+        const run = (splits: number[], values: number[], rows: number[], shape: number[]): number[][] => {
+          const [given, wanted, sizes] = [splits, rows, shape].map((each) => tf.tensor1d(each, 'int32'));
+          return execute(model, { splits: given!, values: tf.tensor1d(values), rows: wanted!, shape: sizes! }, 'back');
+        };
+        expect(run([0, 2, 3], [1, 2, 3], [0, 2, 3], [3, 1])).toEqual([[1, 2, 3]]);
+        expect(run([0], [], [0], [0])).toEqual([[]]);
+        expect(nameOfError(() => run([0, 2, 3], [1, 2, 3], [0, 2, 3, 3], [3]))).toBe('ValueError');
+        expect(nameOfError(() => run([0, 2, 3], [1, 2, 3], [0, 2, 3], [4]))).toBe('ValueError');
+        expect(nameOfError(() => run([0, 2, 3], [1, 2, 3], [], [3]))).toBe('ValueError');
+      });
+    });
+
     for (const form of ['', 'V2', 'V3'] as const) {
       it(`TensorArray${form}: written, with gradients that add`, async () => {
         await withGraph(arrayGraph(form), (model) => {

@@ -397,6 +397,20 @@ program("Splits that fall, as variants", batched(i([0, 3, 2, 5]), f([1, 2, 3, 4,
 program("Splits beyond the values, as variants", batched(i([0, 3, 7]), f([1, 2, 3, 4, 5]), rank=1))
 
 
+def gradient_of_values(values, splits, shape, is_batched=True):
+    def build(p):
+        inputs = (splits, values) if is_batched else (values,)
+        handle = (p("RaggedTensorToVariant", *inputs, batched_input=is_batched, RAGGED_RANK=int(is_batched)), 0)
+        p("RaggedTensorToVariantGradient", handle, splits if is_batched else i([]), shape, Tvalues=tf.as_dtype(values.dtype))
+
+    return build
+
+
+program("Gradients of rows that were variants", gradient_of_values(D, SPLITS, i([5, 2])))
+program("Gradients of rows that were variants, of int32", gradient_of_values(i([1, 2, 3, 4, 5]), SPLITS, i([5])))
+program("A gradient of a tensor that was one variant", gradient_of_values(D, SPLITS, i([5, 2]), is_batched=False))
+
+
 
 def signature(op):
     definition = op_def_registry.get(op)
@@ -414,7 +428,7 @@ def signature(op):
     return {"name": op, "inputs": arguments(definition.input_arg), "outputs": arguments(definition.output_arg)}
 
 
-KINDS = r"^(Anonymous.*HashTable|.*HashTable(OfTensors)?(V2)?|LookupTable|InitializeTable(V2)?$|Stack|Ragged.*Variant$)|" \
+KINDS = r"^(Anonymous.*HashTable|.*HashTable(OfTensors)?(V2)?|LookupTable|InitializeTable(V2)?$|Stack|Ragged.*Variant(Gradient)?$)|" \
     r"^TensorList(ElementShape|ConcatLists|ScatterIntoExistingList)$"
 ops = [op for op in sorted(dir(tf.raw_ops)) if re.match(KINDS, op)]
 with open(os.path.join(HERE, "stateful_ops.json"), "w") as file:

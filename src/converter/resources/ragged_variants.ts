@@ -126,6 +126,24 @@ function fromVariant([encoded]: tf.Tensor[], node: tf.GraphNode): tf.Tensor[] {
   return [...[...outer, own, ...splits].map((each) => tf.tensor1d(each, 'int32')), values];
 }
 
+/** The gradient of the values, from one variant for each row. */
+function gradientOfValues([encoded, rowSplits, shape]: tf.Tensor[]): tf.Tensor {
+  const variants = objectsOfKind(encoded!, RaggedVariant, 'encoded_ragged_grad');
+  const rows = readInt32(rowSplits!, 'row_splits').length - 1;
+  if (rows < 0) throw new ValueError('row_splits', 'at least one split', described('none'));
+  if (variants.length !== rows) {
+    throw new ValueError('encoded_ragged_grad', `${rows} variants, one for each row`, described(`${variants.length}`));
+  }
+  const sizes = Array.from(readInt32(shape!, 'dense_values_shape'));
+  const size = variants.reduce((sum, { values }) => sum + values.size, 0);
+  if (size !== sizes.reduce((product, each) => product * each, 1)) {
+    const expected = `variants with as many values as shape [${sizes.join(', ')}]`;
+    throw new ValueError('encoded_ragged_grad', expected, described(`${size} values`));
+  }
+  if (rows === 0) return tf.zeros(sizes);
+  return tf.tidy(() => tf.reshape(tf.concat(variants.map(({ values }) => tf.reshape(values, [-1]))), sizes));
+}
+
 export const RAGGED_VARIANT_OPS: readonly GraphOp[] = [
   graphOp(
     'RaggedTensorToVariant(rt_nested_splits: Tsplits * RAGGED_RANK, rt_dense_values: Tvalues) -> encoded_ragged: variant',
@@ -135,5 +153,10 @@ export const RAGGED_VARIANT_OPS: readonly GraphOp[] = [
     'RaggedTensorFromVariant(encoded_ragged: variant) -> ' +
       'output_nested_splits: Tsplits * output_ragged_rank, output_dense_values: Tvalues',
     fromVariant,
+  ),
+  graphOp(
+    'RaggedTensorToVariantGradient(encoded_ragged_grad: variant, row_splits: Tsplits, dense_values_shape: int32) -> ' +
+      'dense_values_grad: Tvalues',
+    gradientOfValues,
   ),
 ];
