@@ -6,6 +6,8 @@ import { withOrderedConstants } from './constant_order.js';
 import { withNumberedOutputs } from './function_outputs.js';
 import { GRAPH_OPS } from './graph_ops.js';
 import type { GraphOp } from './graph_op.js';
+import { withPlainLists } from './list_inputs.js';
+import { withLoopInputs } from './loop_inputs.js';
 import { registerMissingKernels } from './missing_kernels.js';
 import { countOf } from './signature.js';
 import { refuseUnknownOps } from './unknown_ops.js';
@@ -48,7 +50,8 @@ export function registerOps(): string[] {
   beforeGraphLoads((artifacts) => {
     registerMissingKernels();
     refuseUnknownOps(artifacts, NAMES);
-    return withOrderedConstants(withNumberedOutputs(artifacts, SIGNATURES), NAMES);
+    const numbered = withNumberedOutputs(artifacts, SIGNATURES);
+    return withPlainLists(withOrderedConstants(withLoopInputs(numbered), NAMES));
   });
   registerMissingKernels();
   return [...NAMES].filter((name) => ours.has(name));

@@ -5,6 +5,16 @@ import { opCategories, type GraphArtifacts, type GraphDef } from '../tfjs_patche
 /** Places of an op that an error lists. */
 const MOST_PLACES = 5;
 
+const FILE_HINT =
+  'its file is not in a graph model: give the table its pairs as tensors before the conversion, with ' +
+  'tf.lookup.KeyValueTensorInitializer';
+
+/** What to do about ops that no registered op can run either. */
+const HINTS: Readonly<Record<string, string>> = {
+  InitializeTableFromTextFile: FILE_HINT,
+  InitializeTableFromTextFileV2: FILE_HINT,
+};
+
 /** Where each op stands: nodes of the graph, of its functions and of the initializer. */
 function placesByOp({ modelTopology, modelInitializer }: GraphArtifacts): Map<string, string[]> {
   const places = new Map<string, string[]>();
@@ -31,7 +41,7 @@ export function refuseUnknownOps(artifacts: GraphArtifacts, ours: ReadonlySet<st
   const told = unknown.map(([op, all]) => {
     const shown = all.slice(0, MOST_PLACES).join(', ');
     const more = all.length > MOST_PLACES ? ` and ${all.length - MOST_PLACES} more` : '';
-    return `${op} at ${shown}${more} (${registrar(op, ours)} registers it)`;
+    return `${op} at ${shown}${more} (${HINTS[op] ?? `${registrar(op, ours)} registers it`})`;
   });
   const note = `The ops of the graph: ${[...places.keys()].sort().join(', ')}.`;
   throw new ValueError('modelTopology', 'ops that tfjs or a registered op runs', described(told.join('; ')), note);

@@ -52,6 +52,7 @@ const ASYNCHRONOUS: readonly string[] = [
   'HashTableV2',
   'MutableHashTableV2',
   'LoopCond',
+  'TensorListReserve',
 ];
 
 /** The outputs of a model for its case, by name. */

@@ -67,6 +67,13 @@ describe('converter.registerOps', () => {
     expect(error.message).toContain('The ops of the graph: BarLookup, FooLookup, Placeholder.');
   });
 
+  it('says what to do where the pairs of a table are in a text file', async () => {
+    const error = await refusal([{ name: 'fill', op: 'InitializeTableFromTextFileV2' }]);
+    expect(error.received).toMatch(
+      /InitializeTableFromTextFileV2 at "fill" \(its file is not .*KeyValueTensorInitializer/,
+    );
+  });
+
   it('finds unknown ops in functions', async () => {
     const nodeDef = [{ name: 'inner', op: 'FooLookup' }];
     const library = { function: [{ signature: { name: 'body', inputArg: [], outputArg: [] }, nodeDef, ret: {} }] };

@@ -308,6 +308,125 @@ def variants(module, values, row_splits):
 
 saved("ragged_rows_as_variants", variants, values=VALUES, row_splits=SPLITS)
 
+
+def partitions(strategy, combiner):
+    def run(module, values, row_splits, weights=None):
+        tables = [module.table[i::3] for i in range(3)] if strategy == "mod" else tf.split(module.table, 3)
+        ids = ragged(values, row_splits).to_sparse()
+        per_id = None if weights is None else ragged(weights, row_splits).to_sparse()
+        lookup_in = tf.compat.v1.nn.safe_embedding_lookup_sparse
+        return {"out": lookup_in(tables, ids, per_id, combiner=combiner, partition_strategy=strategy)}
+
+    return run
+
+
+WIDE_VALUES, WIDE_SPLITS = VALUES.astype(np.int64), SPLITS.astype(np.int64)
+saved("lookup_partitions_mod", partitions("mod", "mean"), values=VALUES, row_splits=SPLITS)
+saved("lookup_partitions_div_sqrtn_weights", partitions("div", "sqrtn"), values=WIDE_VALUES, row_splits=WIDE_SPLITS,
+      weights=WEIGHTS)
+
+
+def gradients_of(combiner, is_sparse):
+    """Gradients of the table and of the weights."""
+    def run(module, values, row_splits, weights):
+        table, given = tf.identity(module.table), tf.identity(weights)
+        with tf.GradientTape() as tape:
+            tape.watch([table, given])
+            ids, per_id = ragged(values, row_splits), ragged(given, row_splits)
+            if is_sparse:
+                ids, per_id = ids.to_sparse(), per_id.to_sparse()
+            out = tf.nn.embedding_lookup_sparse(table, ids, per_id, combiner)
+            loss = tf.reduce_sum(out * out)
+        of_table, of_weights = tape.gradient(loss, [table, given])
+        return {"out": out, "of_table": tf.convert_to_tensor(of_table)[:31], "of_weights": of_weights}
+
+    return run
+
+
+wide = {"values": WIDE_VALUES, "row_splits": WIDE_SPLITS, "weights": WEIGHTS}
+saved("lookup_gradients_sqrtn_weights", gradients_of("sqrtn", True), **wide)
+saved("ragged_lookup_gradients_mean_weights", gradients_of("mean", False), **wide)
+
+
+def segment_gradients(module, values, ids, unsorted):
+    rows, outputs = tf.gather(module.table, values), {}
+
+    def add(name, of, run):
+        given = tf.identity(of)
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            pooled = run(given)
+            loss = tf.reduce_sum(tf.where(tf.abs(pooled) < 1e3, pooled * pooled, 0.0))
+        outputs[name] = tf.convert_to_tensor(tape.gradient(loss, given))[:13]
+
+    for r in ["sum", "mean", "max", "min"]:
+        add(f"segment_{r}", rows, lambda x: getattr(tf.math, f"segment_{r}")(x, ids))
+    for r in ["sum", "mean", "max", "min", "prod", "sqrt_n"]:
+        add(f"unsorted_{r}", rows, lambda x: getattr(tf.math, f"unsorted_segment_{r}")(x, unsorted, 4))
+    for r in ["sum", "mean", "sqrt_n"]:
+        add(f"sparse_{r}", module.table, lambda x: getattr(tf.sparse, f"segment_{r}")(x, values, ids))
+        add(f"counted_{r}", module.table, lambda x: getattr(tf.sparse, f"segment_{r}")(x, values, ids, num_segments=7))
+    return outputs
+
+
+saved("segment_gradients", segment_gradients, values=WIDE_VALUES, ids=np.array([0, 0, 1, 1, 1, 3, 3, 4, 4], np.int64),
+      unsorted=np.array([3, 0, 0, 1, 3, 1, -1, 3, 3], np.int64))
+
+
+def ragged_statistics(module, values, row_splits, weights):
+    rows, ids = ragged(weights, row_splits), ragged(values, row_splits)
+    filled = rows[2:]
+    return {
+        "mean": tf.reduce_mean(filled, 1), "variance": tf.math.reduce_variance(filled, 1),
+        "deviation": tf.math.reduce_std(filled, 1), "columns": tf.reduce_sum(rows, 0), "most": tf.reduce_max(ids, 0),
+        "sum": (rows + rows * 2.0).to_tensor(),
+        "masked": tf.ragged.boolean_mask(rows, ids > 3).to_tensor(-1),
+    }
+
+
+saved("ragged_statistics", ragged_statistics, **wide)
+
+
+def ragged_two_axes(module, values, row_splits):
+    ids = tf.RaggedTensor.from_row_splits(ragged(values, row_splits), tf.constant([0, 2, 2, 5], tf.int64), validate=False)
+    numbers = tf.cast(ids, tf.float32)
+    return {
+        "rows": tf.reduce_sum(tf.gather(module.table, ids), 2).to_tensor(), "columns": tf.reduce_sum(numbers, 1).to_tensor(),
+        "all": tf.reduce_max(ids), "both": tf.reduce_sum(ids, [1, 2]), "padded": ids.to_tensor(-1),
+        "merged": ids.merge_dims(0, 1).to_tensor(-2), "lengths": ids.row_lengths(2).to_tensor(),
+        "any": tf.reduce_any(ids > 7, 2).to_tensor(), "every": tf.reduce_all(ids > 2, 1).to_tensor(),
+    }
+
+
+saved("ragged_two_axes", ragged_two_axes, values=WIDE_VALUES, row_splits=WIDE_SPLITS)
+
+
+def ragged_gradients(module, values, row_splits, weights):
+    outputs = {}
+
+    def add(name, run):
+        given = tf.identity(weights)
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            loss = tf.reduce_sum(tf.square(run(ragged(given, row_splits))))
+        outputs[name] = tf.convert_to_tensor(tape.gradient(loss, given))
+
+    add("padded", lambda rows: rows.to_tensor())
+    add("sum", lambda rows: tf.reduce_sum(rows, 1))
+    add("mean", lambda rows: tf.reduce_mean(rows[2:], 1))
+    add("max", lambda rows: tf.reduce_max(rows[2:], 1))
+    add("gathered", lambda rows: tf.gather(rows, [3, 0, 3]).values)
+    add("slice", lambda rows: rows[:, :2].values)
+    add("joined", lambda rows: tf.concat([rows, rows * 2.0], 1).values)
+    return outputs
+
+
+saved("ragged_gradients", ragged_gradients, **wide)
+# A loop, as the converter writes it by default: the table enters as a constant.
+saved("map_of_rows", lambda module, values: {
+    "out": tf.map_fn(lambda id: tf.gather(module.table, id) * 2.0, values, fn_output_signature=tf.float32)
+}, values=WIDE_VALUES)
+
 v1 = tf.compat.v1
 Array = tf.compat.v1.TensorArray
 # With it a TensorArray becomes a TensorList.
@@ -399,3 +518,39 @@ def loops(x):
 
 
 frozen("tensor_array_loop", loops, x=X)
+
+
+def loop_gradients(x):
+    """Gradients through the loop that writes the array."""
+    def body(i, state, array):
+        state = tf.tanh(state * 0.5 + x[i])
+        return i + 1, state, array.write(i, state)
+
+    array = Array(tf.float32, 5, clear_after_read=False)
+    _, state, array = v1.while_loop(lambda i, *_: i < 5, body, [0, tf.zeros([3]), array])
+    y = array.stack()
+    gradients = {"of_y": y * y, "of_state": state, "of_gather": array.gather([4, 0])}
+    return {"y": y, **{name: v1.gradients(value, x)[0] for name, value in gradients.items()}}
+
+
+def two_loops(x):
+    """One loop writes a dynamic array, another one reads it."""
+    write = lambda i, array: (i + 1, array.write(i, x[i] * tf.cast(i + 1, tf.float32)))
+    array = Array(tf.float32, 0, dynamic_size=True, clear_after_read=False)
+    _, array = v1.while_loop(lambda i, _: i < 4, write, [0, array])
+    read = lambda i, state: (i + 1, state * array.read(i) + 1.0)
+    _, state = v1.while_loop(lambda i, _: i < 4, read, [0, tf.ones([3])])
+    return {"state": state, "dx": v1.gradients(state, x)[0]}
+
+
+def mixed_sources(x):
+    """Three gradients of one array; two of them read what the others do."""
+    array = Array(tf.float32, 5, clear_after_read=False).unstack(x)
+    y, z = tf.reduce_sum(array.gather([0, 4, 0]) ** 3.0), array.read(2) * array.read(0)
+    w = tf.reduce_sum(array.stack()[1:3])
+    dy, dz, both = (v1.gradients(of, x)[0] for of in [y, z, [y, w]])
+    return {"y": y, "z": z, "dy": dy, "dz": dz, "both": both, "total": dy + dz}
+
+
+for name, build in [("loop_gradients", loop_gradients), ("two_loops", two_loops), ("mixed_sources", mixed_sources)]:
+    frozen(f"tensor_array_{name}", build, x=X)

@@ -7,6 +7,7 @@ export interface GraphNodeDef {
   readonly name: string;
   readonly op: string;
   readonly input?: readonly string[];
+  readonly attr?: Readonly<Record<string, unknown>>;
 }
 
 export interface GraphFunctionDef {
