@@ -1,6 +1,6 @@
 /** What captures the steps of models, in Node with native kernels. */
 import * as tf from '@tensorflow/tfjs';
-import { BACKEND_NAME } from '../backends/tensorflow/node_backend.js';
+import { BACKEND_NAME, asNodeBackend } from '../backends/tensorflow/node_backend.js';
 import { perProcess } from '../per_process.js';
 import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
