@@ -1,0 +1,148 @@
+/**
+ * `fit` and `fitDataset` of models that are put together at random, captured beside op by op: batches of several sizes,
+ * weights of classes, validation, callbacks with a state of their own, training that is stopped, and that is saved and
+ * goes on in a loaded model. TFJS_EMBEDDINGS_STEP_MODELS and TFJS_EMBEDDINGS_STEP_STEPS as in generated.spec.ts.
+ */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { describeForBackends } from '../helpers/backends.js';
+import { Random } from '../helpers/random.js';
+import { ROWS, buildModel, optimizerOf, pick } from './generated_models.js';
+import { drawIds, expectEqual, numbersOf, twins } from './twins.js';
+
+const MODELS = Number(process.env['TFJS_EMBEDDINGS_STEP_MODELS'] ?? 6);
+const STEPS = Number(process.env['TFJS_EMBEDDINGS_STEP_STEPS'] ?? 24);
+const SEED = Number(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? 1);
+const TOLERANCE = STEPS > 60 ? 1e-4 : 1e-6;
+const SAMPLES = 40;
+
+interface Data {
+  readonly x: tf.Tensor[];
+  readonly y: tf.Tensor2D;
+}
+
+function drawData(random: Random, model: tf.LayersModel): Data {
+  const ids = model.inputs.slice(0, -1).map(({ shape }) => drawIds(random, SAMPLES, shape[1]!, ROWS));
+  const numbers = tf.tensor2d(random.floats(SAMPLES * 3), [SAMPLES, 3]);
+  const y = tf.tidy(() => ids[0]!.sum(1, true).mod(2).toFloat() as tf.Tensor2D);
+  return { x: [...ids, numbers], y };
+}
+
+/** What a callback does to a model after a batch; each decides by what it counts itself. */
+function callbackOf(random: Random, model: tf.LayersModel): { onBatchEnd: (batch: number, logs?: tf.Logs) => void } {
+  let batches = 0;
+  const at = random.whole(2, 9);
+  const what = pick(random, 'rate', 'freeze', 'weights', 'stop', 'nothing');
+  const onBatchEnd = (): void => {
+    if (++batches % at !== 0) return;
+    if (what === 'rate') (model.optimizer as emb.SparseOptimizer).setLearningRate(0.03 / batches);
+    if (what === 'weights') tf.tidy(() => model.setWeights(model.getWeights().map((weight) => weight.mul(0.9))));
+    if (what === 'stop') model.stopTraining = true;
+    const last = model.layers.at(-1)!;
+    const others = model.layers.filter((layer) => layer !== last && layer.trainableWeights.length > 0);
+    if (what === 'freeze' && others.length > 0) others[batches % others.length]!.trainable = false;
+  };
+  return { onBatchEnd };
+}
+
+function datasetOf({ x, y }: Data, names: readonly string[], batch: number): tf.data.Dataset<never> {
+  const rows = Array.from({ length: SAMPLES }, (_, i) => i);
+  const row = (tensor: tf.Tensor, i: number): tf.Tensor => tensor.slice([i, 0], [1, -1]).squeeze([0]);
+  const dataset = tf.data.array(rows).map((i: number) => ({
+    xs: Object.fromEntries(names.map((name, k) => [name, row(x[k]!, i)])),
+    ys: row(y, i),
+  }));
+  return dataset.batch(batch) as unknown as tf.data.Dataset<never>;
+}
+
+/** Trains in rounds of one or two epochs, until there were STEPS steps or more. */
+async function train(model: tf.LayersModel, seed: number, isCaptured: boolean): Promise<number[]> {
+  const random = new Random(seed);
+  const loss = pick(random, 'binaryCrossentropy', 'meanSquaredError', 'hinge');
+  const metrics = random.chance(0.5) ? { metrics: ['accuracy'] } : {};
+  model.compile({ optimizer: optimizerOf(random, true), loss, ...metrics });
+  const found: number[] = [];
+  let trained = model;
+  let steps = 0;
+  while (steps < STEPS) {
+    const data = drawData(random, trained);
+    const { x, y } = data;
+    const [batchSize, epochs] = [pick(random, 8, 8, 16, 11), random.whole(1, 3)];
+    const isDataset = random.chance(0.3);
+    const callbacks = callbackOf(random, trained);
+    const classWeight = random.chance(0.4) ? { classWeight: { 0: 0.5, 1: 2 } } : {};
+    const validation = random.chance(0.5);
+    if (isDataset) {
+      const dataset = datasetOf(data, trained.inputNames, batchSize);
+      const validationData = validation ? { validationData: dataset } : {};
+      const args = {
+        epochs,
+        callbacks,
+        verbose: 0,
+        ...classWeight,
+        ...validationData,
+      } as tf.ModelFitDatasetArgs<never>;
+      found.push(...numbersOf(await trained.fitDataset(dataset, args)));
+    } else {
+      const split = validation ? { validationSplit: 0.25 } : {};
+      const args = { batchSize, epochs, callbacks, verbose: 0, ...classWeight, ...split } as tf.ModelFitArgs;
+      found.push(...numbersOf(await trained.fit(x, y, args)));
+    }
+    steps += epochs * Math.ceil(SAMPLES / batchSize);
+    tf.dispose([...x, y]);
+    for (const layer of trained.layers) layer.trainable = true;
+    if (random.chance(0.2)) trained = await resumed(trained, model, isCaptured);
+  }
+  if (trained !== model) {
+    tf.tidy(() => model.setWeights(trained.getWeights()));
+    trained.optimizer.dispose();
+    trained.dispose();
+  }
+  return found;
+}
+
+/** The model as it is saved and loaded, with the state of its optimizer. */
+async function resumed(from: tf.LayersModel, first: tf.LayersModel, isCaptured: boolean): Promise<tf.LayersModel> {
+  let saved: tf.io.ModelArtifacts | undefined;
+  const handler = tf.io.withSaveHandler((artifacts) => {
+    saved = artifacts;
+    return Promise.resolve({ modelArtifactsInfo: { dateSaved: new Date(0), modelTopologyType: 'JSON' as const } });
+  });
+  await from.save(handler, { includeOptimizer: true });
+  const model = await tf.loadLayersModel(tf.io.fromMemory(saved!));
+  emb.setCapture(isCaptured, model);
+  if (from !== first) {
+    from.optimizer.dispose();
+    from.dispose();
+  }
+  return model;
+}
+
+describeForBackends(
+  'Captured fits of generated models',
+  () => {
+    let tensors: number;
+    beforeEach(() => (tensors = tf.memory().numTensors));
+    afterEach(() => expect(tf.memory().numTensors).withContext('tensors left').toBe(tensors));
+
+    let captured = 0;
+    for (let seed = SEED; seed < SEED + MODELS; seed++) {
+      it(`equal those op by op: model ${seed}`, async () => {
+        const found = await twins(
+          () => buildModel(seed),
+          (model) => train(model, 5000 + seed, !/setCapture/.test(emb.stepInfo(model).reason ?? '')),
+        );
+        expect(found.captured.info.reason ?? '').toMatch(/^$|changes from step to step/);
+        if (found.captured.info.captured) captured += 1;
+        expectEqual(found, TOLERANCE);
+      });
+    }
+
+    afterAll(() =>
+      expect(captured)
+        .withContext('models that were captured')
+        .toBeGreaterThan(0.7 * MODELS),
+    );
+  },
+  ['tensorflow'],
+);
