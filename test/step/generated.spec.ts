@@ -3,7 +3,7 @@
  * TFJS_EMBEDDINGS_STEP_MODELS sets the number of models (10), TFJS_EMBEDDINGS_STEP_STEPS that of steps (24).
  */
 import * as tf from '@tensorflow/tfjs';
-import * as emb from 'tfjs-embeddings/node';
+import type * as emb from 'tfjs-embeddings/node';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 import { ROWS, buildModel, optimizerOf, pick } from './generated_models.js';
