@@ -50,8 +50,8 @@ typedef struct array {
 typedef struct call {
   napi_env env;
   napi_value arguments[MOST_ARGUMENTS];
-  void* copies[3];
-  int n_copies;
+  void** copies;
+  size_t n_copies;
   bool failed;
 } call;
 
@@ -121,7 +121,9 @@ static void begin(call* c, napi_env env, napi_callback_info info) {
 }
 
 static void finish(call* c) {
-  for (int i = 0; i < c->n_copies; i++) free(c->copies[i]);
+  for (size_t i = 0; i < c->n_copies; i++) free(c->copies[i]);
+  free(c->copies);
+  c->copies = NULL;
   c->n_copies = 0;
 }
 
@@ -152,7 +154,7 @@ static int64_t whole(call* c, int index, const char* name, double least, double 
   return (int64_t)value;
 }
 
-static array typed(call* c, int index, const char* name, napi_typedarray_type wanted) {
+static array typed_value(call* c, napi_value value, const char* name, napi_typedarray_type wanted) {
   array result = {NULL, 0, 0, false};
   napi_typedarray_type type;
   napi_value buffer;
@@ -160,9 +162,8 @@ static array typed(call* c, int index, const char* name, napi_typedarray_type wa
   size_t length = 0, offset;
   bool is_typed = false, is_plain = false;
   if (c->failed) return result;
-  if (napi_is_typedarray(c->env, c->arguments[index], &is_typed) != napi_ok || !is_typed ||
-      napi_get_typedarray_info(c->env, c->arguments[index], &type, &length, &data, &buffer, &offset) != napi_ok ||
-      type != wanted) {
+  if (napi_is_typedarray(c->env, value, &is_typed) != napi_ok || !is_typed ||
+      napi_get_typedarray_info(c->env, value, &type, &length, &data, &buffer, &offset) != napi_ok || type != wanted) {
     fail_type(c, name, wanted == napi_int32_array ? "expected an Int32Array" : "expected a Float32Array");
     return result;
   }
@@ -173,6 +174,10 @@ static array typed(call* c, int index, const char* name, napi_typedarray_type wa
   result.bytes = length * 4;
   result.shared = !is_plain;
   return result;
+}
+
+static array typed(call* c, int index, const char* name, napi_typedarray_type wanted) {
+  return typed_value(c, c->arguments[index], name, wanted);
 }
 
 /* A Uint8Array. */
@@ -211,16 +216,28 @@ static uint64_t area(call* c, int64_t rows, int64_t dim, const char* name) {
   return 0;
 }
 
+/* Memory that `finish` frees; NULL where there is none. */
+static void* own_memory(call* c, size_t bytes) {
+  void* memory = malloc(bytes);
+  void** copies = memory == NULL ? NULL : realloc(c->copies, (c->n_copies + 1) * sizeof *copies);
+  if (copies == NULL) {
+    free(memory);
+    return NULL;
+  }
+  c->copies = copies;
+  c->copies[c->n_copies++] = memory;
+  return memory;
+}
+
 /* Memory that nobody else writes while the kernel runs. */
 static array private_copy(call* c, array a, const char* name) {
   if (c->failed || !a.shared || a.bytes == 0) return a;
-  void* copy = malloc(a.bytes);
+  void* copy = own_memory(c, a.bytes);
   if (copy == NULL) {
     fail_range(c, name, "expected an array that fits into memory twice, received one of %zu bytes", a.bytes);
     return a;
   }
   memcpy(copy, a.data, a.bytes);
-  c->copies[c->n_copies++] = copy;
   a.data = copy;
   return a;
 }
@@ -292,6 +309,7 @@ static void* workspace_of(call* c, size_t bytes, instance** owner) {
   if (own->workspace_bytes < bytes) {
     free(own->workspace);
     own->workspace = bytes == SIZE_MAX ? NULL : malloc(bytes);
+    if (own->workspace != NULL) want_huge_pages(own->workspace, bytes);
     own->workspace_bytes = own->workspace == NULL ? 0 : bytes;
   }
   if (own->workspace == NULL) {

@@ -4,7 +4,7 @@
 
 #include "node_arguments.h"
 
-#define CSR_FEATURE_WORDS (sizeof(te_csr_feature) / sizeof(int32_t))
+#define CSR_FEATURE_WORDS 6 /* samples, combiner, rows, column_offset, rotation, sample_offset */
 
 static array ints(call* c, int index, const char* name, uint64_t length) {
   const array result = typed(c, index, name, napi_int32_array);
@@ -14,36 +14,105 @@ static array ints(call* c, int index, const char* name, uint64_t length) {
   return result;
 }
 
-/* partitionCsr(values, rowSplits, weights, features, cores, shards, samples, capacity, rowPointers, sampleIds, tokenIds,
-   gains, idCounts, uniqueIdCounts) -> slots in use */
+/* Takes the values of a list. Its getters run here, so that arrays of the call are looked at afterwards. */
+static void list_items(call* c, int index, const char* name, uint32_t count, napi_value* items) {
+  uint32_t length = 0;
+  bool is_list = false;
+  if (c->failed) return;
+  if (napi_is_array(c->env, c->arguments[index], &is_list) != napi_ok || !is_list ||
+      napi_get_array_length(c->env, c->arguments[index], &length) != napi_ok) {
+    fail_type(c, name, "expected a list");
+  } else if (length != count) {
+    fail_range(c, name, "expected %u entries, one for each feature, received %u", count, length);
+  }
+  for (uint32_t i = 0; i < count && !c->failed; i++) {
+    if (napi_get_element(c->env, c->arguments[index], i, &items[i]) != napi_ok) c->failed = true; /* its getter threw */
+  }
+}
+
+static bool is_nothing(call* c, napi_value value) {
+  napi_valuetype type;
+  return napi_typeof(c->env, value, &type) == napi_ok && (type == napi_null || type == napi_undefined);
+}
+
+/* Ids, row splits and weights of one feature. */
+typedef struct csr_arrays {
+  array values, splits, weights;
+} csr_arrays;
+
+static csr_arrays read_feature(call* c, napi_value values, napi_value splits, napi_value weights, const int32_t* words,
+                               te_csr_feature* to) {
+  csr_arrays read;
+  memset(&read, 0, sizeof read);
+  read.values = private_copy(c, typed_value(c, values, "values", napi_int32_array), "values");
+  read.splits = private_copy(c, typed_value(c, splits, "rowSplits", napi_int32_array), "rowSplits");
+  if (c->failed) return read;
+  if (!is_nothing(c, weights)) {
+    read.weights = typed_value(c, weights, "weights", napi_float32_array);
+    if (!c->failed && read.weights.length != read.values.length) {
+      fail_range(c, "weights", "expected %zu numbers, received %zu", read.values.length, read.weights.length);
+    }
+    /* Weights of no ids are weights all the same. */
+    if (read.weights.data == NULL) read.weights.data = (char*)to;
+  }
+  if (read.values.length > INT32_MAX) {
+    fail_range(c, "values", "expected fewer than 2^31 numbers, received %zu", read.values.length);
+  }
+  if (words[0] < 0 || read.splits.length != (size_t)words[0] + 1) {
+    fail_range(c, "rowSplits", "expected one more than the samples, %d, received %zu", (int)words[0],
+               read.splits.length);
+  }
+  to->values = (const int32_t*)read.values.data;
+  to->row_splits = (const int32_t*)read.splits.data;
+  to->weights = (const float*)read.weights.data;
+  to->nnz = (int32_t)read.values.length;
+  to->samples = words[0];
+  to->combiner = words[1];
+  to->rows = words[2];
+  to->column_offset = words[3];
+  to->rotation = words[4];
+  to->sample_offset = words[5];
+  return read;
+}
+
+/* partitionCsr(values, rowSplits, weights, features, cores, shards, samples, capacity, rowPointers, sampleIds,
+   tokenIds, gains, idCounts, uniqueIdCounts) -> slots in use; the first three are lists of an array per feature */
 static napi_value partition_csr(napi_env env, napi_callback_info info) {
   static const char* const names[] = {"rowPointers", "sampleIds", "tokenIds", "gains", "idCounts", "uniqueIdCounts"};
   call c;
   te_csr csr;
-  array read[4], written[6];
+  array written[6];
   instance* owner = NULL;
   int64_t used = 0;
   begin(&c, env, info);
   memset(&csr, 0, sizeof csr);
-  memset(read, 0, sizeof read);
   memset(written, 0, sizeof written);
-  read[0] = private_copy(&c, typed(&c, 0, "values", napi_int32_array), "values");
-  read[1] = private_copy(&c, typed(&c, 1, "rowSplits", napi_int32_array), "rowSplits");
-  if (!c.failed && !absent(&c, 2)) read[2] = floats(&c, 2, "weights", read[0].length);
-  read[3] = private_copy(&c, typed(&c, 3, "features", napi_int32_array), "features");
-  if (!c.failed && read[3].length % CSR_FEATURE_WORDS != 0) {
-    fail_range(&c, "features", "expected %d numbers for each, received %zu", (int)CSR_FEATURE_WORDS, read[3].length);
+  array words = typed(&c, 3, "features", napi_int32_array);
+  if (!c.failed && (words.length % CSR_FEATURE_WORDS != 0 || words.length > INT32_MAX)) {
+    fail_range(&c, "features", "expected %d numbers for each, received %zu", CSR_FEATURE_WORDS, words.length);
   }
-  if (!c.failed && (read[0].length > INT32_MAX || read[1].length > INT32_MAX || read[3].length > INT32_MAX)) {
-    fail_range(&c, "values", "expected fewer than 2^31 numbers, received %zu", read[0].length);
+  const uint32_t count = c.failed ? 0 : (uint32_t)(words.length / CSR_FEATURE_WORDS);
+  te_csr_feature* features = c.failed ? NULL : own_memory(&c, ((size_t)count + 1) * sizeof *features);
+  csr_arrays* read = c.failed ? NULL : own_memory(&c, ((size_t)count + 1) * sizeof *read);
+  napi_value* items = c.failed ? NULL : own_memory(&c, (3 * (size_t)count + 1) * sizeof *items);
+  if (!c.failed && (features == NULL || read == NULL || items == NULL)) {
+    fail_range(&c, "features", "expected features that fit into memory, received %u", count);
   }
-  csr.values = (const int32_t*)read[0].data;
-  csr.row_splits = (const int32_t*)read[1].data;
-  csr.weights = read[2].length == 0 ? NULL : (const float*)read[2].data;
-  csr.features = (const te_csr_feature*)read[3].data;
-  csr.nnz = (int64_t)read[0].length;
-  csr.n_splits = (int64_t)read[1].length;
-  csr.n_features = (int32_t)(read[3].length / CSR_FEATURE_WORDS);
+  list_items(&c, 0, "values", count, items);
+  list_items(&c, 1, "rowSplits", count, items + count);
+  list_items(&c, 2, "weights", count, items + 2 * (size_t)count);
+  words = private_copy(&c, typed(&c, 3, "features", napi_int32_array), "features");
+  if (!c.failed && words.length / CSR_FEATURE_WORDS != count) {
+    fail_range(&c, "features", "expected as many numbers as before, received %zu", words.length);
+  }
+  for (uint32_t f = 0; f < count && !c.failed; f++) {
+    const int32_t* own = (const int32_t*)words.data + (size_t)f * CSR_FEATURE_WORDS;
+    read[f] = read_feature(&c, items[f], items[count + f], items[2 * (size_t)count + f], own, &features[f]);
+    csr.nnz += (int64_t)read[f].values.length;
+    csr.is_weighted |= features[f].weights != NULL;
+  }
+  csr.features = features;
+  csr.n_features = (int32_t)count;
   csr.cores = (int32_t)whole(&c, 4, "cores", 1, 4096);
   csr.shards = (int32_t)whole(&c, 5, "shards", 1, 65536);
   csr.samples = (int32_t)whole(&c, 6, "samples", 0, INT32_MAX);
@@ -58,10 +127,15 @@ static napi_value partition_csr(napi_env env, napi_callback_info info) {
   written[4] = ints(&c, 12, names[4], buckets);
   written[5] = ints(&c, 13, names[5], buckets);
   for (int i = 0; i < 6; i++) {
-    for (int j = 0; j < 4; j++) must_differ(&c, written[i], read[j], names[i]);
+    must_differ(&c, written[i], words, names[i]);
+    for (uint32_t f = 0; f < count && !c.failed; f++) {
+      must_differ(&c, written[i], read[f].values, names[i]);
+      must_differ(&c, written[i], read[f].splits, names[i]);
+      must_differ(&c, written[i], read[f].weights, names[i]);
+    }
     for (int j = i + 1; j < 6; j++) must_differ(&c, written[i], written[j], names[j]);
   }
-  void* workspace = workspace_of(&c, c.failed ? 0 : te_partition_csr_workspace(csr.nnz, csr.cores), &owner);
+  void* workspace = workspace_of(&c, c.failed ? 0 : te_partition_csr_workspace(&csr), &owner);
   if (!c.failed) {
     const te_csr_out out = {(int32_t*)written[0].data, (int32_t*)written[1].data, (int32_t*)written[2].data,
                             (float*)written[3].data,   (int32_t*)written[4].data, (int32_t*)written[5].data};

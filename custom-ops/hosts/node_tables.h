@@ -17,6 +17,19 @@
 #define TABLE_LINE ((size_t)64)
 #define TABLE_HUGE_PAGE ((size_t)2 << 20)
 
+/* Asks the system for huge pages where memory that has not been written yet holds whole ones. */
+static void want_huge_pages(void* data, size_t bytes) {
+#if defined(__linux__)
+  const size_t to_page = (size_t)(-(uintptr_t)data & (TABLE_HUGE_PAGE - 1));
+  if (bytes < to_page + TABLE_HUGE_PAGE) return;
+  /* Refused on some systems: then pages stay small. */
+  madvise((char*)data + to_page, (bytes - to_page) / TABLE_HUGE_PAGE * TABLE_HUGE_PAGE, MADV_HUGEPAGE);
+#else
+  (void)data;
+  (void)bytes;
+#endif
+}
+
 /*
  * Bytes from `data`, where `room` bytes begin, to where a table of `bytes` bytes should begin: the start
  * of a huge page where a whole one is spare, else of a line where the room allows. Asks the system for huge pages.

@@ -113,13 +113,20 @@ int32_t TE_WASM(te_wasm_packed_weights_grad)(TE_WASM_LOOKUP, int32_t storage, co
   return te_wasm_report(te_packed_bag_weights_grad(&packed, &bags, gradient, weights_gradient), result);
 }
 
-uint32_t TE_WASM(te_wasm_csr_workspace)(int32_t nnz, int32_t cores) {
-  return (uint32_t)te_partition_csr_workspace(nnz, cores);
+uint32_t TE_WASM(te_wasm_csr_workspace)(int32_t nnz, int32_t n_features, int32_t is_weighted, int32_t cores,
+                                        int32_t shards, int32_t samples) {
+  te_csr csr = {0};
+  csr.nnz = nnz;
+  csr.n_features = n_features;
+  csr.is_weighted = is_weighted;
+  csr.cores = cores;
+  csr.shards = shards;
+  csr.samples = samples;
+  return (uint32_t)te_partition_csr_workspace(&csr);
 }
 
-/* `unique` of the result: the slots in use. */
-int32_t TE_WASM(te_wasm_csr)(const int32_t* values, const int32_t* row_splits, const float* weights,
-                             const te_csr_feature* features, int32_t nnz, int32_t n_splits, int32_t n_features,
+/* `unique` of the result: the slots in use. Each feature is a te_csr_feature, ten words here. */
+int32_t TE_WASM(te_wasm_csr)(const te_csr_feature* features, int32_t nnz, int32_t n_features, int32_t is_weighted,
                              int32_t cores, int32_t shards, int32_t samples, int32_t capacity, int32_t* row_pointers,
                              int32_t* sample_ids, int32_t* token_ids, float* gains, int32_t* id_counts,
                              int32_t* unique_id_counts, void* workspace, uint32_t workspace_bytes,
@@ -127,14 +134,11 @@ int32_t TE_WASM(te_wasm_csr)(const int32_t* values, const int32_t* row_splits, c
   te_csr csr;
   te_csr_out out;
   int64_t used = 0;
-  csr.values = values;
-  csr.row_splits = row_splits;
-  csr.weights = weights;
   csr.features = features;
   csr.nnz = nnz;
-  csr.n_splits = n_splits;
   csr.capacity = capacity;
   csr.n_features = n_features;
+  csr.is_weighted = is_weighted;
   csr.cores = cores;
   csr.shards = shards;
   csr.samples = samples;

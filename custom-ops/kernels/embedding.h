@@ -258,8 +258,12 @@ void te_sum(const float* const* terms, int64_t count, int64_t size, float* sum);
 
 /* ---- ids for SparseCores ---- */
 
-/* One feature of a stack; its ids follow those of the feature before it. */
+/* One feature of a stack. */
 typedef struct te_csr_feature {
+  const int32_t* values;     /* [nnz] */
+  const int32_t* row_splits; /* [samples + 1] */
+  const float* weights;      /* [nnz], or NULL for all ones */
+  int32_t nnz;
   int32_t samples;       /* a multiple of the cores */
   int32_t combiner;      /* te_combiner */
   int32_t rows;          /* ids are below */
@@ -270,14 +274,11 @@ typedef struct te_csr_feature {
 
 /* A batch for one stack on the cores of a chip. */
 typedef struct te_csr {
-  const int32_t* values;     /* [nnz] */
-  const int32_t* row_splits; /* [n_splits]: samples + 1 for each feature, from where the one before it ends */
-  const float* weights;      /* [nnz], or NULL for all ones */
   const te_csr_feature* features;
-  int64_t nnz;
-  int64_t n_splits;
+  int64_t nnz;      /* of all features */
   int64_t capacity; /* slots, a multiple of 8: ids beyond are dropped */
   int32_t n_features;
+  int32_t is_weighted; /* some feature has weights */
   int32_t cores;
   int32_t shards; /* a power of two */
   int32_t samples; /* of the stack */
@@ -293,11 +294,11 @@ typedef struct te_csr_out {
   int32_t* unique_id_counts; /* [cores, shards] */
 } te_csr_out;
 
-/* 0: cannot be. */
-size_t te_partition_csr_workspace(int64_t nnz, int32_t cores);
+/* Enough for the threads in force; where features is NULL, for any of so many ids. */
+size_t te_partition_csr_workspace(const te_csr* csr);
 /* Slots that are enough for any ids; of a request that te_partition_csr takes. */
 int64_t te_partition_csr_slots(const te_csr* csr);
-/* used: the slots in use. Positions in the status count all values, or all row splits. */
+/* used: the slots in use. Positions in the status count the values, or the row splits, of all features. */
 te_status te_partition_csr(const te_csr* csr, const te_csr_out* out, void* workspace, size_t workspace_bytes,
                            int64_t* used);
 

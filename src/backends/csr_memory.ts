@@ -2,51 +2,41 @@
 import { COMBINERS } from '../types.js';
 import { IdOutOfRange } from './kernel_set.js';
 import { CsrIdOutOfRange } from './csr_id_out_of_range.js';
+import { roundedWords, takeMemory, type CsrMemory } from './csr_memory_pool.js';
 import { mostCsrSlots, roundUp, type CsrFeature, type CsrParts, type CsrRequest } from './sparse_core.js';
 
-/** Ids of all features, one after another. */
-export interface PackedCsr {
-  readonly values: Int32Array;
-  /** Of each feature, from where the one before it ends. */
-  readonly rowSplits: Int32Array;
-  readonly weights: Float32Array | null;
-  /** `te_csr_feature` of custom-ops/kernels/embedding.h, six numbers for each. */
-  readonly features: Int32Array;
-}
-
-function numbersOf({ rowSplits, combiner, rows, columnOffset, rotation, sampleOffset }: CsrFeature): number[] {
+/** The numbers of a feature, as the C core takes them behind its arrays. */
+export function featureNumbers(feature: CsrFeature): number[] {
+  const { rowSplits, combiner, rows, columnOffset, rotation, sampleOffset } = feature;
   return [rowSplits.length - 1, COMBINERS.indexOf(combiner), rows, columnOffset, rotation, sampleOffset];
 }
 
-/** A single feature is taken as it is; several are copied behind one another. */
-export function packCsr({ features }: CsrRequest): PackedCsr {
-  const numbers = Int32Array.from(features.flatMap(numbersOf));
-  if (features.length === 1) {
-    const [{ values, rowSplits, weights }] = features as [CsrFeature];
-    return { values, rowSplits, weights, features: numbers };
-  }
-  const values = new Int32Array(features.reduce((sum, feature) => sum + feature.values.length, 0));
-  const rowSplits = new Int32Array(features.reduce((sum, feature) => sum + feature.rowSplits.length, 0));
-  const isWeighted = features.some((feature) => feature.weights !== null);
-  const weights = isWeighted ? new Float32Array(values.length).fill(1) : null;
-  let [id, split] = [0, 0];
-  for (const feature of features) {
-    values.set(feature.values, id);
-    if (feature.weights !== null) weights!.set(feature.weights, id);
-    for (const end of feature.rowSplits) rowSplits[split++] = id + end;
-    id += feature.values.length;
-  }
-  return { values, rowSplits, weights, features: numbers };
+/** Results below this take less time in fresh memory. */
+const LEAST_KEPT = 2 ** 14;
+
+function memoryFor(words: number, allocate: (length: number) => Float32Array): CsrMemory {
+  const rounded = words < LEAST_KEPT ? words : roundedWords(words);
+  const known = takeMemory(rounded);
+  if (known !== null) return known;
+  const { buffer, byteOffset } = allocate(rounded);
+  return { buffer: buffer as ArrayBuffer, byteOffset, words: rounded };
 }
 
-export function csrRoom(request: CsrRequest): CsrParts {
+/** Room for a result; `allocate` gives the memory of its slots where none is left from others. */
+export function csrRoom(
+  request: CsrRequest,
+  allocate: (length: number) => Float32Array = (length) => new Float32Array(length),
+): CsrParts {
   const { cores, shards } = request;
   const slots = mostCsrSlots(request);
+  const memory = memoryFor(3 * slots, allocate);
+  const { buffer, byteOffset } = memory;
   return {
+    ...(memory.words < LEAST_KEPT ? {} : { memory }),
     rowPointers: new Int32Array(cores * roundUp(shards)),
-    sampleIds: new Int32Array(slots),
-    tokenIds: new Int32Array(slots),
-    gains: new Float32Array(slots),
+    sampleIds: new Int32Array(buffer, byteOffset, slots),
+    tokenIds: new Int32Array(buffer, byteOffset + 4 * slots, slots),
+    gains: new Float32Array(buffer, byteOffset + 8 * slots, slots),
     idCounts: new Int32Array(cores * shards),
     uniqueIdCounts: new Int32Array(cores * shards),
   };

@@ -2,6 +2,7 @@
  * Ids in the form that SparseCores take: for each core of a chip one bucket per shard of the stacked table, in
  * compressed sparse rows. Plain data; kernels make it from features and devices read it.
  */
+import type { CsrMemory } from './csr_memory_pool.js';
 import type { Combiner } from '../types.js';
 
 /** Buckets begin at multiples of this many slots, and so do the row pointers of a core. */
@@ -50,6 +51,8 @@ export interface CsrParts {
   readonly idCounts: Int32Array;
   /** [cores, shards]: different ids of each bucket. */
   readonly uniqueIdCounts: Int32Array;
+  /** What slots lie in; absent where it is not worth keeping for other results. */
+  readonly memory?: CsrMemory;
 }
 
 /** Makes the CSR of a stack. Throws CsrIdOutOfRange. */

@@ -47,7 +47,7 @@ export class WatchedMemory {
   ) {
     this.roles = ROLES[name] ?? NOTHING;
     this.written = this.roles.written.map((i) => args[i]).filter(isView);
-    for (const arg of args) {
+    for (const arg of args.flat()) {
       if (!ArrayBuffer.isView(arg) || arg.buffer.byteLength === 0) continue;
       if (raced.has(arg.buffer) || this.before.has(arg.buffer)) continue;
       this.before.set(arg.buffer, new Uint8Array(arg.buffer).slice());
@@ -56,7 +56,7 @@ export class WatchedMemory {
 
   /** Whether something is written that the same call reads, or writes elsewhere: it must be refused. */
   get isShared(): boolean {
-    const read = this.roles.read.map((i) => this.args[i]).filter(isView);
+    const read = this.roles.read.flatMap((i) => this.args[i]).filter(isView);
     return this.written.some(
       (one, i) =>
         read.some((other) => !isCopied(other) && overlap(one, other)) ||

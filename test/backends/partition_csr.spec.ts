@@ -66,9 +66,45 @@ export function generatedRequest(seed: number): CsrRequest {
 
 /** All numbers, floats as their bits. */
 function bits(parts: CsrParts): Record<string, number[]> {
-  const { gains, ...ints } = parts;
-  const words = new Int32Array(gains.slice().buffer);
-  return Object.fromEntries([...Object.entries(ints), ['gains', words]].map(([key, list]) => [key, [...list]]));
+  const { rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts } = parts;
+  const lists = {
+    rowPointers,
+    sampleIds,
+    tokenIds,
+    idCounts,
+    uniqueIdCounts,
+    gains: new Int32Array(gains.slice().buffer),
+  };
+  return Object.fromEntries(Object.entries(lists).map(([key, list]) => [key, [...list]]));
+}
+
+/** Two features of so many ids on each core that digits are wide, some of them twice in a sample. */
+function largeRequest(seed: number): CsrRequest {
+  const random = new Random(seed);
+  const machine = { cores: 2, shards: random.pick([1, 8]), samples: 0 };
+  const isWeighted = seed % 2 === 1;
+  const sizes = [
+    { rows: 30_000_000, hot: 60 },
+    { rows: random.pick([5, 3000]), hot: 50 },
+  ];
+  const samples = 400;
+  const features = sizes.map(({ rows, hot }, i): CsrFeature => {
+    const values = Int32Array.from({ length: samples * hot }, () => Math.floor(rows * random.next() ** 3));
+    for (let at = 1; at < values.length; at++)
+      if (random.chance(0.1)) values[at] = values[at - random.pick([1, 1, 2, 7])] ?? 0;
+    return {
+      values,
+      rowSplits: Int32Array.from({ length: samples + 1 }, (_, row) => row * hot),
+      weights: isWeighted && i === 0 ? random.floats(values.length) : null,
+      combiner: random.pick(COMBINERS),
+      rows,
+      // The second table comes first in the stack.
+      columnOffset: i === 0 ? 4096 : 0,
+      rotation: random.whole(0, machine.shards),
+      sampleOffset: i * samples,
+    };
+  });
+  return { ...machine, features, samples: 2 * samples, capacity: 2 ** 20 };
 }
 
 function outcome(run: () => CsrParts): unknown {
@@ -98,6 +134,16 @@ for (const name of ['native', 'wasm'] as const) {
         expect(outcome(() => kernels!.partitionCsr!(request)))
           .withContext(`seed ${seed}`)
           .toEqual(expected);
+      }
+    });
+
+    it('equals the reference to the bit for tens of thousands of ids on a core', () => {
+      if (kernels === undefined) return skipOrFail(`no ${name} kernels`);
+      for (let seed = 0; seed < 6; seed++) {
+        const request = largeRequest(seed);
+        kernels.setThreads(1 + (seed % 3));
+        const [expected, made] = [partitionCsr(request), kernels.partitionCsr!(request)];
+        expect(bits(made)).withContext(`seed ${seed}`).toEqual(bits(expected));
       }
     });
 

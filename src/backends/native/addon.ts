@@ -35,11 +35,11 @@ export interface Addon {
       useStarts?: Int32Array,
     ]
   ): void;
-  /** Returns the slots in use. `features`: six numbers each, as in `packCsr`. */
+  /** Returns the slots in use. Lists have an entry for each feature, and `features` its `featureNumbers`. */
   partitionCsr(
-    values: Int32Array,
-    rowSplits: Int32Array,
-    weights: Float32Array | null,
+    values: readonly Int32Array[],
+    rowSplits: readonly Int32Array[],
+    weights: readonly (Float32Array | null)[],
     features: Int32Array,
     cores: number,
     shards: number,

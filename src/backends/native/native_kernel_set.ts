@@ -4,7 +4,7 @@ import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, PACKED_STORAGES, type Optimiz
 import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
 import { kernelError, type KernelStatus } from '../kernel_status.js';
 import { fitting } from '../memory.js';
-import { csrParts, csrRoom, ofFeature, packCsr } from '../csr_memory.js';
+import { csrParts, csrRoom, featureNumbers, ofFeature } from '../csr_memory.js';
 import type { CsrParts, CsrRequest } from '../sparse_core.js';
 import type { PackedTable } from '../packed/packed_table.js';
 import type { Addon, BagArguments, PackedArguments } from './addon.js';
@@ -46,7 +46,7 @@ function translated(error: unknown, rows: number, nnz: number): unknown {
 }
 
 /** Runs a kernel of the addon on a table of `rows` rows. */
-function run<T>(rows: number, { values }: HostBags, kernel: () => T): T {
+function run<T>(rows: number, { values }: { readonly values: ArrayLike<number> }, kernel: () => T): T {
   try {
     return kernel();
   } catch (error) {
@@ -146,18 +146,21 @@ export class NativeKernelSet implements KernelSet {
   }
 
   partitionCsr(request: CsrRequest): CsrParts {
-    const { cores, shards, samples, capacity } = request;
-    const { values, rowSplits, weights, features } = packCsr(request);
-    const room = csrRoom(request);
+    const { features, cores, shards, samples, capacity } = request;
+    const room = csrRoom(request, (length) => this.allocate(length));
     const { rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts } = room;
+    const numbers = Int32Array.from(features.flatMap(featureNumbers));
+    const ids = [features.map((each) => each.values), features.map((each) => each.rowSplits)] as const;
+    const weights = features.map((each) => each.weights);
+    const nnz = features.reduce((sum, { values }) => sum + values.length, 0);
     try {
-      const ids = run(0, { values, rowSplits, weights }, () =>
+      const used = run(0, { values: { length: nnz } }, () =>
         this.addon.partitionCsr(
-          ...([values, rowSplits, weights, features, cores, shards, samples, capacity] as const),
+          ...([...ids, weights, numbers, cores, shards, samples, capacity] as const),
           ...([rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts] as const),
         ),
       );
-      return csrParts(room, ids);
+      return csrParts(room, used);
     } catch (error) {
       throw ofFeature(error, request);
     }

@@ -12,6 +12,7 @@ import {
 import { HYPER_FIELDS } from '../hyper.js';
 import type { BagOptions } from '../kernel_set.js';
 import { kernelError } from '../kernel_status.js';
+import type { CsrRequest } from '../sparse_core.js';
 import type { Heap } from './heap.js';
 import { moduleFor } from './module.js';
 
@@ -54,6 +55,8 @@ interface Exports {
   readonly te_wasm_csr: Call;
 }
 
+/** Slots that an int32 counts, in eights. */
+const MOST_SLOTS = 2 ** 31 - 8;
 const STACK_BYTES = 65536;
 const RESULT_BYTES = 16;
 const HYPER_BYTES = HYPER_FIELDS.length * 4;
@@ -159,14 +162,16 @@ export class WasmKernels {
     this.check(this.exports.te_wasm_apply(...lookup(table, bags, options), ...tail), table, bags);
   }
 
-  csrWorkspace(nnz: number, cores: number): number {
-    return this.workspace(this.exports.te_wasm_csr_workspace(nnz, cores), NO_TABLE, { ...NO_BAGS, nnz });
+  csrWorkspace(request: CsrRequest): number {
+    const sizes = csrSizes(request);
+    return this.workspace(this.exports.te_wasm_csr_workspace(...sizes), NO_TABLE, { ...NO_BAGS, nnz: sizes[0]! });
   }
 
-  /** Makes a CSR of arrays in the memory, all of which are passed as the C function takes them; returns the slots in use. */
-  partitionCsr(nnz: number, numbers: readonly number[], workspace: Workspace): number {
-    const tail = [workspace.address, workspace.bytes, this.result];
-    this.check(this.exports.te_wasm_csr(...numbers, ...tail), NO_TABLE, { ...NO_BAGS, nnz });
+  /** Makes a CSR; `features` and `outputs` lie in the memory, in the order of the C function. Returns the slots in use. */
+  partitionCsr(request: CsrRequest, features: number, outputs: readonly number[], workspace: Workspace): number {
+    const sizes = csrSizes(request);
+    const tail = [Math.min(request.capacity, MOST_SLOTS), ...outputs, workspace.address, workspace.bytes, this.result];
+    this.check(this.exports.te_wasm_csr(features, ...sizes, ...tail), NO_TABLE, { ...NO_BAGS, nnz: sizes[0]! });
     return this.resultField(3);
   }
 
@@ -188,6 +193,13 @@ export class WasmKernels {
     const status = { code, id: this.resultField(1), position: this.resultField(2) };
     throw kernelError(status, table.rows, bags.nnz);
   }
+}
+
+/** Sizes as the functions for CSR take them. */
+function csrSizes({ features, cores, shards, samples }: CsrRequest): number[] {
+  const nnz = features.reduce((sum, { values }) => sum + values.length, 0);
+  const isWeighted = features.some(({ weights }) => weights !== null);
+  return [nnz, features.length, isWeighted ? 1 : 0, cores, shards, samples];
 }
 
 /** The sizes of a table, which the kernels take as int32: without elements it may be as wide as it likes. */

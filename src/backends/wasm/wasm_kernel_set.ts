@@ -1,7 +1,7 @@
 /** The C core as WebAssembly over a memory of its own: a KernelSet for typed arrays. */
 import { SLOT_NAMES, type OptimizerName } from '../../types.js';
 import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
-import { csrParts, csrRoom, ofFeature, packCsr } from '../csr_memory.js';
+import { csrParts, csrRoom, featureNumbers, ofFeature } from '../csr_memory.js';
 import { newFloats } from '../memory.js';
 import { wordsPerRow, type PackedTable } from '../packed/packed_table.js';
 import type { CsrParts, CsrRequest } from '../sparse_core.js';
@@ -17,7 +17,8 @@ export const WASM_INFO: KernelInfo = { implementation: 'wasm', instructionSet: I
 
 const NONE = new Float32Array(0);
 /** The largest multiple of 8 below 2^31. */
-const MOST_SLOTS = 2 ** 31 - 8;
+/** Numbers of a te_csr_feature: three addresses, the ids, and those of `featureNumbers`. */
+const CSR_FEATURE_WORDS = 10;
 
 /** The gradient and what is made of it, with the lengths that they must have. */
 function weightsGradArguments(
@@ -156,22 +157,29 @@ export class WasmKernelSet implements KernelSet {
   }
 
   partitionCsr(request: CsrRequest): CsrParts {
-    const { cores, shards, samples, capacity } = request;
-    const { values, rowSplits, weights, features } = packCsr(request);
+    const { features } = request;
     const room = csrRoom(request);
     const { rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts } = room;
-    const read = [values, rowSplits, weights ?? NONE, features].map((array): Argument => ({ array, direction: 'in' }));
+    const words = new Int32Array(features.length * CSR_FEATURE_WORDS);
+    const read = [words, ...features.flatMap(({ values, rowSplits, weights }) => [values, rowSplits, weights ?? NONE])];
     const written = [rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts];
-    const outputs = written.map((array): Argument => ({ array, direction: 'out' }));
     const kernels = this.kernels();
-    const bytes = kernels.csrWorkspace(values.length, cores);
-    const staging = new Staging(this.ownHeap, [...read, ...outputs], bytes);
+    const bytes = kernels.csrWorkspace(request);
+    const args = [
+      ...read.map((array): Argument => ({ array, direction: 'in' })),
+      ...written.map((array): Argument => ({ array, direction: 'out' })),
+    ];
+    const staging = new Staging(this.ownHeap, args, bytes);
     try {
-      const [valuesAt, splitsAt, weightsAt, featuresAt, ...outputsAt] = staging.addresses;
-      const inputs = [valuesAt!, splitsAt!, weights === null ? 0 : weightsAt!, featuresAt!];
-      const sizes = [values.length, rowSplits.length, request.features.length, cores, shards, samples];
-      const numbers = [...inputs, ...sizes, Math.min(capacity, MOST_SLOTS), ...outputsAt];
-      const used = kernels.partitionCsr(values.length, numbers, { address: staging.room, bytes });
+      const [wordsAt, ...addresses] = staging.addresses;
+      const numbers = features.flatMap((feature, i) => {
+        const [values, rowSplits, weights] = addresses.slice(3 * i, 3 * i + 3) as [number, number, number];
+        const pointers = [values, rowSplits, feature.weights === null ? 0 : weights];
+        return [...pointers, feature.values.length, ...featureNumbers(feature)];
+      });
+      new Int32Array(this.ownHeap.memory.buffer, wordsAt!, words.length).set(numbers);
+      const outputsAt = addresses.slice(3 * features.length);
+      const used = kernels.partitionCsr(request, wordsAt!, outputsAt, { address: staging.room, bytes });
       staging.copyBack();
       return csrParts(room, used);
     } catch (error) {

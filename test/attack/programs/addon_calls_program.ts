@@ -128,36 +128,31 @@ function rightCall(name: string): unknown[] {
 /** Ids of one or two features on one or two tables. */
 function csrCall(): unknown[] {
   const [cores, shards] = [random.whole(1, 4), 2 ** random.whole(0, 5)];
-  const [features, splits]: [number[], number[]] = [[], []];
+  const features: number[] = [];
+  const [values, splits, weights]: [unknown[], unknown[], unknown[]] = [[], [], []];
   let [nnz, samples, offset] = [0, 0, 0];
   for (let count = random.whole(0, 3); count > 0; count--) {
     const own = cores * random.whole(0, 3);
-    splits.push(nnz);
-    for (let sample = 0; sample < own; sample++) splits.push((nnz += random.whole(0, 5)));
+    const ends = [0];
+    for (let sample = 0; sample < own; sample++) ends.push(ends[sample]! + random.whole(0, 5));
+    const ids = Array.from({ length: ends[own]! }, () => random.whole(0, random.chance(0.03) ? 12 : 9));
+    values.push(arrays.ints(ids));
+    splits.push(arrays.ints(ends));
+    weights.push(random.chance(0.5) ? arrays.floats(ids.length) : null);
+    nnz += ids.length;
     features.push(own, random.whole(0, 3), 9, offset, random.whole(0, shards), samples);
     samples += own;
     offset += Math.ceil(9 / shards) * shards;
   }
-  const values = arrays.ints(Array.from({ length: nnz }, () => random.whole(0, random.chance(0.03) ? 12 : 9)));
   const most = Math.ceil((nnz + 7 * cores * shards) / 8) * 8;
   const capacity = random.chance(0.5) ? most : 8 * random.whole(0, 9);
   const slots = Math.min(most, capacity);
   const ints = (length: number): Int32Array => arrays.ints(new Array<number>(length).fill(0)) as Int32Array;
-  const weights = random.chance(0.5) ? arrays.floats(nnz) : null;
+  // A list is now and then as hostile as any other argument.
+  for (const list of [values, splits, weights]) if (random.chance(0.1)) spoil(list);
   const room = [ints(cores * Math.ceil(shards / 8) * 8), ints(slots), ints(slots), arrays.floats(slots)];
   const counts = [ints(cores * shards), ints(cores * shards)];
-  return [
-    values,
-    arrays.ints(splits),
-    weights,
-    arrays.ints(features),
-    cores,
-    shards,
-    samples,
-    capacity,
-    ...room,
-    ...counts,
-  ];
+  return [values, splits, weights, arrays.ints(features), cores, shards, samples, capacity, ...room, ...counts];
 }
 
 const isNumbers = (value: unknown): value is Float32Array | Int32Array =>
