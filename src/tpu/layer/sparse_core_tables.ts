@@ -31,6 +31,8 @@ export function checkSparseCores(): void {
 interface StackedBatch {
   readonly plan: SparseCorePlan;
   readonly batches: ReadonlyMap<string, StackBatch>;
+  /** Gives the memory of the CSR back. */
+  readonly free: () => void;
 }
 
 /** Plans that are kept: those of the batches and the rests of a few data sets. */
@@ -62,7 +64,7 @@ class StackedCall implements LayerCall {
   }
 
   free(): void {
-    // Nothing of it lies on the devices.
+    this.batch.free();
   }
 }
 
@@ -91,13 +93,15 @@ export class SparseCoreTables implements LayerTables {
         pooled[feature.place] = tf.tensor2d(values.subarray(0, bags * feature.columns), [bags, feature.columns]);
       }
     }
+    if (!isTraining) batch.free();
     return { pooled, call: isTraining ? new StackedCall(this, features, batch) : null };
   }
 
   /** Steps all tables; `known`: the batch of the features where it was made before. */
   step(features: readonly FeatureLookup[], gradients: Gradients, known: StackedBatch | null): void {
     const machine = StackedTables.current('step');
-    const { plan, batches } = known ?? this.#stacked(features, machine);
+    const batch = known ?? this.#stacked(features, machine);
+    const { plan, batches } = batch;
     const { stacks } = this.#variables();
     const steps = plan.stacks.map((stack) => {
       const rows = { cores: plan.shards, samples: stack.samples, columns: stack.columns };
@@ -109,6 +113,7 @@ export class SparseCoreTables implements LayerTables {
       return { stack: stacks.get(stack.name)!, batch: batches.get(stack.name)!, gradient };
     });
     stepStacks(machine, pendingSteps(steps));
+    if (known === null) batch.free();
     this.#copies!.stepped();
   }
 
@@ -120,7 +125,8 @@ export class SparseCoreTables implements LayerTables {
     const batches = plan.stacks.map((stack) => {
       return [stack.name, stackBatch(partitioned[stack.name]!, plan, stack, stack.name)] as const;
     });
-    return { plan, batches: new Map(batches) };
+    const free = (): void => Object.values(partitioned).forEach((csr) => csr.dispose());
+    return { plan, batches: new Map(batches), free };
   }
 
   #variables(): SparseCoreVariables {

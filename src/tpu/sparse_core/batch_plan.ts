@@ -72,6 +72,7 @@ export class BatchPlan {
     for (const { name } of plan.stacks) {
       const csr = (value as Record<string, unknown>)[name];
       if (!(csr instanceof PartitionedCsrFormatTensor)) throw new ValueError(`${argument}.${name}`, expected, csr);
+      if (csr.isDisposed) throw new ValueError(`${argument}.${name}`, expected, described('one that was disposed'));
     }
     return parts.whole(value as Partitioned);
   }

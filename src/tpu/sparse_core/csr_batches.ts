@@ -94,13 +94,15 @@ export function partitionBatch(
   unlimited: Unlimited = 'default',
 ): Partitioned {
   const { chips, coresPerChip } = plan.cores;
-  const ofStack = (stack: StackPlan): PartitionedCsrFormatTensor =>
-    joined(
-      Array.from({ length: chips }, (_, part) => {
-        const onChip = stackOnCores(plan, stack, bags, { cores: coresPerChip, part, parts: chips });
-        return partitionStack(onChip, limitsOf(config, stack, onChip, unlimited));
-      }),
-    );
+  const ofStack = (stack: StackPlan): PartitionedCsrFormatTensor => {
+    const parts = Array.from({ length: chips }, (_, part) => {
+      const onChip = stackOnCores(plan, stack, bags, { cores: coresPerChip, part, parts: chips });
+      return partitionStack(onChip, limitsOf(config, stack, onChip, unlimited));
+    });
+    const whole = joined(parts);
+    for (const part of parts) if (part !== whole) part.dispose();
+    return whole;
+  };
   return Object.fromEntries(plan.stacks.map((stack) => [stack.name, ofStack(stack)]));
 }
 

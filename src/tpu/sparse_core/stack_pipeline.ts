@@ -2,12 +2,13 @@
 import * as tf from '@tensorflow/tfjs';
 import type { StackBatch, StackedTables } from '../../backends/tpu-emulator/stacked_tables.js';
 import { withoutTape } from '../../tfjs_patches/lazy_gradient.js';
+import type { Partitioned } from './csr_batches.js';
 import { lookUpStacks, pendingSteps, stepStacks, type PendingStep, type StackGradient } from './stack_steps.js';
 import type { SparseCoreVariables } from './stack_variables.js';
 
 /** With pipelining a step waits for the next lookup, which reads the tables as they were before it. */
 export class StackPipeline {
-  private pending: PendingStep[] | null = null;
+  private pending: { readonly steps: PendingStep[]; readonly letGo: () => void } | null = null;
   /** Tables as they were before a step that had to be made early: what the next lookup reads. */
   private stale: ReadonlyMap<string, tf.Tensor> | null = null;
 
@@ -25,10 +26,11 @@ export class StackPipeline {
   }
 
   /** Steps the stacks, now or after the next lookup; dynamic learning rates are asked now. */
-  apply(gradients: readonly StackGradient[]): void {
+  apply(gradients: readonly StackGradient[], preserved: Partitioned): void {
     const steps = pendingSteps(gradients);
     this.stepPending();
-    this.pending = steps;
+    const releases = Object.values(preserved).map((csr) => csr.hold());
+    this.pending = { steps, letGo: () => releases.forEach((release) => release()) };
     if (!this.isPipelined) this.stepPending();
   }
 
@@ -51,6 +53,7 @@ export class StackPipeline {
   /** Forgets all that waits. */
   dispose(): void {
     this.dropStale();
+    this.pending?.letGo();
     this.pending = null;
   }
 
@@ -60,8 +63,13 @@ export class StackPipeline {
   }
 
   private stepPending(): void {
-    const steps = this.pending;
+    const { pending } = this;
     this.pending = null;
-    if (steps !== null) stepStacks(this.machine, steps);
+    if (pending === null) return;
+    try {
+      stepStacks(this.machine, pending.steps);
+    } finally {
+      pending.letGo();
+    }
   }
 }

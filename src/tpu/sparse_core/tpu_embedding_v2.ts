@@ -191,8 +191,9 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
       throw new RuntimeError('applyGradients', 'a TPUEmbeddingV2 that is built', described('an unbuilt one'));
     }
     const given = this.nest.flatten(gradients, 'gradients', 'features');
-    const batches = this.batch.batches(this.batch.whole(preserved, 'preserved'), 'preserved');
-    this.pipeline.apply(this.batch.gradients(given, batches, this.built));
+    const whole = this.batch.whole(preserved, 'preserved');
+    const batches = this.batch.batches(whole, 'preserved');
+    this.pipeline.apply(this.batch.gradients(given, batches, this.built), whole);
   }
 
   /** The variables of the tables by stack: [rows, padded dim], shard after shard. */

@@ -2,6 +2,7 @@
 import { ValueError, described } from '../../../errors.js';
 import { CsrIdOutOfRange } from '../../../backends/csr_id_out_of_range.js';
 import { partitionCsr } from '../../../backends/reference/partition_csr.js';
+import { giveMemory } from '../../../backends/csr_memory_pool.js';
 import { kernelSet } from '../../../backends/registry.js';
 import { roundUp, type CsrFeature, type CsrParts } from '../../../backends/sparse_core.js';
 import { PartitionedCsrFormatTensor } from './partitioned_csr.js';
@@ -59,8 +60,9 @@ function partsOf({ features, cores, shards, samples }: StackOnChip, capacity: nu
 /** The most ids and different ids of a bucket, whatever the limits. */
 export function bucketMaxima(stack: StackOnChip): BucketMaxima {
   const most = (counts: Int32Array): number => counts.reduce((max, count) => Math.max(max, count), 0);
-  const { idCounts, uniqueIdCounts, tokenIds } = partsOf(stack, 2 ** 31 - 8);
+  const { idCounts, uniqueIdCounts, tokenIds, memory } = partsOf(stack, 2 ** 31 - 8);
   const slotsPerSample = stack.samples === 0 ? 0 : tokenIds.length / stack.samples;
+  if (memory !== undefined) giveMemory(memory);
   return { maxIds: most(idCounts), maxUniqueIds: most(uniqueIdCounts), slotsPerSample };
 }
 
@@ -100,7 +102,7 @@ export function partitionStack(stack: StackOnChip, limits: StackLimits): Partiti
     const note = 'A larger maxIdsPerChipPerSample makes room; with allowIdDropping they are left out.';
     throw new ValueError('maxIdsPerChipPerSample', expected, described(`${droppedIds} ids more`), note);
   }
-  return new PartitionedCsrFormatTensor({
+  const fields = {
     rowPointers: parts.rowPointers,
     sortedSampleIds: parts.sampleIds,
     sortedTokenIds: parts.tokenIds,
@@ -112,7 +114,8 @@ export function partitionStack(stack: StackOnChip, limits: StackLimits): Partiti
     rowPointersFullSize: maxMinibatchesPerSc * stack.cores * roundUp(stack.shards),
     idsFullSize,
     droppedIds,
-  });
+  };
+  return PartitionedCsrFormatTensor.inMemory(fields, parts.memory ?? null);
 }
 
 /** Ids that found no slot: those counted, less those between the starts and the ends of buckets. */

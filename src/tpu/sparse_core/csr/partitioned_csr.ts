@@ -1,4 +1,5 @@
 /** The ids of a batch for one stack, as SparseCores take them. */
+import { giveMemory, type CsrMemory } from '../../../backends/csr_memory_pool.js';
 import { brand } from '../../../brand.js';
 
 export interface PartitionedCsrFields {
@@ -44,8 +45,50 @@ export class PartitionedCsrFormatTensor implements PartitionedCsrFields {
   declare readonly idsFullSize: number;
   declare readonly droppedIds: number;
 
+  /** What slots lie in; null where it is not worth keeping. */
+  #memory: CsrMemory | null = null;
+  #holders = 0;
+  #isDisposed = false;
+
   /** @param fields - The arrays of the partitions and their sizes; see `PartitionedCsrFields`. */
   constructor(fields: PartitionedCsrFields) {
     Object.assign(this, fields);
+  }
+
+  /** @internal The same, of arrays whose memory may be used again. */
+  static inMemory(fields: PartitionedCsrFields, memory: CsrMemory | null): PartitionedCsrFormatTensor {
+    const csr = new PartitionedCsrFormatTensor(fields);
+    csr.#memory = memory;
+    return csr;
+  }
+
+  /** Whether `dispose` was called. */
+  get isDisposed(): boolean {
+    return this.#isDisposed;
+  }
+
+  /**
+   * Gives the memory of the slots back, for the batches that follow: fresh memory takes longer to get than the ids take
+   * to be sorted. The arrays are empty afterwards. Whoever does not call it leaves the memory to the garbage collector.
+   * A second call does nothing.
+   */
+  dispose(): void {
+    this.#isDisposed = true;
+    this.#giveBack();
+  }
+
+  /** @internal Keeps the arrays for a step that waits, whoever disposes them meanwhile; the result lets go of them, once. */
+  hold(): () => void {
+    this.#holders++;
+    return () => {
+      this.#holders--;
+      if (this.#isDisposed) this.#giveBack();
+    };
+  }
+
+  #giveBack(): void {
+    if (this.#memory === null || this.#holders > 0) return;
+    giveMemory(this.#memory);
+    this.#memory = null;
   }
 }
