@@ -24,6 +24,7 @@ import {
 import { checkNothingMissing, missingSlots } from './saved_state.js';
 import { SlotStore } from './slots.js';
 import { clipStep, clipTables, sortGradients, type StepGradients } from './step_gradients.js';
+import { StepRates } from './step_rates.js';
 import { slicesOf, stepTables } from './table_step.js';
 import { releaseFailedTape } from '../tfjs_patches/failed_tape.js';
 import type { RowConstraint } from '../ops/training/row_constraint.js';
@@ -61,6 +62,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   readonly #settings: Settings;
   readonly #dense: DensePart;
   readonly #slots = new SlotStore();
+  readonly #rates = new StepRates();
   #anchor: tf.Variable | null = null;
   /** Tables of the passes so far; a variable that only some pass has looked up may come back as a tensor. */
   readonly #lookedUp = new WeakSet<tf.Variable>();
@@ -191,12 +193,15 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   }
 
   #step(gradients: StepGradients): void {
+    // One that failed may have asked for rates.
+    this.#rates.forget();
     this.#checkLoaded();
     this.#slots.prune();
     const { tables, dense } = this.#clipped(gradients);
-    this.#dense.setLearningRate(this.learningRate);
+    const rateOf = ({ settings }: TableOptimizer): number => this.#rates.of(settings, this.iterations);
+    this.#dense.setLearningRate(rateOf(this));
     // Everything that can be refused is asked for before the first table is written.
-    const hypers = new StepHypers(() => this.iterations + 1);
+    const hypers = new StepHypers(() => this.iterations + 1, rateOf);
     const updates = [...tables].map(([table, gradient]) => {
       const own = this.#optimizerOf(table);
       const settings = tableSettings(table);
@@ -206,7 +211,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
       return { optimizer: own.optimizerName, table, slots, ...gradient, hyper };
     });
     stepTables(updates);
-    this.#dense.apply(dense, () => this.learningRate);
+    this.#dense.apply(dense, () => rateOf(this));
     this.incrementIterations();
   }
 
@@ -249,6 +254,12 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     this.#slots.prune();
     const slots = this.#slots.save((table) => this.#optimizerOf(table).optimizerName);
     return ['iter', ...slots.map(({ name }) => name), ...this.#dense.names];
+  }
+
+  /** Whoever repeats a step ends it here. */
+  protected override incrementIterations(): void {
+    super.incrementIterations();
+    this.#rates.forget();
   }
 
   override async getWeights(): Promise<NamedTensor[]> {
@@ -308,12 +319,16 @@ export abstract class SparseOptimizer extends tf.Optimizer {
 class StepHypers {
   readonly #known = new Map<TableOptimizer, Map<RowConstraint | null, Float32Array>>();
 
-  constructor(private readonly step: () => number) {}
+  constructor(
+    private readonly step: () => number,
+    private readonly rateOf: (own: TableOptimizer) => number,
+  ) {}
 
   of(own: TableOptimizer, constraint: RowConstraint | null): Float32Array {
     const known = this.#known.get(own) ?? new Map<RowConstraint | null, Float32Array>();
     this.#known.set(own, known);
-    const make = (): Float32Array => packHyper(hyperOf(own.optimizerName, own.settings, this.step(), constraint));
+    const make = (): Float32Array =>
+      packHyper(hyperOf(own.optimizerName, own.settings, this.step(), constraint, this.rateOf(own)));
     const hyper = known.get(constraint) ?? live(make);
     known.set(constraint, hyper);
     return hyper;

@@ -34,8 +34,16 @@ const MOST_SIGNATURES = 16;
 /** A field that changes more often is one that changes all the time. */
 const MOST_CHANGES = 8;
 
-/** Fields of layers that count calls and the like. */
-const BOOKKEEPING = new Set(['_refCount', 'inboundNodes', 'outboundNodes', 'history', 'isTraining', 'stopTraining_']);
+/** Fields of layers that count calls and the like, and the optimizers of models within models. */
+const BOOKKEEPING = new Set([
+  '_refCount',
+  'inboundNodes',
+  'outboundNodes',
+  'history',
+  'isTraining',
+  'stopTraining_',
+  'optimizer_',
+]);
 
 /** The graphs of a model, apart from it, so that they can be released when it is gone. */
 export class GraphList {

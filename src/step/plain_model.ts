@@ -123,7 +123,8 @@ function whyNotLayer(layer: tf.layers.Layer): string | null {
   if (stateful === true && !isModel) return `layer ${layer.name} keeps a state from batch to batch`;
   const fields = Object.entries(layer) as [string, unknown][];
   for (const [name, value] of fields) {
-    if (value === null || typeof value !== 'object' || !isPart(value)) continue;
+    // A model within a model may be compiled and trained by itself: its own optimizer takes no part.
+    if (value === null || typeof value !== 'object' || !isPart(value) || (isModel && name === 'optimizer_')) continue;
     const reason = whyNotPart(value);
     if (reason !== null) return `the ${name} of layer ${layer.name} ${reason}`;
   }

@@ -110,7 +110,10 @@ describeSteps('Functions that were replaced', () => {
   it('leave other models captured, with models within them too', async () => {
     const nested: Head = (x) => {
       const input = tf.input({ shape: x.shape.slice(1) });
-      return tf.model({ inputs: input, outputs: head(input) }).apply(x) as tf.SymbolicTensor;
+      const inner = tf.model({ inputs: input, outputs: head(input) });
+      // It may be trained by itself, too.
+      inner.compile({ optimizer: 'sgd', loss: 'meanSquaredError' });
+      return inner.apply(x) as tf.SymbolicTensor;
     };
     for (const each of [head, nested]) {
       const { captured } = await trainTwins(() => modelOf(each), {

@@ -34,6 +34,17 @@ describeSteps('Captured steps', () => {
       await expectCaptured(trainTwins(() => modelOf(), { between }));
     });
 
+    it('with a rate that depends on how often it was asked for: once per step', async () => {
+      let asked = 0;
+      const optimizer = (): tf.Optimizer => {
+        asked = 0;
+        // Asked for once more where the first step makes the dense optimizer.
+        return emb.train.adam({ learningRate: () => 0.1 / ++asked });
+      };
+      await expectCaptured(trainTwins(() => modelOf(), { optimizer, steps: 15 }));
+      expect(asked).toBe(16);
+    });
+
     it('with penalties on touched rows and on kernels, and another factor in between', async () => {
       const regularizer = tf.regularizers.l1l2({ l1: 0.01, l2: 0.02 });
       const head: Head = (x) =>

@@ -296,8 +296,8 @@ export function hyperOf(
   settings: Settings,
   step: number,
   constraint: RowConstraint | null,
+  rate = learningRateAt(settings.learningRate, step - 1),
 ): Hyper {
-  const rate = learningRateAt(settings.learningRate, step - 1);
   const isCorrected = name === 'adam' && settings.biasCorrection;
   const decay = settings.weightDecay ?? 0;
   return {
