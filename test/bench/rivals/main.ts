@@ -13,15 +13,19 @@ import { BASE, OURS, deviceContestants, modelContestants } from './peers.js';
 import { newReport } from './report.js';
 import { busyText, linesText, machineText, peersText } from './report_text.js';
 
+/** No text: every name. */
+const isChosen = (name: string, texts: readonly string[]): boolean =>
+  texts.length === 0 || texts.some((text) => name.includes(text));
+
 function casesOf({ isQuick, isFull, only }: Given): BagCase[] {
   const cases = isQuick ? quickCases() : isFull ? allCases() : usualCases();
-  return cases.filter((each) => only === undefined || `${nameOf(each)}, ${each.threads} threads`.includes(only));
+  return cases.filter((each) => isChosen(`${nameOf(each)}, ${each.threads} threads`, only));
 }
 
 function modelsOf({ isQuick, only, pairs }: Given): readonly ModelSpec[] {
   const models = [...MODELS, ...(pairs === undefined ? [] : [modelOfPairs(pairs)])];
   if (isQuick) return models.slice(0, 1);
-  return models.filter(({ name }) => only === undefined || name.includes(only));
+  return models.filter(({ name }) => isChosen(name, only));
 }
 
 async function main(): Promise<void> {
@@ -45,7 +49,7 @@ async function main(): Promise<void> {
     Presets.shades_grey,
   );
   const options = {
-    ...{ pythons, folder, report, rounds, turnMs },
+    ...{ pythons, folder, report, rounds, turnMs, only: given.peers },
     progress: (done: number, what: string): void => bar.update(done, { what }),
   };
   const parts: string[] = [];

@@ -6,7 +6,14 @@ describe('options of the bench with rivals', () => {
     expect(given.rivals).toEqual(['a/python', 'b/python']);
     expect([given.isQuick, given.isFull, given.rounds, given.turnMs]).toEqual([true, false, 7, 20]);
     expect(given.parts).toEqual(PARTS);
+    expect([given.only, given.peers]).toEqual([[], []]);
     expect(readOptions(['--help'])).toBeNull();
+  });
+
+  it('name several cases and peers', () => {
+    const given = readOptions(['--only', 'dim 64', '--only', 'sgd', '--peer', 'torch', '--peer', 'memory'])!;
+    expect(given.only).toEqual(['dim 64', 'sgd']);
+    expect(given.peers).toEqual(['torch', 'memory']);
   });
 
   it('refuse other parts, and what is no number of rounds', () => {

@@ -15,7 +15,8 @@ that round. Before a peer is timed, what it computes is compared with our refere
   --quick          a sample that takes a few minutes
   --full           every combination: many hours
   --part NAME      this part alone: ${PARTS.join(', ')}; may be given several times
-  --only TEXT      only cases whose name holds TEXT
+  --only TEXT      only cases whose name holds TEXT; may be given several times
+  --peer NAME      only this one beside ours, as its column is called; may be given several times
   --rounds N       turns of each peer (7)
   --turn MS        a turn lasts about so long (20)
   --pairs FILE     trains BPR on these pairs too: a line for each user, the user's number and then those of the items
@@ -30,7 +31,10 @@ export interface Given {
   readonly isQuick: boolean;
   readonly isFull: boolean;
   readonly parts: readonly string[];
-  readonly only: string | undefined;
+  /** No text: every case. */
+  readonly only: readonly string[];
+  /** No name: every peer. */
+  readonly peers: readonly string[];
   readonly rounds: number;
   readonly turnMs: number;
   readonly out: string | undefined;
@@ -52,7 +56,8 @@ export function readOptions(args: readonly string[]): Given | null {
       quick: { type: 'boolean', default: false },
       full: { type: 'boolean', default: false },
       part: { type: 'string', multiple: true, default: [...PARTS] },
-      only: { type: 'string' },
+      only: { type: 'string', multiple: true, default: [] },
+      peer: { type: 'string', multiple: true, default: [] },
       rounds: { type: 'string', default: '7' },
       turn: { type: 'string', default: '20' },
       out: { type: 'string' },
@@ -71,6 +76,7 @@ export function readOptions(args: readonly string[]): Given | null {
     isFull: values.full,
     parts: values.part,
     only: values.only,
+    peers: values.peer,
     rounds,
     turnMs: positive(values.turn, 'turn'),
     out: values.out,

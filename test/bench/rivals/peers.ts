@@ -1,5 +1,6 @@
 /** Who is measured, and how their programs start. */
 import { fileURLToPath } from 'node:url';
+import type { PackedStorage } from '../../../src/types.js';
 import { Peer } from './peer.js';
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
@@ -14,6 +15,9 @@ export interface Contestant {
 /** Ours, whose times the others are divided by. */
 export const BASE = 'native';
 export const OURS = 'ours';
+
+/** Tables of fewer bits, which are looked up by our native kernels. */
+export const PACKED: readonly PackedStorage[] = ['float16', 'int8'];
 
 const own = (name: string, file: string, which: string): Contestant => ({
   name,
@@ -34,6 +38,7 @@ export function bagContestants(pythons: readonly string[]): Contestant[] {
     own(BASE, 'bags/own_bags.ts', 'native'),
     own('tensorflow', 'bags/tfjs_bags.ts', 'ours'),
     own('wasm', 'bags/own_bags.ts', 'wasm'),
+    ...PACKED.map((storage) => own(storage, 'bags/own_bags.ts', storage)),
     rival('torch', 'torch_bags.py'),
     rival('FBGEMM', 'fbgemm_bags.py'),
     rival('Keras', 'keras_bags.py'),

@@ -1,7 +1,7 @@
 /** What a run found, and what a run needs. */
 import { median } from '../stopwatch.js';
 import type { Peer } from './peer.js';
-import { start, type Contestant } from './peers.js';
+import { BASE, OURS, start, type Contestant } from './peers.js';
 import { ratioOf, type RoundOptions, type Rounds } from './rounds.js';
 
 /** One line of the table. */
@@ -34,6 +34,8 @@ export const newReport = (): Report => ({
 
 export interface Options extends RoundOptions {
   readonly pythons: readonly string[];
+  /** Peers to measure beside ours; none named: all. */
+  readonly only: readonly string[];
   readonly folder: string;
   readonly report: Report;
   readonly progress: (done: number, what: string) => void;
@@ -55,10 +57,16 @@ export function lineOf(
   return { name, ms: median(ours), ratios };
 }
 
-/** Peers that could start. */
-export async function startAll(contestants: readonly Contestant[], threads: number, report: Report): Promise<Peer[]> {
+/** Whether somebody is measured. */
+export const isWanted = ({ only }: Options, name: string): boolean =>
+  name === BASE || name === OURS || only.length === 0 || only.includes(name);
+
+/** Peers that are wanted and could start. */
+export async function startAll(contestants: readonly Contestant[], threads: number, options: Options): Promise<Peer[]> {
+  const { report } = options;
   const started: Peer[] = [];
   for (const contestant of contestants) {
+    if (!isWanted(options, contestant.name)) continue;
     const peer = await start(contestant, threads);
     if (typeof peer === 'string') report.missing.set(contestant.name, peer);
     else {

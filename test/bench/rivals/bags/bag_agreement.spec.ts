@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Peer } from '../peer.js';
+import { PACKED } from '../peers.js';
 import { agreementOf } from './bag_agreement.js';
 import { drawBags, quickCases, type BagCase } from './bag_cases.js';
 import { hotnessOf, readBags, writeBags } from './bag_files.js';
@@ -45,6 +46,23 @@ describe('the bench with rivals', () => {
         .toBe('equal');
     }
     peer.stop();
+  });
+
+  it('finds lookups of packed rows equal to the reference on the values that they keep', async () => {
+    for (const storage of PACKED) {
+      const peer = await Peer.start(storage, [...own, storage, '2']);
+      if (typeof peer === 'string') throw new Error(peer);
+      const bagCase = { ...middle, op: 'forward', hot: 'variable' } as const;
+      expect(await agreementOf(peer, bagCase, folder))
+        .withContext(storage)
+        .toBe('equal');
+      expect(await agreementOf(peer, { ...bagCase, op: 'sgd' }, folder)).toEqual({ lacks: 'no steps' });
+      peer.stop();
+      const other = await Peer.start('native', [...own, storage, '2']);
+      if (typeof other === 'string') throw new Error(other);
+      expect(Object.keys(await agreementOf(other, bagCase, folder))).toEqual(['differs']);
+      other.stop();
+    }
   });
 
   it('sees a peer that computes something else, one that fails, and one that lacks the case', async () => {

@@ -9,7 +9,7 @@ import { writeBags } from './bag_files.js';
 import { MemoryPeer, compileMemoryLimit } from './memory_peer.js';
 import type { Measured, Peer } from '../peer.js';
 import { BASE, bagContestants } from '../peers.js';
-import { lineOf, startAll, type Options } from '../report.js';
+import { isWanted, lineOf, startAll, type Options } from '../report.js';
 import { takeTurns } from '../rounds.js';
 
 const BATCH = 4096;
@@ -85,8 +85,7 @@ class BagBench {
   private async restart({ threads }: BagCase): Promise<void> {
     this.stop();
     this.threads = threads;
-    const { pythons, report } = this.options;
-    this.peers = await startAll(bagContestants(pythons), threads, report);
+    this.peers = await startAll(bagContestants(this.options.pythons), threads, this.options);
   }
 
   /** Peers that compute what the reference does. */
@@ -118,7 +117,7 @@ class BagBench {
 }
 
 export async function benchBags(cases: readonly BagCase[], options: Options): Promise<void> {
-  const compiled = compileMemoryLimit(options.folder);
+  const compiled = isWanted(options, 'memory') ? compileMemoryLimit(options.folder) : { program: null };
   if ('missing' in compiled) options.report.missing.set('memory', compiled.missing);
   const bench = new BagBench(options, 'program' in compiled ? compiled.program : null);
   const sorted = [...cases].sort((a, b) => b.threads - a.threads);

@@ -35,7 +35,7 @@ async function open(peer: Peer, bagCase: BagCase, folder: string): Promise<void>
 }
 
 export async function benchBusy(bagCase: BagCase, options: Options): Promise<BusyLine[]> {
-  const { rounds, turnMs, report } = options;
+  const { rounds, turnMs } = options;
   const folder = join(options.folder, 'busy');
   mkdirSync(folder, { recursive: true });
   const size = { rows: rowsOf(bagCase.dim), batch: BATCH, batches: batchesOf(bagCase, BATCH) };
@@ -44,7 +44,7 @@ export async function benchBusy(bagCase: BagCase, options: Options): Promise<Bus
   const peers: Peer[] = [];
   const lines: BusyLine[] = [];
   try {
-    for (const threads of [1, 2]) peers.push(...(await startAll(contestants, threads, report)));
+    for (const threads of [1, 2]) peers.push(...(await startAll(contestants, threads, options)));
     for (const peer of peers) await open(peer, bagCase, folder);
     const named = peers.map((peer, i) => ({ name: `${i + 1}`, run: (steps: number) => peer.run(steps) }));
     for (const isBusy of [false, true]) {

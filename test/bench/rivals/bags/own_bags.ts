@@ -1,24 +1,28 @@
-/** Our kernels on typed arrays: `own_bags.ts native|wasm THREADS`. */
+/** Our kernels on typed arrays: `own_bags.ts native|wasm|float16|int8 THREADS`; the last two look up packed rows. */
 import type { BagOptions, HostTable, KernelSet } from '../../../../src/backends/kernel_set.js';
 import { loadNative } from '../../../../src/backends/native/load_native.js';
 import { ready } from '../../../../src/backends/wasm/module.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
+import { wordsPerRow, type PackedTable } from '../../../../src/backends/packed/packed_table.js';
+import { packRows, unpackRows } from '../../../../src/backends/packed/rows.js';
 import { SLOT_NAMES, type OptimizerName } from '../../../../src/types.js';
 import { floatsOf, readBags, writeOutputs, type BagsRequest, type TableRequest } from './bag_files.js';
+import { PACKED } from '../peers.js';
 import { Lacks, serve, timed } from '../serve.js';
 import { hyperAt, startOf } from './step_settings.js';
 
 const [name, threads] = [process.argv[2]!, Number(process.argv[3])];
+const storage = PACKED.find((each) => each === name);
 
 interface Opened {
-  readonly table: HostTable;
+  readonly table: HostTable | PackedTable;
   readonly slots: Float32Array[];
   readonly optimizer: OptimizerName | null;
   readonly learningRate: number;
 }
 
 async function kernelSet(): Promise<KernelSet> {
-  if (name === 'native') {
+  if (name !== 'wasm') {
     const native = loadNative();
     native.setThreads(threads);
     return native;
@@ -58,7 +62,26 @@ let n = 0;
 let folder: string;
 let pooled: Float32Array;
 
-function open({ rows, dim, table, optimizer, learningRate }: TableRequest): void {
+/** Rows of fewer bits; without values all are alike. */
+function packed({ rows, dim, table }: TableRequest): PackedTable {
+  const perRow = wordsPerRow(storage!, dim);
+  const memory = ofTable.arrays([rows * perRow])[0]!;
+  const words = new Int32Array(memory.buffer, memory.byteOffset, memory.length);
+  packRows(table === null ? new Float32Array(dim).fill(0.01) : floatsOf(table), storage!, dim, words);
+  for (let filled = perRow; table === null && filled < words.length; filled *= 2) words.copyWithin(filled, 0, filled);
+  return { words, storage: storage!, rows, dim };
+}
+
+function open(request: TableRequest): void {
+  if (storage !== undefined) {
+    if (request.optimizer !== null) throw new Lacks('no steps');
+    opened = { table: packed(request), slots: [], optimizer: null, learningRate: 0 };
+    return;
+  }
+  openFloats(request);
+}
+
+function openFloats({ rows, dim, table, optimizer, learningRate }: TableRequest): void {
   const named = optimizer as OptimizerName | null;
   const lengths = [rows * dim];
   for (const _ of named === null ? [] : SLOT_NAMES[named]) {
@@ -88,6 +111,7 @@ function bags(request: BagsRequest): void {
   let steps = 0;
   step = () => {
     const batch = batches[n++ % batches.length]!;
+    if ('words' in table) return kernels.packedBag(table, batch, options, pooled);
     kernels.embeddingBag(table, batch, options, pooled);
     if (optimizer === null) return;
     const hyper = hyperAt(optimizer, learningRate, ++steps);
@@ -100,7 +124,8 @@ function outputs({ steps }: { steps: number }): void {
   step();
   const first = pooled.slice();
   for (let k = 1; k < steps; k++) step();
-  writeOutputs(folder, first, opened.table.data);
+  const { table } = opened;
+  writeOutputs(folder, first, 'words' in table ? unpackRows(table.words, table.storage, table.dim) : table.data);
 }
 
 function close(): void {

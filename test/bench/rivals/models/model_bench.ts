@@ -106,8 +106,8 @@ export async function benchModels(
   contestants: readonly Contestant[],
   options: Options,
 ): Promise<Line[]> {
-  const { report, progress } = options;
-  const peers = await startAll(contestants, THREADS, report);
+  const { progress } = options;
+  const peers = await startAll(contestants, THREADS, options);
   const lines: Line[] = [];
   try {
     for (const [done, spec] of specs.entries()) {
