@@ -2,9 +2,9 @@
 #include "optimizers.h"
 #include "row_gradient.h"
 
-/* Rows to come are fetched this many bytes ahead, slots counted in. */
+/* Rows to come are fetched this many bytes ahead, slots counted in; what is fetched too early is gone when it is due. */
 #define TE_UPDATE_BYTES_AHEAD 32768
-#define TE_MOST_ROWS_AHEAD 64
+#define TE_MOST_ROWS_AHEAD 20
 #define TE_GRADIENTS_AHEAD 8
 
 /* Each value limited to [low, high]; NaN stays NaN. */
@@ -33,15 +33,15 @@ static void limit_row(const te_hyper* h, float* w, int64_t dim) {
   for (int64_t j = 0; j < dim; j++) w[j] = (float)((double)w[j] * wanted / (1e-7 + norm));
 }
 
+/* Every line of a row. */
 TE_INLINE void fetch_row(const float* table, int64_t dim, int64_t row) {
   const uintptr_t from = (uintptr_t)table + (uintptr_t)row * (uintptr_t)(dim * 4);
-  for (int64_t at = 0; at < dim * 4; at += 64) te_prefetch_write(from + (uintptr_t)at);
-  if ((from & 63) != 0) te_prefetch_write(from + (uintptr_t)(dim * 4 - 1));
+  for (uintptr_t line = from & ~(uintptr_t)63; line < from + (uintptr_t)dim * 4; line += 64) te_prefetch_write(line);
 }
 
 TE_INLINE void fetch_gradient(const float* gradient, int64_t dim, int64_t bag) {
   const uintptr_t from = (uintptr_t)gradient + (uintptr_t)bag * (uintptr_t)(dim * 4);
-  for (int64_t at = 0; at < dim * 4; at += 64) te_prefetch(from + (uintptr_t)at);
+  for (uintptr_t line = from & ~(uintptr_t)63; line < from + (uintptr_t)dim * 4; line += 64) te_prefetch(line);
 }
 
 TE_INLINE void update_rows_with(const int optimizer, const te_update* job, int64_t first, int64_t end, int64_t begin,
