@@ -148,6 +148,14 @@ describeSteps('fewerOps', () => {
       return [both.add(c!), both.square()];
     });
     expect(namesOf(sum).sort()).toEqual(['Add', 'Add', 'Square']);
+    const large = [
+      [400, 400],
+      [400, 400],
+      [400, 400],
+    ];
+    expect(namesOf(opsOf(large, ([a, b, c]) => [a!.add(b!).add(c!)]))).toEqual(['Add', 'Add']);
+    const nested = opsOf(shapes, ([a, b, c]) => [a!.add(b!.add(c!))]);
+    expect(namesOf(nested)).toEqual(['Add', 'Add']);
     const row = opsOf(shapes, ([a, b, c, d]) => [a!.add(b!).add(d!).add(c!)]);
     expect(namesOf(row)).toEqual(['Add', 'Add', 'Add']);
     expect(namesOf(opsOf(shapes, ([a, b]) => [a!.add(a!).add(b!).add(a!)]))).toEqual(['EmbeddingSum']);

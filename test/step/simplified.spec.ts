@@ -55,6 +55,14 @@ describeSteps('simplified', () => {
     expect(namesOf((x) => [x.square().add(x.square())])).toEqual(['Square', 'Add']);
     expect(namesOf((x) => [x.square().add(x.neg().square())])).toEqual(['Square', 'Neg', 'Square', 'Add']);
     expect(namesOf((x) => [x.square(), x.square()])).toEqual(['Square']);
+    // Shapes are constants of their own each time.
+    expect(namesOf((x) => [x.reshape([6]).neg(), x.reshape([6]).abs()])).toEqual(['Reshape', 'Neg', 'Abs']);
+    expect(namesOf((x) => [x.reshape([6]).neg(), x.reshape([3, 2]).abs()])).toEqual([
+      'Reshape',
+      'Neg',
+      'Reshape',
+      'Abs',
+    ]);
     // Attributes count.
     expect(namesOf((x) => [x.transpose().matMul(x.square()), x.square().toInt().toFloat()]).length).toBeGreaterThan(4);
   });
