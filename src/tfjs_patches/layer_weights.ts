@@ -1,5 +1,34 @@
 /** Weights of layers, which tfjs reads, writes and freezes without telling the layer. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
+import { perProcess } from '../per_process.js';
+
+const replacements = (): { running: number; isTold: boolean } =>
+  perProcess('setWeights of layers and models', () => ({ running: 0, isTold: false }));
+
+/**
+ * Whether all weights of a layer or a model are about to be written: tfjs reads each of them before, for its shape alone,
+ * and what they hold does not matter. From the first call of `tellReplacements` on.
+ */
+export function areReplaced(): boolean {
+  return replacements().running > 0;
+}
+
+/** Wraps `setWeights` of layers and models, once. */
+export function tellReplacements(): void {
+  const shared = replacements();
+  if (shared.isTold) return;
+  shared.isTold = true;
+  const base = tf.layers.Layer.prototype;
+  const { setWeights } = base;
+  base.setWeights = function (this: tf.layers.Layer, weights: tf.Tensor[]): void {
+    shared.running++;
+    try {
+      setWeights.call(this, weights);
+    } finally {
+      shared.running--;
+    }
+  };
+}
 
 /** Calls `listener` after each write of a weight: by `setWeights`, or by tfjs as it loads a model. */
 export function afterWrites(weight: tf.LayerVariable, listener: () => void): void {

@@ -84,7 +84,10 @@ export function readSavedLayer(config: unknown): Record<string, unknown> {
 
 function featuresOf(saved: unknown): unknown {
   if (!isRecord(saved) || !Array.isArray(saved['tables'])) return saved;
-  const tables = (saved['tables'] as object[]).map((table) => TableConfig.fromConfig(table));
+  const tables = (saved['tables'] as Record<string, unknown>[]).map(({ optimizer, ...table }, i) => {
+    const own = optimizerFromConfig(optimizer, `featureConfig.tables[${i}].optimizer`);
+    return TableConfig.fromConfig({ ...table, optimizer: own });
+  });
   return readStructureConfig(saved['features'], 'featureConfig', (feature) => {
     const table = tables[feature['table'] as number];
     return FeatureConfig.fromConfig({ ...feature, table });

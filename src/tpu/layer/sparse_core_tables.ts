@@ -1,11 +1,10 @@
 /** Tables of a layer on SparseCores, as `TPUEmbeddingV2` keeps them, for batches of any size. */
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../../backends/registry.js';
-import type { HostBags } from '../../backends/kernel_set.js';
 import { StackedTables, type StackBatch } from '../../backends/tpu-emulator/stacked_tables.js';
 import type { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import type { FeatureLookup } from '../embedding/table_lookups.js';
-import { partitionBatch, stackBatch } from '../sparse_core/csr_batches.js';
+import { paddedBags, partitionBatch, stackBatch, withEmptyBags } from '../sparse_core/csr_batches.js';
 import { extract, interleave } from '../sparse_core/interleave.js';
 import { isPowerOfTwo, shardCount } from '../sparse_core/numbers.js';
 import { planStacks, type SparseCorePlan } from '../sparse_core/stack_plan.js';
@@ -37,18 +36,6 @@ interface StackedBatch {
 
 /** Plans that are kept: those of the batches and the rests of a few data sets. */
 const KEPT_PLANS = 32;
-
-function padded(bags: number, shards: number): number {
-  return Math.ceil(bags / shards) * shards;
-}
-
-/** The same bags, and empty ones behind them: a number that the cores divide. */
-function withEmptyBags({ rowSplits, ...rest }: HostBags, shards: number): HostBags {
-  const bags = rowSplits.length - 1;
-  const splits = new Int32Array(padded(bags, shards) + 1).fill(rowSplits[bags]!);
-  splits.set(rowSplits);
-  return { rowSplits: splits, ...rest };
-}
 
 class StackedCall implements LayerCall {
   constructor(
@@ -136,7 +123,7 @@ export class SparseCoreTables implements LayerTables {
   /** A plan for batches of this size; tables lie where the first batch has put them. */
   #planOf(features: readonly FeatureLookup[], machine: StackedTables): SparseCorePlan {
     const { chips, coresPerChip } = machine;
-    const sizes = features.map(({ bags }) => padded(bags.rowSplits.length - 1, chips * coresPerChip));
+    const sizes = features.map(({ bags }) => paddedBags(bags.rowSplits.length - 1, chips * coresPerChip));
     const key = sizes.join();
     const known = this.#plans.get(key);
     if (known !== undefined) return known;

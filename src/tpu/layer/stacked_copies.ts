@@ -67,7 +67,7 @@ export class StackedCopies {
         'weights',
         'a table on a machine that is there',
         received,
-        'loadWeights, or setWeights of the layer, gives it others.',
+        'loadWeights, or setWeights of the layer or of the model, gives it others.',
       );
     }
     withoutTape(() => {

@@ -12,15 +12,15 @@ import { OutputCache } from '../../layers/distributed_embedding/output_cache.js'
 import { fedTensors } from '../../layers/distributed_embedding/inputs.js';
 import { addIdDetails } from '../../ragged/id_out_of_range.js';
 import { fedPlace } from '../../tfjs_patches/fed_rows.js';
-import { beforeReads } from '../../tfjs_patches/layer_weights.js';
+import { areReplaced, beforeReads, tellReplacements } from '../../tfjs_patches/layer_weights.js';
 import { isTapeOn, withoutTape } from '../../tfjs_patches/lazy_gradient.js';
 import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
 import { feedAsIs, markFeeding } from '../../tfjs_patches/uncast_inputs.js';
 import type { FeatureConfig } from '../config/feature_config.js';
 import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
-import { featureBags } from '../embedding/feature_bags.js';
-import { isSequence } from '../embedding/output_shapes.js';
+import { layerBags, layerShape } from '../embedding/layer_bags.js';
 import type { FeatureLookup } from '../embedding/table_lookups.js';
+import { inputIds } from '../features/padded_ids.js';
 import { FeatureNest, type NestedFeatureConfigs } from '../features/feature_nest.js';
 import { hasKernel } from '../optimizers/kernel_step.js';
 import { readOptimizer } from '../optimizers/optimizer_config.js';
@@ -29,7 +29,6 @@ import { EmbeddingTables } from '../tables/embedding_tables.js';
 import { readTables } from '../tables/read_tables.js';
 import { ARGUMENTS, readSavedLayer, savedFeatures, savedOptimizer, savedSettings } from './layer_config.js';
 import { RowTables, type LayerTables } from './layer_tables.js';
-import { inputIds } from './padded_ids.js';
 import { SparseCoreTables, checkSparseCores, hasSparseCores } from './sparse_core_tables.js';
 import { TrainingPass } from './training_pass.js';
 
@@ -120,8 +119,6 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
   readonly #paths: readonly string[];
   #gradientVariable: tf.Variable | null = null;
   #weights: tf.LayerVariable[] = [];
-  /** All weights are about to be written: what they were does not matter. */
-  #areReplaced = false;
 
   constructor(args: TPUEmbeddingLayerArgs);
   constructor(...passed: [TPUEmbeddingLayerArgs]) {
@@ -136,6 +133,7 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
       name: checkName(given.name) ?? nextName('tpu_embedding'),
       trainable: checkBoolean(given.trainable, 'trainable', true),
     } as never);
+    tellReplacements();
     this.version = version;
     this.#optimizer = optimizer;
     this.#nest = nest;
@@ -196,7 +194,7 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
     this.#weights.push(weight);
     const variable = weight.read() as tf.Variable;
     beforeReads(weight, () => {
-      if (!this.#areReplaced) this.#settle();
+      if (!areReplaced()) this.#settle();
     });
     return variable;
   }
@@ -258,9 +256,9 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
         () => inputIds(inputs[i], range, path),
         (known) => fedPlace(this, i, inputs[i], known),
       );
-      const shape = concreteShape(feature, ids.shape as number[]);
+      const { bags, shape } = layerBags(ids, feature, path);
       shapes.push([...shape, config.dim]);
-      return { table, bags: featureBags(ids, feature, shape, path) };
+      return { table, bags };
     });
     return { lookups, shapes };
   }
@@ -290,21 +288,12 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape[] {
     return shapesOf(inputShape).map((shape, i) => {
       const feature = this.#nest.features[i]!;
-      return [...symbolicShape(feature, shape), feature.table.dim];
+      return [...layerShape(feature, shape), feature.table.dim];
     });
   }
 
   /** Ids may have any rank, so nothing is said about the shapes of inputs. */
   protected override warnOnIncompatibleInputShape(_inputShape: SymbolicShape): void {}
-
-  override setWeights(weights: tf.Tensor[]): void {
-    this.#areReplaced = true;
-    try {
-      super.setWeights(weights);
-    } finally {
-      this.#areReplaced = false;
-    }
-  }
 
   /** The variable of each table, float32 [vocabularySize, dim], as it is after the last step. */
   get embeddingTables(): ReturnType<EmbeddingTables['byConfig']> {
@@ -344,20 +333,6 @@ export class TPUEmbeddingLayer extends tf.layers.Layer {
   ): T {
     return new cls(readSavedLayer(config) as unknown as tf.serialization.ConfigDict);
   }
-}
-
-/** The shape of activations without their columns, for ids of the shape [batch, …, ids] or [batch]. */
-function symbolicShape(feature: FeatureConfig, shape: SymbolicShape): SymbolicShape {
-  if (feature.outputShape !== null) return [...feature.outputShape];
-  const [batch = null] = shape;
-  if (shape.length <= 2) return isSequence(feature) ? [batch, feature.maxSequenceLength] : [batch];
-  return shape.slice(0, -1);
-}
-
-function concreteShape(feature: FeatureConfig, shape: number[]): number[] {
-  const found = symbolicShape(feature, shape);
-  // Sizes that a config leaves open are those of the batch.
-  return found.map((size, axis) => size ?? shape[axis] ?? 1);
 }
 
 /**

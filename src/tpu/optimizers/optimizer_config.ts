@@ -1,5 +1,5 @@
 /** TPU optimizers as plain data, and back. */
-import { ValueError } from '../../errors.js';
+import { ArgumentTypeError, ValueError } from '../../errors.js';
 import { isRecord } from '../../options.js';
 import { closestName } from '../../closest_name.js';
 import { readConfig } from '../config/fields.js';
@@ -33,6 +33,16 @@ export function optimizerConfig(optimizer: TPUEmbeddingOptimizer | null): Serial
   return optimizer === null ? null : { className: optimizer.getClassName(), config: optimizer.getConfig() };
 }
 
+/** Functions are not saved with models: what is loaded has null in their place. */
+function checkComputation(config: unknown, argument: string): void {
+  const { customComputation } = readConfig<{ customComputation?: unknown }>(config ?? {}, `${argument}.config`);
+  if (customComputation !== null) return;
+  const note =
+    'A function is not saved with a model: make the model again, with its CustomOptimizer, and give it the saved weights ' +
+    '(loadWeights or setWeights).';
+  throw new ArgumentTypeError(`${argument}.config.customComputation`, 'a function', customComputation, note);
+}
+
 /** An optimizer from {className, config}, with keys in camelCase or snake_case; instances and null are left alone. */
 export function optimizerFromConfig(value: unknown, argument = 'optimizer'): TPUEmbeddingOptimizer | null {
   if (value === undefined || value === null || value instanceof TPUEmbeddingOptimizer || !isRecord(value)) {
@@ -41,6 +51,7 @@ export function optimizerFromConfig(value: unknown, argument = 'optimizer'): TPU
   const { className, config } = readConfig<{ className?: unknown; config?: unknown }>(value, argument);
   if (typeof className !== 'string') return readOptimizer(value, argument);
   const known = NAMES.find((name) => name === className);
+  if (known === 'CustomOptimizer') checkComputation(config, argument);
   if (known !== undefined) return CLASSES[known].fromConfig((config ?? {}) as object);
   const meant = closestName(className, NAMES);
   const note = meant === undefined ? undefined : `Did you mean ${meant}?`;

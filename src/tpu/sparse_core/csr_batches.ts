@@ -27,6 +27,19 @@ function bagsOf({ values, rowSplits, weights }: HostBags, first: number, end: nu
   };
 }
 
+/** So many bags, and empty ones up to a number that the cores divide. */
+export function paddedBags(bags: number, shards: number): number {
+  return Math.ceil(bags / shards) * shards;
+}
+
+/** The same bags, and empty ones behind them: a number that the cores divide. */
+export function withEmptyBags({ rowSplits, ...rest }: HostBags, shards: number): HostBags {
+  const bags = rowSplits.length - 1;
+  const splits = new Int32Array(paddedBags(bags, shards) + 1).fill(rowSplits[bags]!);
+  splits.set(rowSplits);
+  return { rowSplits: splits, ...rest };
+}
+
 /** Features of a stack on `cores` of its cores, part `part` of so many; `bags` by the place of a feature. */
 export function stackOnCores(
   plan: SparseCorePlan,

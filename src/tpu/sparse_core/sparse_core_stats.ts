@@ -6,13 +6,15 @@ import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_confi
 import { readOptimizer } from '../optimizers/optimizer_config.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
 import { configTables } from './config_tables.js';
-import { stackOnCores } from './csr_batches.js';
+import { stackOnCores, withEmptyBags } from './csr_batches.js';
 import { FeatureNest } from '../features/feature_nest.js';
+import { layerBags } from '../embedding/layer_bags.js';
+import { paddedIds } from '../features/padded_ids.js';
 import { readFeatureInput } from './csr/feature_input.js';
 import { product, wholeNumber } from './numbers.js';
 import { bucketMaxima, type BucketMaxima } from './csr/partition_stack.js';
 import { outputShapeOf } from './sample_shapes.js';
-import { planStacks, type SparseCorePlan } from './stack_plan.js';
+import { planStacks, type Cores, type SparseCorePlan } from './stack_plan.js';
 
 /** A config and the machine that it is meant for. */
 export interface SparseCoreMachineArgs {
@@ -44,12 +46,22 @@ export const MACHINE_FIELDS = [
 ] as const;
 const DEFAULT_CORES = 4;
 
+/** Ids of some features, and the shapes of their samples. */
+interface ReadBatch {
+  readonly shapes: readonly (readonly number[])[];
+  readonly bags: readonly HostBags[];
+}
+
 /** Batches of a config, counted without a backend. */
 export class BatchStats {
   private readonly nest: FeatureNest;
   private readonly paths: readonly string[];
 
-  constructor(private readonly given: Partial<SparseCoreMachineArgs>) {
+  /** `isPadded`: batches are those of the layer, of any size and with negative ids that stand for nothing. */
+  constructor(
+    private readonly given: Partial<SparseCoreMachineArgs>,
+    private readonly isPadded = false,
+  ) {
     this.nest = new FeatureNest(given.featureConfig);
     this.paths = this.nest.paths('features');
     const { sparseCoreEmbeddingConfig: config } = given;
@@ -63,20 +75,36 @@ export class BatchStats {
     const { given, nest, paths } = this;
     const inputs = nest.flatten(features, 'features');
     const tables = configTables(nest.features, readOptimizer(given.optimizer));
-    const shapes = nest.features.map((config, i) => outputShapeOf(config, inputs[i], paths[i]!));
-    const planned = nest.features.map(({ table }, i) => {
-      return { path: paths[i]!, table: tables.get(table)!, outputShape: shapes[i]! };
-    });
     const cores = {
       chips: wholeNumber(given.numTpuChips, 'numTpuChips', 1),
       coresPerChip: wholeNumber(given.numScPerChip ?? DEFAULT_CORES, 'numScPerChip', 1),
     };
+    const { shapes, bags } = this.isPadded ? this.readPadded(inputs, cores) : this.readSamples(inputs);
+    const planned = nest.features.map(({ table }, i) => {
+      return { path: paths[i]!, table: tables.get(table)!, outputShape: shapes[i]! };
+    });
     const isApart = given.sparseCoreEmbeddingConfig?.disableTableStacking ?? false;
     const plan = planStacks([...tables.values()], planned, cores, isApart);
+    return { plan, bags };
+  }
+
+  private readSamples(inputs: readonly unknown[]): ReadBatch {
+    const { nest, paths } = this;
+    const shapes = nest.features.map((config, i) => outputShapeOf(config, inputs[i], paths[i]!));
     const bags = inputs.map((input, i) => {
       return readFeatureInput(input, null, product(shapes[i]!), { ids: paths[i]!, weights: 'weights' });
     });
-    return { plan, bags };
+    return { shapes, bags };
+  }
+
+  private readPadded(inputs: readonly unknown[], { chips, coresPerChip }: Cores): ReadBatch {
+    const bags = this.nest.features.map((feature, i) => {
+      const path = this.paths[i]!;
+      const { vocabularySize: rows, name } = feature.table;
+      const range = { rows, owner: name === null ? 'its table' : `table ${name}` };
+      return withEmptyBags(layerBags(paddedIds(inputs[i], range, path), feature, path).bags, chips * coresPerChip);
+    });
+    return { shapes: bags.map(({ rowSplits }) => [rowSplits.length - 1]), bags };
   }
 
   /** The most that any core asks of another, by stack. */

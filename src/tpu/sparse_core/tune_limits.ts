@@ -3,6 +3,7 @@ import { running } from '../../backends/tpu-emulator/register.js';
 import { roundUp } from '../../backends/sparse_core.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { readOptions } from '../../options.js';
+import { truth } from '../config/fields.js';
 import type { BucketMaxima } from './csr/partition_stack.js';
 import { BatchStats, largest, MACHINE_FIELDS, type SparseCoreMachineArgs } from './sparse_core_stats.js';
 
@@ -11,6 +12,11 @@ export interface TuneLimitsArgs extends Omit<SparseCoreMachineArgs, 'numTpuChips
   features: Iterable<unknown>;
   /** By default the chips, and the cores of each, of the running emulator; else 4 cores. */
   numTpuChips?: number | undefined;
+  /**
+   * Whether batches are those of `emb.layers.tpuEmbedding`: dense ids are [batch, ids], negative ones stand for nothing,
+   * features may have a `maxSequenceLength`, and the cores need not divide the samples. false by default.
+   */
+  paddedIds?: boolean | undefined;
   /** Room above the largest number seen, as a fraction of it; 0.1 by default. */
   margin?: number | undefined;
 }
@@ -37,7 +43,7 @@ function readMargin(value: unknown): number {
   return value;
 }
 
-function machineOf(given: Partial<TuneLimitsArgs>): SparseCoreMachineArgs {
+function machineOf({ paddedIds: _none, ...given }: Partial<TuneLimitsArgs>): SparseCoreMachineArgs {
   const settings = running()?.machine.settings;
   const numTpuChips = given.numTpuChips ?? settings?.chips;
   const numScPerChip = given.numScPerChip ?? (given.numTpuChips === undefined ? settings?.coresPerChip : undefined);
@@ -48,7 +54,8 @@ function machineOf(given: Partial<TuneLimitsArgs>): SparseCoreMachineArgs {
  * Returns limits for `SparseCoreEmbeddingConfig` from the batches of a data set: for each stack the largest number of ids,
  * and of different ids, that one SparseCore asks of another in any batch, and the slots that ids take on a chip for each
  * sample. `margin` is added to each, and the result rounded up to a multiple of 8. Tables that share a stack share its
- * limits, which are the largest over all of them. `seen` holds the numbers without margin.
+ * limits, which are the largest over all of them. Batches are those of `TPUEmbeddingV2`, or with `paddedIds` those of the
+ * layer `tpuEmbedding`. `seen` holds the numbers without margin.
  *
  * @param args - The batches, the features and the margin; see `TuneLimitsArgs`.
  * @returns The limits of each stack.
@@ -59,13 +66,14 @@ function machineOf(given: Partial<TuneLimitsArgs>): SparseCoreMachineArgs {
  * const sparseCoreEmbeddingConfig = new emb.tpu.SparseCoreEmbeddingConfig({maxIdsPerTable, maxUniqueIdsPerTable});
  */
 export function tuneLimits(args: TuneLimitsArgs): TunedLimits {
-  const given = readOptions<TuneLimitsArgs>(args, [...MACHINE_FIELDS, 'features', 'margin'], 'args');
+  const given = readOptions<TuneLimitsArgs>(args, [...MACHINE_FIELDS, 'features', 'paddedIds', 'margin'], 'args');
   const margin = readMargin(given.margin);
+  const isPadded = truth(given.paddedIds, 'paddedIds', false);
   const { features } = given;
   if (typeof features !== 'object' || typeof features[Symbol.iterator] !== 'function') {
     throw new ArgumentTypeError('features', 'a list of batches', features);
   }
-  const stats = new BatchStats(machineOf(given));
+  const stats = new BatchStats(machineOf(given), isPadded);
   const seen = new Map<string, BucketMaxima>();
   let batches = 0;
   for (const batch of features) {

@@ -274,6 +274,39 @@ describe('tpuEmbedding at the edges', () => {
       for (const layer of [apart, together]) layer.dispose();
     }));
 
+  it('with a CustomOptimizer is not loaded, and the error tells the field and what to do', () =>
+    withTpuEmulator({ chips: 2 }, async () => {
+      const custom = (): emb.tpu.CustomOptimizer =>
+        new tpu.CustomOptimizer({ customComputation: ({ parameters }) => ({ parameters }) });
+      const table = new tpu.TableConfig({ vocabularySize: 8, dim: 4, name: 't', optimizer: custom() });
+      const featureConfig = [new tpu.FeatureConfig({ table })];
+      const argument = 'featureConfig.tables[0].optimizer.config.customComputation';
+      const layer = layerOf(custom(), { version: 2 });
+      for (const each of [layer, emb.layers.tpuEmbedding({ featureConfig, version: 2 })]) {
+        const config = JSON.parse(JSON.stringify(each.getConfig())) as tf.serialization.ConfigDict;
+        const load = (): unknown => tpu.TPUEmbeddingLayer.fromConfig(tpu.TPUEmbeddingLayer as never, config);
+        expectError(load, 'TypeError', argument, 'null');
+        expect(load).toThrowError(/make the model again, with its CustomOptimizer.*loadWeights or setWeights/);
+      }
+      const model = modelOf(layer);
+      const saved: tf.io.ModelArtifacts[] = [];
+      await model.save(
+        tf.io.withSaveHandler((artifacts) => {
+          saved.push(artifacts);
+          return Promise.resolve({ modelArtifactsInfo: { dateSaved: new Date(), modelTopologyType: 'JSON' } });
+        }),
+      );
+      await expectAsync(tf.loadLayersModel(tf.io.fromMemory(saved[0]!))).toBeRejectedWithError(
+        /customComputation.*a function.*null/,
+      );
+      // What the error advises.
+      const again = modelOf(layerOf(custom(), { version: 2 }));
+      again.setWeights(model.getWeights());
+      expect(weightsOf(again)).toEqual(weightsOf(model));
+      model.dispose();
+      again.dispose();
+    }));
+
   it('of version 2 steps tables by a function of the user', () =>
     withTpuEmulator({ chips: 2 }, async () => {
       const optimizer = new tpu.CustomOptimizer({

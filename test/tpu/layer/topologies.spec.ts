@@ -48,6 +48,45 @@ describe('tpuEmbedding on another machine', () => {
       });
     }
 
+    for (const after of ['removed', 'made anew with other cores']) {
+      it(`takes weights after its machine was ${after}: version ${version}`, async () => {
+        const { weights, predicted } = saved.get(version)!;
+        const optimizer = tf.train.sgd(0.1);
+        let [model, layer] = [null, null] as [tf.LayersModel | null, emb.tpu.TPUEmbeddingLayer | null];
+        // Nothing of the model can be read: its values went with the machine.
+        const take = (): void => {
+          const given = model!.weights.map((weight) => {
+            const [place, shape] = [layer!.weights.indexOf(weight), weight.shape as number[]];
+            return place < 0 ? tf.fill(shape, 0.25) : tf.tensor(weights[place]!, shape);
+          });
+          model!.setWeights(given);
+          tf.dispose(given);
+          expect(weightsOf(layer!)).toEqual(weights);
+        };
+        await withTpuEmulator({ chips: 4 }, async () => {
+          ({ model, layer } = sequenceModel({ version }));
+          await fit(model, optimizer);
+        });
+        if (after === 'removed') {
+          take();
+          const dense = await load(version);
+          model!.layers.at(-1)!.setWeights(dense.layers.at(-1)!.getWeights());
+          expect(predictions(model!)).toEqual(predicted);
+          dense.dispose();
+          model!.dispose();
+        } else {
+          await withTpuEmulator({ chips: 2 }, async () => {
+            take();
+            await fit(model!, optimizer);
+            expect(weightsOf(layer!)).not.toEqual(weights);
+            take();
+            model!.dispose();
+          });
+        }
+        optimizer.dispose();
+      });
+    }
+
     it(`has the same bits without devices: version ${version}`, () =>
       expectNoLeakAsync(async () => {
         const model = await load(version);

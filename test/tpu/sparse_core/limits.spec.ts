@@ -1,4 +1,5 @@
 /** Statistics of batches, and limits that are made from them. */
+import * as tf from '@tensorflow/tfjs';
 import * as tpu from 'tfjs-embeddings/tpu';
 import { expectError } from '../../helpers/errors.js';
 import { Random } from '../../helpers/random.js';
@@ -42,6 +43,34 @@ describe('computeSparseCoreStats', () => {
 
 describe('tuneLimits', () => {
   const machine = { numTpuChips: 1, numScPerChip: 4 };
+
+  it('takes the batches of the layer: padded ids, sequences, and any number of samples', () => {
+    const table = new tpu.TableConfig({ vocabularySize: 64, dim: 8, combiner: 'sum', name: 't' });
+    const others = new tpu.TableConfig({ vocabularySize: 64, dim: 16, combiner: 'sum', name: 'u' });
+    const config = {
+      seen: new tpu.FeatureConfig({ table }),
+      steps: new tpu.FeatureConfig({ table: others, maxSequenceLength: 2 }),
+    };
+    const batch = {
+      // Core 0 has the first two samples: of shard 1 it asks five ids, of which three differ.
+      seen: [
+        [1, 5, 9, -1],
+        [1, 5, -1, -1],
+        [2, -1, -1, -1],
+      ],
+      // The third step of a sample is beyond the length; core 0 has three of the six steps.
+      steps: tf.tensor2d([4, -1, 4, 8, 0, 4, -1, -1, -1], [3, 3], 'int32'),
+    };
+    const given = { features: [batch], featureConfig: config, ...machine, numScPerChip: 2, margin: 0 };
+    const tuned = tpu.tuneLimits({ ...given, paddedIds: true });
+    expect(tuned.seen).toEqual({ maxIds: { t: 5, u: 2 }, maxUniqueIds: { t: 3, u: 2 } });
+    expect(tuned.maxIdsPerTable).toEqual({ t: 8, u: 8 });
+    expectError(() => tpu.tuneLimits(given), 'ValueError', 'features.steps', 'maxSequenceLength');
+    const wrong = { ...given, features: [{ ...batch, seen: [[64]] }] };
+    expectError(() => tpu.tuneLimits({ ...wrong, paddedIds: true }), 'ValueError', 'features.seen', '64');
+    expectError(() => tpu.tuneLimits({ ...given, paddedIds: 1 as never }), 'TypeError', 'paddedIds', '1');
+    batch.steps.dispose();
+  });
 
   it('proposes the largest numbers of all batches with the margin, in eights', () => {
     const features = batches(4);

@@ -2,9 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import { outOfRangeError } from '../../ragged/id_out_of_range.js';
 import { densePlace } from '../../ragged/id_place.js';
+import { isTypedArray } from '../../ragged/values.js';
 import { parseIds, type IdsInput } from '../../ragged/parse_ids.js';
-import { hostIds, readFeatureIds } from '../features/feature_ids.js';
-import { copyIds, type HostIds } from '../features/host_ids.js';
+import { hostIds, kindOf, readFeatureIds } from './feature_ids.js';
+import { copyIds, type HostIds } from './host_ids.js';
 
 /** A table, as far as ids are looked up in it. */
 export interface IdRange {
@@ -38,6 +39,18 @@ function withoutPadding(tensor: tf.Tensor, { rows, owner }: IdRange, path: strin
   }
   const kept = { values: values.subarray(0, count), columns: columns.subarray(0, count) };
   return { kind: 'sparse', shape, rowSplits, weights: null, ...kept };
+}
+
+/** The same for arrays too, of which the ids of a model's input may be made. */
+export function paddedIds(ids: unknown, range: IdRange, path: string): HostIds {
+  const isDense = !(ids instanceof tf.Tensor) && kindOf(ids) === 'dense' && typeof ids !== 'number';
+  if (!isDense) return inputIds(ids, range, path);
+  const tensor = tf.tensor(ids as tf.TensorLike, undefined, isTypedArray(ids) ? undefined : 'int32');
+  try {
+    return inputIds(tensor, range, path);
+  } finally {
+    tensor.dispose();
+  }
 }
 
 /** The ids of one input. Throws ValueError, which names it, for ids beyond the table. */
