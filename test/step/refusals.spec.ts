@@ -11,7 +11,8 @@ import {
   type Between,
   type Head,
 } from './training.js';
-import { numbersOf, twins } from './twins.js';
+import { Random } from '../helpers/random.js';
+import { drawIds, numbersOf, twins } from './twins.js';
 
 describeSteps('Steps that are not captured', () => {
   describe('are left to tfjs', () => {
@@ -42,6 +43,44 @@ describeSteps('Steps that are not captured', () => {
         trainTwins(() => modelOf(head)),
         /layer \w+ is of the class Doubling/,
       );
+    });
+
+    it('for a loss, a metric and a layer that do something else from the 13th batch of fit on', async () => {
+      let factor = 1;
+      class Scaled extends tf.layers.Layer {
+        static className = 'Scaled';
+        override call(x: tf.Tensor | tf.Tensor[]): tf.Tensor {
+          return tf.mul(Array.isArray(x) ? x[0]! : x, factor);
+        }
+      }
+      const scaled: Head = (x) => sigmoid(new Scaled({}).apply(x) as tf.SymbolicTensor);
+      const loss = (y: tf.Tensor, p: tf.Tensor): tf.Tensor =>
+        tf.tidy(() => tf.losses.meanSquaredError(y, p).mul(factor));
+      const metric = (y: tf.Tensor, p: tf.Tensor): tf.Tensor => tf.tidy(() => y.sub(p).mean().mul(factor));
+      const random = new Random(9);
+      const x = drawIds(random, 50, 2, ROWS);
+      const y = tf.tidy(() => x.sum(1, true).greater(ROWS).toFloat());
+      for (const [args, head, reason] of [
+        [{ loss }, sigmoid, /loss is a function/],
+        [{ loss: 'meanSquaredError', metrics: [metric as never] }, sigmoid, /metric is a function/],
+        [{ loss: 'meanSquaredError' }, scaled, /is of the class Scaled/],
+      ] as const) {
+        const training = twins(
+          () => modelOf(head),
+          async (model) => {
+            factor = 1;
+            let batches = 0;
+            const onBatchEnd = (): void => {
+              if (++batches === 12) factor = 0.25;
+            };
+            model.compile({ optimizer: emb.train.adam({ learningRate: 0.02 }), ...args } as tf.ModelCompileArgs);
+            const history = await model.fit(x, y, { epochs: 4, batchSize: 10, callbacks: { onBatchEnd }, verbose: 0 });
+            return numbersOf(history);
+          },
+        );
+        await expectRefused(training, reason);
+      }
+      tf.dispose([x, y]);
     });
 
     it('for optimizers of others, and a dense one that was given', async () => {
