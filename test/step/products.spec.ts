@@ -1,8 +1,9 @@
 /** The ops of ours that multiply and add: what they refuse, and shapes at the edges. */
 import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
 import { asNodeBackend, type OpAttribute } from '../../src/backends/tensorflow/node_backend.js';
 import { withOwnProducts } from '../../src/step/own_products.js';
-import { describeSteps } from './training.js';
+import { describeSteps, modelOf } from './training.js';
 
 const count = (name: string, value: number): OpAttribute => {
   return { name, type: asNodeBackend(tf.backend()).binding.TF_ATTR_INT, value };
@@ -61,6 +62,34 @@ describeSteps('Products and sums as ops', () => {
       const product = multiply(tf.tensor2d([[NaN, 0], [Infinity, 1]]), tf.tensor2d([[1, 0], [1, 1]])); // prettier-ignore
       expect(product.arraySync()).toEqual([[NaN, NaN], [Infinity, NaN]]); // prettier-ignore
     });
+  });
+
+  it('are part of the steps of a model before its graph is there, and of no model that is never captured', async () => {
+    const backend = asNodeBackend(tf.backend());
+    const { executeSingleOutput } = backend;
+    const names = new Set<string>();
+    backend.executeSingleOutput = (name, ...rest) => {
+      names.add(name);
+      return executeSingleOutput.call(backend, name, ...rest);
+    };
+    try {
+      for (const isCaptured of [true, false]) {
+        const model = modelOf();
+        emb.setCapture(isCaptured, model);
+        const optimizer = emb.train.sgd({ learningRate: 0.1 });
+        model.compile({ optimizer, loss: 'meanSquaredError' });
+        const [x, y] = [tf.ones([4, 2], 'int32'), tf.ones([4, 1])];
+        names.clear();
+        await model.trainOnBatch(x, y);
+        expect(names.has('EmbeddingProducts')).toBe(isCaptured);
+        expect(names.has('BatchMatMulV2')).toBe(!isCaptured);
+        optimizer.dispose();
+        model.dispose();
+        tf.dispose([x, y]);
+      }
+    } finally {
+      backend.executeSingleOutput = executeSingleOutput;
+    }
   });
 
   it('take the place of small products of floats alone, in batches of one too, while they are asked for', () => {
