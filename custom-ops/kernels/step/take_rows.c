@@ -2,6 +2,7 @@
 #include "../core.h"
 
 #if !defined(__wasm__) /* called by the TensorFlow ops alone */
+#include <string.h>
 
 /* Words that one task copies. */
 #define TASK_WORDS 65536
