@@ -1,0 +1,170 @@
+/** Signatures of exports, beside and in place of `serving_default`, and how ragged inputs enter them. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { SavedModel, type SignatureMessage } from '../../src/saved_model/wire/saved_model_messages.js';
+import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow } from '../backends/tensorflow/python_tensorflow.js';
+import { skipOrFail } from '../helpers/backends.js';
+import { Exports, expectSameOutputs } from './exports.js';
+
+/** Two features, an inner layer that can be asked for, and two outputs. */
+function makeModel(): tf.LayersModel {
+  const [seen, age] = [
+    tf.input({ shape: [3], dtype: 'int32', name: 'seen-ids' }),
+    tf.input({ shape: [2], name: 'age' }),
+  ];
+  const pooled = emb.layers
+    .raggedEmbedding({ inputDim: 9, outputDim: 4, combiner: 'sum', name: 'movies', seed: 1 })
+    .apply(seen) as unknown as tf.SymbolicTensor;
+  const wide = tf.layers
+    .dense({ units: 2, name: 'wide', kernelInitializer: tf.initializers.glorotNormal({ seed: 2 }) })
+    .apply(age) as tf.SymbolicTensor;
+  const joined = tf.layers.concatenate({ name: 'joined' }).apply([pooled, wide]) as tf.SymbolicTensor;
+  const score = tf.layers
+    .dense({ units: 1, name: 'score', kernelInitializer: tf.initializers.glorotNormal({ seed: 3 }) })
+    .apply(joined) as tf.SymbolicTensor;
+  return tf.model({ inputs: [seen, age], outputs: [score, wide] });
+}
+
+const SIGNATURES: NonNullable<emb.SavedModelOptions['signatures']> = {
+  vectors: { inputs: { history: 'seen-ids' }, outputs: { vector: 'movies' } },
+  wide_only: { outputs: { logits: 'wide' } },
+  all: { inputs: { years: 'age', history: 'seen-ids' }, outputs: { score: 'score', both: 'joined' } },
+};
+
+function namesIn({ inputs = {}, outputs = {} }: SignatureMessage): [inputs: string[], outputs: string[]] {
+  return [Object.keys(inputs).sort(), Object.keys(outputs).sort()];
+}
+
+/** The signatures of an export, without those that only restore. */
+function signaturesOf(directory: string): Record<string, [string[], string[]]> {
+  const saved = SavedModel.decode(new Uint8Array(readFileSync(join(directory, 'saved_model.pb'))));
+  const named = Object.entries(saved.metaGraphs![0]!.signatures ?? {}).filter(([name]) => !name.startsWith('__'));
+  return Object.fromEntries(named.map(([name, signature]) => [name, namesIn(signature)]));
+}
+
+describe('signatures of a SavedModel', () => {
+  let folder: string;
+  let model: tf.LayersModel;
+  let tensors = 0;
+
+  beforeEach(async () => {
+    await emb.ready();
+    await tf.setBackend('cpu');
+    tensors = tf.memory().numTensors;
+    folder = mkdtempSync(join(tmpdir(), 'signatures-'));
+    model = makeModel();
+  });
+
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+    model.dispose();
+    expect(tf.memory().numTensors).toBe(tensors);
+  });
+
+  it('are serving_default with all inputs and outputs, and those that are asked for', async () => {
+    await emb.savedModel.export(model, join(folder, 'plain'));
+    const all = [
+      ['age', 'seen_ids'],
+      ['score', 'wide'],
+    ] as [string[], string[]];
+    expect(signaturesOf(join(folder, 'plain'))).toEqual({ serving_default: all });
+    await emb.savedModel.export(model, join(folder, 'more'), { signatures: SIGNATURES });
+    expect(signaturesOf(join(folder, 'more'))).toEqual({
+      serving_default: all,
+      vectors: [['history'], ['vector']],
+      wide_only: [['age'], ['logits']],
+      all: [
+        ['history', 'years'],
+        ['both', 'score'],
+      ],
+    });
+  });
+
+  it('may replace serving_default, and take RaggedTensors by their parts', async () => {
+    const only = { serving_default: { outputs: { score: 'score' } } };
+    await emb.savedModel.export(model, join(folder, 'replaced'), { signatures: only });
+    expect(signaturesOf(join(folder, 'replaced'))).toEqual({ serving_default: [['age', 'seen_ids'], ['score']] });
+    await emb.savedModel.export(model, join(folder, 'parts'), { signatures: SIGNATURES, ragged: 'components' });
+    expect(signaturesOf(join(folder, 'parts'))['vectors']).toEqual([
+      ['history_row_splits', 'history_values'],
+      ['vector'],
+    ]);
+    expect(signaturesOf(join(folder, 'parts'))['wide_only']).toEqual([['age'], ['logits']]);
+    await emb.savedModel.export(model, join(folder, 'composite'), { signatures: SIGNATURES, ragged: 'composite' });
+    expect(signaturesOf(join(folder, 'composite'))['all']).toEqual([
+      ['history', 'history_1', 'years'],
+      ['both', 'score'],
+    ]);
+  });
+
+  it(
+    'answer in Python what the layers give here',
+    async () => {
+      const python = pythonWithTensorFlow();
+      if (typeof python === 'string') return skipOrFail(python);
+      const exports = new Exports();
+      try {
+        const [seen, age] = [
+          tf.tensor2d([3, 7, -1, 5, -1, -1], [2, 3], 'int32'),
+          tf.tensor2d([0.5, -1, 2, 0.25], [2, 2]),
+        ];
+        const inner = ['movies', 'joined'].map((name) => model.getLayer(name).output as tf.SymbolicTensor);
+        const asked = tf.model({ inputs: model.inputs, outputs: [...model.outputs, ...inner] });
+        const found = asked.predict([seen, age]) as tf.Tensor[];
+        const [score, wide, vector, both] = found.map((each) => Array.from(each.dataSync()));
+        const expected: Readonly<Record<string, Record<string, number[]>>> = {
+          vectors: { vector: vector! },
+          wide_only: { logits: wide! },
+          all: { score: score!, both: both! },
+        };
+        const given: Readonly<Record<string, tf.NamedTensorMap>> = {
+          vectors: { history: seen },
+          wide_only: { age },
+          all: { years: age, history: seen },
+        };
+        for (const signature of Object.keys(expected)) {
+          await exports.add(signature, model, given[signature]!, { signatures: SIGNATURES }, { signature });
+        }
+        exports.run(python);
+        for (const [signature, values] of Object.entries(expected)) {
+          expectSameOutputs(exports.result(signature), values, 1e-6); // of 1 + |value|
+        }
+        tf.dispose([seen, age, found]);
+      } finally {
+        exports.remove();
+      }
+    },
+    PYTHON_TIMEOUT_MS,
+  );
+
+  it('must have names for Python, layers of the model, and all inputs that outputs depend on', async () => {
+    const refuse = async (signatures: unknown, type: 'ValueError' | 'TypeError', message: RegExp): Promise<void> => {
+      const options = { signatures: signatures as never };
+      const error = await emb.savedModel
+        .export(model, join(folder, 'refused'), options)
+        .catch((thrown: Error) => thrown);
+      expect((error as Error | undefined)?.name)
+        .withContext(String(message))
+        .toBe(type);
+      expect((error as Error | undefined)?.message).toMatch(message);
+    };
+    await refuse({ 'not-a-name': {} }, 'ValueError', /`signatures`.*not-a-name/);
+    await refuse({ more: { outputs: { 'not-one': 'score' } } }, 'ValueError', /`signatures\.more\.outputs`.*not-one/);
+    await refuse(
+      { more: { outputs: { x: 'scores' } } },
+      'ValueError',
+      /`signatures\.more\.outputs`.*Did you mean score\?/,
+    );
+    await refuse({ more: { outputs: {} } }, 'ValueError', /`signatures\.more\.outputs`.*at least one output/);
+    await refuse({ more: { inputs: { years: 'age' } } }, 'ValueError', /`signatures\.more\.inputs`.*seen-ids too/);
+    await refuse({ more: { inputs: { years: 'score' } } }, 'ValueError', /`signatures\.more\.inputs`.*seen-ids, age/);
+    await refuse({ more: { outputs: { x: 7 } } }, 'TypeError', /`signatures\.more\.outputs\.x`.*7/);
+    await refuse({ more: { outputs: ['score'] } }, 'TypeError', /`signatures\.more\.outputs`/);
+    await refuse({ more: { output: {} } }, 'ValueError', /Did you mean outputs\?/);
+    await refuse([], 'TypeError', /`signatures`/);
+    await refuse('all', 'TypeError', /`signatures`.*all/);
+  });
+});
