@@ -233,6 +233,7 @@ function watch(model: tf.LayersModel): WatchedFields {
   for (const layer of allLayers(model)) watched.addAll(layer, BOOKKEEPING, isPart);
   const optimizers = new Set([compiledOf(model).optimizer_ as SparseOptimizer]);
   for (const weight of model.weights) {
+    watched.add(weight, 'val', 'the variable of a weight');
     const ofTable = tableSettings(weight.read() as tf.Variable)?.optimizer ?? null;
     if (ofTable !== null) optimizers.add(ofTable as SparseOptimizer);
   }

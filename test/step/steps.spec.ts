@@ -222,6 +222,18 @@ describeSteps('Captured steps', () => {
       await expectCaptured(trainTwins(() => modelOf(), { between }));
     });
 
+    it('a weight that is given another variable', async () => {
+      const former: tf.Variable[] = [];
+      const between: Between = (model, step) => {
+        if (step !== 6) return;
+        const weight = model.layers.at(-1)!.weights[0] as unknown as { val: tf.Variable };
+        former.push(weight.val);
+        weight.val = tf.tidy(() => tf.variable(weight.val.mul(2)));
+      };
+      await expectCaptured(trainTwins(() => modelOf(), { between }));
+      tf.dispose(former);
+    });
+
     it('a call of a layer that somebody replaces', async () => {
       const between: Between = (model, step) => {
         if (step !== 6) return;
