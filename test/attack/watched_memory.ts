@@ -13,6 +13,8 @@ interface Roles {
 const ROLES: Readonly<Record<string, Roles>> = {
   embeddingBag: { written: [9], read: [0, 3, 4, 5], isResult: true },
   embeddingBagWeightsGrad: { written: [10], read: [0, 3, 4, 5, 9], isResult: true },
+  packedBag: { written: [10], read: [0, 4, 5, 6], isResult: true },
+  packedBagWeightsGrad: { written: [11], read: [0, 4, 5, 6, 10], isResult: true },
   sparseApply: { written: [0, 10, 11], read: [3, 4, 5, 12, 14] },
   partitionCsr: { written: [8, 9, 10, 11, 12, 13], read: [0, 1, 2, 3], isResult: true },
   readSharedTensor: { written: [5], read: [] },

@@ -9,6 +9,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadAddon } from '../../../src/backends/native/addon.js';
+import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
+import { PACKED_STORAGES } from '../../../src/types.js';
 import { Random } from '../../helpers/random.js';
 import { HostileArrays } from '../hostile/arrays.js';
 import { WatchedMemory } from '../watched_memory.js';
@@ -21,6 +23,8 @@ const kernels = [
   'embeddingBag',
   'embeddingBagGrad',
   'embeddingBagWeightsGrad',
+  'packedBag',
+  'packedBagWeightsGrad',
   'sparseApply',
   'partitionCsr',
   'extendCrc32c',
@@ -101,6 +105,11 @@ function rightCall(name: string): unknown[] {
     case 'embeddingBagWeightsGrad':
       bags[2] = arrays.floats(nnz);
       return [...table, ...bags, gradient, arrays.floats(nnz)];
+    case 'packedBag':
+      return [...packedTable(rows, dim), ...bags, arrays.floats(batch * dim)];
+    case 'packedBagWeightsGrad':
+      bags[2] = arrays.floats(nnz);
+      return [...packedTable(rows, dim), ...bags, gradient, arrays.floats(nnz)];
     case 'sparseApply': {
       const optimizer = random.whole(0, 6);
       const slot = arrays.floats(optimizer === 2 ? rows : rows * dim);
@@ -123,6 +132,13 @@ function rightCall(name: string): unknown[] {
     default:
       return [random.whole(-2, 70)];
   }
+}
+
+/** Words of any bits, as float16 or int8. */
+function packedTable(rows: number, dim: number): unknown[] {
+  const storage = random.whole(0, 2);
+  const count = rows * wordsPerRow(PACKED_STORAGES[storage]!, dim);
+  return [arrays.ints(Array.from({ length: count }, () => random.whole(-(2 ** 31), 2 ** 31))), storage, rows, dim];
 }
 
 /** Ids of one or two features on one or two tables. */

@@ -5,6 +5,8 @@
  */
 import { Worker } from 'node:worker_threads';
 import { loadAddon } from '../../../src/backends/native/addon.js';
+import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
+import { PACKED_STORAGES } from '../../../src/types.js';
 import { Random } from '../../helpers/random.js';
 import { WatchedMemory } from '../watched_memory.js';
 
@@ -42,6 +44,15 @@ racer.on('error', (error) => {
   throw error;
 });
 
+const NAMES = [
+  'embeddingBag',
+  'embeddingBagGrad',
+  'embeddingBagWeightsGrad',
+  'packedBag',
+  'packedBagWeightsGrad',
+  'sparseApply',
+];
+
 /** A right call, large enough to be overtaken. */
 function racedCall(): { name: string; args: unknown[] } {
   const [rows, dim, bags] = [random.whole(1, 500), random.pick([1, 3, 16, 33]), random.whole(1, 200)];
@@ -56,7 +67,15 @@ function racedCall(): { name: string; args: unknown[] } {
   const ids = [words.subarray(VALUES, VALUES + nnz), words.subarray(SPLITS, SPLITS + bags + 1)];
   const how = [random.whole(0, 3), random.whole(0, 2), random.chance(0.2) ? 0.5 : 0];
   const gradient = new Float32Array(bags * dim).fill(1);
-  const name = random.pick(['embeddingBag', 'embeddingBagGrad', 'embeddingBagWeightsGrad', 'sparseApply']);
+  const name = random.pick(NAMES);
+  if (name === 'packedBag' || name === 'packedBagWeightsGrad') {
+    const storage = random.whole(0, 2);
+    const count = rows * wordsPerRow(PACKED_STORAGES[storage]!, dim);
+    const packed = [new Int32Array(count).fill(0x3c003c00), storage, rows, dim];
+    if (name === 'packedBag') return { name, args: [...packed, ...ids, weights, ...how, new Float32Array(bags * dim)] };
+    const some = floats.subarray(WEIGHTS, WEIGHTS + nnz);
+    return { name, args: [...packed, ...ids, some, ...how, gradient, new Float32Array(nnz)] };
+  }
   if (name === 'embeddingBag') return { name, args: [...table, ...ids, weights, ...how, new Float32Array(bags * dim)] };
   if (name === 'embeddingBagGrad') return { name, args: [gradient, ...table, ...ids, weights, ...how] };
   if (name === 'embeddingBagWeightsGrad') {

@@ -6,8 +6,10 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { loadAddon } from '../../../src/backends/native/addon.js';
+import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
 import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflow/node_backend.js';
 import * as emb from '../../../src/node.js';
+import { PACKED_STORAGES } from '../../../src/types.js';
 import { Random } from '../../helpers/random.js';
 import { HostileTensors, WIDEST } from '../hostile/tensors.js';
 import '@tensorflow/tfjs-node';
@@ -136,6 +138,76 @@ function rightCallOfMany(): OpCall {
   return { name: `EmbeddingSparseApplyMany${name}`, inputs, attributes, outputs: 0, written: 2 + slots.length };
 }
 
+const DENSE_SLOTS = { Sgd: 0, Momentum: 1, Adagrad: 1, Adam: 2 } as const;
+const STEP_NAMES = [
+  ...['PackedBag', 'PackedBagWeightsGrad', 'TouchedRows', 'SingleSplits', 'TakeRows'],
+  ...['RowPenalty', 'RowPenaltyGrad', 'Dropout', 'DenseApply'],
+];
+
+/** A call of the ops on packed rows, or of those of a training step beside lookups. */
+function rightCallOfStep(): OpCall {
+  const [rows, dim] = [random.whole(1, 9), random.pick([1, 2, 3, 5, 16, 17, 40, 130])];
+  const id = (): number => (random.chance(0.03) ? random.pick([-1, rows, 2 ** 31 - 1]) : random.whole(0, rows));
+  const ids = tensors.ints(Array.from({ length: random.whole(0, 9) }, id));
+  const table = tensors.floats(rows, dim);
+  const name = random.pick(STEP_NAMES);
+  const op = (inputs: tf.Tensor[], outputs: number, attributes: OpAttribute[] = [], written = 0): OpCall => ({
+    name: `Embedding${name}`,
+    inputs,
+    attributes,
+    outputs,
+    written,
+  });
+  switch (name) {
+    case 'PackedBag':
+    case 'PackedBagWeightsGrad': {
+      const storage = random.pick(PACKED_STORAGES);
+      const words = Array.from({ length: rows * wordsPerRow(storage, dim) }, () => random.whole(-(2 ** 31), 2 ** 31));
+      const packed = tensors.ints(words).reshape([rows, wordsPerRow(storage, dim)]);
+      const bags = [ids, tensors.ints([0, ids.size]), tensors.floats(ids.size)];
+      const attributes = [
+        ...bagAttributes(),
+        { name: 'storage', type: TF_ATTR_STRING, value: random.chance(0.95) ? storage : 'int4' },
+        { name: 'dim', type: TF_ATTR_INT, value: random.chance(0.95) ? dim : random.pick([0, -1, 2 ** 62, dim + 4]) },
+      ];
+      if (name === 'PackedBag') return op([packed, ...bags], 1, attributes);
+      return op([packed, tensors.floats(1, dim), ...bags], 1, attributes);
+    }
+    case 'TouchedRows': {
+      const value = random.chance(0.9) ? rows : random.pick([-1, 0, 2 ** 62]);
+      const sizes = [
+        { name: 'N', type: TF_ATTR_INT, value: 2 },
+        { name: 'rows', type: TF_ATTR_INT, value },
+      ];
+      return op([ids, tensors.ints([0, id()])], 1, sizes);
+    }
+    case 'SingleSplits':
+      return op([ids], 1);
+    case 'TakeRows': {
+      const sizes = [
+        { name: 'N', type: TF_ATTR_INT, value: 2 },
+        { name: 'T', type: TF_ATTR_TYPE, value: TF_FLOAT },
+      ];
+      return op([ids, table, tensors.floats(rows, 2, 3)], 2, sizes);
+    }
+    case 'RowPenalty':
+      return op([table, ids, tensors.floats(2)], 1);
+    case 'RowPenaltyGrad':
+      return op([table, ids, tensors.floats(2), tf.scalar(0.5)], 1);
+    case 'Dropout':
+      return op([table, tf.scalar(random.pick([0, 0.5, 1, -1, NaN])), tensors.ints([1, 2])], 1);
+    default: {
+      const optimizer = random.pick(Object.keys(DENSE_SLOTS) as (keyof typeof DENSE_SLOTS)[]);
+      const shapes = [[rows, dim], [dim]];
+      const each = (): tf.Tensor[] => shapes.map((shape) => tensors.floats(...shape));
+      const powers = optimizer === 'Adam' ? [tf.scalar(0.9), tf.scalar(0.99)] : [];
+      const written = [...each(), ...Array.from({ length: DENSE_SLOTS[optimizer] }, each).flat(), ...powers];
+      const call = op([...written, ...each(), tensors.floats(8)], 0, [{ name: 'N', type: TF_ATTR_INT, value: 2 }]);
+      return { ...call, name: `EmbeddingDenseApply${optimizer}`, written: written.length };
+    }
+  }
+}
+
 /** Replaces some inputs and attributes; two inputs may come to share a buffer. */
 function spoil({ inputs, attributes }: OpCall): void {
   for (let times = random.whole(0, 3); times > 0 && inputs.length > 0; times--) {
@@ -166,7 +238,7 @@ function readSharedTensors(): void {
 
 /** Makes a call; what is wrong with it, or null. */
 function attempt(): string | null {
-  const call = random.chance(0.3) ? rightCallOfMany() : rightCall();
+  const call = random.pick([rightCall, rightCall, rightCallOfMany, rightCallOfStep])();
   if (random.chance(0.7)) spoil(call);
   const isUpdate = call.written > 0 && call.inputs.slice(0, call.written).every(({ dtype }) => dtype === 'float32');
   // TensorFlow's own buffers: a tensor that is still an array of JavaScript would not show what was written.
