@@ -15,12 +15,10 @@ interface Watched {
 /** Lists longer than this are watched as a whole only. */
 const LONGEST_LIST = 32;
 /** Methods by which layers and their parts compute. */
-const METHODS = ['call', 'apply'];
+const METHODS = ['call', 'apply', 'computeMask'];
 
 export class WatchedFields {
   readonly #watched: Watched[] = [];
-  /** How many fields of their own these had. */
-  readonly #counts: { readonly holder: object; readonly count: number }[] = [];
 
   add(holder: object, field: PropertyKey, name = String(field)): void {
     const value = (holder as Holder)[field];
@@ -32,12 +30,10 @@ export class WatchedFields {
     );
   }
 
-  /** Its methods, all fields of its own, and whether there are others later, without those that `skip` names. `within`: objects whose fields are added too. */
+  /** Its methods and all fields of its own, without those that `skip` names. `within`: objects whose fields are added too. */
   addAll(holder: object, skip: ReadonlySet<string>, within: (value: object) => boolean = () => false): void {
-    const entries = Object.entries(holder);
-    this.#counts.push({ holder, count: entries.length });
     for (const method of METHODS) if (method in holder) this.add(holder, method);
-    for (const [field, value] of entries) {
+    for (const [field, value] of Object.entries(holder)) {
       if (skip.has(field)) continue;
       this.add(holder, field);
       if (value !== null && typeof value === 'object' && within(value as object))
@@ -48,8 +44,6 @@ export class WatchedFields {
   /** The name of the first field that is not as it was; null: none. */
   changed(): string | null {
     const found = this.#watched.find(({ holder, field, value }) => !Object.is(holder[field], value));
-    if (found !== undefined) return found.name;
-    const grown = this.#counts.find(({ holder, count }) => Object.keys(holder).length !== count);
-    return grown === undefined ? null : 'which fields an object has';
+    return found?.name ?? null;
   }
 }
