@@ -29,6 +29,14 @@ const LOOP = 'return_sequences return_state go_backwards stateful unroll';
 const LOOP_FIXED = { time_major: [false] };
 const POOL = 'pool_size strides padding';
 const LAST = { data_format: ['channels_last'] };
+const ONE_GROUP = { groups: [1] };
+/** TensorFlow.js takes another rate and computes with 1. */
+const NO_DILATION = { dilation_rate: [[1, 1], 1, [1, 1, 1]] };
+/** Fields of convolutions without those that are fixed. */
+const without = (...left: string[]): string =>
+  CONVOLUTION.split(' ')
+    .filter((field) => !left.includes(field))
+    .join(' ');
 
 /** By the name of the class, which is the same in both. */
 export const STOCK_LAYERS: ReadonlyMap<string, StockLayer> = new Map([
@@ -70,15 +78,35 @@ export const STOCK_LAYERS: ReadonlyMap<string, StockLayer> = new Map([
   ['ELU', layer('alpha')],
   ['ThresholdedReLU', layer('theta')],
   ['Softmax', layer('axis')],
-  ['Conv1D', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: { groups: [1] } })],
-  ['Conv2D', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: { groups: [1] } })],
-  ['Conv3D', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: { groups: [1] } })],
-  ['Conv2DTranspose', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: { output_padding: [null] } })],
-  ['Conv3DTranspose', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: { output_padding: [null] } })],
-  ['DepthwiseConv2D', layer(`depth_multiplier ${CONVOLUTION} ${weights('depthwise')}`)],
-  ['SeparableConv2D', layer(`filters depth_multiplier ${CONVOLUTION} ${weights('depthwise', 'pointwise')}`)],
+  ['Conv1D', layer(`filters ${without('data_format')} ${weights('kernel')}`, { fixed: { ...ONE_GROUP, ...LAST } })],
+  ['Conv2D', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: ONE_GROUP })],
+  ['Conv3D', layer(`filters ${CONVOLUTION} ${weights('kernel')}`, { fixed: ONE_GROUP })],
+  [
+    'Conv2DTranspose',
+    layer(`filters ${without('dilation_rate')} ${weights('kernel')}`, {
+      fixed: { output_padding: [null], ...ONE_GROUP, ...NO_DILATION },
+    }),
+  ],
+  [
+    'Conv3DTranspose',
+    layer(`filters ${without('dilation_rate', 'data_format')} ${weights('kernel')}`, {
+      fixed: { output_padding: [null], ...ONE_GROUP, ...NO_DILATION, ...LAST },
+    }),
+  ],
+  [
+    'DepthwiseConv2D',
+    layer(`depth_multiplier ${without('dilation_rate')} ${weights('depthwise')}`, {
+      fixed: { ...ONE_GROUP, ...NO_DILATION },
+    }),
+  ],
+  [
+    'SeparableConv2D',
+    layer(`filters depth_multiplier ${without('data_format')} ${weights('depthwise', 'pointwise')}`, {
+      fixed: { ...ONE_GROUP, ...LAST, kernel_regularizer: [null], kernel_constraint: [null] },
+    }),
+  ],
   ['Cropping2D', layer('cropping data_format')],
-  ['UpSampling2D', layer('size data_format interpolation')],
+  ['UpSampling2D', layer('size data_format', { fixed: { interpolation: ['nearest'] } })],
   ['ZeroPadding2D', layer('padding data_format')],
   ['MaxPooling1D', layer(POOL, { fixed: LAST })],
   ['AveragePooling1D', layer(POOL, { fixed: LAST })],

@@ -7,6 +7,7 @@ import { Embedding } from './embedding/embedding.js';
 import { FeatureCross } from './feature_interaction/feature_cross.js';
 import { IntegerLookupLayer } from './integer_lookup_layer.js';
 import { shareTablesOnLoad } from '../tfjs_patches/shared_tables_on_load.js';
+import { mendMasks } from '../tfjs_patches/masks.js';
 import { showKindsInSummaries } from '../tfjs_patches/model_summary.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 import { CategoryEncoding } from './preprocessing/category_encoding.js';
@@ -41,6 +42,7 @@ export function registerLayers(): void {
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
   shareTablesOnLoad();
   showKindsInSummaries();
+  mendMasks();
 }
 
 /**

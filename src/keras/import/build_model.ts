@@ -5,6 +5,7 @@ import { isRecord } from '../../options.js';
 import { Embedding } from '../../layers/embedding/embedding.js';
 import { layerError, naming } from '../layer_error.js';
 import { foldAbsentIds } from './absent_ids.js';
+import { settleAxis } from './axes.js';
 import type { Built, BuiltModel } from './built.js';
 import { callLayer, readMask } from './call_layer.js';
 import { Masks, type IdMask } from './masks.js';
@@ -185,7 +186,9 @@ function buildSequential(json: LayerJson, building: Building): BuiltModel {
     }
     parts.push(part);
     const [input] = model.outputs ?? [];
-    if (part.kind === 'layer' && input !== undefined) masks.check(part, [input], null);
+    const first = input ?? model.inputs?.[0];
+    if (part.kind === 'layer' && first !== undefined) settleAxis(part, first);
+    if (part.kind === 'layer' && input !== undefined) masks.check(part, [input], undefined);
     naming(layer, () => model.add(part.kind === 'layer' ? part.layer : (part.model as unknown as tf.layers.Layer)));
     if (part.kind === 'layer') masks.pass(part, [input ?? model.inputs[0]!], model.outputs);
   });

@@ -8,6 +8,7 @@ import { FeatureCross } from '../../layers/feature_interaction/feature_cross.js'
 import { isRecord } from '../../options.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
+import { settleAxis } from './axes.js';
 import type { Built, BuiltModel } from './built.js';
 import { IdMask, type Masks } from './masks.js';
 import { flatten } from './nodes.js';
@@ -101,6 +102,7 @@ export function callLayer(built: Built, { args, kwargs: all }: Call, masks: Mask
   readKwargs(built, kwargs, []);
   if (isRecord(first) && !isSymbolic(first))
     throw layerError(json, 'inbound_nodes', 'a tensor or a list', described('an object'));
+  if (inputs[0] !== undefined) settleAxis(built, inputs[0]);
   masks.check(built, inputs, mask);
   const outputs = flatten(naming(json, () => layer.apply(merges ? inputs : single(inputs)))) as Symbolic[];
   masks.pass(built, inputs, outputs);

@@ -1,6 +1,8 @@
 /** Layers made of their JSON. */
 import * as tf from '@tensorflow/tfjs';
 import { closestName } from '../../closest_name.js';
+import { warnOnce } from '../../warn_once.js';
+import { isRecord } from '../../options.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
 import { isOwnClass, makeOwnLayer } from './own_layers.js';
@@ -73,8 +75,17 @@ export function inputArguments(layer: LayerJson): { batchShape: (number | null)[
   return { batchShape: shape as (number | null)[], dtype: INPUT_DTYPES[dtype]!, name };
 }
 
+/** Says once that a layer of mixed precision computes in float32, as TensorFlow.js has no shorter floats. */
+function tellPrecision({ className, config, name }: LayerJson): void {
+  const { dtype } = config;
+  const policy = isRecord(dtype) && isRecord(dtype['config']) ? dtype['config']['name'] : dtype;
+  if (typeof policy !== 'string' || !policy.startsWith('mixed_')) return;
+  warnOnce(`the ${className} "${name}" computes in float32 here, where its policy ${policy} has shorter floats`);
+}
+
 /** Makes any layer but inputs and models. Throws ValueError, which names the layer. */
 export function makeLayer(layer: LayerJson, reading: Reading): tf.layers.Layer {
+  tellPrecision(layer);
   if (isOwnClass(layer.className)) return makeOwnLayer(layer, reading);
   if (!STOCK_LAYERS.has(layer.className)) throw unknownClass(layer);
   const args = stockArguments(layer, reading);

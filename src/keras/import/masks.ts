@@ -47,6 +47,10 @@ export class Masks {
     }
     const skips = LOOPS.includes(className) && source !== undefined;
     if (!skips && !STEPWISE.includes(className)) for (const input of inputs) this.checkWhole(input, json);
+    if (given === null && skips) {
+      // Keras 3 tells the mask of each call; TensorFlow.js passes its own on.
+      throw layerError(json, 'mask', 'a mask where the inputs have one', described('none'));
+    }
     if (given === undefined || given === null) return;
     if (given instanceof IdMask && given.ids === source && TAKERS.includes(className)) return;
     const expected = 'the mask that an embedding with mask_zero passes on';
@@ -62,7 +66,7 @@ export class Masks {
 
   /** Notes the masks of what a call gives. */
   pass({ json, layer }: BuiltLayer, inputs: readonly Symbolic[], outputs: readonly Symbolic[]): void {
-    const before = this.#sources.get(inputs[0]!);
+    const before = inputs.map((input) => this.#sources.get(input)).find((each) => each !== undefined);
     let source = layer.supportsMasking ? before : undefined;
     if (layer instanceof Embedding) source = layer.maskZero && layer.combiner === null ? inputs[0] : undefined;
     else if (json.className === 'Masking') source = outputs[0];

@@ -206,6 +206,8 @@ function checkRest(field: string, value: unknown, layer: LayerJson, stock: Stock
     return refuse(reading, layer, field, text, value, 'TensorFlow.js cannot do otherwise.');
   }
   if (field === 'batch_input_shape' || field === 'batch_shape') return;
+  // Keras 2 writes it beside those of the two weights that the layer has.
+  if (field === 'kernel_initializer' && layer.className === 'SeparableConv2D') return;
   if (field === 'activity_regularizer') {
     return refuse(reading, layer, field, 'null', readObject(value)?.className ?? value, 'TensorFlow.js applies none.');
   }
@@ -221,12 +223,23 @@ function checkRest(field: string, value: unknown, layer: LayerJson, stock: Stock
   );
 }
 
+/** Where a step is longer than the window, TensorFlow.js begins volumes with padding 'same' before their first place. */
+function checkVolume({ className, config, name }: LayerJson): void {
+  if (!/^(Conv3D|MaxPooling3D|AveragePooling3D)/.test(className) || config['padding'] !== 'same') return;
+  const sizes = (field: string): number[] => [config[field]].flat(2).filter((each) => typeof each === 'number');
+  const windows = sizes(className.startsWith('Conv') ? 'kernel_size' : 'pool_size');
+  const bad = sizes('strides').find((stride, axis) => stride > (windows[axis] ?? windows[0] ?? stride));
+  if (bad === undefined) return;
+  throw layerError({ className, name }, 'strides', "steps no longer than the window where padding is 'same'", bad);
+}
+
 /** The arguments that TensorFlow.js takes for a layer of Keras. Throws ValueError, which names the layer and the field. */
 export function stockArguments(layer: LayerJson, reading: Reading): Record<string, unknown> {
   const stock = STOCK_LAYERS.get(layer.className)!;
   const { config } = layer;
   naming(layer, () => checkFloat32Policy(config['dtype']));
   checkSizes(reading, layer);
+  checkVolume(layer);
   const args: Record<string, unknown> = { name: layer.name, ...readStart(config) };
   if (config['trainable'] !== undefined) args['trainable'] = config['trainable'] !== false;
   for (const field of stock.fields) {

@@ -95,11 +95,42 @@ def sequential():
     return keras.Sequential([K.Embedding(7, 4, input_length=3), K.GlobalAveragePooling1D(), K.Dense(2, activation="gelu")])
 
 
+def masked():
+    """Masks that are merged, and branches without one beside branches with one."""
+    words, plain = keras.Input((5,), dtype="int32", name="words"), keras.Input((5, 4), name="plain")
+    rows = K.Embedding(8, 4, mask_zero=True, name="table")(words)
+    other = K.Embedding(8, 4, mask_zero=True, name="other")(words)
+    both, one = K.Add()([rows, other]), K.Multiply()([plain, rows])
+    return keras.Model([words, plain], [K.LSTM(2)(both), K.LSTM(2)(one), K.LSTM(2)(plain), K.LSTM(2)(K.Conv1D(3, 2)(rows))])
+
+
+def image():
+    return keras.Sequential([
+        keras.Input((6, 6, 2)), K.Conv2D(3, 3, padding="same"), K.DepthwiseConv2D(2), K.SeparableConv2D(4, 2),
+        K.Conv2DTranspose(2, 3, strides=2, padding="same"), K.UpSampling2D(2), K.GlobalMaxPooling2D()])
+
+
+def preprocessing():
+    """As Keras 2 writes them: with the dtypes and the sizes of their tables beside."""
+    age, raw = keras.Input((3,), name="age"), keras.Input((3,), dtype="int64", name="raw")
+    lookup = K.IntegerLookup(vocabulary=[12, 36, 7], num_oov_indices=2, name="lookup")
+    return keras.Model([age, raw], [
+        K.Normalization(mean=[1.0, 2.0, 3.0], variance=[1.0, 4.0, 9.0])(age),
+        K.Normalization(axis=None, mean=2.0, variance=4.0, invert=True)(age), lookup(raw),
+        K.IntegerLookup(vocabulary=[12, 36, 7], output_mode="count")(raw),
+        K.Discretization([-0.5, 0.0, 1.0], output_mode="multi_hot")(age),
+        K.CategoryEncoding(6, output_mode="multi_hot")(lookup(raw)), K.Hashing(7)(raw), K.Hashing(7, salt=133)(raw)])
+
+
 floats = lambda *shape: np.random.default_rng(5).normal(size=shape).astype("float32")
 both = ("keras", "h5")
 save("k2_nvidia", nvidia(), {"user_id": ids((2, 3), 12), "Item_Id": ids((2, 2), 9)}, both)
 save("k2_nested", nested(), {"a": floats(3, 6), "b": -floats(3, 6)}, both)
 save("k2_recurrent", recurrent(), {"words": np.array([[1, 2, 0, 0, 0], [3, 7, 1, 1, 0]], "int32")}, both)
 save("k2_sequential", sequential(), {"input": ids((2, 3), 7)}, both)
+save("k2_masked", masked(), {"words": np.array([[1, 2, 0, 0, 0], [3, 0, 1, 1, 0]], "int32"), "plain": floats(2, 5, 4)}, both)
+save("k2_image", image(), {"input": floats(1, 6, 6, 2)}, both)
+save("k2_preprocessing", preprocessing(), {"age": floats(2, 3), "raw": np.array([[12, 0, 7], [-5, 36, 1000003]], "int32")},
+     both)
 with open(os.path.join(FOLDER, "keras2.json"), "w") as file:
     json.dump({"tf_keras": keras.__version__, "cases": CASES}, file)

@@ -171,6 +171,17 @@ def normalized():
     return keras.Sequential([keras.Input((3,)), first, K.Dense(2), K.Normalization(mean=0.5, variance=0.0)])
 
 
+def masked():
+    """Masks that end at a layer, and branches without one beside branches with one."""
+    words, plain = keras.Input((5,), dtype="int32", name="words"), keras.Input((5, 4), name="plain")
+    rows = K.Embedding(8, 4, mask_zero=True, name="table")(words)
+    last = K.LSTM(2, name="of_mask")(rows)
+    beside = K.LSTM(2, name="without_mask")(K.Dense(3)(plain))
+    ended = K.LSTM(2, name="after_convolution")(K.Conv1D(3, 2, padding="same")(rows))
+    reshaped = K.SimpleRNN(2, name="after_reshape")(K.Reshape((4, 5))(rows))
+    return keras.Model([words, plain], [last, beside, ended, reshaped, K.Concatenate(axis=-2)([rows, plain])])
+
+
 floats = lambda *shape: np.random.default_rng(5).normal(size=shape).astype("float32")
 both = ("keras", "h5")
 save("k3_embed_reduce", embed_reduce(),
@@ -190,5 +201,6 @@ save("k3_preprocessing", preprocessing(), {
     "one": np.array([[2], [0]], "float32")}, both)
 save("k3_lookups", lookups(), {"raw": np.array([[12, 0, 7], [-5, 36, 1000003]], "int32"),
                                "one": np.array([[36], [5]], "int32")})
+save("k3_masked", masked(), {"words": np.array([[1, 2, 0, 0, 0], [3, 0, 1, 1, 0]], "int32"), "plain": floats(2, 5, 4)}, both)
 with open(os.path.join(FOLDER, "keras3.json"), "w") as file:
     json.dump({"keras": keras.__version__, "keras_rs": keras_rs.__version__, "cases": CASES}, file)
