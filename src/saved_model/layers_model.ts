@@ -179,6 +179,8 @@ export async function loadLayers(folder: SavedModelFolder): Promise<tf.LayersMod
   const text = new TextDecoder().decode(await folder.bytes(ASSETS_FILE));
   const assets = readAssets(folder, text);
   const bundle = await folder.bundle();
+  // A file that was cut is refused though the values that are needed may be left of it.
+  await bundle.checkRoom(bundle.keys);
   const model = await buildLayers(folder, assets);
   try {
     await fillWeights(folder, bundle, model, assets.weights);

@@ -167,6 +167,14 @@ describe('savedModel.load', () => {
     }
   });
 
+  it('refuses a data file that lacks its end, where all weights are left of it', async () => {
+    await exportTrained();
+    const path = join(directory, 'variables', 'variables.data-00000-of-00001');
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.subarray(0, bytes.length - 1));
+    await expectRejection(() => emb.savedModel.load(directory), 'ValueError', 'directory', 'ends before');
+  });
+
   it('refuses a config of which one letter or digit was changed', async () => {
     await exportTrained();
     const path = join(directory, 'assets.extra', 'tfjs_embeddings.json');
