@@ -11,6 +11,8 @@
 #include "node_files.h"
 #include "node_graphs.h"
 #include "node_kernels.h"
+#include "node/dense.h"
+#include "node/many.h"
 #include "packed/node_packed.h"
 #include "node_shared_tensors.h"
 
@@ -201,6 +203,9 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"packedBag", packed_bag},
                    {"packedBagWeightsGrad", packed_bag_weights_grad},
                    {"sparseApply", sparse_apply},
+                   {"embeddingBags", embedding_bags},
+                   {"sparseApplyMany", sparse_apply_many},
+                   {"matMul", mat_mul},
                    {"partitionCsr", partition_csr},
                    {"tableOffset", table_offset_in},
                    {"setThreads", set_threads},

@@ -86,8 +86,8 @@ static void set_number(napi_env env, napi_value object, const char* name, double
   if (napi_create_double(env, number, &value) == napi_ok) napi_set_named_property(env, object, name, value);
 }
 
-/* An Error with `status`, `id` and `position`; the TypeScript side makes its own error of it. */
-static void fail_status(call* c, te_status status) {
+/* An Error with `status`, `id`, `position` and, of a list, `entry`; the TypeScript side makes its own error of it. */
+static void fail_entry(call* c, te_status status, int64_t entry) {
   static const char* const codes[] = {"TE_OK", "TE_ID_OUT_OF_RANGE", "TE_BAD_SPLITS", "TE_BAD_ARGUMENT",
                                       "TE_BAD_WORKSPACE"};
   static const char* const texts[] = {"", "values: an id is out of range",
@@ -106,8 +106,11 @@ static void fail_status(call* c, te_status status) {
   set_number(c->env, error, "status", (double)status.code);
   set_number(c->env, error, "id", (double)status.id);
   set_number(c->env, error, "position", (double)status.position);
+  if (entry >= 0) set_number(c->env, error, "entry", (double)entry);
   napi_throw(c->env, error);
 }
+
+static void fail_status(call* c, te_status status) { fail_entry(c, status, -1); }
 
 /* ---- arguments ---- */
 
@@ -118,6 +121,44 @@ static void begin(call* c, napi_env env, napi_callback_info info) {
   if (napi_get_cb_info(env, info, &count, c->arguments, NULL, NULL) != napi_ok) {
     fail_type(c, "arguments", "cannot be read");
   }
+}
+
+/* The arguments of one call out of a list of many, for functions that take an array of arrays. */
+static void begin_entry(call* c, call* all, napi_value list, uint32_t entry) {
+  napi_value arguments, missing;
+  bool is_array = false;
+  uint32_t count = 0;
+  memset(c, 0, sizeof *c);
+  c->env = all->env;
+  c->failed = all->failed;
+  if (c->failed) return;
+  if (napi_get_element(c->env, list, entry, &arguments) != napi_ok ||
+      napi_is_array(c->env, arguments, &is_array) != napi_ok || !is_array ||
+      napi_get_array_length(c->env, arguments, &count) != napi_ok || count > MOST_ARGUMENTS ||
+      napi_get_undefined(c->env, &missing) != napi_ok) {
+    fail_type(c, "calls", "expected a list of lists of arguments");
+    return;
+  }
+  for (uint32_t i = 0; i < MOST_ARGUMENTS; i++) {
+    c->arguments[i] = missing;
+    if (i < count && napi_get_element(c->env, arguments, i, &c->arguments[i]) != napi_ok) {
+      fail_type(c, "calls", "cannot be read");
+      return;
+    }
+  }
+}
+
+/* The length of a list of calls. */
+static uint32_t entry_count(call* c, int index) {
+  uint32_t count = 0;
+  bool is_array = false;
+  if (c->failed) return 0;
+  if (napi_is_array(c->env, c->arguments[index], &is_array) != napi_ok || !is_array ||
+      napi_get_array_length(c->env, c->arguments[index], &count) != napi_ok) {
+    fail_type(c, "calls", "expected a list of lists of arguments");
+    return 0;
+  }
+  return count;
 }
 
 static void finish(call* c) {

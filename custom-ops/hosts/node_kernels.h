@@ -122,47 +122,80 @@ static void read_uses(call* c, int index, bag_arguments* b) {
   b->bags.more_uses = (int32_t)starts.length;
 }
 
-/* sparseApply(table, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0, slot1,
-   gradient, hyper, useStarts?) */
-static napi_value sparse_apply(napi_env env, napi_callback_info info) {
-  call c;
-  array data, slots[TE_MOST_SLOTS];
-  float* slot_data[TE_MOST_SLOTS] = {NULL, NULL};
-  te_hyper hyper;
-  instance* owner = NULL;
-  begin(&c, env, info);
-  memset(slots, 0, sizeof slots);
-  const te_table table = read_table(&c, 0, &data, false);
-  bag_arguments b = read_bags(&c, 3);
-  read_uses(&c, 14, &b);
-  const int32_t optimizer = (int32_t)whole(&c, 9, "optimizer", TE_SGD, TE_FTRL);
-  const int n_slots = TE_SLOT_COUNT(optimizer);
-  for (int s = 0; s < TE_MOST_SLOTS; s++) {
-    if (s >= n_slots) {
-      if (!c.failed && !absent(&c, 10 + s))
-        fail_range(&c, "slots", "expected as many as the optimizer has, received more");
+/* A step of one table as JavaScript gives it. */
+typedef struct step_arguments {
+  te_step step;
+  bag_arguments bags;
+  array written[1 + TE_MOST_SLOTS]; /* table, slots */
+  array gradient;
+  int32_t optimizer;
+} step_arguments;
+
+static const char* const WRITTEN[1 + TE_MOST_SLOTS] = {"table", "slots", "slots"};
+
+/* table, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0, slot1, gradient,
+   hyper, useStarts? */
+static void read_step(call* c, step_arguments* s) {
+  memset(s, 0, sizeof *s);
+  s->step.table = read_table(c, 0, &s->written[0], false);
+  s->bags = read_bags(c, 3);
+  read_uses(c, 14, &s->bags);
+  s->optimizer = (int32_t)whole(c, 9, "optimizer", TE_SGD, TE_FTRL);
+  const int n_slots = TE_SLOT_COUNT(s->optimizer);
+  for (int i = 0; i < TE_MOST_SLOTS; i++) {
+    if (i >= n_slots) {
+      if (!c->failed && !absent(c, 10 + i))
+        fail_range(c, "slots", "expected as many as the optimizer has, received more");
       continue;
     }
-    slots[s] =
-        floats(&c, 10 + s, "slots", optimizer == TE_ROW_WISE_ADAGRAD ? (uint64_t)table.rows : (uint64_t)data.length);
-    slot_data[s] = (float*)slots[s].data;
+    const uint64_t length =
+        s->optimizer == TE_ROW_WISE_ADAGRAD ? (uint64_t)s->step.table.rows : (uint64_t)s->written[0].length;
+    s->written[1 + i] = floats(c, 10 + i, "slots", length);
+    s->step.slots[i] = (float*)s->written[1 + i].data;
   }
-  const array gradient = floats(&c, 12, "gradient", c.failed ? 0 : area(&c, b.bags.batch, table.dim, "gradient"));
-  const array numbers = floats(&c, 13, "hyper", TE_HYPER_FIELDS);
-  const array written[3] = {data, slots[0], slots[1]};
-  static const char* const names[] = {"table", "slots", "slots"};
-  for (int i = 0; i < 3; i++) {
-    must_differ_from_bags(&c, written[i], &b, names[i]);
-    must_differ(&c, written[i], gradient, names[i]);
-    for (int j = i + 1; j < 3; j++) must_differ(&c, written[i], written[j], names[j]);
+  const te_bags* bags = &s->bags.bags;
+  s->gradient = floats(c, 12, "gradient", c->failed ? 0 : area(c, bags->batch, s->step.table.dim, "gradient"));
+  const array numbers = floats(c, 13, "hyper", TE_HYPER_FIELDS);
+  if (c->failed) return;
+  memcpy(&s->step.hyper, numbers.data, sizeof s->step.hyper);
+  s->step.bags = *bags;
+  s->step.gradient = (const float*)s->gradient.data;
+}
+
+/* What a step writes must be apart from what another one, or it itself, reads. */
+static void must_be_apart(call* c, const step_arguments* writer, const step_arguments* reader) {
+  for (int i = 0; i < 1 + TE_MOST_SLOTS; i++) {
+    must_differ_from_bags(c, writer->written[i], &reader->bags, WRITTEN[i]);
+    must_differ(c, writer->written[i], reader->gradient, WRITTEN[i]);
   }
-  const size_t bytes =
-      c.failed ? 0 : te_sparse_apply_workspace(optimizer, b.bags.nnz, b.bags.batch, table.rows, table.dim);
-  void* workspace = workspace_of(&c, bytes, &owner);
+}
+
+static void slots_must_differ(call* c, const step_arguments* a, const step_arguments* b) {
+  for (int i = 0; i < 1 + TE_MOST_SLOTS; i++) {
+    for (int j = a == b ? i + 1 : 0; j < 1 + TE_MOST_SLOTS; j++) {
+      must_differ(c, a->written[i], b->written[j], WRITTEN[j]);
+    }
+  }
+}
+
+static size_t step_workspace(const step_arguments* s) {
+  const te_bags* bags = &s->step.bags;
+  return te_sparse_apply_workspace(s->optimizer, bags->nnz, bags->batch, s->step.table.rows, s->step.table.dim);
+}
+
+/* sparseApply(...), as read_step has it */
+static napi_value sparse_apply(napi_env env, napi_callback_info info) {
+  call c;
+  step_arguments s;
+  instance* owner = NULL;
+  begin(&c, env, info);
+  read_step(&c, &s);
+  must_be_apart(&c, &s, &s);
+  slots_must_differ(&c, &s, &s);
+  void* workspace = workspace_of(&c, c.failed ? 0 : step_workspace(&s), &owner);
   if (!c.failed) {
-    memcpy(&hyper, numbers.data, sizeof hyper);
-    fail_status(&c, te_sparse_apply(optimizer, &table, slot_data, n_slots, &b.bags, (const float*)gradient.data, &hyper,
-                                    workspace, owner->workspace_bytes));
+    fail_status(&c, te_sparse_apply(s.optimizer, &s.step.table, s.step.slots, TE_SLOT_COUNT(s.optimizer),
+                                    &s.step.bags, s.step.gradient, &s.step.hyper, workspace, owner->workspace_bytes));
   }
   trim_workspace(owner);
   finish(&c);

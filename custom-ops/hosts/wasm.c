@@ -97,6 +97,87 @@ int32_t TE_WASM(te_wasm_apply)(TE_WASM_LOOKUP, int32_t optimizer, float* slot0, 
       te_sparse_apply(optimizer, &table, slots, n_slots, &bags, gradient, hyper, workspace, workspace_bytes), result);
 }
 
+/* ---- many tables: one record of 32-bit words each ---- */
+
+/* A lookup. max_norm lies there as a float. */
+typedef struct te_wasm_lookup {
+  float* data;
+  int32_t rows;
+  int32_t dim;
+  const int32_t* values;
+  const int32_t* row_splits;
+  const float* weights;
+  int32_t nnz;
+  int32_t batch;
+  int32_t combiner;
+  int32_t out_of_range;
+  float max_norm;
+  float* pooled; /* of steps: the gradient */
+} te_wasm_lookup;
+
+/* A step: its lookup, and what steps take besides. */
+typedef struct te_wasm_step {
+  te_wasm_lookup lookup;
+  float* slots[2];
+  int32_t n_slots;
+  const te_hyper* hyper;
+  void* workspace;
+  uint32_t workspace_bytes;
+  const int32_t* use_starts;
+  int32_t more_uses;
+} te_wasm_step;
+
+static te_bags te_wasm_bags_of(const te_wasm_lookup* l) {
+  return te_wasm_bags(l->values, l->row_splits, l->weights, l->nnz, l->batch, l->combiner, l->out_of_range,
+                      l->max_norm);
+}
+
+/* `unique` of the result: the lookup that failed. */
+int32_t TE_WASM(te_wasm_bags_many)(const te_wasm_lookup* lookups, int32_t count, te_wasm_result* result) {
+  te_status status = {TE_OK, 0, 0};
+  for (int32_t i = 0; i < count && status.code == TE_OK; i++) {
+    const te_table table = te_wasm_table(lookups[i].data, lookups[i].rows, lookups[i].dim);
+    const te_bags bags = te_wasm_bags_of(&lookups[i]);
+    status = te_embedding_bag(&table, &bags, lookups[i].pooled);
+    result->unique = i;
+  }
+  return te_wasm_report(status, result);
+}
+
+/* Every id is looked at before the first row is written. */
+static te_status te_wasm_stray(const te_wasm_lookup* l) {
+  te_status status = {TE_OK, 0, 0};
+  for (int32_t i = 0; i < l->nnz && l->out_of_range == TE_ERROR; i++) {
+    if (l->values[i] >= 0 && l->values[i] < l->rows) continue;
+    status.code = TE_ID_OUT_OF_RANGE;
+    status.id = l->values[i];
+    status.position = i;
+    break;
+  }
+  return status;
+}
+
+int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps, int32_t count,
+                                    te_wasm_result* result) {
+  te_status status = {TE_OK, 0, 0};
+  for (int32_t i = 0; i < count && status.code == TE_OK; i++) {
+    result->unique = i;
+    status = te_wasm_stray(&steps[i].lookup);
+  }
+  for (int32_t i = 0; i < count && status.code == TE_OK; i++) {
+    const te_wasm_step* s = &steps[i];
+    const te_table table = te_wasm_table(s->lookup.data, s->lookup.rows, s->lookup.dim);
+    te_bags bags = te_wasm_bags_of(&s->lookup);
+    float* slots[2] = {s->slots[0], s->slots[1]};
+    bags.use_starts = s->use_starts;
+    bags.more_uses = s->more_uses;
+    result->unique = i;
+    status = te_sparse_apply(optimizer, &table, slots, s->n_slots, &bags, s->lookup.pooled, s->hyper, s->workspace,
+                             s->workspace_bytes);
+  }
+  return te_wasm_report(status, result);
+}
+
 /* The table is words; `storage` comes last. */
 #define TE_WASM_PACKED                                                                        \
   TE_WASM_UNPACK;                                                                             \
@@ -111,6 +192,13 @@ int32_t TE_WASM(te_wasm_packed_weights_grad)(TE_WASM_LOOKUP, int32_t storage, co
                                              float* weights_gradient, te_wasm_result* result) {
   TE_WASM_PACKED;
   return te_wasm_report(te_packed_bag_weights_grad(&packed, &bags, gradient, weights_gradient), result);
+}
+
+int32_t TE_WASM(te_wasm_matmul)(const float* a, const float* b, const float* bias, float* out, int32_t batch,
+                                int32_t batch_a, int32_t batch_b, int32_t m, int32_t n, int32_t k, int32_t transpose_a,
+                                int32_t transpose_b, int32_t relu, float* scratch, te_wasm_result* result) {
+  const te_matmul job = {a, b, bias, out, batch, batch_a, batch_b, m, n, k, transpose_a, transpose_b, relu};
+  return te_wasm_report(te_matrix_product(&job, scratch), result);
 }
 
 uint32_t TE_WASM(te_wasm_csr_workspace)(int32_t nnz, int32_t n_features, int32_t is_weighted, int32_t cores,

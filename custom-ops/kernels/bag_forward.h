@@ -16,28 +16,7 @@ typedef struct forward_stream {
   int64_t ahead; /* ids */
   uint32_t limit;
   int32_t straddles; /* rows may begin inside a line of 64 bytes */
-#if defined(__wasm__)
-  int64_t touched;
-#endif
 } forward_stream;
-
-#if defined(__wasm__)
-/* WebAssembly cannot prefetch. A tight loop that loads one word of every line of the next rows does nearly as well. */
-#define TE_TOUCHED_IDS 32
-static void touch_rows(forward_stream* s, int64_t from) {
-  const int64_t to = te_min(from + TE_TOUCHED_IDS, s->last + 1);
-  const int64_t bytes = s->dim * 4;
-  int32_t sink = 0;
-  for (int64_t i = from; i < to; i++) {
-    const uint32_t id = (uint32_t)s->values[i];
-    if (id >= s->limit) continue;
-    const char* row = (const char*)(s->table + (int64_t)id * s->dim);
-    for (int64_t at = 0; at < bytes; at += 64) sink ^= *(const int32_t*)(row + at);
-  }
-  __asm__ volatile("" : : "r"(sink));
-  s->touched = to;
-}
-#endif
 
 /* Sums columns [column, column + ...) of the rows of ids from .. to - 1. Returns the first bad position, or -1. */
 TE_INLINE int64_t sum_ids(forward_stream* s, int64_t from, int64_t to, int64_t column, float divisor, float* out,
@@ -51,10 +30,8 @@ TE_INLINE int64_t sum_ids(forward_stream* s, int64_t from, int64_t to, int64_t c
   a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = rest;
   for (int64_t i = from; i < to; i++) {
     const uint32_t id = (uint32_t)values[i];
+#if !defined(__wasm__)
     if (fetch) {
-#if defined(__wasm__)
-      if (i >= s->touched) touch_rows(s, i);
-#else
       const int64_t next = te_min(i + s->ahead, s->last);
       const uintptr_t row = (uintptr_t)s->table + (uintptr_t)(uint32_t)values[next] * (uintptr_t)(dim * 4);
       if (fetch == 1) {
@@ -63,8 +40,10 @@ TE_INLINE int64_t sum_ids(forward_stream* s, int64_t from, int64_t to, int64_t c
         for (int64_t at = 0; at < dim * 4; at += 64) te_prefetch(row + (uintptr_t)at);
       }
       if (s->straddles) te_prefetch(row + (uintptr_t)(dim * 4 - 1));
-#endif
     }
+#else
+    (void)fetch;
+#endif
     if (TE_UNLIKELY(id >= s->limit)) {
       if (bad < 0) bad = i;
       continue;
@@ -99,7 +78,7 @@ TE_INLINE int64_t sum_ids(forward_stream* s, int64_t from, int64_t to, int64_t c
   return bad;
 }
 
-static forward_stream stream_of(const te_forward* job, int64_t first, int64_t end) {
+static forward_stream stream_of(const te_forward* job, int64_t end) {
   const te_bags* bags = job->bags;
   const int64_t dim = job->dim;
   forward_stream s;
@@ -111,19 +90,72 @@ static forward_stream stream_of(const te_forward* job, int64_t first, int64_t en
   s.ahead = te_max(4, te_min(TE_BYTES_AHEAD / (dim * 4), TE_MOST_IDS_AHEAD));
   s.limit = job->limit;
   s.straddles = (((uintptr_t)job->table | (uintptr_t)(dim * 4)) & 63) != 0;
-#if defined(__wasm__)
-  s.touched = bags->row_splits[first];
-#else
-  (void)first;
-#endif
   return s;
 }
+
+#if defined(__wasm__)
+
+/* The columns that one pass over the ids of a bag sums. */
+#define PASS(name, vectors, part, weighted)                                                                       \
+  TE_APART int64_t name(forward_stream* s, int64_t from, int64_t to, int64_t column, float divisor, float* out) { \
+    return sum_ids(s, from, to, column, divisor, out, vectors, part, weighted, 0);                                \
+  }
+PASS(sum_8, 8, 0, 0)
+PASS(sum_4, 4, 0, 0)
+PASS(sum_2, 2, 0, 0)
+PASS(sum_1, 1, 0, 0)
+PASS(sum_part, 0, 1, 0)
+PASS(weighted_8, 8, 0, 1)
+PASS(weighted_4, 4, 0, 1)
+PASS(weighted_2, 2, 0, 1)
+PASS(weighted_1, 1, 0, 1)
+PASS(weighted_part, 0, 1, 1)
+#undef PASS
+
+static int64_t forward_bags(const te_forward* job, int64_t first, int64_t end) {
+  const te_bags* bags = job->bags;
+  const int64_t dim = job->dim;
+  const int weighted = bags->weights != NULL;
+  const int32_t block = te_touched_at_once(dim);
+  forward_stream s = stream_of(job, end);
+  te_sink sink;
+  int64_t touched = job->limit == 0 ? INT64_MAX : bags->row_splits[first];
+  for (int64_t b = first; b < end; b++) {
+    const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
+    const float divisor = te_divisor(bags, from, to);
+    float* out = job->pooled + b * dim;
+    int64_t column = 0, bad = -1;
+    for (; touched < to; touched += block) {
+      const int64_t count = te_min(block, s.last + 1 - touched);
+      te_touch_rows(job->table, bags->values + touched, (int32_t)count, job->limit, (int32_t)dim, &sink);
+    }
+#define SUM(v)                                                      \
+  bad = weighted ? weighted_##v(&s, from, to, column, divisor, out) \
+                 : sum_##v(&s, from, to, column, divisor, out)
+    for (; column + 8 * TE_LANES <= dim; column += 8 * TE_LANES) SUM(8);
+#define REST(v)                       \
+  if (column + v * TE_LANES <= dim) { \
+    SUM(v);                           \
+    column += v * TE_LANES;           \
+  }
+    REST(4)
+    REST(2)
+    REST(1)
+#undef REST
+    if (column < dim) SUM(part);
+#undef SUM
+    if (TE_UNLIKELY(bad >= 0) && bags->out_of_range == TE_ERROR) return bad;
+  }
+  return -1;
+}
+
+#else
 
 /* Rows of one chunk. */
 TE_INLINE int64_t forward_bags(const te_forward* job, int64_t first, int64_t end, const int vectors, const int part,
                                const int weighted) {
   const te_bags* bags = job->bags;
-  forward_stream s = stream_of(job, first, end);
+  forward_stream s = stream_of(job, end);
   for (int64_t b = first; b < end; b++) {
     const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
     const float divisor = te_divisor(bags, from, to);
@@ -137,7 +169,7 @@ TE_INLINE int64_t forward_bags(const te_forward* job, int64_t first, int64_t end
 TE_INLINE int64_t forward_wide_bags(const te_forward* job, int64_t first, int64_t end, const int weighted) {
   const te_bags* bags = job->bags;
   const int64_t dim = job->dim;
-  forward_stream s = stream_of(job, first, end);
+  forward_stream s = stream_of(job, end);
   for (int64_t b = first; b < end; b++) {
     const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
     const float divisor = te_divisor(bags, from, to);
@@ -162,6 +194,8 @@ TE_INLINE int64_t forward_wide_bags(const te_forward* job, int64_t first, int64_
   }
   return -1;
 }
+
+#endif
 
 /* Rows longer than max_norm are shortened first. */
 static int64_t forward_limited(const te_forward* job, int64_t first, int64_t end) {
@@ -189,13 +223,17 @@ static int64_t forward_limited(const te_forward* job, int64_t first, int64_t end
 }
 
 static int64_t forward(const te_forward* job, int64_t first, int64_t end) {
+  if (job->bags->max_norm > 0.0f) return forward_limited(job, first, end);
+#if defined(__wasm__)
+  return forward_bags(job, first, end);
+#else
   const int64_t dim = job->dim;
   const int weighted = job->bags->weights != NULL;
-  if (job->bags->max_norm > 0.0f) return forward_limited(job, first, end);
   if (dim > TE_CHUNK) {
     return weighted ? forward_wide_bags(job, first, end, 1) : forward_wide_bags(job, first, end, 0);
   }
 #define CASE(v, p) return weighted ? forward_bags(job, first, end, v, p, 1) : forward_bags(job, first, end, v, p, 0)
   TE_ONE_CHUNK(dim / TE_LANES, dim % TE_LANES, CASE)
 #undef CASE
+#endif
 }

@@ -180,6 +180,7 @@ void te_update_rows_wasm(const te_update* job, int64_t first, int64_t end, int64
 void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, const float* zeros);
 int64_t te_packed_forward_wasm(const te_packed_job* job, int64_t first, int64_t end);
 void te_packed_weights_gradient_wasm(const te_packed_job* job, int64_t first, int64_t end);
+void te_product_wasm(const te_product* product);
 #define TE_KERNEL(name) te_##name##_wasm
 #else
 TE_INTERNAL const te_kernels* te_kernels_in_use(void);

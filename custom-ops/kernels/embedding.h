@@ -256,6 +256,29 @@ void te_multiply(const te_factors* factors, int32_t adds, float* scratch, float*
 /* sum [size] = ((first + second) + third) + ... of two terms or more. */
 void te_sum(const float* const* terms, int64_t count, int64_t size, float* sum);
 
+/*
+ * out [batch, m, n] = A B, for each item of the batch; A [m, k], or [k, m] where it is transposed, B [k, n] or [n, k].
+ * A batch of one matrix serves all items. `bias` [n] or NULL is added to each row; then relu, where asked for.
+ */
+typedef struct te_matmul {
+  const float* a;
+  const float* b;
+  const float* bias;
+  float* out;
+  int64_t batch;
+  int64_t batch_a; /* 1 or batch, as batch_b */
+  int64_t batch_b;
+  int64_t m;
+  int64_t n;
+  int64_t k;
+  int32_t transpose_a;
+  int32_t transpose_b;
+  int32_t relu;
+} te_matmul;
+/* Bytes of scratch; SIZE_MAX: cannot be. */
+size_t te_matrix_product_scratch(const te_matmul* job);
+te_status te_matrix_product(const te_matmul* job, float* scratch);
+
 /* ---- ids for SparseCores ---- */
 
 /* One feature of a stack. */

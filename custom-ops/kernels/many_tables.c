@@ -4,7 +4,7 @@
  */
 #include "core.h"
 
-#if !defined(__wasm__) /* called by the TensorFlow ops alone */
+#if !defined(__wasm__) /* whose host goes from table to table itself */
 
 /* Ids that keep all threads busy by themselves. */
 #define LARGE 16384

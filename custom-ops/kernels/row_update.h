@@ -56,7 +56,28 @@ TE_INLINE void update_rows_with(const int optimizer, const te_update* job, int64
   const int64_t arrays = 1 + (optimizer == TE_ROW_WISE_ADAGRAD ? 0 : TE_SLOT_COUNT(optimizer));
   const int64_t ahead = te_max(4, te_min(TE_UPDATE_BYTES_AHEAD / (arrays * dim * 4), TE_MOST_ROWS_AHEAD));
   const int64_t last_entry = first < end ? (int64_t)groups->ends[end - 1] - 1 : 0;
+#if defined(__wasm__)
+  const int32_t block = te_touched_at_once((arrays + 1) * dim);
+  const uint32_t bags = (uint32_t)groups->bags->batch;
+  te_sink sink;
+  int64_t touched_rows = first, touched_entries = begin;
+#endif
   for (int64_t u = first; u < end; u++) {
+#if defined(__wasm__)
+    for (; touched_rows <= u; touched_rows += block) {
+      const int32_t count = (int32_t)te_min(block, end - touched_rows);
+      const int32_t* ids = groups->rows + touched_rows;
+      te_touch_rows(job->table, ids, count, groups->limit, (int32_t)dim, &sink);
+      if (TE_SLOT_COUNT(optimizer) > 0) {
+        te_touch_rows(job->slot0, ids, count, groups->limit, (int32_t)slot_dim, &sink);
+      }
+      if (TE_SLOT_COUNT(optimizer) > 1) te_touch_rows(job->slot1, ids, count, groups->limit, (int32_t)dim, &sink);
+    }
+    for (; touched_entries < groups->ends[u]; touched_entries += block) {
+      const int32_t count = (int32_t)te_min(block, last_entry + 1 - touched_entries);
+      te_touch_rows(job->gradient, groups->order + touched_entries, count, bags, (int32_t)dim, &sink);
+    }
+#endif
     const int64_t row = groups->rows[u];
     const int64_t coming = groups->rows[te_min(u + ahead, end - 1)];
     float* w = job->table + row * dim;
@@ -80,10 +101,23 @@ TE_INLINE void update_rows_with(const int optimizer, const te_update* job, int64
   }
 }
 
+/* One function for each optimizer. */
+#define UPDATE(optimizer)                                                                                             \
+  TE_APART void update_##optimizer(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) { \
+    update_rows_with(optimizer, job, first, end, begin, scratch);                                                     \
+  }
+UPDATE(TE_SGD)
+UPDATE(TE_ADAGRAD)
+UPDATE(TE_ROW_WISE_ADAGRAD)
+UPDATE(TE_ADAGRAD_MOMENTUM)
+UPDATE(TE_ADAM)
+UPDATE(TE_FTRL)
+#undef UPDATE
+
 static void update_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
-#define CASE(optimizer)                                           \
-  case optimizer:                                                 \
-    update_rows_with(optimizer, job, first, end, begin, scratch); \
+#define CASE(optimizer)                                  \
+  case optimizer:                                        \
+    update_##optimizer(job, first, end, begin, scratch); \
     break;
   switch (job->optimizer) {
     CASE(TE_SGD)

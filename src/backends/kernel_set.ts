@@ -9,6 +9,44 @@ import type { Combiner, OptimizerName, OutOfRange } from '../types.js';
 import type { PackedTable } from './packed/packed_table.js';
 import type { PartitionCsr } from './sparse_core.js';
 
+/** One lookup among many. */
+export interface HostLookup {
+  readonly table: HostTable;
+  readonly bags: HostBags;
+  readonly options: BagOptions;
+  /** Written: [batch * dim]. */
+  readonly pooled: Float32Array;
+}
+
+/** One step of a table among those of many. */
+export interface HostStep {
+  readonly table: HostTable;
+  readonly slots: readonly Float32Array[];
+  readonly gradient: Float32Array;
+  readonly bags: HostBags;
+  readonly options: BagOptions;
+  readonly hyper: Float32Array;
+  /** Where the uses of the table begin, as in `sparseApplyUses`; null: there is one. */
+  readonly useStarts: Int32Array | null;
+}
+
+/** out [batch, m, n] = A B, and then a bias and relu; one matrix may serve a whole batch. */
+export interface MatrixProduct {
+  readonly a: Float32Array;
+  readonly b: Float32Array;
+  readonly bias: Float32Array | null; // [n]
+  readonly out: Float32Array;
+  readonly batch: number;
+  readonly batchA: number; // 1 or batch
+  readonly batchB: number;
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly transposeA: boolean;
+  readonly transposeB: boolean;
+  readonly relu: boolean;
+}
+
 /** The ids of a batch: bag b holds values[rowSplits[b] .. rowSplits[b + 1]). */
 export interface HostBags {
   readonly values: Int32Array; // [nnz]
@@ -98,6 +136,12 @@ export interface KernelSet {
    * offered.
    */
   sparseApplyUses?(...step: [...Parameters<KernelSet['sparseApply']>, useStarts: Int32Array]): void;
+  /** `embeddingBag` for each, in one call. Absent: not offered, as the next two. */
+  embeddingBags?(lookups: readonly HostLookup[]): void;
+  /** `sparseApplyUses` for each, in one call; nothing is written where an id names no row. */
+  sparseApplyMany?(optimizer: OptimizerName, steps: readonly HostStep[]): void;
+  /** Products of matrices, for dense layers. */
+  matMul?(product: MatrixProduct): void;
 }
 
 /**

@@ -28,6 +28,7 @@ int64_t te_packed_forward_wasm(const te_packed_job* job, int64_t first, int64_t 
 void te_packed_weights_gradient_wasm(const te_packed_job* job, int64_t first, int64_t end) {
   packed_weights_gradient(job, first, end);
 }
+void te_product_wasm(const te_product* p) { product(p); }
 #else
 const te_kernels TE_INSTANCE = {TE_INSTANCE_NAME, forward,     weights_gradient, gradient_rows,
                                 gradient_squares, update_rows, step_untouched,

@@ -5,8 +5,6 @@
 #include "../core.h"
 #include "../simd.h"
 
-#if !defined(__wasm__) /* called by the TensorFlow ops alone */
-
 /* Rows of the result that are summed up side by side, as many as registers hold beside two vectors of columns. */
 #define TE_PRODUCT_ROWS (TE_LANES >= 16 ? 8 : 4)
 
@@ -65,7 +63,5 @@ static void product(const te_product* p) {
   }
   if (column < p->n) product_columns(p, column, 1, 0, v_mask((int)(p->n - column)));
 }
-
-#endif
 
 #endif

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 
 /** Functions of custom-ops/hosts/node.c. Enums are numbers, in the order of the arrays in types.ts. */
 export interface Addon {
-  embeddingBag(
-    ...args: [...table: TableArguments, ...bags: BagArguments, pooled: Float32Array] // written: pooled
-  ): void;
+  embeddingBag(...args: LookupArguments): void;
+  /** The same for many tables. */
+  embeddingBags(calls: readonly LookupArguments[]): void;
   embeddingBagGrad(
     gradient: Float32Array,
     table: Float32Array | null,
@@ -23,17 +23,23 @@ export interface Addon {
   packedBagWeightsGrad(
     ...args: [...table: PackedArguments, ...bags: BagArguments, gradient: Float32Array, out: Float32Array] // written: out
   ): void;
-  sparseApply(
-    ...args: [
-      ...table: TableArguments, // written, as are the slots
-      ...bags: BagArguments,
-      optimizer: number,
-      slot0: Float32Array | null,
-      slot1: Float32Array | null,
-      gradient: Float32Array,
-      hyper: Float32Array,
-      useStarts?: Int32Array,
-    ]
+  sparseApply(...args: StepArguments): void;
+  /** The same for many tables, all with the same optimizer. */
+  sparseApplyMany(calls: readonly StepArguments[]): void;
+  matMul(
+    a: Float32Array,
+    b: Float32Array,
+    bias: Float32Array | null,
+    out: Float32Array, // written
+    batch: number,
+    batchA: number,
+    batchB: number,
+    m: number,
+    n: number,
+    k: number,
+    transposeA: number, // 0 or 1, as the next two
+    transposeB: number,
+    relu: number,
   ): void;
   /** Returns the slots in use. Lists have an entry for each feature, and `features` its `featureNumbers`. */
   partitionCsr(
@@ -100,6 +106,20 @@ export type BagArguments = [
   maxNorm: number,
 ];
 
+/** Written: pooled. */
+export type LookupArguments = [...table: TableArguments, ...bags: BagArguments, pooled: Float32Array];
+/** Written: table and slots. */
+export type StepArguments = [
+  ...table: TableArguments,
+  ...bags: BagArguments,
+  optimizer: number,
+  slot0: Float32Array | null,
+  slot1: Float32Array | null,
+  gradient: Float32Array,
+  hyper: Float32Array,
+  useStarts: Int32Array | undefined,
+];
+
 /** Names of the addon's functions: a library that lacks one was built from other sources. */
 export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'embeddingBag',
@@ -108,6 +128,9 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'packedBag',
   'packedBagWeightsGrad',
   'sparseApply',
+  'embeddingBags',
+  'sparseApplyMany',
+  'matMul',
   'partitionCsr',
   'tableOffset',
   'setThreads',

@@ -1,13 +1,23 @@
 /** The C core on typed arrays, through the addon. Knows nothing of Node, so that workers bundle it for any runtime. */
 import { ValueError, described } from '../../errors.js';
 import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, PACKED_STORAGES, type OptimizerName } from '../../types.js';
-import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
+import type {
+  BagOptions,
+  HostBags,
+  HostLookup,
+  HostStep,
+  HostTable,
+  KernelInfo,
+  KernelSet,
+  MatrixProduct,
+  RowGradients,
+} from '../kernel_set.js';
 import { kernelError, type KernelStatus } from '../kernel_status.js';
 import { fitting } from '../memory.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature } from '../csr_memory.js';
 import type { CsrParts, CsrRequest } from '../sparse_core.js';
 import type { PackedTable } from '../packed/packed_table.js';
-import type { Addon, BagArguments, PackedArguments } from './addon.js';
+import type { Addon, BagArguments, LookupArguments, PackedArguments, StepArguments } from './addon.js';
 
 const LINE = 64;
 const HUGE_PAGE = 2 ** 21;
@@ -30,7 +40,12 @@ function packedArguments({ words, storage, rows, dim }: PackedTable): PackedArgu
 }
 
 /** What the addon attaches to its errors: `status`, where the C core refused the call. */
-type AddonError = Omit<KernelStatus, 'code'> & { readonly code: string; readonly status?: number };
+type AddonError = Omit<KernelStatus, 'code'> & {
+  readonly code: string;
+  readonly status?: number;
+  /** Of a list of calls: which one. */
+  readonly entry?: number;
+};
 
 /** How the addon words a size or a value that it does not take. */
 const OUT_OF_RANGE_ARGUMENT = /^`(\w+)`: expected (.+), received (.+)$/;
@@ -52,6 +67,24 @@ function run<T>(rows: number, { values }: { readonly values: ArrayLike<number> }
   } catch (error) {
     throw translated(error, rows, values.length);
   }
+}
+
+/** Runs a kernel of the addon on several tables. */
+function runMany(tables: readonly Pick<HostLookup, 'table' | 'bags'>[], kernel: () => void): void {
+  try {
+    kernel();
+  } catch (error) {
+    const at = tables[(error as AddonError).entry ?? -1];
+    throw translated(error, at?.table.rows ?? 0, at?.bags.values.length ?? 0);
+  }
+}
+
+function stepArguments(optimizer: OptimizerName, step: Omit<HostStep, 'useStarts'>): StepArguments {
+  const { table, slots, gradient, bags, options, hyper } = step;
+  const [slot0 = null, slot1 = null] = slots;
+  const ids = bagArguments(bags, options);
+  const { data, rows, dim } = table;
+  return [data, rows, dim, ...ids, OPTIMIZER_NAMES.indexOf(optimizer), slot0, slot1, gradient, hyper, undefined];
 }
 
 export class NativeKernelSet implements KernelSet {
@@ -136,13 +169,29 @@ export class NativeKernelSet implements KernelSet {
     hyper: Float32Array,
     useStarts?: Int32Array,
   ): void {
-    const { data, rows, dim } = table;
-    const [slot0 = null, slot1 = null] = slots;
-    const form = bagArguments(bags, options);
-    const name = OPTIMIZER_NAMES.indexOf(optimizer);
-    run(rows, bags, () =>
-      this.addon.sparseApply(data, rows, dim, ...form, name, slot0, slot1, gradient, hyper, useStarts),
-    );
+    const call = stepArguments(optimizer, { table, slots, gradient, bags, options, hyper });
+    call[14] = useStarts;
+    run(table.rows, bags, () => this.addon.sparseApply(...call));
+  }
+
+  embeddingBags(lookups: readonly HostLookup[]): void {
+    const calls = lookups.map(({ table, bags, options, pooled }): LookupArguments => {
+      return [table.data, table.rows, table.dim, ...bagArguments(bags, options), pooled];
+    });
+    runMany(lookups, () => this.addon.embeddingBags(calls));
+  }
+
+  sparseApplyMany(optimizer: OptimizerName, steps: readonly HostStep[]): void {
+    const calls = steps.map((step) => {
+      const call = stepArguments(optimizer, step);
+      if (step.useStarts !== null) call[14] = step.useStarts;
+      return call;
+    });
+    runMany(steps, () => this.addon.sparseApplyMany(calls));
+  }
+
+  matMul({ a, b, bias, out, batch, batchA, batchB, m, n, k, transposeA, transposeB, relu }: MatrixProduct): void {
+    this.addon.matMul(a, b, bias, out, batch, batchA, batchB, m, n, k, +transposeA, +transposeB, +relu);
   }
 
   partitionCsr(request: CsrRequest): CsrParts {

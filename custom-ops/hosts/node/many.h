@@ -1,0 +1,141 @@
+/* Lookups and steps of many tables in one call: lists of what the functions of one table take. Part of node.c. */
+#ifndef TE_NODE_MANY_H
+#define TE_NODE_MANY_H
+
+#include "../node_kernels.h"
+
+static void* rooms(call* c, uint32_t count, size_t bytes) {
+  void* room = c->failed ? NULL : calloc(count == 0 ? 1 : count, bytes);
+  if (room == NULL && !c->failed) fail_range(c, "calls", "expected a list that fits into memory, received %u", count);
+  return room;
+}
+
+typedef struct lookup_arguments {
+  call c;
+  bag_arguments bags;
+  array table, pooled;
+} lookup_arguments;
+
+static void check_outputs(call* all, lookup_arguments* entries, uint32_t count) {
+  for (uint32_t i = 0; i < count && !all->failed; i++) {
+    const array pooled = entries[i].pooled;
+    for (uint32_t j = 0; j < count; j++) {
+      must_differ(all, pooled, entries[j].table, "pooled");
+      must_differ_from_bags(all, pooled, &entries[j].bags, "pooled");
+      if (j != i) must_differ(all, pooled, entries[j].pooled, "pooled");
+    }
+  }
+}
+
+/* embeddingBags(calls): of each what embeddingBag takes. */
+static napi_value embedding_bags(napi_env env, napi_callback_info info) {
+  call all;
+  begin(&all, env, info);
+  const uint32_t count = entry_count(&all, 0);
+  lookup_arguments* entries = rooms(&all, count, sizeof *entries);
+  te_lookup* lookups = rooms(&all, count, sizeof *lookups);
+  uint32_t begun = 0;
+  for (; begun < count && !all.failed; begun++) {
+    lookup_arguments* each = &entries[begun];
+    call* c = &each->c;
+    begin_entry(c, &all, all.arguments[0], begun);
+    lookups[begun].table = read_table(c, 0, &each->table, false);
+    each->bags = read_bags(c, 3);
+    const int64_t dim = lookups[begun].table.dim;
+    each->pooled = floats(c, 9, "pooled", c->failed ? 0 : area(c, each->bags.bags.batch, dim, "pooled"));
+    lookups[begun].bags = each->bags.bags;
+    lookups[begun].pooled = (float*)each->pooled.data;
+    all.failed = c->failed;
+  }
+  check_outputs(&all, entries, begun);
+  if (!all.failed) te_embedding_bags(lookups, count);
+  for (uint32_t i = 0; i < count && !all.failed; i++) fail_entry(&all, lookups[i].status, i);
+  for (uint32_t i = 0; i < begun; i++) finish(&entries[i].c);
+  free(entries);
+  free(lookups);
+  finish(&all);
+  return NULL;
+}
+
+/* The first id of a step that names no row, where that is an error. */
+static te_status stray_id(const te_step* step) {
+  te_status status = {TE_OK, 0, 0};
+  for (int64_t i = 0; i < step->bags.nnz && step->bags.out_of_range == TE_ERROR; i++) {
+    const int32_t id = step->bags.values[i];
+    if (id >= 0 && id < step->table.rows) continue;
+    status.code = TE_ID_OUT_OF_RANGE;
+    status.id = id;
+    status.position = i;
+    break;
+  }
+  return status;
+}
+
+typedef struct many_steps {
+  call* calls;
+  step_arguments* arguments;
+  te_step* steps;
+  uint32_t count;
+} many_steps;
+
+/* Everything that can be refused is refused before the first row is written. */
+static void check_steps(call* all, const many_steps* m) {
+  for (uint32_t i = 0; i < m->count && !all->failed; i++) {
+    if (m->arguments[i].optimizer != m->arguments[0].optimizer) {
+      fail_range(all, "optimizer", "expected the same for all tables, received several");
+    }
+    for (uint32_t j = 0; j < m->count && !all->failed; j++) {
+      must_be_apart(all, &m->arguments[i], &m->arguments[j]);
+      if (j >= i) slots_must_differ(all, &m->arguments[i], &m->arguments[j]);
+    }
+    if (!all->failed) fail_entry(all, stray_id(&m->steps[i]), i);
+  }
+}
+
+/* Shares a workspace out, whole cache lines each. */
+static void run_steps(call* all, const many_steps* m) {
+  instance* owner = NULL;
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < m->count; i++) {
+    const size_t size = step_workspace(&m->arguments[i]);
+    m->steps[i].workspace_bytes = size;
+    bytes = size > SIZE_MAX / 4 || bytes > SIZE_MAX / 4 ? SIZE_MAX : bytes + (size + 127) / 64 * 64;
+    if (bytes == SIZE_MAX) break;
+  }
+  char* at = workspace_of(all, bytes, &owner);
+  if (all->failed) return;
+  for (uint32_t i = 0; i < m->count; i++) {
+    m->steps[i].workspace = at;
+    at += (m->steps[i].workspace_bytes + 127) / 64 * 64;
+  }
+  if (m->count > 0) te_sparse_apply_many(m->arguments[0].optimizer, m->steps, m->count);
+  for (uint32_t i = 0; i < m->count && !all->failed; i++) fail_entry(all, m->steps[i].status, i);
+  trim_workspace(owner);
+}
+
+/* sparseApplyMany(calls): of each what sparseApply takes, all of one optimizer. */
+static napi_value sparse_apply_many(napi_env env, napi_callback_info info) {
+  call all;
+  many_steps m = {0};
+  begin(&all, env, info);
+  const uint32_t count = entry_count(&all, 0);
+  m.calls = rooms(&all, count, sizeof *m.calls);
+  m.arguments = rooms(&all, count, sizeof *m.arguments);
+  m.steps = rooms(&all, count, sizeof *m.steps);
+  for (; m.count < count && !all.failed; m.count++) {
+    begin_entry(&m.calls[m.count], &all, all.arguments[0], m.count);
+    read_step(&m.calls[m.count], &m.arguments[m.count]);
+    m.steps[m.count] = m.arguments[m.count].step;
+    all.failed = m.calls[m.count].failed;
+  }
+  check_steps(&all, &m);
+  if (!all.failed) run_steps(&all, &m);
+  for (uint32_t i = 0; i < m.count; i++) finish(&m.calls[i]);
+  free(m.calls);
+  free(m.arguments);
+  free(m.steps);
+  finish(&all);
+  return NULL;
+}
+
+#endif
