@@ -3,6 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackendPart, addKernelSet, namedKernelSet } from '../registry.js';
 import { compileEmbedded, whenCompiled } from './module.js';
+import { replaceProducts } from './dense_kernels.js';
+import { lookUpMany, stepMany } from './many_tables.js';
 import { sparseApply } from './sparse_apply.js';
 import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
 import { guardMemory } from './tfjs_heap.js';
@@ -21,12 +23,18 @@ export function registerWasmBackend(): void {
       kernelName,
       backendName: BACKEND,
       kernelFunc,
-      setupFunc: (backend) => guardMemory(backend as tf.KernelBackend),
+      setupFunc: (backend) => {
+        guardMemory(backend as tf.KernelBackend);
+        replaceProducts();
+      },
     });
   }
   const running = tf.engine().registry[BACKEND];
-  if (running !== undefined) guardMemory(running);
-  addBackendPart(BACKEND, { sparseApply, info: () => WASM_INFO });
+  if (running !== undefined) {
+    guardMemory(running);
+    replaceProducts();
+  }
+  addBackendPart(BACKEND, { sparseApply, lookUp: lookUpMany, sparseApplyMany: stepMany, info: () => WASM_INFO });
 }
 
 /** Makes the WebAssembly implementation available to the `cpu` backend as soon as it is compiled. */

@@ -7,7 +7,7 @@ import type { WasmBackend } from './tfjs_heap.js';
  * Gives the variable memory that nobody else sees. Every tensor that shares memory on this backend shares the data id
  * too (tfjs copies typed arrays in and out, and all kernels but Reshape write new memory), so the reference count tells.
  */
-function own(backend: WasmBackend, variable: tf.Variable): void {
+export function own(backend: WasmBackend, variable: tf.Variable): void {
   // `get` brings the data here when another backend has it.
   const { memoryOffset } = backend.dataIdMap.get(variable.dataId);
   if (backend.refCount(variable.dataId) === 1) return;

@@ -20,7 +20,7 @@ interface Host {
 
 const hosts = new WeakMap<object, Host>();
 
-function hostOf({ wasm }: WasmBackend): Host {
+export function hostOf({ wasm }: WasmBackend): Host {
   let host = hosts.get(wasm);
   if (host === undefined) {
     const heap = new TfjsHeap(wasm);
@@ -30,16 +30,16 @@ function hostOf({ wasm }: WasmBackend): Host {
   return host;
 }
 
-function addressOf(backend: WasmBackend, info: tf.TensorInfo | undefined): number {
+export function addressOf(backend: WasmBackend, info: tf.TensorInfo | undefined): number {
   return info === undefined ? 0 : backend.dataIdMap.get(info.dataId).memoryOffset;
 }
 
-function tableOf(backend: WasmBackend, info: tf.TensorInfo): TableAt {
+export function tableOf(backend: WasmBackend, info: tf.TensorInfo): TableAt {
   checkTensor('table', info, 'float32', -1, -1);
   return { address: addressOf(backend, info), rows: info.shape[0]!, dim: info.shape[1]! };
 }
 
-function bagsOf(backend: WasmBackend, { values, rowSplits, weights }: Inputs): BagsAt {
+export function bagsOf(backend: WasmBackend, { values, rowSplits, weights }: Inputs): BagsAt {
   checkTensor('values', values!, 'int32', -1);
   checkTensor('rowSplits', rowSplits!, 'int32', -1);
   checkSplits(rowSplits!.shape[0]!);
@@ -53,7 +53,7 @@ function bagsOf(backend: WasmBackend, { values, rowSplits, weights }: Inputs): B
   };
 }
 
-function gradientAt(backend: WasmBackend, info: tf.TensorInfo, { batch }: BagsAt, dim: number): number {
+export function gradientAt(backend: WasmBackend, info: tf.TensorInfo, { batch }: BagsAt, dim: number): number {
   checkTensor('gradient', info, 'float32', batch, dim);
   return addressOf(backend, info);
 }
@@ -69,7 +69,7 @@ function withWorkspace<T>(heap: TfjsHeap, bytes: number, run: (workspace: Worksp
 }
 
 /** A result to be made: what it is called, and the argument that decides over its size. */
-interface Output {
+export interface Output {
   readonly argument: string;
   readonly what: string;
   readonly shape: number[];
@@ -87,7 +87,7 @@ function makeOutput(backend: WasmBackend, { argument, what, shape, dtype }: Outp
 }
 
 /** Returns new tensors that `fill` has written; gives them back when it fails. */
-function filled(
+export function filled(
   backend: WasmBackend,
   outputs: readonly Output[],
   fill: (...addresses: number[]) => void,
@@ -172,7 +172,12 @@ function packedBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[]
 }
 
 /** Slots are like the table; those of row-wise Adagrad have one value per row, as a vector or a column. */
-function slotsAt(backend: WasmBackend, optimizer: OptimizerName, inputs: Inputs, { rows, dim }: TableAt): number[] {
+export function slotsAt(
+  backend: WasmBackend,
+  optimizer: OptimizerName,
+  inputs: Inputs,
+  { rows, dim }: TableAt,
+): number[] {
   return SLOT_NAMES[optimizer].map((_, i) => {
     const info = inputs[`slot${i}`]!;
     if (optimizer !== 'rowWiseAdagrad') checkTensor(`slot${i}`, info, 'float32', rows, dim);
@@ -200,7 +205,7 @@ function sparseApply(optimizer: OptimizerName, { inputs, backend, attrs }: Call)
  * Makes tfjs forget what it derived from a tensor's values. Its matrix products keep the packed right-hand side by
  * tensor id until the tensor is disposed, so after an in-place step they would go on with old values.
  */
-function forgetPacked({ dataIdMap, wasm }: WasmBackend, { dataId, shape }: tf.TensorInfo): void {
+export function forgetPacked({ dataIdMap, wasm }: WasmBackend, { dataId, shape }: tf.TensorInfo): void {
   const { id, memoryOffset } = dataIdMap.get(dataId);
   wasm.tfjs.disposeData(id);
   wasm.tfjs.registerTensor(

@@ -1,0 +1,143 @@
+/** Lookups of many tables as one WebAssembly call, and steps of many tables as one. */
+import * as tf from '@tensorflow/tfjs';
+import type { OptimizerName } from '../../types.js';
+import { HYPER_FIELDS } from '../hyper.js';
+import type { LookedUp, Lookup, LookupGradient } from '../lookup.js';
+import type { JoinedUpdate } from '../registry.js';
+import { unitedUses, type Use } from '../united_uses.js';
+import type { BagsAt, LookupAt, StepAt } from './kernels.js';
+import { checkLength } from './sizes.js';
+import { own } from './sparse_apply.js';
+import { Staging, type Argument } from './staging.js';
+import { bagsOf, filled, forgetPacked, gradientAt, hostOf, slotsAt, tableOf, type Output } from './tensor_kernels.js';
+import type { WasmBackend } from './tfjs_heap.js';
+
+function wasm(): WasmBackend {
+  return tf.backend() as WasmBackend;
+}
+
+function idsAt(backend: WasmBackend, { values, rowSplits, weights }: Lookup['bags']): BagsAt {
+  return bagsOf(backend, { values, rowSplits, weights: weights ?? undefined });
+}
+
+/** The pooled rows of each lookup. */
+export function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
+  const backend = wasm();
+  const placed = lookups.map(({ table, bags, options }) => {
+    return { table: tableOf(backend, table), bags: idsAt(backend, bags), options };
+  });
+  const outputs = placed.map(({ table, bags }): Output => {
+    return { argument: 'table', what: 'pooled rows', shape: [bags.batch, table.dim], dtype: 'float32' };
+  });
+  const { kernels } = hostOf(backend);
+  const made = filled(backend, outputs, (...addresses) => {
+    kernels.embeddingBags(placed.map((each, i): LookupAt => ({ ...each, pooled: addresses[i]! })));
+  });
+  return made.map((info) => {
+    return { pooled: tf.engine().makeTensorFromTensorInfo(info, backend) as tf.Tensor2D, handle: null };
+  });
+}
+
+/** Where a step lies, without the places of what is read. */
+type StepOfTable = Pick<StepAt, 'table' | 'slots' | 'options' | 'hyper'>;
+type Entry = Pick<LookupGradient, 'gradient' | 'bags'>;
+
+/** Uses of a table side by side: arrays outside the memory, which go there for the call. */
+function unitedEntries(entries: readonly Entry[], dim: number): ReturnType<typeof unitedUses> {
+  const uses = entries.map(({ gradient, bags }): Use => {
+    return {
+      values: bags.values.dataSync<'int32'>(),
+      rowSplits: bags.rowSplits.dataSync<'int32'>(),
+      weights: bags.weights?.dataSync<'float32'>() ?? null,
+      gradient: gradient.dataSync<'float32'>(),
+    };
+  });
+  return unitedUses(uses, dim);
+}
+
+const NONE = new Float32Array(0);
+
+/** Runs with the united uses of many tables in the memory. */
+class Uses {
+  private readonly args: Argument[] = [];
+  private readonly united: { first: number; sizes: Pick<BagsAt, 'nnz' | 'batch'>; weighted: boolean; more: number }[] =
+    [];
+
+  /** Returns its number. */
+  add(entries: readonly Entry[], dim: number): number {
+    const { values, rowSplits, weights, gradient, useStarts } = unitedEntries(entries, dim);
+    const sizes = { nnz: values.length, batch: rowSplits.length - 1 };
+    const arrays = [values, rowSplits, weights ?? NONE, gradient, useStarts!];
+    const more = useStarts!.length;
+    this.united.push({ first: this.args.length, sizes, weighted: weights !== null, more });
+    this.args.push(...arrays.map((array): Argument => ({ array, direction: 'in' })));
+    return this.united.length - 1;
+  }
+
+  /** `read` tells where a use of a number lies. */
+  run(
+    heap: ConstructorParameters<typeof Staging>[0],
+    then: (read: (use: number) => Omit<StepAt, keyof StepOfTable>) => void,
+  ): void {
+    const staging = new Staging(heap, this.args);
+    try {
+      then((use) => {
+        const { first, sizes, weighted, more } = this.united[use]!;
+        const [values, rowSplits, weights, gradient, useStarts] = staging.addresses.slice(first, first + 5) as [
+          number,
+          number,
+          number,
+          number,
+          number,
+        ];
+        const bags = { values, rowSplits, weights: weighted ? weights : 0, ...sizes };
+        return { bags, gradient, useStarts, moreUses: more };
+      });
+    } finally {
+      staging.release();
+    }
+  }
+}
+
+/** Reading what is being written would mix old and new rows. */
+function apart(written: ReadonlySet<tf.DataId>, { gradient, bags }: Entry): Entry {
+  const copied = <T extends tf.Tensor>(tensor: T): T => (written.has(tensor.dataId) ? tf.clone(tensor) : tensor);
+  return {
+    gradient: copied(gradient),
+    bags: { ...bags, weights: bags.weights === null ? null : copied(bags.weights) },
+  };
+}
+
+/** Steps tables and slots in place. Call inside a tidy. */
+export function stepMany(optimizer: OptimizerName, updates: readonly JoinedUpdate[]): void {
+  const backend = wasm();
+  const { heap, kernels } = hostOf(backend);
+  const variables = updates.flatMap(({ table, slots }) => [table, ...slots]);
+  for (const variable of variables) own(backend, variable);
+  const written = new Set(variables.map(({ dataId }) => dataId));
+  const uses = new Uses();
+  const found = updates.map(({ table, slots, entries, options, hyper }) => {
+    checkLength('hyper', hyper.length, HYPER_FIELDS.length);
+    const tableAt = tableOf(backend, table);
+    const inputs = Object.fromEntries(slots.map((slot, i) => [`slot${i}`, slot]));
+    const ofTable: StepOfTable = {
+      table: tableAt,
+      slots: slotsAt(backend, optimizer, inputs, tableAt),
+      options,
+      hyper,
+    };
+    const single = entries.length === 1 ? apart(written, entries[0]!) : null;
+    if (single === null) return { ofTable, single, use: uses.add(entries, tableAt.dim) };
+    return { ofTable, single, use: null };
+  });
+  uses.run(heap, (read) => {
+    const steps = found.map(({ ofTable, single, use }): StepAt => {
+      if (use !== null) return { ...ofTable, ...read(use) };
+      const bags = idsAt(backend, single!.bags);
+      const gradient = gradientAt(backend, single!.gradient, bags, ofTable.table.dim);
+      return { ...ofTable, bags, gradient, useStarts: 0, moreUses: 0 };
+    });
+    kernels.applyMany(optimizer, steps);
+  });
+  for (const variable of variables) forgetPacked(backend, variable);
+}

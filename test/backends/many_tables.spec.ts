@@ -1,0 +1,203 @@
+/** Lookups and steps of many tables in one call, each beside the same tables one by one. */
+import * as tf from '@tensorflow/tfjs';
+import { HYPER_FIELDS } from '../../src/backends/hyper.js';
+import { SINGLE_ROW, type BagOptions } from '../../src/backends/kernel_set.js';
+import type { Lookup, LookupGradient, TableUpdate } from '../../src/backends/lookup.js';
+import { backendPart, type BackendPart } from '../../src/backends/registry.js';
+import { runLookups } from '../../src/ops/run_lookups.js';
+import { stepTables } from '../../src/optimizers/table_step.js';
+import { COMBINERS, OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/types.js';
+import { describeForBackends } from '../helpers/backends.js';
+import { Random } from '../helpers/random.js';
+
+const MANY = ['lookUp', 'sparseApplyMany'] as const;
+
+/** The part of the backend as it would be without calls for many tables. */
+function oneByOne<T>(run: () => T): T {
+  const part = backendPart() as { -readonly [K in keyof BackendPart]: BackendPart[K] };
+  const own = MANY.map((name) => Object.getOwnPropertyDescriptor(part, name));
+  for (const name of MANY) Object.defineProperty(part, name, { value: undefined, configurable: true });
+  try {
+    return run();
+  } finally {
+    MANY.forEach((name, i) => {
+      if (own[i] === undefined) delete part[name];
+      else Object.defineProperty(part, name, own[i]);
+    });
+  }
+}
+
+function bagsOf(random: Random, rows: number, isStray: boolean): Lookup['bags'] {
+  const splits = [0];
+  for (let bag = random.whole(0, 40); bag > 0; bag--) splits.push(splits.at(-1)! + random.whole(0, 5));
+  const nnz = splits.at(-1)!;
+  const ids = Int32Array.from({ length: nnz }, () => random.whole(isStray ? -2 : 0, rows + (isStray ? 2 : 0)));
+  return {
+    values: tf.tensor1d(ids, 'int32'),
+    rowSplits: tf.tensor1d(splits, 'int32'),
+    weights: random.chance(0.4) ? tf.tensor1d(random.floats(nnz)) : null,
+  };
+}
+
+function drawOptions(random: Random): BagOptions {
+  return {
+    combiner: COMBINERS[random.whole(0, 3)]!,
+    outOfRange: random.chance(0.5) ? 'zero' : 'error',
+    maxNorm: random.chance(0.3) ? 0.7 : 0,
+  };
+}
+
+/** A use of a table: bags that are combined as the others are, or single rows. */
+function drawEntry(random: Random, rows: number, dim: number, options: BagOptions): LookupGradient {
+  if (random.chance(0.3)) {
+    const ids = Int32Array.from({ length: random.whole(0, 9) }, () => random.whole(0, rows));
+    const rowSplits = tf.tensor1d(
+      Array.from({ length: ids.length + 1 }, (_, i) => i),
+      'int32',
+    );
+    const gradient = tf.tensor2d(random.floats(ids.length * dim), [ids.length, dim]);
+    return { gradient, bags: { values: tf.tensor1d(ids, 'int32'), rowSplits, weights: null }, options: SINGLE_ROW };
+  }
+  const bags = bagsOf(random, rows, options.outOfRange === 'zero');
+  const batch = bags.rowSplits.size - 1;
+  const own = random.chance(0.15) ? drawOptions(random) : options;
+  const safe = own === options ? options : { ...own, outOfRange: options.outOfRange };
+  return { gradient: tf.tensor2d(random.floats(batch * dim), [batch, dim]), bags, options: safe };
+}
+
+function drawHyper(random: Random): Float32Array {
+  const hyper = Float32Array.from(HYPER_FIELDS, () => random.next() * 0.1);
+  const set = (values: Record<string, number>): void => {
+    for (const [field, value] of Object.entries(values)) hyper[HYPER_FIELDS.indexOf(field as never)] = value;
+  };
+  // Steps among denormal numbers depend on the thread: TensorFlow's flush them to 0.
+  set({ exponent: random.chance(0.5) ? 2 : 3 });
+  set({ learningRatePower: -0.5, lazy: random.chance(0.5) ? 1 : 0, constraint: 0, clipNorm: 0, weightDecay: 0 });
+  set({ clipGradientMin: -Infinity, clipGradientMax: Infinity, clipWeightMin: -Infinity, clipWeightMax: Infinity });
+  return hyper;
+}
+
+/** Steps of tables that are the same for the same seed. Call inside a tidy. */
+function drawUpdates(seed: number, only: OptimizerName | null): TableUpdate[] {
+  const random = new Random(seed);
+  const hyper = drawHyper(random);
+  return Array.from({ length: random.whole(2, 6) }, (): TableUpdate => {
+    const optimizer = only ?? OPTIMIZER_NAMES[random.whole(0, OPTIMIZER_NAMES.length)]!;
+    const [rows, dim] = [random.whole(1, 60), random.whole(1, 20)];
+    const variable = (columns: number, from = 0): tf.Variable =>
+      tf.variable(
+        tf.tensor2d(
+          random.floats(rows * columns).map((x) => x + from),
+          [rows, columns],
+        ),
+      );
+    const slots = SLOT_NAMES[optimizer].map(() => variable(optimizer === 'rowWiseAdagrad' ? 1 : dim, 2));
+    const options = drawOptions(random);
+    const entries = Array.from({ length: random.whole(1, 4) }, () => drawEntry(random, rows, dim, options));
+    const dense = random.chance(0.15) ? tf.tensor2d(random.floats(rows * dim), [rows, dim]) : null;
+    return { optimizer, table: variable(dim), slots, entries, dense, hyper };
+  });
+}
+
+/** What the variables hold after the step, which ends them. */
+function stepped(updates: readonly TableUpdate[]): Float32Array[] {
+  const variables = updates.flatMap(({ table, slots }) => [table, ...slots]);
+  stepTables(updates);
+  const found = variables.map((variable) => variable.dataSync<'float32'>().slice());
+  tf.dispose(variables);
+  return found;
+}
+
+describeForBackends(
+  'Many tables in one call',
+  () => {
+    it('are offered', () => {
+      for (const name of MANY) expect(backendPart()[name]).toBeDefined();
+    });
+
+    it('gives the pooled rows of one lookup after the other, to the bit', () => {
+      const random = new Random(21);
+      for (let round = 0; round < 40; round++) {
+        tf.tidy(() => {
+          const lookups = Array.from({ length: random.whole(2, 7) }, (): Lookup => {
+            const [rows, dim] = [random.whole(1, 60), random.whole(1, 20)];
+            const options = drawOptions(random);
+            const table = tf.tensor2d(random.floats(rows * dim), [rows, dim]);
+            return { table, bags: bagsOf(random, rows, options.outOfRange === 'zero'), options };
+          });
+          const together = runLookups(lookups).map(({ pooled }) => pooled);
+          const apart = oneByOne(() => runLookups(lookups)).map(({ pooled }) => pooled);
+          together.forEach((pooled, i) => {
+            expect(pooled.shape).toEqual(apart[i]!.shape);
+            expect(pooled.dataSync()).toEqual(apart[i]!.dataSync() as Float32Array);
+          });
+        });
+      }
+    });
+
+    it('gives the same where a table alone keeps all threads busy', () => {
+      tf.tidy(() => {
+        const random = new Random(5);
+        const table = tf.tensor2d(random.floats(500 * 8), [500, 8]);
+        const of = (count: number): Lookup => ({
+          table,
+          bags: {
+            values: tf.tensor1d(
+              Int32Array.from({ length: count }, () => random.whole(0, 500)),
+              'int32',
+            ),
+            rowSplits: tf.tensor1d(Int32Array.of(0, count / 2, count), 'int32'),
+            weights: null,
+          },
+          options: SINGLE_ROW,
+        });
+        const lookups = [of(40_000), of(10), of(20_000)];
+        const apart = oneByOne(() => runLookups(lookups));
+        runLookups(lookups).forEach(({ pooled }, i) => {
+          expect(pooled.dataSync()).toEqual(apart[i]!.pooled.dataSync() as Float32Array);
+        });
+      });
+    });
+
+    for (const optimizer of [...OPTIMIZER_NAMES, null]) {
+      it(`steps tables as one after the other: ${optimizer ?? 'an optimizer for each table'}`, () => {
+        for (let seed = 1; seed <= 8; seed++) {
+          const [together, apart] = tf.tidy(() => {
+            const first = stepped(drawUpdates(seed, optimizer));
+            return [first, oneByOne(() => stepped(drawUpdates(seed, optimizer)))] as never;
+          }) as unknown as [Float32Array[], Float32Array[]];
+          expect(together.some((values) => values.length > 0)).toBeTrue();
+          expect(together).withContext(`seed ${seed}`).toEqual(apart);
+        }
+      });
+    }
+
+    it('writes nothing where an id of some table names no row, and tells the table of a lookup', () => {
+      const tables = ['a', 'b'].map((name) => tf.tidy(() => tf.variable(tf.ones([3, 2]), true, `stray/${name}`)));
+      tf.tidy(() => {
+        const bags = (id: number): Lookup['bags'] => ({
+          values: tf.tensor1d([id], 'int32'),
+          rowSplits: tf.tensor1d([0, 1], 'int32'),
+          weights: null,
+        });
+        const both = tables.map((table, i) => ({ table, bags: bags(i * 3), options: SINGLE_ROW }));
+        expect(() => runLookups(both)).toThrowError(/stray\/b.* 3|3 .*stray\/b/);
+        const hyper = drawHyper(new Random(1));
+        const updates = both.map(({ table, ...rest }): TableUpdate => {
+          return {
+            optimizer: 'sgd',
+            table,
+            slots: [],
+            entries: [{ ...rest, gradient: tf.ones([1, 2]) }],
+            dense: null,
+            hyper,
+          };
+        });
+        expect(() => stepTables(updates)).toThrowError(/\b3\b/);
+      });
+      for (const table of tables) expect(Array.from(table.dataSync())).toEqual([1, 1, 1, 1, 1, 1]);
+      tf.dispose(tables);
+    });
+  },
+  ['cpu native', 'wasm', 'tensorflow'],
+);
