@@ -1,7 +1,9 @@
 /** Public names for any runtime. Importing this file registers layers, optimizers and kernels. */
 import './tfjs_present.js';
+import { registerManyOnCpu } from './backends/cpu/register_many.js';
 import { registerBackends } from './backends/register.js';
 import { registerTpuEmulator } from './backends/tpu-emulator/register.js';
+import { registerManyOnWasm } from './backends/wasm/register_many.js';
 import {
   concatOneHotEmbedding,
   distributedEmbedding,
@@ -20,6 +22,8 @@ import { reorder } from './ragged/sparse.js';
 import { tpuEmbedding } from './tpu/index.js';
 
 registerBackends();
+registerManyOnCpu();
+registerManyOnWasm();
 registerTpuEmulator();
 registerLayers();
 

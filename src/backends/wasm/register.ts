@@ -1,16 +1,17 @@
 /** Kernels of the tfjs backend `wasm`, and the WebAssembly implementation on typed arrays. */
 import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../bag_tensors.js';
-import { addBackendPart, addKernelSet, namedKernelSet } from '../registry.js';
+import { addBackendPart, addKernelSet, namedKernelSet, registeredPart } from '../registry.js';
 import { compileEmbedded, whenCompiled } from './module.js';
-import { replaceProducts } from './dense_kernels.js';
-import { lookUpMany, stepMany } from './many_tables.js';
 import { sparseApply } from './sparse_apply.js';
 import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
 import { guardMemory } from './tfjs_heap.js';
 import { WASM_INFO, WasmKernelSet } from './wasm_kernel_set.js';
 
 const BACKEND = 'wasm';
+
+/** Runs each time that the backend is set: its own kernels are there then. */
+export const whenSet = new Set<() => void>();
 
 /** Registers the kernels and what the backend adds. Needs no wasm backend to be there. */
 export function registerWasmBackend(): void {
@@ -25,16 +26,14 @@ export function registerWasmBackend(): void {
       kernelFunc,
       setupFunc: (backend) => {
         guardMemory(backend as tf.KernelBackend);
-        replaceProducts();
+        for (const run of whenSet) run();
       },
     });
   }
   const running = tf.engine().registry[BACKEND];
-  if (running !== undefined) {
-    guardMemory(running);
-    replaceProducts();
-  }
-  addBackendPart(BACKEND, { sparseApply, lookUp: lookUpMany, sparseApplyMany: stepMany, info: () => WASM_INFO });
+  if (running !== undefined) guardMemory(running);
+  if (registeredPart(BACKEND) !== undefined) return; // calls for many tables may have joined it
+  addBackendPart(BACKEND, { sparseApply, info: () => WASM_INFO });
 }
 
 /** Makes the WebAssembly implementation available to the `cpu` backend as soon as it is compiled. */
