@@ -21,6 +21,13 @@ describe('tpu.QuantizationConfig', () => {
     expectError(make({ upper: Infinity }), 'ValueError', 'upper');
     expectError(make({ lower: '0' }), 'TypeError', 'lower');
   });
+
+  it('refuses to lack a field', () => {
+    const make = (args: object) => () => new tpu.QuantizationConfig(args as never);
+    expectError(make({ lower: 0, upper: 1 }), 'ValueError', 'numBuckets', 'undefined');
+    expectError(make({ numBuckets: 2, upper: 1 }), 'TypeError', 'lower', 'undefined');
+    expectError(make({ numBuckets: 2, lower: 0 }), 'TypeError', 'upper', 'undefined');
+  });
 });
 
 describe('tpu.SparseCoreEmbeddingConfig', () => {

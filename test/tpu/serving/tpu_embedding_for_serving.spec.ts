@@ -86,6 +86,29 @@ describe('tpu.TPUEmbeddingForServing', () => {
     expectError(make({ featureConfig: new tpu.FeatureConfig({ table: ints }) }), 'ValueError', 'dtype', 'int32');
   });
 
+  it('refuses what is no part of its features, and weights of another kind, with the path', () => {
+    const { video } = tables();
+    const serving = new tpu.TPUEmbeddingForServing({
+      featureConfig: { seen: new tpu.FeatureConfig({ table: video }) },
+    });
+    serving.build();
+    expectNoLeak(() => {
+      const [seen, halves] = [emb.RaggedTensor.fromRows([[1], [2]]), emb.RaggedTensor.fromRows([[0.5], [0.5]])];
+      const call =
+        (ids: unknown, weights: unknown = null) =>
+        (): unknown =>
+          serving.call(ids as never, weights as never);
+      expectError(call({ other: seen }), 'ValueError', 'inputs.other', 'no feature');
+      expectError(call([seen]), 'ValueError', 'inputs');
+      expectError(call({ seen: 'text' }), 'ValueError', 'inputs.seen', 'text');
+      expectError(call({ seen: [1, 2] }, { seen: [1, 1] }), 'ValueError', 'weights.seen', 'dense');
+      expectError(call({ seen: [1, 2] }, { seen: halves }), 'ValueError', 'weights.seen', 'ragged');
+      expectError(call({ seen }, { seen: [1, 1] }), 'ValueError', 'weights.seen', 'dense');
+      expectError(call({ seen }, { other: halves }), 'ValueError', 'weights.other', 'no feature');
+    });
+    serving.dispose();
+  });
+
   it('refuses initial values of another shape', () => {
     const table = new tpu.TableConfig({ vocabularySize: 8, dim: 4, initializer: () => tf.zeros([2, 2]) });
     const serving = new tpu.TPUEmbeddingForServing({ featureConfig: new tpu.FeatureConfig({ table }) });
