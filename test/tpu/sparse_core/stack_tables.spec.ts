@@ -24,6 +24,27 @@ describe('stackTables', () => {
     });
   }
 
+  it('pads two tables and stacks them: 24 rows a core, the second one behind 16 of them and 4 cores on', () => {
+    const tables: Table[] = [
+      ['first', 100, 6, 'g', 16],
+      ['second', 50, 5, 'g', 16],
+    ];
+    const [first, second] = stackTables({ tables, numPartitions: 2, sparseCoresPerPartition: 4 });
+    const stack = { stackedTableName: 'first_second', totalRowsPerSparseCoreShard: 24, numSparseCores: 8 };
+    expect(first).toEqual(
+      jasmine.objectContaining({
+        ...{ ...stack, sparseCoreShardRowOffset: 0, sparseCoreShardRotation: 0 },
+        unshardedPaddedShape: [128, 8],
+      }),
+    );
+    expect(second).toEqual(
+      jasmine.objectContaining({
+        ...{ ...stack, sparseCoreShardRowOffset: 16, sparseCoreShardRotation: 4 },
+        unshardedPaddedShape: [64, 8],
+      }),
+    );
+  });
+
   it('takes tables as objects too', () => {
     const table = { name: 'a', vocabularySize: 100, dim: 6, group: 'g', samples: 16 };
     expect(stackTables({ tables: [table], ...MACHINE })).toEqual(
