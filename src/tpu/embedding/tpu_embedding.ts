@@ -357,11 +357,12 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
   }
 
   /**
-   * Saves tables and slots in a folder, or at a URL of tfjs: `format: 'tfjs'` (the default) or 'npy', a file for each. They
-   * are saved in the global layout, and load on any number of devices, and without any.
+   * Saves tables and slots in a folder, or at a URL of tfjs; in the format 'npy' a file for each. They are saved in the
+   * global layout, and load on any number of devices, and without any.
    *
    * @param directory - A folder, or a URL of tfjs.
-   * @param options - The format of the files.
+   * @param options - `format`: 'tfjs' (the default) holds all values in memory while it writes, for handlers of tfjs take
+   * them at once; 'npy' writes a piece at a time.
    * @returns Resolves when all of them are written.
    */
   async save(directory: string, options: SaveOptions = {}): Promise<void> {

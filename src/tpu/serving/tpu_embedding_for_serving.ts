@@ -112,7 +112,8 @@ export class TPUEmbeddingForServing {
    * Saves tables and slots in a folder, or at a URL of tfjs, as `TPUEmbedding.save` does.
    *
    * @param directory - A folder, or a URL of tfjs.
-   * @param options - The format of the files.
+   * @param options - `format`: 'tfjs' (the default) holds all values in memory while it writes, for handlers of tfjs take
+   * them at once; 'npy' writes a piece at a time.
    * @returns Resolves when all of them are written.
    */
   async save(directory: string, options: SaveOptions = {}): Promise<void> {

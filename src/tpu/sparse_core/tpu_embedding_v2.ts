@@ -249,7 +249,8 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
    * Saves tables and slots in the global layout, as TPUEmbedding and TPUEmbeddingForServing do: each reads the others'.
    *
    * @param directory - A folder, or a URL of tfjs.
-   * @param options - The format of the files.
+   * @param options - `format`: 'tfjs' (the default) holds all values in memory while it writes, for handlers of tfjs take
+   * them at once; 'npy' writes a piece at a time.
    * @returns Resolves when all of them are written.
    */
   async save(directory: string, options: SaveOptions = {}): Promise<void> {
