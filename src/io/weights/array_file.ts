@@ -1,6 +1,6 @@
 /** Arrays in files, by name: what all formats share. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError, described } from '../../errors.js';
+import { ValueError, describe, described } from '../../errors.js';
 import type { PositionedFile } from '../npy.js';
 import { readArray, type ArrayType } from './array_values.js';
 
@@ -23,13 +23,14 @@ export interface ArrayFile {
 
 /** Number of values. Throws ValueError for a shape that no array has. */
 export function sizeOf(shape: readonly number[], source: { readonly name: string }): number {
-  const size = shape.reduce((product, each) => product * each, 1);
+  // Nothing is multiplied before it is known to be a number.
   const isShape = shape.every((each) => Number.isSafeInteger(each) && each >= 0);
-  if (isShape && Number.isSafeInteger(size * 8)) return size;
+  const size = isShape ? shape.reduce((product, each) => product * each, 1) : NaN;
+  if (Number.isSafeInteger(size * 8)) return size;
   throw new ValueError(
     'source',
     'an array whose size is a whole number',
-    described(`${source.name}, of shape [${shape.join(', ')}]`),
+    described(`${source.name}, of shape ${describe(shape)}`),
   );
 }
 
