@@ -74,18 +74,20 @@ describe('Saved variables', () => {
     it(`are loaded before ${name} has variables, and into those that it has`, async () => {
       await expectNoLeakAsync(async () => {
         const source = CLASSES.TPUEmbeddingForServing(new tpu.Adagrad({ initialAccumulatorValue: 0.5 }));
-        await source.save(folder);
+        for (const format of ['tfjs', 'npy'] as const) await source.save(join(folder, format), { format });
         const saved = valuesOf(source);
         source.dispose();
         const loadTwice = async (): Promise<void> => {
-          const embedding = make(new tpu.Adagrad());
-          await embedding.load(folder);
-          expect(valuesOf(embedding)).toEqual(saved);
-          embedding.setWeights(saved.map((values) => values.map(() => 2)));
-          expect(valuesOf(embedding)[3]![0]).toBe(2);
-          await embedding.load(folder);
-          expect(valuesOf(embedding)).toEqual(saved);
-          embedding.dispose();
+          for (const format of ['tfjs', 'npy']) {
+            const embedding = make(new tpu.Adagrad());
+            await embedding.load(join(folder, format));
+            expect(valuesOf(embedding)).withContext(format).toEqual(saved);
+            embedding.setWeights(saved.map((values) => values.map(() => 2)));
+            expect(valuesOf(embedding)[3]![0]).toBe(2);
+            await embedding.load(join(folder, format));
+            expect(valuesOf(embedding)).withContext(format).toEqual(saved);
+            embedding.dispose();
+          }
         };
         await (name === 'TPUEmbeddingForServing' ? loadTwice() : onFour(loadTwice));
       });

@@ -9,7 +9,7 @@ describe('TPUEmbedding, made twice from one config', () => {
   it('has the same tables, shapes and steps', async () => {
     await onCores(2, () => {
       const { features, video, user } = fixture();
-      [video.name, user.name] = [null, null];
+      video.name = null;
       const made = [1, 2].map(() => {
         const optimizer = new tpu.Adagrad({ learningRate: 0.1 });
         const embedding = new tpu.TPUEmbedding({
@@ -28,7 +28,7 @@ describe('TPUEmbedding, made twice from one config', () => {
         embedding.dispose();
         return told;
       });
-      expect(made[0]!.names).toEqual(['table_0', 'table_1']);
+      expect(made[0]!.names).toEqual(['table_0', 'user']);
       expect(made[1]).toEqual(made[0]!);
     });
   });
