@@ -309,6 +309,29 @@ case("UniqueWithCountsV2", i([[1, 2, 1], [1, 2, 1], [3, 4, 3]]), i([1]), note="c
 case("UniqueWithCountsV2", i([5, 7, 5]), i([]), note="no axis")
 case("UniqueWithCountsV2", i([5, 7, 5]), i([1]), note="an axis that is not there")
 
+# bool, wherever an op takes every type, and inputs with nothing in them.
+FLAGS = b([True, False, False, True])
+case("RaggedTensorToSparse", [i([0, 2, 2, 4])], FLAGS, note="bool")
+case("RaggedGather", [i([0, 2, 2, 4])], FLAGS, i([2, 0]), OUTPUT_RAGGED_RANK=1, note="bool")
+case("RaggedTensorToTensor", i(-1), FLAGS, b(True), [i([0, 2, 2, 4])], note="bool", **to_tensor)
+case("SparseReorder", AT, FLAGS, i([3, 4]), note="bool")
+case("SparseConcat", [AS, BS], [FLAGS, b([True, False])], [i([3, 4]), i([3, 2])], concat_dim=1, note="bool")
+case("SparseSlice", AS, FLAGS, i([3, 4]), i([0, 1]), i([3, 3]), note="bool")
+case("SparseSlice", AS[:0], f([]), i([3, 4]), i([0, 1]), i([3, 3]), note="nothing")
+case("SparseSplit", i(1), AS, FLAGS, i([3, 4]), num_split=2, note="bool")
+case("SparseSplit", i(1), AS[:0], f([]), i([3, 4]), num_split=2, note="nothing")
+case("SparseFillEmptyRows", AS, FLAGS, i([5, 4]), b(True), note="bool")
+case("SparseToDense", AS, i([3, 4]), FLAGS, b(True), note="bool")
+case("RaggedFillEmptyRows", i([0, 0, 2, 3]), FLAGS, i(5), b(True), note="bool")
+for op in ["DynamicStitch", "ParallelDynamicStitch"]:
+    case(op, [i([0, 2]), i([1, 3])], [FLAGS[:2], FLAGS[2:]], note="bool")
+case("StridedSliceGrad", i([4]), i([1]), i([3]), i([1]), FLAGS[:2], **masks(), note="bool")
+case("UniqueWithCounts", FLAGS, note="bool")
+case("UniqueWithCountsV2", FLAGS.reshape(2, 2), i([0]), note="rows of bool")
+case("UniqueWithCountsV2", f([[1, -1], [0.5, 2], [1, -1]]), i([-2]), note="rows of numbers, a negative axis")
+case("UniqueWithCountsV2", s([["a", "bc"], ["ab", "c"], ["a", "bc"]]), i([0]), note="rows of strings")
+case("UniqueWithCountsV2", f(np.zeros([0, 2])), i([0]), note="nothing")
+
 SIGNATURES = [signature(op) for op in dict.fromkeys(entry["op"] for entry in CASES)]
 with open(os.path.join(HERE, "graph_ops.json"), "w") as file:
     json.dump({"tensorflow": tf.__version__, "signatures": SIGNATURES, "cases": CASES}, file, separators=(",", ":"))
