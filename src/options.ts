@@ -34,7 +34,9 @@ export function readOptions<T extends object>(
     if ((known as readonly string[]).includes(field) || value === undefined || value === null) continue;
     const meant = closestName(field, known);
     const note = noteOf?.(field) ?? (meant === undefined ? undefined : `Did you mean ${meant}?`);
-    throw new ValueError(field, `one of ${known.join(', ')}`, described(`the field ${field}`), note);
+    // Deep in the options, the field alone would not say where.
+    const path = /[.[]/.test(argument) ? `${argument}.${field}` : field;
+    throw new ValueError(path, `one of ${known.join(', ')}`, described(`the field ${field}`), note);
   }
   return read as Partial<T>;
 }

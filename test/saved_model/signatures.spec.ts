@@ -163,7 +163,7 @@ describe('signatures of a SavedModel', () => {
     await refuse({ more: { inputs: { years: 'score' } } }, 'ValueError', /`signatures\.more\.inputs`.*seen-ids, age/);
     await refuse({ more: { outputs: { x: 7 } } }, 'TypeError', /`signatures\.more\.outputs\.x`.*7/);
     await refuse({ more: { outputs: ['score'] } }, 'TypeError', /`signatures\.more\.outputs`/);
-    await refuse({ more: { output: {} } }, 'ValueError', /Did you mean outputs\?/);
+    await refuse({ more: { output: {} } }, 'ValueError', /^`signatures\.more\.output`.*Did you mean outputs\?/);
     await refuse([], 'TypeError', /`signatures`/);
     await refuse('all', 'TypeError', /`signatures`.*all/);
   });
