@@ -1,9 +1,10 @@
 /** Layers as Keras 3 writes them. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import { toCamelCase } from '../../config/camel_case.js';
 import { described } from '../../errors.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
-import { STOCK_LAYERS } from '../stock_layers.js';
+import { STOCK_LAYERS, type StockLayer } from '../stock_layers.js';
+import { checkVolume } from '../volumes.js';
 import { fieldJson, snakeWord } from './python_config.js';
 
 type Json = Record<string, unknown>;
@@ -33,6 +34,43 @@ export function inputEntry(tensor: tf.SymbolicTensor, name: string): LayerEntry 
   return keras('InputLayer', { batch_shape: tensor.shape, dtype: tensor.dtype, sparse: false, name });
 }
 
+/** What configs of TensorFlow.js leave out, by class. */
+const LEFT_OUT: Readonly<Record<string, string>> = { SeparableConv2D: 'depthMultiplier', Conv1D: 'dataFormat' };
+
+/** The whole config of a layer of TensorFlow.js, and of the one within it. */
+export function configOf(layer: tf.layers.Layer): Json {
+  const config = layer.getConfig() as Json;
+  const held = layer as unknown as Json;
+  const field = LEFT_OUT[layer.getClassName()];
+  if (field !== undefined) config[field] = held[field];
+  const inner = held['layer'];
+  if (inner instanceof tf.layers.Layer) config['layer'] = { className: inner.getClassName(), config: configOf(inner) };
+  return config;
+}
+
+/** Throws for what Keras takes, but not as TensorFlow.js computes it. */
+function checkFixed(layer: NamedLayer, config: Json, { fixed }: StockLayer): void {
+  for (const [field, allowed] of Object.entries(fixed)) {
+    // TensorFlow.js computes with 1, whatever it is told.
+    if (field === 'dilation_rate') continue;
+    const value = config[toCamelCase(field)];
+    if (value === undefined || value === null) continue;
+    const written = typeof value === 'string' ? snakeWord(value) : value;
+    if (allowed.some((each) => JSON.stringify(each) === JSON.stringify(written))) continue;
+    const expected = allowed.map((each) => JSON.stringify(each)).join(' or ');
+    throw layerError(layer, field, `${expected}: otherwise Keras and TensorFlow.js differ`, written);
+  }
+}
+
+/** Throws for convolutions that Keras, with channels first, pads otherwise than with channels last. */
+function checkPadding(layer: NamedLayer, written: Json): void {
+  if (!/^(Depthwise)?Conv\dD$/.test(layer.className) || written['padding'] !== 'same') return;
+  const isStepped = [written['strides']].flat().some((stride) => stride !== 1);
+  if (written['data_format'] !== 'channels_first' || !isStepped) return;
+  const expected = "'channels_last' where padding is 'same' and steps are longer than 1: Keras pads otherwise";
+  throw layerError(layer, 'data_format', expected, 'channels_first');
+}
+
 /** A layer within another, from its config. */
 function innerEntry(value: unknown, outer: NamedLayer): LayerEntry {
   const { className, config } = value as { className: string; config: Json };
@@ -46,6 +84,7 @@ export function stockEntry(layer: NamedLayer, config: Json): LayerEntry {
   if (stock === undefined || GONE.includes(className)) {
     throw layerError(layer, 'className', 'a layer that Keras 3 has', described(className));
   }
+  checkFixed(layer, config, stock);
   const written: Json = { name, dtype: 'float32' };
   // Some layers of Keras do not take it at all.
   if (config['trainable'] === false) written['trainable'] = false;
@@ -59,6 +98,8 @@ export function stockEntry(layer: NamedLayer, config: Json): LayerEntry {
   const activity = config['activityRegularizer'];
   if (activity !== undefined && activity !== null)
     written['activity_regularizer'] = fieldJson(activity, layer, 'activity_regularizer');
+  checkVolume({ ...layer, config: written });
+  checkPadding(layer, written);
   return keras(className, written);
 }
 

@@ -9,7 +9,17 @@ import { FeatureCross } from '../../layers/feature_interaction/feature_cross.js'
 import { layerError } from '../layer_error.js';
 import { NameCounter, weightPaths } from '../layer_paths.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
-import { inputEntry, interactionEntry, keras, namedLayer, stockEntry, type LayerEntry } from './layer_json.js';
+import {
+  configOf,
+  inputEntry,
+  interactionEntry,
+  keras,
+  namedLayer,
+  stockEntry,
+  type LayerEntry,
+} from './layer_json.js';
+import { checkAxis } from './axes.js';
+import { checkMasks } from './masks.js';
 import { preprocessingEntry } from './preprocessing_json.js';
 import { distributedEntry, flattenNumbered, mapNumbered, tableEntry, type DistributedEntry } from './table_json.js';
 
@@ -214,7 +224,8 @@ function layerEntry(layer: tf.layers.Layer): LayerEntry {
   if (preprocessing !== null) return preprocessing;
   const config = layer.getConfig() as Json;
   if (layer.getClassName() === 'Embedding') return stockEmbedding(layer, config);
-  return stockEntry(namedLayer(layer), config);
+  checkAxis(layer);
+  return stockEntry(namedLayer(layer), configOf(layer));
 }
 
 /** The embedding layer of TensorFlow.js itself. */
@@ -297,6 +308,7 @@ function sequentialEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: 
 }
 
 function modelEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: string): LayerEntry {
+  checkMasks(containerOf(model));
   if (!isFunctional(model)) return sequentialEntry(model, weights, prefix);
   return functionalEntry(containerOf(model), model.name, weights, prefix);
 }

@@ -5,7 +5,8 @@ import { DiscretizationLayer } from '../../layers/preprocessing/discretization_l
 import { HashingLayer } from '../../layers/preprocessing/hashing_layer.js';
 import { Normalization } from '../../layers/preprocessing/normalization.js';
 import { VocabularyLayer } from '../../layers/preprocessing/vocabulary_layer.js';
-import { keras, type LayerEntry } from './layer_json.js';
+import { layerError } from '../layer_error.js';
+import { keras, namedLayer, type LayerEntry } from './layer_json.js';
 import { snakeWord } from './python_config.js';
 
 interface Preprocessing {
@@ -37,6 +38,10 @@ export function preprocessingEntry(layer: tf.layers.Layer): LayerEntry | null {
   const kind = kindOf(layer);
   if (kind === null) return null;
   const config = layer.getConfig() as Record<string, unknown>;
+  if (kind.className === 'Hashing' && typeof config['maskValue'] === 'string') {
+    const expected = 'a number: Hashing of Keras compares whole numbers with numbers alone';
+    throw layerError(namedLayer(layer), 'maskValue', expected, config['maskValue']);
+  }
   const written: Record<string, unknown> = { name: layer.name };
   for (const field of kind.fields) {
     const value = config[field];

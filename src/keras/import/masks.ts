@@ -2,11 +2,15 @@
 import type * as tf from '@tensorflow/tfjs';
 import { described } from '../../errors.js';
 import { Embedding } from '../../layers/embedding/embedding.js';
-import { layerError } from '../layer_error.js';
-import type { BuiltLayer } from './built.js';
-import type { LayerJson } from './topology.js';
+import { layerError, type NamedLayer } from '../layer_error.js';
 
 type Symbolic = tf.SymbolicTensor;
+
+/** A layer, and what a file says of it. */
+export interface MaskedLayer {
+  readonly json: NamedLayer & { readonly config: Readonly<Record<string, unknown>> };
+  readonly layer: tf.layers.Layer;
+}
 
 /** The mask of ids that are not 0, which Keras 3 writes as an operation on the ids. */
 export class IdMask {
@@ -37,8 +41,13 @@ export class Masks {
   /** Sequences whose masked steps are zeros in Keras, and here the steps before. */
   readonly #held = new Set<Symbolic>();
 
+  /** The tensor whose zeros are masked in another one; undefined where none are. */
+  sourceOf(tensor: Symbolic): Symbolic | undefined {
+    return this.#sources.get(tensor);
+  }
+
   /** Throws where a call would give another result than in Keras because of a mask; `given`: what the file says of it. */
-  check({ json }: BuiltLayer, inputs: readonly Symbolic[], given: unknown): void {
+  check({ json }: MaskedLayer, inputs: readonly Symbolic[], given: unknown): void {
     const source = this.#sources.get(inputs[0]!);
     const { className } = json;
     if (source !== undefined && IGNORED_HERE.includes(className)) {
@@ -58,18 +67,20 @@ export class Masks {
   }
 
   /** Throws where the masked steps of a sequence are told, which are zeros in Keras and here are not. */
-  checkWhole(tensor: Symbolic, json: LayerJson): void {
+  checkWhole(tensor: Symbolic, json: NamedLayer): void {
     if (!this.#held.has(tensor)) return;
     const expected = 'false where masked steps are read: TensorFlow.js repeats the step before';
     throw layerError(json, 'zero_output_for_mask', expected, true);
   }
 
   /** Notes the masks of what a call gives. */
-  pass({ json, layer }: BuiltLayer, inputs: readonly Symbolic[], outputs: readonly Symbolic[]): void {
+  pass({ json, layer }: MaskedLayer, inputs: readonly Symbolic[], outputs: readonly Symbolic[]): void {
     const before = inputs.map((input) => this.#sources.get(input)).find((each) => each !== undefined);
     let source = layer.supportsMasking ? before : undefined;
     if (layer instanceof Embedding) source = layer.maskZero && layer.combiner === null ? inputs[0] : undefined;
-    else if (json.className === 'Masking') source = outputs[0];
+    else if (json.className === 'Embedding') {
+      source = (layer as unknown as { maskZero: boolean }).maskZero ? inputs[0] : undefined;
+    } else if (json.className === 'Masking') source = outputs[0];
     else if (LOOPS.includes(json.className)) {
       source = (layer as unknown as { returnSequences: boolean }).returnSequences ? before : undefined;
     }

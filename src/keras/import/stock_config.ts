@@ -8,6 +8,7 @@ import { isRecord } from '../../options.js';
 import { warnOnce } from '../../warn_once.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS, WITHOUT_EFFECT, type StockLayer } from '../stock_layers.js';
+import { checkVolume } from '../volumes.js';
 import { isModel, readLayer, type Json, type LayerJson } from './topology.js';
 
 /** What is known while a file is read. */
@@ -221,16 +222,6 @@ function checkRest(field: string, value: unknown, layer: LayerJson, stock: Stock
     described(`the field ${field}`),
     meant && `Did you mean ${meant}?`,
   );
-}
-
-/** Where a step is longer than the window, TensorFlow.js begins volumes with padding 'same' before their first place. */
-function checkVolume({ className, config, name }: LayerJson): void {
-  if (!/^(Conv3D|MaxPooling3D|AveragePooling3D)/.test(className) || config['padding'] !== 'same') return;
-  const sizes = (field: string): number[] => [config[field]].flat(2).filter((each) => typeof each === 'number');
-  const windows = sizes(className.startsWith('Conv') ? 'kernel_size' : 'pool_size');
-  const bad = sizes('strides').find((stride, axis) => stride > (windows[axis] ?? windows[0] ?? stride));
-  if (bad === undefined) return;
-  throw layerError({ className, name }, 'strides', "steps no longer than the window where padding is 'same'", bad);
 }
 
 /** The arguments that TensorFlow.js takes for a layer of Keras. Throws ValueError, which names the layer and the field. */
