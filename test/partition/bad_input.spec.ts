@@ -41,7 +41,7 @@ describe('planEmbedding with bad arguments', () => {
     ['tables', [{ inputDim: 4, outputDim: 4, combiner: 1 }], ArgumentTypeError, 'tables[0].combiner'],
     ['tables', [{ inputDim: 4, outputDim: 4, name: 1 }], ArgumentTypeError, 'tables[0].name'],
     ['tables', [{ inputDim: 4, outputDim: 4, rowCoupled: 1 }], ArgumentTypeError, 'tables[0].rowCoupled'],
-    ['tables', [{ inputDim: 4, outputDim: 4, width: 1 }], ValueError, 'width'],
+    ['tables', [{ inputDim: 4, outputDim: 4, width: 1 }], ValueError, 'tables[0].width'],
     ['tables', TABLES.map((table) => ({ ...table, name: 'a' })), ValueError, 'tables[1].name'],
     ['inputTableMap', 'ab', ArgumentTypeError],
     ['inputTableMap', [], ValueError],

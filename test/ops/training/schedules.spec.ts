@@ -165,7 +165,12 @@ describe('learning-rate schedules', () => {
     ['text', { ...DECAY, config: { ...DECAY.config, decayRate: '1' } }, 'TypeError', 'learningRate.decayRate'],
     ['NaN', { ...DECAY, config: { ...DECAY.config, decayRate: NaN } }, 'ValueError', 'learningRate.decayRate'],
     ['1 for true', { ...DECAY, config: { ...DECAY.config, staircase: 1 } }, 'TypeError', 'learningRate.staircase'],
-    ['a misspelt field', { ...DECAY, config: { ...DECAY.config, decayStep: 1 } }, 'ValueError', 'decayStep'],
+    [
+      'a misspelt field',
+      { ...DECAY, config: { ...DECAY.config, decayStep: 1 } },
+      'ValueError',
+      'learningRate.config.decayStep',
+    ],
     [
       'too few values',
       { className: 'PiecewiseConstantDecay', config: { boundaries: [1, 2], values: [1, 2] } },
