@@ -3,6 +3,7 @@
  * the others alone, and takes these number by number.
  */
 import * as tf from '@tensorflow/tfjs';
+import { matMul } from './joint_calls.js';
 import { sizesOf } from './product_sizes.js';
 import { addressOf, filled, hostOf } from './tensor_kernels.js';
 import type { WasmBackend } from './tfjs_heap.js';
@@ -28,7 +29,7 @@ function product({ inputs: { a, b }, backend, attrs }: Call): tf.TensorInfo | nu
   const output = { argument: 'a', what: 'a product', shape, dtype: 'float32' } as const;
   return filled(backend, [output], (out) => {
     const places = { a: addressOf(backend, a), b: addressOf(backend, b), bias: 0, out: out! };
-    kernels.matMul({ ...places, ...sizes, transposeA, transposeB, relu: false });
+    matMul(kernels, { ...places, ...sizes, transposeA, transposeB, relu: false });
   })[0]!;
 }
 

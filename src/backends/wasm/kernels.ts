@@ -10,7 +10,7 @@ import {
   type PackedStorage,
 } from '../../types.js';
 import { HYPER_FIELDS } from '../hyper.js';
-import type { BagOptions, MatrixProduct } from '../kernel_set.js';
+import type { BagOptions } from '../kernel_set.js';
 import { kernelError } from '../kernel_status.js';
 import type { CsrRequest } from '../sparse_core.js';
 import type { Heap } from './heap.js';
@@ -38,32 +38,6 @@ export interface Workspace {
   readonly bytes: number;
 }
 
-/** A lookup among those of many tables. */
-export interface LookupAt {
-  readonly table: TableAt;
-  readonly bags: BagsAt;
-  readonly options: BagOptions;
-  readonly pooled: number;
-}
-
-/** A step among those of many tables. */
-export interface StepAt extends Omit<LookupAt, 'pooled'> {
-  readonly slots: readonly number[];
-  readonly gradient: number;
-  readonly hyper: ArrayLike<number>;
-  /** Where the uses of the table begin, and how many there are after the first. */
-  readonly useStarts: number;
-  readonly moreUses: number;
-}
-
-/** A product of matrices; `bias` at 0 means none. */
-export interface MatrixProductAt extends Omit<MatrixProduct, 'a' | 'b' | 'bias' | 'out'> {
-  readonly a: number;
-  readonly b: number;
-  readonly bias: number;
-  readonly out: number;
-}
-
 type Call = (...numbers: number[]) => number;
 
 interface Exports {
@@ -88,24 +62,18 @@ interface Exports {
 const MOST_SLOTS = 2 ** 31 - 8;
 const STACK_BYTES = 65536;
 const RESULT_BYTES = 16;
-const HYPER_BYTES = HYPER_FIELDS.length * 4;
-/** Words of te_wasm_lookup and te_wasm_step in custom-ops/hosts/wasm.c. */
-const LOOKUP_WORDS = 12;
-const STEP_WORDS = 20;
-const MAX_NORM_WORD = 10;
-const LINE = 64;
-
-const NO_TABLE: TableAt = { address: 0, rows: 0, dim: 1 };
-const NO_BAGS: BagsAt = { values: 0, rowSplits: 0, weights: 0, nnz: 0, batch: 0 };
+export const HYPER_BYTES = HYPER_FIELDS.length * 4;
+export const NO_TABLE: TableAt = { address: 0, rows: 0, dim: 1 };
+export const NO_BAGS: BagsAt = { values: 0, rowSplits: 0, weights: 0, nnz: 0, batch: 0 };
 
 /** One instance of the module. It lives as long as the memory: its stack is never given back. */
 export class WasmKernels {
-  private readonly exports: Exports;
+  readonly exports: Exports;
   /** Where the C side writes code, id, position and the number of unique ids. */
-  private readonly result: number;
+  readonly result: number;
   private readonly hyper: number;
 
-  constructor(private readonly heap: Heap) {
+  constructor(readonly heap: Heap) {
     const module = moduleFor(heap.memory);
     const base = heap.malloc(STACK_BYTES + RESULT_BYTES + HYPER_BYTES, 'kernels');
     const instance = new WebAssembly.Instance(module, { env: { memory: heap.memory } });
@@ -119,15 +87,6 @@ export class WasmKernels {
   /** Writes pooled [batch, dim]. */
   embeddingBag(table: TableAt, bags: BagsAt, options: BagOptions, pooled: number): void {
     this.check(this.exports.te_wasm_bag(...lookup(table, bags, options), pooled, this.result), table, bags);
-  }
-
-  /** The same for many tables. */
-  embeddingBags(lookups: readonly LookupAt[]): void {
-    this.withRoom(4 * LOOKUP_WORDS * lookups.length, (room) => {
-      const records = new Records(this.heap.memory, room, LOOKUP_WORDS);
-      for (const { table, bags, options, pooled } of lookups) records.add(lookup(table, bags, options), pooled);
-      this.checkOne(this.exports.te_wasm_bags_many(room, lookups.length, this.result), lookups);
-    });
   }
 
   gradWorkspace(table: TableAt, bags: BagsAt): number {
@@ -205,37 +164,6 @@ export class WasmKernels {
     this.check(this.exports.te_wasm_apply(...lookup(table, bags, options), ...tail), table, bags);
   }
 
-  /** The same for many tables; nothing is written where an id names no row. */
-  applyMany(optimizer: OptimizerName, steps: readonly StepAt[]): void {
-    let bytes = 4 * STEP_WORDS * steps.length + LINE;
-    const places = steps.map(({ table, bags }) => {
-      const workspace = { address: bytes + HYPER_BYTES, bytes: this.applyWorkspace(optimizer, table, bags) };
-      bytes = Math.ceil((workspace.address + workspace.bytes) / LINE) * LINE;
-      return workspace;
-    });
-    this.withRoom(bytes, (room) => {
-      const records = new Records(this.heap.memory, room, STEP_WORDS);
-      steps.forEach(({ table, bags, options, slots, gradient, hyper, useStarts, moreUses }, i) => {
-        const { address, bytes: size } = places[i]!;
-        const hyperAt = room + address - HYPER_BYTES;
-        new Float32Array(this.heap.memory.buffer, hyperAt, HYPER_FIELDS.length).set(hyper);
-        const state = [slots[0] ?? 0, slots[1] ?? 0, slots.length];
-        const rest = [...state, hyperAt, room + address, size, useStarts, moreUses];
-        records.add(lookup(table, bags, options), gradient, ...rest);
-      });
-      const index = OPTIMIZER_NAMES.indexOf(optimizer);
-      this.checkOne(this.exports.te_wasm_apply_many(index, room, steps.length, this.result), steps);
-    });
-  }
-
-  matMul(product: MatrixProductAt): void {
-    const { a, b, bias, out, batch, batchA, batchB, m, n, k, transposeA, transposeB, relu } = product;
-    const numbers = [a, b, bias, out, batch, batchA, batchB, m, n, k, +transposeA, +transposeB, +relu];
-    this.withRoom(transposeB ? 4 * k * n : 0, (room) => {
-      this.check(this.exports.te_wasm_matmul(...numbers, room, this.result), NO_TABLE, NO_BAGS);
-    });
-  }
-
   csrWorkspace(request: CsrRequest): number {
     const sizes = csrSizes(request);
     return this.workspace(this.exports.te_wasm_csr_workspace(...sizes), NO_TABLE, { ...NO_BAGS, nnz: sizes[0]! });
@@ -249,7 +177,7 @@ export class WasmKernels {
     return this.resultField(3);
   }
 
-  private resultField(index: number): number {
+  resultField(index: number): number {
     return new Int32Array(this.heap.memory.buffer, this.result, 4)[index]!;
   }
 
@@ -262,23 +190,8 @@ export class WasmKernels {
     return bytes >>> 0;
   }
 
-  private withRoom(bytes: number, run: (room: number) => void): void {
-    const room = this.heap.malloc(bytes, 'values');
-    try {
-      run(room);
-    } finally {
-      this.heap.free(room);
-    }
-  }
-
-  /** The result tells which of many was refused. */
-  private checkOne(code: number, calls: readonly { readonly table: TableAt; readonly bags: BagsAt }[]): void {
-    if (code === 0) return;
-    const { table, bags } = calls[this.resultField(3)]!;
-    this.check(code, table, bags);
-  }
-
-  private check(code: number, table: TableAt, bags: BagsAt): void {
+  /** Throws what the C side says. */
+  check(code: number, table: TableAt, bags: BagsAt): void {
     if (code === 0) return;
     const status = { code, id: this.resultField(1), position: this.resultField(2) };
     throw kernelError(status, table.rows, bags.nnz);
@@ -301,7 +214,7 @@ function sizeOf({ rows, dim }: TableAt): [rows: number, dim: number] {
 }
 
 /** The arguments that every function starts with. */
-function lookup(table: TableAt, bags: BagsAt, options: BagOptions): number[] {
+export function lookup(table: TableAt, bags: BagsAt, options: BagOptions): number[] {
   return [
     table.address,
     ...sizeOf(table),
@@ -314,29 +227,4 @@ function lookup(table: TableAt, bags: BagsAt, options: BagOptions): number[] {
     OUT_OF_RANGE.indexOf(options.outOfRange),
     options.maxNorm,
   ];
-}
-
-/** Records of 32-bit words, one after the other. */
-class Records {
-  private readonly ints: Int32Array;
-  private readonly floats: Float32Array;
-  private next: number;
-
-  constructor(
-    { buffer }: WebAssembly.Memory,
-    address: number,
-    private readonly words: number,
-  ) {
-    this.ints = new Int32Array(buffer);
-    this.floats = new Float32Array(buffer);
-    this.next = address / 4;
-  }
-
-  /** A lookup ends with max_norm, a float. */
-  add(ofLookup: readonly number[], ...rest: readonly number[]): void {
-    this.ints.set(ofLookup, this.next);
-    this.floats[this.next + MAX_NORM_WORD] = ofLookup[MAX_NORM_WORD]!;
-    this.ints.set(rest, this.next + MAX_NORM_WORD + 1);
-    this.next += this.words;
-  }
 }

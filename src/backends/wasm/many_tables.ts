@@ -5,7 +5,8 @@ import { HYPER_FIELDS } from '../hyper.js';
 import type { LookedUp, Lookup, LookupGradient } from '../lookup.js';
 import type { JoinedUpdate } from '../registry.js';
 import { unitedUses, type Use } from '../united_uses.js';
-import type { BagsAt, LookupAt, StepAt } from './kernels.js';
+import { applyMany, embeddingBags, type LookupAt, type StepAt } from './joint_calls.js';
+import type { BagsAt } from './kernels.js';
 import { checkLength } from './sizes.js';
 import { own } from './sparse_apply.js';
 import { Staging, type Argument } from './staging.js';
@@ -31,7 +32,8 @@ export function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
   });
   const { kernels } = hostOf(backend);
   const made = filled(backend, outputs, (...addresses) => {
-    kernels.embeddingBags(placed.map((each, i): LookupAt => ({ ...each, pooled: addresses[i]! })));
+    const calls = placed.map((each, i): LookupAt => ({ ...each, pooled: addresses[i]! }));
+    embeddingBags(kernels, calls);
   });
   return made.map((info) => {
     return { pooled: tf.engine().makeTensorFromTensorInfo(info, backend) as tf.Tensor2D, handle: null };
@@ -137,7 +139,7 @@ export function stepMany(optimizer: OptimizerName, updates: readonly JoinedUpdat
       const gradient = gradientAt(backend, single!.gradient, bags, ofTable.table.dim);
       return { ...ofTable, bags, gradient, useStarts: 0, moreUses: 0 };
     });
-    kernels.applyMany(optimizer, steps);
+    applyMany(kernels, optimizer, steps);
   });
   for (const variable of variables) forgetPacked(backend, variable);
 }

@@ -16,7 +16,6 @@ import { Staging, type Argument } from './staging.js';
 export const WASM_INFO: KernelInfo = { implementation: 'wasm', instructionSet: INSTRUCTION_SET, threads: 1 };
 
 const NONE = new Float32Array(0);
-/** The largest multiple of 8 below 2^31. */
 /** Numbers of a te_csr_feature: three addresses, the ids, and those of `featureNumbers`. */
 const CSR_FEATURE_WORDS = 10;
 
