@@ -56,8 +56,6 @@ export class ModelGraph implements GraphContext {
   readonly functions: FunctionMessage[] = [];
   readonly customOps: boolean;
   readonly variableOf: (weight: tf.LayerVariable) => GraphVariable;
-  /** tfjs goes on passing the last mask to layers whose inputs have none; results are to be those of `predict`. */
-  #lastMask: Value | null = null;
 
   constructor(
     readonly graph: FunctionBuilder,
@@ -93,10 +91,10 @@ export class ModelGraph implements GraphContext {
       const layer = layerOf(symbolic);
       if (isInput(symbolic)) throw missingInput(layer);
       const all = node.inputTensors.map(valueOf);
-      if (all.some(({ mask }) => mask !== null)) this.#lastMask = all[0]!.mask;
       const values = all.map(({ value }) => value);
       const masks = all.map(({ mask }) => mask);
-      const emitted = this.#emitLayer(layer, values, this.#lastMask, masks);
+      // A call takes the mask of its first input alone.
+      const emitted = this.#emitLayer(layer, values, masks[0] ?? null, masks);
       known.set(node, emitted);
       return emitted;
     };

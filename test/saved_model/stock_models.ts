@@ -135,7 +135,7 @@ const recurrent: [string, Make][] = [
   ],
   ['GRU on masked words, backwards', () => masked([tf.layers.gru({ units: 4, goBackwards: true })])],
   [
-    'a mask that tfjs keeps passing on',
+    'a mask that ends where sequences do',
     () => masked([tf.layers.lstm({ units: 4 }), tf.layers.repeatVector({ n: 5 }), tf.layers.gru({ units: 3 })]),
   ],
   ['LSTM with initial states', initialStates],
