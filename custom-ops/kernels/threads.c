@@ -10,6 +10,9 @@
  * A helper that the system takes off its core in the middle of a task holds the caller up for milliseconds, many times
  * what a job takes. After such a stall callers work alone for STALL_SHARE times its length: beside other busy processes
  * little time is then lost in stalls, and when they end, helpers are soon back.
+ *
+ * Helpers calculate in the caller's mode: TensorFlow's threads flush denormal numbers to 0, those of Node do not, and a
+ * new thread takes the mode of whoever made it. Results must not depend on which thread did which task.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
@@ -144,6 +147,23 @@ static void breathe(void) {
 }
 #endif
 
+/* How the calling thread rounds, and whether it flushes denormal numbers. */
+#if defined(__x86_64__) || defined(_M_X64) || defined(__SSE2__)
+#include <xmmintrin.h>
+static uint64_t float_mode(void) { return _mm_getcsr() & 0xffc0; } /* without the flags of what has happened */
+static void set_float_mode(uint64_t mode) { _mm_setcsr((unsigned)mode); }
+#elif defined(__aarch64__) && !defined(_MSC_VER)
+static uint64_t float_mode(void) {
+  uint64_t mode;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+}
+static void set_float_mode(uint64_t mode) { __asm__ volatile("msr fpcr, %0" : : "r"(mode)); }
+#else
+static uint64_t float_mode(void) { return 0; }
+static void set_float_mode(uint64_t mode) { (void)mode; }
+#endif
+
 /*
  * gate: bits 0..7 helpers inside, bit 8 open, bits 9.. number of the job. One word, so that joining a job that has
  * been closed meanwhile fails.
@@ -165,6 +185,7 @@ static struct {
   int64_t workers;
   te_work run;
   void* context;
+  uint64_t floats; /* the caller's mode */
   te_lock mutex;
   te_signal work, done;
 } pool = {.mutex = TE_LOCK_INIT, .work = TE_SIGNAL_INIT, .done = TE_SIGNAL_INIT};
@@ -252,7 +273,10 @@ static TE_HELPER helper_main(void* number) {
   int64_t seen = -1;
   for (;;) {
     const int64_t job = join_job((intptr_t)number, seen);
-    if (job >= 0) claim_tasks((int32_t)(intptr_t)number);
+    if (job >= 0) {
+      set_float_mode(pool.floats);
+      claim_tasks((int32_t)(intptr_t)number);
+    }
     seen = job >= 0 ? job : -1 - job;
     leave_job();
   }
@@ -294,6 +318,7 @@ void te_parallel(int64_t tasks, int32_t workers, te_work run, void* context) {
   while (pool.started + 1 < workers && start_helper((intptr_t)(pool.started + 1))) pool.started++;
   pool.run = run;
   pool.context = context;
+  pool.floats = float_mode();
   pool.tasks = tasks;
   pool.workers = workers;
   put(&pool.next, 0);

@@ -70,7 +70,6 @@ function drawHyper(random: Random): Float32Array {
   const set = (values: Record<string, number>): void => {
     for (const [field, value] of Object.entries(values)) hyper[HYPER_FIELDS.indexOf(field as never)] = value;
   };
-  // Steps among denormal numbers depend on the thread: TensorFlow's flush them to 0.
   set({ exponent: random.chance(0.5) ? 2 : 3 });
   set({ learningRatePower: -0.5, lazy: random.chance(0.5) ? 1 : 0, constraint: 0, clipNorm: 0, weightDecay: 0 });
   set({ clipGradientMin: -Infinity, clipGradientMax: Infinity, clipWeightMin: -Infinity, clipWeightMax: Infinity });
