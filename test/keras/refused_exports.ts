@@ -5,7 +5,7 @@ const BY_FIELD: Readonly<Record<string, readonly string[]>> = {
     'GRU',
     'LSTM on masked words',
     'GRU on masked words, backwards',
-    'a mask that tfjs keeps passing on',
+    'a mask that ends where sequences do',
     'LSTM with initial states',
     'Bidirectional',
     'Bidirectional on masked words',
