@@ -46,8 +46,11 @@ function leavesOut(layer: tf.layers.Layer): layer is RaggedEmbedding | Embedding
 }
 
 function containerOf(model: tf.LayersModel): tf.LayersModel {
-  // A Sequential keeps the graph of its layers apart.
-  return model instanceof tf.Sequential ? (model as unknown as { model: tf.LayersModel }).model : model;
+  if (!(model instanceof tf.Sequential)) return model;
+  // A Sequential keeps the graph of its layers apart, and makes it when it first runs.
+  const sequential = model as unknown as { readonly model?: tf.LayersModel; build(): void };
+  if (sequential.model === undefined) sequential.build();
+  return sequential.model!;
 }
 
 function isFunctional(model: tf.LayersModel): boolean {
