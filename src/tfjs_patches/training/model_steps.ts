@@ -1,11 +1,11 @@
 /**
  * Whoever asks is given each training step of a model to run, and each batch that it evaluates: tfjs makes the functions
- * for them anew for each fit and has no hook there. In `fit` the step gets the numbers of the batch's rows, and with them the inputs as they were given,
- * so that the rows can be gathered within the step.
+ * for them anew for each fit and has no hook there. In `fit` the step gets the numbers of the batch's rows, and with them
+ * the inputs as they were given, so that the rows can be gathered within the step.
  */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../per_process.js';
-import { rowNumbers } from './row_numbers.js';
+import { RowOrder, withRowOrder } from './row_order.js';
 
 /** What a step of tfjs takes: inputs, targets, weights of samples; the last may be missing. */
 export type StepData = readonly (tf.Tensor | null | undefined)[];
@@ -34,7 +34,15 @@ export interface StepRunner {
 
 interface ModelMethods {
   makeTrainFunction(this: tf.LayersModel): EagerStep;
-  fitLoop(this: tf.LayersModel, train: EagerStep, inputs: StepData, ...rest: unknown[]): Promise<unknown>;
+  fitLoop(
+    this: tf.LayersModel,
+    train: EagerStep,
+    inputs: StepData,
+    labels: readonly string[],
+    batchSize: number | null | undefined,
+    ...rest: unknown[]
+  ): Promise<unknown>;
+  testLoop(this: tf.LayersModel, test: EagerStep, inputs: StepData, batchSize: number, ...rest: unknown[]): unknown;
   makeTestFunction(this: tf.LayersModel): void;
   dispose(this: tf.LayersModel): { refCountAfterDispose: number };
 }
@@ -42,8 +50,28 @@ interface ModelMethods {
 const runner = (): { current: StepRunner | null } => perProcess('runner of steps', () => ({ current: null }));
 const MARK = Symbol.for('tfjs-embeddings.modelSteps');
 
-/** The inputs of the loops in progress. */
-const loops = new WeakMap<tf.LayersModel, StepData>();
+/** A loop of `fit` in progress: its inputs, the order of their rows, and what it validates on. */
+interface RowLoop {
+  readonly whole: StepData;
+  readonly order: RowOrder;
+  readonly validation: unknown;
+}
+
+const loops = new WeakMap<tf.LayersModel, RowLoop>();
+
+/** What tfjs takes where nobody says how large batches are. */
+const STOCK_BATCH = 32;
+/** Arguments of `fitLoop`, counted from the one after the size of batches: data to validate on, and whether rows are shuffled. */
+const VALIDATION = 4;
+const SHUFFLE = 5;
+
+/** The rows of a loop whose arguments are as stock `fit` makes them; null: it is left to tfjs. */
+function rowsOf(inputs: StepData, batchSize: number | null | undefined, shuffle: unknown): RowOrder | null {
+  const [first] = inputs;
+  const isKnown = shuffle === true || shuffle === false || shuffle === undefined || shuffle === null;
+  if (!(first instanceof tf.Tensor) || !isKnown || first.shape[0] === 0) return null;
+  return new RowOrder(first.shape[0]!, batchSize ?? STOCK_BATCH, shuffle ?? true);
+}
 
 /** Gives `runner` the steps of all models from now on. */
 export function runSteps(given: StepRunner): void {
@@ -51,16 +79,16 @@ export function runSteps(given: StepRunner): void {
   const methods = tf.LayersModel.prototype as unknown as ModelMethods & Record<symbol, true>;
   if (Object.hasOwn(methods, MARK)) return;
   Object.defineProperty(methods, MARK, { value: true });
-  const { makeTrainFunction, makeTestFunction, fitLoop, dispose } = methods;
+  const { makeTrainFunction, makeTestFunction, fitLoop, testLoop, dispose } = methods;
   methods.makeTrainFunction = function (this: tf.LayersModel): EagerStep {
     const eager = makeTrainFunction.call(this);
     const { current } = runner();
     if (current === null) return eager;
     return (data) => {
-      const whole = loops.get(this);
-      // A batch has inputs and targets; the rows of a loop come alone.
-      if (whole === undefined || data.length > 1) return current.run(this, eager, data);
-      return current.runRows(this, eager, { rows: data[0] as tf.Tensor1D, whole });
+      const loop = loops.get(this);
+      // A batch has inputs and targets; the number of a batch of a loop comes alone.
+      if (loop === undefined || data.length > 1) return current.run(this, eager, data);
+      return current.runRows(this, eager, { rows: loop.order.next(), whole: loop.whole });
     };
   };
   methods.makeTestFunction = function (this: tf.LayersModel): void {
@@ -70,20 +98,27 @@ export function runSteps(given: StepRunner): void {
     const { current } = runner();
     if (current !== null) holder.testFunction = (data) => current.evaluate(this, eager, data);
   };
-  methods.fitLoop = async function (this: tf.LayersModel, train, inputs, ...rest): Promise<unknown> {
-    const first = inputs[0];
+  methods.fitLoop = async function (this: tf.LayersModel, train, inputs, labels, batchSize, ...rest): Promise<unknown> {
     const { current } = runner();
-    if (current === null || !current.takesRows(this) || !(first instanceof tf.Tensor) || loops.has(this)) {
-      return fitLoop.call(this, train, inputs, ...rest);
-    }
-    const numbers = rowNumbers(first.shape[0]!);
-    loops.set(this, inputs);
+    const takesRows = current !== null && current.takesRows(this) && !loops.has(this);
+    const order = takesRows ? rowsOf(inputs, batchSize, rest[SHUFFLE]) : null;
+    if (order === null) return fitLoop.call(this, train, inputs, labels, batchSize, ...rest);
+    const batches = tf.zeros([order.batches]);
+    loops.set(this, { whole: inputs, order, validation: rest[VALIDATION] });
     try {
-      return await fitLoop.call(this, train, [numbers], ...rest);
+      const inOrder = [...rest];
+      inOrder[SHUFFLE] = false;
+      return await withRowOrder(order, () => fitLoop.call(this, train, [batches], labels, 1, ...inOrder));
     } finally {
       loops.delete(this);
-      numbers.dispose();
+      batches.dispose();
     }
+  };
+  // The loop validates on batches as large as its own; a callback may evaluate on others.
+  methods.testLoop = function (this: tf.LayersModel, test, inputs, batchSize, ...rest): unknown {
+    const loop = loops.get(this);
+    const size = loop?.validation === inputs ? loop.order.batchSize : batchSize;
+    return testLoop.call(this, test, inputs, size, ...rest);
   };
   methods.dispose = function (this: tf.LayersModel): { refCountAfterDispose: number } {
     const result = dispose.call(this);
