@@ -75,6 +75,8 @@ typedef volatile int32_t te_sink;
 TE_APART void te_touch_rows(const float* table, const int32_t* ids, int32_t count, uint32_t limit, int32_t dim,
                             te_sink* sink) {
   const uint32_t bytes = (uint32_t)dim * 4;
+  /* Rows that begin inside a line of 64 bytes may end in one line more. */
+  const uint32_t straddles = (((uint32_t)(uintptr_t)table | bytes) & 63) != 0;
   int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
   for (int32_t i = 0; i < count; i += 4) {
     const uint32_t a = (uint32_t)ids[i];
@@ -86,12 +88,18 @@ TE_APART void te_touch_rows(const float* table, const int32_t* ids, int32_t coun
     const char* rb = rows + (b < limit ? b : 0) * bytes;
     const char* rc = rows + (c < limit ? c : 0) * bytes;
     const char* rd = rows + (d < limit ? d : 0) * bytes;
+#define TOUCH(at)                     \
+  s0 ^= *(const int32_t*)(ra + (at)); \
+  s1 ^= *(const int32_t*)(rb + (at)); \
+  s2 ^= *(const int32_t*)(rc + (at)); \
+  s3 ^= *(const int32_t*)(rd + (at));
     for (uint32_t at = 0; at < bytes; at += 64) {
-      s0 ^= *(const int32_t*)(ra + at);
-      s1 ^= *(const int32_t*)(rb + at);
-      s2 ^= *(const int32_t*)(rc + at);
-      s3 ^= *(const int32_t*)(rd + at);
+      TOUCH(at)
     }
+    if (straddles) {
+      TOUCH(bytes - 4)
+    }
+#undef TOUCH
   }
   *sink = s0 ^ s1 ^ s2 ^ s3;
 }

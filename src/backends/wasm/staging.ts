@@ -1,5 +1,5 @@
 /** Arrays of one kernel call inside the memory: those that lie there already stay, the others are copied. */
-import type { Heap } from './heap.js';
+import { ALIGNMENT, type Heap } from './heap.js';
 
 /** 'in' is copied in, 'out' copied back, 'inout' both. */
 export type Direction = 'in' | 'out' | 'inout';
@@ -9,8 +9,6 @@ export interface Argument {
   readonly array: Float32Array | Int32Array;
   readonly direction: Direction;
 }
-
-const ALIGNMENT = 16;
 
 function aligned(bytes: number): number {
   return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;

@@ -17,7 +17,7 @@ describe('WasmHeap', () => {
         const bytes = Math.floor(random() * 5000);
         const address = heap.malloc(bytes, 'values');
         const mark = step % 251;
-        expect(address % 16).toBe(0);
+        expect(address % 64).toBe(0);
         expect(address).toBeGreaterThan(0);
         new Uint8Array(heap.memory.buffer, address, bytes).fill(mark);
         blocks.push({ address, bytes, mark });
@@ -27,7 +27,7 @@ describe('WasmHeap', () => {
     for (const { address } of blocks) heap.free(address);
     expect(heap.statistics().blocks).toBe(0);
     expect(heap.statistics().bytesInUse).toBe(0);
-    expect(heap.available()).toBe(64 * PAGE_BYTES - 16);
+    expect(heap.available()).toBe(64 * PAGE_BYTES - 64);
   });
 
   it('uses freed memory again instead of growing', () => {
@@ -51,8 +51,8 @@ describe('WasmHeap', () => {
     const { argument, expected, received } = error as ValueError;
     expect(argument).toBe('table');
     expect(received).toBe(`${4 * PAGE_BYTES} bytes`);
-    expect(expected).toContain(`${3 * PAGE_BYTES - 16} bytes`);
-    const all = heap.malloc(3 * PAGE_BYTES - 16, 'table');
+    expect(expected).toContain(`${3 * PAGE_BYTES - 64} bytes`);
+    const all = heap.malloc(3 * PAGE_BYTES - 64, 'table');
     expect(() => heap.malloc(1, 'table')).toThrowError(ValueError);
     heap.free(all);
     heap.free(kept);
