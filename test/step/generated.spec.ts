@@ -1,18 +1,11 @@
-/**
- * Captured steps of models that are put together at random of layers of tfjs and ours, beside the same steps op by op.
- * TFJS_EMBEDDINGS_STEP_MODELS sets the number of models (10), TFJS_EMBEDDINGS_STEP_STEPS that of steps (24).
- */
+/** Captured steps of models that are put together at random of layers of tfjs and ours, beside the same steps op by op. */
 import * as tf from '@tensorflow/tfjs';
 import type * as emb from 'tfjs-embeddings/node';
-import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
-import { ROWS, buildModel, optimizerOf, pick } from './generated_models.js';
-import { drawIds, expectEqual, numbersOf, twins } from './twins.js';
+import { ROWS, optimizerOf, pick } from './generated_models.js';
+import { STEPS, describeGenerated } from './generated_twins.js';
+import { drawIds, numbersOf } from './twins.js';
 
-const MODELS = Number(process.env['TFJS_EMBEDDINGS_STEP_MODELS'] ?? 10);
-const STEPS = Number(process.env['TFJS_EMBEDDINGS_STEP_STEPS'] ?? 24);
-const SEED = Number(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? 1);
-const TOLERANCE = STEPS > 60 ? 1e-4 : 1e-6;
 /** What may happen between two steps. */
 async function happen(random: Random, model: tf.LayersModel): Promise<void> {
   const optimizer = model.optimizer as emb.SparseOptimizer;
@@ -62,32 +55,4 @@ async function train(model: tf.LayersModel, seed: number): Promise<number[]> {
   return losses;
 }
 
-describeForBackends(
-  'Captured steps of generated models',
-  () => {
-    let tensors: number;
-    beforeEach(() => (tensors = tf.memory().numTensors));
-    afterEach(() => expect(tf.memory().numTensors).withContext('tensors left').toBe(tensors));
-
-    let captured = 0;
-    for (let seed = SEED; seed < SEED + MODELS; seed++) {
-      it(`equal the steps op by op: model ${seed}`, async () => {
-        const found = await twins(
-          () => buildModel(seed),
-          (model) => train(model, 1000 + seed),
-        );
-        // Where much happens between steps, they end op by op, or wait for the next recording.
-        expect(found.captured.info.reason ?? '').toMatch(/^$|changes from step to step/);
-        if (found.captured.info.captured) captured += 1;
-        expectEqual(found, TOLERANCE);
-      });
-    }
-
-    afterAll(() =>
-      expect(captured)
-        .withContext('models that were captured')
-        .toBeGreaterThan(0.7 * MODELS),
-    );
-  },
-  ['tensorflow'],
-);
+describeGenerated({ what: 'steps', models: 10, train: (model, seed) => train(model, 1000 + seed) });

@@ -1,19 +1,15 @@
 /**
  * `fit` and `fitDataset` of models that are put together at random, captured beside op by op: batches of several sizes,
  * weights of classes, validation, callbacks with a state of their own, training that is stopped, and that is saved and
- * goes on in a loaded model. TFJS_EMBEDDINGS_STEP_MODELS and TFJS_EMBEDDINGS_STEP_STEPS as in generated.spec.ts.
+ * goes on in a loaded model.
  */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
-import { ROWS, buildModel, optimizerOf, pick } from './generated_models.js';
-import { drawIds, expectEqual, numbersOf, twins } from './twins.js';
+import { ROWS, optimizerOf, pick } from './generated_models.js';
+import { STEPS, describeGenerated } from './generated_twins.js';
+import { drawIds, numbersOf } from './twins.js';
 
-const MODELS = Number(process.env['TFJS_EMBEDDINGS_STEP_MODELS'] ?? 6);
-const STEPS = Number(process.env['TFJS_EMBEDDINGS_STEP_STEPS'] ?? 24);
-const SEED = Number(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? 1);
-const TOLERANCE = STEPS > 60 ? 1e-4 : 1e-6;
 const SAMPLES = 40;
 
 interface Data {
@@ -118,31 +114,8 @@ async function resumed(from: tf.LayersModel, first: tf.LayersModel, isCaptured: 
   return model;
 }
 
-describeForBackends(
-  'Captured fits of generated models',
-  () => {
-    let tensors: number;
-    beforeEach(() => (tensors = tf.memory().numTensors));
-    afterEach(() => expect(tf.memory().numTensors).withContext('tensors left').toBe(tensors));
-
-    let captured = 0;
-    for (let seed = SEED; seed < SEED + MODELS; seed++) {
-      it(`equal those op by op: model ${seed}`, async () => {
-        const found = await twins(
-          () => buildModel(seed),
-          (model) => train(model, 5000 + seed, !/setCapture/.test(emb.stepInfo(model).reason ?? '')),
-        );
-        expect(found.captured.info.reason ?? '').toMatch(/^$|changes from step to step/);
-        if (found.captured.info.captured) captured += 1;
-        expectEqual(found, TOLERANCE);
-      });
-    }
-
-    afterAll(() =>
-      expect(captured)
-        .withContext('models that were captured')
-        .toBeGreaterThan(0.7 * MODELS),
-    );
-  },
-  ['tensorflow'],
-);
+describeGenerated({
+  what: 'fits',
+  models: 6,
+  train: (model, seed) => train(model, 5000 + seed, !/setCapture/.test(emb.stepInfo(model).reason ?? '')),
+});
