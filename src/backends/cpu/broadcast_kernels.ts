@@ -3,11 +3,9 @@
  * out the place of each number by itself, which costs many times what the arithmetic does. Results are the same to the bit.
  */
 import * as tf from '@tensorflow/tfjs';
+import { replaceStockKernel } from '../../tfjs_patches/engine/stock_kernel.js';
 import { newFloats } from '../memory.js';
 import { floatsOf, type CpuBackend } from './cpu_backend.js';
-
-const BACKEND = 'cpu';
-const MARK = Symbol.for('tfjs-embeddings.broadcastKernels');
 
 /** How both sides lie under [outer, inner]: 0 for the same number or row again. */
 interface Layout {
@@ -82,10 +80,8 @@ function broadcast(params: Parameters<tf.KernelFunc>[0], run: Run): tf.TensorInf
 /** Puts these loops in the place of those of tfjs, which run where they do not fit. May be called again. */
 export function registerBroadcastKernels(): void {
   for (const [kernelName, run] of Object.entries(RUNS)) {
-    const stock = tf.getKernel(kernelName, BACKEND) as (tf.KernelConfig & { [MARK]?: true }) | undefined;
-    if (stock === undefined || stock[MARK] === true) continue;
-    const kernelFunc: tf.KernelFunc = (params) => broadcast(params, run) ?? stock.kernelFunc(params);
-    tf.unregisterKernel(kernelName, BACKEND);
-    tf.registerKernel({ ...stock, kernelFunc, [MARK]: true } as tf.KernelConfig);
+    replaceStockKernel(kernelName, 'cpu', 'broadcastKernels', (stock) => {
+      return (params) => broadcast(params, run) ?? stock(params);
+    });
   }
 }

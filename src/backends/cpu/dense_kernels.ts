@@ -2,15 +2,13 @@
  * Products of matrices on the `cpu` backend by native code: those of tfjs are loops in JavaScript over single numbers.
  * What native code does not take goes to the kernels of tfjs, which stay the reference.
  */
-import * as tf from '@tensorflow/tfjs';
-import { sizesOf } from '../wasm/product_sizes.js';
+import type * as tf from '@tensorflow/tfjs';
+import { replaceStockKernel } from '../../tfjs_patches/engine/stock_kernel.js';
+import { productShape, sizesOf } from '../dense/product_sizes.js';
 import { newFloats } from '../memory.js';
 import { kernelSet } from '../registry.js';
 import { floatsOf, type CpuBackend } from './cpu_backend.js';
 import { hasKernel } from './many_tables.js';
-
-const BACKEND = 'cpu';
-const MARK = Symbol.for('tfjs-embeddings.denseKernels');
 
 interface Call {
   readonly inputs: Readonly<Record<string, tf.TensorInfo | undefined>>;
@@ -19,17 +17,16 @@ interface Call {
 }
 
 /** The product, or null where native code does not take it. */
-function product({ inputs, backend, attrs }: Call, activation: string): tf.TensorInfo | null {
+function product({ inputs, backend, attrs }: Call): tf.TensorInfo | null {
   const set = kernelSet();
+  const { transposeA, transposeB, activation = 'linear' } = attrs;
   const { a, b, bias } = inputs as { a: tf.TensorInfo; b: tf.TensorInfo; bias?: tf.TensorInfo };
   if (!hasKernel(set, 'matMul') || (activation !== 'linear' && activation !== 'relu')) return null;
   const sizes = sizesOf(a, b, attrs);
   if (sizes === null || sizes.batch === 0) return null;
   const isRow = bias === undefined || (bias.shape.length === 1 && bias.shape[0] === sizes.n);
   if (!isRow || (bias !== undefined && bias.dtype !== 'float32')) return null;
-  const { transposeA, transposeB } = attrs;
-  const outer = tf.broadcast_util.assertAndGetBroadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
-  const shape = [...outer, sizes.m, sizes.n];
+  const shape = productShape(a, b, sizes);
   const out = newFloats('a', 'a product', shape);
   set.matMul({
     a: floatsOf(backend, a.dataId, 'a'),
@@ -44,19 +41,11 @@ function product({ inputs, backend, attrs }: Call, activation: string): tf.Tenso
   return backend.makeTensorInfo(shape, 'float32', out);
 }
 
-function replace(kernelName: string, activationOf: (call: Call) => string): void {
-  const stock = tf.getKernel(kernelName, BACKEND) as (tf.KernelConfig & { [MARK]?: true }) | undefined;
-  if (stock === undefined || stock[MARK] === true) return;
-  const kernelFunc: tf.KernelFunc = (params) => {
-    const call = params as unknown as Call;
-    return product(call, activationOf(call)) ?? stock.kernelFunc(params);
-  };
-  tf.unregisterKernel(kernelName, BACKEND);
-  tf.registerKernel({ ...stock, kernelFunc, [MARK]: true } as tf.KernelConfig);
-}
-
 /** Puts native products in the place of those of tfjs. May be called again. */
 export function registerDenseKernels(): void {
-  replace('BatchMatMul', () => 'linear');
-  replace('_FusedMatMul', ({ attrs }) => attrs.activation ?? 'linear');
+  for (const kernelName of ['BatchMatMul', '_FusedMatMul']) {
+    replaceStockKernel(kernelName, 'cpu', 'denseKernels', (stock) => {
+      return (params) => product(params as unknown as Call) ?? stock(params);
+    });
+  }
 }

@@ -2,15 +2,12 @@
  * Products of transposed matrices on the `wasm` backend, which every gradient of a dense layer is: tfjs gives XNNPACK
  * the others alone, and takes these number by number.
  */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
+import { replaceStockKernel } from '../../tfjs_patches/engine/stock_kernel.js';
+import { productShape, sizesOf } from '../dense/product_sizes.js';
 import { matMul } from './joint_calls.js';
-import { sizesOf } from './product_sizes.js';
 import { addressOf, filled, hostOf } from './tensor_kernels.js';
 import type { WasmBackend } from './tfjs_heap.js';
-
-const BACKEND = 'wasm';
-const KERNEL = 'BatchMatMul';
-const MARK = Symbol.for('tfjs-embeddings.denseKernels');
 
 interface Call {
   readonly inputs: { readonly a: tf.TensorInfo; readonly b: tf.TensorInfo };
@@ -23,10 +20,8 @@ function product({ inputs: { a, b }, backend, attrs }: Call): tf.TensorInfo | nu
   const [transposeA, transposeB] = [attrs.transposeA === true, attrs.transposeB === true];
   const sizes = sizesOf(a, b, { transposeA, transposeB });
   if (sizes === null || sizes.batch === 0 || (!transposeA && !transposeB && sizes.batch === 1)) return null;
-  const outer = tf.broadcast_util.assertAndGetBroadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
-  const shape = [...outer, sizes.m, sizes.n];
   const { kernels } = hostOf(backend);
-  const output = { argument: 'a', what: 'a product', shape, dtype: 'float32' } as const;
+  const output = { argument: 'a', what: 'a product', shape: productShape(a, b, sizes), dtype: 'float32' } as const;
   return filled(backend, [output], (out) => {
     const places = { a: addressOf(backend, a), b: addressOf(backend, b), bias: 0, out: out! };
     matMul(kernels, { ...places, ...sizes, transposeA, transposeB, relu: false });
@@ -35,9 +30,7 @@ function product({ inputs: { a, b }, backend, attrs }: Call): tf.TensorInfo | nu
 
 /** Puts these products in the place of those of tfjs, once the backend is there. May be called again. */
 export function replaceProducts(): void {
-  const stock = tf.getKernel(KERNEL, BACKEND) as (tf.KernelConfig & { [MARK]?: true }) | undefined;
-  if (stock === undefined || stock[MARK] === true) return;
-  const kernelFunc: tf.KernelFunc = (params) => product(params as unknown as Call) ?? stock.kernelFunc(params);
-  tf.unregisterKernel(KERNEL, BACKEND);
-  tf.registerKernel({ ...stock, kernelFunc, [MARK]: true } as tf.KernelConfig);
+  replaceStockKernel('BatchMatMul', 'wasm', 'denseKernels', (stock) => {
+    return (params) => product(params as unknown as Call) ?? stock(params);
+  });
 }

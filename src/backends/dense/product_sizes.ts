@@ -1,4 +1,4 @@
-/** The sizes of products of matrices, as kernels take them. */
+/** The sizes of products of matrices, as the kernels of `cpu` and `wasm` take them. */
 import * as tf from '@tensorflow/tfjs';
 import type { MatrixProduct } from '../kernel_set.js';
 
@@ -19,4 +19,9 @@ export function sizesOf(
   const [batchA, batchB] = [tf.util.sizeFromShape(ofA), tf.util.sizeFromShape(ofB)];
   if (k !== inner || !(batchA === 1 || batchB === 1 || tf.util.arraysEqual(ofA, ofB))) return null;
   return { batch: Math.max(batchA, batchB), batchA, batchB, m, n, k };
+}
+
+/** The shape of such a product. */
+export function productShape(a: tf.TensorInfo, b: tf.TensorInfo, { m, n }: ProductSizes): number[] {
+  return [...tf.broadcast_util.assertAndGetBroadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2)), m, n];
 }
