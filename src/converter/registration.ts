@@ -2,13 +2,14 @@
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../per_process.js';
 import { beforeGraphLoads, opCategories } from '../tfjs_patches/graph_models/graph_loading.js';
-import { withOrderedConstants } from './constant_order.js';
-import { withNumberedOutputs } from './function_outputs.js';
 import { GRAPH_OPS } from './graph_ops.js';
 import type { GraphOp } from './graph_op.js';
-import { withPlainLists } from './list_inputs.js';
-import { withLoopInputs } from './loop_inputs.js';
 import { registerMissingKernels } from './missing_kernels.js';
+import { withOrderedConstants } from './rewrites/constant_order.js';
+import { withNumberedOutputs } from './rewrites/function_outputs.js';
+import { withGraphs } from './rewrites/graph_nodes.js';
+import { withPlainLists } from './rewrites/list_inputs.js';
+import { withLoopInputs } from './rewrites/loop_inputs.js';
 import { countOf } from './signature.js';
 import { refuseUnknownOps } from './unknown_ops.js';
 
@@ -50,8 +51,9 @@ export function registerOps(): string[] {
   beforeGraphLoads((artifacts) => {
     registerMissingKernels();
     refuseUnknownOps(artifacts, NAMES);
-    const numbered = withNumberedOutputs(artifacts, SIGNATURES);
-    return withPlainLists(withOrderedConstants(withLoopInputs(numbered), NAMES));
+    return withGraphs(artifacts, (graph) =>
+      withPlainLists(withOrderedConstants(withLoopInputs(withNumberedOutputs(graph, SIGNATURES)), NAMES)),
+    );
   });
   registerMissingKernels();
   return [...NAMES].filter((name) => ours.has(name));

@@ -6,14 +6,13 @@
  *   it, what reads it in later iterations never runs. So readers take what enters, and the loop begins when all is there.
  * - What only has to come after a `Switch` waits for the branch that is not taken. So it comes after what the `Switch` reads.
  */
-import type { GraphArtifacts, GraphDef, GraphNodeDef } from '../tfjs_patches/graph_models/graph_loading.js';
+import type { GraphDef, GraphNodeDef } from '../../tfjs_patches/graph_models/graph_loading.js';
+import type { Nodes } from './graph_nodes.js';
 
 interface EnterAttributes {
   readonly frame_name?: { readonly s?: unknown };
   readonly is_constant?: { readonly b?: boolean };
 }
-
-type Nodes = readonly GraphNodeDef[];
 
 const attributesOf = (node: GraphNodeDef): EnterAttributes => (node.attr ?? {}) as EnterAttributes;
 
@@ -73,18 +72,7 @@ function readFromOutside(nodes: Nodes): Nodes {
   });
 }
 
-function inGraph<Graph extends GraphDef>(graph: Graph): Graph {
-  return graph.node === undefined || graph.node === null
-    ? graph
-    : { ...graph, node: orderedAfterSwitches(readFromOutside(graph.node)) };
-}
-
-/** The same artifacts, with loops that run. */
-export function withLoopInputs(artifacts: GraphArtifacts): GraphArtifacts {
-  const { modelTopology, modelInitializer } = artifacts;
-  return {
-    ...artifacts,
-    modelTopology: inGraph(modelTopology),
-    ...(modelInitializer && { modelInitializer: inGraph(modelInitializer) }),
-  };
+/** The same graph, with loops that run. Those of functions are single nodes. */
+export function withLoopInputs(graph: GraphDef): GraphDef {
+  return graph.node ? { ...graph, node: orderedAfterSwitches(readFromOutside(graph.node)) } : graph;
 }

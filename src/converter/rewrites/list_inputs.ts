@@ -2,7 +2,8 @@
  * Ops of tfjs-converter that take a list of tensors take for one of it whatever they only have to come after. So another
  * node comes after it, which passes the first tensor of the list on.
  */
-import type { GraphArtifacts, GraphDef, GraphNodeDef } from '../tfjs_patches/graph_models/graph_loading.js';
+import type { GraphDef, GraphNodeDef } from '../../tfjs_patches/graph_models/graph_loading.js';
+import { withNodes } from './graph_nodes.js';
 
 const LISTS: readonly string[] = [
   ...['AddN', 'Concat', 'ConcatV2', 'Einsum', 'IdentityN', 'Pack', 'ShapeN'],
@@ -22,29 +23,10 @@ function inOrder(node: GraphNodeDef, suffix: string): GraphNodeDef[] {
   ];
 }
 
-function inGraph<Graph extends GraphDef>(graph: Graph): Graph {
-  const functions = graph.library?.function;
-  return {
-    ...graph,
-    ...(graph.node && { node: graph.node.flatMap((node) => inOrder(node, '')) }),
-    ...(functions && {
-      library: {
-        ...graph.library,
-        function: functions.map((each) => ({
-          ...each,
-          ...(each.nodeDef && { nodeDef: each.nodeDef.flatMap((node) => inOrder(node, ':output:0')) }),
-        })),
-      },
-    }),
-  };
-}
-
-/** The same artifacts, with lists of tensors alone. */
-export function withPlainLists(artifacts: GraphArtifacts): GraphArtifacts {
-  const { modelTopology, modelInitializer } = artifacts;
-  return {
-    ...artifacts,
-    modelTopology: inGraph(modelTopology),
-    ...(modelInitializer && { modelInitializer: inGraph(modelInitializer) }),
-  };
+/** The same graph, with lists of tensors alone. */
+export function withPlainLists(graph: GraphDef): GraphDef {
+  // In a function an output goes by its name.
+  return withNodes(graph, (nodes, isOfFunction) =>
+    nodes.flatMap((node) => inOrder(node, isOfFunction ? ':output:0' : '')),
+  );
 }

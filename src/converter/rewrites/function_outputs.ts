@@ -2,8 +2,9 @@
  * In functions of a graph an output goes by the name of an argument (`node:values:0`), elsewhere by its number
  * (`node:1`). tfjs-converter knows these names for its own ops and takes the last number alone for registered ones.
  */
-import type { GraphArtifacts, GraphDef, GraphFunctionDef } from '../tfjs_patches/graph_models/graph_loading.js';
-import { countOf, type Signature } from './signature.js';
+import type { GraphDef, GraphFunctionDef } from '../../tfjs_patches/graph_models/graph_loading.js';
+import { countOf, type Signature } from '../signature.js';
+import { withFunctions } from './graph_nodes.js';
 
 type Signatures = ReadonlyMap<string, Signature>;
 
@@ -45,18 +46,7 @@ function numbered(definition: GraphFunctionDef, signatures: Signatures): GraphFu
   return { ...definition, nodeDef, ...(definition.ret && { ret }) };
 }
 
-function inGraph<Graph extends GraphDef>(graph: Graph, signatures: Signatures): Graph {
-  const functions = graph.library?.function;
-  if (functions === undefined || functions === null) return graph;
-  return { ...graph, library: { ...graph.library, function: functions.map((each) => numbered(each, signatures)) } };
-}
-
-/** The same artifacts, with the outputs of our ops by number. */
-export function withNumberedOutputs(artifacts: GraphArtifacts, signatures: Signatures): GraphArtifacts {
-  const { modelTopology, modelInitializer } = artifacts;
-  return {
-    ...artifacts,
-    modelTopology: inGraph(modelTopology, signatures),
-    ...(modelInitializer && { modelInitializer: inGraph(modelInitializer, signatures) }),
-  };
+/** The same graph, with the outputs of our ops by number. */
+export function withNumberedOutputs(graph: GraphDef, signatures: Signatures): GraphDef {
+  return withFunctions(graph, (definition) => numbered(definition, signatures));
 }

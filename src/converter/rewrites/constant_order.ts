@@ -2,12 +2,13 @@
  * A constant that comes after a node with an effect, as TensorFlow's simplifications write it, means that whatever reads
  * the constant comes after that node. tfjs-converter has all constants from the start, so their readers are told instead.
  */
-import type { GraphArtifacts, GraphDef, GraphNodeDef } from '../tfjs_patches/graph_models/graph_loading.js';
+import type { GraphDef } from '../../tfjs_patches/graph_models/graph_loading.js';
+import { withNodes, type Nodes } from './graph_nodes.js';
 
 /** The node that an input stands for: `^name`, `name:0` or `name`. */
 const nodeOf = (input: string): string => input.replace(/^\^/, '').split(':')[0]!;
 
-function ordered(nodes: readonly GraphNodeDef[], effects: ReadonlySet<string>): readonly GraphNodeDef[] {
+function ordered(nodes: Nodes, effects: ReadonlySet<string>): Nodes {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const before = new Map<string, string[]>();
   for (const { name, op, input = [] } of nodes) {
@@ -25,29 +26,7 @@ function ordered(nodes: readonly GraphNodeDef[], effects: ReadonlySet<string>): 
   });
 }
 
-function inGraph<Graph extends GraphDef>(graph: Graph, effects: ReadonlySet<string>): Graph {
-  const functions = graph.library?.function;
-  return {
-    ...graph,
-    ...(graph.node && { node: ordered(graph.node, effects) }),
-    ...(functions && {
-      library: {
-        ...graph.library,
-        function: functions.map((each) => ({
-          ...each,
-          ...(each.nodeDef && { nodeDef: ordered(each.nodeDef, effects) }),
-        })),
-      },
-    }),
-  };
-}
-
-/** The same artifacts, with the readers of constants after the nodes whose ops have effects. */
-export function withOrderedConstants(artifacts: GraphArtifacts, effects: ReadonlySet<string>): GraphArtifacts {
-  const { modelTopology, modelInitializer } = artifacts;
-  return {
-    ...artifacts,
-    modelTopology: inGraph(modelTopology, effects),
-    ...(modelInitializer && { modelInitializer: inGraph(modelInitializer, effects) }),
-  };
+/** The same graph, with the readers of constants after the nodes whose ops have effects. */
+export function withOrderedConstants(graph: GraphDef, effects: ReadonlySet<string>): GraphDef {
+  return withNodes(graph, (nodes) => ordered(nodes, effects));
 }
