@@ -24,19 +24,14 @@ const KINDS: readonly Preprocessing[] = [
   {
     cls: VocabularyLayer,
     className: 'IntegerLookup',
-    fields: [...['maxTokens', 'numOovIndices', 'maskToken', 'oovToken', 'vocabulary', 'outputMode', 'padToMaxTokens']],
+    fields: ['maxTokens', 'numOovIndices', 'maskToken', 'oovToken', 'vocabulary', 'outputMode', 'padToMaxTokens'],
   },
 ];
 
-/** The name of Keras's class for a preprocessing layer; null for any other. */
-function kindOf(layer: tf.layers.Layer): Preprocessing | null {
-  return KINDS.find(({ cls }) => layer instanceof cls) ?? null;
-}
-
 /** Null for layers of other kinds. The dtype is left to Keras, which gives ids another than vectors. */
 export function preprocessingEntry(layer: tf.layers.Layer): LayerEntry | null {
-  const kind = kindOf(layer);
-  if (kind === null) return null;
+  const kind = KINDS.find(({ cls }) => layer instanceof cls);
+  if (kind === undefined) return null;
   const config = layer.getConfig() as Record<string, unknown>;
   if (kind.className === 'Hashing' && typeof config['maskValue'] === 'string') {
     const expected = 'a number: Hashing of Keras compares whole numbers with numbers alone';
