@@ -10,28 +10,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { NEUTRAL_HYPER, packHyper } from '../../src/backends/hyper.js';
-import type { BagOptions, HostBags, HostTable } from '../../src/backends/kernel_set.js';
+import type { HostBags, HostTable } from '../../src/backends/kernel_set.js';
 import { loadNative } from '../../src/backends/native/load_native.js';
 import type { OptimizerName } from '../../src/types.js';
 import { Random } from '../helpers/random.js';
+import { HYPER, OPTIONS, readSizes } from './bag_options.js';
 import { printLine, time } from './stopwatch.js';
 
-const { values: given } = parseArgs({
-  options: {
-    threads: { type: 'string', default: '1,2' },
-    dims: { type: 'string', default: '32,64,128' },
-    hots: { type: 'string', default: '1,10,50' },
-    ops: { type: 'string', default: 'forward,sgd,rowWiseAdagrad,adagrad' },
-    rows: { type: 'string', default: '1000000' },
-    batch: { type: 'string', default: '4096' },
-    repeats: { type: 'string', default: '15' },
-  },
-});
-const list = (text: string): number[] => text.split(',').map(Number);
-const [rows, batch, repeats] = [Number(given.rows), Number(given.batch), Number(given.repeats)];
-const OPTIONS: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+const given = readSizes({ threads: '1,2', hots: '1,10,50', ops: 'forward,sgd,rowWiseAdagrad,adagrad' });
+const { rows, batch, repeats } = given;
 
 interface Limit {
   readonly gatherMs: number;
@@ -67,24 +54,23 @@ function batches(random: Random, hot: number): HostBags[] {
 const kernels = loadNative();
 const folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-bench-'));
 const limitProgram = compileLimit(folder);
-for (const dim of list(given.dims)) {
+for (const dim of given.dims) {
   const table: HostTable = { data: kernels.allocate(rows * dim).fill(0.5), rows, dim };
   const slot = kernels.allocate(rows * dim).fill(0.1);
   const [pooled, gradient] = [new Float32Array(batch * dim), new Float32Array(batch * dim).fill(1e-4)];
-  for (const hot of list(given.hots)) {
+  for (const hot of given.hots) {
     const rotating = batches(new Random(dim + hot), hot);
-    for (const threads of list(given.threads)) {
+    for (const threads of given.threads) {
       kernels.setThreads(threads);
       const limit = measureLimit(limitProgram, dim, hot, threads);
-      for (const op of given.ops.split(',')) {
+      for (const op of given.ops) {
         const forward = (n: number): void =>
           kernels.embeddingBag(table, rotating[n % rotating.length]!, OPTIONS, pooled);
-        const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1e-3, epsilon: 1e-7 });
         const slots = op === 'sgd' ? [] : [op === 'adagrad' ? slot : slot.subarray(0, rows)];
         const step = (n: number): void => {
           forward(n);
           const bags = rotating[n % rotating.length]!;
-          kernels.sparseApply(op as OptimizerName, table, slots, gradient, bags, OPTIONS, hyper);
+          kernels.sparseApply(op as OptimizerName, table, slots, gradient, bags, OPTIONS, HYPER);
         };
         const result = await time(op === 'forward' ? forward : step, repeats);
         const rewrites = op === 'forward' ? 0 : op === 'adagrad' ? 2 : 1;

@@ -7,29 +7,16 @@
  * memory of WebAssembly has none where the system gives them on request alone. Everything lies in the memory that the
  * kernels run in, as it does on the tfjs backend.
  */
-import { parseArgs } from 'node:util';
-import { NEUTRAL_HYPER, packHyper } from '../../src/backends/hyper.js';
-import type { BagOptions, HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
+import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
 import { loadNative } from '../../src/backends/native/load_native.js';
 import { WasmKernelSet } from '../../src/backends/wasm/wasm_kernel_set.js';
 import type { OptimizerName } from '../../src/types.js';
 import { Random } from '../helpers/random.js';
+import { HYPER, OPTIONS, readSizes } from './bag_options.js';
 import { median, printLine } from './stopwatch.js';
 
-const { values: given } = parseArgs({
-  options: {
-    threads: { type: 'string', default: '1' },
-    dims: { type: 'string', default: '32,64,128' },
-    hots: { type: 'string', default: '10,50' },
-    ops: { type: 'string', default: 'forward,sgd' },
-    rows: { type: 'string', default: '1000000' },
-    batch: { type: 'string', default: '4096' },
-    repeats: { type: 'string', default: '15' },
-  },
-});
-const list = (text: string): number[] => text.split(',').map(Number);
-const [rows, batch, repeats] = [Number(given.rows), Number(given.batch), Number(given.repeats)];
-const OPTIONS: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+const given = readSizes({ threads: '1', hots: '10,50', ops: 'forward,sgd' });
+const { rows, batch, repeats } = given;
 /** The engine compiles WebAssembly again while it runs: before that has ended nothing is timed. */
 const WARM_UP_MS = 2000;
 
@@ -76,23 +63,22 @@ function stepsOf(set: KernelSet, dim: number, hot: number, op: string, plain = f
   gradient().fill(1e-4);
   const slots = op === 'adagrad' ? [room.floats(rows * dim)] : op === 'rowWiseAdagrad' ? [room.floats(rows)] : [];
   for (const slot of slots) slot().fill(0.1);
-  const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1e-3, epsilon: 1e-7 });
   return (n) => {
     const bags: HostBags = { values: lists[n % lists.length]!(), rowSplits: splits(), weights: null };
     const table: HostTable = { data: data(), rows, dim };
     set.embeddingBag(table, bags, OPTIONS, pooled());
     if (op === 'forward') return;
     const slotViews = slots.map((slot) => slot());
-    set.sparseApply(op as OptimizerName, table, slotViews, gradient(), bags, OPTIONS, hyper);
+    set.sparseApply(op as OptimizerName, table, slotViews, gradient(), bags, OPTIONS, HYPER);
   };
 }
 
-for (const dim of list(given.dims)) {
-  for (const hot of list(given.hots)) {
-    for (const op of given.ops.split(',')) {
+for (const dim of given.dims) {
+  for (const hot of given.hots) {
+    for (const op of given.ops) {
       const native = loadNative();
       native.setThreads(1);
-      const threads = list(given.threads);
+      const { threads } = given;
       const rivals = threads.map((count) => {
         const set = new WasmKernelSet();
         (set as KernelSet).setThreads(count);
