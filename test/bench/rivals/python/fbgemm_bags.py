@@ -11,13 +11,14 @@ import logging
 import os
 import sys
 
-from bag_files import Bags, table_values, write
-from protocol import Lacks, serve, timed
+from bag_files import table_values
+from protocol import Lacks, serve
+from torch_peer import TorchPeer
 
 NAMES = {None: "EXACT_SGD", "sgd": "EXACT_SGD", "adagrad": "EXACT_ADAGRAD", "rowWiseAdagrad": "EXACT_ROWWISE_ADAGRAD"}
 
 
-class FbgemmBags:
+class FbgemmBags(TorchPeer):
     def __init__(self, threads):
         torch_home = importlib.util.find_spec("torch")
         if torch_home is None:
@@ -52,7 +53,7 @@ class FbgemmBags:
 
     def bags(self, folder, batch, combiner):
         torch = self.torch
-        files = Bags(folder, batch, self.dim)
+        self.read_batches(folder, batch, self.dim)
         if combiner != self.combiner:
             self.module = None  # of the old one's memory, before the new one is made
             self.module = self.make(
@@ -68,32 +69,16 @@ class FbgemmBags:
             for states in self.module.split_optimizer_states():
                 for state in states:
                     state.data.fill_(0.1)
-        self.folder, self.combiner, self.n = folder, combiner, 0
-        self.splits = [torch.from_numpy(s.astype("int64")) for s in files.splits]
-        self.ids = [torch.from_numpy(i.astype("int64")) for i in files.ids]
-        self.weights = [None] * files.count if files.weights is None else [torch.from_numpy(w) for w in files.weights]
-        self.gradient = torch.from_numpy(files.gradient)
+        self.combiner = combiner
 
     def pooled(self, n):
         return self.module(self.ids[n], self.splits[n], self.weights[n])
 
-    def step(self):
-        n = self.n = (self.n + 1) % len(self.ids)
-        if self.optimizer is None:
-            with self.torch.no_grad():
-                self.pooled(n)
-            return
+    def train(self, n):
         self.pooled(n).backward(self.gradient)
 
-    def run(self, steps):
-        return timed(self.step, steps)
-
-    def outputs(self, steps):
-        pooled = self.pooled(0).detach().numpy()
-        self.n = -1
-        for _ in range(steps):
-            self.step()
-        write(self.folder, pooled=pooled, table_out=self.module.split_embedding_weights()[0].detach().numpy())
+    def table_out(self):
+        return self.module.split_embedding_weights()[0].detach().numpy()
 
     def close(self):
         self.module = self.combiner = self.ids = self.splits = self.weights = None

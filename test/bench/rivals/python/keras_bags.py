@@ -4,11 +4,12 @@ import os
 import sys
 
 import numpy as np
-from bag_files import Bags, table_values, write
-from protocol import Lacks, serve, timed
+from bag_files import Bags, table_values
+from bag_peer import BagPeer
+from protocol import Lacks, serve
 
 
-class KerasBags:
+class KerasBags(BagPeer):
     def __init__(self, threads):
         os.environ.update({"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": "tensorflow"})
         import tensorflow as tf
@@ -72,22 +73,17 @@ class KerasBags:
     def inputs(self, n):
         return (self.ids[n],) if self.weights is None else (self.ids[n], self.weights[n])
 
-    def step(self):
-        n = self.n = (self.n + 1) % len(self.ids)
-        if self.optimizer is None:
-            self.pooled(*self.inputs(n))
-        else:
-            self.stepped(*self.inputs(n))
+    def look_up(self, n):
+        self.pooled(*self.inputs(n))
 
-    def run(self, steps):
-        return timed(self.step, steps)
+    def train(self, n):
+        self.stepped(*self.inputs(n))
 
-    def outputs(self, steps):
-        pooled = self.pooled(*self.inputs(0)).numpy()
-        self.n = -1
-        for _ in range(steps):
-            self.step()
-        write(self.folder, pooled=pooled, table_out=np.array(self.layer.embeddings))
+    def pooled_values(self):
+        return self.pooled(*self.inputs(0)).numpy()
+
+    def table_out(self):
+        return np.array(self.layer.embeddings)
 
     def close(self):
         self.layer = self.optimizer = self.ids = self.weights = self.pooled = self.stepped = None

@@ -2,11 +2,12 @@
 
 import sys
 
-from bag_files import Bags, table_values, write
-from protocol import Lacks, serve, timed
+from bag_files import table_values
+from protocol import Lacks, serve
+from torch_peer import TorchPeer
 
 
-class TorchBags:
+class TorchBags(TorchPeer):
     def __init__(self, threads):
         import torch
 
@@ -29,15 +30,10 @@ class TorchBags:
         self.dim = dim
 
     def bags(self, folder, batch, combiner):
-        torch = self.torch
-        files = Bags(folder, batch, self.dim)
-        if combiner != "sum" and files.weights is not None:
+        self.read_batches(folder, batch, self.dim)
+        self.combiner = combiner
+        if combiner != "sum" and self.weights[0] is not None:
             raise Lacks("weights with sum only")
-        self.folder, self.combiner, self.n = folder, combiner, 0
-        self.splits = [torch.from_numpy(s.astype("int64")) for s in files.splits]
-        self.ids = [torch.from_numpy(i.astype("int64")) for i in files.ids]
-        self.weights = [None] * files.count if files.weights is None else [torch.from_numpy(w) for w in files.weights]
-        self.gradient = torch.from_numpy(files.gradient)
 
     def pooled(self, n):
         return self.torch.nn.functional.embedding_bag(
@@ -50,26 +46,13 @@ class TorchBags:
             include_last_offset=True,
         )
 
-    def step(self):
-        n = self.n = (self.n + 1) % len(self.ids)
-        if self.optimizer is None:
-            with self.torch.no_grad():
-                self.pooled(n)
-            return
+    def train(self, n):
         self.optimizer.zero_grad(set_to_none=True)
         self.pooled(n).backward(self.gradient)
         self.optimizer.step()
 
-    def run(self, steps):
-        return timed(self.step, steps)
-
-    def outputs(self, steps):
-        """Pooled rows of the first batch, then the table after steps over the batches from the first on."""
-        pooled = self.pooled(0).detach().numpy()
-        self.n = -1
-        for _ in range(steps):
-            self.step()
-        write(self.folder, pooled=pooled, table_out=self.weight.detach().numpy())
+    def table_out(self):
+        return self.weight.detach().numpy()
 
     def close(self):
         self.weight = self.optimizer = self.ids = self.splits = self.weights = None
