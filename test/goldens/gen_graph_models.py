@@ -21,6 +21,7 @@ for absent in ["tf_keras", "tensorflow_hub", "tensorflow_decision_forests", "jax
 import numpy as np
 import tensorflow as tf
 
+from golden_values import plain
 from tensorflowjs.converters import tf_saved_model_conversion_v2 as converter
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,12 +33,6 @@ VALUES = np.array([3, 59, 3, 0, 7, 7, 7, 12, 30], np.int32)
 SPLITS = np.array([0, 2, 2, 3, 8, 9], np.int32)
 WEIGHTS = np.array([0.5, 2.0, 1.0, 0.25, 1.5, 3.0, 0.75, 1.0, 2.0], np.float32)
 X = random.standard_normal([5, 3]).astype(np.float32)
-
-
-def plain(value):
-    value = np.asarray(value)
-    dtype = {"i": "int32", "f": "float32", "b": "bool"}[value.dtype.kind]
-    return {"dtype": dtype, "shape": list(value.shape), "values": value.reshape(-1).astype(float).tolist()}
 
 
 def keep(name, folder, inputs, outputs):

@@ -12,36 +12,12 @@ import os
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 import tensorflow as tf
+from golden_values import b, f, i, plain, s
 from tensorflow.python.framework import op_def_registry
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NAMES = {"float32": tf.float32, "int32": tf.int32, "bool": tf.bool, "string": tf.string}
 CASES = []
-
-
-def f(value):
-    return np.array(value, np.float32)
-
-
-def i(value):
-    return np.array(value, np.int32)
-
-
-def s(value):
-    return np.array(value, object)
-
-
-def b(value):
-    return np.array(value, bool)
-
-
-def plain(value):
-    value = np.asarray(value)
-    if value.dtype == object or value.dtype.kind == "S":
-        flat = [x.decode() if isinstance(x, bytes) else x for x in value.reshape(-1).tolist()]
-        return {"dtype": "string", "shape": list(value.shape), "values": flat}
-    dtype = {"i": "int32", "f": "float32", "b": "bool"}[value.dtype.kind]
-    return {"dtype": dtype, "shape": list(value.shape), "values": value.reshape(-1).astype(float).tolist()}
 
 
 def signature(op):
