@@ -7,9 +7,6 @@
  */
 #include <stdint.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 #include <mutex>
 #include <string>
@@ -21,6 +18,7 @@
 #include "tensorflow_attributes.h"
 #include "tensorflow_call.h"
 #include "tensorflow_graphs.h"
+#include "tensorflow/huge_pages.h"
 #include "tensorflow_many.h"
 #include "products/tensorflow_products.h"
 #include "packed/tensorflow_packed.h"
@@ -50,6 +48,7 @@ void compute_bag(void* kernel, TF_OpKernelContext* context) {
   TF_Tensor* pooled = call.output(0, TF_FLOAT, dims, 2, "table", kPooledRows);
   if (call.failed()) return;
   call.check(te_embedding_bag(&table, &bags, Call::floats(pooled)), bags, table.rows);
+  looked_up(table, bags);
 }
 
 void compute_bag_grad(void* kernel, TF_OpKernelContext* context) {
@@ -134,20 +133,6 @@ void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
       bags, table.rows);
 }
 
-/* A table is read and stepped by random rows: huge pages, where the system has them, halve what that costs. */
-void prefer_huge_pages(void* data, size_t bytes) {
-#if defined(__linux__)
-  constexpr uintptr_t kPage = 4096;
-  const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + kPage - 1) & ~(kPage - 1);
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + bytes) & ~(kPage - 1);
-  constexpr size_t kWorthwhile = size_t{4} << 20;
-  if (bytes >= kWorthwhile) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
-#else
-  (void)data;
-  (void)bytes;
-#endif
-}
-
 /* A real copy: TensorFlow's own identity shares the buffer. */
 void compute_copy(void*, TF_OpKernelContext* context) {
   Call call(context);
@@ -160,7 +145,7 @@ void compute_copy(void*, TF_OpKernelContext* context) {
   for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(from, i);
   TF_Tensor* to = call.output(0, TF_FLOAT, dims, rank, "input", "copies");
   if (to == nullptr) return;
-  prefer_huge_pages(Call::data(to), tf.TF_TensorByteSize(to));
+  renew_on_huge_pages(Call::data(to), tf.TF_TensorByteSize(to));
   memcpy(Call::data(to), Call::data(from), tf.TF_TensorByteSize(from));
 }
 

@@ -11,6 +11,7 @@
 #include "tensorflow_api.h"
 #include "tensorflow_attributes.h"
 #include "tensorflow_call.h"
+#include "tensorflow/huge_pages.h"
 #include "tensorflow_training.h"
 
 namespace te {
@@ -18,6 +19,12 @@ namespace {
 
 inline Span span_of_rows(const te_table& table) {
   return {table.data, static_cast<size_t>(table.rows) * static_cast<size_t>(table.dim) * sizeof(float)};
+}
+
+/* What a lookup has read. */
+inline void looked_up(const te_table& table, const te_bags& bags) {
+  const size_t row = static_cast<size_t>(table.dim) * sizeof(float);
+  looked_up(table.data, static_cast<size_t>(table.rows) * row, static_cast<size_t>(bags.nnz) * row);
 }
 
 /* What a step reads. */
@@ -118,7 +125,10 @@ void compute_bags(void*, TF_OpKernelContext* context) {
     each.pooled = Call::floats(pooled);
   }
   te_embedding_bags(lookups.data(), count);
-  for (const te_lookup& each : lookups) call.check(each.status, each.bags, each.table.rows);
+  for (const te_lookup& each : lookups) {
+    call.check(each.status, each.bags, each.table.rows);
+    looked_up(each.table, each.bags);
+  }
 }
 
 /* The uses of one table as one batch. */

@@ -8,6 +8,7 @@
 #include "../tensorflow_api.h"
 #include "../tensorflow_attributes.h"
 #include "../tensorflow_call.h"
+#include "../tensorflow/huge_pages.h"
 #include "../tensorflow_shapes.h"
 
 namespace te {
@@ -38,6 +39,8 @@ void compute_packed_bag(void* kernel, TF_OpKernelContext* context) {
   TF_Tensor* pooled = call.output(0, TF_FLOAT, dims, 2, "table", kPooledRows);
   if (call.failed()) return;
   call.check(te_packed_bag(&table, &bags, Call::floats(pooled)), bags, table.rows);
+  const size_t row = static_cast<size_t>(te_packed_words(table.storage, table.dim)) * sizeof(int32_t);
+  looked_up(table.words, static_cast<size_t>(table.rows) * row, static_cast<size_t>(bags.nnz) * row);
 }
 
 void compute_packed_bag_weights_grad(void* kernel, TF_OpKernelContext* context) {
