@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { GPU_BACKENDS } from '../backends/generic/large_tables.js';
 import type { BagTensors } from '../backends/bag_tensors.js';
+import { BACKEND_NAME as TENSORFLOW } from '../backends/tensorflow/node_backend.js';
 import type { BagOptionsInput } from './arguments.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { checkNoNaN, toFloat32 } from '../ragged/float_values.js';
@@ -22,6 +23,16 @@ export const BAG_FIELDS = ['weights', 'combiner', 'outOfRange', 'maxNorm', 'vali
 /** Reading tensors back would stall a GPU, so that is done only on request. */
 function isOnDevice(): boolean {
   return GPU_BACKENDS.includes(tf.getBackend());
+}
+
+/** Splits that were found right, by their data, and for how many values. */
+const rightSplits = new WeakMap<object, number>();
+
+/** Reads splits and checks them; on `tensorflow`, where reading is a copy and ops check splits themselves, once. */
+function checkSplits(splits: tf.Tensor1D, values: number, argument: string): void {
+  if (rightSplits.get(splits.dataId) === values) return;
+  checkRowSplits(splits.dataSync(), values, argument);
+  if (tf.getBackend() === TENSORFLOW) rightSplits.set(splits.dataId, values);
 }
 
 function isTensor(vector: unknown, argument: string, expected: string): vector is tf.Tensor {
@@ -64,7 +75,7 @@ export function readBagTensors(
   const isWeighted = weights !== null && weights !== undefined;
   const perId = isWeighted ? toFloat32Vector(weights, ids.size, `${within}weights`) : null;
   if (validate === true || !isOnDevice() || !(rowSplits instanceof tf.Tensor)) {
-    checkRowSplits(splits.dataSync(), ids.size, `${within}rowSplits`);
+    checkSplits(splits, ids.size, `${within}rowSplits`);
   }
   if (perId !== null && (validate === true || !isOnDevice() || !(weights instanceof tf.Tensor))) {
     checkNoNaN(perId.dataSync(), `${within}weights`);
