@@ -146,6 +146,20 @@ class United {
   int64_t batch() const { return batch_; }
   int64_t nnz() const { return nnz_; }
 
+  /* Whether another table has the same uses; gradients are each table's own. */
+  bool same_ids(const United& other) const {
+    if (uses_.size() != other.uses_.size()) return false;
+    for (size_t i = 0; i < uses_.size(); ++i) {
+      const te_bags &a = uses_[i].bags, &b = other.uses_[i].bags;
+      if (a.values != b.values || a.row_splits != b.row_splits || a.weights != b.weights || a.nnz != b.nnz ||
+          a.batch != b.batch || a.combiner != b.combiner || a.out_of_range != b.out_of_range ||
+          a.max_norm != b.max_norm) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   te_bags bags() {
     te_bags all = uses_.front().bags;
     if (uses_.size() == 1) return all;
@@ -156,7 +170,6 @@ class United {
       const int32_t before = splits_.back();
       values_.insert(values_.end(), use.bags.values, use.bags.values + use.bags.nnz);
       for (int64_t b = 1; b <= use.bags.batch; ++b) splits_.push_back(before + use.bags.row_splits[b]);
-      gradient_.insert(gradient_.end(), use.gradient, use.gradient + use.bags.batch * dim_);
       if (weighted && use.bags.weights != nullptr) {
         weights_.insert(weights_.end(), use.bags.weights, use.bags.weights + use.bags.nnz);
       } else if (weighted) {
@@ -173,7 +186,13 @@ class United {
     return all;
   }
 
-  const float* gradient() const { return uses_.size() == 1 ? uses_.front().gradient : gradient_.data(); }
+  const float* gradient() {
+    if (uses_.size() == 1) return uses_.front().gradient;
+    for (const Use& use : uses_) {
+      gradient_.insert(gradient_.end(), use.gradient, use.gradient + use.bags.batch * dim_);
+    }
+    return gradient_.data();
+  }
 
  private:
   struct Use {
@@ -190,6 +209,13 @@ class United {
   int64_t nnz_ = 0;
   int64_t dim_ = 0;
 };
+
+/* The first table with several uses that has those of table i, or i. */
+inline size_t of_same_ids(const std::vector<United>& united, size_t i) {
+  size_t like = united[i].uses() == 1 ? i : 0;
+  while (like < i && !united[like].same_ids(united[i])) ++like;
+  return like;
+}
 
 /* Splits that start at 0, never fall and end at the number of values: uses are joined only then. */
 inline bool whole_splits(const te_bags& bags) {
@@ -274,7 +300,8 @@ void compute_sparse_apply_many(void*, TF_OpKernelContext* context) {
     if (united[i].nnz() >= INT32_MAX || united[i].batch() >= INT32_MAX) {
       return call.fail(TF_INVALID_ARGUMENT, "values: expected fewer than 2147483647 numbers, received more");
     }
-    each.bags = united[i].bags();
+    const size_t like = of_same_ids(united, i);
+    each.bags = like < i ? steps[like].bags : united[i].bags();
     each.gradient = united[i].gradient();
     each.workspace_bytes = te_sparse_apply_workspace(kOptimizer, each.bags.nnz, each.bags.batch, each.table.rows,
                                                      each.table.dim);

@@ -92,6 +92,13 @@ TE_INTERNAL void te_groups_part(te_groups* groups, int32_t part, int32_t worker)
 /* Place of the first row of a part, in rows and ends; its occurrences begin at the same place in order. */
 TE_INTERNAL int64_t te_part_first(const te_groups* groups, int64_t part);
 
+/* ---- steps with the same ids ---- */
+
+/* Checks each step, and links those with the same ids to the first of them, their leader. */
+TE_INTERNAL void te_link_steps(int32_t optimizer, te_step* steps, int64_t count);
+/* Runs a leader and all that are linked to it. */
+TE_INTERNAL void te_apply_linked(int32_t optimizer, te_step* leader);
+
 /* ---- kernels, one set per instruction set (instance_*.c) ---- */
 
 typedef struct te_forward {

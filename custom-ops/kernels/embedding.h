@@ -138,7 +138,7 @@ typedef struct te_lookup {
   te_status status;
 } te_lookup;
 
-/* One step of a table, with a workspace of its own, and what came of it. */
+/* One step of a table, with a workspace of its own, and what came of it. What comes after `status` is the core's own. */
 typedef struct te_step {
   te_table table;
   float* slots[TE_MOST_SLOTS];
@@ -148,9 +148,16 @@ typedef struct te_step {
   void* workspace;
   size_t workspace_bytes;
   te_status status;
+  float gradient_scale; /* from clip_norm */
+  int32_t leads;        /* whether it is the first of the steps with its ids */
+  struct te_step* same; /* another step with the same ids */
+  struct te_step* next; /* a leader whose ids may lie in the same place */
 } te_step;
 
-/* As te_embedding_bag and te_sparse_apply for each; the tables of steps must lie apart. */
+/*
+ * As te_embedding_bag and te_sparse_apply for each; the tables of steps must lie apart. Ids of several steps are
+ * grouped once where they are the same: in the same memory, used in the same way, for tables of as many rows.
+ */
 void te_embedding_bags(te_lookup* lookups, int64_t count);
 void te_sparse_apply_many(int32_t optimizer, te_step* steps, int64_t count);
 

@@ -17,11 +17,6 @@ typedef struct many_run {
 
 static void look_up(te_lookup* each) { each->status = te_embedding_bag(&each->table, &each->bags, each->pooled); }
 
-static void step(int32_t optimizer, te_step* each) {
-  each->status = te_sparse_apply(optimizer, &each->table, each->slots, TE_SLOT_COUNT(optimizer), &each->bags,
-                                 each->gradient, &each->hyper, each->workspace, each->workspace_bytes);
-}
-
 static void look_up_small(void* context, int64_t task, int32_t worker) {
   te_lookup* each = &((many_run*)context)->lookups[task];
   (void)worker;
@@ -32,7 +27,7 @@ static void step_small(void* context, int64_t task, int32_t worker) {
   const many_run* run = context;
   te_step* each = &run->steps[task];
   (void)worker;
-  if (each->bags.nnz < LARGE) step(run->optimizer, each);
+  if (each->leads && each->bags.nnz < LARGE) te_apply_linked(run->optimizer, each);
 }
 
 void te_embedding_bags(te_lookup* lookups, int64_t count) {
@@ -45,10 +40,14 @@ void te_embedding_bags(te_lookup* lookups, int64_t count) {
 
 void te_sparse_apply_many(int32_t optimizer, te_step* steps, int64_t count) {
   many_run run = {.steps = steps, .optimizer = optimizer};
+  int64_t small = 0;
+  te_link_steps(optimizer, steps, count);
+  for (int64_t i = 0; i < count; i++) small += steps[i].leads && steps[i].bags.nnz < LARGE;
   for (int64_t i = 0; i < count; i++) {
-    if (steps[i].bags.nnz >= LARGE) step(optimizer, &steps[i]);
+    /* A small one that is alone may have all threads too. */
+    if (steps[i].leads && (steps[i].bags.nnz >= LARGE || small == 1)) te_apply_linked(optimizer, &steps[i]);
   }
-  te_parallel(count, te_get_threads(), step_small, &run);
+  if (small > 1) te_parallel(count, te_get_threads(), step_small, &run);
 }
 
 #endif

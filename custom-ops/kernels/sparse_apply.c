@@ -2,11 +2,20 @@
 #include "core.h"
 
 #define UNTOUCHED_ROWS_PER_TASK 4096
+#define LISTS 64 /* of steps, by where their ids lie */
 
 typedef struct apply_run {
-  te_update job;
+  int32_t optimizer;
+  const te_step* steps; /* the leader of those that are linked */
   te_groups groups;
 } apply_run;
+
+/* A task for one of the steps. */
+typedef struct one_step {
+  apply_run* run;
+  const te_step* step;
+  int grouped;
+} one_step;
 
 static float* scratch_of(const te_groups* g, int32_t worker) {
   return g->scratch + (int64_t)worker * g->scratch_floats;
@@ -19,118 +28,190 @@ size_t te_sparse_apply_workspace(int32_t optimizer, int64_t nnz, int64_t batch, 
   return te_groups_bytes(nnz, dim, te_get_threads());
 }
 
-static void update_part(apply_run* run, int64_t part, int32_t worker) {
-  const te_groups* g = &run->groups;
-  const int64_t first = te_part_first(g, part);
-  TE_KERNEL(update_rows)(&run->job, first, first + g->part_rows[part], first, scratch_of(g, worker));
+static te_update update_of(const apply_run* run, const te_step* step) {
+  te_update job;
+  te_fill(&job, 0, sizeof job);
+  job.groups = &run->groups;
+  job.gradient = step->gradient;
+  job.table = step->table.data;
+  job.rows = step->table.rows;
+  job.dim = step->table.dim;
+  job.max_norm = step->bags.max_norm;
+  job.optimizer = run->optimizer;
+  job.slot0 = TE_SLOT_COUNT(run->optimizer) > 0 ? step->slots[0] : NULL;
+  job.slot1 = TE_SLOT_COUNT(run->optimizer) > 1 ? step->slots[1] : NULL;
+  job.hyper = &step->hyper;
+  job.gradient_scale = step->gradient_scale;
+  return job;
 }
 
-static void update_task(void* context, int64_t part, int32_t worker) { update_part(context, part, worker); }
-
-static void group_task(void* context, int64_t part, int32_t worker) {
-  te_groups_part(&((apply_run*)context)->groups, (int32_t)part, worker);
+static void update_task(void* context, int64_t part, int32_t worker) {
+  const apply_run* run = context;
+  const te_groups* g = &run->groups;
+  const int64_t first = te_part_first(g, part);
+  for (const te_step* step = run->steps; step != NULL; step = step->same) {
+    const te_update job = update_of(run, step);
+    TE_KERNEL(update_rows)(&job, first, first + g->part_rows[part], first, scratch_of(g, worker));
+  }
 }
 
 static void group_and_update_task(void* context, int64_t part, int32_t worker) {
-  group_task(context, part, worker);
-  update_part(context, part, worker);
+  te_groups_part(&((apply_run*)context)->groups, (int32_t)part, worker);
+  update_task(context, part, worker);
 }
 
 /* Squared norm per bucket: buckets do not depend on the number of threads, so neither does their sum. */
 static void squares_task(void* context, int64_t part, int32_t worker) {
-  apply_run* run = context;
-  te_groups* g = &run->groups;
-  group_task(context, part, worker);
+  const one_step* one = context;
+  te_groups* g = &one->run->groups;
+  const te_update job = update_of(one->run, one->step);
+  if (!one->grouped) te_groups_part(g, (int32_t)part, worker);
   for (int32_t b = g->part_buckets[part]; b < g->part_buckets[part + 1]; b++) {
     const int64_t first = g->firsts[b];
-    g->squares[b] =
-        TE_KERNEL(gradient_squares)(&run->job, first, first + g->uniques[b], g->starts[b], scratch_of(g, worker));
+    g->squares[b] = TE_KERNEL(gradient_squares)(&job, first, first + g->uniques[b], g->starts[b], scratch_of(g, worker));
   }
 }
 
-static void clip_by_norm(apply_run* run) {
+static void clip_by_norm(apply_run* run, te_step* step, int grouped) {
   const te_groups* g = &run->groups;
-  const double most = (double)run->job.hyper->clip_norm;
+  const double most = (double)step->hyper.clip_norm;
   double squares = 0.0;
-  te_parallel(g->parts, g->workers, squares_task, run);
+  one_step one = {run, step, grouped};
+  te_parallel(g->parts, g->workers, squares_task, &one);
   for (int32_t b = 0; b < g->buckets; b++) squares += g->squares[b];
   const double norm = te_sqrt(squares);
   /* A norm that is no number spoils the whole gradient, so that it is seen. */
-  if (!(norm <= most)) run->job.gradient_scale = (float)(most / norm);
+  if (!(norm <= most)) step->gradient_scale = (float)(most / norm);
 }
 
 /* Steps the rows of one block that no id has touched, run by run between the touched ones. */
 static void untouched_task(void* context, int64_t task, int32_t worker) {
-  const apply_run* run = context;
-  const te_groups* g = &run->groups;
+  const one_step* one = context;
+  const te_groups* g = &one->run->groups;
+  const te_update job = update_of(one->run, one->step);
   const float* zeros = g->scratch;
   (void)worker;
   int64_t row = task * UNTOUCHED_ROWS_PER_TASK;
-  const int64_t end = te_min(row + UNTOUCHED_ROWS_PER_TASK, run->job.rows);
+  const int64_t end = te_min(row + UNTOUCHED_ROWS_PER_TASK, job.rows);
   if (g->count > 0 && end > (int64_t)g->lowest && row <= (int64_t)g->highest) {
     const int64_t from = te_max(row, g->lowest) - g->lowest, to = te_min(end - 1, g->highest) - g->lowest;
     for (int64_t b = from >> g->shift; b <= to >> g->shift; b++) {
       for (int64_t u = g->firsts[b]; u < (int64_t)g->firsts[b] + g->uniques[b]; u++) {
         const int64_t touched = g->rows[u];
         if (touched < row || touched >= end) continue;
-        TE_KERNEL(step_untouched)(&run->job, row, touched, zeros);
+        TE_KERNEL(step_untouched)(&job, row, touched, zeros);
         row = touched + 1;
       }
     }
   }
-  TE_KERNEL(step_untouched)(&run->job, row, end, zeros);
+  TE_KERNEL(step_untouched)(&job, row, end, zeros);
 }
 
-static te_status check_step(int32_t optimizer, const te_table* table, float* const* slots, int32_t n_slots,
-                            const te_bags* bags, const float* gradient, const te_hyper* hyper) {
-  const te_status status = te_check(table, bags, 1);
+static int steps_all_rows(int32_t optimizer, const te_step* step) {
+  return step->hyper.lazy == 0.0f && (optimizer == TE_ADAM || optimizer == TE_ADAGRAD_MOMENTUM);
+}
+
+static te_status apply_linked(int32_t optimizer, te_step* leader) {
+  apply_run run;
+  te_groups* g = &run.groups;
+  const te_step* widest = leader;
+  int grouped = 0;
+  run.optimizer = optimizer;
+  run.steps = leader;
+  for (te_step* step = leader; step != NULL; step = step->same) {
+    step->gradient_scale = 1.0f;
+    if (step->table.dim > widest->table.dim) widest = step;
+  }
+  if (!te_groups_place(g, &leader->bags, leader->table.rows, widest->table.dim, widest->workspace,
+                       widest->workspace_bytes)) {
+    return te_failure(TE_BAD_WORKSPACE, 0, 0);
+  }
+  g->ascending = steps_all_rows(optimizer, leader);
+  const te_status status = te_groups_partition(g);
+  if (status.code != TE_OK) return status;
+  for (te_step* step = leader; step != NULL; step = step->same) {
+    if (!(step->hyper.clip_norm > 0.0f)) continue;
+    clip_by_norm(&run, step, grouped);
+    grouped = 1;
+  }
+  te_parallel(g->parts, g->workers, grouped ? update_task : group_and_update_task, &run);
+  if (!g->ascending) return status;
+  te_fill(g->scratch, 0, (size_t)widest->table.dim * sizeof(float));
+  for (te_step* step = leader; step != NULL; step = step->same) {
+    one_step one = {&run, step, grouped};
+    const int64_t tasks = (step->table.rows + UNTOUCHED_ROWS_PER_TASK - 1) / UNTOUCHED_ROWS_PER_TASK;
+    te_parallel(tasks, te_get_threads(), untouched_task, &one);
+  }
+  return status;
+}
+
+void te_apply_linked(int32_t optimizer, te_step* leader) {
+  const te_status status = apply_linked(optimizer, leader);
+  for (te_step* step = leader; step != NULL; step = step->same) step->status = status;
+}
+
+/* ---- which steps have the same ids ---- */
+
+static te_status check_step(int32_t optimizer, const te_step* step) {
+  const te_status status = te_check(&step->table, &step->bags, 1);
   const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
   if (status.code != TE_OK) return status;
-  if (optimizer < TE_SGD || optimizer > TE_FTRL || hyper == NULL) return bad;
-  if (n_slots != TE_SLOT_COUNT(optimizer) || (n_slots > 0 && slots == NULL)) return bad;
-  for (int32_t s = 0; s < n_slots; s++) {
-    if (table->rows > 0 && slots[s] == NULL) return bad;
+  if (optimizer < TE_SGD || optimizer > TE_FTRL) return bad;
+  for (int32_t s = 0; s < TE_SLOT_COUNT(optimizer); s++) {
+    if (step->table.rows > 0 && step->slots[s] == NULL) return bad;
   }
-  if (bags->batch > 0 && gradient == NULL) return bad;
+  if (step->bags.batch > 0 && step->gradient == NULL) return bad;
   return te_ok();
+}
+
+/* Pooling with max_norm scales the gradient of a row by the table's own rows, after the grouping. */
+static int same_ids(int32_t optimizer, const te_step* a, const te_step* b) {
+  const te_bags *x = &a->bags, *y = &b->bags;
+  return x->values == y->values && x->row_splits == y->row_splits && x->weights == y->weights && x->nnz == y->nnz &&
+         x->batch == y->batch && x->combiner == y->combiner && x->out_of_range == y->out_of_range &&
+         x->use_starts == y->use_starts && x->more_uses == y->more_uses && a->table.rows == b->table.rows &&
+         steps_all_rows(optimizer, a) == steps_all_rows(optimizer, b);
+}
+
+void te_link_steps(int32_t optimizer, te_step* steps, int64_t count) {
+  te_step* lists[LISTS];
+  te_fill(lists, 0, sizeof lists);
+  for (int64_t i = 0; i < count; i++) {
+    te_step* step = &steps[i];
+    te_step** list = &lists[((uintptr_t)step->bags.values >> 6) % LISTS];
+    te_step* leader = *list;
+    step->same = step->next = NULL;
+    step->leads = 0;
+    step->status = check_step(optimizer, step);
+    if (step->status.code != TE_OK) continue;
+    while (leader != NULL && !same_ids(optimizer, leader, step)) leader = leader->next;
+    if (leader == NULL) {
+      step->leads = 1;
+      step->next = *list;
+      *list = step;
+    } else {
+      step->same = leader->same;
+      leader->same = step;
+    }
+  }
 }
 
 te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const* slots, int32_t n_slots,
                           const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
                           size_t workspace_bytes) {
-  te_status status = check_step(optimizer, table, slots, n_slots, bags, gradient, hyper);
-  if (status.code != TE_OK) return status;
-  apply_run run;
-  te_fill(&run.job, 0, sizeof run.job);
-  te_groups* g = &run.groups;
-  if (!te_groups_place(g, bags, table->rows, table->dim, workspace, workspace_bytes)) {
-    return te_failure(TE_BAD_WORKSPACE, 0, 0);
-  }
-  const int all_rows = hyper->lazy == 0.0f && (optimizer == TE_ADAM || optimizer == TE_ADAGRAD_MOMENTUM);
-  g->ascending = all_rows;
-  run.job.groups = g;
-  run.job.gradient = gradient;
-  run.job.table = table->data;
-  run.job.rows = table->rows;
-  run.job.dim = table->dim;
-  run.job.max_norm = bags->max_norm;
-  run.job.optimizer = optimizer;
-  run.job.slot0 = n_slots > 0 ? slots[0] : NULL;
-  run.job.slot1 = n_slots > 1 ? slots[1] : NULL;
-  run.job.hyper = hyper;
-  run.job.gradient_scale = 1.0f;
-  status = te_groups_partition(g);
-  if (status.code != TE_OK) return status;
-  if (hyper->clip_norm > 0.0f) {
-    clip_by_norm(&run);
-    te_parallel(g->parts, g->workers, update_task, &run);
-  } else {
-    te_parallel(g->parts, g->workers, group_and_update_task, &run);
-  }
-  if (all_rows) {
-    const int64_t tasks = (table->rows + UNTOUCHED_ROWS_PER_TASK - 1) / UNTOUCHED_ROWS_PER_TASK;
-    te_fill(g->scratch, 0, (size_t)table->dim * sizeof(float));
-    te_parallel(tasks, te_get_threads(), untouched_task, &run);
-  }
-  return te_ok();
+  te_step step;
+  const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
+  if (table == NULL || bags == NULL || hyper == NULL || optimizer < TE_SGD || optimizer > TE_FTRL) return bad;
+  if (n_slots != TE_SLOT_COUNT(optimizer) || (n_slots > 0 && slots == NULL)) return bad;
+  te_fill(&step, 0, sizeof step);
+  step.table = *table;
+  for (int32_t s = 0; s < n_slots; s++) step.slots[s] = slots[s];
+  step.bags = *bags;
+  step.gradient = gradient;
+  step.hyper = *hyper;
+  step.workspace = workspace;
+  step.workspace_bytes = workspace_bytes;
+  te_link_steps(optimizer, &step, 1);
+  if (step.leads) te_apply_linked(optimizer, &step);
+  return step.status;
 }
