@@ -1,4 +1,4 @@
-/* TensorFlow kernels of a training step beside lookups: dense variables, penalties on touched rows, dropout. */
+/* TensorFlow kernels of a training step beside lookups: dense variables, penalties on touched rows, dropout, dots. */
 #ifndef TFJS_EMBEDDINGS_TENSORFLOW_TRAINING_H_
 #define TFJS_EMBEDDINGS_TENSORFLOW_TRAINING_H_
 
@@ -256,6 +256,39 @@ void compute_dropout(void*, TF_OpKernelContext* context) {
   if (call.failed()) return;
   te_dropout(Call::floats(x), tf.TF_TensorElementCount(x), share, static_cast<const int32_t*>(Call::data(seed)),
              Call::floats(y));
+}
+
+/* a and b [rows, dim] -> dots [rows]. */
+void compute_row_dots(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* a = call.input(0, "a", 2);
+  TF_Tensor* b = call.input(1, "b", 2);
+  if (call.failed()) return;
+  const int64_t rows = tf.TF_Dim(a, 0), dim = tf.TF_Dim(a, 1);
+  if (tf.TF_Dim(b, 0) != rows || tf.TF_Dim(b, 1) != dim) {
+    return call.fail(TF_INVALID_ARGUMENT, "b: expected shape [%lld, %lld], received [%lld, %lld]",
+                     static_cast<long long>(rows), static_cast<long long>(dim),
+                     static_cast<long long>(tf.TF_Dim(b, 0)), static_cast<long long>(tf.TF_Dim(b, 1)));
+  }
+  TF_Tensor* dots = call.output(0, TF_FLOAT, &rows, 1, "a", "products");
+  if (call.failed()) return;
+  te_row_dots(Call::floats(a), Call::floats(b), rows, dim, Call::floats(dots));
+}
+
+/* factors [rows], matrix [rows, dim] -> scaled [rows, dim]. */
+void compute_scaled_rows(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* factors = call.input(0, "factors", 1);
+  TF_Tensor* matrix = call.input(1, "matrix", 2);
+  if (call.failed()) return;
+  const int64_t dims[] = {tf.TF_Dim(matrix, 0), tf.TF_Dim(matrix, 1)};
+  if (tf.TF_Dim(factors, 0) != dims[0]) {
+    return call.fail(TF_INVALID_ARGUMENT, "factors: expected %lld, received %lld", static_cast<long long>(dims[0]),
+                     static_cast<long long>(tf.TF_Dim(factors, 0)));
+  }
+  TF_Tensor* scaled = call.output(0, TF_FLOAT, dims, 2, "matrix", "rows");
+  if (call.failed()) return;
+  te_scaled_rows(Call::floats(factors), Call::floats(matrix), dims[0], dims[1], Call::floats(scaled));
 }
 
 }  // namespace

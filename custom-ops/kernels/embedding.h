@@ -242,6 +242,11 @@ void te_take_rows(const void* source, int64_t width, const int32_t* rows, int64_
 /* y = x / (1 - rate) where the element is kept, else 0. The same seed keeps the same elements. 0 <= rate < 1. */
 void te_dropout(const float* x, int64_t size, float rate, const int32_t seed[2], float* y);
 
+/* dots [rows]: the products of the rows of a and b, both [rows, dim]. */
+void te_row_dots(const float* a, const float* b, int64_t rows, int64_t dim, float* dots);
+/* scaled [rows, dim]: each row of `matrix` times a factor of its own. */
+void te_scaled_rows(const float* factors, const float* matrix, int64_t rows, int64_t dim, float* scaled);
+
 /* ---- products of small matrices ---- */
 
 /* op(a) [m, k] and op(b) [k, n], where op transposes what is stored the other way round. */

@@ -53,4 +53,8 @@ export interface StepOps {
   rowPenaltyGradient(table: tf.Variable, ids: tf.Tensor1D, factors: Float32Array, upstream: tf.Tensor): tf.Tensor2D;
   /** Zeros in place of a share of `rate[0]` of the elements, the others scaled up; the seed's two numbers decide which. */
   dropout(x: tf.Tensor, rate: Float32Array, seed: Int32Array): tf.Tensor;
+  /** The products of the rows of two matrices [rows, dim], as [rows]. */
+  rowDots(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor1D;
+  /** Each row of a matrix times a factor of its own. */
+  scaledRows(factors: tf.Tensor1D, matrix: tf.Tensor2D): tf.Tensor2D;
 }

@@ -2,11 +2,13 @@
 import * as tf from '@tensorflow/tfjs';
 import { BACKEND_NAME, asNodeBackend } from '../backends/tensorflow/node_backend.js';
 import { perProcess } from '../per_process.js';
+import { openDots, withDots } from '../tfjs_patches/training/dot.js';
 import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
 import { markFeeding } from '../tfjs_patches/uncast_inputs.js';
 import { CapturedModel, GraphList } from './captured_model.js';
 import { gathered } from './gathered_rows.js';
+import { nativeDots } from './native_dots.js';
 import { nativeDropout } from './native_dropout.js';
 import { takeMethods } from './plain_model.js';
 import { withOwnProducts } from './own_products.js';
@@ -47,8 +49,9 @@ function whyNot(model: tf.LayersModel): string | null {
   return whySwitchedOff(model) ?? capturedOf(model).whyNot(model);
 }
 
+/** The step with the products that its graph will have, so that its numbers are the same. */
 function withProducts(eager: EagerStep): EagerStep {
-  return (data) => withOwnProducts(asNodeBackend(tf.backend()), () => eager(data));
+  return (data) => withOwnProducts(asNodeBackend(tf.backend()), () => withDots(nativeDots, () => eager(data)));
 }
 
 function run(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[] {
@@ -71,6 +74,7 @@ function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: Batch
 /** Captures steps from now on, with this addon. May be called again. */
 export function captureSteps(addon: GraphAddon): void {
   state().addon ??= addon;
+  openDots();
   openDropout();
   runSteps({
     takesRows: (model) => tf.getBackend() === BACKEND_NAME && whyNot(model) === null,

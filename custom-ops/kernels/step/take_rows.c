@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Words that one task copies. */
-#define TASK_WORDS 65536
+#define TASK_WORDS 4096
 
 typedef struct {
   const int32_t* source;

@@ -32,7 +32,7 @@ export const COPYING_OPS: ReadonlySet<string> = new Set([
   ...['Sgd', 'Momentum', 'Adagrad', 'Adam'].map((name) => `EmbeddingDenseApply${name}`),
   ...['EmbeddingRowPenalty', 'EmbeddingRowPenaltyGrad', 'EmbeddingTouchedRows', 'EmbeddingSingleSplits'],
   ...['EmbeddingPresentIds', 'EmbeddingProducts', 'EmbeddingProductSum', 'EmbeddingSum', 'EmbeddingTakeRows'],
-  ...['EmbeddingDropout', 'EmbeddingStep'],
+  ...['EmbeddingDropout', 'EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingStep'],
   ...['EmbeddingPackedBag', 'EmbeddingPackedBagWeightsGrad'],
   ...['GatherV2', 'MatMul', 'BatchMatMulV2', 'UnsortedSegmentSum'],
   ...['Add', 'AddV2', 'Sub', 'Mul', 'Div', 'RealDiv', 'DivNoNan', 'Maximum', 'Minimum', 'Pow', 'SquaredDifference'],

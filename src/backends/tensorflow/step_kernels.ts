@@ -104,4 +104,14 @@ export const STEP_OPS: StepOps = {
     const backend = node();
     return withTensor(backend, rate, [], (share) => run('EmbeddingDropout', [x, share], seed));
   },
+  rowDots(a, b) {
+    return translated(
+      'EmbeddingRowDots',
+      () => node().executeSingleOutput('EmbeddingRowDots', [], [a, b]) as tf.Tensor1D,
+    );
+  },
+  scaledRows(factors, matrix) {
+    const opName = 'EmbeddingScaledRows';
+    return translated(opName, () => node().executeSingleOutput(opName, [], [factors, matrix]) as tf.Tensor2D);
+  },
 };

@@ -141,7 +141,7 @@ function rightCallOfMany(): OpCall {
 const DENSE_SLOTS = { Sgd: 0, Momentum: 1, Adagrad: 1, Adam: 2 } as const;
 const STEP_NAMES = [
   ...['PackedBag', 'PackedBagWeightsGrad', 'TouchedRows', 'SingleSplits', 'TakeRows'],
-  ...['RowPenalty', 'RowPenaltyGrad', 'Dropout', 'DenseApply'],
+  ...['RowPenalty', 'RowPenaltyGrad', 'Dropout', 'RowDots', 'ScaledRows', 'DenseApply'],
 ];
 
 /** A call of the ops on packed rows, or of those of a training step beside lookups. */
@@ -194,6 +194,10 @@ function rightCallOfStep(): OpCall {
       return op([table, ids, tensors.floats(2)], 1);
     case 'RowPenaltyGrad':
       return op([table, ids, tensors.floats(2), tf.scalar(0.5)], 1);
+    case 'RowDots':
+      return op([table, tensors.floats(rows, dim)], 1);
+    case 'ScaledRows':
+      return op([tensors.floats(rows), table], 1);
     case 'Dropout':
       return op([table, tf.scalar(random.pick([0, 0.5, 1, -1, NaN])), tensors.ints([1, 2])], 1);
     default: {
