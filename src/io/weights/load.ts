@@ -9,8 +9,9 @@ import { openArrays } from './read_arrays.js';
 
 export interface LoadWeightsOptions {
   /**
-   * Names of weights of the model with names of arrays in the file, either way round. A weight is called
-   * `layer/weight`; a layer with one weight may stand for it. By default arrays are called as weights are.
+   * For each array that is loaded: its name in the file, and that of the weight of the model. A weight is called
+   * `layer/weight`; a layer with one weight may stand for it. The other way round is understood too, where only that way
+   * round there are such an array and such a weight. By default arrays are called as weights are.
    */
   names?: Readonly<Record<string, string>> | undefined;
 }
@@ -51,6 +52,21 @@ function unknown(argument: string, what: string, name: string, known: Iterable<s
   );
 }
 
+type Names = Pick<ReadonlyMap<string, unknown>, 'has'>;
+
+/** Which of two names is that of the weight; where both or neither may be, the second. */
+function reading(a: string, b: string, weights: Names, arrays: Names): { own: string; stored: string } {
+  const ways = [
+    { own: b, stored: a },
+    { own: a, stored: b },
+  ];
+  return (
+    ways.find(({ own, stored }) => weights.has(own) && arrays.has(stored)) ??
+    ways.find(({ own, stored }) => weights.has(own) || arrays.has(stored)) ??
+    ways[0]!
+  );
+}
+
 function readPairs(
   names: unknown,
   weights: ReadonlyMap<string, tf.LayerVariable>,
@@ -59,7 +75,7 @@ function readPairs(
   if (!isRecord(names)) throw new ArgumentTypeError('names', 'an object of names', names);
   return Object.entries(names).map(([a, b]) => {
     if (typeof b !== 'string') throw new ArgumentTypeError(`names[${JSON.stringify(a)}]`, 'a name', b);
-    const [own, stored] = weights.has(a) ? [a, b] : weights.has(b) ? [b, a] : arrays.has(a) ? [b, a] : [a, b];
+    const { own, stored } = reading(a, b, weights, arrays);
     const weight = weights.get(own);
     if (weight === undefined) throw unknown('names', 'a weight of the model', own, weights.keys());
     const array = arrays.get(stored);

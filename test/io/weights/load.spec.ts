@@ -80,4 +80,34 @@ describe('arrays for a model', () => {
     await expectRefused(() => emb.weights.load(model, bytes), 'ValueError', 'source', '[3]');
     expect(Array.from(model.getWeights()[0]!.dataSync())).toEqual(before);
   });
+
+  it('go to the weight that is named, either way round, and by array first where both ways are possible', async () => {
+    const users = (): number => model.getWeights()[0]!.dataSync()[0]!;
+    const loadUsers = async (tables: Record<string, tf.Tensor>, names: Record<string, string>): Promise<number> => {
+      expect(await emb.weights.load(model, await fileOf(tables), { names })).toEqual(['users/embeddings']);
+      return users();
+    };
+    // The array is called as the layer is, or as its weight.
+    expect(await loadUsers({ users: tf.fill([5, 3], 1) }, { users: 'users/embeddings' })).toBe(1);
+    expect(await loadUsers({ users: tf.fill([5, 3], 2) }, { 'users/embeddings': 'users' })).toBe(2);
+    expect(await loadUsers({ 'users/embeddings': tf.fill([5, 3], 3) }, { users: 'users/embeddings' })).toBe(3);
+    const both = (): Record<string, tf.Tensor> => {
+      return { users: tf.fill([5, 3], 4), 'users/embeddings': tf.fill([5, 3], 5) };
+    };
+    expect(await loadUsers(both(), { users: 'users/embeddings' })).toBe(4);
+    expect(await loadUsers(both(), { 'users/embeddings': 'users' })).toBe(5);
+  });
+
+  it('are looked for under the name that is not of the other side', async () => {
+    const bytes = await fileOf({ table: tf.ones([5, 3]) });
+    const refused = (names: Record<string, string>, received: string): Promise<Error> =>
+      expectRefused(() => emb.weights.load(model, bytes, { names }), 'ValueError', 'names', received);
+    for (const names of [{ table: 'usrs' }, { usrs: 'table' }]) {
+      expect((await refused(names, 'usrs')).message).toContain('a weight of the model');
+    }
+    for (const names of [{ tabel: 'users' }, { users: 'tabel' }]) {
+      expect((await refused(names, 'tabel')).message).toContain('an array of the file');
+    }
+    expect((await refused({ nothing: 'nowhere' }, 'nowhere')).message).toContain('a weight of the model');
+  });
 });
