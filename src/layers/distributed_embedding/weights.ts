@@ -4,14 +4,14 @@ import type { DevicePart } from '../../backends/device_part.js';
 import type { Fill } from '../../backends/fill.js';
 import { backendPart } from '../../backends/registry.js';
 import { ValueError } from '../../errors.js';
-import type { TableLayout, TableSize } from '../../partition/table_layout.js';
+import type { TableLayout } from '../../partition/table_layout.js';
 import type { DistributedTable } from './features.js';
 import type { PlanInForce } from './plan.js';
 import type { EmbeddingTable, TableHolder } from '../table/embedding_table.js';
 import { appliedTable, filledTable, initializerOf, tableSeed } from '../table/initial_values.js';
 import type { Initializer } from '../table/initializers.js';
 import { unpackedTensor, type WeightForm } from '../table/storage.js';
-import { applyInBlocks, fillOf, withSeed } from '../table/table_fill.js';
+import { applyInBlocks, fillOf, withSeed, type TableToFill } from '../table/table_fill.js';
 
 const ZEROS: Fill = { kind: 'constant', value: 0 };
 
@@ -38,8 +38,8 @@ class PlacedTable implements TableHolder {
     return this.source.table;
   }
 
-  get size(): TableSize {
-    return { rows: this.table.inputDim, columns: this.table.outputDim };
+  get toFill(): TableToFill {
+    return { ...this.table.toFill, name: this.source.name };
   }
 
   get name(): string {
@@ -64,7 +64,7 @@ class PlacedTable implements TableHolder {
     if (packed !== null && devices !== null) this.#refusePacked();
     const isOwn = initializer === this.table.initializer;
     const seeded = withSeed(initializer, this.seed);
-    const fill = isOwn ? fillOf(initializer, this.size, this.seed) : null;
+    const fill = isOwn ? fillOf(initializer, this.toFill, this.seed) : null;
     const filled = (values: Fill): Initializer => initializerOf(() => this.#make(values));
     // Others than known ones run on the host; devices then get their rows.
     const isWritten = isOwn && fill === null && devices !== null;
@@ -77,7 +77,7 @@ class PlacedTable implements TableHolder {
     if (isWritten) {
       const variable = weight.read() as tf.Variable;
       try {
-        applyInBlocks(seeded, this.size, (row, values) => devices.writeRows(variable, row, values));
+        applyInBlocks(seeded, this.toFill, (row, values) => devices.writeRows(variable, row, values));
       } catch (error) {
         weight.dispose();
         throw error;
@@ -95,12 +95,12 @@ class PlacedTable implements TableHolder {
 
   #make(fill: Fill): tf.Tensor {
     const { devices } = this.plan;
-    if (devices === null) return filledTable(this.size, fill);
+    if (devices === null) return filledTable(this.toFill, fill);
     return devices.create({ name: this.weightName, layout: this.#layout, fill });
   }
 
   #applied(initializer: Initializer): Initializer {
-    return initializerOf(() => appliedTable(this.size, initializer));
+    return initializerOf(() => appliedTable(this.toFill, initializer));
   }
 
   get #layout(): TableLayout {

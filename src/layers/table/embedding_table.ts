@@ -13,6 +13,7 @@ import { setTableSettings } from '../../ops/training/table_settings.js';
 import { afterWrites, decideTrainable } from '../../tfjs_patches/layer_weights.js';
 import { watchStockSteps } from '../../optimizers/stock_steps.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
+import { checkedInitializer } from './initial_values.js';
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
 import { checkBoolean, checkDimension, checkName } from '../layer_arguments.js';
 import { nextName } from '../layer_names.js';
@@ -21,6 +22,7 @@ import { readTableValues, tableTensor, type TableValues } from './pretrained.js'
 import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
 import { serializeRegistered } from '../registered_objects.js';
 import { packedInitializer, readStorage, weightForm, type WeightForm } from './storage.js';
+import type { TableToFill } from './table_fill.js';
 import { readTableOptimizer } from './table_optimizer.js';
 
 /** What makes a table; the same fields in `embeddingTable` and in the layers. */
@@ -164,6 +166,11 @@ export class EmbeddingTable {
     return storage === 'float32' ? null : { storage, dim };
   }
 
+  /** @internal */
+  get toFill(): TableToFill {
+    return { rows: this.inputDim, columns: this.outputDim, name: this.name };
+  }
+
   /**
    * The variable that the table lies in.
    *
@@ -250,14 +257,15 @@ export class EmbeddingTable {
   }
 
   /**
-   * What a holder makes the weight with: for packed rows the words of what `initializer` gives.
+   * What a holder makes the weight with: what `initializer` gives, checked; for packed rows the words of that.
    *
    * @internal
    */
   packing(initializer: Initializer): Initializer {
     const { inputDim, outputDim, packed, name } = this;
-    if (packed === null) return initializer;
-    return packedInitializer(initializer, [inputDim, outputDim], packed, name);
+    const given = initializer === this.initializer ? checkedInitializer(initializer, this.toFill) : initializer;
+    if (packed === null) return given;
+    return packedInitializer(given, [inputDim, outputDim], packed, name);
   }
 
   #settleIn(weight: tf.LayerVariable, holder: TableHolder): void {

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { fillPart, type Fill } from '../../backends/fill.js';
 import type { TableSize } from '../../partition/table_layout.js';
 import type { Initializer } from './initializers.js';
-import { applyInBlocks } from './table_fill.js';
+import { appliedTo, applyInBlocks, fillOf, type TableToFill } from './table_fill.js';
 
 /** A table of these values on the host. */
 export function filledTable({ rows, columns }: TableSize, fill: Fill): tf.Tensor2D {
@@ -15,11 +15,20 @@ export function filledTable({ rows, columns }: TableSize, fill: Fill): tf.Tensor
 }
 
 /** A table on the host from an initializer that has no fill, in the blocks in which devices get it. */
-export function appliedTable(size: TableSize, initializer: Initializer): tf.Tensor2D {
-  const { rows, columns } = size;
+export function appliedTable(table: TableToFill, initializer: Initializer): tf.Tensor2D {
+  const { rows, columns } = table;
   const values = new Float32Array(rows * columns);
-  applyInBlocks(initializer, size, (firstRow, block) => values.set(block, firstRow * columns));
+  applyInBlocks(initializer, table, (firstRow, block) => values.set(block, firstRow * columns));
   return tf.tensor2d(values, [rows, columns], 'float32');
+}
+
+/** An initializer that gives what this one gives, once that fits the table. */
+export function checkedInitializer(initializer: Initializer, table: TableToFill): Initializer {
+  return initializerOf(() => {
+    // For the numbers of its config, which tfjs does not look at.
+    fillOf(initializer, table, 0);
+    return tf.tidy(() => appliedTo(table, initializer));
+  });
 }
 
 /** An initializer that gives a tensor that was made otherwise. */

@@ -6,28 +6,37 @@ import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import type { TableSize } from '../../partition/table_layout.js';
 import type { Initializer } from './initializers.js';
 
-const ARGUMENT = 'embeddingsInitializer';
+/** A table that is to be filled, and what errors call it. */
+export interface TableToFill extends TableSize {
+  readonly name: string;
+  /** What its initializer was given as; `embeddingsInitializer` by default. */
+  readonly argument?: string;
+}
 
 type Config = Readonly<Record<string, unknown>>;
-type Reader = (config: Config, size: TableSize, seed: number) => Fill;
+type Reader = (config: Config, table: TableToFill, seed: number) => Fill;
 type Apply = (...args: never[]) => unknown;
 
+const argumentOf = ({ argument }: TableToFill): string => argument ?? 'embeddingsInitializer';
+
 /** A field of a stock initializer's config, which tfjs has not checked. */
-function finite(config: Config, field: string): number {
+function finite(config: Config, field: string, table: TableToFill): number {
   const value = config[field];
-  const expected = `a number in ${field} that fits float32`;
-  if (typeof value !== 'number') throw new ArgumentTypeError(ARGUMENT, expected, value);
-  if (!Number.isFinite(Math.fround(value))) throw new ValueError(ARGUMENT, expected, value);
+  const expected = `a number in ${field} that fits float32, for table ${table.name}`;
+  if (typeof value !== 'number') throw new ArgumentTypeError(argumentOf(table), expected, value);
+  if (!Number.isFinite(Math.fround(value))) throw new ValueError(argumentOf(table), expected, value);
   return value;
 }
 
 function deviates(kind: 'normal' | 'truncatedNormal'): Reader {
-  return (config, _, seed) => ({ kind, mean: finite(config, 'mean'), deviation: finite(config, 'stddev'), seed });
+  return (config, table, seed) => {
+    return { kind, mean: finite(config, 'mean', table), deviation: finite(config, 'stddev', table), seed };
+  };
 }
 
 /** As in tfjs, bounds may come in either order. */
-function uniform(config: Config, _: TableSize, seed: number): Fill {
-  const bounds = [finite(config, 'minval'), finite(config, 'maxval')] as const;
+function uniform(config: Config, table: TableToFill, seed: number): Fill {
+  const bounds = [finite(config, 'minval', table), finite(config, 'maxval', table)] as const;
   return { kind: 'uniform', min: Math.min(...bounds), max: Math.max(...bounds), seed };
 }
 
@@ -35,9 +44,10 @@ function uniform(config: Config, _: TableSize, seed: number): Fill {
  * As in tfjs: rows count as inputs and columns as outputs, and `normal` is truncated without making up for the variance
  * that is cut off. A truncated normal by that name is one, where tfjs makes it uniform.
  */
-function varianceScaling(config: Config, { rows, columns }: TableSize, seed: number): Fill {
+function varianceScaling(config: Config, table: TableToFill, seed: number): Fill {
+  const { rows, columns } = table;
   const fans = { fanIn: rows, fanOut: columns, fanAvg: (rows + columns) / 2 };
-  const variance = finite(config, 'scale') / Math.max(1, fans[config['mode'] as keyof typeof fans]);
+  const variance = finite(config, 'scale', table) / Math.max(1, fans[config['mode'] as keyof typeof fans]);
   if (config['distribution'] !== 'uniform') {
     return { kind: 'truncatedNormal', mean: 0, deviation: Math.sqrt(variance), seed };
   }
@@ -45,8 +55,8 @@ function varianceScaling(config: Config, { rows, columns }: TableSize, seed: num
   return { kind: 'uniform', min: -limit, max: limit, seed };
 }
 
-function constant(read: (config: Config) => number): Reader {
-  return (config) => ({ kind: 'constant', value: read(config) });
+function constant(read: (config: Config, table: TableToFill) => number): Reader {
+  return (config, table) => ({ kind: 'constant', value: read(config, table) });
 }
 
 function applyOf(initializer: Initializer): Apply {
@@ -62,7 +72,7 @@ function readers(): Map<Apply, Reader> {
   return new Map<Apply, Reader>([
     [applyOf(initializers.zeros()), constant(() => 0)],
     [applyOf(initializers.ones()), constant(() => 1)],
-    [applyOf(initializers.constant({ value: 0 })), constant((config) => finite(config, 'value'))],
+    [applyOf(initializers.constant({ value: 0 })), constant((config, table) => finite(config, 'value', table))],
     [applyOf(initializers.randomUniform({})), uniform],
     [applyOf(initializers.randomNormal({})), deviates('normal')],
     [applyOf(initializers.truncatedNormal({})), deviates('truncatedNormal')],
@@ -81,10 +91,12 @@ function wholeSeed(seed: number): number {
   return (words[0]! >>> 11) * 2 ** 32 + (words[1]! >>> 0);
 }
 
-function seedOf(config: Config, seed: number | null): number {
+function seedOf(config: Config, table: TableToFill, seed: number | null): number {
   const given = config['seed'] ?? seed;
   if (given === null || given === undefined) return Math.floor(Math.random() * 2 ** 53);
-  if (typeof given !== 'number') throw new ArgumentTypeError(ARGUMENT, 'a number as seed', given);
+  if (typeof given !== 'number') {
+    throw new ArgumentTypeError(argumentOf(table), `a number as seed, for table ${table.name}`, given);
+  }
   return wholeSeed(given);
 }
 
@@ -95,11 +107,11 @@ function seedOf(config: Config, seed: number | null): number {
  *
  * @throws TypeError or ValueError for a config whose numbers cannot be used.
  */
-export function fillOf(initializer: Initializer, size: TableSize, seed: number | null): Fill | null {
+export function fillOf(initializer: Initializer, table: TableToFill, seed: number | null): Fill | null {
   const read = readers().get(applyOf(initializer));
   if (read === undefined) return null;
   const config = initializer.getConfig() as Config;
-  return read(config, size, seedOf(config, seed));
+  return read(config, table, seedOf(config, table, seed));
 }
 
 /** The same initializer with this seed, where it is one without a fill that takes seeds and has none: Orthogonal. */
@@ -128,21 +140,21 @@ const BLOCK = 2 ** 20;
  */
 export function applyInBlocks(
   initializer: Initializer,
-  size: TableSize,
+  table: TableToFill,
   write: WriteRows,
   blockElements: number = BLOCK,
 ): void {
-  const { rows, columns } = size;
+  const { rows, columns } = table;
   const rowsAtOnce = Math.max(1, Math.floor(blockElements / Math.max(1, columns)));
-  if (dependsOnShape(initializer, size) || rowsAtOnce >= rows) {
-    writeWhole(initializer, size, rowsAtOnce, write);
+  if (dependsOnShape(initializer) || rowsAtOnce >= rows) {
+    writeWhole(initializer, table, rowsAtOnce, write);
     return;
   }
   let first: Float32Array | null = null;
   for (let row = 0; row < rows; row += rowsAtOnce) {
-    const values = valuesOf(initializer, Math.min(rowsAtOnce, rows - row), columns);
+    const values = valuesOf(initializer, { ...table, rows: Math.min(rowsAtOnce, rows - row) });
     if (first !== null && beginsAlike(first, values, columns)) {
-      writeWhole(initializer, size, rowsAtOnce, write);
+      writeWhole(initializer, table, rowsAtOnce, write);
       return;
     }
     if (row === 0) first = values.slice(0, 2 * columns);
@@ -150,11 +162,12 @@ export function applyInBlocks(
   }
 }
 
-function dependsOnShape(initializer: Initializer, { rows, columns }: TableSize): boolean {
-  if (isOrthogonal(initializer)) return true;
-  if (applyOf(initializer) !== applyOf(tf.initializers.identity({}))) return false;
-  if (rows === columns) return true;
-  throw new ValueError(ARGUMENT, `one that makes a table of ${rows} x ${columns}`, described('Identity'));
+function isIdentity(initializer: Initializer): boolean {
+  return applyOf(initializer) === applyOf(tf.initializers.identity({}));
+}
+
+function dependsOnShape(initializer: Initializer): boolean {
+  return isOrthogonal(initializer) || isIdentity(initializer);
 }
 
 /** Whether a block repeats the first row of the first one, although that one's rows differ. */
@@ -164,31 +177,38 @@ function beginsAlike(first: Float32Array, values: Float32Array, columns: number)
   return equals(values.subarray(0, columns)) && !(b.length > 0 && equals(b));
 }
 
-function writeWhole(
-  initializer: Initializer,
-  { rows, columns }: TableSize,
-  rowsAtOnce: number,
-  write: WriteRows,
-): void {
-  const values = valuesOf(initializer, rows, columns);
+function writeWhole(initializer: Initializer, table: TableToFill, rowsAtOnce: number, write: WriteRows): void {
+  const { rows, columns } = table;
+  const values = valuesOf(initializer, table);
   for (let row = 0; row < rows; row += rowsAtOnce) {
     write(row, values.subarray(row * columns, Math.min(rows, row + rowsAtOnce) * columns));
   }
 }
 
-/** What an initializer gives for a shape, on the host. */
-function valuesOf(initializer: Initializer, rows: number, columns: number): Float32Array {
-  return tf.tidy(() => {
-    const given: unknown = initializer.apply([rows, columns], 'float32');
-    const name = initializer.getClassName();
-    const expected = `one that gives a float32 tensor of shape [${rows}, ${columns}]`;
-    if (!(given instanceof tf.Tensor) || given.dtype !== 'float32') {
-      throw new ArgumentTypeError(ARGUMENT, expected, given, `It came from ${name}.`);
-    }
-    if (given.isDisposed) throw new ValueError(ARGUMENT, expected, described('a disposed tensor'));
-    if (given.rank !== 2 || given.shape[0] !== rows || given.shape[1] !== columns) {
-      throw new ValueError(ARGUMENT, expected, given, `It came from ${name}.`);
-    }
-    return given.dataSync() as Float32Array;
-  });
+function valuesOf(initializer: Initializer, table: TableToFill): Float32Array {
+  return tf.tidy(() => appliedTo(table, initializer).dataSync() as Float32Array);
+}
+
+/**
+ * What an initializer gives for a table, or for a block of its rows.
+ *
+ * @throws TypeError or ValueError where that is not float32 of this shape.
+ */
+export function appliedTo(table: TableToFill, initializer: Initializer): tf.Tensor {
+  const { rows, columns, name } = table;
+  const argument = argumentOf(table);
+  if (isIdentity(initializer) && rows !== columns) {
+    throw new ValueError(argument, `one that makes table ${name} of ${rows} x ${columns}`, described('Identity'));
+  }
+  const given: unknown = initializer.apply([rows, columns], 'float32');
+  const expected = `one that gives a float32 tensor of shape [${rows}, ${columns}] for table ${name}`;
+  const note = `It came from ${initializer.getClassName()}.`;
+  if (!(given instanceof tf.Tensor) || given.dtype !== 'float32') {
+    throw new ArgumentTypeError(argument, expected, given, note);
+  }
+  if (given.isDisposed) throw new ValueError(argument, expected, described('a disposed tensor'), note);
+  if (given.rank !== 2 || given.shape[0] !== rows || given.shape[1] !== columns) {
+    throw new ValueError(argument, expected, given, note);
+  }
+  return given;
 }

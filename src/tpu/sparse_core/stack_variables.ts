@@ -159,9 +159,10 @@ export class StackVariables {
   ): void {
     const [rows, dim] = layout.unshardedShape;
     const columns = isVector ? 1 : dim;
-    const fill = fillOf(initializer, { rows, columns }, null);
+    const table = { rows, columns, name: layout.tableName, argument: 'initializer' };
+    const fill = fillOf(initializer, table, null);
     if (fill === null) {
-      applyInBlocks(initializer, { rows, columns }, (row, block) => this.write(variable, layout, block, row));
+      applyInBlocks(initializer, table, (row, block) => this.write(variable, layout, block, row));
       return;
     }
     for (let shard = 0; shard < this.shards; shard++) {

@@ -5,7 +5,7 @@ import type { Fill } from '../../backends/fill.js';
 import { ArgumentTypeError, ValueError } from '../../errors.js';
 import { appliedTable, filledTable } from '../../layers/table/initial_values.js';
 import type { Initializer } from '../../layers/table/initializers.js';
-import { applyInBlocks, fillOf } from '../../layers/table/table_fill.js';
+import { applyInBlocks, fillOf, type TableToFill } from '../../layers/table/table_fill.js';
 import { isRecord } from '../../options.js';
 import { rowShard } from '../../partition/row_shards.js';
 import type { LayoutShard, TableLayout, TableSize } from '../../partition/table_layout.js';
@@ -29,19 +29,21 @@ export function sizeOfTable({ config }: NamedTable): TableSize {
   return { rows: config.vocabularySize, columns: config.dim };
 }
 
-function filled(size: TableSize, initializer: Initializer, name: string, devices: DevicePart | null): tf.Variable {
-  const fill = fillOf(initializer, size, null);
+function filled(table: TableToFill, initializer: Initializer, devices: DevicePart | null): tf.Variable {
+  const fill = fillOf(initializer, table, null);
   const asVariable = (values: tf.Tensor): tf.Variable => {
     const variable = tf.variable(values, devices === null);
     values.dispose();
     return variable;
   };
   if (devices === null) {
-    return asVariable(fill === null ? appliedTable(size, initializer) : filledTable(size, fill));
+    return asVariable(fill === null ? appliedTable(table, initializer) : filledTable(table, fill));
   }
-  const variable = asVariable(devices.create({ name, layout: moduloLayout(size, devices), fill: fill ?? ZEROS }));
+  const variable = asVariable(
+    devices.create({ name: table.name, layout: moduloLayout(table, devices), fill: fill ?? ZEROS }),
+  );
   try {
-    if (fill === null) applyInBlocks(initializer, size, (row, values) => devices.writeRows(variable, row, values));
+    if (fill === null) applyInBlocks(initializer, table, (row, values) => devices.writeRows(variable, row, values));
     return variable;
   } catch (error) {
     variable.dispose();
@@ -51,7 +53,8 @@ function filled(size: TableSize, initializer: Initializer, name: string, devices
 
 /** The table itself, with its initial values. */
 export function makeTable(table: NamedTable, devices: DevicePart | null): tf.Variable {
-  return filled(sizeOfTable(table), asInitializer(table.config.initializer), table.name, devices);
+  const toFill = { ...sizeOfTable(table), name: table.name, argument: 'initializer' };
+  return filled(toFill, asInitializer(table.config.initializer), devices);
 }
 
 function makeSlot(

@@ -15,6 +15,11 @@ function twoUses(table: emb.EmbeddingTable): tf.LayersModel {
 const tableOf = (args: Partial<emb.EmbeddingTableArgs> = {}): emb.EmbeddingTable =>
   emb.embeddingTable({ name: 'user_Items', inputDim: 8, outputDim: 2, weights: [ramp(8, 2)], ...args });
 
+/** An initializer of the user's own. */
+function custom(apply: (shape: number[]) => unknown): emb.EmbeddingTableArgs['embeddingsInitializer'] {
+  return { apply, getClassName: () => 'Own', getConfig: () => ({}) } as never;
+}
+
 function feeds(): tf.Tensor[] {
   return [
     ids([
@@ -283,6 +288,36 @@ describe('embeddingTable', () => {
       } as never;
       const layer = emb.layers.embedding({ inputDim: 3, outputDim: 2, embeddingsInitializer });
       expect(() => layer.apply(tf.input({ shape: [1], dtype: 'int32' }))).toThrowError(RangeError, /call stack/);
+    }),
+  );
+
+  it(
+    'names the table whose initializer does not fit',
+    leakFree(() => {
+      const initializers: [emb.EmbeddingTableArgs['embeddingsInitializer'], 'TypeError' | 'ValueError', string][] = [
+        [custom(() => tf.ones([2, 2])), 'ValueError', '[2, 2]'],
+        [custom((shape) => tf.ones(shape, 'int32')), 'TypeError', 'int32'],
+        [custom(() => 5), 'TypeError', '5'],
+        [tf.initializers.identity({}), 'ValueError', 'Identity'],
+        [tf.initializers.randomNormal({ stddev: Infinity }), 'ValueError', 'Infinity'],
+      ];
+      for (const [embeddingsInitializer, type, received] of initializers) {
+        const users = { name: 'users', inputDim: 5, outputDim: 3, embeddingsInitializer };
+        const oneHot = { name: 'users', featureSizes: [2, 3], embeddingWidth: 3, embeddingsInitializer };
+        const items = { name: 'items', inputDim: 4, outputDim: 2, combiner: 'sum' as const };
+        const layers: (() => tf.layers.Layer)[] = [
+          () => emb.layers.embedding(users),
+          () => emb.layers.embedding({ ...users, storage: 'int8' }),
+          () => emb.layers.embedding({ table: emb.embeddingTable(users) }),
+          () => emb.layers.concatOneHotEmbedding(oneHot),
+          () => emb.layers.distributedEmbedding({ embeddings: [items, { ...users, combiner: 'sum' }] }),
+        ];
+        for (const make of layers) {
+          const build = (): void => make().build([null, 2]);
+          expectError(build, type, 'embeddingsInitializer', received.replace(/[[\]]/g, '\\$&'));
+          expect(build).toThrowError(/table users\b/);
+        }
+      }
     }),
   );
 

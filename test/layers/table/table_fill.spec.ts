@@ -6,8 +6,10 @@ import { applyInBlocks, fillOf } from '../../../src/layers/table/table_fill.js';
 import { expectError } from '../../helpers/errors.js';
 import { expectNoLeak } from '../../helpers/tensors.js';
 
-const SIZE = { rows: 30, columns: 6 };
+const SIZE = { rows: 30, columns: 6, name: 'users' };
 const ARGUMENT = 'embeddingsInitializer';
+/** What each error tells. */
+const TABLE = /table users\b/;
 
 /** An initializer of the user's own. */
 function custom(apply: (shape: number[], dtype?: string) => unknown, className = 'Custom'): Initializer {
@@ -89,7 +91,7 @@ describe('fillOf', () => {
 
   it('has the bounds and the variance of what tfjs gives', () => {
     const { initializers } = tf;
-    const size = { rows: 300, columns: 40 };
+    const size = { ...SIZE, rows: 300, columns: 40 };
     for (const initializer of [
       initializers.glorotUniform({ seed: 3 }),
       initializers.glorotNormal({ seed: 3 }),
@@ -141,8 +143,12 @@ describe('fillOf', () => {
 
   it('refuses numbers that tfjs lets through', () => {
     const { initializers } = tf;
-    const refuse = (initializer: Initializer, name: 'ValueError' | 'TypeError', received: string): void =>
+    const refuse = (initializer: Initializer, name: 'ValueError' | 'TypeError', received: string): void => {
       expectError(() => fillOf(initializer, SIZE, null), name, ARGUMENT, received);
+      expect(() => fillOf(initializer, SIZE, null)).toThrowError(TABLE);
+      const named = { ...SIZE, argument: 'initializer' };
+      expectError(() => fillOf(initializer, named, null), name, 'initializer', received);
+    };
     refuse(initializers.randomUniform({ maxval: Infinity }), 'ValueError', 'Infinity');
     refuse(initializers.randomNormal({ stddev: 1e39 }), 'ValueError', '1e+39');
     refuse(initializers.constant({ value: NaN }), 'ValueError', 'NaN');
@@ -205,12 +211,12 @@ describe('applyInBlocks', () => {
   });
 
   it('applies Identity and Orthogonal to the whole shape', () => {
-    const square = { rows: 7, columns: 7 };
+    const square = { ...SIZE, rows: 7, columns: 7 };
     const [identity, lengths] = written(tf.initializers.identity({ gain: 2 }), square, 14);
     expect(lengths).toEqual([14, 14, 14, 7]);
     identity.forEach((value, i) => expect(value).toBe(i % 8 === 0 ? 2 : 0));
 
-    const [orthogonal] = written(tf.initializers.orthogonal({ seed: 1 } as never), { rows: 9, columns: 3 }, 6);
+    const [orthogonal] = written(tf.initializers.orthogonal({ seed: 1 } as never), { ...SIZE, rows: 9, columns: 3 }, 6);
     for (let a = 0; a < 3; a++) {
       for (let b = 0; b < 3; b++) {
         let product = 0;
@@ -219,11 +225,14 @@ describe('applyInBlocks', () => {
       }
     }
     expectError(() => written(tf.initializers.identity({})), 'ValueError', ARGUMENT, 'Identity');
+    expect(() => written(tf.initializers.identity({}))).toThrowError(TABLE);
   });
 
   it('refuses results of another kind, and leaves no tensor behind', () => {
-    const refuse = (give: (shape: number[]) => unknown, name: 'ValueError' | 'TypeError', received: string): void =>
+    const refuse = (give: (shape: number[]) => unknown, name: 'ValueError' | 'TypeError', received: string): void => {
       expectNoLeak(() => expectError(() => applyInBlocks(custom(give), SIZE, () => {}), name, ARGUMENT, received));
+      expectNoLeak(() => expect(() => applyInBlocks(custom(give), SIZE, () => {})).toThrowError(TABLE));
+    };
     refuse((shape) => tf.zeros(shape, 'int32'), 'TypeError', 'int32');
     refuse(() => new Float32Array(180), 'TypeError', 'Float32Array');
     refuse(() => undefined, 'TypeError', 'undefined');
