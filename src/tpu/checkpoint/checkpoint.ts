@@ -102,6 +102,16 @@ function tensorOf({ variable }: SavedVariable, made: tf.Tensor[]): tf.Tensor {
   return tensor;
 }
 
+/** Weights as tfjs writes them. Tensors that are made for that are gone afterwards, even where a variable cannot be read. */
+async function encoded(variables: readonly SavedVariable[]): ReturnType<typeof tf.io.encodeWeights> {
+  const made: tf.Tensor[] = [];
+  try {
+    return await tf.io.encodeWeights(variables.map((each) => ({ name: each.name, tensor: tensorOf(each, made) })));
+  } finally {
+    tf.dispose(made);
+  }
+}
+
 /**
  * Writes variables into a folder or to a URL of tfjs. Slots go beside their tables.
  * Throws TypeError for what is no path; ValueError for another format; RuntimeError where files cannot be written.
@@ -123,9 +133,7 @@ export async function saveVariables(
     }
     return;
   }
-  const made: tf.Tensor[] = [];
-  const tensors = variables.map((each) => ({ name: each.name, tensor: tensorOf(each, made) }));
-  const { data, specs } = await tf.io.encodeWeights(tensors).finally(() => tf.dispose(made));
+  const { data, specs } = await encoded(variables);
   const artifacts = { modelTopology: {}, format: 'embedding-tables', weightSpecs: specs, weightData: data };
   await handlerOf(place, true).save!(artifacts);
 }

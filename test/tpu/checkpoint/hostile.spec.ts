@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { npyHeaderBytes } from '../../../src/io/npy_writer.js';
+import { saveVariables, type SavedVariable } from '../../../src/tpu/checkpoint/checkpoint.js';
 import { expectRejection } from '../../helpers/errors.js';
 import { expectNoLeakAsync } from '../../helpers/tensors.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
@@ -131,5 +132,20 @@ describe('Damaged checkpoints', () => {
         }
       }
     });
+  });
+
+  it('leave no tensor behind where a variable cannot be read', async () => {
+    const rows = (read: () => Float32Array): SavedVariable['variable'] => ({ shape: [2, 2], read, write: () => {} });
+    const lost = (): never => {
+      throw new emb.RuntimeError('device', 'a device that answers', 'none');
+    };
+    const variables = [
+      { name: 'a', variable: rows(() => new Float32Array(4)) },
+      { name: 'b', variable: rows(lost) },
+    ];
+    for (const format of ['npy', 'tfjs'] as const) {
+      const save = (): Promise<void> => saveVariables(variables, join(folder, format), { format });
+      await expectNoLeakAsync(() => expectRejection(save, 'RuntimeError', 'device', 'none'));
+    }
   });
 });
