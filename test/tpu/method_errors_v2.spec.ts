@@ -32,9 +32,9 @@ const V2_LINES: readonly Line<V2>[] = [
     {},
     () => v2([new tpu.FeatureConfig({ table: tableOf() }), new tpu.FeatureConfig({ table: tableOf() })]),
     'ValueError',
-    'featureConfig',
+    'name',
     'names of their own',
-    'two tables named t',
+    'several tables named t',
   ],
   [
     'an optimizer of plain layers',

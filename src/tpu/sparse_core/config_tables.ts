@@ -19,7 +19,7 @@ export function configTables(
   const names = [...tables.values()].map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) {
-    throw new ValueError('featureConfig', 'tables with names of their own', described(`two tables named ${twice}`));
+    throw new ValueError('name', 'tables with names of their own', described(`several tables named ${twice}`));
   }
   return tables;
 }

@@ -1,11 +1,11 @@
 /** The variables of a stack on the cores, and its tables in the global layout. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { fillPart } from '../../backends/fill.js';
 import { stackLayout, type StackedTables } from '../../backends/tpu-emulator/stacked_tables.js';
-import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { ValueError } from '../../errors.js';
 import { applyInBlocks, fillOf } from '../../layers/table/table_fill.js';
-import { asInitializer, constantOr, type TableInitializer } from '../config/table_initializer.js';
-import type { SlotSpec } from '../optimizers/tpu_optimizer.js';
+import { asInitializer, type TableInitializer } from '../config/table_initializer.js';
+import { slotsByFunction } from '../tables/slots_by_function.js';
 import { rowsInShard, type SparseCoreLayout } from './layouts.js';
 import type { PlannedTable, SparseCorePlan, StackPlan } from './stack_plan.js';
 
@@ -124,14 +124,12 @@ export class StackVariables {
     const { optimizer, name } = this.plan;
     if (optimizer === null) return [];
     const specs = optimizer.slots;
-    const create = optimizer.slotVariableCreationFn;
     const isInitial = this.values === 'initial';
-    if (isInitial && create !== null && specs.length > 0) {
-      const initializers = specs.map(({ initialValue }) => constantOr(initialValue));
-      return ownSlots(create(this.parameters, optimizer.slotNames, initializers), specs, this.parameters, (slot) => {
-        made.push(slot);
-        this.machine.adoptSlot(this.parameters, slot);
-      });
+    if (isInitial && optimizer.slotVariableCreationFn !== null && specs.length > 0) {
+      const slots = slotsByFunction(this.parameters, optimizer, name);
+      made.push(...slots);
+      for (const slot of slots) this.machine.adoptSlot(this.parameters, slot);
+      return slots;
     }
     return specs.map(({ name: slotName, initialValue, isPerRow }) => {
       // Padding begins like the rest where that is one number: some optimizers divide by it.
@@ -178,27 +176,6 @@ export class StackVariables {
       this.machine.write(variable, shard * this.plan.rowsPerShard + offset, padded);
     }
   }
-}
-
-/** The slots that a function of the user made, in order, checked. */
-function ownSlots(
-  given: unknown,
-  specs: readonly SlotSpec[],
-  table: tf.Variable,
-  adopt: (slot: tf.Variable) => void,
-): tf.Variable[] {
-  const argument = 'slotVariableCreationFn';
-  return specs.map(({ name, isPerRow }) => {
-    const slot = (given as Record<string, unknown> | null | undefined)?.[name];
-    const shape = isPerRow === true ? [table.shape[0]!] : table.shape;
-    const expected = `a function that returns a float32 variable of shape [${shape.join(', ')}] for each slot, ${name} too`;
-    if (!(slot instanceof tf.Variable)) throw new ArgumentTypeError(argument, expected, slot);
-    if (slot.dtype !== 'float32' || !tf.util.arraysEqual(slot.shape, shape)) {
-      throw new ValueError(argument, expected, slot);
-    }
-    adopt(slot);
-    return slot;
-  });
 }
 
 /** The variables of all stacks, and the tables in them by name. */

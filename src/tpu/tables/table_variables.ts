@@ -6,12 +6,12 @@ import { ArgumentTypeError, ValueError } from '../../errors.js';
 import { appliedTable, filledTable } from '../../layers/table/initial_values.js';
 import type { Initializer } from '../../layers/table/initializers.js';
 import { applyInBlocks, fillOf, type TableToFill } from '../../layers/table/table_fill.js';
-import { isRecord } from '../../options.js';
 import { rowShard } from '../../partition/row_shards.js';
 import type { LayoutShard, TableLayout, TableSize } from '../../partition/table_layout.js';
 import { asInitializer, constantOr } from '../config/table_initializer.js';
-import type { SlotSpec, TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
+import type { SlotSpec } from '../optimizers/tpu_optimizer.js';
 import type { NamedTable } from './read_tables.js';
+import { slotsByFunction } from './slots_by_function.js';
 
 const ZEROS: Fill = { kind: 'constant', value: 0 };
 
@@ -89,20 +89,6 @@ function checkShape<T extends tf.Tensor>(value: unknown, shape: readonly number[
   if (!(value instanceof tf.Tensor) || value.dtype !== 'float32') throw new ArgumentTypeError(what, expected, value);
   if (!tf.util.arraysEqual(value.shape, shape as number[])) throw new ValueError(what, expected, value);
   return value as T;
-}
-
-/** The slots that a user's function makes. */
-function slotsByFunction(table: tf.Variable, optimizer: TPUEmbeddingOptimizer, name: string): tf.Variable[] {
-  const { slots, slotNames } = optimizer;
-  const initializers = slots.map(({ initialValue }) => constantOr(initialValue));
-  const made: unknown = optimizer.slotVariableCreationFn!(table, slotNames, initializers);
-  const expected = `a function that returns a variable for each of ${slotNames.join(', ')}`;
-  if (!isRecord(made)) throw new ArgumentTypeError('slotVariableCreationFn', expected, made);
-  return slotNames.map((slot) => {
-    const variable = made[slot];
-    if (!(variable instanceof tf.Variable)) throw new ValueError('slotVariableCreationFn', expected, variable);
-    return checkShape<tf.Variable>(variable, table.shape, `slot ${slot} of table ${name}`);
-  });
 }
 
 /** The slots of a table, in the order of its optimizer. */
