@@ -1,13 +1,13 @@
 /** What captures the steps of models, in Node with native kernels. */
 import * as tf from '@tensorflow/tfjs';
-import { BACKEND_NAME, asNodeBackend } from '../backends/tensorflow/node_backend.js';
+import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
 import { perProcess } from '../per_process.js';
 import { openDots, withDots } from '../tfjs_patches/training/dot.js';
 import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
 import { markFeeding } from '../tfjs_patches/uncast_inputs.js';
 import { CapturedModel, GraphList } from './captured_model.js';
-import { gathered } from './gathered_rows.js';
+import { backendWithOps, gathered } from './gathered_rows.js';
 import { nativeDots } from './native_dots.js';
 import { nativeDropout } from './native_dropout.js';
 import { takeMethods } from './plain_model.js';
@@ -49,6 +49,12 @@ function whyNot(model: tf.LayersModel): string | null {
   return whySwitchedOff(model) ?? capturedOf(model).whyNot(model);
 }
 
+/** Whether one op takes the rows of a batch from all inputs; the steps of such a model may still run op by op. */
+function takesRows(model: tf.LayersModel): boolean {
+  if (whySwitchedOff(model) !== null || capturedOf(model).whyNotPlain(model) !== null) return false;
+  return backendWithOps() !== null;
+}
+
 /** The step with the products that its graph will have, so that its numbers are the same. */
 function withProducts(eager: EagerStep): EagerStep {
   return (data) => withOwnProducts(asNodeBackend(tf.backend()), () => withDots(nativeDots, () => eager(data)));
@@ -77,7 +83,7 @@ export function captureSteps(addon: GraphAddon): void {
   openDots();
   openDropout();
   runSteps({
-    takesRows: (model) => tf.getBackend() === BACKEND_NAME && whyNot(model) === null,
+    takesRows,
     run,
     runRows,
     evaluate,

@@ -94,6 +94,16 @@ export class CapturedModel {
 
   /** Why no step of this model is captured; null: nothing speaks against it. */
   whyNot(model: tf.LayersModel): string | null {
+    return (
+      this.whyNotPlain(model) ??
+      (tf.getBackend() === BACKEND_NAME
+        ? null
+        : `the backend is ${tf.getBackend()}, and only ${BACKEND_NAME} captures steps`)
+    );
+  }
+
+  /** What speaks against a model itself, whatever the backend; null: nothing. */
+  whyNotPlain(model: tf.LayersModel): string | null {
     const { optimizer_, lossFunctions, metricsTensors, loss, metrics } = compiledOf(model);
     const compiled = [optimizer_, lossFunctions, metricsTensors, loss, metrics];
     if (compiled.some((each, i) => each !== this.#compiled[i])) {
@@ -105,10 +115,7 @@ export class CapturedModel {
     if (this.#reason === null && functionsOf(model).some((each, i) => each !== this.#functions[i])) {
       this.#setReason('its losses or metrics are others than those it was compiled with');
     }
-    if (this.#reason !== null) return this.#reason!;
-    return tf.getBackend() === BACKEND_NAME
-      ? null
-      : `the backend is ${tf.getBackend()}, and only ${BACKEND_NAME} captures steps`;
+    return this.#reason!;
   }
 
   #setReason(reason: string | null): void {

@@ -1,21 +1,40 @@
 /** Rows of the inputs of `fit`, all taken by one op that a graph can hold: tf.gather looks at the row numbers first. */
 import * as tf from '@tensorflow/tfjs';
+import { registeredPart } from '../backends/registry.js';
+import type { TensorFlowPart } from '../backends/tensorflow/backend_part.js';
 import { asNodeBackend, BACKEND_NAME, type NodeBackend } from '../backends/tensorflow/node_backend.js';
+import { BACKEND_NAME as EMULATOR } from '../backends/tpu-emulator/machine/settings.js';
 import type { StepData } from '../tfjs_patches/training/model_steps.js';
 
 const TYPES = { float32: 'TF_FLOAT', int32: 'TF_INT32' } as const;
 
+/** The backend in use where it runs ops of this package: TensorFlow, or devices beside it; null elsewhere. */
+export function backendWithOps(): NodeBackend | null {
+  const name = tf.getBackend();
+  if (name === BACKEND_NAME) return asNodeBackend(tf.backend());
+  if (name !== EMULATOR || !('tensorMap' in tf.backend())) return null;
+  const part = registeredPart(BACKEND_NAME) as TensorFlowPart | undefined;
+  return part?.hasOps() === true ? asNodeBackend(tf.backend()) : null;
+}
+
 /** The rows of these numbers of each tensor, on any backend: it may change within `fit`. Call inside a tidy. */
 export function gathered(whole: StepData, rows: tf.Tensor1D): StepData {
-  if (tf.getBackend() === BACKEND_NAME) return gatheredByOps(asNodeBackend(tf.backend()), whole, rows);
+  const backend = backendWithOps();
+  if (backend !== null) return gatheredByOps(backend, whole, rows);
   return whole.map((tensor) => (tensor instanceof tf.Tensor ? tf.gather(tensor, rows) : tensor));
+}
+
+/** Whether a tensor lies on virtual devices. */
+function isOnDevices(tensor: tf.Tensor): boolean {
+  return (registeredPart(tf.getBackend())?.devices?.layoutOf(tensor) ?? null) !== null;
 }
 
 function gatheredByOps(backend: NodeBackend, whole: StepData, rows: tf.Tensor1D): StepData {
   const { binding } = backend;
   const found = new Map<tf.Tensor, tf.Tensor>();
   for (const dtype of ['float32', 'int32'] as const) {
-    const sources = [...new Set(whole)].filter((tensor) => tensor?.dtype === dtype) as tf.Tensor[];
+    const ofKind = [...new Set(whole)].filter((tensor) => tensor?.dtype === dtype) as tf.Tensor[];
+    const sources = ofKind.filter((tensor) => !isOnDevices(tensor));
     if (sources.length === 0) continue;
     const attributes = [
       { name: 'N', type: binding.TF_ATTR_INT, value: sources.length },

@@ -2,6 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { RowOrder } from '../../../src/tfjs_patches/training/row_order.js';
+import { gathered } from '../../../src/step/gathered_rows.js';
+import { describeEmulator, emulator } from '../../backends/tpu-emulator/describe_emulator.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
 import { withRandom } from '../../step/twins.js';
@@ -73,6 +75,18 @@ async function trained(isCaptured: boolean, args: tf.ModelFitArgs, stopAt: numbe
   return { told: recorder.told, history, weights };
 }
 
+/** Inputs of `fit` whose loops are compared with those of tfjs. */
+const CASES: Record<string, tf.ModelFitArgs> = {
+  'batches that divide the rows': { batchSize: 23, epochs: 3 },
+  'a smaller last batch': { batchSize: 5, epochs: 3 },
+  'rows in their order': { batchSize: 5, epochs: 2, shuffle: false },
+  'batches of one row': { batchSize: 1, epochs: 2 },
+  'batches larger than all rows': { batchSize: 99, epochs: 2 },
+  'the usual size of batches': { epochs: 2 },
+  validation: { batchSize: 4, epochs: 3, validationSplit: 0.3 },
+  'a later first epoch': { batchSize: 6, epochs: 4, initialEpoch: 2 },
+};
+
 /** Both to 1e-6; what is no number exactly. */
 function expectSame(received: unknown, expected: unknown): void {
   const numbers: [number, number][] = [];
@@ -119,16 +133,6 @@ describeForBackends(
       expect(stock[0]).not.toEqual(stock[1]!);
     });
 
-    const CASES: Record<string, tf.ModelFitArgs> = {
-      'batches that divide the rows': { batchSize: 23, epochs: 3 },
-      'a smaller last batch': { batchSize: 5, epochs: 3 },
-      'rows in their order': { batchSize: 5, epochs: 2, shuffle: false },
-      'batches of one row': { batchSize: 1, epochs: 2 },
-      'batches larger than all rows': { batchSize: 99, epochs: 2 },
-      'the usual size of batches': { epochs: 2 },
-      validation: { batchSize: 4, epochs: 3, validationSplit: 0.3 },
-      'a later first epoch': { batchSize: 6, epochs: 4, initialEpoch: 2 },
-    };
     for (const [title, args] of Object.entries(CASES)) {
       it(`trains and tells callbacks as tfjs does: ${title}`, async () => {
         const [stock, own] = [await trained(false, args, Infinity), await trained(true, args, Infinity)];
@@ -149,6 +153,37 @@ describeForBackends(
       );
       tensors = tf.memory().numTensors;
       expectSame(await trained(true, { epochs: 2 }, Infinity), await trained(false, { epochs: 2 }, Infinity));
+    });
+  },
+  ['tensorflow'],
+);
+
+// The steps run op by op either way: what differs is who gathers the rows of a batch.
+describeEmulator(
+  'RowOrder',
+  { devices: 'inline', chips: 2 },
+  () => {
+    for (const [title, args] of Object.entries(CASES)) {
+      it(`trains and tells callbacks on devices as tfjs does: ${title}`, async () => {
+        const gathers = spyOn(tf.backend() as unknown as { executeMultipleOutputs(): void }, 'executeMultipleOutputs');
+        gathers.and.callThrough();
+        const own = await trained(true, args, Infinity);
+        const stock = await trained(false, args, Infinity);
+        expectSame(own, stock);
+        expect(own.weights).toEqual(stock.weights);
+        const names = gathers.calls.allArgs().map(([name]: unknown[]) => name);
+        expect(names).toContain('EmbeddingTakeRows');
+      });
+    }
+
+    it('takes rows of a table that lies on devices', () => {
+      const variable = tf.tidy(() => tf.variable(tf.tensor2d([[1], [2], [3]])));
+      emulator().placeTable(variable);
+      tf.tidy(() => {
+        const [found] = gathered([variable], tf.tensor1d([2, 0], 'int32'));
+        expect([...found!.dataSync()]).toEqual([3, 1]);
+      });
+      variable.dispose();
     });
   },
   ['tensorflow'],
