@@ -21,8 +21,8 @@ export function readOptions<T extends object>(
   usage?: string,
   noteOf?: (field: string) => string | undefined,
 ): Partial<T> {
-  const expected = `an object with some of ${known.join(', ')}`;
   if (!isRecord(options)) {
+    const expected = `an object with some of ${known.join(', ')}`;
     throw new ArgumentTypeError(argument, expected, options, usage === undefined ? undefined : `Write ${usage}.`);
   }
   const read: Record<string, unknown> = {};
@@ -30,8 +30,10 @@ export function readOptions<T extends object>(
     const value = options[field];
     if (value !== undefined) read[field] = value;
   }
-  for (const [field, value] of Object.entries(options)) {
-    if ((known as readonly string[]).includes(field) || value === undefined || value === null) continue;
+  for (const field of Object.keys(options)) {
+    if ((known as readonly string[]).includes(field)) continue;
+    const value = options[field];
+    if (value === undefined || value === null) continue;
     const meant = closestName(field, known);
     const note = noteOf?.(field) ?? (meant === undefined ? undefined : `Did you mean ${meant}?`);
     // Deep in the options, the field alone would not say where.

@@ -70,5 +70,7 @@ export const NEUTRAL_HYPER: Readonly<Hyper> = {
 
 /** The numbers in contract order. */
 export function packHyper(hyper: Hyper): Float32Array {
-  return Float32Array.from(HYPER_FIELDS, (field) => hyper[field]);
+  const numbers = new Float32Array(HYPER_FIELDS.length);
+  for (let place = 0; place < HYPER_FIELDS.length; place++) numbers[place] = hyper[HYPER_FIELDS[place]!];
+  return numbers;
 }

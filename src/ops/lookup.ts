@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { LookedUp, Lookup } from '../backends/lookup.js';
 import { RuntimeError, described } from '../errors.js';
 import { withDenseGradient } from './dense_gradient.js';
-import { withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
+import { isTapeOn, withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
 import { lookupScope, type LookupScope } from './training/lookup_scope.js';
 import { asBags, present, runLookups } from './run_lookups.js';
 import { checkRowConstraint, tableSettings } from './training/table_settings.js';
@@ -25,6 +25,8 @@ export function lookUp(lookups: readonly Lookup[]): tf.Tensor2D[] {
 export function lookUpUnrecorded(lookups: readonly Lookup[]): tf.Tensor2D[] {
   if (lookups.length === 0) return [];
   const found = runLookups(lookups);
+  // Nobody will ask for a gradient.
+  if (!isTapeOn()) return found.map(({ pooled }) => pooled);
   return lookups.map((lookup, i) => {
     const scope = scopeOf(lookup.table);
     return scope === null ? withDenseGradient(lookup, found[i]!) : withRowGradient(scope, lookup, found[i]!);

@@ -42,7 +42,8 @@ export function beforeOps<Attributes>(
     during(name, () => executeMultipleOutputs.call(backend, name, ...rest));
   backend.getInputTensorIds = (tensors) => {
     // A 64-bit scalar has no data id.
-    const dataIds = tensors.map(({ dataId }) => dataId).filter((dataId) => dataId !== undefined);
+    const dataIds: object[] = [];
+    for (const { dataId } of tensors) if (dataId !== undefined) dataIds.push(dataId);
     listener(running, dataIds);
     return getInputTensorIds.call(backend, tensors);
   };

@@ -45,12 +45,19 @@ const METHODS = [
   'disposeData',
 ] as const;
 
+/** Backends that were found to be tfjs-node's. */
+const known = new WeakSet<object>();
+
 /** The backend as tfjs-node's, or a RuntimeError when it is something else under the same name. */
 export function asNodeBackend(backend: unknown): NodeBackend {
   const candidate = backend as NodeBackend;
+  if (known.has(candidate)) return candidate;
   const fits =
     METHODS.every((name) => typeof candidate[name] === 'function') && candidate.binding && candidate.tensorMap;
-  if (fits) return candidate;
+  if (fits) {
+    known.add(candidate);
+    return candidate;
+  }
   throw new RuntimeError('backend', 'the backend of @tensorflow/tfjs-node under the name tensorflow', backend);
 }
 
