@@ -12,6 +12,7 @@
 
 #include "../kernels/embedding.h"
 #include "tensorflow_api.h"
+#include "tensorflow/huge_pages.h"
 #include "tensorflow_attributes.h"
 #include "tensorflow_sizes.h"
 
@@ -31,7 +32,7 @@ class Workspace {
         kept = Spare();
       }
     }
-    if (data_ == nullptr) data_ = malloc(bytes_);
+    if (data_ == nullptr) data_ = allocate_on_huge_pages(bytes_);
   }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;

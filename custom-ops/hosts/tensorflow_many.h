@@ -226,6 +226,19 @@ inline bool whole_splits(const te_bags& bags) {
   return true;
 }
 
+/* The position of the first id that names no row; -1: all do. One pass without branches where that is so. */
+inline int64_t first_outside(const te_bags& bags, int64_t rows) {
+  uint32_t highest = 0; /* ids below 0 are the highest */
+  for (int64_t p = 0; p < bags.nnz; ++p) {
+    const uint32_t id = static_cast<uint32_t>(bags.values[p]);
+    highest = id > highest ? id : highest;
+  }
+  if (bags.nnz == 0 || (highest <= INT32_MAX && static_cast<int64_t>(highest) < rows)) return -1;
+  int64_t first = 0;
+  while (bags.values[first] >= 0 && bags.values[first] < rows) ++first;
+  return first;
+}
+
 /* tables: N, slots: N each, gradients, values, row_splits, weights: U each, hypers: N, modes, max_norms. */
 template <int kOptimizer>
 void compute_sparse_apply_many(void*, TF_OpKernelContext* context) {
@@ -291,7 +304,6 @@ void compute_sparse_apply_many(void*, TF_OpKernelContext* context) {
   if (any_shared(written, read)) {
     return call.fail(TF_INVALID_ARGUMENT, "table and slots must not share memory with another input");
   }
-  size_t bytes = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     te_step& each = steps[i];
     if (united[i].uses() == 0) {
@@ -305,30 +317,23 @@ void compute_sparse_apply_many(void*, TF_OpKernelContext* context) {
     each.gradient = united[i].gradient();
     each.workspace_bytes = te_sparse_apply_workspace(kOptimizer, each.bags.nnz, each.bags.batch, each.table.rows,
                                                      each.table.dim);
-    /* Whole cache lines each; a size that cannot be is found again by malloc. */
-    const size_t size = each.workspace_bytes > SIZE_MAX / 4 ? SIZE_MAX / 4 : (each.workspace_bytes + 127) / 64 * 64;
-    if (bytes > SIZE_MAX / 2 - size) return call.no_memory(each.workspace_bytes);
-    bytes += size;
     /* Every id is looked at before the first row is written. */
     if (each.bags.out_of_range == TE_ERROR) {
-      for (int64_t p = 0; p < each.bags.nnz; ++p) {
-        const int32_t id = each.bags.values[p];
-        if (id >= 0 && id < each.table.rows) continue;
+      const int64_t outside = first_outside(each.bags, each.table.rows);
+      if (outside >= 0) {
         te_status stray = {};
         stray.code = TE_ID_OUT_OF_RANGE;
-        stray.id = id;
-        stray.position = p;
+        stray.id = each.bags.values[outside];
+        stray.position = outside;
         return call.check(stray, each.bags, each.table.rows);
       }
     }
   }
+  const size_t bytes = te_place_workspaces(steps.data(), count, nullptr);
+  if (bytes == SIZE_MAX) return call.no_memory(bytes);
   Workspace workspace(bytes);
   if (workspace.data() == nullptr) return call.no_memory(bytes);
-  char* at = static_cast<char*>(workspace.data());
-  for (te_step& each : steps) {
-    each.workspace = at;
-    at += (each.workspace_bytes + 127) / 64 * 64;
-  }
+  te_place_workspaces(steps.data(), count, workspace.data());
   te_sparse_apply_many(kOptimizer, steps.data(), count);
   for (const te_step& each : steps) call.check(each.status, each.bags, each.table.rows);
 }

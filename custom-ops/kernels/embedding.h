@@ -160,6 +160,11 @@ typedef struct te_step {
  */
 void te_embedding_bags(te_lookup* lookups, int64_t count);
 void te_sparse_apply_many(int32_t optimizer, te_step* steps, int64_t count);
+/*
+ * Shares `workspace` out among steps whose `workspace_bytes` are set, for te_sparse_apply_many. Returns how many bytes
+ * that takes, SIZE_MAX for more than there can be; where `workspace` is NULL it places nothing.
+ */
+size_t te_place_workspaces(te_step* steps, int64_t count, void* workspace);
 
 /* ---- packed rows ---- */
 

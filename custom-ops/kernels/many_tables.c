@@ -30,6 +30,26 @@ static void step_small(void* context, int64_t task, int32_t worker) {
   if (each->leads && each->bags.nnz < LARGE) te_apply_linked(run->optimizer, each);
 }
 
+/* Rounded up to whole cache lines; SIZE_MAX: too much. */
+static size_t plus_lines(size_t sum, size_t bytes) {
+  return bytes > SIZE_MAX / 4 || sum > SIZE_MAX / 4 ? SIZE_MAX : sum + (bytes + 127) / 64 * 64;
+}
+
+/* Large steps run one after the other, all in one workspace, which so stays in the caches. */
+size_t te_place_workspaces(te_step* steps, int64_t count, void* workspace) {
+  size_t of_large = 0;
+  for (int64_t i = 0; i < count; i++) {
+    if (steps[i].bags.nnz >= LARGE && steps[i].workspace_bytes > of_large) of_large = steps[i].workspace_bytes;
+  }
+  size_t used = plus_lines(0, of_large);
+  for (int64_t i = 0; i < count && used != SIZE_MAX; i++) {
+    const int large = steps[i].bags.nnz >= LARGE;
+    if (workspace != NULL) steps[i].workspace = (char*)workspace + (large ? 0 : used);
+    if (!large) used = plus_lines(used, steps[i].workspace_bytes);
+  }
+  return used;
+}
+
 void te_embedding_bags(te_lookup* lookups, int64_t count) {
   many_run run = {.lookups = lookups};
   for (int64_t i = 0; i < count; i++) {

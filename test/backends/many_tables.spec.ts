@@ -50,6 +50,9 @@ function drawUpdates(seed: number, only: OptimizerName | null): TableUpdate[] {
   });
 }
 
+const asBytes = ({ buffer, byteOffset, byteLength }: Float32Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
 describeForBackends(
   'Many tables in one call',
   () => {
@@ -113,6 +116,36 @@ describeForBackends(
         }
       });
     }
+
+    it('steps large tables, which share a workspace, and small ones as one after the other', () => {
+      const COUNTS = [50, 40_000, 17_000, 900, 30_000, 16_384, 16_383];
+      const draw = (optimizer: OptimizerName): TableUpdate[] => {
+        const random = new Random(13);
+        const hyper = drawHyper(random);
+        return COUNTS.map((count, i): TableUpdate => {
+          const [rows, dim] = [i % 2 === 0 ? 700 : 3_000_000 / 64, 1 + i * 3];
+          const variable = (columns: number): tf.Variable =>
+            tf.variable(tf.tensor2d(random.floats(rows * columns, 1, 2), [rows, columns]));
+          const ids = Int32Array.from({ length: count }, () => random.whole(0, rows));
+          const bags = {
+            values: tf.tensor1d(ids, 'int32'),
+            rowSplits: tf.tensor1d([0, 7, count], 'int32'),
+            weights: null,
+          };
+          const options: BagOptions = { combiner: 'mean', outOfRange: 'error', maxNorm: 0 };
+          const entries = [{ gradient: tf.tensor2d(random.floats(2 * dim), [2, dim]), bags, options }];
+          const slots = SLOT_NAMES[optimizer].map(() => variable(dim));
+          return { optimizer, table: variable(dim), slots, entries, dense: null, hyper };
+        });
+      };
+      for (const optimizer of ['sgd', 'adagrad'] as const) {
+        tf.tidy(() => {
+          const together = stepped(draw(optimizer));
+          const apart = oneByOne(() => stepped(draw(optimizer)));
+          together.forEach((values, i) => expect(Buffer.compare(asBytes(values), asBytes(apart[i]!))).toBe(0));
+        });
+      }
+    });
 
     it('writes nothing where an id of some table names no row, and tells the table of a lookup', () => {
       const tables = ['a', 'b'].map((name) => tf.tidy(() => tf.variable(tf.ones([3, 2]), true, `stray/${name}`)));

@@ -92,22 +92,12 @@ static void check_steps(call* all, const many_steps* m) {
   }
 }
 
-/* Shares a workspace out, whole cache lines each. */
 static void run_steps(call* all, const many_steps* m) {
   instance* owner = NULL;
-  size_t bytes = 0;
-  for (uint32_t i = 0; i < m->count; i++) {
-    const size_t size = step_workspace(&m->arguments[i]);
-    m->steps[i].workspace_bytes = size;
-    bytes = size > SIZE_MAX / 4 || bytes > SIZE_MAX / 4 ? SIZE_MAX : bytes + (size + 127) / 64 * 64;
-    if (bytes == SIZE_MAX) break;
-  }
-  char* at = workspace_of(all, bytes, &owner);
+  for (uint32_t i = 0; i < m->count; i++) m->steps[i].workspace_bytes = step_workspace(&m->arguments[i]);
+  void* workspace = workspace_of(all, te_place_workspaces(m->steps, m->count, NULL), &owner);
   if (all->failed) return;
-  for (uint32_t i = 0; i < m->count; i++) {
-    m->steps[i].workspace = at;
-    at += (m->steps[i].workspace_bytes + 127) / 64 * 64;
-  }
+  te_place_workspaces(m->steps, m->count, workspace);
   if (m->count > 0) te_sparse_apply_many(m->arguments[0].optimizer, m->steps, m->count);
   for (uint32_t i = 0; i < m->count && !all->failed; i++) fail_entry(all, m->steps[i].status, i);
   trim_workspace(owner);

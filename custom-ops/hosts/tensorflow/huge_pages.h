@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #if defined(__linux__)
 #include <sys/mman.h>
 #ifndef MADV_COLLAPSE
@@ -42,11 +43,25 @@ inline int advise(uintptr_t at, size_t bytes, int advice) { return madvise(reint
  * Lays memory that is about to be written on huge pages; what it holds is lost. An allocator hands memory out again
  * that had small pages, and these would stay.
  */
-inline void renew_on_huge_pages(void* data, size_t bytes) {
+inline void renew(void* data, size_t bytes) {
   const HugeSpan span(data, bytes);
-  if (bytes < kLeastHugeBytes || span.empty()) return;
+  if (span.empty()) return;
   if (advise(span.first, span.bytes_from(span.first), MADV_HUGEPAGE) != 0) return; /* a system without them */
   advise(span.first, span.bytes_from(span.first), MADV_DONTNEED);
+}
+
+inline void renew_on_huge_pages(void* data, size_t bytes) {
+  if (bytes >= kLeastHugeBytes) renew(data, bytes);
+}
+
+/* Memory for `free`, nullptr where there is none; on huge pages where that is worth it. */
+inline void* allocate_on_huge_pages(size_t bytes) {
+  if (bytes < kHugePage / 4 || bytes > SIZE_MAX / 2) return malloc(bytes);
+  const size_t whole = (bytes + kHugePage - 1) & ~(kHugePage - 1);
+  void* data = nullptr;
+  if (posix_memalign(&data, kHugePage, whole) != 0) return nullptr;
+  renew(data, whole);
+  return data;
 }
 
 /*
@@ -124,6 +139,7 @@ inline void looked_up(const void* data, size_t bytes, size_t bytes_read) {
 #else
 
 inline void renew_on_huge_pages(void*, size_t) {}
+inline void* allocate_on_huge_pages(size_t bytes) { return malloc(bytes); }
 inline void looked_up(const void*, size_t, size_t) {}
 
 #endif
