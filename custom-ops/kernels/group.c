@@ -2,13 +2,15 @@
  * Grouping of a batch's ids by row, in time and memory that grow with the batch and never with the table.
  *
  * A stable counting pass on the high bits of (id - lowest id) puts the occurrences into buckets; each slice of the
- * batch counts and scatters on its own. Inside a bucket, a small table of the row seen last for each id gathers equal
- * ids; it is cleared by walking the rows found. Where the ids of a bucket span more than that table holds, they are
- * sorted instead. Occurrences of a row stay in batch order, so sums do not depend on threads.
+ * batch counts and scatters on its own. Where ids lie close together, each has a bucket to itself, and that is all.
+ * Else, inside a bucket, a small table of the row seen last for each id gathers equal ids; it is cleared by walking the
+ * rows found. Where the ids of a bucket span more than that table holds, they are sorted instead. Occurrences of a row
+ * stay in batch order, so sums do not depend on threads.
  */
 #include "core.h"
 
 #define MOST_BUCKET_BITS 10
+#define MOST_SINGLE_BITS 14 /* of buckets that hold one id each */
 #define LEAST_WINDOW (1 << 15)
 #define MOST_WINDOW (1 << 18)
 #define FEW_IDS 128        /* sorted at once */
@@ -19,6 +21,13 @@
 /* ---- layout ---- */
 
 static int32_t bucket_bits(int64_t nnz) { return nnz <= FEW_IDS ? 0 : nnz < 2048 ? 7 : MOST_BUCKET_BITS; }
+
+/* The ids of a batch that span at most so many bits have a bucket each. */
+static int32_t single_bits(int64_t nnz) {
+  int32_t bits = bucket_bits(nnz);
+  while (bits < MOST_SINGLE_BITS && ((int64_t)1 << bits) < 2 * nnz) bits++;
+  return bits;
+}
 
 static int32_t window_size(int64_t nnz) {
   int32_t window = LEAST_WINDOW;
@@ -55,7 +64,7 @@ static void lay_out(te_groups* g, carver* c, int64_t nnz, int64_t dim, int32_t w
   g->window = window_size(nnz);
   g->parts = part_count(nnz, workers);
   g->scratch_floats = (dim + 31) / 16 * 16 * 2;
-  const uint64_t buckets = (uint64_t)1 << g->bucket_bits;
+  const uint64_t buckets = (uint64_t)1 << single_bits(nnz);
   g->counters = carve(c, w * buckets, sizeof(int32_t));
   g->starts = carve(c, buckets + 1, sizeof(int32_t));
   g->firsts = carve(c, buckets, sizeof(int32_t));
@@ -235,7 +244,7 @@ te_status te_groups_partition(te_groups* g) {
   const uint32_t range = g->highest - g->lowest;
   int32_t bits = 0;
   while (bits < 32 && (range >> bits) != 0) bits++;
-  g->shift = bits > g->bucket_bits ? bits - g->bucket_bits : 0;
+  g->shift = bits > single_bits(g->bags->nnz) ? bits - g->bucket_bits : 0;
   g->buckets = (int32_t)(range >> g->shift) + 1;
   te_parallel(g->slices, g->workers, count_slice, g);
   place_buckets(g);
@@ -373,7 +382,30 @@ static int32_t group_by_table(te_groups* g, int64_t start, int64_t end, int64_t 
 
 int64_t te_part_first(const te_groups* g, int64_t part) { return g->starts[g->part_buckets[part]]; }
 
+/* Buckets of one id each: their entries are in order already. */
+static void group_single_ids(te_groups* g, int32_t part) {
+  const te_entry* entries = g->entries;
+  const int32_t from = g->part_buckets[part], to = g->part_buckets[part + 1];
+  const int64_t first = g->starts[from], last = g->starts[to];
+  int64_t row = first;
+  for (int32_t b = from; b < to; b++) {
+    const int32_t end = g->starts[b + 1];
+    g->firsts[b] = (int32_t)row;
+    g->uniques[b] = end > g->starts[b];
+    if (g->uniques[b] == 0) continue;
+    g->rows[row] = (int32_t)(g->lowest + (uint32_t)b);
+    g->ends[row++] = end;
+  }
+  for (int64_t e = first; e < last; e++) g->order[e] = entries[e].bag;
+  for (int64_t e = first; e < last && g->with_coefficients; e++) g->order_weights[e] = g->coefficients[e];
+  g->part_rows[part] = (int32_t)(row - first);
+}
+
 void te_groups_part(te_groups* g, int32_t part, int32_t worker) {
+  if (g->shift == 0) {
+    group_single_ids(g, part);
+    return;
+  }
   const int64_t width = (int64_t)1 << g->shift;
   const int64_t first = te_part_first(g, part);
   int64_t row = first;

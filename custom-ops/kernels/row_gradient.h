@@ -39,6 +39,12 @@ static void gradient_of_use(const te_update* job, int64_t row, int64_t begin, in
   const int32_t* order = groups->order + begin;
   const float* weights = groups->with_coefficients ? groups->order_weights + begin : NULL;
   int64_t column = 0;
+  if (dim == 1 && weights == NULL && job->max_norm == 0.0f) { /* as a lane of a vector adds it up */
+    float sum = 0.0f;
+    for (int64_t i = 0; i < end - begin; i++) sum += job->gradient[order[i]];
+    out[0] = sum;
+    return;
+  }
   for (; column + TE_CHUNK <= dim; column += TE_CHUNK) {
     sum_bags(job->gradient, dim, column, order, weights, end - begin, out, TE_CHUNK_VECTORS, 0);
   }
