@@ -86,7 +86,7 @@ export function runSteps(given: StepRunner): void {
     if (current === null) return eager;
     return (data) => {
       const loop = loops.get(this);
-      // A batch has inputs and targets; the number of a batch of a loop comes alone.
+      // A batch has inputs and targets; what a loop of rows gives comes alone.
       if (loop === undefined || data.length > 1) return current.run(this, eager, data);
       return current.runRows(this, eager, { rows: loop.order.next(), whole: loop.whole });
     };
@@ -103,7 +103,8 @@ export function runSteps(given: StepRunner): void {
     const takesRows = current !== null && current.takesRows(this) && !loops.has(this);
     const order = takesRows ? rowsOf(inputs, batchSize, rest[SHUFFLE]) : null;
     if (order === null) return fitLoop.call(this, train, inputs, labels, batchSize, ...rest);
-    const batches = tf.zeros([order.batches]);
+    // An empty list of tensors, of which nothing is gathered, that tells how many batches there are.
+    const batches = Object.assign([], { shape: [order.batches] }) as unknown as tf.Tensor;
     loops.set(this, { whole: inputs, order, validation: rest[VALIDATION] });
     try {
       const inOrder = [...rest];
@@ -111,7 +112,6 @@ export function runSteps(given: StepRunner): void {
       return await withRowOrder(order, () => fitLoop.call(this, train, [batches], labels, 1, ...inOrder));
     } finally {
       loops.delete(this);
-      batches.dispose();
     }
   };
   // The loop validates on batches as large as its own; a callback may evaluate on others.
