@@ -80,6 +80,13 @@ TE_INLINE te_v step_columns(const int optimizer, const te_hyper* h, te_v w, te_v
   }
 }
 
+/*
+ * Gradients come as sums, or as the one row that a sum would be of. Sums begin at 0, so that none is -0: neither is
+ * what is loaded here.
+ */
+TE_INLINE te_v load_gradient(const float* g) { return v_add(v_zero(), v_load(g)); }
+TE_INLINE te_v load_gradient_part(const float* g, te_mask m) { return v_add(v_zero(), v_load_part(g, m)); }
+
 /* Row-wise Adagrad: one accumulator for the row, which keeps still where that is 0. */
 TE_INLINE void step_row_wise(const te_hyper* h, float* w, const float* g, float* accumulator, int64_t dim) {
   *accumulator += (float)(te_sum_of_squares(g, dim) / (double)dim);
@@ -87,11 +94,11 @@ TE_INLINE void step_row_wise(const te_hyper* h, float* w, const float* g, float*
   const te_v rate = v_set(root == 0.0f ? 0.0f : h->learning_rate / root);
   int64_t j = 0;
   for (; j + TE_LANES <= dim; j += TE_LANES) {
-    v_store(w + j, v_sub(v_load(w + j), v_mul(rate, v_load(g + j))));
+    v_store(w + j, v_sub(v_load(w + j), v_mul(rate, load_gradient(g + j))));
   }
   if (j < dim) {
     const te_mask rest = v_mask((int)(dim - j));
-    v_store_part(w + j, rest, v_sub(v_load_part(w + j, rest), v_mul(rate, v_load_part(g + j, rest))));
+    v_store_part(w + j, rest, v_sub(v_load_part(w + j, rest), v_mul(rate, load_gradient_part(g + j, rest))));
   }
 }
 
@@ -106,14 +113,15 @@ TE_INLINE void step_row(const int optimizer, const te_hyper* h, float* w, const 
   int64_t j = 0;
   for (; j + TE_LANES <= dim; j += TE_LANES) {
     te_v x = has_a ? v_load(a + j) : v_zero(), y = has_b ? v_load(b + j) : v_zero();
-    v_store(w + j, step_columns(optimizer, h, v_load(w + j), v_load(g + j), &x, &y));
+    v_store(w + j, step_columns(optimizer, h, v_load(w + j), load_gradient(g + j), &x, &y));
     if (has_a) v_store(a + j, x);
     if (has_b) v_store(b + j, y);
   }
   if (j < dim) {
     const te_mask rest = v_mask((int)(dim - j));
     te_v x = has_a ? v_load_part(a + j, rest) : v_zero(), y = has_b ? v_load_part(b + j, rest) : v_zero();
-    v_store_part(w + j, rest, step_columns(optimizer, h, v_load_part(w + j, rest), v_load_part(g + j, rest), &x, &y));
+    v_store_part(w + j, rest,
+                 step_columns(optimizer, h, v_load_part(w + j, rest), load_gradient_part(g + j, rest), &x, &y));
     if (has_a) v_store_part(a + j, rest, x);
     if (has_b) v_store_part(b + j, rest, y);
   }

@@ -32,10 +32,9 @@ TE_INLINE void sum_bags(const float* gradient, int64_t dim, int64_t column, cons
   if (part) v_store_part(out + column + vectors * TE_LANES, mask, rest);
 }
 
-/* Row u of the groups, over its occurrences order[begin .. end). */
-static void gradient_of_use(const te_update* job, int64_t row, int64_t begin, int64_t end, float* out) {
+/* The sum over occurrences order[begin .. end). `dim` may be known when compiling: registers are then chosen there too. */
+TE_INLINE void sum_of_uses(const te_update* job, const int64_t dim, int64_t begin, int64_t end, float* out) {
   const te_groups* groups = job->groups;
-  const int64_t dim = job->dim;
   const int32_t* order = groups->order + begin;
   const float* weights = groups->with_coefficients ? groups->order_weights + begin : NULL;
   int64_t column = 0;
@@ -58,8 +57,13 @@ static void gradient_of_use(const te_update* job, int64_t row, int64_t begin, in
   REST(1)
 #undef REST
   if (column < dim) sum_bags(job->gradient, dim, column, order, weights, end - begin, out, 0, 1);
+}
+
+/* Row u of the groups, over its occurrences order[begin .. end). */
+static void gradient_of_use(const te_update* job, int64_t row, int64_t begin, int64_t end, float* out) {
+  sum_of_uses(job, job->dim, begin, end, out);
   if (job->max_norm > 0.0f) {
-    te_through_scaling(out, job->table + (int64_t)groups->rows[row] * dim, dim, job->max_norm);
+    te_through_scaling(out, job->table + (int64_t)job->groups->rows[row] * job->dim, job->dim, job->max_norm);
   }
 }
 

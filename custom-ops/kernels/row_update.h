@@ -3,9 +3,9 @@
 #include "row_gradient.h"
 
 /* Rows to come are fetched this many bytes ahead, slots counted in; what is fetched too early is gone when it is due. */
-#define TE_UPDATE_BYTES_AHEAD 32768
-#define TE_MOST_ROWS_AHEAD 20
-#define TE_GRADIENTS_AHEAD 8
+#define TE_UPDATE_BYTES_AHEAD 16384
+#define TE_MOST_ROWS_AHEAD 24
+#define TE_GRADIENTS_AHEAD 16
 
 /* Each value limited to [low, high]; NaN stays NaN. */
 static void limit_values(float* x, int64_t dim, float low, float high) {
@@ -33,29 +33,57 @@ static void limit_row(const te_hyper* h, float* w, int64_t dim) {
   for (int64_t j = 0; j < dim; j++) w[j] = (float)((double)w[j] * wanted / (1e-7 + norm));
 }
 
+/* Whether rows of an array may begin inside a line of 64 bytes. */
+TE_INLINE int straddles(const float* rows, int64_t dim) { return (((uintptr_t)rows | (uintptr_t)(dim * 4)) & 63) != 0; }
+
 /* Every line of a row. */
-TE_INLINE void fetch_row(const float* table, int64_t dim, int64_t row) {
-  const uintptr_t from = (uintptr_t)table + (uintptr_t)row * (uintptr_t)(dim * 4);
-  for (uintptr_t line = from & ~(uintptr_t)63; line < from + (uintptr_t)dim * 4; line += 64) te_prefetch_write(line);
+TE_INLINE void fetch_row(const float* rows, int64_t dim, int64_t row, int straddling) {
+  const uintptr_t from = (uintptr_t)rows + (uintptr_t)row * (uintptr_t)(dim * 4);
+  for (int64_t at = 0; at < dim * 4; at += 64) te_prefetch_write(from + (uintptr_t)at);
+  if (straddling) te_prefetch_write(from + (uintptr_t)(dim * 4 - 1));
 }
 
-TE_INLINE void fetch_gradient(const float* gradient, int64_t dim, int64_t bag) {
+TE_INLINE void fetch_gradient(const float* gradient, int64_t dim, int64_t bag, int straddling) {
   const uintptr_t from = (uintptr_t)gradient + (uintptr_t)bag * (uintptr_t)(dim * 4);
-  for (uintptr_t line = from & ~(uintptr_t)63; line < from + (uintptr_t)dim * 4; line += 64) te_prefetch(line);
+  for (int64_t at = 0; at < dim * 4; at += 64) te_prefetch(from + (uintptr_t)at);
+  if (straddling) te_prefetch(from + (uintptr_t)(dim * 4 - 1));
 }
 
-TE_INLINE void update_rows_with(const int optimizer, const te_update* job, int64_t first, int64_t end, int64_t begin,
-                                float* g) {
-  const te_groups* groups = job->groups;
+/* What a step does beside summing gradients and stepping, for all its rows alike. */
+typedef struct step_extras {
+  int scaled;
+  int clipped;
+  int limited;
+} step_extras;
+
+static step_extras extras_of(const te_update* job) {
   const te_hyper* h = job->hyper;
-  const int64_t dim = job->dim, slot_dim = optimizer == TE_ROW_WISE_ADAGRAD ? 1 : dim;
   const float infinity = (float)te_from_bits(0x7ff0000000000000ull);
-  const int scaled = job->gradient_scale != 1.0f;
-  const int clipped = h->clip_gradient_min > -infinity || h->clip_gradient_max < infinity;
-  const int limited = h->clip_weight_min > -infinity || h->clip_weight_max < infinity || h->constraint != 0.0f;
+  step_extras extras;
+  extras.scaled = job->gradient_scale != 1.0f;
+  extras.clipped = h->clip_gradient_min > -infinity || h->clip_gradient_max < infinity;
+  extras.limited = h->clip_weight_min > -infinity || h->clip_weight_max < infinity || h->constraint != 0.0f;
+  return extras;
+}
+
+/* A plain step is all sums and steps: the gradient of a row that occurs once is a row of `gradient`, used where it is. */
+static int is_plain(const te_update* job, const step_extras* extras) {
+  return !extras->scaled && !extras->clipped && !extras->limited && job->hyper->weight_decay == 0.0f &&
+         !(job->max_norm > 0.0f) && job->groups->bags->more_uses == 0;
+}
+
+/* `optimizer`, and mostly `dim` and `plain`, are known when compiling: memory then is all that a step waits for. */
+TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const int plain, const step_extras* extras,
+                                const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
+  const te_groups* groups = job->groups;
+  const te_hyper h = *job->hyper; /* a copy of its own, which no row overwrites */
+  const int32_t *rows = groups->rows, *ends = groups->ends, *order = groups->order;
+  const int64_t slot_dim = optimizer == TE_ROW_WISE_ADAGRAD ? 1 : dim;
   const int64_t arrays = 1 + (optimizer == TE_ROW_WISE_ADAGRAD ? 0 : TE_SLOT_COUNT(optimizer));
   const int64_t ahead = te_max(4, te_min(TE_UPDATE_BYTES_AHEAD / (arrays * dim * 4), TE_MOST_ROWS_AHEAD));
-  const int64_t last_entry = first < end ? (int64_t)groups->ends[end - 1] - 1 : 0;
+  const int64_t last_entry = first < end ? (int64_t)ends[end - 1] - 1 : 0;
+  const int table_straddles = straddles(job->table, dim), gradient_straddles = straddles(job->gradient, dim);
+  const int a_straddles = slot_dim > 1 && straddles(job->slot0, dim), b_straddles = straddles(job->slot1, dim);
 #if defined(__wasm__)
   const int32_t block = te_touched_at_once((arrays + 1) * dim);
   const uint32_t bags = (uint32_t)groups->bags->batch;
@@ -63,61 +91,104 @@ TE_INLINE void update_rows_with(const int optimizer, const te_update* job, int64
   int64_t touched_rows = first, touched_entries = begin;
 #endif
   for (int64_t u = first; u < end; u++) {
+    const int64_t to = ends[u];
 #if defined(__wasm__)
     for (; touched_rows <= u; touched_rows += block) {
       const int32_t count = (int32_t)te_min(block, end - touched_rows);
-      const int32_t* ids = groups->rows + touched_rows;
+      const int32_t* ids = rows + touched_rows;
       te_touch_rows(job->table, ids, count, groups->limit, (int32_t)dim, &sink);
       if (TE_SLOT_COUNT(optimizer) > 0) {
         te_touch_rows(job->slot0, ids, count, groups->limit, (int32_t)slot_dim, &sink);
       }
       if (TE_SLOT_COUNT(optimizer) > 1) te_touch_rows(job->slot1, ids, count, groups->limit, (int32_t)dim, &sink);
     }
-    for (; touched_entries < groups->ends[u]; touched_entries += block) {
+    for (; touched_entries < to; touched_entries += block) {
       const int32_t count = (int32_t)te_min(block, last_entry + 1 - touched_entries);
-      te_touch_rows(job->gradient, groups->order + touched_entries, count, bags, (int32_t)dim, &sink);
+      te_touch_rows(job->gradient, order + touched_entries, count, bags, (int32_t)dim, &sink);
     }
 #endif
-    const int64_t row = groups->rows[u];
-    const int64_t coming = groups->rows[te_min(u + ahead, end - 1)];
+    const int64_t row = rows[u], coming = rows[te_min(u + ahead, end - 1)];
     float* w = job->table + row * dim;
     float* a = TE_SLOT_COUNT(optimizer) == 0 ? NULL : job->slot0 + row * slot_dim;
-    float* b = job->slot1 == NULL ? NULL : job->slot1 + row * dim;
-    fetch_row(job->table, dim, coming);
-    if (a != NULL) fetch_row(job->slot0, slot_dim, coming);
-    if (b != NULL) fetch_row(job->slot1, dim, coming);
-    for (int64_t i = begin; i < groups->ends[u]; i++) {
-      fetch_gradient(job->gradient, dim, groups->order[te_min(i + TE_GRADIENTS_AHEAD, last_entry)]);
+    float* b = TE_SLOT_COUNT(optimizer) < 2 ? NULL : job->slot1 + row * dim;
+    const float* g = scratch;
+    fetch_row(job->table, dim, coming, table_straddles);
+    if (TE_SLOT_COUNT(optimizer) > 0) fetch_row(job->slot0, slot_dim, coming, a_straddles);
+    if (TE_SLOT_COUNT(optimizer) > 1) fetch_row(job->slot1, dim, coming, b_straddles);
+    for (int64_t i = begin; i < to; i++) {
+      fetch_gradient(job->gradient, dim, order[te_min(i + TE_GRADIENTS_AHEAD, last_entry)], gradient_straddles);
     }
-    row_gradient(job, u, begin, groups->ends[u], g);
-    begin = groups->ends[u];
-    if (scaled) scale_values(g, dim, job->gradient_scale);
-    if (clipped) limit_values(g, dim, h->clip_gradient_min, h->clip_gradient_max);
-    if (h->weight_decay != 0.0f) {
-      for (int64_t j = 0; j < dim; j++) w[j] -= h->weight_decay * w[j];
+    if (plain && to - begin == 1 && !groups->with_coefficients) {
+      g = job->gradient + (int64_t)order[begin] * dim;
+#if !defined(__wasm__)
+    } else if (plain) {
+      sum_of_uses(job, dim, begin, to, scratch);
+#endif
+    } else {
+      row_gradient(job, u, begin, to, scratch);
     }
-    step_row(optimizer, h, w, g, a, b, dim);
-    if (limited) limit_row(h, w, dim);
+    if (!plain) {
+      if (extras->scaled) scale_values(scratch, dim, job->gradient_scale);
+      if (extras->clipped) limit_values(scratch, dim, h.clip_gradient_min, h.clip_gradient_max);
+      if (h.weight_decay != 0.0f) {
+        for (int64_t j = 0; j < dim; j++) w[j] -= h.weight_decay * w[j];
+      }
+    }
+    begin = to;
+    step_row(optimizer, &h, w, g, a, b, dim);
+    if (!plain && extras->limited) limit_row(&h, w, dim);
   }
 }
 
-/* One function for each optimizer. */
-#define UPDATE(optimizer)                                                                                             \
-  TE_APART void update_##optimizer(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) { \
-    update_rows_with(optimizer, job, first, end, begin, scratch);                                                     \
+/* One function for each optimizer, and one for each of the widths that tables mostly have. */
+#define UPDATE(optimizer, name, dim, plain)                                                                           \
+  TE_APART void update_##optimizer##name(const te_update* job, const step_extras* extras, int64_t first, int64_t end, \
+                                         int64_t begin, float* scratch) {                                             \
+    update_rows_with(optimizer, dim, plain, extras, job, first, end, begin, scratch);                                 \
   }
-UPDATE(TE_SGD)
-UPDATE(TE_ADAGRAD)
-UPDATE(TE_ROW_WISE_ADAGRAD)
-UPDATE(TE_ADAGRAD_MOMENTUM)
-UPDATE(TE_ADAM)
-UPDATE(TE_FTRL)
+#if defined(__wasm__)
+/* Nothing is fetched ahead there, and a module is to be small. */
+#define UPDATES(optimizer) UPDATE(optimizer, , job->dim, is_plain(job, extras))
+#else
+#define UPDATES(optimizer)                                                                                    \
+  UPDATE(optimizer, _16, 16, 1)                                                                               \
+  UPDATE(optimizer, _32, 32, 1)                                                                               \
+  UPDATE(optimizer, _64, 64, 1)                                                                               \
+  UPDATE(optimizer, _128, 128, 1)                                                                             \
+  UPDATE(optimizer, _plain, job->dim, 1)                                                                      \
+  UPDATE(optimizer, _any, job->dim, 0)                                                                        \
+  static void update_##optimizer(const te_update* job, const step_extras* extras, int64_t first, int64_t end, \
+                                 int64_t begin, float* scratch) {                                             \
+    const int64_t dim = job->dim;                                                                             \
+    if (!is_plain(job, extras)) {                                                                             \
+      update_##optimizer##_any(job, extras, first, end, begin, scratch);                                      \
+    } else if (dim == 16) {                                                                                   \
+      update_##optimizer##_16(job, extras, first, end, begin, scratch);                                       \
+    } else if (dim == 32) {                                                                                   \
+      update_##optimizer##_32(job, extras, first, end, begin, scratch);                                       \
+    } else if (dim == 64) {                                                                                   \
+      update_##optimizer##_64(job, extras, first, end, begin, scratch);                                       \
+    } else if (dim == 128) {                                                                                  \
+      update_##optimizer##_128(job, extras, first, end, begin, scratch);                                      \
+    } else {                                                                                                  \
+      update_##optimizer##_plain(job, extras, first, end, begin, scratch);                                    \
+    }                                                                                                         \
+  }
+#endif
+UPDATES(TE_SGD)
+UPDATES(TE_ADAGRAD)
+UPDATES(TE_ROW_WISE_ADAGRAD)
+UPDATES(TE_ADAGRAD_MOMENTUM)
+UPDATES(TE_ADAM)
+UPDATES(TE_FTRL)
+#undef UPDATES
 #undef UPDATE
 
 static void update_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
-#define CASE(optimizer)                                  \
-  case optimizer:                                        \
-    update_##optimizer(job, first, end, begin, scratch); \
+  const step_extras extras = extras_of(job);
+#define CASE(optimizer)                                           \
+  case optimizer:                                                 \
+    update_##optimizer(job, &extras, first, end, begin, scratch); \
     break;
   switch (job->optimizer) {
     CASE(TE_SGD)
