@@ -157,23 +157,37 @@ static te_status te_wasm_stray(const te_wasm_lookup* l) {
   return status;
 }
 
-int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps, int32_t count,
+/* Bytes of the records that te_wasm_apply_many is lent. */
+uint32_t TE_WASM(te_wasm_steps_bytes)(int32_t count) { return (uint32_t)count * (uint32_t)sizeof(te_step); }
+
+/* `records`: room for one of each step, in which those with the same ids are linked. */
+int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps, int32_t count, te_step* records,
                                     te_wasm_result* result) {
   te_status status = {TE_OK, 0, 0};
   for (int32_t i = 0; i < count && status.code == TE_OK; i++) {
     result->unique = i;
     status = te_wasm_stray(&steps[i].lookup);
+    if (status.code == TE_OK && steps[i].n_slots != TE_SLOT_COUNT(optimizer)) status.code = TE_BAD_ARGUMENT;
   }
-  for (int32_t i = 0; i < count && status.code == TE_OK; i++) {
+  if (status.code != TE_OK) return te_wasm_report(status, result);
+  for (int32_t i = 0; i < count; i++) {
     const te_wasm_step* s = &steps[i];
-    const te_table table = te_wasm_table(s->lookup.data, s->lookup.rows, s->lookup.dim);
-    te_bags bags = te_wasm_bags_of(&s->lookup);
-    float* slots[2] = {s->slots[0], s->slots[1]};
-    bags.use_starts = s->use_starts;
-    bags.more_uses = s->more_uses;
+    te_step* record = &records[i];
+    record->table = te_wasm_table(s->lookup.data, s->lookup.rows, s->lookup.dim);
+    record->slots[0] = s->slots[0];
+    record->slots[1] = s->slots[1];
+    record->bags = te_wasm_bags_of(&s->lookup);
+    record->bags.use_starts = s->use_starts;
+    record->bags.more_uses = s->more_uses;
+    record->gradient = s->lookup.pooled;
+    record->hyper = *s->hyper;
+    record->workspace = s->workspace;
+    record->workspace_bytes = s->workspace_bytes;
+  }
+  te_sparse_apply_many(optimizer, records, count);
+  for (int32_t i = 0; i < count && status.code == TE_OK; i++) {
     result->unique = i;
-    status = te_sparse_apply(optimizer, &table, slots, s->n_slots, &bags, s->lookup.pooled, s->hyper, s->workspace,
-                             s->workspace_bytes);
+    status = records[i].status;
   }
   return te_wasm_report(status, result);
 }

@@ -4,27 +4,35 @@
  */
 #include "core.h"
 
-#if !defined(__wasm__) /* whose host goes from table to table itself */
-
 /* Ids that keep all threads busy by themselves. */
 #define LARGE 16384
 
-typedef struct many_run {
-  te_lookup* lookups; /* one of the two */
-  te_step* steps;
-  int32_t optimizer;
-} many_run;
+#if !defined(__wasm__) /* whose host goes from lookup to lookup itself */
 
 static void look_up(te_lookup* each) { each->status = te_embedding_bag(&each->table, &each->bags, each->pooled); }
 
 static void look_up_small(void* context, int64_t task, int32_t worker) {
-  te_lookup* each = &((many_run*)context)->lookups[task];
+  te_lookup* each = &((te_lookup*)context)[task];
   (void)worker;
   if (each->bags.nnz < LARGE) look_up(each);
 }
 
+void te_embedding_bags(te_lookup* lookups, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    if (lookups[i].bags.nnz >= LARGE) look_up(&lookups[i]);
+  }
+  te_parallel(count, te_get_threads(), look_up_small, lookups);
+}
+
+#endif
+
+typedef struct many_steps {
+  te_step* steps;
+  int32_t optimizer;
+} many_steps;
+
 static void step_small(void* context, int64_t task, int32_t worker) {
-  const many_run* run = context;
+  const many_steps* run = context;
   te_step* each = &run->steps[task];
   (void)worker;
   if (each->leads && each->bags.nnz < LARGE) te_apply_linked(run->optimizer, each);
@@ -50,16 +58,8 @@ size_t te_place_workspaces(te_step* steps, int64_t count, void* workspace) {
   return used;
 }
 
-void te_embedding_bags(te_lookup* lookups, int64_t count) {
-  many_run run = {.lookups = lookups};
-  for (int64_t i = 0; i < count; i++) {
-    if (lookups[i].bags.nnz >= LARGE) look_up(&lookups[i]);
-  }
-  te_parallel(count, te_get_threads(), look_up_small, &run);
-}
-
 void te_sparse_apply_many(int32_t optimizer, te_step* steps, int64_t count) {
-  many_run run = {.steps = steps, .optimizer = optimizer};
+  many_steps run = {steps, optimizer};
   int64_t small = 0;
   te_link_steps(optimizer, steps, count);
   for (int64_t i = 0; i < count; i++) small += steps[i].leads && steps[i].bags.nnz < LARGE;
@@ -69,5 +69,3 @@ void te_sparse_apply_many(int32_t optimizer, te_step* steps, int64_t count) {
   }
   if (small > 1) te_parallel(count, te_get_threads(), step_small, &run);
 }
-
-#endif

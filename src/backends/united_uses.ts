@@ -1,12 +1,8 @@
 /** Several uses of a table in one step as one batch, side by side. */
 import type { HostBags } from './kernel_set.js';
 
-/** What one lookup adds to the gradient of its table. */
-export interface Use extends HostBags {
-  readonly gradient: Float32Array; // [batch * dim]
-}
-
-export interface UnitedUses extends Use {
+/** The ids of several uses, side by side. */
+export interface UnitedIds extends HostBags {
   /** The first bag of each use but the first; null for one use. */
   readonly useStarts: Int32Array | null;
 }
@@ -24,9 +20,13 @@ function total(parts: readonly { readonly length: number }[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** The uses as one batch; a single use stays as it is. */
-export function unitedUses(uses: readonly Use[], dim: number): UnitedUses {
-  if (uses.length === 1) return { ...uses[0]!, useStarts: null };
+/** The ids of the uses as one batch; those of a single use stay as they are. */
+export function unitedIds(uses: readonly HostBags[]): UnitedIds {
+  const [only] = uses;
+  if (uses.length === 1) {
+    const { values, rowSplits, weights } = only!;
+    return { values, rowSplits, weights, useStarts: null };
+  }
   const lists = uses.map(({ values }) => values);
   const values = joined(lists, new Int32Array(total(lists)));
   const rowSplits = new Int32Array(1 + total(uses.map(({ rowSplits }) => rowSplits)) - uses.length);
@@ -38,8 +38,28 @@ export function unitedUses(uses: readonly Use[], dim: number): UnitedUses {
     ids += use.values.length;
   });
   const isWeighted = uses.some(({ weights }) => weights !== null);
-  const ofUse = ({ weights, values: own }: Use): Float32Array => weights ?? new Float32Array(own.length).fill(1);
+  const ofUse = ({ weights, values: own }: HostBags): Float32Array => weights ?? new Float32Array(own.length).fill(1);
   const weights = isWeighted ? joined(uses.map(ofUse), new Float32Array(values.length)) : null;
-  const gradients = uses.map(({ gradient }) => gradient);
-  return { values, rowSplits, weights, gradient: joined(gradients, new Float32Array(bags * dim)), useStarts };
+  return { values, rowSplits, weights, useStarts };
+}
+
+/** The gradients of the uses, one after the other; that of a single use stays as it is. */
+export function unitedGradient(gradients: readonly Float32Array[]): Float32Array {
+  return gradients.length === 1 ? gradients[0]! : joined(gradients, new Float32Array(total(gradients)));
+}
+
+/** United ids of the tables of one step: those that are used with the same ids share them, and the kernels group them once. */
+export class SharedIds {
+  readonly #known: { readonly keys: readonly unknown[]; readonly ids: UnitedIds }[] = [];
+
+  /** `keys`: values, row splits and weights of each use, or what stands for them. */
+  of(keys: readonly unknown[], unite: () => UnitedIds): UnitedIds {
+    const same = this.#known.find(({ keys: known }) => {
+      return known.length === keys.length && known.every((key, i) => key === keys[i]);
+    });
+    if (same !== undefined) return same.ids;
+    const ids = unite();
+    this.#known.push({ keys, ids });
+    return ids;
+  }
 }

@@ -6,7 +6,7 @@ import type { HostBags, HostLookup, HostStep, HostTable, KernelSet } from '../ke
 import type { LookedUp, Lookup } from '../lookup.js';
 import { newFloats } from '../memory.js';
 import type { JoinedUpdate } from '../registry.js';
-import { unitedUses, type Use } from '../united_uses.js';
+import { SharedIds, unitedGradient, unitedIds } from '../united_uses.js';
 import { floatsOf, intsOf, type CpuBackend } from './cpu_backend.js';
 import { OwnedTables } from './owned_tables.js';
 import { placeTable } from './sparse_apply.js';
@@ -55,14 +55,15 @@ export function stepMany(
 ): void {
   const backend = cpu();
   const tables = OwnedTables.of(backend);
+  const shared = new SharedIds();
   const steps = updates.map(({ table, slots, entries, options, hyper }): HostStep => {
     placeTable(table);
     slots.forEach((slot, i) => placeTable(slot, `slots[${i}]`));
     const [rows, dim] = table.shape as [number, number];
-    const uses = entries.map(({ gradient, bags }): Use => {
-      return { ...hostBags(backend, bags), gradient: floatsOf(backend, gradient.dataId, 'gradient') };
-    });
-    const { gradient, useStarts, ...bags } = unitedUses(uses, dim);
+    const uses = entries.map(({ bags }) => hostBags(backend, bags));
+    const keys = uses.flatMap(({ values, rowSplits, weights }) => [values, rowSplits, weights]);
+    const { useStarts, ...bags } = shared.of(keys, () => unitedIds(uses));
+    const gradient = unitedGradient(entries.map((entry) => floatsOf(backend, entry.gradient.dataId, 'gradient')));
     const host: HostTable = { data: tables.write(table.dataId), rows, dim };
     const state = slots.map((slot) => tables.write(slot.dataId));
     return { table: host, slots: state, gradient, bags, options, hyper, useStarts };

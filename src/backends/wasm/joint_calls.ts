@@ -88,7 +88,9 @@ export function embeddingBags(kernels: WasmKernels, lookups: readonly LookupAt[]
 
 /** Steps of many tables in place; nothing is written where an id names no row. */
 export function applyMany(kernels: WasmKernels, optimizer: OptimizerName, steps: readonly StepAt[]): void {
-  let bytes = 4 * STEP_WORDS * steps.length + LINE;
+  // Behind the records, where the core keeps its own.
+  const recordBytes = Math.ceil((4 * STEP_WORDS * steps.length) / LINE) * LINE;
+  let bytes = recordBytes + kernels.exports.te_wasm_steps_bytes(steps.length) + LINE;
   const places = steps.map(({ table, bags }) => {
     const workspace = { address: bytes + HYPER_BYTES, bytes: kernels.applyWorkspace(optimizer, table, bags) };
     bytes = Math.ceil((workspace.address + workspace.bytes) / LINE) * LINE;
@@ -105,7 +107,11 @@ export function applyMany(kernels: WasmKernels, optimizer: OptimizerName, steps:
       records.add(lookup(table, bags, options), gradient, ...rest);
     });
     const index = OPTIMIZER_NAMES.indexOf(optimizer);
-    checkOne(kernels, kernels.exports.te_wasm_apply_many(index, room, steps.length, kernels.result), steps);
+    checkOne(
+      kernels,
+      kernels.exports.te_wasm_apply_many(index, room, steps.length, room + recordBytes, kernels.result),
+      steps,
+    );
   });
 }
 

@@ -45,6 +45,7 @@ interface Exports {
   readonly te_wasm_bag: Call;
   readonly te_wasm_bags_many: Call;
   readonly te_wasm_apply_many: Call;
+  readonly te_wasm_steps_bytes: Call;
   readonly te_wasm_matmul: Call;
   readonly te_wasm_grad_workspace: Call;
   readonly te_wasm_grad_group: Call;

@@ -2,9 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import type { OptimizerName } from '../../types.js';
 import { HYPER_FIELDS } from '../hyper.js';
+import type { HostBags } from '../kernel_set.js';
 import type { LookedUp, Lookup, LookupGradient } from '../lookup.js';
 import type { JoinedUpdate } from '../registry.js';
-import { unitedUses, type Use } from '../united_uses.js';
+import { SharedIds, unitedGradient, unitedIds, type UnitedIds } from '../united_uses.js';
 import { applyMany, embeddingBags, type LookupAt, type StepAt } from './joint_calls.js';
 import type { BagsAt } from './kernels.js';
 import { checkLength } from './sizes.js';
@@ -44,17 +45,19 @@ export function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
 type StepOfTable = Pick<StepAt, 'table' | 'slots' | 'options' | 'hyper'>;
 type Entry = Pick<LookupGradient, 'gradient' | 'bags'>;
 
-/** Uses of a table side by side: arrays outside the memory, which go there for the call. */
-function unitedEntries(entries: readonly Entry[], dim: number): ReturnType<typeof unitedUses> {
-  const uses = entries.map(({ gradient, bags }): Use => {
-    return {
-      values: bags.values.dataSync<'int32'>(),
-      rowSplits: bags.rowSplits.dataSync<'int32'>(),
-      weights: bags.weights?.dataSync<'float32'>() ?? null,
-      gradient: gradient.dataSync<'float32'>(),
-    };
+/** Ids of the uses of a table side by side: arrays outside the memory, which go there for the call. */
+function idsOf(entries: readonly Entry[], shared: SharedIds): UnitedIds {
+  const keys = entries.flatMap(({ bags }) => [bags.values.dataId, bags.rowSplits.dataId, bags.weights?.dataId]);
+  return shared.of(keys, () => {
+    const uses = entries.map(({ bags: { values, rowSplits, weights } }): HostBags => {
+      return {
+        values: values.dataSync<'int32'>(),
+        rowSplits: rowSplits.dataSync<'int32'>(),
+        weights: weights?.dataSync<'float32'>() ?? null,
+      };
+    });
+    return unitedIds(uses);
   });
-  return unitedUses(uses, dim);
 }
 
 const NONE = new Float32Array(0);
@@ -62,12 +65,14 @@ const NONE = new Float32Array(0);
 /** Runs with the united uses of many tables in the memory. */
 class Uses {
   private readonly args: Argument[] = [];
+  private readonly shared = new SharedIds();
   private readonly united: { first: number; sizes: Pick<BagsAt, 'nnz' | 'batch'>; weighted: boolean; more: number }[] =
     [];
 
   /** Returns its number. */
-  add(entries: readonly Entry[], dim: number): number {
-    const { values, rowSplits, weights, gradient, useStarts } = unitedEntries(entries, dim);
+  add(entries: readonly Entry[]): number {
+    const { values, rowSplits, weights, useStarts } = idsOf(entries, this.shared);
+    const gradient = unitedGradient(entries.map((entry) => entry.gradient.dataSync<'float32'>()));
     const sizes = { nnz: values.length, batch: rowSplits.length - 1 };
     const arrays = [values, rowSplits, weights ?? NONE, gradient, useStarts!];
     const more = useStarts!.length;
@@ -129,7 +134,7 @@ export function stepMany(optimizer: OptimizerName, updates: readonly JoinedUpdat
       hyper,
     };
     const single = entries.length === 1 ? apart(written, entries[0]!) : null;
-    if (single === null) return { ofTable, single, use: uses.add(entries, tableAt.dim) };
+    if (single === null) return { ofTable, single, use: uses.add(entries) };
     return { ofTable, single, use: null };
   });
   uses.run(heap, (read) => {

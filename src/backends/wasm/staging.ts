@@ -29,10 +29,15 @@ export class Staging {
     // Addresses first: growing the memory detaches the views that come in.
     const buffer = heap.memory.buffer;
     let total = aligned(roomBytes);
-    const offsets = args.map(({ array }) => {
+    const read = new Map<Argument['array'], number>();
+    const offsets = args.map(({ array, direction }) => {
       if (array.buffer === buffer) return null;
+      // What is only read is copied once, whatever reads it.
+      const known = direction === 'in' ? read.get(array) : undefined;
+      if (known !== undefined) return known;
       const offset = total;
       total += aligned(array.byteLength);
+      if (direction === 'in') read.set(array, offset);
       return offset;
     });
     this.addresses = args.map(({ array }) => array.byteOffset);
