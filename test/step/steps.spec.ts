@@ -176,6 +176,17 @@ describeSteps('Captured steps', () => {
       expect(found.captured.info.signatures).toBeGreaterThan(1);
     });
 
+    it('tables that are frozen in turns, each of which is a kind of step of its own', async () => {
+      const between: Between = (model, step) => {
+        const tables = model.layers.filter(({ name }) => name.startsWith('embedding'));
+        tables.forEach((layer, i) => (layer.trainable = step % 2 === i));
+      };
+      await expectCaptured(
+        trainTwins(() => modelOf(), { between, steps: 28 }),
+        2,
+      );
+    });
+
     it('rates of dropout and fields of layers and optimizers that change', async () => {
       const head: Head = (x) => sigmoid(tf.layers.dropout({ rate: 0.4, seed: 3 }).apply(x) as tf.SymbolicTensor);
       const between: Between = (model, step) => {
