@@ -7,10 +7,10 @@ import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
 import { markFeeding } from '../tfjs_patches/uncast_inputs.js';
 import { CapturedModel, GraphList } from './captured_model.js';
-import { backendWithOps, gathered } from './gathered_rows.js';
+import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
 import { nativeDots } from './native_dots.js';
 import { nativeDropout } from './native_dropout.js';
-import { takeMethods } from './plain_model.js';
+import { takeMethods, type Purpose } from './plain_model.js';
 import { withOwnProducts } from './own_products.js';
 import type { GraphAddon } from './step_graph.js';
 import { offerCapturer, trained, whySwitchedOff } from './steps.js';
@@ -39,19 +39,19 @@ function capturedOf(model: tf.LayersModel): CapturedModel {
   return made;
 }
 
-/** Whether tfjs is asked to look at each op, which a step as one call would hide. */
+/** Whether tfjs is asked to look at each op, or to differentiate it, which a step as one call would hide. */
 function isObserved(): boolean {
-  const { state: engineState } = tf.engine() as unknown as { state: { profiling: boolean } };
-  return engineState.profiling || tf.env().getBool('DEBUG');
+  const { state: engineState } = tf.engine() as unknown as { state: { profiling: boolean; gradientDepth: number } };
+  return engineState.profiling || engineState.gradientDepth > 0 || tf.env().getBool('DEBUG');
 }
 
-function whyNot(model: tf.LayersModel): string | null {
-  return whySwitchedOff(model) ?? capturedOf(model).whyNot(model);
+function whyNot(model: tf.LayersModel, purpose: Purpose): string | null {
+  return whySwitchedOff(model) ?? capturedOf(model).whyNot(model, purpose);
 }
 
 /** Whether one op takes the rows of a batch from all inputs; the steps of such a model may still run op by op. */
 function takesRows(model: tf.LayersModel): boolean {
-  if (whySwitchedOff(model) !== null || capturedOf(model).whyNotPlain(model) !== null) return false;
+  if (whySwitchedOff(model) !== null || capturedOf(model).whyNotPlain(model, 'train') !== null) return false;
   return backendWithOps() !== null;
 }
 
@@ -60,17 +60,17 @@ function withProducts(eager: EagerStep): EagerStep {
   return (data) => withOwnProducts(asNodeBackend(tf.backend()), () => withDots(nativeDots, () => eager(data)));
 }
 
-function run(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[] {
-  if (whyNot(model) !== null || isObserved()) return eager(data);
+function run(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[] {
+  if (whyNot(model, 'train') !== null || isObserved()) return eager(data);
   return withDropout(nativeDropout, () => capturedOf(model).step(model, withProducts(eager), data, 'train'));
 }
 
-function evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[] {
-  if (whyNot(model) !== null || isObserved()) return eager(data);
+function evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[] {
+  if (whyNot(model, 'evaluate') !== null || isObserved()) return eager(data);
   return capturedOf(model).step(model, withProducts(eager), data, 'evaluate');
 }
 
-function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Scalar[] {
+function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Tensor[] {
   const ofRows: EagerStep = ([given, ...all]) => {
     return eager(gathered(all, given as tf.Tensor1D));
   };
@@ -87,6 +87,10 @@ export function captureSteps(addon: GraphAddon): void {
     run,
     runRows,
     evaluate,
+    predicts: (model) => whyNot(model, 'predict') === null && !isObserved(),
+    rowsOf: consecutive,
+    predict: (model, eager, data) => capturedOf(model).step(model, withProducts(eager), data, 'predict'),
+    compiled: (model) => capturedOf(model).compiled(model),
     disposed: (model) => state().models.get(trained(model))?.forget(),
   });
   // All that this package puts on models and layers is there before their methods are taken down, and around the loop

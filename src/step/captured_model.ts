@@ -1,20 +1,17 @@
-/** The training steps of one model: op by op, recorded, or repeated as one op. */
+/** The steps of one model: op by op, recorded, or repeated as one op. */
 import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend, BACKEND_NAME } from '../backends/tensorflow/node_backend.js';
-import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { tableSettings } from '../ops/training/table_settings.js';
+import { Ownership } from '../backends/tensorflow/ownership.js';
 import type { EagerStep, StepData } from '../tfjs_patches/training/model_steps.js';
-import { allLayers, compiledOf, isPart, whyNotPlain, type Compiled } from './plain_model.js';
+import { compiledOf, whyNotPlain, type Compiled, type Purpose } from './plain_model.js';
 import { fewerOps } from './fewer_ops.js';
 import type { AttributeKinds } from './graph_def.js';
 import { record } from './recorder.js';
 import { difference, type Recording } from './recording.js';
 import { whyUnsound } from './sound.js';
 import { StepGraph, failedWriting, type GraphAddon } from './step_graph.js';
-import { WatchedFields } from './watched_fields.js';
-
-/** What a step does: it trains on a batch, or takes the losses of one. */
-export type Purpose = 'train' | 'evaluate';
+import type { WatchedFields } from './watched_fields.js';
+import { watchedModel } from './watched_model.js';
 
 /** Steps of one kind: of one purpose, batches of these shapes, these variables trainable. */
 interface Signature {
@@ -29,21 +26,10 @@ interface Signature {
   refused: string | null;
 }
 
-/** Kinds of steps of a model that are captured; further ones run op by op. */
+/** Kinds of steps of a model and a purpose that are captured; further ones run op by op. */
 const MOST_SIGNATURES = 16;
 /** A field that changes more often is one that changes all the time. */
 const MOST_CHANGES = 8;
-
-/** Fields of layers that count calls and the like, and the optimizers of models within models. */
-const BOOKKEEPING = new Set([
-  '_refCount',
-  'inboundNodes',
-  'outboundNodes',
-  'history',
-  'isTraining',
-  'stopTraining_',
-  'optimizer_',
-]);
 
 /** The graphs of a model, apart from it, so that they can be released when it is gone. */
 export class GraphList {
@@ -70,32 +56,41 @@ function kindOf(data: StepData): string {
 
 export class CapturedModel {
   readonly #signatures = new Map<string, Signature>();
-  /** Why no step of the model is captured; undefined: that was not looked at since `compile`. */
-  #reason: string | null | undefined;
-  #compiled: readonly unknown[] = [];
-  /** Losses and metrics as `compile` left them. */
-  #functions: readonly unknown[] = [];
+  /** Why no step of a purpose is captured; none: that was not looked at since `compile`. */
+  readonly #reasons = new Map<Purpose, string | null>();
+  #optimizer: tf.Optimizer | null = null;
+  /** Losses and metrics as `compile` left them; null: it was not called. */
+  #functions: readonly unknown[] | null = null;
 
   constructor(
     private readonly addon: GraphAddon,
     private readonly list: GraphList,
   ) {}
 
-  /** Why the last step that ran op by op did so; null where all kinds of steps are captured or about to be. */
+  /** Why steps of some kind run op by op; null where all kinds of them are captured or about to be. */
   reason(model: tf.LayersModel): string | null {
-    return (
-      this.whyNot(model) ?? [...this.#signatures.values()].find(({ refused }) => refused !== null)?.refused ?? null
-    );
+    const signatures = [...this.#signatures.values()];
+    // A model that was never compiled may predict all the same.
+    const isCompiled = (compiledOf(model).optimizer_ ?? null) !== null;
+    const purpose = !isCompiled && this.#reasons.has('predict') ? 'predict' : 'train';
+    return this.whyNot(model, purpose) ?? signatures.find(({ refused }) => refused !== null)?.refused ?? null;
   }
 
   get captured(): number {
     return this.list.graphs.size;
   }
 
-  /** Why no step of this model is captured; null: nothing speaks against it. */
-  whyNot(model: tf.LayersModel): string | null {
+  /** Takes down what `compile` has just left in the model. */
+  compiled(model: tf.LayersModel): void {
+    this.forget();
+    this.#optimizer = compiledOf(model).optimizer_ ?? null;
+    this.#functions = functionsOf(model);
+  }
+
+  /** Why no step of this model and purpose is captured; null: nothing speaks against it. */
+  whyNot(model: tf.LayersModel, purpose: Purpose): string | null {
     return (
-      this.whyNotPlain(model) ??
+      this.whyNotPlain(model, purpose) ??
       (tf.getBackend() === BACKEND_NAME
         ? null
         : `the backend is ${tf.getBackend()}, and only ${BACKEND_NAME} captures steps`)
@@ -103,35 +98,52 @@ export class CapturedModel {
   }
 
   /** What speaks against a model itself, whatever the backend; null: nothing. */
-  whyNotPlain(model: tf.LayersModel): string | null {
-    const { optimizer_, lossFunctions, metricsTensors, loss, metrics } = compiledOf(model);
-    const compiled = [optimizer_, lossFunctions, metricsTensors, loss, metrics];
-    if (compiled.some((each, i) => each !== this.#compiled[i])) {
-      this.#compiled = compiled;
-      this.#functions = functionsOf(model);
+  whyNotPlain(model: tf.LayersModel, purpose: Purpose): string | null {
+    const optimizer = compiledOf(model).optimizer_ ?? null;
+    if (optimizer !== this.#optimizer) {
+      this.#optimizer = optimizer;
       this.forget();
     }
-    if (this.#reason === undefined) this.#setReason(whyNotPlain(model));
-    if (this.#reason === null && functionsOf(model).some((each, i) => each !== this.#functions[i])) {
-      this.#setReason('its losses or metrics are others than those it was compiled with');
+    if (!this.#reasons.has(purpose)) this.#setReason(purpose, whyNotPlain(model, purpose));
+    if (purpose !== 'predict' && this.#reasons.get(purpose) === null && !this.#hasItsFunctions(model)) {
+      this.#setReason(purpose, 'its losses or metrics are others than those it was compiled with');
     }
-    return this.#reason!;
+    return this.#reasons.get(purpose)!;
   }
 
-  #setReason(reason: string | null): void {
-    if (reason !== null) this.forget();
-    this.#reason = reason;
+  #hasItsFunctions(model: tf.LayersModel): boolean {
+    const functions = functionsOf(model);
+    // Compiled before this package was there.
+    this.#functions ??= functions;
+    return functions.length === this.#functions.length && functions.every((each, i) => each === this.#functions![i]);
+  }
+
+  #setReason(purpose: Purpose, reason: string | null): void {
+    this.#reasons.set(purpose, reason);
+    if (reason === null) return;
+    for (const [key, signature] of this.#signatures) {
+      if (signature.purpose !== purpose) continue;
+      this.#release(signature);
+      this.#signatures.delete(key);
+    }
+  }
+
+  #release(signature: Signature): void {
+    if (signature.graph === null) return;
+    signature.graph.release();
+    this.list.graphs.delete(signature.graph);
+    signature.graph = null;
   }
 
   /** Gives up all graphs; steps are recorded again. */
   forget(): void {
     this.list.release();
     this.#signatures.clear();
-    this.#reason = undefined;
+    this.#reasons.clear();
   }
 
   /** Runs one step; the caller has asked `whyNot`. */
-  step(model: tf.LayersModel, eager: EagerStep, data: StepData, purpose: Purpose): tf.Scalar[] {
+  step(model: tf.LayersModel, eager: EagerStep, data: StepData, purpose: Purpose): tf.Tensor[] {
     const signature = this.#signatureOf(model, data, purpose);
     if (signature === null || signature.refused !== null) return eager(data);
     if (signature.graph !== null) {
@@ -145,12 +157,14 @@ export class CapturedModel {
   }
 
   #signatureOf(model: tf.LayersModel, data: StepData, purpose: Purpose): Signature | null {
-    const { collectedTrainableWeights } = compiledOf(model);
-    let key = `${purpose} ${kindOf(data)}`;
-    for (const weight of collectedTrainableWeights) key += (weight.read() as tf.Variable).trainable ? '1' : '0';
+    let key = `${purpose} ${kindOf(data)} `;
+    // Frozen layers are trained by other steps, and evaluated and predicted by the same.
+    const trained = purpose === 'train' ? compiledOf(model).collectedTrainableWeights : [];
+    for (const weight of trained) key += (weight.read() as tf.Variable).trainable ? '1' : '0';
     const known = this.#signatures.get(key);
     if (known !== undefined) return known;
-    if (this.#signatures.size >= MOST_SIGNATURES) return null;
+    const ofPurpose = [...this.#signatures.values()].filter((each) => each.purpose === purpose);
+    if (ofPurpose.length >= MOST_SIGNATURES) return null;
     const none = { recording: null, graph: null, watched: null, refused: null };
     const made: Signature = { purpose, runs: 0, changes: 0, ...none };
     this.#signatures.set(key, made);
@@ -163,21 +177,21 @@ export class CapturedModel {
 
   #giveUp(signature: Signature): void {
     const field = signature.watched!.changed();
-    signature.graph!.release();
-    this.list.graphs.delete(signature.graph!);
-    Object.assign(signature, { graph: null, watched: null, recording: null, runs: 0 });
+    this.#release(signature);
+    Object.assign(signature, { watched: null, recording: null, runs: 0 });
     this.#countChange(signature, field ?? 'a variable');
   }
 
   #countChange(signature: Signature, field: string): void {
     // It may have been a function, and the new one may be anybody's.
-    this.#reason = undefined;
+    this.#reasons.delete(signature.purpose);
     signature.changes += 1;
     if (signature.changes > MOST_CHANGES) signature.refused ??= `${field} changes from step to step`;
   }
 
-  #record(model: tf.LayersModel, signature: Signature, eager: EagerStep, data: StepData): tf.Scalar[] {
-    const { results, recording } = record(asNodeBackend(tf.backend()), data, () => eager(data));
+  #record(model: tf.LayersModel, signature: Signature, eager: EagerStep, data: StepData): tf.Tensor[] {
+    const backend = asNodeBackend(tf.backend());
+    const { results, recording } = record(backend, data, () => eager(data), ownVariables(model));
     if (!recording.isTypical && recording.problem === null) {
       this.#countChange(signature, 'whether there are ids at all');
       return results;
@@ -186,7 +200,7 @@ export class CapturedModel {
     const field = first === null ? null : signature.watched!.changed();
     signature.refused = recording.problem ?? (first === null || field !== null ? null : difference(first, recording));
     signature.recording = recording;
-    signature.watched = watch(model);
+    signature.watched = watchedModel(model, signature.purpose);
     // What changed between the two steps was no matter of the step itself: this one is the first of two then.
     if (field !== null) this.#countChange(signature, field);
     else if (signature.refused === null && first !== null) this.#build(model, signature, recording);
@@ -195,13 +209,15 @@ export class CapturedModel {
   }
 
   #build(model: tf.LayersModel, signature: Signature, recording: Recording): void {
-    signature.refused = whyUnsound(recording);
-    // Somebody's function may have come since that was looked at, and be part of both recordings.
-    this.#reason = undefined;
-    if (signature.refused !== null || this.whyNot(model) !== null) return;
+    const { purpose } = signature;
     const kinds = asNodeBackend(tf.backend()).binding as unknown as AttributeKinds;
+    const fewer = fewerOps(recording, kinds);
+    signature.refused = whyUnsound(recording) ?? whyUnsound(fewer);
+    // Somebody's function may have come since that was looked at, and be part of both recordings.
+    this.#reasons.delete(purpose);
+    if (signature.refused !== null || this.whyNot(model, purpose) !== null) return;
     try {
-      signature.graph = new StepGraph(this.addon, fewerOps(recording, kinds));
+      signature.graph = new StepGraph(this.addon, fewer);
     } catch (error) {
       signature.refused = `TensorFlow refuses its graph: ${(error as Error).message}`;
       return;
@@ -209,8 +225,8 @@ export class CapturedModel {
     this.list.graphs.add(signature.graph);
   }
 
-  #repeat(model: tf.LayersModel, signature: Signature, eager: EagerStep, data: StepData): tf.Scalar[] {
-    let results: tf.Scalar[];
+  #repeat(model: tf.LayersModel, signature: Signature, eager: EagerStep, data: StepData): tf.Tensor[] {
+    let results: tf.Tensor[];
     try {
       results = signature.graph!.run(data);
     } catch (error) {
@@ -226,29 +242,20 @@ export class CapturedModel {
   }
 }
 
-/** The functions that a step of the model calls for losses and metrics. */
+/** What a step of the model takes for its losses and metrics, the functions one by one. */
 function functionsOf(model: tf.LayersModel): readonly unknown[] {
-  const { lossFunctions = [], metricsTensors = [] } = compiledOf(model) as Partial<Compiled>;
-  return [...lossFunctions, ...metricsTensors.flat()];
+  const { loss, metrics, lossFunctions = [], metricsTensors = [] } = compiledOf(model) as Partial<Compiled>;
+  return [loss, metrics, ...lossFunctions, '|', ...metricsTensors.flat()];
 }
 
-/** Everything that a step of the model may depend on beside its tensors. */
-function watch(model: tf.LayersModel): WatchedFields {
-  const watched = new WatchedFields();
-  for (const field of ['collectedTrainableWeights', 'inputs', 'outputs', 'layers', 'calculateLosses'])
-    watched.add(model, field);
-  for (const layer of allLayers(model)) watched.addAll(layer, BOOKKEEPING, isPart);
-  const optimizers = new Set([compiledOf(model).optimizer_ as SparseOptimizer]);
-  for (const weight of model.weights) {
-    watched.add(weight, 'val', 'the variable of a weight');
-    const ofTable = tableSettings(weight.read() as tf.Variable)?.optimizer ?? null;
-    if (ofTable !== null) optimizers.add(ofTable as SparseOptimizer);
+/** The variables of the weights of a model, each in memory of its own: what a step reads tells which it is. */
+function ownVariables(model: tf.LayersModel): tf.Variable[] {
+  const ownership = Ownership.of(asNodeBackend(tf.backend()));
+  const variables = [...new Set(model.weights.map((weight) => weight.read() as tf.Variable))];
+  const seen = new Set<object>();
+  for (const variable of variables) {
+    if (seen.has(variable.dataId)) ownership.makeWritable(variable);
+    seen.add(variable.dataId);
   }
-  for (const optimizer of optimizers) {
-    watched.add(optimizer, 'stateVersion', 'the state of its optimizer');
-    for (const method of ['minimize', 'computeGradients', 'applyGradients']) watched.add(optimizer, method);
-    // The rate goes into the step as a number that is made anew each time.
-    watched.addAll(optimizer.settings, new Set(['learningRate']));
-  }
-  return watched;
+  return variables;
 }

@@ -19,7 +19,7 @@ import {
 } from '../optimizers/train.js';
 import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { tableSettings } from '../ops/training/table_settings.js';
-import { isStock, isStockFunction, replacedMethod, takeStock } from './stock.js';
+import { isStock, isStockFunction, isStockMethod, replacedMethod, takeStock } from './stock.js';
 
 const OURS: ReadonlySet<unknown> = new Set([
   Embedding,
@@ -95,7 +95,11 @@ export function isPart(value: object): boolean {
 const OF_MODELS = new Set(['trainFunction', 'testFunction', 'predictFunction', 'loss', 'metrics']);
 
 function ownFunction(holder: object, allowed: ReadonlySet<string> = new Set()): string | null {
-  const found = Object.entries(holder).find(([name, value]) => typeof value === 'function' && !allowed.has(name));
+  const found = Object.entries(holder).find(([name, value]) => {
+    // A method of its own, even a stock one, stands before that of the class.
+    const isOwn = typeof value === 'function' && !allowed.has(name);
+    return isOwn && (name in (Object.getPrototypeOf(holder) as object) || !isStockMethod(value));
+  });
   return found === undefined ? null : found[0];
 }
 
@@ -152,31 +156,46 @@ function whyNotOptimizer(optimizer: unknown): string | null {
   return optimizer.hasGivenDense ? 'its dense variables are stepped by an optimizer that was given as `dense`' : null;
 }
 
-/** Why training steps of this model run op by op, in words that follow "because"; null: they may be captured. */
-export function whyNotPlain(model: tf.LayersModel): string | null {
-  const compiled = compiledOf(model);
-  if (compiled.optimizer_ === undefined || compiled.optimizer_ === null) return 'it was not compiled';
-  if (model.constructor !== tf.LayersModel) return `it is of the class ${model.constructor.name}`;
-  const own = ownFunction(model, OF_MODELS);
-  if (own !== null) return `it has a function ${own} of its own`;
-  const ofOptimizer = whyNotOptimizer(compiled.optimizer_);
-  if (ofOptimizer !== null) return ofOptimizer;
+/** What a step does: it trains on a batch, takes the losses of one, or predicts one. */
+export type Purpose = 'train' | 'evaluate' | 'predict';
+
+function whyNotCompiled(model: tf.LayersModel): string | null {
+  const { loss, metrics } = compiledOf(model);
   for (const [what, given] of [
-    ['loss', compiled.loss],
-    ['metric', compiled.metrics],
+    ['loss', loss],
+    ['metric', metrics],
   ] as const) {
     const stranger = leaves(given).find((each) => typeof each !== 'string' && !isStockFunction(each));
     if (stranger !== undefined) return `a ${what} is a function that is not one of tfjs`;
   }
-  const gone = model.weights.find((weight) => (weight as unknown as { val: tf.Variable }).val.isDisposed);
-  if (gone !== undefined) return `its weight ${gone.name} was disposed`;
+  return null;
+}
+
+function whyNotTrained(model: tf.LayersModel): string | null {
+  const ofOptimizer = whyNotOptimizer(compiledOf(model).optimizer_);
+  if (ofOptimizer !== null) return ofOptimizer;
   for (const weight of model.weights) {
     const ofTable = tableSettings(weight.read() as tf.Variable)?.optimizer ?? null;
     if (ofTable !== null && whyNotOptimizer(ofTable) !== null) return `a table's own optimizer is not one of emb.train`;
   }
+  return null;
+}
+
+/** Why such steps of this model run op by op, in words that follow "because"; null: they may be captured. */
+export function whyNotPlain(model: tf.LayersModel, purpose: Purpose): string | null {
+  const { optimizer_ } = compiledOf(model);
+  if (purpose !== 'predict' && (optimizer_ === undefined || optimizer_ === null)) return 'it was not compiled';
+  if (model.constructor !== tf.LayersModel) return `it is of the class ${model.constructor.name}`;
+  const own = ownFunction(model, OF_MODELS);
+  if (own !== null) return `it has a function ${own} of its own`;
+  const gone = model.weights.find((weight) => (weight as unknown as { val: tf.Variable }).val.isDisposed);
+  if (gone !== undefined) return `its weight ${gone.name} was disposed`;
   return (
+    (purpose === 'train' ? whyNotTrained(model) : null) ??
+    (purpose === 'predict' ? null : whyNotCompiled(model)) ??
     allLayers(model)
       .map(whyNotLayer)
-      .find((reason) => reason !== null) ?? null
+      .find((reason) => reason !== null) ??
+    null
   );
 }

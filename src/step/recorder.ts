@@ -45,12 +45,16 @@ class Recorder {
   #variables = new Map<object, tf.Variable>();
   #isReading = false;
 
-  constructor(private readonly backend: ReadableBackend) {
+  constructor(
+    private readonly backend: ReadableBackend,
+    private readonly own: readonly tf.Variable[],
+  ) {
     this.#listVariables();
   }
 
   #listVariables(): void {
-    const all = Object.values(tf.engine().registeredVariables);
+    // A variable of somebody else may share its tensor with one of the step's own, until either is given another one.
+    const all = [...Object.values(tf.engine().registeredVariables), ...this.own];
     this.#variables = new Map(all.map((variable) => [variable.dataId, variable]));
   }
 
@@ -217,14 +221,15 @@ class Recorder {
   }
 }
 
-/** Runs a step and records it. What the step throws passes through. */
+/** Runs a step, whose own variables `own` are, and records it. What the step throws passes through. */
 export function record(
   node: NodeBackend,
   data: StepData,
-  step: () => tf.Scalar[],
-): { results: tf.Scalar[]; recording: Recording } {
+  step: () => tf.Tensor[],
+  own: readonly tf.Variable[] = [],
+): { results: tf.Tensor[]; recording: Recording } {
   const backend = node as ReadableBackend;
-  const recorder = new Recorder(backend);
+  const recorder = new Recorder(backend, own);
   recorder.addData(data);
   const before = new Map(Object.values(tf.engine().registeredVariables).map((each) => [each, each.dataId as object]));
   const { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync } = backend;
@@ -258,7 +263,7 @@ export function record(
     recorder.reads(dataId);
     return readSync.call(backend, dataId);
   };
-  let results: tf.Scalar[];
+  let results: tf.Tensor[];
   try {
     results = step();
   } finally {

@@ -21,6 +21,7 @@ export function openOutputs({ name, isOpen, ranks }: SizedOp): readonly boolean[
     case 'EmbeddingBagGrad':
       return [true, true];
     case 'EmbeddingBag':
+    case 'EmbeddingPackedBag':
       // One row for each bag, however many ids.
       return [isOpen[2]!];
     case 'EmbeddingBags': {

@@ -14,6 +14,9 @@ export const PURE_OPS: ReadonlySet<string> = new Set([
 
 const REDUCTIONS = new Set(['Mean', 'Sum', 'Max', 'Min', 'Prod']);
 
+/** Ops that give their first input where its shape is that of the result. */
+const TAKING_ALL = new Set(['Reshape', 'Slice']);
+
 const sameShape = (a: TensorKind | undefined, b: TensorKind | undefined): boolean => {
   const [one, other] = [a?.shape ?? null, b?.shape ?? null];
   return one !== null && other !== null && one.join() === other.join();
@@ -61,7 +64,7 @@ class Simplifier {
     if (isInPlace(op) || op.outputs.length !== 1) return null;
     const [from, to] = [this.#kinds.get(inputs[0] ?? ''), op.outputs[0]];
     const isSameType = from !== undefined && from.type === to!.type;
-    if (op.name === 'Reshape' && sameShape(from, to)) return inputs[0]!;
+    if (TAKING_ALL.has(op.name) && sameShape(from, to)) return inputs[0]!;
     if (op.name === 'Cast' && isSameType) return inputs[0]!;
     if (REDUCTIONS.has(op.name) && isSameType && from.shape?.length === 0) return inputs[0]!;
     if (!PURE_OPS.has(op.name)) return null;

@@ -1,5 +1,6 @@
 /** What must hold of a recording so that running its ops in any order that their inputs allow gives the same. */
 import { COPYING_OPS } from '../backends/tensorflow/ownership.js';
+import { kindsOf } from './places.js';
 import { isInPlace, writtenInputs, type RecordedOp, type Recording } from './recording.js';
 
 const FLOAT = 1;
@@ -26,9 +27,12 @@ function sharingPlaces(ops: readonly RecordedOp[], written: ReadonlySet<string>)
 }
 
 /** Why the recorded step cannot be run as a graph; null: it can. */
-export function whyUnsound({ ops, feeds, constants, rebound, results }: Recording): string | null {
+export function whyUnsound(recording: Recording): string | null {
+  const { ops, feeds, constants, rebound, results } = recording;
   const stranger = feeds.find(({ type }) => type !== FLOAT && type !== INT);
   if (stranger !== undefined) return 'it takes tensors that are neither float32 nor int32';
+  const kinds = kindsOf(recording);
+  if (results.some((place) => kinds.get(place)?.type !== FLOAT)) return 'its results are not all of float32';
   const bytes = constants.reduce((sum, { values }) => sum + values.byteLength, 0);
   if (bytes > MOST_CONSTANT_BYTES) return 'its ops take more than 256 MiB of numbers that never change';
   const inPlace = ops.filter(isInPlace);

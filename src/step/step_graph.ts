@@ -53,7 +53,7 @@ export class StepGraph {
   }
 
   /** Runs the step; what it gives belongs to the scope of the caller. Nothing is written where it throws. */
-  run(data: StepData): tf.Scalar[] {
+  run(data: StepData): tf.Tensor[] {
     const backend = asNodeBackend(tf.backend());
     const ownership = Ownership.of(backend);
     for (const variable of this.#written) ownership.makeWritable(variable);
@@ -91,14 +91,14 @@ export class StepGraph {
     return [made(Int32Array.of(this.#number), []), ...fed];
   }
 
-  #take(outputs: readonly tf.Tensor[]): tf.Scalar[] {
+  #take(outputs: readonly tf.Tensor[]): tf.Tensor[] {
     const { results, rebound } = this.#recording;
     rebound.forEach(({ variable }, i) => {
       const output = outputs[results.length + i]!;
       variable.assign(output as tf.Tensor<never>);
       output.dispose();
     });
-    return outputs.slice(0, results.length) as tf.Scalar[];
+    return outputs.slice(0, results.length);
   }
 
   release(): void {

@@ -10,7 +10,7 @@ export interface StepInfo {
   readonly captured: boolean;
   /** Why steps run op by op, in one sentence; null where nothing speaks against capturing them. */
   readonly reason: string | null;
-  /** Kinds of steps that are captured: one per purpose (training, evaluation), shape of the batch and set of trainable variables. */
+  /** Kinds of steps that are captured: one per purpose (training, evaluation, prediction), shape of the batch and set of trainable variables. */
   readonly signatures: number;
 }
 
@@ -84,11 +84,15 @@ export function stepInfo(model: tf.LayersModel): StepInfo {
   const off = whySwitchedOff(inner);
   if (off !== null) return { captured: false, reason: sentence(off), signatures: 0 };
   const { reason, captured } = choices().capturer!.infoOf(inner);
-  return { captured: captured > 0, reason: reason === null ? null : sentence(reason), signatures: captured };
+  return {
+    captured: captured > 0,
+    reason: reason === null ? null : sentence(reason, captured > 0),
+    signatures: captured,
+  };
 }
 
-function sentence(reason: string): string {
-  return `Steps run op by op, because ${reason}.`;
+function sentence(reason: string, isPartly = false): string {
+  return `${isPartly ? 'Some steps' : 'Steps'} run op by op, because ${reason}.`;
 }
 
 /**

@@ -89,3 +89,10 @@ export function replacedMethod(holder: object): string | null {
   const known = methods().get(holder.constructor);
   return METHODS.find((name) => known !== undefined && (holder as Holder)[name] !== known[name]) ?? null;
 }
+
+/** Whether it is a method of a class of tfjs as it was: the softmax layer holds one of its activation. */
+export function isStockMethod(value: unknown): boolean {
+  return [...methods()].some(
+    ([cls, known]) => stockClasses().has(cls) && METHODS.some((name) => known[name] === value),
+  );
+}

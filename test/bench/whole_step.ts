@@ -1,6 +1,6 @@
 /**
- * Whole training steps of a wide-and-deep model on `tensorflow`, captured and op by op, taking turns: one JSON line per
- * way of training. The model is that of the main job over 14 features, with its dropout and its penalty on touched rows.
+ * Whole steps of a wide-and-deep model on `tensorflow`, captured and op by op, taking turns: one JSON line per way of
+ * training or predicting. The model is that of the main job over 14 features, with its dropout and its penalty on touched rows.
  *   node --import tsx test/bench/whole_step.ts [--batch 512] [--rounds 7] [--steps 57]
  */
 import * as tf from '@tensorflow/tfjs';
@@ -49,6 +49,11 @@ const ways: Record<string, Train> = {
       await model.trainOnBatch(ids, labels);
     }
   },
+  predictOnBatch: (model) => {
+    for (let step = 0; step < steps; step++) tf.dispose(model.predictOnBatch(batches[step % batches.length]!.x));
+    return Promise.resolve();
+  },
+  predict: (model) => Promise.resolve(tf.dispose(model.predict(x, { batchSize: batch }))),
   fit: (model) => model.fit(x, y, { batchSize: batch, epochs: 1, verbose: 0, yieldEvery: 'never' }),
 };
 const models = { captured: make(true), 'op by op': make(false) };

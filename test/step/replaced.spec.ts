@@ -53,11 +53,11 @@ describeSteps('Functions that were replaced', () => {
           await between(model, step);
           if (step === 19) putBack.pop()!();
         };
-        // From compile on, the losses are those that compile left.
-        if (at === 0 && /loss|metric/.test(what)) continue;
         const found = await trainTwins(build, { between: restoring, steps: 20, metrics: ['mse'] });
         expectEqual(found, 0);
         expect(found.captured.info.captured).withContext(`step ${at}`).toBeFalse();
+        if (/loss|metric/.test(what))
+          expect(found.captured.info.reason).toMatch(/are others than those it was compiled/);
       }
     });
   }
@@ -83,6 +83,36 @@ describeSteps('Functions that were replaced', () => {
       expectEqual(found, 0);
       expect(found.captured.info.captured).toBeFalse();
     }
+  });
+
+  it('are known before the first step: the losses and metrics of a compiled model, and how many there are', async () => {
+    type Compiled = Record<'lossFunctions' | 'metricsTensors' | 'loss' | 'metrics', unknown>;
+    const changes: ((model: Compiled) => void)[] = [
+      (model) => (model.lossFunctions = [...(model.lossFunctions as unknown[])].map(() => tf.losses.huberLoss)),
+      (model) => (model.metricsTensors = []),
+      (model) => (model.loss = 'meanSquaredError'),
+      (model) => (model.metrics = ['mae']),
+    ];
+    for (const change of changes) {
+      const between: Between = (model, step) => {
+        if (step === 0) change(model as unknown as Compiled);
+      };
+      const found = await trainTwins(build, { between, steps: 5, metrics: ['mse'] });
+      expectEqual(found, 0);
+      expect(found.captured.info.captured).toBeFalse();
+      expect(found.captured.info.reason).toMatch(/its losses or metrics are others than those it was compiled with/);
+    }
+  });
+
+  it('are forgotten by the next compile', async () => {
+    const between: Between = (model, step) => {
+      if (step === 0) (model as unknown as { lossFunctions: unknown[] }).lossFunctions = [tf.losses.huberLoss];
+      if (step !== 5) return;
+      model.optimizer.dispose();
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+    };
+    const { captured } = await trainTwins(build, { between });
+    expect(captured.info).toEqual({ captured: true, reason: null, signatures: 1 });
   });
 
   it('are called: a hook that a layer is given after steps were captured', async () => {

@@ -1,15 +1,16 @@
 /**
- * Whoever asks is given each training step of a model to run, and each batch that it evaluates: tfjs makes the functions
- * for them anew for each fit and has no hook there. In `fit` the step gets the numbers of the batch's rows, and with them
- * the inputs as they were given, so that the rows can be gathered within the step.
+ * Whoever asks is given each training step of a model to run, and each batch that it evaluates or predicts: tfjs makes
+ * the functions for them anew for each fit and has no hook there. In `fit` the step gets the numbers of the batch's rows,
+ * and with them the inputs as they were given, so that the rows can be gathered within the step.
  */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../per_process.js';
+import { inBatches } from './prediction_batches.js';
 import { RowOrder, withRowOrder } from './row_order.js';
 
 /** What a step of tfjs takes: inputs, targets, weights of samples; the last may be missing. */
 export type StepData = readonly (tf.Tensor | null | undefined)[];
-export type EagerStep = (data: StepData) => tf.Scalar[];
+export type EagerStep = (data: StepData) => tf.Tensor[];
 
 /** A batch by its rows. */
 export interface BatchRows {
@@ -23,11 +24,19 @@ export interface StepRunner {
   /** Whether `fit` should give this model rows instead of batches. */
   takesRows(model: tf.LayersModel): boolean;
   /** Runs a step; `eager` is that of tfjs, for a batch as it is. */
-  run(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[];
+  run(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[];
   /** The same for a batch by its rows. */
-  runRows(model: tf.LayersModel, eager: EagerStep, batch: BatchRows): tf.Scalar[];
+  runRows(model: tf.LayersModel, eager: EagerStep, batch: BatchRows): tf.Tensor[];
   /** Evaluates a batch, `eager` as tfjs does it. */
-  evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Scalar[];
+  evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[];
+  /** Whether this model's batches are predicted by `predict`. */
+  predicts(model: tf.LayersModel): boolean;
+  /** A batch of what `predict` is given: `count` rows from `start` on. */
+  rowsOf(this: void, inputs: readonly tf.Tensor[], start: number, count: number): readonly tf.Tensor[];
+  /** Predicts a batch, `eager` as tfjs does it; one tensor per output. */
+  predict(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[];
+  /** Called when a model was compiled. */
+  compiled(model: tf.LayersModel): void;
   /** Called when a model was disposed of by its last holder. */
   disposed(model: tf.LayersModel): void;
 }
@@ -44,6 +53,13 @@ interface ModelMethods {
   ): Promise<unknown>;
   testLoop(this: tf.LayersModel, test: EagerStep, inputs: StepData, batchSize: number, ...rest: unknown[]): unknown;
   makeTestFunction(this: tf.LayersModel): void;
+  predictLoop(
+    this: tf.LayersModel,
+    inputs: tf.Tensor | tf.Tensor[],
+    batchSize?: number,
+    verbose?: boolean,
+  ): tf.Tensor | tf.Tensor[];
+  compile(this: tf.LayersModel, args: tf.ModelCompileArgs): void;
   dispose(this: tf.LayersModel): { refCountAfterDispose: number };
 }
 
@@ -79,7 +95,7 @@ export function runSteps(given: StepRunner): void {
   const methods = tf.LayersModel.prototype as unknown as ModelMethods & Record<symbol, true>;
   if (Object.hasOwn(methods, MARK)) return;
   Object.defineProperty(methods, MARK, { value: true });
-  const { makeTrainFunction, makeTestFunction, fitLoop, testLoop, dispose } = methods;
+  const { makeTrainFunction, makeTestFunction, fitLoop, testLoop, predictLoop, compile, dispose } = methods;
   methods.makeTrainFunction = function (this: tf.LayersModel): EagerStep {
     const eager = makeTrainFunction.call(this);
     const { current } = runner();
@@ -119,6 +135,24 @@ export function runSteps(given: StepRunner): void {
     const loop = loops.get(this);
     const size = loop?.validation === inputs ? loop.order.batchSize : batchSize;
     return testLoop.call(this, test, inputs, size, ...rest);
+  };
+  methods.predictLoop = function (this: tf.LayersModel, inputs, batchSize = 32, verbose = false) {
+    const all = Array.isArray(inputs) ? inputs : [inputs];
+    const { current } = runner();
+    if (current === null || verbose || all[0]?.shape[0] === 0 || !current.predicts(this)) {
+      return predictLoop.call(this, inputs, batchSize, verbose);
+    }
+    const eager: EagerStep = (data) => {
+      const given = data as tf.Tensor[];
+      return [predictLoop.call(this, Array.isArray(inputs) ? given : given[0]!, given[0]!.shape[0])].flat();
+    };
+    const { rowsOf } = current;
+    const outputs = inBatches(all, batchSize, { rowsOf, predict: (batch) => current.predict(this, eager, batch) });
+    return outputs.length === 1 ? outputs[0]! : outputs;
+  };
+  methods.compile = function (this: tf.LayersModel, args): void {
+    compile.call(this, args);
+    runner().current?.compiled(this);
   };
   methods.dispose = function (this: tf.LayersModel): { refCountAfterDispose: number } {
     const result = dispose.call(this);
