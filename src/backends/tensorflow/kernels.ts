@@ -4,10 +4,11 @@ import type { OptimizerName } from '../../types.js';
 import { SLOT_NAMES } from '../../types.js';
 import type { BagOptions } from '../kernel_set.js';
 import { PACKED_BAG, PACKED_BAG_WEIGHTS_GRAD } from '../bag_tensors.js';
+import { makerOf } from '../live_values.js';
 import type { PackedForm } from '../packed/packed_table.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
-import { bagAttributes, rowsAttribute, weightsOrNone, withTable } from './op_inputs.js';
+import { bagAttributes, numbersOfStep, rowsAttribute, weightsOrNone, withTable } from './op_inputs.js';
 
 /** The ids of a batch as a kernel gets them. */
 export interface BagInputs {
@@ -111,14 +112,15 @@ export function sparseApplyInPlace(
   // As it is, where it can be: a repeated step is told by the array where its numbers come from.
   const hyper = options.hyper instanceof Float32Array ? options.hyper : Float32Array.from(options.hyper);
   const perId = weightsOrNone(backend, weights);
-  translated(opName, () =>
-    withTensor(backend, hyper, [hyper.length], (numbers) =>
-      backend.executeMultipleOutputs(
-        opName,
-        attributes,
-        [table, ...slots, gradient, values, rowSplits, perId, numbers],
-        0,
-      ),
-    ),
-  );
+  const step = (numbers: tf.TensorInfo): unknown =>
+    backend.executeMultipleOutputs(
+      opName,
+      attributes,
+      [table, ...slots, gradient, values, rowSplits, perId, numbers],
+      0,
+    );
+  translated(opName, () => {
+    if (makerOf(hyper) === undefined) step(numbersOfStep(backend, hyper));
+    else withTensor(backend, hyper, [hyper.length], step);
+  });
 }

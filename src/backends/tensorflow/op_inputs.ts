@@ -42,6 +42,30 @@ export function weightsOrNone(backend: NodeBackend, weights: tf.TensorInfo | nul
   return none;
 }
 
+/** The hyper-parameters of a step, as they were given last, and the tensor of them. */
+interface KeptNumbers {
+  readonly values: Float32Array;
+  readonly tensor: tf.TensorInfo;
+}
+
+const keptNumbers = new WeakMap<NodeBackend, KeptNumbers>();
+
+/**
+ * A tensor of hyper-parameters, which often are those of the step before: making one costs as much as a small step.
+ * It belongs to this module, and is good until the next call. Not for live values, which are told by their array.
+ */
+export function numbersOfStep(backend: NodeBackend, values: Float32Array): tf.TensorInfo {
+  const kept = keptNumbers.get(backend);
+  const isSame = kept?.values.length === values.length && values.every((value, i) => Object.is(value, kept.values[i]));
+  if (kept !== undefined && isSame) return kept.tensor;
+  if (kept !== undefined) backend.disposeData(kept.tensor.dataId, true);
+  const copy = values.slice();
+  const shape = [copy.length];
+  const tensor: tf.TensorInfo = { dataId: backend.write(copy, shape, 'float32'), shape, dtype: 'float32' };
+  keptNumbers.set(backend, { values: copy.slice(), tensor });
+  return tensor;
+}
+
 /** Runs `run` with the table; EmbeddingBagGrad reads only its dimension unless maxNorm is set. */
 export function withTable<T>(
   backend: NodeBackend,
