@@ -26,7 +26,7 @@
 #include "../kernels/embedding.h"
 #include "shared_tensors.h"
 #include "memory.h"
-#include "node_tables.h"
+#include "tables/node_tables.h"
 
 #define MOST_ARGUMENTS 15
 #define MOST_RESULT_FLOATS ((uint64_t)1 << 32)

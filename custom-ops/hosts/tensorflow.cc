@@ -24,6 +24,7 @@
 #include "packed/tensorflow_packed.h"
 #include "tensorflow_shared_tensors.h"
 #include "tensorflow_shapes.h"
+#include "tables/tensorflow_tables.h"
 #include "tensorflow_training.h"
 
 #ifdef _WIN32
@@ -404,6 +405,15 @@ const Op kOps[] = {
      step_shape,
      create_plain,
      compute_step,
+     true},
+    {"EmbeddingNewTable", {"shape: int32"}, {"table: float"}, {}, step_shape, create_plain, compute_new_table, true},
+    {"EmbeddingWriteRows",
+     {"table: float", "values: float", "first_row: int32"},
+     {},
+     {},
+     nothing_shape,
+     create_plain,
+     compute_write_rows,
      true},
     {"EmbeddingCopy", {"input: float"}, {"output: float"}, {}, copy_shape, create_plain, compute_copy, false},
     {"EmbeddingShareTensors",

@@ -8,6 +8,11 @@ export function tooLarge(argument: string, what: string, shape: readonly number[
   return new ValueError(argument, `${what} that fit into memory`, received, note);
 }
 
+/** Whether there was no memory for numbers of some shape: an error of `tooLarge`, or of TensorFlow in the same words. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof ValueError && error.expected.endsWith('that fit into memory');
+}
+
 /** Runs `allocate`; engines say with a bare RangeError that there is no memory. */
 export function fitting<T>(argument: string, what: string, shape: readonly number[], allocate: () => T): T {
   try {

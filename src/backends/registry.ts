@@ -25,10 +25,15 @@ export interface BackendPart {
    * memory (cpu), a table that is settled never does. Absent: nothing to do.
    */
   placeTable?(table: tf.Variable): void;
+  /**
+   * Zeros in the memory where tables lie, for `writeRows` to fill before anybody else sees them: their values never lie
+   * anywhere twice. null or absent: a tensor of an array does as well.
+   */
+  newTable?(shape: readonly number[]): tf.Tensor | null;
   /** Fills an array with whole rows of a table, row-major, without copying others; false where stock ops do as well. */
   readRows?(table: tf.Tensor, firstRow: number, into: Float32Array): boolean;
   /** Writes whole rows of a table that nobody else sees; false where that cannot be done in place. */
-  writeRows?(table: tf.Variable, firstRow: number, values: Float32Array): boolean;
+  writeRows?(table: tf.Tensor, firstRow: number, values: Float32Array): boolean;
   /** What runs a kernel of this name now, for `backendInfo()`. */
   info(kernelName: string): KernelInfo;
   /** Runs all lookups of a call together; absent or undefined: one kernel runs after the other. */

@@ -1,11 +1,13 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../backends/registry.js';
+import { writtenTable } from '../ops/written_table.js';
 import { ValueError } from '../errors.js';
 import { perProcess } from '../per_process.js';
 import { SLOT_NAMES, type OptimizerName } from '../types.js';
 import { isAnonymous } from './dense_order.js';
 import { checkNothingMissing } from './saved_state.js';
+import { keptValues } from '../ops/kept_values.js';
 import { tableSettings } from '../ops/training/table_settings.js';
 
 interface SavedSlot {
@@ -18,12 +20,26 @@ function slotName(tableName: string, slot: string): string {
   return `${tableName}/${slot}`;
 }
 
+/** Numbers that are written at once. */
+const BLOCK = 2 ** 20;
+
+/** A tensor full of a number, where slots are stepped. */
+function filledSlot(shape: readonly number[], value: number): tf.Tensor {
+  return writtenTable([...shape], (write) => {
+    if (Object.is(value, 0)) return;
+    const [rows, width = 1] = shape as [number, number?];
+    const high = Math.min(rows, Math.max(1, Math.floor(BLOCK / width)));
+    const block = new Float32Array(high * width).fill(value);
+    for (let row = 0; row < rows; row += high) write(row, block.subarray(0, Math.min(high, rows - row) * width));
+  });
+}
+
 /** A slot with the values of a tensor, which stays the caller's, or full of a number. */
 function newSlot(table: tf.Variable, name: string, shape: readonly number[], start: tf.Tensor | number): tf.Variable {
   const { devices } = backendPart();
   // Where tables lie on devices, so do their slots, from the start.
   if (typeof start === 'number' && devices !== undefined) return devices.createSlot(table, name, shape, start);
-  const values = typeof start === 'number' ? tf.fill(shape as number[], start) : start;
+  const values = typeof start === 'number' ? filledSlot(shape, start) : start;
   const variable = tf.variable(values, false);
   if (values !== start) values.dispose();
   try {
@@ -138,10 +154,10 @@ export class SlotStore implements SlotHolder {
     return [...saved, ...this.#pending];
   }
 
-  /** Takes loaded slots. The caller disposes its tensors; copies are kept. */
+  /** Takes loaded slots. The caller disposes its tensors; their values are kept. */
   load(saved: readonly SavedSlot[]): void {
     this.dispose();
-    for (const { name, tensor } of saved) this.#pending.push({ name, tensor: tf.keep(tensor.clone()) });
+    for (const { name, tensor } of saved) this.#pending.push({ name, tensor: keptValues(tensor) });
   }
 
   dispose(): void {

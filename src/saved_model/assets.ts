@@ -1,7 +1,8 @@
 /** What travels beside the graph, so that a SavedModel of this package becomes a layers model again. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import type { NamedTensor } from '../types.js';
 import { crc32c } from './bundle/crc32c.js';
+import { keptValues } from '../ops/kept_values.js';
 import type { ModelVariables } from './variables.js';
 
 /** TensorFlow leaves this folder to others. */
@@ -51,7 +52,7 @@ export async function optimizerState(model: tf.LayersModel): Promise<OptimizerTe
   if (optimizer === undefined || optimizer === null) return [];
   const state = (await optimizer.getWeights()) as NamedTensor[];
   return state.map(({ name, tensor }, i) => {
-    return { name, key: `tfjs_embeddings/optimizer/${i}`, snapshot: tf.keep(tensor.clone()) };
+    return { name, key: `tfjs_embeddings/optimizer/${i}`, snapshot: keptValues(tensor) };
   });
 }
 

@@ -2,12 +2,13 @@
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../backends/registry.js';
 import { ValueError, describe, described } from '../errors.js';
+import { writerOf, type WriteRows } from '../ops/written_table.js';
 import { isRecord } from '../options.js';
 import { perProcess } from '../per_process.js';
 import type { NamedTensor } from '../types.js';
 import { ASSETS_FILE, ASSETS_FORMAT, isAsWritten, type KeptWeight, type LayersModelAssets } from './assets.js';
 import type { BundleReader, StoredTensor } from './bundle/bundle_reader.js';
-import { readTensor } from './bundle/stored_values.js';
+import { readRows, readState, readTensor } from './bundle/stored_values.js';
 import type { SavedModelFolder } from './saved_model_folder.js';
 
 function refuse(folder: { readonly path: string }, found: string, note?: string): ValueError {
@@ -89,34 +90,16 @@ async function buildLayers(folder: SavedModelFolder, assets: LayersModelAssets):
   }
 }
 
-/** Writes whole rows, from a row on. */
-type WriteRows = (firstRow: number, values: Float32Array) => void;
-
 /** How rows of a variable are written where they lie; null where it takes all of its values at once. */
 function rowWriter(variable: tf.Variable): WriteRows | null {
+  if (variable.dtype !== 'float32' || variable.rank !== 2) return null;
   const part = backendPart();
   const { devices } = part;
   if (devices !== undefined && devices.layoutOf(variable) !== null) {
     return (row, values) => devices.writeRows(variable, row, values);
   }
   if (part.writeRows?.(variable, 0, new Float32Array(0)) !== true) return null;
-  return (row, values) => void part.writeRows!(variable, row, values);
-}
-
-/** Puts the pieces of a table where its rows lie. */
-async function writeRows(bundle: BundleReader, { key, shape }: StoredTensor, write: WriteRows): Promise<void> {
-  const columns = shape[1]!;
-  let row = 0;
-  let rest = new Float32Array(0);
-  for await (const piece of bundle.pieces(key)) {
-    const values = new Float32Array(rest.length + piece.length / Float32Array.BYTES_PER_ELEMENT);
-    values.set(rest);
-    new Uint8Array(values.buffer).set(piece, rest.byteLength);
-    const rows = Math.floor(values.length / columns);
-    write(row, values.subarray(0, rows * columns));
-    rest = values.slice(rows * columns);
-    row += rows;
-  }
+  return writerOf(variable);
 }
 
 function storedAs(folder: SavedModelFolder, bundle: BundleReader, { name, key }: KeptWeight): StoredTensor {
@@ -145,9 +128,9 @@ async function fillWeights(
     throw refuse(folder, `${found}, where the layer has ${dtype} of shape [${shape.join(', ')}]`);
   });
   for (const { weight, stored } of plan) {
-    const write = stored.shape.length === 2 ? rowWriter(weight.read() as tf.Variable) : null;
+    const write = rowWriter(weight.read() as tf.Variable);
     if (write !== null) {
-      await writeRows(bundle, stored, write);
+      await readRows(bundle, stored, write);
       continue;
     }
     const value = await readTensor(bundle, stored);
@@ -167,7 +150,7 @@ async function fillOptimizer(
   const read: NamedTensor[] = [];
   try {
     for (const each of kept) {
-      read.push({ name: each.name, tensor: await readTensor(bundle, storedAs(folder, bundle, each)) });
+      read.push({ name: each.name, tensor: await readState(bundle, storedAs(folder, bundle, each)) });
     }
     await optimizer.setWeights(read as never);
   } finally {

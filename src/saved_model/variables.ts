@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../backends/registry.js';
 import { ValueError, described } from '../errors.js';
+import { keptValues } from '../ops/kept_values.js';
 import { ELEMENT_BYTES, type VariableType } from './wire/data_types.js';
 import type { GraphVariable } from './graph/function_builder.js';
 
@@ -50,7 +51,7 @@ export class ModelVariables {
         shape: [...value.shape],
         key: `variables/${this.list.length}/.ATTRIBUTES/VARIABLE_VALUE`,
         trainable: weight.trainable,
-        snapshot: tf.keep(value.clone()),
+        snapshot: keptValues(value),
       };
       this.list.push(saved);
       this.weights.push({ name: weight.originalName, key: saved.key });

@@ -114,6 +114,18 @@ export class OwnedTables {
     copy.dispose();
   }
 
+  /** A new tensor of zeros. */
+  make(shape: number[], set: KernelSet): tf.TensorInfo {
+    const place = placeFor(
+      set,
+      shape.reduce((product, size) => product * size, 1),
+    );
+    place.clear();
+    const info = this.backend.makeTensorInfo(shape, 'float32', new Float32Array(0));
+    this.keep(info.dataId, place);
+    return info;
+  }
+
   /** Copies numbers of a table in memory of our own into an array; false where the table lies elsewhere. */
   copyInto(dataId: tf.DataId, from: number, into: Float32Array): boolean {
     const table = this.byDataId.get(dataId);
@@ -140,6 +152,10 @@ export class OwnedTables {
   private keepIn(dataId: tf.DataId, place: Place, values: Float32Array): OwnedTable {
     place.view().set(values);
     this.counts.copies++;
+    return this.keep(dataId, place);
+  }
+
+  private keep(dataId: tf.DataId, place: Place): OwnedTable {
     const table = new OwnedTable(place);
     this.byDataId.set(dataId, table);
     this.collected.register(dataId, table, table);

@@ -6,6 +6,8 @@ import type { WasmHeap } from '../wasm/heap.js';
 export interface Place {
   /** A view of the live values, good until the next allocation in the same memory: never keep it. */
   view(): Float32Array;
+  /** Makes new memory zeros. */
+  clear(): void;
   /** Gives the memory back. */
   free(): void;
   /** Whether an implementation runs here without copies. */
@@ -16,6 +18,10 @@ class ArrayPlace implements Place {
   constructor(private readonly array: Float32Array) {}
   view(): Float32Array {
     return this.array;
+  }
+  /** New arrays are zeros; writing them would take the memory that nobody has used yet. */
+  clear(): void {
+    return;
   }
   free(): void {
     return;
@@ -35,6 +41,9 @@ class HeapPlace implements Place {
   }
   view(): Float32Array {
     return new Float32Array(this.heap.memory.buffer, this.address, this.length);
+  }
+  clear(): void {
+    this.view().fill(0);
   }
   free(): void {
     this.heap.free(this.address);

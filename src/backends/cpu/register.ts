@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackendPart, kernelSet, registeredPart } from '../registry.js';
 import { addWasmKernelSet } from '../wasm/register.js';
-import { readRows, writeRows } from './rows.js';
+import { newTable, readRows, writeRows } from './rows.js';
 import { placeTable, sparseApply } from './sparse_apply.js';
 import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
 
@@ -18,5 +18,5 @@ export function registerCpuBackend(): void {
     tf.registerKernel({ kernelName, backendName: BACKEND, kernelFunc: KERNEL_FUNCTIONS[kernelName]! });
   }
   if (registeredPart(BACKEND) !== undefined) return; // calls for many tables may have joined it
-  addBackendPart(BACKEND, { sparseApply, placeTable, readRows, writeRows, info: () => kernelSet().info() });
+  addBackendPart(BACKEND, { sparseApply, placeTable, newTable, readRows, writeRows, info: () => kernelSet().info() });
 }

@@ -6,6 +6,7 @@ import { SPARSE_APPLY, type BagTensors } from '../bag_tensors.js';
 import { genericBackendPart } from '../generic/register.js';
 import type { BagOptions, KernelInfo } from '../kernel_set.js';
 import { namedKernelSet, type BackendPart } from '../registry.js';
+import { newTable, readRows, writeRows } from './tables.js';
 import { apart, makeWritable } from './written_variables.js';
 import type { StepOps } from '../step_ops.js';
 
@@ -77,6 +78,18 @@ export class TensorFlowPart implements BackendPart {
   /** tfjs-node holds a new tensor as the typed array that it was made of, and hands out that very array. */
   placeTable(table: tf.Variable): void {
     if (this.hasOps()) makeWritable({ table });
+  }
+
+  newTable(shape: readonly number[]): tf.Tensor | null {
+    return this.hasOps() ? newTable(shape) : null;
+  }
+
+  writeRows(table: tf.Tensor, firstRow: number, values: Float32Array): boolean {
+    return this.hasOps() && writeRows(table, firstRow, values);
+  }
+
+  readRows(table: tf.Tensor, firstRow: number, into: Float32Array): boolean {
+    return this.hasOps() && readRows(table, firstRow, into);
   }
 
   readonly sparseApply = (

@@ -21,7 +21,9 @@ export const COPYING_OPS: ReadonlySet<string> = new Set([
     'EmbeddingBagGrad',
     'EmbeddingBagWeightsGrad',
     'EmbeddingCopy',
+    'EmbeddingNewTable',
     'EmbeddingShareTensors',
+    'EmbeddingWriteRows',
   ],
   ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
     (name) => `EmbeddingSparseApply${name}`,
@@ -58,11 +60,21 @@ export class Ownership {
     return (holder[KEY] ??= new Ownership(backend));
   }
 
+  /** Takes a buffer that an op has just made for us. */
+  adopt({ dataId }: tf.Tensor): void {
+    this.owned.add(this.backend.tensorMap.get(dataId));
+  }
+
+  /** Whether a buffer may be written in place. */
+  isWritable({ dataId }: tf.Tensor): boolean {
+    const record = this.backend.tensorMap.get(dataId);
+    return this.owned.has(record) && record.values === null && this.backend.refCount(dataId) === 1;
+  }
+
   /** Gives the variable a buffer that nobody else sees: the one it has, or a copy. */
   makeWritable(variable: tf.Variable): void {
     const { backend, owned } = this;
-    const record = backend.tensorMap.get(variable.dataId);
-    if (owned.has(record) && record.values === null && backend.refCount(variable.dataId) === 1) return;
+    if (this.isWritable(variable)) return;
     const copy = backend.executeSingleOutput('EmbeddingCopy', [], [variable]);
     try {
       variable.assign(copy as tf.Tensor<never>);

@@ -4,6 +4,7 @@ import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackendPart, addKernelSet, namedKernelSet, registeredPart } from '../registry.js';
 import { compileEmbedded, whenCompiled } from './module.js';
 import { sparseApply } from './sparse_apply.js';
+import { newTable, readRows, writeRows } from './tables.js';
 import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
 import { guardMemory } from './tfjs_heap.js';
 import { WASM_INFO, WasmKernelSet } from './wasm_kernel_set.js';
@@ -33,7 +34,7 @@ export function registerWasmBackend(): void {
   const running = tf.engine().registry[BACKEND];
   if (running !== undefined) guardMemory(running);
   if (registeredPart(BACKEND) !== undefined) return; // calls for many tables may have joined it
-  addBackendPart(BACKEND, { sparseApply, info: () => WASM_INFO });
+  addBackendPart(BACKEND, { sparseApply, newTable, readRows, writeRows, info: () => WASM_INFO });
 }
 
 /** Makes the WebAssembly implementation available to the `cpu` backend as soon as it is compiled. */

@@ -1,5 +1,5 @@
 /** The weights of a `DistributedEmbedding`: made where the plan says, and kept there. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import type { DevicePart } from '../../backends/device_part.js';
 import type { Fill } from '../../backends/fill.js';
 import { backendPart } from '../../backends/registry.js';
@@ -8,12 +8,10 @@ import type { TableLayout } from '../../partition/table_layout.js';
 import type { DistributedTable } from './features.js';
 import type { PlanInForce } from './plan.js';
 import type { EmbeddingTable, TableHolder } from '../table/embedding_table.js';
-import { appliedTable, filledTable, initializerOf, tableSeed } from '../table/initial_values.js';
+import { ZEROS, appliedTable, filledTable, initializerOf, tableSeed } from '../table/initial_values.js';
 import type { Initializer } from '../table/initializers.js';
 import { unpackedTensor, type WeightForm } from '../table/storage.js';
 import { applyInBlocks, fillOf, withSeed, type TableToFill } from '../table/table_fill.js';
-
-const ZEROS: Fill = { kind: 'constant', value: 0 };
 
 /** What the weights need of their layer. */
 export interface WeightOwner {
@@ -72,7 +70,7 @@ class PlacedTable implements TableHolder {
       fill !== null ? filled(fill) : isWritten ? filled(ZEROS) : isOwn ? this.#applied(seeded) : initializer;
     const { table, owner } = this;
     const form = table.weightForm;
-    const fast = packed === null ? filled(ZEROS) : initializerOf(() => tf.zeros(form.shape, form.dtype));
+    const fast = packed === null ? filled(ZEROS) : table.zeros;
     const weight = owner.makeWeight(this.savedName, form, table.packing(first), fast);
     if (isWritten) {
       const variable = weight.read() as tf.Variable;

@@ -92,7 +92,17 @@ export class ConcatOneHotEmbedding extends TableLayer {
 
   override createWeight(initializer: Initializer): tf.LayerVariable {
     const { shape, dtype } = this.table.weightForm;
-    return this.addWeight('params', shape, dtype, this.table.packing(initializer));
+    const { table } = this;
+    return this.addWeight(
+      'params',
+      shape,
+      dtype,
+      table.packing(initializer),
+      undefined,
+      true,
+      undefined,
+      () => table.zeros,
+    );
   }
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {

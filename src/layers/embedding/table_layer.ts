@@ -167,7 +167,17 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   /** For the table, when this layer is the first to be built. */
   createWeight(initializer: Initializer): tf.LayerVariable {
     const { shape, dtype } = this.table.weightForm;
-    return this.addWeight('embeddings', shape, dtype, this.table.packing(initializer));
+    const { table } = this;
+    return this.addWeight(
+      'embeddings',
+      shape,
+      dtype,
+      table.packing(initializer),
+      undefined,
+      true,
+      undefined,
+      () => table.zeros,
+    );
   }
 
   override build(_inputShape: SymbolicShape | SymbolicShape[]): void {

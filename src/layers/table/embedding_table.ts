@@ -1,6 +1,7 @@
 /** A table of embeddings that one layer owns or several layers share. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
+import { isTooLarge } from '../../backends/memory.js';
 import { backendPart } from '../../backends/registry.js';
 import { setPackedForm, type PackedForm } from '../../backends/packed/packed_table.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
@@ -13,7 +14,7 @@ import { setTableSettings } from '../../ops/training/table_settings.js';
 import { afterWrites, decideTrainable } from '../../tfjs_patches/layer_weights.js';
 import { watchStockSteps } from '../../optimizers/stock_steps.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
-import { checkedInitializer } from './initial_values.js';
+import { ZEROS, checkedInitializer, filledTable, initializerOf } from './initial_values.js';
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
 import { checkBoolean, checkDimension, checkName } from '../layer_arguments.js';
 import { nextName } from '../layer_names.js';
@@ -208,12 +209,18 @@ export class EmbeddingTable {
     try {
       return this.#create(holder);
     } catch (error) {
-      if (!(error instanceof RangeError) || !OUT_OF_MEMORY.test(error.message)) throw error;
+      const isBare = error instanceof RangeError && OUT_OF_MEMORY.test(error.message);
+      if (!isBare && !isTooLarge(error)) throw error;
       const { inputDim, outputDim } = this;
       const { shape } = this.weightForm;
       const bytes = `${shape[0] * shape[1] * Float32Array.BYTES_PER_ELEMENT} bytes`;
       const received = `shape [${inputDim}, ${outputDim}] of table ${this.name} in layer ${holder.name}, ${bytes}`;
-      throw new ValueError('inputDim', 'a table that fits into memory', described(received), `${error.message}.`);
+      throw new ValueError(
+        'inputDim',
+        'a table that fits into memory',
+        described(received),
+        isBare ? `${error.message}.` : (error as Error).message,
+      );
     }
   }
 
@@ -266,6 +273,17 @@ export class EmbeddingTable {
     const given = initializer === this.initializer ? checkedInitializer(initializer, this.toFill) : initializer;
     if (packed === null) return given;
     return packedInitializer(given, [inputDim, outputDim], packed, name);
+  }
+
+  /**
+   * What the weight is made with where a model that is being loaded overwrites it at once.
+   *
+   * @internal
+   */
+  get zeros(): Initializer {
+    const { shape, dtype } = this.weightForm;
+    const [rows, columns] = shape;
+    return initializerOf(() => (dtype === 'float32' ? filledTable({ rows, columns }, ZEROS) : tf.zeros(shape, dtype)));
   }
 
   #settleIn(weight: tf.LayerVariable, holder: TableHolder): void {

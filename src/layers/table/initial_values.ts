@@ -4,22 +4,32 @@ import { fillPart, type Fill } from '../../backends/fill.js';
 import type { TableSize } from '../../partition/table_layout.js';
 import type { Initializer } from './initializers.js';
 import { appliedTo, applyInBlocks, fillOf, type TableToFill } from './table_fill.js';
+import { writtenTable } from '../../ops/written_table.js';
+
+export const ZEROS: Fill = { kind: 'constant', value: 0 };
+
+/** Values that are made at once, where a table is made in blocks. */
+const BLOCK = 2 ** 20;
 
 /** A table of these values on the host. */
-export function filledTable({ rows, columns }: TableSize, fill: Fill): tf.Tensor2D {
-  const values = new Float32Array(rows * columns);
-  // Zeros that nobody writes cost no memory: a table that is loaded begins so.
-  const isFilled = fill.kind !== 'constant' || !Object.is(fill.value, 0);
-  if (isFilled) fillPart(values, { firstRow: 0, rowStep: 1, rows, firstColumn: 0, columns }, fill);
-  return tf.tensor2d(values, [rows, columns], 'float32');
+export function filledTable(size: TableSize, fill: Fill): tf.Tensor2D {
+  const { rows, columns } = size;
+  return writtenTable([rows, columns], (write) => {
+    // Zeros that nobody writes cost no memory: a table that is loaded begins so.
+    if (fill.kind === 'constant' && Object.is(fill.value, 0)) return;
+    const high = Math.min(rows, Math.max(1, Math.floor(BLOCK / columns)));
+    const block = new Float32Array(high * columns);
+    for (let row = 0; row < rows; row += high) {
+      const part = { firstRow: row, rowStep: 1, rows: Math.min(high, rows - row), firstColumn: 0, columns };
+      fillPart(block, part, fill);
+      write(row, block.subarray(0, part.rows * columns));
+    }
+  });
 }
 
 /** A table on the host from an initializer that has no fill, in the blocks in which devices get it. */
 export function appliedTable(table: TableToFill, initializer: Initializer): tf.Tensor2D {
-  const { rows, columns } = table;
-  const values = new Float32Array(rows * columns);
-  applyInBlocks(initializer, table, (firstRow, block) => values.set(block, firstRow * columns));
-  return tf.tensor2d(values, [rows, columns], 'float32');
+  return writtenTable([table.rows, table.columns], (write) => applyInBlocks(initializer, table, write));
 }
 
 /** An initializer that gives what this one gives, once that fits the table. */

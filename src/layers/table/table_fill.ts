@@ -5,6 +5,7 @@ import type { Fill } from '../../backends/fill.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import type { TableSize } from '../../partition/table_layout.js';
 import type { Initializer } from './initializers.js';
+import type { WriteRows } from '../../ops/written_table.js';
 
 /** A table that is to be filled, and what errors call it. */
 export interface TableToFill extends TableSize {
@@ -124,9 +125,6 @@ export function withSeed(initializer: Initializer, seed: number | null): Initial
 function isOrthogonal(initializer: Initializer): boolean {
   return applyOf(initializer) === applyOf(tf.initializers.orthogonal({} as never));
 }
-
-/** Takes the values of whole rows, row-major, from a row on. */
-export type WriteRows = (firstRow: number, values: Float32Array) => void;
 
 const BLOCK = 2 ** 20;
 

@@ -41,6 +41,8 @@ const NAMES = [
   'EmbeddingBagWeightsGrad',
   'EmbeddingPresentIds',
   'EmbeddingCopy',
+  'EmbeddingNewTable',
+  'EmbeddingWriteRows',
   'EmbeddingShareTensors',
 ];
 const UPDATES = Object.keys(SLOTS) as (keyof typeof SLOTS)[];
@@ -90,6 +92,19 @@ function rightCall(): OpCall {
     }
     case 'EmbeddingCopy':
       return { name, inputs: [table], attributes: [], outputs: 1, written: 0 };
+    case 'EmbeddingNewTable': {
+      const size = (): number =>
+        random.chance(0.95) ? random.whole(0, 9) : random.pick([-1, -(2 ** 31), 2 ** 31 - 1]);
+      const shape = Array.from({ length: random.whole(0, 4) }, size);
+      return { name, inputs: [tensors.ints(shape)], attributes: [], outputs: 1, written: 0 };
+    }
+    case 'EmbeddingWriteRows': {
+      const first = random.chance(0.9) ? random.whole(0, rows + 1) : random.pick([-1, -(2 ** 31), 2 ** 31 - 1]);
+      const many =
+        first >= 0 && first <= rows ? random.whole(0, rows - first + 1) * Math.min(dim, 200) : random.whole(0, 40);
+      const row = tf.scalar(first, 'int32');
+      return { name, inputs: [table, tensors.floats(many), row], attributes: [], outputs: 0, written: 1 };
+    }
     case 'EmbeddingShareTensors': {
       const numbers = [random.whole(0, 3), random.whole(0, 3)];
       const sizes = [
