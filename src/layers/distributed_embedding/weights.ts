@@ -8,7 +8,7 @@ import type { TableLayout } from '../../partition/table_layout.js';
 import type { DistributedTable } from './features.js';
 import type { PlanInForce } from './plan.js';
 import type { EmbeddingTable, TableHolder } from '../table/embedding_table.js';
-import { ZEROS, appliedTable, filledTable, initializerOf, tableSeed } from '../table/initial_values.js';
+import { ZEROS, appliedTable, filledTable, initializerOf, tableSeed, zerosOf } from '../table/initial_values.js';
 import type { Initializer } from '../table/initializers.js';
 import { unpackedTensor, type WeightForm } from '../table/storage.js';
 import { applyInBlocks, fillOf, withSeed, type TableToFill } from '../table/table_fill.js';
@@ -70,7 +70,7 @@ class PlacedTable implements TableHolder {
       fill !== null ? filled(fill) : isWritten ? filled(ZEROS) : isOwn ? this.#applied(seeded) : initializer;
     const { table, owner } = this;
     const form = table.weightForm;
-    const fast = packed === null ? filled(ZEROS) : table.zeros;
+    const fast = packed === null ? filled(ZEROS) : zerosOf(form);
     const weight = owner.makeWeight(this.savedName, form, table.packing(first), fast);
     if (isWritten) {
       const variable = weight.read() as tf.Variable;

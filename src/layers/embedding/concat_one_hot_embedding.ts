@@ -14,6 +14,7 @@ import { uniformSplits } from '../../ragged/row_splits.js';
 import { INT32_MAX } from '../../types.js';
 import { TABLE_SETTINGS, type TableArgs } from '../table/embedding_table.js';
 import { addLayerDetails } from '../../tfjs_patches/fed_rows.js';
+import { zerosOf } from '../table/initial_values.js';
 import type { Initializer } from '../table/initializers.js';
 import { LAYER_OPTIONS, checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
@@ -91,17 +92,11 @@ export class ConcatOneHotEmbedding extends TableLayer {
   }
 
   override createWeight(initializer: Initializer): tf.LayerVariable {
-    const { shape, dtype } = this.table.weightForm;
     const { table } = this;
-    return this.addWeight(
-      'params',
-      shape,
-      dtype,
-      table.packing(initializer),
-      undefined,
-      true,
-      undefined,
-      () => table.zeros,
+    const { weightForm } = table;
+    const { shape, dtype } = weightForm;
+    return this.addWeight('params', shape, dtype, table.packing(initializer), undefined, true, undefined, () =>
+      zerosOf(weightForm),
     );
   }
 

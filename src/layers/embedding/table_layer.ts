@@ -21,6 +21,7 @@ import {
 import { checkDense, featureShape, type Feature, type FeatureKind } from './feature.js';
 import { lookUpFeatures } from './feature_lookup.js';
 import { feedAsIs } from '../../tfjs_patches/uncast_inputs.js';
+import { zerosOf } from '../table/initial_values.js';
 import type { Initializer } from '../table/initializers.js';
 import {
   LAYER_OPTIONS,
@@ -166,17 +167,11 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
 
   /** For the table, when this layer is the first to be built. */
   createWeight(initializer: Initializer): tf.LayerVariable {
-    const { shape, dtype } = this.table.weightForm;
     const { table } = this;
-    return this.addWeight(
-      'embeddings',
-      shape,
-      dtype,
-      table.packing(initializer),
-      undefined,
-      true,
-      undefined,
-      () => table.zeros,
+    const { weightForm } = table;
+    const { shape, dtype } = weightForm;
+    return this.addWeight('embeddings', shape, dtype, table.packing(initializer), undefined, true, undefined, () =>
+      zerosOf(weightForm),
     );
   }
 

@@ -1,5 +1,5 @@
 /** A table of embeddings that one layer owns or several layers share. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { brand } from '../../brand.js';
 import { isTooLarge } from '../../backends/memory.js';
 import { backendPart } from '../../backends/registry.js';
@@ -14,7 +14,7 @@ import { setTableSettings } from '../../ops/training/table_settings.js';
 import { afterWrites, decideTrainable } from '../../tfjs_patches/layer_weights.js';
 import { watchStockSteps } from '../../optimizers/stock_steps.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
-import { ZEROS, checkedInitializer, filledTable, initializerOf } from './initial_values.js';
+import { checkedInitializer } from './initial_values.js';
 import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
 import { checkBoolean, checkDimension, checkName } from '../layer_arguments.js';
 import { nextName } from '../layer_names.js';
@@ -273,17 +273,6 @@ export class EmbeddingTable {
     const given = initializer === this.initializer ? checkedInitializer(initializer, this.toFill) : initializer;
     if (packed === null) return given;
     return packedInitializer(given, [inputDim, outputDim], packed, name);
-  }
-
-  /**
-   * What the weight is made with where a model that is being loaded overwrites it at once.
-   *
-   * @internal
-   */
-  get zeros(): Initializer {
-    const { shape, dtype } = this.weightForm;
-    const [rows, columns] = shape;
-    return initializerOf(() => (dtype === 'float32' ? filledTable({ rows, columns }, ZEROS) : tf.zeros(shape, dtype)));
   }
 
   #settleIn(weight: tf.LayerVariable, holder: TableHolder): void {

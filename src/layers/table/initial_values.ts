@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { fillPart, type Fill } from '../../backends/fill.js';
 import type { TableSize } from '../../partition/table_layout.js';
 import type { Initializer } from './initializers.js';
+import type { WeightForm } from './storage.js';
 import { appliedTo, applyInBlocks, fillOf, type TableToFill } from './table_fill.js';
 import { writtenTable } from '../../ops/written_table.js';
 
@@ -25,6 +26,12 @@ export function filledTable(size: TableSize, fill: Fill): tf.Tensor2D {
       write(row, block.subarray(0, part.rows * columns));
     }
   });
+}
+
+/** What a weight is made with where a model that is being loaded overwrites it at once. */
+export function zerosOf({ shape, dtype }: WeightForm): Initializer {
+  const [rows, columns] = shape;
+  return initializerOf(() => (dtype === 'float32' ? filledTable({ rows, columns }, ZEROS) : tf.zeros(shape, dtype)));
 }
 
 /** A table on the host from an initializer that has no fill, in the blocks in which devices get it. */
