@@ -9,9 +9,9 @@ import { describeForBackends } from '../helpers/backends.js';
 const PROGRAM = fileURLToPath(new URL('memory_program.ts', import.meta.url));
 const MEBIBYTE = 2 ** 20;
 /** Of the table; its slots take as much. */
-const TABLE = 160 * MEBIBYTE;
+const TABLE = 128 * MEBIBYTE;
 /** What passes through memory in pieces until it is collected: less than another copy of either would take. */
-const ROOM = 110 * MEBIBYTE;
+const ROOM = 95 * MEBIBYTE;
 
 /** By how many bytes a process grew, above the table and its slots. */
 async function grown(backend: string): Promise<number> {
@@ -32,7 +32,7 @@ async function grown(backend: string): Promise<number> {
 }
 
 describeForBackends(
-  'a table of 160 MiB with slots',
+  'a table of 128 MiB with slots',
   ({ backend }) => {
     it('is made, exported and loaded within memory for itself', async () => {
       expect((await grown(backend)) / MEBIBYTE).toBeLessThan(ROOM / MEBIBYTE);
