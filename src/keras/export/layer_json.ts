@@ -82,7 +82,7 @@ export function stockEntry(layer: NamedLayer, config: Json): LayerEntry {
   const { className, name } = layer;
   const stock = STOCK_LAYERS.get(className);
   if (stock === undefined || GONE.includes(className)) {
-    throw layerError(layer, 'className', 'a layer that Keras 3 has', described(className));
+    throw layerError(layer, 'className', 'a layer that can be written for Keras 3', described(className));
   }
   checkFixed(layer, config, stock);
   const written: Json = { name, dtype: 'float32' };
