@@ -71,36 +71,53 @@ TE_INLINE int64_t te_max(int64_t a, int64_t b) { return a > b ? a : b; }
 /* Takes what was loaded: engines leave loads out whose values nobody stores. */
 typedef volatile int32_t te_sink;
 
-/* Rows of ids [count]; numbers that name no row stand for row 0, of which there must be one. */
+/* Whether each of ids [count] is below the limit. */
+TE_INLINE int te_all_below(const int32_t* ids, int32_t count, uint32_t limit) {
+  uint32_t highest = 0;
+  for (int32_t i = 0; i < count; i++) highest = (uint32_t)ids[i] > highest ? (uint32_t)ids[i] : highest;
+  return highest < limit;
+}
+
+/*
+ * Rows of ids [count]; numbers that name no row are left out. A processor looks so many instructions ahead: the fewer
+ * a row takes, the more rows are on their way at a time.
+ */
 TE_APART void te_touch_rows(const float* table, const int32_t* ids, int32_t count, uint32_t limit, int32_t dim,
                             te_sink* sink) {
-  const uint32_t bytes = (uint32_t)dim * 4;
+  const uint32_t words = (uint32_t)dim;
+  int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, i = 0;
   /* Rows that begin inside a line of 64 bytes may end in one line more. */
-  const uint32_t straddles = (((uint32_t)(uintptr_t)table | bytes) & 63) != 0;
-  int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  for (int32_t i = 0; i < count; i += 4) {
-    const uint32_t a = (uint32_t)ids[i];
-    const uint32_t b = i + 1 < count ? (uint32_t)ids[i + 1] : a;
-    const uint32_t c = i + 2 < count ? (uint32_t)ids[i + 2] : a;
-    const uint32_t d = i + 3 < count ? (uint32_t)ids[i + 3] : a;
-    const char* rows = (const char*)table;
-    const char* ra = rows + (a < limit ? a : 0) * bytes;
-    const char* rb = rows + (b < limit ? b : 0) * bytes;
-    const char* rc = rows + (c < limit ? c : 0) * bytes;
-    const char* rd = rows + (d < limit ? d : 0) * bytes;
-#define TOUCH(at)                     \
-  s0 ^= *(const int32_t*)(ra + (at)); \
-  s1 ^= *(const int32_t*)(rb + (at)); \
-  s2 ^= *(const int32_t*)(rc + (at)); \
-  s3 ^= *(const int32_t*)(rd + (at));
-    for (uint32_t at = 0; at < bytes; at += 64) {
-      TOUCH(at)
+  const int straddles = (((uint32_t)(uintptr_t)table | words * 4) & 63) != 0;
+#define ROW(n) const int32_t* r##n = (const int32_t*)table + (uint32_t)ids[i + n] * words
+#define LINE(at) s0 ^= r0[(at)], s1 ^= r1[(at)], s2 ^= r2[(at)], s3 ^= r3[(at)]
+  if (te_all_below(ids, count, limit)) {
+    if (words == 32 && !straddles) {
+      for (; i + 4 <= count; i += 4) {
+        ROW(0);
+        ROW(1);
+        ROW(2);
+        ROW(3);
+        LINE(0);
+        LINE(16);
+      }
     }
-    if (straddles) {
-      TOUCH(bytes - 4)
+    for (; i + 4 <= count; i += 4) {
+      ROW(0);
+      ROW(1);
+      ROW(2);
+      ROW(3);
+      for (uint32_t at = 0; at < words; at += 16) LINE(at);
+      if (straddles) LINE(words - 1);
     }
-#undef TOUCH
   }
+  for (; i < count; i++) {
+    if ((uint32_t)ids[i] >= limit) continue;
+    ROW(0);
+    for (uint32_t at = 0; at < words; at += 16) s0 ^= r0[at];
+    if (straddles) s0 ^= r0[words - 1];
+  }
+#undef ROW
+#undef LINE
   *sink = s0 ^ s1 ^ s2 ^ s3;
 }
 
