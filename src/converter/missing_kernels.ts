@@ -1,5 +1,6 @@
 /** Kernels of stock ops, registered for backends that lack them. */
 import * as tf from '@tensorflow/tfjs';
+import { mendWasmOneHot } from '../tfjs_patches/graph_models/wasm_one_hot.js';
 import { mendWasmStridedSlice } from '../tfjs_patches/graph_models/wasm_strided_slice.js';
 import type { Attributes } from './operation.js';
 import { operationNamed } from './operations.js';
@@ -82,6 +83,7 @@ const OTHERS: Readonly<Record<string, tf.KernelFunc>> = {
 
 /** Registers what each backend lacks. May be called again: a backend may come later. */
 export function registerMissingKernels(): void {
+  mendWasmOneHot();
   mendWasmStridedSlice();
   const backends = Object.keys((tf.engine() as unknown as { registryFactory: object }).registryFactory);
   for (const backendName of backends) {
