@@ -27,6 +27,8 @@ const COMPILE = [
   '-O3',
   '-msimd128',
   '-mbulk-memory',
+  // Plain memories take these too.
+  '-matomics',
   '-ffreestanding',
   '-fno-math-errno',
   // Tables that switch statements turn into would be data.
@@ -40,6 +42,7 @@ const LINK = [
   '-Wl,--no-entry',
   '-Wl,--import-memory',
   '-Wl,--export=__stack_pointer',
+  '-Wl,--export=te_pool',
   // The stack is given at run time.
   '-Wl,-z,stack-size=16',
   '-Wl,--initial-memory=65536',

@@ -53,6 +53,12 @@ static te_table te_wasm_table(float* data, int32_t rows, int32_t dim) {
   const te_table table = te_wasm_table(data, rows, dim); \
   const te_bags bags = te_wasm_bags(values, row_splits, weights, nnz, batch, combiner, out_of_range, max_norm)
 
+/* What a worker of the pool runs; it never returns. */
+void TE_WASM(te_wasm_help)(int32_t number) { te_help(number); }
+
+/* Threads that work now: as many as were asked for, of those that have come. */
+int32_t TE_WASM(te_wasm_threads)(void) { return te_get_threads(); }
+
 int32_t TE_WASM(te_wasm_bag)(TE_WASM_LOOKUP, float* pooled, te_wasm_result* result) {
   TE_WASM_UNPACK;
   return te_wasm_report(te_embedding_bag(&table, &bags, pooled), result);

@@ -21,7 +21,7 @@ TE_INTERNAL int64_t te_task_count(const te_bags* bags, int32_t workers);
 /* What the weighted sum of a bag is divided by. */
 TE_INTERNAL float te_divisor(const te_bags* bags, int64_t first, int64_t end);
 
-/* ---- threads.c ---- */
+/* ---- threads.c, threads_wasm.c ---- */
 
 /* Runs work(context, task, worker) for every task; worker < te_get_threads() at the time of the call, and < workers. */
 typedef void (*te_work)(void* context, int64_t task, int32_t worker);

@@ -348,6 +348,11 @@ int32_t te_get_threads(void);
 /* The same for calls from the calling thread alone; 0: what holds for the process. */
 int32_t te_set_own_threads(int32_t threads);
 
+#if defined(__wasm__)
+/* Works as thread `number`, from 1 on, for calls of others over the same memory, and never returns. */
+void te_help(int32_t number);
+#endif
+
 /* "avx512", "avx2", "sse2", "neon", "simd128" or "scalar": the variant chosen at run time. */
 const char* te_instruction_set(void);
 

@@ -19,23 +19,7 @@
 #endif
 #include "core.h"
 
-#if defined(__wasm__)
-
-void te_parallel(int64_t tasks, int32_t workers, te_work work, void* context) {
-  (void)workers;
-  for (int64_t task = 0; task < tasks; task++) work(context, task, 0);
-}
-int32_t te_get_threads(void) { return 1; }
-int32_t te_set_threads(int32_t threads) {
-  (void)threads;
-  return 1;
-}
-int32_t te_set_own_threads(int32_t threads) {
-  (void)threads;
-  return 1;
-}
-
-#else
+#if !defined(__wasm__) /* threads_wasm.c */
 
 #define TE_MOST_THREADS 64
 #define TE_SPINS 4000 /* about 50 us */

@@ -88,6 +88,8 @@ export interface KernelInfo {
   readonly implementation: ImplementationName | 'tensorflow' | 'generic';
   readonly instructionSet: string; // 'avx512', 'avx2', 'neon', 'simd128', 'scalar', 'javascript', ...
   readonly threads: number;
+  /** WebAssembly: why one thread works though more were asked for. */
+  readonly oneThreadBecause?: string;
 }
 
 export interface KernelSet {

@@ -131,7 +131,7 @@ export function setKernels(kernels: KernelChoice): void {
 /**
  * Sets the number of threads of every implementation that has threads. Results do not depend on it.
  *
- * @param threads - A whole number from 1 to 64; at first as many as there are cores.
+ * @param threads - A whole number from 1 to 64; at first as many as there are cores, in WebAssembly 8 at most.
  * @throws TypeError for no number; ValueError for a number out of range.
  *
  * @example
@@ -144,6 +144,11 @@ export function setThreads(threads: number): void {
   }
   registry().threads = threads;
   for (const set of registry().sets.values()) set.setThreads(threads);
+}
+
+/** What `setThreads` or TFJS_EMBEDDINGS_THREADS asked for; null: nobody has. */
+export function threadsAskedFor(): number | null {
+  return registry().threads;
 }
 
 /** Registers what a tfjs backend adds. */

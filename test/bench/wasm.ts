@@ -9,6 +9,7 @@
  */
 import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
 import { loadNative } from '../../src/backends/native/load_native.js';
+import { bringThreads } from '../../src/backends/wasm/threads/bring_threads.js';
 import { WasmKernelSet } from '../../src/backends/wasm/wasm_kernel_set.js';
 import type { OptimizerName } from '../../src/types.js';
 import { Random } from '../helpers/random.js';
@@ -80,8 +81,9 @@ for (const dim of given.dims) {
       native.setThreads(1);
       const { threads } = given;
       const rivals = threads.map((count) => {
-        const set = new WasmKernelSet();
-        (set as KernelSet).setThreads(count);
+        bringThreads();
+        const set = new WasmKernelSet({ shared: true });
+        set.setThreads(count);
         return { run: stepsOf(set, dim, hot, op), taken: [] as number[] };
       });
       const ours = { run: stepsOf(native, dim, hot, op), taken: [] as number[] };

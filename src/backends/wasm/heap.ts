@@ -53,8 +53,9 @@ export class WasmHeap implements Heap {
   /** Everything from here on is free; address 0 stays unused, it stands for "none". */
   private end = ALIGNMENT;
 
-  constructor(maximumPages = MAX_PAGES) {
-    this.memory = new WebAssembly.Memory({ initial: 1, maximum: maximumPages });
+  /** `shared`: other threads can see the memory. */
+  constructor(maximumPages = MAX_PAGES, shared = false) {
+    this.memory = new WebAssembly.Memory({ initial: 1, maximum: maximumPages, shared });
     this.limit = maximumPages * PAGE_BYTES;
   }
 

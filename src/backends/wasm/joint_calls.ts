@@ -2,7 +2,7 @@
 import { OPTIMIZER_NAMES, type OptimizerName } from '../../types.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import type { BagOptions, MatrixProduct } from '../kernel_set.js';
-import { HYPER_BYTES, lookup, NO_BAGS, NO_TABLE, type BagsAt, type TableAt, type WasmKernels } from './kernels.js';
+import { HYPER_BYTES, NO_BAGS, NO_TABLE, type BagsAt, type TableAt, type WasmKernels } from './kernels.js';
 
 /** A lookup among those of many tables. */
 export interface LookupAt {
@@ -81,7 +81,7 @@ function checkOne(kernels: WasmKernels, code: number, calls: readonly Pick<StepA
 export function embeddingBags(kernels: WasmKernels, lookups: readonly LookupAt[]): void {
   withRoom(kernels, 4 * LOOKUP_WORDS * lookups.length, (room) => {
     const records = new Records(kernels.heap.memory, room, LOOKUP_WORDS);
-    for (const { table, bags, options, pooled } of lookups) records.add(lookup(table, bags, options), pooled);
+    for (const { table, bags, options, pooled } of lookups) records.add(kernels.lookup(table, bags, options), pooled);
     checkOne(kernels, kernels.exports.te_wasm_bags_many(room, lookups.length, kernels.result), lookups);
   });
 }
@@ -104,7 +104,7 @@ export function applyMany(kernels: WasmKernels, optimizer: OptimizerName, steps:
       new Float32Array(kernels.heap.memory.buffer, hyperAt, HYPER_FIELDS.length).set(hyper);
       const state = [slots[0] ?? 0, slots[1] ?? 0, slots.length];
       const rest = [...state, hyperAt, room + address, size, useStarts, moreUses];
-      records.add(lookup(table, bags, options), gradient, ...rest);
+      records.add(kernels.lookup(table, bags, options), gradient, ...rest);
     });
     const index = OPTIMIZER_NAMES.indexOf(optimizer);
     checkOne(

@@ -13,8 +13,10 @@ import { HYPER_FIELDS } from '../hyper.js';
 import type { BagOptions } from '../kernel_set.js';
 import { kernelError } from '../kernel_status.js';
 import type { CsrRequest } from '../sparse_core.js';
+import type { WorkerProgram } from '../threads/worker_thread.js';
 import type { Heap } from './heap.js';
-import { moduleFor } from './module.js';
+import { isShared, moduleFor } from './module.js';
+import { threadsOfKernels, type Team } from './threads/team.js';
 
 /** A matrix in the memory; address 0 for a table that the kernel does not read. */
 export interface TableAt {
@@ -42,6 +44,9 @@ type Call = (...numbers: number[]) => number;
 
 interface Exports {
   readonly __stack_pointer: WebAssembly.Global;
+  /** Address of what threads share; 0: there is one. */
+  readonly te_pool: WebAssembly.Global;
+  readonly te_wasm_threads: Call;
   readonly te_wasm_bag: Call;
   readonly te_wasm_bags_many: Call;
   readonly te_wasm_apply_many: Call;
@@ -72,22 +77,32 @@ export class WasmKernels {
   readonly exports: Exports;
   /** Where the C side writes code, id, position and the number of unique ids. */
   readonly result: number;
+  /** Threads that may help; null where the memory is not shared, or none were brought. */
+  readonly team: Team | null;
   private readonly hyper: number;
 
-  constructor(readonly heap: Heap) {
+  /** `helpers`: what workers run that help; given by tests alone. */
+  constructor(
+    readonly heap: Heap,
+    helpers?: WorkerProgram,
+  ) {
     const module = moduleFor(heap.memory);
     const base = heap.malloc(STACK_BYTES + RESULT_BYTES + HYPER_BYTES, 'kernels');
     const instance = new WebAssembly.Instance(module, { env: { memory: heap.memory } });
-    this.exports = instance.exports as unknown as Exports;
+    const exports = instance.exports as unknown as Exports;
     // The stack grows downwards from here.
-    this.exports.__stack_pointer.value = (base + STACK_BYTES) | 0;
+    exports.__stack_pointer.value = (base + STACK_BYTES) | 0;
+    const isAlone = !isShared(heap.memory.buffer);
+    this.team = isAlone ? null : (threadsOfKernels()?.team(heap, module, helpers) ?? null);
+    exports.te_pool.value = (this.team?.pool ?? 0) | 0;
+    this.exports = this.team === null ? exports : withErrorsOf(this.team, exports);
     this.result = base + STACK_BYTES;
     this.hyper = this.result + RESULT_BYTES;
   }
 
   /** Writes pooled [batch, dim]. */
   embeddingBag(table: TableAt, bags: BagsAt, options: BagOptions, pooled: number): void {
-    this.check(this.exports.te_wasm_bag(...lookup(table, bags, options), pooled, this.result), table, bags);
+    this.check(this.exports.te_wasm_bag(...this.lookup(table, bags, options), pooled, this.result), table, bags);
   }
 
   gradWorkspace(table: TableAt, bags: BagsAt): number {
@@ -98,7 +113,7 @@ export class WasmKernels {
   /** Groups the ids in the workspace and returns how many rows are touched. */
   gradGroup(table: TableAt, bags: BagsAt, options: BagOptions, workspace: Workspace): number {
     const tail = [workspace.address, workspace.bytes, this.result];
-    this.check(this.exports.te_wasm_grad_group(...lookup(table, bags, options), ...tail), table, bags);
+    this.check(this.exports.te_wasm_grad_group(...this.lookup(table, bags, options), ...tail), table, bags);
     return this.resultField(3);
   }
 
@@ -114,19 +129,19 @@ export class WasmKernels {
   ): void {
     const { address, bytes } = workspace;
     const tail = [gradient, address, bytes, uniqueIds, rowGradients, this.result];
-    this.check(this.exports.te_wasm_grad_rows(...lookup(table, bags, options), ...tail), table, bags);
+    this.check(this.exports.te_wasm_grad_rows(...this.lookup(table, bags, options), ...tail), table, bags);
   }
 
   /** Writes the gradient of the weights, [nnz]. */
   weightsGrad(table: TableAt, bags: BagsAt, options: BagOptions, gradient: number, out: number): void {
     const tail = [gradient, out, this.result];
-    this.check(this.exports.te_wasm_weights_grad(...lookup(table, bags, options), ...tail), table, bags);
+    this.check(this.exports.te_wasm_weights_grad(...this.lookup(table, bags, options), ...tail), table, bags);
   }
 
   /** The same over packed rows; `table` is where the words lie. */
   packedBag(table: TableAt, storage: PackedStorage, bags: BagsAt, options: BagOptions, pooled: number): void {
     const tail = [PACKED_STORAGES.indexOf(storage), pooled, this.result];
-    this.check(this.exports.te_wasm_packed_bag(...lookup(table, bags, options), ...tail), table, bags);
+    this.check(this.exports.te_wasm_packed_bag(...this.lookup(table, bags, options), ...tail), table, bags);
   }
 
   packedBagWeightsGrad(
@@ -138,7 +153,7 @@ export class WasmKernels {
     out: number,
   ): void {
     const tail = [PACKED_STORAGES.indexOf(storage), gradient, out, this.result];
-    this.check(this.exports.te_wasm_packed_weights_grad(...lookup(table, bags, options), ...tail), table, bags);
+    this.check(this.exports.te_wasm_packed_weights_grad(...this.lookup(table, bags, options), ...tail), table, bags);
   }
 
   applyWorkspace(optimizer: OptimizerName, table: TableAt, bags: BagsAt): number {
@@ -162,7 +177,7 @@ export class WasmKernels {
     const { address, bytes } = workspace;
     const index = OPTIMIZER_NAMES.indexOf(optimizer);
     const tail = [index, slots[0] ?? 0, slots[1] ?? 0, slots.length, gradient, this.hyper, address, bytes, this.result];
-    this.check(this.exports.te_wasm_apply(...lookup(table, bags, options), ...tail), table, bags);
+    this.check(this.exports.te_wasm_apply(...this.lookup(table, bags, options), ...tail), table, bags);
   }
 
   csrWorkspace(request: CsrRequest): number {
@@ -176,6 +191,23 @@ export class WasmKernels {
     const tail = [Math.min(request.capacity, MOST_SLOTS), ...outputs, workspace.address, workspace.bytes, this.result];
     this.check(this.exports.te_wasm_csr(features, ...sizes, ...tail), NO_TABLE, { ...NO_BAGS, nnz: sizes[0]! });
     return this.resultField(3);
+  }
+
+  /** The arguments that every function starts with. Helpers start where there is work for them. */
+  lookup(table: TableAt, bags: BagsAt, options: BagOptions): number[] {
+    this.team?.expect(bags.nnz);
+    return [
+      table.address,
+      ...sizeOf(table),
+      bags.values,
+      bags.rowSplits,
+      bags.weights,
+      bags.nnz,
+      bags.batch,
+      COMBINERS.indexOf(options.combiner),
+      OUT_OF_RANGE.indexOf(options.outOfRange),
+      options.maxNorm,
+    ];
   }
 
   resultField(index: number): number {
@@ -214,18 +246,21 @@ function sizeOf({ rows, dim }: TableAt): [rows: number, dim: number] {
   return [rows, dim];
 }
 
-/** The arguments that every function starts with. */
-export function lookup(table: TableAt, bags: BagsAt, options: BagOptions): number[] {
-  return [
-    table.address,
-    ...sizeOf(table),
-    bags.values,
-    bags.rowSplits,
-    bags.weights,
-    bags.nnz,
-    bags.batch,
-    COMBINERS.indexOf(options.combiner),
-    OUT_OF_RANGE.indexOf(options.outOfRange),
-    options.maxNorm,
-  ];
+/** The same functions, whose errors are those of helpers where one has failed. */
+function withErrorsOf(team: Team, exports: Exports): Exports {
+  const wrapped = (call: Call): Call => {
+    return (...numbers) => {
+      const stack = exports.__stack_pointer.value as number;
+      try {
+        return call(...numbers);
+      } catch (error) {
+        exports.__stack_pointer.value = stack;
+        throw team.errorOf(error);
+      }
+    };
+  };
+  const entries = Object.entries(exports).map(([name, value]) => {
+    return [name, typeof value === 'function' ? wrapped(value as Call) : (value as WebAssembly.Global)] as const;
+  });
+  return Object.fromEntries(entries) as unknown as Exports;
 }

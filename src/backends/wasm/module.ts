@@ -93,6 +93,12 @@ async function fetchModule(url: string): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
+/** Whether the module for a kind of memory can run at once. */
+export function isCompiled(kind: MemoryKind): boolean {
+  compileEmbedded(kind);
+  return modules.has(kind);
+}
+
 /** The module for ordinary memories, to be handed to another thread; null where it is not compiled yet. */
 export function compiledModule(): WebAssembly.Module | null {
   compileEmbedded();
@@ -120,7 +126,8 @@ export function moduleFor(memory: WebAssembly.Memory): WebAssembly.Module {
   return module;
 }
 
-function isShared(buffer: ArrayBuffer | SharedArrayBuffer): boolean {
+/** Whether other threads may see a memory. */
+export function isShared(buffer: ArrayBuffer | SharedArrayBuffer): boolean {
   return typeof SharedArrayBuffer === 'function' && buffer instanceof SharedArrayBuffer;
 }
 

@@ -1,13 +1,14 @@
 /** Kernels of the tfjs backend `wasm`, and the WebAssembly implementation on typed arrays. */
 import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../bag_tensors.js';
-import { addBackendPart, addKernelSet, namedKernelSet, registeredPart } from '../registry.js';
+import { addBackendPart, addKernelSet, namedKernelSet, registeredPart, threadsAskedFor } from '../registry.js';
 import { compileEmbedded, whenCompiled } from './module.js';
 import { sparseApply } from './sparse_apply.js';
 import { newTable, readRows, writeRows } from './tables.js';
-import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
+import { KERNEL_FUNCTIONS, tensorKernelInfo } from './tensor_kernels.js';
 import { guardMemory } from './tfjs_heap.js';
-import { WASM_INFO, WasmKernelSet } from './wasm_kernel_set.js';
+import { threadsOfKernels } from './threads/team.js';
+import { WasmKernelSet } from './wasm_kernel_set.js';
 
 const BACKEND = 'wasm';
 
@@ -34,13 +35,23 @@ export function registerWasmBackend(): void {
   const running = tf.engine().registry[BACKEND];
   if (running !== undefined) guardMemory(running);
   if (registeredPart(BACKEND) !== undefined) return; // calls for many tables may have joined it
-  addBackendPart(BACKEND, { sparseApply, newTable, readRows, writeRows, info: () => WASM_INFO });
+  addBackendPart(BACKEND, { sparseApply, newTable, readRows, writeRows, info: () => tensorKernelInfo() });
+}
+
+/** Gives the implementation on typed arrays its threads, where nobody asked for a number. */
+export function startAtFirst(): void {
+  const threads = threadsOfKernels();
+  if (threads === null || threadsAskedFor() !== null) return;
+  namedKernelSet('wasm')?.setThreads(threads.atFirst(threads.alone() === null));
 }
 
 /** Makes the WebAssembly implementation available to the `cpu` backend as soon as it is compiled. */
 export function addWasmKernelSet(): void {
   whenCompiled(() => {
-    if (namedKernelSet('wasm') === undefined) addKernelSet(new WasmKernelSet());
+    if (namedKernelSet('wasm') !== undefined) return;
+    const set = new WasmKernelSet({ shared: true });
+    addKernelSet(set);
+    startAtFirst();
   });
   compileEmbedded();
 }

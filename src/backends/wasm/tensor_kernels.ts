@@ -1,15 +1,18 @@
 /** The tfjs kernels of the `wasm` backend: they run on tfjs's tensors without copies. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../errors.js';
-import type { BagOptions } from '../kernel_set.js';
+import type { BagOptions, KernelInfo } from '../kernel_set.js';
 import { SLOT_NAMES, type OptimizerName } from '../../types.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import { kernelTable } from '../kernel_table.js';
 import { tooLarge } from '../memory.js';
 import { wordsPerRow, type PackedForm } from '../packed/packed_table.js';
+import { threadsAskedFor } from '../registry.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
 import { checkLength, checkSplits, checkTensor } from './sizes.js';
 import { TfjsHeap, type WasmBackend } from './tfjs_heap.js';
+import { threadsOfKernels } from './threads/team.js';
+import { wasmInfo } from './wasm_info.js';
 
 type Inputs = Readonly<Record<string, tf.TensorInfo | undefined>>;
 
@@ -17,6 +20,9 @@ interface Host {
   readonly heap: TfjsHeap;
   readonly kernels: WasmKernels;
 }
+
+const BACKEND = 'wasm';
+const ALONE = 'the memory of tfjs is not shared: it is in pages that are cross-origin isolated';
 
 const hosts = new WeakMap<object, Host>();
 
@@ -27,7 +33,20 @@ export function hostOf({ wasm }: WasmBackend): Host {
     host = { heap, kernels: new WasmKernels(heap) };
     hosts.set(wasm, host);
   }
+  host.kernels.team?.setThreads(threadsWanted(true));
   return host;
+}
+
+function threadsWanted(isShared: boolean): number {
+  return threadsAskedFor() ?? threadsOfKernels()?.atFirst(isShared) ?? 1;
+}
+
+/** What runs on the tensors of tfjs, whose memory is shared where tfjs itself has threads. */
+export function tensorKernelInfo(): KernelInfo {
+  const backend = tf.engine().registry[BACKEND] as WasmBackend | undefined;
+  const team = backend === undefined ? null : (hosts.get(backend.wasm)?.kernels.team ?? null);
+  const isShared = backend !== undefined && new TfjsHeap(backend.wasm).isShared;
+  return wasmInfo(threadsWanted(isShared), team, isShared ? null : ALONE);
 }
 
 export function addressOf(backend: WasmBackend, info: tf.TensorInfo | undefined): number {

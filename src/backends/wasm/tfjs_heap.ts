@@ -2,6 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { allocateIn, guardAllocator, type AllocatingModule } from '../../tfjs_patches/wasm_allocator.js';
 import { beyondMemory, type Heap } from './heap.js';
+import { isShared } from './module.js';
 
 /** What we use of BackendWasm (tfjs-backend-wasm 4). */
 export interface WasmBackend extends tf.KernelBackend {
@@ -34,6 +35,11 @@ export class TfjsHeap implements Heap {
 
   constructor(private readonly wasm: WasmModule) {
     this.memory = (wasm.wasmMemory ?? wasm.asm.memory)!;
+  }
+
+  /** Whether other threads can see the memory. */
+  get isShared(): boolean {
+    return isShared(this.memory.buffer);
   }
 
   malloc(bytes: number, argument: string): number {

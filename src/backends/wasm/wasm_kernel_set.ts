@@ -8,12 +8,10 @@ import type { CsrParts, CsrRequest } from '../sparse_core.js';
 import { WasmHeap } from './heap.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
 import { HYPER_FIELDS } from '../hyper.js';
-import { INSTRUCTION_SET } from './kernels_wasm.js';
 import { checkLength, checkSplits } from './sizes.js';
 import { Staging, type Argument } from './staging.js';
-
-/** What runs, wherever the memory is. */
-export const WASM_INFO: KernelInfo = { implementation: 'wasm', instructionSet: INSTRUCTION_SET, threads: 1 };
+import { threadsOfKernels, type MadeHeap } from './threads/team.js';
+import { wasmInfo } from './wasm_info.js';
 
 const NONE = new Float32Array(0);
 /** Numbers of a te_csr_feature: three addresses, the ids, and those of `featureNumbers`. */
@@ -37,8 +35,15 @@ function weightsGradArguments(
 /** Arrays that are views of `heap` are used where they lie; others are copied in, and back, on each call. */
 export class WasmKernelSet implements KernelSet {
   readonly name = 'wasm';
-  private readonly ownHeap = new WasmHeap();
+  private memory: MadeHeap | null = null;
   private instance: WasmKernels | null = null;
+  private readonly isShared: boolean;
+  private asked = 1;
+
+  /** `shared`: threads may help, where there can be such. */
+  constructor({ shared = false } = {}) {
+    this.isShared = shared;
+  }
 
   /** The memory. The instance takes its stack first: it could otherwise grow the memory under somebody's view. */
   get heap(): WasmHeap {
@@ -47,12 +52,29 @@ export class WasmKernelSet implements KernelSet {
   }
 
   info(): KernelInfo {
-    return WASM_INFO;
+    const alone = this.memory === null ? this.whyAlone() : this.memory.alone;
+    return wasmInfo(this.asked, this.instance?.team ?? null, alone);
   }
 
-  /** One thread runs, whatever is asked for. */
-  setThreads(): void {
-    return;
+  /** One thread runs where the memory is not shared. */
+  setThreads(threads: number): void {
+    this.asked = threads;
+    this.instance?.team?.setThreads(threads);
+  }
+
+  /** Threads that would work on a large call now: those that help start late. */
+  get threadsAtWork(): number {
+    return this.instance?.exports.te_wasm_threads() ?? 1;
+  }
+
+  /** Tasks that others than the caller have done. */
+  get tasksHelped(): number {
+    return this.instance?.team?.tasksHelped ?? 0;
+  }
+
+  /** Ends the threads that help. */
+  async close(): Promise<void> {
+    await this.instance?.team?.close();
   }
 
   embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
@@ -223,8 +245,25 @@ export class WasmKernelSet implements KernelSet {
     }
   }
 
+  private whyAlone(): string | null {
+    const threads = this.isShared ? threadsOfKernels() : null;
+    return threads === null ? 'it was made without' : threads.alone();
+  }
+
+  private get ownHeap(): WasmHeap {
+    if (this.memory === null) {
+      const shared = this.isShared ? threadsOfKernels()?.sharedHeap() : undefined;
+      this.memory = shared ?? { heap: new WasmHeap(), alone: this.whyAlone() };
+    }
+    return this.memory.heap;
+  }
+
   private kernels(): WasmKernels {
-    return (this.instance ??= new WasmKernels(this.ownHeap));
+    if (this.instance === null) {
+      this.instance = new WasmKernels(this.ownHeap);
+      this.instance.team?.setThreads(this.asked);
+    }
+    return this.instance;
   }
 }
 

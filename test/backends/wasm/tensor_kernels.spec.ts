@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs';
 import { SPARSE_APPLY } from '../../../src/backends/bag_tensors.js';
 import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
-import { backendInfo, backendPart } from '../../../src/backends/registry.js';
+import { backendInfo, backendPart, setThreads } from '../../../src/backends/registry.js';
 import { ValueError } from '../../../src/errors.js';
 import { OPTIMIZER_NAMES } from '../../../src/types.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots, type GeneratedCase } from './generated_case.js';
@@ -30,10 +30,12 @@ function run(name: string, inputs: Record<string, tf.Tensor | null>, attrs: obje
 
 describeWasm('kernels of the wasm backend', () => {
   it('say what runs', () => {
+    setThreads(2);
     const { backend, kernels } = backendInfo();
     expect(backend).toBe('wasm');
     for (const info of Object.values(kernels)) {
-      expect(info).toEqual({ implementation: 'wasm', instructionSet: 'simd128', threads: 1 });
+      const oneThreadBecause = 'the memory of tfjs is not shared: it is in pages that are cross-origin isolated';
+      expect(info).toEqual({ implementation: 'wasm', instructionSet: 'simd128', threads: 1, oneThreadBecause });
     }
   });
 

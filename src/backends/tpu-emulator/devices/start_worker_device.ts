@@ -1,6 +1,6 @@
 /** Starts a device that is a worker. */
 import { RuntimeError, described } from '../../../errors.js';
-import { startThread, type DeviceThread } from './device_thread.js';
+import { startDeviceThread, type DeviceThread } from './device_thread.js';
 import type { SharedExchange } from './exchange_memory.js';
 import { WorkerControl } from './worker_control.js';
 import { WorkerDevice } from './worker_device.js';
@@ -25,7 +25,7 @@ export async function startWorkerDevice(index: number, setting: WorkerSetting): 
   let thread: DeviceThread | null = null;
   let device: WorkerDevice | null = null;
   try {
-    thread = startThread(source, `tpu-emulator device ${index}`);
+    thread = startDeviceThread(source, `tpu-emulator device ${index}`);
     const answer = new Promise<WorkerMessage>((resolve, reject) => {
       const ended = (why: string): void => {
         device?.ended(why);

@@ -1,0 +1,115 @@
+/** Workers that help with the kernels of one shared memory. They start when there is work for them. */
+import { described, RuntimeError } from '../../../errors.js';
+import { mayWait, startThread, type WorkerProgram, type WorkerThread } from '../../threads/worker_thread.js';
+import type { Heap } from '../heap.js';
+import { HELPER_PROGRAM, type HelperFailure, type HelperMessage } from './helper_program.js';
+import type { Team } from './team.js';
+
+/** Words of te_pool in custom-ops/kernels/threads_wasm.c. */
+const GATE = 0;
+const MOST = 36;
+const FAILED = 37;
+const MAY_WAIT = 38;
+const HELPED = 40;
+const POOL_BYTES = 256;
+const STACK_BYTES = 65536;
+
+/** Calls with fewer ids are not worth a second thread. */
+const LARGE_CALL = 2048;
+/** Large calls before workers start: those who make one or two need none. */
+const CALLS_BEFORE = 3;
+
+export class HelperTeam implements Team {
+  private asked = 1;
+  private calls = 0;
+  private helpers: WorkerThread<HelperMessage, HelperFailure>[] = [];
+  private reason: string | null = null;
+
+  constructor(
+    private readonly heap: Heap,
+    private readonly module: WebAssembly.Module,
+    /** Address of the pool, of POOL_BYTES zeros. */
+    readonly pool: number,
+    private readonly program: WorkerProgram = HELPER_PROGRAM,
+  ) {
+    const words = this.words();
+    words[MOST] = 1;
+    words[MAY_WAIT] = mayWait() ? 1 : 0;
+  }
+
+  /** Makes room for a pool. */
+  static room(heap: Heap): number {
+    const pool = heap.malloc(POOL_BYTES, 'kernels');
+    new Uint8Array(heap.memory.buffer, pool, POOL_BYTES).fill(0);
+    return pool;
+  }
+
+  get threads(): number {
+    return this.reason === null ? this.asked : 1;
+  }
+
+  get oneThreadBecause(): string | null {
+    return this.asked > 1 ? this.reason : null;
+  }
+
+  get tasksHelped(): number {
+    return Atomics.load(this.words(), HELPED);
+  }
+
+  setThreads(threads: number): void {
+    this.asked = threads;
+    this.tellPool();
+  }
+
+  expect(work: number): void {
+    if (work < LARGE_CALL || this.helpers.length + 1 >= this.threads) return;
+    if (this.calls++ < CALLS_BEFORE) return;
+    try {
+      while (this.helpers.length + 1 < this.threads) this.helpers.push(this.start(this.helpers.length + 1));
+    } catch (error) {
+      this.fail((error as Error).message);
+    }
+  }
+
+  errorOf(error: unknown): unknown {
+    if (Atomics.load(this.words(), FAILED) === 0) return error;
+    this.fail('one of them failed');
+    const received = described('one that failed');
+    return new RuntimeError('threads', 'workers that run kernels', received, 'What was written is not whole.');
+  }
+
+  close(): Promise<void> {
+    const helpers = this.helpers.splice(0);
+    return Promise.all(helpers.map((helper) => helper.terminate())).then(() => undefined);
+  }
+
+  private words(): Int32Array {
+    return new Int32Array(this.heap.memory.buffer, this.pool, POOL_BYTES / 4);
+  }
+
+  private tellPool(): void {
+    Atomics.store(this.words(), MOST, this.threads);
+  }
+
+  private start(number: number): WorkerThread<HelperMessage, HelperFailure> {
+    const stack = this.heap.malloc(STACK_BYTES, 'kernels') + STACK_BYTES;
+    const helper = startThread<HelperMessage, HelperFailure>(this.program, `tfjs-embeddings wasm ${number}`);
+    helper.listen(
+      ({ failed }) => this.fail(failed),
+      (why) => this.fail(why),
+    );
+    const { module, pool } = this;
+    const { memory } = this.heap;
+    helper.post({ module, memory, pool, stack, number, failed: FAILED, gate: GATE });
+    helper.release();
+    return helper;
+  }
+
+  /** From now on this thread works alone; the first reason stays. */
+  private fail(why: string): void {
+    if (this.reason !== null) return;
+    this.reason = `workers that help failed: ${why}`;
+    this.tellPool();
+    void this.close();
+  }
+}
