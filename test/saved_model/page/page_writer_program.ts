@@ -3,7 +3,7 @@
  * in which they came, base64 by path.
  */
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../src/index.js';
+import * as emb from '../../../src/index.js';
 import { PAGE_OPTIONS, makePageModel } from './page_model.js';
 
 await tf.setBackend('cpu');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { SavedModel } from '../../src/saved_model/wire/saved_model_messages.js';
+import { SavedModel } from '../../../src/saved_model/wire/saved_model_messages.js';
 import { PAGE_OPTIONS, makePageModel } from './page_model.js';
 
 const PROGRAM = fileURLToPath(new URL('page_writer_program.ts', import.meta.url));

@@ -1,6 +1,6 @@
 /** A model that is exported alike by every entry of the package. */
 import * as tf from '@tensorflow/tfjs';
-import type * as emb from '../../src/index.js';
+import type * as emb from '../../../src/index.js';
 
 type Layers = Pick<typeof emb, 'layers'>;
 
