@@ -10,7 +10,11 @@ const INT = 3;
 const MOST_CONSTANT_BYTES = 2 ** 28;
 
 /** Ops whose results lie in memory of their own, beside those that never share a table's. */
-const FRESH_OPS = new Set(['_FusedMatMul', 'BiasAdd', 'Softmax', 'LogSoftmax', 'Conv2D', 'FusedBatchNormV3', 'OneHot']);
+const FRESH_OPS = new Set([
+  ...['_FusedMatMul', 'BiasAdd', 'Softmax', 'LogSoftmax', 'FusedBatchNormV3', 'OneHot'],
+  ...['Conv2D', 'Conv2DBackpropInput', 'Conv2DBackpropFilter', 'Conv3D', 'Conv3DBackpropInputV2'],
+  ...['DepthwiseConv2dNative', 'DepthwiseConv2dNativeBackpropInput', 'DepthwiseConv2dNativeBackpropFilter'],
+]);
 
 function givesFresh({ name }: RecordedOp): boolean {
   return COPYING_OPS.has(name) || FRESH_OPS.has(name);

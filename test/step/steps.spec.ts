@@ -74,6 +74,22 @@ describeSteps('Captured steps', () => {
       await expectCaptured(trainTwins(() => modelOf(head)));
     });
 
+    it('with convolutions over rows of ids', async () => {
+      const build = (): tf.LayersModel => {
+        const ids = tf.input({ shape: [4], dtype: 'int32' });
+        const layers = [
+          emb.layers.embedding({ inputDim: ROWS, outputDim: 3 }),
+          tf.layers.conv1d({ filters: 4, kernelSize: 2, activation: 'relu' }),
+          tf.layers.globalMaxPooling1d(),
+        ];
+        return tf.model({
+          inputs: ids,
+          outputs: sigmoid(layers.reduce((x, layer) => layer.apply(x) as tf.SymbolicTensor, ids)),
+        });
+      };
+      await expectCaptured(trainTwins(build, { ids: (random, batch) => drawIds(random, batch, 4, ROWS) }));
+    });
+
     it('with metrics', async () => {
       await expectCaptured(trainTwins(() => modelOf(), { metrics: ['accuracy', 'mse'] }));
       await expectCaptured(trainTwins(() => modelOf(), { loss: tf.losses.meanSquaredError as never }));
