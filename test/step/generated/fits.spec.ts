@@ -5,10 +5,10 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { Random } from '../helpers/random.js';
-import { ROWS, optimizerOf, pick } from './generated_models.js';
-import { STEPS, describeGenerated } from './generated_twins.js';
-import { drawIds, numbersOf } from './twins.js';
+import { Random } from '../../helpers/random.js';
+import { ROWS, optimizerOf, pick } from './models.js';
+import { STEPS, describeGenerated } from './trainings.js';
+import { drawIds, numbersOf } from '../twins.js';
 
 const SAMPLES = 40;
 

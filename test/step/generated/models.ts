@@ -1,7 +1,7 @@
 /** Models that are put together at random of layers of tfjs and ours, and optimizers for them. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { Random } from '../helpers/random.js';
+import { Random } from '../../helpers/random.js';
 
 export const ROWS = 40;
 

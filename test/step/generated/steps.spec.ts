@@ -1,10 +1,10 @@
 /** Captured steps of models that are put together at random of layers of tfjs and ours, beside the same steps op by op. */
 import * as tf from '@tensorflow/tfjs';
 import type * as emb from 'tfjs-embeddings/node';
-import { Random } from '../helpers/random.js';
-import { ROWS, optimizerOf, pick } from './generated_models.js';
-import { STEPS, describeGenerated } from './generated_twins.js';
-import { drawIds, numbersOf } from './twins.js';
+import { Random } from '../../helpers/random.js';
+import { ROWS, optimizerOf, pick } from './models.js';
+import { STEPS, describeGenerated } from './trainings.js';
+import { drawIds, numbersOf } from '../twins.js';
 
 /** What may happen between two steps. */
 async function happen(random: Random, model: tf.LayersModel): Promise<void> {

@@ -3,39 +3,48 @@
  * number of models, TFJS_EMBEDDINGS_STEP_STEPS that of steps (24).
  */
 import * as tf from '@tensorflow/tfjs';
-import { describeForBackends } from '../helpers/backends.js';
-import { buildModel } from './generated_models.js';
-import { expectEqual, twins } from './twins.js';
+import { describeForBackends } from '../../helpers/backends.js';
+import { buildModel } from './models.js';
+import { expectEqual, twins } from '../twins.js';
 
 export const STEPS = Number(process.env['TFJS_EMBEDDINGS_STEP_STEPS'] ?? 24);
 const SEED = Number(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? 1);
 const TOLERANCE = STEPS > 60 ? 1e-4 : 1e-6;
 
+/** Why steps may run op by op: much happens between them, or a stock embedding layer looks at its ids. */
+const EXPECTED = /^$|changes from step to step|JavaScript reads a tensor/;
+
 interface Generated {
   /** What equals that op by op. */
-  readonly what: 'fits' | 'steps';
+  readonly what: 'fits' | 'nets' | 'steps';
   /** How many models, where the environment does not say. */
   readonly models: number;
+  /** Makes a model; `buildModel` where it is missing. */
+  readonly build?: (seed: number) => tf.LayersModel;
+  /** Disposes what `build` made beside the models. */
+  readonly cleanUp?: () => void;
   /** Trains a model; returns its losses. */
   readonly train: (model: tf.LayersModel, seed: number) => Promise<number[]>;
 }
 
-export function describeGenerated({ what, models, train }: Generated): void {
+export function describeGenerated({ what, models, build = buildModel, cleanUp, train }: Generated): void {
   const count = Number(process.env['TFJS_EMBEDDINGS_STEP_MODELS'] ?? models);
   const specs = (): void => {
     let tensors: number;
     beforeEach(() => (tensors = tf.memory().numTensors));
-    afterEach(() => expect(tf.memory().numTensors).withContext('tensors left').toBe(tensors));
+    afterEach(() => {
+      cleanUp?.();
+      expect(tf.memory().numTensors).withContext('tensors left').toBe(tensors);
+    });
 
     let captured = 0;
     for (let seed = SEED; seed < SEED + count; seed++) {
       it(`equal the ${what} op by op: model ${seed}`, async () => {
         const found = await twins(
-          () => buildModel(seed),
+          () => build(seed),
           (model) => train(model, seed),
         );
-        // Where much happens between steps, they end op by op, or wait for the next recording.
-        expect(found.captured.info.reason ?? '').toMatch(/^$|changes from step to step/);
+        expect(found.captured.info.reason ?? '').toMatch(EXPECTED);
         if (found.captured.info.captured) captured += 1;
         expectEqual(found, TOLERANCE);
       });
