@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import type { Python } from '../backends/tensorflow/python_tensorflow.js';
+import type { Python, RunningScript } from '../backends/tensorflow/python_tensorflow.js';
 
 const SCRIPT = fileURLToPath(new URL('./run_exports.py', import.meta.url));
 
@@ -74,6 +74,7 @@ export class Exports {
   readonly folder = mkdtempSync(join(tmpdir(), 'exports-'));
   readonly #cases = new Map<string, Case>();
   #results = new Map<string, PythonResult>();
+  #script: RunningScript | null = null;
 
   directory(name: string): string {
     return join(this.folder, name);
@@ -92,14 +93,30 @@ export class Exports {
     const given = Object.entries(inputs).map(([key, value]): [string, PlainInput] => {
       return [key, value instanceof tf.Tensor ? plain(value) : value];
     });
-    this.#cases.set(name, { directory, signature, inputs: Object.fromEntries(given), call });
+    const one = { directory, signature, inputs: Object.fromEntries(given), call };
+    this.#cases.set(name, one);
+    this.#script?.write(JSON.stringify(one));
+  }
+
+  /** Has Python run each export that is added from now on, while the next is made. `library`: of custom ops. */
+  start(python: Python, library = ''): void {
+    this.#script = python.start(SCRIPT, '-', library);
+  }
+
+  /** Waits for what was started. */
+  async finish(): Promise<void> {
+    this.#take(await this.#script!.end());
   }
 
   /** Python runs all of them. `library`: of custom ops. */
   run(python: Python, library = ''): void {
     const file = join(this.folder, 'cases.json');
-    writeFileSync(file, JSON.stringify([...this.#cases.values()]));
-    const lines = python.run(SCRIPT, file, library).trim().split('\n');
+    writeFileSync(file, [...this.#cases.values()].map((each) => JSON.stringify(each)).join('\n'));
+    this.#take(python.run(SCRIPT, file, library));
+  }
+
+  #take(printed: string): void {
+    const lines = printed.trim().split('\n');
     const results = JSON.parse(lines.at(-1)!) as PythonResult[];
     this.#results = new Map([...this.#cases.keys()].map((name, i) => [name, results[i]!]));
   }

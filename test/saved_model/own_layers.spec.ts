@@ -35,13 +35,14 @@ describe('a SavedModel of layers of this package', () => {
   beforeAll(async () => {
     await tf.setBackend('cpu');
     exports = new Exports();
+    python = existsSync(addonPath()) ? pythonWithTensorFlow() : 'the native addon is not built';
+    if (typeof python !== 'string') exports.start(python, emb.opLibraryPath());
     const tensors = tf.memory().numTensors;
     for (const [title, make] of OWN_MODELS) {
       await exportOne(title, make).catch((error: Error) => problems.set(title, error.stack!));
     }
     expect(tf.memory().numTensors).toBe(tensors);
-    python = existsSync(addonPath()) ? pythonWithTensorFlow() : 'the native addon is not built';
-    if (typeof python !== 'string') exports.run(python, emb.opLibraryPath());
+    if (typeof python !== 'string') await exports.finish();
   }, PYTHON_TIMEOUT_MS);
 
   afterAll(() => exports.remove());

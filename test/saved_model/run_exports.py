@@ -1,6 +1,7 @@
 """Loads SavedModels in Python's TensorFlow and prints what they predict, as one line of JSON.
 
-Takes the path of a JSON file: a list of {directory, signature, inputs: {name: {dtype, shape, values}}, call}.
+Takes the path of a file, or - for standard input, and perhaps that of a library of ops. Each line is JSON:
+{directory, signature, inputs: {name: {dtype, shape, values}}, call}. Those of standard input are run as they come.
 """
 
 import json
@@ -49,5 +50,6 @@ if __name__ == "__main__":
     library = sys.argv[2] if len(sys.argv) > 2 else None
     if library:
         tf.load_op_library(library)
-    with open(sys.argv[1]) as file:
-        print(json.dumps([attempt(case) for case in json.load(file)]))
+    with sys.stdin if sys.argv[1] == "-" else open(sys.argv[1]) as lines:
+        results = [attempt(json.loads(line)) for line in lines]
+    print(json.dumps(results))

@@ -61,11 +61,12 @@ describe('a SavedModel of stock layers', () => {
     await tf.setBackend('cpu');
     exports = new Exports();
     tensors = tf.memory().numTensors;
+    python = pythonWithTensorFlow();
+    if (typeof python !== 'string') exports.start(python);
     for (const [title, make] of STOCK_MODELS) {
       await exportOne(title, make).catch((error: Error) => problems.set(title, error.message));
     }
-    python = pythonWithTensorFlow();
-    if (typeof python !== 'string') exports.run(python);
+    if (typeof python !== 'string') await exports.finish();
   }, PYTHON_TIMEOUT_MS);
 
   afterAll(() => exports.remove());

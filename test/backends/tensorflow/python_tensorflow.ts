@@ -1,5 +1,5 @@
 /** Python with TensorFlow, installed once into a folder of the tests. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,17 @@ const RUN_MS = 240_000;
 /** Enough for the installation; specs that wait for it need this time limit. */
 export const PYTHON_TIMEOUT_MS = INSTALL_MS + 2 * RUN_MS;
 
+/** A script that runs while lines are still made for it. */
+export interface RunningScript {
+  /** Hands it a line, without the line feed. */
+  write(line: string): void;
+  /** There are no more lines; gives what it printed. Throws with what it said when it fails. */
+  end(): Promise<string>;
+}
+
 export interface Python {
+  /** Starts a script, which reads lines from its standard input. */
+  start(script: string, ...args: string[]): RunningScript;
   /** Runs a script and returns what it printed. Throws with what it said when it fails. */
   run(script: string, ...args: string[]): string;
   /** What a process needs beside its own environment to find the packages with `python3`. */
@@ -26,6 +36,31 @@ function python(args: readonly string[], timeout: number, env: NodeJS.ProcessEnv
   if (error !== undefined) throw new Error(`${PYTHON} cannot be run: ${error.message}`);
   if (status !== 0) throw new Error(`${PYTHON} ended with ${status}:\n${stdout}\n${stderr}`);
   return stdout;
+}
+
+function startPython(args: readonly string[], timeout: number, env: NodeJS.ProcessEnv): RunningScript {
+  const child = spawn(PYTHON, args, { timeout, env: { ...process.env, ...env } });
+  const [out, said] = [[] as Buffer[], [] as Buffer[]];
+  child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => said.push(chunk));
+  // A script that is gone says why when it is asked for what it printed.
+  child.stdin.on('error', () => {});
+  const ended = new Promise<string>((resolve, reject) => {
+    child.on('error', ({ message }) => reject(new Error(`${PYTHON} cannot be run: ${message}`)));
+    child.on('close', (status) => {
+      const [printed, told] = [Buffer.concat(out).toString(), Buffer.concat(said).toString()];
+      if (status === 0) resolve(printed);
+      else reject(new Error(`${PYTHON} ended with ${status}:\n${printed}\n${told}`));
+    });
+  });
+  ended.catch(() => {}); // told by `end`
+  return {
+    write: (line) => void child.stdin.write(`${line}\n`),
+    end: () => {
+      child.stdin.end();
+      return ended;
+    },
+  };
 }
 
 /** Into a folder of packages and not a virtual environment: that needs pip alone, and Debian ships no `ensurepip`. */
@@ -74,7 +109,11 @@ function pythonWith(...all: Packages[]): Python | string {
       return path;
     });
     const env = { PYTHONPATH: folders.join(delimiter), TF_CPP_MIN_LOG_LEVEL: '2' };
-    return { env, run: (script, ...args) => python([script, ...args], RUN_MS, env) };
+    return {
+      env,
+      run: (script, ...args) => python([script, ...args], RUN_MS, env),
+      start: (script, ...args) => startPython([script, ...args], RUN_MS, env),
+    };
   } catch (error) {
     return `Python with ${all.map(({ folder }) => folder).join(' and ')} cannot be had: ${(error as Error).message}`;
   }
