@@ -120,7 +120,7 @@ export const STOCK_LAYERS: ReadonlyMap<string, StockLayer> = new Map([
   ['GlobalAveragePooling2D', layer('data_format', { fixed: { keepdims: [false] } })],
   ['SimpleRNN', layer(`${CELL} ${LOOP}`, { fixed: LOOP_FIXED })],
   ['LSTM', layer(`${CELL} recurrent_activation unit_forget_bias ${LOOP}`, { fixed: LOOP_FIXED })],
-  ['GRU', layer(`${CELL} recurrent_activation ${LOOP}`, { fixed: { reset_after: [false], ...LOOP_FIXED } })],
+  ['GRU', layer(`${CELL} recurrent_activation reset_after ${LOOP}`, { fixed: LOOP_FIXED })],
   ['Bidirectional', layer('layer merge_mode')],
   ['TimeDistributed', layer('layer')],
   ['Rescaling', layer('scale offset')],

@@ -15,6 +15,7 @@ import { DiscretizationLayer } from './preprocessing/discretization_layer.js';
 import { HashingLayer } from './preprocessing/hashing_layer.js';
 import { Normalization } from './preprocessing/normalization.js';
 import { VocabularyLayer } from './preprocessing/vocabulary_layer.js';
+import { GRU, GRUCell } from './recurrent/gru.js';
 
 type ClassMap = Record<string, [unknown, unknown] | undefined>;
 
@@ -35,6 +36,8 @@ const LAYERS = [
   HashingLayer,
   Normalization,
   VocabularyLayer,
+  GRU,
+  GRUCell,
 ] as const;
 
 /** Registers the layers under their own names, which no stock layer has. */

@@ -4,6 +4,7 @@ import { DiscretizationLayer } from '../../src/layers/preprocessing/discretizati
 import { HashingLayer } from '../../src/layers/preprocessing/hashing_layer.js';
 import { Normalization } from '../../src/layers/preprocessing/normalization.js';
 import { VocabularyLayer } from '../../src/layers/preprocessing/vocabulary_layer.js';
+import { GRU } from '../../src/layers/recurrent/gru.js';
 import * as emb from '../../src/node.js';
 
 export interface ExportCase {
@@ -11,6 +12,9 @@ export interface ExportCase {
   readonly needsKerasRs: boolean;
   make(): tf.LayersModel;
 }
+
+/** Of a GRU: gates that Keras 3 has, and biases that are not all zero. */
+const GATED = { recurrentActivation: 'sigmoid', biasInitializer: 'glorotNormal' } as const;
 
 type Layers = () => tf.layers.Layer[];
 
@@ -121,6 +125,10 @@ export const STOCK_CASES: readonly ExportCase[] = [
   stock('SimpleRNN', [4, 3], () => [layers.simpleRNN({ units: 2, returnSequences: true, goBackwards: true })]),
   stock('LSTM', [4, 3], () => [layers.lstm({ units: 2, recurrentActivation: 'sigmoid' })]),
   stock('GRU', [4, 3], () => [layers.gru({ units: 2, recurrentActivation: 'sigmoid' })]),
+  stock('GRU of Keras', [4, 3], () => [
+    layers.bidirectional({ layer: new GRU({ units: 2, ...GATED, returnSequences: true }) as never, mergeMode: 'sum' }),
+    new GRU({ units: 3, ...GATED }) as tf.layers.Layer,
+  ]),
   stock('Bidirectional', [4, 3], () => [
     layers.bidirectional({
       layer: layers.lstm({ units: 2, recurrentActivation: 'sigmoid', returnSequences: true }) as never,

@@ -1,5 +1,6 @@
 /** A small model for each stock layer of tfjs, with an input for it. */
 import * as tf from '@tensorflow/tfjs';
+import { GRU } from '../../src/layers/recurrent/gru.js';
 import {
   random,
   stacked,
@@ -125,9 +126,14 @@ const convolutions: [string, Make][] = [
   ['GlobalMaxPooling2D', () => stacked(image, [tf.layers.globalMaxPooling2d({})])],
 ];
 
+const gruOfKeras = (args: object): tf.layers.Layer =>
+  new GRU({ ...args, recurrentActivation: 'sigmoid', biasInitializer: 'glorotNormal' }) as tf.layers.Layer;
+
 const recurrent: [string, Make][] = [
   ['SimpleRNN', () => stacked([5, 3], [tf.layers.simpleRNN({ units: 4 })])],
   ['GRU', () => stacked([5, 3], [tf.layers.gru({ units: 4, returnSequences: true })], [null, 3])],
+  ['GRU of Keras', () => stacked([5, 3], [gruOfKeras({ units: 4, returnSequences: true })], [null, 3])],
+  ['GRU of Keras without biases, on masked words', () => masked([gruOfKeras({ units: 4, useBias: false })])],
   ['LSTM', () => stacked([5, 3], [tf.layers.lstm({ units: 4, goBackwards: true, recurrentActivation: 'sigmoid' })])],
   [
     'LSTM on masked words',

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { toCamelCase } from '../../config/camel_case.js';
 import { described } from '../../errors.js';
+import { GRU } from '../../layers/recurrent/gru.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
 import { STOCK_LAYERS, type StockLayer } from '../stock_layers.js';
 import { checkVolume } from '../volumes.js';
@@ -18,12 +19,17 @@ export interface LayerEntry {
 }
 
 /** Settings that Keras has otherwise by default. */
-const WRITTEN = ['reset_after', 'data_format'];
+const WRITTEN = ['data_format'];
 /** Of Keras 2 alone. */
 const GONE = ['ThresholdedReLU'];
 
+/** A class of Keras by the name of the one that computes the same here. */
+function kerasName(className: string): string {
+  return className === GRU.className ? 'GRU' : className;
+}
+
 export function namedLayer(layer: tf.layers.Layer): NamedLayer {
-  return { className: layer.getClassName(), name: layer.name };
+  return { className: kerasName(layer.getClassName()), name: layer.name };
 }
 
 export function keras(className: string, config: Json): LayerEntry {
@@ -74,7 +80,7 @@ function checkPadding(layer: NamedLayer, written: Json): void {
 /** A layer within another, from its config. */
 function innerEntry(value: unknown, outer: NamedLayer): LayerEntry {
   const { className, config } = value as { className: string; config: Json };
-  return stockEntry({ className, name: String(config['name'] ?? outer.name) }, config);
+  return stockEntry({ className: kerasName(className), name: String(config['name'] ?? outer.name) }, config);
 }
 
 /** A layer of TensorFlow.js. Throws ValueError, which names it, where Keras has none that computes alike. */

@@ -6,7 +6,7 @@ import { isRecord } from '../../options.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
 import { isOwnClass, makeOwnLayer } from './own_layers.js';
-import { stockArguments, type Reading } from './stock_config.js';
+import { classOf, stockArguments, type Reading } from './stock_config.js';
 import type { LayerJson } from './topology.js';
 
 /** Dtypes of inputs; ids of 64 bits enter as int32, which holds every row of a table. */
@@ -89,7 +89,7 @@ export function makeLayer(layer: LayerJson, reading: Reading): tf.layers.Layer {
   if (isOwnClass(layer.className)) return makeOwnLayer(layer, reading);
   if (!STOCK_LAYERS.has(layer.className)) throw unknownClass(layer);
   const args = stockArguments(layer, reading);
-  const [cls, fromConfig] = registered(layer.className);
+  const [cls, fromConfig] = registered(classOf(layer));
   const made = naming(layer, () => fromConfig(cls, args));
   // As tfjs does where weights follow: initial values that nobody sees are not computed.
   if (reading.strict)

@@ -3,6 +3,7 @@ import { checkFloat32Policy } from '../../config/keras_config.js';
 import { toCamelCase } from '../../config/camel_case.js';
 import { closestName } from '../../closest_name.js';
 import { described } from '../../errors.js';
+import { GRU } from '../../layers/recurrent/gru.js';
 import { INITIALIZER_CLASSES } from '../../layers/table/initializers.js';
 import { isRecord } from '../../options.js';
 import { warnOnce } from '../../warn_once.js';
@@ -149,7 +150,12 @@ function readInner(value: unknown, layer: LayerJson, field: string, reading: Rea
   if (isModel(inner) || stock === undefined) {
     throw layerError(layer, field, 'a layer that TensorFlow.js has', described(`a ${inner.className}`));
   }
-  return { className: inner.className, config: stockArguments(inner, reading) };
+  return { className: classOf(inner), config: stockArguments(inner, reading) };
+}
+
+/** The name under which the class is registered that computes what this layer of Keras does. */
+export function classOf({ className, config }: LayerJson): string {
+  return className === 'GRU' && config['reset_after'] === true ? GRU.className : className;
 }
 
 function readField(field: string, value: unknown, layer: LayerJson, reading: Reading): unknown {
@@ -166,6 +172,7 @@ function readField(field: string, value: unknown, layer: LayerJson, reading: Rea
   if (field === 'padding' && value === 'causal') {
     refuse(reading, layer, field, "'same' or 'valid'", value, 'TensorFlow.js has no causal convolution with a bias.');
   }
+  if (field === 'reset_after' && typeof value !== 'boolean') refuse(reading, layer, field, 'true or false', value);
   if (field === 'seed') return typeof value === 'number' ? value : null;
   return typeof value === 'string' ? toCamelCase(value) : value;
 }

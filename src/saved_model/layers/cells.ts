@@ -1,5 +1,6 @@
 /** One step of recurrent layers: an input and states give an output and new states. */
 import type * as tf from '@tensorflow/tfjs';
+import { GRUCell } from '../../layers/recurrent/gru.js';
 import type { Operations } from '../graph/operations.js';
 import { sizeOf, type Shape, type Value } from '../graph/value.js';
 import { activate } from './activations.js';
@@ -97,6 +98,27 @@ function gruCell(owner: CellOwner): Cell {
   };
 }
 
+/** The GRU of Keras, with the reset after the product and a bias on each side. */
+function resetAfterGruCell(owner: CellOwner): Cell {
+  const config: Config = owner.layer.getConfig();
+  const act = activationOf(owner, config, 'activation');
+  const gate = activationOf(owner, config, 'recurrentActivation');
+  return {
+    weights: weightsOf(owner).all,
+    stateShapes: () => units(config),
+    step(o, [kernel, recurrent, bias], x, [h]) {
+      const biasOf = (side: number): Value | undefined =>
+        bias === undefined ? undefined : o.slice(bias, [side, 0], [side + 1, null]);
+      const [xz, xr, xh] = o.split(dotWithBias(o, x, kernel!, biasOf(0)), 3, -1) as [Value, Value, Value];
+      const [hz, hr, hh] = o.split(dotWithBias(o, h!, recurrent!, biasOf(1)), 3, -1) as [Value, Value, Value];
+      const z = gate(o, o.add(xz, hz));
+      const candidate = act(o, o.add(xh, o.mul(gate(o, o.add(xr, hr)), hh)));
+      const output = o.add(o.mul(z, h!), o.mul(o.sub(1, z), candidate));
+      return { output, states: [output] };
+    },
+  };
+}
+
 /** Gates in the order input, forget, candidate, output. */
 function lstmStep(
   o: Operations,
@@ -188,6 +210,7 @@ function stackedCell(owner: CellOwner): Cell {
 const CELLS: Readonly<Record<string, (owner: CellOwner) => Cell>> = {
   SimpleRNNCell: simpleCell,
   GRUCell: gruCell,
+  [GRUCell.className]: resetAfterGruCell,
   LSTMCell: lstmCell,
   ConvLSTM2DCell: convLstmCell,
   StackedRNNCells: stackedCell,

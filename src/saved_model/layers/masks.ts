@@ -2,12 +2,13 @@
 import type { Value } from '../graph/value.js';
 import { ConcatOneHotEmbedding } from '../../layers/embedding/concat_one_hot_embedding.js';
 import { TableLayer } from '../../layers/embedding/table_layer.js';
+import { GRU } from '../../layers/recurrent/gru.js';
 import { embeddingMask } from './embeddings.js';
 import { UNKNOWN_MASK, type LayerCall } from './layer_call.js';
 
 /** Layers whose result has other axes of time than their input, or none. */
 const MERGED = new Set(['Add', 'Multiply', 'Maximum', 'Minimum', 'Average', 'Concatenate']);
-const RECURRENT = new Set(['RNN', 'SimpleRNN', 'GRU', 'LSTM', 'ConvLSTM2D', 'Bidirectional']);
+const RECURRENT = new Set(['RNN', 'SimpleRNN', 'GRU', GRU.className, 'LSTM', 'ConvLSTM2D', 'Bidirectional']);
 
 /** The mask of a layer's first result; `masks`: of its inputs. */
 export function maskOf(call: LayerCall, masks: readonly (Value | null)[]): Value | null {

@@ -3,6 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import { type, types } from '../graph/function_builder.js';
 import { Operations } from '../graph/operations.js';
 import type { Shape, Value } from '../graph/value.js';
+import { GRU } from '../../layers/recurrent/gru.js';
 import type { FunctionMessage } from '../../protobuf/graph_messages.js';
 import { cellOf, type Cell } from './cells.js';
 import type { Emitter, LayerCall } from './layer_call.js';
@@ -189,6 +190,7 @@ export const RECURRENT_LAYERS: Readonly<Record<string, Emitter>> = {
   RNN: recurrent,
   SimpleRNN: recurrent,
   GRU: recurrent,
+  [GRU.className]: recurrent,
   LSTM: recurrent,
   ConvLSTM2D: recurrent,
 };

@@ -91,6 +91,13 @@ def recurrent():
     return keras.Model(words, K.GRU(2, reset_after=False)(x))
 
 
+def gated():
+    words = keras.Input((5,), dtype="int32", name="words")
+    x = K.Embedding(8, 4, mask_zero=True, name="words_table")(words)
+    x = K.Bidirectional(K.GRU(3, return_sequences=True), name="both_ways")(x)
+    return keras.Model(words, K.GRU(2, recurrent_activation="hard_sigmoid")(x))
+
+
 def sequential():
     return keras.Sequential([K.Embedding(7, 4, input_length=3), K.GlobalAveragePooling1D(), K.Dense(2, activation="gelu")])
 
@@ -127,6 +134,7 @@ both = ("keras", "h5")
 save("k2_nvidia", nvidia(), {"user_id": ids((2, 3), 12), "Item_Id": ids((2, 2), 9)}, both)
 save("k2_nested", nested(), {"a": floats(3, 6), "b": -floats(3, 6)}, both)
 save("k2_recurrent", recurrent(), {"words": np.array([[1, 2, 0, 0, 0], [3, 7, 1, 1, 0]], "int32")}, both)
+save("k2_gated", gated(), {"words": np.array([[1, 2, 0, 0, 0], [3, 7, 1, 1, 0]], "int32")}, both)
 save("k2_sequential", sequential(), {"input": ids((2, 3), 7)}, both)
 save("k2_masked", masked(), {"words": np.array([[1, 2, 0, 0, 0], [3, 0, 1, 1, 0]], "int32"), "plain": floats(2, 5, 4)}, both)
 save("k2_image", image(), {"input": floats(1, 6, 6, 2)}, both)

@@ -182,6 +182,17 @@ def masked():
     return keras.Model([words, plain], [last, beside, ended, reshaped, K.Concatenate(axis=-2)([rows, plain])])
 
 
+def gated():
+    """GRU as it is by default: over masked steps, backwards, both ways, and with its state."""
+    words, plain = keras.Input((5,), dtype="int32", name="words"), keras.Input((5, 4), name="plain")
+    rows = K.Embedding(8, 4, mask_zero=True, name="table")(words)
+    steps = K.GRU(3, return_sequences=True, name="steps")(rows)
+    both = K.Bidirectional(K.GRU(2, return_sequences=True), merge_mode="sum", name="both_ways")(plain)
+    last, state = K.GRU(3, return_state=True, activation="relu", use_bias=False, name="with_state")(plain)
+    back = K.GRU(2, go_backwards=True, return_sequences=True, recurrent_activation="tanh", unroll=True, name="back")(plain)
+    return keras.Model([words, plain], [K.GRU(2, name="of_mask")(steps), both, last, state, back])
+
+
 floats = lambda *shape: np.random.default_rng(5).normal(size=shape).astype("float32")
 both = ("keras", "h5")
 save("k3_embed_reduce", embed_reduce(),
@@ -202,5 +213,6 @@ save("k3_preprocessing", preprocessing(), {
 save("k3_lookups", lookups(), {"raw": np.array([[12, 0, 7], [-5, 36, 1000003]], "int32"),
                                "one": np.array([[36], [5]], "int32")})
 save("k3_masked", masked(), {"words": np.array([[1, 2, 0, 0, 0], [3, 0, 1, 1, 0]], "int32"), "plain": floats(2, 5, 4)}, both)
+save("k3_gated", gated(), {"words": np.array([[1, 2, 0, 0, 0], [3, 0, 1, 1, 0]], "int32"), "plain": floats(2, 5, 4)}, both)
 with open(os.path.join(FOLDER, "keras3.json"), "w") as file:
     json.dump({"keras": keras.__version__, "keras_rs": keras_rs.__version__, "cases": CASES}, file)
