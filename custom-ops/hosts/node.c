@@ -140,7 +140,11 @@ static napi_value hyper_fields(napi_env env, napi_callback_info info) {
                 FIELD(constraint),
                 FIELD(constraint_min),
                 FIELD(constraint_max),
-                FIELD(constraint_rate)};
+                FIELD(constraint_rate),
+                FIELD(rounding_key0),
+                FIELD(rounding_key1),
+                FIELD(rounding_key2),
+                FIELD(rounding_key3)};
 #undef FIELD
   napi_value result;
   (void)info;
@@ -202,6 +206,7 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"embeddingBagWeightsGrad", embedding_bag_weights_grad},
                    {"packedBag", packed_bag},
                    {"packedBagWeightsGrad", packed_bag_weights_grad},
+                   {"packedApply", packed_apply},
                    {"sparseApply", sparse_apply},
                    {"embeddingBags", embedding_bags},
                    {"sparseApplyMany", sparse_apply_many},

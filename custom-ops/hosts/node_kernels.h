@@ -133,33 +133,39 @@ typedef struct step_arguments {
 
 static const char* const WRITTEN[1 + TE_MOST_SLOTS] = {"table", "slots", "slots"};
 
-/* table, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0, slot1, gradient,
-   hyper, useStarts? */
-static void read_step(call* c, step_arguments* s) {
-  memset(s, 0, sizeof *s);
-  s->step.table = read_table(c, 0, &s->written[0], false);
-  s->bags = read_bags(c, 3);
-  read_uses(c, 14, &s->bags);
-  s->optimizer = (int32_t)whole(c, 9, "optimizer", TE_SGD, TE_FTRL);
+/* values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0, slot1, gradient, hyper from `index` on;
+   rows and columns of the table are there already */
+static void read_rest_of_step(call* c, step_arguments* s, int index) {
+  const uint64_t size = c->failed ? 0 : area(c, s->step.table.rows, s->step.table.dim, "rows");
+  s->bags = read_bags(c, index);
+  s->optimizer = (int32_t)whole(c, index + 6, "optimizer", TE_SGD, TE_FTRL);
   const int n_slots = TE_SLOT_COUNT(s->optimizer);
   for (int i = 0; i < TE_MOST_SLOTS; i++) {
     if (i >= n_slots) {
-      if (!c->failed && !absent(c, 10 + i))
+      if (!c->failed && !absent(c, index + 7 + i))
         fail_range(c, "slots", "expected as many as the optimizer has, received more");
       continue;
     }
-    const uint64_t length =
-        s->optimizer == TE_ROW_WISE_ADAGRAD ? (uint64_t)s->step.table.rows : (uint64_t)s->written[0].length;
-    s->written[1 + i] = floats(c, 10 + i, "slots", length);
+    const uint64_t length = s->optimizer == TE_ROW_WISE_ADAGRAD ? (uint64_t)s->step.table.rows : size;
+    s->written[1 + i] = floats(c, index + 7 + i, "slots", length);
     s->step.slots[i] = (float*)s->written[1 + i].data;
   }
   const te_bags* bags = &s->bags.bags;
-  s->gradient = floats(c, 12, "gradient", c->failed ? 0 : area(c, bags->batch, s->step.table.dim, "gradient"));
-  const array numbers = floats(c, 13, "hyper", TE_HYPER_FIELDS);
+  s->gradient = floats(c, index + 9, "gradient", c->failed ? 0 : area(c, bags->batch, s->step.table.dim, "gradient"));
+  const array numbers = floats(c, index + 10, "hyper", TE_HYPER_FIELDS);
   if (c->failed) return;
   memcpy(&s->step.hyper, numbers.data, sizeof s->step.hyper);
   s->step.bags = *bags;
   s->step.gradient = (const float*)s->gradient.data;
+}
+
+/* table, rows, dim, as above, useStarts? */
+static void read_step(call* c, step_arguments* s) {
+  memset(s, 0, sizeof *s);
+  s->step.table = read_table(c, 0, &s->written[0], false);
+  read_rest_of_step(c, s, 3);
+  read_uses(c, 14, &s->bags);
+  s->step.bags = s->bags.bags;
 }
 
 /* What a step writes must be apart from what another one, or it itself, reads. */

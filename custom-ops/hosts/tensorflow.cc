@@ -144,7 +144,7 @@ void compute_copy(void*, TF_OpKernelContext* context) {
   if (rank > kMostDims) return call.fail(TF_INVALID_ARGUMENT, "input: expected at most %d dimensions", kMostDims);
   int64_t dims[kMostDims];
   for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(from, i);
-  TF_Tensor* to = call.output(0, TF_FLOAT, dims, rank, "input", "copies");
+  TF_Tensor* to = call.output(0, tf.TF_TensorType(from), dims, rank, "input", "copies");
   if (to == nullptr) return;
   renew_on_huge_pages(Call::data(to), tf.TF_TensorByteSize(to));
   memcpy(Call::data(to), Call::data(from), tf.TF_TensorByteSize(from));
@@ -219,6 +219,19 @@ struct Op {
          "hyper: float"},                                                                         \
         {}, {TE_BAG_ATTRIBUTES}, nothing_shape, create_bag, compute_sparse_apply<optimizer>, true \
   }
+/* Rows of float16, in words. */
+#define TE_PACKED_APPLY(name, optimizer)                                                             \
+  Op {                                                                                               \
+    "EmbeddingPackedApply" name,                                                                     \
+        {"table: int32",                                                                             \
+         TE_SLOT_COUNT(optimizer) > 0 ? "slot0: float" : nullptr,                                    \
+         TE_SLOT_COUNT(optimizer) > 1 ? "slot1: float" : nullptr,                                    \
+         "gradient: float",                                                                          \
+         TE_BAG_INPUTS,                                                                              \
+         "hyper: float"},                                                                            \
+        {}, {TE_BAG_ATTRIBUTES, "storage: string", "dim: int"}, nothing_shape, create_packed,        \
+        compute_packed_apply<optimizer>, true                                                        \
+  }
 /* Many tables in one op; bags and gradients of the uses of each, after those of the table before it. */
 #define TE_SPARSE_APPLY_MANY(name, optimizer)                                                    \
   Op {                                                                                           \
@@ -289,6 +302,12 @@ const Op kOps[] = {
     TE_SPARSE_APPLY("AdagradMomentum", TE_ADAGRAD_MOMENTUM),
     TE_SPARSE_APPLY("Adam", TE_ADAM),
     TE_SPARSE_APPLY("Ftrl", TE_FTRL),
+    TE_PACKED_APPLY("Sgd", TE_SGD),
+    TE_PACKED_APPLY("Adagrad", TE_ADAGRAD),
+    TE_PACKED_APPLY("RowWiseAdagrad", TE_ROW_WISE_ADAGRAD),
+    TE_PACKED_APPLY("AdagradMomentum", TE_ADAGRAD_MOMENTUM),
+    TE_PACKED_APPLY("Adam", TE_ADAM),
+    TE_PACKED_APPLY("Ftrl", TE_FTRL),
     {"EmbeddingBags",
      {"tables: N * float", "values: N * int32", "row_splits: N * int32", "weights: N * float", "modes: int32",
       "max_norms: float"},
@@ -415,7 +434,7 @@ const Op kOps[] = {
      create_plain,
      compute_write_rows,
      true},
-    {"EmbeddingCopy", {"input: float"}, {"output: float"}, {}, copy_shape, create_plain, compute_copy, false},
+    {"EmbeddingCopy", {"input: T"}, {"output: T"}, {"T: {float, int32}"}, copy_shape, create_plain, compute_copy, false},
     {"EmbeddingShareTensors",
      {"keys: int32", "sources: N * T"},
      {},

@@ -201,7 +201,7 @@ int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps
 /* The table is words; `storage` comes last. */
 #define TE_WASM_PACKED                                                                        \
   TE_WASM_UNPACK;                                                                             \
-  const te_packed_table packed = {(const int32_t*)table.data, table.rows, table.dim, storage}
+  const te_packed_table packed = {(int32_t*)table.data, table.rows, table.dim, storage}
 
 int32_t TE_WASM(te_wasm_packed_bag)(TE_WASM_LOOKUP, int32_t storage, float* pooled, te_wasm_result* result) {
   TE_WASM_PACKED;
@@ -212,6 +212,15 @@ int32_t TE_WASM(te_wasm_packed_weights_grad)(TE_WASM_LOOKUP, int32_t storage, co
                                              float* weights_gradient, te_wasm_result* result) {
   TE_WASM_PACKED;
   return te_wasm_report(te_packed_bag_weights_grad(&packed, &bags, gradient, weights_gradient), result);
+}
+
+int32_t TE_WASM(te_wasm_packed_apply)(TE_WASM_LOOKUP, int32_t storage, int32_t optimizer, float* slot0, float* slot1,
+                                      int32_t n_slots, const float* gradient, const te_hyper* hyper, void* workspace,
+                                      uint32_t workspace_bytes, te_wasm_result* result) {
+  TE_WASM_PACKED;
+  float* slots[2] = {slot0, slot1};
+  return te_wasm_report(
+      te_packed_apply(optimizer, &packed, slots, n_slots, &bags, gradient, hyper, workspace, workspace_bytes), result);
 }
 
 int32_t TE_WASM(te_wasm_matmul)(const float* a, const float* b, const float* bias, float* out, int32_t batch,

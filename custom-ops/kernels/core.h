@@ -77,8 +77,11 @@ typedef struct te_groups {
   int32_t* last;          /* [workers, window]: row seen last for an id, or -1 */
   uint64_t* seen;         /* [workers, window / 64] */
   float* scratch;         /* [workers, scratch_floats] */
-  int64_t scratch_floats; /* two rows */
+  int64_t scratch_floats; /* TE_SCRATCH_ROWS rows, each with room for a vector more */
 } te_groups;
+
+/* The gradient of a row, that of one of its uses, and the row itself where it is packed. */
+#define TE_SCRATCH_ROWS 3
 
 /* Bytes for `workers` workers; 0 if it cannot be expressed. */
 TE_INTERNAL size_t te_groups_bytes(int64_t nnz, int64_t dim, int32_t workers);
@@ -145,7 +148,15 @@ typedef struct te_update {
   const te_hyper* hyper;
   float gradient_scale; /* from clip_norm */
   float* row_gradients; /* te_gradient_rows: [unique, dim] */
+  int32_t* words;       /* rows of float16 in place of `table`; NULL: there are none */
+  int64_t row_words;
+  uint32_t rounding_key[2];
 } te_update;
+
+/* te_sparse_apply on a table, or on its rows of float16 where `words` is not NULL. */
+TE_INTERNAL te_status te_apply_rows(int32_t optimizer, const te_table* table, int32_t* words, float* const* slots,
+                                    int32_t n_slots, const te_bags* bags, const float* gradient, const te_hyper* hyper,
+                                    void* workspace, size_t workspace_bytes);
 
 /* c [m, n] = a b, or c plus that: a [m, k] by the distances of its rows and columns, b [k, n] row after row. */
 typedef struct te_product {
@@ -175,6 +186,10 @@ typedef struct te_kernels {
   int64_t (*packed_forward)(const te_packed_job* job, int64_t first, int64_t end);
   void (*packed_weights_gradient)(const te_packed_job* job, int64_t first, int64_t end);
   void (*product)(const te_product* product);
+  /* As update_rows, gradient_squares and step_untouched, on rows of float16; w [dim + 1]: room for a row. */
+  void (*update_packed_rows)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
+  double (*packed_gradient_squares)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
+  void (*step_untouched_packed)(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros);
 } te_kernels;
 
 #if defined(__wasm__)
@@ -188,6 +203,9 @@ void te_step_untouched_wasm(const te_update* job, int64_t first, int64_t end, co
 int64_t te_packed_forward_wasm(const te_packed_job* job, int64_t first, int64_t end);
 void te_packed_weights_gradient_wasm(const te_packed_job* job, int64_t first, int64_t end);
 void te_product_wasm(const te_product* product);
+void te_update_packed_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
+double te_packed_gradient_squares_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
+void te_step_untouched_packed_wasm(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros);
 #define TE_KERNEL(name) te_##name##_wasm
 #else
 TE_INTERNAL const te_kernels* te_kernels_in_use(void);

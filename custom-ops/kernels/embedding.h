@@ -96,8 +96,13 @@ typedef struct te_hyper {
   float constraint_min;
   float constraint_max;
   float constraint_rate;
+  /* The key of stochastic rounding, 16 bits each; te_packed_apply alone uses them. */
+  float rounding_key0;
+  float rounding_key1;
+  float rounding_key2;
+  float rounding_key3;
 } te_hyper;
-#define TE_HYPER_FIELDS 26
+#define TE_HYPER_FIELDS 30
 
 /* pooled [batch, dim] = combined rows of each bag. Empty bag: zeros. Needs no workspace. */
 te_status te_embedding_bag(const te_table* table, const te_bags* bags, float* pooled);
@@ -141,6 +146,7 @@ typedef struct te_lookup {
 /* One step of a table, with a workspace of its own, and what came of it. What comes after `status` is the core's own. */
 typedef struct te_step {
   te_table table;
+  int32_t* words; /* rows of float16 in place of table.data, where not NULL; see te_packed_apply */
   float* slots[TE_MOST_SLOTS];
   te_bags bags;
   const float* gradient;
@@ -176,7 +182,7 @@ enum te_storage { TE_FLOAT16 = 0, TE_INT8 = 1 };
  * scale * code + offset (the fused 8-bit rows of FBGEMM). Bits behind the last column are 0.
  */
 typedef struct te_packed_table {
-  const int32_t* words; /* [rows, te_packed_words] */
+  int32_t* words; /* [rows, te_packed_words] */
   int64_t rows;
   int64_t dim;
   int32_t storage; /* te_storage */
@@ -188,6 +194,14 @@ int64_t te_packed_words(int32_t storage, int64_t dim);
 te_status te_packed_bag(const te_packed_table* table, const te_bags* bags, float* pooled);
 te_status te_packed_bag_weights_grad(const te_packed_table* table, const te_bags* bags, const float* gradient,
                                      float* weights_gradient);
+/*
+ * As te_sparse_apply, on rows of TE_FLOAT16: a row is widened, stepped as float32 and rounded stochastically. A random
+ * word for each column, of the key in `hyper`, the row and the column alone, decides whether it goes up or down; the
+ * expectation is the float32 value. Finite numbers beyond 65504 stay 65504. Its workspace is that of te_sparse_apply.
+ */
+te_status te_packed_apply(int32_t optimizer, const te_packed_table* table, float* const* slots, int32_t n_slots,
+                          const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
+                          size_t workspace_bytes);
 
 /* ---- dense variables ---- */
 

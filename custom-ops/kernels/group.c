@@ -63,7 +63,7 @@ static void lay_out(te_groups* g, carver* c, int64_t nnz, int64_t dim, int32_t w
   g->bucket_bits = bucket_bits(nnz);
   g->window = window_size(nnz);
   g->parts = part_count(nnz, workers);
-  g->scratch_floats = (dim + 31) / 16 * 16 * 2;
+  g->scratch_floats = (dim + 31) / 16 * 16 * TE_SCRATCH_ROWS;
   const uint64_t buckets = (uint64_t)1 << single_bits(nnz);
   g->counters = carve(c, w * buckets, sizeof(int32_t));
   g->starts = carve(c, buckets + 1, sizeof(int32_t));

@@ -59,26 +59,25 @@ TE_INLINE void sum_of_uses(const te_update* job, const int64_t dim, int64_t begi
   if (column < dim) sum_bags(job->gradient, dim, column, order, weights, end - begin, out, 0, 1);
 }
 
-/* Row u of the groups, over its occurrences order[begin .. end). */
-static void gradient_of_use(const te_update* job, int64_t row, int64_t begin, int64_t end, float* out) {
+/* The row of the groups whose values are w [dim], over its occurrences order[begin .. end). */
+static void gradient_of_use(const te_update* job, const float* w, int64_t begin, int64_t end, float* out) {
   sum_of_uses(job, job->dim, begin, end, out);
-  if (job->max_norm > 0.0f) {
-    te_through_scaling(out, job->table + (int64_t)job->groups->rows[row] * job->dim, job->dim, job->max_norm);
-  }
+  if (job->max_norm > 0.0f) te_through_scaling(out, w, job->dim, job->max_norm);
 }
 
 /*
- * Row u of the groups, whose occurrences are order[begin .. end). With several uses of the table the sum of each is
- * rounded by itself, as if it had been made by itself; `out` then has a second row of scratch behind it.
+ * The row of values w [dim], whose occurrences are order[begin .. end); w is read where there is a max_norm. With several
+ * uses of the table the sum of each is rounded by itself, as if it had been made by itself; `out` then has a second row
+ * of scratch behind it.
  */
-static void row_gradient(const te_update* job, int64_t row, int64_t begin, int64_t end, float* out) {
+static void row_gradient(const te_update* job, const float* w, int64_t begin, int64_t end, float* out) {
   const te_groups* groups = job->groups;
   const te_bags* bags = groups->bags;
   if (bags->more_uses == 0) {
-    gradient_of_use(job, row, begin, end, out);
+    gradient_of_use(job, w, begin, end, out);
     return;
   }
-  float* part = out + groups->scratch_floats / 2;
+  float* part = out + groups->scratch_floats / TE_SCRATCH_ROWS;
   for (int64_t j = 0; j < job->dim; j++) out[j] = 0.0f;
   for (int32_t use = 0; begin < end; use++) {
     int64_t to = end;
@@ -86,15 +85,20 @@ static void row_gradient(const te_update* job, int64_t row, int64_t begin, int64
       for (to = begin; groups->order[to] < bags->use_starts[use];) to++;
     }
     if (to == begin) continue;
-    gradient_of_use(job, row, begin, to, part);
+    gradient_of_use(job, w, begin, to, part);
     te_add_scaled(out, part, 1.0f, job->dim);
     begin = to;
   }
 }
 
+/* Where row u of the groups lies. */
+TE_INLINE const float* row_of(const te_update* job, int64_t u) {
+  return job->table + (int64_t)job->groups->rows[u] * job->dim;
+}
+
 static void gradient_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* to) {
   for (int64_t u = first; u < end; u++) {
-    gradient_of_use(job, u, begin, job->groups->ends[u], to);
+    gradient_of_use(job, row_of(job, u), begin, job->groups->ends[u], to);
     begin = job->groups->ends[u];
     to += job->dim;
   }
@@ -103,7 +107,7 @@ static void gradient_rows(const te_update* job, int64_t first, int64_t end, int6
 static double gradient_squares(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
   double sum = 0.0;
   for (int64_t u = first; u < end; u++) {
-    row_gradient(job, u, begin, job->groups->ends[u], scratch);
+    row_gradient(job, row_of(job, u), begin, job->groups->ends[u], scratch);
     begin = job->groups->ends[u];
     sum += te_dot(scratch, scratch, job->dim);
   }

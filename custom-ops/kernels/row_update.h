@@ -125,7 +125,7 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
       sum_of_uses(job, dim, begin, to, scratch);
 #endif
     } else {
-      row_gradient(job, u, begin, to, scratch);
+      row_gradient(job, w, begin, to, scratch);
     }
     if (!plain) {
       if (extras->scaled) scale_values(scratch, dim, job->gradient_scale);

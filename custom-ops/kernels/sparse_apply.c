@@ -42,16 +42,26 @@ static te_update update_of(const apply_run* run, const te_step* step) {
   job.slot1 = TE_SLOT_COUNT(run->optimizer) > 1 ? step->slots[1] : NULL;
   job.hyper = &step->hyper;
   job.gradient_scale = step->gradient_scale;
+  if (step->words == NULL) return job;
+  const te_hyper* h = &step->hyper;
+  job.words = step->words;
+  job.row_words = te_packed_words(TE_FLOAT16, job.dim);
+  job.rounding_key[0] = (uint32_t)h->rounding_key0 | (uint32_t)h->rounding_key1 << 16;
+  job.rounding_key[1] = (uint32_t)h->rounding_key2 | (uint32_t)h->rounding_key3 << 16;
   return job;
 }
 
 static void update_task(void* context, int64_t part, int32_t worker) {
   const apply_run* run = context;
   const te_groups* g = &run->groups;
-  const int64_t first = te_part_first(g, part);
+  const int64_t first = te_part_first(g, part), end = first + g->part_rows[part];
   for (const te_step* step = run->steps; step != NULL; step = step->same) {
     const te_update job = update_of(run, step);
-    TE_KERNEL(update_rows)(&job, first, first + g->part_rows[part], first, scratch_of(g, worker));
+    if (job.words != NULL) {
+      TE_KERNEL(update_packed_rows)(&job, first, end, first, scratch_of(g, worker));
+    } else {
+      TE_KERNEL(update_rows)(&job, first, end, first, scratch_of(g, worker));
+    }
   }
 }
 
@@ -67,8 +77,11 @@ static void squares_task(void* context, int64_t part, int32_t worker) {
   const te_update job = update_of(one->run, one->step);
   if (!one->grouped) te_groups_part(g, (int32_t)part, worker);
   for (int32_t b = g->part_buckets[part]; b < g->part_buckets[part + 1]; b++) {
-    const int64_t first = g->firsts[b];
-    g->squares[b] = TE_KERNEL(gradient_squares)(&job, first, first + g->uniques[b], g->starts[b], scratch_of(g, worker));
+    const int64_t first = g->firsts[b], end = first + g->uniques[b];
+    float* scratch = scratch_of(g, worker);
+    g->squares[b] = job.words != NULL
+                        ? TE_KERNEL(packed_gradient_squares)(&job, first, end, g->starts[b], scratch)
+                        : TE_KERNEL(gradient_squares)(&job, first, end, g->starts[b], scratch);
   }
 }
 
@@ -84,13 +97,22 @@ static void clip_by_norm(apply_run* run, te_step* step, int grouped) {
   if (!(norm <= most)) step->gradient_scale = (float)(most / norm);
 }
 
+static void step_untouched_rows(const te_update* job, int64_t first, int64_t end, int32_t worker) {
+  const te_groups* g = job->groups;
+  const float* zeros = g->scratch; /* of the first worker, whose own row is the last one there */
+  if (job->words != NULL) {
+    float* w = scratch_of(g, worker) + g->scratch_floats / TE_SCRATCH_ROWS * (TE_SCRATCH_ROWS - 1);
+    TE_KERNEL(step_untouched_packed)(job, first, end, w, zeros);
+  } else {
+    TE_KERNEL(step_untouched)(job, first, end, zeros);
+  }
+}
+
 /* Steps the rows of one block that no id has touched, run by run between the touched ones. */
 static void untouched_task(void* context, int64_t task, int32_t worker) {
   const one_step* one = context;
   const te_groups* g = &one->run->groups;
   const te_update job = update_of(one->run, one->step);
-  const float* zeros = g->scratch;
-  (void)worker;
   int64_t row = task * UNTOUCHED_ROWS_PER_TASK;
   const int64_t end = te_min(row + UNTOUCHED_ROWS_PER_TASK, job.rows);
   if (g->count > 0 && end > (int64_t)g->lowest && row <= (int64_t)g->highest) {
@@ -99,12 +121,12 @@ static void untouched_task(void* context, int64_t task, int32_t worker) {
       for (int64_t u = g->firsts[b]; u < (int64_t)g->firsts[b] + g->uniques[b]; u++) {
         const int64_t touched = g->rows[u];
         if (touched < row || touched >= end) continue;
-        TE_KERNEL(step_untouched)(&job, row, touched, zeros);
+        step_untouched_rows(&job, row, touched, worker);
         row = touched + 1;
       }
     }
   }
-  TE_KERNEL(step_untouched)(&job, row, end, zeros);
+  step_untouched_rows(&job, row, end, worker);
 }
 
 static int steps_all_rows(int32_t optimizer, const te_step* step) {
@@ -140,7 +162,7 @@ static te_status apply_linked(int32_t optimizer, te_step* leader) {
   for (te_step* step = leader; step != NULL; step = step->same) {
     one_step one = {&run, step, grouped};
     const int64_t tasks = (step->table.rows + UNTOUCHED_ROWS_PER_TASK - 1) / UNTOUCHED_ROWS_PER_TASK;
-    te_parallel(tasks, te_get_threads(), untouched_task, &one);
+    te_parallel(tasks, g->workers, untouched_task, &one);
   }
   return status;
 }
@@ -153,7 +175,7 @@ void te_apply_linked(int32_t optimizer, te_step* leader) {
 /* ---- which steps have the same ids ---- */
 
 static te_status check_step(int32_t optimizer, const te_step* step) {
-  const te_status status = te_check(&step->table, &step->bags, 1);
+  const te_status status = te_check(&step->table, &step->bags, step->words == NULL);
   const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
   if (status.code != TE_OK) return status;
   if (optimizer < TE_SGD || optimizer > TE_FTRL) return bad;
@@ -196,15 +218,16 @@ void te_link_steps(int32_t optimizer, te_step* steps, int64_t count) {
   }
 }
 
-te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const* slots, int32_t n_slots,
-                          const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
-                          size_t workspace_bytes) {
+te_status te_apply_rows(int32_t optimizer, const te_table* table, int32_t* words, float* const* slots, int32_t n_slots,
+                        const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
+                        size_t workspace_bytes) {
   te_step step;
   const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
   if (table == NULL || bags == NULL || hyper == NULL || optimizer < TE_SGD || optimizer > TE_FTRL) return bad;
   if (n_slots != TE_SLOT_COUNT(optimizer) || (n_slots > 0 && slots == NULL)) return bad;
   te_fill(&step, 0, sizeof step);
   step.table = *table;
+  step.words = words;
   for (int32_t s = 0; s < n_slots; s++) step.slots[s] = slots[s];
   step.bags = *bags;
   step.gradient = gradient;
@@ -214,4 +237,10 @@ te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const
   te_link_steps(optimizer, &step, 1);
   if (step.leads) te_apply_linked(optimizer, &step);
   return step.status;
+}
+
+te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const* slots, int32_t n_slots,
+                          const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
+                          size_t workspace_bytes) {
+  return te_apply_rows(optimizer, table, NULL, slots, n_slots, bags, gradient, hyper, workspace, workspace_bytes);
 }

@@ -2,6 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { OptimizerName } from '../types.js';
 import type { BagOptions } from './kernel_set.js';
+import type { PackedForm } from './packed/packed_table.js';
 
 /**
  * Kernel names. The TensorFlow ops are named alike, but for the update ops, which carry the prefix `Embedding` there:
@@ -12,6 +13,7 @@ export const EMBEDDING_BAG_GRAD = 'EmbeddingBagGrad';
 export const EMBEDDING_BAG_WEIGHTS_GRAD = 'EmbeddingBagWeightsGrad';
 export const PACKED_BAG = 'EmbeddingPackedBag';
 export const PACKED_BAG_WEIGHTS_GRAD = 'EmbeddingPackedBagWeightsGrad';
+export const PACKED_APPLY = 'EmbeddingPackedApply';
 export const SPARSE_APPLY: Readonly<Record<OptimizerName, string>> = {
   sgd: 'SparseApplySgd',
   adagrad: 'SparseApplyAdagrad',
@@ -26,6 +28,7 @@ export const KERNEL_NAMES: readonly string[] = [
   EMBEDDING_BAG_WEIGHTS_GRAD,
   PACKED_BAG,
   PACKED_BAG_WEIGHTS_GRAD,
+  PACKED_APPLY,
   ...Object.values(SPARSE_APPLY),
 ];
 
@@ -40,6 +43,7 @@ export const KERNEL_NAMES: readonly string[] = [
  *   SparseApply*            {table, slot0?, slot1?, gradient, values, rowSplits, weights?}
  *                           attrs + {hyper: number[] in HYPER_FIELDS order} -> [] ; writes table and slots in place.
  *                           Callers go through `SparseApplyFunction` below, which makes the buffers writable first.
+ *   EmbeddingPackedApply    the same on a table [rows, words] int32 of float16; attrs + {optimizer, storage, dim}
  */
 
 /** The ids of a batch as tensors. */
@@ -48,6 +52,14 @@ export interface BagTensors {
   readonly rowSplits: tf.Tensor1D;
   readonly weights: tf.Tensor1D | null;
 }
+
+/** One exact step of packed rows: rounded stochastically, by the key in `hyper`. */
+export type PackedApplyFunction = (
+  optimizer: OptimizerName,
+  table: tf.Variable,
+  form: PackedForm,
+  ...step: Parameters<SparseApplyFunction> extends [unknown, unknown, ...infer Rest] ? Rest : never
+) => void;
 
 /**
  * One exact step on variables. Each backend offers one: it gives the variables buffers that nobody else can see

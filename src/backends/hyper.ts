@@ -31,6 +31,11 @@ export const HYPER_FIELDS = [
   'constraintMin',
   'constraintMax',
   'constraintRate',
+  // The key of stochastic rounding, 16 bits each; steps of packed rows alone use them.
+  'roundingKey0',
+  'roundingKey1',
+  'roundingKey2',
+  'roundingKey3',
 ] as const;
 
 export type HyperField = (typeof HYPER_FIELDS)[number];
@@ -66,6 +71,10 @@ export const NEUTRAL_HYPER: Readonly<Hyper> = {
   constraintMin: 0,
   constraintMax: 0,
   constraintRate: 1,
+  roundingKey0: 0,
+  roundingKey1: 0,
+  roundingKey2: 0,
+  roundingKey3: 0,
 };
 
 /** The numbers in contract order. */

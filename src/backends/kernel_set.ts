@@ -129,6 +129,16 @@ export interface KernelSet {
     options: BagOptions,
     hyper: Float32Array,
   ): void;
+  /** The same on rows of float16: stepped as float32, then rounded stochastically by the key in `hyper`. */
+  packedApply(
+    optimizer: OptimizerName,
+    table: PackedTable,
+    slots: readonly Float32Array[],
+    gradient: Float32Array,
+    bags: HostBags,
+    options: BagOptions,
+    hyper: Float32Array,
+  ): void;
   /** Ids as SparseCores take them. */
   /** The reference set has none: its own comes with the TPU embedding API. */
   readonly partitionCsr?: PartitionCsr;

@@ -5,6 +5,7 @@ import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,
   EMBEDDING_BAG_WEIGHTS_GRAD,
+  PACKED_APPLY,
   PACKED_BAG,
   PACKED_BAG_WEIGHTS_GRAD,
   SPARSE_APPLY,
@@ -17,6 +18,7 @@ export interface KernelRuns<Call> {
   embeddingBagWeightsGrad(call: Call): tf.TensorInfo[];
   packedBag(call: Call): tf.TensorInfo[];
   packedBagWeightsGrad(call: Call): tf.TensorInfo[];
+  packedApply(call: Call): tf.TensorInfo[];
   sparseApply(optimizer: OptimizerName, call: Call): tf.TensorInfo[];
 }
 
@@ -36,6 +38,7 @@ export function kernelTable<Call>(runs: KernelRuns<Call>): Readonly<Record<strin
     [EMBEDDING_BAG_WEIGHTS_GRAD]: asKernel(runs.embeddingBagWeightsGrad),
     [PACKED_BAG]: asKernel(runs.packedBag),
     [PACKED_BAG_WEIGHTS_GRAD]: asKernel(runs.packedBagWeightsGrad),
+    [PACKED_APPLY]: asKernel(runs.packedApply),
     ...Object.fromEntries(
       OPTIMIZER_NAMES.map((name) => [SPARSE_APPLY[name], asKernel((call: Call) => runs.sparseApply(name, call))]),
     ),

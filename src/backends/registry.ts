@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError } from '../errors.js';
 import { kernelsFromEnvironment, threadsFromEnvironment } from './environment.js';
 import { perProcess } from '../per_process.js';
-import type { SparseApplyFunction } from './bag_tensors.js';
+import type { PackedApplyFunction, SparseApplyFunction } from './bag_tensors.js';
 import type { DevicePart } from './device_part.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
 import type { LookedUp, Lookup, LookupGradient, TableUpdate } from './lookup.js';
@@ -15,6 +15,13 @@ import type { BagOptions, ImplementationName, KernelChoice, KernelInfo, KernelSe
 export interface JoinedUpdate extends Pick<TableUpdate, 'table' | 'slots' | 'hyper'> {
   readonly entries: readonly Pick<LookupGradient, 'gradient' | 'bags'>[];
   readonly options: BagOptions;
+}
+
+/** What trains tables of float16. */
+export interface PackedPart {
+  readonly apply: PackedApplyFunction;
+  /** As `placeTable` of the backend. */
+  placeTable?(table: tf.Variable): void;
 }
 
 /** What a tfjs backend adds to the kernels that it registers. */
@@ -40,6 +47,8 @@ export interface BackendPart {
   readonly lookUp?: ((lookups: readonly Lookup[]) => LookedUp[]) | undefined;
   /** Steps many tables in one go, in place; nothing is written where an id names no row. Absent: one by one. */
   readonly sparseApplyMany?: ((optimizer: OptimizerName, updates: readonly JoinedUpdate[]) => void) | undefined;
+  /** Steps of tables whose rows are packed; absent or undefined: such tables are not trained. */
+  readonly packed?: PackedPart | undefined;
   /** Makes all steps of an optimizer's step together; absent: `sparseApply` runs for one table after the other. */
   update?(updates: readonly TableUpdate[]): void;
   /** Ops of a training step beside lookups; absent or undefined where stock ops do their work. */

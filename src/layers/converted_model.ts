@@ -64,11 +64,16 @@ function copyWeights(model: tf.LayersModel, clone: tf.LayersModel): void {
   }
 }
 
-/** The model with all tables in this storage, under the same names and without loss and optimizer. */
+/**
+ * The model with all tables in this storage, under the same names and without loss and optimizer. Layers of packed tables
+ * are frozen.
+ */
 export function convertedModel(model: tf.LayersModel, storage: Storage): tf.LayersModel {
-  const clone = convertingTo(storage, () => cloneOf(model));
+  const { built: clone, tables } = convertingTo(storage, () => cloneOf(model));
   try {
     copyWeights(model, clone);
+    // Before there were steps of such rows nothing trained them, and models for inference are to stay so.
+    if (storage !== 'float32') for (const table of tables) table.freeze();
     return clone;
   } catch (error) {
     clone.dispose();

@@ -3,6 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import { live } from '../backends/live_values.js';
 import { SINGLE_ROW } from '../backends/kernel_set.js';
 import type { Lookup } from '../backends/lookup.js';
+import { packedForm } from '../backends/packed/packed_table.js';
+import { unpackRows } from '../backends/packed/rows.js';
 import { backendPart } from '../backends/registry.js';
 import type { StepOps } from '../backends/step_ops.js';
 import { lookUpUnrecorded, receivingScope } from '../ops/lookup.js';
@@ -52,6 +54,14 @@ function distinctRows(lists: readonly tf.Tensor1D[], rows: number): Int32Array {
   return Int32Array.from(ids).sort();
 }
 
+/** All numbers of a table; those of packed rows as a tensor of their own. */
+function numbersOf(table: tf.Variable): tf.Tensor {
+  const form = packedForm(table);
+  if (form === undefined) return table;
+  const values = unpackRows(table.dataSync<'int32'>(), form.storage, form.dim);
+  return tf.tensor2d(values, [table.shape[0]!, form.dim], 'float32');
+}
+
 /** The penalty by ops that do not show the ids to JavaScript. */
 function penaltyByOps(
   ops: StepOps,
@@ -97,7 +107,7 @@ export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] 
       const { table, regularizer } = each;
       const scope = lookupScope();
       if (scope === null || !scope.manages(table)) {
-        penalties.set(each, regularizer.apply(table));
+        penalties.set(each, regularizer.apply(numbersOf(table)));
         continue;
       }
       const lists = scope.takeTouched(table);
@@ -107,7 +117,7 @@ export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] 
       }
       const stock = asL1L2(regularizer);
       const { stepOps } = backendPart();
-      if (stock !== null && stepOps !== undefined) {
+      if (stock !== null && stepOps !== undefined && packedForm(table) === undefined) {
         penalties.set(each, penaltyByOps(stepOps, scope, table, stock, lists));
         continue;
       }

@@ -1,5 +1,6 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
+import { numbersShape } from '../backends/packed/packed_table.js';
 import { backendPart } from '../backends/registry.js';
 import { writtenTable } from '../ops/written_table.js';
 import { ValueError } from '../errors.js';
@@ -83,7 +84,7 @@ export class SlotStore implements SlotHolder {
     const known = this.#slots.get(table);
     if (known !== undefined) return known;
     const tableName = tableSettings(table)?.name ?? table.name;
-    const shape = name === 'rowWiseAdagrad' ? [table.shape[0]!] : table.shape;
+    const shape = name === 'rowWiseAdagrad' ? [table.shape[0]!] : numbersShape(table);
     const slots: tf.Variable[] = [];
     const kinds = SLOT_NAMES[name].map((slot) => ({ slot, fullName: slotName(tableName, slot) }));
     const loaded = kinds.map(({ slot, fullName }) => this.#findPending(tableName, fullName, slot, shape));

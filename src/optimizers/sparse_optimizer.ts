@@ -1,7 +1,9 @@
 /** The base of all `emb.train` optimizers: rows of tables by update kernels, everything else by a dense optimizer. */
 import * as tf from '@tensorflow/tfjs';
-import { packHyper } from '../backends/hyper.js';
+import { packHyper, type Hyper } from '../backends/hyper.js';
 import { live } from '../backends/live_values.js';
+import { packedForm, type PackedForm } from '../backends/packed/packed_table.js';
+import { roundingKey } from '../backends/packed/rounding.js';
 import { brand } from '../brand.js';
 import { ArgumentTypeError, RuntimeError, described } from '../errors.js';
 import type { OptimizerName } from '../types.js';
@@ -22,6 +24,7 @@ import {
   type Settings,
 } from '../ops/training/optimizer_settings.js';
 import { checkNothingMissing, missingSlots } from './saved_state.js';
+import { checkPackedTraining } from './packed_training.js';
 import { SlotStore } from './slots.js';
 import { clipStep, clipTables, sortGradients, type StepGradients } from './step_gradients.js';
 import { StepRates } from './step_rates.js';
@@ -206,7 +209,8 @@ export abstract class SparseOptimizer extends tf.Optimizer {
       const own = this.#optimizerOf(table);
       const settings = tableSettings(table);
       checkRowConstraint(settings);
-      const hyper = hypers.of(own, settings?.constraint ?? null);
+      checkPackedTraining(table);
+      const hyper = hypers.of(own, settings?.constraint ?? null, table);
       const slots = this.#slots.of(table, own.optimizerName, own.settings.initialAccumulatorValue);
       return { optimizer: own.optimizerName, table, slots, ...gradient, hyper };
     });
@@ -324,14 +328,32 @@ class StepHypers {
     private readonly rateOf: (own: TableOptimizer) => number,
   ) {}
 
-  of(own: TableOptimizer, constraint: RowConstraint | null): Float32Array {
+  of(own: TableOptimizer, constraint: RowConstraint | null, table: tf.Variable): Float32Array {
+    const form = packedForm(table);
+    if (form !== undefined) return this.#ofPacked(own, constraint, table, form);
     const known = this.#known.get(own) ?? new Map<RowConstraint | null, Float32Array>();
     this.#known.set(own, known);
-    const make = (): Float32Array =>
-      packHyper(hyperOf(own.optimizerName, own.settings, this.step(), constraint, this.rateOf(own)));
-    const hyper = known.get(constraint) ?? live(make);
+    const hyper = known.get(constraint) ?? live(() => packHyper(this.#now(own, constraint)));
     known.set(constraint, hyper);
     return hyper;
+  }
+
+  /** Each table of float16 is rounded by a key of its own. */
+  #ofPacked(
+    own: TableOptimizer,
+    constraint: RowConstraint | null,
+    table: tf.Variable,
+    { dim }: PackedForm,
+  ): Float32Array {
+    const rows = table.shape[0]!;
+    const seed = tableSettings(table)?.roundingSeed ?? 0;
+    return live(() =>
+      packHyper({ ...this.#now(own, constraint), ...roundingKey({ seed, step: this.step(), rows, dim }) }),
+    );
+  }
+
+  #now(own: TableOptimizer, constraint: RowConstraint | null): Hyper {
+    return hyperOf(own.optimizerName, own.settings, this.step(), constraint, this.rateOf(own));
   }
 }
 

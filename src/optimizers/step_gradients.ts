@@ -1,6 +1,7 @@
 /** The gradients of one step: those of tables, which are stepped by rows, and all others. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { numbersShape } from '../backends/packed/packed_table.js';
 import type { NamedTensor } from '../types.js';
 import type { Gradient } from './gradients.js';
 import { scaleOf } from './global_norm.js';
@@ -43,13 +44,10 @@ function variableOf(name: string): tf.Variable {
 }
 
 function checkFits(name: string, variable: tf.Variable, shape: readonly number[]): void {
-  if (tf.util.arraysEqual(variable.shape, shape as number[])) return;
+  const own = numbersShape(variable);
+  if (tf.util.arraysEqual(own, shape as number[])) return;
   const argument = `grads[${JSON.stringify(name)}]`;
-  throw new ValueError(
-    argument,
-    `a gradient of shape [${variable.shape.join(', ')}]`,
-    described(`shape [${shape.join(', ')}]`),
-  );
+  throw new ValueError(argument, `a gradient of shape [${own.join(', ')}]`, described(`shape [${shape.join(', ')}]`));
 }
 
 function checkTensor(name: string, variable: tf.Variable, gradient: tf.Tensor): void {

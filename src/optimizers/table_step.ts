@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { SINGLE_ROW, type BagOptions } from '../backends/kernel_set.js';
 import type { LookupGradient, TableUpdate } from '../backends/lookup.js';
+import { numbersShape, packedForm } from '../backends/packed/packed_table.js';
 import { backendPart, type BackendPart, type JoinedUpdate } from '../backends/registry.js';
 import type { OptimizerName } from '../types.js';
 import { rowGradients, type RowGradientTensors } from '../ops/row_gradients.js';
@@ -44,7 +45,7 @@ export function rowsOf(table: tf.Variable, given: TableGradient): RowGradientTen
 /** The same as people see it. Call inside a tidy. */
 export function slicesOf(table: tf.Variable, given: TableGradient): IndexedSlices {
   const { uniqueIds, rowGradients: values } = rowsOf(table, given);
-  return new IndexedSlices({ indices: uniqueIds, values, denseShape: table.shape as [number, number] });
+  return new IndexedSlices({ indices: uniqueIds, values, denseShape: numbersShape(table) as [number, number] });
 }
 
 /** The way back. Call inside a tidy. */
@@ -54,9 +55,12 @@ export function ofSlices({ indices, values }: IndexedSlices): TableGradient {
 
 function stepOne(update: TableUpdate): void {
   const { optimizer, table, slots, hyper } = update;
+  const part = backendPart();
+  const form = packedForm(table);
   tf.tidy(() => {
     const { gradient, bags, options } = unite(update);
-    backendPart().sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
+    if (form === undefined) part.sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
+    else part.packed!.apply(optimizer, table, form, slots, gradient, bags, options, hyper);
   });
 }
 
@@ -99,8 +103,16 @@ function stepTogether(part: BackendPart, updates: readonly TableUpdate[]): void 
   });
 }
 
-/** Steps tables and their slots in place. Devices unite the entries of a table themselves, in the same way. */
+/**
+ * Steps tables and their slots in place. Devices unite the entries of a table themselves, in the same way. Tables of
+ * packed rows go one by one.
+ */
 export function stepTables(updates: readonly TableUpdate[]): void {
   const part = backendPart();
-  withPublicErrors(() => stepTogether(part, updates));
+  const packed = updates.filter(({ table }) => packedForm(table) !== undefined);
+  const plain = packed.length === 0 ? updates : updates.filter(({ table }) => packedForm(table) === undefined);
+  withPublicErrors(() => {
+    if (plain.length > 0) stepTogether(part, plain);
+    packed.forEach(stepOne);
+  });
 }

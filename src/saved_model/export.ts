@@ -9,6 +9,7 @@ import {
   type LayersModelAssets,
   type OptimizerTensor,
 } from './assets.js';
+import { packedForm } from '../backends/packed/packed_table.js';
 import { withFloat32Tables } from '../layers/converted_model.js';
 import { dataTypeOf } from './wire/data_types.js';
 import { BundleWriter, DATA_FILE, INDEX_FILE, type BundleTensor } from './bundle/bundle_writer.js';
@@ -156,15 +157,27 @@ export async function exportModel(model: unknown, destination: unknown, options:
   if (!(model instanceof tf.LayersModel)) throw new ArgumentTypeError('model', 'a layers model', model);
   const checked = checkExportOptions(options);
   await loadLentLayers();
-  await withFloat32Tables(model, (plain) => exportFloats(plain, destination, checked));
+  // Training goes on with rows of float16, whose numbers float32 holds exactly; codes would be others after the way back.
+  const goesOn = checked.includeOptimizer && !hasCodes(model);
+  await withFloat32Tables(model, (plain) => exportFloats(plain, goesOn ? model : plain, destination, checked));
 }
 
-async function exportFloats(model: tf.LayersModel, destination: unknown, checked: CheckedOptions): Promise<void> {
-  const state = checked.includeOptimizer ? await optimizerState(model) : null;
+function hasCodes(model: tf.LayersModel): boolean {
+  return model.weights.some((weight) => packedForm(weight.read())?.storage === 'int8');
+}
+
+/** `model`: the graph and its variables; `given`: what is loaded as layers again, with its optimizer. */
+async function exportFloats(
+  model: tf.LayersModel,
+  given: tf.LayersModel,
+  destination: unknown,
+  checked: CheckedOptions,
+): Promise<void> {
+  const state = checked.includeOptimizer ? await optimizerState(given) : null;
   const variables = new ModelVariables(model);
   try {
     const graph = plan(model, variables, checked);
-    const parts = { variables, state, graph, assets: assetsOf(model, variables, state) };
+    const parts = { variables, state, graph, assets: assetsOf(given, variables, state) };
     await writeTo(destination, checked.overwrite, (writer) => writeFiles(writer, parts));
   } finally {
     variables.dispose();

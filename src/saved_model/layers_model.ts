@@ -1,5 +1,6 @@
 /** A SavedModel of this package as a layers model, with the state of its optimizer where that was exported. */
 import * as tf from '@tensorflow/tfjs';
+import { numbersShape, packedForm } from '../backends/packed/packed_table.js';
 import { backendPart } from '../backends/registry.js';
 import { ValueError, describe, described } from '../errors.js';
 import { writerOf, type WriteRows } from '../ops/written_table.js';
@@ -122,8 +123,10 @@ async function fillWeights(
     const entry = byName.get(weight.originalName)?.shift();
     if (entry === undefined) throw refuse(folder, `which has no ${describe(weight.originalName)}`);
     const stored = storedAs(folder, bundle, entry);
-    const { shape, dtype } = weight;
-    if (stored.dtype === dtype && tf.util.arraysEqual([...stored.shape], shape as number[])) return { weight, stored };
+    // Rows of float16 are stored as the float32 numbers that they stand for.
+    const table = weight.read() as tf.Variable;
+    const [shape, dtype] = [numbersShape(table), packedForm(table) === undefined ? weight.dtype : 'float32'];
+    if (stored.dtype === dtype && tf.util.arraysEqual([...stored.shape], shape)) return { weight, stored };
     const found = `whose ${entry.name} is ${stored.dtype} of shape [${stored.shape.join(', ')}]`;
     throw refuse(folder, `${found}, where the layer has ${dtype} of shape [${shape.join(', ')}]`);
   });

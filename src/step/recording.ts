@@ -55,7 +55,7 @@ export interface Recording {
 
 /** Whether an op writes into its inputs. */
 export function isInPlace(op: RecordedOp): boolean {
-  return /^Embedding(Sparse|Dense)Apply/.test(op.name);
+  return /^Embedding(Sparse|Packed|Dense)Apply/.test(op.name);
 }
 
 /** How many of the inputs an op writes into: they are the first. */

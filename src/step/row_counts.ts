@@ -35,7 +35,7 @@ export function openOutputs({ name, isOpen, ranks }: SizedOp): readonly boolean[
     default:
   }
   if (!isOpen.includes(true)) return NONE;
-  if (/^EmbeddingSparseApply/.test(name)) return NONE;
+  if (/^Embedding(Sparse|Packed)Apply/.test(name)) return NONE;
   if (name === 'EmbeddingSingleSplits' || name === 'ConcatV2' || name === 'Square') return [true];
   // By a number alone: sizes that must agree could agree by chance.
   if (name === 'Mul' && isOpen.some((each, i) => !each && ranks[i] === 0)) return [true];

@@ -16,9 +16,9 @@ export interface ReadableCpuBackend extends tf.KernelBackend {
 /** Where the values of some tensors lie. */
 export interface ValueSource {
   /** The values, in an array of the caller's own; undefined for tensors that are not kept here. */
-  copyOf(dataId: tf.DataId): Float32Array | undefined;
+  copyOf(dataId: tf.DataId): Float32Array | Int32Array | undefined;
   /** The values for those who only read; undefined for tensors that are not kept here. */
-  snapshotOf(dataId: tf.DataId): Float32Array | undefined;
+  snapshotOf(dataId: tf.DataId): Float32Array | Int32Array | undefined;
   /** Data of this id is gone. */
   forget(dataId: tf.DataId): void;
 }
@@ -36,11 +36,17 @@ export function serveValues(backend: ReadableCpuBackend, source: ValueSource): v
   // Stock kernels read through it, and only read: a snapshot saves them a copy of the table.
   backend.bufferSync = (t: tf.TensorInfo) => {
     const values = source.snapshotOf(t.dataId);
-    return values === undefined ? bufferSync.call(backend, t) : tf.buffer(t.shape as [number], 'float32', values);
+    return values === undefined
+      ? bufferSync.call(backend, t)
+      : tf.buffer(t.shape as [number], t.dtype as 'float32', values as Float32Array);
   };
 }
 
 /** Makes the record of a tensor ask for its values each time that a stock kernel reads it. */
-export function askForValues(backend: ReadableCpuBackend, dataId: tf.DataId, values: () => Float32Array): void {
+export function askForValues(
+  backend: ReadableCpuBackend,
+  dataId: tf.DataId,
+  values: () => Float32Array | Int32Array,
+): void {
   Object.defineProperty(backend.data.get(dataId), 'values', { get: values, configurable: true, enumerable: true });
 }

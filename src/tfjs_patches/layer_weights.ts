@@ -69,3 +69,43 @@ export function decideTrainable(
     set: (trainable: boolean) => decide.ask(trainable),
   });
 }
+
+type Convert = (value: tf.Tensor) => tf.Tensor | null;
+
+const converters = (): { readonly byWeight: WeakMap<tf.LayerVariable, Convert>; isAsked: boolean } =>
+  perProcess('converted weights', () => ({ byWeight: new WeakMap(), isAsked: false }));
+
+/**
+ * Has a weight take values of another form, by whatever way they are written: `convert` gives them as they are kept, or
+ * null for those that are so already.
+ */
+export function convertWrites(weight: tf.LayerVariable, convert: Convert): void {
+  converters().byWeight.set(weight, convert);
+  convertReplacements();
+  const write = weight.write.bind(weight);
+  weight.write = (value: tf.Tensor): tf.LayerVariable => {
+    tf.tidy(() => {
+      write(convert(value) ?? value);
+    });
+    return weight;
+  };
+}
+
+/** Wraps `setWeights` of layers and models, which compares shapes before it writes, once. */
+function convertReplacements(): void {
+  const shared = converters();
+  if (shared.isAsked) return;
+  shared.isAsked = true;
+  const base = tf.layers.Layer.prototype;
+  const { setWeights } = base;
+  base.setWeights = function (this: tf.layers.Layer, weights: tf.Tensor[]): void {
+    tf.tidy(() => {
+      const known = this.weights;
+      const kept = (value: tf.Tensor, i: number): tf.Tensor => {
+        const convert = known[i] === undefined ? undefined : shared.byWeight.get(known[i]);
+        return convert === undefined || !(value instanceof tf.Tensor) ? value : (convert(value) ?? value);
+      };
+      setWeights.call(this, Array.isArray(weights) ? weights.map(kept) : weights);
+    });
+  };
+}

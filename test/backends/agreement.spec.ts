@@ -5,6 +5,7 @@ import { OPTIMIZER_NAMES } from '../../src/types.js';
 import { bagCase, copyTable, packedHyperCase, usedSlots, type BagCase } from '../helpers/bag_cases.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { itEqualsTensorFlow, itEqualsTheReference, type Kernels } from '../helpers/kernel_set_suite.js';
+import { itStepsPackedRows } from '../helpers/packed_step_suite.js';
 import { itLooksUpPackedRows } from '../helpers/packed_suite.js';
 import { tensorKernelSet } from '../helpers/tensor_kernel_set.js';
 
@@ -62,6 +63,7 @@ describeForBackends('tensor kernels', () => {
   itEqualsTensorFlow(() => tensorKernelSet);
   itEqualsTheReference(() => tensorKernelSet);
   itLooksUpPackedRows(() => tensorKernelSet);
+  itStepsPackedRows(() => tensorKernelSet);
 
   it('gives a column the same bits in tables of any width', () => {
     const { table, bags, gradient } = wideCase(4);
@@ -114,6 +116,7 @@ describeForBackends(
     itEqualsTensorFlow(kernelSet);
     itEqualsTheReference(kernelSet);
     itLooksUpPackedRows(kernelSet);
+    itStepsPackedRows(kernelSet);
   },
   ['cpu native', 'cpu wasm'],
 );

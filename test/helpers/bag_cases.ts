@@ -190,6 +190,10 @@ export function drawnHyper(seed: number): Hyper {
     constraintMin: between(0.2, 0.6),
     constraintMax: between(0.6, 1.2),
     constraintRate: between(0.2, 0.9),
+    roundingKey0: random.whole(0, 65536),
+    roundingKey1: random.whole(0, 65536),
+    roundingKey2: random.whole(0, 65536),
+    roundingKey3: random.whole(0, 65536),
   };
 }
 

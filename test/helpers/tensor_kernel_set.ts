@@ -73,6 +73,24 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
       });
     },
 
+    packedApply(optimizer, table, slots, gradient, bags, options, hyper) {
+      const { rows, dim, storage } = table;
+      const variable = tf.tidy(() => tf.variable(packed(table)));
+      const shape = optimizer === 'rowWiseAdagrad' ? [rows] : [rows, dim];
+      const slotVariables = slots.map((slot) => tf.tidy(() => tf.variable(tf.tensor(slot.slice(), shape, 'float32'))));
+      try {
+        tf.tidy(() => {
+          const pooled = tf.tensor2d(gradient, [bags.rowSplits.length - 1, dim], 'float32');
+          const { apply } = backendPart().packed!;
+          apply(optimizer, variable, { storage, dim }, slotVariables, pooled, bagsOf(bags), options, hyper);
+        });
+        table.words.set(variable.dataSync() as Int32Array);
+        slots.forEach((slot, i) => slot.set(slotVariables[i]!.dataSync() as Float32Array));
+      } finally {
+        tf.dispose([variable, ...slotVariables]);
+      }
+    },
+
     embeddingBag(table, bags, options, pooled) {
       tf.tidy(() => {
         const out = run<tf.Tensor2D>(EMBEDDING_BAG, { table: tableOf(table), ...bagsOf(bags) }, options);

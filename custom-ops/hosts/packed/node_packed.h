@@ -2,7 +2,7 @@
 #ifndef TE_NODE_PACKED_H
 #define TE_NODE_PACKED_H
 
-#include "../node_arguments.h"
+#include "../node_kernels.h"
 
 /* words, storage, rows, dim: four arguments from `index` on. */
 static te_packed_table read_packed_table(call* c, int index, array* words) {
@@ -16,7 +16,7 @@ static te_packed_table read_packed_table(call* c, int index, array* words) {
   if (!c->failed && (uint64_t)words->length != length) {
     fail_range(c, "table", "expected %llu numbers, received %zu", (unsigned long long)length, words->length);
   }
-  table.words = (const int32_t*)words->data;
+  table.words = (int32_t*)words->data;
   return table;
 }
 
@@ -52,6 +52,31 @@ static napi_value packed_bag_weights_grad(napi_env env, napi_callback_info info)
   if (!c.failed) {
     fail_status(&c, te_packed_bag_weights_grad(&table, &b.bags, (const float*)gradient.data, (float*)out.data));
   }
+  finish(&c);
+  return NULL;
+}
+
+/* packedApply(words, storage, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0,
+   slot1, gradient, hyper): a step of rows of float16 */
+static napi_value packed_apply(napi_env env, napi_callback_info info) {
+  call c;
+  step_arguments s;
+  instance* owner = NULL;
+  begin(&c, env, info);
+  memset(&s, 0, sizeof s);
+  const te_packed_table table = read_packed_table(&c, 0, &s.written[0]);
+  if (!c.failed && table.storage != TE_FLOAT16) fail_range(&c, "storage", "expected float16, received int8");
+  s.step.table.rows = table.rows;
+  s.step.table.dim = table.dim;
+  read_rest_of_step(&c, &s, 4);
+  must_be_apart(&c, &s, &s);
+  slots_must_differ(&c, &s, &s);
+  void* workspace = workspace_of(&c, c.failed ? 0 : step_workspace(&s), &owner);
+  if (!c.failed) {
+    fail_status(&c, te_packed_apply(s.optimizer, &table, s.step.slots, TE_SLOT_COUNT(s.optimizer), &s.step.bags,
+                                    s.step.gradient, &s.step.hyper, workspace, owner->workspace_bytes));
+  }
+  trim_workspace(owner);
   finish(&c);
   return NULL;
 }

@@ -9,6 +9,7 @@
 #include "../tensorflow_attributes.h"
 #include "../tensorflow_call.h"
 #include "../tensorflow/huge_pages.h"
+#include "../tensorflow_many.h"
 #include "../tensorflow_shapes.h"
 
 namespace te {
@@ -26,7 +27,7 @@ te_packed_table packed_table(Call& call, const Attributes& attributes) {
               static_cast<long long>(tf.TF_Dim(words, 1)));
   }
   table.rows = tf.TF_Dim(words, 0);
-  table.words = static_cast<const int32_t*>(Call::data(words));
+  table.words = static_cast<int32_t*>(Call::data(words));
   return table;
 }
 
@@ -52,6 +53,45 @@ void compute_packed_bag_weights_grad(void* kernel, TF_OpKernelContext* context) 
   TF_Tensor* weights_gradient = call.output(0, TF_FLOAT, &bags.nnz, 1, "values", "gradients of weights");
   if (call.failed()) return;
   call.check(te_packed_bag_weights_grad(&table, &bags, gradient, Call::floats(weights_gradient)), bags, table.rows);
+}
+
+/* As compute_sparse_apply, on rows of float16. */
+template <int kOptimizer>
+void compute_packed_apply(void* kernel, TF_OpKernelContext* context) {
+  constexpr int kSlots = TE_SLOT_COUNT(kOptimizer);
+  constexpr int kAfterSlots = 1 + kSlots;
+  const Attributes& attributes = *static_cast<Attributes*>(kernel);
+  Call call(context);
+  if (attributes.storage != TE_FLOAT16) {
+    return call.fail(TF_INVALID_ARGUMENT, "storage: expected float16, received int8");
+  }
+  const te_packed_table table = packed_table(call, attributes);
+  const te_bags bags = call.bags(kAfterSlots + 1, attributes);
+  const float* gradient = call.gradient(kAfterSlots, bags.batch, table.dim);
+  TF_Tensor* numbers = call.input(kAfterSlots + 4, "hyper", 1);
+  if (call.failed()) return;
+
+  te_hyper hyper;
+  if (!read_hyper(&call, numbers, &hyper)) return;
+  const te_table shape = {nullptr, table.rows, table.dim};
+  const size_t words = static_cast<size_t>(te_packed_words(table.storage, table.dim));
+  std::vector<Span> written = {{table.words, static_cast<size_t>(table.rows) * words * sizeof(int32_t)}};
+  float* slots[TE_MOST_SLOTS] = {nullptr, nullptr};
+  for (int i = 0; i < kSlots; ++i) {
+    TF_Tensor* slot = slot_of(&call, 1 + i, i, shape, kOptimizer == TE_ROW_WISE_ADAGRAD);
+    if (slot == nullptr) return;
+    slots[i] = Call::floats(slot);
+    written.push_back(span_of(slot));
+  }
+  if (any_shared(written, spans_of(bags, gradient, table.dim))) {
+    return call.fail(TF_INVALID_ARGUMENT, "table and slots must not share memory with another input");
+  }
+
+  Workspace workspace(te_sparse_apply_workspace(kOptimizer, bags.nnz, bags.batch, table.rows, table.dim));
+  if (workspace.data() == nullptr) return call.no_memory(workspace.bytes());
+  call.check(
+      te_packed_apply(kOptimizer, &table, slots, kSlots, &bags, gradient, &hyper, workspace.data(), workspace.bytes()),
+      bags, table.rows);
 }
 
 /* Attributes are not seen here, so the number of columns is not known. */

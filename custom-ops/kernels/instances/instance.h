@@ -4,6 +4,7 @@
 #include "packed/packed_rows.h"
 #include "step/product.h"
 #include "row_update.h"
+#include "packed/packed_update.h"
 
 #if defined(__wasm__)
 int64_t te_forward_wasm(const te_forward* job, int64_t first, int64_t end) { return forward(job, first, end); }
@@ -29,9 +30,19 @@ void te_packed_weights_gradient_wasm(const te_packed_job* job, int64_t first, in
   packed_weights_gradient(job, first, end);
 }
 void te_product_wasm(const te_product* p) { product(p); }
+void te_update_packed_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
+  update_packed_rows(job, first, end, begin, scratch);
+}
+double te_packed_gradient_squares_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
+  return packed_gradient_squares(job, first, end, begin, scratch);
+}
+void te_step_untouched_packed_wasm(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros) {
+  step_untouched_packed(job, first, end, w, zeros);
+}
 #else
 const te_kernels TE_INSTANCE = {TE_INSTANCE_NAME, forward,     weights_gradient, gradient_rows,
                                 gradient_squares, update_rows, step_untouched,
                                 packed_forward,   packed_weights_gradient,
-                                product};
+                                product,
+                                update_packed_rows, packed_gradient_squares, step_untouched_packed};
 #endif

@@ -9,26 +9,38 @@ import * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../../errors.js';
 import type { KernelSet } from '../kernel_set.js';
 import { askForValues, serveValues } from '../../tfjs_patches/cpu_values.js';
-import { floatsOf, type CpuBackend } from './cpu_backend.js';
+import { floatsOf, intsOf, type CpuBackend } from './cpu_backend.js';
 import { heapOf, placeFor, type Place } from './place.js';
+import { asFloats, asWords } from './words.js';
+
+/** What a tensor of floats holds, or one of words. */
+type Values = Float32Array | Int32Array;
 
 /** One owned table. Holds no data id: it must not keep alive what it watches. */
 class OwnedTable {
-  private snapshot: WeakRef<Float32Array> | null = null;
+  private snapshot: WeakRef<Values> | null = null;
 
-  constructor(private place: Place) {}
+  constructor(
+    private place: Place,
+    private readonly isPacked: boolean,
+  ) {}
 
   view(): Float32Array {
     return this.place.view();
   }
 
   /** The values as they are now, in an array that never changes again. */
-  values(): Float32Array {
+  values(): Values {
     const kept = this.snapshot?.deref();
     if (kept !== undefined) return kept;
-    const made = this.place.view().slice();
+    const made = this.copy();
     this.snapshot = new WeakRef(made);
     return made;
+  }
+
+  copy(): Values {
+    const made = this.place.view().slice();
+    return this.isPacked ? asWords(made) : made;
   }
 
   /** The live values are about to change: snapshots that were given out stay as they are. */
@@ -63,7 +75,7 @@ export class OwnedTables {
 
   private constructor(private readonly backend: CpuBackend) {
     serveValues(backend, {
-      copyOf: (dataId) => this.byDataId.get(dataId)?.view().slice(),
+      copyOf: (dataId) => this.byDataId.get(dataId)?.copy(),
       snapshotOf: (dataId) => this.byDataId.get(dataId)?.values(),
       forget: (dataId) => this.forget(dataId),
     });
@@ -90,6 +102,14 @@ export class OwnedTables {
     return table.view();
   }
 
+  /** The same of a table of words; nothing but a step puts it into memory of our own. */
+  readWords(dataId: tf.DataId, set: KernelSet): Int32Array {
+    const table = this.byDataId.get(dataId);
+    if (table === undefined) return intsOf(this.backend, dataId, 'table');
+    table.moveTo(set);
+    return asWords(table.view());
+  }
+
   /**
    * Gives a variable, an argument of this name, values that nobody else can see, where an implementation can step them
    * in place.
@@ -101,14 +121,18 @@ export class OwnedTables {
     const table = this.byDataId.get(dataId);
     const shared = backend.refCount(dataId) > 1;
     if (table !== undefined && !shared) return table.moveTo(set);
-    const values = table === undefined ? floatsOf(backend, dataId, argument) : null;
+    const isPacked = variable.dtype === 'int32';
+    const given = (): Float32Array =>
+      isPacked ? asFloats(intsOf(backend, dataId, argument)) : floatsOf(backend, dataId, argument);
+    const values = table === undefined ? given() : null;
     const place = placeFor(set, variable.size);
     if (!shared) {
-      this.keepIn(dataId, place, values!);
+      this.keepIn(dataId, place, values!, isPacked);
       return;
     }
-    const info = backend.makeTensorInfo(shape, 'float32', new Float32Array(0));
-    this.keepIn(info.dataId, place, values ?? table!.view());
+    const none = isPacked ? new Int32Array(0) : new Float32Array(0);
+    const info = backend.makeTensorInfo(shape, isPacked ? 'int32' : 'float32', none);
+    this.keepIn(info.dataId, place, values ?? table!.view(), isPacked);
     const copy = tf.engine().makeTensorFromTensorInfo(info, backend);
     variable.assign(copy);
     copy.dispose();
@@ -149,14 +173,14 @@ export class OwnedTables {
     return table.view();
   }
 
-  private keepIn(dataId: tf.DataId, place: Place, values: Float32Array): OwnedTable {
+  private keepIn(dataId: tf.DataId, place: Place, values: Float32Array, isPacked = false): OwnedTable {
     place.view().set(values);
     this.counts.copies++;
-    return this.keep(dataId, place);
+    return this.keep(dataId, place, isPacked);
   }
 
-  private keep(dataId: tf.DataId, place: Place): OwnedTable {
-    const table = new OwnedTable(place);
+  private keep(dataId: tf.DataId, place: Place, isPacked = false): OwnedTable {
+    const table = new OwnedTable(place, isPacked);
     this.byDataId.set(dataId, table);
     this.collected.register(dataId, table, table);
     askForValues(this.backend, dataId, () => table.values());

@@ -4,7 +4,7 @@ import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackendPart, kernelSet, registeredPart } from '../registry.js';
 import { addWasmKernelSet } from '../wasm/register.js';
 import { newTable, readRows, writeRows } from './rows.js';
-import { placeTable, sparseApply } from './sparse_apply.js';
+import { packedApply, placeTable, sparseApply } from './sparse_apply.js';
 import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
 
 const BACKEND = 'cpu';
@@ -18,5 +18,7 @@ export function registerCpuBackend(): void {
     tf.registerKernel({ kernelName, backendName: BACKEND, kernelFunc: KERNEL_FUNCTIONS[kernelName]! });
   }
   if (registeredPart(BACKEND) !== undefined) return; // calls for many tables may have joined it
-  addBackendPart(BACKEND, { sparseApply, placeTable, newTable, readRows, writeRows, info: () => kernelSet().info() });
+  const packed = { apply: packedApply, placeTable };
+  const rows = { newTable, readRows, writeRows };
+  addBackendPart(BACKEND, { sparseApply, packed, placeTable, ...rows, info: () => kernelSet().info() });
 }

@@ -1,6 +1,6 @@
 /** One exact step on variables of the `cpu` backend. */
 import * as tf from '@tensorflow/tfjs';
-import { SPARSE_APPLY, type SparseApplyFunction } from '../bag_tensors.js';
+import { PACKED_APPLY, SPARSE_APPLY, type PackedApplyFunction, type SparseApplyFunction } from '../bag_tensors.js';
 import { kernelSet } from '../registry.js';
 import type { CpuBackend } from './cpu_backend.js';
 import { OwnedTables } from './owned_tables.js';
@@ -11,12 +11,23 @@ export function placeTable(table: tf.Variable, argument?: string): void {
 }
 
 /** Gives the variables values that nobody else can see, then steps in place. */
-export const sparseApply: SparseApplyFunction = (optimizer, table, slots, gradient, bags, options, hyper) => {
+export const sparseApply: SparseApplyFunction = (optimizer, ...step) => {
+  stepInPlace(SPARSE_APPLY[optimizer], {}, ...step);
+};
+
+/** The same of packed rows. */
+export const packedApply: PackedApplyFunction = (optimizer, table, form, ...step) => {
+  stepInPlace(PACKED_APPLY, { optimizer, ...form }, table, ...step);
+};
+
+type Step = Parameters<SparseApplyFunction> extends [unknown, ...infer Rest] ? Rest : never;
+
+function stepInPlace(kernelName: string, attrs: object, ...[table, slots, gradient, bags, options, hyper]: Step): void {
   placeTable(table);
   slots.forEach((slot, i) => placeTable(slot, `slots[${i}]`));
   const { values, rowSplits, weights } = bags;
   const inputs: Record<string, tf.Tensor> = { table, gradient, values, rowSplits };
   if (weights !== null) inputs['weights'] = weights;
   slots.forEach((slot, i) => (inputs[`slot${i}`] = slot));
-  tf.engine().runKernel(SPARSE_APPLY[optimizer], inputs, { ...options, hyper: Array.from(hyper) });
-};
+  tf.engine().runKernel(kernelName, inputs, { ...attrs, ...options, hyper: Array.from(hyper) });
+}

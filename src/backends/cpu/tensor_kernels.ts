@@ -8,11 +8,16 @@ import type { PackedForm, PackedTable } from '../packed/packed_table.js';
 import { kernelSet } from '../registry.js';
 import { floatsOf, intsOf, type CpuBackend } from './cpu_backend.js';
 import { OwnedTables } from './owned_tables.js';
+import { asWords } from './words.js';
 
 interface Call {
   readonly inputs: Readonly<Record<string, tf.TensorInfo | undefined>>;
   readonly backend: CpuBackend;
-  readonly attrs: BagOptions & { readonly rows?: number; readonly hyper?: readonly number[] } & Partial<PackedForm>;
+  readonly attrs: BagOptions & {
+    readonly rows?: number;
+    readonly hyper?: readonly number[];
+    readonly optimizer?: OptimizerName;
+  } & Partial<PackedForm>;
 }
 
 const NONE = new Float32Array(0);
@@ -66,11 +71,11 @@ function embeddingBagWeightsGrad(call: Call): tf.TensorInfo[] {
   return [call.backend.makeTensorInfo([bags.values.length], 'float32', out)];
 }
 
-/** The words of a packed table, which lie in tfjs's record: nothing writes them in place. */
+/** The words of a packed table for reading. Read them last, as those of other tables. */
 function packedTableOf({ backend, inputs, attrs }: Call): PackedTable {
   const { dataId, shape } = inputs['table']!;
   const [storage, dim] = [attrs.storage!, attrs.dim!];
-  return { words: intsOf(backend, dataId, 'table'), storage, rows: shape[0]!, dim };
+  return { words: OwnedTables.of(backend).readWords(dataId, kernelSet()), storage, rows: shape[0]!, dim };
 }
 
 function packedBag(call: Call): tf.TensorInfo[] {
@@ -88,6 +93,22 @@ function packedBagWeightsGrad(call: Call): tf.TensorInfo[] {
   const out = newFloats('values', 'gradients of weights', [bags.values.length]);
   kernelSet().packedBagWeightsGrad(packedTableOf(call), gradient, bags, call.attrs, out);
   return [call.backend.makeTensorInfo([bags.values.length], 'float32', out)];
+}
+
+/** A step of rows of float16. */
+function packedApply(call: Call): tf.TensorInfo[] {
+  const { attrs, backend, inputs } = call;
+  const ownedTables = OwnedTables.of(backend);
+  const bags = bagsOf(call);
+  const gradient = floats(call, 'gradient');
+  const { dataId, shape } = inputs['table']!;
+  const slots = [inputs['slot0'], inputs['slot1']].filter((slot) => slot !== undefined);
+  const words = asWords(ownedTables.write(dataId));
+  const slotValues = slots.map((slot) => ownedTables.write(slot.dataId));
+  const table: PackedTable = { words, storage: attrs.storage!, rows: shape[0]!, dim: attrs.dim! };
+  const hyper = Float32Array.from(attrs.hyper!);
+  kernelSet().packedApply(attrs.optimizer!, table, slotValues, gradient, bags, attrs, hyper);
+  return [];
 }
 
 function sparseApply(optimizer: OptimizerName, call: Call): tf.TensorInfo[] {
@@ -110,5 +131,6 @@ export const KERNEL_FUNCTIONS = kernelTable<Call>({
   embeddingBagWeightsGrad,
   packedBag,
   packedBagWeightsGrad,
+  packedApply,
   sparseApply,
 });

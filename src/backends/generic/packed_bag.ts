@@ -18,6 +18,15 @@ function refuseGpu({ storage }: PackedForm): void {
   throw new RuntimeError('backend', `cpu, wasm or tensorflow for a table of storage '${storage}'`, backend, note);
 }
 
+/** Stock ops cannot write rows of 16 bits. */
+export function refusePackedStep(): never {
+  throw new RuntimeError(
+    'backend',
+    "cpu, wasm or tensorflow for training a table of storage 'float16'",
+    tf.getBackend(),
+  );
+}
+
 /** A float32 table of the rows of the batch, and their places in it as ids; those outside the table stay outside. */
 function unpacked(table: tf.Tensor2D, values: tf.Tensor1D, { storage, dim }: PackedForm) {
   const ids = values.dataSync<'int32'>();

@@ -7,6 +7,7 @@ import {
   EMBEDDING_BAG_GRAD,
   EMBEDDING_BAG_WEIGHTS_GRAD,
   KERNEL_NAMES,
+  PACKED_APPLY,
   PACKED_BAG,
   PACKED_BAG_WEIGHTS_GRAD,
   SPARSE_APPLY,
@@ -15,7 +16,7 @@ import { addBackendPart, setAdoption, type BackendPart } from '../registry.js';
 import { embeddingBag, type EmbeddingBagInputs } from './embedding_bag.js';
 import { embeddingBagGrad, type EmbeddingBagGradInputs } from './embedding_bag_grad.js';
 import { embeddingBagWeightsGrad, type EmbeddingBagWeightsGradInputs } from './embedding_bag_weights_grad.js';
-import { packedBag, packedBagWeightsGrad } from './packed_bag.js';
+import { packedBag, packedBagWeightsGrad, refusePackedStep } from './packed_bag.js';
 import type { BagAttributes } from './host_ids.js';
 import { GPU_BACKENDS } from './large_tables.js';
 import { sparseApply } from './sparse_apply.js';
@@ -68,6 +69,7 @@ const KERNELS: ReadonlyMap<string, tf.KernelFunc> = new Map<string, tf.KernelFun
     PACKED_BAG_WEIGHTS_GRAD,
     ({ inputs, attrs }) => packedBagWeightsGrad(inputs as never as EmbeddingBagWeightsGradInputs, attrs as never),
   ],
+  [PACKED_APPLY, () => refusePackedStep()],
   ...OPTIMIZER_NAMES.map((name): [string, tf.KernelFunc] => [SPARSE_APPLY[name], applyKernel(name)]),
 ]);
 

@@ -23,6 +23,7 @@ export interface Addon {
   packedBagWeightsGrad(
     ...args: [...table: PackedArguments, ...bags: BagArguments, gradient: Float32Array, out: Float32Array] // written: out
   ): void;
+  packedApply(...args: PackedStepArguments): void;
   sparseApply(...args: StepArguments): void;
   /** The same for many tables, all with the same optimizer. */
   sparseApplyMany(calls: readonly StepArguments[]): void;
@@ -120,6 +121,17 @@ export type StepArguments = [
   useStarts: Int32Array | undefined,
 ];
 
+/** Written: words and slots. */
+export type PackedStepArguments = [
+  ...table: PackedArguments,
+  ...bags: BagArguments,
+  optimizer: number,
+  slot0: Float32Array | null,
+  slot1: Float32Array | null,
+  gradient: Float32Array,
+  hyper: Float32Array,
+];
+
 /** Names of the addon's functions: a library that lacks one was built from other sources. */
 export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'embeddingBag',
@@ -127,6 +139,7 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'embeddingBagWeightsGrad',
   'packedBag',
   'packedBagWeightsGrad',
+  'packedApply',
   'sparseApply',
   'embeddingBags',
   'sparseApplyMany',

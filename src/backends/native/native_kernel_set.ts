@@ -174,6 +174,21 @@ export class NativeKernelSet implements KernelSet {
     run(table.rows, bags, () => this.addon.sparseApply(...call));
   }
 
+  packedApply(
+    optimizer: OptimizerName,
+    table: PackedTable,
+    slots: readonly Float32Array[],
+    gradient: Float32Array,
+    bags: HostBags,
+    options: BagOptions,
+    hyper: Float32Array,
+  ): void {
+    const [slot0 = null, slot1 = null] = slots;
+    const ids = bagArguments(bags, options);
+    const step = [OPTIMIZER_NAMES.indexOf(optimizer), slot0, slot1, gradient, hyper] as const;
+    run(table.rows, bags, () => this.addon.packedApply(...packedArguments(table), ...ids, ...step));
+  }
+
   embeddingBags(lookups: readonly HostLookup[]): void {
     const calls = lookups.map(({ table, bags, options, pooled }): LookupArguments => {
       return [table.data, table.rows, table.dim, ...bagArguments(bags, options), pooled];

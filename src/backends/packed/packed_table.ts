@@ -36,6 +36,12 @@ export function setPackedForm(table: tf.Variable, form: PackedForm): void {
   forms().set(table, form);
 }
 
+/** Rows and columns of a table, whatever its rows are kept in. */
+export function numbersShape(table: tf.Tensor): number[] {
+  const form = packedForm(table);
+  return form === undefined ? table.shape : [table.shape[0]!, form.dim];
+}
+
 /** What the words of a table stand for; undefined for tables of float32. */
 export function packedForm(table: tf.Tensor): PackedForm | undefined {
   return forms().get(table);

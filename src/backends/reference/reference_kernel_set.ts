@@ -4,6 +4,7 @@ import { embeddingBag } from './embedding_bag.js';
 import { embeddingBagGrad } from './embedding_bag_grad.js';
 import { embeddingBagWeightsGrad } from './embedding_bag_weights_grad.js';
 import { packedBag, packedBagWeightsGrad } from './packed_bag.js';
+import { packedApply } from './packed_apply.js';
 import { sparseApply } from './sparse_apply.js';
 
 /** Kernels in TypeScript that sum in double; one thread, nothing to install. */
@@ -17,4 +18,5 @@ export const referenceKernels: KernelSet = {
   packedBag,
   packedBagWeightsGrad,
   sparseApply,
+  packedApply,
 };

@@ -1,11 +1,10 @@
 /** What the `tensorflow` backend offers: custom ops where the addon has registered them, else stock ops composed. */
 import * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../types.js';
 import { warnOnce } from '../../warn_once.js';
-import { SPARSE_APPLY, type BagTensors } from '../bag_tensors.js';
+import { PACKED_APPLY, SPARSE_APPLY, type SparseApplyFunction } from '../bag_tensors.js';
 import { genericBackendPart } from '../generic/register.js';
-import type { BagOptions, KernelInfo } from '../kernel_set.js';
-import { namedKernelSet, type BackendPart } from '../registry.js';
+import type { KernelInfo } from '../kernel_set.js';
+import { namedKernelSet, type BackendPart, type PackedPart } from '../registry.js';
 import { newTable, readRows, writeRows } from './tables.js';
 import { apart, makeWritable } from './written_variables.js';
 import type { StepOps } from '../step_ops.js';
@@ -92,29 +91,37 @@ export class TensorFlowPart implements BackendPart {
     return this.hasOps() && readRows(table, firstRow, into);
   }
 
-  readonly sparseApply = (
-    optimizer: OptimizerName,
-    table: tf.Variable,
-    slots: readonly tf.Variable[],
-    gradient: tf.Tensor2D,
-    bags: BagTensors,
-    options: BagOptions,
-    hyper: Float32Array,
-  ): void => {
-    if (!this.hasOps()) {
-      genericBackendPart.sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
-      return;
-    }
-    makeWritable({ table, ...Object.fromEntries(slots.map((slot, i) => [`slots[${i}]`, slot])) });
-    const written: readonly tf.Variable[] = [table, ...slots];
-    const { values, rowSplits, weights } = bags;
-    const [slot0, slot1] = slots;
-    tf.tidy(() => {
-      const inputs: Record<string, tf.Tensor> = { table, gradient: apart(gradient, written), values, rowSplits };
-      if (slot0 !== undefined) inputs['slot0'] = slot0;
-      if (slot1 !== undefined) inputs['slot1'] = slot1;
-      if (weights !== null) inputs['weights'] = apart(weights, written);
-      tf.engine().runKernel(SPARSE_APPLY[optimizer], inputs, { ...options, hyper: hyper as never });
-    });
+  readonly sparseApply: SparseApplyFunction = (optimizer, ...step) => {
+    if (this.hasOps()) stepInPlace(SPARSE_APPLY[optimizer], {}, ...step);
+    else genericBackendPart.sparseApply(optimizer, ...step);
   };
+
+  get packed(): PackedPart | undefined {
+    return this.hasOps() ? PACKED_PART : undefined;
+  }
 }
+
+type Step = Parameters<SparseApplyFunction> extends [unknown, ...infer Rest] ? Rest : never;
+
+function stepInPlace(kernelName: string, attrs: object, ...[table, slots, gradient, bags, options, hyper]: Step): void {
+  makeWritable({ table, ...Object.fromEntries(slots.map((slot, i) => [`slots[${i}]`, slot])) });
+  const written: readonly tf.Variable[] = [table, ...slots];
+  const { values, rowSplits, weights } = bags;
+  const [slot0, slot1] = slots;
+  tf.tidy(() => {
+    const inputs: Record<string, tf.Tensor> = { table, gradient: apart(gradient, written), values, rowSplits };
+    if (slot0 !== undefined) inputs['slot0'] = slot0;
+    if (slot1 !== undefined) inputs['slot1'] = slot1;
+    if (weights !== null) inputs['weights'] = apart(weights, written);
+    tf.engine().runKernel(kernelName, inputs, { ...attrs, ...options, hyper: hyper as never });
+  });
+}
+
+const PACKED_PART: PackedPart = {
+  apply: (optimizer, table, form, ...step) => {
+    stepInPlace(PACKED_APPLY, { optimizer, ...form }, table, ...step);
+  },
+  placeTable: (table) => {
+    makeWritable({ table });
+  },
+};

@@ -90,6 +90,37 @@ export function packedBagWeightsGrad(
   );
 }
 
+/** The same of rows of float16. */
+export function packedApplyInPlace(
+  backend: NodeBackend,
+  { table, slot0, slot1, gradient, values, rowSplits, weights }: SparseApplyInputs,
+  options: BagOptions & PackedForm & { hyper: Float32Array; optimizer: OptimizerName },
+): void {
+  const { optimizer, hyper } = options;
+  const opName = PACKED_APPLY_OPS[optimizer];
+  const slots = [slot0, slot1].slice(0, SLOT_NAMES[optimizer].length) as tf.TensorInfo[];
+  const perId = weightsOrNone(backend, weights);
+  translated(opName, () =>
+    withTensor(backend, hyper, [hyper.length], (numbers) =>
+      backend.executeMultipleOutputs(
+        opName,
+        packedAttributes(backend, options),
+        [table, ...slots, gradient, values, rowSplits, perId, numbers],
+        0,
+      ),
+    ),
+  );
+}
+
+const PACKED_APPLY_OPS: Readonly<Record<OptimizerName, string>> = {
+  sgd: 'EmbeddingPackedApplySgd',
+  adagrad: 'EmbeddingPackedApplyAdagrad',
+  rowWiseAdagrad: 'EmbeddingPackedApplyRowWiseAdagrad',
+  adagradMomentum: 'EmbeddingPackedApplyAdagradMomentum',
+  adam: 'EmbeddingPackedApplyAdam',
+  ftrl: 'EmbeddingPackedApplyFtrl',
+};
+
 export interface SparseApplyInputs extends BagInputs {
   readonly table: tf.TensorInfo;
   readonly slot0?: tf.TensorInfo;

@@ -36,6 +36,9 @@ export const COPYING_OPS: ReadonlySet<string> = new Set([
   ...['EmbeddingPresentIds', 'EmbeddingProducts', 'EmbeddingProductSum', 'EmbeddingSum', 'EmbeddingTakeRows'],
   ...['EmbeddingDropout', 'EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingStep'],
   ...['EmbeddingPackedBag', 'EmbeddingPackedBagWeightsGrad'],
+  ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
+    (name) => `EmbeddingPackedApply${name}`,
+  ),
   ...['GatherV2', 'MatMul', 'BatchMatMulV2', 'UnsortedSegmentSum'],
   ...['Add', 'AddV2', 'Sub', 'Mul', 'Div', 'RealDiv', 'DivNoNan', 'Maximum', 'Minimum', 'Pow', 'SquaredDifference'],
   ...['Neg', 'Abs', 'Sign', 'Square', 'Sqrt', 'Rsqrt', 'Reciprocal', 'Exp', 'Expm1', 'Log', 'Log1p'],

@@ -11,6 +11,7 @@ import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,
   EMBEDDING_BAG_WEIGHTS_GRAD,
+  PACKED_APPLY,
   PACKED_BAG,
   PACKED_BAG_WEIGHTS_GRAD,
   SPARSE_APPLY,
@@ -36,6 +37,10 @@ export function registerTensorFlowBackend(): TensorFlowPart {
   register(part, EMBEDDING_BAG_WEIGHTS_GRAD, kernels.embeddingBagWeightsGrad as Run);
   register(part, PACKED_BAG, kernels.packedBag as Run);
   register(part, PACKED_BAG_WEIGHTS_GRAD, kernels.packedBagWeightsGrad as Run);
+  register(part, PACKED_APPLY, (backend, inputs, attrs) => {
+    kernels.packedApplyInPlace(backend, inputs, attrs);
+    return [];
+  });
   for (const optimizer of OPTIMIZER_NAMES) {
     const kernelName = SPARSE_APPLY[optimizer];
     register(part, kernelName, (backend, inputs, attrs) => {

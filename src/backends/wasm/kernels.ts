@@ -60,6 +60,7 @@ interface Exports {
   readonly te_wasm_apply: Call;
   readonly te_wasm_packed_bag: Call;
   readonly te_wasm_packed_weights_grad: Call;
+  readonly te_wasm_packed_apply: Call;
   readonly te_wasm_csr_workspace: Call;
   readonly te_wasm_csr: Call;
 }
@@ -173,11 +174,37 @@ export class WasmKernels {
     hyper: ArrayLike<number>,
     workspace: Workspace,
   ): void {
-    new Float32Array(this.heap.memory.buffer, this.hyper, HYPER_FIELDS.length).set(hyper);
-    const { address, bytes } = workspace;
-    const index = OPTIMIZER_NAMES.indexOf(optimizer);
-    const tail = [index, slots[0] ?? 0, slots[1] ?? 0, slots.length, gradient, this.hyper, address, bytes, this.result];
+    const tail = this.stepTail(optimizer, slots, gradient, hyper, workspace);
     this.check(this.exports.te_wasm_apply(...this.lookup(table, bags, options), ...tail), table, bags);
+  }
+
+  /** The same on rows of float16; `table` is where the words lie. */
+  packedApply(
+    optimizer: OptimizerName,
+    table: TableAt,
+    storage: PackedStorage,
+    slots: readonly number[],
+    bags: BagsAt,
+    options: BagOptions,
+    gradient: number,
+    hyper: ArrayLike<number>,
+    workspace: Workspace,
+  ): void {
+    const tail = [PACKED_STORAGES.indexOf(storage), ...this.stepTail(optimizer, slots, gradient, hyper, workspace)];
+    this.check(this.exports.te_wasm_packed_apply(...this.lookup(table, bags, options), ...tail), table, bags);
+  }
+
+  /** What steps take behind the bags. */
+  private stepTail(
+    optimizer: OptimizerName,
+    slots: readonly number[],
+    gradient: number,
+    hyper: ArrayLike<number>,
+    { address, bytes }: Workspace,
+  ): number[] {
+    new Float32Array(this.heap.memory.buffer, this.hyper, HYPER_FIELDS.length).set(hyper);
+    const index = OPTIMIZER_NAMES.indexOf(optimizer);
+    return [index, slots[0] ?? 0, slots[1] ?? 0, slots.length, gradient, this.hyper, address, bytes, this.result];
   }
 
   csrWorkspace(request: CsrRequest): number {

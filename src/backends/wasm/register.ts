@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackendPart, addKernelSet, namedKernelSet, registeredPart, threadsAskedFor } from '../registry.js';
 import { compileEmbedded, whenCompiled } from './module.js';
-import { sparseApply } from './sparse_apply.js';
+import { packedApply, sparseApply } from './sparse_apply.js';
 import { newTable, readRows, writeRows } from './tables.js';
 import { KERNEL_FUNCTIONS, tensorKernelInfo } from './tensor_kernels.js';
 import { guardMemory } from './tfjs_heap.js';
@@ -35,7 +35,8 @@ export function registerWasmBackend(): void {
   const running = tf.engine().registry[BACKEND];
   if (running !== undefined) guardMemory(running);
   if (registeredPart(BACKEND) !== undefined) return; // calls for many tables may have joined it
-  addBackendPart(BACKEND, { sparseApply, newTable, readRows, writeRows, info: () => tensorKernelInfo() });
+  const rows = { newTable, readRows, writeRows };
+  addBackendPart(BACKEND, { sparseApply, packed: { apply: packedApply }, ...rows, info: () => tensorKernelInfo() });
 }
 
 /** Gives the implementation on typed arrays its threads, where nobody asked for a number. */

@@ -1,6 +1,6 @@
 /** One exact step on variables of the `wasm` backend. */
 import * as tf from '@tensorflow/tfjs';
-import { SPARSE_APPLY, type SparseApplyFunction } from '../bag_tensors.js';
+import { PACKED_APPLY, SPARSE_APPLY, type PackedApplyFunction, type SparseApplyFunction } from '../bag_tensors.js';
 import type { WasmBackend } from './tfjs_heap.js';
 
 /**
@@ -20,7 +20,18 @@ export function own(backend: WasmBackend, variable: tf.Variable): void {
 }
 
 /** Copies what somebody else can see, then steps in place. */
-export const sparseApply: SparseApplyFunction = (optimizer, table, slots, gradient, bags, options, hyper) => {
+export const sparseApply: SparseApplyFunction = (optimizer, ...step) => {
+  stepInPlace(SPARSE_APPLY[optimizer], {}, ...step);
+};
+
+/** The same of packed rows. */
+export const packedApply: PackedApplyFunction = (optimizer, table, form, ...step) => {
+  stepInPlace(PACKED_APPLY, { optimizer, ...form }, table, ...step);
+};
+
+type Step = Parameters<SparseApplyFunction> extends [unknown, ...infer Rest] ? Rest : never;
+
+function stepInPlace(kernelName: string, attrs: object, ...[table, slots, gradient, bags, options, hyper]: Step): void {
   const backend = tf.engine().backend as WasmBackend;
   const written = [table, ...slots];
   for (const variable of written) own(backend, variable);
@@ -32,6 +43,6 @@ export const sparseApply: SparseApplyFunction = (optimizer, table, slots, gradie
     const inputs: Record<string, tf.Tensor> = { table, gradient: apart(gradient), values, rowSplits };
     if (bags.weights !== null) inputs['weights'] = apart(bags.weights);
     slots.forEach((slot, i) => (inputs[`slot${i}`] = slot));
-    tf.engine().runKernel(SPARSE_APPLY[optimizer], inputs, { ...options, hyper: Array.from(hyper) });
+    tf.engine().runKernel(kernelName, inputs, { ...attrs, ...options, hyper: Array.from(hyper) });
   });
-};
+}

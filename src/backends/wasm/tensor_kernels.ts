@@ -125,7 +125,11 @@ export function filled(
 interface Call {
   readonly inputs: Inputs;
   readonly backend: WasmBackend;
-  readonly attrs: BagOptions & { readonly rows?: number; readonly hyper?: readonly number[] } & Partial<PackedForm>;
+  readonly attrs: BagOptions & {
+    readonly rows?: number;
+    readonly hyper?: readonly number[];
+    readonly optimizer?: OptimizerName;
+  } & Partial<PackedForm>;
 }
 
 function embeddingBag({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
@@ -205,9 +209,32 @@ export function slotsAt(
   });
 }
 
+/** A step of rows of float16. */
+function packedApply({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
+  const { heap, kernels } = hostOf(backend);
+  const optimizer = attrs.optimizer!;
+  const table = packedTableOf(backend, inputs['table']!, attrs);
+  const bags = bagsOf(backend, inputs);
+  const slots = slotsAt(backend, optimizer, inputs, table);
+  const gradient = gradientAt(backend, inputs['gradient']!, bags, table.dim);
+  checkLength('hyper', attrs.hyper!.length, HYPER_FIELDS.length);
+  withWorkspace(heap, kernels.applyWorkspace(optimizer, table, bags), (workspace) =>
+    kernels.packedApply(
+      ...([optimizer, table, attrs.storage!, slots, bags, attrs, gradient, attrs.hyper!, workspace] as const),
+    ),
+  );
+  for (const info of writtenInputs(inputs)) forgetPacked(backend, info);
+  return [];
+}
+
+/** Table and slots. */
+function writtenInputs(inputs: Inputs): tf.TensorInfo[] {
+  return [inputs['table'], inputs['slot0'], inputs['slot1']].filter((info) => info !== undefined);
+}
+
 function sparseApply(optimizer: OptimizerName, { inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const { heap, kernels } = hostOf(backend);
-  const written = [inputs['table']!, inputs['slot0'], inputs['slot1']].filter((info) => info !== undefined);
+  const written = writtenInputs(inputs);
   const table = tableOf(backend, written[0]!);
   const bags = bagsOf(backend, inputs);
   const slots = slotsAt(backend, optimizer, inputs, table);
@@ -241,5 +268,6 @@ export const KERNEL_FUNCTIONS = kernelTable<Call>({
   embeddingBagWeightsGrad,
   packedBag,
   packedBagWeightsGrad,
+  packedApply,
   sparseApply,
 });

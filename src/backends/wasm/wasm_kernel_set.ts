@@ -156,24 +156,28 @@ export class WasmKernelSet implements KernelSet {
     options: BagOptions,
     hyper: Float32Array,
   ): void {
-    checkLength('gradient', gradient.length, pooledLength(bags, table));
-    checkLength('hyper', hyper.length, HYPER_FIELDS.length);
-    checkLength('slots', slots.length, SLOT_NAMES[optimizer].length);
-    const slotLength = optimizer === 'rowWiseAdagrad' ? table.rows : table.rows * table.dim;
-    slots.forEach((slot, i) => checkLength(`slots[${i}]`, slot.length, slotLength));
-    const request: Request = {
-      table,
-      direction: 'inout',
-      bags,
-      others: [
-        { array: gradient, direction: 'in' },
-        ...slots.map((array): Argument => ({ array, direction: 'inout' })),
-      ],
-      workspaceBytes: (kernels, tableAt, bagsAt) => kernels.applyWorkspace(optimizer, tableAt, bagsAt),
-    };
+    const request = stepRequest(optimizer, table, slots, gradient, bags, hyper);
     this.call(request, (kernels, { tableAt, bagsAt, others, workspace }) => {
       const [gradientAt, ...slotsAt] = others;
       kernels.apply(optimizer, tableAt, slotsAt, bagsAt, options, gradientAt!, hyper, workspace);
+    });
+  }
+
+  packedApply(
+    optimizer: OptimizerName,
+    table: PackedTable,
+    slots: readonly Float32Array[],
+    gradient: Float32Array,
+    bags: HostBags,
+    options: BagOptions,
+    hyper: Float32Array,
+  ): void {
+    const request = stepRequest(optimizer, table, slots, gradient, bags, hyper);
+    this.call(request, (kernels, { tableAt, bagsAt, others, workspace }) => {
+      const [gradientAt, ...slotsAt] = others;
+      kernels.packedApply(
+        ...([optimizer, tableAt, table.storage, slotsAt, bagsAt, options, gradientAt!, hyper, workspace] as const),
+      );
     });
   }
 
@@ -270,6 +274,29 @@ export class WasmKernelSet implements KernelSet {
 function pooledLength({ rowSplits }: HostBags, { dim }: { readonly dim: number }): number {
   checkSplits(rowSplits.length);
   return (rowSplits.length - 1) * dim;
+}
+
+/** What a step takes, checked. */
+function stepRequest(
+  optimizer: OptimizerName,
+  table: HostTable | PackedTable,
+  slots: readonly Float32Array[],
+  gradient: Float32Array,
+  bags: HostBags,
+  hyper: Float32Array,
+): Request {
+  checkLength('gradient', gradient.length, pooledLength(bags, table));
+  checkLength('hyper', hyper.length, HYPER_FIELDS.length);
+  checkLength('slots', slots.length, SLOT_NAMES[optimizer].length);
+  const slotLength = optimizer === 'rowWiseAdagrad' ? table.rows : table.rows * table.dim;
+  slots.forEach((slot, i) => checkLength(`slots[${i}]`, slot.length, slotLength));
+  return {
+    table,
+    direction: 'inout',
+    bags,
+    others: [{ array: gradient, direction: 'in' }, ...slots.map((array): Argument => ({ array, direction: 'inout' }))],
+    workspaceBytes: (kernels, tableAt, bagsAt) => kernels.applyWorkspace(optimizer, tableAt, bagsAt),
+  };
 }
 
 /** What one call takes. */

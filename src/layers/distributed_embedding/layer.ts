@@ -154,6 +154,9 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
       get trainable() {
         return (layer as unknown as tf.layers.Layer).trainable;
       },
+      freeze: () => {
+        this.trainable = false;
+      },
       makeWeight: (name, { shape, dtype }, initializer, fast) =>
         layer.addWeight(name, shape, dtype, initializer, null, true, null, () => fast),
     };
@@ -204,8 +207,10 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     if (!this.#isReady) return [];
     const tables = notYetPenalized(this.#all.tables.map(({ table }) => table));
     return touchedRowsPenalties(
-      tables.flatMap(({ regularizer, variable, packed }) => {
-        return regularizer === null || variable === null || packed !== null ? [] : [{ table: variable, regularizer }];
+      tables.flatMap(({ regularizer, variable, storage }) => {
+        return regularizer === null || variable === null || storage === 'int8'
+          ? []
+          : [{ table: variable, regularizer }];
       }),
     );
   }

@@ -17,6 +17,8 @@ import { applyInBlocks, fillOf, withSeed, type TableToFill } from '../table/tabl
 export interface WeightOwner {
   readonly name: string;
   readonly trainable: boolean;
+  /** Sets its flag `trainable` to false. */
+  freeze(): void;
   /** `addWeight` of the layer; `fast`: what it is made with when a model that is being loaded overwrites it at once. */
   makeWeight(name: string, { shape, dtype }: WeightForm, initializer: Initializer, fast: Initializer): tf.LayerVariable;
 }
@@ -29,7 +31,7 @@ class PlacedTable implements TableHolder {
     private readonly number: number,
     readonly source: DistributedTable,
     private readonly savedName: string,
-    private readonly seed: number | null,
+    readonly seed: number | null,
   ) {}
 
   get table(): EmbeddingTable {
@@ -46,6 +48,10 @@ class PlacedTable implements TableHolder {
 
   get trainable(): boolean {
     return this.owner.trainable;
+  }
+
+  freeze(): void {
+    this.owner.freeze();
   }
 
   get weightName(): string {

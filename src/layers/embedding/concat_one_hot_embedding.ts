@@ -159,10 +159,10 @@ export class ConcatOneHotEmbedding extends TableLayer {
 
   override getConfig(): tf.serialization.ConfigDict {
     const { name, trainable, batchInputShape, ...rest } = super.getConfig();
-    const { embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint, optimizer, storage } = rest;
+    const { embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint, optimizer, storage, seed } = rest;
     const { embeddingWidth } = this;
     const own = { featureSizes: [...this.featureSizes], embeddingWidth };
-    const kept = storage === undefined ? {} : { storage };
+    const kept = { ...(storage === undefined ? {} : { storage }), ...(seed === undefined ? {} : { seed }) };
     const table = { embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint, optimizer, ...kept };
     const input = batchInputShape === undefined ? {} : { batchInputShape };
     return { ...own, ...table, name, trainable, ...input } as unknown as tf.serialization.ConfigDict;

@@ -181,7 +181,7 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     this.embeddings = weight;
     if (!this._trainableWeights.includes(weight)) this._trainableWeights.push(weight);
     const { regularizer } = this.table;
-    if (regularizer !== null && this.table.packed === null) {
+    if (regularizer !== null && this.table.storage !== 'int8') {
       this.addLoss((() => touchedRowsPenalty(weight.read() as tf.Variable, regularizer)) as never);
     }
     this.built = true;
@@ -203,6 +203,15 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   override set trainable(trainable: boolean) {
     super.trainable = trainable;
     this.table.refresh();
+  }
+
+  /**
+   * For the table, when a model is quantized.
+   *
+   * @internal
+   */
+  freeze(): void {
+    this.trainable = false;
   }
 
   override calculateLosses(): tf.Scalar[] {

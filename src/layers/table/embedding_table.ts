@@ -22,7 +22,15 @@ import { listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
 import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
 import { serializeRegistered } from '../registered_objects.js';
-import { packedInitializer, readStorage, weightForm, type WeightForm } from './storage.js';
+import {
+  acceptFloats,
+  isConverting,
+  noteTable,
+  packedInitializer,
+  readStorage,
+  weightForm,
+  type WeightForm,
+} from './storage.js';
 import type { TableToFill } from './table_fill.js';
 import { readTableOptimizer } from './table_optimizer.js';
 
@@ -43,11 +51,15 @@ export interface TableArgs {
   /** A list of one: the values that the table begins with, [inputDim, outputDim]; null (default): the initializer's. */
   weights?: readonly TableValues[] | null | undefined;
   /**
-   * How rows are kept: 'float32' (default); or, for inference alone, 'float16', or 'int8' with a scale and an offset per
-   * row. The weight of such a table holds int32 words, and is not trained.
+   * How rows are kept: 'float32' (default); 'float16', which takes half the memory and is trained by `emb.train`
+   * optimizers, with stochastic rounding; or, for inference alone, 'int8' with a scale and an offset per row. The weight
+   * of such a table holds int32 words.
    */
   storage?: Storage | null | undefined;
-  /** Seed of an initializer given by name; null (default): another one each time. */
+  /**
+   * Seed of an initializer given by name; null (default): another one each time. Also the seed of the rounding of float16
+   * rows, which is 0 by default.
+   */
   seed?: number | null | undefined;
 }
 
@@ -90,8 +102,12 @@ export interface TableHolder {
   /** Of the layer. */
   readonly name: string;
   readonly trainable: boolean;
+  /** Of the layer, for tables that have none of their own. */
+  readonly seed?: number | null;
   /** Under which the weight of a table of its own is saved, where that is not the name that `createWeight` gives. */
   readonly weightName?: string;
+  /** Sets its flag `trainable` to false. */
+  freeze?(): void;
   /**
    * Creates the weight as tfjs layers do.
    *
@@ -122,6 +138,8 @@ export class EmbeddingTable {
   readonly constraint: Constraint | null;
   readonly optimizer: SparseOptimizer | null;
   readonly storage: Storage;
+  /** Of the initializer where it was given by name, and of the rounding of float16 rows. */
+  readonly seed: number | null;
   /** Whether several layers may hold it; a layer's own table is saved under the layer's name. */
   readonly isShared: boolean;
   #weight: tf.LayerVariable | null = null;
@@ -141,15 +159,17 @@ export class EmbeddingTable {
     this.isShared = isShared;
     this.inputDim = checkDimension(args.inputDim, 'inputDim');
     this.outputDim = checkDimension(args.outputDim, 'outputDim');
-    this.initializer = readInitializer(args.embeddingsInitializer, checkSeed(args.seed));
+    this.seed = checkSeed(args.seed);
+    this.initializer = readInitializer(args.embeddingsInitializer, this.seed);
     this.regularizer = readRegularizer(args.embeddingsRegularizer);
     this.constraint = readConstraint(args.embeddingsConstraint);
-    this.optimizer = readTableOptimizer(args.optimizer);
     this.storage = readStorage(args.storage);
+    this.optimizer = optimizerOf(args, this.storage);
     this.#trainable = checkBoolean(args.trainable, 'trainable', true);
     const { weights } = args;
     const isGiven = weights !== undefined && weights !== null;
     this.#initialValues = isGiven ? readTableValues(weights, this.inputDim, this.outputDim) : null;
+    noteTable(this);
   }
 
   /** The table, or null before a layer that holds it was built. */
@@ -181,9 +201,23 @@ export class EmbeddingTable {
     return weightForm(this.storage, this.inputDim, this.outputDim);
   }
 
-  /** false while the table or any layer that holds it is frozen, and for packed rows. */
+  /** Whether the table or a layer that holds it was frozen. */
+  get isFrozen(): boolean {
+    return !this.#trainable || [...this.#holders].some((holder) => !holder.trainable);
+  }
+
+  /**
+   * Freezes the layers that hold the table.
+   *
+   * @internal
+   */
+  freeze(): void {
+    for (const holder of this.#holders) holder.freeze?.();
+  }
+
+  /** false while the table or any layer that holds it is frozen, and for rows of int8. */
   get trainable(): boolean {
-    return this.storage === 'float32' && this.#trainable && [...this.#holders].every((holder) => holder.trainable);
+    return this.storage !== 'int8' && !this.isFrozen;
   }
 
   set trainable(trainable: boolean) {
@@ -280,12 +314,16 @@ export class EmbeddingTable {
     this.#governTrainable(weight);
     this.#settleWrites(weight);
     watchStockSteps();
-    if (this.packed !== null) setPackedForm(weight.read() as tf.Variable, this.packed);
+    if (this.packed !== null) {
+      setPackedForm(weight.read() as tf.Variable, this.packed);
+      acceptFloats(weight, this.packed, this.name);
+    }
     setTableSettings(weight.read() as tf.Variable, {
       name: weight.originalName,
       optimizer: this.optimizer,
       constraint: rowConstraintOf(this.constraint),
-      regularized: this.regularizer !== null && this.packed === null,
+      regularized: this.regularizer !== null && this.storage !== 'int8',
+      roundingSeed: roundingSeed(this.seed ?? holder.seed ?? 0),
     });
   }
 
@@ -298,10 +336,14 @@ export class EmbeddingTable {
 
   /** Whatever is written, now or by loading a model, settles where a holder or the backend wants it. */
   #settleWrites(weight: tf.LayerVariable): void {
-    // Nothing steps packed rows in place.
-    if (this.packed !== null) return;
+    // Nothing steps rows of int8 in place.
+    if (this.storage === 'int8') return;
     const placeTable = (): void => {
       const table = weight.read() as tf.Variable;
+      if (this.packed !== null) {
+        backendPart().packed?.placeTable?.(table);
+        return;
+      }
       const place = [...this.#holders].find((holder) => holder.placeTable !== undefined);
       if (place === undefined) backendPart().placeTable?.(table);
       else place.placeTable!(table);
@@ -346,6 +388,7 @@ export class EmbeddingTable {
       optimizer: serializeRegistered(this.optimizer),
       // Configs of float32 tables stay readable for those who know no other.
       ...(this.storage === 'float32' ? {} : { storage: this.storage }),
+      ...(this.storage === 'float16' && this.seed !== null ? { seed: this.seed } : {}),
     };
   }
 }
@@ -353,6 +396,21 @@ export class EmbeddingTable {
 /** Whether a value, which may be anything, is a table. */
 export function isTable(value: unknown): value is EmbeddingTable {
   return value instanceof EmbeddingTable;
+}
+
+/** The optimizer of a table alone; rows of int8 have none, and lose it where a model is quantized. */
+function optimizerOf({ optimizer }: EmbeddingTableArgs, storage: Storage): SparseOptimizer | null {
+  const own = readTableOptimizer(optimizer);
+  if (own === null || storage !== 'int8') return own;
+  if (isConverting()) return null;
+  const note = "Nothing steps rows of int8; storage 'float16' is trained.";
+  throw new ValueError('optimizer', "none for a table of storage 'int8'", described('one'), note);
+}
+
+/** A seed as a whole number from 0 to 2^53 - 1. */
+function roundingSeed(seed: number): number {
+  const most = 2 ** 53;
+  return ((seed % most) + most) % most;
 }
 
 function checkSeed(seed: unknown): number | null {

@@ -5,22 +5,40 @@ import { wordsPerRow, type PackedForm } from '../../backends/packed/packed_table
 import { backendPart } from '../../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { perProcess } from '../../per_process.js';
+import { convertWrites } from '../../tfjs_patches/layer_weights.js';
 import type { Initializer } from './initializers.js';
 import { STORAGES, type Storage } from '../../types.js';
 
-/** The storage of all tables that are made now, whatever their configs say; null: what the configs say. */
-const conversion = (): { storage: Storage | null } => perProcess('quantize', () => ({ storage: null }));
+/** A table that a conversion made. */
+export interface ConvertedTable {
+  /** Freezes the layers that hold it. */
+  freeze(): void;
+}
 
-/** Runs `build`, which makes tables: each with this storage, and without its initial values. */
-export function convertingTo<T>(storage: Storage, build: () => T): T {
+interface Conversion {
+  /** The storage of all tables that are made now, whatever their configs say; null: what the configs say. */
+  storage: Storage | null;
+  tables: ConvertedTable[];
+}
+
+const conversion = (): Conversion => perProcess('quantize', () => ({ storage: null, tables: [] }));
+
+/** Runs `build`, which makes tables: each with this storage, and without its initial values. They are told too. */
+export function convertingTo<T>(storage: Storage, build: () => T): { built: T; tables: readonly ConvertedTable[] } {
   const current = conversion();
-  const before = current.storage;
-  current.storage = storage;
+  const before = { ...current };
+  Object.assign(current, { storage, tables: [] });
   try {
-    return build();
+    const built = build();
+    return { built, tables: current.tables };
   } finally {
-    current.storage = before;
+    Object.assign(current, before);
   }
+}
+
+/** Tells of a table that is made now. */
+export function noteTable(table: ConvertedTable): void {
+  if (isConverting()) conversion().tables.push(table);
 }
 
 /** Whether tables that are made now are written at once. */
@@ -65,6 +83,15 @@ function readFloats(table: tf.Tensor, form: PackedForm | undefined, first: numbe
   return tf.tidy(() => {
     const block = table.slice([first, 0], [rows, table.shape[1]!]).dataSync();
     return form === undefined ? (block as Float32Array) : unpackRows(block as Int32Array, form.storage, form.dim);
+  });
+}
+
+/** Has a weight of words take the numbers that they stand for too, as float32 [rows, dim]. `name`: in errors. */
+export function acceptFloats(weight: tf.LayerVariable, form: PackedForm, name: string): void {
+  const shape = [weight.shape[0]!, form.dim];
+  convertWrites(weight, (value) => {
+    const isFloats = value.dtype === 'float32' && tf.util.arraysEqual(value.shape, shape);
+    return isFloats ? packedTensor(value, undefined, form, name) : null;
   });
 }
 

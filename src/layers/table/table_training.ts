@@ -12,7 +12,18 @@ export function checkTableTraining(
   kwargs: Record<string, unknown> | undefined,
 ): void {
   const isStep = kwargs?.['training'] === true && tf.engine().state.gradientDepth > 0;
-  if (!isStep || lookupScope() !== null || !table.trainable) return;
+  if (!isStep) return;
+  if (table.storage === 'int8' && !table.isFrozen) {
+    const expected = `'float32' or 'float16' for the table of layer ${layer}, which is trained`;
+    const note = 'Rows of int8 are looked up alone: freeze the layer, trainable: false.';
+    throw new ValueError('storage', expected, 'int8', note);
+  }
+  if (lookupScope() !== null || !table.trainable) return;
+  if (table.storage === 'float16') {
+    const expected = `an emb.train optimizer in compile, because the table of layer ${layer} has storage 'float16'`;
+    const note = 'A stock optimizer knows float32 alone; or freeze the layer, trainable: false.';
+    throw new ValueError('optimizer', expected, described('a stock optimizer'), note);
+  }
   if (table.optimizer !== null) {
     const expected = `an emb.train optimizer in compile, because layer ${layer} has an optimizer of its own`;
     const received = described('a stock optimizer, which trains every variable itself');

@@ -21,6 +21,8 @@ export interface TableSettings {
   readonly constraint: RowConstraint | null;
   /** Whether lookups must be recorded for a penalty on the touched rows. */
   readonly regularized: boolean;
+  /** Seed of stochastic rounding, where rows are float16. */
+  readonly roundingSeed?: number;
 }
 
 /** What layers say of their tables. */

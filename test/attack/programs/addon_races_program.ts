@@ -83,7 +83,7 @@ function racedCall(): { name: string; args: unknown[] } {
     return { name, args: [...table, ...ids, some, ...how, gradient, new Float32Array(nnz)] };
   }
   const uses = random.chance(0.5) ? words.subarray(STARTS, STARTS + 4) : null;
-  const hyper = new Float32Array(26).fill(0.5);
+  const hyper = new Float32Array(30).fill(0.5);
   return { name, args: [...table, ...ids, weights, ...how, 0, null, null, gradient, hyper, uses] };
 }
 

@@ -117,7 +117,7 @@ function rightCall(): OpCall {
       const update = name as keyof typeof SLOTS;
       const slotDim = update === 'RowWiseAdagrad' ? 1 : dim;
       const slots = Array.from({ length: SLOTS[update] }, () => tensors.floats(rows, slotDim));
-      const inputs = [table, ...slots, gradient, ...bags, tensors.floats(26)];
+      const inputs = [table, ...slots, gradient, ...bags, tensors.floats(30)];
       return { name: `EmbeddingSparseApply${name}`, inputs, attributes, outputs: 0, written: 1 + slots.length };
     }
   }
@@ -147,7 +147,7 @@ function rightCallOfMany(): OpCall {
   const slotDim = name === 'RowWiseAdagrad' ? 1 : dim;
   const slots = Array.from({ length: 2 * SLOTS[name] }, () => tensors.floats(rows, slotDim));
   const gradients = uses.map(() => tensors.floats(1, dim));
-  const hypers = [tensors.floats(26), tensors.floats(26)];
+  const hypers = [tensors.floats(30), tensors.floats(30)];
   const inputs = [...tables, ...slots, ...gradients, ...values, ...splits, ...weights, ...hypers, modes, norms];
   const attributes = [N, { name: 'U', type: TF_ATTR_INT, value: 3 }];
   return { name: `EmbeddingSparseApplyMany${name}`, inputs, attributes, outputs: 0, written: 2 + slots.length };

@@ -1,3 +1,4 @@
+import { HYPER_FIELDS } from '../../../src/backends/hyper.js';
 import * as tf from '@tensorflow/tfjs';
 import type { CpuBackend } from '../../../src/backends/cpu/cpu_backend.js';
 import { OwnedTables } from '../../../src/backends/cpu/owned_tables.js';
@@ -165,7 +166,7 @@ describeImplementations('tables of the cpu backend, stepped in place', (implemen
         values: tf.tensor1d([0], 'int32'),
         rowSplits: tf.tensor1d([0, 1], 'int32'),
       };
-      const attrs = { ...SUM, hyper: new Array<number>(26).fill(0) };
+      const attrs = { ...SUM, hyper: new Array<number>(HYPER_FIELDS.length).fill(0) };
       expect(() => tf.engine().runKernel('SparseApplySgd', inputs as never, attrs)).toThrowError(RuntimeError);
     });
   });

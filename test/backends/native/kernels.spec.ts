@@ -4,6 +4,7 @@ import { HYPER_FIELDS } from '../../../src/backends/hyper.js';
 import { addonPath } from '../../../src/backends/native/addon.js';
 import { loadNative } from '../../../src/backends/native/load_native.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
+import { itStepsPackedRows } from '../../helpers/packed_step_suite.js';
 import { itLooksUpPackedRows } from '../../helpers/packed_suite.js';
 
 describe('native kernels', () => {
@@ -12,6 +13,7 @@ describe('native kernels', () => {
   itEqualsTensorFlow(() => kernels);
   itEqualsTheReference(() => kernels);
   itLooksUpPackedRows(() => kernels);
+  itStepsPackedRows(() => kernels);
 
   it('say what they are', () => {
     const { implementation, instructionSet, threads } = kernels.info();

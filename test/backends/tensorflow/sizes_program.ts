@@ -27,7 +27,7 @@ const stepOf = (rows: number): void => {
   const table = tf.variable(tf.zeros([0, WIDE]));
   const slot = tf.variable(tf.zeros([rows, WIDE]));
   const bags = { values: none(), rowSplits: splits(0), weights: null };
-  backendPart().sparseApply('adagrad', table, [slot], tf.zeros([0, WIDE]), bags, OPTIONS, new Float32Array(26));
+  backendPart().sparseApply('adagrad', table, [slot], tf.zeros([0, WIDE]), bags, OPTIONS, new Float32Array(30));
 };
 
 const cases: Record<string, () => unknown> = {
