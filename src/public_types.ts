@@ -23,7 +23,8 @@ export type { Activation, ActivationInput } from './layers/feature_interaction/a
 export type { SymbolicShape } from './layers/layer_arguments.js';
 export type { AnyTensors, Kwargs } from './layers/layer_calls.js';
 export type { Constraint, ConstraintInput } from './layers/table/constraints.js';
-export type { OwnTableArgs, SharedTableArgs, TableHolder } from './layers/table/embedding_table.js';
+export type { OwnTableArgs, SharedTableArgs } from './layers/table/embedding_table.js';
+export type { TableHolder } from './layers/table/table_holder.js';
 export type { Initializer, InitializerInput } from './layers/table/initializers.js';
 export type { OptimizerInput } from './layers/table/named_optimizer.js';
 export type { TableValues } from './layers/table/pretrained.js';

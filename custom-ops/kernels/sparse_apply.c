@@ -162,7 +162,8 @@ static te_status apply_linked(int32_t optimizer, te_step* leader) {
   for (te_step* step = leader; step != NULL; step = step->same) {
     one_step one = {&run, step, grouped};
     const int64_t tasks = (step->table.rows + UNTOUCHED_ROWS_PER_TASK - 1) / UNTOUCHED_ROWS_PER_TASK;
-    te_parallel(tasks, g->workers, untouched_task, &one);
+    /* Packed rows need scratch of their worker, which there is for those of the groups. */
+    te_parallel(tasks, step->words != NULL ? g->workers : te_get_threads(), untouched_task, &one);
   }
   return status;
 }

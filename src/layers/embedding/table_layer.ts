@@ -16,7 +16,6 @@ import {
   type OwnTableArgs,
   type SharedTableArgs,
   type TableArgs,
-  type TableHolder,
 } from '../table/embedding_table.js';
 import { checkDense, featureShape, type Feature, type FeatureKind } from './feature.js';
 import { lookUpFeatures } from './feature_lookup.js';
@@ -47,6 +46,7 @@ import { notYetPenalized, listSharedWeightsOnce } from '../../tfjs_patches/share
 import { readTableValues, tableTensor } from '../table/pretrained.js';
 import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
 import { packedTensor } from '../table/storage.js';
+import type { TableHolder } from '../table/table_holder.js';
 import { checkTableTraining } from '../table/table_training.js';
 
 /** How a layer looks up its table. */

@@ -4,7 +4,7 @@ import { brand } from '../../brand.js';
 import { isTooLarge } from '../../backends/memory.js';
 import { backendPart } from '../../backends/registry.js';
 import { setPackedForm, type PackedForm } from '../../backends/packed/packed_table.js';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../../errors.js';
 import type { Storage } from '../../types.js';
 import { refusePositional } from '../../positional.js';
 import { readOptions } from '../../options.js';
@@ -22,17 +22,11 @@ import { listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
 import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
 import { serializeRegistered } from '../registered_objects.js';
-import {
-  acceptFloats,
-  isConverting,
-  noteTable,
-  packedInitializer,
-  readStorage,
-  weightForm,
-  type WeightForm,
-} from './storage.js';
+import { acceptFloats, noteTable, packedInitializer, readStorage, weightForm, type WeightForm } from './storage.js';
 import type { TableToFill } from './table_fill.js';
+import type { TableHolder } from './table_holder.js';
 import { readTableOptimizer } from './table_optimizer.js';
+import { checkSeed, roundingSeed } from './table_seed.js';
 
 /** What makes a table; the same fields in `embeddingTable` and in the layers. */
 export interface TableArgs {
@@ -97,32 +91,6 @@ export interface EmbeddingTableArgs extends TableArgs {
   trainable?: boolean | undefined;
 }
 
-/** What a table asks of the layer that holds it. */
-export interface TableHolder {
-  /** Of the layer. */
-  readonly name: string;
-  readonly trainable: boolean;
-  /** Of the layer, for tables that have none of their own. */
-  readonly seed?: number | null;
-  /** Under which the weight of a table of its own is saved, where that is not the name that `createWeight` gives. */
-  readonly weightName?: string;
-  /** Sets its flag `trainable` to false. */
-  freeze?(): void;
-  /**
-   * Creates the weight as tfjs layers do.
-   *
-   * @param initializer - Gives the first values.
-   * @returns The weight.
-   */
-  createWeight(initializer: Initializer): tf.LayerVariable;
-  /**
-   * Puts the table where the holder wants it, in place of what the backend does by itself.
-   *
-   * @param table - The weight.
-   */
-  placeTable?(table: tf.Variable): void;
-}
-
 /** As V8, SpiderMonkey and JavaScriptCore put it. */
 const OUT_OF_MEMORY = /array length|alloc|too large|out of memory/i;
 
@@ -164,7 +132,7 @@ export class EmbeddingTable {
     this.regularizer = readRegularizer(args.embeddingsRegularizer);
     this.constraint = readConstraint(args.embeddingsConstraint);
     this.storage = readStorage(args.storage);
-    this.optimizer = optimizerOf(args, this.storage);
+    this.optimizer = readTableOptimizer(args.optimizer, this.storage);
     this.#trainable = checkBoolean(args.trainable, 'trainable', true);
     const { weights } = args;
     const isGiven = weights !== undefined && weights !== null;
@@ -396,28 +364,6 @@ export class EmbeddingTable {
 /** Whether a value, which may be anything, is a table. */
 export function isTable(value: unknown): value is EmbeddingTable {
   return value instanceof EmbeddingTable;
-}
-
-/** The optimizer of a table alone; rows of int8 have none, and lose it where a model is quantized. */
-function optimizerOf({ optimizer }: EmbeddingTableArgs, storage: Storage): SparseOptimizer | null {
-  const own = readTableOptimizer(optimizer);
-  if (own === null || storage !== 'int8') return own;
-  if (isConverting()) return null;
-  const note = "Nothing steps rows of int8; storage 'float16' is trained.";
-  throw new ValueError('optimizer', "none for a table of storage 'int8'", described('one'), note);
-}
-
-/** A seed as a whole number from 0 to 2^53 - 1. */
-function roundingSeed(seed: number): number {
-  const most = 2 ** 53;
-  return ((seed % most) + most) % most;
-}
-
-function checkSeed(seed: unknown): number | null {
-  if (seed === undefined || seed === null) return null;
-  if (typeof seed !== 'number') throw new ArgumentTypeError('seed', 'a whole number', seed);
-  if (!Number.isInteger(seed)) throw new ValueError('seed', 'a whole number', seed);
-  return seed;
 }
 
 /**

@@ -116,7 +116,7 @@ function rightCall(name: string): unknown[] {
       const slots = [optimizer === 0 ? null : slot, optimizer < 3 ? null : arrays.floats(rows * dim)];
       const starts = Array.from({ length: random.whole(0, 4) }, () => random.whole(0, batch + 1)).sort((a, b) => a - b);
       const uses = random.chance(0.5) ? [arrays.ints(starts)] : [];
-      return [...table, ...bags, optimizer, ...slots, gradient, arrays.floats(26), ...uses];
+      return [...table, ...bags, optimizer, ...slots, gradient, arrays.floats(30), ...uses];
     }
     case 'partitionCsr':
       return csrCall();

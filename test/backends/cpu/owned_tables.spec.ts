@@ -143,7 +143,7 @@ describeImplementations('tables of the cpu backend, stepped in place', (implemen
   it('step with a gradient that is the table itself', () => {
     withTable((table) => {
       const bags = { values: tf.tensor1d([0, 1, 2, 3], 'int32'), rowSplits: tf.range(0, 5, 1, 'int32'), weights: null };
-      const attrs = { ...SUM, hyper: [1, ...new Array<number>(25).fill(0)] };
+      const attrs = { ...SUM, hyper: [1, ...new Array<number>(HYPER_FIELDS.length - 1).fill(0)] };
       const { values, rowSplits } = bags;
       stepSgd(table, []);
       ownedTables().own(table, namedKernelSet(implementation)!);

@@ -24,7 +24,7 @@ const CALLS: Readonly<Record<Name, { args: () => Args; table: number; bags: numb
   },
   sparseApply: {
     // Adam: two slots.
-    args: () => [...table(), ...bags(), 4, floats(ROWS * DIM), floats(ROWS * DIM), floats(BAGS * DIM), floats(26)],
+    args: () => [...table(), ...bags(), 4, floats(ROWS * DIM), floats(ROWS * DIM), floats(BAGS * DIM), floats(30)],
     table: 0,
     bags: 3,
   },
