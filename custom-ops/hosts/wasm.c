@@ -150,19 +150,6 @@ int32_t TE_WASM(te_wasm_bags_many)(const te_wasm_lookup* lookups, int32_t count,
   return te_wasm_report(status, result);
 }
 
-/* Every id is looked at before the first row is written. */
-static te_status te_wasm_stray(const te_wasm_lookup* l) {
-  te_status status = {TE_OK, 0, 0};
-  for (int32_t i = 0; i < l->nnz && l->out_of_range == TE_ERROR; i++) {
-    if (l->values[i] >= 0 && l->values[i] < l->rows) continue;
-    status.code = TE_ID_OUT_OF_RANGE;
-    status.id = l->values[i];
-    status.position = i;
-    break;
-  }
-  return status;
-}
-
 /* Bytes of the records that te_wasm_apply_many is lent. */
 uint32_t TE_WASM(te_wasm_steps_bytes)(int32_t count) { return (uint32_t)count * (uint32_t)sizeof(te_step); }
 
@@ -171,8 +158,12 @@ int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps
                                     te_wasm_result* result) {
   te_status status = {TE_OK, 0, 0};
   for (int32_t i = 0; i < count && status.code == TE_OK; i++) {
+    /* Every table is checked before the first row is written. */
+    const te_wasm_lookup* l = &steps[i].lookup;
+    const te_table table = te_wasm_table(l->data, l->rows, l->dim);
+    const te_bags bags = te_wasm_bags_of(l);
     result->unique = i;
-    status = te_wasm_stray(&steps[i].lookup);
+    status = te_check_batch(&table, &bags);
     if (status.code == TE_OK && steps[i].n_slots != TE_SLOT_COUNT(optimizer)) status.code = TE_BAD_ARGUMENT;
   }
   if (status.code != TE_OK) return te_wasm_report(status, result);

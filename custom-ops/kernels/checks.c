@@ -52,6 +52,16 @@ te_status te_check(const te_table* table, const te_bags* bags, int need_data) {
   return check_splits(bags);
 }
 
+te_status te_check_batch(const te_table* table, const te_bags* bags) {
+  const te_status status = te_check(table, bags, 1);
+  if (status.code != TE_OK || bags->out_of_range != TE_ERROR) return status;
+  const uint32_t limit = te_id_limit(table->rows);
+  for (int64_t i = 0; i < bags->nnz; i++) {
+    if ((uint32_t)bags->values[i] >= limit) return te_failure(TE_ID_OUT_OF_RANGE, i, bags->values[i]);
+  }
+  return te_ok();
+}
+
 int64_t te_first_bag(const te_bags* bags, int64_t part, int64_t parts) {
   const int64_t work = bags->nnz + bags->batch;
   const int64_t target = work / parts * part + work % parts * part / parts;

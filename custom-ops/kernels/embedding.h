@@ -104,6 +104,9 @@ typedef struct te_hyper {
 } te_hyper;
 #define TE_HYPER_FIELDS 30
 
+/* What a step would refuse of a table and a batch: sizes, row splits, ids where those out of range are an error. */
+te_status te_check_batch(const te_table* table, const te_bags* bags);
+
 /* pooled [batch, dim] = combined rows of each bag. Empty bag: zeros. Needs no workspace. */
 te_status te_embedding_bag(const te_table* table, const te_bags* bags, float* pooled);
 

@@ -16,10 +16,23 @@ const ROLES: Readonly<Record<string, Roles>> = {
   packedBag: { written: [10], read: [0, 4, 5, 6], isResult: true },
   packedBagWeightsGrad: { written: [11], read: [0, 4, 5, 6, 10], isResult: true },
   sparseApply: { written: [0, 10, 11], read: [3, 4, 5, 12, 14] },
+  matMul: { written: [3], read: [0, 1, 2], isResult: true },
   partitionCsr: { written: [8, 9, 10, 11, 12, 13], read: [0, 1, 2, 3], isResult: true },
   readSharedTensor: { written: [5], read: [] },
 };
 const NOTHING: Roles = { written: [], read: [] };
+/** Functions that take lists of what another function takes. */
+const MANY: Readonly<Record<string, string>> = { embeddingBags: 'embeddingBag', sparseApplyMany: 'sparseApply' };
+
+function picked(name: string, args: readonly unknown[], role: 'written' | 'read'): View[] {
+  const lists = MANY[name] === undefined ? [args] : Array.isArray(args[0]) ? args[0].filter(Array.isArray) : [];
+  const places = rolesOf(name)[role];
+  return lists.flatMap((list: readonly unknown[]) => places.flatMap((i) => list[i])).filter(isView);
+}
+
+function rolesOf(name: string): Roles {
+  return ROLES[MANY[name] ?? name] ?? NOTHING;
+}
 
 function isView(value: unknown): value is View {
   return (value instanceof Float32Array || value instanceof Int32Array) && ArrayBuffer.isView(value);
@@ -38,39 +51,36 @@ function isCopied(view: View): boolean {
 /** A call that is about to be made. */
 export class WatchedMemory {
   private readonly before = new Map<ArrayBufferLike, Uint8Array>();
-  private readonly roles: Roles;
+  private readonly isResult: boolean;
   private readonly written: View[];
+  /** Whether something is written that the same call reads, or writes elsewhere: it must be refused. */
+  readonly isShared: boolean;
 
   constructor(
     name: string,
-    private readonly args: readonly unknown[],
+    args: readonly unknown[],
     /** Memory that others write meanwhile. */
     raced: ReadonlySet<ArrayBufferLike> = new Set(),
   ) {
-    this.roles = ROLES[name] ?? NOTHING;
-    this.written = this.roles.written.map((i) => args[i]).filter(isView);
-    for (const arg of args.flat()) {
+    this.isResult = rolesOf(name).isResult === true;
+    const written = (this.written = picked(name, args, 'written'));
+    const read = picked(name, args, 'read').filter((view) => !isCopied(view));
+    this.isShared = written.some(
+      (one, i) => read.some((other) => overlap(one, other)) || written.some((other, j) => j < i && overlap(one, other)),
+    );
+    for (const arg of args.flat(2)) {
       if (!ArrayBuffer.isView(arg) || arg.buffer.byteLength === 0) continue;
       if (raced.has(arg.buffer) || this.before.has(arg.buffer)) continue;
       this.before.set(arg.buffer, new Uint8Array(arg.buffer).slice());
     }
   }
 
-  /** Whether something is written that the same call reads, or writes elsewhere: it must be refused. */
-  get isShared(): boolean {
-    const read = this.roles.read.flatMap((i) => this.args[i]).filter(isView);
-    return this.written.some(
-      (one, i) =>
-        read.some((other) => !isCopied(other) && overlap(one, other)) ||
-        this.written.some((other, j) => j < i && overlap(one, other)),
-    );
-  }
-
   /** What is wrong after the call; null where all is as it should be. */
   fault(hasThrown: boolean): string | null {
     if (this.isShared && !hasThrown) return 'wrote memory that another argument uses';
-    const mayChange = hasThrown && (this.isShared || this.roles.isResult !== true) ? [] : this.written;
+    const mayChange = hasThrown && (this.isShared || !this.isResult) ? [] : this.written;
     for (const [buffer, before] of this.before) {
+      if (buffer.byteLength === 0) continue; // a getter among the arguments sent it elsewhere
       const after = new Uint8Array(buffer);
       for (const { buffer: whose, byteOffset, byteLength } of mayChange) {
         if (whose === buffer) before.set(after.subarray(byteOffset, byteOffset + byteLength), byteOffset);

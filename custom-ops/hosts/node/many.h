@@ -36,15 +36,19 @@ static napi_value embedding_bags(napi_env env, napi_callback_info info) {
   te_lookup* lookups = rooms(&all, count, sizeof *lookups);
   uint32_t begun = 0;
   for (; begun < count && !all.failed; begun++) {
-    lookup_arguments* each = &entries[begun];
+    begin_entry(&entries[begun].c, &all, all.arguments[0], begun);
+    all.failed = entries[begun].c.failed;
+  }
+  /* Getters have run: from here on no array goes away or moves. */
+  for (uint32_t i = 0; i < begun && !all.failed; i++) {
+    lookup_arguments* each = &entries[i];
     call* c = &each->c;
-    begin_entry(c, &all, all.arguments[0], begun);
-    lookups[begun].table = read_table(c, 0, &each->table, false);
+    lookups[i].table = read_table(c, 0, &each->table, false);
     each->bags = read_bags(c, 3);
-    const int64_t dim = lookups[begun].table.dim;
+    const int64_t dim = lookups[i].table.dim;
     each->pooled = floats(c, 9, "pooled", c->failed ? 0 : area(c, each->bags.bags.batch, dim, "pooled"));
-    lookups[begun].bags = each->bags.bags;
-    lookups[begun].pooled = (float*)each->pooled.data;
+    lookups[i].bags = each->bags.bags;
+    lookups[i].pooled = (float*)each->pooled.data;
     all.failed = c->failed;
   }
   check_outputs(&all, entries, begun);
@@ -55,20 +59,6 @@ static napi_value embedding_bags(napi_env env, napi_callback_info info) {
   free(lookups);
   finish(&all);
   return NULL;
-}
-
-/* The first id of a step that names no row, where that is an error. */
-static te_status stray_id(const te_step* step) {
-  te_status status = {TE_OK, 0, 0};
-  for (int64_t i = 0; i < step->bags.nnz && step->bags.out_of_range == TE_ERROR; i++) {
-    const int32_t id = step->bags.values[i];
-    if (id >= 0 && id < step->table.rows) continue;
-    status.code = TE_ID_OUT_OF_RANGE;
-    status.id = id;
-    status.position = i;
-    break;
-  }
-  return status;
 }
 
 typedef struct many_steps {
@@ -88,7 +78,7 @@ static void check_steps(call* all, const many_steps* m) {
       must_be_apart(all, &m->arguments[i], &m->arguments[j]);
       if (j >= i) slots_must_differ(all, &m->arguments[i], &m->arguments[j]);
     }
-    if (!all->failed) fail_entry(all, stray_id(&m->steps[i]), i);
+    if (!all->failed) fail_entry(all, te_check_batch(&m->steps[i].table, &m->steps[i].bags), i);
   }
 }
 
@@ -114,9 +104,13 @@ static napi_value sparse_apply_many(napi_env env, napi_callback_info info) {
   m.steps = rooms(&all, count, sizeof *m.steps);
   for (; m.count < count && !all.failed; m.count++) {
     begin_entry(&m.calls[m.count], &all, all.arguments[0], m.count);
-    read_step(&m.calls[m.count], &m.arguments[m.count]);
-    m.steps[m.count] = m.arguments[m.count].step;
     all.failed = m.calls[m.count].failed;
+  }
+  /* As in embedding_bags. */
+  for (uint32_t i = 0; i < m.count && !all.failed; i++) {
+    read_step(&m.calls[i], &m.arguments[i]);
+    m.steps[i] = m.arguments[i].step;
+    all.failed = m.calls[i].failed;
   }
   check_steps(&all, &m);
   if (!all.failed) run_steps(&all, &m);

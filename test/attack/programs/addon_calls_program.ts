@@ -26,6 +26,9 @@ const kernels = [
   'packedBag',
   'packedBagWeightsGrad',
   'sparseApply',
+  'embeddingBags',
+  'sparseApplyMany',
+  'matMul',
   'partitionCsr',
   'extendCrc32c',
   'exchangeFolders',
@@ -118,6 +121,12 @@ function rightCall(name: string): unknown[] {
       const uses = random.chance(0.5) ? [arrays.ints(starts)] : [];
       return [...table, ...bags, optimizer, ...slots, gradient, arrays.floats(30), ...uses];
     }
+    case 'embeddingBags':
+      return [manyCalls('embeddingBag')];
+    case 'sparseApplyMany':
+      return [manyCalls('sparseApply')];
+    case 'matMul':
+      return productCall();
     case 'partitionCsr':
       return csrCall();
     case 'extendCrc32c': {
@@ -131,6 +140,55 @@ function rightCall(name: string): unknown[] {
       return [random.whole(0, 4), 0, dim, rows, dim, table[0]];
     default:
       return [random.whole(-2, 70)];
+  }
+}
+
+/** Calls of one function, most of them right and of one optimizer. */
+function manyCalls(name: string): unknown[] {
+  const calls = Array.from({ length: random.whole(0, 4) }, () => rightCall(name));
+  const optimizer = calls[0]?.[9];
+  const alike = name === 'embeddingBag' ? calls : calls.filter((each) => each[9] === optimizer || random.chance(0.1));
+  for (const each of alike) {
+    if (random.chance(0.15)) spoil(each);
+    // Ids of a table may be those of another, as those of features often are.
+    if (random.chance(0.2)) [each[3], each[4], each[5]] = [alike[0]![3], alike[0]![4], alike[0]![5]];
+  }
+  if (random.chance(0.05)) spoil(alike);
+  return alike;
+}
+
+/** Two matrices, or batches of them. */
+function productCall(): unknown[] {
+  const [m, n, k] = [random.whole(0, 9), random.whole(0, 40), random.whole(0, 9)];
+  const batch = random.whole(0, 4);
+  const [batchA, batchB] = [random.pick([1, batch]), random.pick([1, batch])];
+  const bias = random.chance(0.5) ? arrays.floats(n) : null;
+  const factors = [arrays.floats(batchA * m * k), arrays.floats(batchB * k * n), bias, arrays.floats(batch * m * n)];
+  return [...factors, batch, batchA, batchB, m, n, k, random.whole(0, 2), random.whole(0, 2), random.whole(0, 2)];
+}
+
+/** Arrays of a list of calls go away while the addon walks through the list. */
+function setTrap(list: unknown): void {
+  if (!Array.isArray(list) || list.length === 0) return;
+  const [at, inner] = [random.whole(0, list.length), random.pick(list)];
+  const whole = list[at] as unknown;
+  Object.defineProperty(list, at, {
+    get() {
+      for (const each of Array.isArray(inner) ? inner : []) {
+        const { buffer } = ArrayBuffer.isView(each) ? each : { buffer: null };
+        if (buffer instanceof ArrayBuffer && random.chance(0.5)) transfer(buffer);
+      }
+      return whole;
+    },
+  });
+}
+
+/** Memory of WebAssembly stays where it is. */
+function transfer(buffer: ArrayBuffer): void {
+  try {
+    structuredClone(buffer, { transfer: [buffer] });
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
   }
 }
 
@@ -211,6 +269,7 @@ function attempt(): string | null {
   const args = isWild ? Array.from({ length: random.whole(0, 16) }, anything) : rightCall(name);
   if (!isWild) spoil(args);
   const memory = new WatchedMemory(name, args);
+  if (random.chance(0.2)) setTrap(args[0]);
   let hasThrown = false;
   try {
     addon[name]!(...args);
