@@ -173,6 +173,27 @@ describeForBackends(
       for (const table of tables) expect(Array.from(table.dataSync())).toEqual([1, 1, 1, 1, 1, 1]);
       tf.dispose(tables);
     });
+
+    it('writes nothing where the row splits of some table are wrong', () => {
+      const tables = ['a', 'b'].map((name) => tf.tidy(() => tf.variable(tf.ones([3, 2]), true, `splits/${name}`)));
+      for (const wrong of [
+        [0, 2],
+        [1, 1],
+        [0, 0],
+      ]) {
+        tf.tidy(() => {
+          const updates = tables.map((table, i): TableUpdate => {
+            const rowSplits = tf.tensor1d(i === 0 ? [0, 1] : wrong, 'int32');
+            const bags = { values: tf.tensor1d([1], 'int32'), rowSplits, weights: null };
+            const entries = [{ bags, options: SINGLE_ROW, gradient: tf.ones<tf.Rank.R2>([1, 2]) }];
+            return { optimizer: 'sgd', table, slots: [], entries, dense: null, hyper: drawHyper(new Random(1)) };
+          });
+          expect(() => stepTables(updates)).toThrowError(/row_?splits/i);
+        });
+        for (const table of tables) expect(Array.from(table.dataSync())).toEqual([1, 1, 1, 1, 1, 1]);
+      }
+      tf.dispose(tables);
+    });
   },
   ['cpu native', 'wasm', 'tensorflow'],
 );
