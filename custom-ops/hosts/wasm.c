@@ -171,6 +171,7 @@ int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps
     const te_wasm_step* s = &steps[i];
     te_step* record = &records[i];
     record->table = te_wasm_table(s->lookup.data, s->lookup.rows, s->lookup.dim);
+    record->words = NULL;
     record->slots[0] = s->slots[0];
     record->slots[1] = s->slots[1];
     record->bags = te_wasm_bags_of(&s->lookup);
