@@ -3,9 +3,11 @@ import * as tf from '@tensorflow/tfjs';
 import { sayLargeTable } from '../backends/generic/large_tables.js';
 import type { LookedUp, Lookup, LookupGradient } from '../backends/lookup.js';
 import { packedForm } from '../backends/packed/packed_table.js';
+import { ValueError, described } from '../errors.js';
 import { refuseSecond, withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
 import { rowGradients } from './row_gradients.js';
 import { asBags, present, runLookups } from './run_lookups.js';
+import { tableSettings } from './training/table_settings.js';
 import { weightsGradient } from './weights_gradient.js';
 
 /** Puts a lookup that has run on the tape, with a gradient of the table's shape, as stock optimizers need it. */
@@ -28,20 +30,31 @@ export function withDenseGradient({ table, bags, options }: Lookup, { pooled }: 
   ) as tf.Tensor2D;
 }
 
-/** Puts a lookup of packed rows on the tape: the table, which is not trained, stands for a constant. */
+/**
+ * Puts a lookup of packed rows on the tape, where the table stands for a constant. Whoever asks for the gradient of one
+ * that is to be trained is told what trains it.
+ */
 function withGradientOfWeights({ table, bags, options }: Lookup, pooled: tf.Tensor2D): tf.Tensor2D {
-  if (bags.weights === null) return pooled;
+  const isTrained = table instanceof tf.Variable && table.trainable;
+  if (bags.weights === null && !isTrained) return pooled;
   return withLazyGradient(
-    { weights: bags.weights },
+    { ...(isTrained ? { table } : {}), ...(bags.weights && { weights: bags.weights }) },
     (save) => {
       save(present(bags));
       return pooled;
     },
     (dy, saved) => ({
+      table: () => refusePackedGradient(table as tf.Variable),
       weights: () =>
         weightsGradient(table as tf.Tensor2D, { gradient: dy as tf.Tensor2D, bags: asBags(saved), options }),
     }),
   ) as tf.Tensor2D;
+}
+
+function refusePackedGradient(table: tf.Variable): never {
+  const name = tableSettings(table)?.name ?? table.name;
+  const expected = `an emb.train optimizer, because table ${name} has storage 'float16'`;
+  throw new ValueError('optimizer', expected, described('a stock optimizer, or tf.variableGrads'));
 }
 
 /**

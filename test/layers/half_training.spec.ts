@@ -6,52 +6,10 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
 import { halfValue, nearestHalf } from '../../src/backends/packed/half.js';
 import { unpackRows } from '../../src/backends/packed/rows.js';
-import { OPTIMIZER_NAMES, type OptimizerName, type Storage } from '../../src/types.js';
+import { OPTIMIZER_NAMES } from '../../src/types.js';
 import { describeForBackends } from '../helpers/backends.js';
+import { DIM, LENGTH, ROWS, compile, dispose, towers, trained, wordsOf } from './half_towers.js';
 import { cloneOf, expectClose, ids, leakFree, useCpu } from './setup.js';
-
-const [ROWS, DIM, LENGTH] = [40, 6, 3];
-
-/** The same numbers each time, so that models differ in nothing but what a spec says. */
-function towers(storage: Storage, options: object = {}): tf.LayersModel {
-  const layer = emb.layers.embedding({
-    ...{ name: 'items', inputDim: ROWS, outputDim: DIM, combiner: 'sum', inputLength: LENGTH, storage, seed: 5 },
-    ...options,
-  });
-  const kernelInitializer = tf.initializers.glorotUniform({ seed: 3 });
-  return tf.sequential({ layers: [layer, tf.layers.dense({ name: 'out', units: 1, kernelInitializer })] });
-}
-
-/** Without row 0, which no step touches. */
-function batch(): { x: tf.Tensor2D; y: tf.Tensor2D; dispose(): void } {
-  const x = ids(Array.from({ length: 32 }, (_, i) => [1 + ((7 * i) % 39), 1 + ((i * i) % 39), 1 + (i % 5)]));
-  const y = tf.tensor2d(Array.from({ length: 32 }, (_, i) => [Math.sin(i)]));
-  return { x, y, dispose: () => tf.dispose([x, y]) };
-}
-
-function compile(model: tf.LayersModel, name: OptimizerName = 'adagrad', options: object = {}): tf.LayersModel {
-  const make = emb.train[name] as (config: object) => tf.Optimizer;
-  model.compile({ optimizer: make({ learningRate: 0.05, ...options }), loss: 'meanSquaredError' });
-  return model;
-}
-
-async function trained(model: tf.LayersModel, epochs = 3): Promise<number[]> {
-  const { x, y, dispose } = batch();
-  const { history } = await model.fit(x, y, { epochs, batchSize: 8, shuffle: false, verbose: 0 });
-  dispose();
-  return history['loss'] as number[];
-}
-
-function wordsOf(model: tf.LayersModel): Int32Array {
-  return model.layers[0]!.getWeights()[0]!.dataSync<'int32'>().slice();
-}
-
-function dispose(...models: readonly tf.LayersModel[]): void {
-  for (const model of models) {
-    (model as { optimizer?: tf.Optimizer }).optimizer?.dispose();
-    model.dispose();
-  }
-}
 
 const found = new Map<string, Int32Array>();
 
@@ -81,8 +39,63 @@ describeForBackends('tables of float16', ({ backend }) => {
   }
 });
 
+describe('captured steps of float16 tables', () => {
+  it(
+    'round as those that run op by op, step after step',
+    leakFree(async () => {
+      await emb.ready();
+      const before = tf.getBackend();
+      await tf.setBackend('tensorflow');
+      try {
+        const [captured, eager] = [compile(towers('float16'), 'adam'), compile(towers('float16'), 'adam')];
+        emb.setCapture(false, eager);
+        for (const model of [captured, eager]) await trained(model, 15);
+        expect(emb.stepInfo(captured).captured).toBeTrue();
+        expect(emb.stepInfo(eager).captured).toBeFalse();
+        expect(wordsOf(captured)).toEqual(wordsOf(eager));
+        dispose(captured, eager);
+      } finally {
+        await tf.setBackend(before);
+      }
+    }),
+  );
+});
+
 describe('training of float16 tables', () => {
   beforeAll(useCpu);
+
+  it(
+    'of a DistributedEmbedding goes on after it was saved and loaded, by a seed for each table',
+    leakFree(async () => {
+      const make = (): tf.LayersModel => {
+        const x = tf.input({ shape: [LENGTH], dtype: 'int32' });
+        const item = (name: string, inputDim: number) => {
+          return { name, inputDim, outputDim: DIM, combiner: 'sum', storage: 'float16' } as const;
+        };
+        const all = emb.layers.distributedEmbedding({
+          ...{ name: 'all', embeddings: [item('a', ROWS), item('b', ROWS)], seed: 4, output: 'concat' },
+        });
+        const kernelInitializer = tf.initializers.glorotUniform({ seed: 3 });
+        const joined = all.apply([x, x] as never) as unknown as tf.SymbolicTensor;
+        const out = tf.layers.dense({ units: 1, kernelInitializer }).apply(joined) as tf.SymbolicTensor;
+        return compile(tf.model({ inputs: x, outputs: out }));
+      };
+      const tablesOf = (model: tf.LayersModel): Int32Array[] => {
+        return model.weights
+          .filter(({ dtype }) => dtype === 'int32')
+          .map((each) => each.read().dataSync<'int32'>().slice());
+      };
+      const whole = make();
+      const before = tablesOf(whole);
+      await trained(whole, 2);
+      const second = await cloneOf(whole, { includeOptimizer: true });
+      await trained(whole, 2);
+      await trained(second, 2);
+      expect(tablesOf(second)).toEqual(tablesOf(whole));
+      tablesOf(whole).forEach((words, i) => expect(words).not.toEqual(before[i]!));
+      dispose(whole, second);
+    }),
+  );
 
   it(
     'goes on to the same bits after the model was saved and loaded with its optimizer',
@@ -187,33 +200,6 @@ describe('training of float16 tables', () => {
   );
 
   it(
-    'takes and gives float32 weights: of the layer, the model and a file',
-    leakFree(async () => {
-      const plain = compile(towers('float32'));
-      await trained(plain);
-      const half = compile(towers('float16', { seed: 8 }));
-      const numbers = plain.layers[0]!.getWeights()[0]!.dataSync<'float32'>();
-      const expected = numbers.map((value) => halfValue(nearestHalf(value)));
-      const check = (): void => expect(unpackRows(wordsOf(half), 'float16', DIM)).toEqual(expected);
-      half.layers[0]!.setWeights([plain.layers[0]!.getWeights()[0]!]);
-      check();
-      tf.tidy(() => half.layers[0]!.setWeights([tf.zeros([ROWS, DIM])]));
-      half.setWeights(plain.getWeights());
-      check();
-      tf.tidy(() => half.layers[0]!.setWeights([tf.zeros([ROWS, DIM])]));
-      const named = Object.fromEntries(plain.weights.map((weight) => [weight.originalName, weight.read()]));
-      half.loadWeights(named);
-      check();
-      const back = emb.quantize(half, { dtype: 'float32' });
-      expect(back.layers[0]!.getWeights()[0]!.dataSync<'float32'>()).toEqual(expected);
-      await trained(half, 1);
-      compile(back);
-      expect((await trained(back, 1))[0]).toBeGreaterThan(0);
-      dispose(plain, half, back);
-    }),
-  );
-
-  it(
     'counts several uses of a table, penalties, constraints and limits as that of float32 tables does',
     leakFree(async () => {
       for (const options of [
@@ -274,70 +260,6 @@ describe('training of float16 tables', () => {
       tf.dispose([value, rows]);
       layer.dispose();
       optimizer.dispose();
-    }),
-  );
-
-  it(
-    'is thawed in a quantized model, which is frozen at first',
-    leakFree(async () => {
-      const plain = compile(towers('float32'));
-      await trained(plain);
-      const half = emb.quantize(plain, { dtype: 'float16' });
-      expect(half.trainableWeights.length).toBe(2);
-      const words = wordsOf(half);
-      half.layers[0]!.trainable = true;
-      expect(half.trainableWeights.length).toBe(3);
-      compile(half);
-      await trained(half);
-      expect(wordsOf(half)).not.toEqual(words);
-      dispose(plain, half);
-    }),
-  );
-
-  it(
-    'is refused by name where nothing does it',
-    leakFree(async () => {
-      const { x, y, dispose: free } = batch();
-      const stock = towers('float16');
-      const sgd = tf.train.sgd(0.1);
-      stock.compile({ optimizer: sgd, loss: 'meanSquaredError' });
-      await expectAsync(stock.trainOnBatch(x, y)).toBeRejectedWithError(/emb\.train optimizer.*items.*float16/);
-      stock.layers[0]!.trainable = false;
-      stock.compile({ optimizer: sgd, loss: 'meanSquaredError' });
-      const words = wordsOf(stock);
-      await stock.trainOnBatch(x, y);
-      expect(wordsOf(stock)).toEqual(words);
-      const codes = compile(towers('int8'));
-      await expectAsync(codes.trainOnBatch(x, y)).toBeRejectedWithError(/'float32' or 'float16'.*items/);
-      codes.layers[0]!.trainable = false;
-      await codes.trainOnBatch(x, y);
-      const optimizer = emb.train.sgd({ learningRate: 1 });
-      const own = { inputDim: 2, outputDim: 2, storage: 'int8', optimizer } as const;
-      expect(() => emb.layers.embedding(own)).toThrowError(/none for a table of storage 'int8'/);
-      expect(() => emb.layers.embedding({ inputDim: 2, outputDim: 2, storage: 'float8' as never })).toThrowError(
-        emb.ValueError,
-      );
-      expect(() => emb.layers.embedding({ inputDim: 2, outputDim: 2, storage: 16 as never })).toThrowError(TypeError);
-      free();
-      dispose(stock, codes);
-      optimizer.dispose();
-    }),
-  );
-
-  it(
-    'takes half the memory for its table',
-    leakFree(() => {
-      const row = ids([[0]]);
-      const bytes = (['float32', 'float16'] as const).map((storage) => {
-        const layer = emb.layers.embedding({ inputDim: 1000, outputDim: 64, storage });
-        const before = tf.memory().numBytes;
-        layer.apply(row).dispose();
-        const taken = tf.memory().numBytes - before;
-        layer.dispose();
-        return taken;
-      });
-      expect(bytes).toEqual([256000, 128000]);
-      row.dispose();
     }),
   );
 });

@@ -35,7 +35,7 @@ import { LayerOfTables } from '../layer_of_tables.js';
 import { listSharedWeightsOnce, notYetPenalized } from '../../tfjs_patches/shared_weights.js';
 import { clearTopologyCache } from '../../tfjs_patches/topology_cache.js';
 import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
-import { checkTableTraining } from '../table/table_training.js';
+import { checkTableTraining, penalizedOf } from '../table/table_training.js';
 import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from '../table/writes.js';
 
 export type { DistributedEmbeddingArgs } from './arguments.js';
@@ -206,13 +206,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
   override calculateLosses(): tf.Scalar[] {
     if (!this.#isReady) return [];
     const tables = notYetPenalized(this.#all.tables.map(({ table }) => table));
-    return touchedRowsPenalties(
-      tables.flatMap(({ regularizer, variable, storage }) => {
-        return regularizer === null || variable === null || storage === 'int8'
-          ? []
-          : [{ table: variable, regularizer }];
-      }),
-    );
+    return touchedRowsPenalties(tables.flatMap(penalizedOf));
   }
 
   get #byDevice(): number[][] | null {

@@ -1,6 +1,7 @@
 /** What a table may ask of the optimizer that trains it. */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../errors.js';
+import type { Penalized } from '../../optimizers/penalty.js';
 import { lookupScope } from '../../ops/training/lookup_scope.js';
 import { warnOnce } from '../../warn_once.js';
 import type { EmbeddingTable } from './embedding_table.js';
@@ -32,4 +33,9 @@ export function checkTableTraining(
   if (table.constraint === null) return;
   // tfjs itself never applies constraints while it trains.
   warnOnce(`layer ${layer}: TensorFlow.js optimizers apply no embeddingsConstraint; those of emb.train do.`);
+}
+
+/** The table and its regularizer, where steps of it add a penalty. */
+export function penalizedOf({ regularizer, variable, storage }: EmbeddingTable): Penalized[] {
+  return regularizer === null || variable === null || storage === 'int8' ? [] : [{ table: variable, regularizer }];
 }

@@ -3,6 +3,8 @@ import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kern
 import { loadNative } from '../../../src/backends/native/load_native.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { COMBINERS, OPTIMIZER_NAMES } from '../../../src/types.js';
+import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
+import { packRows } from '../../../src/backends/packed/rows.js';
 import { packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
 import { Random } from '../../helpers/random.js';
 import { expectClose } from '../../helpers/tensors.js';
@@ -83,6 +85,15 @@ describe('native kernels', () => {
             const slots = usedSlots(optimizer, mine, 3);
             kernels.sparseApply(optimizer, mine, slots, gradient, bags, OPTIONS[1]!, hyper);
             return [mine.data, ...slots];
+          });
+          if (rows === 1_000_000) continue;
+          expectSame(`${optimizer} ${seed} of float16`, () => {
+            const words = new Int32Array(rows * wordsPerRow('float16', dim));
+            packRows(table.data, 'float16', dim, words);
+            const slots = usedSlots(optimizer, table, 3);
+            const packed = { words, storage: 'float16', rows, dim } as const;
+            kernels.packedApply(optimizer, packed, slots, gradient, bags, OPTIONS[1]!, hyper);
+            return [words, ...slots];
           });
         }
       });
