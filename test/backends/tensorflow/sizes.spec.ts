@@ -32,7 +32,7 @@ describeTensorFlow('sizes that run over', () => {
       [
         'workspace beyond memory',
         'values',
-        'expected a batch whose workspace fits into memory, received one that needs 28',
+        'expected a batch whose workspace fits into memory, received one that needs 42',
       ],
     ] as const) {
       const { kind, argument: named, message } = outcomes[name]!;
