@@ -8,9 +8,12 @@ export function tooLarge(argument: string, what: string, shape: readonly number[
   return new ValueError(argument, `${what} that fit into memory`, received, note);
 }
 
-/** Whether there was no memory for numbers of some shape: an error of `tooLarge`, or of TensorFlow in the same words. */
+/** How errors end that tell of full memory: of `tooLarge` and TensorFlow, and of WebAssembly's allocators. */
+const FULL = /(that fit into memory|which is what the WebAssembly memory still holds)$/;
+
+/** Whether there was no memory for numbers of some shape. */
 export function isTooLarge(error: unknown): boolean {
-  return error instanceof ValueError && error.expected.endsWith('that fit into memory');
+  return error instanceof ValueError && FULL.test(error.expected);
 }
 
 /** Runs `allocate`; engines say with a bare RangeError that there is no memory. */

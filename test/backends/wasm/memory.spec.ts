@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../../src/errors.js';
+import * as emb from '../../../src/index.js';
 import { lookUp, stepSgd, SUM } from '../cpu/steps.js';
 import { describeWasm, wasmBackend } from './wasm_backend.js';
 
@@ -65,6 +66,23 @@ describeWasm('memory of the wasm backend', () => {
     expect(tf.memory().numTensors).toBe(tensors);
     expect(Array.from(small.dataSync())).toEqual([1, 2, 3]);
     small.dispose();
+  });
+
+  it('that is too small for the table of a layer is an error that names both, with the bytes', () => {
+    const tensors = tf.memory().numTensors;
+    const size = { inputDim: 40_000_000, outputDim: 32, combiner: 'sum' as const };
+    const ids = tf.input({ shape: [1], dtype: 'int32' });
+    const layers = [
+      () => emb.layers.embedding({ ...size, name: 'users', embeddingsInitializer: 'zeros' }).apply(ids),
+      () => emb.layers.distributedEmbedding({ embeddings: [{ name: 'users', ...size }], name: 'users' }).apply([ids]),
+    ];
+    for (const build of layers) {
+      expect(build).toThrowError(
+        ValueError,
+        /^`inputDim`: .*fits into memory.*\[40000000, 32\] of table users in layer users, 5120000000 bytes.*WebAssembly/,
+      );
+    }
+    expect(tf.memory().numTensors).toBe(tensors);
   });
 
   it('that is too small for a result is an error of the same kind', () => {
