@@ -5,7 +5,6 @@ import { PACKED_APPLY, SPARSE_APPLY, type SparseApplyFunction } from '../bag_ten
 import { genericBackendPart } from '../generic/register.js';
 import type { KernelInfo } from '../kernel_set.js';
 import { namedKernelSet, type BackendPart, type PackedPart } from '../registry.js';
-import { newTable, readRows, writeRows } from './tables.js';
 import { apart, makeWritable } from './written_variables.js';
 import type { StepOps } from '../step_ops.js';
 
@@ -16,7 +15,10 @@ export interface TensorFlowAddon {
 }
 
 /** What runs many tables, and other parts of a step, as one op each; it comes with the addon. */
-export type StepKernels = Pick<Required<BackendPart>, 'lookUp' | 'sparseApplyMany' | 'stepOps'>;
+export type StepKernels = Pick<
+  Required<BackendPart>,
+  'lookUp' | 'sparseApplyMany' | 'stepOps' | 'newTable' | 'readRows' | 'writeRows'
+>;
 
 export class TensorFlowPart implements BackendPart {
   private addon: TensorFlowAddon | null = null;
@@ -80,15 +82,15 @@ export class TensorFlowPart implements BackendPart {
   }
 
   newTable(shape: readonly number[]): tf.Tensor | null {
-    return this.hasOps() ? newTable(shape) : null;
+    return this.hasOps() ? this.kernels!.newTable(shape) : null;
   }
 
   writeRows(table: tf.Tensor, firstRow: number, values: Float32Array): boolean {
-    return this.hasOps() && writeRows(table, firstRow, values);
+    return this.hasOps() && this.kernels!.writeRows(table, firstRow, values);
   }
 
   readRows(table: tf.Tensor, firstRow: number, into: Float32Array): boolean {
-    return this.hasOps() && readRows(table, firstRow, into);
+    return this.hasOps() && this.kernels!.readRows(table, firstRow, into);
   }
 
   readonly sparseApply: SparseApplyFunction = (optimizer, ...step) => {

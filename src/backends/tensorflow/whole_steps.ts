@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type { OptimizerName } from '../../types.js';
 import type { JoinedUpdate } from '../registry.js';
+import { newTable, readRows, writeRows } from './tables.js';
 import type { StepKernels } from './backend_part.js';
 import { lookUpMany, stepMany } from './many_tables.js';
 import { STEP_OPS } from './step_kernels.js';
@@ -25,4 +26,11 @@ function applyMany(optimizer: OptimizerName, updates: readonly JoinedUpdate[]): 
   });
 }
 
-export const STEP_KERNELS: StepKernels = { lookUp: lookUpMany, sparseApplyMany: applyMany, stepOps: STEP_OPS };
+export const STEP_KERNELS: StepKernels = {
+  lookUp: lookUpMany,
+  sparseApplyMany: applyMany,
+  stepOps: STEP_OPS,
+  newTable,
+  readRows,
+  writeRows,
+};
