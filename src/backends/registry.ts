@@ -184,6 +184,16 @@ export function backendPart(backendName = tf.getBackend()): BackendPart {
   return part;
 }
 
+type ProductInfo = () => KernelInfo | null;
+
+/** By backend. */
+const productInfos = (): Map<string, ProductInfo> => perProcess('products of matrices', () => new Map());
+
+/** Has `backendInfo` tell what runs products of matrices on a backend; null: the kernels of tfjs. */
+export function tellProducts(backendName: string, info: ProductInfo): void {
+  productInfos().set(backendName, info);
+}
+
 export interface BackendInfo {
   readonly backend: string;
   readonly kernels: Readonly<Record<string, KernelInfo>>;
@@ -192,7 +202,9 @@ export interface BackendInfo {
 }
 
 /**
- * Tells which implementation and instruction set each kernel uses on the tfjs backend in use.
+ * Tells which implementation and instruction set each kernel uses on the tfjs backend in use. `BatchMatMul` is among them
+ * where products of matrices of tfjs, which dense layers are, run in kernels of this package too: on `cpu` with native
+ * kernels all that these take, on `wasm` those of transposed matrices, which gradients are.
  *
  * @returns The backend's name, the implementation of each kernel, and the devices where it has some.
  *
@@ -204,6 +216,10 @@ export function backendInfo(): BackendInfo {
   tf.backend();
   const backend = tf.getBackend();
   const part = backendPart(backend);
-  const kernels = Object.fromEntries(KERNEL_NAMES.map((name) => [name, part.info(name)]));
+  const products = productInfos().get(backend)?.() ?? null;
+  const kernels = {
+    ...Object.fromEntries(KERNEL_NAMES.map((name) => [name, part.info(name)])),
+    ...(products !== null && { BatchMatMul: products }),
+  };
   return part.devices === undefined ? { backend, kernels } : { backend, kernels, devices: part.devices.info() };
 }

@@ -1,6 +1,6 @@
 /** Products and sums of matrices by our kernels, beside those of tfjs in the same numbers. */
 import * as tf from '@tensorflow/tfjs';
-import { setKernels } from '../../src/backends/registry.js';
+import { backendInfo, setKernels } from '../../src/backends/registry.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 
@@ -53,6 +53,15 @@ describeForBackends(
       tensors = tf.memory().numTensors;
     });
     afterEach(() => expect(tf.memory().numTensors).toBe(tensors));
+
+    it('are told by backendInfo where they run', () => {
+      const { kernels } = backendInfo();
+      expect(kernels['BatchMatMul']).toEqual(kernels['EmbeddingBag']!);
+      if (backend !== 'cpu') return;
+      setKernels('reference');
+      expect(backendInfo().kernels['BatchMatMul']).toBeUndefined();
+      setKernels('native');
+    });
 
     it('are those of plain sums, transposed or not, of batches and of single matrices', () => {
       const random = new Random(3);

@@ -6,7 +6,7 @@ import type * as tf from '@tensorflow/tfjs';
 import { replaceStockKernel } from '../../tfjs_patches/engine/stock_kernel.js';
 import { productShape, sizesOf } from '../dense/product_sizes.js';
 import { newFloats } from '../memory.js';
-import { kernelSet } from '../registry.js';
+import { kernelSet, tellProducts } from '../registry.js';
 import { floatsOf, type CpuBackend } from './cpu_backend.js';
 import { hasKernel } from './many_tables.js';
 
@@ -43,6 +43,7 @@ function product({ inputs, backend, attrs }: Call): tf.TensorInfo | null {
 
 /** Puts native products in the place of those of tfjs. May be called again. */
 export function registerDenseKernels(): void {
+  tellProducts('cpu', () => (hasKernel(kernelSet(), 'matMul') ? kernelSet().info() : null));
   for (const kernelName of ['BatchMatMul', '_FusedMatMul']) {
     replaceStockKernel(kernelName, 'cpu', 'denseKernels', (stock) => {
       return (params) => product(params as unknown as Call) ?? stock(params);

@@ -5,8 +5,9 @@
 import type * as tf from '@tensorflow/tfjs';
 import { replaceStockKernel } from '../../tfjs_patches/engine/stock_kernel.js';
 import { productShape, sizesOf } from '../dense/product_sizes.js';
+import { tellProducts } from '../registry.js';
 import { matMul } from './joint_calls.js';
-import { addressOf, filled, hostOf } from './tensor_kernels.js';
+import { addressOf, filled, hostOf, tensorKernelInfo } from './tensor_kernels.js';
 import type { WasmBackend } from './tfjs_heap.js';
 
 interface Call {
@@ -30,6 +31,7 @@ function product({ inputs: { a, b }, backend, attrs }: Call): tf.TensorInfo | nu
 
 /** Puts these products in the place of those of tfjs, once the backend is there. May be called again. */
 export function replaceProducts(): void {
+  tellProducts('wasm', tensorKernelInfo);
   replaceStockKernel('BatchMatMul', 'wasm', 'denseKernels', (stock) => {
     return (params) => product(params as unknown as Call) ?? stock(params);
   });
