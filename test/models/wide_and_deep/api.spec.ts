@@ -43,9 +43,18 @@ describe('npm start --api tpu-v1, tpu-v2', () => {
     const machine = ['--host', 'cpu', '--devices', String(devices)];
     return runMain('--api', api, '--data', data, '--epochs', '20', '--batch', '32', '--json', ...machine, ...more);
   };
+  let runs: Record<'onOne' | 'onEight' | 'stacked', Promise<Outcome>>;
+  // Side by side: each of them waits for the processes that it starts.
+  beforeAll(() => {
+    runs = {
+      onOne: start(bags, 1),
+      onEight: start(single, 8),
+      stacked: start(single, 8, 'tpu-v2', '--export', `${folder.path}/exported`),
+    };
+  });
 
   it('learns bags too on one device, and reloads the same bits there', async () => {
-    const outcome = await start(bags, 1);
+    const outcome = await runs.onOne;
     const report = reportOf(outcome);
     expect([report.backend, report.api, report.devices]).toEqual(['tpu-emulator', 'tpu-v1', 1]);
     expect([report.strategy, report.plan]).toEqual([null, null]);
@@ -57,7 +66,7 @@ describe('npm start --api tpu-v1, tpu-v2', () => {
   });
 
   it('learns on eight devices, all of which are read, and reloads the same bits there and on three', async () => {
-    const report = reportOf(await start(single, 8));
+    const report = reportOf(await runs.onEight);
     expect(report.testError).toBeLessThan(0.2); // what the tags say is not there
     expect([report.reloadedEqual, report.reloadedOn]).toEqual([true, [8, 3]]);
     expect(report.counters.elements.length).toBe(8);
@@ -65,7 +74,7 @@ describe('npm start --api tpu-v1, tpu-v2', () => {
   });
 
   it('learns in stacks on SparseCores, reloads the same bits on as many and on three, and is exported', async () => {
-    const outcome = await start(single, 8, 'tpu-v2', '--export', `${folder.path}/exported`);
+    const outcome = await runs.stacked;
     const report = reportOf(outcome);
     expect([report.backend, report.api, report.devices]).toEqual(['tpu-emulator', 'tpu-v2', 8]);
     expect(report.testError).toBeLessThan(0.2);
