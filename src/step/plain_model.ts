@@ -9,6 +9,7 @@ import { RaggedEmbedding } from '../layers/embedding/ragged_embedding.js';
 import { DistributedEmbedding } from '../layers/distributed_embedding/layer.js';
 import { DotInteraction } from '../layers/feature_interaction/dot_interaction.js';
 import { FeatureCross } from '../layers/feature_interaction/feature_cross.js';
+import { GRU, GRUCell } from '../layers/recurrent/gru.js';
 import {
   SparseAdagrad,
   SparseAdagradMomentum,
@@ -28,6 +29,8 @@ const OURS: ReadonlySet<unknown> = new Set([
   ConcatOneHotEmbedding,
   DotInteraction,
   FeatureCross,
+  GRU,
+  GRUCell,
 ]);
 const OPTIMIZERS: ReadonlySet<unknown> = new Set([
   SparseSgd,
