@@ -254,7 +254,11 @@ function ownVariables(model: tf.LayersModel): tf.Variable[] {
   const variables = [...new Set(model.weights.map((weight) => weight.read() as tf.Variable))];
   const seen = new Set<object>();
   for (const variable of variables) {
-    if (seen.has(variable.dataId)) ownership.makeWritable(variable);
+    if (seen.has(variable.dataId)) {
+      // Our copying op is one of floats; packed rows are integers.
+      if (variable.dtype === 'float32') ownership.makeWritable(variable);
+      else tf.tidy(() => variable.assign(tf.tensor(variable.dataSync().slice(), variable.shape, variable.dtype)));
+    }
     seen.add(variable.dataId);
   }
   return variables;
