@@ -5,11 +5,19 @@ import { registerReferenceKernels } from './reference/register.js';
 import { registerTensorFlowBackend } from './tensorflow/register.js';
 import { registerWasmBackend } from './wasm/register.js';
 
-/** Registers the kernels of every backend but the emulator. May be called again. */
-export function registerBackends(): void {
+/**
+ * Registers the kernels that pages run. Another backend, `tensorflow` included, is given stock ops when it is first used,
+ * unless an entry that knows more of it is there. May be called again.
+ */
+export function registerLookupBackends(): void {
   registerReferenceKernels();
   registerGenericBackends();
   registerCpuBackend();
   registerWasmBackend();
+}
+
+/** Registers the kernels of every backend but the emulator. May be called again. */
+export function registerBackends(): void {
+  registerLookupBackends();
   registerTensorFlowBackend();
 }

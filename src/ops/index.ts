@@ -1,7 +1,7 @@
-/** Lookups alone, without layers, optimizers and the emulator. Importing this file registers the kernels. */
-import { registerBackends } from '../backends/register.js';
+/** Lookups alone, without layers, optimizers, the emulator and ops of TensorFlow. Importing this file registers the kernels. */
+import { registerLookupBackends } from '../backends/register.js';
 
-registerBackends();
+registerLookupBackends();
 
 export { embeddingBag } from './embedding_bag.js';
 export { embeddingBags } from './embedding_bags.js';

@@ -67,20 +67,23 @@ export function sparseApply(name: OptimizerName, args: SparseApplyArgs): void {
 }
 
 /** Every hyper-parameter may be given: those of other optimizers have no effect. */
-const FIELDS: readonly (keyof SparseApplyArgs)[] = [
-  'table',
-  'slots',
-  'gradient',
-  'values',
-  'rowSplits',
-  'weights',
-  'step',
-  'combiner',
-  'outOfRange',
-  'maxNorm',
-  'validate',
-  ...new Set(OPTIMIZER_NAMES.flatMap((name) => fieldsOf(name)).filter((field) => field !== 'globalClipNorm')),
-];
+function namesOfFields(): readonly (keyof SparseApplyArgs)[] {
+  return [
+    'table',
+    'slots',
+    'gradient',
+    'values',
+    'rowSplits',
+    'weights',
+    'step',
+    'combiner',
+    'outOfRange',
+    'maxNorm',
+    'validate',
+    ...new Set(OPTIMIZER_NAMES.flatMap((name) => fieldsOf(name)).filter((field) => field !== 'globalClipNorm')),
+  ];
+}
+const FIELDS = /* @__PURE__ */ namesOfFields();
 
 function checkStep(step: unknown): number {
   const expected = 'a whole number >= 1';

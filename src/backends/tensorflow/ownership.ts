@@ -10,41 +10,45 @@ import type * as tf from '@tensorflow/tfjs';
 import { beforeOps } from '../../tfjs_patches/op_inputs.js';
 import type { NodeBackend, TensorRecord } from './node_backend.js';
 
+function copyingOps(): ReadonlySet<string> {
+  return new Set([
+    ...[
+      'EmbeddingBag',
+      'EmbeddingBags',
+      'EmbeddingBagGrad',
+      'EmbeddingBagWeightsGrad',
+      'EmbeddingCopy',
+      'EmbeddingNewTable',
+      'EmbeddingShareTensors',
+      'EmbeddingWriteRows',
+    ],
+    ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
+      (name) => `EmbeddingSparseApply${name}`,
+    ),
+    ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
+      (name) => `EmbeddingSparseApplyMany${name}`,
+    ),
+    ...['Sgd', 'Momentum', 'Adagrad', 'Adam'].map((name) => `EmbeddingDenseApply${name}`),
+    ...['EmbeddingRowPenalty', 'EmbeddingRowPenaltyGrad', 'EmbeddingTouchedRows', 'EmbeddingSingleSplits'],
+    ...['EmbeddingPresentIds', 'EmbeddingProducts', 'EmbeddingProductSum', 'EmbeddingSum', 'EmbeddingTakeRows'],
+    ...['EmbeddingDropout', 'EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingStep'],
+    ...['EmbeddingPackedBag', 'EmbeddingPackedBagWeightsGrad'],
+    ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
+      (name) => `EmbeddingPackedApply${name}`,
+    ),
+    ...['GatherV2', 'MatMul', 'BatchMatMulV2', 'UnsortedSegmentSum'],
+    ...['Add', 'AddV2', 'Sub', 'Mul', 'Div', 'RealDiv', 'DivNoNan', 'Maximum', 'Minimum', 'Pow', 'SquaredDifference'],
+    ...['Neg', 'Abs', 'Sign', 'Square', 'Sqrt', 'Rsqrt', 'Reciprocal', 'Exp', 'Expm1', 'Log', 'Log1p'],
+    ...['Sigmoid', 'Tanh', 'Relu', 'Relu6', 'Elu', 'Selu', 'LeakyRelu', 'Softplus'],
+    ...['Equal', 'NotEqual', 'Greater', 'GreaterEqual', 'Less', 'LessEqual', 'IsNan', 'IsInf', 'IsFinite'],
+  ]);
+}
+
 /**
  * Ops whose outputs never share memory with their inputs while JavaScript holds the inputs. Reductions, casts,
  * concatenations and selections are missing on purpose: for some shapes they return their input.
  */
-export const COPYING_OPS: ReadonlySet<string> = new Set([
-  ...[
-    'EmbeddingBag',
-    'EmbeddingBags',
-    'EmbeddingBagGrad',
-    'EmbeddingBagWeightsGrad',
-    'EmbeddingCopy',
-    'EmbeddingNewTable',
-    'EmbeddingShareTensors',
-    'EmbeddingWriteRows',
-  ],
-  ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
-    (name) => `EmbeddingSparseApply${name}`,
-  ),
-  ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
-    (name) => `EmbeddingSparseApplyMany${name}`,
-  ),
-  ...['Sgd', 'Momentum', 'Adagrad', 'Adam'].map((name) => `EmbeddingDenseApply${name}`),
-  ...['EmbeddingRowPenalty', 'EmbeddingRowPenaltyGrad', 'EmbeddingTouchedRows', 'EmbeddingSingleSplits'],
-  ...['EmbeddingPresentIds', 'EmbeddingProducts', 'EmbeddingProductSum', 'EmbeddingSum', 'EmbeddingTakeRows'],
-  ...['EmbeddingDropout', 'EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingStep'],
-  ...['EmbeddingPackedBag', 'EmbeddingPackedBagWeightsGrad'],
-  ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
-    (name) => `EmbeddingPackedApply${name}`,
-  ),
-  ...['GatherV2', 'MatMul', 'BatchMatMulV2', 'UnsortedSegmentSum'],
-  ...['Add', 'AddV2', 'Sub', 'Mul', 'Div', 'RealDiv', 'DivNoNan', 'Maximum', 'Minimum', 'Pow', 'SquaredDifference'],
-  ...['Neg', 'Abs', 'Sign', 'Square', 'Sqrt', 'Rsqrt', 'Reciprocal', 'Exp', 'Expm1', 'Log', 'Log1p'],
-  ...['Sigmoid', 'Tanh', 'Relu', 'Relu6', 'Elu', 'Selu', 'LeakyRelu', 'Softplus'],
-  ...['Equal', 'NotEqual', 'Greater', 'GreaterEqual', 'Less', 'LessEqual', 'IsNan', 'IsInf', 'IsFinite'],
-]);
+export const COPYING_OPS = /* @__PURE__ */ copyingOps(); // pages drop it
 
 const KEY = Symbol.for('tfjs-embeddings.ownership');
 

@@ -28,8 +28,9 @@ type Run = (backend: NodeBackend, inputs: never, attrs: never) => tf.TensorInfo 
 
 /** Makes the package known to the `tensorflow` backend, and returns what an addon is connected to. May be called again. */
 export function registerTensorFlowBackend(): TensorFlowPart {
-  const known = registeredPart(BACKEND_NAME) as TensorFlowPart | undefined;
-  if (known !== undefined) return known;
+  const known = registeredPart(BACKEND_NAME);
+  // Lookups alone may have run here before, on stock ops.
+  if (known !== undefined && 'connect' in known) return known as TensorFlowPart;
   const part = new TensorFlowPart();
   addBackendPart(BACKEND_NAME, part);
   register(part, EMBEDDING_BAG, kernels.embeddingBag as Run);
@@ -52,6 +53,9 @@ export function registerTensorFlowBackend(): TensorFlowPart {
 }
 
 function register(part: TensorFlowPart, kernelName: string, run: Run): void {
+  if ((tf.getKernel(kernelName, BACKEND_NAME) as tf.KernelConfig | undefined) !== undefined) {
+    tf.unregisterKernel(kernelName, BACKEND_NAME);
+  }
   tf.registerKernel({
     kernelName,
     backendName: BACKEND_NAME,

@@ -134,7 +134,7 @@ const KINDS = {
       initialLearningRate: RATE,
       decaySteps: POSITIVE,
       alpha: NUMBER,
-      warmupTarget: orNull(RATE),
+      warmupTarget: /* @__PURE__ */ orNull(RATE),
       warmupSteps: RATE,
     },
     defaults: { alpha: 0, warmupTarget: null, warmupSteps: 0 },
@@ -150,9 +150,10 @@ const KINDS = {
 
 export type ScheduleName = keyof typeof KINDS;
 
-const NAMES = Object.keys(KINDS);
+const NAMES = /* @__PURE__ */ Object.keys(KINDS);
 
-export const SCHEDULES = `a Keras schedule ({className, config}: ${NAMES.join(', ')})`;
+const schedulesText = (): string => `a Keras schedule ({className, config}: ${NAMES.join(', ')})`;
+export const SCHEDULES = /* @__PURE__ */ schedulesText();
 
 function kindOf(className: ScheduleName): Kind {
   return KINDS[className];
