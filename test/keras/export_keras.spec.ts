@@ -167,7 +167,11 @@ describe('exportKeras', () => {
   });
 
   const refused: [string, () => tf.LayersModel, RegExp][] = [
-    ['ThresholdedReLU', () => chainOf(tf.layers.thresholdedReLU()), /className`: expected a layer that can be written for Keras 3/],
+    [
+      'ThresholdedReLU',
+      () => chainOf(tf.layers.thresholdedReLU()),
+      /className`: expected a layer that can be written for Keras 3/,
+    ],
     [
       'tpuEmbedding',
       () => {
