@@ -1,15 +1,18 @@
 /** Puts the ops of this package into tfjs-converter. */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../per_process.js';
-import { beforeGraphLoads, opCategories } from '../tfjs_patches/graph_models/graph_loading.js';
+import { beforeGraphLoads, opCategories, type GraphDef } from '../tfjs_patches/graph_models/graph_loading.js';
 import { GRAPH_OPS } from './graph_ops.js';
 import type { GraphOp } from './graph_op.js';
 import { registerMissingKernels } from './missing_kernels.js';
 import { withOrderedConstants } from './rewrites/constant_order.js';
+import { withKnownInputs } from './rewrites/function_inputs.js';
 import { withNumberedOutputs } from './rewrites/function_outputs.js';
 import { withGraphs } from './rewrites/graph_nodes.js';
 import { withPlainLists } from './rewrites/list_inputs.js';
 import { withLoopInputs } from './rewrites/loop_inputs.js';
+import { withEmptyLists } from './rewrites/split_lists.js';
+import { withNumberedVariants } from './rewrites/variant_lists.js';
 import { countOf } from './signature.js';
 import { refuseUnknownOps } from './unknown_ops.js';
 
@@ -22,6 +25,13 @@ const NAMES: ReadonlySet<string> = new Set(GRAPH_OPS.keys());
 function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
   const count = op.signature.inputs.reduce((sum, argument) => sum + countOf(argument, node.attrs), 0);
   return op.run(node.inputs.slice(0, count), node);
+}
+
+/** A graph as tfjs-converter runs it. */
+function rewritten(graph: GraphDef): GraphDef {
+  const named = withNumberedOutputs(withKnownInputs(graph), SIGNATURES);
+  const ordered = withOrderedConstants(withLoopInputs(named), NAMES);
+  return withEmptyLists(withNumberedVariants(withPlainLists(ordered)));
 }
 
 /**
@@ -51,9 +61,7 @@ export function registerOps(): string[] {
   beforeGraphLoads((artifacts) => {
     registerMissingKernels();
     refuseUnknownOps(artifacts, NAMES);
-    return withGraphs(artifacts, (graph) =>
-      withPlainLists(withOrderedConstants(withLoopInputs(withNumberedOutputs(graph, SIGNATURES)), NAMES)),
-    );
+    return withGraphs(artifacts, rewritten);
   });
   registerMissingKernels();
   return [...NAMES].filter((name) => ours.has(name));

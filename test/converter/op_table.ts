@@ -42,7 +42,7 @@ function text(): string {
 
 - Integers are int32: a value that needs more is a ValueError. tfjs has no float64, no complex numbers on \`wasm\`, and no variants: \`RaggedTensorToVariant\` gives handles, which functions pass on and \`GatherV2\`, \`Pack\` and their like take; no arithmetic knows them.
 - Lookup tables live as long as the model; those of one \`shared_name\` are one. \`LookupTableExport\` gives pairs in the order in which they came, and of dense tables no empty places. Graphs with tables run through \`executeAsync\`, as tfjs-converter demands. A text file as a table's source is refused when the graph is loaded: the converter leaves the file out. Give the table its pairs as tensors before the conversion, with \`tf.lookup.KeyValueTensorInitializer\`.
-- Tensor lists are those of tfjs-converter, so a vector of lists (\`TensorListPushBackBatch\`) is not to be had.
+- Tensor lists are those of tfjs-converter, so a vector of lists (\`TensorListPushBackBatch\`) is not to be had. Elements may have unequal lengths (\`TensorListConcatV2\`, \`TensorListSplit\`) or be ragged, as \`tf.map_fn\` over ragged rows writes them.
 - TensorArray ops of tfjs, which know neither gradients nor lengths, give way to ours in all three forms.
 - Gradients that Python wrote into a graph run too: those of lookups, segments and TensorArrays, through loops, and of the functions that stand between them (\`SqrtGrad\`, \`RsqrtGrad\`, \`TanhGrad\`, \`SigmoidGrad\`, \`ReciprocalGrad\`, \`InvGrad\`, \`ReluGrad\`, \`EluGrad\`, \`SoftplusGrad\`).
 - Loops and lists of tensors run where stock tfjs-converter loses a constant of a loop, or counts what an op only has to come after as one of its inputs.

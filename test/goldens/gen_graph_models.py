@@ -422,6 +422,36 @@ saved("map_of_rows", lambda module, values: {
     "out": tf.map_fn(lambda id: tf.gather(module.table, id) * 2.0, values, fn_output_signature=tf.float32)
 }, values=WIDE_VALUES)
 
+
+def map_of_ragged(module, values, row_splits):
+    """Each row of a ragged tensor is one element of a list of variants."""
+    rows = tf.map_fn(lambda row: row * 2 - 1, ragged(values, row_splits),
+                     fn_output_signature=tf.RaggedTensorSpec([None], tf.int32, ragged_rank=0))
+    return {"splits": rows.row_splits, "values": rows.values}
+
+
+def map_of_ragged_rows(module, values, row_splits):
+    rows = tf.map_fn(lambda row: tf.gather(module.table, row), ragged(values, row_splits),
+                     fn_output_signature=tf.RaggedTensorSpec([None, 8], tf.float32, ragged_rank=0))
+    return {"splits": rows.row_splits, "values": rows.values}
+
+
+def list_of_pieces(module, x):
+    """A loop writes more rows each time; a list is split, read and joined."""
+    def write(i, array):
+        return i + 1, array.write(i, x[:i] * tf.cast(i, tf.float32))
+
+    array = tf.TensorArray(tf.float32, 4, infer_shape=False, element_shape=[None, 3])
+    _, array = tf.while_loop(lambda i, _: i < 4, write, [0, array])
+    pieces = tf.TensorArray(tf.float32, 3, infer_shape=False, element_shape=[None, 3]).split(x, [1, 4, 0])
+    return {"again": pieces.concat(), "joined": array.concat(), "piece": pieces.read(1)}
+
+
+saved("map_of_ragged_rows", map_of_ragged_rows, values=VALUES, row_splits=SPLITS)
+saved("map_of_ragged_functions", map_of_ragged, control_flow_v2=True, values=VALUES, row_splits=SPLITS)
+saved("list_of_pieces", list_of_pieces, x=X)
+saved("list_of_pieces_functions", list_of_pieces, control_flow_v2=True, x=X)
+
 v1 = tf.compat.v1
 Array = tf.compat.v1.TensorArray
 # With it a TensorArray becomes a TensorList.

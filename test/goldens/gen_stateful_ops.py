@@ -339,6 +339,115 @@ program("TensorListConcatLists", lists_joined())
 program("TensorListConcatLists of two dtypes", lists_joined(tf.int32))
 
 
+def written_list(p, shape, *elements, count=None):
+    """A list of `count` elements, of which some are written: (place, values) each."""
+    size = len(elements) if count is None else count
+    h = (p("TensorListReserve", i(shape), i(size), element_dtype=tf.float32, shape_type=tf.int32), 0)
+    for place, values in elements:
+        h = (p("TensorListSetItem", h, i(place), f(values)), 0)
+    return h
+
+
+ROWS = [(0, [[1, 2]]), (1, np.zeros([0, 2])), (2, [[3, 4], [5, 6], [7, 8]])]
+
+
+def rows_joined(shape, *elements, given=(-1, 2), leading=(), op="TensorListConcatV2", dtype=tf.float32, **options):
+    def build(p):
+        h = written_list(p, shape, *elements, **options)
+        if op == "TensorListConcatV2":
+            p(op, h, i(given), i(leading), element_dtype=dtype)
+        else:
+            p(op, h, element_dtype=dtype, element_shape=given)
+
+    return build
+
+
+program("TensorListConcatV2 of elements of unequal lengths", rows_joined([-1, 2], *ROWS))
+program("TensorListConcatV2 of elements whose shape nobody tells", rows_joined(-1, *ROWS, given=-1))
+program("TensorListConcatV2 of vectors", rows_joined([-1], (0, [1, 2]), (1, [3]), given=[-1]))
+program("TensorListConcatV2 of an element never written", rows_joined([-1, 2], (0, [[1, 2]]), (2, [[3, 4]]), leading=[1, 2, 1], count=3))
+program("TensorListConcatV2 of an element never written, of known shape", rows_joined([2, 2], (1, [[1, 2], [3, 4]]), given=[2, 2], count=2))
+program("TensorListConcatV2 of an element never written, of unknown length", rows_joined([-1, 2], (0, [[1, 2]]), (2, [[3, 4]]), count=3))
+program("TensorListConcatV2 of nothing", rows_joined([-1, 2]))
+program("TensorListConcatV2 of nothing, whose rows are unknown", rows_joined([-1, -1], given=[-1, -1]))
+program("TensorListConcatV2 of rows of two sizes", rows_joined(-1, (0, [[1, 2]]), (1, [[1, 2, 3]]), given=-1))
+program("TensorListConcatV2 of scalars", rows_joined([], (0, 1.0), (1, 2.0), given=[]))
+program("TensorListConcatV2 of scalars, by their values", rows_joined(-1, (0, 1.0), (1, 2.0), given=-1))
+program("TensorListConcatV2 of another dtype", rows_joined([-1, 2], *ROWS, dtype=tf.int32))
+program("TensorListConcatV2 of another shape", rows_joined([-1, 2], *ROWS, given=[-1, 3]))
+program("TensorListConcat of elements of unequal lengths", rows_joined([-1, 2], *ROWS, op="TensorListConcat", given=[None, 2]))
+program("TensorListConcat of an element never written", rows_joined([1, 2], (1, [[3, 4]]), op="TensorListConcat", given=[1, 2], count=2))
+
+
+def split(lengths, values=((1, 2), (3, 4), (5, 6)), shape=(-1, 2), read=(0, 1)):
+    def build(p):
+        h = (p("TensorListSplit", f(values), i(shape), i(lengths)), 0)
+        for place in read:
+            p("TensorListGetItem", h, i(place), i(shape), element_dtype=tf.float32)
+        p("TensorListConcatV2", h, i(shape), i([]), element_dtype=tf.float32)
+
+    return build
+
+
+program("TensorListSplit into unequal lengths", split([1, 2]))
+program("TensorListSplit with nothing in the middle", split([1, 0, 2], read=(0, 1, 2)))
+program("TensorListSplit of a vector", split([2, 1], [7, 8, 9], [-1]))
+program("TensorListSplit into elements whose shape nobody tells", split([1, 2], shape=-1))
+program("TensorListSplit of nothing", split([], np.zeros([0, 2]), read=()))
+program("TensorListSplit into too few rows", split([1, 1]))
+program("TensorListSplit into too many rows", split([1, 3]))
+program("TensorListSplit of a scalar", split([1], 1.0, -1, read=()))
+program("TensorListSplit with a negative length", split([4, -1]))
+program("TensorListSplit with a matrix of lengths", split([[1], [2]]))
+program("TensorListSplit into elements of another shape", split([1, 2], shape=[-1, 3]))
+
+
+def elements_read(p):
+    h = written_list(p, [-1, 2], *ROWS)
+    for place in (2, 0, 1):
+        p("TensorListGetItem", h, i(place), i([-1, 2]), element_dtype=tf.float32)
+    h = (p("TensorListSetItem", h, i(0), f([[9, 9], [8, 8]])), 0)
+    p("TensorListGetItem", h, i(0), i(-1), element_dtype=tf.float32)
+
+
+def elements_pushed(p):
+    h = (p("EmptyTensorList", i([-1]), i(3), element_dtype=tf.float32, shape_type=tf.int32), 0)
+    for values in ([1, 2], [], [3]):
+        h = (p("TensorListPushBack", h, f(values)), 0)
+    p("TensorListGetItem", h, i(0), i([-1]), element_dtype=tf.float32)
+    p("TensorListConcatV2", h, i([-1]), i([]), element_dtype=tf.float32)
+
+
+def one_too_many(p):
+    h = (p("EmptyTensorList", i([]), i(1), element_dtype=tf.float32, shape_type=tf.int32), 0)
+    for value in (1, 2):
+        h = (p("TensorListPushBack", h, f(value)), 0)
+
+
+def element_read(place, shape=(-1, 2), own=(-1, 2), dtype=tf.float32):
+    def build(p):
+        h = written_list(p, own, *ROWS[:1], (2, [[3, 4]]), count=3)
+        p("TensorListGetItem", h, i(place), i(shape), element_dtype=dtype)
+
+    return build
+
+
+def element_set(place, values, own=(-1, 2)):
+    return lambda p: written_list(p, own, (place, values), count=2)
+
+
+program("TensorListGetItem of elements of unequal lengths", elements_read)
+program("TensorListGetItem of an element never written", element_read(1, [1, 2]))
+program("TensorListGetItem of an element never written, of unknown shape", element_read(1))
+program("TensorListGetItem of a negative index", element_read(-1))
+program("TensorListGetItem of another dtype", element_read(0, dtype=tf.int32))
+program("TensorListGetItem of another shape", element_read(0, [2, 2]))
+program("TensorListSetItem of a negative index", element_set(-1, [[1, 2]]))
+program("TensorListSetItem of another shape", element_set(0, [[1, 2, 3]]))
+program("TensorListPushBack of elements of unequal lengths", elements_pushed)
+program("TensorListPushBack into a full list", one_too_many)
+
+
 # Ragged tensors as variants.
 SPLITS = i([0, 2, 2, 3, 5])
 DEEP = i([0, 2, 2, 4])
@@ -405,7 +514,7 @@ def signature(op):
 
 
 KINDS = r"^(Anonymous.*HashTable|.*HashTable(OfTensors)?(V2)?|LookupTable|InitializeTable(V2)?$|Stack|Ragged.*Variant(Gradient)?$)|" \
-    r"^TensorList(ElementShape|ConcatLists|ScatterIntoExistingList)$"
+    r"^TensorList(ElementShape|Concat(Lists|V2)?|ScatterIntoExistingList|Split|SetItem|GetItem|PushBack)$"
 ops = [op for op in sorted(dir(tf.raw_ops)) if re.match(KINDS, op)]
 with open(os.path.join(HERE, "stateful_ops.json"), "w") as file:
     signatures = [signature(op) for op in ops]

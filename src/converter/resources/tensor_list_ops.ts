@@ -1,15 +1,12 @@
-/** Ops of tensor lists that tfjs-converter lacks, on the lists that it makes. */
+/** Ops of tensor lists that tfjs-converter lacks, or has for elements of one shape alone, on the lists that it makes. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../../errors.js';
 import { readInt32 } from '../../ragged/values.js';
-import { findTensorList, makeTensorList, type StockTensorList } from '../../tfjs_patches/graph_models/tensor_lists.js';
+import { makeTensorList } from '../../tfjs_patches/graph_models/tensor_lists.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
-
-function listOf(handle: tf.Tensor, node: tf.GraphNode): StockTensorList {
-  const found = findTensorList(handle, node);
-  if (found !== undefined) return found;
-  throw new ArgumentTypeError('input_handle', 'the handle of a tensor list', described('another tensor'));
-}
+import { getItem, pushBack, setItem } from './list_elements.js';
+import { listOf } from './list_handle.js';
+import { concatList, concatListV2, splitIntoList } from './list_rows.js';
 
 function elementShape([handle]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
   const { elementShape: shape } = listOf(handle!, node);
@@ -48,6 +45,25 @@ export const TENSOR_LIST_OPS: readonly GraphOp[] = [
     'TensorListScatterIntoExistingList(input_handle: variant, tensor: element_dtype, indices: int32) -> ' +
       'output_handle: variant',
     scatterIntoExisting,
+  ),
+  graphOp('TensorListConcat(input_handle: variant) -> tensor: element_dtype, lengths: int64', concatList),
+  graphOp(
+    'TensorListConcatV2(input_handle: variant, element_shape: shape_type, leading_dims: int64) -> ' +
+      'tensor: element_dtype, lengths: int64',
+    concatListV2,
+  ),
+  graphOp(
+    'TensorListSplit(tensor: element_dtype, element_shape: shape_type, lengths: int64) -> output_handle: variant',
+    splitIntoList,
+  ),
+  graphOp(
+    'TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) -> output_handle: variant',
+    setItem,
+  ),
+  graphOp('TensorListPushBack(input_handle: variant, tensor: element_dtype) -> output_handle: variant', pushBack),
+  graphOp(
+    'TensorListGetItem(input_handle: variant, index: int32, element_shape: Tshape) -> item: element_dtype',
+    getItem,
   ),
   graphOp('TensorListConcatLists(input_a: variant, input_b: variant) -> output: variant', concatLists),
 ];

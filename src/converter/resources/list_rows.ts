@@ -1,0 +1,88 @@
+/** Tensor lists whose elements are rows of one tensor, some of more rows than others: joined, and split. */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError, described } from '../../errors.js';
+import { readInt32 } from '../../ragged/values.js';
+import {
+  isFullyDefined,
+  mergeShapes,
+  readPartialShape,
+  showShape,
+  type PartialShape,
+  type PartialShapeInput,
+} from '../../tensor_array/partial_shape.js';
+import { makeTensorList, type StockTensorList } from '../../tfjs_patches/graph_models/tensor_lists.js';
+import { elementShapeOf, givenShape, listOf, typedListOf } from './list_handle.js';
+
+/** The shape of a row of the elements; null: unknown. */
+function rowShape(list: StockTensorList, element: PartialShape): PartialShape {
+  if (element?.length === 0) throw new ValueError('element_shape', 'that of vectors at least', described('a scalar'));
+  let row: PartialShape = element?.slice(1) ?? null;
+  list.tensors.forEach((tensor, i) => {
+    if (tensor === undefined) return;
+    const { rank, shape } = tensor;
+    if (rank === 0) throw new ValueError('input_handle', 'vectors at least', described(`a scalar as element ${i}`));
+    row = mergeShapes(row, shape.slice(1), 'input_handle');
+  });
+  return row;
+}
+
+/** The rows of an element that nobody wrote where nobody tells them: as many as each of the others has. */
+function commonRows({ tensors }: StockTensorList): number | null {
+  const lengths = new Set(tensors.flatMap((tensor) => (tensor === undefined ? [] : [tensor.shape[0]!])));
+  return lengths.size === 1 ? [...lengths][0]! : null;
+}
+
+/** The elements one after the other along their first axis, and how many rows each has. */
+function joined(list: StockTensorList, element: PartialShape, leading: Int32Array): tf.Tensor[] {
+  const row = rowShape(list, element);
+  if (!isFullyDefined(row)) {
+    throw new ValueError(
+      'element_shape',
+      'the size of each axis but the first',
+      described(`rows of ${showShape(row)}`),
+    );
+  }
+  return tf.tidy(() => {
+    const usual = element?.[0] ?? commonRows(list);
+    // Not `map`, which passes over places that nobody wrote.
+    const parts = Array.from(list.tensors, (tensor, i) => {
+      if (tensor !== undefined) return tensor;
+      const rows = leading[i] ?? usual;
+      if (rows !== null && rows >= 0) return tf.zeros([rows, ...row], list.elementDtype);
+      throw new ValueError('leading_dims', `the rows of element ${i}, which was never written`, described('none'));
+    });
+    const lengths = parts.map(({ shape }) => shape[0]!);
+    const rows = parts.length === 0 ? tf.tensor([], [0, ...row], list.elementDtype) : tf.concat(parts);
+    return [rows, tf.tensor1d(lengths, 'int32')];
+  });
+}
+
+export function concatList([handle]: tf.Tensor[], node: tf.GraphNode): tf.Tensor[] {
+  const list = typedListOf(handle!, node);
+  const unwritten = Array.from(list.tensors).indexOf(undefined);
+  if (unwritten >= 0) {
+    throw new ValueError('input_handle', 'elements that were written', described(`none at ${unwritten}`));
+  }
+  const given = readPartialShape(node.attrs['element_shape'] as PartialShapeInput, 'element_shape');
+  return joined(list, elementShapeOf(list, given), new Int32Array(0));
+}
+
+export function concatListV2([handle, shape, leading]: tf.Tensor[], node: tf.GraphNode): tf.Tensor[] {
+  const list = typedListOf(handle!, node);
+  return joined(list, elementShapeOf(list, givenShape(shape!)), readInt32(leading, 'leading_dims'));
+}
+
+/** `empty`: a list of elements of this shape and dtype, see rewrites/split_lists. */
+export function splitIntoList([tensor, empty, lengths]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
+  const list = listOf(empty!, node);
+  const [rows, ...row] = tensor!.shape;
+  if (rows === undefined) throw new ValueError('tensor', 'at least a vector', tensor);
+  if (lengths!.rank !== 1) throw new ValueError('lengths', 'a vector', lengths);
+  const sizes = Array.from(readInt32(lengths, 'lengths'));
+  const negative = sizes.find((size) => size < 0);
+  if (negative !== undefined) throw new ValueError('lengths', 'lengths of at least 0', negative);
+  const sum = sizes.reduce((total, size) => total + size, 0);
+  if (sum !== rows) throw new ValueError('lengths', `a sum of ${rows}, the rows of tensor`, sum);
+  for (const size of sizes) elementShapeOf(list, [size, ...row]);
+  return makeTensorList(list, sizes.length === 0 ? [] : tf.split(tensor!, sizes), node);
+}
