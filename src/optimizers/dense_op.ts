@@ -42,9 +42,10 @@ function hyperOf(stock: StockFields, learningRate: number): Float32Array {
   return Float32Array.from(DENSE_HYPER_FIELDS, (field) => hyper[field]);
 }
 
-/** Whether the op may step a variable with this gradient. */
-function isPlain(variable: tf.Variable, gradient: tf.Tensor | null): boolean {
+/** Whether the op may step a variable with this gradient. Loaded state may wait for a variable that is frozen. */
+function isPlain(variable: tf.Variable | undefined, gradient: tf.Tensor | null): boolean {
   if (gradient === null) return true;
+  if (variable === undefined) return false;
   const areFloats = variable.dtype === 'float32' && gradient.dtype === 'float32';
   return areFloats && tf.util.arraysEqual(variable.shape, gradient.shape);
 }
@@ -59,16 +60,15 @@ export function stepInOneOp(optimizer: tf.Optimizer, list: readonly Entry[], lea
   if (name === undefined || stepOps === undefined) return false;
   const { registeredVariables } = tf.engine();
   const all = list.map((entry) => registeredVariables[entry.name]);
-  if (all.some((variable, i) => variable === undefined || !isPlain(variable, list[i]!.tensor))) return false;
-  const variables = all as tf.Variable[];
-  const state = stateFor(optimizer, variables);
+  if (all.some((variable, i) => !isPlain(variable, list[i]!.tensor))) return false;
+  const state = stateFor(optimizer, all);
   if (state === null) return false;
   const stepped = list.flatMap(({ tensor }, i) => (tensor === null ? [] : [i]));
   if (stepped.length === 0) return false;
   const powers = runningPowers(optimizer);
   stepOps.denseApply({
     optimizer: name,
-    variables: stepped.map((i) => variables[i]!),
+    variables: stepped.map((i) => all[i]!),
     slots: state.map((entries) => stepped.map((i) => entries[i]!.variable)),
     powers: powers === null ? [] : [powers.accBeta1, powers.accBeta2],
     gradients: stepped.map((i) => list[i]!.tensor!),

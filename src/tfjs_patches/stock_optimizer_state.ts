@@ -56,10 +56,13 @@ const LISTS: Readonly<Record<string, readonly (readonly [field: string, kind: st
 };
 
 /**
- * The state of variables by kind, one entry per variable, made where there is none yet, as the optimizer itself would.
- * null: an optimizer whose lists are not known.
+ * The state of variables by kind, one entry per variable, made where there is none yet, as the optimizer itself would;
+ * for a variable that is not there, what was loaded. null: an optimizer whose lists are not known.
  */
-export function stateFor(optimizer: tf.Optimizer, variables: readonly tf.Variable[]): (readonly StateEntry[])[] | null {
+export function stateFor(
+  optimizer: tf.Optimizer,
+  variables: readonly (tf.Variable | undefined)[],
+): (readonly StateEntry[])[] | null {
   const kinds = LISTS[optimizer.getClassName()];
   if (kinds === undefined) return null;
   const holder = optimizer as unknown as Record<string, StateEntry[]> & { initialAccumulatorValue?: number };
@@ -67,6 +70,7 @@ export function stateFor(optimizer: tf.Optimizer, variables: readonly tf.Variabl
     const list = holder[field]!;
     const start = kind === 'accumulator' ? holder.initialAccumulatorValue! : 0;
     variables.forEach((variable, i) => {
+      if (variable === undefined) return;
       list[i] ??= {
         originalName: `${variable.name}/${kind}`,
         variable: tf.tidy(() => tf.variable(tf.fill(variable.shape, start), false)),

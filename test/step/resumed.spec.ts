@@ -76,6 +76,47 @@ describeSteps('Captured training', () => {
     rmSync(folder, { recursive: true });
   });
 
+  it('takes a rate that is set after loading, where state still waits for a layer that was saved frozen', async () => {
+    const optimizers = [
+      emb.train.sgd({ learningRate: 0.02 }),
+      emb.train.adagradMomentum({ learningRate: 0.02 }),
+      emb.train.adagrad({ learningRate: 0.02 }),
+      emb.train.adam({ learningRate: 0.02 }),
+    ];
+    for (const optimizer of optimizers) {
+      const model = modelOf((x) => {
+        const hidden = tf.layers.dense({ units: 4, activation: 'tanh', name: 'hidden' }).apply(x) as tf.SymbolicTensor;
+        return tf.layers.dense({ units: 1, activation: 'sigmoid' }).apply(hidden) as tf.SymbolicTensor;
+      });
+      model.compile({ optimizer, loss: 'binaryCrossentropy' });
+      await takeSteps(model, 0, 1);
+      model.getLayer('hidden').trainable = false;
+      let saved: tf.io.ModelArtifacts | undefined;
+      const handler = tf.io.withSaveHandler((artifacts) => {
+        saved = artifacts;
+        return Promise.resolve({ modelArtifactsInfo: { dateSaved: new Date(0), modelTopologyType: 'JSON' as const } });
+      });
+      await model.save(handler, { includeOptimizer: true });
+      optimizer.dispose();
+      model.dispose();
+      const found: Float32Array[][] = [];
+      for (const isCaptured of [false, true]) {
+        const again = await tf.loadLayersModel(tf.io.fromMemory(saved!));
+        emb.setCapture(isCaptured, again);
+        await takeSteps(again, 1, 5);
+        expect(emb.stepInfo(again).captured).toBe(isCaptured);
+        (again.optimizer as emb.SparseOptimizer).setLearningRate(0.2);
+        await takeSteps(again, 5, 8);
+        found.push(valuesOf(again));
+        again.optimizer.dispose();
+        again.dispose();
+      }
+      found[0]!.forEach((expected, i) => {
+        expected.forEach((value, k) => expect(Math.abs(found[1]![i]![k]! - value)).toBeLessThanOrEqual(1e-6));
+      });
+    }
+  });
+
   it('holds as many tensors and graphs after many steps as after few', async () => {
     const model = compiled(modelOf());
     const x = drawIds(new Random(1), 16, 2, ROWS);
