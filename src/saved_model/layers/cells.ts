@@ -77,6 +77,12 @@ function columns(o: Operations, matrix: Value, from: number, to: number): Value 
   return o.slice(matrix, [0, from], [null, to]);
 }
 
+/** The state that was, as much of it as the update gate keeps, and the candidate for the rest. */
+function gruResult(o: Operations, h: Value, update: Value, candidate: Value): StepResult {
+  const output = o.add(o.mul(update, h), o.mul(o.sub(1, update), candidate));
+  return { output, states: [output] };
+}
+
 function gruCell(owner: CellOwner): Cell {
   const config: Config = owner.layer.getConfig();
   const n = config['units'] as number;
@@ -92,8 +98,7 @@ function gruCell(owner: CellOwner): Cell {
       const z = gate(o, o.add(xz, hz));
       const r = gate(o, o.add(xr, hr));
       const candidate = act(o, o.add(xh, o.matMul(o.mul(r, h!), columns(o, recurrent!, 2 * n, 3 * n))));
-      const output = o.add(o.mul(z, h!), o.mul(o.sub(1, z), candidate));
-      return { output, states: [output] };
+      return gruResult(o, h!, z, candidate);
     },
   };
 }
@@ -113,8 +118,7 @@ function resetAfterGruCell(owner: CellOwner): Cell {
       const [hz, hr, hh] = o.split(dotWithBias(o, h!, recurrent!, biasOf(1)), 3, -1) as [Value, Value, Value];
       const z = gate(o, o.add(xz, hz));
       const candidate = act(o, o.add(xh, o.mul(gate(o, o.add(xr, hr)), hh)));
-      const output = o.add(o.mul(z, h!), o.mul(o.sub(1, z), candidate));
-      return { output, states: [output] };
+      return gruResult(o, h!, z, candidate);
     },
   };
 }

@@ -3,7 +3,7 @@
  * and cannot be repeated by an op. Only unseeded layers ask: a seed promises the masks of tfjs.
  */
 import * as tf from '@tensorflow/tfjs';
-import { perProcess } from '../../per_process.js';
+import { Substitute } from './substitute.js';
 
 /** The fields of the layer. */
 export interface DropoutLayer extends tf.layers.Layer {
@@ -17,32 +17,22 @@ export type DropoutBy = (layer: DropoutLayer, input: tf.Tensor) => tf.Tensor | n
 
 type Call = (this: DropoutLayer, inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>) => unknown;
 
-const MARK = Symbol.for('tfjs-embeddings.dropout');
-const active = (): { by: DropoutBy | null } => perProcess('dropout', () => ({ by: null }));
+const dropout = new Substitute<DropoutBy>('dropout');
 
 /** Runs `f` while unseeded dropout layers are run by `by`. */
 export function withDropout<T>(by: DropoutBy, f: () => T): T {
-  const shared = active();
-  const outer = shared.by;
-  shared.by = by;
-  try {
-    return f();
-  } finally {
-    shared.by = outer;
-  }
+  return dropout.during(by, f);
 }
 
-/** Lets `withDropout` have an effect. Once per copy of tfjs: later calls do nothing. */
+/** Lets `withDropout` have an effect. */
 export function openDropout(): void {
-  const { prototype } = tf.layers.dropout({ rate: 0.5 }).constructor as { prototype: { call: Call } };
-  if (Object.hasOwn(prototype, MARK)) return;
-  Object.defineProperty(prototype, MARK, { value: true });
-  const { call } = prototype;
-  prototype.call = function (this: DropoutLayer, inputs, kwargs): unknown {
-    const { by } = active();
-    const input = Array.isArray(inputs) && inputs.length === 1 ? inputs[0] : inputs;
-    const isAsked = kwargs['training'] === true && (this.seed ?? null) === null && this.rate > 0 && this.rate < 1;
-    const result = by !== null && isAsked && input instanceof tf.Tensor ? by(this, input) : null;
-    return result ?? call.call(this, inputs, kwargs);
-  };
+  dropout.open<Call>(tf.layers.dropout({ rate: 0.5, name: 'stock' }), 'call', (stock, byNow) => {
+    return function (this: DropoutLayer, inputs, kwargs): unknown {
+      const by = byNow();
+      const input = Array.isArray(inputs) && inputs.length === 1 ? inputs[0] : inputs;
+      const isAsked = kwargs['training'] === true && (this.seed ?? null) === null && this.rate > 0 && this.rate < 1;
+      const result = by !== null && isAsked && input instanceof tf.Tensor ? by(this, input) : null;
+      return result ?? stock.call(this, inputs, kwargs);
+    };
+  });
 }

@@ -4,8 +4,9 @@
  * goes on in a loaded model.
  */
 import * as tf from '@tensorflow/tfjs';
-import * as emb from 'tfjs-embeddings/node';
+import type * as emb from 'tfjs-embeddings/node';
 import { Random } from '../../helpers/random.js';
+import { broughtBack, resumed } from './between.js';
 import { ROWS, optimizerOf, pick } from './models.js';
 import { STEPS, describeGenerated } from './trainings.js';
 import { drawIds, numbersOf } from '../twins.js';
@@ -52,7 +53,7 @@ function datasetOf({ x, y }: Data, names: readonly string[], batch: number): tf.
 }
 
 /** Trains in rounds of one or two epochs, until there were STEPS steps or more. */
-async function train(model: tf.LayersModel, seed: number, isCaptured: boolean): Promise<number[]> {
+async function train(model: tf.LayersModel, seed: number): Promise<number[]> {
   const random = new Random(seed);
   const loss = pick(random, 'binaryCrossentropy', 'meanSquaredError', 'hinge');
   const metrics = random.chance(0.5) ? { metrics: ['accuracy'] } : {};
@@ -87,35 +88,10 @@ async function train(model: tf.LayersModel, seed: number, isCaptured: boolean): 
     steps += epochs * Math.ceil(SAMPLES / batchSize);
     tf.dispose([...x, y]);
     for (const layer of trained.layers) layer.trainable = true;
-    if (random.chance(0.2)) trained = await resumed(trained, model, isCaptured);
+    if (random.chance(0.2)) trained = await resumed(trained, model);
   }
-  if (trained !== model) {
-    tf.tidy(() => model.setWeights(trained.getWeights()));
-    trained.optimizer.dispose();
-    trained.dispose();
-  }
+  broughtBack(trained, model);
   return found;
 }
 
-/** The model as it is saved and loaded, with the state of its optimizer. */
-async function resumed(from: tf.LayersModel, first: tf.LayersModel, isCaptured: boolean): Promise<tf.LayersModel> {
-  let saved: tf.io.ModelArtifacts | undefined;
-  const handler = tf.io.withSaveHandler((artifacts) => {
-    saved = artifacts;
-    return Promise.resolve({ modelArtifactsInfo: { dateSaved: new Date(0), modelTopologyType: 'JSON' as const } });
-  });
-  await from.save(handler, { includeOptimizer: true });
-  const model = await tf.loadLayersModel(tf.io.fromMemory(saved!));
-  emb.setCapture(isCaptured, model);
-  if (from !== first) {
-    from.optimizer.dispose();
-    from.dispose();
-  }
-  return model;
-}
-
-describeGenerated({
-  what: 'fits',
-  models: 6,
-  train: (model, seed) => train(model, 5000 + seed, !/setCapture/.test(emb.stepInfo(model).reason ?? '')),
-});
+describeGenerated({ what: 'fits', models: 6, train: (model, seed) => train(model, 5000 + seed) });

@@ -6,8 +6,9 @@
 import * as tf from '@tensorflow/tfjs';
 import type * as emb from 'tfjs-embeddings/node';
 import { Random } from '../../helpers/random.js';
+import { broughtBack, freeze, happen, resumed } from './between.js';
 import { ROWS, optimizerOf, pick } from './models.js';
-import { LOSSES, buildNet, disposeNested } from './nets.js';
+import { LOSSES, buildNet, disposeNested, keepNested } from './nets.js';
 import { STEPS, describeGenerated } from './trainings.js';
 import { drawIds, numbersOf } from '../twins.js';
 
@@ -35,11 +36,6 @@ function sums(tensors: tf.Tensor | tf.Tensor[]): number[] {
   return found;
 }
 
-function frozen(random: Random, model: tf.LayersModel): void {
-  const layers = model.layers.slice(0, -3).filter(({ trainableWeights }) => trainableWeights.length > 0);
-  if (layers.length > 0) pick(random, ...layers).trainable = false;
-}
-
 async function fit(random: Random, model: tf.LayersModel): Promise<number[]> {
   const { x, y } = draw(random, model, 30);
   const what = pick(random, 'rate', 'freeze', 'stop', 'predict');
@@ -48,7 +44,7 @@ async function fit(random: Random, model: tf.LayersModel): Promise<number[]> {
   const onBatchEnd = (): void => {
     if (++batches % 4 !== 0) return;
     if (what === 'rate') (model.optimizer as emb.SparseOptimizer).setLearningRate(0.02 / batches);
-    if (what === 'freeze') frozen(random, model);
+    if (what === 'freeze') freeze(random, model, 3);
     if (what === 'stop') model.stopTraining = true;
     if (what === 'predict') seen.push(...sums(model.predict(x, { batchSize: 8 })));
   };
@@ -60,35 +56,10 @@ async function fit(random: Random, model: tf.LayersModel): Promise<number[]> {
   return [...numbersOf(history), ...seen];
 }
 
-/** What may happen between two steps. */
-async function happen(random: Random, model: tf.LayersModel): Promise<void> {
-  const optimizer = model.optimizer as emb.SparseOptimizer;
-  switch (random.whole(0, 14)) {
-    case 0:
-      tf.tidy(() => model.setWeights(model.getWeights().map((weight) => weight.mul(0.95))));
-      return;
-    case 1:
-      optimizer.setLearningRate(0.01);
-      return;
-    case 2:
-      frozen(random, model);
-      return;
-    case 3:
-      for (const layer of model.layers) layer.trainable = true;
-      return;
-    case 4: {
-      const state = (await optimizer.getWeights()).map(({ name, tensor }) => ({ name, tensor: tensor.clone() }));
-      await optimizer.setWeights(state);
-      tf.dispose(state.map(({ tensor }) => tensor));
-      return;
-    }
-    case 5: {
-      const head = model.layers.at(-1) as unknown as { kernelRegularizer?: { l2: number } | null };
-      if (head.kernelRegularizer) head.kernelRegularizer.l2 *= 0.5;
-      return;
-    }
-    default:
-  }
+/** Another factor of a regularizer. */
+function halve(model: tf.LayersModel): void {
+  const head = model.layers.at(-1) as unknown as { kernelRegularizer?: { l2: number } | null };
+  if (head.kernelRegularizer) head.kernelRegularizer.l2 *= 0.5;
 }
 
 async function train(model: tf.LayersModel, seed: number): Promise<number[]> {
@@ -99,15 +70,19 @@ async function train(model: tf.LayersModel, seed: number): Promise<number[]> {
   const metrics = random.chance(0.4) ? { metrics: ['mse'] } : {};
   model.compile({ optimizer: optimizerOf(random, true), loss, ...metrics });
   const found: number[] = [];
+  let trained = model;
   for (let step = 0; step < STEPS; step++) {
-    const { x, y } = draw(random, model, random.chance(0.2) ? pick(random, 5, 9) : 16);
-    found.push(...numbersOf(await model.trainOnBatch(x, y)));
-    if (random.chance(0.2)) found.push(...sums(model.evaluate(x, y, { batchSize: 6 }) as tf.Tensor[]));
-    if (random.chance(0.3)) found.push(...sums(model.predict(x)));
+    const { x, y } = draw(random, trained, random.chance(0.2) ? pick(random, 5, 9) : 16);
+    found.push(...numbersOf(await trained.trainOnBatch(x, y)));
+    if (random.chance(0.2)) found.push(...sums(trained.evaluate(x, y, { batchSize: 6 }) as tf.Tensor[]));
+    if (random.chance(0.3)) found.push(...sums(trained.predict(x)));
     tf.dispose([x, y]);
-    if (random.chance(0.06)) found.push(...(await fit(random, model)));
-    await happen(random, model);
+    if (random.chance(0.06)) found.push(...(await fit(random, trained)));
+    await happen(random, trained, { of: 14, heads: 3, more: halve });
+    // Not before the first model is captured.
+    if (step > 6 && random.chance(0.05)) trained = keepNested(await resumed(trained, model));
   }
+  broughtBack(trained, model);
   return found;
 }
 

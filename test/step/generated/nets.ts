@@ -8,8 +8,14 @@ type Symbol = tf.SymbolicTensor;
 
 const apply = (layer: tf.layers.Layer, x: Symbol | Symbol[]): Symbol => layer.apply(x) as Symbol;
 
-/** A model within a model that is applied twice is let go of once: the rest is up to whoever built it. */
+/** A model within a model that is applied twice is let go of once: the rest is up to whoever built or loaded it. */
 const nested: tf.LayersModel[] = [];
+
+/** The models within a loaded one, as those of `buildNet`; returns it. */
+export function keepNested(model: tf.LayersModel): tf.LayersModel {
+  nested.push(...model.layers.filter((layer) => layer instanceof tf.LayersModel));
+  return model;
+}
 
 export function disposeNested(): void {
   for (const model of nested.splice(0)) model.dispose();
@@ -32,7 +38,10 @@ function sequence(random: Random, ids: Symbol, units: number): Symbol {
       return apply(tf.layers.globalMaxPooling1d(), apply(each, rows));
     }
     case 3:
-      return apply(tf.layers.flatten(), apply(tf.layers.conv1d({ filters: units, kernelSize: 2 }), rows));
+      return apply(
+        tf.layers.flatten(),
+        apply(tf.layers.conv1d({ filters: units, kernelSize: 2, useBias: false }), rows),
+      );
     default:
       return apply(tf.layers.globalAveragePooling1d(), rows);
   }
@@ -73,7 +82,12 @@ function crossed(random: Random, features: Symbol[]): Symbol {
 /** Losses by output: a probability, a number, and one of four classes. */
 export const LOSSES = ['binaryCrossentropy', 'meanSquaredError', 'categoricalCrossentropy'] as const;
 
-/** Inputs: ids [3], ids [3], numbers [3]; outputs: one to three, whose losses are LOSSES. */
+/**
+ * No layer before batch normalization has a bias, which that takes away again: gradients of it are what rounding
+ * leaves, and optimizers that divide by their size step by it.
+ *
+ * Inputs: ids [3], ids [3], numbers [3]; outputs: one to three, whose losses are LOSSES.
+ */
 export function buildNet(seed: number): tf.LayersModel {
   const random = new Random(seed);
   const ids = [0, 1].map(() => tf.input({ shape: [3], dtype: 'int32' }));
@@ -82,7 +96,7 @@ export function buildNet(seed: number): tf.LayersModel {
   const pair = random.chance(0.5) ? sharedRows(random, ids, units) : ids.map((each) => sequence(random, each, units));
   const isEqual = pair.every(({ shape }) => shape[1] === units);
   const features = isEqual && random.chance(0.5) ? towers(random, pair, units) : pair;
-  const third = apply(tf.layers.dense({ units: features[0]!.shape[1]! }), numbers);
+  const third = apply(tf.layers.dense({ units: features[0]!.shape[1]!, useBias: false }), numbers);
   const isOfOneSize = features.every(({ shape }) => shape[1] === third.shape[1]);
   const x = isOfOneSize ? crossed(random, [...features, third]) : apply(tf.layers.concatenate(), [...features, third]);
   const heads = [

@@ -1,40 +1,14 @@
 /** Captured steps of models that are put together at random of layers of tfjs and ours, beside the same steps op by op. */
 import * as tf from '@tensorflow/tfjs';
-import type * as emb from 'tfjs-embeddings/node';
 import { Random } from '../../helpers/random.js';
+import { happen } from './between.js';
 import { ROWS, optimizerOf, pick } from './models.js';
 import { STEPS, describeGenerated } from './trainings.js';
 import { drawIds, numbersOf } from '../twins.js';
 
-/** What may happen between two steps. */
-async function happen(random: Random, model: tf.LayersModel): Promise<void> {
-  const optimizer = model.optimizer as emb.SparseOptimizer;
-  switch (random.whole(0, 12)) {
-    case 0:
-      tf.tidy(() => model.setWeights(model.getWeights().map((weight) => weight.mul(0.95))));
-      return;
-    case 1:
-      optimizer.setLearningRate(0.01);
-      return;
-    case 2: {
-      const layer = pick(random, ...model.layers.filter(({ trainableWeights }) => trainableWeights.length > 0));
-      if (layer !== undefined && layer !== model.layers.at(-1)) layer.trainable = false;
-      return;
-    }
-    case 3:
-      for (const layer of model.layers) layer.trainable = true;
-      return;
-    case 4: {
-      const state = (await optimizer.getWeights()).map(({ name, tensor }) => ({ name, tensor: tensor.clone() }));
-      await optimizer.setWeights(state);
-      tf.dispose(state.map(({ tensor }) => tensor));
-      return;
-    }
-    case 5:
-      for (const weight of model.getWeights()) weight.dataSync();
-      return;
-    default:
-  }
+/** A read of a variable's values makes its tensor one that somebody else holds. */
+function read(model: tf.LayersModel): void {
+  for (const weight of model.getWeights()) weight.dataSync();
 }
 
 async function train(model: tf.LayersModel, seed: number): Promise<number[]> {
@@ -49,7 +23,7 @@ async function train(model: tf.LayersModel, seed: number): Promise<number[]> {
     const numbers = tf.tensor2d(random.floats(batch * 3), [batch, 3]);
     const y = tf.tidy(() => ids[0]!.sum(1, true).mod(2).toFloat());
     losses.push(...numbersOf(await model.trainOnBatch([...ids, numbers], y)));
-    await happen(random, model);
+    await happen(random, model, { of: 12, more: read });
     tf.dispose([ids, numbers, y]);
   }
   return losses;
