@@ -5,6 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../per_process.js';
+import { endCut } from './batch_numbers.js';
 import { inBatches } from './prediction_batches.js';
 import { RowOrder, withRowOrder } from './row_order.js';
 
@@ -101,6 +102,7 @@ export function runSteps(given: StepRunner): void {
     const { current } = runner();
     if (current === null) return eager;
     return (data) => {
+      endCut();
       const loop = loops.get(this);
       // A batch has inputs and targets; what a loop of rows gives comes alone.
       if (loop === undefined || data.length > 1) return current.run(this, eager, data);

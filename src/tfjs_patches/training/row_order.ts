@@ -5,6 +5,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../per_process.js';
+import { beginCut } from './batch_numbers.js';
+import { sumInJavaScript } from './epoch_means.js';
 
 const MARK = Symbol.for('tfjs-embeddings.rowOrder');
 
@@ -53,7 +55,9 @@ export class RowOrder {
 
 /** The methods of a list of callbacks that tell of rows. */
 interface Callbacks {
+  readonly callbacks: readonly object[];
   setParams(params: Record<string, unknown>): void;
+  onBatchBegin(batch: number, logs?: Record<string, unknown>): Promise<void>;
   onBatchEnd(batch: number, logs?: Record<string, unknown>): Promise<void>;
 }
 
@@ -64,7 +68,7 @@ function patchCallbacks(): void {
   const { prototype } = tf.CallbackList as unknown as { prototype: Callbacks & Record<symbol, true> };
   if (Object.hasOwn(prototype, MARK)) return;
   Object.defineProperty(prototype, MARK, { value: true });
-  const { setParams, onBatchEnd } = prototype;
+  const { setParams, onBatchBegin, onBatchEnd } = prototype;
   prototype.setParams = function (this: Callbacks, params): void {
     const { order } = starting();
     if (order === null) {
@@ -73,6 +77,11 @@ function patchCallbacks(): void {
     }
     starting().order = null;
     setParams.call(this, { ...params, samples: order.count, batchSize: order.batchSize });
+    sumInJavaScript(this.callbacks);
+    this.onBatchBegin = async function (batch, logs) {
+      await onBatchBegin.call(this, batch, logs);
+      beginCut();
+    };
     this.onBatchEnd = function (batch, logs) {
       return onBatchEnd.call(this, batch, Object.assign(logs ?? {}, { size: order.sizeOf(batch) }));
     };
