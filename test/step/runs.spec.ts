@@ -29,8 +29,8 @@ describeSteps('Captured steps of models', (allowTensors) => {
     const ys = tf.zeros([16, 1]);
     const options = { batchSize: 8, shuffle: false, verbose: 0, epochs: 1 };
     await expectAsync(model.fit(rowsOfAll, ys, options)).toBeRejectedWithError(emb.ValueError, /\[9, 1\]/);
-    // tfjs itself leaves two tensors behind when a fit fails.
-    allowTensors(2);
+    // tfjs itself leaves its list of batches behind when a fit fails; sums of losses are numbers.
+    allowTensors(1);
     model.optimizer.dispose();
     model.dispose();
     tf.dispose([x, y, bad, rowsOfAll, ys]);
