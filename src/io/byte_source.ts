@@ -60,14 +60,29 @@ export function pathOf(text: string): string {
   return text.startsWith(FILE_SCHEME) ? text.slice(FILE_SCHEME.length) : text;
 }
 
+/** A URL as text: what it fetches, or the path of a file, in which nothing is encoded. */
+export function textOf(url: URL): string {
+  return url.protocol === 'file:' ? decodeURIComponent(url.pathname) : url.href;
+}
+
+/**
+ * The path of a folder, which may come as a `file://` URL.
+ *
+ * @throws ValueError for nothing, and for a URL of another scheme: it would be a folder of that name.
+ */
+export function folderPath(text: string, argument: string): string {
+  const path = pathOf(text);
+  if (path === '' || /^[a-z][a-z\d+.-]*:\/\//i.test(path)) throw new ValueError(argument, 'the path of a folder', text);
+  return path;
+}
+
 /**
  * Opens bytes for reading; a path is read piece by piece, all else lies in memory.
  *
  * @throws TypeError for anything else; ValueError for a file that does not exist; RuntimeError where it cannot be read.
  */
 export async function openBytes(source: unknown, argument = 'source'): Promise<ByteSource> {
-  if (source instanceof URL)
-    return openBytes(source.protocol === 'file:' ? decodeURIComponent(source.pathname) : source.href, argument);
+  if (source instanceof URL) return openBytes(textOf(source), argument);
   if (typeof source === 'string') {
     if (source === '') throw new ValueError(argument, EXPECTED, source);
     if (isFetched(source)) return fetchBytes(source, argument);

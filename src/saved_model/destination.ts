@@ -1,5 +1,6 @@
 /** Where a SavedModel goes: a folder, or whatever takes its files. */
 import { ArgumentTypeError, RuntimeError, described } from '../errors.js';
+import { folderPath } from '../io/byte_source.js';
 import { perProcess } from '../per_process.js';
 
 /** Takes the files of a SavedModel one after the other, each in pieces. */
@@ -43,7 +44,7 @@ export async function writeTo(
     throw new ArgumentTypeError('directory', 'the path of a folder, or an object {write(path, chunks)}', destination);
   }
   const { make } = folders();
-  if (make !== null) return make(destination, overwrite, fill);
+  if (make !== null) return make(folderPath(destination, 'directory'), overwrite, fill);
   const note = `A folder needs Node and 'tfjs-embeddings/node'.`;
   throw new RuntimeError('directory', 'an object {write(path, chunks)}', described('a path'), note);
 }

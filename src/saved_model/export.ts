@@ -116,8 +116,9 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 /** What is written, made before the first file is: whatever is wrong with the model is told then. */
 function plan(model: tf.LayersModel, variables: ModelVariables, options: CheckedOptions): MetaGraphParts {
   const signatures = readSignatures(model, options.signatures);
-  const graphs = signatures.map((each) => {
-    return graphOf(each, { functionName: `__inference_${each.name}`, isNamed: true }, variables, options);
+  // With its number, so that no signature's name makes it the function of another one.
+  const graphs = signatures.map((each, i) => {
+    return graphOf(each, { functionName: `__inference_${i}_${each.name}`, isNamed: true }, variables, options);
   });
   const takesRagged = graphs.some(({ fed }) => fed.some((each) => each.kind === 'ragged' && each.isComposite));
   const first = signatures.find(({ name }) => name === SERVING_DEFAULT)!;

@@ -21,7 +21,7 @@ import type { SavedModelOptions } from './export_options.js';
  * Source: tf.saved_model.save (TensorFlow 2.21).
  *
  * @param model - A model of layers of tfjs and of this package.
- * @param directory - A folder, or what writes the files elsewhere.
+ * @param directory - The path of a folder, or its `file://` URL, or what writes the files elsewhere.
  * @param options - Signatures, ragged inputs, custom ops and the optimizer's state.
  * @returns Resolves when all of it is there.
  * @throws TypeError for wrong types; ValueError for a layer that TensorFlow's ops cannot express, which it names,
@@ -51,7 +51,7 @@ async function exportSavedModel(
  * Variables are checked against their checksums. What an export was interrupted at is put right first.
  * Source: tf.saved_model.load (TensorFlow 2.21); tf.node.loadSavedModel (tfjs-node 4.22).
  *
- * @param directory - The folder of the SavedModel.
+ * @param directory - The path of the folder, or its `file://` URL.
  * @param options - Which signature of a SavedModel that is no layers model.
  * @returns A layers model where its layers are known, else the function of a signature.
  * @throws TypeError for wrong types; ValueError for folders that hold no SavedModel, damaged files, variables that do

@@ -4,6 +4,7 @@ import { lstat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../errors.js';
+import { folderPath } from '../io/byte_source.js';
 import { readOptions } from '../options.js';
 import { ASSETS_FILE } from './assets.js';
 import { healFolder } from './folder.js';
@@ -42,7 +43,7 @@ function graphOf(
 
 async function checkFolder(directory: unknown): Promise<string> {
   if (typeof directory !== 'string') throw new ArgumentTypeError('directory', 'the path of a folder', directory);
-  const path = resolve(directory);
+  const path = resolve(folderPath(directory, 'directory'));
   await healFolder(path);
   const found = await lstat(path).catch(() => null);
   if (found === null) throw new ValueError('directory', 'a folder that exists', directory);

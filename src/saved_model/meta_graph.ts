@@ -1,6 +1,6 @@
 /** The graph that runs without Python: placeholders, variables, calls of the functions, and how values are restored. */
 import { DataType } from './wire/data_types.js';
-import { text, type, types } from './graph/function_builder.js';
+import { nodeName, text, type, types } from './graph/function_builder.js';
 import { shapeMessage } from './graph/value.js';
 import type { Attributes, FunctionMessage, NodeMessage } from '../protobuf/graph_messages.js';
 import type { MetaGraphMessage, SignatureMessage, TensorInfoMessage } from './wire/saved_model_messages.js';
@@ -21,10 +21,17 @@ const encoder = new TextEncoder();
 /** Nodes of the outer graph, each name once. */
 class OuterGraph {
   readonly nodes: NodeMessage[] = [];
+  readonly #names = new Set<string>();
 
+  /** Returns the name of the node: `name` where it is free and TensorFlow takes it. */
   add(name: string, op: string, input: readonly string[] = [], attr: Attributes = {}): string {
-    this.nodes.push({ name, op, input, attr });
-    return name;
+    const plain = nodeName(name);
+    let free = plain;
+    // Signatures are named by whoever exports: a_b of the input c, and a of the input b_c.
+    for (let n = 1; this.#names.has(free); n++) free = `${plain}_${n}`;
+    this.#names.add(free);
+    this.nodes.push({ name: free, op, input, attr });
+    return free;
   }
 
   strings(name: string, values: readonly string[]): string {
@@ -132,8 +139,8 @@ export function metaGraphOf(
 ): MetaGraphParts {
   const graph = new OuterGraph();
   const handles = addVariables(graph, variables);
-  const named = signatures.map((each) => [each.name, addSignature(graph, each, handles)] as const);
   const saver = addSaver(graph, handles);
+  const named = signatures.map((each) => [each.name, addSignature(graph, each, handles)] as const);
   const { objects, checkpoint } = objectGraph(variables, signatures, call);
   return {
     metaGraph: {

@@ -46,8 +46,9 @@ const KEYWORDS = new Set(
 /** A name as Python takes it for a keyword; what layers are called may hold other signs. */
 function identifier(name: string): string {
   const plain = name.replace(/\W/g, '_');
-  const begun = /^\d/.test(plain) ? `_${plain}` : plain;
-  return KEYWORDS.has(begun) ? `${begun}_` : begun;
+  const begun = /^(\d|$)/.test(plain) ? `_${plain}` : plain;
+  // What Python calls is a method, which has an argument `self`.
+  return KEYWORDS.has(begun) || begun === 'self' ? `${begun}_` : begun;
 }
 
 /** Names for layers in their order, each its own. */
@@ -64,7 +65,7 @@ function freeNames(names: readonly string[]): string[] {
 
 function checkAlias(alias: string, path: string): string {
   if (alias === identifier(alias)) return alias;
-  const expected = 'names that are keywords of Python: letters, digits and _';
+  const expected = 'names that Python takes as keywords: letters, digits and _, and no reserved word';
   throw new ValueError(path, expected, alias);
 }
 
@@ -150,6 +151,6 @@ export function readSignatures(model: tf.LayersModel, args: unknown): Signature[
   const given = { [SERVING_DEFAULT]: {}, ...(args as Record<string, unknown> | null | undefined) };
   return Object.entries(given).map(([name, each]) => {
     if (name === identifier(name)) return readSignature(model, name, each);
-    throw new ValueError('signatures', 'names of letters, digits and _', name);
+    throw new ValueError('signatures', 'names of letters, digits and _, and no reserved word of Python', name);
   });
 }

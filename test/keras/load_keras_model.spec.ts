@@ -1,4 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
 import { describeForBackends } from '../helpers/backends.js';
@@ -81,6 +84,12 @@ describe('loadKerasModel', () => {
       expectSameAsKeras(model, golden);
       model.dispose();
     }
+    const folder = mkdtempSync(join(tmpdir(), 'with spaces-'));
+    copyFileSync(golden.path, join(folder, 'a model.keras'));
+    const spaced = await emb.loadKerasModel(pathToFileURL(join(folder, 'a model.keras')));
+    expectSameAsKeras(spaced, golden);
+    spaced.dispose();
+    rmSync(folder, { recursive: true });
     const [, , , , converted] = convertedCases();
     const handler = tf.io.getLoadHandlers(`file://${converted!.path}`)[0];
     const model = await emb.loadKerasModel(handler);

@@ -7,6 +7,7 @@ import * as emb from 'tfjs-embeddings/node';
 import { SavedModel, type SignatureMessage } from '../../src/saved_model/wire/saved_model_messages.js';
 import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow } from '../backends/tensorflow/python_tensorflow.js';
 import { skipOrFail } from '../helpers/backends.js';
+import { expectRejection } from '../helpers/errors.js';
 import { Exports, expectSameOutputs } from './exports.js';
 
 /** Two features, an inner layer that can be asked for, and two outputs. */
@@ -83,6 +84,19 @@ describe('signatures of a SavedModel', () => {
     });
   });
 
+  it('goes into a folder that a path or a file:// URL names; other URLs are refused', async () => {
+    const url = `file://${folder}/by URL`;
+    await emb.savedModel.export(model, url);
+    expect(Object.keys(signaturesOf(join(folder, 'by URL')))).toEqual(['serving_default']);
+    const loaded = (await emb.savedModel.load(url)) as tf.LayersModel;
+    expect(loaded.inputNames).toEqual(model.inputNames);
+    loaded.dispose();
+    for (const other of ['https://example.org/model', 'file://', '']) {
+      await expectRejection(() => emb.savedModel.export(model, other), 'ValueError', 'directory', other);
+      await expectRejection(() => emb.savedModel.load(other), 'ValueError', 'directory', other);
+    }
+  });
+
   it('may replace serving_default, and take RaggedTensors by their parts', async () => {
     const only = { serving_default: { outputs: { score: 'score' } } };
     await emb.savedModel.export(model, join(folder, 'replaced'), { signatures: only });
@@ -98,6 +112,39 @@ describe('signatures of a SavedModel', () => {
       ['history', 'history_1', 'years'],
       ['both', 'score'],
     ]);
+  });
+
+  it('give every node and function a name of its own that TensorFlow takes, whatever they are called', async () => {
+    const first = tf.input({ shape: [3], dtype: 'int32', name: '1st' });
+    const pooled = emb.layers.raggedEmbedding({ inputDim: 9, outputDim: 2, combiner: 'sum', name: 'a' }).apply(first);
+    const numbered = tf.model({ inputs: first, outputs: pooled as unknown as tf.SymbolicTensor });
+    const signatures = {
+      a: { inputs: { b_c: '1st' } },
+      a_b: { inputs: { c: '1st' } },
+      saver: { inputs: { filename: '1st' } },
+      call: {},
+      _hidden: { inputs: { _ids: '1st' } },
+    };
+    for (const ragged of [undefined, 'composite'] as const) {
+      const directory = join(folder, ragged ?? 'padded');
+      await emb.savedModel.export(numbered, directory, { signatures, ...(ragged === undefined ? {} : { ragged }) });
+      const saved = SavedModel.decode(new Uint8Array(readFileSync(join(directory, 'saved_model.pb'))));
+      const { node: nodes = [], library } = saved.metaGraphs![0]!.graph!;
+      const functions = library!.function!;
+      const lists = [
+        nodes.map(({ name }) => name!),
+        functions.map(({ signature }) => signature!.name!),
+        ...functions.map(({ signature, node = [] }) =>
+          [...(signature!.inputArg ?? []), ...node].map(({ name }) => name!),
+        ),
+      ];
+      for (const names of lists) {
+        expect(new Set(names).size).withContext(names.join()).toBe(names.length);
+        expect(names.filter((name) => !/^(__inference_|[A-Za-z0-9.])[\w./-]*$/.test(name))).toEqual([]);
+      }
+    }
+    expect(signaturesOf(join(folder, 'padded'))['serving_default']).toEqual([['_1st'], ['a']]);
+    numbered.dispose();
   });
 
   it(
@@ -119,14 +166,18 @@ describe('signatures of a SavedModel', () => {
           vectors: { vector: vector! },
           wide_only: { logits: wide! },
           all: { score: score!, both: both! },
+          _hidden: { _vector: vector! },
         };
         const given: Readonly<Record<string, tf.NamedTensorMap>> = {
           vectors: { history: seen },
           wide_only: { age },
           all: { years: age, history: seen },
+          _hidden: { _history: seen },
         };
+        const _hidden = { inputs: { _history: 'seen-ids' }, outputs: { _vector: 'movies' } };
+        const signatures = { ...SIGNATURES, _hidden };
         for (const signature of Object.keys(expected)) {
-          await exports.add(signature, model, given[signature]!, { signatures: SIGNATURES }, { signature });
+          await exports.add(signature, model, given[signature]!, { signatures }, { signature });
         }
         exports.run(python);
         for (const [signature, values] of Object.entries(expected)) {
@@ -152,6 +203,9 @@ describe('signatures of a SavedModel', () => {
       expect((error as Error | undefined)?.message).toMatch(message);
     };
     await refuse({ 'not-a-name': {} }, 'ValueError', /`signatures`.*not-a-name/);
+    await refuse({ '': {} }, 'ValueError', /`signatures`.*letters/);
+    await refuse({ more: { inputs: { '': 'seen-ids' } } }, 'ValueError', /`signatures\.more\.inputs`.*letters/);
+    await refuse({ more: { inputs: { self: 'seen-ids' } } }, 'ValueError', /`signatures\.more\.inputs`.*self/);
     await refuse({ more: { outputs: { 'not-one': 'score' } } }, 'ValueError', /`signatures\.more\.outputs`.*not-one/);
     await refuse(
       { more: { outputs: { x: 'scores' } } },

@@ -1,7 +1,7 @@
 /** A model of Keras from wherever it is kept: a `.keras` file, an HDF5 file, or a layers model of the converter. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, describe, described } from '../../errors.js';
-import { allBytes, bytesAt, isFetched, openBytes, pathOf, type ByteSource } from '../../io/byte_source.js';
+import { allBytes, bytesAt, isFetched, openBytes, pathOf, textOf, type ByteSource } from '../../io/byte_source.js';
 import { readZip, type ZipEntry } from '../../io/zip_archive.js';
 import { isRecord } from '../../options.js';
 import { Hdf5File } from '../hdf5.js';
@@ -109,7 +109,7 @@ async function openArtifacts(handler: tf.io.IOHandler): Promise<KerasSource | Ow
 export async function openModel(source: unknown): Promise<KerasSource | OwnSource> {
   const isHandler = isRecord(source) && typeof (source as { load?: unknown }).load === 'function';
   if (isHandler) return openArtifacts(source as unknown as tf.io.IOHandler);
-  const text = source instanceof URL ? source.href : source;
+  const text = source instanceof URL ? textOf(source) : source;
   if (typeof text === 'string' && isFetched(text) && !ARCHIVE.test(text.replace(/[?#].*$/s, ''))) {
     return openArtifacts(/^[a-z]+:/i.test(text) ? handlerFor(text) : tf.io.browserHTTPRequest(text));
   }

@@ -41,6 +41,11 @@ export function text(value: string): Attribute {
 
 const OUTSIDE_NAMES = /[^A-Za-z0-9_./-]/g;
 
+/** A name for a node: TensorFlow takes none that begins with a sign. */
+export function nodeName(name: string): string {
+  return /^[A-Za-z0-9.]/.test(name) ? name : `arg${name}`;
+}
+
 export class FunctionBuilder {
   readonly arguments: Value[] = [];
   readonly captures: GraphVariable[] = [];
@@ -65,7 +70,7 @@ export class FunctionBuilder {
 
   /** `name`: what those call it who know the function without its signature, such as the converter of TensorFlow.js. */
   argument(dtype: DataTypeName, shape: Shape, name = `input_${this.arguments.length}`): Value {
-    const value = { ref: this.#free(name), dtype, shape };
+    const value = { ref: this.#free(nodeName(name)), dtype, shape };
     this.arguments.push(value);
     return value;
   }
