@@ -4,7 +4,7 @@
  */
 #include "rows.h"
 
-#define TE_BYTES_AHEAD 16384
+#define TE_BYTES_AHEAD 32768
 #define TE_MOST_IDS_AHEAD 96
 
 typedef struct forward_stream {
@@ -15,7 +15,7 @@ typedef struct forward_stream {
   int64_t last;  /* last id of this part: nothing beyond it is fetched */
   int64_t ahead; /* ids */
   uint32_t limit;
-  int32_t straddles; /* rows may begin inside a line of 64 bytes */
+  int32_t straddles; /* te_straddles */
 } forward_stream;
 
 /* Sums columns [column, column + ...) of the rows of ids from .. to - 1. Returns the first bad position, or -1. */
@@ -89,7 +89,7 @@ static forward_stream stream_of(const te_forward* job, int64_t end) {
   s.last = (int64_t)bags->row_splits[end] - 1;
   s.ahead = te_max(4, te_min(TE_BYTES_AHEAD / (dim * 4), TE_MOST_IDS_AHEAD));
   s.limit = job->limit;
-  s.straddles = (((uintptr_t)job->table | (uintptr_t)(dim * 4)) & 63) != 0;
+  s.straddles = te_straddles(job->table, dim * 4);
   return s;
 }
 

@@ -207,9 +207,13 @@ void te_update_packed_rows_wasm(const te_update* job, int64_t first, int64_t end
 double te_packed_gradient_squares_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
 void te_step_untouched_packed_wasm(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros);
 #define TE_KERNEL(name) te_##name##_wasm
+#define TE_KERNEL_OF(dim, name) TE_KERNEL(name)
 #else
 TE_INTERNAL const te_kernels* te_kernels_in_use(void);
+/* Of those that the processor has, the set that suits rows of `dim` floats. */
+TE_INTERNAL const te_kernels* te_kernels_of(int64_t dim);
 #define TE_KERNEL(name) te_kernels_in_use()->name
+#define TE_KERNEL_OF(dim, name) te_kernels_of(dim)->name
 #endif
 
 #endif

@@ -11,8 +11,8 @@ static void forward_task(void* context, int64_t task, int32_t worker) {
   forward_run* run = context;
   const te_bags* bags = run->job.bags;
   (void)worker;
-  run->bad[task] =
-      TE_KERNEL(forward)(&run->job, te_first_bag(bags, task, run->tasks), te_first_bag(bags, task + 1, run->tasks));
+  run->bad[task] = TE_KERNEL_OF(run->job.dim, forward)(&run->job, te_first_bag(bags, task, run->tasks),
+                                                       te_first_bag(bags, task + 1, run->tasks));
 }
 
 te_status te_embedding_bag(const te_table* table, const te_bags* bags, float* pooled) {
@@ -101,8 +101,8 @@ static void gradient_task(void* context, int64_t part, int32_t worker) {
   const int64_t first = te_part_first(g, part), to = g->offsets[g->part_buckets[part]];
   (void)worker;
   te_copy(run->unique_ids + to, g->rows + first, (size_t)g->part_rows[part] * sizeof(int32_t));
-  TE_KERNEL(gradient_rows)(&run->job, first, first + g->part_rows[part], first,
-                           run->job.row_gradients + to * run->job.dim);
+  TE_KERNEL_OF(run->job.dim, gradient_rows)(&run->job, first, first + g->part_rows[part], first,
+                                            run->job.row_gradients + to * run->job.dim);
 }
 
 te_status te_embedding_bag_grad_rows(const te_table* table, const te_bags* bags, const float* gradient, void* workspace,
@@ -143,8 +143,8 @@ static void weights_task(void* context, int64_t task, int32_t worker) {
   const weights_run* run = context;
   const te_bags* bags = run->job.bags;
   (void)worker;
-  TE_KERNEL(weights_gradient)(&run->job, te_first_bag(bags, task, run->tasks),
-                              te_first_bag(bags, task + 1, run->tasks));
+  TE_KERNEL_OF(run->job.dim, weights_gradient)(&run->job, te_first_bag(bags, task, run->tasks),
+                                               te_first_bag(bags, task + 1, run->tasks));
 }
 
 te_status te_embedding_bag_weights_grad(const te_table* table, const te_bags* bags, const float* gradient,

@@ -30,21 +30,30 @@
 #define te_fill(to, byte, bytes) __builtin_memset((to), (byte), (bytes))
 #endif
 
-/* Prefetch takes an address as a number: it may point anywhere, and computing it is never undefined. */
+/*
+ * Prefetch takes an address as a number: it may point anywhere, and computing it is never undefined. Lines go to the
+ * second cache: many more can be on their way there than to the first, whose few places for lines to come are what
+ * random rows would wait for.
+ */
 #if defined(__wasm__)
 #define te_prefetch(address) ((void)(address))
 #define te_prefetch_write(address) ((void)(address))
 #elif defined(_MSC_VER) && !defined(__clang__)
 #if defined(_M_X64)
-#define te_prefetch(address) _mm_prefetch((const char*)(address), _MM_HINT_T0)
-#define te_prefetch_write(address) _mm_prefetch((const char*)(address), _MM_HINT_T0)
+#define te_prefetch(address) _mm_prefetch((const char*)(address), _MM_HINT_T1)
+#define te_prefetch_write(address) _mm_prefetch((const char*)(address), _MM_HINT_T1)
 #else
 #define te_prefetch(address) __prefetch((const void*)(address))
 #define te_prefetch_write(address) __prefetch((const void*)(address))
 #endif
 #else
-#define te_prefetch(address) __builtin_prefetch((const void*)(address), 0, 3)
-#define te_prefetch_write(address) __builtin_prefetch((const void*)(address), 1, 3)
+#define te_prefetch(address) __builtin_prefetch((const void*)(address), 0, 2)
+#if defined(__x86_64__) || defined(__i386__)
+/* Its prefetch for writing goes to the first cache. */
+#define te_prefetch_write(address) te_prefetch(address)
+#else
+#define te_prefetch_write(address) __builtin_prefetch((const void*)(address), 1, 2)
+#endif
 #endif
 
 /* Functions of the core that other files of the core call, and no host. */

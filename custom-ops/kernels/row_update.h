@@ -4,7 +4,7 @@
 
 /* Rows to come are fetched this many bytes ahead, slots counted in; what is fetched too early is gone when it is due. */
 #define TE_UPDATE_BYTES_AHEAD 16384
-#define TE_MOST_ROWS_AHEAD 24
+#define TE_MOST_ROWS_AHEAD 64
 #define TE_GRADIENTS_AHEAD 16
 
 /* Each value limited to [low, high]; NaN stays NaN. */
@@ -32,9 +32,6 @@ static void limit_row(const te_hyper* h, float* w, int64_t dim) {
   const double wanted = rate * limited + (1.0 - rate) * norm;
   for (int64_t j = 0; j < dim; j++) w[j] = (float)((double)w[j] * wanted / (1e-7 + norm));
 }
-
-/* Whether rows of an array may begin inside a line of 64 bytes. */
-TE_INLINE int straddles(const float* rows, int64_t dim) { return (((uintptr_t)rows | (uintptr_t)(dim * 4)) & 63) != 0; }
 
 /* Every line of a row. */
 TE_INLINE void fetch_row(const float* rows, int64_t dim, int64_t row, int straddling) {
@@ -82,8 +79,9 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
   const int64_t arrays = 1 + (optimizer == TE_ROW_WISE_ADAGRAD ? 0 : TE_SLOT_COUNT(optimizer));
   const int64_t ahead = te_max(4, te_min(TE_UPDATE_BYTES_AHEAD / (arrays * dim * 4), TE_MOST_ROWS_AHEAD));
   const int64_t last_entry = first < end ? (int64_t)ends[end - 1] - 1 : 0;
-  const int table_straddles = straddles(job->table, dim), gradient_straddles = straddles(job->gradient, dim);
-  const int a_straddles = slot_dim > 1 && straddles(job->slot0, dim), b_straddles = straddles(job->slot1, dim);
+  const int64_t bytes = dim * 4;
+  const int table_straddles = te_straddles(job->table, bytes), gradient_straddles = te_straddles(job->gradient, bytes);
+  const int a_straddles = te_straddles(job->slot0, slot_dim * 4), b_straddles = te_straddles(job->slot1, bytes);
 #if defined(__wasm__)
   const int32_t block = te_touched_at_once((arrays + 1) * dim);
   const uint32_t bags = (uint32_t)groups->bags->batch;

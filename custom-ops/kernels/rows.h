@@ -5,6 +5,12 @@
 #include "core.h"
 #include "simd.h"
 
+/* Whether a row of so many bytes, one of an array of them, may lie in one line of 64 bytes more than it must. */
+TE_INLINE int te_straddles(const void* rows, int64_t bytes) {
+  const uintptr_t unit = (uintptr_t)te_min(bytes, 64);
+  return 64 % unit != 0 || (uintptr_t)bytes % unit != 0 || (uintptr_t)rows % unit != 0;
+}
+
 TE_INLINE double te_dot(const float* a, const float* b, int64_t dim) {
   double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
   int64_t j = 0;

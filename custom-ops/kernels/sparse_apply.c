@@ -60,7 +60,7 @@ static void update_task(void* context, int64_t part, int32_t worker) {
     if (job.words != NULL) {
       TE_KERNEL(update_packed_rows)(&job, first, end, first, scratch_of(g, worker));
     } else {
-      TE_KERNEL(update_rows)(&job, first, end, first, scratch_of(g, worker));
+      TE_KERNEL_OF(job.dim, update_rows)(&job, first, end, first, scratch_of(g, worker));
     }
   }
 }
@@ -81,7 +81,7 @@ static void squares_task(void* context, int64_t part, int32_t worker) {
     float* scratch = scratch_of(g, worker);
     g->squares[b] = job.words != NULL
                         ? TE_KERNEL(packed_gradient_squares)(&job, first, end, g->starts[b], scratch)
-                        : TE_KERNEL(gradient_squares)(&job, first, end, g->starts[b], scratch);
+                        : TE_KERNEL_OF(job.dim, gradient_squares)(&job, first, end, g->starts[b], scratch);
   }
 }
 
@@ -104,7 +104,7 @@ static void step_untouched_rows(const te_update* job, int64_t first, int64_t end
     float* w = scratch_of(g, worker) + g->scratch_floats / TE_SCRATCH_ROWS * (TE_SCRATCH_ROWS - 1);
     TE_KERNEL(step_untouched_packed)(job, first, end, w, zeros);
   } else {
-    TE_KERNEL(step_untouched)(job, first, end, zeros);
+    TE_KERNEL_OF(job->dim, step_untouched)(job, first, end, zeros);
   }
 }
 

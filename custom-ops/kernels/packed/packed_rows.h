@@ -18,6 +18,8 @@ typedef struct packed_stream {
   int64_t ahead; /* ids */
 #if defined(__wasm__)
   int64_t touched;
+#else
+  int32_t straddles; /* te_straddles */
 #endif
 } packed_stream;
 
@@ -60,7 +62,7 @@ TE_INLINE void fetch_packed(packed_stream* s, int64_t i, const int known) {
   } else {
     for (int64_t at = 0; at < bytes; at += 64) te_prefetch(row + (uintptr_t)at);
   }
-  te_prefetch(row + (uintptr_t)(bytes - 1)); /* rows begin anywhere in a line */
+  if (s->straddles) te_prefetch(row + (uintptr_t)(bytes - 1));
 #endif
 }
 
@@ -124,6 +126,7 @@ static packed_stream packed_stream_of(const te_packed_job* job, int64_t first, i
 #if defined(__wasm__)
   s.touched = job->bags->row_splits[first];
 #else
+  s.straddles = te_straddles(job->words, job->row_words * 4);
   (void)first;
 #endif
   return s;

@@ -7,7 +7,7 @@ import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../src/ty
 import { Random } from '../../helpers/random.js';
 import 'tfjs-embeddings/node';
 
-const WIDTHS = [1, 8, 16, 32, 33, 48, 64, 128, 144];
+const WIDTHS = [1, 8, 13, 16, 32, 33, 48, 64, 77, 128, 144];
 const [ROWS, BATCH] = [97, 40];
 const OPTIONS: BagOptions = { combiner: 'sum', outOfRange: 'zero', maxNorm: 0 };
 
