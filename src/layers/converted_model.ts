@@ -64,6 +64,13 @@ function copyWeights(model: tf.LayersModel, clone: tf.LayersModel): void {
   }
 }
 
+/** Disposes a model that nobody else has; tfjs leaves weights of models within models. */
+function disposeWhole(model: tf.LayersModel): void {
+  const weights = model.weights.map((weight) => weight.read() as tf.Variable);
+  model.dispose();
+  for (const weight of weights) if (!weight.isDisposed) weight.dispose();
+}
+
 /**
  * The model with all tables in this storage, under the same names and without loss and optimizer. Layers of packed tables
  * are frozen.
@@ -76,7 +83,7 @@ export function convertedModel(model: tf.LayersModel, storage: Storage): tf.Laye
     if (storage !== 'float32') for (const table of tables) table.freeze();
     return clone;
   } catch (error) {
-    clone.dispose();
+    disposeWhole(clone);
     throw error;
   }
 }
@@ -92,6 +99,6 @@ export async function withFloat32Tables<T>(
   try {
     return await use(plain);
   } finally {
-    plain.dispose();
+    disposeWhole(plain);
   }
 }

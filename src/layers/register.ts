@@ -7,8 +7,11 @@ import { Embedding } from './embedding/embedding.js';
 import { FeatureCross } from './feature_interaction/feature_cross.js';
 import { IntegerLookupLayer } from './integer_lookup_layer.js';
 import { shareTablesOnLoad } from '../tfjs_patches/shared_tables_on_load.js';
-import { mendMasks } from '../tfjs_patches/masks.js';
+import { completeConfigs } from '../tfjs_patches/layers/configs.js';
+import { mendMasks } from '../tfjs_patches/layers/masks.js';
+import { partStates } from '../tfjs_patches/layers/recurrent_states.js';
 import { showKindsInSummaries } from '../tfjs_patches/model_summary.js';
+import { KerasHardSigmoid } from './keras_hard_sigmoid.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 import { CategoryEncoding } from './preprocessing/category_encoding.js';
 import { DiscretizationLayer } from './preprocessing/discretization_layer.js';
@@ -43,9 +46,12 @@ const LAYERS = [
 /** Registers the layers under their own names, which no stock layer has. */
 export function registerLayers(): void {
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
+  tf.serialization.registerClass(KerasHardSigmoid);
   shareTablesOnLoad();
   showKindsInSummaries();
   mendMasks();
+  partStates();
+  completeConfigs();
 }
 
 /**

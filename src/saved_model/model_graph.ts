@@ -75,17 +75,20 @@ export class ModelGraph implements GraphContext {
   }
 
   /** The values of the outputs of a model, given those of its inputs. */
-  emitModel({ inputs, outputs }: ModelPart, given: readonly Value[]): Value[] {
+  emitModel(part: ModelPart, given: readonly Value[]): Value[] {
+    return [...this.#emitModel(part, given, []).outputs];
+  }
+
+  #emitModel({ inputs, outputs }: ModelPart, given: readonly Value[], givenMasks: readonly (Value | null)[]): Emitted {
     const known = new Map<LayerNode, Emitted>();
-    const fed = new Map(inputs.map((input, i) => [input.id, given[i]!]));
+    const fed = new Map(inputs.map((input, i) => [input.id, { value: given[i]!, mask: givenMasks[i] ?? null }]));
     const valueOf = (symbolic: tf.SymbolicTensor): { value: Value; mask: Value | null } => {
       const value = fed.get(symbolic.id);
-      if (value !== undefined) return { value, mask: null };
+      if (value !== undefined) return value;
       const node = nodeOf(symbolic);
       const emitted = known.get(node) ?? emitNode(symbolic, node);
       const place = node.outputTensors.findIndex(({ id }) => id === symbolic.id);
-      // tfjs gives every output of a layer the mask of the first.
-      return { value: emitted.outputs[place]!, mask: emitted.mask };
+      return { value: emitted.outputs[place]!, mask: emitted.masks[place]! };
     };
     const emitNode = (symbolic: tf.SymbolicTensor, node: LayerNode): Emitted => {
       const layer = layerOf(symbolic);
@@ -98,7 +101,8 @@ export class ModelGraph implements GraphContext {
       known.set(node, emitted);
       return emitted;
     };
-    return outputs.map((output) => valueOf(output).value);
+    const results = outputs.map(valueOf);
+    return { outputs: results.map(({ value }) => value), masks: results.map(({ mask }) => mask) };
   }
 
   emit(layer: tf.layers.Layer, inputs: readonly Value[], mask: Value | null): Emitted {
@@ -112,13 +116,15 @@ export class ModelGraph implements GraphContext {
     masks: readonly (Value | null)[],
   ): Emitted {
     return this.graph.within(layer.name, () => {
-      if (isModel(layer)) return { outputs: this.emitModel(layer, inputs), mask: null };
+      if (isModel(layer)) return this.#emitModel(layer, inputs, masks);
       const call = new LayerCall(layer, inputs, mask, this);
       const emitter = emitterOf(layer.getClassName());
       if (emitter === null) throw call.refuse('whose class has no counterpart there');
       const result = emitter(call);
       const outputs = Array.isArray(result) ? (result as readonly Value[]) : [result as Value];
-      return { outputs, mask: maskOf(call, masks) };
+      const own = maskOf(call, masks);
+      // tfjs gives every output of a layer the mask of the first.
+      return { outputs, masks: outputs.map(() => own) };
     });
   }
 }

@@ -1,4 +1,5 @@
 /** A SavedModel that TensorFlow runs, through tfjs-node. */
+import { backendInfo } from '../backends/registry.js';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { isRecord } from '../options.js';
@@ -111,7 +112,11 @@ export async function runnable(
   );
   let loaded: tf.InferenceModel & { dispose(): void };
   try {
-    loaded = await onTensorFlow(() => node.loadSavedModel(path, tags, signature));
+    loaded = await onTensorFlow(() => {
+      // Registers the op of lookups, which exports with `customOps` hold.
+      backendInfo();
+      return node.loadSavedModel(path, tags, signature);
+    });
   } catch (error) {
     const note = `TensorFlow says: ${(error as Error).message.slice(0, 500)}`;
     throw new ValueError('directory', 'a SavedModel that TensorFlow loads', described(path), note);

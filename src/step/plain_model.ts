@@ -9,6 +9,7 @@ import { RaggedEmbedding } from '../layers/embedding/ragged_embedding.js';
 import { DistributedEmbedding } from '../layers/distributed_embedding/layer.js';
 import { DotInteraction } from '../layers/feature_interaction/dot_interaction.js';
 import { FeatureCross } from '../layers/feature_interaction/feature_cross.js';
+import { KerasHardSigmoid } from '../layers/keras_hard_sigmoid.js';
 import { GRU, GRUCell } from '../layers/recurrent/gru.js';
 import {
   SparseAdagrad,
@@ -114,7 +115,7 @@ function isStockModel(layer: tf.layers.Layer): boolean {
 
 /** Why a part of a layer may do something else in another step; null: it may not. */
 function whyNotPart(part: object): string | null {
-  if (!isStock(part)) return 'is not one of tfjs';
+  if (!isStock(part) && part.constructor !== KerasHardSigmoid) return 'is not one of tfjs';
   const own = ownFunction(part) ?? replacedMethod(part);
   return own === null ? null : `has a function ${own} of its own`;
 }

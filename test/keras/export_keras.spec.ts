@@ -147,10 +147,11 @@ describe('exportKeras', () => {
     await emb.exportKeras(model, file);
     const before = readFileSync(file);
     await expectAsync(emb.exportKeras(model, file)).toBeRejectedWithError(emb.ValueError, /which exists/);
-    const other = tf.sequential({ layers: [tf.layers.lstm({ units: 1, inputShape: [2, 2] })] });
+    const cell = tf.layers.lstmCell({ units: 1 });
+    const other = tf.sequential({ layers: [tf.layers.rnn({ cell, inputShape: [2, 2] })] });
     await expectAsync(emb.exportKeras(other, file, { overwrite: true })).toBeRejectedWithError(
       emb.ValueError,
-      /hard_sigmoid/,
+      /received RNN/,
     );
     expect(readFileSync(file).equals(before)).toBeTrue();
     const stream = new WritableStream<Uint8Array>({
@@ -168,8 +169,8 @@ describe('exportKeras', () => {
 
   const refused: [string, () => tf.LayersModel, RegExp][] = [
     [
-      'ThresholdedReLU',
-      () => chainOf(tf.layers.thresholdedReLU()),
+      'categoryEncoding of TensorFlow.js',
+      () => chainOf(tf.layers.categoryEncoding({ numTokens: 3 })),
       /className`: expected a layer that can be written for Keras 3/,
     ],
     [
@@ -181,6 +182,20 @@ describe('exportKeras', () => {
         return tf.model({ inputs: ids, outputs: layer.apply(ids) as tf.SymbolicTensor });
       },
       /tpu_embedding.*expected a layer that can be written for Keras 3, received TfjsEmbeddings>TPUEmbedding/,
+    ],
+    [
+      'a name with a slash',
+      () => chainOf(emb.layers.embedding({ inputDim: 3, outputDim: 2, name: 'tower/words' })),
+      /tower\/words\.name`: expected a name without a slash/,
+    ],
+    [
+      'an input that no output depends on',
+      () => {
+        const [used, unused] = [tf.input({ shape: [2] }), tf.input({ shape: [2], name: 'unused' })];
+        const outputs = tf.layers.reLU().apply(used) as tf.SymbolicTensor;
+        return tf.model({ inputs: [used, unused], outputs });
+      },
+      /unused\.inputs`: expected an input that outputs depend on/,
     ],
     ['maxNorm', () => chainOf(emb.layers.embedding({ inputDim: 3, outputDim: 2, maxNorm: 1 })), /maxNorm/],
     [

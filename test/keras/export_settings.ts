@@ -60,6 +60,13 @@ export const STOCK_SETTINGS_OF_KERAS: readonly (readonly [string, () => OwnModel
       ),
   ]),
   [
+    'Bidirectional GRU, backwards first',
+    () => {
+      const layer = layers.gru({ units: 2, goBackwards: true, returnSequences: true }) as tf.RNN;
+      return stacked([5, 3], [layers.bidirectional({ layer, mergeMode: 'concat' })]);
+    },
+  ],
+  [
     'TimeDistributed SeparableConv2D',
     () =>
       stacked(

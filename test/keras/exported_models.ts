@@ -59,6 +59,9 @@ export const STOCK_CASES: readonly ExportCase[] = [
       'tanh',
       'gelu',
       'mish',
+      'hardSigmoid',
+      'kerasHardSigmoid',
+      'gelu_new',
     ] as const
   ).map((activation) =>
     stock(`Activation ${activation}`, [4], () => [layers.activation({ activation: activation as 'elu' })]),

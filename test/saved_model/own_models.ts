@@ -106,6 +106,16 @@ const sideBySide: Make = () => {
   return { model, inputs: [int(DENSE), int(DENSE)] };
 };
 
+/** One feature alone, side by side with none. */
+const single: Make = () => {
+  const layer = emb.layers.distributedEmbedding({
+    embeddings: [{ name: 'users', ...table, combiner: 'mean' }],
+    output: 'concat',
+  });
+  const input = tf.input({ shape: [4], dtype: 'int32', name: 'a' });
+  return { model: tf.model({ inputs: input, outputs: layer.apply([input]) }), inputs: [int(DENSE)] };
+};
+
 const features: Make = () => {
   const movies = new emb.TableConfig({ name: 'movies', vocabularySize: 9, embeddingDim: 3, combiner: 'sqrtn' });
   const layer = emb.layers.distributedEmbedding({
@@ -244,6 +254,7 @@ export const OWN_MODELS: readonly (readonly [string, Make])[] = [
   ['concatOneHotEmbedding', oneHot],
   ['distributedEmbedding', distributed],
   ["distributedEmbedding with output: 'concat'", sideBySide],
+  ["distributedEmbedding with output: 'concat', one feature", single],
   ['features of distributedEmbedding', features],
   ['interactions', interactions],
   ['a shared table', shared],

@@ -68,6 +68,17 @@ export const PREPROCESSING_MODELS: readonly (readonly [string, () => PreparedMod
     'VocabularyLookup, rows for others and a mask',
     () => alone(new VocabularyLayer({ vocabulary: [12, 5, 2 ** 40], numOovIndices: 3, maskToken: 0 }), WHOLE),
   ],
+  ...['oneHot', 'multiHot', 'count'].map((outputMode) => {
+    const make = () => alone(new VocabularyLayer({ vocabulary: [12, 5, -7], numOovIndices: 2, outputMode }), WHOLE);
+    return [`VocabularyLookup, ${outputMode}`, make] as const;
+  }),
+  [
+    'VocabularyLookup, one of each, places for more',
+    () => {
+      const args = { vocabulary: [12, 5], maxTokens: 6, padToMaxTokens: true, outputMode: 'oneHot' };
+      return alone(new VocabularyLayer(args), [[12], [3], [5]]);
+    },
+  ],
   ['Normalization by weights', () => normalization({})],
   ['Normalization by weights of one for all', () => normalization({ axis: null })],
   ['Normalization by numbers', () => normalization({ mean: [1, 2, 3], variance: [4, 0, 0.25] })],

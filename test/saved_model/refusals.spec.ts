@@ -81,27 +81,6 @@ describe('savedModel.export refuses', () => {
     await refused(stacked([2], layer), /layer strict .*numOovIndices 0/);
   });
 
-  it('a merged mask where a layer takes one, and only there', async () => {
-    const words = tf.input({ shape: [3] });
-    const looked = (): tf.SymbolicTensor => {
-      return tf.layers.embedding({ inputDim: 5, outputDim: 2, maskZero: true }).apply(words) as tf.SymbolicTensor;
-    };
-    const sum = tf.layers.add().apply([looked(), looked()]) as tf.SymbolicTensor;
-    const pooled = tf.layers.globalAveragePooling1d({}).apply(sum) as tf.SymbolicTensor;
-    const read = tf.layers.simpleRNN({ units: 2, name: 'reader' }).apply(sum) as tf.SymbolicTensor;
-    const written: string[] = [];
-    const writer: emb.SavedModelWriter = {
-      async write(path, chunks) {
-        for await (const _ of chunks);
-        written.push(path);
-      },
-    };
-    const plain = tf.model({ inputs: words, outputs: pooled });
-    await emb.savedModel.export(plain, writer);
-    expect(written.at(-1)).toBe('saved_model.pb');
-    await refused(tf.model({ inputs: words, outputs: read }), /layer reader .*mask/);
-  });
-
   it('what is no layers model, unknown options, and names of no layer', async () => {
     const { savedModel } = emb;
     await expectRejection(() => savedModel.export({} as never, nowhere), 'TypeError', 'model');

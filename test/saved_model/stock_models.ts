@@ -14,10 +14,11 @@ import {
   channelsFirst,
   type Make,
 } from './stock_model.js';
+import { NESTED_MASKS } from './nested_masks.js';
 import { STOCK_SETTINGS } from './stock_settings.js';
 
 const activations =
-  'elu selu relu relu6 linear sigmoid hardSigmoid softplus softsign tanh softmax logSoftmax gelu gelu_new mish swish'.split(
+  'elu selu relu relu6 linear sigmoid hardSigmoid kerasHardSigmoid softplus softsign tanh softmax logSoftmax gelu gelu_new mish swish'.split(
     ' ',
   );
 
@@ -289,4 +290,5 @@ export const STOCK_MODELS: readonly (readonly [string, Make])[] = [
   ...recurrent,
   ...others,
   ...STOCK_SETTINGS,
+  ...NESTED_MASKS,
 ];

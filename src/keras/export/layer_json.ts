@@ -20,9 +20,6 @@ export interface LayerEntry {
 
 /** Settings that Keras has otherwise by default. */
 const WRITTEN = ['data_format'];
-/** Of Keras 2 alone. */
-const GONE = ['ThresholdedReLU'];
-
 /** A class of Keras by the name of the one that computes the same here. */
 function kerasName(className: string): string {
   return className === GRU.className ? 'GRU' : className;
@@ -40,15 +37,10 @@ export function inputEntry(tensor: tf.SymbolicTensor, name: string): LayerEntry 
   return keras('InputLayer', { batch_shape: tensor.shape, dtype: tensor.dtype, sparse: false, name });
 }
 
-/** What configs of TensorFlow.js leave out, by class. */
-const LEFT_OUT: Readonly<Record<string, string>> = { SeparableConv2D: 'depthMultiplier', Conv1D: 'dataFormat' };
-
 /** The whole config of a layer of TensorFlow.js, and of the one within it. */
 export function configOf(layer: tf.layers.Layer): Json {
   const config = layer.getConfig() as Json;
   const held = layer as unknown as Json;
-  const field = LEFT_OUT[layer.getClassName()];
-  if (field !== undefined) config[field] = held[field];
   const inner = held['layer'];
   if (inner instanceof tf.layers.Layer) config['layer'] = { className: inner.getClassName(), config: configOf(inner) };
   return config;
@@ -83,11 +75,19 @@ function innerEntry(value: unknown, outer: NamedLayer): LayerEntry {
   return stockEntry({ className: kerasName(className), name: String(config['name'] ?? outer.name) }, config);
 }
 
+/** Keras makes no layer that runs forward of one that runs backward. */
+function addBackward(written: Json): void {
+  const layer = written['layer'] as LayerEntry;
+  if (layer.config['go_backwards'] !== true) return;
+  const config = { ...layer.config, name: `${String(layer.config['name'])}_forward`, go_backwards: false };
+  written['backward_layer'] = { ...layer, config };
+}
+
 /** A layer of TensorFlow.js. Throws ValueError, which names it, where Keras has none that computes alike. */
 export function stockEntry(layer: NamedLayer, config: Json): LayerEntry {
   const { className, name } = layer;
   const stock = STOCK_LAYERS.get(className);
-  if (stock === undefined || GONE.includes(className)) {
+  if (stock === undefined) {
     throw layerError(layer, 'className', 'a layer that can be written for Keras 3', described(className));
   }
   checkFixed(layer, config, stock);
@@ -99,6 +99,7 @@ export function stockEntry(layer: NamedLayer, config: Json): LayerEntry {
     if (value === undefined) continue;
     written[field] = field === 'layer' ? innerEntry(value, layer) : fieldJson(value, layer, field);
   }
+  if (className === 'Bidirectional') addBackward(written);
   for (const [here, theirs] of Object.entries(stock.renamed)) written[theirs.at(-1)!] = config[toCamelCase(here)];
   for (const field of WRITTEN) if (Object.hasOwn(stock.fixed, field)) written[field] = stock.fixed[field]![0];
   const activity = config['activityRegularizer'];
@@ -106,6 +107,11 @@ export function stockEntry(layer: NamedLayer, config: Json): LayerEntry {
     written['activity_regularizer'] = fieldJson(activity, layer, 'activity_regularizer');
   checkVolume({ ...layer, config: written });
   checkPadding(layer, written);
+  // Of Keras 2 alone: a ReLU that begins later.
+  if (className === 'ThresholdedReLU') {
+    const { theta, ...own } = written;
+    return keras('ReLU', { ...own, threshold: theta });
+  }
   return keras(className, written);
 }
 

@@ -19,6 +19,8 @@ import {
   type LayerEntry,
 } from './layer_json.js';
 import { checkAxis } from './axes.js';
+import { LOOPS } from '../import/masks.js';
+import { graphOf } from '../nested_masks.js';
 import { checkMasks } from './masks.js';
 import { preprocessingEntry } from './preprocessing_json.js';
 import { distributedEntry, flattenNumbered, mapNumbered, tableEntry, type DistributedEntry } from './table_json.js';
@@ -43,14 +45,6 @@ const NO_ENTRY = (layer: tf.layers.Layer): boolean => layer.getClassName() === '
 /** Layers whose ids may be absent: Keras RS takes weights for that, which operations make of the ids. */
 function leavesOut(layer: tf.layers.Layer): layer is RaggedEmbedding | Embedding {
   return layer instanceof RaggedEmbedding || (layer instanceof Embedding && layer.maskZero && layer.combiner !== null);
-}
-
-function containerOf(model: tf.LayersModel): tf.LayersModel {
-  if (!(model instanceof tf.Sequential)) return model;
-  // A Sequential keeps the graph of its layers apart, and makes it when it first runs.
-  const sequential = model as unknown as { readonly model?: tf.LayersModel; build(): void };
-  if (sequential.model === undefined) sequential.build();
-  return sequential.model!;
 }
 
 function isFunctional(model: tf.LayersModel): boolean {
@@ -160,10 +154,12 @@ class GraphWriter {
   }
 
   #calls(layer: tf.layers.Layer): Json[] {
+    const takesStates = LOOPS.includes(namedLayer(layer).className);
     return this.#nodes(layer).map((node) => {
-      const kwargs = Object.entries(node.callArgs ?? {}).filter(
-        ([, value]) => value !== null && value !== undefined && value !== false,
-      );
+      const kwargs = Object.entries(node.callArgs ?? {}).filter(([field, value]) => {
+        const isState = field === 'initialState' && takesStates;
+        return !isState && value !== null && value !== undefined && value !== false;
+      });
       if (kwargs.length > 0) {
         throw layerError(
           namedLayer(layer),
@@ -172,8 +168,18 @@ class GraphWriter {
           described('an argument of its own'),
         );
       }
-      return { args: this.#args(layer, node), kwargs: {} };
+      const args = this.#args(layer, node);
+      if (!takesStates || node.inputTensors.length === 1) return { args, kwargs: {} };
+      const [sequence, ...states] = this.#inputs(node);
+      return { args: [sequence], kwargs: { initial_state: states } };
     });
+  }
+
+  #checkInputs(): void {
+    const unused = this.model.inputs.find(({ sourceLayer }) => !this.model.layers.includes(sourceLayer));
+    if (unused === undefined) return;
+    const expected = 'an input that outputs depend on';
+    throw layerError(namedLayer(unused.sourceLayer), 'inputs', expected, described('one that no layer reads'));
   }
 
   #entry(layer: tf.layers.Layer, path: string): LayerEntry {
@@ -194,6 +200,7 @@ class GraphWriter {
   }
 
   write(): void {
+    this.#checkInputs();
     const counter = new NameCounter();
     const made = this.model.layers.map((layer): [tf.layers.Layer, LayerEntry] => {
       if (NO_ENTRY(layer)) return [layer, inputEntry(layer.output as tf.SymbolicTensor, layer.name)];
@@ -212,6 +219,14 @@ function kerasClass(layer: tf.layers.Layer): string {
   if (layer instanceof Embedding || layer instanceof RaggedEmbedding)
     return layer.combiner === null ? 'Embedding' : 'EmbedReduce';
   return layer.getClassName().replace('TfjsEmbeddings>', '');
+}
+
+/** Keras 3 takes no slashes, which part the names of its weights. */
+function checkNames(model: tf.LayersModel): void {
+  for (const layer of [model as tf.layers.Layer, ...model.layers]) {
+    if (!layer.name.includes('/')) continue;
+    throw layerError(namedLayer(layer), 'name', 'a name without a slash, as Keras 3 has them', layer.name);
+  }
 }
 
 function layerEntry(layer: tf.layers.Layer): LayerEntry {
@@ -311,14 +326,15 @@ function sequentialEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: 
 }
 
 function modelEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: string): LayerEntry {
-  checkMasks(containerOf(model));
+  checkNames(model);
   if (!isFunctional(model)) return sequentialEntry(model, weights, prefix);
-  return functionalEntry(containerOf(model), model.name, weights, prefix);
+  return functionalEntry(graphOf(model), model.name, weights, prefix);
 }
 
 /** Returns the model's JSON and the places of its weights. Throws ValueError, which names the layer, for what Keras lacks. */
 export function exportModel(model: tf.LayersModel): ExportedModel {
   const weights: WeightPlace[] = [];
+  checkMasks(model);
   const json = modelEntry(model, weights, 'layers');
   return { json, weights };
 }

@@ -1,6 +1,7 @@
 /** Configs of TensorFlow.js as Keras 3 writes them. */
 import { INITIALIZER_CLASSES } from '../../layers/table/initializers.js';
 import { isRecord } from '../../options.js';
+import { composedActivation } from '../composed_activations.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
 
 type Json = Record<string, unknown>;
@@ -9,6 +10,7 @@ type Json = Record<string, unknown>;
 const ACTIVATIONS: Readonly<Record<string, string>> = {
   elu: 'elu',
   gelu: 'gelu',
+  kerasHardSigmoid: 'hard_sigmoid',
   linear: 'linear',
   logSoftmax: 'log_softmax',
   mish: 'mish',
@@ -54,12 +56,13 @@ function object(module: string, className: string, config: Json): Json {
   return { module, class_name: className, config, registered_name: null };
 }
 
-export function activationJson(value: unknown, layer: NamedLayer, field: string): string | null {
+export function activationJson(value: unknown, layer: NamedLayer, field: string): string | Json | null {
   if (value === null || value === undefined) return null;
   const name = typeof value === 'string' ? value : (read(value)?.className ?? '');
   if (Object.hasOwn(ACTIVATIONS, name)) return ACTIVATIONS[name]!;
-  const note = name === 'hardSigmoid' ? 'hard_sigmoid of Keras 3 is another function.' : undefined;
-  throw layerError(layer, field, `one of ${Object.keys(ACTIVATIONS).join(', ')}`, name, note);
+  const composed = composedActivation(name);
+  if (composed !== null) return composed;
+  throw layerError(layer, field, `one of ${Object.keys(ACTIVATIONS).join(', ')}, hardSigmoid, gelu_new`, name);
 }
 
 export function initializerJson(value: unknown, layer: NamedLayer, field: string): Json | null {

@@ -9,8 +9,9 @@ import { isRecord } from '../../options.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
 import { settleAxis } from './axes.js';
-import type { Built, BuiltModel } from './built.js';
-import { IdMask, type Masks } from './masks.js';
+import { layersOf, type Built, type BuiltModel } from './built.js';
+import { followMasks } from '../nested_masks.js';
+import { IdMask, LOOPS, type MaskedLayer, type Masks } from './masks.js';
 import { flatten } from './nodes.js';
 import type { Json } from './topology.js';
 
@@ -66,6 +67,21 @@ function single<T>(list: readonly T[]): T | T[] {
   return list.length === 1 ? list[0]! : [...list];
 }
 
+/** Lets the masks of inputs into a model, and those of its outputs out. */
+export function passThrough(
+  built: BuiltModel,
+  inputs: readonly Symbolic[],
+  outputs: readonly Symbolic[],
+  masks: Masks,
+): void {
+  const parts = new Map<tf.layers.Layer, MaskedLayer>(layersOf(built).map((part) => [part.layer, part]));
+  const before = inputs.map((input) => masks.carriedBy(input));
+  const after = followMasks(built.model, before, (layer) => {
+    return parts.get(layer) ?? { json: { className: layer.getClassName(), name: layer.name, config: {} }, layer };
+  });
+  outputs.forEach((output, i) => masks.carry(output, after[i]!));
+}
+
 /** Applies the layer; returns its outputs as Keras counts them. */
 export function callLayer(built: Built, { args, kwargs: all }: Call, masks: Masks): Symbolic[] {
   const { json } = built;
@@ -79,8 +95,9 @@ export function callLayer(built: Built, { args, kwargs: all }: Call, masks: Mask
     most(1);
     readKwargs(built, all, []);
     const inputs = modelInputs(built, first);
-    for (const input of inputs) masks.checkWhole(input, json);
-    return flatten(naming(json, () => built.model.apply(single(inputs)))) as Symbolic[];
+    const outputs = flatten(naming(json, () => built.model.apply(single(inputs)))) as Symbolic[];
+    passThrough(built, inputs, outputs, masks);
+    return outputs;
   }
   const { layer } = built;
   if (layer instanceof Embedding || layer instanceof RaggedEmbedding || layer instanceof DistributedEmbedding) {
@@ -99,7 +116,9 @@ export function callLayer(built: Built, { args, kwargs: all }: Call, masks: Mask
   // As an operation `a + b` takes two tensors, as a layer a list of them.
   const inputs = tensorsOf(built, merges ? [...args] : first);
   if (!merges) most(1);
-  readKwargs(built, kwargs, []);
+  const states = LOOPS.includes(json.className) ? ['initial_state'] : [];
+  const { initial_state: initial } = readKwargs(built, kwargs, states);
+  if (initial !== undefined) inputs.push(...tensorsOf(built, initial));
   if (isRecord(first) && !isSymbolic(first))
     throw layerError(json, 'inbound_nodes', 'a tensor or a list', described('an object'));
   if (inputs[0] !== undefined) settleAxis(built, inputs[0]);

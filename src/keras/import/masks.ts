@@ -1,8 +1,9 @@
 /** Which tensors of a graph carry a mask in TensorFlow.js, and where it comes from: files of Keras 3 say it too. */
 import type * as tf from '@tensorflow/tfjs';
-import { described } from '../../errors.js';
+import { described, type ValueError } from '../../errors.js';
 import { Embedding } from '../../layers/embedding/embedding.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
+import { STOCK_LAYERS } from '../stock_layers.js';
 
 type Symbolic = tf.SymbolicTensor;
 
@@ -17,7 +18,7 @@ export class IdMask {
   constructor(readonly ids: Symbolic) {}
 }
 
-const LOOPS = ['SimpleRNN', 'LSTM', 'GRU', 'Bidirectional'];
+export const LOOPS = ['SimpleRNN', 'LSTM', 'GRU', 'Bidirectional'];
 /** Layers of Keras that compute something else where there is a mask, and here do not. */
 const IGNORED_HERE = ['GlobalAveragePooling1D', 'Softmax'];
 /** Layers that take a mask, and do here what they do in Keras. */
@@ -35,15 +36,49 @@ const STEPWISE = [
   'TimeDistributed',
 ];
 
+/** What is known of the mask of a tensor; models within models pass it on. */
+export interface CarriedMask {
+  /** The tensor whose zeros are masked; undefined where none are. */
+  readonly source: Symbolic | undefined;
+  /** Whether masked steps are zeros in Keras, and here the steps before. */
+  readonly isHeld: boolean;
+  /** Whether it is a sum or the like of tensors that have not all the same mask. */
+  readonly isMixed: boolean;
+}
+
+/** The error of masked steps that are told, which are zeros in Keras and here are not. */
+export function heldError(json: NamedLayer): ValueError {
+  const expected = 'false where masked steps are read: TensorFlow.js repeats the step before';
+  return layerError(json, 'zero_output_for_mask', expected, true);
+}
+
+/** Whether sequences come one after the other: all join masks of steps alike. */
+function joinsSteps(layer: tf.layers.Layer, { rank }: Symbolic): boolean {
+  const { axis } = layer as unknown as { axis: unknown };
+  return layer.getClassName() === 'Concatenate' && typeof axis === 'number' && axis >= 0 && axis < rank - 1;
+}
+
 /** By tensor, the tensor whose zeros are masked. */
 export class Masks {
   readonly #sources = new Map<Symbolic, Symbolic>();
-  /** Sequences whose masked steps are zeros in Keras, and here the steps before. */
   readonly #held = new Set<Symbolic>();
+  readonly #mixed = new Set<Symbolic>();
 
   /** The tensor whose zeros are masked in another one; undefined where none are. */
   sourceOf(tensor: Symbolic): Symbolic | undefined {
     return this.#sources.get(tensor);
+  }
+
+  carriedBy(tensor: Symbolic): CarriedMask {
+    const [isHeld, isMixed] = [this.#held.has(tensor), this.#mixed.has(tensor)];
+    return { source: this.#sources.get(tensor), isHeld, isMixed };
+  }
+
+  /** Notes the mask of a tensor that comes from elsewhere. */
+  carry(tensor: Symbolic, { source, isHeld, isMixed }: CarriedMask): void {
+    if (source !== undefined) this.#sources.set(tensor, source);
+    if (isHeld) this.#held.add(tensor);
+    if (isMixed) this.#mixed.add(tensor);
   }
 
   /** Throws where a call would give another result than in Keras because of a mask; `given`: what the file says of it. */
@@ -68,9 +103,7 @@ export class Masks {
 
   /** Throws where the masked steps of a sequence are told, which are zeros in Keras and here are not. */
   checkWhole(tensor: Symbolic, json: NamedLayer): void {
-    if (!this.#held.has(tensor)) return;
-    const expected = 'false where masked steps are read: TensorFlow.js repeats the step before';
-    throw layerError(json, 'zero_output_for_mask', expected, true);
+    if (this.#held.has(tensor)) throw heldError(json);
   }
 
   /** Notes the masks of what a call gives. */
@@ -89,5 +122,9 @@ export class Masks {
     const holds = LOOPS.includes(json.className) && zeroes && source !== undefined;
     const passesOn = STEPWISE.includes(json.className) && this.#held.has(inputs[0]!);
     if (holds || passesOn) this.#held.add(outputs[0]!);
+    const merges = STOCK_LAYERS.get(json.className)?.merges === true && !joinsSteps(layer, inputs[0]!);
+    const sources = new Set(inputs.map((input) => this.#sources.get(input)));
+    const isMixed = (merges && sources.size > 1) || inputs.some((input) => this.#mixed.has(input));
+    if (isMixed && source !== undefined) this.#mixed.add(outputs[0]!);
   }
 }

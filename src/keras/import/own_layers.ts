@@ -7,12 +7,14 @@ import { Embedding } from '../../layers/embedding/embedding.js';
 import { RaggedEmbedding } from '../../layers/embedding/ragged_embedding.js';
 import { DotInteraction } from '../../layers/feature_interaction/dot_interaction.js';
 import { FeatureCross } from '../../layers/feature_interaction/feature_cross.js';
+import { KerasHardSigmoid } from '../../layers/keras_hard_sigmoid.js';
 import { CategoryEncoding } from '../../layers/preprocessing/category_encoding.js';
 import { DiscretizationLayer } from '../../layers/preprocessing/discretization_layer.js';
 import { HashingLayer } from '../../layers/preprocessing/hashing_layer.js';
 import { Normalization } from '../../layers/preprocessing/normalization.js';
 import { VocabularyLayer } from '../../layers/preprocessing/vocabulary_layer.js';
 import { isRecord } from '../../options.js';
+import { readComposed } from '../composed_activations.js';
 import { layerError, naming } from '../layer_error.js';
 import { checkSizes, refuse, type Reading } from './stock_config.js';
 import type { Json, LayerJson } from './topology.js';
@@ -179,6 +181,11 @@ function withoutUnusedOptimizers(tables: unknown): unknown {
   });
 }
 
+/** A function that TensorFlow.js has under another name. */
+function functionOf(value: unknown): unknown {
+  return value === 'hard_sigmoid' ? KerasHardSigmoid.className : (readComposed(value) ?? value);
+}
+
 /** Throws for fields that the layer cannot do without; what is off by default may be left out. */
 function checkWanted(layer: LayerJson, wanted: Readonly<Record<string, Wanted>>): void {
   for (const [field, { text, fits, note }] of Object.entries(wanted)) {
@@ -195,7 +202,7 @@ export function makeOwnLayer(layer: LayerJson, reading: Reading): tf.layers.Laye
   const cls = absent === 'negative' || absent === 'below 1' ? RaggedEmbedding : usual;
   const config: Record<string, unknown> = { ...defaults };
   for (const [field, value] of Object.entries(layer.config)) {
-    if (fields.includes(field)) config[field] = value;
+    if (fields.includes(field)) config[field] = field === 'pre_activation' ? functionOf(value) : value;
     else if (value !== null && value !== undefined) {
       refuse(reading, layer, field, `one of ${fields.join(', ')}`, described(`the field ${field}`));
     }

@@ -3,7 +3,9 @@ import { checkFloat32Policy } from '../../config/keras_config.js';
 import { toCamelCase } from '../../config/camel_case.js';
 import { closestName } from '../../closest_name.js';
 import { described } from '../../errors.js';
+import { KerasHardSigmoid } from '../../layers/keras_hard_sigmoid.js';
 import { GRU } from '../../layers/recurrent/gru.js';
+import { readComposed } from '../composed_activations.js';
 import { INITIALIZER_CLASSES } from '../../layers/table/initializers.js';
 import { isRecord } from '../../options.js';
 import { warnOnce } from '../../warn_once.js';
@@ -85,15 +87,13 @@ function readActivation(value: unknown, layer: LayerJson, field: string, reading
   if (value === null) return null;
   // Keras 3 writes functions of its own by name, and others as objects.
   const name = isRecord(value) && typeof value['config'] === 'string' ? value['config'] : value;
-  const known = typeof name === 'string' && Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name]! : null;
+  const known = typeof name === 'string' && Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name]! : readComposed(value);
   if (known === null) {
     refuse(reading, layer, field, `one of ${Object.keys(ACTIVATIONS).join(', ')}`, name);
     return null;
   }
-  if (name === 'hard_sigmoid' && reading.version === 3) {
-    const note = 'In Keras 3 it is relu6(x + 3) / 6, in TensorFlow.js clip(0.2 x + 0.5).';
-    refuse(reading, layer, field, 'a function that both compute alike', name, note);
-  }
+  // Keras 3 has another function of this name.
+  if (name === 'hard_sigmoid' && reading.version === 3) return KerasHardSigmoid.className;
   return known;
 }
 

@@ -38,6 +38,14 @@ function jsonError(expected: string, received: unknown): ValueError {
 }
 
 /** Reads one layer, of a list or alone. Throws ValueError, which names `path`. */
+/** A ReLU that begins later: TensorFlow.js and Keras 2 have it as a layer of its own. */
+function thresholded(className: string, config: Json): Pick<LayerJson, 'className' | 'config'> {
+  const { threshold, max_value: most = null, negative_slope: slope = 0, ...own } = config;
+  const isLater = className === 'ReLU' && typeof threshold === 'number' && threshold !== 0;
+  if (!isLater || most !== null || slope !== 0) return { className, config };
+  return { className: 'ThresholdedReLU', config: { ...own, theta: threshold } };
+}
+
 export function readLayer(value: unknown, path: string): LayerJson {
   if (!isRecord(value)) throw jsonError(`a layer in ${path}`, value);
   const className = value['class_name'];
@@ -51,9 +59,8 @@ export function readLayer(value: unknown, path: string): LayerJson {
   if (!Array.isArray(nodes)) throw jsonError(`a list of inbound_nodes in ${path}`, nodes);
   const { registered_name: registered, module, build_config: built } = value;
   return {
-    className: className.replace(PACKAGE, ''),
+    ...thresholded(className.replace(PACKAGE, ''), config),
     name: name ?? className,
-    config,
     registeredName: typeof registered === 'string' ? registered : className.includes('>') ? className : null,
     module: typeof module === 'string' ? module : null,
     inboundNodes: nodes,

@@ -39,7 +39,7 @@ import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { checkWeights, joinWeights, type LayerInputs } from './layer_inputs.js';
 import { nextName } from '../layer_names.js';
 import { LayerOfTables } from '../layer_of_tables.js';
-import { disposeWithMask } from '../../tfjs_patches/mask_lifetime.js';
+import { disposeWithMask } from '../../tfjs_patches/layers/mask_lifetime.js';
 import { tableOfLoad } from '../../tfjs_patches/shared_tables_on_load.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
 import { notYetPenalized, listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';

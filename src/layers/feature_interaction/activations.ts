@@ -22,6 +22,7 @@ const CLASSES = [
   'linear',
   'sigmoid',
   'hardSigmoid',
+  'kerasHardSigmoid',
   'softplus',
   'softsign',
   'tanh',

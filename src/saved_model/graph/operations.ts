@@ -203,6 +203,8 @@ export class Operations {
 
   concat(values: readonly Value[], axis: number): Value {
     const [first] = values as [Value];
+    // The op takes two at least.
+    if (values.length === 1) return first;
     const at = frontAxis(axis, first.shape.length);
     const size = sizesSum(values.map(({ shape }) => shape[at]!));
     return this.graph.node('ConcatV2', [...values, this.graph.scalar(at, 'int32')], {

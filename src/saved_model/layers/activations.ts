@@ -1,4 +1,5 @@
 /** Activations of tfjs as TensorFlow ops. */
+import { KerasHardSigmoid } from '../../layers/keras_hard_sigmoid.js';
 import type { Operations } from '../graph/operations.js';
 import type { Value } from '../graph/value.js';
 
@@ -19,14 +20,17 @@ export function softmax(o: Operations, x: Value, axis = -1): Value {
   return o.transpose(o.unary('Softmax', o.transpose(x, order), 'softmax'), order);
 }
 
+const relu6: Activation = (o, x) => o.minimum(o.unary('Relu', x, 'activations'), 6);
+
 const ACTIVATIONS: Readonly<Record<string, Activation>> = {
   linear: (_o, x) => x,
   elu: unary('Elu', 'activations'),
   selu: unary('Selu', 'activations'),
   relu: unary('Relu', 'activations'),
-  relu6: (o, x) => o.minimum(o.unary('Relu', x, 'activations'), 6),
+  relu6,
   sigmoid: unary('Sigmoid'),
   hardSigmoid: (o, x) => o.clip(o.add(o.mul(x, 0.2), 0.5), 0, 1),
+  [KerasHardSigmoid.className]: (o, x) => o.div(relu6(o, o.add(x, 3)), 6),
   softplus: unary('Softplus', 'activations'),
   softsign: (o, x) => o.div(x, o.add(o.unary('Abs', x), 1)),
   tanh: unary('Tanh'),

@@ -22,12 +22,9 @@ export interface GraphContext {
 /** What a layer gives. */
 export interface Emitted {
   readonly outputs: readonly Value[];
-  /** Of the first output: bool, true where it counts. */
-  readonly mask: Value | null;
+  /** Of each output: bool, true where it counts. */
+  readonly masks: readonly (Value | null)[];
 }
-
-/** Stands for a mask that tfjs makes in a way which fits no layer; only a layer that wants it is refused. */
-export const UNKNOWN_MASK: Value = { ref: '', dtype: 'bool', shape: [] };
 
 /** Writes the ops of one kind of layer. */
 export type Emitter = (call: LayerCall) => Value | readonly Value[];
@@ -38,16 +35,11 @@ export class LayerCall {
   constructor(
     readonly layer: tf.layers.Layer,
     readonly inputs: readonly Value[],
-    private readonly givenMask: Value | null,
+    /** What tfjs passes to the call as `mask`. */
+    readonly mask: Value | null,
     readonly context: GraphContext,
   ) {
     this.config = layer.getConfig();
-  }
-
-  /** What tfjs passes to the call as `mask`. */
-  get mask(): Value | null {
-    if (this.givenMask === UNKNOWN_MASK) throw this.refuse('which takes a mask that other layers merged');
-    return this.givenMask;
   }
 
   get o(): Operations {

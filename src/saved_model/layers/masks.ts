@@ -4,10 +4,9 @@ import { ConcatOneHotEmbedding } from '../../layers/embedding/concat_one_hot_emb
 import { TableLayer } from '../../layers/embedding/table_layer.js';
 import { GRU } from '../../layers/recurrent/gru.js';
 import { embeddingMask } from './embeddings.js';
-import { UNKNOWN_MASK, type LayerCall } from './layer_call.js';
+import type { LayerCall } from './layer_call.js';
 
-/** Layers whose result has other axes of time than their input, or none. */
-const MERGED = new Set(['Add', 'Multiply', 'Maximum', 'Minimum', 'Average', 'Concatenate']);
+const MERGED = new Set(['Add', 'Multiply', 'Maximum', 'Minimum', 'Average']);
 const RECURRENT = new Set(['RNN', 'SimpleRNN', 'GRU', GRU.className, 'LSTM', 'ConvLSTM2D', 'Bidirectional']);
 
 /** The mask of a layer's first result; `masks`: of its inputs. */
@@ -26,7 +25,26 @@ export function maskOf(call: LayerCall, masks: readonly (Value | null)[]): Value
   const [first = null] = masks;
   if (RECURRENT.has(name)) return returnsSequences(call) ? first : null;
   if (name === 'Dot') return null;
-  return MERGED.has(name) && masks.some((mask) => mask !== null) ? UNKNOWN_MASK : first;
+  if (name === 'Concatenate') return concatenated(call, masks);
+  if (!MERGED.has(name)) return first;
+  return present(masks).reduce<Value | null>((both, mask) => (both === null ? mask : o.and(both, mask)), null);
+}
+
+function present(masks: readonly (Value | null)[]): Value[] {
+  return masks.filter((mask): mask is Value => mask !== null);
+}
+
+/** A step counts where all its numbers do; inputs without a mask count whole. */
+function concatenated({ o, inputs, config }: LayerCall, masks: readonly (Value | null)[]): Value | null {
+  if (present(masks).length === 0) return null;
+  const whole = inputs.map((input, i) => {
+    const ones = o.compare('Equal', o.fill(o.sizesOf(input), 0, input.shape), 0);
+    let own = masks[i] ?? null;
+    if (own === null) return ones;
+    while (own.shape.length < input.shape.length) own = o.expandDims(own, -1);
+    return o.and(own, ones);
+  });
+  return o.reduce('All', o.concat(whole, config['axis'] as number), [-1]);
 }
 
 function returnsSequences({ layer }: LayerCall): boolean {

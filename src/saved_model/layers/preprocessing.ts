@@ -45,6 +45,15 @@ const integerLookup: Emitter = ({ o, input, layer }) => {
   return idsByKey(o, numbers, entries.slice(1), o.mul(numbers, 0));
 };
 
+/** int32 ids as they are, or as vectors with one place for each; ids outside have none. */
+function encoded({ o }: LayerCall, ids: Value, mode: OutputMode, depth: number): Value {
+  if (mode === 'int') return ids;
+  const isSingle = mode === 'oneHot' && ids.shape.length > 1 && ids.shape.at(-1) === 1;
+  const places = isSingle ? o.squeeze(ids, [-1]) : ids;
+  const vectors = o.oneHot(places, depth);
+  return mode === 'oneHot' ? vectors : o.reduce(mode === 'count' ? 'Sum' : 'Max', vectors, [1]);
+}
+
 /** Unknown numbers share `numOovIndices` rows, behind that of the mask where there is one. */
 const vocabularyLookup: Emitter = (call) => {
   const { o, config } = call;
@@ -54,7 +63,8 @@ const vocabularyLookup: Emitter = (call) => {
   const masked = mask === null ? [] : [[mask, 0] as const];
   const tokens = config['vocabulary'] as readonly number[];
   const entries = [...tokens.map((token, i) => [token, masked.length + rows + i] as const), ...masked];
-  return idsByKey(o, numbers, entries, o.add(o.binary('FloorMod', numbers, rows), masked.length));
+  const ids = idsByKey(o, numbers, entries, o.add(o.binary('FloorMod', numbers, rows), masked.length));
+  return encoded(call, ids, config['outputMode'] as OutputMode, call.outputShape().at(-1)!);
 };
 
 /** What TensorFlow's ops make of the digits, which is what Keras does. */
@@ -81,15 +91,6 @@ const hashing: Emitter = ({ o, config, ...call }) => {
   if (typeof mask !== 'number') return others;
   return o.where(o.compare('Equal', numbers, mask), graph.scalar(0, 'int32'), others);
 };
-
-/** int32 ids as they are, or as vectors with one place for each; ids outside have none. */
-function encoded({ o }: LayerCall, ids: Value, mode: OutputMode, depth: number): Value {
-  if (mode === 'int') return ids;
-  const isSingle = mode === 'oneHot' && ids.shape.length > 1 && ids.shape.at(-1) === 1;
-  const places = isSingle ? o.squeeze(ids, [-1]) : ids;
-  const vectors = o.oneHot(places, depth);
-  return mode === 'oneHot' ? vectors : o.reduce(mode === 'count' ? 'Sum' : 'Max', vectors, [1]);
-}
 
 const discretization: Emitter = (call) => {
   const { o } = call;

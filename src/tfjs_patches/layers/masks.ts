@@ -1,0 +1,147 @@
+/**
+ * Masks on their way through models: each goes with its tensor. The loop of tfjs that runs a model hands the mask, and the
+ * initial states, that a layer was given to all layers after it, other branches included; masks neither reach layers of a
+ * model within a model nor leave it; and layers that merge tensors join masks into one that no layer takes.
+ */
+import * as tf from '@tensorflow/tfjs';
+
+const MARK = Symbol.for('tfjs-embeddings.masks');
+
+interface Kwargs {
+  mask?: unknown;
+}
+
+interface StockLayer {
+  apply: Apply;
+  setMaskMetadata: (...args: unknown[]) => void;
+  [MARK]?: true;
+}
+
+type Apply = (this: unknown, inputs: unknown, kwargs?: Kwargs) => unknown;
+type Mask = tf.Tensor | null | undefined;
+type ComputeMask = (this: unknown, inputs: unknown, mask?: Mask | Mask[]) => tf.Tensor | null;
+
+/** The loop calls layers with a list of tensors, one or more, and with one object for all of them. */
+function isRun(inputs: unknown): inputs is tf.Tensor[] {
+  return Array.isArray(inputs) && inputs[0] instanceof tf.Tensor;
+}
+
+/** A place where every mask has a value: as Keras 2 merges masks. */
+const joined: ComputeMask = (_inputs, mask) => {
+  const [first, ...others] = [mask].flat().filter((each) => each !== null && each !== undefined);
+  return first === undefined ? null : others.reduce((both, each) => tf.logicalAnd(both, each), first);
+};
+
+/** A step counts where all its numbers do; tensors without a mask count whole. */
+function concatenated(this: { axis: number }, inputs: unknown, mask?: Mask | Mask[]): tf.Tensor | null {
+  const masks = [mask].flat();
+  if (masks.every((each) => each === null || each === undefined)) return null;
+  return tf.tidy(() => {
+    const whole = (inputs as tf.Tensor[]).map((input, i) => {
+      const ones = tf.cast(tf.onesLike(input), 'bool');
+      let own = masks[i];
+      if (own === null || own === undefined) return ones;
+      while (own.rank < input.rank) own = tf.expandDims(own, -1);
+      return tf.logicalAnd(own, ones);
+    });
+    return tf.all(tf.concat(whole, this.axis), -1);
+  });
+}
+
+/** By tensor, its mask; only models that run look at it. */
+const masks = new WeakMap<tf.Tensor, tf.Tensor>();
+/** Layers that a model calls right now: tfjs would compute their masks as if no input had one. */
+const called = new Set<unknown>();
+/** Masks made in the innermost model that runs within another one; null outside of all. */
+let made: tf.Tensor[] | null = null;
+
+interface MaskedLayer {
+  readonly supportsMasking: boolean;
+  readonly computeMask: ComputeMask;
+}
+
+/** Notes the mask of what a layer gives: as the loop of tfjs does, the first one for all outputs. */
+function noteMask(layer: MaskedLayer, inputs: tf.Tensor[], before: (tf.Tensor | null)[], result: unknown): void {
+  const [mask = null] = [layer.computeMask(inputs, before)].flat();
+  if (mask === null) return;
+  for (const output of [result as tf.Tensor | tf.Tensor[]].flat()) masks.set(output, mask);
+  if (!before.includes(mask)) made?.push(tf.keep(mask));
+}
+
+/** Makes a class take the masks that its inputs carry, and pass its own on with its outputs. */
+function carryMasks(prototype: { apply: Apply }): void {
+  const { apply } = prototype;
+  prototype.apply = function (inputs, kwargs) {
+    if (!isRun(inputs)) return apply.call(this, inputs, kwargs);
+    const layer = this as MaskedLayer;
+    const before = inputs.map((input) => masks.get(input) ?? null);
+    // The loop hands one object to all layers: masks and initial states of one would reach the next.
+    const { mask = before[0], ...others } = kwargs ?? {};
+    if (kwargs !== undefined) delete kwargs.mask;
+    called.add(layer);
+    try {
+      const result = apply.call(layer, inputs, mask === undefined || mask === null ? others : { ...others, mask });
+      if (layer.supportsMasking) noteMask(layer, inputs, before, result);
+      return result;
+    } finally {
+      called.delete(layer);
+    }
+  };
+}
+
+/** Lets masks into and out of models within models, as Keras does. */
+function passMasks(containers: { call: Apply }): void {
+  const { call } = containers;
+  containers.call = function (inputs, kwargs) {
+    const { mask, ...others } = kwargs ?? {};
+    const [first] = [inputs].flat() as tf.Tensor[];
+    if (mask instanceof tf.Tensor && first !== undefined && !masks.has(first)) masks.set(first, mask);
+    const [outer, own] = [made, [] as tf.Tensor[]];
+    made = own;
+    try {
+      const result = call.call(this, inputs, others);
+      for (const output of [result as tf.Tensor | tf.Tensor[]].flat()) {
+        const known = masks.get(output);
+        if (known === undefined || !own.includes(known)) continue;
+        masks.delete(output);
+        // Outside of all scopes nobody would free it.
+        if (!isInScope()) continue;
+        const copy = tf.clone(known);
+        masks.set(output, copy);
+        outer?.push(tf.keep(copy));
+      }
+      return result;
+    } finally {
+      made = outer;
+      tf.dispose(own);
+    }
+  };
+}
+
+function isInScope(): boolean {
+  const { state } = tf.engine() as unknown as { state: { scopeStack: readonly unknown[] } };
+  return state.scopeStack.length > 0;
+}
+
+const prototypeOf = <T>(object: object): T => Object.getPrototypeOf(object) as T;
+
+/** Gives each layer of a model the mask of its own input. May be called again. */
+export function mendMasks(): void {
+  const prototype = tf.layers.Layer.prototype as unknown as StockLayer;
+  if (prototype[MARK] === true) return;
+  prototype[MARK] = true;
+  // Names, as default names are counted.
+  const lstm = tf.layers.lstm({ units: 1, name: 'lstm' });
+  const both = tf.layers.bidirectional({ layer: lstm as tf.RNN, name: 'both' });
+  // These take the tensor out of the list before they call the first one.
+  for (const each of [prototype, tf.RNN.prototype, prototypeOf(both)]) carryMasks(each as { apply: Apply });
+  const { setMaskMetadata } = prototype;
+  prototype.setMaskMetadata = function (...args) {
+    if (!called.has(this)) setMaskMetadata.apply(this, args);
+  };
+  passMasks(prototypeOf(tf.LayersModel.prototype));
+  const merge = prototypeOf<object>(tf.layers.add({ name: 'merge' }));
+  prototypeOf<{ computeMask: ComputeMask }>(merge).computeMask = joined;
+  const concatenate = prototypeOf<{ computeMask: ComputeMask }>(tf.layers.concatenate({ name: 'merge' }));
+  concatenate.computeMask = concatenated as ComputeMask;
+}

@@ -1,0 +1,100 @@
+/** Masks that go into models within a model and out of them, as if their layers were its own. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from '../../../src/node.js';
+import { expectNoLeakAsync } from '../../helpers/tensors.js';
+
+type Symbolic = tf.SymbolicTensor;
+
+const WORDS = [
+  [1, 2, 0, 0],
+  [0, 3, 4, 0],
+  [5, 1, 2, 3],
+];
+
+/** Layers with weights that do not depend on where they are. */
+function parts(): { words: tf.layers.Layer; scale: tf.layers.Layer; read: tf.layers.Layer } {
+  const uniform = (seed: number): ReturnType<typeof tf.initializers.randomUniform> => {
+    return tf.initializers.randomUniform({ minval: -1, maxval: 1, seed });
+  };
+  return {
+    words: emb.layers.embedding({
+      inputDim: 6,
+      outputDim: 3,
+      maskZero: true,
+      embeddingsInitializer: uniform(1),
+    }) as never,
+    scale: tf.layers.dense({ units: 3, kernelInitializer: uniform(2) }),
+    read: tf.layers.gru({ units: 2, kernelInitializer: uniform(3), recurrentInitializer: uniform(4) }),
+  };
+}
+
+function flat(): tf.LayersModel {
+  const { words, scale, read } = parts();
+  const input = tf.input({ shape: [4], dtype: 'int32' });
+  const outputs = [words, scale, read].reduce((x, layer) => layer.apply(x) as Symbolic, input);
+  return tf.model({ inputs: input, outputs });
+}
+
+/** The embedding in one model, the rest in another one that has a model of its own. */
+function nested(): tf.LayersModel {
+  const { words, scale, read } = parts();
+  const ids = tf.input({ shape: [4], dtype: 'int32' });
+  const begin = tf.model({ inputs: ids, outputs: words.apply(ids) as Symbolic });
+  const [x, y] = [tf.input({ shape: [4, 3] }), tf.input({ shape: [4, 3] })];
+  const scaled = tf.model({ inputs: y, outputs: scale.apply(y) as Symbolic });
+  const end = tf.model({ inputs: x, outputs: read.apply(scaled.apply(x) as Symbolic) as Symbolic });
+  const input = tf.input({ shape: [4], dtype: 'int32' });
+  return tf.model({ inputs: input, outputs: end.apply(begin.apply(input) as Symbolic) as Symbolic });
+}
+
+async function run(make: () => tf.LayersModel, steps: number): Promise<number[]> {
+  const model = make();
+  const ids = tf.tensor2d(WORDS, undefined, 'int32');
+  const labels = tf.ones([3, 2]);
+  if (steps > 0) {
+    model.compile({ optimizer: emb.train.sgd({ learningRate: 0.5 }), loss: 'meanSquaredError' });
+    await model.fit(ids, labels, { epochs: steps, batchSize: 3, shuffle: false, verbose: 0 });
+  }
+  const predicted = model.predict(ids) as tf.Tensor;
+  const applied = model.apply(ids) as tf.Tensor;
+  const values = Array.from(predicted.dataSync());
+  expect(Array.from(applied.dataSync())).toEqual(values);
+  const weights = model.weights.map((weight) => weight.read() as tf.Tensor);
+  model.dispose();
+  (model.optimizer as tf.Optimizer | undefined)?.dispose();
+  tf.dispose([ids, labels, predicted, applied, weights]);
+  return values;
+}
+
+describe('masks of models within models', () => {
+  beforeAll(async () => {
+    await emb.ready();
+    await tf.setBackend('cpu');
+  });
+
+  it('leave predictions as they are without inner models', async () => {
+    await expectNoLeakAsync(async () => {
+      const values = await run(flat, 0);
+      expect(await run(nested, 0)).toEqual(values);
+    });
+  });
+
+  it('leave training as it is', async () => {
+    const values = await run(flat, 3);
+    expect(await run(nested, 3)).toEqual(values);
+  });
+
+  it('are given to a model by whoever calls it, too', () => {
+    tf.tidy(() => {
+      const read = tf.layers.simpleRNN({ units: 1, kernelInitializer: 'ones', recurrentInitializer: 'ones' });
+      const x = tf.input({ shape: [3, 1] });
+      const model = tf.model({ inputs: x, outputs: read.apply(x) as Symbolic });
+      const steps = tf.tensor3d([[[0.5], [0.25], [9]]]);
+      const mask = tf.tensor2d([[1, 1, 0]], [1, 3], 'bool');
+      const found = (model.apply(steps, { mask }) as tf.Tensor).dataSync()[0]!;
+      expect(found).toBeCloseTo(Math.tanh(0.25 + Math.tanh(0.5)), 6);
+      expect(mask.isDisposed).toBeFalse();
+      model.dispose();
+    });
+  });
+});
