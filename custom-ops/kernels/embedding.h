@@ -25,6 +25,9 @@ enum te_optimizer {
   TE_ADAM = 4,
   TE_FTRL = 5
 };
+/* Calls X(optimizer) for each of them. */
+#define TE_EACH_OPTIMIZER(X) \
+  X(TE_SGD) X(TE_ADAGRAD) X(TE_ROW_WISE_ADAGRAD) X(TE_ADAGRAD_MOMENTUM) X(TE_ADAM) X(TE_FTRL)
 /* Slots of an optimizer: as many as SLOT_NAMES in src/types.ts has names. Known when compiling where `optimizer` is. */
 #define TE_SLOT_COUNT(optimizer) \
   ((optimizer) == TE_SGD ? 0 : (optimizer) == TE_ADAGRAD || (optimizer) == TE_ROW_WISE_ADAGRAD ? 1 : 2)

@@ -173,12 +173,7 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
     }                                                                                                         \
   }
 #endif
-UPDATES(TE_SGD)
-UPDATES(TE_ADAGRAD)
-UPDATES(TE_ROW_WISE_ADAGRAD)
-UPDATES(TE_ADAGRAD_MOMENTUM)
-UPDATES(TE_ADAM)
-UPDATES(TE_FTRL)
+TE_EACH_OPTIMIZER(UPDATES)
 #undef UPDATES
 #undef UPDATE
 
@@ -189,12 +184,7 @@ static void update_rows(const te_update* job, int64_t first, int64_t end, int64_
     update_##optimizer(job, &extras, first, end, begin, scratch); \
     break;
   switch (job->optimizer) {
-    CASE(TE_SGD)
-    CASE(TE_ADAGRAD)
-    CASE(TE_ROW_WISE_ADAGRAD)
-    CASE(TE_ADAGRAD_MOMENTUM)
-    CASE(TE_ADAM)
-    CASE(TE_FTRL)
+    TE_EACH_OPTIMIZER(CASE)
     default:
       break;
   }

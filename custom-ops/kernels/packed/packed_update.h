@@ -66,12 +66,7 @@ TE_INLINE void update_packed_rows_with(const int optimizer, const te_update* job
                                           float* scratch) {                                              \
     update_packed_rows_with(optimizer, job, first, end, begin, scratch);                                 \
   }
-UPDATE(TE_SGD)
-UPDATE(TE_ADAGRAD)
-UPDATE(TE_ROW_WISE_ADAGRAD)
-UPDATE(TE_ADAGRAD_MOMENTUM)
-UPDATE(TE_ADAM)
-UPDATE(TE_FTRL)
+TE_EACH_OPTIMIZER(UPDATE)
 #undef UPDATE
 
 static void update_packed_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
@@ -80,12 +75,7 @@ static void update_packed_rows(const te_update* job, int64_t first, int64_t end,
     update_packed_##optimizer(job, first, end, begin, scratch); \
     break;
   switch (job->optimizer) {
-    CASE(TE_SGD)
-    CASE(TE_ADAGRAD)
-    CASE(TE_ROW_WISE_ADAGRAD)
-    CASE(TE_ADAGRAD_MOMENTUM)
-    CASE(TE_ADAM)
-    CASE(TE_FTRL)
+    TE_EACH_OPTIMIZER(CASE)
     default:
       break;
   }
