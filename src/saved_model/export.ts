@@ -55,7 +55,7 @@ function feed(operations: Operations, fed: readonly FedInput[], given: ReadonlyM
     const flat = given.get(each.values.name)!;
     const rowSplits = operations.cast(given.get(each.rowSplits.name)!, 'int32');
     if (each.splitsInput === null) {
-      const padded = paddedRows(operations, flat, rowSplits, each.padding);
+      const padded = paddedRows(operations, flat, rowSplits, each.padding, each.length);
       values.set(symbolic.id, { ...padded, shape: symbolic.shape });
     } else {
       values.set(symbolic.id, flat);

@@ -22,18 +22,21 @@ export type FedInput =
       readonly splitsInput: SignatureInput | null;
       /** What stands behind the end of a row. */
       readonly padding: number;
+      /** How long all rows become, where what follows has steps of that number; null: as long as the longest. */
+      readonly length: number | null;
       readonly isComposite: boolean;
     };
 
 /** What an input is to a layer that reads it. */
-type Use = 'ids' | 'weights' | 'values' | 'other';
+type Use = 'ids' | 'steps' | 'weights' | 'values' | 'other';
 
 function useOf(layer: tf.layers.Layer, node: LayerNode, place: number): Use {
   const { shape } = node.inputTensors[place]!;
   if (layer instanceof RaggedEmbedding) {
     if (node.inputTensors[0]!.shape.length === 1) return place === 0 ? 'values' : 'other';
     if (shape.length !== 2) return 'other';
-    return place === 0 ? 'ids' : 'weights';
+    if (place > 0) return 'weights';
+    return layer.combiner === null ? 'steps' : 'ids';
   }
   if (layer instanceof DistributedEmbedding && shape.length === 2) {
     const { features } = layer.lookups;
@@ -71,7 +74,7 @@ function usesIn(outputs: readonly tf.SymbolicTensor[]): Uses {
   return uses;
 }
 
-const PADDING: Partial<Record<Use, number>> = { ids: -1, weights: 0 };
+const PADDING: Partial<Record<Use, number>> = { ids: -1, steps: -1, weights: 0 };
 
 /** As TensorFlow calls the parts of a RaggedTensor that a signature takes. */
 function partNames(name: string, form: RaggedForm): [values: string, rowSplits: string] {
@@ -109,6 +112,7 @@ export function fedInputs({ inputs, outputs }: Signature, form: RaggedForm | nul
         rowSplits: { name: splitsName, dtype: splitsType(form), shape: [null] },
         splitsInput,
         padding: padding ?? 0,
+        length: use === 'steps' ? (input.symbolic.shape[1] ?? null) : null,
         isComposite: form === 'composite',
       },
     ];

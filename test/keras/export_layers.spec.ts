@@ -1,5 +1,5 @@
 /** What `exportKeras` makes of every layer: a file that Python's Keras predicts alike with, or an error that names the layer. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -139,6 +139,18 @@ describe('exportKeras of every layer', () => {
       expect(Math.max(...difference)).toBeLessThanOrEqual(TOLERANCE);
     });
   }
+
+  it('refuses layers that the docs name', () => {
+    const docs = readFileSync(new URL('../../docs/serving.md', import.meta.url), 'utf8');
+    const [, section] = /## Keras files\n([^]*?)\n## /.exec(docs)!;
+    const named = [...section!.matchAll(/`(\w+)`/g)].map(([, name]) => name!.toLowerCase());
+    const classes = [...refused.values()].flatMap(({ message }) => {
+      const [, name] = /\.className`.* received (?:TfjsEmbeddings>)?(\w+)/.exec(message) ?? [];
+      return name === undefined ? [] : [name.toLowerCase()];
+    });
+    expect(new Set(classes).size).toBeGreaterThan(5);
+    for (const name of classes) expect(named).toContain(name);
+  });
 
   it('refuses no model that is not among these', () => {
     const titles = new Set(MODELS.map(([title]) => title));

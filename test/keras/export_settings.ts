@@ -84,6 +84,10 @@ export const STOCK_SETTINGS_OF_KERAS: readonly (readonly [string, () => OwnModel
   ['DepthwiseConv2D, dilated', () => stacked(image, [layers.depthwiseConv2d({ kernelSize: 2, dilationRate: 2 })])],
   ['a masked average', () => masked([layers.globalAveragePooling1d({ name: 'average' })])],
   ['an average behind a masked layer', () => masked([layers.dense({ units: 2 }), layers.globalAveragePooling1d({})])],
+  ...(['leakyReLU', 'elu', 'thresholdedReLU'] as const).flatMap((end): [string, () => OwnModel][] => [
+    [`a mask that ${end} ends`, () => masked([layers[end](), layers.dense({ units: 2 }), layers.gru({ units: 2 })])],
+    [`a mask that ${end} ends, and nobody reads`, () => masked([layers[end](), layers.flatten()])],
+  ]),
   ['a masked softmax', () => masked([layers.softmax({ name: 'shares' })])],
   ['a sum of words with one mask', () => joinedWords(false, gru)],
   ['a sum of words with equal masks', () => joinedWords(true, gru)],

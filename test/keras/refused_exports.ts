@@ -31,6 +31,9 @@ const BY_FIELD: Readonly<Record<string, readonly string[]>> = {
   mask: [
     'a merged mask that a layer reads',
     'masks side by side, one of two',
+    'a mask that leakyReLU ends',
+    'a mask that elu ends',
+    'a mask that thresholdedReLU ends',
     'a masked average',
     'an average behind a masked layer',
     'a masked softmax',
@@ -48,7 +51,7 @@ const BY_FIELD: Readonly<Record<string, readonly string[]>> = {
   'embeddings[0].ids': ['distributedEmbedding'],
   output: ["distributedEmbedding with output: 'concat'", "distributedEmbedding with output: 'concat', one feature"],
   weights: ['features of distributedEmbedding'],
-  combiner: ['raggedEmbedding, masked steps'],
+  combiner: ['raggedEmbedding, masked steps', 'ragged as components, as many steps as are declared'],
   table: ['a shared table'],
   maskValue: ['Hashing, masked by a word'],
 };

@@ -88,6 +88,38 @@ describe('stock layers of Keras', () => {
     });
   }
 
+  it('that end a mask here, and in Keras pass it on, are refused before a layer that reads it', async () => {
+    const layer = (className: string, config: Json): Json => {
+      return { class_name: className, config: { name: className.toLowerCase(), ...config } };
+    };
+    const load = (end: string): Promise<tf.LayersModel> => {
+      const layers = [
+        layer('InputLayer', { batch_shape: [null, 3, 2], dtype: 'float32' }),
+        layer('Masking', { mask_value: 0 }),
+        layer(end, {}),
+        layer('SimpleRNN', { units: 2 }),
+      ];
+      const config = { name: 'model', layers };
+      return emb.loadKerasModel(tf.io.fromMemory({ modelTopology: { class_name: 'Sequential', config } } as never));
+    };
+    await expectNoLeakAsync(async () => {
+      (await load('ReLU')).dispose();
+      const error = await load('LeakyReLU').catch((thrown: Error & { argument?: string }) => thrown);
+      expect((error as { argument?: string }).argument).toBe('simplernn.mask');
+    });
+  });
+
+  it('have the hard_sigmoid of their version of Keras', async () => {
+    await expectNoLeakAsync(async () => {
+      const model = await emb.loadKerasModel(modelOf('Activation', { activation: 'hard_sigmoid' }, [null, 3]));
+      const x = tf.tensor2d([[-2.75, 1, 2.75]]);
+      const found = model.predict(x) as tf.Tensor;
+      expect(Array.from(found.dataSync()).map((each) => each.toFixed(6))).toEqual(['0.041667', '0.666667', '0.958333']);
+      tf.dispose([x, found]);
+      model.dispose();
+    });
+  });
+
   it('of mixed precision are told to compute in float32, once each', async () => {
     const warn = spyOn(console, 'warn');
     const dtype = { class_name: 'DTypePolicy', config: { name: 'mixed_float16' } };

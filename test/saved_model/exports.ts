@@ -117,7 +117,7 @@ export class Exports {
 
   #take(printed: string): void {
     const lines = printed.trim().split('\n');
-    const results = JSON.parse(lines.at(-1)!) as PythonResult[];
+    const results = parsePython(lines.at(-1)!) as PythonResult[];
     this.#results = new Map([...this.#cases.keys()].map((name, i) => [name, results[i]!]));
   }
 
@@ -130,6 +130,11 @@ export class Exports {
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** JSON of Python, which writes NaN and Infinity as words; here they are null, which equals no number. */
+export function parsePython(text: string): unknown {
+  return JSON.parse(text.replace(/(?<=[[ ,:])-?(NaN|Infinity)(?=[\],}])/g, 'null'));
 }
 
 /** The largest |a - b| / (1 + |b|). */

@@ -238,6 +238,16 @@ export const OWN_MODELS: readonly (readonly [string, Make])[] = [
     },
   ],
   [
+    'ragged as components, as many steps as are declared',
+    () => {
+      const rows = PADDED.map((row) => [...row, -1, -1]);
+      const layer = emb.layers.raggedEmbedding({ ...table, inputShape: [6], name: 'seen' }) as tf.layers.Layer;
+      const model = tf.sequential({ layers: [layer, tf.layers.flatten(), tf.layers.dense({ units: 2 })] });
+      const fed = { seen_input_values: VALUES, seen_input_row_splits: SPLITS };
+      return { model, inputs: [int(rows)], fed, options: { ragged: 'components' } };
+    },
+  ],
+  [
     'ragged as composites, by their parts',
     () => {
       const fed = { seen_input: VALUES, seen_input_1: LONG_SPLITS };

@@ -188,7 +188,10 @@ function buildSequential(json: LayerJson, building: Building): BuiltModel {
     const [input] = model.outputs ?? [];
     const first = input ?? model.inputs?.[0];
     if (part.kind === 'layer' && first !== undefined) settleAxis(part, first);
-    if (part.kind === 'layer' && input !== undefined) masks.check(part, [input], undefined);
+    if (part.kind === 'layer' && input !== undefined) {
+      masks.check(part, [input], undefined);
+      masks.checkPassed(part, [input]);
+    }
     naming(layer, () => model.add(part.kind === 'layer' ? part.layer : (part.model as unknown as tf.layers.Layer)));
     const from = [input ?? model.inputs[0]!];
     if (part.kind === 'layer') masks.pass(part, from, model.outputs);

@@ -24,6 +24,9 @@ const IGNORED_HERE = ['GlobalAveragePooling1D', 'Softmax'];
 /** Layers that take a mask, and do here what they do in Keras. */
 const TAKERS = [...LOOPS, 'TimeDistributed', 'BatchNormalization'];
 
+/** Layers that pass a mask on in Keras, and here end it. */
+const ENDS_HERE = ['ELU', 'LeakyReLU', 'Normalization', 'Rescaling', 'ThresholdedReLU'];
+
 /** Layers that leave each step of a sequence to itself. */
 const STEPWISE = [
   'Activation',
@@ -42,7 +45,7 @@ export interface CarriedMask {
   readonly source: Symbolic | undefined;
   /** Whether masked steps are zeros in Keras, and here the steps before. */
   readonly isHeld: boolean;
-  /** Whether it is a sum or the like of tensors that have not all the same mask. */
+  /** Whether it has another mask in Keras, or has one there alone: merging layers join masks otherwise, some end them here. */
   readonly isMixed: boolean;
 }
 
@@ -50,6 +53,10 @@ export interface CarriedMask {
 export function heldError(json: NamedLayer): ValueError {
   const expected = 'false where masked steps are read: TensorFlow.js repeats the step before';
   return layerError(json, 'zero_output_for_mask', expected, true);
+}
+
+function returnsSequences(layer: tf.layers.Layer): boolean {
+  return (layer as unknown as { returnSequences: boolean }).returnSequences;
 }
 
 /** Whether sequences come one after the other: all join masks of steps alike. */
@@ -85,7 +92,8 @@ export class Masks {
   check({ json }: MaskedLayer, inputs: readonly Symbolic[], given: unknown): void {
     const source = this.#sources.get(inputs[0]!);
     const { className } = json;
-    if (source !== undefined && IGNORED_HERE.includes(className)) {
+    const isMasked = source !== undefined || this.#mixed.has(inputs[0]!);
+    if (isMasked && IGNORED_HERE.includes(className)) {
       const expected = `nothing that is masked: ${className} of TensorFlow.js takes no masks`;
       throw layerError(json, 'mask', expected, described('the mask of an embedding or of Masking'));
     }
@@ -99,6 +107,13 @@ export class Masks {
     if (given instanceof IdMask && given.ids === source && TAKERS.includes(className)) return;
     const expected = 'the mask that an embedding with mask_zero passes on';
     throw layerError(json, 'mask', expected, described('another mask'));
+  }
+
+  /** Throws for a recurrent layer to which Keras 3 passes another mask. */
+  checkPassed({ json }: MaskedLayer, [first]: readonly Symbolic[]): void {
+    if (!LOOPS.includes(json.className) || !this.#mixed.has(first!)) return;
+    const expected = 'the mask that Keras passes on, which joins masks in another way and ends them elsewhere';
+    throw layerError(json, 'mask', expected, described('another one'));
   }
 
   /** Throws where the masked steps of a sequence are told, which are zeros in Keras and here are not. */
@@ -115,7 +130,7 @@ export class Masks {
       source = (layer as unknown as { maskZero: boolean }).maskZero ? inputs[0] : undefined;
     } else if (json.className === 'Masking') source = outputs[0];
     else if (LOOPS.includes(json.className)) {
-      source = (layer as unknown as { returnSequences: boolean }).returnSequences ? before : undefined;
+      source = returnsSequences(layer) ? before : undefined;
     }
     if (source !== undefined) this.#sources.set(outputs[0]!, source);
     const zeroes = json.config['zero_output_for_mask'] === true || json.className === 'Bidirectional';
@@ -124,7 +139,11 @@ export class Masks {
     if (holds || passesOn) this.#held.add(outputs[0]!);
     const merges = STOCK_LAYERS.get(json.className)?.merges === true && !joinsSteps(layer, inputs[0]!);
     const sources = new Set(inputs.map((input) => this.#sources.get(input)));
-    const isMixed = (merges && sources.size > 1) || inputs.some((input) => this.#mixed.has(input));
-    if (isMixed && source !== undefined) this.#mixed.add(outputs[0]!);
+    const joinsOtherwise = merges && sources.size > 1 && source !== undefined;
+    const passesMask = layer.supportsMasking || ENDS_HERE.includes(json.className);
+    const wasMixed = inputs.some((input) => this.#mixed.has(input));
+    const isLast = LOOPS.includes(json.className) && !returnsSequences(layer);
+    const endsHere = before !== undefined && ENDS_HERE.includes(json.className);
+    if (joinsOtherwise || endsHere || (wasMixed && passesMask && !isLast)) this.#mixed.add(outputs[0]!);
   }
 }

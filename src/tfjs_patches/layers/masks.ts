@@ -78,9 +78,12 @@ function carryMasks(prototype: { apply: Apply }): void {
     // The loop hands one object to all layers: masks and initial states of one would reach the next.
     const { mask = before[0], ...others } = kwargs ?? {};
     if (kwargs !== undefined) delete kwargs.mask;
+    const own = mask === undefined || mask === null ? others : { ...others, mask };
+    // Outside of all scopes nobody would free what is noted: a mask goes with the result alone, as in tfjs.
+    if (!isInScope()) return apply.call(layer, inputs, own);
     called.add(layer);
     try {
-      const result = apply.call(layer, inputs, mask === undefined || mask === null ? others : { ...others, mask });
+      const result = apply.call(layer, inputs, own);
       if (layer.supportsMasking) noteMask(layer, inputs, before, result);
       return result;
     } finally {

@@ -84,6 +84,17 @@ describe('masks of models within models', () => {
     expect(await run(nested, 3)).toEqual(values);
   });
 
+  it('of layers that are called with a list, outside of all scopes, go with the result', () => {
+    const { words } = parts();
+    const ids = tf.tensor2d(WORDS, undefined, 'int32');
+    tf.dispose(words.apply([ids]) as tf.Tensor);
+    const before = tf.memory().numTensors;
+    tf.dispose(words.apply([ids]) as tf.Tensor);
+    expect(tf.memory().numTensors).toBe(before);
+    words.dispose();
+    ids.dispose();
+  });
+
   it('are given to a model by whoever calls it, too', () => {
     tf.tidy(() => {
       const read = tf.layers.simpleRNN({ units: 1, kernelInitializer: 'ones', recurrentInitializer: 'ones' });
