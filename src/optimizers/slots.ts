@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { numbersShape } from '../backends/packed/packed_table.js';
 import { backendPart } from '../backends/registry.js';
+import { rowBlocks, rowsAtOnce } from '../row_blocks.js';
 import { writtenTable } from '../ops/written_table.js';
 import { ValueError } from '../errors.js';
 import { perProcess } from '../per_process.js';
@@ -21,17 +22,13 @@ function slotName(tableName: string, slot: string): string {
   return `${tableName}/${slot}`;
 }
 
-/** Numbers that are written at once. */
-const BLOCK = 2 ** 20;
-
 /** A tensor full of a number, where slots are stepped. */
 function filledSlot(shape: readonly number[], value: number): tf.Tensor {
   return writtenTable([...shape], (write) => {
     if (Object.is(value, 0)) return;
     const [rows, width = 1] = shape as [number, number?];
-    const high = Math.min(rows, Math.max(1, Math.floor(BLOCK / width)));
-    const block = new Float32Array(high * width).fill(value);
-    for (let row = 0; row < rows; row += high) write(row, block.subarray(0, Math.min(high, rows - row) * width));
+    const block = new Float32Array(Math.min(rows, rowsAtOnce(width)) * width).fill(value);
+    for (const part of rowBlocks({ rows, columns: width })) write(part.firstRow, block.subarray(0, part.rows * width));
   });
 }
 

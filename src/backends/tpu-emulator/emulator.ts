@@ -7,6 +7,7 @@ import type { DevicePart, FollowedPlan, TableRequest } from '../device_part.js';
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
+import { rowBlocks } from '../../row_blocks.js';
 import type { LookedUp, Lookup, LookupGradient, TableUpdate } from '../lookup.js';
 import type { ServedInput } from './machine/traffic_stats.js';
 import { DeviceTable, type TableForm } from './machine/device_table.js';
@@ -373,9 +374,7 @@ function formOf({ name, shape, role, layout, owner }: DeviceTable): TableForm {
 
 /** Moves a table to another layout without ever holding all of it on the host. */
 function copyRows(from: DeviceTable, to: DeviceTable): void {
-  const { rows, columns } = from.layout;
-  const block = Math.max(1, Math.floor(2 ** 20 / columns));
-  for (let row = 0; row < rows; row += block) to.write(row, from.read(row, Math.min(block, rows - row)));
+  for (const { firstRow, rows } of rowBlocks(from.layout)) to.write(firstRow, from.read(firstRow, rows));
 }
 
 function runOnHost(table: tf.Tensor2D, { values, rowSplits, weights }: BagTensors, options: BagOptions): tf.Tensor2D {

@@ -8,11 +8,19 @@ import type { TableLayout } from '../../partition/table_layout.js';
 import type { DistributedTable } from './features.js';
 import type { PlanInForce } from './plan.js';
 import type { EmbeddingTable } from '../table/embedding_table.js';
-import { ZEROS, appliedTable, filledTable, initializerOf, tableSeed, zerosOf } from '../table/initial_values.js';
+import {
+  ZEROS,
+  appliedInitializer,
+  filledInitializer,
+  initializerOf,
+  tableSeed,
+  zerosOf,
+} from '../table/initial_values.js';
 import type { TableHolder } from '../table/table_holder.js';
 import type { Initializer } from '../table/initializers.js';
 import { unpackedTensor, type WeightForm } from '../table/storage.js';
-import { applyInBlocks, fillOf, withSeed, type TableToFill } from '../table/table_fill.js';
+import { applyInBlocks, fillOf, withSeed } from '../table/table_fill.js';
+import type { TableToFill } from '../table/table_to_fill.js';
 
 /** What the weights need of their layer. */
 export interface WeightOwner {
@@ -70,14 +78,19 @@ class PlacedTable implements TableHolder {
     const isOwn = initializer === this.table.initializer;
     const seeded = withSeed(initializer, this.seed);
     const fill = isOwn ? fillOf(initializer, this.toFill, this.seed) : null;
-    const filled = (values: Fill): Initializer => initializerOf(() => this.#make(values));
     // Others than known ones run on the host; devices then get their rows.
     const isWritten = isOwn && fill === null && devices !== null;
     const first =
-      fill !== null ? filled(fill) : isWritten ? filled(ZEROS) : isOwn ? this.#applied(seeded) : initializer;
+      fill !== null
+        ? this.#filled(fill)
+        : isWritten
+          ? this.#filled(ZEROS)
+          : isOwn
+            ? appliedInitializer(this.toFill, seeded)
+            : initializer;
     const { table, owner } = this;
     const form = table.weightForm;
-    const fast = packed === null ? filled(ZEROS) : zerosOf(form);
+    const fast = packed === null ? this.#filled(ZEROS) : zerosOf(form);
     const weight = owner.makeWeight(this.savedName, form, table.packing(first), fast);
     if (isWritten) {
       const variable = weight.read() as tf.Variable;
@@ -98,14 +111,10 @@ class PlacedTable implements TableHolder {
     throw new ValueError('storage', expected, this.table.storage, note);
   }
 
-  #make(fill: Fill): tf.Tensor {
+  #filled(fill: Fill): Initializer {
     const { devices } = this.plan;
-    if (devices === null) return filledTable(this.toFill, fill);
-    return devices.create({ name: this.weightName, layout: this.#layout, fill });
-  }
-
-  #applied(initializer: Initializer): Initializer {
-    return initializerOf(() => appliedTable(this.toFill, initializer));
+    if (devices === null) return filledInitializer(this.toFill, fill);
+    return initializerOf(() => devices.create({ name: this.weightName, layout: this.#layout, fill }));
   }
 
   get #layout(): TableLayout {

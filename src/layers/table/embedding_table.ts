@@ -15,7 +15,7 @@ import { afterWrites, decideTrainable } from '../../tfjs_patches/layer_weights.j
 import { watchStockSteps } from '../../optimizers/stock_steps.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
 import { checkedInitializer } from './initial_values.js';
-import { readInitializer, type Initializer, type InitializerInput } from './initializers.js';
+import { readInitializer, type Initializer, type InitializerInput, type RowsInitializer } from './initializers.js';
 import { checkBoolean, checkDimension, checkName } from '../layer_arguments.js';
 import { nextName } from '../layer_names.js';
 import { listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';
@@ -23,7 +23,7 @@ import { readTableValues, tableTensor, type TableValues } from './pretrained.js'
 import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
 import { serializeRegistered } from '../registered_objects.js';
 import { acceptFloats, noteTable, packedInitializer, readStorage, weightForm, type WeightForm } from './storage.js';
-import type { TableToFill } from './table_fill.js';
+import type { TableToFill } from './table_to_fill.js';
 import type { TableHolder } from './table_holder.js';
 import { readTableOptimizer } from './table_optimizer.js';
 import { checkSeed, roundingSeed } from './table_seed.js';
@@ -272,7 +272,8 @@ export class EmbeddingTable {
    */
   packing(initializer: Initializer): Initializer {
     const { inputDim, outputDim, packed, name } = this;
-    const given = initializer === this.initializer ? checkedInitializer(initializer, this.toFill) : initializer;
+    const given: RowsInitializer =
+      initializer === this.initializer ? checkedInitializer(initializer, this.toFill) : initializer;
     if (packed === null) return given;
     return packedInitializer(given, [inputDim, outputDim], packed, name);
   }

@@ -1,8 +1,15 @@
 /** How a table begins. */
 import type * as tf from '@tensorflow/tfjs';
+import type { WriteRows } from '../../ops/written_table.js';
 import { readRegistered, type Family, type Registered } from '../registered_objects.js';
 
 export type Initializer = ReturnType<typeof tf.initializers.zeros>;
+/** Hands over all rows of a table, in order. */
+export type FillRows = (write: WriteRows) => void;
+/** An initializer of one table, whose values may come a few rows at a time. */
+export interface RowsInitializer extends Initializer {
+  readonly fillRows?: FillRows;
+}
 /** A name ('randomUniform', 'zeros', ...), a config, or an object of `tf.initializers`. */
 export type InitializerInput = string | { className: string; config: object } | Initializer;
 

@@ -3,10 +3,12 @@ import * as tf from '@tensorflow/tfjs';
 import { packRows, firstUnpackable, unpackRows } from '../../backends/packed/rows.js';
 import { wordsPerRow, type PackedForm } from '../../backends/packed/packed_table.js';
 import { backendPart } from '../../backends/registry.js';
+import { rowBlocks } from '../../row_blocks.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { perProcess } from '../../per_process.js';
 import { convertWrites } from '../../tfjs_patches/layer_weights.js';
-import type { Initializer } from './initializers.js';
+import { writtenTable } from '../../ops/written_table.js';
+import type { FillRows, Initializer, RowsInitializer } from './initializers.js';
 import { STORAGES, type Storage } from '../../types.js';
 
 /** A table that a conversion made. */
@@ -70,8 +72,6 @@ export function weightForm(storage: Storage, rows: number, dim: number): WeightF
   return { shape: [rows, wordsPerRow(storage, dim)], dtype: 'int32' };
 }
 
-const BLOCK = 2 ** 20;
-
 /** Rows of a table as float32, whatever it is kept as; `form`: of packed rows. */
 function readFloats(table: tf.Tensor, form: PackedForm | undefined, first: number, rows: number): Float32Array {
   const part = backendPart();
@@ -80,10 +80,13 @@ function readFloats(table: tf.Tensor, form: PackedForm | undefined, first: numbe
     const own = part.readRows === undefined ? null : new Float32Array(rows * table.shape[1]!);
     if (own !== null && part.readRows!(table, first, own)) return own;
   }
-  return tf.tidy(() => {
-    const block = table.slice([first, 0], [rows, table.shape[1]!]).dataSync();
+  const slice = table.slice([first, 0], [rows, table.shape[1]!]);
+  try {
+    const block = slice.dataSync();
     return form === undefined ? (block as Float32Array) : unpackRows(block as Int32Array, form.storage, form.dim);
-  });
+  } finally {
+    slice.dispose();
+  }
 }
 
 /** Has a weight of words take the numbers that they stand for too, as float32 [rows, dim]. `name`: in errors. */
@@ -95,33 +98,45 @@ export function acceptFloats(weight: tf.LayerVariable, form: PackedForm, name: s
   });
 }
 
+/** All rows of a table as float32; `form`: of packed rows. */
+function rowsOf(table: tf.Tensor, form: PackedForm | undefined): FillRows {
+  const [rows, width] = table.shape as [number, number];
+  return (write) => {
+    for (const block of rowBlocks({ rows, columns: form?.dim ?? width })) {
+      write(block.firstRow, readFloats(table, form, block.firstRow, block.rows));
+    }
+  };
+}
+
+/** The rows that `fillRows` hands over as a tensor of words. `name`: of the table, in errors. */
+export function packedFrom(fillRows: FillRows, rows: number, { storage, dim }: PackedForm, name: string): tf.Tensor2D {
+  const perRow = wordsPerRow(storage, dim);
+  const words = new Int32Array(rows * perRow);
+  fillRows((firstRow, values) => {
+    const bad = firstUnpackable(values, storage, dim);
+    if (bad !== null) {
+      const place = `row ${firstRow + bad.row}, column ${bad.column} of table ${name}`;
+      const received = described(`${bad.value} in ${place}`);
+      throw new ValueError('storage', `numbers that ${storage} can keep: ${bad.reason}`, received);
+    }
+    packRows(values, storage, dim, words, firstRow);
+  });
+  return tf.tensor2d(words, [rows, perRow], 'int32');
+}
+
 /** The rows of a table [rows, dim] as a tensor of words. `name`: of the table, in errors. */
 export function packedTensor(
   table: tf.Tensor,
   from: PackedForm | undefined,
-  { storage, dim }: PackedForm,
+  form: PackedForm,
   name: string,
 ): tf.Tensor2D {
-  const rows = table.shape[0]!;
-  const perRow = wordsPerRow(storage, dim);
-  const words = new Int32Array(rows * perRow);
-  const atOnce = Math.max(1, Math.floor(BLOCK / dim));
-  for (let row = 0; row < rows; row += atOnce) {
-    const values = readFloats(table, from, row, Math.min(atOnce, rows - row));
-    const bad = firstUnpackable(values, storage, dim);
-    if (bad !== null) {
-      const place = `row ${row + bad.row}, column ${bad.column} of table ${name}`;
-      const received = described(`${bad.value} in ${place}`);
-      throw new ValueError('storage', `numbers that ${storage} can keep: ${bad.reason}`, received);
-    }
-    packRows(values, storage, dim, words, row);
-  }
-  return tf.tensor2d(words, [rows, perRow], 'int32');
+  return packedFrom(rowsOf(table, from), table.shape[0]!, form, name);
 }
 
 /** An initializer of words: those of the values that another one gives. */
 export function packedInitializer(
-  initializer: Initializer,
+  initializer: RowsInitializer,
   shape: [rows: number, dim: number],
   form: PackedForm,
   name: string,
@@ -129,13 +144,14 @@ export function packedInitializer(
   const apply = (): tf.Tensor => {
     // A converted table is written at once.
     if (isConverting()) return tf.zeros(weightForm(form.storage, ...shape).shape, 'int32');
+    const { fillRows } = initializer;
+    if (fillRows !== undefined) return packedFrom(fillRows, shape[0], form, name);
     return tf.tidy(() => packedTensor(initializer.apply(shape, 'float32') as tf.Tensor, undefined, form, name));
   };
   return { apply } as unknown as Initializer;
 }
 
 /** The values of a packed table, [rows, dim] float32. */
-export function unpackedTensor(table: tf.Tensor, { storage, dim }: PackedForm): tf.Tensor2D {
-  const values = unpackRows(table.dataSync<'int32'>(), storage, dim);
-  return tf.tensor2d(values, [table.shape[0]!, dim], 'float32');
+export function unpackedTensor(table: tf.Tensor, form: PackedForm): tf.Tensor2D {
+  return writtenTable([table.shape[0]!, form.dim], rowsOf(table, form));
 }

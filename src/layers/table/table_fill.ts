@@ -3,83 +3,11 @@ import * as tf from '@tensorflow/tfjs';
 import { randomWords } from '../../backends/counter_random.js';
 import type { Fill } from '../../backends/fill.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import type { TableSize } from '../../partition/table_layout.js';
-import type { Initializer } from './initializers.js';
+import { rowBlocks, rowsAtOnce } from '../../row_blocks.js';
 import type { WriteRows } from '../../ops/written_table.js';
-
-/** A table that is to be filled, and what errors call it. */
-export interface TableToFill extends TableSize {
-  readonly name: string;
-  /** What its initializer was given as; `embeddingsInitializer` by default. */
-  readonly argument?: string;
-}
-
-type Config = Readonly<Record<string, unknown>>;
-type Reader = (config: Config, table: TableToFill, seed: number) => Fill;
-type Apply = (...args: never[]) => unknown;
-
-const argumentOf = ({ argument }: TableToFill): string => argument ?? 'embeddingsInitializer';
-
-/** A field of a stock initializer's config, which tfjs has not checked. */
-function finite(config: Config, field: string, table: TableToFill): number {
-  const value = config[field];
-  const expected = `a number in ${field} that fits float32, for table ${table.name}`;
-  if (typeof value !== 'number') throw new ArgumentTypeError(argumentOf(table), expected, value);
-  if (!Number.isFinite(Math.fround(value))) throw new ValueError(argumentOf(table), expected, value);
-  return value;
-}
-
-function deviates(kind: 'normal' | 'truncatedNormal'): Reader {
-  return (config, table, seed) => {
-    return { kind, mean: finite(config, 'mean', table), deviation: finite(config, 'stddev', table), seed };
-  };
-}
-
-/** As in tfjs, bounds may come in either order. */
-function uniform(config: Config, table: TableToFill, seed: number): Fill {
-  const bounds = [finite(config, 'minval', table), finite(config, 'maxval', table)] as const;
-  return { kind: 'uniform', min: Math.min(...bounds), max: Math.max(...bounds), seed };
-}
-
-/**
- * As in tfjs: rows count as inputs and columns as outputs, and `normal` is truncated without making up for the variance
- * that is cut off. A truncated normal by that name is one, where tfjs makes it uniform.
- */
-function varianceScaling(config: Config, table: TableToFill, seed: number): Fill {
-  const { rows, columns } = table;
-  const fans = { fanIn: rows, fanOut: columns, fanAvg: (rows + columns) / 2 };
-  const variance = finite(config, 'scale', table) / Math.max(1, fans[config['mode'] as keyof typeof fans]);
-  if (config['distribution'] !== 'uniform') {
-    return { kind: 'truncatedNormal', mean: 0, deviation: Math.sqrt(variance), seed };
-  }
-  const limit = Math.sqrt(3 * variance);
-  return { kind: 'uniform', min: -limit, max: limit, seed };
-}
-
-function constant(read: (config: Config, table: TableToFill) => number): Reader {
-  return (config, table) => ({ kind: 'constant', value: read(config, table) });
-}
-
-function applyOf(initializer: Initializer): Apply {
-  return initializer.apply as Apply;
-}
-
-/**
- * Known by what they run, not by name: a class of the user's may bear a stock name, and subclasses of VarianceScaling
- * give its name.
- */
-function readers(): Map<Apply, Reader> {
-  const { initializers } = tf;
-  return new Map<Apply, Reader>([
-    [applyOf(initializers.zeros()), constant(() => 0)],
-    [applyOf(initializers.ones()), constant(() => 1)],
-    [applyOf(initializers.constant({ value: 0 })), constant((config, table) => finite(config, 'value', table))],
-    [applyOf(initializers.randomUniform({})), uniform],
-    [applyOf(initializers.randomNormal({})), deviates('normal')],
-    [applyOf(initializers.truncatedNormal({})), deviates('truncatedNormal')],
-    [applyOf(initializers.varianceScaling({} as never)), varianceScaling],
-  ]);
-}
+import type { Initializer } from './initializers.js';
+import { argumentOf, isIdentity, isOrthogonal, stockValues, type Distribution } from './stock_initializers.js';
+import type { TableToFill } from './table_to_fill.js';
 
 /** Seeds as fills take them: tfjs takes any number, and those that are not whole are mixed to one. */
 function wholeSeed(seed: number): number {
@@ -92,13 +20,16 @@ function wholeSeed(seed: number): number {
   return (words[0]! >>> 11) * 2 ** 32 + (words[1]! >>> 0);
 }
 
-function seedOf(config: Config, table: TableToFill, seed: number | null): number {
-  const given = config['seed'] ?? seed;
-  if (given === null || given === undefined) return Math.floor(Math.random() * 2 ** 53);
-  if (typeof given !== 'number') {
-    throw new ArgumentTypeError(argumentOf(table), `a number as seed, for table ${table.name}`, given);
-  }
-  return wholeSeed(given);
+function seedOf(given: number | null): number {
+  return given === null ? Math.floor(Math.random() * 2 ** 53) : wholeSeed(given);
+}
+
+/** As in tfjs, bounds may come in either order. */
+function asFill(values: Distribution, seed: number): Fill {
+  if (values.kind === 'constant') return values;
+  if (values.kind !== 'uniform') return { ...values, seed };
+  const { from, to } = values;
+  return { kind: 'uniform', min: Math.min(from, to), max: Math.max(from, to), seed };
 }
 
 /**
@@ -109,10 +40,8 @@ function seedOf(config: Config, table: TableToFill, seed: number | null): number
  * @throws TypeError or ValueError for a config whose numbers cannot be used.
  */
 export function fillOf(initializer: Initializer, table: TableToFill, seed: number | null): Fill | null {
-  const read = readers().get(applyOf(initializer));
-  if (read === undefined) return null;
-  const config = initializer.getConfig() as Config;
-  return read(config, table, seedOf(config, table, seed));
+  const stock = stockValues(initializer, table);
+  return stock === null ? null : asFill(stock.values, seedOf(stock.seed ?? seed));
 }
 
 /** The same initializer with this seed, where it is one without a fill that takes seeds and has none: Orthogonal. */
@@ -121,12 +50,6 @@ export function withSeed(initializer: Initializer, seed: number | null): Initial
   const { gain, seed: own } = initializer.getConfig() as { gain: number; seed?: number | null };
   return own === undefined || own === null ? tf.initializers.orthogonal({ gain, seed }) : initializer;
 }
-
-function isOrthogonal(initializer: Initializer): boolean {
-  return applyOf(initializer) === applyOf(tf.initializers.orthogonal({} as never));
-}
-
-const BLOCK = 2 ** 20;
 
 /**
  * Runs any initializer on the host and hands its values to `write` in blocks of whole rows, which do not depend on where
@@ -140,28 +63,23 @@ export function applyInBlocks(
   initializer: Initializer,
   table: TableToFill,
   write: WriteRows,
-  blockElements: number = BLOCK,
+  blockElements?: number,
 ): void {
   const { rows, columns } = table;
-  const rowsAtOnce = Math.max(1, Math.floor(blockElements / Math.max(1, columns)));
-  if (dependsOnShape(initializer) || rowsAtOnce >= rows) {
-    writeWhole(initializer, table, rowsAtOnce, write);
+  if (dependsOnShape(initializer) || rowsAtOnce(columns, blockElements) >= rows) {
+    applyWhole(initializer, table, write, blockElements);
     return;
   }
   let first: Float32Array | null = null;
-  for (let row = 0; row < rows; row += rowsAtOnce) {
-    const values = valuesOf(initializer, { ...table, rows: Math.min(rowsAtOnce, rows - row) });
+  for (const block of rowBlocks(table, blockElements)) {
+    const values = valuesOf(initializer, { ...table, rows: block.rows });
     if (first !== null && beginsAlike(first, values, columns)) {
-      writeWhole(initializer, table, rowsAtOnce, write);
+      applyWhole(initializer, table, write, blockElements);
       return;
     }
-    if (row === 0) first = values.slice(0, 2 * columns);
-    write(row, values);
+    first ??= values.slice(0, 2 * columns);
+    write(block.firstRow, values);
   }
-}
-
-function isIdentity(initializer: Initializer): boolean {
-  return applyOf(initializer) === applyOf(tf.initializers.identity({}));
 }
 
 function dependsOnShape(initializer: Initializer): boolean {
@@ -175,16 +93,27 @@ function beginsAlike(first: Float32Array, values: Float32Array, columns: number)
   return equals(values.subarray(0, columns)) && !(b.length > 0 && equals(b));
 }
 
-function writeWhole(initializer: Initializer, table: TableToFill, rowsAtOnce: number, write: WriteRows): void {
-  const { rows, columns } = table;
+/** Runs an initializer for the whole table, and hands its values over in blocks. */
+export function applyWhole(
+  initializer: Initializer,
+  table: TableToFill,
+  write: WriteRows,
+  blockElements?: number,
+): void {
+  const { columns } = table;
   const values = valuesOf(initializer, table);
-  for (let row = 0; row < rows; row += rowsAtOnce) {
-    write(row, values.subarray(row * columns, Math.min(rows, row + rowsAtOnce) * columns));
+  for (const { firstRow, rows } of rowBlocks(table, blockElements)) {
+    write(firstRow, values.subarray(firstRow * columns, (firstRow + rows) * columns));
   }
 }
 
 function valuesOf(initializer: Initializer, table: TableToFill): Float32Array {
-  return tf.tidy(() => appliedTo(table, initializer).dataSync() as Float32Array);
+  // Not returned from `tidy`, which would look for tensors among the numbers, one by one.
+  let values!: Float32Array;
+  tf.tidy(() => {
+    values = appliedTo(table, initializer).dataSync() as Float32Array;
+  });
+  return values;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Tables and slots in files: in the global layout, so that any number of devices reads what any other has written. */
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../../backends/registry.js';
+import { rowBlocks } from '../../row_blocks.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
 import { writeNpy } from '../../io/npy_writer.js';
 import { openPath } from '../../io/table_file.js';
@@ -30,7 +31,6 @@ export interface SavedVariable {
 
 const FORMATS: readonly CheckpointFormat[] = ['tfjs', 'npy'];
 const MODEL_JSON = 'model.json';
-const BLOCK = 2 ** 20;
 
 function checkDirectory(directory: unknown): string {
   const expected = 'the path of a folder, or a URL that tfjs knows, such as indexeddb://tables';
@@ -89,8 +89,7 @@ function* blocksOf(variable: SavedVariable['variable']): Generator<Float32Array>
     yield (variable as tf.Variable).dataSync<'float32'>();
     return;
   }
-  const atOnce = Math.max(1, Math.floor(BLOCK / columns));
-  for (let row = 0; row < rows; row += atOnce) yield read(row, Math.min(atOnce, rows - row));
+  for (const block of rowBlocks({ rows, columns })) yield read(block.firstRow, block.rows);
 }
 
 /** The values as one tensor, as the format of tfjs wants them; `made` takes those that are to be disposed. */
