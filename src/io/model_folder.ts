@@ -6,10 +6,11 @@
  * one or the new one, and the weights that it names are there.
  */
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { makeFolders } from './made_folders.js';
 import { MODEL_JSON, draftName, removeLeftovers, weightsName } from './model_leftovers.js';
 import { WeightFiles, writing } from './weight_files.js';
 
@@ -26,10 +27,10 @@ export function partsOf(artifacts: tf.io.ModelArtifacts): ModelParts {
   return { artifacts: rest, pieces: buffers.map((buffer) => new Uint8Array(buffer)) };
 }
 
-/** Has the names in a folder on disk, where the system can do that for folders. */
-export async function syncFolder(folder: string): Promise<void> {
+/** Has the names in a folder on disk, where the system can do that for folders. `named`: in errors. */
+export async function syncFolder(folder: string, named = folder): Promise<void> {
   if (process.platform === 'win32') return;
-  await writing(folder, async () => {
+  await writing(named, async () => {
     const handle = await open(folder, 'r');
     try {
       await handle.sync();
@@ -92,7 +93,7 @@ export async function saveModel(
   if (artifacts.modelTopology instanceof ArrayBuffer) {
     throw new ArgumentTypeError('modelTopology', 'a topology in JSON', artifacts.modelTopology);
   }
-  await writing(folder, () => mkdir(folder, { recursive: true }));
+  const removeFolders = await makeFolders(folder);
   const target = join(folder, MODEL_JSON);
   await checkTarget(target);
   const id = randomBytes(8).toString('hex');
@@ -111,6 +112,7 @@ export async function saveModel(
     await syncFolder(folder);
   } finally {
     await tidy(folder, draft, weights, isDone);
+    if (!isDone) await removeFolders();
   }
   const info = tf.io.getModelArtifactsInfoForJSON(artifacts);
   return { modelArtifactsInfo: { ...info, weightDataBytes: weights.bytes } };

@@ -9,6 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { HOST, isAtWork } from '../io/model_leftovers.js';
+import { makeFolders } from '../io/made_folders.js';
 import { syncFolder } from '../io/model_folder.js';
 import { writing } from '../io/weight_files.js';
 import { ValueError, described } from '../errors.js';
@@ -63,7 +64,7 @@ async function checkTarget(folder: string, overwrite: boolean): Promise<'free' |
   if (found === null) return 'free';
   if (!found.isDirectory())
     throw new ValueError('directory', 'a folder', described(`${folder}, which is something else`));
-  const names = await readdir(folder);
+  const names = await writing(folder, () => readdir(folder));
   if (names.length === 0) return 'free';
   if (!names.includes(MODEL_FILE)) {
     throw new ValueError(
@@ -77,34 +78,38 @@ async function checkTarget(folder: string, overwrite: boolean): Promise<'free' |
   throw new ValueError('directory', 'a folder that is new', described(`${folder}, which holds a SavedModel`), note);
 }
 
-/** Writes files below a folder and has each on disk. */
+/** Writes files below a folder and has each on disk. Errors name them below the folder that it is to become. */
 class FolderWriter implements SavedModelWriter {
   readonly #folders = new Set<string>();
 
-  constructor(private readonly root: string) {
+  constructor(
+    private readonly root: string,
+    private readonly target: string,
+  ) {
     this.#folders.add(root);
   }
 
   async write(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     const file = join(this.root, path);
     const folder = dirname(file);
-    await writing(folder, () => mkdir(folder, { recursive: true }));
+    const named = join(this.target, path);
+    await writing(named, () => mkdir(folder, { recursive: true }));
     this.#folders.add(folder);
-    const handle = await writing(file, () => open(file, 'wx'));
+    const handle = await writing(named, () => open(file, 'wx'));
     try {
       for await (const chunk of chunks) {
         for (let done = 0; done < chunk.length;) {
-          done += (await writing(file, () => handle.write(chunk, done))).bytesWritten;
+          done += (await writing(named, () => handle.write(chunk, done))).bytesWritten;
         }
       }
-      await writing(file, () => handle.sync());
+      await writing(named, () => handle.sync());
     } finally {
       await handle.close();
     }
   }
 
   async syncFolders(): Promise<void> {
-    for (const folder of [...this.#folders].reverse()) await syncFolder(folder);
+    for (const folder of [...this.#folders].reverse()) await syncFolder(folder, this.target);
   }
 }
 
@@ -129,21 +134,24 @@ export async function makeFolder(
   fill: (writer: SavedModelWriter) => Promise<void>,
 ): Promise<void> {
   const folder = resolve(path);
-  await writing(dirname(folder), () => mkdir(dirname(folder), { recursive: true }));
+  const removeParents = await makeFolders(dirname(folder));
   await healFolder(folder);
   await checkTarget(folder, overwrite);
   const draft = asideName(folder, 'part');
+  let isDone = false;
   try {
-    await writing(draft, () => mkdir(draft));
-    const writer = new FolderWriter(draft);
+    await writing(folder, () => mkdir(draft));
+    const writer = new FolderWriter(draft, folder);
     await fill(writer);
     await writer.syncFolders();
     // Asked again: others may have written meanwhile.
     if ((await checkTarget(folder, overwrite)) === 'taken') await replace(folder, draft);
     else await writing(folder, () => rename(draft, folder));
+    isDone = true;
     await syncFolder(dirname(folder));
   } finally {
     // What cannot be removed now is removed by a later export.
     await rm(draft, { recursive: true, force: true }).catch(() => {});
+    if (!isDone) await removeParents();
   }
 }

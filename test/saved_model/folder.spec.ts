@@ -17,6 +17,7 @@ import { HOST } from '../../src/io/model_leftovers.js';
 import { healFolder, makeFolder, setExchange } from '../../src/saved_model/folder.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { expectRejection } from '../helpers/errors.js';
+import { watchDisk } from '../io/watched_disk.js';
 import type { SavedModelWriter } from 'tfjs-embeddings';
 
 async function* text(value: string): AsyncGenerator<Uint8Array> {
@@ -74,6 +75,37 @@ describe('the folder of a SavedModel', () => {
       await expectAsync(failing).toBeRejectedWithError('disk full');
       expect(content()).toBe('one');
       expect(readdirSync(join(parent, 'a'))).toEqual(['model (1)']);
+    });
+  }
+
+  for (const isThere of [false, true]) {
+    it(`is not there in parts, whichever call of the system fails, with one before: ${isThere}`, async () => {
+      const entries = (): string[] => readdirSync(parent, { recursive: true, encoding: 'utf8' }).sort();
+      let failed = 'begin';
+      for (let fault = 0; failed !== ''; fault++) {
+        rmSync(join(parent, 'a'), { recursive: true, force: true });
+        if (isThere) await makeFolder(folder, true, fill('one'));
+        const before = entries();
+        failed = '';
+        const making = watchDisk(
+          ({ number, name }) => {
+            if (number !== fault) return;
+            failed = name;
+            throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+          },
+          () => makeFolder(folder, true, fill('two')),
+        );
+        const said = await making.then(
+          () => null,
+          ({ message }: Error) => message,
+        );
+        const isNew = existsSync(join(folder, 'saved_model.pb')) && content() === 'two';
+        if (said === null) expect(isNew).withContext(failed).toBeTrue();
+        else
+          expect(said).toMatch(/^`path`: expected a place that can be written, received \S+\/folder-\w+\/a\b(?!\/\.)/);
+        // What cannot be removed is removed by the next one.
+        if (failed !== 'rm' && !isNew) expect(entries()).withContext(failed).toEqual(before);
+      }
     });
   }
 
