@@ -80,9 +80,11 @@ int64_t te_first_bag(const te_bags* bags, int64_t part, int64_t parts) {
 
 #define IDS_PER_TASK 1024 /* fewer are not worth a second thread */
 
-int64_t te_task_count(const te_bags* bags, int32_t workers) {
-  const int64_t useful = (bags->nnz + bags->batch) / IDS_PER_TASK;
-  return te_max(1, te_min(te_min(useful, (int64_t)workers * TE_TASKS_PER_WORKER), bags->batch));
+int64_t te_task_count(const te_bags* bags, int64_t dim, int32_t workers) {
+  const int64_t work = bags->nnz + bags->batch, useful = work / IDS_PER_TASK;
+  const int64_t brief = workers < 2 ? 0 : TE_SHORT_TASKS(work, dim);
+  const int64_t tasks = te_max(te_min(useful, (int64_t)workers * TE_TASKS_PER_WORKER), te_min(brief, TE_MOST_TASKS));
+  return te_max(1, te_min(tasks, bags->batch));
 }
 
 float te_divisor(const te_bags* bags, int64_t first, int64_t end) {

@@ -15,9 +15,19 @@ TE_INTERNAL te_status te_check(const te_table* table, const te_bags* bags, int n
 TE_INTERNAL uint32_t te_id_limit(int64_t rows);
 /* First bag of part `part` of `parts` parts of nearly equal work (ids and bags); monotonous in `part`. */
 TE_INTERNAL int64_t te_first_bag(const te_bags* bags, int64_t part, int64_t parts);
-/* Parts of a batch for `workers` workers, at most TE_TASKS_PER_WORKER each. */
+/*
+ * Parts of a batch for `workers` workers, at most TE_TASKS_PER_WORKER each. A worker of WebAssembly can not be told from
+ * one that stands still but by how long it takes: its tasks are short, and more of them the wider the rows.
+ */
+#if defined(__wasm__)
+#define TE_TASKS_PER_WORKER 16
+#define TE_SHORT_TASKS(ids, dim) ((ids) * (dim) >> 16)
+#else
 #define TE_TASKS_PER_WORKER 4
-TE_INTERNAL int64_t te_task_count(const te_bags* bags, int32_t workers);
+#define TE_SHORT_TASKS(ids, dim) ((void)(dim), 0)
+#endif
+#define TE_MOST_TASKS (64 * TE_TASKS_PER_WORKER)
+TE_INTERNAL int64_t te_task_count(const te_bags* bags, int64_t dim, int32_t workers);
 /* What the weighted sum of a bag is divided by. */
 TE_INTERNAL float te_divisor(const te_bags* bags, int64_t first, int64_t end);
 

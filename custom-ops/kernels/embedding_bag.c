@@ -4,7 +4,7 @@
 typedef struct forward_run {
   te_forward job;
   int64_t tasks;
-  int64_t bad[64 * TE_TASKS_PER_WORKER]; /* per task: first position with an id out of range, or -1 */
+  int64_t bad[TE_MOST_TASKS]; /* per task: first position with an id out of range, or -1 */
 } forward_run;
 
 static void forward_task(void* context, int64_t task, int32_t worker) {
@@ -27,7 +27,7 @@ te_status te_embedding_bag(const te_table* table, const te_bags* bags, float* po
   run.job.dim = table->dim;
   run.job.limit = te_id_limit(table->rows);
   run.job.pooled = pooled;
-  run.tasks = te_task_count(bags, workers);
+  run.tasks = te_task_count(bags, table->dim, workers);
   te_parallel(run.tasks, workers, forward_task, &run);
   for (int64_t t = 0; t < run.tasks; t++) {
     if (run.bad[t] >= 0) return te_failure(TE_ID_OUT_OF_RANGE, run.bad[t], bags->values[run.bad[t]]);
@@ -169,7 +169,7 @@ te_status te_embedding_bag_weights_grad(const te_table* table, const te_bags* ba
   run.job.limit = limit;
   run.job.gradient = gradient;
   run.job.out = weights_gradient;
-  run.tasks = te_task_count(bags, workers);
+  run.tasks = te_task_count(bags, table->dim, workers);
   te_parallel(run.tasks, workers, weights_task, &run);
   return te_ok();
 }

@@ -16,7 +16,6 @@
 #define FEW_IDS 128        /* sorted at once */
 #define IDS_PER_SLICE 2048 /* fewer are not worth a second thread */
 #define IDS_PER_PART 8192
-#define PARTS_PER_WORKER 4
 
 /* ---- layout ---- */
 
@@ -35,8 +34,9 @@ static int32_t window_size(int64_t nnz) {
   return nnz <= FEW_IDS ? 64 : window;
 }
 
-static int32_t part_count(int64_t nnz, int32_t workers) {
-  const int64_t parts = te_max((int64_t)workers * PARTS_PER_WORKER, nnz / IDS_PER_PART);
+static int32_t part_count(int64_t nnz, int64_t dim, int32_t workers) {
+  const int64_t brief = workers < 2 ? 0 : TE_SHORT_TASKS(nnz, dim);
+  const int64_t parts = te_max(te_max((int64_t)workers * TE_TASKS_PER_WORKER, nnz / IDS_PER_PART), brief);
   return (int32_t)te_min(parts, (int64_t)1 << bucket_bits(nnz));
 }
 
@@ -62,7 +62,7 @@ static void lay_out(te_groups* g, carver* c, int64_t nnz, int64_t dim, int32_t w
   g->slices = workers;
   g->bucket_bits = bucket_bits(nnz);
   g->window = window_size(nnz);
-  g->parts = part_count(nnz, workers);
+  g->parts = part_count(nnz, dim, workers);
   g->scratch_floats = (dim + 31) / 16 * 16 * TE_SCRATCH_ROWS;
   const uint64_t buckets = (uint64_t)1 << single_bits(nnz);
   g->counters = carve(c, w * buckets, sizeof(int32_t));

@@ -11,9 +11,8 @@
 
 #define TE_MOST_THREADS 64
 #define TE_SPINS 20000 /* about 50 us */
-/* A wait of this many looks is a stall, as no job takes so much longer in one thread than in another. */
+/* A wait of this many looks, about half a millisecond, is a stall: tasks are made shorter than that. */
 #define TE_STALL 400000
-#define TE_JOBS_ALONE 64
 #define TE_TURN 50000000 /* ns: a sleeping caller looks that often whether a helper has failed */
 
 /*
@@ -36,7 +35,7 @@ typedef struct te_pool {
   int32_t most;     /* threads that may work */
   int32_t failed;   /* a helper has: written by its worker */
   int32_t may_wait; /* the caller's thread may sleep; that of a page may not */
-  int32_t alone;    /* jobs that the caller does alone, after a stall */
+  int32_t alone;    /* not 0: callers work alone, after a stall; JavaScript, which has a clock, ends it */
   int32_t helped;   /* tasks that helpers have done */
   int32_t tasks;
   int32_t workers;
@@ -127,7 +126,7 @@ static void close_job(te_pool* pool) {
   while (!swap_if(&pool->gate, gate, gate & ~(uint32_t)TE_OPEN)) gate = get(&pool->gate);
   for (int64_t looks = 0; (get(&pool->gate) & TE_INSIDE) != 0; looks++) {
     if (load(&pool->failed)) __builtin_trap();
-    if (looks == TE_STALL) pool->alone = TE_JOBS_ALONE;
+    if (looks == TE_STALL) put(&pool->alone, 1);
     if (looks < TE_STALL || !pool->may_wait) continue;
     put(&pool->waiting, 1);
     gate = get(&pool->gate);
@@ -139,8 +138,7 @@ static void close_job(te_pool* pool) {
 void te_parallel(int64_t tasks, int32_t workers, te_work run, void* context) {
   te_pool* pool = the_pool();
   workers = (int32_t)te_min(te_min(workers, te_get_threads()), tasks);
-  if (workers < 2 || pool->alone > 0) {
-    if (workers > 1) pool->alone--;
+  if (workers < 2 || load(&pool->alone)) {
     for (int64_t task = 0; task < tasks; task++) run(context, task, 0);
     return;
   }

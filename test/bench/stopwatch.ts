@@ -20,20 +20,30 @@ function processorTime(): { busy: number; own: number } {
   return { busy, own: (user + system) / 1000 };
 }
 
+/** How busy the machine is from the moment that this is made. */
+export class Load {
+  private readonly before = processorTime();
+  private readonly start = performance.now();
+
+  /** Share of one processor that other processes have used. */
+  ofOthers(): number {
+    const { before, start } = this;
+    const after = processorTime();
+    return Math.max(0, after.busy - before.busy - (after.own - before.own)) / (performance.now() - start);
+  }
+}
+
 /** Runs `warmUps` times unmeasured, then `repeats` times measured. */
 export async function time(run: (n: number) => void | Promise<unknown>, repeats: number, warmUps = 5): Promise<Timing> {
   for (let n = 0; n < warmUps; n++) await run(n);
-  const before = processorTime();
-  const start = performance.now();
+  const load = new Load();
   const taken: number[] = [];
   for (let n = 0; n < repeats; n++) {
     const from = performance.now();
     await run(n);
     taken.push(performance.now() - from);
   }
-  const wall = performance.now() - start;
-  const after = processorTime();
-  const otherCpu = Math.max(0, after.busy - before.busy - (after.own - before.own)) / wall;
+  const otherCpu = load.ofOthers();
   return { msMedian: median(taken), msMin: Math.min(...taken), otherCpu };
 }
 

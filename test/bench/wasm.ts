@@ -5,7 +5,7 @@
  * `ratio`: how many times as long as native code on one thread WebAssembly takes, on each number of threads; `ratioOfPlain`
  * the same beside native code whose tables lie in ordinary arrays: huge pages are worth a lot on random rows, and a
  * memory of WebAssembly has none where the system gives them on request alone. Everything lies in the memory that the
- * kernels run in, as it does on the tfjs backend.
+ * kernels run in, as it does on the tfjs backend. `otherCpu`: processors that other processes kept busy meanwhile.
  */
 import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
 import { loadNative } from '../../src/backends/native/load_native.js';
@@ -14,7 +14,7 @@ import { WasmKernelSet } from '../../src/backends/wasm/wasm_kernel_set.js';
 import type { OptimizerName } from '../../src/types.js';
 import { Random } from '../helpers/random.js';
 import { HYPER, OPTIONS, readSizes } from './bag_options.js';
-import { median, printLine } from './stopwatch.js';
+import { Load, median, printLine } from './stopwatch.js';
 
 const given = readSizes({ threads: '1', hots: '10,50', ops: 'forward,sgd' });
 const { rows, batch, repeats } = given;
@@ -93,6 +93,7 @@ for (const dim of given.dims) {
         for (let n = 0; performance.now() - start < WARM_UP_MS; n++) run(n);
         await new Promise((resolve) => setTimeout(resolve));
       }
+      const load = new Load();
       for (let n = 0; n < repeats; n++) {
         for (const { run, taken } of [ours, inArrays, ...rivals]) {
           const from = performance.now();
@@ -100,6 +101,7 @@ for (const dim of given.dims) {
           taken.push(performance.now() - from);
         }
       }
+      const otherCpu = load.ofOthers();
       const [base, plain] = [median(ours.taken), median(inArrays.taken)];
       const ms = rivals.map(({ taken }) => median(taken));
       printLine({
@@ -109,6 +111,7 @@ for (const dim of given.dims) {
         ...Object.fromEntries(threads.map((count, i) => [`wasmMs${count}`, ms[i]])),
         ...Object.fromEntries(threads.map((count, i) => [`ratio${count}`, ms[i]! / base])),
         ...Object.fromEntries(threads.map((count, i) => [`ratioOfPlain${count}`, ms[i]! / plain])),
+        otherCpu,
       });
     }
   }

@@ -8,7 +8,7 @@ int64_t te_packed_words(int32_t storage, int64_t dim) {
 typedef struct packed_run {
   te_packed_job job;
   int64_t tasks;
-  int64_t bad[64 * TE_TASKS_PER_WORKER]; /* per task: first position with an id out of range, or -1 */
+  int64_t bad[TE_MOST_TASKS]; /* per task: first position with an id out of range, or -1 */
 } packed_run;
 
 /* Checks everything and fills the job. */
@@ -34,7 +34,7 @@ static te_status begin(const te_packed_table* table, const te_bags* bags, packed
   run->job.dim = table->dim;
   run->job.storage = table->storage;
   run->job.limit = te_id_limit(table->rows);
-  run->tasks = te_task_count(bags, te_get_threads());
+  run->tasks = te_task_count(bags, table->dim, te_get_threads());
   return te_ok();
 }
 

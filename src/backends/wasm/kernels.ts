@@ -96,7 +96,7 @@ export class WasmKernels {
     const isAlone = !isShared(heap.memory.buffer);
     this.team = isAlone ? null : (threadsOfKernels()?.team(heap, module, helpers) ?? null);
     exports.te_pool.value = (this.team?.pool ?? 0) | 0;
-    this.exports = this.team === null ? exports : withErrorsOf(this.team, exports);
+    this.exports = this.team === null ? exports : runBy(this.team, exports);
     this.result = base + STACK_BYTES;
     this.hyper = this.result + RESULT_BYTES;
   }
@@ -273,16 +273,16 @@ function sizeOf({ rows, dim }: TableAt): [rows: number, dim: number] {
   return [rows, dim];
 }
 
-/** The same functions, whose errors are those of helpers where one has failed. */
-function withErrorsOf(team: Team, exports: Exports): Exports {
+/** The same functions, which the team runs. */
+function runBy(team: Team, exports: Exports): Exports {
   const wrapped = (call: Call): Call => {
     return (...numbers) => {
       const stack = exports.__stack_pointer.value as number;
       try {
-        return call(...numbers);
+        return team.run(() => call(...numbers));
       } catch (error) {
         exports.__stack_pointer.value = stack;
-        throw team.errorOf(error);
+        throw error;
       }
     };
   };

@@ -4,6 +4,7 @@ import { ValueError } from '../../errors.js';
 import type { BagOptions, KernelInfo } from '../kernel_set.js';
 import { SLOT_NAMES, type OptimizerName } from '../../types.js';
 import { HYPER_FIELDS } from '../hyper.js';
+import { beforeDisposal } from '../../tfjs_patches/disposed_backends.js';
 import { kernelTable } from '../kernel_table.js';
 import { tooLarge } from '../memory.js';
 import { wordsPerRow, type PackedForm } from '../packed/packed_table.js';
@@ -22,16 +23,23 @@ interface Host {
 }
 
 const BACKEND = 'wasm';
+/**
+ * Node has no such memory: tfjs 4.22 turns its build with threads off there (WASM_HAS_MULTITHREAD_SUPPORT), and where that
+ * is forced on the backend cannot start, as Node takes no worker from the blob: URL that the build starts them with.
+ */
 const ALONE = 'the memory of tfjs is not shared: it is in pages that are cross-origin isolated';
 
 const hosts = new WeakMap<object, Host>();
 
-export function hostOf({ wasm }: WasmBackend): Host {
+export function hostOf(backend: WasmBackend): Host {
+  const { wasm } = backend;
   let host = hosts.get(wasm);
   if (host === undefined) {
     const heap = new TfjsHeap(wasm);
     host = { heap, kernels: new WasmKernels(heap) };
     hosts.set(wasm, host);
+    const { team } = host.kernels;
+    if (team !== null) beforeDisposal(backend, () => void team.close());
   }
   host.kernels.team?.setThreads(threadsWanted(true));
   return host;

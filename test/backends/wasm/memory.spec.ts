@@ -28,6 +28,24 @@ describeWasm('memory of the wasm backend', () => {
     table.dispose();
   });
 
+  it('begins tables and large results at lines of the cache, and takes them back', () => {
+    const place = (tensor: tf.Tensor): number => wasmBackend().dataIdMap.get(tensor.dataId).memoryOffset;
+    const round = (): void =>
+      tf.tidy(() => {
+        for (const rows of [1000, 33, 17]) {
+          const table = tf.randomUniform([rows, 127]);
+          const inputs = { table, values: tf.range(0, 16, 1, 'int32'), rowSplits: tf.range(0, 17, 1, 'int32') };
+          const pooled = tf.engine().runKernel('EmbeddingBag', inputs as never, { ...SUM }) as tf.Tensor;
+          expect([table, pooled].map((tensor) => place(tensor) % 64)).toEqual([0, 0]);
+          expect(Array.from(pooled.dataSync())).toEqual(Array.from(table.slice([0, 0], [16, 127]).dataSync()));
+        }
+      });
+    for (let i = 0; i < 20; i++) round();
+    const before = capacity();
+    for (let i = 0; i < 500; i++) round();
+    expect(capacity()).toBe(before);
+  });
+
   it('holds 3 million rows of 32', () => {
     const [rows, dim] = [3_000_000, 32];
     const table = tf.tidy(() => tf.variable(tf.fill([rows, dim], 0.5))) as unknown as tf.Variable;

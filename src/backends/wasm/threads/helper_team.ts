@@ -10,6 +10,7 @@ const GATE = 0;
 const MOST = 36;
 const FAILED = 37;
 const MAY_WAIT = 38;
+const ALONE = 39;
 const HELPED = 40;
 const POOL_BYTES = 256;
 const STACK_BYTES = 65536;
@@ -18,12 +19,18 @@ const STACK_BYTES = 65536;
 const LARGE_CALL = 2048;
 /** Large calls before workers start: those who make one or two need none. */
 const CALLS_BEFORE = 3;
+/** After a call in which a helper stood still, calls are made alone for so many times its length, as in threads.c. */
+const STALL_SHARE = 20;
 
 export class HelperTeam implements Team {
+  /** Views of a shared memory stay good when it grows. */
+  private readonly words: Int32Array;
   private asked = 1;
   private calls = 0;
   private helpers: WorkerThread<HelperMessage, HelperFailure>[] = [];
   private reason: string | null = null;
+  /** When calls may have helpers again; null: they may now. */
+  private aloneUntil: number | null = null;
 
   constructor(
     private readonly heap: Heap,
@@ -32,9 +39,9 @@ export class HelperTeam implements Team {
     readonly pool: number,
     private readonly program: WorkerProgram = HELPER_PROGRAM,
   ) {
-    const words = this.words();
-    words[MOST] = 1;
-    words[MAY_WAIT] = mayWait() ? 1 : 0;
+    this.words = new Int32Array(heap.memory.buffer, pool, POOL_BYTES / 4);
+    this.words[MOST] = 1;
+    this.words[MAY_WAIT] = mayWait() ? 1 : 0;
   }
 
   /** Makes room for a pool. */
@@ -53,7 +60,7 @@ export class HelperTeam implements Team {
   }
 
   get tasksHelped(): number {
-    return Atomics.load(this.words(), HELPED);
+    return Atomics.load(this.words, HELPED);
   }
 
   setThreads(threads: number): void {
@@ -71,11 +78,19 @@ export class HelperTeam implements Team {
     }
   }
 
-  errorOf(error: unknown): unknown {
-    if (Atomics.load(this.words(), FAILED) === 0) return error;
-    this.fail('one of them failed');
-    const received = described('one that failed');
-    return new RuntimeError('threads', 'workers that run kernels', received, 'What was written is not whole.');
+  run(call: () => number): number {
+    const begun = performance.now();
+    if (this.aloneUntil !== null && begun >= this.aloneUntil) this.endStall();
+    try {
+      return call();
+    } catch (error) {
+      if (Atomics.load(this.words, FAILED) === 0) throw error;
+      this.fail('one of them failed');
+      const received = described('one that failed');
+      throw new RuntimeError('threads', 'workers that run kernels', received, 'What was written is not whole.');
+    } finally {
+      if (this.words[ALONE] !== 0) this.noticeStall(begun);
+    }
   }
 
   close(): Promise<void> {
@@ -83,12 +98,18 @@ export class HelperTeam implements Team {
     return Promise.all(helpers.map((helper) => helper.terminate())).then(() => undefined);
   }
 
-  private words(): Int32Array {
-    return new Int32Array(this.heap.memory.buffer, this.pool, POOL_BYTES / 4);
+  private noticeStall(begun: number): void {
+    const now = performance.now();
+    this.aloneUntil ??= now + STALL_SHARE * (now - begun);
+  }
+
+  private endStall(): void {
+    this.aloneUntil = null;
+    this.words[ALONE] = 0;
   }
 
   private tellPool(): void {
-    Atomics.store(this.words(), MOST, this.threads);
+    Atomics.store(this.words, MOST, this.threads);
   }
 
   private start(number: number): WorkerThread<HelperMessage, HelperFailure> {
@@ -96,7 +117,10 @@ export class HelperTeam implements Team {
     const helper = startThread<HelperMessage, HelperFailure>(this.program, `tfjs-embeddings wasm ${number}`);
     helper.listen(
       ({ failed }) => this.fail(failed),
-      (why) => this.fail(why),
+      (why) => {
+        // Those that `close` ends have not failed.
+        if (this.helpers.includes(helper)) this.fail(why);
+      },
     );
     const { module, pool } = this;
     const { memory } = this.heap;

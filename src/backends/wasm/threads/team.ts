@@ -15,8 +15,8 @@ export interface Team {
   setThreads(threads: number): void;
   /** Comes before each call; `work`: ids. */
   expect(work: number): void;
-  /** The error of a call that a trap has ended: that of the helper which failed, if one has. */
-  errorOf(error: unknown): unknown;
+  /** Runs a call of the module. The error of a trap is that of the helper which failed, if one has. */
+  run(call: () => number): number;
   /** Ends the workers. */
   close(): Promise<void>;
 }

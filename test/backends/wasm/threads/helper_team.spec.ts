@@ -8,6 +8,8 @@ import { moduleFor } from '../../../../src/backends/wasm/module.js';
 import { bringThreads } from '../../../../src/backends/wasm/threads/bring_threads.js';
 import type { Team } from '../../../../src/backends/wasm/threads/team.js';
 import { WasmKernels } from '../../../../src/backends/wasm/kernels.js';
+import { hostOf } from '../../../../src/backends/wasm/tensor_kernels.js';
+import type { WasmBackend } from '../../../../src/backends/wasm/tfjs_heap.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
 import { RuntimeError } from '../../../../src/errors.js';
 import { COMBINERS, OPTIMIZER_NAMES } from '../../../../src/types.js';
@@ -160,40 +162,98 @@ describe('threads of the WebAssembly kernels', () => {
   });
 });
 
-describe('a helper that fails', () => {
-  const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
+const OPTIONS: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 
+/** A kernel over a memory of its own, with a team of two, and a call that is large enough for both. */
+function withTeam(program?: WorkerProgram): { team: Team; words: Int32Array; call: () => void } {
+  const heap = new WasmHeap(undefined, true);
+  const kernels = new WasmKernels(heap, program);
+  const team = kernels.team!;
+  team.setThreads(2);
+  expect(moduleFor(heap.memory)).toBeInstanceOf(WebAssembly.Module);
+  return { team, words: new Int32Array(heap.memory.buffer, team.pool, 64), call: largeCallOf(kernels) };
+}
+
+/** A lookup that takes long enough for a helper that must wake up first. */
+function largeCallOf(kernels: WasmKernels): () => void {
+  const { heap } = kernels;
+  const [rows, dim, batch] = [64, 64, 65_536];
+  const at = (words: number): number => heap.malloc(4 * words, 'test');
+  const [address, values, rowSplits, pooled] = [at(rows * dim), at(batch), at(batch + 1), at(batch * dim)];
+  new Int32Array(heap.memory.buffer, values, batch).fill(0);
+  new Int32Array(heap.memory.buffer, rowSplits, batch + 1).forEach((_, b, splits) => (splits[b] = b));
+  const bags = { values, rowSplits, weights: 0, nnz: batch, batch };
+  return () => kernels.embeddingBag({ address, rows, dim }, bags, OPTIONS, pooled);
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const end = performance.now() + WAIT_MS;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error('it did not come to that');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+describe('a helper that stands still', () => {
+  /** Words of the pool, as threads_wasm.c has them. */
+  const ALONE = 39;
+
+  it('is left alone for a while, and asked again afterwards', async () => {
+    const { team, words, call } = withTeam();
+    const helped = (): number => {
+      const before = team.tasksHelped;
+      call();
+      return team.tasksHelped - before;
+    };
+    await until(() => helped() > 0);
+    // As the pool says when it has waited for long.
+    words[ALONE] = 1;
+    expect(helped()).toBe(0);
+    await until(() => {
+      call();
+      return words[ALONE] === 0;
+    });
+    await until(() => helped() > 0);
+    await team.close();
+  });
+});
+
+describe('helpers on the memory of tfjs', () => {
+  it('end when the backend is disposed, once', async () => {
+    const memory = new WasmHeap(undefined, true);
+    let disposed = 0;
+    const wasm = {
+      wasmMemory: memory.memory,
+      _malloc: (bytes: number) => memory.malloc(bytes, 'test'),
+      _free: (address: number) => memory.free(address),
+    };
+    const backend = { wasm, dispose: () => void disposed++ } as unknown as WasmBackend;
+    const { kernels } = hostOf(backend);
+    const team = kernels.team!;
+    team.setThreads(2);
+    const close = spyOn(team, 'close').and.callThrough();
+    const call = largeCallOf(kernels);
+    await until(() => {
+      call();
+      return team.tasksHelped > 0;
+    });
+    backend.dispose();
+    expect(disposed).toBe(1);
+    expect(close).toHaveBeenCalledTimes(1);
+    await close.calls.mostRecent().returnValue;
+    expect(team.oneThreadBecause).toBeNull();
+    backend.dispose();
+    expect(close).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('a helper that fails', () => {
   /** A kernel over a memory whose team runs another program. */
-  function withProgram(body: string): { team: Team; call: () => void } {
-    const heap = new WasmHeap(undefined, true);
+  function withProgram(body: string): ReturnType<typeof withTeam> {
     const text = `function help(message, answer) { ${body} }`;
     const inNode = `${text}; const { parentPort } = require('node:worker_threads');
       parentPort.on('message', (message) => help(message, (said) => parentPort.postMessage(said)));`;
-    const program: WorkerProgram = { inNode, inPage: '' };
-    const kernels = new WasmKernels(heap, program);
-    const batch = 4096;
-    const at = (bytes: number): number => heap.malloc(bytes, 'test');
-    const [table, values, rowSplits, pooled] = [at(64), at(4 * batch), at(4 * batch + 4), at(16 * batch)];
-    new Int32Array(heap.memory.buffer, values, batch).fill(0);
-    new Int32Array(heap.memory.buffer, rowSplits, batch + 1).forEach((_, b, splits) => (splits[b] = b));
-    kernels.team!.setThreads(2);
-    expect(moduleFor(heap.memory)).toBeInstanceOf(WebAssembly.Module);
-    const call = (): void =>
-      kernels.embeddingBag(
-        { address: table, rows: 4, dim: 4 },
-        { values, rowSplits, weights: 0, nnz: batch, batch },
-        options,
-        pooled,
-      );
-    return { team: kernels.team!, call };
-  }
-
-  async function until(condition: () => boolean): Promise<void> {
-    const end = performance.now() + WAIT_MS;
-    while (!condition()) {
-      if (performance.now() > end) throw new Error('it did not come to that');
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    return withTeam({ inNode, inPage: '' });
   }
 
   it('in the middle of a call makes it an error, and the next calls run alone', async () => {
