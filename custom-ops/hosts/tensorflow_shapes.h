@@ -196,6 +196,11 @@ void copy_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   shapes.output(0, shapes.any_input(0));
 }
 
+void cross_entropy_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.output(0, shapes.any_input(1));
+}
+
 }  // namespace
 }  // namespace te
 

@@ -1,4 +1,5 @@
-/* TensorFlow kernels of a training step beside lookups: dense variables, penalties on touched rows, dropout, dots. */
+/* TensorFlow kernels of a training step beside lookups: dense variables, penalties on touched rows, dropout, dots,
+ * cross-entropy. */
 #ifndef TFJS_EMBEDDINGS_TENSORFLOW_TRAINING_H_
 #define TFJS_EMBEDDINGS_TENSORFLOW_TRAINING_H_
 
@@ -256,6 +257,44 @@ void compute_dropout(void*, TF_OpKernelContext* context) {
   if (call.failed()) return;
   te_dropout(Call::floats(x), tf.TF_TensorElementCount(x), share, static_cast<const int32_t*>(Call::data(seed)),
              Call::floats(y));
+}
+
+/* labels, predictions, limits: two or none, and for the gradient its upstream; all of one shape -> as many numbers. */
+template <bool kGradient>
+void compute_cross_entropy(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* labels = call.input(0, "labels", -1);
+  TF_Tensor* predictions = call.input(1, "predictions", -1);
+  TF_Tensor* given = call.input(2, "limits", 1);
+  TF_Tensor* upstream = kGradient ? call.input(3, "upstream", -1) : predictions;
+  if (call.failed()) return;
+  const int64_t size = tf.TF_TensorElementCount(predictions);
+  if (tf.TF_TensorElementCount(labels) != size || tf.TF_TensorElementCount(upstream) != size) {
+    return call.fail(TF_INVALID_ARGUMENT, "%s: expected %lld numbers, as many as predictions, received %lld",
+                     tf.TF_TensorElementCount(labels) != size ? "labels" : "upstream", static_cast<long long>(size),
+                     static_cast<long long>(tf.TF_TensorElementCount(
+                         tf.TF_TensorElementCount(labels) != size ? labels : upstream)));
+  }
+  const int64_t count = tf.TF_Dim(given, 0);
+  if (count != 0 && count != 2) {
+    return call.fail(TF_INVALID_ARGUMENT, "limits: expected two numbers or none, received %lld",
+                     static_cast<long long>(count));
+  }
+  const float* limits = count == 0 ? nullptr : Call::floats(given);
+  constexpr int kMostDims = 8;
+  const int rank = tf.TF_NumDims(predictions);
+  if (rank > kMostDims)
+    return call.fail(TF_INVALID_ARGUMENT, "predictions: expected at most %d dimensions, received %d", kMostDims, rank);
+  int64_t dims[kMostDims];
+  for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(predictions, i);
+  TF_Tensor* out = call.output(0, TF_FLOAT, dims, rank, "predictions", "numbers");
+  if (call.failed()) return;
+  if (kGradient) {
+    te_cross_entropy_grad(Call::floats(labels), Call::floats(predictions), Call::floats(upstream), size, limits,
+                          Call::floats(out));
+  } else {
+    te_cross_entropy(Call::floats(labels), Call::floats(predictions), size, limits, Call::floats(out));
+  }
 }
 
 /* a and b [rows, dim] -> dots [rows]. */

@@ -267,6 +267,14 @@ void te_take_rows(const void* source, int64_t width, const int32_t* rows, int64_
 /* y = x / (1 - rate) where the element is kept, else 0. The same seed keeps the same elements. 0 <= rate < 1. */
 void te_dropout(const float* x, int64_t size, float rate, const int32_t seed[2], float* y);
 
+/*
+ * losses [size]: binary cross-entropy of labels and predictions, element by element. limits: what probabilities are
+ * clipped to, at least and at most; NULL: predictions are logits. The second: its gradient by predictions.
+ */
+void te_cross_entropy(const float* labels, const float* predictions, int64_t size, const float* limits, float* losses);
+void te_cross_entropy_grad(const float* labels, const float* predictions, const float* upstream, int64_t size,
+                           const float* limits, float* gradient);
+
 /* dots [rows]: the products of the rows of a and b, both [rows, dim]. */
 void te_row_dots(const float* a, const float* b, int64_t rows, int64_t dim, float* dots);
 /* scaled [rows, dim]: each row of `matrix` times a factor of its own. */

@@ -53,6 +53,13 @@ export interface StepOps {
   rowPenaltyGradient(table: tf.Variable, ids: tf.Tensor1D, factors: Float32Array, upstream: tf.Tensor): tf.Tensor2D;
   /** Zeros in place of a share of `rate[0]` of the elements, the others scaled up; the seed's two numbers decide which. */
   dropout(x: tf.Tensor, rate: Float32Array, seed: Int32Array): tf.Tensor;
+  /**
+   * Binary cross-entropy, element by element. limits: what probabilities are clipped to, at least and at most; none:
+   * predictions are logits.
+   */
+  crossEntropy(labels: tf.Tensor, predictions: tf.Tensor, limits: Float32Array): tf.Tensor;
+  /** Its gradient by predictions, times `upstream`. */
+  crossEntropyGradient(labels: tf.Tensor, predictions: tf.Tensor, limits: Float32Array, upstream: tf.Tensor): tf.Tensor;
   /** The products of the rows of two matrices [rows, dim], as [rows]. */
   rowDots(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor1D;
   /** Each row of a matrix times a factor of its own. */

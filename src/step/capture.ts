@@ -2,14 +2,16 @@
 import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
 import { perProcess } from '../per_process.js';
+import { withCrossEntropy } from '../tfjs_patches/training/cross_entropy.js';
 import { openDots, withDots } from '../tfjs_patches/training/dot.js';
 import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
 import { markFeeding } from '../tfjs_patches/uncast_inputs.js';
 import { CapturedModel, GraphList } from './captured_model.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
-import { nativeDots } from './native_dots.js';
-import { nativeDropout } from './native_dropout.js';
+import { nativeCrossEntropy } from './native/native_cross_entropy.js';
+import { nativeDots } from './native/native_dots.js';
+import { nativeDropout } from './native/native_dropout.js';
 import { takeMethods, type Purpose } from './plain_model.js';
 import { withOwnProducts } from './own_products.js';
 import type { GraphAddon } from './step_graph.js';
@@ -39,10 +41,15 @@ function capturedOf(model: tf.LayersModel): CapturedModel {
   return made;
 }
 
+/** Whether a step is part of what somebody differentiates. */
+function isOnTape(): boolean {
+  return (tf.engine() as unknown as { state: { gradientDepth: number } }).state.gradientDepth > 0;
+}
+
 /** Whether tfjs is asked to look at each op, or to differentiate it, which a step as one call would hide. */
 function isObserved(): boolean {
-  const { state: engineState } = tf.engine() as unknown as { state: { profiling: boolean; gradientDepth: number } };
-  return engineState.profiling || engineState.gradientDepth > 0 || tf.env().getBool('DEBUG');
+  const { state: engineState } = tf.engine() as unknown as { state: { profiling: boolean } };
+  return engineState.profiling || isOnTape() || tf.env().getBool('DEBUG');
 }
 
 function whyNot(model: tf.LayersModel, purpose: Purpose): string | null {
@@ -60,12 +67,20 @@ function withProducts(eager: EagerStep): EagerStep {
   return (data) => withOwnProducts(asNodeBackend(tf.backend()), () => withDots(nativeDots, () => eager(data)));
 }
 
-function run(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[] {
+/** The step with the losses that its graph would have, whether it is captured or not. */
+function withLosses(model: tf.LayersModel, eager: EagerStep): EagerStep {
+  // Its op has no gradient of labels.
+  return isOnTape() ? eager : (data) => withCrossEntropy(model, nativeCrossEntropy, () => eager(data));
+}
+
+function run(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
+  const eager = withLosses(model, stock);
   if (whyNot(model, 'train') !== null || isObserved()) return eager(data);
   return withDropout(nativeDropout, () => capturedOf(model).step(model, withProducts(eager), data, 'train'));
 }
 
-function evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[] {
+function evaluate(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
+  const eager = withLosses(model, stock);
   if (whyNot(model, 'evaluate') !== null || isObserved()) return eager(data);
   return capturedOf(model).step(model, withProducts(eager), data, 'evaluate');
 }

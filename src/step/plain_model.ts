@@ -6,6 +6,11 @@ import * as tf from '@tensorflow/tfjs';
 import { ConcatOneHotEmbedding } from '../layers/embedding/concat_one_hot_embedding.js';
 import { Embedding } from '../layers/embedding/embedding.js';
 import { RaggedEmbedding } from '../layers/embedding/ragged_embedding.js';
+import { IntegerLookupLayer } from '../layers/integer_lookup_layer.js';
+import { CategoryEncoding } from '../layers/preprocessing/category_encoding.js';
+import { DiscretizationLayer } from '../layers/preprocessing/discretization_layer.js';
+import { HashingLayer } from '../layers/preprocessing/hashing_layer.js';
+import { VocabularyLayer } from '../layers/preprocessing/vocabulary_layer.js';
 import { DistributedEmbedding } from '../layers/distributed_embedding/layer.js';
 import { DotInteraction } from '../layers/feature_interaction/dot_interaction.js';
 import { FeatureCross } from '../layers/feature_interaction/feature_cross.js';
@@ -33,6 +38,16 @@ const OURS: ReadonlySet<unknown> = new Set([
   GRU,
   GRUCell,
 ]);
+/** Ours that no graph repeats: what they give is computed in JavaScript. */
+const READING: ReadonlySet<unknown> = new Set([
+  IntegerLookupLayer,
+  CategoryEncoding,
+  DiscretizationLayer,
+  HashingLayer,
+  VocabularyLayer,
+]);
+/** By its name: it comes with an entry of its own. */
+const OF_TPU = 'TfjsEmbeddings>TPUEmbedding';
 const OPTIMIZERS: ReadonlySet<unknown> = new Set([
   SparseSgd,
   SparseAdagrad,
@@ -120,10 +135,19 @@ function whyNotPart(part: object): string | null {
   return own === null ? null : `has a function ${own} of its own`;
 }
 
+/** Why layers of a class that is neither of tfjs nor among those that are captured are not. */
+function whyNotClass({ constructor }: tf.layers.Layer): string {
+  if (READING.has(constructor)) return 'reads its input in JavaScript';
+  const { classNameMap } = tf.serialization.SerializationMap.getMap();
+  if (classNameMap[OF_TPU]?.[0] === (constructor as unknown))
+    return 'looks up and steps tables of its own, which are no variables of the step';
+  return `is of the class ${constructor.name}, which is not one of tfjs or of this package`;
+}
+
 function whyNotLayer(layer: tf.layers.Layer): string | null {
   const isModel = isStockModel(layer);
   if (!isModel && !OURS.has(layer.constructor) && !isStock(layer)) {
-    return `layer ${layer.name} is of the class ${layer.constructor.name}, which is not one of tfjs or of this package`;
+    return `layer ${layer.name} ${whyNotClass(layer)}`;
   }
   const own = ownFunction(layer, isModel ? OF_MODELS : undefined) ?? replacedMethod(layer);
   if (own !== null) return `layer ${layer.name} has a function ${own} of its own`;

@@ -8,7 +8,7 @@ import { bytesOf, isInPlace, type RecordedOp, type Recording, type TensorKind } 
 export const PURE_OPS: ReadonlySet<string> = new Set([
   ...['Reshape', 'Cast', 'Fill', 'ZerosLike', 'OnesLike', 'Select', 'ExpandDims', 'Transpose'],
   ...['Add', 'AddV2', 'Sub', 'Mul', 'RealDiv', 'Floor', 'Neg', 'Square', 'Sqrt', 'Abs', 'Exp', 'Log', 'IsNan'],
-  ...['EmbeddingRowDots', 'EmbeddingScaledRows'],
+  ...['EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingCrossEntropy', 'EmbeddingCrossEntropyGrad'],
   ...['Greater', 'GreaterEqual', 'Less', 'LessEqual', 'Equal', 'NotEqual', 'LogicalAnd', 'LogicalNot'],
 ]);
 

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { STEP_OPS } from '../../src/backends/tensorflow/step_kernels.js';
 import { asNodeBackend } from '../../src/backends/tensorflow/node_backend.js';
-import { nativeDots } from '../../src/step/native_dots.js';
+import { nativeDots } from '../../src/step/native/native_dots.js';
 import { withDots } from '../../src/tfjs_patches/training/dot.js';
 import { Random } from '../helpers/random.js';
 import { ROWS, describeSteps, expectCaptured, trainTwins } from './training.js';

@@ -1,7 +1,7 @@
 /** Errors, dropout, fit, datasets and evaluation under captured steps. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { nativeDropout } from '../../src/step/native_dropout.js';
+import { nativeDropout } from '../../src/step/native/native_dropout.js';
 import { withDropout } from '../../src/tfjs_patches/training/dropout.js';
 import { Random } from '../helpers/random.js';
 import { ROWS, describeSteps, expectCaptured, modelOf, sigmoid, type Head } from './training.js';

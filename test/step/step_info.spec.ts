@@ -38,6 +38,34 @@ describeSteps('Captured steps', (allowTensors) => {
       tf.dispose([x, y]);
     });
 
+    it('tell why models with layers that compute in JavaScript run op by op', () => {
+      const ids = tf.input({ shape: [1], dtype: 'int32' });
+      const looked = emb.layers.integerLookup({ maxTokens: ROWS, name: 'words' }).apply(ids) as tf.SymbolicTensor;
+      const rows = emb.layers.embedding({ inputDim: ROWS, outputDim: 2, combiner: 'sum' }).apply(looked);
+      const words = tf.model({ inputs: ids, outputs: sigmoid(rows as tf.SymbolicTensor) });
+      const seen = tf.input({ shape: [2], dtype: 'int32' });
+      const table = new emb.tpu.TableConfig({ vocabularySize: 8, dim: 2, combiner: 'sum' });
+      const optimizer = new emb.tpu.SGD({ learningRate: 0.1 });
+      const layer = emb.layers.tpuEmbedding({
+        featureConfig: new emb.tpu.FeatureConfig({ table }),
+        optimizer,
+        name: 'tpu_tables',
+      });
+      const [pooled] = [layer.apply(seen) as tf.SymbolicTensor | tf.SymbolicTensor[]].flat();
+      const tables = tf.model({ inputs: seen, outputs: sigmoid(pooled!) });
+      for (const [model, reason, width] of [
+        [words, /because layer words reads its input in JavaScript\.$/, 1],
+        [tables, /because layer tpu_tables looks up and steps tables of its own, which are no variables/, 2],
+      ] as const) {
+        const x = tf.ones([4, width], 'int32');
+        for (let step = 0; step < 4; step++) tf.dispose(model.predict(x));
+        expect(emb.stepInfo(model).captured).toBeFalse();
+        expect(emb.stepInfo(model).reason).toMatch(reason);
+        model.dispose();
+        x.dispose();
+      }
+    });
+
     it('free the graphs of a model that nobody holds any more', async () => {
       const before = tf.memory().numTensors;
       const [x, y] = [tf.zeros([4, 2], 'int32'), tf.zeros([4, 1])];

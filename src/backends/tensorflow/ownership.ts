@@ -31,6 +31,7 @@ function copyingOps(): ReadonlySet<string> {
     ...['Sgd', 'Momentum', 'Adagrad', 'Adam'].map((name) => `EmbeddingDenseApply${name}`),
     ...['EmbeddingRowPenalty', 'EmbeddingRowPenaltyGrad', 'EmbeddingTouchedRows', 'EmbeddingSingleSplits'],
     ...['EmbeddingPresentIds', 'EmbeddingProducts', 'EmbeddingProductSum', 'EmbeddingSum', 'EmbeddingTakeRows'],
+    ...['EmbeddingCrossEntropy', 'EmbeddingCrossEntropyGrad'],
     ...['EmbeddingDropout', 'EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingStep'],
     ...['EmbeddingPackedBag', 'EmbeddingPackedBagWeightsGrad'],
     ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(

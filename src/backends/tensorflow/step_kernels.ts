@@ -104,6 +104,12 @@ export const STEP_OPS: StepOps = {
     const backend = node();
     return withTensor(backend, rate, [], (share) => run('EmbeddingDropout', [x, share], seed));
   },
+  crossEntropy(labels, predictions, limits) {
+    return run('EmbeddingCrossEntropy', [labels, predictions], limits);
+  },
+  crossEntropyGradient(labels, predictions, limits, upstream) {
+    return run('EmbeddingCrossEntropyGrad', [labels, predictions], limits, [upstream]);
+  },
   rowDots(a, b) {
     return translated(
       'EmbeddingRowDots',

@@ -1,7 +1,7 @@
 /** Dot products of rows as one op, and their gradients as one each. */
 import type * as tf from '@tensorflow/tfjs';
-import { backendPart } from '../backends/registry.js';
-import { withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
+import { backendPart } from '../../backends/registry.js';
+import { withLazyGradient } from '../../tfjs_patches/lazy_gradient.js';
 
 /** The dots of the rows of two matrices; null where the backend has no such op, or they are not of floats. */
 export function nativeDots(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor1D | null {

@@ -1,9 +1,9 @@
 /** Dropout as one op, forward and backward, whose mask a seed decides: no mask is drawn, kept or read. */
 import * as tf from '@tensorflow/tfjs';
-import { live } from '../backends/live_values.js';
-import { backendPart } from '../backends/registry.js';
-import type { DropoutLayer } from '../tfjs_patches/training/dropout.js';
-import { withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
+import { live } from '../../backends/live_values.js';
+import { backendPart } from '../../backends/registry.js';
+import type { DropoutLayer } from '../../tfjs_patches/training/dropout.js';
+import { withLazyGradient } from '../../tfjs_patches/lazy_gradient.js';
 
 /** 32 bits of Math.random, as a signed number. */
 function word(): number {
