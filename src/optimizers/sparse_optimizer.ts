@@ -5,7 +5,7 @@ import { live } from '../backends/live_values.js';
 import { packedForm, type PackedForm } from '../backends/packed/packed_table.js';
 import { roundingKey } from '../backends/packed/rounding.js';
 import { brand } from '../brand.js';
-import { ArgumentTypeError, RuntimeError, described } from '../errors.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import type { OptimizerName } from '../types.js';
 import { warnOnce } from '../warn_once.js';
 import type { NamedTensor } from '../types.js';
@@ -32,6 +32,16 @@ import { slicesOf, stepTables } from './table_step.js';
 import { releaseFailedTape } from '../tfjs_patches/failed_tape.js';
 import type { RowConstraint } from '../ops/training/row_constraint.js';
 import { checkRowConstraint, tableSettings, type TableOptimizer } from '../ops/training/table_settings.js';
+
+/** What `f` gives, which is to be differentiated. */
+function scalarOf(f: unknown): tf.Scalar {
+  const expected = 'a function that returns a scalar';
+  if (typeof f !== 'function') throw new ArgumentTypeError('f', expected, f);
+  const value: unknown = f();
+  if (!(value instanceof tf.Tensor)) throw new ArgumentTypeError('f', expected, value);
+  if (value.rank !== 0) throw new ValueError('f', expected, described(`one of shape [${value.shape.join(', ')}]`));
+  return value as tf.Scalar;
+}
 
 /** Hyper-parameters of an `emb.train` optimizer and the optimizer for everything that is not a table. */
 export type TrainConfig<N extends OptimizerName = OptimizerName> = ConfigOf<N> & {
@@ -137,6 +147,8 @@ export abstract class SparseOptimizer extends tf.Optimizer {
    * on. Frozen variables and those that are not in `varList` have no entry. All tensors are the caller's to dispose:
    * `tf.dispose([value, grads])`, or a `tf.tidy` around the whole step.
    *
+   * @throws TypeError for what is no function, or returns no tensor; ValueError for one that is no scalar.
+   *
    * @example
    * const { value, grads } = optimizer.computeGradients(() => loss());
    * optimizer.applyGradients(grads);
@@ -180,7 +192,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     const queue = new GradientQueue(anchor, varList ?? null);
     const variables = varList && [...varList, anchor];
     try {
-      const { value, grads } = withLookupScope(queue, () => tf.variableGrads(f, variables));
+      const { value, grads } = withLookupScope(queue, () => tf.variableGrads(() => scalarOf(f), variables));
       delete grads[anchor.name];
       const entries = queue.byTable();
       for (const table of entries.keys()) this.#lookedUp.add(table);

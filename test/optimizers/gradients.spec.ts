@@ -34,6 +34,23 @@ function itTakesGradients(): void {
     tf.dispose([value, grads]);
   });
 
+  it('takes a function that returns a scalar, and nothing else', () => {
+    for (const run of [
+      (f: unknown) => optimizer.computeGradients(f as () => tf.Scalar),
+      (f: unknown) => optimizer.minimize(f as () => tf.Scalar),
+    ]) {
+      // The first step of all makes what the optimizer keeps.
+      expectError(() => run(undefined), 'TypeError', 'f');
+      expectNoLeak(() => {
+        tf.tidy(() => {
+          for (const f of [null, 7, problem]) expectError(() => run(f), 'TypeError', 'f');
+          expectError(() => run(() => 7), 'TypeError', 'f', '7');
+          expectError(() => run(() => problem.users.mul(2)), 'ValueError', 'f', /shape \[\d+, \d+\]/);
+        });
+      });
+    }
+  });
+
   it('adds a dense use of the table: all of its rows', () => {
     const tied: Loss = (pool) => problem.loss(pool).add(problem.users.square().sum());
     const { value, grads } = optimizer.computeGradients(() => tied(byLookup));
