@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Presets, SingleBar } from 'cli-progress';
 import { allCases, nameOf, quickCases, usualCases, type BagCase } from './bags/bag_cases.js';
 import { benchBags } from './bags/bag_bench.js';
-import { HELP, readOptions, type Given } from './options.js';
+import { HELP, checkPrograms, readOptions, type Given } from './options.js';
 import { benchBusy } from './bags/busy_bench.js';
 import { benchModels } from './models/model_bench.js';
 import { MODELS, TABLES_ALONE, modelOfPairs, type ModelSpec } from './models/model_specs.js';
@@ -34,6 +34,7 @@ async function main(): Promise<void> {
     console.log(HELP);
     return;
   }
+  checkPrograms(given);
   const { rounds, turnMs, rivals: pythons } = given;
   const loadBefore = loadavg()[0]!;
   const folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-bench-'));

@@ -1,4 +1,4 @@
-import { PARTS, readOptions } from './options.js';
+import { PARTS, checkPrograms, readOptions } from './options.js';
 
 describe('options of the bench with rivals', () => {
   it('have values of their own where nothing is given', () => {
@@ -22,5 +22,14 @@ describe('options of the bench with rivals', () => {
       expect(() => readOptions([`--rounds=${rounds}`])).toThrowError(/--rounds/);
     }
     expect(() => readOptions(['--rival', 'x'])).toThrowError(/--rival/);
+  });
+
+  it('are refused before anything is measured where a program or a file is missing', () => {
+    const check = (...args: string[]): void => checkPrograms(readOptions(args)!);
+    expect(() => check('--rivals', '/no/python')).toThrowError(/--rivals.*\/no\/python/);
+    expect(() => check('--rivals', 'false')).toThrowError(/--rivals.*not false \(it failed\)/);
+    expect(() => check('--pairs', '/no/pairs.txt')).toThrowError(/--pairs/);
+    expect(() => check('--out', '/no/folder/report.md')).toThrowError(/--out/);
+    expect(() => check('--rivals', process.execPath, '--pairs', process.execPath, '--out', 'r.md')).not.toThrow();
   });
 });

@@ -1,4 +1,7 @@
 /** What `npm run bench -- --rivals` may be told. */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 export const PARTS = ['kernels', 'models', 'devices', 'busy'] as const;
@@ -82,4 +85,16 @@ export function readOptions(args: readonly string[]): Given | null {
     out: values.out,
     pairs: values.pairs,
   };
+}
+
+/** Throws for what would come to light only after minutes: a Python that does not run, files that are not there. */
+export function checkPrograms({ rivals, pairs, out }: Given): void {
+  for (const python of rivals) {
+    const { error, status } = spawnSync(python, ['-c', ''], { stdio: 'ignore' });
+    if (status !== 0) throw new Error(`--rivals: a Python that runs, not ${python} (${error?.message ?? 'it failed'})`);
+  }
+  if (pairs !== undefined && !existsSync(pairs)) throw new Error(`--pairs: a file, not ${pairs}`);
+  if (out !== undefined && !existsSync(dirname(resolve(out)))) {
+    throw new Error(`--out: a file in a folder that is there, not ${out}`);
+  }
 }
