@@ -186,6 +186,18 @@ void scaled_rows_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   if (!shapes.failed()) shapes.output(0, shapes.any_input(1));
 }
 
+void categorical_loss_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  const int64_t rows = shapes.size(shapes.input(1, 2), 0);
+  if (!shapes.failed()) shapes.output(0, shapes.vector(rows));
+}
+
+void categorical_loss_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.input(1, 2);
+  if (!shapes.failed()) shapes.output(0, shapes.any_input(1));
+}
+
 /* Nothing is known of the outputs: the graph decides. */
 void step_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   tf.TF_ShapeInferenceContextSetUnknownShape(context, status);

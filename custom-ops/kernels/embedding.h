@@ -280,6 +280,22 @@ void te_row_dots(const float* a, const float* b, int64_t rows, int64_t dim, floa
 /* scaled [rows, dim]: each row of `matrix` times a factor of its own. */
 void te_scaled_rows(const float* factors, const float* matrix, int64_t rows, int64_t dim, float* scaled);
 
+/* What a cross-entropy compares. */
+typedef struct te_classes {
+  const float* labels; /* [rows], the numbers of classes, or [rows, classes] */
+  const float* probabilities; /* [rows, classes] */
+  int64_t rows, classes;
+  float least, most; /* what probabilities are clipped to, after they were divided by the sum of their row */
+  int32_t is_sparse; /* whether labels are numbers of classes */
+} te_classes;
+
+/* losses [rows] */
+void te_categorical_loss(const te_classes* of, float* losses);
+/* Its gradient by the probabilities, times upstream [rows]: gradient [rows, classes]. */
+void te_categorical_loss_grad(const te_classes* of, const float* upstream, float* gradient);
+/* The gradient of softmax, which gave y, times upstream; all [rows, classes]. */
+void te_softmax_grad(const float* upstream, const float* y, int64_t rows, int64_t classes, float* gradient);
+
 /* ---- products of small matrices ---- */
 
 /* op(a) [m, k] and op(b) [k, n], where op transposes what is stored the other way round. */

@@ -60,6 +60,20 @@ export interface StepOps {
   crossEntropy(labels: tf.Tensor, predictions: tf.Tensor, limits: Float32Array): tf.Tensor;
   /** Its gradient by predictions, times `upstream`. */
   crossEntropyGradient(labels: tf.Tensor, predictions: tf.Tensor, limits: Float32Array, upstream: tf.Tensor): tf.Tensor;
+  /**
+   * Categorical cross-entropy of rows of probabilities, [rows]. labels: numbers of classes [rows] or [rows, classes];
+   * limits: what probabilities are clipped to, at least and at most, after they were divided by the sum of their row.
+   */
+  categoricalLoss(labels: tf.Tensor, probabilities: tf.Tensor2D, limits: Float32Array): tf.Tensor1D;
+  /** Its gradient by the probabilities, times `upstream` [rows]. */
+  categoricalLossGradient(
+    labels: tf.Tensor,
+    probabilities: tf.Tensor2D,
+    limits: Float32Array,
+    upstream: tf.Tensor1D,
+  ): tf.Tensor2D;
+  /** The gradient of the softmax of each row, which gave `y`, times `upstream`; both [rows, classes]. */
+  softmaxGradient(upstream: tf.Tensor2D, y: tf.Tensor2D): tf.Tensor2D;
   /** The products of the rows of two matrices [rows, dim], as [rows]. */
   rowDots(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor1D;
   /** Each row of a matrix times a factor of its own. */

@@ -2,16 +2,19 @@
 import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
 import { perProcess } from '../per_process.js';
-import { withCrossEntropy } from '../tfjs_patches/training/cross_entropy.js';
 import { openDots, withDots } from '../tfjs_patches/training/dot.js';
 import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
+import { withLosses, type LossesBy } from '../tfjs_patches/training/losses.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
+import { openSoftmaxGradient, withSoftmaxGradient } from '../tfjs_patches/training/softmax_gradient.js';
 import { markFeeding } from '../tfjs_patches/uncast_inputs.js';
 import { CapturedModel, GraphList } from './captured_model.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
+import { nativeCategoricalLoss } from './native/native_categorical_loss.js';
 import { nativeCrossEntropy } from './native/native_cross_entropy.js';
 import { nativeDots } from './native/native_dots.js';
 import { nativeDropout } from './native/native_dropout.js';
+import { nativeSoftmaxGradient } from './native/native_softmax_gradient.js';
 import { takeMethods, type Purpose } from './plain_model.js';
 import { withOwnProducts } from './own_products.js';
 import type { GraphAddon } from './step_graph.js';
@@ -62,25 +65,30 @@ function takesRows(model: tf.LayersModel): boolean {
   return backendWithOps() !== null;
 }
 
-/** The step with the products that its graph will have, so that its numbers are the same. */
+/** The step with the products and gradients that its graph will have, so that its numbers are the same. */
 function withProducts(eager: EagerStep): EagerStep {
-  return (data) => withOwnProducts(asNodeBackend(tf.backend()), () => withDots(nativeDots, () => eager(data)));
+  return (data) =>
+    withOwnProducts(asNodeBackend(tf.backend()), () =>
+      withDots(nativeDots, () => withSoftmaxGradient(nativeSoftmaxGradient, () => eager(data))),
+    );
 }
 
+const LOSSES: LossesBy = { binary: nativeCrossEntropy, categorical: nativeCategoricalLoss };
+
 /** The step with the losses that its graph would have, whether it is captured or not. */
-function withLosses(model: tf.LayersModel, eager: EagerStep): EagerStep {
-  // Its op has no gradient of labels.
-  return isOnTape() ? eager : (data) => withCrossEntropy(model, nativeCrossEntropy, () => eager(data));
+function withOwnLosses(model: tf.LayersModel, eager: EagerStep): EagerStep {
+  // Their ops have no gradient of labels.
+  return isOnTape() ? eager : (data) => withLosses(model, LOSSES, () => eager(data));
 }
 
 function run(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
-  const eager = withLosses(model, stock);
+  const eager = withOwnLosses(model, stock);
   if (whyNot(model, 'train') !== null || isObserved()) return eager(data);
   return withDropout(nativeDropout, () => capturedOf(model).step(model, withProducts(eager), data, 'train'));
 }
 
 function evaluate(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
-  const eager = withLosses(model, stock);
+  const eager = withOwnLosses(model, stock);
   if (whyNot(model, 'evaluate') !== null || isObserved()) return eager(data);
   return capturedOf(model).step(model, withProducts(eager), data, 'evaluate');
 }
@@ -97,6 +105,7 @@ export function captureSteps(addon: GraphAddon): void {
   state().addon ??= addon;
   openDots();
   openDropout();
+  openSoftmaxGradient();
   runSteps({
     takesRows,
     run,

@@ -9,6 +9,7 @@ export const PURE_OPS: ReadonlySet<string> = new Set([
   ...['Reshape', 'Cast', 'Fill', 'ZerosLike', 'OnesLike', 'Select', 'ExpandDims', 'Transpose'],
   ...['Add', 'AddV2', 'Sub', 'Mul', 'RealDiv', 'Floor', 'Neg', 'Square', 'Sqrt', 'Abs', 'Exp', 'Log', 'IsNan'],
   ...['EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingCrossEntropy', 'EmbeddingCrossEntropyGrad'],
+  ...['EmbeddingCategoricalLoss', 'EmbeddingCategoricalLossGrad', 'EmbeddingSoftmaxGrad'],
   ...['Greater', 'GreaterEqual', 'Less', 'LessEqual', 'Equal', 'NotEqual', 'LogicalAnd', 'LogicalNot'],
 ]);
 

@@ -33,6 +33,7 @@ function copyingOps(): ReadonlySet<string> {
     ...['EmbeddingPresentIds', 'EmbeddingProducts', 'EmbeddingProductSum', 'EmbeddingSum', 'EmbeddingTakeRows'],
     ...['EmbeddingCrossEntropy', 'EmbeddingCrossEntropyGrad'],
     ...['EmbeddingDropout', 'EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingStep'],
+    ...['EmbeddingCategoricalLoss', 'EmbeddingCategoricalLossGrad', 'EmbeddingSoftmaxGrad'],
     ...['EmbeddingPackedBag', 'EmbeddingPackedBagWeightsGrad'],
     ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
       (name) => `EmbeddingPackedApply${name}`,

@@ -110,6 +110,16 @@ export const STEP_OPS: StepOps = {
   crossEntropyGradient(labels, predictions, limits, upstream) {
     return run('EmbeddingCrossEntropyGrad', [labels, predictions], limits, [upstream]);
   },
+  categoricalLoss(labels, probabilities, limits) {
+    return run('EmbeddingCategoricalLoss', [labels, probabilities], limits) as tf.Tensor1D;
+  },
+  categoricalLossGradient(labels, probabilities, limits, upstream) {
+    return run('EmbeddingCategoricalLossGrad', [labels, probabilities], limits, [upstream]) as tf.Tensor2D;
+  },
+  softmaxGradient(upstream, y) {
+    const opName = 'EmbeddingSoftmaxGrad';
+    return translated(opName, () => node().executeSingleOutput(opName, [], [upstream, y]) as tf.Tensor2D);
+  },
   rowDots(a, b) {
     return translated(
       'EmbeddingRowDots',

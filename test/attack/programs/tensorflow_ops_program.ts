@@ -157,6 +157,7 @@ const DENSE_SLOTS = { Sgd: 0, Momentum: 1, Adagrad: 1, Adam: 2 } as const;
 const STEP_NAMES = [
   ...['PackedBag', 'PackedBagWeightsGrad', 'TouchedRows', 'SingleSplits', 'TakeRows'],
   ...['RowPenalty', 'RowPenaltyGrad', 'Dropout', 'RowDots', 'ScaledRows', 'DenseApply'],
+  ...['CategoricalLoss', 'CategoricalLossGrad', 'SoftmaxGrad'],
 ];
 
 /** A call of the ops on packed rows, or of those of a training step beside lookups. */
@@ -213,6 +214,14 @@ function rightCallOfStep(): OpCall {
       return op([table, tensors.floats(rows, dim)], 1);
     case 'ScaledRows':
       return op([tensors.floats(rows), table], 1);
+    case 'CategoricalLoss':
+    case 'CategoricalLossGrad': {
+      const labels = random.chance(0.5) ? tensors.floats(rows) : tensors.floats(rows, dim);
+      const inputs = [labels, table, tensors.floats(2)];
+      return op(name === 'CategoricalLoss' ? inputs : [...inputs, tensors.floats(rows)], 1);
+    }
+    case 'SoftmaxGrad':
+      return op([tensors.floats(rows, dim), table], 1);
     case 'Dropout':
       return op([table, tf.scalar(random.pick([0, 0.5, 1, -1, NaN])), tensors.ints([1, 2])], 1);
     default: {
