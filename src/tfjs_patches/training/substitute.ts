@@ -1,4 +1,4 @@
-/** Methods of tfjs's layers that somebody else may run for as long as a call lasts. */
+/** What tfjs computes and somebody else may compute for as long as a call lasts. */
 import { perProcess } from '../../per_process.js';
 
 /** `By` is what does the work in place of tfjs; `name` tells one such method from others, in all copies of the package. */
@@ -9,6 +9,11 @@ export class Substitute<By> {
   constructor(name: string) {
     this.#mark = Symbol.for(`tfjs-embeddings.${name}`);
     this.#active = perProcess(name, () => ({ by: null }));
+  }
+
+  /** Who does the work now; null: tfjs. */
+  get now(): By | null {
+    return this.#active.by;
   }
 
   /** Runs `f` while `by` does the work; null: tfjs does. */
@@ -31,6 +36,6 @@ export class Substitute<By> {
     const { prototype } = layer.constructor as { prototype: Record<string | symbol, unknown> };
     if (Object.hasOwn(prototype, this.#mark)) return;
     Object.defineProperty(prototype, this.#mark, { value: true });
-    prototype[method] = make(prototype[method] as Method, () => this.#active.by);
+    prototype[method] = make(prototype[method] as Method, () => this.now);
   }
 }

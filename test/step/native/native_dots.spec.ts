@@ -1,12 +1,12 @@
 /** Dots of rows as one op in captured steps: the numbers of tfjs, and only where it would multiply row by row. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { STEP_OPS } from '../../src/backends/tensorflow/step_kernels.js';
-import { asNodeBackend } from '../../src/backends/tensorflow/node_backend.js';
-import { nativeDots } from '../../src/step/native/native_dots.js';
-import { withDots } from '../../src/tfjs_patches/training/dot.js';
-import { Random } from '../helpers/random.js';
-import { ROWS, describeSteps, expectCaptured, trainTwins } from './training.js';
+import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
+import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
+import { nativeDots } from '../../../src/step/native/native_dots.js';
+import { withDots } from '../../../src/tfjs_patches/training/dot.js';
+import { Random } from '../../helpers/random.js';
+import { ROWS, describeSteps, expectCaptured, trainTwins } from '../training.js';
 
 interface DotArgs {
   readonly axes: number | [number, number];

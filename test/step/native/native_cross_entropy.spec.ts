@@ -1,12 +1,12 @@
 /** Binary cross-entropy as one op with one gradient: the numbers of tfjs, those that are not finite too. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { STEP_OPS } from '../../src/backends/tensorflow/step_kernels.js';
-import { asNodeBackend } from '../../src/backends/tensorflow/node_backend.js';
-import { nativeCrossEntropy } from '../../src/step/native/native_cross_entropy.js';
-import { Random } from '../helpers/random.js';
-import { describeSteps, modelOf, trainTwins } from './training.js';
-import { expectEqual } from './twins.js';
+import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
+import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
+import { nativeCrossEntropy } from '../../../src/step/native/native_cross_entropy.js';
+import { Random } from '../../helpers/random.js';
+import { describeSteps, modelOf, trainTwins } from '../training.js';
+import { expectEqual } from '../twins.js';
 
 type Loss = (labels: tf.Tensor, predictions: tf.Tensor) => tf.Tensor;
 
