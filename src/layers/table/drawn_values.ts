@@ -59,7 +59,8 @@ function normal({ kind, mean, deviation }: Normal, random: Alea): Draw {
 
 /**
  * Returns what draws the values of a table from its first row on; null for constants, Identity, Orthogonal and classes of
- * the user's own, and for a truncated normal by that name, which tfjs makes uniform. Without a seed other values come each time; tfjs takes the seed 0 of a normal distribution for none, here it is one.
+ * the user's own, and for a truncated normal by that name, which tfjs makes uniform. Without a seed other values come each
+ * time; tfjs takes the seed 0 of a normal distribution for none, here it is one.
  *
  * @throws TypeError or ValueError for a config whose numbers cannot be used.
  */

@@ -1,12 +1,12 @@
 /** Categorical cross-entropy and the gradient of softmax as ops of ours: the numbers of tfjs, in captured steps too. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
 import { nativeCategoricalLoss } from '../../../src/step/native/native_categorical_loss.js';
 import { nativeSoftmaxGradient } from '../../../src/step/native/native_softmax_gradient.js';
 import { withSoftmaxGradient } from '../../../src/tfjs_patches/training/softmax_gradient.js';
 import { Random } from '../../helpers/random.js';
+import { opsRun } from './ops_run.js';
 import { describeSteps } from '../training.js';
 
 const EPSILON = 1e-7;
@@ -222,41 +222,31 @@ describeSteps('Categorical cross-entropy as one op', () => {
           ? tf.tensor2d(numbers, [batch, 1])
           : tf.oneHot(tf.tensor1d(numbers, 'int32'), classes).toFloat(),
       );
-      const names: string[] = [];
-      const backend = asNodeBackend(tf.backend());
-      const { executeSingleOutput } = backend;
-      backend.executeSingleOutput = (name, ...rest) => {
-        names.push(name);
-        return executeSingleOutput.call(backend, name, ...rest);
-      };
       const losses: number[][] = [];
-      try {
-        for (const isCaptured of [true, false]) {
-          const initializer = tf.initializers.randomUniform({ minval: -0.5, maxval: 0.5, seed: 3 });
-          const table = { inputDim: 50, outputDim: 8, combiner: 'mean' as const, seed: 3, inputShape: [3] };
-          const model = tf.sequential({
-            layers: [
-              emb.layers.embedding(table),
-              tf.layers.dense({ units: classes, activation: 'softmax', kernelInitializer: initializer }),
-            ],
-          });
-          const optimizer = emb.train.adam({ learningRate: 0.05 });
-          model.compile({ optimizer, loss, metrics: ['accuracy'] });
-          emb.setCapture(isCaptured, model);
-          names.length = 0;
-          const found: number[] = [];
+      for (const isCaptured of [true, false]) {
+        const initializer = tf.initializers.randomUniform({ minval: -0.5, maxval: 0.5, seed: 3 });
+        const table = { inputDim: 50, outputDim: 8, combiner: 'mean' as const, seed: 3, inputShape: [3] };
+        const model = tf.sequential({
+          layers: [
+            emb.layers.embedding(table),
+            tf.layers.dense({ units: classes, activation: 'softmax', kernelInitializer: initializer }),
+          ],
+        });
+        const optimizer = emb.train.adam({ learningRate: 0.05 });
+        model.compile({ optimizer, loss, metrics: ['accuracy'] });
+        emb.setCapture(isCaptured, model);
+        const found: number[] = [];
+        const names = await opsRun(/^Embedding/, async () => {
           for (let step = 0; step < 30; step++) found.push(((await model.trainOnBatch(x, y)) as number[])[0]!);
-          // The loss is one op in steps op by op too.
-          expect(names).toContain('EmbeddingCategoricalLossGrad');
-          expect(names.includes('EmbeddingSoftmaxGrad')).toBe(isCaptured);
-          expect(emb.stepInfo(model).captured).toBe(isCaptured);
-          tf.dispose(model.evaluate(x, y));
-          losses.push(found);
-          optimizer.dispose();
-          model.dispose();
-        }
-      } finally {
-        Object.assign(backend, { executeSingleOutput });
+        });
+        // The loss is one op in steps op by op too.
+        expect(names).toContain('EmbeddingCategoricalLossGrad');
+        expect(names.includes('EmbeddingSoftmaxGrad')).toBe(isCaptured);
+        expect(emb.stepInfo(model).captured).toBe(isCaptured);
+        tf.dispose(model.evaluate(x, y));
+        losses.push(found);
+        optimizer.dispose();
+        model.dispose();
       }
       losses[0]!.forEach((value, step) => expect(Math.abs(value - losses[1]![step]!)).toBeLessThanOrEqual(2e-6));
       tf.dispose([x, y]);

@@ -2,9 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
-import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
 import { nativeCrossEntropy } from '../../../src/step/native/native_cross_entropy.js';
 import { Random } from '../../helpers/random.js';
+import { opsRun } from './ops_run.js';
 import { describeSteps, modelOf, trainTwins } from '../training.js';
 import { expectEqual } from '../twins.js';
 
@@ -20,21 +20,7 @@ const ofProbabilities: Loss = (z, p) => {
 const UNUSUAL = [NaN, Infinity, -Infinity, 0, -0, 1, 0.5, 1e-7, 1e-8, 1 - 1e-7, 2, -3, 88, -104, 1e-38];
 
 /** The ops for cross-entropy that `f` runs. */
-async function entropyOps(f: () => unknown): Promise<string[]> {
-  const backend = asNodeBackend(tf.backend());
-  const { executeSingleOutput } = backend;
-  const names: string[] = [];
-  backend.executeSingleOutput = (name, ...rest) => {
-    if (/CrossEntropy|^Log/.test(name)) names.push(name);
-    return executeSingleOutput.call(backend, name, ...rest);
-  };
-  try {
-    await f();
-  } finally {
-    backend.executeSingleOutput = executeSingleOutput;
-  }
-  return names;
-}
+const entropyOps = (f: () => unknown): Promise<string[]> => opsRun(/CrossEntropy|^Log/, f);
 
 /** Alike but for a few of the last bits of what they are made of, which are `scale` times as large. */
 function expectAlike(

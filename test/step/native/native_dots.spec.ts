@@ -2,10 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
-import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
 import { nativeDots } from '../../../src/step/native/native_dots.js';
 import { withDots } from '../../../src/tfjs_patches/training/dot.js';
 import { Random } from '../../helpers/random.js';
+import { opsRun } from './ops_run.js';
 import { ROWS, describeSteps, expectCaptured, trainTwins } from '../training.js';
 
 interface DotArgs {
@@ -24,21 +24,7 @@ function factorization(args: DotArgs, dims: [number, number] = [5, 5]): tf.Layer
 }
 
 /** The ops of ours for dots that `f` runs. */
-async function dotOps(f: () => unknown): Promise<string[]> {
-  const backend = asNodeBackend(tf.backend());
-  const { executeSingleOutput } = backend;
-  const names: string[] = [];
-  backend.executeSingleOutput = (name, ...rest) => {
-    if (/RowDots|ScaledRows/.test(name)) names.push(name);
-    return executeSingleOutput.call(backend, name, ...rest);
-  };
-  try {
-    await f();
-  } finally {
-    backend.executeSingleOutput = executeSingleOutput;
-  }
-  return names;
-}
+const dotOps = (f: () => unknown): Promise<string[]> => opsRun(/RowDots|ScaledRows/, f);
 
 describeSteps('Dots of rows as one op', () => {
   it('agree with products that are summed up, and their gradients to the bit', () => {
