@@ -4,8 +4,10 @@
  * Work is a number of tasks, claimed one by one. Helpers join a job that is open; the caller works too, and at the end
  * waits only for helpers that joined. So a helper that wakes late costs nothing, and a forked process, which has no
  * helpers, still finishes its jobs. Waiting spins for a short, bounded time and then sleeps: an unbounded spin is
- * 10 to 50 times slower as soon as another process wants the core. A call that finds the pool busy works alone, and
- * so does one that is held to one thread: neither ever waits for another caller.
+ * 10 to 50 times slower as soon as another process wants the core. Waking takes as long as a small job, so helpers
+ * look for the next one for longer than JavaScript and TensorFlow need between two ops; a thread that wants their core
+ * gets it meanwhile. A call that finds the pool busy works alone, and so does one that is held to one thread: neither
+ * ever waits for another caller.
  *
  * A helper that the system takes off its core in the middle of a task holds the caller up for milliseconds, many times
  * what a job takes. After such a stall callers work alone for STALL_SHARE times its length: beside other busy processes
@@ -23,6 +25,9 @@
 
 #define TE_MOST_THREADS 64
 #define TE_SPINS 4000 /* about 50 us */
+/* How long a helper looks for the next job before it sleeps. */
+#define LONGEST_LOOK 500000 /* ns */
+#define LOOKS_IN_A_ROW 64
 /* A wait at the end of a job is a stall if it takes this long, and longer than the work of the caller itself. */
 #define LEAST_STALL 200000 /* ns */
 #define STALL_SHARE 20
@@ -47,6 +52,7 @@ static int start_helper(intptr_t number) {
   CloseHandle(thread);
   return 1;
 }
+static void give_way(void) { SwitchToThread(); }
 static int64_t now(void) {
   LARGE_INTEGER ticks, per_second;
   QueryPerformanceCounter(&ticks);
@@ -87,6 +93,7 @@ static int start_helper(intptr_t number) {
   pthread_detach(thread);
   return 1;
 }
+static void give_way(void) { sched_yield(); }
 static int64_t now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -217,7 +224,8 @@ static void claim_tasks(int32_t worker) {
 
 /* Waits for an open job other than `seen`, joins it and returns the gate at that moment. */
 static int64_t join_job(int64_t number, int64_t seen) {
-  int spins = 0;
+  int looks = 0;
+  int64_t until = 0;
   for (;;) {
     const int64_t gate = get(&pool.gate);
     if ((gate & TE_OPEN) && gate / TE_JOB != seen) {
@@ -227,8 +235,14 @@ static int64_t join_job(int64_t number, int64_t seen) {
       }
       continue;
     }
-    if (spins++ < TE_SPINS) {
+    if (++looks % LOOKS_IN_A_ROW != 0) {
       breathe();
+      continue;
+    }
+    const int64_t time = now();
+    if (until == 0) until = time + LONGEST_LOOK;
+    if (time < until) {
+      give_way();
       continue;
     }
     lock(&pool.mutex);
@@ -240,7 +254,7 @@ static int64_t join_job(int64_t number, int64_t seen) {
     }
     add(&pool.asleep, -1);
     unlock(&pool.mutex);
-    spins = 0;
+    until = 0;
   }
 }
 
