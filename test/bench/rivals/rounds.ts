@@ -7,11 +7,13 @@ export interface RoundOptions {
   readonly rounds: number;
   /** A turn lasts about so long, and one step at least. */
   readonly turnMs: number;
-  /** Steps before the first that counts. */
+  /** Steps before the first that counts, at least. */
   readonly warmUps?: number;
 }
 
 const MOST_STEPS = 200;
+/** Engines compile and tables move to huge pages meanwhile. */
+const WARM_UP_MS = 150;
 /** Threads of a peer that just ran may spin for a while before they sleep. */
 const REST_MS = 10;
 
@@ -19,9 +21,12 @@ const REST_MS = 10;
 export type Rounds = ReadonlyMap<string, readonly number[] | string>;
 
 async function stepsOf(peer: Measured, { turnMs, warmUps = 3 }: RoundOptions): Promise<number> {
-  await peer.run(warmUps);
-  const ms = Math.max(1e-3, await peer.run(1));
-  return Math.max(1, Math.min(MOST_STEPS, Math.ceil(turnMs / ms)));
+  const stepsIn = (time: number, ms: number): number =>
+    Math.max(1, Math.min(MOST_STEPS, Math.ceil(time / Math.max(1e-3, ms))));
+  // The first steps may take many times as long as those that follow.
+  const first = await peer.run(warmUps);
+  const warm = await peer.run(stepsIn(WARM_UP_MS, first));
+  return stepsIn(turnMs, await peer.run(stepsIn(turnMs, warm)));
 }
 
 export async function takeTurns(peers: readonly Measured[], options: RoundOptions): Promise<Rounds> {
