@@ -7,6 +7,9 @@ import { expectPredicted, numbersIn, predictTwins, type Options } from './predic
 import { ROWS, describeSteps, modelOf, sigmoid, type Head } from './training.js';
 import { drawIds, expectEqual } from './twins.js';
 
+/** Predictions of the specs of memory. */
+const REPLAYS = Number(process.env['TFJS_EMBEDDINGS_STEP_REPLAYS'] ?? 600);
+
 const compiled = (head?: Head): tf.LayersModel => {
   const model = modelOf(head);
   model.compile({ optimizer: emb.train.adam({ learningRate: 0.05 }), loss: 'binaryCrossentropy' });
@@ -215,20 +218,22 @@ describeSteps('Captured predictions of models', () => {
     expect(found.captured.info.reason).toMatch(/not all of float32/);
   });
 
-  it('hold as many tensors and graphs after many as after few, and none after the model', () => {
-    const before = loadAddon().graphCount();
-    const model = modelOf();
-    const x = drawIds(new Random(1), 16, 2, ROWS);
-    for (let round = 0; round < 4; round++) numbersIn(model.predict(x));
-    const [tensors, graphs] = [tf.memory().numTensors, loadAddon().graphCount()];
-    const bytes = process.memoryUsage().rss;
-    const replays = Number(process.env['TFJS_EMBEDDINGS_STEP_REPLAYS'] ?? 600);
-    for (let round = 0; round < replays; round++) tf.dispose(model.predict(x));
-    expect(tf.memory().numTensors).toBe(tensors);
-    expect(loadAddon().graphCount()).toBe(graphs);
-    expect(process.memoryUsage().rss - bytes).toBeLessThan(64 * 2 ** 20 + replays * 1000);
-    model.dispose();
-    expect(loadAddon().graphCount()).toBe(before);
-    x.dispose();
-  });
+  for (const how of ['predict', 'predictOnBatch'] as const) {
+    it(`hold as many tensors and graphs after many as after few, and none after the model: ${how}`, () => {
+      const before = loadAddon().graphCount();
+      const model = modelOf();
+      const x = drawIds(new Random(1), 16, 2, ROWS);
+      for (let round = 0; round < 4; round++) numbersIn(model[how](x));
+      const [tensors, graphs] = [tf.memory().numTensors, loadAddon().graphCount()];
+      const bytes = process.memoryUsage().rss;
+      for (let round = 0; round < REPLAYS; round++) tf.dispose(model[how](x));
+      expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 1 });
+      expect(tf.memory().numTensors).toBe(tensors);
+      expect(loadAddon().graphCount()).toBe(graphs);
+      expect(process.memoryUsage().rss - bytes).toBeLessThan(64 * 2 ** 20 + REPLAYS * 1000);
+      model.dispose();
+      expect(loadAddon().graphCount()).toBe(before);
+      x.dispose();
+    });
+  }
 });

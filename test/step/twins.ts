@@ -68,6 +68,12 @@ function largest(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return most;
 }
 
+/** The largest difference between losses and between weights. */
+export function largestDifference({ eager, captured }: Twins): number {
+  const weights = captured.weights.map((weight, i) => largest(weight, eager.weights[i]!));
+  return Math.max(largest(eager.losses, captured.losses), ...weights);
+}
+
 /** Losses and weights agree, step by step. */
 export function expectEqual({ eager, captured }: Twins, tolerance = 1e-6): void {
   expect(captured.losses.length).toBe(eager.losses.length);
