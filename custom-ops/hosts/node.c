@@ -225,6 +225,7 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"sharedTensorRegistry", shared_tensor_registry},
                    {"newSharedTensorKey", new_shared_tensor_key},
                    {"readSharedTensor", read_shared_tensor},
+                   {"writeSharedTensor", write_shared_tensor},
                    {"releaseSharedTensor", release_shared_tensor},
                    {"buildGraph", build_graph},
                    {"releaseGraph", release_graph},

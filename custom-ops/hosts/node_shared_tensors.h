@@ -1,4 +1,4 @@
-/* Shared tensors of TensorFlow, read from JavaScript. Part of node.c. */
+/* Shared tensors of TensorFlow, read and written from JavaScript. Part of node.c. */
 #ifndef TE_NODE_SHARED_TENSORS_H
 #define TE_NODE_SHARED_TENSORS_H
 
@@ -26,8 +26,8 @@ static napi_value new_shared_tensor_key(napi_env env, napi_callback_info info) {
 #endif
 }
 
-/* readSharedTensor(key, at, stride, rows, columns, target): copies rows of a shared tensor of TensorFlow. */
-static napi_value read_shared_tensor(napi_env env, napi_callback_info info) {
+/* key, at, stride, rows, columns, array: the arguments of reading and of writing; `name`: of the array */
+static void use_shared_tensor(napi_env env, napi_callback_info info, const char* name, bool writes) {
   call c;
   begin(&c, env, info);
   const int64_t key = whole(&c, 0, "key", 0, INT32_MAX);
@@ -38,27 +38,41 @@ static napi_value read_shared_tensor(napi_env env, napi_callback_info info) {
   const int64_t columns = whole(&c, 4, "columns", 0, 9007199254740991.0);
   place.rows = (uint64_t)rows;
   place.columns = (uint64_t)columns;
-  const array target = floats(&c, 5, "target", c.failed ? 0 : area(&c, rows, columns, "rows"));
-  if (c.failed) return NULL;
+  const array other = floats(&c, 5, name, c.failed ? 0 : area(&c, rows, columns, "rows"));
+  if (c.failed) return;
 #if defined(TE_WITH_TENSORFLOW)
-  switch (te_shared_read((int32_t)key, &place, target.data)) {
+  const te_shared_status status = writes ? te_shared_write((int32_t)key, &place, other.data)
+                                         : te_shared_read((int32_t)key, &place, other.data);
+  switch (status) {
     case TE_SHARED_OK:
-      return NULL;
+      return;
     case TE_SHARED_UNKNOWN:
       fail_range(&c, "key", "no tensor is shared under it");
-      return NULL;
+      return;
     case TE_SHARED_OVERLAPS:
-      fail_range(&c, "target", "expected memory of its own, received memory of the tensor that is shared");
-      return NULL;
+      fail_range(&c, name, "expected memory of its own, received memory of the tensor that is shared");
+      return;
     default:
       fail_range(&c, "at", "the rows lie outside the tensor that is shared");
   }
 #else
   (void)key;
   (void)place;
-  (void)target;
+  (void)other;
+  (void)writes;
   fail_type(&c, "key", "built without TensorFlow");
 #endif
+}
+
+/* readSharedTensor(key, at, stride, rows, columns, target): copies rows of a shared tensor of TensorFlow. */
+static napi_value read_shared_tensor(napi_env env, napi_callback_info info) {
+  use_shared_tensor(env, info, "target", false);
+  return NULL;
+}
+
+/* writeSharedTensor(key, at, stride, rows, columns, source): copies rows to a shared tensor of TensorFlow. */
+static napi_value write_shared_tensor(napi_env env, napi_callback_info info) {
+  use_shared_tensor(env, info, "source", true);
   return NULL;
 }
 

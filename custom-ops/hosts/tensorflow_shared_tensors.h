@@ -1,8 +1,9 @@
 /*
- * Tensors of TensorFlow that are shared: other threads read them by key, where they lie, until they are released.
+ * Tensors of TensorFlow that are shared: other threads read and write them by key, where they lie, until they are
+ * released.
  *
  * Sharing keeps the tensor alive, so it also cannot be written in place by an op. One that is released while somebody
- * reads it is deleted as soon as the reader is done.
+ * uses it is deleted as soon as the user is done.
  */
 #ifndef TFJS_EMBEDDINGS_TENSORFLOW_SHARED_TENSORS_H_
 #define TFJS_EMBEDDINGS_TENSORFLOW_SHARED_TENSORS_H_
@@ -59,74 +60,95 @@ class SharedTensors {
       const auto found = shared_.find(key);
       if (found == shared_.end()) return;
       found->second.released = true;
-      unused = remove_unread(found);
+      unused = remove_unused(found);
     }
     if (unused != nullptr) tf.TF_DeleteTensor(unused);
   }
 
   te_shared_status read(int32_t key, const te_shared_rows& rows, void* target) {
-    TF_Tensor* tensor = begin_read(key);
-    if (tensor == nullptr) return TE_SHARED_UNKNOWN;
-    const te_shared_status status = copy_rows(tensor, rows, static_cast<char*>(target));
-    end_read(key);
-    return status;
+    return use(key, rows, target, [&](const char* tensor) { copy_out(tensor, rows, static_cast<char*>(target)); });
+  }
+
+  te_shared_status write(int32_t key, const te_shared_rows& rows, const void* source) {
+    return use(key, rows, source, [&](char* tensor) { copy_in(static_cast<const char*>(source), rows, tensor); });
   }
 
  private:
   struct Shared {
     TF_Tensor* tensor;
-    int readers;
+    int users;
     bool released;
   };
   using Iterator = std::unordered_map<int32_t, Shared>::iterator;
 
   /* Under the lock. Returns the tensor for deletion where nobody needs it any more. */
-  TF_Tensor* remove_unread(Iterator found) {
+  TF_Tensor* remove_unused(Iterator found) {
     const Shared shared = found->second;
-    if (!shared.released || shared.readers > 0) return nullptr;
+    if (!shared.released || shared.users > 0) return nullptr;
     shared_.erase(found);
     return shared.tensor;
   }
 
-  TF_Tensor* begin_read(int32_t key) {
+  TF_Tensor* begin_use(int32_t key) {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto found = shared_.find(key);
     if (found == shared_.end() || found->second.released) return nullptr;
-    found->second.readers += 1;
+    found->second.users += 1;
     return found->second.tensor;
   }
 
-  void end_read(int32_t key) {
+  void end_use(int32_t key) {
     TF_Tensor* unused = nullptr;
     {
       std::lock_guard<std::mutex> lock(mutex_);
       const auto found = shared_.find(key);
-      found->second.readers -= 1;
-      unused = remove_unread(found);
+      found->second.users -= 1;
+      unused = remove_unused(found);
     }
     if (unused != nullptr) tf.TF_DeleteTensor(unused);
   }
 
-  static te_shared_status copy_rows(const TF_Tensor* tensor, const te_shared_rows& rows, char* target) {
+  /* Gives `work` the first word of rows that lie within the tensor, and not in `other`, which has as many words. */
+  template <typename Work>
+  te_shared_status use(int32_t key, const te_shared_rows& rows, const void* other, Work work) {
+    TF_Tensor* tensor = begin_use(key);
+    if (tensor == nullptr) return TE_SHARED_UNKNOWN;
     const size_t bytes = tf.TF_TensorByteSize(tensor);
-    const char* source = static_cast<const char*>(tf.TF_TensorData(tensor));
-    if (!fits(rows, bytes / 4)) return TE_SHARED_OUTSIDE;
-    /* TensorFlow may hold a tensor in the very array that it was made of. */
-    if (te_overlap(source, bytes, target, rows.rows * rows.columns * 4)) return TE_SHARED_OVERLAPS;
-    copy(source, rows, target);
-    return TE_SHARED_OK;
+    char* data = static_cast<char*>(tf.TF_TensorData(tensor));
+    te_shared_status status = TE_SHARED_OK;
+    if (!fits(rows, bytes / 4)) {
+      status = TE_SHARED_OUTSIDE;
+    } else if (te_overlap(data, bytes, other, rows.rows * rows.columns * 4)) {
+      /* TensorFlow may hold a tensor in the very array that it was made of. */
+      status = TE_SHARED_OVERLAPS;
+    } else if (rows.rows > 0 && rows.columns > 0) {
+      work(data + rows.at * 4);
+    }
+    end_use(key);
+    return status;
   }
 
-  static void copy(const char* source, const te_shared_rows& rows, char* target) {
+  static bool without_gaps(const te_shared_rows& rows) { return rows.stride == rows.columns; }
+
+  static void copy_out(const char* tensor, const te_shared_rows& rows, char* target) {
     const size_t bytes = rows.columns * 4;
-    if (bytes == 0 || rows.rows == 0) return;
-    source += rows.at * 4;
-    if (rows.stride == rows.columns) {
-      memcpy(target, source, rows.rows * bytes);
+    if (without_gaps(rows)) {
+      memcpy(target, tensor, rows.rows * bytes);
       return;
     }
     for (uint64_t row = 0; row < rows.rows; ++row) {
-      memcpy(target + row * bytes, source + row * rows.stride * 4, bytes);
+      memcpy(target + row * bytes, tensor + row * rows.stride * 4, bytes);
+    }
+  }
+
+  static void copy_in(const char* source, const te_shared_rows& rows, char* tensor) {
+    const size_t bytes = rows.columns * 4;
+    if (without_gaps(rows)) {
+      memcpy(tensor, source, rows.rows * bytes);
+      return;
+    }
+    for (uint64_t row = 0; row < rows.rows; ++row) {
+      memcpy(tensor + row * rows.stride * 4, source + row * bytes, bytes);
     }
   }
 

@@ -19,6 +19,7 @@ const ROLES: Readonly<Record<string, Roles>> = {
   matMul: { written: [3], read: [0, 1, 2], isResult: true },
   partitionCsr: { written: [8, 9, 10, 11, 12, 13], read: [0, 1, 2, 3], isResult: true },
   readSharedTensor: { written: [5], read: [] },
+  writeSharedTensor: { written: [], read: [5] },
 };
 const NOTHING: Roles = { written: [], read: [] };
 /** Functions that take lists of what another function takes. */

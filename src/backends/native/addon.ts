@@ -85,6 +85,8 @@ export interface Addon {
   newSharedTensorKey(): number;
   /** Copies rows of a shared tensor; `at` and `stride` count its elements. RangeError where none is shared under the key. */
   readSharedTensor(key: number, at: number, stride: number, rows: number, columns: number, target: Float32Array): void;
+  /** Copies rows to a shared tensor, which nobody else may see yet. */
+  writeSharedTensor(key: number, at: number, stride: number, rows: number, columns: number, source: Float32Array): void;
   releaseSharedTensor(key: number): void;
   /**
    * Makes a graph that the op EmbeddingStep runs; returns its number. `definition`: a GraphDef; the names of nodes each
@@ -158,6 +160,7 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'sharedTensorRegistry',
   'newSharedTensorKey',
   'readSharedTensor',
+  'writeSharedTensor',
   'releaseSharedTensor',
   'buildGraph',
   'releaseGraph',

@@ -7,12 +7,12 @@ import type { DevicePart, FollowedPlan, TableRequest } from '../device_part.js';
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
-import { rowBlocks } from '../../row_blocks.js';
 import type { LookedUp, Lookup, LookupGradient, TableUpdate } from '../lookup.js';
 import type { ServedInput } from './machine/traffic_stats.js';
 import { DeviceTable, type TableForm } from './machine/device_table.js';
 import type { DeviceTensors } from './host/device_tensors.js';
 import type { DerivedBackend } from './host/derived_backend.js';
+import { PooledRoom } from './host/pooled_room.js';
 import { IdReader, allRows, type LookupIds } from './exchange/id_batch.js';
 import { lookUpAll, type HostLookup } from './exchange/pooled_lookup.js';
 import type { Machine } from './machine/machine.js';
@@ -110,7 +110,7 @@ export class Emulator implements DevicePart {
     const table = DeviceTable.make(this.machine, form, ZEROS);
     try {
       if (known === null) table.write(0, this.localValues(variable));
-      else copyRows(known, table);
+      else table.copyRows(known);
     } catch (error) {
       table.free();
       throw error;
@@ -136,7 +136,13 @@ export class Emulator implements DevicePart {
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
     const start = performance.now();
     const results: LookedUp[] = new Array<LookedUp>(lookups.length);
-    const onDevices: { readonly lookup: HostLookup; readonly ids: LookupIds; readonly place: number }[] = [];
+    const onDevices: {
+      readonly lookup: Omit<HostLookup, 'target'>;
+      readonly ids: LookupIds;
+      readonly place: number;
+    }[] = [];
+    let room: PooledRoom | null = null;
+    let inRoom: Map<number, tf.Tensor2D> | undefined;
     const passing: DeviceTable[] = [];
     const served: ServedInput[] = [];
     const { sharedTensors } = this.derived.reader;
@@ -158,11 +164,19 @@ export class Emulator implements DevicePart {
         if (servedInput !== undefined) served.push({ ...servedInput, bags: ids.batch });
       });
       if (onDevices.length === 0) return results;
+      const { backend, columns } = this.derived;
+      const shapes = onDevices.map(({ lookup: { table, bags } }) => {
+        return table.layout.kind === 'rows' ? null : { batch: bags.batch, columns: table.layout.columns };
+      });
+      room = columns === null ? null : PooledRoom.take(backend, sharedTensors, columns, shapes);
       sharedTensors.share();
+      const targets = room?.targets ?? [];
       const all = lookUpAll(
         this.machine,
-        onDevices.map(({ lookup }) => lookup),
+        onDevices.map(({ lookup }, i) => ({ ...lookup, target: targets[i] ?? null })),
       );
+      inRoom = room?.tensors();
+      room = null;
       let bags = 0;
       onDevices.forEach(({ lookup, ids, place }, i) => {
         const { table, options } = lookup;
@@ -170,13 +184,16 @@ export class Emulator implements DevicePart {
         if (kept !== null)
           ids.keep(kept, options.outOfRange === 'error' ? table.layout.rows : null, this.machine.exchange);
         const shape: [number, number] = [ids.batch.batch, table.layout.columns];
-        results[place] = { pooled: this.derived.pooled.make(pooled, shape), handle: ids };
+        const tensor = pooled === null ? inRoom!.get(i)! : this.derived.pooled.make(pooled, shape);
+        results[place] = { pooled: tensor, handle: ids };
         bags += ids.batch.batch;
       });
       this.machine.counters.called('lookUp', bags, (performance.now() - start) / 1000);
       this.machine.counters.served(served, tf.engine().state.gradientDepth > 0);
       return results;
     } catch (error) {
+      room?.dispose();
+      tf.dispose([...(inRoom?.values() ?? [])]);
       for (const result of results) result?.pooled.dispose();
       throw error;
     } finally {
@@ -266,9 +283,9 @@ export class Emulator implements DevicePart {
       this.placeTable(tensor, { layout });
       return this.deviceTable(tensor)!;
     }
-    const copy = DeviceTable.make(this.machine, { ...formOf(table), layout }, ZEROS);
+    const copy = DeviceTable.make(this.machine, { ...table.form, layout }, ZEROS);
     passing.push(copy);
-    copyRows(table, copy);
+    copy.copyRows(table);
     return copy;
   }
 
@@ -366,15 +383,6 @@ function denseEntry(rows: number, gradient: TensorValues<Float32Array>): HostGra
 
 function slotNameOf(owner: DeviceTable, name: string): string {
   return `${owner.name}/${name.slice(name.lastIndexOf('/') + 1)}`;
-}
-
-function formOf({ name, shape, role, layout, owner }: DeviceTable): TableForm {
-  return { name, shape, role, layout, owner };
-}
-
-/** Moves a table to another layout without ever holding all of it on the host. */
-function copyRows(from: DeviceTable, to: DeviceTable): void {
-  for (const { firstRow, rows } of rowBlocks(from.layout)) to.write(firstRow, from.read(firstRow, rows));
 }
 
 function runOnHost(table: tf.Tensor2D, { values, rowSplits, weights }: BagTensors, options: BagOptions): tf.Tensor2D {

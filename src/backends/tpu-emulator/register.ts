@@ -7,6 +7,7 @@ import { addBackendPart, type BackendPart } from '../registry.js';
 import { DeviceTensors } from './host/device_tensors.js';
 import { makeDevices } from './devices/device_set.js';
 import { Emulator } from './emulator.js';
+import type { ColumnViews } from './host/column_views.js';
 import { deriveBackend, startHost, type HostBackend } from './host/derived_backend.js';
 import { registerKernels } from './host/kernels.js';
 import { Machine } from './machine/machine.js';
@@ -21,6 +22,8 @@ export interface Running {
   readonly machine: Machine;
   readonly tensors: DeviceTensors;
   readonly backend: tf.KernelBackend;
+  /** null where the host is not TensorFlow. */
+  readonly columns: ColumnViews | null;
   /** The backend that runs dense ops. */
   readonly host: string;
 }
@@ -107,8 +110,8 @@ function install(machine: Machine, host: HostBackend): tf.KernelBackend {
   machine.beforeExchange = () => derived.pooled.materializeAll();
   const emulator = new Emulator(machine, derived, tensors, host.name);
   registerKernels(host.name, current);
-  const { backend } = derived;
-  life().running = { emulator, machine, tensors, backend, host: host.name };
+  const { backend, columns } = derived;
+  life().running = { emulator, machine, tensors, backend, columns, host: host.name };
   return backend;
 }
 

@@ -137,6 +137,7 @@ function rightCall(name: string): unknown[] {
     case 'exchangeFolders':
       return [random.pick(paths), random.pick(paths)];
     case 'readSharedTensor':
+    case 'writeSharedTensor':
       return [random.whole(0, 4), 0, dim, rows, dim, table[0]];
     default:
       return [random.whole(-2, 70)];

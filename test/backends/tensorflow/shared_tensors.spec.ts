@@ -101,6 +101,35 @@ describeTensorFlow('a shared tensor of TensorFlow', () => {
     );
   });
 
+  it('is written in its rows alone', () => {
+    const { newSharedTensorKey, releaseSharedTensor, writeSharedTensor } = loadAddon();
+    const key = newSharedTensorKey();
+    const write = (at: number, stride: number, rows: number, columns: number): void =>
+      writeSharedTensor(key, at, stride, rows, columns, new Float32Array(rows * columns).fill(1));
+    expect(() => write(0, 1, 1, 1)).toThrowError(RangeError, /`key`: no tensor is shared under it/);
+    // TensorFlow's own memory: an array may be held as it is.
+    const tensor = tf.tidy(() => tf.zeros([12]).add(0));
+    shareTensors([key], tensor);
+    write(1, 4, 3, 2);
+    write(11, 7, 1, 1);
+    write(0, 1, 0, 5);
+    for (const [at, stride, rows, columns] of [
+      [0, 4, 4, 4],
+      [3, 5, 2, 5],
+      [12, 1, 1, 1],
+      [11, 1, 2, 1],
+      [0, 2 ** 53 - 1, 2, 1],
+    ] as const) {
+      expect(() => write(at, stride, rows, columns))
+        .withContext(`${at}, ${stride}, ${rows}, ${columns}`)
+        .toThrowError(RangeError, /`at`: the rows lie outside the tensor that is shared/);
+    }
+    expect(() => writeSharedTensor(key, 0, 1, 1, 2, new Float32Array(1))).toThrowError(/`source`: expected/);
+    releaseSharedTensor(key);
+    expect([...tensor.dataSync()]).toEqual([0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 1]);
+    tensor.dispose();
+  });
+
   it('is never copied into its own memory', () => {
     let refused = 0;
     // TensorFlow holds a typed array as it is where its alignment suits, so many are tried.

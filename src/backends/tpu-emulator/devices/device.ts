@@ -34,7 +34,7 @@ export interface RowsAt {
 }
 
 /** Rows of floats in the exchange memory, or in a tensor of TensorFlow that is shared under `sharedKey`. */
-export interface GradientAt extends RowsAt {
+export interface SharedRowsAt extends RowsAt {
   readonly sharedKey: number | null;
 }
 
@@ -47,7 +47,7 @@ export interface TableAt {
 
 /** What one lookup adds to the gradient of a table; `gradient` holds one row for each of the bags that are meant. */
 export interface EntryAt {
-  readonly gradient: GradientAt;
+  readonly gradient: SharedRowsAt;
   readonly bags: BagsAt;
   readonly options: BagOptions;
   /** The gradient is one of rows already: bags are single ids that occur once. */
@@ -77,7 +77,7 @@ export type Command =
   /** Copies `words` words of a shared tensor of TensorFlow into the exchange memory. */
   | { readonly op: 'copyShared'; readonly sharedKey: number; readonly words: number; readonly at: number }
   /**
-   * Pooled rows [bags.bags, dim] into the exchange memory, and how many distinct ids of the table there were into the
+   * Pooled rows [bags.bags, dim] to where `pooled` says, and how many distinct ids of the table there were into the
    * word at `distinct`. Where an id outside the table is an error: -1 - its place among the values, and no rows.
    */
   | {
@@ -85,7 +85,7 @@ export type Command =
       readonly table: TableAt;
       readonly bags: BagsAt;
       readonly options: BagOptions;
-      readonly pooled: RowsAt;
+      readonly pooled: SharedRowsAt;
       readonly distinct: number;
     }
   /** Gradient with respect to the weights of the bags that are meant, one float per id. */
@@ -94,7 +94,7 @@ export type Command =
       readonly table: TableAt;
       readonly bags: BagsAt;
       readonly options: BagOptions;
-      readonly gradient: GradientAt;
+      readonly gradient: SharedRowsAt;
       readonly out: number;
     }
   /** The gradients of all entries by row, one entry after the other: [count, ids (room), rows (room x dim)] from `out` on. */
@@ -243,7 +243,7 @@ export interface HostExchange extends ExchangeMemory {
 export interface DeviceSet {
   readonly devices: readonly Device[];
   readonly exchange: ExchangeMemory;
-  /** The addon of the devices, which reads shared tensors of TensorFlow; null where there is none. */
+  /** The addon of the devices, which reads and writes shared tensors of TensorFlow; null where there is none. */
   readonly addon: Addon | null;
   /** Why devices run in line where workers were wanted; null otherwise. */
   readonly inlineBecause: string | null;

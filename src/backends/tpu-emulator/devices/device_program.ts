@@ -11,7 +11,7 @@ import {
   type HostTable,
   type KernelSet,
 } from '../../kernel_set.js';
-import type { BagsAt, Command, EntryAt, ExchangeMemory, GradientAt, RowsAt, TableAt } from './device.js';
+import type { BagsAt, Command, EntryAt, ExchangeMemory, RowsAt, SharedRowsAt, TableAt } from './device.js';
 import { CsrProgram } from './csr_program.js';
 import { DistinctIds } from './distinct_ids.js';
 import { Scratch } from './scratch.js';
@@ -50,8 +50,8 @@ export class DeviceProgram {
     private readonly kernels: KernelSet,
     private readonly exchange: () => Pick<ExchangeMemory, 'floats' | 'ints'>,
     private readonly progress: () => void,
-    /** Reads shared tensors of TensorFlow; null where there is no addon. */
-    private readonly readSharedTensor: Addon['readSharedTensor'] | null,
+    /** Reads and writes shared tensors of TensorFlow; null where there is no addon. */
+    private readonly sharing: Pick<Addon, 'readSharedTensor' | 'writeSharedTensor'> | null,
   ) {
     const { scratch, uniform } = this;
     const [table, view] = [
@@ -134,8 +134,8 @@ export class DeviceProgram {
     const { floats, ints } = this.exchange();
     const host = this.bags(bags);
     const size = bags.bags * table.dim;
-    const { at, stride } = pooled;
-    const isCompact = stride === table.dim;
+    const { at, stride, sharedKey } = pooled;
+    const isCompact = sharedKey === null && stride === table.dim;
     const target = isCompact ? floats.subarray(at, at + size) : this.scratch.take(size);
     try {
       this.kernels.embeddingBag(this.table(table), host, options, target);
@@ -146,7 +146,8 @@ export class DeviceProgram {
       return;
     }
     ints[distinct] = this.distinct.count(host.values, table.rows);
-    if (!isCompact) spread(target, table.dim, floats, pooled, bags.bags);
+    if (sharedKey !== null) this.shared().writeSharedTensor(sharedKey, at, stride, bags.bags, table.dim, target);
+    else if (!isCompact) spread(target, table.dim, floats, pooled, bags.bags);
   }
 
   private weightsGradient({ table, bags, options, gradient, out }: Op<'weightsGradient'>): void {
@@ -252,7 +253,7 @@ export class DeviceProgram {
   }
 
   /** Rows without gaps between them: where they lie, or a copy that is good for this command. */
-  private compact({ sharedKey, ...rows }: GradientAt, count: number, dim: number): Float32Array {
+  private compact({ sharedKey, ...rows }: SharedRowsAt, count: number, dim: number): Float32Array {
     const { floats } = this.exchange();
     if (sharedKey === null && rows.stride === dim) return floats.subarray(rows.at, rows.at + count * dim);
     const target = this.scratch.take(count * dim);
@@ -261,15 +262,14 @@ export class DeviceProgram {
   }
 
   /** Copies rows to rows without gaps. */
-  private copyRows({ sharedKey, ...rows }: GradientAt, count: number, dim: number, target: Float32Array): void {
+  private copyRows({ sharedKey, ...rows }: SharedRowsAt, count: number, dim: number, target: Float32Array): void {
     if (sharedKey === null) gather(this.exchange().floats, rows, dim, target, count);
-    else if (this.readSharedTensor !== null) this.readSharedTensor(sharedKey, rows.at, rows.stride, count, dim, target);
-    else
-      throw new RuntimeError(
-        'sharedKey',
-        'a device that reads shared tensors of TensorFlow',
-        described('one that cannot'),
-      );
+    else this.shared().readSharedTensor(sharedKey, rows.at, rows.stride, count, dim, target);
+  }
+
+  private shared(): Pick<Addon, 'readSharedTensor' | 'writeSharedTensor'> {
+    if (this.sharing !== null) return this.sharing;
+    throw new RuntimeError('sharedKey', 'a device that shares tensors of TensorFlow', described('one that cannot'));
   }
 }
 

@@ -59,7 +59,7 @@ class WorkerProgram {
       this.kernels,
       () => this.exchange,
       () => this.control.progress(),
-      this.addon?.readSharedTensor ?? null,
+      this.addon,
     );
     this.control.ready();
   }

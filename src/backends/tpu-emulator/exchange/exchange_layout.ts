@@ -1,5 +1,5 @@
 /** Where the arrays of one call lie in the exchange memory: first all places are taken, then all are written. */
-import type { ExchangeMemory, GradientAt } from '../devices/device.js';
+import type { ExchangeMemory, SharedRowsAt } from '../devices/device.js';
 import type { TensorValues } from '../host/tensor_reader.js';
 
 /** Arrays begin at cache lines. */
@@ -44,13 +44,13 @@ export class ExchangeLayout {
     return at;
   }
 
-  /** Where the floats of a tensor begin: here, or in the tensor itself where it is shared with devices. */
-  valuesOf(values: TensorValues<Float32Array>): Omit<GradientAt, 'stride'> {
-    const { sharedKey } = values;
-    if (sharedKey !== null) return { at: 0, sharedKey };
-    const at = this.take(values.size);
-    this.writes.push(({ floats }) => values.copyTo(floats.subarray(at, at + values.size)));
-    return { at, sharedKey };
+  /** Where rows of `columns` floats of a tensor lie: here, or in the tensor itself where it is shared with devices. */
+  rowsOf(values: TensorValues<Float32Array>, columns: number): SharedRowsAt {
+    const { shared, size } = values;
+    if (shared !== null) return { at: shared.at, stride: shared.stride, sharedKey: shared.key };
+    const at = this.take(size);
+    this.writes.push(({ floats }) => values.copyTo(floats.subarray(at, at + size)));
+    return { at, stride: columns, sharedKey: null };
   }
 
   /** Room that `write` fills. */

@@ -21,10 +21,10 @@ export function layoutBehind(batches: readonly LazyBags[]): ExchangeLayout {
 export function placeIds(exchange: ExchangeLayout, bags: LazyBags, commands?: Command[]): BagsAt {
   const { ids, rowSplits, weights, batch, length, kept } = bags;
   if (kept !== null) return kept.at;
-  const { sharedKey, size } = ids;
-  const isShared = commands !== undefined && sharedKey !== null && !ids.isRead;
+  const { shared, size } = ids;
+  const isShared = commands !== undefined && shared !== null && !ids.isRead;
   const values = isShared ? exchange.take(size) : exchange.idsOf(ids);
-  if (isShared) commands.push({ op: 'copyShared', sharedKey, words: size, at: values });
+  if (isShared) commands.push({ op: 'copyShared', sharedKey: shared.key, words: size, at: values });
   return {
     values,
     nnz: size,

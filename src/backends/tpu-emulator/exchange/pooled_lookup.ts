@@ -1,7 +1,7 @@
 /** Pooled lookups of one call: ids go to the devices that hold the rows, pooled rows come back. */
 import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
 import type { DeviceTable } from '../machine/device_table.js';
-import type { BagsAt, Command, RowsAt, TableAt } from '../devices/device.js';
+import type { BagsAt, Command, SharedRowsAt, TableAt } from '../devices/device.js';
 import { ExchangeLayout } from './exchange_layout.js';
 import { firstOutOfRange, type LazyBags, type KeptIds } from './id_batch.js';
 import type { Machine } from '../machine/machine.js';
@@ -15,6 +15,8 @@ export interface HostLookup {
   readonly options: BagOptions;
   /** Ids came to the devices with the input. */
   readonly idsArePlaced: boolean;
+  /** Where devices write the pooled rows; null: where they lie in the exchange memory is told then. */
+  readonly target: SharedRowsAt | null;
 }
 
 /** Pooled rows [batch, columns] of one lookup. */
@@ -24,7 +26,8 @@ export interface PooledRows {
   readonly inExchange: boolean;
 }
 
-type Collect = (floats: Float32Array) => PooledRows;
+/** null: they lie in the target. */
+type Collect = (floats: Float32Array) => PooledRows | null;
 
 const BYTES = 4;
 
@@ -89,42 +92,47 @@ class LookupCall {
     return placeIds(this.exchange, bags, only);
   }
 
-  /** Room for pooled rows that the host may read where they lie: next to a cache line, see PooledTensors. */
-  private takePooled(size: number): number {
-    return this.exchange.take(size + 1) + 1;
+  /** Where the pooled rows of a lookup go, and how the host gets them. */
+  private pooledRows({ target, bags, table }: HostLookup): { rows: SharedRowsAt; collect: Collect } {
+    if (target !== null) return { rows: target, collect: () => null };
+    const { columns } = table.layout;
+    const size = bags.batch * columns;
+    // The host may read them where they lie: next to a cache line, see PooledTensors.
+    const at = this.exchange.take(size + 1) + 1;
+    const collect: Collect = (floats) => ({ values: floats.subarray(at, at + size), inExchange: true });
+    return { rows: { at, stride: columns, sharedKey: null }, collect };
   }
 
-  private byColumns({ table, bags, options, idsArePlaced }: HostLookup, placed: BagsAt): Collect {
+  private byColumns(lookup: HostLookup, placed: BagsAt): Collect {
+    const { table, bags, options, idsArePlaced } = lookup;
     const { layout } = table;
-    const size = bags.batch * layout.columns;
-    const at = this.takePooled(size);
+    const { rows, collect } = this.pooledRows(lookup);
     const traffic = new Traffic(this.machine, table.owner, bags);
     layout.shards.forEach(({ device, columns }, place) => {
       const shard = table.at(place);
-      const pooled = { at: at + columns[0], stride: layout.columns };
+      const pooled = { ...rows, at: rows.at + columns[0] };
       this.lookUp(device, { table: shard, bags: placed, ids: bags.nnz, options, pooled });
       this.counted.push(() => {
         if (!idsArePlaced) traffic.idsTo(device);
         traffic.rowsOf(device, shard.dim, 'out');
       });
     });
-    return (floats) => ({ values: floats.subarray(at, at + size), inExchange: true });
+    return collect;
   }
 
   /** Each device looks up its part of the batch; nothing is exchanged. */
-  private inCopies({ table, bags, options }: HostLookup, placed: BagsAt): Collect {
-    const { columns, shards } = table.layout;
-    const size = bags.batch * columns;
-    const at = this.takePooled(size);
+  private inCopies(lookup: HostLookup, placed: BagsAt): Collect {
+    const { table, bags, options } = lookup;
+    const { rows, collect } = this.pooledRows(lookup);
     const traffic = new Traffic(this.machine, table.owner, bags);
-    shards.forEach(({ device }, place) => {
+    table.layout.shards.forEach(({ device }, place) => {
       const { first, bags: count, ids } = traffic.part(device);
       if (count === 0) return;
       const part = { ...placed, firstBag: first, bags: count };
-      const pooled = { at: at + first * columns, stride: columns };
+      const pooled = { ...rows, at: rows.at + first * rows.stride };
       this.lookUp(device, { table: table.at(place), bags: part, ids, options, pooled });
     });
-    return (floats) => ({ values: floats.subarray(at, at + size), inExchange: true });
+    return collect;
   }
 
   /** Each device sums the rows that it holds; the sums are added in the order of devices. */
@@ -141,7 +149,7 @@ class LookupCall {
       const at = this.exchange.take(route.bags.length * columns);
       const { device } = route.shard;
       const placed = placeShardIds(this.exchange, route);
-      const pooled = { at, stride: columns };
+      const pooled = { at, stride: columns, sharedKey: null };
       this.lookUp(device, { table: table.at(place), bags: placed, ids: placed.nnz, options: sums, pooled });
       this.counted.push(() => {
         if (!idsArePlaced) traffic.routeTo(route);
@@ -176,12 +184,13 @@ interface ShardLookup {
   /** How many of them this device looks up. */
   readonly ids: number;
   readonly options: BagOptions;
-  readonly pooled: RowsAt;
+  readonly pooled: SharedRowsAt;
 }
 
 /** What a lookup gave. */
 export interface Found {
-  readonly pooled: PooledRows;
+  /** null: they lie in the target of the lookup. */
+  readonly pooled: PooledRows | null;
   /** Its bags, which stay in the exchange memory; null for a table that is dealt out by rows. */
   readonly kept: KeptIds | null;
 }

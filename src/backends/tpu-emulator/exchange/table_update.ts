@@ -87,13 +87,13 @@ class UpdateCall {
     const { columns: width, shards } = table.layout;
     const placed = entries.map(({ bags, gradient }) => ({
       bags: placeIds(this.exchange, bags),
-      ...this.exchange.valuesOf(gradient),
+      rows: this.exchange.rowsOf(gradient, width),
       traffic: new Traffic(this.machine, table.owner, bags),
     }));
     shards.forEach(({ device, columns }, place) => {
       const ofShard = entries.map(({ options, ofRows }, i): EntryAt => {
-        const { bags, at, sharedKey } = placed[i]!;
-        return { gradient: { at: at + columns[0], stride: width, sharedKey }, bags, options, ofRows };
+        const { bags, rows } = placed[i]!;
+        return { gradient: { ...rows, at: rows.at + columns[0] }, bags, options, ofRows };
       });
       this.second[device]!.push(this.stepOf(update, place, ofShard));
       for (const { bags, traffic } of placed) {
@@ -139,18 +139,19 @@ class UpdateCall {
     const { columns, rows, shards } = table.layout;
     const placed = entries.map(({ bags, gradient }) => ({
       bags: placeIds(this.exchange, bags),
-      ...this.exchange.valuesOf(gradient),
+      rows: this.exchange.rowsOf(gradient, columns),
       traffic: new Traffic(this.machine, table.owner, bags),
     }));
     const places = shards.map(({ device }, place) => {
       let room = 0;
       const ofDevice = entries.map(({ options, ofRows }, i): EntryAt => {
-        const { bags, at, sharedKey, traffic } = placed[i]!;
+        const { bags, rows: all, traffic } = placed[i]!;
         const { first, bags: count, ids } = traffic.part(device);
         const part = { ...bags, firstBag: first, bags: count };
         room += Math.min(rows, ids);
         this.book(device, part, ids, columns);
-        return { gradient: { at: at + first * columns, stride: columns, sharedKey }, bags: part, options, ofRows };
+        const gradient = { ...all, at: all.at + first * all.stride };
+        return { gradient, bags: part, options, ofRows };
       });
       const out = this.exchange.take(1 + room * (1 + columns));
       this.first[device]!.push({ op: 'rowGradients', table: table.at(place), entries: ofDevice, room, out });

@@ -5,6 +5,7 @@ import { keepNumber, numberApart } from '../../../tfjs_patches/wasm_tensor_numbe
 import { registeredPart } from '../../registry.js';
 import type { TensorFlowPart } from '../../tensorflow/backend_part.js';
 import { BACKEND_NAME as TENSORFLOW } from '../../tensorflow/node_backend.js';
+import { ColumnViews } from './column_views.js';
 import type { DeviceTensors } from './device_tensors.js';
 import { SharedTensors, type SharingAddon } from './shared_tensors.js';
 import { TensorReader } from './tensor_reader.js';
@@ -57,6 +58,11 @@ interface Additions {
   close(): void;
 }
 
+/** Of tfjs-node alone: hands tensors to an op. */
+interface TakesInputs {
+  getInputTensorIds(tensors: readonly { readonly dataId?: tf.DataId }[]): number[];
+}
+
 type Host = new (...args: unknown[]) => tf.KernelBackend & Record<string, unknown>;
 
 function constructorArguments(name: string, host: tf.KernelBackend): unknown[] {
@@ -83,6 +89,8 @@ export interface DerivedBackend {
   readonly backend: tf.KernelBackend;
   readonly pooled: PooledTensors;
   readonly reader: TensorReader;
+  /** null where the host is not TensorFlow. */
+  readonly columns: ColumnViews | null;
 }
 
 /** A backend of the host's kind, with records of its own, whose tensors may lie on devices. */
@@ -106,8 +114,10 @@ export function deriveBackend(
     override disposeData(dataId: tf.DataId, force?: boolean): boolean {
       if (tensors.get(dataId) !== undefined) return tensors.drop(dataId, force ?? false);
       const isGone = super.disposeData(dataId, force);
-      if (isGone) pooled.forget(dataId);
-      return isGone;
+      if (!isGone) return false;
+      pooled.forget(dataId);
+      columns?.forget(dataId);
+      return true;
     }
 
     override readSync(dataId: tf.DataId): tf.backend_util.BackendValues {
@@ -115,6 +125,7 @@ export function deriveBackend(
       if (table !== undefined) return table.read(0, table.layout.rows);
       hosted.checkHost();
       pooled.materialize(dataId);
+      columns?.materialize(dataId);
       return super.readSync(dataId);
     }
 
@@ -154,10 +165,23 @@ export function deriveBackend(
     }
   }
   const backend = new TpuEmulatorBackend(...constructorArguments(name, host));
+  const columns = 'tensorMap' in host ? viewing(backend) : null;
   const pooled = new PooledTensors(backend, arrayUse(host));
-  const reader = new TensorReader(backend, tensors, new SharedTensors(backend, addon, hasOps));
+  const reader = new TensorReader(backend, tensors, new SharedTensors(backend, addon, hasOps), columns);
   numberApart(backend);
   // The cpu backend says at its first tensor that tfjs-node is faster.
   if ('firstUse' in backend) backend['firstUse'] = false;
-  return { backend, pooled, reader };
+  return { backend, pooled, reader, columns };
+}
+
+/** Lets tensors of tfjs-node's backend be columns of others until an op takes them. */
+function viewing(backend: tf.KernelBackend): ColumnViews {
+  const views = new ColumnViews(backend);
+  const taking = backend as unknown as TakesInputs;
+  const { getInputTensorIds } = taking;
+  taking.getInputTensorIds = (tensors) => {
+    for (const { dataId } of tensors) if (dataId !== undefined) views.materialize(dataId);
+    return getInputTensorIds.call(backend, tensors);
+  };
+  return views;
 }

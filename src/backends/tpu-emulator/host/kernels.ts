@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { EMBEDDING_BAG, EMBEDDING_BAG_WEIGHTS_GRAD, type BagTensors } from '../../bag_tensors.js';
 import type { BagOptions } from '../../kernel_set.js';
+import type { ColumnViews } from './column_views.js';
 import type { DeviceTensors } from './device_tensors.js';
 import type { Emulator } from '../emulator.js';
 import type { Machine } from '../machine/machine.js';
@@ -63,7 +64,7 @@ function anyOnDevices(tensors: DeviceTensors, inputs: Inputs): boolean {
 }
 
 /** The emulator that runs now. */
-type Current = () => { emulator: Emulator; machine: Machine; tensors: DeviceTensors };
+type Current = () => { emulator: Emulator; machine: Machine; tensors: DeviceTensors; columns: ColumnViews | null };
 
 /** Kernels that need no local copy of a table. */
 function ownKernels(current: Current): Readonly<Record<string, tf.KernelFunc>> {
@@ -95,6 +96,41 @@ function ownKernels(current: Current): Readonly<Record<string, tf.KernelFunc>> {
   };
 }
 
+const isByColumns = ({ shape, dtype }: tf.TensorInfo, axis: number): boolean =>
+  shape.length === 2 && dtype === 'float32' && (axis === 1 || axis === -1);
+
+type ColumnKernel = (views: ColumnViews, kernel: tf.KernelFunc, params: Params) => ReturnType<tf.KernelFunc>;
+
+/** Kernels of TensorFlow that need not move columns: see ColumnViews. */
+const COLUMN_KERNELS: Readonly<Record<string, ColumnKernel>> = {
+  [tf.SplitV]: (views, kernel, params) => {
+    const { x } = params.inputs as unknown as { x: tf.TensorInfo };
+    const { numOrSizeSplits, axis } = params.attrs as unknown as tf.SplitVAttrs;
+    if (!isByColumns(x, axis) || !views.isInTensorFlow(x)) return kernel(params);
+    return views.of(x, tf.backend_util.prepareSplitSize(x as tf.Tensor, numOrSizeSplits, 1));
+  },
+  [tf.Concat]: (views, kernel, params) => {
+    const given = params.inputs as unknown as tf.TensorInfo[];
+    const { axis } = params.attrs as unknown as tf.ConcatAttrs;
+    if (!given.every((each) => isByColumns(each, axis))) return kernel(params);
+    const inputs = views.joined(given);
+    return inputs.length > 1 ? kernel({ ...params, inputs: inputs as never }) : again(inputs[0]!, params);
+  },
+  // Layers reshape what they make to the shape that it has.
+  [tf.Reshape]: (views, kernel, params) => {
+    const { x } = params.inputs as unknown as { x: tf.TensorInfo };
+    const { shape } = params.attrs as unknown as tf.ReshapeAttrs;
+    const isSame = tf.util.arraysEqual(tf.util.inferFromImplicitShape(shape, tf.util.sizeFromShape(x.shape)), x.shape);
+    return isSame && views.placeOf(x) !== null ? again(x, params) : kernel(params);
+  },
+};
+
+/** Another reference to a tensor. */
+function again({ dataId, shape, dtype }: tf.TensorInfo, { backend }: Params): tf.TensorInfo {
+  (backend as tf.KernelBackend).incRef(dataId);
+  return { dataId, shape, dtype };
+}
+
 /** Registers the kernels of the host under the emulator's name. */
 export function registerKernels(hostName: string, current: Current): void {
   for (const { kernelName } of tf.getKernelsForBackend(BACKEND_NAME)) tf.unregisterKernel(kernelName, BACKEND_NAME);
@@ -102,11 +138,16 @@ export function registerKernels(hostName: string, current: Current): void {
   for (const { kernelName, kernelFunc, setupFunc } of tf.getKernelsForBackend(hostName)) {
     // The input that must lie on devices for our own kernel to run.
     const name = kernelName === tf.Identity ? 'x' : 'table';
+    const ofColumns = COLUMN_KERNELS[kernelName];
     const run: tf.KernelFunc = (params) => {
-      const { machine, tensors } = current();
+      const { machine, tensors, columns } = current();
       machine.checkHost();
       const inputs = params.inputs as unknown as Inputs;
-      if (!anyOnDevices(tensors, inputs)) return kernelFunc(params);
+      if (!anyOnDevices(tensors, inputs)) {
+        return columns === null || ofColumns === undefined
+          ? kernelFunc(params)
+          : ofColumns(columns, kernelFunc, params);
+      }
       const ours = anyOnDevices(tensors, { [name]: inputs[name] }) ? own[kernelName] : undefined;
       return ours === undefined ? withLocal(tensors, kernelFunc, params) : ours(params);
     };

@@ -6,6 +6,13 @@ import { asNodeBackend, withTensor, type NodeBackend } from '../../tensorflow/no
 /** The functions of the addon that sharing needs. */
 export type SharingAddon = Pick<Addon, 'newSharedTensorKey' | 'readSharedTensor' | 'releaseSharedTensor'>;
 
+/** Rows of a shared tensor; see SharedPlace. */
+interface SharedRows {
+  readonly key: number;
+  readonly at: number;
+  readonly stride: number;
+}
+
 type SharedType = 'float32' | 'int32';
 /** Tensors by key. */
 type ByKey = Map<number, tf.TensorInfo>;
@@ -19,6 +26,7 @@ interface Parties {
 /** The shared tensors of one call after the other: each is added, shared, and released. */
 export class SharedTensors {
   private readonly added: Readonly<Record<SharedType, ByKey>> = { float32: new Map(), int32: new Map() };
+  private readonly keys = new Map<tf.DataId, number>();
   private readonly parties: Parties | null;
   private works: boolean | null = null;
 
@@ -32,14 +40,21 @@ export class SharedTensors {
     this.parties = canShare ? { backend: asNodeBackend(backend), addon } : null;
   }
 
+  /** Whether tensors of TensorFlow can be shared. */
+  get canShare(): boolean {
+    return this.parties !== null && (this.works ??= this.hasOps() && tryOne(this.parties));
+  }
+
   /** The key under which a tensor can be read from `share` to `release`, by devices too; null where it cannot. */
   add(tensor: tf.TensorInfo, dtype: SharedType): number | null {
-    if (this.parties === null) return null;
-    const { backend, addon } = this.parties;
-    this.works ??= this.hasOps() && tryOne(this.parties);
-    if (!this.works || backend.tensorMap.get(tensor.dataId).values !== null) return null;
+    if (!this.canShare) return null;
+    const { backend, addon } = this.parties!;
+    if (backend.tensorMap.get(tensor.dataId).values !== null) return null;
+    const known = this.keys.get(tensor.dataId);
+    if (known !== undefined) return known;
     const key = addon.newSharedTensorKey();
     this.added[dtype].set(key, tensor);
+    this.keys.set(tensor.dataId, key);
     return key;
   }
 
@@ -50,9 +65,9 @@ export class SharedTensors {
     }
   }
 
-  /** Copies a shared tensor. */
-  read(key: number, target: Float32Array | Int32Array): void {
-    readSharedTensor(this.parties!.addon, key, target);
+  /** Copies rows of so many elements of a shared tensor. */
+  read(rows: SharedRows, columns: number, target: Float32Array | Int32Array): void {
+    readSharedTensor(this.parties!.addon, rows, columns, target);
   }
 
   /** The call is over, whether it came to sharing or not. */
@@ -61,15 +76,18 @@ export class SharedTensors {
       for (const key of tensors.keys()) this.parties!.addon.releaseSharedTensor(key);
       tensors.clear();
     }
+    this.keys.clear();
   }
 }
 
 function readSharedTensor(
   addon: SharingAddon,
-  key: number,
+  { key, at, stride }: SharedRows,
+  columns: number,
   { buffer, byteOffset, length }: Float32Array | Int32Array,
 ): void {
-  addon.readSharedTensor(key, 0, length, 1, length, new Float32Array(buffer, byteOffset, length));
+  const rows = columns === 0 ? 0 : length / columns;
+  addon.readSharedTensor(key, at, stride, rows, columns, new Float32Array(buffer, byteOffset, length));
 }
 
 function shareTensors(backend: NodeBackend, dtype: SharedType, tensors: ByKey): void {
@@ -90,7 +108,7 @@ function tryOne({ backend, addon }: Parties): boolean {
   try {
     withTensor(backend, Float32Array.of(1), [1], (one) => {
       shareTensors(backend, 'float32', new Map([[key, one]]));
-      readSharedTensor(addon, key, read);
+      readSharedTensor(addon, { key, at: 0, stride: 1 }, 1, read);
     });
     return read[0] === 1;
   } catch {

@@ -1,5 +1,6 @@
 /** A table on the devices: its buffers, and how its rows are read and written in the global layout. */
 import type { LayoutShard, TableLayout } from '../../../partition/table_layout.js';
+import { rowBlocks } from '../../../row_blocks.js';
 import type { Fill } from '../../fill.js';
 import type { Command, TableAt } from '../devices/device.js';
 import type { MemoryKind } from './device_memory.js';
@@ -57,6 +58,11 @@ export class DeviceTable {
     return table;
   }
 
+  get form(): TableForm {
+    const { name, shape, layout, role, owner } = this;
+    return { name, shape, layout, role, owner };
+  }
+
   /** The same values in buffers of their own. */
   copy(): DeviceTable {
     return DeviceTable.make(this.machine, this, this);
@@ -109,6 +115,11 @@ export class DeviceTable {
       for (const place of this.layout.shards.keys()) this.move('write', place, from, count);
       this.machine.finish();
     });
+  }
+
+  /** Takes the values of a table with another layout, without ever holding all of it on the host. */
+  copyRows(from: DeviceTable): void {
+    for (const { firstRow, rows } of rowBlocks(from.layout)) this.write(firstRow, from.read(firstRow, rows));
   }
 
   private rounds(firstRow: number, rows: number, round: (from: number, count: number) => void): void {

@@ -47,7 +47,7 @@ export function commands(number: number): Command[] {
     { ...step, entries: [entry] },
     { op: 'copy', buffer: 3, from: 1 },
     { ...step, entries: [entry, { ...entry, options: { ...options, combiner: 'sum' } }] },
-    { op: 'lookUp', table, bags, options, pooled: { at: out, stride: DIM + 2 }, distinct: out + 5000 },
+    { op: 'lookUp', table, bags, options, pooled: { at: out, stride: DIM + 2, sharedKey: null }, distinct: out + 5000 },
     { op: 'weightsGradient', table, bags, options, gradient: rows, out: out + 1000 },
     { op: 'rowGradients', table, entries: [entry], room: IDS, out: out + 2000 },
     { op: 'read', table, firstRow: 0, rows: ROWS, where: { at: out + 6000, stride: DIM } },

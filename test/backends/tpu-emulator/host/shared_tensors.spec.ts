@@ -184,8 +184,8 @@ for (const devices of ['worker', 'inline'] as const) {
         const [first, second] = [sharedTensors.add(ids, 'int32')!, sharedTensors.add(floats, 'float32')!];
         sharedTensors.share();
         const [a, b] = [new Int32Array(5), new Float32Array(2)];
-        sharedTensors.read(first, a);
-        sharedTensors.read(second, b);
+        sharedTensors.read({ key: first, at: 0, stride: 5 }, 5, a);
+        sharedTensors.read({ key: second, at: 0, stride: 1 }, 1, b);
         sharedTensors.release();
         expect([...a, ...b]).toEqual([7, 8, 9, 10, 11, 3, 3]);
       });
