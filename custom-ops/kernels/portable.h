@@ -19,7 +19,9 @@
 #define te_copy(to, from, bytes) memcpy((to), (from), (bytes))
 #define te_fill(to, byte, bytes) memset((to), (byte), (bytes))
 #else
+#if !defined(TE_INLINE) /* compilers take minutes to put checks of a sanitizer into bodies that are inlined so often */
 #define TE_INLINE static inline __attribute__((always_inline))
+#endif
 #define TE_NOINLINE __attribute__((noinline))
 #define TE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define TE_UNLIKELY(x) __builtin_expect(!!(x), 0)

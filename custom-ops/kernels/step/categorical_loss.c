@@ -161,7 +161,8 @@ void te_categorical_loss_grad(const te_classes* of, const float* upstream, float
 }
 
 void te_softmax_grad(const float* upstream, const float* y, int64_t rows, int64_t classes, float* gradient) {
-  const te_classes of = {0, 0, rows, classes, 0, 0, 0};
+  /* There may be any number of rows that hold nothing. */
+  const te_classes of = {0, 0, classes == 0 ? 0 : rows, classes, 0, 0, 0};
   run((te_classes_job){of, upstream, y, gradient, 0}, softmax_task);
 }
 

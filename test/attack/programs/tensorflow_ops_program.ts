@@ -1,6 +1,7 @@
 /**
  * Runs the ops of this package in TensorFlow with hostile inputs and attributes, in a process of its own.
  *   node --import tsx test/attack/tensorflow_ops_program.ts <seed> [calls]
+ * TFJS_EMBEDDINGS_ATTACKED: path of another addon, which is then loaded in place of that of the build (other_addon.cjs).
  * Every call gives a result or an Error; tables and slots of an update that failed are as they were; a good lookup
  * between the calls is right. Prints a JSON line at the end.
  */
@@ -11,6 +12,7 @@ import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflo
 import * as emb from '../../../src/node.js';
 import { PACKED_STORAGES } from '../../../src/types.js';
 import { Random } from '../../helpers/random.js';
+import { lossCall } from '../hostile/loss_calls.js';
 import { HostileTensors, WIDEST } from '../hostile/tensors.js';
 import '@tensorflow/tfjs-node';
 
@@ -157,7 +159,6 @@ const DENSE_SLOTS = { Sgd: 0, Momentum: 1, Adagrad: 1, Adam: 2 } as const;
 const STEP_NAMES = [
   ...['PackedBag', 'PackedBagWeightsGrad', 'TouchedRows', 'SingleSplits', 'TakeRows'],
   ...['RowPenalty', 'RowPenaltyGrad', 'Dropout', 'RowDots', 'ScaledRows', 'DenseApply'],
-  ...['CategoricalLoss', 'CategoricalLossGrad', 'SoftmaxGrad'],
 ];
 
 /** A call of the ops on packed rows, or of those of a training step beside lookups. */
@@ -214,14 +215,6 @@ function rightCallOfStep(): OpCall {
       return op([table, tensors.floats(rows, dim)], 1);
     case 'ScaledRows':
       return op([tensors.floats(rows), table], 1);
-    case 'CategoricalLoss':
-    case 'CategoricalLossGrad': {
-      const labels = random.chance(0.5) ? tensors.floats(rows) : tensors.floats(rows, dim);
-      const inputs = [labels, table, tensors.floats(2)];
-      return op(name === 'CategoricalLoss' ? inputs : [...inputs, tensors.floats(rows)], 1);
-    }
-    case 'SoftmaxGrad':
-      return op([tensors.floats(rows, dim), table], 1);
     case 'Dropout':
       return op([table, tf.scalar(random.pick([0, 0.5, 1, -1, NaN])), tensors.ints([1, 2])], 1);
     default: {
@@ -234,6 +227,12 @@ function rightCallOfStep(): OpCall {
       return { ...call, name: `EmbeddingDenseApply${optimizer}`, written: written.length };
     }
   }
+}
+
+/** A call of the losses or the gradient of softmax: without rows or classes, of one row, of several tasks, too large. */
+function rightCallOfLoss(): OpCall {
+  const { inputs, name } = lossCall(random, tensors);
+  return { name, inputs, attributes: [], outputs: 1, written: 0 };
 }
 
 /** Replaces some inputs and attributes; two inputs may come to share a buffer. */
@@ -264,9 +263,11 @@ function readSharedTensors(): void {
   }
 }
 
+const CALLS = [rightCall, rightCall, rightCallOfMany, rightCallOfStep, rightCallOfLoss];
+
 /** Makes a call; what is wrong with it, or null. */
 function attempt(): string | null {
-  const call = random.pick([rightCall, rightCall, rightCallOfMany, rightCallOfStep])();
+  const call = random.pick(CALLS)();
   if (random.chance(0.7)) spoil(call);
   const isUpdate = call.written > 0 && call.inputs.slice(0, call.written).every(({ dtype }) => dtype === 'float32');
   // TensorFlow's own buffers: a tensor that is still an array of JavaScript would not show what was written.
