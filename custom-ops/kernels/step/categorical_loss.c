@@ -66,9 +66,9 @@ static float clipped_sum(const te_classes* of, const float* p) {
   return total(sums);
 }
 
-/* The class that a label names; -1: none of them. */
+/* The class that a label names, without its fraction; -1: none of them. */
 static int64_t class_of(const te_classes* of, int64_t row) {
-  const float label = floorf(of->labels[row]);
+  const float label = of->labels[row];
   return label >= 0 && label < (float)of->classes ? (int64_t)label : -1;
 }
 

@@ -32,6 +32,33 @@ describe('threads of native kernels', () => {
   });
 });
 
+describe('helpers', () => {
+  it('sleep when there is no work', () => {
+    if (process.platform !== 'linux') pending('no /proc here');
+    const program = `
+      const { readdirSync, readFileSync } = require('node:fs');
+      const addon = require(${JSON.stringify(addonPath())});
+      const states = () => readdirSync('/proc/self/task').filter((id) => Number(id) !== process.pid)
+        .map((id) => readFileSync('/proc/self/task/' + id + '/stat', 'utf8').replace(/.*\\) /, '')[0]);
+      addon.setThreads(2);
+      const before = states().length;
+      const bags = 20_000;
+      const [table, pooled] = [new Float32Array(16 * 9), new Float32Array(16 * bags)];
+      const splits = Int32Array.from({ length: bags + 1 }, (_, i) => i);
+      addon.embeddingBag(table, 9, 16, new Int32Array(bags), splits, null, 0, 0, 0, pooled);
+      const helpers = states().length - before;
+      // Until then a machine may be busy with others for long.
+      const look = (times) => {
+        const awake = states().filter((state) => state === 'R').length;
+        if (awake === 0 || times === 0) console.log(JSON.stringify({ helpers, awake }));
+        else setTimeout(look, 10, times - 1);
+      };
+      look(1000);`;
+    const { stdout } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' });
+    expect(JSON.parse(stdout)).toEqual({ helpers: 1, awake: 0 });
+  });
+});
+
 describe('the watch on the end of an environment', () => {
   for (const [name, end] of [
     ['returns', ''],

@@ -9,7 +9,9 @@ export interface SpecGroup {
 
 const TIMEOUT_MS = 900_000;
 
-const NATIVE: SpecGroup = { specs: ['kernels', 'arguments', 'uses', 'aliases', 'threads', 'tables'].map(native) };
+const NATIVE: SpecGroup = {
+  specs: ['kernels', 'arguments', 'uses', 'linked_steps', 'aliases', 'threads', 'tables'].map(native),
+};
 const NATIVE_SLOW: SpecGroup = { specs: ['fuzz', 'determinism', 'instruction_sets'].map(native) };
 const WASM: SpecGroup = { specs: ['backends/wasm/'], needsWasm: true };
 const TENSORFLOW: SpecGroup = {
@@ -21,20 +23,42 @@ const SHARED_TENSORS: SpecGroup = { specs: ['tpu-emulator/host/shared_tensors.sp
 const PYTHON: SpecGroup = { specs: ['backends/tensorflow/python.spec'] };
 const OPS: SpecGroup = { specs: ['test/ops/sizes', 'test/ops/shared_memory', 'test/ops/sparse_apply'] };
 
+const MANY: SpecGroup = { specs: ['same_ids', 'many_tables', 'united_uses', 'denormals'].map(backends) };
+const PACKED: SpecGroup = { specs: ['agreement', 'packed/rounding'].map(backends) };
+const STEP: SpecGroup = { specs: ['test/step/native/', 'backends/tensorflow/step_kernels.spec'] };
+
 function native(name: string): string {
   return `backends/native/${name}.spec`;
 }
 
+function backends(name: string): string {
+  return `backends/${name}.spec`;
+}
+
 /** All groups, for sources as they are. */
-export const ALL_GROUPS: readonly SpecGroup[] = [NATIVE, NATIVE_SLOW, WASM, TENSORFLOW, SHARED_TENSORS, PYTHON, OPS];
+export const ALL_GROUPS: readonly SpecGroup[] = [
+  NATIVE,
+  NATIVE_SLOW,
+  WASM,
+  TENSORFLOW,
+  SHARED_TENSORS,
+  PYTHON,
+  OPS,
+  MANY,
+  PACKED,
+  STEP,
+];
 
 /** The groups that run code of a file under custom-ops. */
 export function groupsFor(file: string): readonly SpecGroup[] {
   if (file.startsWith('hosts/tensorflow_shared_tensors')) return [TENSORFLOW, SHARED_TENSORS];
+  if (file.startsWith('hosts/tensorflow_many')) return [MANY, TENSORFLOW];
   if (file.startsWith('hosts/tensorflow')) return [TENSORFLOW, PYTHON];
+  if (file.startsWith('kernels/step/')) return [STEP, TENSORFLOW];
+  if (file.startsWith('kernels/packed/')) return [PACKED, TENSORFLOW];
   if (file.startsWith('hosts/wasm')) return [WASM];
   if (file.startsWith('hosts/')) return [NATIVE, NATIVE_SLOW, OPS];
-  return [NATIVE, NATIVE_SLOW, WASM, TENSORFLOW, OPS];
+  return [NATIVE, NATIVE_SLOW, MANY, WASM, TENSORFLOW, OPS];
 }
 
 /** Runs a group in a tree; null where all specs hold, else what tells that they do not. */

@@ -102,6 +102,37 @@ describeSteps('Categorical cross-entropy as one op', () => {
     });
   });
 
+  it('has no loss where a number is none, whatever class the label names', () => {
+    tf.tidy(() => {
+      const output = tf.tensor2d([0.5, NaN, 0.5, Infinity, 0.5, 0.5, 0.2, 0.3, 0.5], [3, 3]);
+      const ofNone = ownLoss(tf.tensor1d([-1, 3, NaN]), output.slice([0, 0], [3, 3]), true).dataSync();
+      expect([...ofNone].map(Math.abs)).toEqual([NaN, 0, 0]);
+      for (const weights of [tf.zeros([3, 3]), tf.tensor2d([1, 0, 0, 0, 1, 0, 0, 0, 0], [3, 3])]) {
+        const [found, stock] = [ownLoss, stockLoss].map((loss) => [...loss(weights, output, false).dataSync()]);
+        expect(found!.map(Math.abs)).toEqual([NaN, NaN, 0]);
+        expect(stock!.map(Math.abs)).toEqual([NaN, NaN, 0]);
+      }
+    });
+  });
+
+  it('has gradients at the very numbers to which tfjs clips', () => {
+    tf.tidy(() => {
+      const output = tf.tensor2d([EPSILON, 1 - EPSILON, EPSILON, 1 - EPSILON], [2, 2]);
+      const upstream = tf.tensor1d([1, -2]);
+      for (const [labels, isSparse] of [
+        [tf.tensor1d([0, 1]), true] as const,
+        [tf.tensor1d([1, 0]), true] as const,
+        [tf.eye(2), false] as const,
+      ]) {
+        const [own, stock] = [ownLoss, stockLoss].map((loss) =>
+          gradientOf(loss, { labels, output, upstream }, isSparse),
+        );
+        expect(distance(own!, stock!)).toBeLessThan(1e-5);
+        expect(own!.dataSync().every((slope) => slope !== 0)).toBeTrue();
+      }
+    });
+  });
+
   it('leaves to tfjs what does not fit', () => {
     tf.tidy(() => {
       expect(nativeCategoricalLoss(tf.ones([3]), tf.ones([2, 4]), true)).toBeNull();
