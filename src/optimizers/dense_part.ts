@@ -5,6 +5,7 @@ import type { OptimizerName } from '../types.js';
 import { stepInOneOp } from './dense_op.js';
 import { DenseOrder } from './dense_order.js';
 import type { NamedTensor } from '../types.js';
+import { refuseRecording } from '../ops/training/recordings.js';
 import { learningRateAt, type Settings } from '../ops/training/optimizer_settings.js';
 import {
   POWERS,
@@ -90,6 +91,10 @@ export class DensePart {
     const list = this.#order.arrange(gradients);
     if (list.length === 0) return;
     if (this.#isDefault && stepInOneOp(this.optimizer, list, learningRate)) return;
+    if (list.some(({ tensor }) => tensor !== null)) {
+      // Repeated, it would keep the rate of the step that was recorded.
+      refuseRecording('ops of tfjs, to which the learning rate is a constant, step its dense variables');
+    }
     this.optimizer.applyGradients(list as never);
   }
 

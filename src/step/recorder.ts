@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { makerOf, type LiveValues } from '../backends/live_values.js';
 import type { NodeBackend, OpAttribute, TensorRecord } from '../backends/tensorflow/node_backend.js';
+import { whileRecording } from '../ops/training/recordings.js';
 import type { StepData } from '../tfjs_patches/training/model_steps.js';
 import {
   isInPlace,
@@ -265,7 +266,7 @@ export function record(
   };
   let results: tf.Tensor[];
   try {
-    results = step();
+    results = whileRecording((problem) => recorder.refuse(problem), step);
   } finally {
     Object.assign(backend, { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync });
     // A method of the prototype, where nobody else has wrapped it.
