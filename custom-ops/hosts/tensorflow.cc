@@ -134,47 +134,6 @@ void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
       bags, table.rows);
 }
 
-/* A real copy: TensorFlow's own identity shares the buffer. */
-void compute_copy(void*, TF_OpKernelContext* context) {
-  Call call(context);
-  TF_Tensor* from = call.input(0, "input", -1);
-  if (from == nullptr) return;
-  constexpr int kMostDims = 8;
-  const int rank = tf.TF_NumDims(from);
-  if (rank > kMostDims) return call.fail(TF_INVALID_ARGUMENT, "input: expected at most %d dimensions", kMostDims);
-  int64_t dims[kMostDims];
-  for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(from, i);
-  TF_Tensor* to = call.output(0, tf.TF_TensorType(from), dims, rank, "input", "copies");
-  if (to == nullptr) return;
-  renew_on_huge_pages(Call::data(to), tf.TF_TensorByteSize(to));
-  memcpy(Call::data(to), Call::data(from), tf.TF_TensorByteSize(from));
-}
-
-/* Shares each source under its key; the caller releases them. */
-void compute_share(void*, TF_OpKernelContext* context) {
-  Call call(context);
-  TF_Tensor* given = call.input(0, "keys", 1);
-  if (given == nullptr) return;
-  const int sources = tf.TF_NumInputs(context) - 1;
-  const int64_t count = tf.TF_Dim(given, 0);
-  if (count != sources) {
-    return call.fail(TF_INVALID_ARGUMENT, "keys: expected one per source (%d), received %lld", sources,
-                     static_cast<long long>(count));
-  }
-  const int32_t* keys = static_cast<const int32_t*>(Call::data(given));
-  for (int i = 0; i < sources; ++i) {
-    TF_Tensor* source = call.take_input(1 + i);
-    if (source != nullptr && !SharedTensors::registry().share(keys[i], source)) {
-      tf.TF_DeleteTensor(source);
-      call.fail(TF_INVALID_ARGUMENT, "keys: %d is in use", keys[i]);
-    }
-    if (call.failed()) {
-      while (--i >= 0) SharedTensors::registry().release(keys[i]);
-      return;
-    }
-  }
-}
-
 void compute_tpu_activations(void*, TF_OpKernelContext* context) {
   Call call(context);
   TF_Tensor* activations = call.input(1, "sliced_activations", -1);
@@ -344,6 +303,38 @@ const Op kOps[] = {
      create_plain,
      compute_present_ids,
      false},
+    {"EmbeddingPresentWeights",
+     {"ids: int32", "weights: float", "skip: int32"},
+     {"present: float"},
+     {},
+     touched_shape,
+     create_plain,
+     compute_present_weights,
+     false},
+    {"EmbeddingSpreadWeights",
+     {"ids: int32", "present: float", "skip: int32"},
+     {"weights: float"},
+     {},
+     like_ids_shape,
+     create_plain,
+     compute_spread_weights,
+     false},
+    {"EmbeddingCheckWeights",
+     {"weights: float"},
+     {},
+     {},
+     nothing_shape,
+     create_plain,
+     compute_check_weights,
+     true},
+    {"EmbeddingFeatureRows",
+     {"ids: int32", "sizes: int32"},
+     {"rows: int32"},
+     {},
+     like_ids_shape,
+     create_plain,
+     compute_feature_rows,
+     false},
     {"EmbeddingSingleSplits",
      {"ids: int32"},
      {"row_splits: int32"},
@@ -367,6 +358,22 @@ const Op kOps[] = {
      row_penalty_grad_shape,
      create_plain,
      compute_row_penalty_grad,
+     false},
+    {"EmbeddingPackedRowPenalty",
+     {"table: int32", "ids: int32", "factors: float"},
+     {"penalty: float"},
+     {"storage: string", "dim: int"},
+     row_penalty_shape,
+     create_packed_rows,
+     compute_packed_row_penalty,
+     false},
+    {"EmbeddingPackedRowPenaltyGrad",
+     {"table: int32", "ids: int32", "factors: float", "upstream: float"},
+     {"gradient: float"},
+     {"storage: string", "dim: int"},
+     packed_row_penalty_grad_shape,
+     create_packed_rows,
+     compute_packed_row_penalty_grad,
      false},
     {"EmbeddingTakeRows",
      {"rows: int32", "sources: N * T"},

@@ -133,6 +133,13 @@ void* create_packed(TF_OpKernelConstruction* context) {
   return construction.finish(attributes);
 }
 
+void* create_packed_rows(TF_OpKernelConstruction* context) {
+  Construction construction(context);
+  Attributes attributes;
+  construction.packed(&attributes);
+  return construction.finish(attributes);
+}
+
 void* create_rows(TF_OpKernelConstruction* context) {
   Construction construction(context);
   Attributes attributes;

@@ -18,6 +18,7 @@
 #include "shared_tensors.h"
 #include "memory.h"
 #include "tensorflow_api.h"
+#include "tensorflow_call.h"
 
 namespace te {
 namespace {
@@ -156,6 +157,31 @@ class SharedTensors {
   std::unordered_map<int32_t, Shared> shared_;
   int32_t next_ = 0;
 };
+
+/* Shares each source under its key; the caller releases them. */
+void compute_share(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* given = call.input(0, "keys", 1);
+  if (given == nullptr) return;
+  const int sources = tf.TF_NumInputs(context) - 1;
+  const int64_t count = tf.TF_Dim(given, 0);
+  if (count != sources) {
+    return call.fail(TF_INVALID_ARGUMENT, "keys: expected one per source (%d), received %lld", sources,
+                     static_cast<long long>(count));
+  }
+  const int32_t* keys = static_cast<const int32_t*>(Call::data(given));
+  for (int i = 0; i < sources; ++i) {
+    TF_Tensor* source = call.take_input(1 + i);
+    if (source != nullptr && !SharedTensors::registry().share(keys[i], source)) {
+      tf.TF_DeleteTensor(source);
+      call.fail(TF_INVALID_ARGUMENT, "keys: %d is in use", keys[i]);
+    }
+    if (call.failed()) {
+      while (--i >= 0) SharedTensors::registry().release(keys[i]);
+      return;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace te

@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "tensorflow_api.h"
 #include "tensorflow_attributes.h"
+#include "tensorflow/checked_inputs.h"
 #include "tensorflow_call.h"
 
 namespace te {
@@ -125,18 +126,13 @@ void compute_present_ids(void*, TF_OpKernelContext* context) {
   Call call(context);
   TF_Tensor* ids = call.input(0, "ids", 1);
   TF_Tensor* given = call.input(1, "row_splits", 1);
-  TF_Tensor* skip = call.input(2, "skip", 1);
+  const int32_t* skip = skip_of(&call, 2);
   if (call.failed()) return;
   const int64_t splits = tf.TF_Dim(given, 0);
   if (splits < 1 || splits > INT32_MAX || tf.TF_Dim(ids, 0) > INT32_MAX) {
     return call.fail(TF_INVALID_ARGUMENT, "row_splits: expected 1 to %d splits of as many ids, received %lld of %lld",
                      INT32_MAX, static_cast<long long>(splits), static_cast<long long>(tf.TF_Dim(ids, 0)));
   }
-  if (tf.TF_Dim(skip, 0) != 2) {
-    return call.fail(TF_INVALID_ARGUMENT, "skip: expected two numbers, received %lld",
-                     static_cast<long long>(tf.TF_Dim(skip, 0)));
-  }
-  const int32_t* skips = static_cast<const int32_t*>(Call::data(skip));
   te_bags bags = {};
   bags.values = static_cast<const int32_t*>(Call::data(ids));
   bags.row_splits = static_cast<const int32_t*>(Call::data(given));
@@ -146,7 +142,7 @@ void compute_present_ids(void*, TF_OpKernelContext* context) {
   TF_Tensor* of_present = call.output(1, TF_INT32, &splits, 1, "row_splits", "row splits");
   if (call.failed()) return;
   int64_t kept = 0;
-  call.check(te_present_ids(bags.values, bags.nnz, bags.row_splits, bags.batch, skips[0], skips[1], present.data(),
+  call.check(te_present_ids(bags.values, bags.nnz, bags.row_splits, bags.batch, skip[0], skip[1], present.data(),
                             static_cast<int32_t*>(Call::data(of_present)), &kept),
              bags, 0);
   TF_Tensor* values = call.output(0, TF_INT32, &kept, 1, "ids", "ids");

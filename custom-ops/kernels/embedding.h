@@ -248,6 +248,24 @@ void te_dense_apply(int32_t optimizer, const te_dense* variables, int64_t count,
 te_status te_present_ids(const int32_t* ids, int64_t count, const int32_t* row_splits, int64_t batch, int32_t skip_zero,
                          int32_t skip_negative, int32_t* values, int32_t* splits, int64_t* kept);
 
+/*
+ * What belongs to these ids: weights [count] -> present, as many as te_present_ids keeps; and back, with zeros for the
+ * others. Both return how many that is; the second does nothing where `kept` is another number.
+ */
+int64_t te_present_weights(const int32_t* ids, int64_t count, int32_t skip_zero, int32_t skip_negative,
+                           const float* weights, float* present);
+int64_t te_spread_weights(const int32_t* ids, int64_t count, int32_t skip_zero, int32_t skip_negative,
+                          const float* present, int64_t kept, float* weights);
+
+/* The first that is NaN, by its place; -1: none. */
+int64_t te_first_nan(const float* values, int64_t count);
+
+/*
+ * rows [count] of one table that holds the rows of all features, one after the other: id i is one of feature
+ * i % features, in [0, sizes[feature]). TE_ID_OUT_OF_RANGE where one is not.
+ */
+te_status te_feature_rows(const int32_t* ids, int64_t count, const int32_t* sizes, int64_t features, int32_t* rows);
+
 /* ---- penalties on touched rows ---- */
 
 /* Writes the distinct ids in [0, rows), ascending, into touched [count]; returns how many there are. */
@@ -258,6 +276,11 @@ te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t coun
 /* Its gradient times `upstream`, one row per id: gradient [count, dim]. */
 te_status te_row_penalty_grad(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
                               float upstream, float* gradient);
+/* The same on rows of TE_FLOAT16. */
+te_status te_packed_row_penalty(const te_packed_table* table, const int32_t* ids, int64_t count, float l1, float l2,
+                                float* penalty);
+te_status te_packed_row_penalty_grad(const te_packed_table* table, const int32_t* ids, int64_t count, float l1, float l2,
+                                     float upstream, float* gradient);
 
 /* The first of `rows` that is not in [0, of), by its place; -1: all are. */
 int64_t te_stray_row(const int32_t* rows, int64_t count, int64_t of);

@@ -21,6 +21,12 @@ export const DENSE_HYPER_FIELDS = [
 
 export type DenseHyper = Record<(typeof DENSE_HYPER_FIELDS)[number], number>;
 
+/** Which ids stand for nothing. */
+export interface SkippedIds {
+  readonly zero: boolean;
+  readonly negative: boolean;
+}
+
 /** One step of a stock optimizer on all its variables. */
 export interface DenseStep {
   readonly optimizer: DenseOptimizerName;
@@ -43,11 +49,22 @@ export interface StepOps {
   presentIds(
     ids: tf.Tensor1D,
     rowSplits: tf.Tensor1D,
-    skip: { readonly zero: boolean; readonly negative: boolean },
+    skip: SkippedIds,
   ): { readonly values: tf.Tensor1D; readonly rowSplits: tf.Tensor1D };
+  /** The weights of the ids that `presentIds` keeps. */
+  presentWeights(ids: tf.Tensor1D, weights: tf.Tensor1D, skip: SkippedIds): tf.Tensor1D;
+  /** Back: numbers of the ids that `presentIds` keeps, where they lay among all ids, and zeros elsewhere. */
+  spreadWeights(ids: tf.Tensor1D, present: tf.Tensor1D, skip: SkippedIds): tf.Tensor1D;
+  /** Throws where a weight is NaN. */
+  checkWeights(weights: tf.Tensor): void;
+  /**
+   * Ids, one per feature and sample, as rows of a table that holds the rows of all features, of which there are `sizes`.
+   * Throws for an id outside its feature.
+   */
+  featureRows(ids: tf.Tensor1D, sizes: Int32Array): tf.Tensor1D;
   /** The row splits of bags of one id each. */
   singleSplits(ids: tf.Tensor1D): tf.Tensor1D;
-  /** l1 sum |w| + l2 sum w^2 over the rows of distinct ids; factors: [l1, l2]. */
+  /** l1 sum |w| + l2 sum w^2 over the rows of distinct ids; factors: [l1, l2]. Rows may be packed as float16. */
   rowPenalty(table: tf.Variable, ids: tf.Tensor1D, factors: Float32Array): tf.Scalar;
   /** Its gradient times `upstream`, [ids, dim]. */
   rowPenaltyGradient(table: tf.Variable, ids: tf.Tensor1D, factors: Float32Array, upstream: tf.Tensor): tf.Tensor2D;

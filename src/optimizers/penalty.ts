@@ -117,7 +117,7 @@ export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] 
       }
       const stock = asL1L2(regularizer);
       const { stepOps } = backendPart();
-      if (stock !== null && stepOps !== undefined && packedForm(table) === undefined) {
+      if (stock !== null && stepOps !== undefined && packedForm(table)?.storage !== 'int8') {
         penalties.set(each, penaltyByOps(stepOps, scope, table, stock, lists));
         continue;
       }

@@ -1,5 +1,7 @@
 /** Conversion to float32 of weights and other real values. */
+import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { perProcess } from '../per_process.js';
 import { checkNotLost } from './lost_arrays.js';
 
 /**
@@ -38,4 +40,20 @@ export function checkNoNaN(values: ArrayLike<number>, argument: string): void {
   for (let i = 0; i < values.length; i++) {
     if (Number.isNaN(values[i])) throw new ValueError(argument, 'no NaN', described(`NaN at position ${i}`));
   }
+}
+
+/** Whether no number of a tensor is NaN; false where that is not known. */
+type KnowsNoNaN = (tensor: tf.Tensor) => boolean;
+
+const knowing = (): Map<string, KnowsNoNaN> => perProcess('backends that look for NaN', () => new Map());
+
+/** Lets a backend look for NaN by itself, so that tensors need not be read. */
+export function lookForNaNBy(backendName: string, knowsNoNaN: KnowsNoNaN): void {
+  knowing().set(backendName, knowsNoNaN);
+}
+
+/** The same for a tensor. */
+export function checkNoNaNIn(tensor: tf.Tensor, argument: string): void {
+  if (knowing().get(tf.getBackend())?.(tensor) === true) return;
+  checkNoNaN(tensor.dataSync(), argument);
 }

@@ -1,7 +1,7 @@
 /** Per-id weights, in the form of their ids. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { checkNoNaN, toFloat32 } from './float_values.js';
+import { checkNoNaN, checkNoNaNIn, toFloat32 } from './float_values.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';
 import { RaggedTensor } from './ragged_tensor.js';
 import { readRowPair, type RowPair, type RowPairInput } from './row_pair.js';
@@ -168,6 +168,6 @@ export function readWeights(
 ): Weights {
   const read = new WeightsReader(ids, count, names.weights, names.ids).read(weights);
   if (!(read instanceof tf.Tensor)) checkNoNaN(read, names.weights);
-  else if (validate ?? !ON_DEVICE.has(tf.getBackend())) checkNoNaN(read.dataSync(), names.weights);
+  else if (validate ?? !ON_DEVICE.has(tf.getBackend())) checkNoNaNIn(read, names.weights);
   return read;
 }

@@ -4,6 +4,7 @@ import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
 import { perProcess } from '../per_process.js';
 import { openDots, withDots } from '../tfjs_patches/training/dot.js';
 import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
+import { withGathers } from '../tfjs_patches/training/gathers.js';
 import { withLosses, type LossesBy } from '../tfjs_patches/training/losses.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
 import { openSoftmaxGradient, withSoftmaxGradient } from '../tfjs_patches/training/softmax_gradient.js';
@@ -14,11 +15,12 @@ import { nativeCategoricalLoss } from './native/native_categorical_loss.js';
 import { nativeCrossEntropy } from './native/native_cross_entropy.js';
 import { nativeDots } from './native/native_dots.js';
 import { nativeDropout } from './native/native_dropout.js';
+import { nativeGather } from './native/native_gather.js';
 import { nativeSoftmaxGradient } from './native/native_softmax_gradient.js';
 import { takeMethods, type Purpose } from './plain_model.js';
 import { withOwnProducts } from './own_products.js';
 import type { GraphAddon } from './step_graph.js';
-import { offerCapturer, trained, whySwitchedOff } from './steps.js';
+import { moveChoice, offerCapturer, trained, whySwitchedOff } from './steps.js';
 
 interface CapturedModels {
   addon: GraphAddon | null;
@@ -65,11 +67,13 @@ function takesRows(model: tf.LayersModel): boolean {
   return backendWithOps() !== null;
 }
 
-/** The step with the products and gradients that its graph will have, so that its numbers are the same. */
-function withProducts(eager: EagerStep): EagerStep {
+/** The step with the ops that its graph will have: products and gradients whose numbers are the same, rows that nobody reads. */
+function withGraphOps(eager: EagerStep): EagerStep {
   return (data) =>
     withOwnProducts(asNodeBackend(tf.backend()), () =>
-      withDots(nativeDots, () => withSoftmaxGradient(nativeSoftmaxGradient, () => eager(data))),
+      withGathers(nativeGather, () =>
+        withDots(nativeDots, () => withSoftmaxGradient(nativeSoftmaxGradient, () => eager(data))),
+      ),
     );
 }
 
@@ -84,13 +88,13 @@ function withOwnLosses(model: tf.LayersModel, eager: EagerStep): EagerStep {
 function run(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
   const eager = withOwnLosses(model, stock);
   if (whyNot(model, 'train') !== null || isObserved()) return eager(data);
-  return withDropout(nativeDropout, () => capturedOf(model).step(model, withProducts(eager), data, 'train'));
+  return withDropout(nativeDropout, () => capturedOf(model).step(model, withGraphOps(eager), data, 'train'));
 }
 
 function evaluate(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
   const eager = withOwnLosses(model, stock);
   if (whyNot(model, 'evaluate') !== null || isObserved()) return eager(data);
-  return capturedOf(model).step(model, withProducts(eager), data, 'evaluate');
+  return capturedOf(model).step(model, withGraphOps(eager), data, 'evaluate');
 }
 
 function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Tensor[] {
@@ -113,8 +117,9 @@ export function captureSteps(addon: GraphAddon): void {
     evaluate,
     predicts: (model) => whyNot(model, 'predict') === null && !isObserved(),
     rowsOf: consecutive,
-    predict: (model, eager, data) => capturedOf(model).step(model, withProducts(eager), data, 'predict'),
+    predict: (model, eager, data) => capturedOf(model).step(model, withGraphOps(eager), data, 'predict'),
     compiled: (model) => capturedOf(model).compiled(model),
+    rebuilt: moveChoice,
     disposed: (model) => state().models.get(trained(model))?.forget(),
   });
   // All that this package puts on models and layers is there before their methods are taken down, and around the loop

@@ -10,6 +10,7 @@ import { IntegerLookupLayer } from '../layers/integer_lookup_layer.js';
 import { CategoryEncoding } from '../layers/preprocessing/category_encoding.js';
 import { DiscretizationLayer } from '../layers/preprocessing/discretization_layer.js';
 import { HashingLayer } from '../layers/preprocessing/hashing_layer.js';
+import { Normalization } from '../layers/preprocessing/normalization.js';
 import { VocabularyLayer } from '../layers/preprocessing/vocabulary_layer.js';
 import { DistributedEmbedding } from '../layers/distributed_embedding/layer.js';
 import { DotInteraction } from '../layers/feature_interaction/dot_interaction.js';
@@ -35,6 +36,7 @@ const OURS: ReadonlySet<unknown> = new Set([
   ConcatOneHotEmbedding,
   DotInteraction,
   FeatureCross,
+  Normalization,
   GRU,
   GRUCell,
 ]);

@@ -17,7 +17,17 @@ export function openOutputs({ name, isOpen, ranks }: SizedOp): readonly boolean[
     case 'EmbeddingPresentIds':
       return [true, isOpen[1]!];
     case 'EmbeddingTouchedRows':
+    case 'EmbeddingPresentWeights':
       return [true];
+    case 'EmbeddingSpreadWeights':
+    case 'EmbeddingFeatureRows':
+      return [isOpen[0]!];
+    case 'EmbeddingCheckWeights':
+      return NONE;
+    case 'EmbeddingBagWeightsGrad':
+    case 'EmbeddingPackedBagWeightsGrad':
+      // One number for each id.
+      return [isOpen[2]!];
     case 'EmbeddingBagGrad':
       return [true, true];
     case 'EmbeddingBag':
@@ -29,8 +39,10 @@ export function openOutputs({ name, isOpen, ranks }: SizedOp): readonly boolean[
       return isOpen.slice(2 * count, 3 * count);
     }
     case 'EmbeddingRowPenalty':
+    case 'EmbeddingPackedRowPenalty':
       return [false];
     case 'EmbeddingRowPenaltyGrad':
+    case 'EmbeddingPackedRowPenaltyGrad':
       return [isOpen[1]!];
     default:
   }

@@ -59,6 +59,13 @@ export function trained(model: tf.LayersModel): tf.LayersModel {
   return model instanceof tf.Sequential ? ((model as unknown as { model?: tf.LayersModel }).model ?? model) : model;
 }
 
+/** What was chosen for a model is chosen for the one that takes its place. */
+export function moveChoice(from: tf.LayersModel, to: tf.LayersModel): void {
+  const { models } = choices();
+  const isOn = models.get(from);
+  if (isOn !== undefined) models.set(to, isOn);
+}
+
 function checkModel(model: unknown): tf.LayersModel {
   if (model instanceof tf.LayersModel) return trained(model);
   throw new ArgumentTypeError('model', 'a tf.LayersModel', model);

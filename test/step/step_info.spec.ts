@@ -11,6 +11,23 @@ describeSteps('Captured steps', (allowTensors) => {
     let graphs: number;
     beforeEach(() => (graphs = loadAddon().graphCount()));
 
+    it('choose for a sequential model that is built anew, before and after it is compiled', async () => {
+      for (const isBuilt of [false, true]) {
+        const model = tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [2] })] });
+        if (isBuilt) model.summary(undefined, undefined, () => undefined);
+        emb.setCapture(false, model);
+        const [x, y] = [tf.zeros([4, 2]), tf.zeros([4, 1])];
+        for (let round = 0; round < 2; round++) {
+          model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+          for (let step = 0; step < 3; step++) await model.trainOnBatch(x, y);
+          expect(emb.stepInfo(model).reason).toMatch(/setCapture/);
+          model.optimizer.dispose();
+        }
+        model.dispose();
+        tf.dispose([x, y]);
+      }
+    });
+
     it('switch one model or all off and on, and free the graphs of a model', async () => {
       const model = modelOf();
       model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });

@@ -11,6 +11,7 @@
 #include "../tensorflow/huge_pages.h"
 #include "../tensorflow_many.h"
 #include "../tensorflow_shapes.h"
+#include "../tensorflow_training.h"
 
 namespace te {
 namespace {
@@ -94,6 +95,41 @@ void compute_packed_apply(void* kernel, TF_OpKernelContext* context) {
       bags, table.rows);
 }
 
+/* Rows of float16, input 0, for penalties. */
+te_packed_table halves_of(Call& call, const Attributes& attributes) {
+  if (attributes.storage != TE_FLOAT16) call.fail(TF_INVALID_ARGUMENT, "storage: expected float16, received int8");
+  return packed_table(call, attributes);
+}
+
+void compute_packed_row_penalty(void* kernel, TF_OpKernelContext* context) {
+  Call call(context);
+  const te_packed_table table = halves_of(call, *static_cast<Attributes*>(kernel));
+  TF_Tensor* ids = call.input(1, "ids", 1);
+  const float* factors = factors_of(&call, 2);
+  TF_Tensor* penalty = call.output(0, TF_FLOAT, nullptr, 0, "ids", "penalties");
+  if (call.failed()) return;
+  te_bags none = {};
+  call.check(te_packed_row_penalty(&table, static_cast<const int32_t*>(Call::data(ids)), tf.TF_Dim(ids, 0), factors[0],
+                                   factors[1], Call::floats(penalty)),
+             none, table.rows);
+}
+
+void compute_packed_row_penalty_grad(void* kernel, TF_OpKernelContext* context) {
+  Call call(context);
+  const te_packed_table table = halves_of(call, *static_cast<Attributes*>(kernel));
+  TF_Tensor* ids = call.input(1, "ids", 1);
+  const float* factors = factors_of(&call, 2);
+  TF_Tensor* upstream = call.input(3, "upstream", 0);
+  if (call.failed()) return;
+  const int64_t dims[] = {tf.TF_Dim(ids, 0), table.dim};
+  TF_Tensor* gradient = call.output(0, TF_FLOAT, dims, 2, "ids", "row gradients");
+  if (call.failed()) return;
+  te_bags none = {};
+  call.check(te_packed_row_penalty_grad(&table, static_cast<const int32_t*>(Call::data(ids)), dims[0], factors[0],
+                                        factors[1], *Call::floats(upstream), Call::floats(gradient)),
+             none, table.rows);
+}
+
 /* Attributes are not seen here, so the number of columns is not known. */
 void packed_bag_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   Shapes shapes(context, status);
@@ -101,6 +137,13 @@ void packed_bag_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
   if (shapes.failed()) return;
   const int64_t batch = shapes.bags(1);
   if (!shapes.failed()) shapes.output(0, shapes.matrix(batch, -1));
+}
+
+void packed_row_penalty_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  Shapes shapes(context, status);
+  shapes.input(0, 2);
+  const int64_t ids = shapes.failed() ? -1 : shapes.size(shapes.input(1, 1), 0);
+  if (!shapes.failed()) shapes.output(0, shapes.matrix(ids, -1));
 }
 
 void packed_bag_weights_grad_shape(TF_ShapeInferenceContext* context, TF_Status* status) {

@@ -14,6 +14,7 @@
 #include "../memory.h"
 #include "../tensorflow_api.h"
 #include "../tensorflow_attributes.h"
+#include "../tensorflow/huge_pages.h"
 #include "../tensorflow_call.h"
 
 namespace te {
@@ -112,6 +113,22 @@ void compute_write_rows(void*, TF_OpKernelContext* context) {
     return call.fail(TF_INVALID_ARGUMENT, "table must not share memory with another input");
   }
   if (bytes > 0) memcpy(target + first * width, Call::data(values), bytes);
+}
+
+/* A real copy: TensorFlow's own identity shares the buffer. */
+void compute_copy(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* from = call.input(0, "input", -1);
+  if (from == nullptr) return;
+  constexpr int kMostDims = 8;
+  const int rank = tf.TF_NumDims(from);
+  if (rank > kMostDims) return call.fail(TF_INVALID_ARGUMENT, "input: expected at most %d dimensions", kMostDims);
+  int64_t dims[kMostDims];
+  for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(from, i);
+  TF_Tensor* to = call.output(0, tf.TF_TensorType(from), dims, rank, "input", "copies");
+  if (to == nullptr) return;
+  renew_on_huge_pages(Call::data(to), tf.TF_TensorByteSize(to));
+  memcpy(Call::data(to), Call::data(from), tf.TF_TensorByteSize(from));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 /* The rows that a step touches, and the penalty of regularizers on them. */
 #include "../core.h"
+#include "../packed/simd_packed.h"
 
 #if !defined(__wasm__) /* called by the TensorFlow ops alone */
 #include <stdlib.h>
@@ -41,46 +42,96 @@ int64_t te_touched_rows(const int32_t* ids, int64_t count, int64_t rows, int32_t
   return kept;
 }
 
+/* Rows of floats or of float16. */
+typedef struct penalized {
+  const char* rows;
+  int64_t row_bytes;
+  int64_t dim;
+  uint32_t limit;
+} penalized;
+
+static penalized of_floats(const te_table* table) {
+  const penalized of = {(const char*)table->data, table->dim * 4, table->dim, te_id_limit(table->rows)};
+  return of;
+}
+
+static penalized of_halves(const te_packed_table* table) {
+  const int64_t bytes = te_packed_words(table->storage, table->dim) * 4;
+  const penalized of = {(const char*)table->words, bytes, table->dim, te_id_limit(table->rows)};
+  return of;
+}
+
+TE_INLINE float number_of(const char* row, int64_t column, const int is_half) {
+  if (!is_half) return ((const float*)row)[column];
+  const uint32_t word = (uint32_t)((const int32_t*)row)[column / 2];
+  return te_half_value((uint16_t)(word >> (16 * (column % 2))));
+}
+
 /* First id that names no row, or -1. */
-static int64_t first_stray(const te_table* table, const int32_t* ids, int64_t count) {
-  const uint32_t limit = te_id_limit(table->rows);
+static int64_t first_stray(const penalized* table, const int32_t* ids, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
-    if ((uint32_t)ids[i] >= limit) return i;
+    if ((uint32_t)ids[i] >= table->limit) return i;
   }
   return -1;
 }
 
-te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2, float* penalty) {
+TE_INLINE te_status penalty_on(const penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
+                               float* penalty, const int is_half) {
   const int64_t stray = first_stray(table, ids, count);
   if (stray >= 0) return te_failure(TE_ID_OUT_OF_RANGE, stray, ids[stray]);
   double absolute = 0;
   double squares = 0;
   for (int64_t i = 0; i < count; i++) {
-    const float* row = table->data + (int64_t)ids[i] * table->dim;
+    const char* row = table->rows + (int64_t)ids[i] * table->row_bytes;
     for (int64_t c = 0; c < table->dim; c++) {
-      absolute += row[c] < 0 ? -(double)row[c] : (double)row[c];
-      squares += (double)row[c] * row[c];
+      const float w = number_of(row, c, is_half);
+      absolute += w < 0 ? -(double)w : (double)w;
+      squares += (double)w * w;
     }
   }
   *penalty = (float)(l1 * absolute) + (float)(l2 * squares);
   return te_ok();
 }
 
-te_status te_row_penalty_grad(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
-                              float upstream, float* gradient) {
+TE_INLINE te_status penalty_grad_on(const penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
+                                    float upstream, float* gradient, const int is_half) {
   const int64_t stray = first_stray(table, ids, count);
   if (stray >= 0) return te_failure(TE_ID_OUT_OF_RANGE, stray, ids[stray]);
   const float slope1 = upstream * l1;
   const float slope2 = upstream * l2;
   for (int64_t i = 0; i < count; i++) {
-    const float* row = table->data + (int64_t)ids[i] * table->dim;
+    const char* row = table->rows + (int64_t)ids[i] * table->row_bytes;
     for (int64_t c = 0; c < table->dim; c++) {
+      const float w = number_of(row, c, is_half);
       /* As tfjs has it, the slope of |w| at 0 is -1. */
-      const float of_absolute = l1 == 0 ? 0.0f : row[c] > 0 ? slope1 : -slope1;
-      *gradient++ = of_absolute + slope2 * (row[c] * 2.0f);
+      const float of_absolute = l1 == 0 ? 0.0f : w > 0 ? slope1 : -slope1;
+      *gradient++ = of_absolute + slope2 * (w * 2.0f);
     }
   }
   return te_ok();
+}
+
+te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2, float* penalty) {
+  const penalized of = of_floats(table);
+  return penalty_on(&of, ids, count, l1, l2, penalty, 0);
+}
+
+te_status te_row_penalty_grad(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
+                              float upstream, float* gradient) {
+  const penalized of = of_floats(table);
+  return penalty_grad_on(&of, ids, count, l1, l2, upstream, gradient, 0);
+}
+
+te_status te_packed_row_penalty(const te_packed_table* table, const int32_t* ids, int64_t count, float l1, float l2,
+                                float* penalty) {
+  const penalized of = of_halves(table);
+  return penalty_on(&of, ids, count, l1, l2, penalty, 1);
+}
+
+te_status te_packed_row_penalty_grad(const te_packed_table* table, const int32_t* ids, int64_t count, float l1, float l2,
+                                     float upstream, float* gradient) {
+  const penalized of = of_halves(table);
+  return penalty_grad_on(&of, ids, count, l1, l2, upstream, gradient, 1);
 }
 
 #endif

@@ -8,7 +8,7 @@ import { makerOf } from '../live_values.js';
 import type { PackedForm } from '../packed/packed_table.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
-import { bagAttributes, numbersOfStep, rowsAttribute, weightsOrNone, withTable } from './op_inputs.js';
+import { bagAttributes, formAttributes, numbersOfStep, rowsAttribute, weightsOrNone, withTable } from './op_inputs.js';
 
 /** The ids of a batch as a kernel gets them. */
 export interface BagInputs {
@@ -57,12 +57,7 @@ export function embeddingBagWeightsGrad(
 
 /** The attributes of the ops on packed rows. */
 function packedAttributes(backend: NodeBackend, options: BagOptions & PackedForm): OpAttribute[] {
-  const { TF_ATTR_STRING, TF_ATTR_INT } = backend.binding;
-  return [
-    ...bagAttributes(backend, options),
-    { name: 'storage', type: TF_ATTR_STRING, value: options.storage },
-    { name: 'dim', type: TF_ATTR_INT, value: options.dim },
-  ];
+  return [...bagAttributes(backend, options), ...formAttributes(backend, options)];
 }
 
 export function packedBag(

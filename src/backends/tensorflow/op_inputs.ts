@@ -2,6 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { checkNotLost } from '../../ragged/lost_arrays.js';
 import type { BagOptions } from '../kernel_set.js';
+import type { PackedForm } from '../packed/packed_table.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 
 /** Refuses arrays, by the names of the arguments, that lost their memory before TensorFlow saw them. */
@@ -22,6 +23,15 @@ export function bagAttributes(backend: NodeBackend, options: BagOptions): OpAttr
     { name: 'combiner', type: TF_ATTR_STRING, value: options.combiner },
     { name: 'out_of_range', type: TF_ATTR_STRING, value: options.outOfRange },
     { name: 'max_norm', type: TF_ATTR_FLOAT, value: options.maxNorm },
+  ];
+}
+
+/** What the words of a table stand for. */
+export function formAttributes(backend: NodeBackend, { storage, dim }: PackedForm): OpAttribute[] {
+  const { TF_ATTR_STRING, TF_ATTR_INT } = backend.binding;
+  return [
+    { name: 'storage', type: TF_ATTR_STRING, value: storage },
+    { name: 'dim', type: TF_ATTR_INT, value: dim },
   ];
 }
 

@@ -30,6 +30,8 @@ function copyingOps(): ReadonlySet<string> {
     ),
     ...['Sgd', 'Momentum', 'Adagrad', 'Adam'].map((name) => `EmbeddingDenseApply${name}`),
     ...['EmbeddingRowPenalty', 'EmbeddingRowPenaltyGrad', 'EmbeddingTouchedRows', 'EmbeddingSingleSplits'],
+    ...['EmbeddingPackedRowPenalty', 'EmbeddingPackedRowPenaltyGrad', 'EmbeddingFeatureRows', 'EmbeddingCheckWeights'],
+    ...['EmbeddingPresentWeights', 'EmbeddingSpreadWeights'],
     ...['EmbeddingPresentIds', 'EmbeddingProducts', 'EmbeddingProductSum', 'EmbeddingSum', 'EmbeddingTakeRows'],
     ...['EmbeddingCrossEntropy', 'EmbeddingCrossEntropyGrad'],
     ...['EmbeddingDropout', 'EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingStep'],

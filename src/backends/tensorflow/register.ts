@@ -6,6 +6,7 @@
  * wants to know early calls `addon.registerTensorFlow()` itself after tfjs-node is loaded.
  */
 import * as tf from '@tensorflow/tfjs';
+import { lookForNaNBy } from '../../ragged/float_values.js';
 import { OPTIMIZER_NAMES } from '../../types.js';
 import {
   EMBEDDING_BAG,
@@ -33,6 +34,7 @@ export function registerTensorFlowBackend(): TensorFlowPart {
   if (known !== undefined && 'connect' in known) return known as TensorFlowPart;
   const part = new TensorFlowPart();
   addBackendPart(BACKEND_NAME, part);
+  lookForNaNBy(BACKEND_NAME, (weights) => hasNoNaN(part, weights));
   register(part, EMBEDDING_BAG, kernels.embeddingBag as Run);
   register(part, EMBEDDING_BAG_GRAD, kernels.embeddingBagGrad as Run);
   register(part, EMBEDDING_BAG_WEIGHTS_GRAD, kernels.embeddingBagWeightsGrad as Run);
@@ -50,6 +52,17 @@ export function registerTensorFlowBackend(): TensorFlowPart {
     });
   }
   return part;
+}
+
+/** Whether an op says so. */
+function hasNoNaN({ stepOps }: TensorFlowPart, weights: tf.Tensor): boolean {
+  if (stepOps === undefined) return false;
+  try {
+    stepOps.checkWeights(weights);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function register(part: TensorFlowPart, kernelName: string, run: Run): void {

@@ -1,9 +1,10 @@
 /** The ops of a training step beside lookups, as TensorFlow ops. */
 import * as tf from '@tensorflow/tfjs';
-import type { DenseOptimizerName, DenseStep, StepOps } from '../step_ops.js';
-import { asNodeBackend, withTensor, type NodeBackend } from './node_backend.js';
+import { packedForm } from '../packed/packed_table.js';
+import type { DenseOptimizerName, DenseStep, SkippedIds, StepOps } from '../step_ops.js';
+import { asNodeBackend, withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
-import { rowsAttribute } from './op_inputs.js';
+import { formAttributes, rowsAttribute } from './op_inputs.js';
 import { Ownership } from './ownership.js';
 
 const DENSE_OPS: Readonly<Record<DenseOptimizerName, string>> = {
@@ -54,13 +55,31 @@ function run(
   inputs: readonly tf.TensorInfo[],
   values: Float32Array | Int32Array,
   after: readonly tf.TensorInfo[] = [],
+  attributes: readonly OpAttribute[] = [],
 ): tf.Tensor {
   const backend = node();
   return translated(opName, () =>
     withTensor(backend, values, [values.length], (numbers) =>
-      backend.executeSingleOutput(opName, [], [...inputs, numbers, ...after]),
+      backend.executeSingleOutput(opName, attributes, [...inputs, numbers, ...after]),
     ),
   );
+}
+
+/** An op on the rows of a table, by the name that it has for rows of float32. */
+function runOnRows(
+  name: string,
+  table: tf.Variable,
+  ids: tf.Tensor1D,
+  factors: Float32Array,
+  after: readonly tf.Tensor[] = [],
+): tf.Tensor {
+  const form = packedForm(table);
+  if (form === undefined) return run(`Embedding${name}`, [table, ids], factors, after);
+  return run(`EmbeddingPacked${name}`, [table, ids], factors, after, formAttributes(node(), form));
+}
+
+function skipNumbers({ zero, negative }: SkippedIds): Int32Array {
+  return Int32Array.of(zero ? 1 : 0, negative ? 1 : 0);
 }
 
 export const STEP_OPS: StepOps = {
@@ -76,11 +95,10 @@ export const STEP_OPS: StepOps = {
       ) as tf.Tensor1D;
     });
   },
-  presentIds(ids, rowSplits, { zero, negative }) {
+  presentIds(ids, rowSplits, skip) {
     const backend = node();
-    const skip = Int32Array.of(zero ? 1 : 0, negative ? 1 : 0);
     return translated('EmbeddingPresentIds', () =>
-      withTensor(backend, skip, [2], (numbers) => {
+      withTensor(backend, skipNumbers(skip), [2], (numbers) => {
         const [values, splits] = backend.executeMultipleOutputs(
           'EmbeddingPresentIds',
           [],
@@ -91,14 +109,27 @@ export const STEP_OPS: StepOps = {
       }),
     );
   },
+  presentWeights(ids, weights, skip) {
+    return run('EmbeddingPresentWeights', [ids, weights], skipNumbers(skip)) as tf.Tensor1D;
+  },
+  spreadWeights(ids, present, skip) {
+    return run('EmbeddingSpreadWeights', [ids, present], skipNumbers(skip)) as tf.Tensor1D;
+  },
+  checkWeights(weights) {
+    const opName = 'EmbeddingCheckWeights';
+    translated(opName, () => node().executeMultipleOutputs(opName, [], [weights], 0));
+  },
+  featureRows(ids, sizes) {
+    return run('EmbeddingFeatureRows', [ids], sizes) as tf.Tensor1D;
+  },
   singleSplits(ids) {
     return node().executeSingleOutput('EmbeddingSingleSplits', [], [ids]) as tf.Tensor1D;
   },
   rowPenalty(table, ids, factors) {
-    return run('EmbeddingRowPenalty', [table, ids], factors) as tf.Scalar;
+    return runOnRows('RowPenalty', table, ids, factors) as tf.Scalar;
   },
   rowPenaltyGradient(table, ids, factors, upstream) {
-    return run('EmbeddingRowPenaltyGrad', [table, ids], factors, [upstream]) as tf.Tensor2D;
+    return runOnRows('RowPenaltyGrad', table, ids, factors, [upstream]) as tf.Tensor2D;
   },
   dropout(x, rate, seed) {
     const backend = node();

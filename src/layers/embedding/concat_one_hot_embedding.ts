@@ -4,6 +4,7 @@ import { brand } from '../../brand.js';
 import { readLayerConfig } from '../../config/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
 import { refusePositional } from '../../positional.js';
+import { backendPart } from '../../backends/registry.js';
 import { embeddingBag } from '../../ops/embedding_bag.js';
 import { outOfRangeError } from '../../ragged/id_out_of_range.js';
 import { readOptions } from '../../options.js';
@@ -136,18 +137,35 @@ export class ConcatOneHotEmbedding extends TableLayer {
       const { ids } = readEmbeddingInputs(inputs);
       const rows = addLayerDetails(this, `layer ${this.name}`, ids, () => this.#rowsOf(ids));
       const { length } = this.featureSizes;
-      const looked = embeddingBag(this.variable, rows, uniformSplits(rows.length, 1), { combiner: 'sum' });
-      return looked.reshape([rows.length / length, length, this.outputDim]);
+      const count = rows instanceof tf.Tensor ? rows.size : rows.length;
+      const looked = embeddingBag(this.variable, rows, uniformSplits(count, 1), { combiner: 'sum' });
+      return looked.reshape([count / length, length, this.outputDim]);
     });
   }
 
-  /** Ids as rows of the common table; read on the host, since a row of the next feature would be no error later on. */
-  #rowsOf(ids: unknown): Int32Array {
+  /** Ids as rows of the common table; checked, since a row of the next feature would be no error later on. */
+  #rowsOf(ids: unknown): tf.Tensor1D | Int32Array {
     const { values, shape } = readDense(ids);
     this.#checkShape(shape);
+    return this.#rowsByOp(values) ?? this.#rowsOnHost(values instanceof tf.Tensor ? hostIds(values) : values, shape);
+  }
+
+  /** The same by an op, which never shows the ids to JavaScript; null where there is none, and where it refuses them. */
+  #rowsByOp(ids: tf.Tensor | Int32Array): tf.Tensor1D | null {
+    const { stepOps } = backendPart();
+    if (stepOps === undefined || !(ids instanceof tf.Tensor) || ids.dtype !== 'int32') return null;
+    try {
+      return stepOps.featureRows(ids.as1D(), Int32Array.from(this.featureSizes));
+    } catch {
+      // The host says which id it is, and where it stands.
+      return null;
+    }
+  }
+
+  #rowsOnHost(ids: Int32Array, shape: readonly number[]): Int32Array {
     const { featureSizes, offsets } = this;
     const { length } = featureSizes;
-    return values.map((id, position) => {
+    return ids.map((id, position) => {
       const feature = position % length;
       const rows = featureSizes[feature]!;
       if (id >= 0 && id < rows) return id + offsets[feature]!;
@@ -177,9 +195,9 @@ export class ConcatOneHotEmbedding extends TableLayer {
   }
 }
 
-/** Ids of a tensor or of nested arrays, on the host. */
-function readDense(ids: unknown): { values: Int32Array; shape: number[] } {
+/** Ids of a tensor or of nested arrays. */
+function readDense(ids: unknown): { values: tf.Tensor | Int32Array; shape: number[] } {
   const { values, idsShape } = parseIds(ids as IdsInput, null);
   if (idsShape === null) throw new ArgumentTypeError('ids', 'a tensor or nested arrays [batch, features]', ids);
-  return { values: values instanceof tf.Tensor ? hostIds(values) : values, shape: [...idsShape] };
+  return { values, shape: [...idsShape] };
 }

@@ -2,8 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../backends/bag_tensors.js';
 import { backendPart } from '../../backends/registry.js';
+import type { StepOps } from '../../backends/step_ops.js';
 import type { IdBatch } from '../../ragged/parse_ids.js';
 import { toInt32 } from '../../ragged/whole_ids.js';
+import { withLazyGradient } from '../../tfjs_patches/lazy_gradient.js';
 
 /** Which ids stand for nothing. */
 export interface IdMask {
@@ -85,12 +87,32 @@ function unmaskedBags(ids: Int32Array, rowSplits: Int32Array, weights: tf.Tensor
   return { bags, positions: () => positions };
 }
 
-/** The same by an op, which never shows the ids to JavaScript; null where the backend has none. */
-function unmaskedByOp(ids: tf.Tensor, rowSplits: Int32Array, mask: IdMask): UnmaskedBags | null {
+/** The weights of the ids that count, by an op, differentiable. */
+function presentWeights(stepOps: StepOps, ids: tf.Tensor1D, weights: tf.Tensor1D, mask: IdMask): tf.Tensor1D {
+  return withLazyGradient(
+    { weights },
+    (save) => {
+      save([ids]);
+      return stepOps.presentWeights(ids, weights, mask);
+    },
+    (dy, saved) => ({ weights: () => stepOps.spreadWeights(saved[0] as tf.Tensor1D, dy as tf.Tensor1D, mask) }),
+  ) as tf.Tensor1D;
+}
+
+/** The same by ops, which never show the ids to JavaScript; null where the backend has none. */
+function unmaskedByOps(
+  ids: tf.Tensor,
+  rowSplits: Int32Array,
+  weights: tf.Tensor1D | null,
+  mask: IdMask,
+): UnmaskedBags | null {
   const { stepOps } = backendPart();
   if (stepOps === undefined || ids.dtype !== 'int32') return null;
   const flat = ids.as1D();
-  const bags = { ...stepOps.presentIds(flat, tf.tensor1d(rowSplits, 'int32'), mask), weights: null };
+  const bags = {
+    ...stepOps.presentIds(flat, tf.tensor1d(rowSplits, 'int32'), mask),
+    weights: weights === null ? null : presentWeights(stepOps, flat, weights, mask),
+  };
   return { bags, positions: () => unmaskedIds(flat.dataSync<'int32'>(), rowSplits, mask).positions };
 }
 
@@ -108,8 +130,8 @@ export function bagsOfIds(
   const perId = given instanceof Float32Array ? tf.tensor1d(given, 'float32') : given;
   const weights = perId === null ? null : perId.as1D();
   if (mask !== null) {
-    const byOp = values instanceof tf.Tensor && weights === null ? unmaskedByOp(values, rowSplits, mask) : null;
-    if (byOp !== null) return byOp;
+    const byOps = values instanceof tf.Tensor ? unmaskedByOps(values, rowSplits, weights, mask) : null;
+    if (byOps !== null) return byOps;
     return unmaskedBags(values instanceof tf.Tensor ? hostIds(values) : values, rowSplits, weights, mask);
   }
   const bags = {

@@ -38,6 +38,8 @@ export interface StepRunner {
   predict(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[];
   /** Called when a model was compiled. */
   compiled(model: tf.LayersModel): void;
+  /** Called when a sequential model gets another model within; `before`: the one that it had, or itself. */
+  rebuilt(before: tf.LayersModel, now: tf.LayersModel): void;
   /** Called when a model was disposed of by its last holder. */
   disposed(model: tf.LayersModel): void;
 }
@@ -62,6 +64,11 @@ interface ModelMethods {
   ): tf.Tensor | tf.Tensor[];
   compile(this: tf.LayersModel, args: tf.ModelCompileArgs): void;
   dispose(this: tf.LayersModel): { refCountAfterDispose: number };
+}
+
+interface SequentialMethods {
+  readonly model?: tf.LayersModel;
+  build(this: SequentialMethods, shape?: unknown): void;
 }
 
 const runner = (): { current: StepRunner | null } => perProcess('runner of steps', () => ({ current: null }));
@@ -151,6 +158,13 @@ export function runSteps(given: StepRunner): void {
     const { rowsOf } = current;
     const outputs = inBatches(all, batchSize, { rowsOf, predict: (batch) => current.predict(this, eager, batch) });
     return outputs.length === 1 ? outputs[0]! : outputs;
+  };
+  const sequential = tf.Sequential.prototype as unknown as SequentialMethods;
+  const { build } = sequential;
+  sequential.build = function (shape): void {
+    const before = this.model ?? (this as unknown as tf.LayersModel);
+    build.call(this, shape);
+    runner().current?.rebuilt(before, this.model!);
   };
   methods.compile = function (this: tf.LayersModel, args): void {
     compile.call(this, args);

@@ -42,6 +42,10 @@ const NAMES = [
   'EmbeddingBagGrad',
   'EmbeddingBagWeightsGrad',
   'EmbeddingPresentIds',
+  'EmbeddingPresentWeights',
+  'EmbeddingSpreadWeights',
+  'EmbeddingCheckWeights',
+  'EmbeddingFeatureRows',
   'EmbeddingCopy',
   'EmbeddingNewTable',
   'EmbeddingWriteRows',
@@ -91,6 +95,20 @@ function rightCall(): OpCall {
     case 'EmbeddingPresentIds': {
       const skip = tensors.ints([random.whole(0, 2), random.whole(0, 2)]);
       return { name, inputs: [values, bags[1]!, skip], attributes: [], outputs: 2, written: 0 };
+    }
+    case 'EmbeddingPresentWeights':
+    case 'EmbeddingSpreadWeights': {
+      const skip = tensors.ints([random.whole(0, 2), random.whole(0, 2)]);
+      const size = random.chance(0.5) ? values.size : random.whole(0, 9);
+      return { name, inputs: [values, tensors.floats(size), skip], attributes: [], outputs: 1, written: 0 };
+    }
+    case 'EmbeddingCheckWeights':
+      return { name, inputs: [table], attributes: [], outputs: 0, written: 0 };
+    case 'EmbeddingFeatureRows': {
+      const sizes = Array.from({ length: random.whole(0, 4) }, () =>
+        random.chance(0.95) ? random.whole(1, 9) : random.pick([-1, 0, 2 ** 31 - 1]),
+      );
+      return { name, inputs: [values, tensors.ints(sizes)], attributes: [], outputs: 1, written: 0 };
     }
     case 'EmbeddingCopy':
       return { name, inputs: [table], attributes: [], outputs: 1, written: 0 };
@@ -157,7 +175,15 @@ function rightCallOfMany(): OpCall {
 
 const DENSE_SLOTS = { Sgd: 0, Momentum: 1, Adagrad: 1, Adam: 2 } as const;
 const STEP_NAMES = [
-  ...['PackedBag', 'PackedBagWeightsGrad', 'TouchedRows', 'SingleSplits', 'TakeRows'],
+  ...[
+    'PackedBag',
+    'PackedBagWeightsGrad',
+    'PackedRowPenalty',
+    'PackedRowPenaltyGrad',
+    'TouchedRows',
+    'SingleSplits',
+    'TakeRows',
+  ],
   ...['RowPenalty', 'RowPenaltyGrad', 'Dropout', 'RowDots', 'ScaledRows', 'DenseApply'],
 ];
 
@@ -177,16 +203,20 @@ function rightCallOfStep(): OpCall {
   });
   switch (name) {
     case 'PackedBag':
-    case 'PackedBagWeightsGrad': {
+    case 'PackedBagWeightsGrad':
+    case 'PackedRowPenalty':
+    case 'PackedRowPenaltyGrad': {
       const storage = random.pick(PACKED_STORAGES);
       const words = Array.from({ length: rows * wordsPerRow(storage, dim) }, () => random.whole(-(2 ** 31), 2 ** 31));
       const packed = tensors.ints(words).reshape([rows, wordsPerRow(storage, dim)]);
       const bags = [ids, tensors.ints([0, ids.size]), tensors.floats(ids.size)];
-      const attributes = [
-        ...bagAttributes(),
+      const form = [
         { name: 'storage', type: TF_ATTR_STRING, value: random.chance(0.95) ? storage : 'int4' },
         { name: 'dim', type: TF_ATTR_INT, value: random.chance(0.95) ? dim : random.pick([0, -1, 2 ** 62, dim + 4]) },
       ];
+      if (name === 'PackedRowPenalty') return op([packed, ids, tensors.floats(2)], 1, form);
+      if (name === 'PackedRowPenaltyGrad') return op([packed, ids, tensors.floats(2), tf.scalar(0.5)], 1, form);
+      const attributes = [...bagAttributes(), ...form];
       if (name === 'PackedBag') return op([packed, ...bags], 1, attributes);
       return op([packed, tensors.floats(1, dim), ...bags], 1, attributes);
     }

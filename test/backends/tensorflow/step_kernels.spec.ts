@@ -2,6 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
 import { TensorFlowPart } from '../../../src/backends/tensorflow/backend_part.js';
+import { setPackedForm, wordsPerRow } from '../../../src/backends/packed/packed_table.js';
+import { packRows, unpackRows } from '../../../src/backends/packed/rows.js';
 import { backendPart } from '../../../src/backends/registry.js';
 import { ValueError } from '../../../src/errors.js';
 import { unmaskedIds } from '../../../src/layers/embedding/masked_ids.js';
@@ -71,6 +73,80 @@ describeTensorFlow('STEP_OPS', () => {
     });
   });
 
+  describe('presentWeights and spreadWeights', () => {
+    it('agree with the plain function, there and back', () => {
+      const random = new Random(12);
+      for (let round = 0; round < 60; round++) {
+        const ids = Int32Array.from({ length: random.whole(0, 12) }, () => random.whole(-2, 4));
+        const skip = { zero: random.chance(0.5), negative: random.chance(0.5) };
+        const { positions } = unmaskedIds(ids, Int32Array.of(0, ids.length), skip);
+        const kept = Array.from(positions ?? ids.keys());
+        tf.tidy(() => {
+          const of = tf.tensor1d(ids, 'int32');
+          const weights = tf.tensor1d(random.floats(ids.length));
+          const present = STEP_OPS.presentWeights(of, weights, skip);
+          const all = Array.from(weights.dataSync());
+          expect(Array.from(present.dataSync())).toEqual(kept.map((at) => all[at]!));
+          const spread = STEP_OPS.spreadWeights(of, present, skip);
+          expect(Array.from(spread.dataSync())).toEqual(all.map((weight, at) => (kept.includes(at) ? weight : 0)));
+        });
+      }
+    });
+
+    it('refuse other numbers than there are ids, or ids that count', () => {
+      const skip = { zero: true, negative: true };
+      tf.tidy(() => {
+        const two = tf.tensor1d([1, 2]);
+        expect(() => STEP_OPS.presentWeights(ints(1, 0, 3), two, skip)).toThrowError(ValueError, /weights.*3.*2/);
+        expect(Array.from(STEP_OPS.spreadWeights(ints(1, 0, 3), two, skip).dataSync())).toEqual([1, 0, 2]);
+        expect(() => STEP_OPS.spreadWeights(ints(1, -1, 0), two, skip)).toThrowError(ValueError, /present.*1.*2/);
+      });
+    });
+  });
+
+  it('checkWeights refuses NaN of either sign, wherever it is, and nothing else', () => {
+    tf.tidy(() => {
+      const weights = Float32Array.of(0, -0, Infinity, -Infinity, 1e-45, -3.4e38);
+      expect(() => STEP_OPS.checkWeights(tf.tensor2d(weights, [2, 3]))).not.toThrow();
+      expect(() => STEP_OPS.checkWeights(tf.zeros([0]))).not.toThrow();
+      for (const [at, bits] of [0x7fc00000, 0xffc00000, 0x7f800001, 0xffffffff, 0x7fffffff].entries()) {
+        const bad = weights.slice();
+        new Uint32Array(bad.buffer)[at] = bits;
+        expect(() => STEP_OPS.checkWeights(tf.tensor1d(bad)))
+          .withContext(bits.toString(16))
+          .toThrowError(ValueError, new RegExp(`weights.*NaN at position ${at}`));
+      }
+    });
+  });
+
+  describe('featureRows', () => {
+    it('gives the rows of ids, feature by feature', () => {
+      tf.tidy(() => {
+        const rows = STEP_OPS.featureRows(ints(0, 0, 0, 2, 4, 0), Int32Array.of(3, 5, 1));
+        expect(Array.from(rows.dataSync())).toEqual([0, 3, 8, 2, 7, 8]);
+        expect(rows.dtype).toBe('int32');
+        expect(STEP_OPS.featureRows(ints(), Int32Array.of(3)).size).toBe(0);
+      });
+    });
+
+    it('refuses ids outside of their features, ids without a feature, and impossible sizes', () => {
+      tf.tidy(() => {
+        for (const [ids, sizes, message] of [
+          [[0, 5], [3, 5], /\[0, 5\) for feature 1, received 5/],
+          [[-1, 0], [3, 5], /\[0, 3\) for feature 0, received -1/],
+          [[0, 1, 2], [3, 5], /one per feature \(2\)/],
+          [[0], [], /one per feature \(0\)/],
+          [[0, 0], [3, 0], /sizes/],
+          [[0, 0], [2 ** 31 - 1, 1], /sizes/],
+        ] as const) {
+          expect(() => STEP_OPS.featureRows(ints(...ids), Int32Array.from(sizes)))
+            .withContext(`${ids.join()} of ${sizes.join()}`)
+            .toThrowError(ValueError, message);
+        }
+      });
+    });
+  });
+
   it('singleSplits counts from 0 to the number of ids', () => {
     tf.tidy(() => {
       expect(Array.from(STEP_OPS.singleSplits(ints(7, 7, 1)).dataSync())).toEqual([0, 1, 2, 3]);
@@ -103,6 +179,34 @@ describeTensorFlow('STEP_OPS', () => {
         expect(gradient.dataSync()).toEqual(grad.dataSync() as Float32Array);
       });
       table.dispose();
+    });
+  }
+
+  for (const dim of [1, 2, 5, 16]) {
+    it(`rowPenalty and its gradient are the same for rows of float16 as for their numbers, ${dim} columns`, () => {
+      const random = new Random(8);
+      const numbers = random.floats(9 * dim).map((value, i) => (i % 7 === 0 ? value * 1e-6 : value));
+      const words = new Int32Array(9 * wordsPerRow('float16', dim));
+      packRows(numbers, 'float16', dim, words);
+      const [packed, plain] = tf.tidy(() => [
+        tf.variable(tf.tensor2d(words, [9, wordsPerRow('float16', dim)], 'int32')),
+        tf.variable(tf.tensor2d(unpackRows(words, 'float16', dim), [9, dim])),
+      ]);
+      setPackedForm(packed!, { storage: 'float16', dim });
+      tf.tidy(() => {
+        const [ids, factors, upstream] = [ints(0, 3, 8), Float32Array.of(0.25, 0.5), tf.scalar(1.5)];
+        const of = (table: tf.Variable): Float32Array[] => [
+          STEP_OPS.rowPenalty(table, ids, factors).dataSync<'float32'>(),
+          STEP_OPS.rowPenaltyGradient(table, ids, factors, upstream).dataSync<'float32'>(),
+        ];
+        expect(of(packed!)).toEqual(of(plain!));
+        expect(() => STEP_OPS.rowPenalty(packed!, ints(9), factors)).toThrowError(/values\[0\] = 9/);
+        setPackedForm(packed!, { storage: 'float16', dim: dim + 2 });
+        expect(() => STEP_OPS.rowPenalty(packed!, ids, factors)).toThrowError(ValueError, /table.*words/);
+        setPackedForm(packed!, { storage: 'int8', dim });
+        expect(() => STEP_OPS.rowPenalty(packed!, ids, factors)).toThrowError(ValueError, /storage/);
+      });
+      tf.dispose([packed!, plain!]);
     });
   }
 
