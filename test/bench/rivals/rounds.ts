@@ -12,8 +12,9 @@ export interface RoundOptions {
 }
 
 const MOST_STEPS = 200;
-/** Engines compile and tables move to huge pages meanwhile. */
-const WARM_UP_MS = 150;
+const MOST_WARM_UPS = 4000;
+/** Engines compile, which takes thousands of steps of few microseconds of JavaScript, and tables move to huge pages. */
+const WARM_UP_MS = 600;
 /** Threads of a peer that just ran may spin for a while before they sleep. */
 const REST_MS = 10;
 
@@ -21,11 +22,11 @@ const REST_MS = 10;
 export type Rounds = ReadonlyMap<string, readonly number[] | string>;
 
 async function stepsOf(peer: Measured, { turnMs, warmUps = 3 }: RoundOptions): Promise<number> {
-  const stepsIn = (time: number, ms: number): number =>
-    Math.max(1, Math.min(MOST_STEPS, Math.ceil(time / Math.max(1e-3, ms))));
+  const stepsIn = (time: number, ms: number, most = MOST_STEPS): number =>
+    Math.max(1, Math.min(most, Math.ceil(time / Math.max(1e-3, ms))));
   // The first steps may take many times as long as those that follow.
   const first = await peer.run(warmUps);
-  const warm = await peer.run(stepsIn(WARM_UP_MS, first));
+  const warm = await peer.run(stepsIn(WARM_UP_MS, first, MOST_WARM_UPS));
   return stepsIn(turnMs, await peer.run(stepsIn(turnMs, warm)));
 }
 
