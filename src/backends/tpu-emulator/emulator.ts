@@ -134,6 +134,7 @@ export class Emulator implements DevicePart {
   }
 
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
+    this.machine.settle();
     const start = performance.now();
     const results: LookedUp[] = new Array<LookedUp>(lookups.length);
     const onDevices: {
@@ -203,6 +204,7 @@ export class Emulator implements DevicePart {
   }
 
   update(updates: readonly TableUpdate[]): void {
+    this.machine.settle();
     const start = performance.now();
     const { sharedTensors } = this.derived.reader;
     try {
@@ -217,7 +219,7 @@ export class Emulator implements DevicePart {
         return { optimizer, ...tables[place]!, entries: found, hyper: Array.from(hyper) };
       });
       sharedTensors.share();
-      updateAll(this.machine, prepared);
+      updateAll(this.machine, prepared, () => sharedTensors.handOver());
     } finally {
       sharedTensors.release();
     }

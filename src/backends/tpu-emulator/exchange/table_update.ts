@@ -67,7 +67,7 @@ class UpdateCall {
     }
   }
 
-  run(): void {
+  run(handOver: () => () => void): void {
     const { machine } = this;
     for (const update of this.updates) this.add(update);
     this.bookExchange();
@@ -78,7 +78,7 @@ class UpdateCall {
       this.bookExchange();
     }
     for (const count of this.counted) count();
-    machine.run(this.second);
+    machine.step(this.second, handOver());
   }
 
   /** Each device gets its columns of the gradients. */
@@ -205,7 +205,10 @@ class UpdateCall {
   }
 }
 
-/** Steps all tables; all devices work at the same time. */
-export function updateAll(machine: Machine, updates: readonly DeviceTableUpdate[]): void {
-  new UpdateCall(machine, updates).run();
+/**
+ * Steps all tables; all devices work at the same time, and nobody waits for them here. `handOver` returns what releases
+ * the gradients that devices read.
+ */
+export function updateAll(machine: Machine, updates: readonly DeviceTableUpdate[], handOver: () => () => void): void {
+  new UpdateCall(machine, updates).run(handOver);
 }

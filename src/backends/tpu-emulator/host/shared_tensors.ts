@@ -72,11 +72,17 @@ export class SharedTensors {
 
   /** The call is over, whether it came to sharing or not. */
   release(): void {
-    for (const tensors of Object.values(this.added)) {
-      for (const key of tensors.keys()) this.parties!.addon.releaseSharedTensor(key);
-      tensors.clear();
-    }
+    this.handOver()();
+  }
+
+  /** The call is over, but devices still read: what is returned releases what it shared. */
+  handOver(): () => void {
+    const keys = [...this.keys.values()];
+    for (const tensors of Object.values(this.added)) tensors.clear();
     this.keys.clear();
+    return () => {
+      for (const key of keys) this.parties!.addon.releaseSharedTensor(key);
+    };
   }
 }
 

@@ -26,6 +26,8 @@ export class Machine {
   /** Called before what the exchange memory holds is lost. */
   beforeExchange: () => void = () => undefined;
   private buffers = 0;
+  /** Releases what steps need that nobody has waited for yet. */
+  private needed: (() => void)[] = [];
   private fault: RuntimeError | null = null;
   private lostHost: RuntimeError | null = null;
   private closed: Promise<void> | null = null;
@@ -37,16 +39,20 @@ export class Machine {
     const { coresPerChip, hbmBytesPerChip } = settings;
     const capacity = hbmBytesPerChip === null ? null : Math.floor(hbmBytesPerChip / coresPerChip);
     const { exchange } = set;
+    const settle = (): void => this.settle();
     const beforeExchange = (): void => this.beforeExchange();
     this.exchange = {
       epoch: 0,
       get floats() {
+        settle();
         return exchange.floats;
       },
       get ints() {
+        settle();
         return exchange.ints;
       },
       reserve(words, kept = 0) {
+        settle();
         beforeExchange();
         if (kept === 0) this.epoch++;
         exchange.reserve(words, kept);
@@ -72,16 +78,51 @@ export class Machine {
 
   /** Queues the commands of each device, which then work at the same time, and waits for all. */
   run(commands: readonly (readonly Command[])[]): void {
-    commands.forEach((list, device) => {
-      if (list.length > 0) this.post(device, list);
-    });
+    this.postAll(commands);
     this.finish();
+  }
+
+  /**
+   * The commands of a step: where devices are workers the host goes on without waiting for them, until somebody needs a
+   * device or the exchange memory. `release` is called when devices are done with what they read, or have failed.
+   */
+  step(commands: readonly (readonly Command[])[], release: () => void): void {
+    this.needed.push(release);
+    if (this.set.devices.every(({ kind }) => kind === 'inline')) return this.run(commands);
+    try {
+      this.postAll(commands);
+    } catch (error) {
+      this.releaseNeeded();
+      throw error;
+    }
   }
 
   /** Waits until all devices have done what was queued. */
   finish(): void {
-    this.checkAlive();
-    for (const device of this.set.devices) this.guarded(() => device.finish());
+    try {
+      this.checkAlive();
+      for (const device of this.set.devices) this.guarded(() => device.finish());
+    } finally {
+      this.releaseNeeded();
+    }
+  }
+
+  /** Waits for steps that are under way. */
+  settle(): void {
+    if (this.needed.length === 0) return;
+    const start = performance.now();
+    this.finish();
+    this.counters.waitedForSteps((performance.now() - start) / 1000);
+  }
+
+  private postAll(commands: readonly (readonly Command[])[]): void {
+    commands.forEach((list, device) => {
+      if (list.length > 0) this.post(device, list);
+    });
+  }
+
+  private releaseNeeded(): void {
+    for (const release of this.needed.splice(0)) release();
   }
 
   /** Frees a buffer; on a machine that has ended there is nothing to free. */
@@ -96,7 +137,8 @@ export class Machine {
 
   /** Ends all devices. */
   close(): Promise<void> {
-    return (this.closed ??= Promise.all(this.set.devices.map((device) => device.close())).then(() => undefined));
+    this.closed ??= Promise.all(this.set.devices.map((device) => device.close())).then(() => this.releaseNeeded());
+    return this.closed;
   }
 
   /** The backend for dense ops is gone: neither its tensors nor new ones can be used any more. */

@@ -101,6 +101,11 @@ export class TrafficStats {
     this.seconds[kind] += seconds;
   }
 
+  /** So long the host waited for a step after its call. */
+  waitedForSteps(seconds: number): void {
+    this.seconds.update += seconds;
+  }
+
   /** The lookups of one call that serve inputs of layers. `isTraining`: gradients are taken. */
   served(inputs: readonly ServedInput[], isTraining: boolean): void {
     for (const owner of new Set(inputs.map((served) => served.owner))) {

@@ -76,6 +76,8 @@ for (const devices of ['worker', 'inline'] as const) {
           const table = tableOf(layout);
           emulator().update([update(table, gradientOfOp())]);
           expect(shared().length).toBeGreaterThan(0);
+          // Workers step while the host goes on, until somebody waits for them.
+          emulator().machine.settle();
           for (const key of shared()) expect(() => read(key)).toThrowError(RangeError, UNKNOWN);
           expectStepped(table);
           table.dispose();
