@@ -129,6 +129,16 @@ describeSteps('fewerOps', () => {
     expect(namesOf(more)).toEqual(['EmbeddingProductSum', 'Add', 'EmbeddingProductSum', 'Neg']);
     const two = opsOf(pairs, ([a, b, c, d, e]) => [a!.matMul(b!).add(e!).add(c!.matMul(d!)).neg()]);
     expect(namesOf(two)).toEqual(['EmbeddingProducts', 'Add', 'EmbeddingProductSum', 'Neg']);
+    const square = [...Array<number[]>(5)].map(() => [3, 3]);
+    const kinds = opsOf(square, ([a, b, c, d, e]) => {
+      return [
+        a!
+          .matMul(b!)
+          .add(c!.matMul(d!, false, true))
+          .add(d!.matMul(e!, false, true)),
+      ];
+    });
+    expect(namesOf(kinds)).toEqual(['EmbeddingProducts', 'EmbeddingProductSum']);
   });
 
   it('keeps a product or a sum that somebody else takes too, and sums of tensors of several shapes', () => {
