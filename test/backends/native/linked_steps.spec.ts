@@ -8,9 +8,10 @@ import 'tfjs-embeddings/node';
 const [ROWS, DIM] = [8, 3];
 const kernels = (): Required<KernelSet> => namedKernelSet('native') as Required<KernelSet>;
 
-/** Their first 8 ids lie within one line of memory, wherever that begins, and so do the two halves of them. */
-const IDS = Int32Array.of(1, 2, 5, 1);
-const SPLITS = Int32Array.of(0, 2, 4, 4);
+/** The first four lie within one line of memory, wherever that begins. Row 1 is in many bags: who adds up first shows. */
+const IDS = Int32Array.of(1, 2, 5, 1, 1, 2, 1, 1);
+const SPLITS = Int32Array.of(0, 2, 4, 6, 8, 8);
+const [WEIGHTS, OTHER_WEIGHTS] = [Float32Array.from(IDS), Float32Array.from(IDS, (id) => 3 - id)];
 
 type Difference = Partial<Pick<HostStep, 'bags' | 'options' | 'useStarts' | 'hyper'>> & { readonly rows?: number };
 
@@ -37,6 +38,12 @@ function numbersAfter(calls: readonly HostStep[][]): number[][] {
 const SHORT = { values: IDS.subarray(0, 2), rowSplits: SPLITS.subarray(0, 2), weights: null };
 const OTHER_STARTS = [Int32Array.of(1, 2), Int32Array.of(0, 1)] as const;
 
+/** Takes ids that name no row, as one does unless there are more rows. */
+const OF_ANY: Difference = {
+  bags: { ...bags, values: Int32Array.of(1, 2, ROWS + 1, 1, 1, 2, 1, 1) },
+  options: { ...options, outOfRange: 'zero' },
+};
+
 /** What two steps differ in, and both of them. */
 const PAIRS: Readonly<Record<string, readonly [Difference, Difference]>> = {
   nothing: [{}, {}],
@@ -44,19 +51,16 @@ const PAIRS: Readonly<Record<string, readonly [Difference, Difference]>> = {
     { bags: { ...SHORT, values: IDS.subarray(0, 2) } },
     { bags: { ...SHORT, values: IDS.subarray(2, 4), rowSplits: SHORT.rowSplits } },
   ],
-  'row splits': [{}, { bags: { ...bags, rowSplits: Int32Array.of(0, 1, 4, 4) } }],
-  weights: [
-    { bags: { ...bags, weights: Float32Array.of(1, 2, 3, 4) } },
-    { bags: { ...bags, weights: Float32Array.of(2, 1, 1, 0) } },
-  ],
-  'weights that are there': [{}, { bags: { ...bags, weights: Float32Array.of(1, 2, 3, 4) } }],
+  'row splits': [{}, { bags: { ...bags, rowSplits: Int32Array.of(0, 1, 4, 6, 8, 8) } }],
+  weights: [{ bags: { ...bags, weights: WEIGHTS } }, { bags: { ...bags, weights: OTHER_WEIGHTS } }],
+  'weights that are there': [{}, { bags: { ...bags, weights: WEIGHTS } }],
   'how many bags and ids there are': [{}, { bags: SHORT }],
-  'how many empty bags end the batch': [{}, { bags: { ...bags, rowSplits: SPLITS.subarray(0, 3) } }],
+  'how many empty bags end the batch': [{}, { bags: { ...bags, rowSplits: SPLITS.subarray(0, 5) } }],
   combiners: [{}, { options: { ...options, combiner: 'mean' } }],
   uses: [{ useStarts: OTHER_STARTS[0] }, { useStarts: OTHER_STARTS[1] }],
   'how many uses there are': [{ useStarts: OTHER_STARTS[0].subarray(0, 1) }, { useStarts: OTHER_STARTS[0] }],
   'uses that are there': [{}, { useStarts: OTHER_STARTS[0] }],
-  rows: [{}, { rows: ROWS + 3 }],
+  rows: [OF_ANY, { ...OF_ANY, rows: ROWS + 3 }],
   'whether rows without ids are stepped': [{ hyper: hyper(0) }, { hyper: hyper(1) }],
 };
 
@@ -67,7 +71,10 @@ describe('steps of tables in one call that differ in', () => {
 
   for (const [what, pair] of Object.entries(PAIRS)) {
     it(`${what} are those of each table alone`, () => {
-      for (const inOrder of [pair, [pair[1], pair[0]]]) {
+      for (const inOrder of [
+        [...pair, pair[0]],
+        [pair[1], ...pair],
+      ]) {
         const steps = (): HostStep[] => inOrder.map((each, seed) => stepOf(each, seed));
         expect(numbersAfter([steps()])).toEqual(numbersAfter(steps().map((step) => [step])));
       }
@@ -75,7 +82,7 @@ describe('steps of tables in one call that differ in', () => {
   }
 
   it('what ids that name no row do', () => {
-    const stray = { ...bags, values: Int32Array.of(1, 2, ROWS, 1) };
+    const stray = { ...bags, values: IDS.map((id) => (id === 5 ? ROWS : id)) };
     const pair: Difference[] = [{ bags: stray, options: { ...options, outOfRange: 'zero' } }, { bags: stray }];
     for (const inOrder of [pair, pair.slice().reverse()]) {
       const steps = inOrder.map((each, seed) => stepOf(each, seed));
