@@ -53,7 +53,7 @@ export const ALL_GROUPS: readonly SpecGroup[] = [
 export function groupsFor(file: string): readonly SpecGroup[] {
   if (file.startsWith('hosts/tensorflow_shared_tensors')) return [TENSORFLOW, SHARED_TENSORS];
   if (file.startsWith('hosts/tensorflow_many')) return [MANY, TENSORFLOW];
-  if (file.startsWith('hosts/tensorflow')) return [TENSORFLOW, PYTHON];
+  if (/^hosts\/(\w+\/)?tensorflow/.test(file)) return [TENSORFLOW, PYTHON];
   if (file.startsWith('kernels/step/')) return [STEP, TENSORFLOW];
   if (file.startsWith('kernels/packed/')) return [PACKED, TENSORFLOW];
   if (file.startsWith('hosts/wasm')) return [WASM];
