@@ -121,6 +121,28 @@ void compute_touched_rows(void* kernel, TF_OpKernelContext* context) {
   memcpy(Call::data(result), touched.data(), static_cast<size_t>(count) * sizeof(int32_t));
 }
 
+/* terms [n, dim], ids [n] -> sums [rows, dim] of the rows of each id. */
+void compute_segment_sum(void* kernel, TF_OpKernelContext* context) {
+  const Attributes& attributes = *static_cast<Attributes*>(kernel);
+  Call call(context);
+  TF_Tensor* terms = call.input(0, "terms", 2);
+  TF_Tensor* ids = call.input(1, "ids", 1);
+  if (call.failed()) return;
+  const int64_t count = tf.TF_Dim(ids, 0);
+  const int64_t dims[2] = {attributes.rows, tf.TF_Dim(terms, 1)};
+  if (tf.TF_Dim(terms, 0) != count) {
+    return call.fail(TF_INVALID_ARGUMENT, "ids: expected one per row (%lld), received %lld",
+                     static_cast<long long>(tf.TF_Dim(terms, 0)), static_cast<long long>(count));
+  }
+  TF_Tensor* sums = call.output(0, TF_FLOAT, dims, 2, "rows", "sums");
+  if (call.failed()) return;
+  const te_status status = te_segment_sum(Call::floats(terms), static_cast<const int32_t*>(Call::data(ids)), count,
+                                          dims[0], dims[1], Call::floats(sums));
+  if (status.code == TE_OK) return;
+  call.fail(TF_INVALID_ARGUMENT, "values[%lld] = %d is not in [0, %lld)", static_cast<long long>(status.position),
+            status.id, static_cast<long long>(dims[0]));
+}
+
 /* ids, row_splits, skip: whether 0 and whether negative ids stand for nothing; -> the others, with their splits. */
 void compute_present_ids(void*, TF_OpKernelContext* context) {
   Call call(context);

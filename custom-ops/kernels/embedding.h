@@ -266,6 +266,13 @@ int64_t te_first_nan(const float* values, int64_t count);
  */
 te_status te_feature_rows(const int32_t* ids, int64_t count, const int32_t* sizes, int64_t features, int32_t* rows);
 
+/*
+ * sums [segments, dim]: of the terms [count, dim] of each id, in their order. Those of negative ids count for nothing, as
+ * in TensorFlow's UnsortedSegmentSum; TE_ID_OUT_OF_RANGE for one from `segments` on.
+ */
+te_status te_segment_sum(const float* terms, const int32_t* ids, int64_t count, int64_t segments, int64_t dim,
+                         float* sums);
+
 /* ---- penalties on touched rows ---- */
 
 /* Writes the distinct ids in [0, rows), ascending, into touched [count]; returns how many there are. */

@@ -7,6 +7,7 @@ import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
 import { withGathers } from '../tfjs_patches/training/gathers.js';
 import { withLosses, type LossesBy } from '../tfjs_patches/training/losses.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
+import { withSegmentSums } from '../tfjs_patches/training/segment_sums.js';
 import { openSoftmaxGradient, withSoftmaxGradient } from '../tfjs_patches/training/softmax_gradient.js';
 import { markFeeding } from '../tfjs_patches/uncast_inputs.js';
 import { CapturedModel, GraphList } from './captured_model.js';
@@ -16,6 +17,7 @@ import { nativeCrossEntropy } from './native/native_cross_entropy.js';
 import { nativeDots } from './native/native_dots.js';
 import { nativeDropout } from './native/native_dropout.js';
 import { nativeGather } from './native/native_gather.js';
+import { nativeSegmentSum } from './native/native_segment_sum.js';
 import { nativeSoftmaxGradient } from './native/native_softmax_gradient.js';
 import { takeMethods, type Purpose } from './plain_model.js';
 import { withOwnProducts } from './own_products.js';
@@ -72,7 +74,9 @@ function withGraphOps(eager: EagerStep): EagerStep {
   return (data) =>
     withOwnProducts(asNodeBackend(tf.backend()), () =>
       withGathers(nativeGather, () =>
-        withDots(nativeDots, () => withSoftmaxGradient(nativeSoftmaxGradient, () => eager(data))),
+        withSegmentSums(nativeSegmentSum, () =>
+          withDots(nativeDots, () => withSoftmaxGradient(nativeSoftmaxGradient, () => eager(data))),
+        ),
       ),
     );
 }

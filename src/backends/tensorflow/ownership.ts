@@ -31,7 +31,7 @@ function copyingOps(): ReadonlySet<string> {
     ...['Sgd', 'Momentum', 'Adagrad', 'Adam'].map((name) => `EmbeddingDenseApply${name}`),
     ...['EmbeddingRowPenalty', 'EmbeddingRowPenaltyGrad', 'EmbeddingTouchedRows', 'EmbeddingSingleSplits'],
     ...['EmbeddingPackedRowPenalty', 'EmbeddingPackedRowPenaltyGrad', 'EmbeddingFeatureRows', 'EmbeddingCheckWeights'],
-    ...['EmbeddingPresentWeights', 'EmbeddingSpreadWeights'],
+    ...['EmbeddingPresentWeights', 'EmbeddingSpreadWeights', 'EmbeddingSegmentSum'],
     ...['EmbeddingPresentIds', 'EmbeddingProducts', 'EmbeddingProductSum', 'EmbeddingSum', 'EmbeddingTakeRows'],
     ...['EmbeddingCrossEntropy', 'EmbeddingCrossEntropyGrad'],
     ...['EmbeddingDropout', 'EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingStep'],

@@ -46,6 +46,7 @@ const NAMES = [
   'EmbeddingSpreadWeights',
   'EmbeddingCheckWeights',
   'EmbeddingFeatureRows',
+  'EmbeddingSegmentSum',
   'EmbeddingCopy',
   'EmbeddingNewTable',
   'EmbeddingWriteRows',
@@ -101,6 +102,13 @@ function rightCall(): OpCall {
       const skip = tensors.ints([random.whole(0, 2), random.whole(0, 2)]);
       const size = random.chance(0.5) ? values.size : random.whole(0, 9);
       return { name, inputs: [values, tensors.floats(size), skip], attributes: [], outputs: 1, written: 0 };
+    }
+    case 'EmbeddingSegmentSum': {
+      const many = random.chance(0.9) ? values.size : random.whole(0, 9);
+      const rowsOfIds = tensors.floats(many * dim).reshape([many, dim]);
+      const given = random.chance(0.95) ? rows : random.pick([-1, 0, 2 ** 31 - 1]);
+      const attributes = [{ name: 'rows', type: backend.binding.TF_ATTR_INT, value: given }];
+      return { name, inputs: [rowsOfIds, values], attributes, outputs: 1, written: 0 };
     }
     case 'EmbeddingCheckWeights':
       return { name, inputs: [table], attributes: [], outputs: 0, written: 0 };
