@@ -8,7 +8,7 @@ import { benchBags } from './bags/bag_bench.js';
 import { HELP, checkPrograms, readOptions, type Given } from './options.js';
 import { benchBusy } from './bags/busy_bench.js';
 import { benchModels } from './models/model_bench.js';
-import { MODELS, TABLES_ALONE, modelOfPairs, type ModelSpec } from './models/model_specs.js';
+import { MODELS, MORE_MODELS, TABLES_ALONE, modelOfPairs, type ModelSpec } from './models/model_specs.js';
 import { BASE, OURS, deviceContestants, modelContestants } from './peers.js';
 import { newReport } from './report.js';
 import { busyText, linesText, machineText, peersText } from './report_text.js';
@@ -22,8 +22,8 @@ function casesOf({ isQuick, isFull, only }: Given): BagCase[] {
   return cases.filter((each) => isChosen(`${nameOf(each)}, ${each.threads} threads`, only));
 }
 
-function modelsOf({ isQuick, only, pairs }: Given): readonly ModelSpec[] {
-  const models = [...MODELS, ...(pairs === undefined ? [] : [modelOfPairs(pairs)])];
+function modelsOf({ isQuick, isFull, only, pairs }: Given): readonly ModelSpec[] {
+  const models = [...MODELS, ...(isFull ? MORE_MODELS : []), ...(pairs === undefined ? [] : [modelOfPairs(pairs)])];
   if (isQuick) return models.slice(0, 1);
   return models.filter(({ name }) => isChosen(name, only));
 }

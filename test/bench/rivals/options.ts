@@ -16,7 +16,7 @@ that round. Before a peer is timed, what it computes is compared with our refere
                    given several times: each rival is taken from the first one that has it. Those that none has are
                    listed as missing
   --quick          a sample that takes a few minutes
-  --full           every combination: many hours
+  --full           every combination, and models of further sizes: many hours
   --part NAME      this part alone: ${PARTS.join(', ')}; may be given several times
   --only TEXT      only cases whose name holds TEXT; may be given several times
   --peer NAME      only this one beside ours, as its column is called; may be given several times

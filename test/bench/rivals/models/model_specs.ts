@@ -5,10 +5,13 @@ import { Random } from '../../../helpers/random.js';
 import { idDrawer } from '../bags/bag_cases.js';
 import { drawTriples, readPairs } from './pair_files.js';
 
+export type ModelKind =
+  'wide_and_deep' | 'dlrm' | 'matrix_factorization' | 'two_towers' | 'tables' | 'text' | 'next_item';
+
 export interface ModelSpec {
   readonly name: string;
   /** What is built. */
-  readonly kind: 'wide_and_deep' | 'dlrm' | 'matrix_factorization' | 'two_towers' | 'tables';
+  readonly kind: ModelKind;
   readonly tables: readonly { readonly rows: number; readonly dim: number }[];
   /** Each with the rows that its ids name and its ids per sample. */
   readonly inputs: readonly { readonly rows: number; readonly hot: number }[];
@@ -17,13 +20,18 @@ export interface ModelSpec {
   readonly batch: number;
   /** Batches of an epoch. */
   readonly batches: number;
-  readonly optimizer: 'sgd' | 'adam';
+  readonly optimizer: 'sgd' | 'adam' | 'adagrad';
   readonly learningRate: number;
   /** Adam steps every row of a table, also those without ids in the batch. */
   readonly everyRow: boolean;
   readonly dropout: number;
-  /** Of Adam. */
+  /** Of Adam and Adagrad. */
   readonly epsilon: number;
+  /** Of next items: how many there are, and whether a label is the number of one, not a vector with a 1. */
+  readonly classes?: number;
+  readonly isSparse?: boolean;
+  /** The mean over the words of a text is a layer of its own, not the combiner of the lookup. */
+  readonly hasPoolingLayer?: boolean;
   readonly ids: 'uniform' | 'zipf';
   /** A file of pairs of users and items, from which the ids of two towers are taken instead. */
   readonly pairs?: string;
@@ -37,12 +45,12 @@ const DLRM_ROWS = 100_000;
 
 const COMMON = { numbers: 0, everyRow: false, dropout: 0, epsilon: 1e-7, ids: 'uniform' } as const;
 
-function dlrm(name: string, hotness: readonly number[], rest: Partial<ModelSpec>): ModelSpec {
+function dlrm(name: string, hotness: readonly number[], rest: Partial<ModelSpec>, dim = DLRM_DIM): ModelSpec {
   return {
     ...COMMON,
     name,
     kind: 'dlrm',
-    tables: hotness.map(() => ({ rows: DLRM_ROWS, dim: DLRM_DIM })),
+    tables: hotness.map(() => ({ rows: DLRM_ROWS, dim })),
     inputs: hotness.map((hot) => ({ rows: DLRM_ROWS, hot })),
     numbers: 13,
     batch: 2048,
@@ -55,34 +63,34 @@ function dlrm(name: string, hotness: readonly number[], rest: Partial<ModelSpec>
 
 const ONE_ID = MLPERF_HOTNESS.map(() => 1);
 
-export const MODELS: readonly ModelSpec[] = [
-  {
+function wideAndDeep(name: string, batch: number, batches: number): ModelSpec {
+  return {
     ...COMMON,
-    name: 'wide and deep, Adam',
+    name,
     kind: 'wide_and_deep',
     tables: ADULT_ROWS.flatMap((rows) => [
       { rows, dim: 8 },
       { rows, dim: 1 },
     ]),
     inputs: ADULT_ROWS.map((rows) => ({ rows, hot: 1 })),
-    batch: 512,
-    batches: 57,
+    batch,
+    batches,
     optimizer: 'adam',
     learningRate: 0.008,
     everyRow: true,
     dropout: 0.2,
-  },
-  dlrm('DLRM, one id, SGD', ONE_ID, {}),
-  dlrm('DLRM, one id, Adam on rows of the batch', ONE_ID, { optimizer: 'adam', learningRate: 0.001 }),
-  dlrm('DLRM, one id, Adam on every row', ONE_ID, { optimizer: 'adam', learningRate: 0.001, everyRow: true }),
-  dlrm("DLRM, MLPerf's 214 ids, SGD", MLPERF_HOTNESS, { ids: 'zipf', batches: 2 }),
-  {
+  };
+}
+
+/** Users and items as ML-1M has them. */
+function factorization(name: string, dim: number, batch: number, rest: Partial<ModelSpec>): ModelSpec {
+  return {
     ...COMMON,
-    name: 'matrix factorization, SGD',
+    name,
     kind: 'matrix_factorization',
     tables: [
-      { rows: 6040, dim: 16 },
-      { rows: 3706, dim: 16 },
+      { rows: 6040, dim },
+      { rows: 3706, dim },
       { rows: 6040, dim: 1 },
       { rows: 3706, dim: 1 },
     ],
@@ -90,12 +98,22 @@ export const MODELS: readonly ModelSpec[] = [
       { rows: 6040, hot: 1 },
       { rows: 3706, hot: 1 },
     ],
-    batch: 9 * 1024,
+    batch,
     // A million ratings, as ML-1M has.
-    batches: 108,
+    batches: Math.floor(1e6 / batch),
     optimizer: 'sgd',
     learningRate: 0.05,
-  },
+    ...rest,
+  };
+}
+
+export const MODELS: readonly ModelSpec[] = [
+  wideAndDeep('wide and deep, Adam', 512, 57),
+  dlrm('DLRM, one id, SGD', ONE_ID, {}),
+  dlrm('DLRM, one id, Adam on rows of the batch', ONE_ID, { optimizer: 'adam', learningRate: 0.001 }),
+  dlrm('DLRM, one id, Adam on every row', ONE_ID, { optimizer: 'adam', learningRate: 0.001, everyRow: true }),
+  dlrm("DLRM, MLPerf's 214 ids, SGD", MLPERF_HOTNESS, { ids: 'zipf', batches: 2 }),
+  factorization('matrix factorization, SGD', 16, 9 * 1024, {}),
   {
     ...COMMON,
     name: 'two towers, BPR, Adam',
@@ -115,6 +133,62 @@ export const MODELS: readonly ModelSpec[] = [
     learningRate: 0.001,
     ids: 'zipf',
   },
+];
+
+/** A text of 200 words out of 20,000, and what it is about: yes or no. */
+function text(name: string, rest: Partial<ModelSpec>): ModelSpec {
+  return {
+    ...COMMON,
+    name,
+    kind: 'text',
+    tables: [{ rows: 20_000, dim: 64 }],
+    inputs: [{ rows: 20_000, hot: 200 }],
+    batch: 128,
+    batches: 40,
+    optimizer: 'adam',
+    learningRate: 0.001,
+    everyRow: true,
+    ...rest,
+  };
+}
+
+/** The next of 10,000 items after the last 20. */
+function nextItem(name: string, rest: Partial<ModelSpec>): ModelSpec {
+  return {
+    ...COMMON,
+    name,
+    kind: 'next_item',
+    tables: [{ rows: 10_000, dim: 64 }],
+    inputs: [{ rows: 10_000, hot: 20 }],
+    classes: 10_000,
+    batch: 256,
+    batches: 8,
+    optimizer: 'adam',
+    learningRate: 0.001,
+    everyRow: true,
+    ...rest,
+  };
+}
+
+/** Further sizes and models, with `--full`. */
+export const MORE_MODELS: readonly ModelSpec[] = [
+  wideAndDeep('wide and deep, Adam, batch 256', 256, 114),
+  wideAndDeep('wide and deep, Adam, batch 8192', 8192, 8),
+  dlrm('DLRM, one id, SGD, dim 16, batch 512', ONE_ID, { batch: 512, batches: 12 }, 16),
+  dlrm(
+    'DLRM, one id, Adam on rows of the batch, dim 16, batch 512',
+    ONE_ID,
+    { batch: 512, batches: 12, optimizer: 'adam', learningRate: 0.001 },
+    16,
+  ),
+  factorization('matrix factorization, SGD, batch 1024', 16, 1024, { batches: 200 }),
+  factorization('matrix factorization, Adagrad, dim 128', 128, 9 * 1024, { batches: 30, optimizer: 'adagrad' }),
+  text('text, mean as combiner, Adam on every row', {}),
+  text('text, mean as combiner, Adam on rows of the batch', { everyRow: false }),
+  text('text, mean as a layer, Adam on every row', { hasPoolingLayer: true }),
+  text('text, mean as a layer, Adam on rows of the batch', { hasPoolingLayer: true, everyRow: false }),
+  nextItem('next item, vectors of labels, Adam', {}),
+  nextItem('next item, numbers of labels, Adam', { isSparse: true }),
 ];
 
 /** BPR on somebody's pairs: two towers of dim 64 on batches of users, items that they chose, and others. */
@@ -148,6 +222,7 @@ export const checkOf = (spec: ModelSpec): ModelSpec => ({
   ...spec,
   tables: spec.tables.map(({ rows, dim }) => ({ rows: Math.min(rows, 500), dim })),
   inputs: spec.inputs.map(({ rows, hot }) => ({ rows: Math.min(rows, 500), hot: Math.min(hot, 5) })),
+  ...(spec.classes === undefined ? {} : { classes: Math.min(spec.classes, 500) }),
   batch: 64,
   batches: 5,
   learningRate: spec.learningRate * 2,
@@ -160,10 +235,12 @@ export const checkOf = (spec: ModelSpec): ModelSpec => ({
 const chain = (...sizes: number[]): number[][] => sizes.slice(1).flatMap((size, i) => [[sizes[i]!, size], [size]]);
 
 /** Shapes of all weights: tables first, then kernels and biases from the inputs on. */
-export function weightShapes({ kind, tables }: ModelSpec): number[][] {
+export function weightShapes({ kind, tables, classes }: ModelSpec): number[][] {
   const ofTables = tables.map(({ rows, dim }) => [rows, dim]);
   if (kind === 'wide_and_deep') return [...ofTables, ...chain((tables.length / 2) * tables[0]!.dim, 32, 1)];
   if (kind === 'tables') return [...ofTables, ...chain(tables.length * tables[0]!.dim, 1)];
+  if (kind === 'text') return [...ofTables, ...chain(tables[0]!.dim, 64, 1)];
+  if (kind === 'next_item') return [...ofTables, ...chain(tables[0]!.dim, classes!)];
   if (kind !== 'dlrm') return ofTables;
   const [count, dim] = [tables.length + 1, tables[0]!.dim];
   return [...ofTables, ...chain(13, 512, 256, dim), ...chain(dim + (count * (count - 1)) / 2, 512, 256, 1)];
@@ -195,6 +272,9 @@ export function writeModel(folder: string, spec: ModelSpec): void {
   writeFileSync(join(folder, 'numbers.f32'), random.floats(samples * spec.numbers));
   writeFileSync(
     join(folder, 'labels.f32'),
-    Float32Array.from({ length: samples }, () => Number(spec.kind === 'two_towers' || random.chance(0.4))),
+    Float32Array.from({ length: samples }, () => {
+      if (spec.classes !== undefined) return random.whole(0, spec.classes);
+      return Number(spec.kind === 'two_towers' || random.chance(0.4));
+    }),
   );
 }

@@ -20,7 +20,7 @@ export const inputsOf = ({ inputs }: ModelSpec): Symbolic[] =>
 export function chain(
   x: Symbolic,
   sizes: readonly number[],
-  last: 'relu' | 'sigmoid' | 'linear',
+  last: 'relu' | 'sigmoid' | 'softmax' | 'linear',
   to: tf.layers.Layer[],
 ) {
   sizes.forEach((units, i) => {
@@ -47,7 +47,7 @@ export interface Parts {
 export function lookupsOf({ kind, tables }: ModelSpec): { readonly input: number; readonly table: number }[] {
   if (kind === 'wide_and_deep') return tables.map((_, table) => ({ input: table >> 1, table }));
   if (kind === 'matrix_factorization') return tables.map((_, table) => ({ input: table % 2, table }));
-  if (kind === 'dlrm' || kind === 'tables') return tables.map((_, table) => ({ input: table, table }));
+  if (kind !== 'two_towers') return tables.map((_, table) => ({ input: table, table }));
   return [
     { input: 0, table: 0 },
     { input: 1, table: 1 },
@@ -75,6 +75,12 @@ export function headOf(
     const outputs = chain(concat([x, products]), [512, 256, 1], 'sigmoid', dense);
     return { model: tf.model({ inputs: [numbers, ...inputs], outputs }), dense };
   }
+  if (spec.kind === 'text' || spec.kind === 'next_item') {
+    const [x] = rows as [Symbolic];
+    const outputs =
+      spec.kind === 'text' ? chain(x, [64, 1], 'sigmoid', dense) : chain(x, [spec.classes!], 'softmax', dense);
+    return { model: tf.model({ inputs: [...inputs], outputs }), dense };
+  }
   if (spec.kind === 'tables') {
     const outputs = chain(concat([...rows]), [1], 'sigmoid', dense);
     return { model: tf.model({ inputs: [...inputs], outputs }), dense };
@@ -91,9 +97,31 @@ export function headOf(
   return { model: tf.model({ inputs: [...inputs], outputs }), dense };
 }
 
+/** One table without the layer of many, as for texts. */
+function rowsOfOne(spec: ModelSpec, ids: Symbolic): { rows: Symbolic; layer: tf.layers.Layer } {
+  const [{ rows: inputDim, dim: outputDim }] = spec.tables as [ModelSpec['tables'][0]];
+  const combiner = spec.hasPoolingLayer ? null : 'mean';
+  const layer = emb.layers.embedding({ name: 'table_0', inputDim, outputDim, combiner });
+  const found = layer.apply(ids) as Symbolic;
+  const rows = spec.hasPoolingLayer ? (tf.layers.globalAveragePooling1d({}).apply(found) as Symbolic) : found;
+  return { rows, layer };
+}
+
+function optimizerOf({ optimizer, learningRate, everyRow, epsilon }: ModelSpec): tf.Optimizer {
+  if (optimizer === 'sgd') return emb.train.sgd({ learningRate });
+  if (optimizer === 'adagrad') return emb.train.adagrad({ learningRate, epsilon });
+  return emb.train.adam({ learningRate, lazy: !everyRow, epsilon });
+}
+
 export function buildOurs(spec: ModelSpec): BuiltModel {
   const inputs = inputsOf(spec);
   const lookups = lookupsOf(spec);
+  const interaction = (vectors: Symbolic[]): Symbolic => emb.layers.dotInteraction().apply(vectors) as Symbolic;
+  if (spec.kind === 'text' || spec.kind === 'next_item') {
+    const { rows, layer } = rowsOfOne(spec, inputs[0]!);
+    const { model, dense } = headOf(spec, { rows: [rows], inputs, interaction });
+    return { model, layers: [layer, ...dense], optimizer: optimizerOf(spec) };
+  }
   const hasPenalty = (table: number): boolean => spec.kind === 'wide_and_deep' && table % 2 === 0;
   const layer = emb.layers.distributedEmbedding({
     embeddings: spec.tables.map(({ rows, dim }, table) =>
@@ -108,15 +136,6 @@ export function buildOurs(spec: ModelSpec): BuiltModel {
     inputTableMap: lookups.map(({ table }) => table),
   });
   const rows = layer.apply(lookups.map(({ input }) => inputs[input]!)) as Symbolic[];
-  const interaction = (vectors: Symbolic[]): Symbolic => emb.layers.dotInteraction().apply(vectors) as Symbolic;
   const { model, dense } = headOf(spec, { rows, inputs, interaction });
-  const { optimizer, learningRate, everyRow } = spec;
-  return {
-    model,
-    layers: [layer, ...dense],
-    optimizer:
-      optimizer === 'sgd'
-        ? emb.train.sgd({ learningRate })
-        : emb.train.adam({ learningRate, lazy: !everyRow, epsilon: spec.epsilon }),
-  };
+  return { model, layers: [layer, ...dense], optimizer: optimizerOf(spec) };
 }

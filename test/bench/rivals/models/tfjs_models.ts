@@ -51,7 +51,9 @@ function open({ folder }: { folder: string }): void {
   ({ model, optimizer } = built);
   fill(built.layers, floatsOf(join(folder, 'weights.f32')));
   const isPair = spec.kind === 'two_towers';
-  model.compile({ optimizer, loss: isPair ? 'categoricalCrossentropy' : 'binaryCrossentropy' });
+  const { classes, isSparse } = spec;
+  const loss = isPair || classes !== undefined ? 'categoricalCrossentropy' : 'binaryCrossentropy';
+  model.compile({ optimizer, loss: isSparse ? 'sparseCategoricalCrossentropy' : loss });
   const samples = spec.batch * spec.batches;
   const ids = spec.inputs.map(({ hot }, i) => {
     const values = new Int32Array(floatsOf(join(folder, `ids_${i}.i32`)).buffer);
@@ -62,6 +64,8 @@ function open({ folder }: { folder: string }): void {
   const labels = floatsOf(join(folder, 'labels.f32'));
   y = tf.tidy(() => {
     const first = tf.tensor2d(labels, [samples, 1]);
+    if (classes !== undefined && !isSparse)
+      return tf.oneHot(first.reshape([samples]).toInt(), classes, 1, 0, 'float32');
     return isPair ? tf.concat([first, tf.sub(1, first)], 1) : first;
   });
 }

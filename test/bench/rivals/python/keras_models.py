@@ -14,8 +14,12 @@ PENALTY = 1e-3
 def build(tf, keras, keras_rs, files):
     layers, spec = keras.layers, files.spec
     inputs = [keras.Input((each["hot"],), dtype="int32") for each in spec["inputs"]]
+    pools, combiner = spec.get("hasPoolingLayer"), "mean" if files.kind in ("text", "next_item") else "sum"
     tables = [
-        (keras_rs.layers.EmbedReduce(t["rows"], t["dim"], combiner="sum")) for t in files.tables
+        layers.Embedding(t["rows"], t["dim"])
+        if pools
+        else keras_rs.layers.EmbedReduce(t["rows"], t["dim"], combiner=combiner)
+        for t in files.tables
     ]
     for each in tables:
         each.build()
@@ -51,6 +55,11 @@ def build(tf, keras, keras_rs, files):
         products = keras_rs.layers.DotInteraction()([x] + [t(i) for t, i in zip(tables, inputs)])
         output, top = chain(layers.Concatenate()([x, products]), [512, 256, 1], "sigmoid")
         dense, inputs = bottom + top, [numbers] + inputs
+    elif files.kind in ("text", "next_item"):
+        x = tables[0](inputs[0])
+        if pools:
+            x = layers.GlobalAveragePooling1D()(x)
+        output, dense = chain(x, [64, 1], "sigmoid") if files.kind == "text" else chain(x, [spec["classes"]], "softmax")
     elif files.kind == "matrix_factorization":
         user, item, user_bias, item_bias = tables
         dot = layers.Dot(axes=1)([user(inputs[0]), item(inputs[1])])
@@ -82,10 +91,14 @@ class KerasModels:
         for variable, values in zip(weights, files.weights([tuple(w.shape) for w in weights])):
             variable.assign(values)
         optimizers, rate = self.keras.optimizers, spec["learningRate"]
-        optimizer = optimizers.SGD(rate) if spec["optimizer"] == "sgd" else optimizers.Adam(rate, epsilon=spec["epsilon"])
-        self.model.compile(optimizer, "binary_crossentropy")
+        kind = {"sgd": optimizers.SGD, "adam": optimizers.Adam, "adagrad": optimizers.Adagrad}[spec["optimizer"]]
+        optimizer = kind(rate) if spec["optimizer"] == "sgd" else kind(rate, epsilon=spec["epsilon"])
+        several = "sparse_categorical_crossentropy" if spec.get("isSparse") else "categorical_crossentropy"
+        self.model.compile(optimizer, several if "classes" in spec else "binary_crossentropy")
         self.x = ([files.numbers] if files.kind == "dlrm" else []) + files.ids
         self.y = files.labels
+        if "classes" in spec and not spec.get("isSparse"):
+            self.y = self.keras.utils.to_categorical(self.y[:, 0], spec["classes"])
 
     def losses(self):
         batch = self.files.batch

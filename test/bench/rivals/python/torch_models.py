@@ -1,5 +1,6 @@
 """The models in PyTorch: sparse embeddings where only rows of the batch are stepped, dense ones elsewhere."""
 
+import functools
 import sys
 import time
 
@@ -80,7 +81,33 @@ def build(torch, files):
             better = items(ids[1][:, 0]) - items(ids[2][:, 0])
             return torch.sigmoid((users(ids[0][:, 0]) * better).sum(1, keepdim=True))
 
+    class Text(nn.Module):
+        def __init__(self):
+            super().__init__()
+            t = files.tables[0]
+            self.pools = spec.get("hasPoolingLayer", False)
+            make = nn.Embedding if self.pools else functools.partial(nn.EmbeddingBag, mode="mean")
+            self.tables = nn.ModuleList([make(t["rows"], t["dim"], sparse=sparse)])
+            self.dense = nn.ModuleList([nn.Linear(t["dim"], 64), nn.Linear(64, 1)])
+
+        def forward(self, ids, numbers):
+            rows = self.tables[0](ids[0])
+            hidden = torch.relu(self.dense[0](rows.mean(1) if self.pools else rows))
+            return torch.sigmoid(self.dense[1](hidden))
+
+    class NextItem(nn.Module):
+        def __init__(self):
+            super().__init__()
+            t = files.tables[0]
+            self.tables = nn.ModuleList([nn.EmbeddingBag(t["rows"], t["dim"], mode="mean", sparse=sparse)])
+            self.dense = nn.ModuleList([nn.Linear(t["dim"], spec["classes"])])
+
+        def forward(self, ids, numbers):
+            return self.dense[0](self.tables[0](ids[0]))
+
     kinds = {
+        "text": Text,
+        "next_item": NextItem,
         "wide_and_deep": WideAndDeep,
         "dlrm": Dlrm,
         "matrix_factorization": MatrixFactorization,
@@ -115,6 +142,9 @@ class TorchModels:
         rate = spec["learningRate"]
         if spec["optimizer"] == "sgd":
             self.optimizers = [torch.optim.SGD(tables + dense, lr=rate)]
+        elif spec["optimizer"] == "adagrad":
+            start = {"initial_accumulator_value": 0.1, "eps": spec["epsilon"]}
+            self.optimizers = [torch.optim.Adagrad(tables + dense, lr=rate, **start)]
         elif spec["everyRow"]:
             self.optimizers = [torch.optim.Adam(tables + dense, lr=rate, eps=spec["epsilon"])]
         else:
@@ -123,12 +153,16 @@ class TorchModels:
                 self.optimizers.append(torch.optim.Adam(dense, lr=rate, eps=spec["epsilon"]))
         self.ids = [torch.from_numpy(each.astype("int64")) for each in files.ids]
         self.numbers, self.labels = torch.from_numpy(files.numbers), torch.from_numpy(files.labels)
+        # Of probabilities; PyTorch takes the logits of classes, and their numbers.
+        self.loss = torch.nn.functional.binary_cross_entropy
+        if "classes" in spec:
+            self.loss, self.labels = torch.nn.functional.cross_entropy, self.labels[:, 0].long()
 
     def step(self, rows):
         ids = [each[rows] for each in self.ids]
         for optimizer in self.optimizers:
             optimizer.zero_grad(set_to_none=True)
-        loss = self.torch.nn.functional.binary_cross_entropy(self.model(ids, self.numbers[rows]), self.labels[rows])
+        loss = self.loss(self.model(ids, self.numbers[rows]), self.labels[rows])
         if hasattr(self.model, "penalty"):
             loss = loss + self.model.penalty(ids)
         loss.backward()
