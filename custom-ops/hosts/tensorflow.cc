@@ -20,6 +20,7 @@
 #include "tensorflow_graphs.h"
 #include "tensorflow/huge_pages.h"
 #include "tensorflow_many.h"
+#include "products/tensorflow_pair_dots.h"
 #include "products/tensorflow_products.h"
 #include "packed/tensorflow_packed.h"
 #include "tensorflow_shared_tensors.h"
@@ -415,6 +416,8 @@ const Op kOps[] = {
      create_plain,
      compute_cross_entropy<true>,
      false},
+    TE_GRADIENT_OPS,
+    TE_PAIR_OPS,
     {"EmbeddingRowDots",
      {"a: float", "b: float"},
      {"dots: float"},
@@ -445,7 +448,7 @@ const Op kOps[] = {
      {},
      categorical_loss_grad_shape,
      create_plain,
-     compute_categorical_loss_grad,
+     compute_categorical_loss_grad<false>,
      false},
     {"EmbeddingSoftmaxGrad",
      {"upstream: float", "y: float"},

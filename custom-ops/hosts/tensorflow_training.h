@@ -315,6 +315,27 @@ void compute_cross_entropy(void*, TF_OpKernelContext* context) {
   }
 }
 
+/* upstream and x of one shape -> the gradient of relu(x). */
+void compute_relu_grad(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* upstream = call.input(0, "upstream", -1);
+  TF_Tensor* x = call.input(1, "x", -1);
+  if (call.failed()) return;
+  const int64_t size = tf.TF_TensorElementCount(x);
+  constexpr int kMostDims = 8;
+  const int rank = tf.TF_NumDims(x);
+  if (tf.TF_TensorElementCount(upstream) != size || rank > kMostDims) {
+    return call.fail(TF_INVALID_ARGUMENT, "upstream: expected %lld numbers of at most %d dimensions, received %lld of %d",
+                     static_cast<long long>(size), kMostDims,
+                     static_cast<long long>(tf.TF_TensorElementCount(upstream)), rank);
+  }
+  int64_t dims[kMostDims];
+  for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(x, i);
+  TF_Tensor* gradient = call.output(0, TF_FLOAT, dims, rank, "x", "numbers");
+  if (call.failed()) return;
+  te_relu_grad(Call::floats(upstream), Call::floats(x), size, Call::floats(gradient));
+}
+
 /* a and b [rows, dim] -> dots [rows]. */
 void compute_row_dots(void*, TF_OpKernelContext* context) {
   Call call(context);
@@ -392,7 +413,8 @@ void compute_categorical_loss(void*, TF_OpKernelContext* context) {
   te_categorical_loss(&of, Call::floats(losses));
 }
 
-/* and upstream [rows] -> gradient [rows, classes] */
+/* and upstream [rows] -> gradient [rows, classes], by the probabilities or by what softmax made them of */
+template <bool kThroughSoftmax>
 void compute_categorical_loss_grad(void*, TF_OpKernelContext* context) {
   Call call(context);
   TF_Tensor* labels = call.input(0, "labels", -1);
@@ -408,7 +430,7 @@ void compute_categorical_loss_grad(void*, TF_OpKernelContext* context) {
   const int64_t dims[] = {of.rows, of.classes};
   TF_Tensor* gradient = call.output(0, TF_FLOAT, dims, 2, "probabilities", "rows");
   if (call.failed()) return;
-  te_categorical_loss_grad(&of, Call::floats(upstream), Call::floats(gradient));
+  te_categorical_loss_grad(&of, Call::floats(upstream), kThroughSoftmax ? 1 : 0, Call::floats(gradient));
 }
 
 /* upstream and y [rows, classes] -> gradient [rows, classes] */
@@ -430,5 +452,24 @@ void compute_softmax_grad(void*, TF_OpKernelContext* context) {
 
 }  // namespace
 }  // namespace te
+
+/* Gradients that stand for several of the ops of a step, as they stand in the list of ops. */
+#define TE_GRADIENT_OPS \
+    {"EmbeddingReluGrad", \
+     {"upstream: float", "x: float"}, \
+     {"gradient: float"}, \
+     {}, \
+     cross_entropy_shape, \
+     create_plain, \
+     compute_relu_grad, \
+     false}, \
+    {"EmbeddingCategoricalLossSoftmaxGrad", \
+     {"labels: float", "probabilities: float", "limits: float", "upstream: float"}, \
+     {"gradient: float"}, \
+     {}, \
+     categorical_loss_grad_shape, \
+     create_plain, \
+     compute_categorical_loss_grad<true>, \
+     false}
 
 #endif /* TFJS_EMBEDDINGS_TENSORFLOW_TRAINING_H_ */

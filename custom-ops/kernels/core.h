@@ -181,6 +181,15 @@ typedef struct te_product {
   int32_t adds;
 } te_product;
 
+/* What is computed of rows of probabilities; the last has no labels. */
+enum { TE_CLASS_LOSSES, TE_CLASS_GRADIENTS, TE_CLASS_SOFTMAX_GRADIENTS, TE_SOFTMAX_GRADIENTS };
+typedef struct te_class_rows {
+  te_classes of;
+  int32_t what;
+  const float* upstream; /* [rows], or [rows, classes] for the gradient of softmax alone */
+  float* out;            /* [rows] for losses, else [rows, classes] */
+} te_class_rows;
+
 typedef struct te_kernels {
   const char* name;
   /* Pools bags first .. end - 1. Returns the first position with an id out of range, or -1. */
@@ -196,6 +205,7 @@ typedef struct te_kernels {
   int64_t (*packed_forward)(const te_packed_job* job, int64_t first, int64_t end);
   void (*packed_weights_gradient)(const te_packed_job* job, int64_t first, int64_t end);
   void (*product)(const te_product* product);
+  void (*class_rows)(const te_class_rows* job, int64_t first, int64_t end);
   /* As update_rows, gradient_squares and step_untouched, on rows of float16; w [dim + 1]: room for a row. */
   void (*update_packed_rows)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
   double (*packed_gradient_squares)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);

@@ -321,10 +321,33 @@ typedef struct te_classes {
 
 /* losses [rows] */
 void te_categorical_loss(const te_classes* of, float* losses);
-/* Its gradient by the probabilities, times upstream [rows]: gradient [rows, classes]. */
-void te_categorical_loss_grad(const te_classes* of, const float* upstream, float* gradient);
+/*
+ * Its gradient by the probabilities, times upstream [rows]: gradient [rows, classes]; through_softmax: by what softmax
+ * made the probabilities of.
+ */
+void te_categorical_loss_grad(const te_classes* of, const float* upstream, int32_t through_softmax, float* gradient);
 /* The gradient of softmax, which gave y, times upstream; all [rows, classes]. */
 void te_softmax_grad(const float* upstream, const float* y, int64_t rows, int64_t classes, float* gradient);
+
+/* The gradient of relu(x), all of `size` numbers: upstream where x is above 0. Numbers that are none pass through. */
+void te_relu_grad(const float* upstream, const float* x, int64_t size, float* gradient);
+
+/* Features [batch, dim] each, the pairs of which are multiplied; with_self: each is paired with itself too. */
+typedef struct te_pairs {
+  const float* const* features;
+  int64_t count, batch, dim;
+  int32_t with_self;
+} te_pairs;
+
+/* Pairs of a sample. */
+int64_t te_pair_count(const te_pairs* of);
+/* Numbers of scratch for one of at most te_get_threads() workers. */
+int64_t te_pair_scratch(const te_pairs* of);
+/* dots [batch, te_pair_count]: feature 1 with 0, 2 with 0 and 1, and so on. */
+void te_pair_dots(const te_pairs* of, float* scratch, int32_t workers, float* dots);
+/* The gradient of each feature. */
+void te_pair_dots_grad(const te_pairs* of, const float* upstream, float* scratch, int32_t workers,
+                       float* const* gradients);
 
 /* ---- products of small matrices ---- */
 

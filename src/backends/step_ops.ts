@@ -93,6 +93,10 @@ export interface StepOps {
   softmaxGradient(upstream: tf.Tensor2D, y: tf.Tensor2D): tf.Tensor2D;
   /** The products of the rows of two matrices [rows, dim], as [rows]. */
   rowDots(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor1D;
+  /** The products of all pairs of features [batch, dim]: 1 with 0, 2 with 0 and 1, and so on; withSelf: each with itself. */
+  pairDots(features: readonly tf.Tensor2D[], withSelf: boolean): tf.Tensor2D;
+  /** The gradients of the features, times `upstream` [batch, pairs]. */
+  pairDotsGradient(features: readonly tf.Tensor2D[], withSelf: boolean, upstream: tf.Tensor2D): tf.Tensor2D[];
   /** Each row of a matrix times a factor of its own. */
   scaledRows(factors: tf.Tensor1D, matrix: tf.Tensor2D): tf.Tensor2D;
 }

@@ -1,6 +1,7 @@
 /** What captures the steps of models, in Node with native kernels. */
 import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
+import { withPairDots } from '../layers/feature_interaction/pair_dots.js';
 import { perProcess } from '../per_process.js';
 import { openDots, withDots } from '../tfjs_patches/training/dot.js';
 import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
@@ -15,6 +16,7 @@ import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
 import { nativeCategoricalLoss } from './native/native_categorical_loss.js';
 import { nativeCrossEntropy } from './native/native_cross_entropy.js';
 import { nativeDots } from './native/native_dots.js';
+import { nativePairDots } from './native/native_pair_dots.js';
 import { nativeDropout } from './native/native_dropout.js';
 import { nativeGather } from './native/native_gather.js';
 import { nativeSegmentSum } from './native/native_segment_sum.js';
@@ -75,7 +77,9 @@ function withGraphOps(eager: EagerStep): EagerStep {
     withOwnProducts(asNodeBackend(tf.backend()), () =>
       withGathers(nativeGather, () =>
         withSegmentSums(nativeSegmentSum, () =>
-          withDots(nativeDots, () => withSoftmaxGradient(nativeSoftmaxGradient, () => eager(data))),
+          withDots(nativeDots, () =>
+            withPairDots(nativePairDots, () => withSoftmaxGradient(nativeSoftmaxGradient, () => eager(data))),
+          ),
         ),
       ),
     );

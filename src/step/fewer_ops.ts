@@ -1,5 +1,6 @@
 /** All that makes a recorded step fewer ops before it becomes a graph. */
 import { neededOps, type AttributeKinds } from './graph_def.js';
+import { withOwnGradients } from './own_gradients.js';
 import { withJoinedProducts, withSmallProducts } from './products.js';
 import type { Recording } from './recording.js';
 import { simplified } from './simplified.js';
@@ -10,6 +11,6 @@ const needed = (recording: Recording): Recording => ({ ...recording, ops: needed
 
 /** The same step in as few ops as we know, to the bit, but for products, which are as `withOwnProducts` has them. */
 export function fewerOps(recording: Recording, kinds: AttributeKinds): Recording {
-  const simple = needed(simplified(withSmallProducts(recording, kinds)));
+  const simple = needed(withOwnGradients(simplified(withSmallProducts(recording, kinds))));
   return withJoinedProducts(needed(withSums(simple, kinds)), kinds);
 }

@@ -70,7 +70,8 @@ function constantNode({ name, type, shape, values }: Constant): NodeMessage {
 const nodeOf = (place: string): string => place.replace(/:\d+$/, '');
 
 /** Ops that look at ids or write, which must run whoever takes their results. */
-const CHECKING_OPS = /^GatherV2$|^Embedding(?!Product|Sum|RowDots|ScaledRows|CrossEntropy|CategoricalLoss|SoftmaxGrad)/;
+const CHECKING_OPS =
+  /^GatherV2$|^Embedding(?!Product|Sum|RowDots|ScaledRows|PairDots|ReluGrad|CrossEntropy|CategoricalLoss|SoftmaxGrad)/;
 
 /** The ops that results, steps in place and checks of ids need, in their order. */
 export function neededOps({ ops, results, rebound }: Recording): RecordedOp[] {

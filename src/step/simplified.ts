@@ -8,7 +8,13 @@ import { bytesOf, isInPlace, type RecordedOp, type Recording, type TensorKind } 
 export const PURE_OPS: ReadonlySet<string> = new Set([
   ...['Reshape', 'Cast', 'Fill', 'ZerosLike', 'OnesLike', 'Select', 'ExpandDims', 'Transpose'],
   ...['Add', 'AddV2', 'Sub', 'Mul', 'RealDiv', 'Floor', 'Neg', 'Square', 'Sqrt', 'Abs', 'Exp', 'Log', 'IsNan'],
-  ...['EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingCrossEntropy', 'EmbeddingCrossEntropyGrad'],
+  ...[
+    'EmbeddingRowDots',
+    'EmbeddingScaledRows',
+    'EmbeddingPairDots',
+    'EmbeddingCrossEntropy',
+    'EmbeddingCrossEntropyGrad',
+  ],
   ...['EmbeddingCategoricalLoss', 'EmbeddingCategoricalLossGrad', 'EmbeddingSoftmaxGrad'],
   ...['Greater', 'GreaterEqual', 'Less', 'LessEqual', 'Equal', 'NotEqual', 'LogicalAnd', 'LogicalNot'],
 ]);

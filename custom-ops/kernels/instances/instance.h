@@ -2,6 +2,7 @@
 #include "bag_forward.h"
 #include "bag_weights_grad.h"
 #include "packed/packed_rows.h"
+#include "step/class_rows.h"
 #include "step/product.h"
 #include "row_update.h"
 #include "packed/packed_update.h"
@@ -43,6 +44,6 @@ void te_step_untouched_packed_wasm(const te_update* job, int64_t first, int64_t 
 const te_kernels TE_INSTANCE = {TE_INSTANCE_NAME, forward,     weights_gradient, gradient_rows,
                                 gradient_squares, update_rows, step_untouched,
                                 packed_forward,   packed_weights_gradient,
-                                product,
+                                product,          class_rows,
                                 update_packed_rows, packed_gradient_squares, step_untouched_packed};
 #endif

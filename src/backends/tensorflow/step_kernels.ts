@@ -82,6 +82,18 @@ function skipNumbers({ zero, negative }: SkippedIds): Int32Array {
   return Int32Array.of(zero ? 1 : 0, negative ? 1 : 0);
 }
 
+/** Runs an op on pairs of features, which takes whether each is paired with itself. */
+function ofPairs<T>(withSelf: boolean, call: (backend: NodeBackend, flag: tf.TensorInfo) => T): T {
+  const backend = node();
+  return translated('EmbeddingPairDots', () =>
+    withTensor(backend, Int32Array.of(withSelf ? 1 : 0), [], (flag) => call(backend, flag)),
+  );
+}
+
+const countOf = ({ binding }: NodeBackend, { length }: readonly unknown[]): OpAttribute[] => [
+  { name: 'N', type: binding.TF_ATTR_INT, value: length },
+];
+
 export const STEP_OPS: StepOps = {
   denseApply,
   touchedRows(ids, rows) {
@@ -156,6 +168,21 @@ export const STEP_OPS: StepOps = {
       'EmbeddingRowDots',
       () => node().executeSingleOutput('EmbeddingRowDots', [], [a, b]) as tf.Tensor1D,
     );
+  },
+  pairDots(features, withSelf) {
+    return ofPairs(withSelf, (backend, flag) =>
+      backend.executeSingleOutput('EmbeddingPairDots', countOf(backend, features), [flag, ...features]),
+    ) as tf.Tensor2D;
+  },
+  pairDotsGradient(features, withSelf, upstream) {
+    return ofPairs(withSelf, (backend, flag) =>
+      backend.executeMultipleOutputs(
+        'EmbeddingPairDotsGrad',
+        countOf(backend, features),
+        [flag, upstream, ...features],
+        features.length,
+      ),
+    ) as tf.Tensor2D[];
   },
   scaledRows(factors, matrix) {
     const opName = 'EmbeddingScaledRows';

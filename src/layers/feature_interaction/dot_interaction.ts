@@ -13,6 +13,7 @@ import {
 } from '../float_inputs.js';
 import { checkBoolean, shapesOf, type SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
+import { pairDots } from './pair_dots.js';
 import { pickColumns, type ColumnChoice } from './pick_columns.js';
 
 export interface DotInteractionArgs extends FloatLayerArgs {
@@ -104,6 +105,8 @@ export class DotInteraction extends tf.layers.Layer {
       const [batch, dim] = features[0]!.shape;
       if (batch === 0 || dim === 0)
         return tf.zeros(this.computeOutputShape(features.map(({ shape }) => shape)) as number[]);
+      const own = this.skipGather ? null : (pairDots.now?.(features, this.selfInteraction) ?? null);
+      if (own !== null) return own;
       const stacked = tf.stack(features, 1) as tf.Tensor3D;
       const products = tf.matMul(stacked, stacked, false, true).reshape([batch, n * n]) as tf.Tensor2D;
       return this.skipGather ? products.mul(maskOf(choice)) : pickColumns(products, choice);

@@ -8,7 +8,10 @@ export interface LossCall {
   readonly inputs: tf.Tensor[];
 }
 
-const NAMES = ['CrossEntropy', 'CrossEntropyGrad', 'CategoricalLoss', 'CategoricalLossGrad', 'SoftmaxGrad'] as const;
+const NAMES = [
+  ...['CrossEntropy', 'CrossEntropyGrad', 'CategoricalLoss', 'CategoricalLossGrad'],
+  ...['CategoricalLossSoftmaxGrad', 'SoftmaxGrad'],
+];
 const STRANGE = [NaN, Infinity, -Infinity, -0, 1e38, -1e38, 1e-45, 2 ** 31, 2 ** 62];
 
 /** Rows and classes; one of some tasks, or so large that only one without numbers can be made. */
@@ -61,9 +64,10 @@ export function lossCall(random: Random, tensors: HostileTensors): LossCall {
         return [all(), predictions, ends, ...(name === 'CrossEntropyGrad' ? [all()] : [])];
       }
       case 'CategoricalLoss':
-      case 'CategoricalLossGrad': {
+      case 'CategoricalLossGrad':
+      case 'CategoricalLossSoftmaxGrad': {
         const labels = random.chance(0.5) ? perRow(() => random.whole(-2, classes + 2)) : all();
-        return [labels, all(), limits(), ...(name === 'CategoricalLossGrad' ? [perRow()] : [])];
+        return [labels, all(), limits(), ...(name === 'CategoricalLoss' ? [] : [perRow()])];
       }
       default:
         return [all(), all()];

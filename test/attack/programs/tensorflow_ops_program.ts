@@ -193,6 +193,7 @@ const STEP_NAMES = [
     'TakeRows',
   ],
   ...['RowPenalty', 'RowPenaltyGrad', 'Dropout', 'RowDots', 'ScaledRows', 'DenseApply'],
+  ...['ReluGrad', 'PairDots', 'PairDotsGrad'],
 ];
 
 /** A call of the ops on packed rows, or of those of a training step beside lookups. */
@@ -253,6 +254,16 @@ function rightCallOfStep(): OpCall {
       return op([table, tensors.floats(rows, dim)], 1);
     case 'ScaledRows':
       return op([tensors.floats(rows), table], 1);
+    case 'ReluGrad':
+      return op([tensors.floats(rows, dim), table], 1);
+    case 'PairDots':
+    case 'PairDotsGrad': {
+      const size = [{ name: 'N', type: TF_ATTR_INT, value: 2 }];
+      const features = [table, tensors.floats(rows, dim)];
+      const flag = tf.scalar(random.whole(0, 2), 'int32');
+      if (name === 'PairDots') return op([flag, ...features], 1, size);
+      return op([flag, tensors.floats(rows, random.pick([1, 3])), ...features], 2, size);
+    }
     case 'Dropout':
       return op([table, tf.scalar(random.pick([0, 0.5, 1, -1, NaN])), tensors.ints([1, 2])], 1);
     default: {

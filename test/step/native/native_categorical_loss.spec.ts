@@ -54,15 +54,25 @@ interface Case {
   readonly upstream: tf.Tensor;
 }
 
-function caseOf(random: Random, shape: readonly number[], isSparse: boolean): Case {
+function caseOf(random: Random, shape: readonly number[], isSparse: boolean, isFew = false): Case {
   const output = probabilitiesOf(random, shape);
   const [classes, rows] = [shape.at(-1)!, output.size / shape.at(-1)!];
   const numbered = Float32Array.from(
     { length: rows },
     () => random.whole(-1, classes + 1) + (random.chance(0.1) ? 0.5 : 0),
   );
-  const labels = isSparse ? tf.tensor1d(numbered) : probabilitiesOf(random, shape);
+  const weights = isFew ? fewOf(random, rows, classes).reshape([...shape]) : probabilitiesOf(random, shape);
+  const labels = isSparse ? tf.tensor1d(numbered) : weights;
   return { labels, output, upstream: tf.tensor(random.floats(rows, -2, 2), shape.slice(0, -1)) };
+}
+
+/** Weights of a class or two each, and of none in some rows. */
+function fewOf(random: Random, rows: number, classes: number): tf.Tensor {
+  const weights = new Float32Array(rows * classes);
+  for (let row = 0; row < rows; row++) {
+    for (let i = random.whole(0, 3); i > 0; i--) weights[row * classes + random.whole(0, classes)] = random.whole(1, 3);
+  }
+  return tf.tensor2d(weights, [rows, classes]);
 }
 
 type Loss = (labels: tf.Tensor, output: tf.Tensor, isSparse: boolean) => tf.Tensor;
@@ -76,9 +86,10 @@ describeSteps('Categorical cross-entropy as one op', () => {
   for (const isSparse of [false, true]) {
     it(`agrees with that of tfjs, and so do gradients: ${isSparse ? 'numbers of' : 'weights of'} classes`, () => {
       const random = new Random(5);
-      for (const shape of SHAPES) {
+      const cases = [false, true].flatMap((isFew) => SHAPES.map((shape) => ({ shape, isFew })));
+      for (const { shape, isFew } of cases) {
         tf.tidy(() => {
-          const given = caseOf(random, shape, isSparse);
+          const given = caseOf(random, shape, isSparse, isFew);
           const [labels, output] = [given.labels, given.output];
           expect(distance(ownLoss(labels, output, isSparse), stockLoss(labels, output, isSparse))).toBeLessThan(2e-5);
           const [own, stock] = [ownLoss, stockLoss].map((loss) => gradientOf(loss, given, isSparse));
@@ -130,6 +141,23 @@ describeSteps('Categorical cross-entropy as one op', () => {
         expect(distance(own!, stock!)).toBeLessThan(1e-5);
         expect(own!.dataSync().every((slope) => slope !== 0)).toBeTrue();
       }
+    });
+  });
+
+  it('has the gradients of tfjs where numbers are none, infinite or all 0, whatever has a weight', () => {
+    const weights = new Float32Array(6 * 600);
+    for (let row = 0; row < 6; row++) weights[row * 600 + 300] = 1;
+    tf.tidy(() => {
+      const numbers = new Float32Array(6 * 600).fill(0.001);
+      numbers[5] = NaN;
+      numbers[600 + 7] = Infinity;
+      numbers.fill(0, 1200, 1800);
+      numbers.fill(1e38, 1800, 2400);
+      const output = tf.tensor2d(numbers, [6, 600]);
+      const upstream = tf.tensor1d([1, 1, 1, 1, Infinity, NaN]);
+      const given = { labels: tf.tensor2d(weights, [6, 600]), output, upstream };
+      const [own, stock] = [ownLoss, stockLoss].map((loss) => gradientOf(loss, given, false).dataSync());
+      own!.forEach((number, i) => expect(Number.isNaN(number)).withContext(`${i}`).toBe(Number.isNaN(stock![i]!)));
     });
   });
 
