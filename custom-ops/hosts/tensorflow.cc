@@ -578,14 +578,6 @@ const AtLoad at_load;
  */
 TE_EXPORT const char* te_tensorflow_register(void) { return te::register_all(); }
 
-extern "C" int32_t te_shared_new_key(void) { return te::SharedTensors::registry().new_key(); }
-extern "C" void te_shared_release(int32_t key) { te::SharedTensors::registry().release(key); }
-extern "C" te_shared_status te_shared_write(int32_t key, const te_shared_rows* rows, const void* source) {
-  return te::SharedTensors::registry().write(key, *rows, source);
-}
-extern "C" te_shared_status te_shared_read(int32_t key, const te_shared_rows* rows, void* target) {
-  return te::SharedTensors::registry().read(key, *rows, target);
-}
 extern "C" int32_t te_graph_build(const void* definition, size_t bytes, const char* feeds, const char* fetches,
                                   const char* targets, char* problem, size_t room) {
   std::string wrong;
@@ -601,4 +593,3 @@ extern "C" int32_t te_graph_build(const void* definition, size_t bytes, const ch
 }
 extern "C" void te_graph_release(int32_t number) { te::Graphs::book().release(number); }
 extern "C" int32_t te_graph_count(void) { return te::Graphs::book().count(); }
-extern "C" const void* te_shared_registry(void) { return &te::SharedTensors::registry(); }

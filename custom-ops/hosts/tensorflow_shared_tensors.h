@@ -186,4 +186,15 @@ void compute_share(void*, TF_OpKernelContext* context) {
 }  // namespace
 }  // namespace te
 
+/* What shared_tensors.h declares. */
+extern "C" int32_t te_shared_new_key(void) { return te::SharedTensors::registry().new_key(); }
+extern "C" void te_shared_release(int32_t key) { te::SharedTensors::registry().release(key); }
+extern "C" te_shared_status te_shared_write(int32_t key, const te_shared_rows* rows, const void* source) {
+  return te::SharedTensors::registry().write(key, *rows, source);
+}
+extern "C" te_shared_status te_shared_read(int32_t key, const te_shared_rows* rows, void* target) {
+  return te::SharedTensors::registry().read(key, *rows, target);
+}
+extern "C" const void* te_shared_registry(void) { return &te::SharedTensors::registry(); }
+
 #endif /* TFJS_EMBEDDINGS_TENSORFLOW_SHARED_TENSORS_H_ */
