@@ -6,8 +6,8 @@ import { asNodeBackend, withTensor, type NodeBackend } from '../../tensorflow/no
 /** The functions of the addon that sharing needs. */
 export type SharingAddon = Pick<Addon, 'newSharedTensorKey' | 'readSharedTensor' | 'releaseSharedTensor'>;
 
-/** Rows of a shared tensor; see SharedPlace. */
-interface SharedRows {
+/** Numbers within a tensor of TensorFlow that is shared under `key`: the first, and what lies from one row to the next. */
+export interface SharedPlace {
   readonly key: number;
   readonly at: number;
   readonly stride: number;
@@ -66,7 +66,7 @@ export class SharedTensors {
   }
 
   /** Copies rows of so many elements of a shared tensor. */
-  read(rows: SharedRows, columns: number, target: Float32Array | Int32Array): void {
+  read(rows: SharedPlace, columns: number, target: Float32Array | Int32Array): void {
     readSharedTensor(this.parties!.addon, rows, columns, target);
   }
 
@@ -88,7 +88,7 @@ export class SharedTensors {
 
 function readSharedTensor(
   addon: SharingAddon,
-  { key, at, stride }: SharedRows,
+  { key, at, stride }: SharedPlace,
   columns: number,
   { buffer, byteOffset, length }: Float32Array | Int32Array,
 ): void {

@@ -2,16 +2,9 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { ColumnViews } from './column_views.js';
 import type { DeviceTensors } from './device_tensors.js';
-import type { SharedTensors } from './shared_tensors.js';
+import type { SharedPlace, SharedTensors } from './shared_tensors.js';
 
 type Values = Float32Array | Int32Array;
-
-/** Numbers within a tensor of TensorFlow that is shared under `key`: the first, and what lies from one row to the next. */
-export interface SharedPlace {
-  readonly key: number;
-  readonly at: number;
-  readonly stride: number;
-}
 
 /** The numbers of a tensor. */
 export interface TensorValues<Array extends Values> {
