@@ -26,14 +26,19 @@ export function readOptions<T extends object>(
     throw new ArgumentTypeError(argument, expected, options, usage === undefined ? undefined : `Write ${usage}.`);
   }
   const read: Record<string, unknown> = {};
-  for (const field of known) {
+  // A plain object has no other fields than its own: looking for each that it may have takes longer than a small kernel.
+  const isPlain = Object.getPrototypeOf(options) === Object.prototype;
+  for (const field of isPlain ? [] : known) {
     const value = options[field];
     if (value !== undefined) read[field] = value;
   }
   for (const field of Object.keys(options)) {
-    if ((known as readonly string[]).includes(field)) continue;
+    const isKnown = (known as readonly string[]).includes(field);
+    if (isKnown && !isPlain) continue;
     const value = options[field];
-    if (value === undefined || value === null) continue;
+    if (value === undefined) continue;
+    if (isKnown) read[field] = value;
+    if (isKnown || value === null) continue;
     const meant = closestName(field, known);
     const note = noteOf?.(field) ?? (meant === undefined ? undefined : `Did you mean ${meant}?`);
     // Deep in the options, the field alone would not say where.

@@ -43,6 +43,8 @@ export interface BackendPart {
   writeRows?(table: tf.Tensor, firstRow: number, values: Float32Array): boolean;
   /** What runs a kernel of this name now, for `backendInfo()`. */
   info(kernelName: string): KernelInfo;
+  /** Runs a lookup without the registry of kernels, which may take longer than it does; absent or undefined: through it. */
+  readonly lookUpOne?: ((lookup: Lookup) => LookedUp) | undefined;
   /** Runs all lookups of a call together; absent or undefined: one kernel runs after the other. */
   readonly lookUp?: ((lookups: readonly Lookup[]) => LookedUp[]) | undefined;
   /** Steps many tables in one go, in place; nothing is written where an id names no row. Absent: one by one. */

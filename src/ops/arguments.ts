@@ -38,10 +38,10 @@ function checkLive(table: tf.Tensor2D, argument: string): tf.Tensor2D {
 }
 
 export function checkCombiner(combiner: unknown): Combiner {
+  if (COMBINERS.includes(combiner as Combiner)) return combiner as Combiner;
   const expected = `one of ${COMBINERS.map((name) => `'${name}'`).join(', ')}`;
   if (typeof combiner !== 'string') throw new ArgumentTypeError('combiner', expected, combiner);
-  if (!COMBINERS.includes(combiner as Combiner)) throw new ValueError('combiner', expected, combiner);
-  return combiner as Combiner;
+  throw new ValueError('combiner', expected, combiner);
 }
 
 export function checkOutOfRange(outOfRange: unknown): OutOfRange {
@@ -81,14 +81,14 @@ export function checkBagOptions(options: Partial<BagOptionsInput>): BagOptions {
 
 /** A matrix of this shape; `columns` null: of any width but 0. */
 export function checkMatrix(matrix: unknown, rows: number, columns: number | null, argument: string): tf.Tensor2D {
-  const expected = `a float32 tensor of shape [${rows}, ${columns ?? 'dim'}]`;
+  const expected = (): string => `a float32 tensor of shape [${rows}, ${columns ?? 'dim'}]`;
   const isFloat = matrix instanceof tf.Tensor && matrix.dtype === 'float32';
-  if (!isFloat) throw new ArgumentTypeError(argument, expected, matrix);
+  if (!isFloat) throw new ArgumentTypeError(argument, expected(), matrix);
   const tensor = matrix as tf.Tensor;
   const width = tensor.shape[1];
   if (tensor.rank !== 2 || tensor.shape[0] !== rows || width === 0 || width !== (columns ?? width)) {
-    throw new ValueError(argument, expected, tensor);
+    throw new ValueError(argument, expected(), tensor);
   }
-  if (tensor.isDisposed) throw new ValueError(argument, expected, described('a disposed tensor'));
+  if (tensor.isDisposed) throw new ValueError(argument, expected(), described('a disposed tensor'));
   return tensor as tf.Tensor2D;
 }

@@ -9,8 +9,11 @@ import { withPublicErrors } from './kernel_errors.js';
 import { withoutTape } from '../tfjs_patches/lazy_gradient.js';
 import { runKernel } from './run_kernel.js';
 
-function runOne({ table, bags, options }: Lookup): LookedUp {
+function runOne(lookup: Lookup): LookedUp {
+  const { table, bags, options } = lookup;
   const form = packedForm(table);
+  const { lookUpOne } = backendPart();
+  if (form === undefined && lookUpOne !== undefined) return withPublicErrors(() => lookUpOne(lookup), table);
   const [kernel, attrs] = form === undefined ? [EMBEDDING_BAG, options] : [PACKED_BAG, { ...options, ...form }];
   return { pooled: runKernel<tf.Tensor2D>(kernel, { table: table as tf.Tensor2D, ...bags }, attrs), handle: null };
 }

@@ -103,24 +103,25 @@ function checkVariable(variable: unknown, argument: string): tf.Variable {
 function checkSlots(name: OptimizerName, slots: unknown, table: tf.Variable): tf.Variable[] {
   const [rows, dim] = table.shape as [number, number];
   const names = SLOT_NAMES[name];
-  const expected = names.length === 0 ? 'no slots' : `variables: ${names.join(', ')}`;
+  const expected = (): string => (names.length === 0 ? 'no slots' : `variables: ${names.join(', ')}`);
   if (!Array.isArray(slots)) {
-    throw new ArgumentTypeError('slots', expected, slots);
+    throw new ArgumentTypeError('slots', expected(), slots);
   }
   const list = slots as unknown[];
-  if (list.length !== names.length) throw new ValueError('slots', expected, described(`${list.length} slots`));
+  if (list.length !== names.length) throw new ValueError('slots', expected(), described(`${list.length} slots`));
   const shape = name === 'rowWiseAdagrad' ? [rows] : [rows, dim];
   // Not by `forEach`, which leaves holes out.
-  for (const [i, slot] of list.entries()) {
+  for (let i = 0; i < list.length; i++) {
+    const slot = list[i];
     const variable = checkVariable(slot, `slots[${i}]`);
-    const what = `a float32 variable of shape [${shape.join(', ')}]`;
-    if (variable.dtype !== 'float32') throw new ArgumentTypeError(`slots[${i}]`, what, variable);
+    const what = (): string => `a float32 variable of shape [${shape.join(', ')}]`;
+    if (variable.dtype !== 'float32') throw new ArgumentTypeError(`slots[${i}]`, what(), variable);
     const actual = variable.shape;
     const isColumn = name === 'rowWiseAdagrad' && actual.length === 2 && actual[1] === 1 && actual[0] === rows;
     if (!isColumn && (actual.length !== shape.length || actual.some((size, axis) => size !== shape[axis]))) {
-      throw new ValueError(`slots[${i}]`, what, variable);
+      throw new ValueError(`slots[${i}]`, what(), variable);
     }
-    if (variable.isDisposed) throw new ValueError(`slots[${i}]`, what, described('a disposed variable'));
+    if (variable.isDisposed) throw new ValueError(`slots[${i}]`, what(), described('a disposed variable'));
     // One buffer in two roles would be written twice in a step.
     if (variable === table || list.indexOf(slot) !== i) {
       throw new ValueError(`slots[${i}]`, 'a variable of its own', described('one that is given twice'));

@@ -6,6 +6,7 @@ import { perProcess } from '../per_process.js';
 import { openDots, withDots } from '../tfjs_patches/training/dot.js';
 import { openDropout, withDropout } from '../tfjs_patches/training/dropout.js';
 import { withGathers } from '../tfjs_patches/training/gathers.js';
+import { areKernelsWatched } from '../tfjs_patches/engine/watched_kernels.js';
 import { withLosses, type LossesBy } from '../tfjs_patches/training/losses.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
 import { withSegmentSums } from '../tfjs_patches/training/segment_sums.js';
@@ -57,8 +58,7 @@ function isOnTape(): boolean {
 
 /** Whether tfjs is asked to look at each op, or to differentiate it, which a step as one call would hide. */
 function isObserved(): boolean {
-  const { state: engineState } = tf.engine() as unknown as { state: { profiling: boolean } };
-  return engineState.profiling || isOnTape() || tf.env().getBool('DEBUG');
+  return isOnTape() || areKernelsWatched();
 }
 
 function whyNot(model: tf.LayersModel, purpose: Purpose): string | null {

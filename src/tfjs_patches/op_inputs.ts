@@ -37,9 +37,10 @@ export function beforeOps<Attributes>(
       running = outer;
     }
   };
-  backend.executeSingleOutput = (name, ...rest) => during(name, () => executeSingleOutput.call(backend, name, ...rest));
-  backend.executeMultipleOutputs = (name, ...rest) =>
-    during(name, () => executeMultipleOutputs.call(backend, name, ...rest));
+  backend.executeSingleOutput = (name, attributes, inputs) =>
+    during(name, () => executeSingleOutput.call(backend, name, attributes, inputs));
+  backend.executeMultipleOutputs = (name, attributes, inputs, outputs) =>
+    during(name, () => executeMultipleOutputs.call(backend, name, attributes, inputs, outputs));
   backend.getInputTensorIds = (tensors) => {
     // A 64-bit scalar has no data id.
     const dataIds: object[] = [];

@@ -1,11 +1,17 @@
 /** What the `tensorflow` backend offers: custom ops where the addon has registered them, else stock ops composed. */
 import * as tf from '@tensorflow/tfjs';
+import { areKernelsWatched } from '../../tfjs_patches/engine/watched_kernels.js';
 import { warnOnce } from '../../warn_once.js';
 import { PACKED_APPLY, SPARSE_APPLY, type SparseApplyFunction } from '../bag_tensors.js';
 import { genericBackendPart } from '../generic/register.js';
-import type { KernelInfo } from '../kernel_set.js';
+import type { BagOptions, KernelInfo } from '../kernel_set.js';
+import type { LookedUp, Lookup } from '../lookup.js';
 import { namedKernelSet, type BackendPart, type PackedPart } from '../registry.js';
-import { apart, makeWritable } from './written_variables.js';
+import { embeddingBag, packedApplyInPlace, sparseApplyInPlace, type SparseApplyInputs } from './kernels.js';
+import type { NodeBackend } from './node_backend.js';
+import { checkInputs } from './op_inputs.js';
+import { watchedBackend } from './ownership.js';
+import { apart, isApart, makeWritable } from './written_variables.js';
 import type { StepOps } from '../step_ops.js';
 
 /** The part of the native addon that this backend needs. */
@@ -64,6 +70,10 @@ export class TensorFlowPart implements BackendPart {
     };
   }
 
+  get lookUpOne(): BackendPart['lookUpOne'] {
+    return this.hasOps() && !areKernelsWatched() ? lookUpOne : undefined;
+  }
+
   get lookUp(): BackendPart['lookUp'] {
     return this.hasOps() ? this.kernels?.lookUp : undefined;
   }
@@ -78,7 +88,7 @@ export class TensorFlowPart implements BackendPart {
 
   /** tfjs-node holds a new tensor as the typed array that it was made of, and hands out that very array. */
   placeTable(table: tf.Variable): void {
-    if (this.hasOps()) makeWritable({ table });
+    if (this.hasOps()) makeWritable(table);
   }
 
   newTable(shape: readonly number[]): tf.Tensor | null {
@@ -94,8 +104,11 @@ export class TensorFlowPart implements BackendPart {
   }
 
   readonly sparseApply: SparseApplyFunction = (optimizer, ...step) => {
-    if (this.hasOps()) stepInPlace(SPARSE_APPLY[optimizer], {}, ...step);
-    else genericBackendPart.sparseApply(optimizer, ...step);
+    if (!this.hasOps()) return genericBackendPart.sparseApply(optimizer, ...step);
+    const kernelName = SPARSE_APPLY[optimizer];
+    stepInPlace(kernelName, {}, step, (backend, inputs, options) => {
+      sparseApplyInPlace(backend, kernelName, optimizer, inputs, options);
+    });
   };
 
   get packed(): PackedPart | undefined {
@@ -103,27 +116,52 @@ export class TensorFlowPart implements BackendPart {
   }
 }
 
-type Step = Parameters<SparseApplyFunction> extends [unknown, ...infer Rest] ? Rest : never;
+function lookUpOne({ table, bags, options }: Lookup): LookedUp {
+  const backend = watchedBackend();
+  const { values, rowSplits, weights } = bags;
+  const inputs = { table: table as tf.Tensor, values, rowSplits, weights };
+  checkInputs(backend, inputs);
+  return { pooled: embeddingBag(backend, inputs, options) as tf.Tensor2D, handle: null };
+}
 
-function stepInPlace(kernelName: string, attrs: object, ...[table, slots, gradient, bags, options, hyper]: Step): void {
-  makeWritable({ table, ...Object.fromEntries(slots.map((slot, i) => [`slots[${i}]`, slot])) });
-  const written: readonly tf.Variable[] = [table, ...slots];
+type Step = Parameters<SparseApplyFunction> extends [unknown, ...infer Rest] ? Rest : never;
+type RunStep = (backend: NodeBackend, inputs: SparseApplyInputs, options: BagOptions & { hyper: Float32Array }) => void;
+
+/** Steps buffers that nobody else sees; past the registry of kernels, which takes as long as small steps do. */
+function stepInPlace(
+  kernelName: string,
+  attrs: object,
+  [table, slots, gradient, bags, options, hyper]: Step,
+  run: RunStep,
+): void {
+  const backend = watchedBackend();
+  makeWritable(table, slots);
   const { values, rowSplits, weights } = bags;
   const [slot0, slot1] = slots;
-  tf.tidy(() => {
-    const inputs: Record<string, tf.Tensor> = { table, gradient: apart(gradient, written), values, rowSplits };
-    if (slot0 !== undefined) inputs['slot0'] = slot0;
-    if (slot1 !== undefined) inputs['slot1'] = slot1;
-    if (weights !== null) inputs['weights'] = apart(weights, written);
-    tf.engine().runKernel(kernelName, inputs, { ...attrs, ...options, hyper: hyper as never });
-  });
+  const step = (ofBags: tf.Tensor2D, ofIds: tf.Tensor1D | null): void => {
+    const inputs = { table, slot0, slot1, gradient: ofBags, values, rowSplits, weights: ofIds };
+    if (areKernelsWatched()) return runKernel(kernelName, inputs, { ...attrs, ...options, hyper });
+    checkInputs(backend, inputs);
+    run(backend, inputs, { ...options, hyper });
+  };
+  const written: readonly tf.Variable[] = slots.length === 0 ? [table] : [table, ...slots];
+  if (isApart(gradient, written) && (weights === null || isApart(weights, written))) step(gradient, weights);
+  else tf.tidy(() => step(apart(gradient, written), weights && apart(weights, written)));
+}
+
+/** Through the registry, without the inputs that are not there. */
+function runKernel(kernelName: string, inputs: Record<string, tf.Tensor | null | undefined>, attrs: object): void {
+  const given = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor)) as tf.NamedTensorMap;
+  tf.engine().runKernel(kernelName, given, attrs as never);
 }
 
 const PACKED_PART: PackedPart = {
   apply: (optimizer, table, form, ...step) => {
-    stepInPlace(PACKED_APPLY, { optimizer, ...form }, table, ...step);
+    stepInPlace(PACKED_APPLY, { optimizer, ...form }, [table, ...step], (backend, inputs, options) => {
+      packedApplyInPlace(backend, inputs, { ...options, ...form, optimizer });
+    });
   },
   placeTable: (table) => {
-    makeWritable({ table });
+    makeWritable(table);
   },
 };

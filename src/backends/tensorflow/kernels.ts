@@ -14,7 +14,7 @@ import { bagAttributes, formAttributes, numbersOfStep, rowsAttribute, weightsOrN
 export interface BagInputs {
   readonly values: tf.TensorInfo;
   readonly rowSplits: tf.TensorInfo;
-  readonly weights?: tf.TensorInfo | undefined;
+  readonly weights?: tf.TensorInfo | null | undefined;
 }
 
 export function embeddingBag(
@@ -118,8 +118,8 @@ const PACKED_APPLY_OPS: Readonly<Record<OptimizerName, string>> = {
 
 export interface SparseApplyInputs extends BagInputs {
   readonly table: tf.TensorInfo;
-  readonly slot0?: tf.TensorInfo;
-  readonly slot1?: tf.TensorInfo;
+  readonly slot0?: tf.TensorInfo | undefined;
+  readonly slot1?: tf.TensorInfo | undefined;
   readonly gradient: tf.TensorInfo;
 }
 

@@ -7,7 +7,7 @@ import type { JoinedUpdate } from '../registry.js';
 import { asNodeBackend, withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
 import { checkInputs, weightsOrNone } from './op_inputs.js';
-import { Ownership } from './ownership.js';
+import { watchedBackend } from './ownership.js';
 
 const MANY_OPS: Readonly<Record<OptimizerName, string>> = {
   sgd: 'EmbeddingSparseApplyManySgd',
@@ -44,8 +44,7 @@ function count(backend: NodeBackend, name: string, value: number): OpAttribute {
 
 /** The pooled rows of each lookup. */
 export function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
-  const backend = asNodeBackend(tf.backend());
-  Ownership.of(backend); // watches what the backend hands to TensorFlow from the first op on
+  const backend = watchedBackend();
   for (const { table, bags } of lookups) checkInputs(backend, { table: table as tf.Tensor, ...bags });
   const of = (pick: (lookup: Lookup) => tf.TensorInfo): tf.TensorInfo[] => lookups.map(pick);
   const uses = lookups.map(({ options }, table): Use => ({ table, options }));

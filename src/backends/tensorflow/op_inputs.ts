@@ -5,15 +5,18 @@ import type { BagOptions } from '../kernel_set.js';
 import type { PackedForm } from '../packed/packed_table.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 
-/** Refuses arrays, by the names of the arguments, that lost their memory before TensorFlow saw them. */
+/** Refuses an array that lost its memory before TensorFlow saw it. */
+export function checkInput(backend: NodeBackend, info: tf.TensorInfo | null | undefined, argument: string): void {
+  const values = info && backend.tensorMap.get(info.dataId).values;
+  if (ArrayBuffer.isView(values)) checkNotLost(values, argument);
+}
+
+/** The same of the inputs of an op, by the names of the arguments. */
 export function checkInputs(
   backend: NodeBackend,
   inputs: Readonly<Record<string, tf.TensorInfo | null | undefined>>,
 ): void {
-  for (const [argument, info] of Object.entries(inputs)) {
-    const values = info && backend.tensorMap.get(info.dataId).values;
-    if (ArrayBuffer.isView(values)) checkNotLost(values, argument);
-  }
+  for (const argument in inputs) checkInput(backend, inputs[argument], argument);
 }
 
 /** The attributes that every bag op has. */

@@ -6,9 +6,9 @@
  * buffers marks it as shared; a shared buffer is copied before the next step. Typed arrays of the user may be shared with
  * TensorFlow too, which is why the first step of a variable always copies.
  */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import { beforeOps } from '../../tfjs_patches/op_inputs.js';
-import type { NodeBackend, TensorRecord } from './node_backend.js';
+import { asNodeBackend, type NodeBackend, type TensorRecord } from './node_backend.js';
 
 function copyingOps(): ReadonlySet<string> {
   return new Set([
@@ -117,4 +117,11 @@ function unshare(record: TensorRecord): void {
   const { values } = record;
   if (!(values instanceof Int32Array) || values.buffer instanceof ArrayBuffer) return;
   record.values = values.slice();
+}
+
+/** The backend in use, watched from the first op of this package on: what it hands to TensorFlow, whoever runs the op. */
+export function watchedBackend(): NodeBackend {
+  const backend = asNodeBackend(tf.backend());
+  Ownership.of(backend);
+  return backend;
 }

@@ -2,10 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import { packedForm } from '../packed/packed_table.js';
 import type { DenseOptimizerName, DenseStep, SkippedIds, StepOps } from '../step_ops.js';
-import { asNodeBackend, withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
+import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
 import { formAttributes, rowsAttribute } from './op_inputs.js';
-import { Ownership } from './ownership.js';
+import { Ownership, watchedBackend } from './ownership.js';
 
 const DENSE_OPS: Readonly<Record<DenseOptimizerName, string>> = {
   sgd: 'EmbeddingDenseApplySgd',
@@ -13,12 +13,6 @@ const DENSE_OPS: Readonly<Record<DenseOptimizerName, string>> = {
   adagrad: 'EmbeddingDenseApplyAdagrad',
   adam: 'EmbeddingDenseApplyAdam',
 };
-
-function node(): NodeBackend {
-  const backend = asNodeBackend(tf.backend());
-  Ownership.of(backend); // watches what the backend hands to TensorFlow from the first op on
-  return backend;
-}
 
 /** Gradients that are read, copied where they are one of the variables that are written. */
 function gradientsApart(
@@ -33,7 +27,7 @@ function gradientsApart(
 }
 
 function denseApply({ optimizer, variables, slots, powers, gradients, hyper }: DenseStep): void {
-  const backend = node();
+  const backend = watchedBackend();
   const written = [...variables, ...slots.flat(), ...powers];
   const ownership = Ownership.of(backend);
   for (const variable of written) ownership.makeWritable(variable);
@@ -57,7 +51,7 @@ function run(
   after: readonly tf.TensorInfo[] = [],
   attributes: readonly OpAttribute[] = [],
 ): tf.Tensor {
-  const backend = node();
+  const backend = watchedBackend();
   return translated(opName, () =>
     withTensor(backend, values, [values.length], (numbers) =>
       backend.executeSingleOutput(opName, attributes, [...inputs, numbers, ...after]),
@@ -75,7 +69,7 @@ function runOnRows(
 ): tf.Tensor {
   const form = packedForm(table);
   if (form === undefined) return run(`Embedding${name}`, [table, ids], factors, after);
-  return run(`EmbeddingPacked${name}`, [table, ids], factors, after, formAttributes(node(), form));
+  return run(`EmbeddingPacked${name}`, [table, ids], factors, after, formAttributes(watchedBackend(), form));
 }
 
 function skipNumbers({ zero, negative }: SkippedIds): Int32Array {
@@ -84,7 +78,7 @@ function skipNumbers({ zero, negative }: SkippedIds): Int32Array {
 
 /** Runs an op on pairs of features, which takes whether each is paired with itself. */
 function ofPairs<T>(withSelf: boolean, call: (backend: NodeBackend, flag: tf.TensorInfo) => T): T {
-  const backend = node();
+  const backend = watchedBackend();
   return translated('EmbeddingPairDots', () =>
     withTensor(backend, Int32Array.of(withSelf ? 1 : 0), [], (flag) => call(backend, flag)),
   );
@@ -97,7 +91,7 @@ const countOf = ({ binding }: NodeBackend, { length }: readonly unknown[]): OpAt
 export const STEP_OPS: StepOps = {
   denseApply,
   touchedRows(ids, rows) {
-    const backend = node();
+    const backend = watchedBackend();
     const count = { name: 'N', type: backend.binding.TF_ATTR_INT, value: ids.length };
     return translated('EmbeddingTouchedRows', () => {
       return backend.executeSingleOutput(
@@ -108,7 +102,7 @@ export const STEP_OPS: StepOps = {
     });
   },
   presentIds(ids, rowSplits, skip) {
-    const backend = node();
+    const backend = watchedBackend();
     return translated('EmbeddingPresentIds', () =>
       withTensor(backend, skipNumbers(skip), [2], (numbers) => {
         const [values, splits] = backend.executeMultipleOutputs(
@@ -129,13 +123,13 @@ export const STEP_OPS: StepOps = {
   },
   checkWeights(weights) {
     const opName = 'EmbeddingCheckWeights';
-    translated(opName, () => node().executeMultipleOutputs(opName, [], [weights], 0));
+    translated(opName, () => watchedBackend().executeMultipleOutputs(opName, [], [weights], 0));
   },
   featureRows(ids, sizes) {
     return run('EmbeddingFeatureRows', [ids], sizes) as tf.Tensor1D;
   },
   singleSplits(ids) {
-    return node().executeSingleOutput('EmbeddingSingleSplits', [], [ids]) as tf.Tensor1D;
+    return watchedBackend().executeSingleOutput('EmbeddingSingleSplits', [], [ids]) as tf.Tensor1D;
   },
   rowPenalty(table, ids, factors) {
     return runOnRows('RowPenalty', table, ids, factors) as tf.Scalar;
@@ -144,7 +138,7 @@ export const STEP_OPS: StepOps = {
     return runOnRows('RowPenaltyGrad', table, ids, factors, [upstream]) as tf.Tensor2D;
   },
   dropout(x, rate, seed) {
-    const backend = node();
+    const backend = watchedBackend();
     return withTensor(backend, rate, [], (share) => run('EmbeddingDropout', [x, share], seed));
   },
   crossEntropy(labels, predictions, limits) {
@@ -161,12 +155,12 @@ export const STEP_OPS: StepOps = {
   },
   softmaxGradient(upstream, y) {
     const opName = 'EmbeddingSoftmaxGrad';
-    return translated(opName, () => node().executeSingleOutput(opName, [], [upstream, y]) as tf.Tensor2D);
+    return translated(opName, () => watchedBackend().executeSingleOutput(opName, [], [upstream, y]) as tf.Tensor2D);
   },
   rowDots(a, b) {
     return translated(
       'EmbeddingRowDots',
-      () => node().executeSingleOutput('EmbeddingRowDots', [], [a, b]) as tf.Tensor1D,
+      () => watchedBackend().executeSingleOutput('EmbeddingRowDots', [], [a, b]) as tf.Tensor1D,
     );
   },
   pairDots(features, withSelf) {
@@ -186,6 +180,6 @@ export const STEP_OPS: StepOps = {
   },
   scaledRows(factors, matrix) {
     const opName = 'EmbeddingScaledRows';
-    return translated(opName, () => node().executeSingleOutput(opName, [], [factors, matrix]) as tf.Tensor2D);
+    return translated(opName, () => watchedBackend().executeSingleOutput(opName, [], [factors, matrix]) as tf.Tensor2D);
   },
 };

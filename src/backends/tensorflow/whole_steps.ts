@@ -9,9 +9,7 @@ import { STEP_OPS } from './step_kernels.js';
 import { apart, makeWritable } from './written_variables.js';
 
 function applyMany(optimizer: OptimizerName, updates: readonly JoinedUpdate[]): void {
-  for (const { table, slots } of updates) {
-    makeWritable({ table, ...Object.fromEntries(slots.map((slot, i) => [`slots[${i}]`, slot])) });
-  }
+  for (const { table, slots } of updates) makeWritable(table, slots);
   const written = updates.flatMap(({ table, slots }) => [table, ...slots]);
   tf.tidy(() => {
     const read = (entry: JoinedUpdate['entries'][number]): JoinedUpdate['entries'][number] => {

@@ -118,8 +118,17 @@ export type ConfigOf<N extends OptimizerName> = Pick<
 >;
 
 export function fieldsOf(name: OptimizerName): readonly Field[] {
-  return [...COMMON, ...READS[name]];
+  return FIELDS[name];
 }
+
+const FIELDS: Readonly<Record<OptimizerName, readonly Field[]>> = {
+  sgd: COMMON,
+  adagrad: [...COMMON, ...READS.adagrad],
+  rowWiseAdagrad: [...COMMON, ...READS.rowWiseAdagrad],
+  adagradMomentum: [...COMMON, ...READS.adagradMomentum],
+  adam: [...COMMON, ...READS.adam],
+  ftrl: [...COMMON, ...READS.ftrl],
+};
 
 const SHARED: Settings = {
   learningRate: 0.01,
@@ -263,7 +272,7 @@ export function readSettings(name: OptimizerName, config: SparseOptimizerConfig)
   for (const field of fieldsOf(name)) {
     const value = config[field];
     if (value === undefined || (value === null && (NULLABLE.has(field) || field === 'epsilon'))) continue;
-    Object.assign(settings, { [field]: readField(name, field, value) });
+    (settings as unknown as Record<Field, unknown>)[field] = readField(name, field, value);
   }
   const { clipWeightMin, clipWeightMax } = settings;
   if ((clipWeightMin ?? -Infinity) > (clipWeightMax ?? Infinity)) {

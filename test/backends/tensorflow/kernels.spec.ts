@@ -1,6 +1,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import { backendInfo, backendPart } from '../../../src/backends/registry.js';
+import { embeddingBag } from '../../../src/ops/embedding_bag.js';
+import { sparseApply } from '../../../src/ops/sparse_apply.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
 import { tensorKernelSet } from '../../helpers/tensor_kernel_set.js';
 import { describeTensorFlow } from './tensorflow_backend.js';
@@ -45,5 +47,31 @@ describeTensorFlow('kernels', () => {
         expect(look()).toBe(200);
       });
     }
+  });
+
+  it('run by their names while tfjs is asked to look at each, with the same numbers as past its registry', async () => {
+    const ids = { values: [1, 3, 1], rowSplits: [0, 2, 3], weights: [1, -2, 0.5], combiner: 'mean' } as const;
+    const run = (): Float32Array[] =>
+      tf.tidy(() => {
+        const [table, slot] = [tf.ones([4, 3]).div(3), tf.ones([4, 3])].map((each) => tf.variable(each)) as [
+          tf.Variable<tf.Rank.R2>,
+          tf.Variable,
+        ];
+        const gradient = tf.tensor2d([1, 2, 3, -4, 5, 6], [2, 3]);
+        const { values, rowSplits, ...options } = ids;
+        sparseApply('adagrad', { table, slots: [slot], gradient, ...ids, learningRate: 0.5 });
+        const pooled = embeddingBag(table, values, rowSplits, options);
+        const read = [table, slot, pooled].map((each) => Float32Array.from(each.dataSync()));
+        tf.dispose([table, slot]);
+        return read;
+      });
+    const past = run();
+    let watched: Float32Array[] = [];
+    const profile = await tf.profile(() => {
+      watched = run();
+      return undefined as never;
+    });
+    expect(watched).toEqual(past);
+    expect(profile.kernelNames).toEqual(jasmine.arrayContaining(['SparseApplyAdagrad', 'EmbeddingBag']));
   });
 });
