@@ -10,8 +10,9 @@
 #if defined(__wasm__)
 
 #define TE_MOST_THREADS 64
-#define TE_SPINS 20000 /* about 50 us */
-/* A wait of this many looks, about half a millisecond, is a stall: tasks are made shorter than that. */
+/* A helper looks for the next job for about 500 us before it sleeps, as in threads.c. */
+#define TE_LOOKS 200000
+/* A wait of this many looks, about a millisecond, is a stall: tasks are made shorter than that. */
 #define TE_STALL 400000
 #define TE_TURN 50000000 /* ns: a sleeping caller looks that often whether a helper has failed */
 
@@ -110,7 +111,7 @@ void te_help(int32_t number) {
       if (number < pool->workers) claim_tasks(pool, number);
       leave_job(pool);
       looks = 0;
-    } else if (looks++ > TE_SPINS) {
+    } else if (looks++ > TE_LOOKS) {
       add(&pool->asleep, 1);
       /* Returns at once where the gate has changed since it was looked at. */
       await(&pool->gate, gate, -1);

@@ -225,6 +225,7 @@ export class WasmKernelSet implements KernelSet {
     const sizes = { nnz: bags.values.length, batch: bags.rowSplits.length - 1 };
     const nowhere = { values: 0, rowSplits: 0, weights: 0 };
     const kernels = this.kernels();
+    kernels.team?.rouse(sizes.nnz);
     const bytes = workspaceBytes?.(kernels, { address: 0, rows, dim }, { ...nowhere, ...sizes }) ?? 0;
     const args: Argument[] = [
       { array: direction === 'unread' ? NONE : values, direction: direction === 'inout' ? 'inout' : 'in' },

@@ -3,10 +3,12 @@ import { described, RuntimeError } from '../../../errors.js';
 import { mayWait, startThread, type WorkerProgram, type WorkerThread } from '../../threads/worker_thread.js';
 import type { Heap } from '../heap.js';
 import { HELPER_PROGRAM, type HelperFailure, type HelperMessage } from './helper_program.js';
+import { Stalls } from './stalls.js';
 import type { Team } from './team.js';
 
 /** Words of te_pool in custom-ops/kernels/threads_wasm.c. */
 const GATE = 0;
+const ASLEEP = 32;
 const MOST = 36;
 const FAILED = 37;
 const MAY_WAIT = 38;
@@ -19,8 +21,6 @@ const STACK_BYTES = 65536;
 const LARGE_CALL = 2048;
 /** Large calls before workers start: those who make one or two need none. */
 const CALLS_BEFORE = 3;
-/** After a call in which a helper stood still, calls are made alone for so many times its length, as in threads.c. */
-const STALL_SHARE = 20;
 
 export class HelperTeam implements Team {
   /** Views of a shared memory stay good when it grows. */
@@ -29,8 +29,9 @@ export class HelperTeam implements Team {
   private calls = 0;
   private helpers: WorkerThread<HelperMessage, HelperFailure>[] = [];
   private reason: string | null = null;
-  /** When calls may have helpers again; null: they may now. */
-  private aloneUntil: number | null = null;
+  private readonly stalls = new Stalls();
+  /** A stall has been noticed, and calls are made alone until it is over. */
+  private isAlone = false;
 
   constructor(
     private readonly heap: Heap,
@@ -78,9 +79,14 @@ export class HelperTeam implements Team {
     }
   }
 
+  rouse(work: number): void {
+    if (work < LARGE_CALL || this.threads < 2) return;
+    if (this.words[ASLEEP] !== 0 && this.words[ALONE] === 0) Atomics.notify(this.words, GATE);
+  }
+
   run(call: () => number): number {
     const begun = performance.now();
-    if (this.aloneUntil !== null && begun >= this.aloneUntil) this.endStall();
+    if (this.isAlone && !this.stalls.aloneAt(begun)) this.setAlone(false);
     try {
       return call();
     } catch (error) {
@@ -89,7 +95,10 @@ export class HelperTeam implements Team {
       const received = described('one that failed');
       throw new RuntimeError('threads', 'workers that run kernels', received, 'What was written is not whole.');
     } finally {
-      if (this.words[ALONE] !== 0) this.noticeStall(begun);
+      if (this.words[ALONE] !== 0 && !this.isAlone) {
+        this.stalls.notice(begun, performance.now());
+        this.setAlone(true);
+      }
     }
   }
 
@@ -98,14 +107,9 @@ export class HelperTeam implements Team {
     return Promise.all(helpers.map((helper) => helper.terminate())).then(() => undefined);
   }
 
-  private noticeStall(begun: number): void {
-    const now = performance.now();
-    this.aloneUntil ??= now + STALL_SHARE * (now - begun);
-  }
-
-  private endStall(): void {
-    this.aloneUntil = null;
-    this.words[ALONE] = 0;
+  private setAlone(isAlone: boolean): void {
+    this.isAlone = isAlone;
+    this.words[ALONE] = isAlone ? 1 : 0;
   }
 
   private tellPool(): void {

@@ -15,6 +15,8 @@ export interface Team {
   setThreads(threads: number): void;
   /** Comes before each call; `work`: ids. */
   expect(work: number): void;
+  /** Comes as early as a call is known: waking helpers that sleep takes as long as preparing it. */
+  rouse(work: number): void;
   /** Runs a call of the module. The error of a trap is that of the helper which failed, if one has. */
   run(call: () => number): number;
   /** Ends the workers. */

@@ -218,6 +218,40 @@ describe('a helper that stands still', () => {
   });
 });
 
+describe('helpers without work', () => {
+  /** Words of the pool, as threads_wasm.c has them. */
+  const [ASLEEP, ALONE] = [32, 39];
+
+  it('sleep, and are woken before a large call, if calls may have them', async () => {
+    const { team, words, call } = withTeam();
+    // On a busy machine a helper may have stood still, and the next calls are made alone.
+    await until(() => {
+      call();
+      return team.tasksHelped > 0 && words[ALONE] === 0;
+    });
+    const sleeps = (): boolean => Atomics.load(words, ASLEEP) === 1;
+    /** Whether the helper wakes up; it looks for work for a while, and sleeps again. */
+    const wakes = (): boolean => {
+      const end = performance.now() + 50;
+      while (sleeps()) if (performance.now() > end) return false;
+      return true;
+    };
+    await until(sleeps);
+    team.rouse(10);
+    expect(wakes()).toBeFalse();
+    team.setThreads(1);
+    team.rouse(100_000);
+    expect(wakes()).toBeFalse();
+    team.setThreads(2);
+    await until(() => {
+      team.rouse(100_000);
+      return wakes();
+    });
+    await until(sleeps);
+    await team.close();
+  });
+});
+
 describe('helpers on the memory of tfjs', () => {
   it('end when the backend is disposed, once', async () => {
     const memory = new WasmHeap(undefined, true);
