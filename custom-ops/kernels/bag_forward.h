@@ -4,8 +4,10 @@
  */
 #include "rows.h"
 
-#define TE_BYTES_AHEAD 32768
-#define TE_MOST_IDS_AHEAD 96
+/* Rows to come are fetched so far ahead: those asked for earlier than the memory needs only wait in the way of others. */
+#define TE_BYTES_AHEAD 8192
+#define TE_LEAST_IDS_AHEAD 8
+#define TE_MOST_IDS_AHEAD 64
 
 typedef struct forward_stream {
   const float* table;
@@ -33,13 +35,9 @@ TE_INLINE int64_t sum_ids(forward_stream* s, int64_t from, int64_t to, int64_t c
 #if !defined(__wasm__)
     if (fetch) {
       const int64_t next = te_min(i + s->ahead, s->last);
-      const uintptr_t row = (uintptr_t)s->table + (uintptr_t)(uint32_t)values[next] * (uintptr_t)(dim * 4);
-      if (fetch == 1) {
-        for (int at = 0; at < (vectors + part) * TE_LANES * 4; at += 64) te_prefetch(row + (uintptr_t)at);
-      } else {
-        for (int64_t at = 0; at < dim * 4; at += 64) te_prefetch(row + (uintptr_t)at);
-      }
-      if (s->straddles) te_prefetch(row + (uintptr_t)(dim * 4 - 1));
+      const uintptr_t row = (uintptr_t)table + (uintptr_t)(uint32_t)values[next] * (uintptr_t)(dim * 4);
+      for (int at = 0; at < (vectors + part) * TE_LANES * 4; at += 64) te_prefetch(row + (uintptr_t)at);
+      if (s->straddles) te_prefetch(row + (uintptr_t)((part ? dim - column : vectors * TE_LANES) * 4 - 1));
     }
 #else
     (void)fetch;
@@ -87,7 +85,7 @@ static forward_stream stream_of(const te_forward* job, int64_t end) {
   s.weights = bags->weights;
   s.dim = dim;
   s.last = (int64_t)bags->row_splits[end] - 1;
-  s.ahead = te_max(4, te_min(TE_BYTES_AHEAD / (dim * 4), TE_MOST_IDS_AHEAD));
+  s.ahead = te_max(TE_LEAST_IDS_AHEAD, te_min(TE_BYTES_AHEAD / (dim * 4), TE_MOST_IDS_AHEAD));
   s.limit = job->limit;
   s.straddles = te_straddles(job->table, dim * 4);
   return s;
@@ -165,7 +163,10 @@ TE_INLINE int64_t forward_bags(const te_forward* job, int64_t first, int64_t end
   return -1;
 }
 
-/* Rows of several chunks: the ids of a bag are read once per chunk, and only the first time rows are fetched. */
+/*
+ * Rows of several chunks: the ids of a bag are read once per chunk, and each time the same columns of rows to come are
+ * fetched. Asking for whole rows the first time leaves the memory idle the other times.
+ */
 TE_INLINE int64_t forward_wide_bags(const te_forward* job, int64_t first, int64_t end, const int weighted) {
   const te_bags* bags = job->bags;
   const int64_t dim = job->dim;
@@ -174,23 +175,23 @@ TE_INLINE int64_t forward_wide_bags(const te_forward* job, int64_t first, int64_
     const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
     const float divisor = te_divisor(bags, from, to);
     float* out = job->pooled + b * dim;
-    const int64_t bad = sum_ids(&s, from, to, 0, divisor, out, TE_CHUNK_VECTORS, 0, weighted, 2);
+    const int64_t bad = sum_ids(&s, from, to, 0, divisor, out, TE_CHUNK_VECTORS, 0, weighted, 1);
     int64_t column = TE_CHUNK;
     if (TE_UNLIKELY(bad >= 0) && bags->out_of_range == TE_ERROR) return bad;
     while (column + TE_CHUNK <= dim) {
-      sum_ids(&s, from, to, column, divisor, out, TE_CHUNK_VECTORS, 0, weighted, 0);
+      sum_ids(&s, from, to, column, divisor, out, TE_CHUNK_VECTORS, 0, weighted, 1);
       column += TE_CHUNK;
     }
 #define REST(v)                                                     \
   if (column + v * TE_LANES <= dim) {                               \
-    sum_ids(&s, from, to, column, divisor, out, v, 0, weighted, 0); \
+    sum_ids(&s, from, to, column, divisor, out, v, 0, weighted, 1); \
     column += v * TE_LANES;                                         \
   }
     REST(4)
     REST(2)
     REST(1)
 #undef REST
-    if (column < dim) sum_ids(&s, from, to, column, divisor, out, 0, 1, weighted, 0);
+    if (column < dim) sum_ids(&s, from, to, column, divisor, out, 0, 1, weighted, 1);
   }
   return -1;
 }
