@@ -11,6 +11,7 @@ import { withLosses, type LossesBy } from '../tfjs_patches/training/losses.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs_patches/training/model_steps.js';
 import { withSegmentSums } from '../tfjs_patches/training/segment_sums.js';
 import { openSoftmaxGradient, withSoftmaxGradient } from '../tfjs_patches/training/softmax_gradient.js';
+import { openTileGradient, withTileGradient } from '../tfjs_patches/training/tile_gradient.js';
 import { markFeeding } from '../tfjs_patches/uncast_inputs.js';
 import { CapturedModel, GraphList } from './captured_model.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
@@ -26,6 +27,7 @@ import { takeMethods, type Purpose } from './plain_model.js';
 import { withOwnProducts } from './own_products.js';
 import type { GraphAddon } from './step_graph.js';
 import { moveChoice, offerCapturer, trained, whySwitchedOff } from './steps.js';
+import { summedRepetitions } from './summed_repetitions.js';
 
 interface CapturedModels {
   addon: GraphAddon | null;
@@ -78,7 +80,9 @@ function withGraphOps(eager: EagerStep): EagerStep {
       withGathers(nativeGather, () =>
         withSegmentSums(nativeSegmentSum, () =>
           withDots(nativeDots, () =>
-            withPairDots(nativePairDots, () => withSoftmaxGradient(nativeSoftmaxGradient, () => eager(data))),
+            withPairDots(nativePairDots, () =>
+              withSoftmaxGradient(nativeSoftmaxGradient, () => withTileGradient(summedRepetitions, () => eager(data))),
+            ),
           ),
         ),
       ),
@@ -118,6 +122,7 @@ export function captureSteps(addon: GraphAddon): void {
   openDots();
   openDropout();
   openSoftmaxGradient();
+  openTileGradient();
   runSteps({
     takesRows,
     run,

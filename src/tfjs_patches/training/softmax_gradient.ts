@@ -1,11 +1,11 @@
 /** The gradient of softmax by somebody else: tfjs takes five passes over matrices as wide as the classes for it. */
 import * as tf from '@tensorflow/tfjs';
+import { replaceStockGradient } from '../engine/stock_gradient.js';
 import { Substitute } from './substitute.js';
 
 /** The gradient of a softmax over the last axis, which gave `y`; null: that of tfjs. */
 export type SoftmaxGradientBy = (dy: tf.Tensor, y: tf.Tensor) => tf.Tensor | null;
 
-const MARK = Symbol.for('tfjs-embeddings.softmaxGradient');
 const softmaxGradient = new Substitute<SoftmaxGradientBy>('softmax gradient');
 
 /** Runs `f` while `by` computes gradients of softmax. */
@@ -15,16 +15,12 @@ export function withSoftmaxGradient<T>(by: SoftmaxGradientBy, f: () => T): T {
 
 /** Lets `withSoftmaxGradient` have an effect. Once per copy of tfjs: later calls do nothing. */
 export function openSoftmaxGradient(): void {
-  const stock = tf.getGradient('Softmax') as tf.GradConfig & Record<symbol, unknown>;
-  if (stock === undefined || stock[MARK] === true) return;
-  const gradFunc: tf.GradFunc = (dy, saved, attributes) => {
+  replaceStockGradient('Softmax', 'softmax gradient', (stock) => (dy, saved, attributes) => {
     const [[y], { dim }] = [saved, attributes as unknown as { dim: number }];
     const by = softmaxGradient.now;
     if (by === null || y === undefined || dim !== y.rank - 1 || !(dy instanceof tf.Tensor)) {
-      return stock.gradFunc(dy, saved, attributes);
+      return stock(dy, saved, attributes);
     }
-    return { logits: () => by(dy, y) ?? stock.gradFunc(dy, saved, attributes)['logits']!() };
-  };
-  tf.unregisterGradient('Softmax');
-  tf.registerGradient({ ...stock, gradFunc, [MARK]: true } as tf.GradConfig);
+    return { logits: () => by(dy, y) ?? stock(dy, saved, attributes)['logits']!() };
+  });
 }
