@@ -11,11 +11,20 @@ import { bagsOf, drawHyper, drawOptions, oneByOne, stepped } from './many_tables
 /** So many ids keep all threads busy with one table. */
 const LARGE = 20_000;
 
+const idsBelow = (random: Random, count: number, rows: number): Int32Array =>
+  Int32Array.from({ length: count }, () => random.whole(0, rows));
+
 function largeBags(random: Random, rows: number): Lookup['bags'] {
-  const [values, splits] = [new Int32Array(LARGE), new Int32Array(LARGE / 2 + 1)];
-  for (let i = 0; i < LARGE; i++) values[i] = random.whole(0, rows);
-  for (let bag = 0; bag < splits.length; bag++) splits[bag] = 2 * bag;
-  return { values: tf.tensor1d(values, 'int32'), rowSplits: tf.tensor1d(splits, 'int32'), weights: null };
+  const splits = Int32Array.from({ length: LARGE / 2 + 1 }, (_, bag) => 2 * bag);
+  const values = tf.tensor1d(idsBelow(random, LARGE, rows), 'int32');
+  return { values, rowSplits: tf.tensor1d(splits, 'int32'), weights: null };
+}
+
+/** As many bags, the sizes of which come in the other order. */
+function mirrored(rowSplits: tf.Tensor1D): tf.Tensor1D {
+  const splits = rowSplits.dataSync<'int32'>();
+  const last = splits.at(-1)!;
+  return tf.tensor1d(splits.map((split) => last - split).reverse(), 'int32');
 }
 
 /** One of several; mostly the first. */
@@ -36,6 +45,9 @@ function drawUpdates(seed: number, only: OptimizerName | null, isLarge: boolean)
   pool.push({ ...first, values: first.values.clone() });
   pool.push({ ...first, values: tf.tensor1d(first.values.dataSync<'int32'>().slice(), 'int32') });
   pool.push({ ...first, weights: tf.tensor1d(random.floats(first.values.size)) });
+  // Other ids on the same row splits, and the same ids in other bags.
+  pool.push({ ...first, values: tf.tensor1d(idsBelow(random, first.values.size, least), 'int32') });
+  pool.push({ ...first, rowSplits: mirrored(first.rowSplits) });
   const options = [0, 1, 2].map(() => drawOptions(random));
   const hypers = [0, 1, 2].map(() => {
     const hyper = drawHyper(random);
