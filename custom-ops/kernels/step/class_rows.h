@@ -1,29 +1,21 @@
 /*
  * Categorical cross-entropy of rows of probabilities, its gradient, and the gradient of softmax. Part of an
- * instance; needs simd.h. Sums are of SUMS parts each, however wide vectors are.
+ * instance; needs simd.h.
  */
 #ifndef TFJS_EMBEDDINGS_CLASS_ROWS_H_
 #define TFJS_EMBEDDINGS_CLASS_ROWS_H_
 
 #include "../core.h"
 #include "../simd.h"
+#include "partial_sums.h"
 
 #if !defined(__wasm__) /* called by the TensorFlow ops alone */
 
 #include <math.h>
 #include <string.h>
 
-/* Partial sums of a row. The same on every processor and for any number of threads. */
-#define SUMS 16
 /* Labels that are left out together where all are 0. */
 #define BLOCK (16 * SUMS)
-
-static float total(float sums[SUMS]) {
-  for (int64_t half = SUMS / 2; half > 0; half /= 2) {
-    for (int64_t k = 0; k < half; k++) sums[k] += sums[k + half];
-  }
-  return sums[0];
-}
 
 static float sum_of(const float* a, int64_t size) {
   float sums[SUMS] = {0};
@@ -32,16 +24,6 @@ static float sum_of(const float* a, int64_t size) {
     for (int64_t k = 0; k < SUMS; k++) sums[k] += a[j + k];
   }
   for (int64_t k = 0; j + k < size; k++) sums[k] += a[j + k];
-  return total(sums);
-}
-
-static float dot_of(const float* a, const float* b, int64_t size) {
-  float sums[SUMS] = {0};
-  int64_t j = 0;
-  for (; j + SUMS <= size; j += SUMS) {
-    for (int64_t k = 0; k < SUMS; k++) sums[k] += a[j + k] * b[j + k];
-  }
-  for (int64_t k = 0; j + k < size; k++) sums[k] += a[j + k] * b[j + k];
   return total(sums);
 }
 
@@ -188,7 +170,6 @@ static void class_rows(const te_class_rows* job, int64_t first, int64_t end) {
 }
 
 #undef BLOCK
-#undef SUMS
 
 #endif
 #endif

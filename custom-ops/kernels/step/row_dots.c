@@ -1,10 +1,9 @@
 /* Dot products of rows, and rows times a number each: tfjs multiplies whole matrices, ones among them, and sums them up. */
 #include "../core.h"
+#include "partial_sums.h"
 
 #if !defined(__wasm__) /* called by the TensorFlow ops alone */
 
-/* Partial sums of a row. The same on every processor and for any number of threads. */
-#define SUMS 16
 /* Numbers of a matrix that one task goes through. */
 #define TASK_NUMBERS 16384
 
@@ -15,25 +14,12 @@ typedef struct {
   int64_t rows, dim, per_task;
 } te_rows_job;
 
-static float dot(const float* a, const float* b, int64_t dim) {
-  float sums[SUMS] = {0};
-  int64_t j = 0;
-  for (; j + SUMS <= dim; j += SUMS) {
-    for (int64_t k = 0; k < SUMS; k++) sums[k] += a[j + k] * b[j + k];
-  }
-  for (int64_t k = 0; j + k < dim; k++) sums[k] += a[j + k] * b[j + k];
-  for (int64_t half = SUMS / 2; half > 0; half /= 2) {
-    for (int64_t k = 0; k < half; k++) sums[k] += sums[k + half];
-  }
-  return sums[0];
-}
-
 static void dots_task(void* context, int64_t task, int32_t worker) {
   const te_rows_job* job = context;
   const int64_t end = te_min(job->rows, (task + 1) * job->per_task), dim = job->dim;
   (void)worker;
   for (int64_t row = task * job->per_task; row < end; row++) {
-    job->out[row] = dot(job->a + row * dim, job->b + row * dim, dim);
+    job->out[row] = dot_of(job->a + row * dim, job->b + row * dim, dim);
   }
 }
 
