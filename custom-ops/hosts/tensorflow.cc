@@ -18,7 +18,15 @@
 #include "tensorflow_attributes.h"
 #include "tensorflow_call.h"
 #include "tensorflow_graphs.h"
+#include "tensorflow/checked_inputs.h"
+#include "tensorflow/dense_apply.h"
+#include "tensorflow/elements.h"
 #include "tensorflow/huge_pages.h"
+#include "tensorflow/losses.h"
+#include "tensorflow/matrix_rows.h"
+#include "tensorflow/present_ids.h"
+#include "tensorflow/row_penalty.h"
+#include "tensorflow/table_step.h"
 #include "tensorflow_many.h"
 #include "products/tensorflow_pair_dots.h"
 #include "products/tensorflow_products.h"
@@ -26,7 +34,6 @@
 #include "tensorflow_shared_tensors.h"
 #include "tensorflow_shapes.h"
 #include "tables/tensorflow_tables.h"
-#include "tensorflow_training.h"
 
 #ifdef _WIN32
 #define TE_EXPORT extern "C" __declspec(dllexport)
@@ -99,40 +106,6 @@ void compute_bag_weights_grad(void* kernel, TF_OpKernelContext* context) {
   TF_Tensor* weights_gradient = call.output(0, TF_FLOAT, &bags.nnz, 1, "values", "gradients of weights");
   if (call.failed()) return;
   call.check(te_embedding_bag_weights_grad(&table, &bags, gradient, Call::floats(weights_gradient)), bags, table.rows);
-}
-
-/* Writes through the buffers of `table` and the slots: the caller made sure that nobody else sees them. */
-template <int kOptimizer>
-void compute_sparse_apply(void* kernel, TF_OpKernelContext* context) {
-  constexpr int kSlots = TE_SLOT_COUNT(kOptimizer);
-  constexpr int kAfterSlots = 1 + kSlots;
-  const Attributes& attributes = *static_cast<Attributes*>(kernel);
-  Call call(context);
-  const te_table table = call.table(0);
-  const te_bags bags = call.bags(kAfterSlots + 1, attributes);
-  const float* gradient = call.gradient(kAfterSlots, bags.batch, table.dim);
-  TF_Tensor* numbers = call.input(kAfterSlots + 4, "hyper", 1);
-  if (call.failed()) return;
-
-  te_hyper hyper;
-  if (!read_hyper(&call, numbers, &hyper)) return;
-  std::vector<Span> written = {span_of_rows(table)};
-  float* slots[TE_MOST_SLOTS] = {nullptr, nullptr};
-  for (int i = 0; i < kSlots; ++i) {
-    TF_Tensor* slot = slot_of(&call, 1 + i, i, table, kOptimizer == TE_ROW_WISE_ADAGRAD);
-    if (slot == nullptr) return;
-    slots[i] = Call::floats(slot);
-    written.push_back(span_of(slot));
-  }
-  if (any_shared(written, spans_of(bags, gradient, table.dim))) {
-    return call.fail(TF_INVALID_ARGUMENT, "table and slots must not share memory with another input");
-  }
-
-  Workspace workspace(te_sparse_apply_workspace(kOptimizer, bags.nnz, bags.batch, table.rows, table.dim));
-  if (workspace.data() == nullptr) return call.no_memory(workspace.bytes());
-  call.check(
-      te_sparse_apply(kOptimizer, &table, slots, kSlots, &bags, gradient, &hyper, workspace.data(), workspace.bytes()),
-      bags, table.rows);
 }
 
 void compute_tpu_activations(void*, TF_OpKernelContext* context) {
@@ -358,7 +331,7 @@ const Op kOps[] = {
      {},
      row_penalty_shape,
      create_plain,
-     compute_row_penalty,
+     compute_row_penalty<float_rows>,
      false},
     {"EmbeddingRowPenaltyGrad",
      {"table: float", "ids: int32", "factors: float", "upstream: float"},
@@ -366,7 +339,7 @@ const Op kOps[] = {
      {},
      row_penalty_grad_shape,
      create_plain,
-     compute_row_penalty_grad,
+     compute_row_penalty_grad<float_rows>,
      false},
     {"EmbeddingPackedRowPenalty",
      {"table: int32", "ids: int32", "factors: float"},
@@ -374,7 +347,7 @@ const Op kOps[] = {
      {"storage: string", "dim: int"},
      row_penalty_shape,
      create_packed_rows,
-     compute_packed_row_penalty,
+     compute_row_penalty<half_rows>,
      false},
     {"EmbeddingPackedRowPenaltyGrad",
      {"table: int32", "ids: int32", "factors: float", "upstream: float"},
@@ -382,7 +355,7 @@ const Op kOps[] = {
      {"storage: string", "dim: int"},
      packed_row_penalty_grad_shape,
      create_packed_rows,
-     compute_packed_row_penalty_grad,
+     compute_row_penalty_grad<half_rows>,
      false},
     {"EmbeddingTakeRows",
      {"rows: int32", "sources: N * T"},

@@ -195,6 +195,19 @@ class Call {
     return nullptr;
   }
 
+  /* As `output` 0, of the type and shape of this argument. */
+  TF_Tensor* output_like(TF_Tensor* argument, const char* name, const char* what) {
+    constexpr int kMostDims = 8;
+    const int rank = tf.TF_NumDims(argument);
+    if (rank > kMostDims) {
+      fail(TF_INVALID_ARGUMENT, "%s: expected at most %d dimensions, received %d", name, kMostDims, rank);
+      return nullptr;
+    }
+    int64_t dims[kMostDims];
+    for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(argument, i);
+    return output(0, tf.TF_TensorType(argument), dims, rank, name, what);
+  }
+
   void pass_through(int index, TF_Tensor* tensor) {
     if (failed_) return;
     tf.TF_SetOutput(context_, index, tensor, status_);

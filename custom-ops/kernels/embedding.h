@@ -278,16 +278,20 @@ te_status te_segment_sum(const float* terms, const int32_t* ids, int64_t count, 
 /* Writes the distinct ids in [0, rows), ascending, into touched [count]; returns how many there are. */
 int64_t te_touched_rows(const int32_t* ids, int64_t count, int64_t rows, int32_t* touched);
 
+/* Rows of floats, or of TE_FLOAT16 in words. */
+typedef struct te_penalized {
+  const void* data;
+  int64_t rows;
+  int64_t dim;
+  int32_t is_half;
+} te_penalized;
+
 /* penalty = l1 sum |w| + l2 sum w^2 over the rows of these distinct ids. */
-te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2, float* penalty);
+te_status te_row_penalty(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
+                         float* penalty);
 /* Its gradient times `upstream`, one row per id: gradient [count, dim]. */
-te_status te_row_penalty_grad(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
+te_status te_row_penalty_grad(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
                               float upstream, float* gradient);
-/* The same on rows of TE_FLOAT16. */
-te_status te_packed_row_penalty(const te_packed_table* table, const int32_t* ids, int64_t count, float l1, float l2,
-                                float* penalty);
-te_status te_packed_row_penalty_grad(const te_packed_table* table, const int32_t* ids, int64_t count, float l1, float l2,
-                                     float upstream, float* gradient);
 
 /* The first of `rows` that is not in [0, of), by its place; -1: all are. */
 int64_t te_stray_row(const int32_t* rows, int64_t count, int64_t of);

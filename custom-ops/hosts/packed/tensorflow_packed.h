@@ -9,9 +9,8 @@
 #include "../tensorflow_attributes.h"
 #include "../tensorflow_call.h"
 #include "../tensorflow/huge_pages.h"
-#include "../tensorflow_many.h"
+#include "../tensorflow/table_step.h"
 #include "../tensorflow_shapes.h"
-#include "../tensorflow_training.h"
 
 namespace te {
 namespace {
@@ -59,75 +58,18 @@ void compute_packed_bag_weights_grad(void* kernel, TF_OpKernelContext* context) 
 /* As compute_sparse_apply, on rows of float16. */
 template <int kOptimizer>
 void compute_packed_apply(void* kernel, TF_OpKernelContext* context) {
-  constexpr int kSlots = TE_SLOT_COUNT(kOptimizer);
-  constexpr int kAfterSlots = 1 + kSlots;
   const Attributes& attributes = *static_cast<Attributes*>(kernel);
   Call call(context);
   if (attributes.storage != TE_FLOAT16) {
     return call.fail(TF_INVALID_ARGUMENT, "storage: expected float16, received int8");
   }
   const te_packed_table table = packed_table(call, attributes);
-  const te_bags bags = call.bags(kAfterSlots + 1, attributes);
-  const float* gradient = call.gradient(kAfterSlots, bags.batch, table.dim);
-  TF_Tensor* numbers = call.input(kAfterSlots + 4, "hyper", 1);
-  if (call.failed()) return;
-
-  te_hyper hyper;
-  if (!read_hyper(&call, numbers, &hyper)) return;
-  const te_table shape = {nullptr, table.rows, table.dim};
-  const size_t words = static_cast<size_t>(te_packed_words(table.storage, table.dim));
-  std::vector<Span> written = {{table.words, static_cast<size_t>(table.rows) * words * sizeof(int32_t)}};
-  float* slots[TE_MOST_SLOTS] = {nullptr, nullptr};
-  for (int i = 0; i < kSlots; ++i) {
-    TF_Tensor* slot = slot_of(&call, 1 + i, i, shape, kOptimizer == TE_ROW_WISE_ADAGRAD);
-    if (slot == nullptr) return;
-    slots[i] = Call::floats(slot);
-    written.push_back(span_of(slot));
-  }
-  if (any_shared(written, spans_of(bags, gradient, table.dim))) {
-    return call.fail(TF_INVALID_ARGUMENT, "table and slots must not share memory with another input");
-  }
-
-  Workspace workspace(te_sparse_apply_workspace(kOptimizer, bags.nnz, bags.batch, table.rows, table.dim));
-  if (workspace.data() == nullptr) return call.no_memory(workspace.bytes());
-  call.check(
-      te_packed_apply(kOptimizer, &table, slots, kSlots, &bags, gradient, &hyper, workspace.data(), workspace.bytes()),
-      bags, table.rows);
-}
-
-/* Rows of float16, input 0, for penalties. */
-te_packed_table halves_of(Call& call, const Attributes& attributes) {
-  if (attributes.storage != TE_FLOAT16) call.fail(TF_INVALID_ARGUMENT, "storage: expected float16, received int8");
-  return packed_table(call, attributes);
-}
-
-void compute_packed_row_penalty(void* kernel, TF_OpKernelContext* context) {
-  Call call(context);
-  const te_packed_table table = halves_of(call, *static_cast<Attributes*>(kernel));
-  TF_Tensor* ids = call.input(1, "ids", 1);
-  const float* factors = factors_of(&call, 2);
-  TF_Tensor* penalty = call.output(0, TF_FLOAT, nullptr, 0, "ids", "penalties");
-  if (call.failed()) return;
-  te_bags none = {};
-  call.check(te_packed_row_penalty(&table, static_cast<const int32_t*>(Call::data(ids)), tf.TF_Dim(ids, 0), factors[0],
-                                   factors[1], Call::floats(penalty)),
-             none, table.rows);
-}
-
-void compute_packed_row_penalty_grad(void* kernel, TF_OpKernelContext* context) {
-  Call call(context);
-  const te_packed_table table = halves_of(call, *static_cast<Attributes*>(kernel));
-  TF_Tensor* ids = call.input(1, "ids", 1);
-  const float* factors = factors_of(&call, 2);
-  TF_Tensor* upstream = call.input(3, "upstream", 0);
-  if (call.failed()) return;
-  const int64_t dims[] = {tf.TF_Dim(ids, 0), table.dim};
-  TF_Tensor* gradient = call.output(0, TF_FLOAT, dims, 2, "ids", "row gradients");
-  if (call.failed()) return;
-  te_bags none = {};
-  call.check(te_packed_row_penalty_grad(&table, static_cast<const int32_t*>(Call::data(ids)), dims[0], factors[0],
-                                        factors[1], *Call::floats(upstream), Call::floats(gradient)),
-             none, table.rows);
+  const size_t row = static_cast<size_t>(te_packed_words(table.storage, table.dim)) * sizeof(int32_t);
+  const Span words = {table.words, static_cast<size_t>(table.rows) * row};
+  step_table<kOptimizer>(call, attributes, {nullptr, table.rows, table.dim}, words, [&](TableStep& step) {
+    return te_packed_apply(kOptimizer, &table, step.slots, step.slot_count, &step.bags, step.gradient, &step.hyper,
+                           step.workspace, step.workspace_bytes);
+  });
 }
 
 /* Attributes are not seen here, so the number of columns is not known. */

@@ -123,22 +123,17 @@ void compute_sum(void*, TF_OpKernelContext* context) {
   const int count = tf.TF_NumInputs(context);
   TF_Tensor* first = call.input(0, "terms", -1);
   if (first == nullptr) return;
-  constexpr int kMostDims = 8;
-  const int rank = tf.TF_NumDims(first);
-  if (rank > kMostDims) return call.fail(TF_INVALID_ARGUMENT, "terms: expected at most %d dimensions", kMostDims);
-  int64_t dims[kMostDims];
-  for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(first, i);
   const int64_t size = tf.TF_TensorElementCount(first);
   std::vector<const float*> terms = {Call::floats(first)};
   for (int i = 1; i < count; ++i) {
-    TF_Tensor* term = call.input(i, "terms", rank);
+    TF_Tensor* term = call.input(i, "terms", tf.TF_NumDims(first));
     if (term == nullptr) return;
     if (tf.TF_TensorElementCount(term) != size) {
       return call.fail(TF_INVALID_ARGUMENT, "terms: expected all of one shape, received another for number %d", i);
     }
     terms.push_back(Call::floats(term));
   }
-  TF_Tensor* sum = call.output(0, TF_FLOAT, dims, rank, "terms", "sums");
+  TF_Tensor* sum = call.output_like(first, "terms", "sums");
   if (call.failed()) return;
   te_sum(terms.data(), count, size, Call::floats(sum));
 }

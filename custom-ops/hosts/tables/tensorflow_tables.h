@@ -120,12 +120,7 @@ void compute_copy(void*, TF_OpKernelContext* context) {
   Call call(context);
   TF_Tensor* from = call.input(0, "input", -1);
   if (from == nullptr) return;
-  constexpr int kMostDims = 8;
-  const int rank = tf.TF_NumDims(from);
-  if (rank > kMostDims) return call.fail(TF_INVALID_ARGUMENT, "input: expected at most %d dimensions", kMostDims);
-  int64_t dims[kMostDims];
-  for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(from, i);
-  TF_Tensor* to = call.output(0, tf.TF_TensorType(from), dims, rank, "input", "copies");
+  TF_Tensor* to = call.output_like(from, "input", "copies");
   if (to == nullptr) return;
   renew_on_huge_pages(Call::data(to), tf.TF_TensorByteSize(to));
   memcpy(Call::data(to), Call::data(from), tf.TF_TensorByteSize(from));

@@ -3,9 +3,6 @@
 #define TFJS_EMBEDDINGS_TENSORFLOW_CHECKED_INPUTS_H_
 
 #include <stdint.h>
-#include <string.h>
-
-#include <vector>
 
 #include "../../kernels/embedding.h"
 #include "../tensorflow_api.h"
@@ -54,54 +51,6 @@ void compute_feature_rows(void*, TF_OpKernelContext* context) {
   const int64_t feature = status.position % features;
   call.fail(TF_INVALID_ARGUMENT, "ids: expected ids in [0, %d) for feature %lld, received %d", sizes[feature],
             static_cast<long long>(feature), status.id);
-}
-
-/* Whether 0, and whether negative ids stand for nothing; nullptr after an error. */
-inline const int32_t* skip_of(Call* call, int index) {
-  TF_Tensor* skip = call->input(index, "skip", 1);
-  if (skip == nullptr) return nullptr;
-  if (tf.TF_Dim(skip, 0) == 2) return static_cast<const int32_t*>(Call::data(skip));
-  call->fail(TF_INVALID_ARGUMENT, "skip: expected two numbers, received %lld",
-             static_cast<long long>(tf.TF_Dim(skip, 0)));
-  return nullptr;
-}
-
-/* ids, weights of as many, skip -> the weights of those that EmbeddingPresentIds keeps. */
-void compute_present_weights(void*, TF_OpKernelContext* context) {
-  Call call(context);
-  TF_Tensor* ids = call.input(0, "ids", 1);
-  TF_Tensor* weights = call.input(1, "weights", 1);
-  const int32_t* skip = skip_of(&call, 2);
-  if (call.failed()) return;
-  const int64_t count = tf.TF_Dim(ids, 0);
-  if (tf.TF_Dim(weights, 0) != count) {
-    return call.fail(TF_INVALID_ARGUMENT, "weights: expected one per id (%lld), received %lld",
-                     static_cast<long long>(count), static_cast<long long>(tf.TF_Dim(weights, 0)));
-  }
-  std::vector<float> present(static_cast<size_t>(count) + 1);
-  const int64_t kept = te_present_weights(static_cast<const int32_t*>(Call::data(ids)), count, skip[0], skip[1],
-                                          Call::floats(weights), present.data());
-  TF_Tensor* result = call.output(0, TF_FLOAT, &kept, 1, "ids", "weights");
-  if (call.failed()) return;
-  memcpy(Call::data(result), present.data(), static_cast<size_t>(kept) * sizeof(float));
-}
-
-/* ids, a number for each that counts, skip -> these numbers where their ids are, zeros elsewhere. */
-void compute_spread_weights(void*, TF_OpKernelContext* context) {
-  Call call(context);
-  TF_Tensor* ids = call.input(0, "ids", 1);
-  TF_Tensor* present = call.input(1, "present", 1);
-  const int32_t* skip = skip_of(&call, 2);
-  if (call.failed()) return;
-  const int64_t count = tf.TF_Dim(ids, 0);
-  const int64_t kept = tf.TF_Dim(present, 0);
-  TF_Tensor* result = call.output(0, TF_FLOAT, &count, 1, "ids", "weights");
-  if (call.failed()) return;
-  const int64_t wanted = te_spread_weights(static_cast<const int32_t*>(Call::data(ids)), count, skip[0], skip[1],
-                                           Call::floats(present), kept, Call::floats(result));
-  if (wanted == kept) return;
-  call.fail(TF_INVALID_ARGUMENT, "present: expected %lld numbers, one per id that counts, received %lld",
-            static_cast<long long>(wanted), static_cast<long long>(kept));
 }
 
 /* As many as the first input, a vector. */

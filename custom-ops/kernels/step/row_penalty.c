@@ -42,23 +42,8 @@ int64_t te_touched_rows(const int32_t* ids, int64_t count, int64_t rows, int32_t
   return kept;
 }
 
-/* Rows of floats or of float16. */
-typedef struct penalized {
-  const char* rows;
-  int64_t row_bytes;
-  int64_t dim;
-  uint32_t limit;
-} penalized;
-
-static penalized of_floats(const te_table* table) {
-  const penalized of = {(const char*)table->data, table->dim * 4, table->dim, te_id_limit(table->rows)};
-  return of;
-}
-
-static penalized of_halves(const te_packed_table* table) {
-  const int64_t bytes = te_packed_words(table->storage, table->dim) * 4;
-  const penalized of = {(const char*)table->words, bytes, table->dim, te_id_limit(table->rows)};
-  return of;
+TE_INLINE int64_t row_bytes(const te_penalized* table, const int is_half) {
+  return (is_half ? te_packed_words(TE_FLOAT16, table->dim) : table->dim) * 4;
 }
 
 TE_INLINE float number_of(const char* row, int64_t column, const int is_half) {
@@ -68,21 +53,23 @@ TE_INLINE float number_of(const char* row, int64_t column, const int is_half) {
 }
 
 /* First id that names no row, or -1. */
-static int64_t first_stray(const penalized* table, const int32_t* ids, int64_t count) {
+static int64_t first_stray(const te_penalized* table, const int32_t* ids, int64_t count) {
+  const uint32_t limit = te_id_limit(table->rows);
   for (int64_t i = 0; i < count; i++) {
-    if ((uint32_t)ids[i] >= table->limit) return i;
+    if ((uint32_t)ids[i] >= limit) return i;
   }
   return -1;
 }
 
-TE_INLINE te_status penalty_on(const penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
+TE_INLINE te_status penalty_on(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
                                float* penalty, const int is_half) {
   const int64_t stray = first_stray(table, ids, count);
   if (stray >= 0) return te_failure(TE_ID_OUT_OF_RANGE, stray, ids[stray]);
+  const int64_t bytes = row_bytes(table, is_half);
   double absolute = 0;
   double squares = 0;
   for (int64_t i = 0; i < count; i++) {
-    const char* row = table->rows + (int64_t)ids[i] * table->row_bytes;
+    const char* row = (const char*)table->data + (int64_t)ids[i] * bytes;
     for (int64_t c = 0; c < table->dim; c++) {
       const float w = number_of(row, c, is_half);
       absolute += w < 0 ? -(double)w : (double)w;
@@ -93,14 +80,15 @@ TE_INLINE te_status penalty_on(const penalized* table, const int32_t* ids, int64
   return te_ok();
 }
 
-TE_INLINE te_status penalty_grad_on(const penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
+TE_INLINE te_status penalty_grad_on(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
                                     float upstream, float* gradient, const int is_half) {
   const int64_t stray = first_stray(table, ids, count);
   if (stray >= 0) return te_failure(TE_ID_OUT_OF_RANGE, stray, ids[stray]);
+  const int64_t bytes = row_bytes(table, is_half);
   const float slope1 = upstream * l1;
   const float slope2 = upstream * l2;
   for (int64_t i = 0; i < count; i++) {
-    const char* row = table->rows + (int64_t)ids[i] * table->row_bytes;
+    const char* row = (const char*)table->data + (int64_t)ids[i] * bytes;
     for (int64_t c = 0; c < table->dim; c++) {
       const float w = number_of(row, c, is_half);
       /* As tfjs has it, the slope of |w| at 0 is -1. */
@@ -111,27 +99,16 @@ TE_INLINE te_status penalty_grad_on(const penalized* table, const int32_t* ids, 
   return te_ok();
 }
 
-te_status te_row_penalty(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2, float* penalty) {
-  const penalized of = of_floats(table);
-  return penalty_on(&of, ids, count, l1, l2, penalty, 0);
+te_status te_row_penalty(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
+                         float* penalty) {
+  return table->is_half ? penalty_on(table, ids, count, l1, l2, penalty, 1)
+                        : penalty_on(table, ids, count, l1, l2, penalty, 0);
 }
 
-te_status te_row_penalty_grad(const te_table* table, const int32_t* ids, int64_t count, float l1, float l2,
+te_status te_row_penalty_grad(const te_penalized* table, const int32_t* ids, int64_t count, float l1, float l2,
                               float upstream, float* gradient) {
-  const penalized of = of_floats(table);
-  return penalty_grad_on(&of, ids, count, l1, l2, upstream, gradient, 0);
-}
-
-te_status te_packed_row_penalty(const te_packed_table* table, const int32_t* ids, int64_t count, float l1, float l2,
-                                float* penalty) {
-  const penalized of = of_halves(table);
-  return penalty_on(&of, ids, count, l1, l2, penalty, 1);
-}
-
-te_status te_packed_row_penalty_grad(const te_packed_table* table, const int32_t* ids, int64_t count, float l1, float l2,
-                                     float upstream, float* gradient) {
-  const penalized of = of_halves(table);
-  return penalty_grad_on(&of, ids, count, l1, l2, upstream, gradient, 1);
+  return table->is_half ? penalty_grad_on(table, ids, count, l1, l2, upstream, gradient, 1)
+                        : penalty_grad_on(table, ids, count, l1, l2, upstream, gradient, 0);
 }
 
 #endif

@@ -52,7 +52,7 @@ export const ALL_GROUPS: readonly SpecGroup[] = [
 /** The groups that run code of a file under custom-ops. */
 export function groupsFor(file: string): readonly SpecGroup[] {
   if (file.startsWith('hosts/tensorflow_shared_tensors')) return [TENSORFLOW, SHARED_TENSORS];
-  if (file.startsWith('hosts/tensorflow_many')) return [MANY, TENSORFLOW];
+  if (/^hosts\/tensorflow(_many|\/table_step)/.test(file)) return [MANY, TENSORFLOW];
   if (/^hosts\/(\w+\/)?tensorflow/.test(file)) return [TENSORFLOW, PYTHON];
   if (file.startsWith('kernels/step/')) return [STEP, TENSORFLOW];
   if (file.startsWith('kernels/packed/')) return [PACKED, TENSORFLOW];

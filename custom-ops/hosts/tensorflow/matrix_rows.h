@@ -1,0 +1,102 @@
+/* Rows of matrices as TensorFlow ops: taken, added up by id, multiplied. */
+#ifndef TFJS_EMBEDDINGS_TENSORFLOW_MATRIX_ROWS_H_
+#define TFJS_EMBEDDINGS_TENSORFLOW_MATRIX_ROWS_H_
+
+#include <stdint.h>
+
+#include "../../kernels/embedding.h"
+#include "../tensorflow_api.h"
+#include "../tensorflow_attributes.h"
+#include "../tensorflow_call.h"
+
+namespace te {
+namespace {
+
+/* rows: numbers of rows, sources: N of one type -> taken: N, these rows of each. */
+void compute_take_rows(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* given = call.input(0, "rows", 1);
+  if (given == nullptr) return;
+  const int32_t* rows = static_cast<const int32_t*>(Call::data(given));
+  const int64_t count = tf.TF_Dim(given, 0);
+  const int sources = tf.TF_NumInputs(context) - 1;
+  for (int i = 0; i < sources; ++i) {
+    TF_Tensor* source = call.input(i + 1, "sources", -1);
+    if (source == nullptr) return;
+    constexpr int kMostDims = 8;
+    const int rank = tf.TF_NumDims(source);
+    if (rank < 1 || rank > kMostDims)
+      return call.fail(TF_INVALID_ARGUMENT, "sources: expected 1 to %d dimensions, received %d", kMostDims, rank);
+    const int64_t stray = te_stray_row(rows, count, tf.TF_Dim(source, 0));
+    if (stray >= 0) {
+      return call.fail(TF_OUT_OF_RANGE, "rows[%lld] = %d is not in [0, %lld)", static_cast<long long>(stray),
+                       rows[stray], static_cast<long long>(tf.TF_Dim(source, 0)));
+    }
+    int64_t dims[kMostDims] = {count};
+    int64_t width = 1;
+    for (int d = 1; d < rank; ++d) width *= dims[d] = tf.TF_Dim(source, d);
+    TF_Tensor* taken = call.output(i, tf.TF_TensorType(source), dims, rank, "rows", "rows");
+    if (taken == nullptr) return;
+    te_take_rows(Call::data(source), width, rows, count, Call::data(taken));
+  }
+}
+
+/* terms [n, dim], ids [n] -> sums [rows, dim] of the rows of each id. */
+void compute_segment_sum(void* kernel, TF_OpKernelContext* context) {
+  const Attributes& attributes = *static_cast<Attributes*>(kernel);
+  Call call(context);
+  TF_Tensor* terms = call.input(0, "terms", 2);
+  TF_Tensor* ids = call.input(1, "ids", 1);
+  if (call.failed()) return;
+  const int64_t count = tf.TF_Dim(ids, 0);
+  const int64_t dims[2] = {attributes.rows, tf.TF_Dim(terms, 1)};
+  if (tf.TF_Dim(terms, 0) != count) {
+    return call.fail(TF_INVALID_ARGUMENT, "ids: expected one per row (%lld), received %lld",
+                     static_cast<long long>(tf.TF_Dim(terms, 0)), static_cast<long long>(count));
+  }
+  TF_Tensor* sums = call.output(0, TF_FLOAT, dims, 2, "rows", "sums");
+  if (call.failed()) return;
+  const te_status status = te_segment_sum(Call::floats(terms), static_cast<const int32_t*>(Call::data(ids)), count,
+                                          dims[0], dims[1], Call::floats(sums));
+  if (status.code == TE_OK) return;
+  call.fail(TF_INVALID_ARGUMENT, "values[%lld] = %d is not in [0, %lld)", static_cast<long long>(status.position),
+            status.id, static_cast<long long>(dims[0]));
+}
+
+/* a and b [rows, dim] -> dots [rows]. */
+void compute_row_dots(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* a = call.input(0, "a", 2);
+  TF_Tensor* b = call.input(1, "b", 2);
+  if (call.failed()) return;
+  const int64_t rows = tf.TF_Dim(a, 0), dim = tf.TF_Dim(a, 1);
+  if (tf.TF_Dim(b, 0) != rows || tf.TF_Dim(b, 1) != dim) {
+    return call.fail(TF_INVALID_ARGUMENT, "b: expected shape [%lld, %lld], received [%lld, %lld]",
+                     static_cast<long long>(rows), static_cast<long long>(dim),
+                     static_cast<long long>(tf.TF_Dim(b, 0)), static_cast<long long>(tf.TF_Dim(b, 1)));
+  }
+  TF_Tensor* dots = call.output(0, TF_FLOAT, &rows, 1, "a", "products");
+  if (call.failed()) return;
+  te_row_dots(Call::floats(a), Call::floats(b), rows, dim, Call::floats(dots));
+}
+
+/* factors [rows], matrix [rows, dim] -> scaled [rows, dim]. */
+void compute_scaled_rows(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* factors = call.input(0, "factors", 1);
+  TF_Tensor* matrix = call.input(1, "matrix", 2);
+  if (call.failed()) return;
+  const int64_t dims[] = {tf.TF_Dim(matrix, 0), tf.TF_Dim(matrix, 1)};
+  if (tf.TF_Dim(factors, 0) != dims[0]) {
+    return call.fail(TF_INVALID_ARGUMENT, "factors: expected %lld, received %lld", static_cast<long long>(dims[0]),
+                     static_cast<long long>(tf.TF_Dim(factors, 0)));
+  }
+  TF_Tensor* scaled = call.output(0, TF_FLOAT, dims, 2, "matrix", "rows");
+  if (call.failed()) return;
+  te_scaled_rows(Call::floats(factors), Call::floats(matrix), dims[0], dims[1], Call::floats(scaled));
+}
+
+}  // namespace
+}  // namespace te
+
+#endif /* TFJS_EMBEDDINGS_TENSORFLOW_MATRIX_ROWS_H_ */
