@@ -69,6 +69,32 @@ describeEmulator(
       });
     });
 
+    it('are joined as told where that is not all of them in their order', () => {
+      const widths = [1, 2, 3];
+      for (const places of [
+        [0, 0],
+        [0, 1],
+        [1, 2],
+        [0, 2, 1],
+        [0, 0, 0],
+        [2, 0, 1],
+      ]) {
+        tf.tidy(() => {
+          const parts = tf.split(counting(2, 6), widths, 1);
+          const joined = tf.concat(
+            places.map((part) => parts[part]!),
+            1,
+          );
+          const expected = [0, 6].flatMap((row) =>
+            places.flatMap((part) => [[0], [1, 2], [3, 4, 5]][part]!.map((column) => row + column)),
+          );
+          expect([...joined.dataSync()])
+            .withContext(String(places))
+            .toEqual(expected);
+        });
+      }
+    });
+
     it('live as long as one of them does', () => {
       const whole = counting(2, 4);
       const [a, b] = tf.split(whole, 2, 1) as [tf.Tensor, tf.Tensor];
