@@ -4,7 +4,7 @@
  */
 #include "rows.h"
 
-/* Rows to come are fetched so far ahead: those asked for earlier than the memory needs only wait in the way of others. */
+/* How far ahead rows are fetched: those asked for earlier than the memory needs are only in the way of others. */
 #define TE_BYTES_AHEAD 8192
 #define TE_LEAST_IDS_AHEAD 8
 #define TE_MOST_IDS_AHEAD 64
