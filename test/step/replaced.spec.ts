@@ -54,7 +54,7 @@ describeSteps('Functions that were replaced', () => {
           if (step === 19) putBack.pop()!();
         };
         const found = await trainTwins(build, { between: restoring, steps: 20, metrics: ['mse'] });
-        expectEqual(found, 0);
+        expectEqual(found);
         expect(found.captured.info.captured).withContext(`step ${at}`).toBeFalse();
         if (/loss|metric/.test(what))
           expect(found.captured.info.reason).toMatch(/are others than those it was compiled/);
@@ -80,7 +80,7 @@ describeSteps('Functions that were replaced', () => {
     };
     for (const between of [added, losses, minimize]) {
       const found = await trainTwins(build, { between, steps: 20 });
-      expectEqual(found, 0);
+      expectEqual(found);
       expect(found.captured.info.captured).toBeFalse();
     }
   });
@@ -98,7 +98,7 @@ describeSteps('Functions that were replaced', () => {
         if (step === 0) change(model as unknown as Compiled);
       };
       const found = await trainTwins(build, { between, steps: 5, metrics: ['mse'] });
-      expectEqual(found, 0);
+      expectEqual(found);
       expect(found.captured.info.captured).toBeFalse();
       expect(found.captured.info.reason).toMatch(/its losses or metrics are others than those it was compiled with/);
     }

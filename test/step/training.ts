@@ -64,12 +64,13 @@ export async function expectCaptured(result: Promise<Twins>, signatures = 1): Pr
   expectEqual(found);
 }
 
+/** Not to the bit: before a step is refused, its products are those of ours, which may round differently. */
 export async function expectRefused(result: Promise<Twins>, reason: RegExp): Promise<void> {
   const found = await result;
   expect(found.captured.info.captured).toBeFalse();
   expect(found.captured.info.reason).toMatch(/^Steps run op by op, because .+\.$/);
   expect(found.captured.info.reason).toMatch(reason);
-  expectEqual(found, 0);
+  expectEqual(found);
 }
 
 /** A suite on `tensorflow`; every spec must leave the numbers of tensors and of graphs as they were. */

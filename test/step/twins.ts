@@ -62,7 +62,7 @@ export async function twins(
   return { eager, captured };
 }
 
-function largest(a: ArrayLike<number>, b: ArrayLike<number>): number {
+export function largest(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let most = 0;
   for (let i = 0; i < a.length; i++) most = Math.max(most, Math.abs(a[i]! - b[i]!));
   return most;
@@ -74,13 +74,21 @@ export function largestDifference({ eager, captured }: Twins): number {
   return Math.max(largest(eager.losses, captured.losses), ...weights);
 }
 
+/**
+ * Weights may be so many times as far apart as losses: captured products and those of TensorFlow round differently on
+ * some processors, and Adam divides small gradients by their size.
+ */
+const WEIGHTS = 10;
+
 /** Losses and weights agree, step by step. */
 export function expectEqual({ eager, captured }: Twins, tolerance = 1e-6): void {
   expect(captured.losses.length).toBe(eager.losses.length);
   expect(captured.losses.every(Number.isFinite)).withContext(`finite: ${captured.losses.join()}`).toBeTrue();
   expect(largest(eager.losses, captured.losses)).withContext('losses').toBeLessThanOrEqual(tolerance);
   captured.weights.forEach((weight, i) => {
-    expect(largest(weight, eager.weights[i]!)).withContext(`weight ${i}`).toBeLessThanOrEqual(tolerance);
+    expect(largest(weight, eager.weights[i]!))
+      .withContext(`weight ${i}`)
+      .toBeLessThanOrEqual(WEIGHTS * tolerance);
   });
 }
 
