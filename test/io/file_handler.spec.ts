@@ -108,7 +108,9 @@ describe('file://', () => {
     expect(stock.facts['note']).withContext(stock.stderr).toBe('ä');
     const ours = run(
       ...[TFJS_NODE, EMBEDDINGS, MODELS, facts],
-      `await (await stockModel()).save(url + '/fresh', {includeOptimizer: true});
+      // Captured products may round otherwise.
+      `emb.setCapture(false);
+await (await stockModel()).save(url + '/fresh', {includeOptimizer: true});
 const model = await tf.loadLayersModel(url + '/stock/model.json');
 for (const target of [url + '/ours', tf.io.fileSystem(process.env.FOLDER + '/by_path')]) await model.save(target, {includeOptimizer: true});
 const again = await tf.loadLayersModel(tf.io.fileSystem(process.env.FOLDER + '/by_path/model.json'));

@@ -3,10 +3,14 @@
 CASES.json lists {file, needs_keras_rs, inputs: [{name, shape, dtype, values}]}; the last line printed is JSON.
 """
 import json
+import os
 import sys
 
-import keras
-import numpy as np
+# Convolutions with channels first need oneDNN, which TensorFlow uses by itself on processors with AVX512_VNNI alone.
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
+
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
 
 RESULTS = []
 with open(sys.argv[1]) as file:
