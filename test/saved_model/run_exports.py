@@ -5,10 +5,14 @@ Takes the path of a file, or - for standard input, and perhaps that of a library
 """
 
 import json
+import os
 import sys
 
-import numpy as np
-import tensorflow as tf
+# Dilated convolutions of volumes need oneDNN, which TensorFlow uses by itself on processors with AVX512_VNNI alone.
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
+
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
 
 
 def tensor(entry):

@@ -1,9 +1,11 @@
 import * as tf from '@tensorflow/tfjs';
 import { TensorScope } from '../../../src/tfjs_patches/engine/tensor_scope.js';
 import { expectNoLeak } from '../../helpers/tensors.js';
+import { useCpu } from '../../layers/setup.js';
 
 describe('TensorScope', () => {
   const { state } = tf.engine() as unknown as { state: { activeScope: unknown } };
+  beforeAll(useCpu);
 
   it('stays open outside of any tf.tidy, before the first one of the process and after it', () => {
     expectNoLeak(() => {
