@@ -32,9 +32,9 @@ export function readOptions<T extends object>(
     const value = options[field];
     if (value !== undefined) read[field] = value;
   }
-  for (const field of Object.keys(options)) {
+  for (const field of Object.getOwnPropertyNames(options)) {
     const isKnown = (known as readonly string[]).includes(field);
-    if (isKnown && !isPlain) continue;
+    if (isKnown ? !isPlain : !Object.prototype.propertyIsEnumerable.call(options, field)) continue;
     const value = options[field];
     if (value === undefined) continue;
     if (isKnown) read[field] = value;

@@ -47,4 +47,27 @@ describe('options', () => {
     expect(messageOf(() => readOptions({ lasy: 1 }, KNOWN as never, 'args', usage))).not.toContain('Write');
     expect(messageOf(() => readOptions(10, KNOWN as never))).not.toContain('Write');
   });
+
+  it('are read once each, wherever they lie', () => {
+    class Settings {
+      beta1 = 0.5;
+      get lazy(): boolean {
+        return true;
+      }
+    }
+    expect(readOptions(new Settings(), KNOWN as never)).toEqual({ beta1: 0.5, lazy: true });
+    let reads = 0;
+    const hidden = Object.defineProperties(
+      { beta1: undefined, learningRate: null },
+      {
+        lazy: { value: false },
+        note: { value: 'not counted' },
+        l1: { get: () => ++reads, enumerable: true },
+      },
+    );
+    expect(readOptions(hidden, KNOWN as never)).toEqual({ learningRate: null, lazy: false, l1: 1 } as never);
+    expect(reads).toBe(1);
+    expect(readOptions({ other: null, another: undefined }, KNOWN as never)).toEqual({});
+    expect(readOptions(Object.create({ l1: 2 }) as object, KNOWN as never)).toEqual({ l1: 2 } as never);
+  });
 });
