@@ -73,20 +73,24 @@ function takesRows(model: tf.LayersModel): boolean {
   return backendWithOps() !== null;
 }
 
-/** The step with the ops that its graph will have: products and gradients whose numbers are the same, rows that nobody reads. */
+/** What takes the place of stock ops in a graph: products and gradients whose numbers are the same, rows that nobody reads. */
+const GRAPH_OPS: readonly (<T>(f: () => T) => T)[] = [
+  (f) => withOwnProducts(asNodeBackend(tf.backend()), f),
+  (f) => withGathers(nativeGather, f),
+  (f) => withSegmentSums(nativeSegmentSum, f),
+  (f) => withDots(nativeDots, f),
+  (f) => withPairDots(nativePairDots, f),
+  (f) => withSoftmaxGradient(nativeSoftmaxGradient, f),
+  (f) => withTileGradient(summedRepetitions, f),
+];
+
+/** The step with the ops that its graph will have. */
 function withGraphOps(eager: EagerStep): EagerStep {
   return (data) =>
-    withOwnProducts(asNodeBackend(tf.backend()), () =>
-      withGathers(nativeGather, () =>
-        withSegmentSums(nativeSegmentSum, () =>
-          withDots(nativeDots, () =>
-            withPairDots(nativePairDots, () =>
-              withSoftmaxGradient(nativeSoftmaxGradient, () => withTileGradient(summedRepetitions, () => eager(data))),
-            ),
-          ),
-        ),
-      ),
-    );
+    GRAPH_OPS.reduceRight<() => tf.Tensor[]>(
+      (inner, during) => () => during(inner),
+      () => eager(data),
+    )();
 }
 
 const LOSSES: LossesBy = { binary: nativeCrossEntropy, categorical: nativeCategoricalLoss };
