@@ -1,6 +1,7 @@
 /** One exact step on variables of the `cpu` backend. */
 import * as tf from '@tensorflow/tfjs';
 import { PACKED_APPLY, SPARSE_APPLY, type PackedApplyFunction, type SparseApplyFunction } from '../bag_tensors.js';
+import { runOnEngine } from '../../tfjs_patches/engine/engine_run.js';
 import { kernelSet } from '../registry.js';
 import type { CpuBackend } from './cpu_backend.js';
 import { OwnedTables } from './owned_tables.js';
@@ -26,8 +27,7 @@ function stepInPlace(kernelName: string, attrs: object, ...[table, slots, gradie
   placeTable(table);
   slots.forEach((slot, i) => placeTable(slot, `slots[${i}]`));
   const { values, rowSplits, weights } = bags;
-  const inputs: Record<string, tf.Tensor> = { table, gradient, values, rowSplits };
-  if (weights !== null) inputs['weights'] = weights;
-  slots.forEach((slot, i) => (inputs[`slot${i}`] = slot));
-  tf.engine().runKernel(kernelName, inputs, { ...attrs, ...options, hyper: Array.from(hyper) });
+  const [slot0, slot1] = slots;
+  const inputs = { table, gradient, values, rowSplits, weights, slot0, slot1 };
+  runOnEngine(kernelName, inputs, { ...attrs, ...options, hyper: Array.from(hyper) });
 }

@@ -3,14 +3,14 @@ import * as tf from '@tensorflow/tfjs';
 import { areKernelsWatched } from '../../tfjs_patches/engine/watched_kernels.js';
 import { warnOnce } from '../../warn_once.js';
 import { PACKED_APPLY, SPARSE_APPLY, type SparseApplyFunction } from '../bag_tensors.js';
+import { runOnEngine } from '../../tfjs_patches/engine/engine_run.js';
 import { genericBackendPart } from '../generic/register.js';
 import type { BagOptions, KernelInfo } from '../kernel_set.js';
 import type { LookedUp, Lookup } from '../lookup.js';
 import { namedKernelSet, type BackendPart, type PackedPart } from '../registry.js';
 import { embeddingBag, packedApplyInPlace, sparseApplyInPlace, type SparseApplyInputs } from './kernels.js';
 import type { NodeBackend } from './node_backend.js';
-import { checkInputs } from './op_inputs.js';
-import { watchedBackend } from './ownership.js';
+import { backendFor } from './op_inputs.js';
 import { apart, isApart, makeWritable } from './written_variables.js';
 import type { StepOps } from '../step_ops.js';
 
@@ -117,11 +117,9 @@ export class TensorFlowPart implements BackendPart {
 }
 
 function lookUpOne({ table, bags, options }: Lookup): LookedUp {
-  const backend = watchedBackend();
   const { values, rowSplits, weights } = bags;
   const inputs = { table: table as tf.Tensor, values, rowSplits, weights };
-  checkInputs(backend, inputs);
-  return { pooled: embeddingBag(backend, inputs, options) as tf.Tensor2D, handle: null };
+  return { pooled: embeddingBag(backendFor(inputs), inputs, options) as tf.Tensor2D, handle: null };
 }
 
 type Step = Parameters<SparseApplyFunction> extends [unknown, ...infer Rest] ? Rest : never;
@@ -134,25 +132,17 @@ function stepInPlace(
   [table, slots, gradient, bags, options, hyper]: Step,
   run: RunStep,
 ): void {
-  const backend = watchedBackend();
   makeWritable(table, slots);
   const { values, rowSplits, weights } = bags;
   const [slot0, slot1] = slots;
   const step = (ofBags: tf.Tensor2D, ofIds: tf.Tensor1D | null): void => {
     const inputs = { table, slot0, slot1, gradient: ofBags, values, rowSplits, weights: ofIds };
-    if (areKernelsWatched()) return runKernel(kernelName, inputs, { ...attrs, ...options, hyper });
-    checkInputs(backend, inputs);
-    run(backend, inputs, { ...options, hyper });
+    if (areKernelsWatched()) return runOnEngine(kernelName, inputs, { ...attrs, ...options, hyper });
+    run(backendFor(inputs), inputs, { ...options, hyper });
   };
   const written: readonly tf.Variable[] = slots.length === 0 ? [table] : [table, ...slots];
   if (isApart(gradient, written) && (weights === null || isApart(weights, written))) step(gradient, weights);
   else tf.tidy(() => step(apart(gradient, written), weights && apart(weights, written)));
-}
-
-/** Through the registry, without the inputs that are not there. */
-function runKernel(kernelName: string, inputs: Record<string, tf.Tensor | null | undefined>, attrs: object): void {
-  const given = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor)) as tf.NamedTensorMap;
-  tf.engine().runKernel(kernelName, given, attrs as never);
 }
 
 const PACKED_PART: PackedPart = {

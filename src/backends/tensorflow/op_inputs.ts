@@ -4,6 +4,7 @@ import { checkNotLost } from '../../ragged/lost_arrays.js';
 import type { BagOptions } from '../kernel_set.js';
 import type { PackedForm } from '../packed/packed_table.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
+import { watchedBackend } from './ownership.js';
 
 /** Refuses an array that lost its memory before TensorFlow saw it. */
 export function checkInput(backend: NodeBackend, info: tf.TensorInfo | null | undefined, argument: string): void {
@@ -11,12 +12,18 @@ export function checkInput(backend: NodeBackend, info: tf.TensorInfo | null | un
   if (ArrayBuffer.isView(values)) checkNotLost(values, argument);
 }
 
+type OpInputs = Readonly<Record<string, tf.TensorInfo | null | undefined>>;
+
 /** The same of the inputs of an op, by the names of the arguments. */
-export function checkInputs(
-  backend: NodeBackend,
-  inputs: Readonly<Record<string, tf.TensorInfo | null | undefined>>,
-): void {
+export function checkInputs(backend: NodeBackend, inputs: OpInputs): void {
   for (const argument in inputs) checkInput(backend, inputs[argument], argument);
+}
+
+/** The backend in use, for an op on these inputs. */
+export function backendFor(inputs: OpInputs): NodeBackend {
+  const backend = watchedBackend();
+  checkInputs(backend, inputs);
+  return backend;
 }
 
 /** The attributes that every bag op has. */

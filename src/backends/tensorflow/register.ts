@@ -21,9 +21,8 @@ import { genericKernel } from '../generic/register.js';
 import { addBackendPart, registeredPart } from '../registry.js';
 import { TensorFlowPart } from './backend_part.js';
 import * as kernels from './kernels.js';
-import { BACKEND_NAME, asNodeBackend, type NodeBackend } from './node_backend.js';
-import { checkInputs } from './op_inputs.js';
-import { Ownership } from './ownership.js';
+import { BACKEND_NAME, type NodeBackend } from './node_backend.js';
+import { backendFor } from './op_inputs.js';
 
 type Run = (backend: NodeBackend, inputs: never, attrs: never) => tf.TensorInfo | tf.TensorInfo[];
 
@@ -74,10 +73,7 @@ function register(part: TensorFlowPart, kernelName: string, run: Run): void {
     backendName: BACKEND_NAME,
     kernelFunc: ({ inputs, attrs, backend }) => {
       if (!part.hasOps()) return genericKernel(kernelName)({ inputs, attrs: attrs ?? {}, backend });
-      const node = asNodeBackend(backend);
-      Ownership.of(node); // watches what the backend hands to TensorFlow from the first kernel on
-      checkInputs(node, inputs as tf.NamedTensorInfoMap);
-      return run(node, inputs as never, attrs as never);
+      return run(backendFor(inputs as tf.NamedTensorInfoMap), inputs as never, attrs as never);
     },
   });
 }

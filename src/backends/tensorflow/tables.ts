@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend, withTensor, type NodeBackend } from './node_backend.js';
 import { translated } from './op_errors.js';
-import { Ownership } from './ownership.js';
+import { Ownership, watchedBackend } from './ownership.js';
 
 function node(): NodeBackend {
   return asNodeBackend(tf.backend());
@@ -38,11 +38,10 @@ export function writeRows(table: tf.Tensor, firstRow: number, values: Float32Arr
 
 /** Fills an array with rows. A slice would share the table's buffer, which a later step then had to copy. */
 export function readRows(table: tf.Tensor, firstRow: number, into: Float32Array): boolean {
-  const backend = node();
+  const backend = watchedBackend(); // knows that the op shares nothing
   const { values } = backend.tensorMap.get(table.dataId);
   // Reading would hand the whole array to TensorFlow.
   if (values !== null) return false;
-  Ownership.of(backend); // knows that the op shares nothing
   const width = table.shape.slice(1).reduce((product, size) => product * size, 1);
   const rows = Int32Array.from({ length: into.length / width }, (_, i) => firstRow + i);
   const attributes = [

@@ -4,6 +4,7 @@ import { RuntimeError, described } from '../../errors.js';
 import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
 import { EMBEDDING_BAG, type BagTensors, type SparseApplyFunction } from '../bag_tensors.js';
 import type { DevicePart, FollowedPlan, TableRequest } from '../device_part.js';
+import { runOnEngine } from '../../tfjs_patches/engine/engine_run.js';
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
@@ -388,6 +389,5 @@ function slotNameOf(owner: DeviceTable, name: string): string {
 }
 
 function runOnHost(table: tf.Tensor2D, { values, rowSplits, weights }: BagTensors, options: BagOptions): tf.Tensor2D {
-  const inputs = { table, values, rowSplits, ...(weights === null ? {} : { weights }) };
-  return tf.engine().runKernel(EMBEDDING_BAG, inputs as never, options as never) as unknown as tf.Tensor2D;
+  return runOnEngine(EMBEDDING_BAG, { table, values, rowSplits, weights }, options);
 }

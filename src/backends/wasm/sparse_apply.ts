@@ -1,6 +1,7 @@
 /** One exact step on variables of the `wasm` backend. */
 import * as tf from '@tensorflow/tfjs';
 import { PACKED_APPLY, SPARSE_APPLY, type PackedApplyFunction, type SparseApplyFunction } from '../bag_tensors.js';
+import { runOnEngine } from '../../tfjs_patches/engine/engine_run.js';
 import type { WasmBackend } from './tfjs_heap.js';
 
 /**
@@ -40,9 +41,9 @@ function stepInPlace(kernelName: string, attrs: object, ...[table, slots, gradie
     const apart = <T extends tf.Tensor>(tensor: T): T =>
       written.some(({ dataId }) => dataId === tensor.dataId) ? tf.clone(tensor) : tensor;
     const { values, rowSplits } = bags;
-    const inputs: Record<string, tf.Tensor> = { table, gradient: apart(gradient), values, rowSplits };
-    if (bags.weights !== null) inputs['weights'] = apart(bags.weights);
-    slots.forEach((slot, i) => (inputs[`slot${i}`] = slot));
-    tf.engine().runKernel(kernelName, inputs, { ...attrs, ...options, hyper: Array.from(hyper) });
+    const [slot0, slot1] = slots;
+    const weights = bags.weights && apart(bags.weights);
+    const inputs = { table, gradient: apart(gradient), values, rowSplits, weights, slot0, slot1 };
+    runOnEngine(kernelName, inputs, { ...attrs, ...options, hyper: Array.from(hyper) });
   });
 }
