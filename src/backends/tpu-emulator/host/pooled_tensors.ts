@@ -25,7 +25,10 @@ export class PooledTensors {
   ) {}
 
   make({ values, inExchange }: PooledRows, shape: [batch: number, columns: number]): tf.Tensor2D {
-    if (!inExchange || this.use === 'copies') return tf.tensor2d(values, shape, 'float32');
+    if (!inExchange) return tf.tensor2d(values, shape, 'float32');
+    // Another backend in use keeps the array, and tells nobody here when the tensor is gone.
+    if (tf.backend() !== this.backend) return tf.tensor2d(values.slice(), shape, 'float32');
+    if (this.use === 'copies') return tf.tensor2d(values, shape, 'float32');
     this.tryOnce();
     // TensorFlow reads aligned memory where it lies, for as long as it likes: such values are copied here.
     if (this.use === 'keeps' || values.byteOffset % 8 === 0) return tf.tensor2d(values.slice(), shape, 'float32');

@@ -121,15 +121,17 @@ describeEmulator(
       expect(sums).toEqual([10, 18]);
     });
 
-    it('are copies of rows and of other kinds of tensors', () => {
+    it('are copies of rows, and of other kinds of tensors', () => {
       tf.tidy(() => {
         const rows = tf.split(counting(4, 2), 2, 0);
         const ints = tf.split(counting(2, 4).toInt(), 2, 1);
         const vectors = tf.split(tf.range(0, 4).add(1), 2);
         const cubes = tf.split(counting(2, 4).reshape([2, 2, 2]), 2, 1);
-        for (const part of [...rows, ...ints, ...vectors, ...cubes]) expect(isView(part)).toBe(false);
+        const arrays = tf.split(tf.tensor2d([0, 1, 2, 3], [2, 2]), 2, 1);
+        for (const part of [...rows, ...ints, ...vectors, ...cubes, ...arrays]) expect(isView(part)).toBe(false);
         expect([...rows[1]!.dataSync()]).toEqual([4, 5, 6, 7]);
         expect([...ints[1]!.dataSync()]).toEqual([2, 3, 6, 7]);
+        expect([...arrays[1]!.dataSync()]).toEqual([1, 3]);
       });
     });
 
@@ -262,6 +264,22 @@ describeEmulator(
           });
           tf.dispose(all);
         });
+      });
+
+      it('are made on the backend in use', () => {
+        const name = tf.getBackend();
+        const all = tables();
+        const given = all.map((table) => lookUp(table, [0, 1, 2]));
+        tf.setBackend('cpu');
+        try {
+          const pooled = lookUpPooled(given);
+          pooled.forEach((each, i) => expect([...each.dataSync()]).toEqual(rowsOf([0, 1, 2], 2 + i)));
+          tf.dispose(pooled);
+        } finally {
+          tf.setBackend(name);
+        }
+        tf.dispose(given.map(({ bags }) => [bags.values, bags.rowSplits]));
+        tf.dispose(all);
       });
 
       it('are gone where an id was refused', () => {

@@ -100,6 +100,21 @@ describe('a step on devices that are workers', () => {
     stepped.dispose();
   });
 
+  it('that a device does not take leaves nothing shared', () => {
+    const { machine } = running()!;
+    const addon = machine.set.addon as Addon;
+    const stepped = table();
+    step(stepped);
+    machine.settle();
+    const keys = keysOf(addon);
+    const post = spyOn(machine.set.devices[1]!, 'post').and.throwError('no room');
+    expect(() => step(stepped)).toThrowError('no room');
+    expect(keys().length).toBeGreaterThan(0);
+    expect(keys().some((key) => isShared(addon, key))).toBeFalse();
+    post.and.callThrough();
+    stepped.dispose();
+  });
+
   it('under way as the backend is removed leaves nothing shared', async () => {
     const { machine } = running()!;
     const addon = machine.set.addon as Addon;
