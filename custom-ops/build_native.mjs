@@ -21,7 +21,7 @@ const kernels = join(here, 'kernels');
 
 const COMMON = ['-O3', '-fPIC', '-fvisibility=hidden', '-fno-math-errno', '-ffp-contract=off', '-Wall', '-Wextra'];
 const INSTRUCTION_SETS = {
-  'instance_avx2.c': ['-mavx2', '-mfma'],
+  'instance_avx2.c': ['-mavx2', '-mfma', '-mf16c'],
   'instance_avx512.c': ['-mavx512f', '-mavx512dq', '-mfma'],
 };
 

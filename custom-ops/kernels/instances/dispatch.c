@@ -10,8 +10,9 @@
 static int has_avx2(void) {
   int r[4];
   __cpuid(r, 1);
-  /* FMA, OSXSAVE, AVX; then the state that the system saves; then AVX2. */
-  if ((r[2] & (1 << 12)) == 0 || (r[2] & (1 << 27)) == 0 || (r[2] & (1 << 28)) == 0) return 0;
+  /* FMA, OSXSAVE, AVX, F16C; then the state that the system saves; then AVX2. */
+  const int wanted = 1 << 12 | 1 << 27 | 1 << 28 | 1 << 29;
+  if ((r[2] & wanted) != wanted) return 0;
   if ((_xgetbv(0) & 6) != 6) return 0;
   __cpuidex(r, 7, 0);
   return (r[1] & (1 << 5)) != 0;
@@ -23,7 +24,13 @@ static int has_avx512(void) {
   return (r[1] & (1 << 16)) != 0 && (r[1] & (1 << 17)) != 0;
 }
 #elif defined(TE_HAS_AVX)
-static int has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+#include <cpuid.h>
+/* __builtin_cpu_supports knows the name since GCC 11. */
+static int has_f16c(void) {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+}
+static int has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }
 static int has_avx512(void) { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"); }
 #endif
 

@@ -1,4 +1,4 @@
-/* Compiled with AVX2 and FMA switched on; run only where dispatch.c finds both. */
+/* Compiled with AVX2, FMA and F16C switched on; run only where dispatch.c finds them. */
 #include "instances.h"
 
 #if defined(TE_HAS_AVX)

@@ -6,11 +6,6 @@
 #define TE_MOST_PACKED_IDS_AHEAD 64
 /* Columns that are widened at once where a row is needed as floats. */
 #define TE_WIDENED 64
-#if defined(__wasm__)
-#define TE_FETCH_AGAIN 2
-#else
-#define TE_FETCH_AGAIN 0
-#endif
 
 typedef struct packed_stream {
   const te_packed_job* job;
@@ -23,26 +18,32 @@ typedef struct packed_stream {
 #endif
 } packed_stream;
 
+#define TE_PACKED_BYTES(storage, columns) ((columns) * ((storage) == TE_INT8 ? 1 : 2))
+#define TE_PACKED_WORDS(storage, columns) (TE_PACKED_BYTES(storage, columns) / 4)
+
 /* One vector of columns; `column` is a multiple of 4, `n` columns are there. */
 TE_INLINE te_v load_packed(const int storage, const int32_t* row, int64_t column, const int part, int n) {
-  if (storage == TE_INT8) return part ? v_load_codes_part(row + column / 4, n) : v_load_codes(row + column / 4);
-  return part ? v_load_halves_part(row + column / 2, n) : v_load_halves(row + column / 2);
+  const int32_t* words = row + TE_PACKED_WORDS(storage, column);
+  if (storage == TE_INT8) return part ? v_load_codes_part(words, n) : v_load_codes(words);
+  return part ? v_load_halves_part(words, n) : v_load_halves(words);
 }
 
-/* Of an int8 row: a column is scale * code + offset. */
+/* Of an int8 row: a column is scale * code + offset, which are the last two words. */
 TE_INLINE void row_form(const te_packed_job* job, const int32_t* row, float* scale, float* offset) {
   te_copy(scale, row + job->row_words - 2, 4);
   te_copy(offset, row + job->row_words - 1, 4);
 }
 
-/* known: bytes of a row where they are known when compiling, or 0. */
-TE_INLINE void fetch_packed(packed_stream* s, int64_t i, const int known) {
+/* Columns [column, column + columns) of a row to come, and with the first of them the form of int8 rows. */
+TE_INLINE void fetch_packed(packed_stream* s, int64_t i, const int storage, int64_t column, const int columns) {
   const te_packed_job* job = s->job;
   const int32_t* values = job->bags->values;
   const int64_t bytes = job->row_words * 4;
-  (void)known;
 #if defined(__wasm__)
   /* WebAssembly cannot prefetch: see bag_forward.h. */
+  (void)storage;
+  (void)column;
+  (void)columns;
   if (i < s->touched) return;
   const int64_t to = te_min(i + 32, s->last + 1);
   int32_t sink = 0;
@@ -57,21 +58,22 @@ TE_INLINE void fetch_packed(packed_stream* s, int64_t i, const int known) {
 #else
   const int64_t next = te_min(i + s->ahead, s->last);
   const uintptr_t row = (uintptr_t)job->words + (uintptr_t)(uint32_t)values[next] * (uintptr_t)bytes;
-  if (known != 0) {
-    for (int at = 0; at < known; at += 64) te_prefetch(row + (uintptr_t)at);
-  } else {
-    for (int64_t at = 0; at < bytes; at += 64) te_prefetch(row + (uintptr_t)at);
-  }
-  if (s->straddles) te_prefetch(row + (uintptr_t)(bytes - 1));
+  const int64_t first = TE_PACKED_BYTES(storage, column);
+  const int64_t end = te_min(TE_PACKED_BYTES(storage, column + columns), bytes);
+  for (int at = 0; at < TE_PACKED_BYTES(storage, columns); at += 64) te_prefetch(row + (uintptr_t)(first + at));
+  if (storage == TE_INT8 && column == 0) te_prefetch(row + (uintptr_t)(bytes - 1));
+  if (s->straddles) te_prefetch(row + (uintptr_t)(end - 1));
 #endif
 }
 
 /* Sums columns [column, column + ...) of the rows of ids from .. to - 1. Returns the first bad position, or -1. */
 TE_INLINE int64_t sum_packed(packed_stream* s, int64_t from, int64_t to, int64_t column, float divisor, float* out,
-                             const int storage, const int vectors, const int part, const int fetch) {
+                             const int storage, const int vectors, const int part) {
   const te_packed_job* job = s->job;
   const int32_t* values = job->bags->values;
   const float* weights = job->bags->weights;
+  const int32_t* words = job->words;
+  const int64_t row_words = job->row_words, skipped = TE_PACKED_WORDS(storage, column);
   const int n = part ? (int)(job->dim - column - vectors * TE_LANES) : 0;
   te_v a0, a1, a2, a3, a4, a5, a6, a7, rest = v_zero();
   float offsets = 0.0f;
@@ -79,12 +81,13 @@ TE_INLINE int64_t sum_packed(packed_stream* s, int64_t from, int64_t to, int64_t
   a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = rest;
   for (int64_t i = from; i < to; i++) {
     const uint32_t id = (uint32_t)values[i];
-    if (fetch) fetch_packed(s, i, fetch == 1 ? (vectors + part) * TE_LANES * (storage == TE_INT8 ? 1 : 2) : 0);
+    fetch_packed(s, i, storage, column, (vectors + part) * TE_LANES);
     if (TE_UNLIKELY(id >= job->limit)) {
       if (bad < 0) bad = i;
       continue;
     }
-    const int32_t* row = job->words + (int64_t)id * job->row_words;
+    const int32_t* row = words + (int64_t)id * row_words;
+    const int32_t* columns = row + skipped; /* of this pass: the others lie at distances known when compiling */
     float factor = weights == NULL ? 1.0f : weights[i];
     if (storage == TE_INT8) {
       float scale, offset;
@@ -94,10 +97,10 @@ TE_INLINE int64_t sum_packed(packed_stream* s, int64_t from, int64_t to, int64_t
     }
     const te_v f = v_set(factor);
 #define ADD(k) \
-  if (vectors > k) a##k = v_fma(f, load_packed(storage, row, column + k * TE_LANES, 0, 0), a##k);
+  if (vectors > k) a##k = v_fma(f, load_packed(storage, columns, k * TE_LANES, 0, 0), a##k);
     TE_EACH(ADD)
 #undef ADD
-    if (part) rest = v_fma(f, load_packed(storage, row, column + vectors * TE_LANES, 1, n), rest);
+    if (part) rest = v_fma(f, load_packed(storage, columns, vectors * TE_LANES, 1, n), rest);
   }
   const te_v base = v_set(offsets), d = v_set(divisor);
 #define FINISH(a)                           \
@@ -142,7 +145,7 @@ TE_INLINE int64_t packed_bags(const te_packed_job* job, int64_t first, int64_t e
     const int64_t from = bags->row_splits[b], to = bags->row_splits[b + 1];
     const float divisor = te_divisor(bags, from, to);
     float* out = job->pooled + b * job->dim;
-    const int64_t bad = sum_packed(&s, from, to, 0, divisor, out, storage, vectors, part, 1);
+    const int64_t bad = sum_packed(&s, from, to, 0, divisor, out, storage, vectors, part);
     if (TE_UNLIKELY(bad >= 0) && bags->out_of_range == TE_ERROR) return bad;
   }
   return -1;
@@ -150,8 +153,8 @@ TE_INLINE int64_t packed_bags(const te_packed_job* job, int64_t first, int64_t e
 #endif
 
 /*
- * Rows of several chunks: the ids of a bag are read once per chunk, and only the first time rows are fetched.
- * WebAssembly takes narrow rows here too, which keeps the module small; it knows by itself which rows it has touched.
+ * Rows of several chunks: the ids of a bag are read once per chunk, and each time the same columns of rows to come are
+ * fetched. WebAssembly takes narrow rows here too, which keeps the module small; it touches whole rows, once.
  */
 TE_INLINE int64_t packed_wide_bags(const te_packed_job* job, int64_t first, int64_t end, const int storage) {
   const te_bags* bags = job->bags;
@@ -162,23 +165,19 @@ TE_INLINE int64_t packed_wide_bags(const te_packed_job* job, int64_t first, int6
     const float divisor = te_divisor(bags, from, to);
     float* out = job->pooled + b * dim;
     int64_t column = 0, bad = -1;
-#if !defined(__wasm__)
-    bad = sum_packed(&s, from, to, 0, divisor, out, storage, TE_CHUNK_VECTORS, 0, 2);
-    column = TE_CHUNK;
-#endif
     for (; column + TE_CHUNK <= dim; column += TE_CHUNK) {
-      bad = sum_packed(&s, from, to, column, divisor, out, storage, TE_CHUNK_VECTORS, 0, TE_FETCH_AGAIN);
+      bad = sum_packed(&s, from, to, column, divisor, out, storage, TE_CHUNK_VECTORS, 0);
     }
-#define REST(v)                                                                         \
-  if (column + v * TE_LANES <= dim) {                                                   \
-    bad = sum_packed(&s, from, to, column, divisor, out, storage, v, 0, TE_FETCH_AGAIN); \
-    column += v * TE_LANES;                                                             \
+#define REST(v)                                                         \
+  if (column + v * TE_LANES <= dim) {                                   \
+    bad = sum_packed(&s, from, to, column, divisor, out, storage, v, 0); \
+    column += v * TE_LANES;                                             \
   }
     REST(4)
     REST(2)
     REST(1)
 #undef REST
-    if (column < dim) bad = sum_packed(&s, from, to, column, divisor, out, storage, 0, 1, TE_FETCH_AGAIN);
+    if (column < dim) bad = sum_packed(&s, from, to, column, divisor, out, storage, 0, 1);
     if (TE_UNLIKELY(bad >= 0) && bags->out_of_range == TE_ERROR) return bad;
   }
   return -1;

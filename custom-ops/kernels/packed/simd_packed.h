@@ -2,8 +2,8 @@
  * Packed columns as vectors of floats: bytes (codes of int8 rows) and halves (float16), which lie in int32 words.
  *
  * A part reads whole words and nothing beyond the one that holds its last column; lanes after that column hold anything
- * finite, and are never stored. Halves are widened with integers and one product that has no denormal operand, so that
- * threads which flush denormals (TensorFlow's do) see the same values.
+ * finite, and are never stored. Threads which flush denormals (TensorFlow's do) see the same values: F16C widens halves
+ * whatever is flushed, and what stands in for it uses integers and one product that has no denormal operand.
  */
 #ifndef TFJS_EMBEDDINGS_SIMD_PACKED_H_
 #define TFJS_EMBEDDINGS_SIMD_PACKED_H_
@@ -48,19 +48,7 @@ TE_INLINE te_v v_load_codes(const int32_t* p) { return v_codes_of(_mm_loadl_epi6
 TE_INLINE te_v v_load_codes_part(const int32_t* p, int n) {
   return n > 4 ? v_load_codes(p) : v_codes_of(_mm_cvtsi32_si128(*p));
 }
-TE_INLINE te_v v_halves_of(__m128i x) {
-  const __m256i h = _mm256_cvtepu16_epi32(x);
-  const __m256i magnitude = _mm256_and_si256(h, _mm256_set1_epi32(0x7fff));
-  const __m256i bias = _mm256_set1_epi32(TE_HALF_BIAS);
-  const __m256i is_special = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7bff));
-  const __m256i is_small = _mm256_cmpgt_epi32(_mm256_set1_epi32(0x400), magnitude);
-  const __m256i more = _mm256_add_epi32(bias, _mm256_and_si256(is_special, bias));
-  const __m256i normal = _mm256_add_epi32(_mm256_slli_epi32(magnitude, 13), more);
-  const __m256 small = _mm256_mul_ps(_mm256_cvtepi32_ps(magnitude), _mm256_set1_ps(TE_HALF_UNIT));
-  const __m256 value = _mm256_blendv_ps(_mm256_castsi256_ps(normal), small, _mm256_castsi256_ps(is_small));
-  const __m256i sign = _mm256_slli_epi32(_mm256_and_si256(h, _mm256_set1_epi32(0x8000)), 16);
-  return _mm256_or_ps(value, _mm256_castsi256_ps(sign));
-}
+TE_INLINE te_v v_halves_of(__m128i x) { return _mm256_cvtph_ps(x); }
 TE_INLINE te_v v_load_halves(const int32_t* p) { return v_halves_of(_mm_loadu_si128((const __m128i*)p)); }
 TE_INLINE te_v v_load_halves_part(const int32_t* p, int n) {
   const __m128i words = _mm_cmpgt_epi32(_mm_set1_epi32((n + 1) / 2), _mm_setr_epi32(0, 1, 2, 3));
