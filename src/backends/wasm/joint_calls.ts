@@ -77,8 +77,16 @@ function checkOne(kernels: WasmKernels, code: number, calls: readonly Pick<StepA
   kernels.check(code, table, bags);
 }
 
+/** Helpers start and wake up for what many tables have together. */
+function expectAll({ team }: WasmKernels, calls: readonly Pick<StepAt, 'bags'>[]): void {
+  const ids = calls.reduce((sum, { bags }) => sum + bags.nnz, 0);
+  team?.expect(ids);
+  team?.rouse(ids);
+}
+
 /** The pooled rows of many tables. */
 export function embeddingBags(kernels: WasmKernels, lookups: readonly LookupAt[]): void {
+  expectAll(kernels, lookups);
   withRoom(kernels, 4 * LOOKUP_WORDS * lookups.length, (room) => {
     const records = new Records(kernels.heap.memory, room, LOOKUP_WORDS);
     for (const { table, bags, options, pooled } of lookups) records.add(kernels.lookup(table, bags, options), pooled);
@@ -88,6 +96,7 @@ export function embeddingBags(kernels: WasmKernels, lookups: readonly LookupAt[]
 
 /** Steps of many tables in place; nothing is written where an id names no row. */
 export function applyMany(kernels: WasmKernels, optimizer: OptimizerName, steps: readonly StepAt[]): void {
+  expectAll(kernels, steps);
   // Behind the records, where the core keeps its own.
   const recordBytes = Math.ceil((4 * STEP_WORDS * steps.length) / LINE) * LINE;
   let bytes = recordBytes + kernels.exports.te_wasm_steps_bytes(steps.length) + LINE;

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { IdOutOfRange, BagOptions, HostBags, HostTable } from '../../../../src/backends/kernel_set.js';
 import type { WorkerProgram } from '../../../../src/backends/threads/worker_thread.js';
 import { WasmHeap } from '../../../../src/backends/wasm/heap.js';
+import { embeddingBags, type LookupAt } from '../../../../src/backends/wasm/joint_calls.js';
 import { moduleFor } from '../../../../src/backends/wasm/module.js';
 import { bringThreads } from '../../../../src/backends/wasm/threads/bring_threads.js';
 import type { Team } from '../../../../src/backends/wasm/threads/team.js';
@@ -176,14 +177,19 @@ function withTeam(program?: WorkerProgram): { team: Team; words: Int32Array; cal
 
 /** A lookup that takes long enough for a helper that must wake up first. */
 function largeCallOf(kernels: WasmKernels): () => void {
-  const { heap } = kernels;
-  const [rows, dim, batch] = [64, 64, 65_536];
+  const { table, bags, options, pooled } = lookupOf(kernels, 65_536);
+  return () => kernels.embeddingBag(table, bags, options, pooled);
+}
+
+/** A lookup of single ids, in the memory of the kernels. */
+function lookupOf({ heap }: WasmKernels, batch: number): LookupAt {
+  const [rows, dim] = [64, 64];
   const at = (words: number): number => heap.malloc(4 * words, 'test');
   const [address, values, rowSplits, pooled] = [at(rows * dim), at(batch), at(batch + 1), at(batch * dim)];
   new Int32Array(heap.memory.buffer, values, batch).fill(0);
   new Int32Array(heap.memory.buffer, rowSplits, batch + 1).forEach((_, b, splits) => (splits[b] = b));
   const bags = { values, rowSplits, weights: 0, nnz: batch, batch };
-  return () => kernels.embeddingBag({ address, rows, dim }, bags, OPTIONS, pooled);
+  return { table: { address, rows, dim }, bags, options: OPTIONS, pooled };
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -214,6 +220,21 @@ describe('a helper that stands still', () => {
       return words[ALONE] === 0;
     });
     await until(() => helped() > 0);
+    await team.close();
+  });
+});
+
+describe('helpers of calls with many tables', () => {
+  it('start where the ids of all tables together are enough', async () => {
+    const kernels = new WasmKernels(new WasmHeap(undefined, true));
+    const team = kernels.team!;
+    team.setThreads(2);
+    const lookups = Array.from({ length: 64 }, () => lookupOf(kernels, 1024));
+    await until(() => {
+      embeddingBags(kernels, lookups);
+      return team.tasksHelped > 0;
+    });
+    expect(team.tasksHelped).toBeGreaterThan(0);
     await team.close();
   });
 });
