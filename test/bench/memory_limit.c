@@ -5,12 +5,18 @@
  * For each line on standard input prints {"gatherMs", "rewriteMs"}: the best of several prefetch distances, of the
  * median over the repeats. dim: 8 or a multiple of 16 of those below.
  */
+#if defined(__linux__)
+#define _GNU_SOURCE
+#endif
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 typedef struct {
   float *table, *bags;
@@ -22,40 +28,61 @@ typedef struct {
 typedef float v8 __attribute__((vector_size(32), aligned(4)));
 typedef float v16 __attribute__((vector_size(64), aligned(4)));
 
-static void fetch(const slice* s, int64_t i) {
+/* Vectors that the processor has: compilers take wider ones apart, lane by lane. */
+#if defined(__AVX512F__)
+typedef v16 widest;
+#else
+typedef v8 widest;
+#endif
+#define LANES ((int64_t)(sizeof(widest) / sizeof(float)))
+
+/* Columns of a row to come. */
+static inline void fetch(const slice* s, int64_t i, int64_t column, int64_t columns) {
   const int64_t next = i + s->ahead < s->end ? i + s->ahead : s->end - 1;
-  const char* row = (const char*)(s->table + s->ids[next] * s->dim);
-  for (int64_t at = 0; at < s->dim * 4; at += 64) __builtin_prefetch(row + at, s->rewrite, 3);
+  const char* row = (const char*)(s->table + s->ids[next] * s->dim + column);
+  for (int64_t at = 0; at < columns * 4; at += 64) {
+    if (s->rewrite) {
+      __builtin_prefetch(row + at, 1, 3);
+    } else {
+      __builtin_prefetch(row + at, 0, 3);
+    }
+  }
 }
 
-#define GATHER(D, T, V)                                                            \
-  static void gather##D(const slice* s) {                                          \
-    for (int64_t b = s->first; b < s->end; b += s->per_bag) {                      \
-      T sum[V];                                                                    \
-      memset(sum, 0, sizeof sum);                                                  \
-      for (int64_t i = b; i < b + s->per_bag; i++) {                               \
-        fetch(s, i);                                                               \
-        const T* row = (const T*)(s->table + s->ids[i] * s->dim);                  \
-        _Pragma("GCC unroll 32") for (int k = 0; k < V; k++) sum[k] += row[k];     \
-      }                                                                            \
-      memcpy(s->bags + b / s->per_bag * s->dim, sum, sizeof sum);                  \
-    }                                                                              \
-  }                                                                                \
-  static void rewrite##D(const slice* s) {                                         \
-    for (int64_t i = s->first; i < s->end; i++) {                                  \
-      fetch(s, i);                                                                 \
-      T* row = (T*)(s->table + s->ids[i] * s->dim);                                \
-      const T* g = (const T*)(s->bags + i / s->per_bag * s->dim);                  \
-      _Pragma("GCC unroll 32") for (int k = 0; k < V; k++) row[k] -= 0.01f * g[k]; \
-    }                                                                              \
+/* COLUMNS: as many as eight vectors hold, for which there are registers; wider rows are read in several passes. */
+#define GATHER(D, T, COLUMNS)                                                                   \
+  static void gather##D(const slice* s) {                                                       \
+    enum { VECTORS = (COLUMNS) * 4 / sizeof(T) };                                               \
+    for (int64_t b = s->first; b < s->end; b += s->per_bag) {                                   \
+      for (int64_t column = 0; column < D; column += COLUMNS) {                                 \
+        T sum[VECTORS];                                                                         \
+        memset(sum, 0, sizeof sum);                                                             \
+        for (int64_t i = b; i < b + s->per_bag; i++) {                                          \
+          fetch(s, i, column, COLUMNS);                                                         \
+          const T* row = (const T*)(s->table + s->ids[i] * s->dim + column);                    \
+          _Pragma("GCC unroll 32") for (int k = 0; k < VECTORS; k++) sum[k] += row[k];          \
+        }                                                                                       \
+        memcpy(s->bags + b / s->per_bag * s->dim + column, sum, sizeof sum);                    \
+      }                                                                                         \
+    }                                                                                           \
+  }                                                                                             \
+  static void rewrite##D(const slice* s) {                                                      \
+    for (int64_t i = s->first; i < s->end; i++) {                                               \
+      fetch(s, i, 0, D);                                                                        \
+      T* row = (T*)(s->table + s->ids[i] * s->dim);                                             \
+      const T* g = (const T*)(s->bags + i / s->per_bag * s->dim);                               \
+      const int vectors = D * 4 / (int)sizeof(T);                                               \
+      _Pragma("GCC unroll 32") for (int k = 0; k < vectors; k++) row[k] -= 0.01f * g[k];        \
+    }                                                                                           \
   }
-GATHER(8, v8, 1)
-GATHER(16, v16, 1)
-GATHER(32, v16, 2)
-GATHER(64, v16, 4)
-GATHER(128, v16, 8)
-GATHER(256, v16, 16)
-GATHER(512, v16, 32)
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+GATHER(8, v8, 8)
+GATHER(16, widest, 16)
+GATHER(32, widest, 32)
+GATHER(64, widest, 64)
+GATHER(128, widest, LEAST(128, 8 * LANES))
+GATHER(256, widest, 8 * LANES)
+GATHER(512, widest, 8 * LANES)
 
 static void* work(void* argument) {
   const slice* s = argument;
@@ -77,6 +104,18 @@ static void* work(void* argument) {
   return NULL;
 }
 
+#define HUGE_PAGE ((size_t)1 << 21)
+
+/* Memory as tables have it: on huge pages where the system has them, since small ones are another limit. */
+static float* table_of(size_t bytes) {
+  const size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+  float* table = aligned_alloc(HUGE_PAGE, whole);
+#if defined(MADV_HUGEPAGE)
+  if (table != NULL) madvise(table, whole, MADV_HUGEPAGE);
+#endif
+  return table;
+}
+
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -92,7 +131,7 @@ int main(int count, char** words) {
   if (count != 7) return 2;
   const int64_t rows = atoll(words[1]), dim = atoll(words[2]), ids = atoll(words[3]), per_bag = atoll(words[4]);
   const int threads = atoi(words[5]), repeats = atoi(words[6]), batches = 16;
-  float* table = aligned_alloc(64, (size_t)(rows * dim) * 4);
+  float* table = table_of((size_t)(rows * dim) * 4);
   float* bags = aligned_alloc(64, (size_t)(ids / per_bag * dim) * 4);
   int32_t* values = malloc((size_t)(ids * batches) * 4);
   double* times = malloc(sizeof(double) * (size_t)repeats);
