@@ -4,7 +4,7 @@ describe('options of the bench with rivals', () => {
   it('have values of their own where nothing is given', () => {
     const given = readOptions(['--rivals', 'a/python', '--rivals', 'b/python', '--quick'])!;
     expect(given.rivals).toEqual(['a/python', 'b/python']);
-    expect([given.isQuick, given.isFull, given.rounds, given.turnMs]).toEqual([true, false, 7, 20]);
+    expect([given.isQuick, given.isFull, given.rounds, given.turnMs]).toEqual([true, false, 7, 60]);
     expect(given.parts).toEqual(PARTS);
     expect([given.only, given.peers]).toEqual([[], []]);
     expect(readOptions(['--help'])).toBeNull();

@@ -21,7 +21,7 @@ that round. Before a peer is timed, what it computes is compared with our refere
   --only TEXT      only cases whose name holds TEXT; may be given several times
   --peer NAME      only this one beside ours, as its column is called; may be given several times
   --rounds N       turns of each peer (7)
-  --turn MS        a turn lasts about so long (20)
+  --turn MS        a turn lasts about so long (60)
   --pairs FILE     trains BPR on these pairs too: a line for each user, the user's number and then those of the items
   --out FILE       writes the report there too
   --help           this text
@@ -62,7 +62,7 @@ export function readOptions(args: readonly string[]): Given | null {
       only: { type: 'string', multiple: true, default: [] },
       peer: { type: 'string', multiple: true, default: [] },
       rounds: { type: 'string', default: '7' },
-      turn: { type: 'string', default: '20' },
+      turn: { type: 'string', default: '60' },
       out: { type: 'string' },
       pairs: { type: 'string' },
       help: { type: 'boolean', default: false },
