@@ -36,6 +36,8 @@ export interface CsrRequest {
   readonly samples: number;
   /** Slots for ids: a multiple of 8. What does not fit is dropped. */
   readonly capacity: number;
+  /** true: an id that repeats in its sample has a slot for each time. By default the repetitions become one. */
+  readonly keepsRepeats?: boolean;
 }
 
 /** Up to the last slot in use. */
@@ -55,7 +57,7 @@ export interface CsrParts {
   readonly memory?: CsrMemory;
 }
 
-/** Makes the CSR of a stack. Throws CsrIdOutOfRange. */
+/** Makes the CSR of a stack in which repeated ids become one. Throws CsrIdOutOfRange. */
 export type PartitionCsr = (request: CsrRequest) => CsrParts;
 
 export function roundUp(count: number, unit = CSR_ALIGNMENT): number {

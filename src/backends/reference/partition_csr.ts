@@ -29,8 +29,12 @@ function scaleOf(combiner: Combiner, weights: readonly number[]): number {
   return Math.fround(1 / (combiner === 'mean' ? sum : Math.fround(Math.sqrt(sum))));
 }
 
-/** The entries of a batch. An id that repeats the one before it in its sample adds its weight to it. */
-export function cooEntries({ values, rowSplits, weights }: HostBags, combiner: Combiner): CooEntry[] {
+/** The entries of a batch. Unless all are kept, an id that repeats the one before it in its sample adds its weight to it. */
+export function cooEntries(
+  { values, rowSplits, weights }: HostBags,
+  combiner: Combiner,
+  keepsRepeats = false,
+): CooEntry[] {
   const entries: CooEntry[] = [];
   for (let row = 0; row + 1 < rowSplits.length; row++) {
     const [start, end] = [rowSplits[row]!, rowSplits[row + 1]!];
@@ -40,7 +44,7 @@ export function cooEntries({ values, rowSplits, weights }: HostBags, combiner: C
     ofRow.forEach((weight, i) => {
       const id = values[start + i]!;
       const last = kept.at(-1);
-      if (last?.id === id) last.weight = Math.fround(last.weight + weight);
+      if (last?.id === id && !keepsRepeats) last.weight = Math.fround(last.weight + weight);
       else kept.push({ id, weight });
     });
     for (const { id, weight } of kept) entries.push({ row, id, gain: Math.fround(weight * scale) });
@@ -55,13 +59,13 @@ interface Token {
 }
 
 /** Tokens of one feature for each core. */
-function tokensOf(feature: CsrFeature, place: number, { cores, shards }: CsrRequest): Token[][] {
+function tokensOf(feature: CsrFeature, place: number, { cores, shards, keepsRepeats }: CsrRequest): Token[][] {
   const { values, rowSplits, rows, columnOffset, rotation, sampleOffset } = feature;
   const wrong = values.findIndex((id) => id < 0 || id >= rows);
   if (wrong >= 0) throw new CsrIdOutOfRange(place, values[wrong]!, wrong, rows);
   const perCore = (rowSplits.length - 1) / cores;
   const lists = Array.from({ length: cores }, (): Token[] => []);
-  for (const { row, id, gain } of cooEntries(feature, feature.combiner)) {
+  for (const { row, id, gain } of cooEntries(feature, feature.combiner, keepsRepeats)) {
     const turned = ((id + rotation) & (shards - 1)) + (id - (id & (shards - 1)));
     const sample = (row % perCore) + sampleOffset / cores;
     lists[Math.floor(row / perCore)]!.push({ sample, column: turned + columnOffset, gain });
@@ -69,10 +73,15 @@ function tokensOf(feature: CsrFeature, place: number, { cores, shards }: CsrRequ
   return lists;
 }
 
-/** Tokens of a core in the order of their columns; those of one sample and column, side by side, become one. */
+/** Tokens in the order of their columns. */
 function sorted(tokens: readonly Token[]): Token[] {
+  return [...tokens].sort((a, b) => a.column - b.column);
+}
+
+/** Of sorted tokens, those of one sample and column become one. */
+function merged(tokens: readonly Token[]): Token[] {
   const result: Token[] = [];
-  for (const token of [...tokens].sort((a, b) => a.column - b.column)) {
+  for (const token of tokens) {
     const last = result.at(-1);
     if (last?.column === token.column && last.sample === token.sample) last.gain = Math.fround(last.gain + token.gain);
     else result.push({ ...token });
@@ -82,7 +91,7 @@ function sorted(tokens: readonly Token[]): Token[] {
 
 /** The kernel of `PartitionCsr` in plain TypeScript. */
 export function partitionCsr(request: CsrRequest): CsrParts {
-  const { features, cores, shards, capacity } = request;
+  const { features, cores, shards, capacity, keepsRepeats } = request;
   const pointersPerCore = roundUp(shards);
   const rowPointers: number[] = [];
   const [samples, tokens, gains]: [number[], number[], number[]] = [[], [], []];
@@ -98,7 +107,8 @@ export function partitionCsr(request: CsrRequest): CsrParts {
   const lists = features.map((feature, place) => tokensOf(feature, place, request));
   for (let core = 0; core < cores; core++) {
     // Columns of tables do not overlap, so one sort of all is a sort of each table.
-    const ofCore = sorted(lists.flatMap((list) => list[core]!));
+    const all = sorted(lists.flatMap((list) => list[core]!));
+    const ofCore = keepsRepeats === true ? all : merged(all);
     for (let shard = 0; shard < shards; shard++) {
       const bucket = ofCore.filter(({ column }) => (column & (shards - 1)) === shard);
       const place = core * shards + shard;

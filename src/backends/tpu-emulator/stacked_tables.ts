@@ -23,6 +23,8 @@ export interface StackBatch {
   readonly csr: HostCsr;
   readonly counts: CsrCounts;
   readonly buffers: CsrBuffers;
+  /** Where the samples of each feature begin among those of a core, ascending. */
+  readonly featureStarts: readonly number[];
 }
 
 export interface StackLookup extends StackBatch {
@@ -37,7 +39,7 @@ export interface StackStep extends StackBatch {
   readonly gradient: Float32Array;
   readonly optimizer: OptimizerName;
   readonly hyper: readonly number[];
-  /** false: each occurrence of an id is a step of its own. */
+  /** false: each occurrence of an id is a step of its own, in the order of the batch: feature after feature. */
   readonly accumulate: boolean;
 }
 

@@ -37,8 +37,14 @@ export function sameField(a: unknown, b: unknown): boolean {
 
 /** `SGD(learningRate=0.1, …)`: a config as text. */
 export function configText(name: string, config: object): string {
-  const fields = Object.entries(config).map(([key, value]) => `${key}=${describe(value)}`);
+  const fields = Object.entries(config).map(([key, value]) => `${key}=${fieldText(value)}`);
   return `${name}(${fields.join(', ')})`;
+}
+
+/** Configs within configs as they show themselves. */
+function fieldText(value: unknown): string {
+  const isConfig = isRecord(value) && typeof value['getConfig'] === 'function' && value.toString !== {}.toString;
+  return isConfig ? String(value) : describe(value);
 }
 
 /** A whole number from `least` on. Anything else is a ValueError, as upstream. */

@@ -27,9 +27,9 @@ export interface TableConfigArgs {
   combiner?: Combiner | undefined;
   name?: string | null | undefined;
   quantizationConfig?: QuantizationConfig | null | undefined;
-  /** A layout on SparseCores that was computed before; normally null. */
+  /** A layout on SparseCores that was computed before, for `TPUEmbeddingV2`; normally null. Elsewhere it does not count. */
   layout?: object | null | undefined;
-  /** `float32` by default. */
+  /** `float32` by default. Embedding objects refuse `int32`, which TensorFlow does not train either. */
   dtype?: 'float32' | 'int32' | undefined;
 }
 
@@ -156,6 +156,7 @@ export class TableConfig {
       ...shown,
       initializer: this.#hasOwnInitializer ? this.initializer : null,
       optimizer: this.optimizer,
+      quantizationConfig: this.quantizationConfig,
     });
   }
 }

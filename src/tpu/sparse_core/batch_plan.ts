@@ -11,8 +11,9 @@ import { PartitionedCsrFormatTensor } from './csr/partitioned_csr.js';
 import { DeviceParts } from './device_parts.js';
 import { gradientValues } from './gradient_values.js';
 import { extract, interleave } from './interleave.js';
+import type { Cores } from './layouts.js';
 import { knownShape, outputShapeOf } from './sample_shapes.js';
-import { planStacks, type Cores, type PlannedTable, type SparseCorePlan } from './stack_plan.js';
+import { planStacks, type PlannedTable, type SparseCorePlan } from './stack_plan.js';
 import type { StackGradient } from './stack_steps.js';
 import type { SparseCoreVariables } from './stack_variables.js';
 
@@ -147,12 +148,14 @@ export class BatchPlan {
     parts: number,
   ): HostBags[] {
     const [paths, weightPaths] = [this.nest.paths('features'), this.nest.paths('weights')];
-    const samplesOf = new Array<number>(inputs.length);
+    const shapes = new Array<readonly number[]>(inputs.length);
     for (const { features } of plan.stacks) {
-      for (const { place, samples } of features) samplesOf[place] = samples / parts;
+      for (const { place, feature } of features) {
+        shapes[place] = feature.outputShape.map((length, axis) => (axis === 0 ? length / parts : length));
+      }
     }
     return inputs.map((input, i) =>
-      readFeatureInput(input, weights[i], samplesOf[i]!, { ids: paths[i]!, weights: weightPaths[i]! }),
+      readFeatureInput(input, weights[i], shapes[i]!, { ids: paths[i]!, weights: weightPaths[i]! }),
     );
   }
 }

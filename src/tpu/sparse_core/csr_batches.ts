@@ -61,7 +61,8 @@ export function stackOnCores(
       sampleOffset: (sampleOffset * cores) / shards,
     };
   });
-  return { name: stack.name, features, cores, shards, samples: (stack.samples * cores) / shards };
+  const keepsRepeats = stack.optimizer !== null && !stack.optimizer.useGradientAccumulation;
+  return { name: stack.name, features, cores, shards, samples: (stack.samples * cores) / shards, keepsRepeats };
 }
 
 /** Where there is no limit for a stack: `default` sets one, with a warning; `none` leaves it out. */
@@ -182,7 +183,8 @@ export function stackBatch(
   const csr = { ...arrays, cores: shards, shards, samples };
   const counts = countCsr(csr, stack.rowsPerShard);
   const { droppedIds, idsFullSize: slots, numMinibatchesPerPhysicalSparseCore: minibatches } = partitioned;
-  if (counts !== null) return { csr, counts, buffers: { droppedIds, slots, minibatches } };
+  const featureStarts = stack.features.map(({ sampleOffset }) => sampleOffset / shards);
+  if (counts !== null) return { csr, counts, buffers: { droppedIds, slots, minibatches }, featureStarts };
   const expected = `pointers, samples and rows within the stack ${stack.name}`;
   throw new ValueError(argument, expected, described('others'));
 }

@@ -1,5 +1,11 @@
 /** Where the rows of tables lie on SparseCores: several tables, padded, make one stack. */
 
+/** A machine of SparseCores. */
+export interface Cores {
+  readonly chips: number;
+  readonly coresPerChip: number;
+}
+
 /**
  * Where one table lies. Row r of it is on shard (r + rotation) mod numSparseCores, at row offset + floor(r /
  * numSparseCores) of the shard.

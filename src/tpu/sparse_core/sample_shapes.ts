@@ -26,7 +26,8 @@ function shapeOf(input: unknown): readonly number[] | null {
   }
   if (!isSparse(input)) return null;
   const lengths = input.denseShape instanceof tf.Tensor ? input.denseShape.dataSync() : input.denseShape;
-  return [Number(Array.from(lengths)[0])];
+  const shape = Array.from(lengths, Number);
+  return shape.length > 1 ? shape.slice(0, -1) : null;
 }
 
 /** One id for each sample; a last axis of length 1 does not count. */

@@ -11,10 +11,11 @@ import { FeatureNest } from '../features/feature_nest.js';
 import { layerBags } from '../embedding/layer_bags.js';
 import { paddedIds } from '../features/padded_ids.js';
 import { readFeatureInput } from './csr/feature_input.js';
-import { product, wholeNumber } from './numbers.js';
+import type { Cores } from './layouts.js';
+import { wholeNumber } from './numbers.js';
 import { bucketMaxima, type BucketMaxima } from './csr/partition_stack.js';
 import { outputShapeOf } from './sample_shapes.js';
-import { planStacks, type Cores, type SparseCorePlan } from './stack_plan.js';
+import { planStacks, type SparseCorePlan } from './stack_plan.js';
 
 /** A config and the machine that it is meant for. */
 export interface SparseCoreMachineArgs {
@@ -92,7 +93,7 @@ export class BatchStats {
     const { nest, paths } = this;
     const shapes = nest.features.map((config, i) => outputShapeOf(config, inputs[i], paths[i]!));
     const bags = inputs.map((input, i) => {
-      return readFeatureInput(input, null, product(shapes[i]!), { ids: paths[i]!, weights: 'weights' });
+      return readFeatureInput(input, null, shapes[i]!, { ids: paths[i]!, weights: 'weights' });
     });
     return { shapes, bags };
   }

@@ -3,16 +3,11 @@ import { ValueError, described } from '../../errors.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
 import type { QuantizationConfig } from '../config/quantization_config.js';
 import type { TableConfig } from '../config/table_config.js';
+import { givenLayouts } from './given_layouts.js';
 import type { FeatureRows } from './interleave.js';
-import type { SparseCoreLayout } from './layouts.js';
+import type { Cores, SparseCoreLayout } from './layouts.js';
 import { product, shardCount } from './numbers.js';
 import { stackTables } from './stack_tables.js';
-
-/** A machine of SparseCores. */
-export interface Cores {
-  readonly chips: number;
-  readonly coresPerChip: number;
-}
 
 /** A table under its final name; `optimizer` is null where nothing is trained. */
 export interface PlannedTable {
@@ -77,7 +72,7 @@ function samplesOf({ path, outputShape }: PlannedFeature, shards: number): numbe
   throw new ValueError(path, expected, described(`${samples}, of shape [${outputShape.join(', ')}]`));
 }
 
-/** Where tables lie, by their names: `samples` of a whole batch are looked up in each. */
+/** Where tables lie: as they were given, or stacked with others. `samples` of a whole batch are looked up in each. */
 function layOut(
   tables: readonly PlannedTable[],
   samples: ReadonlyMap<string, number>,
@@ -85,14 +80,23 @@ function layOut(
   disableTableStacking: boolean,
 ): SparseCoreLayout[] {
   const groups = groupsOf(tables);
-  return stackTables({
-    tables: tables.map(({ name, config: { vocabularySize, dim } }, i) => {
-      return { name, vocabularySize, dim, group: groups[i]!, samples: samples.get(name)! / chips };
+  const groupOf = (table: string): string => groups[tables.findIndex(({ name }) => name === table)]!;
+  const given = givenLayouts(tables, { chips, coresPerChip }, groupOf);
+  const others = tables.filter(({ config }) => config.layout === null);
+  const made = stackTables({
+    tables: others.map(({ name, config: { vocabularySize, dim } }) => {
+      return { name, vocabularySize, dim, group: groupOf(name), samples: samples.get(name)! / chips };
     }),
     numPartitions: chips,
     sparseCoresPerPartition: coresPerChip,
     disableTableStacking,
   });
+  for (const { tableName, stackedTableName: stack } of given) {
+    if (!made.some((layout) => layout.stackedTableName === stack)) continue;
+    const received = described(`${stack}, a stack of tables without layouts`);
+    throw new ValueError(`layout of ${tableName}.stackedTableName`, 'a stack of tables with layouts', received);
+  }
+  return tables.map(({ name }) => [...given, ...made].find(({ tableName }) => tableName === name)!);
 }
 
 /**

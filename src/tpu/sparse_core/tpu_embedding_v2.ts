@@ -116,9 +116,10 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
 
   /**
    * Returns the ids of a batch as the CSR of each stack, by its name. `features` has the structure of `featureConfig`;
-   * each is dense (one id for each sample), sparse (samples along the first axis) or ragged. `weights` has the same
-   * structure, or is null; single entries may be null. With `device`, such as `/device:TPU:1`, features hold the samples
-   * of that core alone, and `dequeue` takes the result of any core once all cores have theirs.
+   * each is dense (one id for each sample), sparse (samples along all axes but the last, or all along the first) or
+   * ragged. `weights` has the same structure, or is null; single entries may be null. With `device`, such as
+   * `/device:TPU:1`, features hold the samples of that core alone, and `dequeue` takes the result of any core once all
+   * cores have theirs.
    *
    * @param features - The ids, in the structure of the features.
    * @param weights - In the same structure, null where there are none.

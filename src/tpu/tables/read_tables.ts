@@ -18,6 +18,19 @@ export interface TablesOfFeatures {
   readonly tableOf: readonly number[];
 }
 
+/** The final names of tables. Throws ValueError for two of one name, and for int32 tables. */
+export function tableNames(configs: readonly TableConfig[]): string[] {
+  const names = configs.map((config, i) => config.name ?? `table_${i}`);
+  names.forEach((name, i) => {
+    const { dtype } = configs[i]!;
+    if (names.indexOf(name) !== i) {
+      throw new ValueError('name', 'tables with names of their own', described(`several tables named ${name}`));
+    }
+    if (dtype !== 'float32') throw new ValueError('dtype', `float32 for table ${name}: others are not stored`, dtype);
+  });
+  return names;
+}
+
 /**
  * Reads the tables of features. A table without a name gets `table_<n>`, and one without an optimizer `optimizer`: both
  * are written into its config, as upstream.
@@ -28,14 +41,7 @@ export function readTables(
   optimizer: TPUEmbeddingOptimizer | null,
 ): TablesOfFeatures {
   const configs = [...new Set(features.map(({ table }) => table))];
-  const names = configs.map((config, i) => config.name ?? `table_${i}`);
-  names.forEach((name, i) => {
-    const { dtype } = configs[i]!;
-    if (names.indexOf(name) !== i) {
-      throw new ValueError('name', 'tables with names of their own', described(`several tables named ${name}`));
-    }
-    if (dtype !== 'float32') throw new ValueError('dtype', `float32 for table ${name}: others are not stored`, dtype);
-  });
+  const names = tableNames(configs);
   const tables = configs.map((config, i): NamedTable => {
     config.name = names[i]!;
     config.optimizer ??= optimizer;

@@ -51,3 +51,17 @@ describe('tpu.FeatureConfig', () => {
     });
   }
 });
+
+describe('Configs as text', () => {
+  it('show the configs within them as these show themselves', () => {
+    const quantizationConfig = new tpu.QuantizationConfig({ numBuckets: 3, lower: 0, upper: 1 });
+    const optimizer = new tpu.SGD({ learningRate: 0.5 });
+    const table = new tpu.TableConfig({ vocabularySize: 4, dim: 2, name: 'a', optimizer, quantizationConfig });
+    const text = String(new tpu.FeatureConfig({ table, outputShape: [2, null] }));
+    for (const part of [table, optimizer, quantizationConfig]) expect(text).toContain(String(part));
+    expect(text).toMatch(
+      /^FeatureConfig\(table=TableConfig\(vocabularySize=4, .*outputShape=\[2, null\], name=null\)$/,
+    );
+    expect(text).not.toContain('an instance of');
+  });
+});

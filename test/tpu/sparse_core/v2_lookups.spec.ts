@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
 import * as tpu from 'tfjs-embeddings/tpu';
+import { expectError } from '../../helpers/errors.js';
 import { expectClose } from '../../helpers/tensors.js';
 import { Random } from '../../helpers/random.js';
 import type { AnyV2 } from './batches.js';
@@ -245,6 +246,112 @@ describe('TPUEmbeddingV2, made twice from one config', () => {
       const featureConfig = configsOf(SETTINGS[3]!);
       const [one, other] = [make(SETTINGS[3]!, { featureConfig }), make(SETTINGS[3]!, { featureConfig })];
       expect(other.embeddingLayouts).toEqual(one.embeddingLayouts);
+    });
+  });
+});
+
+describe('Sparse ids of three axes and more', () => {
+  const rows = [[3, 1], [0], [], [4, 4, 2], [5], [6, 0]];
+  const placeOf = (sample: number, lengths: readonly number[]): number[] => {
+    let rest = sample;
+    return lengths.reduceRight<number[]>((place, length) => {
+      const index = rest % length;
+      rest = (rest - index) / length;
+      return [index, ...place];
+    }, []);
+  };
+  const deep = (lengths: number[], all = rows): emb.SparseInput => ({
+    indices: all.flatMap((ids, i) => {
+      const place = placeOf(i, lengths);
+      return ids.map((_, j) => [...place, j]);
+    }),
+    values: all.flat(),
+    denseShape: [...lengths, 4],
+  });
+  const make6 = (outputShape: (number | null)[] | null): tpu.TPUEmbeddingV2<tpu.FeatureConfig> => {
+    const initializer = new tpu.RowIdInitializer();
+    const table = new tpu.TableConfig({ vocabularySize: 8, dim: 2, combiner: 'sum', name: 't', initializer });
+    const featureConfig = new tpu.FeatureConfig({ table, outputShape });
+    return new tpu.TPUEmbeddingV2({ featureConfig, optimizer: new tpu.SGD({ learningRate: 1 }) });
+  };
+  const sums = rows.map((ids) => ids.reduce((sum, id) => sum + id, 0));
+  const TWO = { chips: 1, coresPerChip: 2 };
+
+  for (const [lengths, outputShape] of [
+    [
+      [2, 3],
+      [2, 3],
+    ],
+    [[2, 3], null],
+    [
+      [3, 2],
+      [null, 2],
+    ],
+    [
+      [2, 1, 3],
+      [2, 1, 3],
+    ],
+    [[6], [2, 3]],
+    [
+      [2, 3],
+      [1, 2, 3],
+    ],
+  ] as const) {
+    it(`[${lengths.join(', ')}, 4] for the output shape ${JSON.stringify(outputShape)}`, async () => {
+      await onCores(TWO, () => {
+        const embedding = make6(outputShape === null ? null : [...outputShape]);
+        const [found, preserved] = embedding.embeddingLookup(deep([...lengths]));
+        const shape = (outputShape ?? lengths).map((length, axis) => length ?? lengths[axis]!);
+        expect(found.shape).toEqual([...shape, 2]);
+        expect([...found.dataSync()]).toEqual(sums.flatMap((sum) => [sum, sum]));
+        const gradient = tf.onesLike(found);
+        embedding.applyGradients(gradient, preserved);
+        const [weights] = embedding.getWeights();
+        const counts = new Array<number>(8).fill(0);
+        for (const id of rows.flat()) counts[id]!++;
+        expectClose(
+          weights!.dataSync(),
+          [...counts.entries()].flatMap(([row, n]) => [row - n, row - n]),
+          1,
+        );
+        tf.dispose([found, gradient, weights!]);
+        embedding.dispose();
+      });
+    });
+  }
+
+  it('is enqueued by core too, and counted', async () => {
+    await onCores(TWO, () => {
+      const embedding = make6([2, 3]);
+      const parts = [rows.slice(0, 3), rows.slice(3)].map((own, core) => {
+        return embedding.enqueue(deep([1, 3], own), null, { device: `/device:TPU:${core}` });
+      });
+      const [found] = embedding.dequeue(parts[0]!);
+      expect([...found.dataSync()]).toEqual(sums.flatMap((sum) => [sum, sum]));
+      found.dispose();
+      embedding.dispose();
+      const table = new tpu.TableConfig({ vocabularySize: 8, dim: 2, name: 't' });
+      const featureConfig = new tpu.FeatureConfig({ table });
+      const given = { featureConfig, numTpuChips: 1, numScPerChip: 2, optimizer: new tpu.SGD() };
+      const stats = tpu.TPUEmbeddingV2.computeSparseCoreStats({ features: deep([2, 3]), ...given });
+      expect(stats).toEqual({ maxIds: { t: 4 }, maxUniqueIds: { t: 4 } });
+    });
+  });
+
+  it('is refused where its axes are not those of the samples, and where an index leaves its axis', async () => {
+    await onCores(TWO, () => {
+      const embedding = make6([2, 3]);
+      for (const lengths of [
+        [3, 2],
+        [2, 4],
+        [1, 2, 3],
+      ]) {
+        expectError(() => embedding.enqueue(deep(lengths)), 'ValueError', 'features.denseShape');
+      }
+      const outside = { ...deep([2, 3]), indices: deep([2, 3]).indices as number[][] };
+      outside.indices = outside.indices.map(([a, b, c]) => (a === 1 && b === 0 ? [0, 3, c!] : [a!, b!, c!]));
+      expectError(() => embedding.enqueue(outside), 'ValueError', 'features.indices', '3 at position 3');
+      embedding.dispose();
     });
   });
 });

@@ -14,6 +14,16 @@ function withoutDecay(hyper: readonly number[]): readonly number[] {
   return hyper.map((value, i) => (HYPER_FIELDS[i] === 'weightDecay' ? 0 : value));
 }
 
+/** All samples in the order of the batch: those of a feature on all cores, then those of the next. */
+function* inBatchOrder({ cores, samples }: CsrAt, featureStarts: readonly number[]): Generator<number> {
+  for (const [feature, start] of featureStarts.entries()) {
+    const end = featureStarts[feature + 1] ?? samples;
+    for (let core = 0; core < cores; core++) {
+      for (let sample = start; sample < end; sample++) yield core * samples + sample;
+    }
+  }
+}
+
 const SUM: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 
 /** What the commands run on. */
@@ -77,12 +87,12 @@ export class CsrProgram {
   }
 
   private step(command: Op<'csrStep'>): void {
-    const { table, csr, shard, gradient, accumulate } = command;
+    const { table, csr, shard, gradient, order } = command;
     const bags = this.buckets(csr).bagsOfShard(shard);
     const all = this.floats(gradient, csr.cores * csr.samples * table.dim);
-    if (accumulate) return this.apply(command, bags, all);
+    if (order === null) return this.apply(command, bags, all);
     let next = command;
-    for (const round of this.rounds(bags, all, table)) {
+    for (const round of this.rounds(bags, all, table.dim, inBatchOrder(csr, order))) {
       this.apply(next, round.bags, round.gradient);
       next = { ...command, hyper: withoutDecay(command.hyper) };
     }
@@ -98,19 +108,21 @@ export class CsrProgram {
   private *rounds(
     { values, rowSplits, weights }: HostBags,
     gradient: Float32Array,
-    { dim }: TableAt,
+    dim: number,
+    order: Iterable<number>,
   ): Generator<{ bags: HostBags; gradient: Float32Array }> {
     const seen = new Map<number, number>();
     const rounds: number[][] = [[]];
     const samples = new Int32Array(values.length);
-    for (let sample = 0; sample + 1 < rowSplits.length; sample++) {
-      samples.fill(sample, rowSplits[sample], rowSplits[sample + 1]);
+    for (const sample of order) {
+      const [first, end] = [rowSplits[sample]!, rowSplits[sample + 1]!];
+      samples.fill(sample, first, end);
+      for (let i = first; i < end; i++) {
+        const round = seen.get(values[i]!) ?? 0;
+        seen.set(values[i]!, round + 1);
+        (rounds[round] ??= []).push(i);
+      }
     }
-    values.forEach((id, i) => {
-      const round = seen.get(id) ?? 0;
-      seen.set(id, round + 1);
-      (rounds[round] ??= []).push(i);
-    });
     for (const places of rounds) {
       const own = new Float32Array(places.length * dim);
       places.forEach((place, i) => {

@@ -161,8 +161,11 @@ export type CsrCommand =
       readonly shard: number;
       readonly gradient: number;
       readonly hyper: readonly number[];
-      /** false: each occurrence of an id is a step of its own, in the order of samples. */
-      readonly accumulate: boolean;
+      /**
+       * null: a row is stepped once. Else each occurrence of an id is a step of its own, in the order of the batch: these
+       * are the samples of a core at which its features begin.
+       */
+      readonly order: readonly number[] | null;
     }
   /** The gradient of each row that was looked up, as [count, ids (room), rows (room x dim)] from `out` on. */
   | {

@@ -39,8 +39,10 @@ export interface CsrStep extends CsrUpdate {
   readonly optimizer: OptimizerName;
   readonly slots: readonly DeviceTable[];
   readonly hyper: readonly number[];
-  /** false: each occurrence of an id is a step of its own. */
+  /** false: each occurrence of an id is a step of its own, in the order of the batch: feature after feature. */
   readonly accumulate: boolean;
+  /** Where the samples of each feature begin among those of a core, ascending. */
+  readonly featureStarts: readonly number[];
 }
 
 /** Rows of a stack by their numbers in it, ascending, and something of each. */
@@ -163,11 +165,12 @@ export function stepCsr(machine: Machine, steps: readonly CsrStep[]): void {
   const commands = lists(machine);
   for (const step of steps) {
     const { table, csr, optimizer, slots, hyper, accumulate } = step;
+    const order = accumulate ? null : step.featureStarts;
     const at = placeCsr(exchange, csr);
     const gradient = exchange.floats(step.gradient);
     for (let shard = 0; shard < csr.shards; shard++) {
       const buffers = slots.map((slot) => slot.buffer(shard));
-      const form = { optimizer, table: table.at(shard), slots: buffers, hyper, accumulate };
+      const form = { optimizer, table: table.at(shard), slots: buffers, hyper, order };
       commands[shard]!.push({ op: 'csrStep', ...form, csr: at, shard, gradient });
     }
   }

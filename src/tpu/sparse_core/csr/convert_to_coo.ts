@@ -14,7 +14,7 @@ import { rowSplitsOf } from './feature_input.js';
 import { textOf, wholeNumber } from '../numbers.js';
 
 export interface ConvertToCooArgs {
-  /** Indices [nnz, rank] of sparse ids, row splits [sampleCount + 1] of ragged ones, empty for dense ones. */
+  /** Indices [nnz, rank] of sparse ids, the sample first in each; row splits [sampleCount + 1] of ragged ones, empty for dense ones. */
   readonly indicesOrRowSplits: FlatInput | readonly (readonly number[])[];
   readonly values: FlatInput;
   /** One for each id, or one number for all of them. */
@@ -63,7 +63,7 @@ function splitsOf(given: unknown, count: number, samples: number): Int32Array {
   }
   if (shape.length === 2) {
     if (shape[0] !== count) throw new ValueError(name, `one row for each of ${count} ids`, described(`${shape[0]}`));
-    return rowSplitsOf(flat, shape[1]!, count, samples, name);
+    return rowSplitsOf(flat, shape[1]!, count, [samples], name);
   }
   if (shape.length > 2) throw new ValueError(name, 'at most two axes', described(`${shape.length}`));
   if (flat.length !== samples + 1) {

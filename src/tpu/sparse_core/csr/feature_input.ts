@@ -11,6 +11,7 @@ import { readPlaces, vectorLength, type SparseInput } from '../../../ragged/spar
 import { isTypedArray, readInt32, readTensor, type FlatInput } from '../../../ragged/values.js';
 import { toInt32 } from '../../../ragged/whole_ids.js';
 import { kindOf, type IdKind } from '../../features/feature_ids.js';
+import { product } from '../numbers.js';
 import type { HostBags } from '../../../backends/kernel_set.js';
 
 /** Values and row splits, as plain data. */
@@ -70,30 +71,55 @@ function readRagged(input: RaggedTensor | RaggedParts, samples: number, argument
   return { values, rowSplits, weights: null };
 }
 
-function readSparse(input: SparseInput, samples: number, argument: string): HostBags {
+function readSparse(input: SparseInput, outputShape: readonly number[], argument: string): HostBags {
   const { indices, denseShape, count } = readPlaces(input, argument);
   const rank = denseShape.length;
   if (rank < 2) throw new ValueError(`${argument}.denseShape`, 'two axes or more', described(`${rank}`));
   const values = readInt32(input.values, `${argument}.values`);
-  const rowSplits = rowSplitsOf(indices, rank, count, samples, argument);
+  const rowSplits = rowSplitsOf(indices, rank, count, leadingAxes(denseShape, outputShape, argument), argument);
   return { values, rowSplits, weights: null };
 }
 
-/** Splits of the samples, which are the first axis of sparse ids; the other axes do not matter. */
+/**
+ * The axes of the samples, which are all but the last. Two may be reshaped to more, as in `TPUEmbedding`; else they are
+ * those of the output, of which a core's part has less along the first. For an output of one axis the first may be all
+ * samples, as in TensorFlow: whatever lies behind it is then pooled. Where it is the only one, its length does not matter.
+ */
+function leadingAxes(
+  denseShape: readonly number[],
+  outputShape: readonly number[],
+  argument: string,
+): readonly number[] {
+  const samples = product(outputShape);
+  const leading = denseShape.slice(0, -1);
+  if (leading.length === 1 || (outputShape.length === 1 && leading[0] === samples)) return [samples];
+  const isReshaped = leading.length === 2 && outputShape.length > 2;
+  const rest = outputShape.slice(1);
+  if (product(leading) === samples && (isReshaped || leading.slice(1).join() === rest.join())) return leading;
+  const expected = `${samples} samples before the last axis, of shape [${['?', ...rest].join(', ')}]`;
+  throw new ValueError(`${argument}.denseShape`, expected, described(`[${denseShape.join(', ')}]`));
+}
+
+/** Splits of the samples, which lie along the `leading` axes of sparse ids; what comes behind these does not matter. */
 export function rowSplitsOf(
   indices: Int32Array,
   rank: number,
   count: number,
-  samples: number,
+  leading: readonly number[],
   argument: string,
 ): Int32Array {
-  const rowSplits = uniformSplits(samples, 0);
+  const rowSplits = uniformSplits(product(leading), 0);
   let last = 0;
   for (let i = 0; i < count; i++) {
-    const row = indices[i * rank]!;
-    if (row < 0 || row >= samples) {
-      const received = described(`${row} at position ${i}`);
-      throw new ValueError(`${argument}.indices`, `rows in [0, ${samples})`, received);
+    let row = 0;
+    for (let axis = 0; axis < leading.length; axis++) {
+      const index = indices[i * rank + axis]!;
+      if (index < 0 || index >= leading[axis]!) {
+        const where = leading.length === 1 ? 'rows' : `indices of axis ${axis}`;
+        const received = described(`${index} at position ${i}`);
+        throw new ValueError(`${argument}.indices`, `${where} in [0, ${leading[axis]!})`, received);
+      }
+      row = row * leading[axis]! + index;
     }
     if (row < last) {
       const received = described(`row ${row} after row ${last} at position ${i}`);
@@ -102,7 +128,7 @@ export function rowSplitsOf(
     last = row;
     rowSplits[row + 1]!++;
   }
-  for (let row = 1; row <= samples; row++) rowSplits[row]! += rowSplits[row - 1]!;
+  for (let row = 1; row < rowSplits.length; row++) rowSplits[row]! += rowSplits[row - 1]!;
   return rowSplits;
 }
 
@@ -129,24 +155,25 @@ function readWeights(weights: unknown, kind: IdKind, count: number, argument: st
 }
 
 /**
- * The ids and weights of a feature of `samples` samples. Dense ids hold one id for each sample, sparse ids have samples
- * along their first axis. Throws ValueError for what is neither dense, sparse nor ragged, for other numbers of samples
- * or of weights, and for weights of another form.
+ * The ids and weights of a feature whose samples have the shape `outputShape`. Dense ids hold one id for each sample,
+ * sparse ids have samples along all axes but their last. Throws ValueError for what is neither dense, sparse nor ragged,
+ * for other numbers of samples or of weights, and for weights of another form.
  */
 export function readFeatureInput(
   input: unknown,
   weights: unknown,
-  samples: number,
+  outputShape: readonly number[],
   names: { readonly ids: string; readonly weights: string },
 ): HostBags {
   const kind = kindOf(input);
+  const samples = product(outputShape);
   if (kind === null) throw new ValueError(names.ids, 'a Tensor, SparseTensor or RaggedTensor', input);
   const bags =
     kind === 'dense'
       ? readDense(input, samples, names.ids)
       : kind === 'ragged'
         ? readRagged(raggedOf(input), samples, names.ids)
-        : readSparse(input as SparseInput, samples, names.ids);
+        : readSparse(input as SparseInput, outputShape, names.ids);
   if (weights === null || weights === undefined) return bags;
   return { ...bags, weights: readWeights(weights, kind, bags.values.length, names.weights) };
 }

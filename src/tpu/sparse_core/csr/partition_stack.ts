@@ -31,6 +31,8 @@ export interface StackOnChip {
   readonly shards: number;
   /** Of all its features. */
   readonly samples: number;
+  /** true: repeated ids are not merged, for steps that are not accumulated. */
+  readonly keepsRepeats?: boolean;
 }
 
 /** Ids that one core asks of one shard, at most. */
@@ -41,9 +43,11 @@ export interface BucketMaxima {
   readonly slotsPerSample: number;
 }
 
-function partsOf({ features, cores, shards, samples }: StackOnChip, capacity: number): CsrParts {
+function partsOf({ features, cores, shards, samples, keepsRepeats }: StackOnChip, capacity: number): CsrParts {
   try {
     const request = { features, cores, shards, samples, capacity };
+    // The kernels merge. What is stepped occurrence by occurrence takes its time in TypeScript anyway.
+    if (keepsRepeats === true) return partitionCsr({ ...request, keepsRepeats });
     const kernels = kernelSet();
     return kernels.partitionCsr === undefined ? partitionCsr(request) : kernels.partitionCsr(request);
   } catch (error) {

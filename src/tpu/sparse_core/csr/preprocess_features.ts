@@ -131,7 +131,8 @@ function readFeatures(given: Partial<PreprocessFeaturesArgs>, cores: number, sha
     const table = tables.get(textOf(name, `${at}.table`));
     if (table === undefined) throw new ValueError(`${at}.table`, `one of ${[...tables.keys()].join(', ')}`, name);
     if (!Array.isArray(outputShape)) throw new ArgumentTypeError(`${at}.outputShape`, 'a list of lengths', outputShape);
-    const samples = product(outputShape.map((length) => wholeNumber(length, `${at}.outputShape`, 0, MOST)));
+    const shape = outputShape.map((length) => wholeNumber(length, `${at}.outputShape`, 0, MOST));
+    const samples = product(shape);
     checkDivisible(samples, cores, `${at}.outputShape`);
     const offset = entryOf(given.tableToStackedTableOffset, table.name, 'tableToStackedTableOffset');
     if (!Array.isArray(offset) || offset.length !== 3) {
@@ -141,7 +142,7 @@ function readFeatures(given: Partial<PreprocessFeaturesArgs>, cores: number, sha
     const sampleOffset = entryOf(given.featureToSampleOffset, i, 'featureToSampleOffset');
     const names = { ids: `inputs[${i}]`, weights: `weights[${i}]` };
     const feature = {
-      ...readFeatureInput(inputs[i], weights[i], samples, names),
+      ...readFeatureInput(inputs[i], weights[i], shape, names),
       argument: names.ids,
       combiner: table.combiner,
       rows: table.paddedVocab,
@@ -172,9 +173,10 @@ function checkDivisible(number: number, by: number, argument: string): void {
  * Returns for each stack, by its name, the ids of a batch as the SparseCores of one chip take them.
  *
  * Samples of every feature are dealt out evenly over the cores of the chip, in order; ids of a core are sorted by table
- * and row and put into one bucket for each shard. `inputs` are dense (one id for each sample), sparse (samples along the
- * first axis) or ragged; `weights` come in the same form, or null. Gains are as `convertToCoo` tells. There is one
- * minibatch. Ids beyond `maxIdsPerChipPerSample` x samples are an error, or left out with `allowIdDropping`.
+ * and row and put into one bucket for each shard. `inputs` are dense (one id for each sample), sparse (samples along
+ * all axes but the last, or all along the first) or ragged; `weights` come in the same form, or null. Gains are as
+ * `convertToCoo` tells. There is one minibatch. Ids beyond `maxIdsPerChipPerSample` x samples are an error, or left out
+ * with `allowIdDropping`.
  * Source: `TPUEmbeddingV2.preprocess_features` of TensorFlow 2.20, equal to the bit.
  *
  * @param args - Features, weights, layouts and cores; see `PreprocessFeaturesArgs`.

@@ -183,7 +183,7 @@ describe('Commands of devices over a CSR', () => {
     const bench = new Bench(batch, values);
     bench.exchange.floats.set(gradient, bench.free);
     const step = { op: 'csrStep', optimizer: 'adagrad', table: TABLE, slots: [2], csr: bench.csr, hyper } as const;
-    bench.run({ ...step, shard: SHARD, gradient: bench.free, accumulate: true });
+    bench.run({ ...step, shard: SHARD, gradient: bench.free, order: null });
     const [expected, sums] = [[...values], new Array<number>(ROWS * DIM).fill(1)];
     for (const row of new Set(own.map((each) => each.row))) {
       for (let c = 0; c < DIM; c++) {
@@ -200,7 +200,7 @@ describe('Commands of devices over a CSR', () => {
     const bench = new Bench(batch, values);
     bench.exchange.floats.set(gradient, bench.free);
     const decaying = [...packHyper({ ...NEUTRAL_HYPER, learningRate: 0.5, weightDecay: 0.25 })];
-    const form = { optimizer: 'adagrad', table: TABLE, slots: [2], hyper: decaying, accumulate: false } as const;
+    const form = { optimizer: 'adagrad', table: TABLE, slots: [2], hyper: decaying, order: [0] } as const;
     bench.run({ op: 'csrStep', ...form, csr: bench.csr, shard: SHARD, gradient: bench.free });
     const [expected, sums] = [[...values], new Array<number>(ROWS * DIM).fill(1)];
     const place = ({ core, sample }: Entry): number => core * PER_CORE + sample;
