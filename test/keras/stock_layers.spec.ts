@@ -141,7 +141,12 @@ describe('masks in models', () => {
       const add = tf.layers.add({ name: 'merged' });
       const [a, b] = [tf.tensor2d([[1, 1, 0]], [1, 3], 'bool'), tf.tensor2d([[1, 0, 1]], [1, 3], 'bool')];
       const of = (...masks: (tf.Tensor | null)[]): number[] | null => {
-        const mask = tf.tidy(() => add.computeMask([], masks as tf.Tensor[]));
+        const mask = tf.tidy(() =>
+          add.computeMask(
+            masks.map(() => a),
+            masks as tf.Tensor[],
+          ),
+        );
         const values = mask === null ? null : Array.from((mask as tf.Tensor).dataSync());
         if (mask !== a && mask !== b) tf.dispose(mask as tf.Tensor);
         return values;

@@ -4,6 +4,7 @@
  * model within a model nor leave it; and layers that merge tensors join masks into one that no layer takes.
  */
 import * as tf from '@tensorflow/tfjs';
+import { withoutTape } from '../lazy_gradient.js';
 
 const MARK = Symbol.for('tfjs-embeddings.masks');
 
@@ -17,7 +18,7 @@ interface StockLayer {
   [MARK]?: true;
 }
 
-type Apply = (this: unknown, inputs: unknown, kwargs?: Kwargs) => unknown;
+type Apply = (this: unknown, inputs: unknown, kwargs?: Kwargs | null) => unknown;
 type Mask = tf.Tensor | null | undefined;
 type ComputeMask = (this: unknown, inputs: unknown, mask?: Mask | Mask[]) => tf.Tensor | null;
 
@@ -26,27 +27,43 @@ function isRun(inputs: unknown): inputs is tf.Tensor[] {
   return Array.isArray(inputs) && inputs[0] instanceof tf.Tensor;
 }
 
+interface Merge {
+  readonly axis: number;
+}
+
+type JoinMasks = (this: Merge, inputs: tf.Tensor[], masks: Mask[]) => tf.Tensor;
+
+/** Takes the place of stock's in a layer that merges tensors. Calls with other arguments get what stock says of them. */
+function joinMasks(prototype: { computeMask: ComputeMask }, join: JoinMasks): void {
+  const stock = prototype.computeMask;
+  prototype.computeMask = function (inputs, mask) {
+    const isList = Array.isArray(inputs) && Array.isArray(mask) && mask.length === inputs.length;
+    if (!isList || !mask.some(isMask)) return stock.call(this, inputs, mask);
+    // Masks carry no gradient: on the tape, ops that have none would fail the step.
+    return withoutTape(() => tf.tidy(() => join.call(this as Merge, inputs as tf.Tensor[], mask)));
+  };
+}
+
+function isMask(mask: Mask): mask is tf.Tensor {
+  return mask !== null && mask !== undefined;
+}
+
 /** A place where every mask has a value: as Keras 2 merges masks. */
-const joined: ComputeMask = (_inputs, mask) => {
-  const [first, ...others] = [mask].flat().filter((each) => each !== null && each !== undefined);
-  return first === undefined ? null : others.reduce((both, each) => tf.logicalAnd(both, each), first);
+const joined: JoinMasks = (_inputs, masks) => {
+  return masks.filter(isMask).reduce((both, each) => tf.logicalAnd(both, each));
 };
 
 /** A step counts where all its numbers do; tensors without a mask count whole. */
-function concatenated(this: { axis: number }, inputs: unknown, mask?: Mask | Mask[]): tf.Tensor | null {
-  const masks = [mask].flat();
-  if (masks.every((each) => each === null || each === undefined)) return null;
-  return tf.tidy(() => {
-    const whole = (inputs as tf.Tensor[]).map((input, i) => {
-      const ones = tf.cast(tf.onesLike(input), 'bool');
-      let own = masks[i];
-      if (own === null || own === undefined) return ones;
-      while (own.rank < input.rank) own = tf.expandDims(own, -1);
-      return tf.logicalAnd(own, ones);
-    });
-    return tf.all(tf.concat(whole, this.axis), -1);
+const concatenated: JoinMasks = function (inputs, masks) {
+  const whole = inputs.map((input, i) => {
+    const ones = tf.cast(tf.onesLike(input), 'bool');
+    let own = masks[i];
+    if (!isMask(own)) return ones;
+    while (own.rank < input.rank) own = tf.expandDims(own, -1);
+    return tf.logicalAnd(own, ones);
   });
-}
+  return tf.all(tf.concat(whole, this.axis), -1);
+};
 
 /** By tensor, its mask; only models that run look at it. */
 const masks = new WeakMap<tf.Tensor, tf.Tensor>();
@@ -62,7 +79,7 @@ interface MaskedLayer {
 
 /** Notes the mask of what a layer gives: as the loop of tfjs does, the first one for all outputs. */
 function noteMask(layer: MaskedLayer, inputs: tf.Tensor[], before: (tf.Tensor | null)[], result: unknown): void {
-  const [mask = null] = [layer.computeMask(inputs, before)].flat();
+  const [mask = null] = [withoutTape(() => layer.computeMask(inputs, before))].flat();
   if (mask === null) return;
   for (const output of [result as tf.Tensor | tf.Tensor[]].flat()) masks.set(output, mask);
   if (!before.includes(mask)) made?.push(tf.keep(mask));
@@ -77,7 +94,7 @@ function carryMasks(prototype: { apply: Apply }): void {
     const before = inputs.map((input) => masks.get(input) ?? null);
     // The loop hands one object to all layers: masks and initial states of one would reach the next.
     const { mask = before[0], ...others } = kwargs ?? {};
-    if (kwargs !== undefined) delete kwargs.mask;
+    delete kwargs?.mask;
     const own = mask === undefined || mask === null ? others : { ...others, mask };
     // Outside of all scopes nobody would free what is noted: a mask goes with the result alone, as in tfjs.
     if (!isInScope()) return apply.call(layer, inputs, own);
@@ -144,7 +161,6 @@ export function mendMasks(): void {
   };
   passMasks(prototypeOf(tf.LayersModel.prototype));
   const merge = prototypeOf<object>(tf.layers.add({ name: 'merge' }));
-  prototypeOf<{ computeMask: ComputeMask }>(merge).computeMask = joined;
-  const concatenate = prototypeOf<{ computeMask: ComputeMask }>(tf.layers.concatenate({ name: 'merge' }));
-  concatenate.computeMask = concatenated as ComputeMask;
+  joinMasks(prototypeOf(merge), joined);
+  joinMasks(prototypeOf(tf.layers.concatenate({ name: 'merge' })), concatenated);
 }

@@ -15,7 +15,7 @@ export interface DropoutLayer extends tf.layers.Layer {
 /** What a training call of such a layer gives; null: what tfjs gives. */
 export type DropoutBy = (layer: DropoutLayer, input: tf.Tensor) => tf.Tensor | null;
 
-type Call = (this: DropoutLayer, inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>) => unknown;
+type Call = (this: DropoutLayer, inputs: tf.Tensor | tf.Tensor[], kwargs?: Record<string, unknown> | null) => unknown;
 
 const dropout = new Substitute<DropoutBy>('dropout');
 
@@ -30,7 +30,7 @@ export function openDropout(): void {
     return function (this: DropoutLayer, inputs, kwargs): unknown {
       const by = byNow();
       const input = Array.isArray(inputs) && inputs.length === 1 ? inputs[0] : inputs;
-      const isAsked = kwargs['training'] === true && (this.seed ?? null) === null && this.rate > 0 && this.rate < 1;
+      const isAsked = kwargs?.['training'] === true && (this.seed ?? null) === null && this.rate > 0 && this.rate < 1;
       const result = by !== null && isAsked && input instanceof tf.Tensor ? by(this, input) : null;
       return result ?? stock.call(this, inputs, kwargs);
     };

@@ -109,3 +109,75 @@ describe('masks of models within models', () => {
     });
   });
 });
+
+describe('masks of layers that merge tensors', () => {
+  beforeAll(() => tf.setBackend('cpu'));
+
+  /** Words of which 0 is none, and features that a layer makes of numbers, joined and read by an LSTM. */
+  function model(join: tf.layers.Layer): tf.LayersModel {
+    const words = tf.input({ shape: [4], dtype: 'int32' });
+    const features = tf.input({ shape: [4, 2] });
+    const rows = tf.layers.embedding({ inputDim: 6, outputDim: 2, maskZero: true }).apply(words) as Symbolic;
+    const made = tf.layers.dense({ units: 2 }).apply(features) as Symbolic;
+    const read = tf.layers.lstm({ units: 2 }).apply(join.apply([rows, made])) as Symbolic;
+    return tf.model({ inputs: [words, features], outputs: read });
+  }
+
+  for (const make of [tf.layers.concatenate, tf.layers.add, tf.layers.multiply, tf.layers.average]) {
+    it(`train with stock layers: ${make({ name: 'join' }).getClassName()}`, async () => {
+      await expectNoLeakAsync(async () => {
+        const trained = model(make());
+        trained.compile({ optimizer: 'sgd', loss: 'meanSquaredError' });
+        const [ids, numbers, labels] = [tf.tensor2d(WORDS, undefined, 'int32'), tf.ones([3, 4, 2]), tf.ones([3, 2])];
+        const before = trained.getWeights().map((weight) => weight.dataSync());
+        const { history } = await trained.fit([ids, numbers], labels, { epochs: 2, verbose: 0 });
+        expect(history['loss']?.every((loss) => Number.isFinite(loss))).toBeTrue();
+        const after = trained.getWeights().map((weight) => weight.dataSync());
+        after.forEach((weight, i) => expect(weight).not.toEqual(before[i]!));
+        trained.dispose();
+        trained.optimizer.dispose();
+        tf.dispose([ids, numbers, labels]);
+      });
+    });
+  }
+
+  it('say of other arguments what tfjs says of them', () => {
+    tf.tidy(() => {
+      const [x, m] = [tf.ones([2, 2]), tf.tensor1d([1, 0], 'bool')];
+      for (const [layer, what] of [
+        [tf.layers.add(), ''],
+        [tf.layers.concatenate(), ' for Concatenate'],
+      ] as const) {
+        expect(layer.computeMask([x, x], undefined)).toBeNull();
+        expect(layer.computeMask([x, x], [null, null] as never)).toBeNull();
+        expect(() => layer.computeMask(x, [m, m])).toThrowError(new RegExp(`inputs.*should be an array${what}`, 'i'));
+        expect(() => layer.computeMask([x, x], m)).toThrowError(new RegExp(`mask.*should be an array${what}`, 'i'));
+        expect(() => layer.computeMask([x, x], [m])).toThrowError(/length/);
+      }
+      expect(Array.from((tf.layers.add().computeMask([x, x], [m, m]) as tf.Tensor).dataSync())).toEqual([1, 0]);
+    });
+  });
+
+  it('join all of them, which tfjs does not', () => {
+    tf.tidy(() => {
+      const x = tf.ones([2, 2]);
+      const masks = [tf.tensor1d([1, 1], 'bool'), null, tf.tensor1d([0, 1], 'bool')] as tf.Tensor[];
+      const found = tf.layers.add().computeMask([x, x, x], masks) as tf.Tensor;
+      expect(found.shape).toEqual([2]);
+      expect(Array.from(found.dataSync())).toEqual([0, 1]);
+    });
+  });
+});
+
+describe('layers that are called with null for their options', () => {
+  it('run as in tfjs', () => {
+    tf.tidy(() => {
+      const x = tf.ones([1, 2]);
+      const layers = [tf.layers.dense({ units: 1, kernelInitializer: 'ones' }), tf.layers.dropout({ rate: 0 })];
+      for (const layer of layers) for (const given of [x, [x]]) layer.apply(given, null as never);
+      expect(Array.from((layers[0]!.apply([x], null as never) as tf.Tensor).dataSync())).toEqual([2]);
+      expect(Array.from((layers[1]!.apply([x], null as never) as tf.Tensor).dataSync())).toEqual([1, 1]);
+      layers[0]!.dispose();
+    });
+  });
+});
