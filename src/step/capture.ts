@@ -13,7 +13,7 @@ import { withSegmentSums } from '../tfjs_patches/training/segment_sums.js';
 import { openSoftmaxGradient, withSoftmaxGradient } from '../tfjs_patches/training/softmax_gradient.js';
 import { openTileGradient, withTileGradient } from '../tfjs_patches/training/tile_gradient.js';
 import { markFeeding } from '../tfjs_patches/uncast_inputs.js';
-import { CapturedModel, GraphList } from './captured_model.js';
+import { CapturedModel } from './captured_model.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
 import { nativeCategoricalLoss } from './native/native_categorical_loss.js';
 import { nativeCrossEntropy } from './native/native_cross_entropy.js';
@@ -25,6 +25,7 @@ import { nativeSegmentSum } from './native/native_segment_sum.js';
 import { nativeSoftmaxGradient } from './native/native_softmax_gradient.js';
 import { takeMethods, type Purpose } from './plain_model.js';
 import { withOwnProducts } from './own_products.js';
+import { GraphList } from './signatures.js';
 import type { GraphAddon } from './step_graph.js';
 import { moveChoice, offerCapturer, trained, whySwitchedOff } from './steps.js';
 import { summedRepetitions } from './summed_repetitions.js';
@@ -101,23 +102,24 @@ function withOwnLosses(model: tf.LayersModel, eager: EagerStep): EagerStep {
   return isOnTape() ? eager : (data) => withLosses(model, LOSSES, () => eager(data));
 }
 
-function run(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
+function run(model: tf.LayersModel, stock: EagerStep, data: StepData, firstWhole?: number): tf.Tensor[] {
   const eager = withOwnLosses(model, stock);
   if (whyNot(model, 'train') !== null || isObserved()) return eager(data);
-  return withDropout(nativeDropout, () => capturedOf(model).step(model, withGraphOps(eager), data, 'train'));
+  const step = { purpose: 'train', eager: withGraphOps(eager), data, firstWhole } as const;
+  return withDropout(nativeDropout, () => capturedOf(model).step(model, step));
 }
 
 function evaluate(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
   const eager = withOwnLosses(model, stock);
   if (whyNot(model, 'evaluate') !== null || isObserved()) return eager(data);
-  return capturedOf(model).step(model, withGraphOps(eager), data, 'evaluate');
+  return capturedOf(model).step(model, { purpose: 'evaluate', eager: withGraphOps(eager), data });
 }
 
 function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Tensor[] {
   const ofRows: EagerStep = ([given, ...all]) => {
     return eager(gathered(all, given as tf.Tensor1D));
   };
-  return run(model, ofRows, [rows, ...whole]);
+  return run(model, ofRows, [rows, ...whole], 1);
 }
 
 /** Captures steps from now on, with this addon. May be called again. */
@@ -134,9 +136,15 @@ export function captureSteps(addon: GraphAddon): void {
     evaluate,
     predicts: (model) => whyNot(model, 'predict') === null && !isObserved(),
     rowsOf: consecutive,
-    predict: (model, eager, data) => capturedOf(model).step(model, withGraphOps(eager), data, 'predict'),
+    predict(model, eager, data) {
+      return capturedOf(model).step(model, { purpose: 'predict', eager: withGraphOps(eager), data });
+    },
     compiled: (model) => capturedOf(model).compiled(model),
-    rebuilt: moveChoice,
+    rebuilt(before, now) {
+      moveChoice(before, now);
+      // It is trained no more, and would keep its graphs until it is collected.
+      state().models.get(before)?.forget();
+    },
     disposed: (model) => state().models.get(trained(model))?.forget(),
   });
   // All that this package puts on models and layers is there before their methods are taken down, and around the loop
@@ -146,7 +154,7 @@ export function captureSteps(addon: GraphAddon): void {
   offerCapturer({
     infoOf(model) {
       const captured = capturedOf(model);
-      return { reason: captured.reason(model), captured: captured.captured };
+      return { reason: captured.reason(model), captured: captured.captured, evictions: captured.evictions };
     },
     forget: (model) => state().models.get(model)?.forget(),
   });

@@ -3,59 +3,46 @@ import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend, BACKEND_NAME } from '../backends/tensorflow/node_backend.js';
 import { Ownership } from '../backends/tensorflow/ownership.js';
 import type { EagerStep, StepData } from '../tfjs_patches/training/model_steps.js';
+import { warnOnce } from '../warn_once.js';
 import { compiledOf, whyNotPlain, type Compiled, type Purpose } from './plain_model.js';
-import { fewerOps } from './fewer_ops.js';
+import { fewerOps } from './fewer_ops/fewer_ops.js';
 import type { AttributeKinds } from './graph_def.js';
 import { record } from './recorder.js';
 import { difference, type Recording } from './recording.js';
+import { MOST_SIGNATURES, Signatures, type GraphList, type Signature } from './signatures.js';
 import { whyUnsound } from './sound.js';
 import { StepGraph, failedWriting, type GraphAddon } from './step_graph.js';
-import type { WatchedFields } from './watched_fields.js';
 import { watchedModel } from './watched_model.js';
 
-/** Steps of one kind: of one purpose, batches of these shapes, these variables trainable. */
-interface Signature {
-  readonly purpose: Purpose;
-  /** Steps that ran op by op so far. */
-  runs: number;
-  recording: Recording | null;
-  graph: StepGraph | null;
-  watched: WatchedFields | null;
-  /** How often a recording or a graph was given up because a field changed. */
-  changes: number;
-  refused: string | null;
-}
-
-/** Kinds of steps of a model and a purpose that are captured; further ones run op by op. */
-const MOST_SIGNATURES = 16;
 /** A field that changes more often is one that changes all the time. */
 const MOST_CHANGES = 8;
 
-/** The graphs of a model, apart from it, so that they can be released when it is gone. */
-export class GraphList {
-  readonly graphs = new Set<StepGraph>();
-
-  release(): void {
-    for (const graph of this.graphs) graph.release();
-    this.graphs.clear();
-  }
+/** A step that is to run. */
+export interface GivenStep {
+  readonly purpose: Purpose;
+  /** Runs it op by op. */
+  readonly eager: EagerStep;
+  readonly data: StepData;
+  /** The place in the data from which on there are whole data sets, of which the step takes rows; none: a batch alone. */
+  readonly firstWhole?: number | undefined;
 }
 
-/** What makes a batch of one kind: shapes, dtypes, and which tensors are the same. */
-function kindOf(data: StepData): string {
+/** What makes data of one kind: shapes, dtypes, and which tensors are the same; how many rows a data set has is no matter. */
+function kindOf({ data, firstWhole = data.length }: GivenStep): string {
   const seen: object[] = [];
   return data
-    .map((tensor) => {
+    .map((tensor, place) => {
       if (tensor === null || tensor === undefined) return '-';
       const same = seen.indexOf(tensor.dataId);
       seen.push(tensor.dataId);
-      return `${tensor.shape.join('x')}${tensor.dtype[0]}${same < 0 ? '' : same}`;
+      const sizes: unknown[] = place < firstWhole ? tensor.shape : ['rows', ...tensor.shape.slice(1)];
+      return `${sizes.join('x')}${tensor.dtype[0]}${same < 0 ? '' : same}`;
     })
     .join();
 }
 
 export class CapturedModel {
-  readonly #signatures = new Map<string, Signature>();
+  readonly #signatures: Signatures;
   /** Why no step of a purpose is captured; none: that was not looked at since `compile`. */
   readonly #reasons = new Map<Purpose, string | null>();
   #optimizer: tf.Optimizer | null = null;
@@ -65,19 +52,30 @@ export class CapturedModel {
   constructor(
     private readonly addon: GraphAddon,
     private readonly list: GraphList,
-  ) {}
+  ) {
+    this.#signatures = new Signatures(list);
+  }
 
   /** Why steps of some kind run op by op; null where all kinds of them are captured or about to be. */
   reason(model: tf.LayersModel): string | null {
-    const signatures = [...this.#signatures.values()];
     // A model that was never compiled may predict all the same.
     const isCompiled = (compiledOf(model).optimizer_ ?? null) !== null;
     const purpose = !isCompiled && this.#reasons.has('predict') ? 'predict' : 'train';
-    return this.whyNot(model, purpose) ?? signatures.find(({ refused }) => refused !== null)?.refused ?? null;
+    return this.whyNot(model, purpose) ?? this.#signatures.refused ?? (this.captured > 0 ? null : this.#whyNever());
   }
 
   get captured(): number {
     return this.list.graphs.size;
+  }
+
+  /** Kinds of steps that gave way to others since the model was compiled. */
+  get evictions(): number {
+    return this.#signatures.evictions;
+  }
+
+  /** Where kinds of steps give way before they are captured. */
+  #whyNever(): string | null {
+    return this.evictions === 0 ? null : `they are of more than ${MOST_SIGNATURES} kinds, which take turns`;
   }
 
   /** Takes down what `compile` has just left in the model. */
@@ -120,55 +118,39 @@ export class CapturedModel {
 
   #setReason(purpose: Purpose, reason: string | null): void {
     this.#reasons.set(purpose, reason);
-    if (reason === null) return;
-    for (const [key, signature] of this.#signatures) {
-      if (signature.purpose !== purpose) continue;
-      this.#release(signature);
-      this.#signatures.delete(key);
-    }
-  }
-
-  #release(signature: Signature): void {
-    if (signature.graph === null) return;
-    signature.graph.release();
-    this.list.graphs.delete(signature.graph);
-    signature.graph = null;
+    if (reason !== null) this.#signatures.drop(purpose);
   }
 
   /** Gives up all graphs; steps are recorded again. */
   forget(): void {
-    this.list.release();
     this.#signatures.clear();
     this.#reasons.clear();
   }
 
   /** Runs one step; the caller has asked `whyNot`. */
-  step(model: tf.LayersModel, eager: EagerStep, data: StepData, purpose: Purpose): tf.Tensor[] {
-    const signature = this.#signatureOf(model, data, purpose);
-    if (signature === null || signature.refused !== null) return eager(data);
+  step(model: tf.LayersModel, given: GivenStep): tf.Tensor[] {
+    const { eager, data } = given;
+    const signature = this.#signatureOf(model, given);
+    if (signature.refused !== null) return eager(data);
     if (signature.graph !== null) {
-      if (this.#isCurrent(signature)) return this.#repeat(model, signature, eager, data);
+      if (this.#isCurrent(signature)) return this.#repeat(model, signature, given);
       this.#giveUp(signature);
     }
     signature.runs += 1;
     // The first step makes slots, and the first buffers that can be written in place.
     if (signature.runs === 1 || signature.refused !== null) return eager(data);
-    return this.#record(model, signature, eager, data);
+    return this.#record(model, signature, given);
   }
 
-  #signatureOf(model: tf.LayersModel, data: StepData, purpose: Purpose): Signature | null {
-    let key = `${purpose} ${kindOf(data)} `;
+  #signatureOf(model: tf.LayersModel, given: GivenStep): Signature {
+    const { purpose } = given;
     // Frozen layers are trained by other steps, and evaluated and predicted by the same.
     const trained = purpose === 'train' ? compiledOf(model).collectedTrainableWeights : [];
-    for (const weight of trained) key += (weight.read() as tf.Variable).trainable ? '1' : '0';
-    const known = this.#signatures.get(key);
-    if (known !== undefined) return known;
-    const ofPurpose = [...this.#signatures.values()].filter((each) => each.purpose === purpose);
-    if (ofPurpose.length >= MOST_SIGNATURES) return null;
-    const none = { recording: null, graph: null, watched: null, refused: null };
-    const made: Signature = { purpose, runs: 0, changes: 0, ...none };
-    this.#signatures.set(key, made);
-    return made;
+    const frozen = trained.map((weight) => ((weight.read() as tf.Variable).trainable ? '1' : '0'));
+    const { evictions } = this;
+    const signature = this.#signatures.of(purpose, `${kindOf(given)} ${frozen.join('')}`);
+    if (this.evictions > evictions) warnOfKinds(model);
+    return signature;
   }
 
   #isCurrent({ graph, watched }: Signature): boolean {
@@ -177,7 +159,7 @@ export class CapturedModel {
 
   #giveUp(signature: Signature): void {
     const field = signature.watched!.changed();
-    this.#release(signature);
+    this.#signatures.release(signature);
     Object.assign(signature, { watched: null, recording: null, runs: 0 });
     this.#countChange(signature, field ?? 'a variable');
   }
@@ -189,9 +171,10 @@ export class CapturedModel {
     if (signature.changes > MOST_CHANGES) signature.refused ??= `${field} changes from step to step`;
   }
 
-  #record(model: tf.LayersModel, signature: Signature, eager: EagerStep, data: StepData): tf.Tensor[] {
+  #record(model: tf.LayersModel, signature: Signature, { eager, data, firstWhole }: GivenStep): tf.Tensor[] {
     const backend = asNodeBackend(tf.backend());
-    const { results, recording } = record(backend, data, () => eager(data), ownVariables(model));
+    const known = { own: ownVariables(model), firstWhole };
+    const { results, recording } = record(backend, data, () => eager(data), known);
     if (!recording.isTypical && recording.problem === null) {
       this.#countChange(signature, 'whether there are ids at all');
       return results;
@@ -217,15 +200,13 @@ export class CapturedModel {
     this.#reasons.delete(purpose);
     if (signature.refused !== null || this.whyNot(model, purpose) !== null) return;
     try {
-      signature.graph = new StepGraph(this.addon, fewer);
+      this.#signatures.setGraph(signature, new StepGraph(this.addon, fewer));
     } catch (error) {
       signature.refused = `TensorFlow refuses its graph: ${(error as Error).message}`;
-      return;
     }
-    this.list.graphs.add(signature.graph);
   }
 
-  #repeat(model: tf.LayersModel, signature: Signature, eager: EagerStep, data: StepData): tf.Tensor[] {
+  #repeat(model: tf.LayersModel, signature: Signature, { eager, data }: GivenStep): tf.Tensor[] {
     let results: tf.Tensor[];
     try {
       results = signature.graph!.run(data);
@@ -240,6 +221,16 @@ export class CapturedModel {
     if (signature.purpose === 'train') optimizer.incrementIterations();
     return results;
   }
+}
+
+/** Tells, once for each model, that a graph was given up for lack of room. */
+function warnOfKinds({ name }: tf.LayersModel): void {
+  warnOnce(
+    `the steps of model ${name} are of more than ${MOST_SIGNATURES} kinds (shapes of batches, trainable variables): ` +
+      'the graph that was not used for longest gives way to each further one, whose first steps run op by op. ' +
+      'Batches of fewer shapes keep their graphs; emb.stepInfo(model).evictions counts those that gave way.',
+    `kinds of steps of ${name}`,
+  );
 }
 
 /** What a step of the model takes for its losses and metrics, the functions one by one. */

@@ -59,7 +59,8 @@ function attributesOf(kinds: AttributeKinds, op: RecordedOp): Record<string, Att
 }
 
 function placeholder({ name, type, shape }: Feed): NodeMessage {
-  return { name, op: 'Placeholder', attr: { dtype: { type }, shape: { shape: shapeMessage(shape) } } };
+  const known = shape === null ? {} : { shape: { shape: shapeMessage(shape) } };
+  return { name, op: 'Placeholder', attr: { dtype: { type }, ...known } };
 }
 
 function constantNode({ name, type, shape, values }: Constant): NodeMessage {

@@ -1,7 +1,7 @@
 /** Products of small matrices by the op of ours while a step runs op by op: its graph, and a resumed training, then give the same bits. */
 import type { NodeBackend } from '../backends/tensorflow/node_backend.js';
 import type { AttributeKinds } from './graph_def.js';
-import { asProduct } from './products.js';
+import { asProduct } from './fewer_ops/products.js';
 
 /** Runs `f`, in which small products are those of our op. */
 export function withOwnProducts<T>(backend: NodeBackend, f: () => T): T {

@@ -14,7 +14,7 @@ import {
   type Recording,
 } from './recording.js';
 import { openOutputs } from './row_counts.js';
-import { PURE_OPS } from './simplified.js';
+import { PURE_OPS } from './fewer_ops/simplified.js';
 
 /** What tfjs-node keeps of a tensor beside what the rest of this package uses. */
 interface FullRecord extends TensorRecord {
@@ -40,7 +40,7 @@ class Recorder {
   readonly #places = new Map<object, string>();
   /** Arrays that several tensors of the step are made of. */
   readonly #ofArrays = new Map<LiveValues, { name: string; shape: readonly number[] }>();
-  /** Places whose first size the ids decide. */
+  /** Places whose first size is open: the ids decide it, or the data set. */
   readonly #open = new Set<string>();
   readonly #written = new Set<string>();
   #variables = new Map<object, tf.Variable>();
@@ -63,14 +63,17 @@ class Recorder {
     this.problem ??= problem;
   }
 
-  addData(data: StepData): void {
+  addData(data: StepData, firstWhole: number): void {
     data.forEach((tensor, place) => {
       if (tensor === null || tensor === undefined || this.#places.has(tensor.dataId)) return;
       const { dtype } = this.backend.tensorMap.get(tensor.dataId);
       if (this.#variables.has(tensor.dataId)) this.refuse('a variable is given as a batch');
       const name = `data${place}`;
       this.#places.set(tensor.dataId, name);
-      this.feeds.push({ name, kind: 'data', place, type: dtype, shape: tensor.shape });
+      // Rows of other types are not taken by an op of ours.
+      const isOpen = place >= firstWhole && (tensor.dtype === 'float32' || tensor.dtype === 'int32');
+      if (isOpen) this.#open.add(name);
+      this.feeds.push({ name, kind: 'data', place, type: dtype, shape: isOpen ? null : tensor.shape });
     });
   }
 
@@ -222,16 +225,24 @@ class Recorder {
   }
 }
 
-/** Runs a step, whose own variables `own` are, and records it. What the step throws passes through. */
+/** What is known of a step beforehand. */
+export interface Known {
+  /** Variables of its own. */
+  readonly own?: readonly tf.Variable[];
+  /** The place in the data from which on there are whole data sets, of which the step takes rows, whatever their number. */
+  readonly firstWhole?: number | undefined;
+}
+
+/** Runs a step and records it. What the step throws passes through. */
 export function record(
   node: NodeBackend,
   data: StepData,
   step: () => tf.Tensor[],
-  own: readonly tf.Variable[] = [],
+  { own = [], firstWhole = data.length }: Known = {},
 ): { results: tf.Tensor[]; recording: Recording } {
   const backend = node as ReadableBackend;
   const recorder = new Recorder(backend, own);
-  recorder.addData(data);
+  recorder.addData(data, firstWhole);
   const before = new Map(Object.values(tf.engine().registeredVariables).map((each) => [each, each.dataId as object]));
   const { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync } = backend;
   let isSeen = false;

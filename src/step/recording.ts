@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type { LiveValues } from '../backends/live_values.js';
 import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
 
-/** What is known of a tensor; a shape of null: the ids decide over its first size. */
+/** What is known of a tensor; a shape of null: its first size is another from step to step. */
 export interface TensorKind {
   readonly type: number;
   readonly shape: readonly number[] | null;
@@ -19,12 +19,13 @@ export interface RecordedOp {
   readonly outputs: readonly TensorKind[];
 }
 
-/** A tensor that every run is given anew. */
-export type Feed = { readonly name: string; readonly type: number; readonly shape: readonly number[] } & (
-  | { readonly kind: 'data'; readonly place: number }
-  | { readonly kind: 'variable'; readonly variable: tf.Variable }
-  | { readonly kind: 'live'; readonly make: () => LiveValues }
-);
+/** A tensor that every run is given anew; a shape of null: a data set of any number of rows. */
+export type Feed = { readonly name: string } & TensorKind &
+  (
+    | { readonly kind: 'data'; readonly place: number }
+    | { readonly kind: 'variable'; readonly variable: tf.Variable }
+    | { readonly kind: 'live'; readonly make: () => LiveValues; readonly shape: readonly number[] }
+  );
 
 /** A tensor that is the same in every step. */
 export interface Constant {
@@ -85,7 +86,7 @@ export function bytesOf(values: ArrayBufferView): Uint8Array {
 
 function sameFeed(a: Feed, b: Feed | undefined): boolean {
   if (b === undefined || a.name !== b.name || a.type !== b.type || a.kind !== b.kind) return false;
-  if (a.shape.join() !== b.shape.join()) return false;
+  if (a.shape?.join() !== b.shape?.join()) return false;
   return a.kind !== 'variable' || a.variable === (b as typeof a).variable;
 }
 

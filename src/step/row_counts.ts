@@ -1,7 +1,10 @@
-/** Tensors of a step whose first size the ids decide: what is made of them must not depend on it in JavaScript. */
+/**
+ * Tensors of a step whose first size the ids decide, or that are data sets of any number of rows: what is made of them
+ * must not depend on it in JavaScript.
+ */
 import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
 
-/** An op, whether the size of each input is one that the ids decide, and the ranks of the inputs. */
+/** An op, whether the first size of each input is open, and the ranks of the inputs. */
 export interface SizedOp {
   readonly name: string;
   readonly attributes: readonly OpAttribute[];
@@ -11,7 +14,7 @@ export interface SizedOp {
 
 const NONE: readonly boolean[] = [];
 
-/** Which outputs have a size that the ids decide; null: the op would be told that size by JavaScript. */
+/** Which outputs have an open first size; null: the op would be told that size by JavaScript. */
 export function openOutputs({ name, isOpen, ranks }: SizedOp): readonly boolean[] | null {
   switch (name) {
     case 'EmbeddingPresentIds':
@@ -38,6 +41,9 @@ export function openOutputs({ name, isOpen, ranks }: SizedOp): readonly boolean[
       const count = (isOpen.length - 2) / 4;
       return isOpen.slice(2 * count, 3 * count);
     }
+    case 'EmbeddingTakeRows':
+      // As many as there are numbers of rows, whatever they are taken from.
+      return isOpen.slice(1).map(() => isOpen[0]!);
     case 'EmbeddingRowPenalty':
     case 'EmbeddingPackedRowPenalty':
       return [false];

@@ -12,12 +12,21 @@ export interface StepInfo {
   readonly reason: string | null;
   /** Kinds of steps that are captured: one per purpose (training, evaluation, prediction), shape of the batch and set of trainable variables. */
   readonly signatures: number;
+  /**
+   * Kinds of steps that gave way to others since the model was compiled: of each purpose, the 16 that were used last
+   * are kept. A kind that comes again is captured again.
+   */
+  readonly evictions: number;
 }
 
 /** What captures steps; the Node entry brings it. */
 export interface Capturer {
-  /** Why steps of this model run op by op, null: nothing speaks against it; and how many kinds of them are captured. */
-  infoOf(model: tf.LayersModel): { readonly reason: string | null; readonly captured: number };
+  /** Why steps of this model run op by op, null: nothing speaks against it; how many kinds of them are captured, and gave way. */
+  infoOf(model: tf.LayersModel): {
+    readonly reason: string | null;
+    readonly captured: number;
+    readonly evictions: number;
+  };
   /** Gives up the graphs of a model. */
   forget(model: tf.LayersModel): void;
 }
@@ -72,29 +81,30 @@ function checkModel(model: unknown): tf.LayersModel {
 }
 
 /**
- * Returns how the training steps of a model run: `{captured, reason, signatures}`.
+ * Returns how the training steps of a model run: `{captured, reason, signatures, evictions}`.
  *
  * On the `tensorflow` backend with native kernels, a step is recorded twice and from then on runs as one call of
  * TensorFlow, where every layer, loss, metric and optimizer is one of tfjs or of this package, exactly, and both
  * recordings agree. Any other step runs op by op, and `reason` says why; it gives the same numbers.
  *
  * @param model - A layers model.
- * @returns Whether its steps are captured, why not, and how many kinds of step are.
+ * @returns Whether its steps are captured, why not, how many kinds of step are, and how many gave way to others.
  * @throws TypeError for anything but a model.
  *
  * @example
  * await model.fit(x, y, { epochs: 1 });
- * emb.stepInfo(model); // {captured: true, reason: null, signatures: 2}
+ * emb.stepInfo(model); // {captured: true, reason: null, signatures: 2, evictions: 0}
  */
 export function stepInfo(model: tf.LayersModel): StepInfo {
   const inner = checkModel(model);
   const off = whySwitchedOff(inner);
-  if (off !== null) return { captured: false, reason: sentence(off), signatures: 0 };
-  const { reason, captured } = choices().capturer!.infoOf(inner);
+  if (off !== null) return { captured: false, reason: sentence(off), signatures: 0, evictions: 0 };
+  const { reason, captured, evictions } = choices().capturer!.infoOf(inner);
   return {
     captured: captured > 0,
     reason: reason === null ? null : sentence(reason, captured > 0),
     signatures: captured,
+    evictions,
   };
 }
 

@@ -60,7 +60,7 @@ describeSteps('Captured predictions of models', () => {
         seen.push(one);
         await train(model, 3);
       }
-      expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 2 });
+      expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 2, evictions: 0 });
       expect(new Set(seen.map(String)).size).toBe(6);
       model.optimizer.dispose();
       model.dispose();
@@ -227,7 +227,7 @@ describeSteps('Captured predictions of models', () => {
       const [tensors, graphs] = [tf.memory().numTensors, loadAddon().graphCount()];
       const bytes = process.memoryUsage().rss;
       for (let round = 0; round < REPLAYS; round++) tf.dispose(model[how](x));
-      expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 1 });
+      expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 1, evictions: 0 });
       expect(tf.memory().numTensors).toBe(tensors);
       expect(loadAddon().graphCount()).toBe(graphs);
       expect(process.memoryUsage().rss - bytes).toBeLessThan(64 * 2 ** 20 + REPLAYS * 1000);

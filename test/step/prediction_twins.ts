@@ -42,7 +42,7 @@ export function predictTwins(build: () => tf.LayersModel, options: Options = {})
 
 export async function expectPredicted(result: Promise<Twins>, signatures = 1): Promise<void> {
   const found = await result;
-  expect(found.captured.info).toEqual({ captured: true, reason: null, signatures });
+  expect(found.captured.info).toEqual({ captured: true, reason: null, signatures, evictions: 0 });
   expect(found.eager.info.captured).toBeFalse();
   // Products of small matrices are ours, whose sums may be rounded otherwise in the last bits.
   expectEqual(found, 1e-6);

@@ -145,7 +145,7 @@ describeSteps('Captured predictions', () => {
     const x = drawIds(new Random(4), 70, 2, ROWS);
     const first = numbersIn(model.predict(x, { batchSize: 33 }));
     for (let round = 0; round < 5; round++) expect(numbersIn(model.predict(x, { batchSize: 33 }))).toEqual(first);
-    expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 2 });
+    expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 2, evictions: 0 });
     model.dispose();
     x.dispose();
   });

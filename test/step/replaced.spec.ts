@@ -112,7 +112,7 @@ describeSteps('Functions that were replaced', () => {
       model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
     };
     const { captured } = await trainTwins(build, { between });
-    expect(captured.info).toEqual({ captured: true, reason: null, signatures: 1 });
+    expect(captured.info).toEqual({ captured: true, reason: null, signatures: 1, evictions: 0 });
   });
 
   it('are called: a hook that a layer is given after steps were captured', async () => {
@@ -150,7 +150,7 @@ describeSteps('Functions that were replaced', () => {
         optimizer: () => emb.train.sgd({ learningRate: 0.1 }),
         steps: 6,
       });
-      expect(captured.info).toEqual({ captured: true, reason: null, signatures: 1 });
+      expect(captured.info).toEqual({ captured: true, reason: null, signatures: 1, evictions: 0 });
     }
   });
 });

@@ -44,7 +44,7 @@ describeSteps('Captured training', () => {
     const losses = await takeSteps(model, 9, 20);
     const again = await tf.loadLayersModel(`file://${folder}/model.json`);
     expect(await takeSteps(again, 9, 20)).toEqual(losses);
-    expect(emb.stepInfo(again)).toEqual({ captured: true, reason: null, signatures: 1 });
+    expect(emb.stepInfo(again)).toEqual({ captured: true, reason: null, signatures: 1, evictions: 0 });
     expect(valuesOf(again)).toEqual(valuesOf(model));
     for (const each of [model, again]) {
       each.optimizer.dispose();

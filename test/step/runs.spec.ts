@@ -24,7 +24,7 @@ describeSteps('Captured steps of models', (allowTensors) => {
     );
     model.getWeights().forEach((weight, i) => expect(weight.dataSync()).toEqual(before[i]!));
     await model.trainOnBatch(x, y);
-    expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 1 });
+    expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 1, evictions: 0 });
     const rowsOfAll = tf.concat([x, bad]);
     const ys = tf.zeros([16, 1]);
     const options = { batchSize: 8, shuffle: false, verbose: 0, epochs: 1 };

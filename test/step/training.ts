@@ -59,7 +59,7 @@ export function trainTwins(build: () => tf.LayersModel, options: Options = {}): 
 
 export async function expectCaptured(result: Promise<Twins>, signatures = 1): Promise<void> {
   const found = await result;
-  expect(found.captured.info).toEqual({ captured: true, reason: null, signatures });
+  expect(found.captured.info).toEqual({ captured: true, reason: null, signatures, evictions: 0 });
   expect(found.eager.info.captured).toBeFalse();
   expectEqual(found);
 }

@@ -78,12 +78,12 @@ export function itIsCapturedRight(checked: CheckedModel, allowTensors: (more: nu
     const folder = mkdtempSync(join(tmpdir(), 'checked-steps-'));
     const model = compiled(checked.build(), checked);
     await takeSteps(model, checked, 0, 7);
-    expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 1 });
+    expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 1, evictions: 0 });
     await model.save(`file://${folder}`, { includeOptimizer: true });
     const losses = await takeSteps(model, checked, 7, 15);
     const again = await tf.loadLayersModel(`file://${folder}/model.json`);
     expect(await takeSteps(again, checked, 7, 15)).toEqual(losses);
-    expect(emb.stepInfo(again)).toEqual({ captured: true, reason: null, signatures: 1 });
+    expect(emb.stepInfo(again)).toEqual({ captured: true, reason: null, signatures: 1, evictions: 0 });
     expect(valuesOf(again)).toEqual(valuesOf(model));
     [model, again].forEach(end);
     rmSync(folder, { recursive: true });
@@ -100,7 +100,7 @@ export function itIsCapturedRight(checked: CheckedModel, allowTensors: (more: nu
       found.push([...loss.dataSync(), ...predicted.dataSync()]);
       tf.dispose([loss, predicted]);
     }
-    expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 2 });
+    expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 2, evictions: 0 });
     for (const each of found.slice(1)) expect(each).toEqual(found[0]!);
     tf.dispose([x, y]);
     end(model);

@@ -163,7 +163,7 @@ describeSteps('Binary cross-entropy as one op', () => {
 
   it('trains from logits as op by op', async () => {
     const found = await trainTwins(() => modelOf(heads('linear', 1)), { loss: tf.losses.sigmoidCrossEntropy as never });
-    expect(found.captured.info).toEqual({ captured: true, reason: null, signatures: 1 });
+    expect(found.captured.info).toEqual({ captured: true, reason: null, signatures: 1, evictions: 0 });
     expectEqual(found);
   });
 

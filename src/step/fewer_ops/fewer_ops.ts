@@ -1,8 +1,8 @@
 /** All that makes a recorded step fewer ops before it becomes a graph. */
-import { neededOps, type AttributeKinds } from './graph_def.js';
+import { neededOps, type AttributeKinds } from '../graph_def.js';
 import { withOwnGradients } from './own_gradients.js';
 import { withJoinedProducts, withSmallProducts } from './products.js';
-import type { Recording } from './recording.js';
+import type { Recording } from '../recording.js';
 import { simplified } from './simplified.js';
 import { withSums } from './sums.js';
 

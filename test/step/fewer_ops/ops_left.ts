@@ -1,14 +1,14 @@
 /** What is left of a step after `fewerOps`, which gives the numbers of the step all the same. */
 import * as tf from '@tensorflow/tfjs';
-import { loadAddon } from '../../src/backends/native/addon.js';
-import { asNodeBackend } from '../../src/backends/tensorflow/node_backend.js';
-import { fewerOps } from '../../src/step/fewer_ops.js';
-import { neededOps, type AttributeKinds } from '../../src/step/graph_def.js';
-import { withOwnProducts } from '../../src/step/own_products.js';
-import { record } from '../../src/step/recorder.js';
-import type { RecordedOp } from '../../src/step/recording.js';
-import { StepGraph } from '../../src/step/step_graph.js';
-import { Random } from '../helpers/random.js';
+import { loadAddon } from '../../../src/backends/native/addon.js';
+import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
+import { fewerOps } from '../../../src/step/fewer_ops/fewer_ops.js';
+import { neededOps, type AttributeKinds } from '../../../src/step/graph_def.js';
+import { withOwnProducts } from '../../../src/step/own_products.js';
+import { record } from '../../../src/step/recorder.js';
+import type { RecordedOp } from '../../../src/step/recording.js';
+import { StepGraph } from '../../../src/step/step_graph.js';
+import { Random } from '../../helpers/random.js';
 
 export type Step = (inputs: tf.Tensor[]) => tf.Tensor[];
 

@@ -1,7 +1,7 @@
 /** Products and sums of a recorded step in ops of ours and fewer of them: the same numbers, on other inputs too. */
-import { Random } from '../helpers/random.js';
+import { Random } from '../../helpers/random.js';
 import { namesOf, opsOf } from './ops_left.js';
-import { describeSteps } from './training.js';
+import { describeSteps } from '../training.js';
 
 describeSteps('fewerOps', () => {
   it('multiplies small matrices of any sizes, transposed or not, as TensorFlow does', () => {

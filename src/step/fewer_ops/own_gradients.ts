@@ -2,8 +2,8 @@
  * Gradients that tfjs makes of several passes, each as one op of ours with the same numbers: that of relu, and that of
  * categorical cross-entropy through the softmax that made the probabilities.
  */
-import { kindsOf, makersOf, usesOf } from './places.js';
-import { bytesOf, type Constant, type RecordedOp, type Recording } from './recording.js';
+import { kindsOf, makersOf, usesOf } from '../places.js';
+import { bytesOf, type Constant, type RecordedOp, type Recording } from '../recording.js';
 
 const FLOAT = 1;
 

@@ -2,10 +2,10 @@
  * Products of small matrices by ops of our own, many in one. tfjs multiplies matrices as batches, and TensorFlow takes
  * longer to prepare such a batch of one small pair than to compute it.
  */
-import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
-import type { AttributeKinds } from './graph_def.js';
-import type { Constant, RecordedOp, Recording, TensorKind } from './recording.js';
-import { kindsOf, makersOf, outputOf } from './places.js';
+import type { OpAttribute } from '../../backends/tensorflow/node_backend.js';
+import type { AttributeKinds } from '../graph_def.js';
+import type { Constant, RecordedOp, Recording, TensorKind } from '../recording.js';
+import { kindsOf, makersOf, outputOf } from '../places.js';
 
 const FLOAT = 1;
 const INT = 3;

@@ -1,14 +1,14 @@
 /** What a recording loses where it becomes a graph, and that the rest gives the same. */
 import * as tf from '@tensorflow/tfjs';
-import { asNodeBackend } from '../../src/backends/tensorflow/node_backend.js';
-import { loadAddon } from '../../src/backends/native/addon.js';
-import { neededOps } from '../../src/step/graph_def.js';
-import { record } from '../../src/step/recorder.js';
-import type { Recording } from '../../src/step/recording.js';
-import { simplified } from '../../src/step/simplified.js';
-import { StepGraph } from '../../src/step/step_graph.js';
-import { Random } from '../helpers/random.js';
-import { describeSteps } from './training.js';
+import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
+import { loadAddon } from '../../../src/backends/native/addon.js';
+import { neededOps } from '../../../src/step/graph_def.js';
+import { record } from '../../../src/step/recorder.js';
+import type { Recording } from '../../../src/step/recording.js';
+import { simplified } from '../../../src/step/fewer_ops/simplified.js';
+import { StepGraph } from '../../../src/step/step_graph.js';
+import { Random } from '../../helpers/random.js';
+import { describeSteps } from '../training.js';
 
 type Step = (x: tf.Tensor2D) => tf.Tensor[];
 

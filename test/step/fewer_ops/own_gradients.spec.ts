@@ -1,10 +1,10 @@
 /** Gradients of a recorded step in one op of ours each: the same numbers, and only where they are those gradients. */
 import * as tf from '@tensorflow/tfjs';
-import { asNodeBackend } from '../../src/backends/tensorflow/node_backend.js';
-import { nativeCategoricalLoss } from '../../src/step/native/native_categorical_loss.js';
-import { nativeSoftmaxGradient } from '../../src/step/native/native_softmax_gradient.js';
+import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
+import { nativeCategoricalLoss } from '../../../src/step/native/native_categorical_loss.js';
+import { nativeSoftmaxGradient } from '../../../src/step/native/native_softmax_gradient.js';
 import { namesOf, opsOf } from './ops_left.js';
-import { describeSteps, expectCaptured, modelOf, trainTwins } from './training.js';
+import { describeSteps, expectCaptured, modelOf, trainTwins } from '../training.js';
 
 const SHAPES: readonly number[][] = [[1], [3, 1], [7, 5], [2, 3, 4], [300, 70], [600, 512]];
 

@@ -2,7 +2,7 @@
  * A recording without the ops that change no number: reshapes of reshapes, casts to the same type, sums over nothing,
  * and ops that ran before on the same tensors. A small op costs as much as its numbers.
  */
-import { bytesOf, isInPlace, type RecordedOp, type Recording, type TensorKind } from './recording.js';
+import { bytesOf, isInPlace, type RecordedOp, type Recording, type TensorKind } from '../recording.js';
 
 /** Ops that give the same for the same inputs, and nothing else. */
 export const PURE_OPS: ReadonlySet<string> = new Set([

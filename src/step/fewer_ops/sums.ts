@@ -2,10 +2,10 @@
  * Sums of many tensors as one op: tfjs adds them two by two. Products that are only added up are summed as they are
  * made. Terms stay in their order, so that sums are the same to the bit.
  */
-import type { AttributeKinds } from './graph_def.js';
+import type { AttributeKinds } from '../graph_def.js';
 import { countOf, joined, kindOfProduct, PRODUCTS } from './products.js';
-import type { RecordedOp, Recording } from './recording.js';
-import { kindsOf, makersOf, usesOf } from './places.js';
+import type { RecordedOp, Recording } from '../recording.js';
+import { kindsOf, makersOf, usesOf } from '../places.js';
 
 const FLOAT = 1;
 const ADDITIONS = new Set(['Add', 'AddV2']);

@@ -1,9 +1,9 @@
 /** The ops of ours that multiply and add: what they refuse, and shapes at the edges. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { asNodeBackend, type OpAttribute } from '../../src/backends/tensorflow/node_backend.js';
-import { withOwnProducts } from '../../src/step/own_products.js';
-import { describeSteps, modelOf } from './training.js';
+import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflow/node_backend.js';
+import { withOwnProducts } from '../../../src/step/own_products.js';
+import { describeSteps, modelOf } from '../training.js';
 
 const count = (name: string, value: number): OpAttribute => {
   return { name, type: asNodeBackend(tf.backend()).binding.TF_ATTR_INT, value };

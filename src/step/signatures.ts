@@ -1,0 +1,95 @@
+/** The kinds of steps of one model: those that were used last, with their graphs. */
+import type { Purpose } from './plain_model.js';
+import type { Recording } from './recording.js';
+import type { StepGraph } from './step_graph.js';
+import type { WatchedFields } from './watched_fields.js';
+
+/** Steps of one kind: of one purpose, batches of these shapes, these variables trainable. */
+export interface Signature {
+  readonly purpose: Purpose;
+  /** Steps that ran op by op so far. */
+  runs: number;
+  recording: Recording | null;
+  graph: StepGraph | null;
+  watched: WatchedFields | null;
+  /** How often a recording or a graph was given up because a field changed. */
+  changes: number;
+  refused: string | null;
+}
+
+/** Kinds of steps that a model has for each purpose: a graph holds memory. */
+export const MOST_SIGNATURES = 16;
+
+/** The graphs of a model, apart from it, so that they can be released when it is gone. */
+export class GraphList {
+  readonly graphs = new Set<StepGraph>();
+
+  release(): void {
+    for (const graph of this.graphs) graph.release();
+    this.graphs.clear();
+  }
+}
+
+export class Signatures {
+  /** Kinds of steps that gave way to others. */
+  evictions = 0;
+  /** The one that was used last comes last. */
+  readonly #found = new Map<string, Signature>();
+
+  constructor(private readonly list: GraphList) {}
+
+  /** Why a step of some kind was refused; null: none was. */
+  get refused(): string | null {
+    return [...this.#found.values()].find(({ refused }) => refused !== null)?.refused ?? null;
+  }
+
+  /** The signature of a step; a new one takes the place of that which was not used for longest. */
+  of(purpose: Purpose, kind: string): Signature {
+    const key = `${purpose} ${kind}`;
+    const known = this.#found.get(key);
+    if (known === undefined) this.#makeRoom(purpose);
+    else this.#found.delete(key);
+    const none = { recording: null, graph: null, watched: null, refused: null };
+    const found: Signature = known ?? { purpose, runs: 0, changes: 0, ...none };
+    this.#found.set(key, found);
+    return found;
+  }
+
+  #makeRoom(purpose: Purpose): void {
+    const ofPurpose = [...this.#found].filter(([, signature]) => signature.purpose === purpose);
+    if (ofPurpose.length < MOST_SIGNATURES) return;
+    const [key, oldest] = ofPurpose[0]!;
+    this.#found.delete(key);
+    this.release(oldest);
+    // A kind that runs op by op for a reason of its own lost nothing.
+    if (oldest.refused === null) this.evictions += 1;
+  }
+
+  setGraph(signature: Signature, graph: StepGraph): void {
+    signature.graph = graph;
+    this.list.graphs.add(graph);
+  }
+
+  /** Gives up the graph of a kind. */
+  release(signature: Signature): void {
+    if (signature.graph === null) return;
+    signature.graph.release();
+    this.list.graphs.delete(signature.graph);
+    signature.graph = null;
+  }
+
+  /** Forgets all kinds of a purpose. */
+  drop(purpose: Purpose): void {
+    for (const [key, signature] of this.#found) {
+      if (signature.purpose !== purpose) continue;
+      this.release(signature);
+      this.#found.delete(key);
+    }
+  }
+
+  clear(): void {
+    this.list.release();
+    this.#found.clear();
+    this.evictions = 0;
+  }
+}
