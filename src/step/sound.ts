@@ -1,5 +1,5 @@
 /** What must hold of a recording so that running its ops in any order that their inputs allow gives the same. */
-import { COPYING_OPS } from '../backends/tensorflow/ownership.js';
+import { copies } from '../backends/tensorflow/ownership.js';
 import { kindsOf } from './places.js';
 import { isInPlace, writtenInputs, type RecordedOp, type Recording } from './recording.js';
 
@@ -11,13 +11,13 @@ const MOST_CONSTANT_BYTES = 2 ** 28;
 
 /** Ops whose results lie in memory of their own, beside those that never share a table's. */
 const FRESH_OPS = new Set([
-  ...['_FusedMatMul', 'BiasAdd', 'Softmax', 'LogSoftmax', 'FusedBatchNormV3', 'OneHot'],
+  ...['_FusedMatMul', 'BiasAdd', 'Softmax', 'LogSoftmax', 'FusedBatchNorm', 'OneHot'],
   ...['Conv2D', 'Conv2DBackpropInput', 'Conv2DBackpropFilter', 'Conv3D', 'Conv3DBackpropInputV2'],
   ...['DepthwiseConv2dNative', 'DepthwiseConv2dNativeBackpropInput', 'DepthwiseConv2dNativeBackpropFilter'],
 ]);
 
 function givesFresh({ name }: RecordedOp): boolean {
-  return COPYING_OPS.has(name) || FRESH_OPS.has(name);
+  return copies(name) || FRESH_OPS.has(name);
 }
 
 /** Places whose tensors may lie in the memory of a variable that is stepped in place. */

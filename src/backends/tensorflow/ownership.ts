@@ -10,36 +10,8 @@ import * as tf from '@tensorflow/tfjs';
 import { beforeOps } from '../../tfjs_patches/op_inputs.js';
 import { asNodeBackend, type NodeBackend, type TensorRecord } from './node_backend.js';
 
-function copyingOps(): ReadonlySet<string> {
+function stockCopyingOps(): ReadonlySet<string> {
   return new Set([
-    ...[
-      'EmbeddingBag',
-      'EmbeddingBags',
-      'EmbeddingBagGrad',
-      'EmbeddingBagWeightsGrad',
-      'EmbeddingCopy',
-      'EmbeddingNewTable',
-      'EmbeddingShareTensors',
-      'EmbeddingWriteRows',
-    ],
-    ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
-      (name) => `EmbeddingSparseApply${name}`,
-    ),
-    ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
-      (name) => `EmbeddingSparseApplyMany${name}`,
-    ),
-    ...['Sgd', 'Momentum', 'Adagrad', 'Adam'].map((name) => `EmbeddingDenseApply${name}`),
-    ...['EmbeddingRowPenalty', 'EmbeddingRowPenaltyGrad', 'EmbeddingTouchedRows', 'EmbeddingSingleSplits'],
-    ...['EmbeddingPackedRowPenalty', 'EmbeddingPackedRowPenaltyGrad', 'EmbeddingFeatureRows', 'EmbeddingCheckWeights'],
-    ...['EmbeddingPresentWeights', 'EmbeddingSpreadWeights', 'EmbeddingSegmentSum'],
-    ...['EmbeddingPresentIds', 'EmbeddingProducts', 'EmbeddingProductSum', 'EmbeddingSum', 'EmbeddingTakeRows'],
-    ...['EmbeddingCrossEntropy', 'EmbeddingCrossEntropyGrad'],
-    ...['EmbeddingDropout', 'EmbeddingRowDots', 'EmbeddingScaledRows', 'EmbeddingStep'],
-    ...['EmbeddingCategoricalLoss', 'EmbeddingCategoricalLossGrad', 'EmbeddingSoftmaxGrad'],
-    ...['EmbeddingPackedBag', 'EmbeddingPackedBagWeightsGrad'],
-    ...['Sgd', 'Adagrad', 'RowWiseAdagrad', 'AdagradMomentum', 'Adam', 'Ftrl'].map(
-      (name) => `EmbeddingPackedApply${name}`,
-    ),
     ...['GatherV2', 'MatMul', 'BatchMatMulV2', 'UnsortedSegmentSum'],
     ...['Add', 'AddV2', 'Sub', 'Mul', 'Div', 'RealDiv', 'DivNoNan', 'Maximum', 'Minimum', 'Pow', 'SquaredDifference'],
     ...['Neg', 'Abs', 'Sign', 'Square', 'Sqrt', 'Rsqrt', 'Reciprocal', 'Exp', 'Expm1', 'Log', 'Log1p'],
@@ -48,11 +20,18 @@ function copyingOps(): ReadonlySet<string> {
   ]);
 }
 
+const STOCK_COPYING_OPS = /* @__PURE__ */ stockCopyingOps(); // pages drop it
+
+/** All ops of this package allocate what they give, but one that hands its input on and has the name that TensorFlow gave it. */
+const OUR_COPYING_OPS = /^Embedding/;
+
 /**
- * Ops whose outputs never share memory with their inputs while JavaScript holds the inputs. Reductions, casts,
- * concatenations and selections are missing on purpose: for some shapes they return their input.
+ * Whether the outputs of an op never share memory with its inputs while JavaScript holds the inputs. Of stock ops,
+ * reductions, casts, concatenations and selections are missing on purpose: for some shapes they return their input.
  */
-export const COPYING_OPS = /* @__PURE__ */ copyingOps(); // pages drop it
+export function copies(op: string): boolean {
+  return OUR_COPYING_OPS.test(op) || STOCK_COPYING_OPS.has(op);
+}
 
 const KEY = Symbol.for('tfjs-embeddings.ownership');
 
@@ -99,10 +78,10 @@ export class Ownership {
   /** Learns of every op that takes one of our buffers, whoever runs it. */
   private watch(): void {
     beforeOps(this.backend, (op, dataIds) => {
-      const copies = op !== null && COPYING_OPS.has(op);
+      const isCopying = op !== null && copies(op);
       for (const dataId of dataIds) {
         const record = this.backend.tensorMap.get(dataId);
-        if (!copies) this.owned.delete(record);
+        if (!isCopying) this.owned.delete(record);
         unshare(record);
       }
     });

@@ -263,6 +263,43 @@ describeTensorFlow('steps in place on tensorflow', () => {
     table.dispose();
   });
 
+  it('do not copy again when an op of this package takes the table', () => {
+    const table = tf.tidy(() => tf.variable(tf.tensor2d(counting(), [ROWS, DIM])));
+    step(table);
+    const before = copies();
+    const rows = table as unknown as tf.Tensor2D;
+    const { pairDots, pairDotsGradient, softmaxGradient } = backendPart().stepOps!;
+    const gives: Record<string, () => tf.Tensor | tf.Tensor[]> = {
+      EmbeddingReluGrad: () => nodeBackend().executeSingleOutput('EmbeddingReluGrad', [], [rows, rows]),
+      EmbeddingPairDots: () => pairDots([rows, rows], true),
+      EmbeddingPairDotsGrad: () => pairDotsGradient([rows, rows], false, tf.ones([ROWS, 1])),
+      EmbeddingSoftmaxGrad: () => softmaxGradient(rows, rows),
+      EmbeddingCategoricalLossSoftmaxGrad: () => {
+        const inputs = [tf.ones([ROWS, DIM]), rows, tf.tensor1d([1e-7, 1 - 1e-7]), tf.ones([ROWS])];
+        return nodeBackend().executeSingleOutput('EmbeddingCategoricalLossSoftmaxGrad', [], inputs);
+      },
+      EmbeddingSum: () =>
+        nodeBackend().executeSingleOutput(
+          'EmbeddingSum',
+          [{ name: 'N', type: nodeBackend().binding.TF_ATTR_INT, value: 2 }],
+          [rows, rows],
+        ),
+    };
+    for (const [name, give] of Object.entries(gives)) {
+      const given = tf.tidy(give);
+      const values = [given].flat().map((each) => [...each.dataSync()]);
+      step(table);
+      expect(copies() - before)
+        .withContext(name)
+        .toBe(0);
+      expect([given].flat().map((each) => [...each.dataSync()]))
+        .withContext(name)
+        .toEqual(values);
+      tf.dispose(given);
+    }
+    table.dispose();
+  });
+
   it('copy once per snapshot', () => {
     const table = tf.tidy(() => tf.variable(tf.zeros([ROWS, DIM])));
     step(table);
