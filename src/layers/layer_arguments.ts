@@ -16,7 +16,7 @@ export interface LayerOptions {
   dtype?: string | undefined;
   /** The same as `dtype`, in tfjs's words. */
   inputDType?: string | undefined;
-  /** Shape of the ids without the batch axis, for the first layer of a model. */
+  /** Shape of the ids without the batch axis, for the first layer of a model; []: one id per sample. */
   inputShape?: SymbolicShape | undefined;
   /** The same with the batch axis. */
   batchInputShape?: SymbolicShape | undefined;
@@ -77,7 +77,6 @@ export function checkInputLength(value: unknown): number | SymbolicShape | null 
 
 function readInputLength(value: unknown, expected: string): number | SymbolicShape {
   const lengths = Array.isArray(value) ? (value as unknown[]) : [value];
-  if (lengths.length === 0) throw new ValueError('inputLength', expected, value);
   for (const length of lengths) {
     if (length === null && Array.isArray(value)) continue;
     if (typeof length !== 'number') throw new ArgumentTypeError('inputLength', expected, value);
@@ -101,22 +100,32 @@ function readShape(value: unknown, argument: string, expected: string): Symbolic
   return value as SymbolicShape;
 }
 
-/** The shape of the ids that a model beginning with this layer takes: [batch, length] unless told otherwise. */
-export function readInputShape(args: LayerOptions, inputLength: number | SymbolicShape | null): SymbolicShape {
+/**
+ * The shape of the ids that a model beginning with this layer takes: [batch, length] unless told otherwise. `least`: how
+ * many axes there are at least beside that of the batch.
+ */
+export function readInputShape(
+  args: LayerOptions,
+  inputLength: number | SymbolicShape | null,
+  least: 0 | 1 = 0,
+): SymbolicShape {
   const { batchInputShape, inputShape, batchSize } = args;
   if (batchInputShape !== undefined && batchInputShape !== null) {
     const shape = checkShape(batchInputShape, 'batchInputShape');
-    if (shape.length < 2) throw new ValueError('batchInputShape', 'the batch axis and at least one more', shape);
+    if (shape.length <= least) {
+      throw new ValueError('batchInputShape', `the batch axis${least === 0 ? '' : ' and at least one more'}`, shape);
+    }
     return shape;
   }
   const batch = batchSize === undefined || batchSize === null ? null : checkDimension(batchSize, 'batchSize');
   if (inputShape !== undefined && inputShape !== null) {
     const shape = checkShape(inputShape, 'inputShape');
-    // tfjs feeds no vectors: it makes columns of them.
-    if (shape.length === 0) throw new ValueError('inputShape', 'at least one axis, such as [1]', shape);
+    if (shape.length < least) throw new ValueError('inputShape', 'at least one axis, such as [1]', shape);
     return [batch, ...shape];
   }
-  return [batch, ...(Array.isArray(inputLength) ? inputLength : [inputLength])];
+  const lengths = Array.isArray(inputLength) ? inputLength : [inputLength];
+  if (lengths.length < least) throw new ValueError('inputLength', 'at least one length', lengths);
+  return [batch, ...lengths];
 }
 
 /** Dtypes under which the table is float32 or which speak of the ids. */

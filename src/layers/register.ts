@@ -11,6 +11,7 @@ import { completeConfigs } from '../tfjs_patches/layers/configs.js';
 import { mendMasks } from '../tfjs_patches/layers/masks.js';
 import { partStates } from '../tfjs_patches/layers/recurrent_states.js';
 import { showKindsInSummaries } from '../tfjs_patches/model_summary.js';
+import { feedVectors } from '../tfjs_patches/vector_inputs.js';
 import { KerasHardSigmoid } from './keras_hard_sigmoid.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 import { CategoryEncoding } from './preprocessing/category_encoding.js';
@@ -52,6 +53,7 @@ export function registerLayers(): void {
   mendMasks();
   partStates();
   completeConfigs();
+  feedVectors();
 }
 
 /**

@@ -16,7 +16,7 @@ export function fedPlace(
   ids: unknown,
   known: OutOfRangeId,
 ): Partial<OutOfRangeId> {
-  if (!isFeeding() || !(ids instanceof tf.Tensor) || ids.rank < 2) return {};
+  if (!isFeeding() || !(ids instanceof tf.Tensor) || ids.rank < 1) return {};
   const shape = ids.shape.slice(1);
   const width = tf.util.sizeFromShape(shape);
   const position = known.position % width;

@@ -182,6 +182,11 @@ export const STOCK_CASES: readonly ExportCase[] = [
 const ids = (name: string, length = 3): tf.SymbolicTensor => tf.input({ shape: [length], dtype: 'int32', name });
 
 export const OWN_CASES: readonly ExportCase[] = [
+  {
+    name: 'Embedding of single ids',
+    needsKerasRs: false,
+    make: chain([], () => [emb.layers.embedding({ inputDim: 6, outputDim: 2 }), layers.dense({ units: 2 })], 'int32'),
+  },
   ...(['sum', 'mean', 'sqrtn'] as const).map((combiner) => ({
     name: `Embedding ${combiner}`,
     needsKerasRs: true,

@@ -23,7 +23,6 @@ const WRONG: [string, unknown, Kind][] = [
   ['inputLength', 'long', 'TypeError'],
   ['inputLength', 0, 'ValueError'],
   ['inputLength', [2, 1.5], 'ValueError'],
-  ['inputLength', [], 'ValueError'],
   ['maxNorm', 'one', 'TypeError'],
   ['maxNorm', -1, 'ValueError'],
   ['maxNorm', 0, 'ValueError'],
@@ -64,9 +63,7 @@ const WRONG: [string, unknown, Kind][] = [
   ['dtype', 32, 'TypeError'],
   ['inputShape', 5, 'TypeError'],
   ['inputShape', [-1], 'ValueError'],
-  ['inputShape', [], 'ValueError'],
   ['batchInputShape', [], 'ValueError'],
-  ['batchInputShape', [null], 'ValueError'],
   ['batchInputShape', [null, 'x'], 'TypeError'],
   ['batchSize', 0, 'ValueError'],
   ['seed', '1', 'TypeError'],
@@ -77,6 +74,13 @@ const WRONG: [string, unknown, Kind][] = [
 describe('arguments of layers', () => {
   beforeAll(useCpu);
 
+  it('raggedEmbedding: inputs have an axis beside that of the batch', () => {
+    for (const argument of ['inputShape', 'inputLength']) {
+      const args = { inputDim: 10, outputDim: 4, [argument]: [] };
+      expectError(() => emb.layers.raggedEmbedding(args), 'ValueError', argument);
+    }
+  });
+
   for (const [factory, make] of Object.entries({
     embedding: emb.layers.embedding,
     raggedEmbedding: emb.layers.raggedEmbedding,
@@ -86,6 +90,17 @@ describe('arguments of layers', () => {
       it(`${factory}: ${argument} = ${shown.slice(0, 40)}`, () => {
         const args = { inputDim: 10, outputDim: 4, [argument]: value };
         expectError(() => make(args as emb.EmbeddingArgs), kind, argument);
+      });
+    }
+
+    for (const [argument, value] of [
+      ['inputShape', []],
+      ['batchInputShape', [null]],
+      ['inputLength', []],
+    ] as const) {
+      it(`${factory}: ${argument} without an axis beside that of the batch, with a combiner`, () => {
+        const args = { inputDim: 10, outputDim: 4, combiner: 'sum', [argument]: value } as const;
+        expectError(() => make(args as never), 'ValueError', argument);
       });
     }
 

@@ -71,6 +71,12 @@ const combined = (['sum', 'mean', 'sqrtn'] as const).flatMap((combiner): [string
   ],
 ]);
 
+/** One id per sample. */
+const oneId: Make = () => {
+  const layers = [emb.layers.embedding({ ...table, inputShape: [] }), tf.layers.dense({ units: 2 })];
+  return { model: tf.sequential({ layers }), inputs: [tf.tensor1d([3, 8, 0], 'int32')] };
+};
+
 const ragged = (): tf.layers.Layer => {
   return emb.layers.raggedEmbedding({ ...table, combiner: 'mean', inputShape: [4], name: 'seen' });
 };
@@ -263,6 +269,7 @@ export const OWN_MODELS: readonly (readonly [string, Make])[] = [
   ],
   ['concatOneHotEmbedding', oneHot],
   ['distributedEmbedding', distributed],
+  ['embedding, one id per sample', oneId],
   ["distributedEmbedding with output: 'concat'", sideBySide],
   ["distributedEmbedding with output: 'concat', one feature", single],
   ['features of distributedEmbedding', features],

@@ -83,7 +83,7 @@ export class ConcatOneHotEmbedding extends TableLayer {
     const outputDim = checkDimension(embeddingWidth, 'embeddingWidth');
     const embeddingsInitializer = given.embeddingsInitializer ?? 'glorotUniform';
     const table = { inputDim: offsets.at(-1)!, outputDim, embeddingsInitializer };
-    super({ ...given, ...table, inputLength: featureSizes!.length }, 'concat_one_hot_embedding');
+    super({ ...given, ...table, inputLength: featureSizes!.length }, 'concat_one_hot_embedding', false);
     this.featureSizes = Array.from(featureSizes!);
     this.offsets = Array.from(offsets.subarray(0, -1));
   }

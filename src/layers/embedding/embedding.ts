@@ -20,7 +20,8 @@ export type EmbeddingArgs<C extends Combiner | null = Combiner | null> = TableLa
  * then divides by the sum of the weights and sqrtn by the root of the sum of their squares.
  * Applied directly, ids may also be a RaggedTensor or sparse ids. The one weight is `<layer>/embeddings`, float32.
  * `maskZero` with a combiner leaves id 0 out of sum and divisor; a row without ids is zeros.
- * As the first layer of a model it takes int32 ids of shape `inputShape` or [inputLength].
+ * As the first layer of a model it takes int32 ids of shape `inputShape` or [inputLength]. With `inputShape: []`, without a
+ * combiner, samples are single ids, and the model is fed vectors.
  * Source: tf.layers.embedding (TensorFlow.js 4.22); Embedding of NVIDIA distributed-embeddings 23.06; EmbedReduce
  * (Keras RS 0.3).
  *
@@ -47,7 +48,7 @@ export class Embedding<C extends Combiner | null = Combiner | null> extends Tabl
   constructor(args: AnyTableLayerArgs<C>);
   constructor(...given: [AnyTableLayerArgs<C>]) {
     refusePositional('emb.layers.embedding', ['inputDim', 'outputDim', 'combiner'], given);
-    super(given[0], 'embedding');
+    super(given[0], 'embedding', true);
     this.supportsMasking = this.maskZero;
   }
 

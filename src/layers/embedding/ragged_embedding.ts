@@ -70,7 +70,7 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
   constructor(args: AnyTableLayerArgs<C>);
   constructor(...given: [AnyTableLayerArgs<C>]) {
     refusePositional('emb.layers.raggedEmbedding', ['inputDim', 'outputDim', 'combiner'], given);
-    super(given[0], 'ragged_embedding');
+    super(given[0], 'ragged_embedding', false);
     this.supportsMasking = this.combiner === null;
   }
 

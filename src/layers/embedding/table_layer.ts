@@ -113,9 +113,14 @@ function readTable(args: AnyTableLayerArgs, name: string): EmbeddingTable {
 }
 
 /** Arguments as the base class of tfjs takes them; ids are int32, so a model that begins here asks for int32. */
-function baseArgs(args: AnyTableLayerArgs, name: string, inputLength: number | SymbolicShape | null): object {
+function baseArgs(
+  args: AnyTableLayerArgs,
+  name: string,
+  inputLength: number | SymbolicShape | null,
+  leastAxes: 0 | 1,
+): object {
   const trainable = checkBoolean(args.trainable, 'trainable', true);
-  return { name, trainable, batchInputShape: readInputShape(args, inputLength), dtype: 'int32' };
+  return { name, trainable, batchInputShape: readInputShape(args, inputLength, leastAxes), dtype: 'int32' };
 }
 
 function readLayerArgs(args: unknown, prefix: string): { args: AnyTableLayerArgs; name: string } {
@@ -143,10 +148,12 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   /** The table's weight, once the layer is built. */
   embeddings: tf.LayerVariable | null = null;
 
-  constructor(given: AnyTableLayerArgs<C>, prefix: string) {
+  /** `takesSingles`: ids may be one per sample where no combiner is given. */
+  constructor(given: AnyTableLayerArgs<C>, prefix: string, takesSingles: boolean) {
     const { args, name } = readLayerArgs(given, prefix);
     const inputLength = checkInputLength(args.inputLength);
-    super(baseArgs(args, name, inputLength) as never);
+    const leastAxes = takesSingles && (args.combiner ?? null) === null ? 0 : 1;
+    super(baseArgs(args, name, inputLength, leastAxes) as never);
     this.inputLength = inputLength;
     const { combiner } = args;
     this.combiner = (combiner === undefined || combiner === null ? null : checkCombiner(combiner)) as C;

@@ -1,4 +1,7 @@
-"""Writes model files of Keras 3 with Keras RS, and what the models compute: python gen_keras3.py FOLDER"""
+"""Writes model files of Keras 3 with Keras RS, and what the models compute: python gen_keras3.py FOLDER [NAME...]
+
+With names only those models are written anew, and what is told of the others stays.
+"""
 import json
 import os
 import sys
@@ -8,7 +11,12 @@ import keras_rs
 import numpy as np
 
 FOLDER = sys.argv[1]
+ONLY = sys.argv[2:]
+LIST = os.path.join(FOLDER, "keras3.json")
 CASES = []
+if ONLY:
+    with open(LIST) as file:
+        CASES = [case for case in json.load(file)["cases"] if case["file"].split(".")[0] not in ONLY]
 K = keras.layers
 
 
@@ -19,6 +27,8 @@ def values(array):
 
 def save(name, model, inputs, files=("keras",), fill=True):
     """`inputs`: by the names of the input layers; `fill`: whether weights get other values than those they have."""
+    if ONLY and name not in ONLY:
+        return
     rng = np.random.default_rng(7)
     for weight in model.weights:
         if fill and weight.dtype.startswith("float"):
@@ -193,6 +203,19 @@ def gated():
     return keras.Model([words, plain], [K.GRU(2, name="of_mask")(steps), both, last, state, back])
 
 
+def single_ids():
+    """One id per sample, of each dtype, beside ids in a row."""
+    user, item = keras.Input((), dtype="int32", name="user"), keras.Input((), dtype="int64", name="item")
+    plain, seen = keras.Input(shape=(), name="plain"), keras.Input((2,), dtype="int32", name="seen")
+    table = K.Embedding(9, 4, name="table")
+    rows = [table(user), table(item), K.Embedding(5, 3, name="small")(plain), K.Flatten()(table(seen))]
+    return keras.Model([user, item, plain, seen], K.Dense(2, name="head")(K.Concatenate()(rows)))
+
+
+def single_sequential():
+    return keras.Sequential([keras.Input(shape=(), dtype="int32"), K.Embedding(7, 3), K.Dense(2)])
+
+
 floats = lambda *shape: np.random.default_rng(5).normal(size=shape).astype("float32")
 both = ("keras", "h5")
 save("k3_embed_reduce", embed_reduce(),
@@ -214,5 +237,8 @@ save("k3_lookups", lookups(), {"raw": np.array([[12, 0, 7], [-5, 36, 1000003]], 
                                "one": np.array([[36], [5]], "int32")})
 save("k3_masked", masked(), {"words": np.array([[1, 2, 0, 0, 0], [3, 0, 1, 1, 0]], "int32"), "plain": floats(2, 5, 4)}, both)
 save("k3_gated", gated(), {"words": np.array([[1, 2, 0, 0, 0], [3, 0, 1, 1, 0]], "int32"), "plain": floats(2, 5, 4)}, both)
-with open(os.path.join(FOLDER, "keras3.json"), "w") as file:
+save("k3_single_ids", single_ids(), {"user": ids((5,), 9), "item": ids((5,), 9, 4),
+                                     "plain": ids((5,), 5).astype("float32"), "seen": ids((5, 2), 9, 6)}, both)
+save("k3_single_sequential", single_sequential(), {"input": ids((4,), 7)})
+with open(LIST, "w") as file:
     json.dump({"keras": keras.__version__, "keras_rs": keras_rs.__version__, "cases": CASES}, file)
