@@ -1,5 +1,5 @@
 /** All ops that this package registers. */
-import { arity, runOperation } from './run_operation.js';
+import { runOperation } from './run_operation.js';
 import { CHECK_OPS } from './graph_checks.js';
 import { EMBEDDING_OPS } from './embedding_ops.js';
 import { GRADIENT_OPS } from './gradient_ops.js';
@@ -22,7 +22,7 @@ function plainOps(): GraphOp[] {
     .filter(({ signature }) => !WITH_STOCK.includes(signature.name))
     .map((op) => ({
       signature: op.signature,
-      run: (inputs, node) => runOperation(op, inputs.slice(0, arity(op, node.attrs).inputs), node.attrs),
+      run: (inputs, node) => runOperation(op, inputs, node.attrs),
     }));
 }
 

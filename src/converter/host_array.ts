@@ -16,8 +16,9 @@ export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** Room for values of a dtype, zeros or empty strings. */
+/** Room for values of a dtype, zeros or empty strings; a ValueError for more than positions of 32 bits reach. */
 export function emptyValues(dtype: tf.DataType, length: number): HostValues {
+  if (length > INT32_MAX) throw new ValueError('shape', `at most ${INT32_MAX} values in a result`, length);
   if (dtype === 'float32') return new Float32Array(length);
   if (dtype === 'int32') return new Int32Array(length);
   if (dtype === 'bool') return new Uint8Array(length);

@@ -60,6 +60,8 @@ export interface Operation {
   readonly inTensorFlow: boolean;
   /** The input that must not be empty for TensorFlow's op, which then returns what its memory held. */
   readonly notEmpty: string | null;
+  /** Throws for counts that contradict one another; TensorFlow's op would write where there is no output. */
+  readonly checkCounts: (inputs: readonly tf.TensorInfo[], attributes: Attributes) => void;
   /** The plain kernel. */
   readonly run: (call: HostCall) => HostArray[];
 }
@@ -73,7 +75,7 @@ export function operation(
   signature: string,
   dtypes: readonly tf.DataType[],
   run: (call: HostCall) => HostArray | HostArray[],
-  options: Partial<Pick<Operation, 'attributes' | 'inTensorFlow' | 'notEmpty'>> = {},
+  options: Partial<Pick<Operation, 'attributes' | 'inTensorFlow' | 'notEmpty' | 'checkCounts'>> = {},
 ): Operation {
   return {
     signature: parseSignature(signature),
@@ -81,6 +83,7 @@ export function operation(
     attributes: options.attributes ?? {},
     inTensorFlow: options.inTensorFlow ?? true,
     notEmpty: options.notEmpty ?? null,
+    checkCounts: options.checkCounts ?? ((): void => undefined),
     run: (call) => {
       const results = run(call);
       return Array.isArray(results) ? results : [results];

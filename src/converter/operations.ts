@@ -1,4 +1,5 @@
 /** The ops that plain kernels run. Signatures are those of TensorFlow 2.21; a test compares them. */
+import { ValueError } from '../errors.js';
 import { ANY, FLOATS, NUMBERS, operation, type Operation } from './operation.js';
 import { dynamicPartition, dynamicStitch } from './reference/partitions.js';
 import { raggedGather, raggedRange, raggedTensorToSparse } from './reference/ragged.js';
@@ -98,6 +99,13 @@ const RAGGED: Operation[] = [
       );
       // A scalar index takes the outermost axis away.
       return results.slice(results.length - 1 - call.int('OUTPUT_RAGGED_RANK'));
+    },
+    {
+      checkCounts: (inputs, { OUTPUT_RAGGED_RANK: given }) => {
+        // Splits of params, their values, and the indices.
+        const rank = inputs.length - 2 + inputs[inputs.length - 1]!.shape.length - 1;
+        if (given !== rank) throw new ValueError('OUTPUT_RAGGED_RANK', `${rank}, as params and indices have`, given);
+      },
     },
   ),
   operation(

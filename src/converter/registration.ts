@@ -1,7 +1,9 @@
 /** Puts the ops of this package into tfjs-converter. */
 import * as tf from '@tensorflow/tfjs';
+import { ValueError, described } from '../errors.js';
 import { perProcess } from '../per_process.js';
 import { beforeGraphLoads, opCategories, type GraphDef } from '../tfjs_patches/graph_models/graph_loading.js';
+import { nodeName } from '../tfjs_patches/graph_models/graph_run.js';
 import { GRAPH_OPS } from './graph_ops.js';
 import type { GraphOp } from './graph_op.js';
 import { registerMissingKernels } from './missing_kernels.js';
@@ -13,7 +15,7 @@ import { withPlainLists } from './rewrites/list_inputs.js';
 import { withLoopInputs } from './rewrites/loop_inputs.js';
 import { withEmptyLists } from './rewrites/split_lists.js';
 import { withNumberedVariants } from './rewrites/variant_lists.js';
-import { countOf } from './signature.js';
+import { totalOf } from './signature.js';
 import { refuseUnknownOps } from './unknown_ops.js';
 
 const registered = (): Set<string> => perProcess('registered ops', () => new Set());
@@ -23,7 +25,12 @@ const NAMES: ReadonlySet<string> = new Set(GRAPH_OPS.keys());
 
 /** Behind the inputs of the op tfjs lists the nodes that only have to run before it. */
 function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
-  const count = op.signature.inputs.reduce((sum, argument) => sum + countOf(argument, node.attrs), 0);
+  const { name, inputs } = op.signature;
+  const count = totalOf(inputs, node.attrs);
+  if (count > node.inputs.length) {
+    const received = described(`${node.inputs.length}`);
+    throw new ValueError(nodeName(node), `${count} inputs, as many as this ${name} says`, received);
+  }
   return op.run(node.inputs.slice(0, count), node);
 }
 

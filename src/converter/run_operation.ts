@@ -3,9 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import { isLong, runStockOp, stockBackend, type StockAttribute } from '../backends/tensorflow/stock_op.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { toInt32 } from '../ragged/whole_ids.js';
-import { readValues, sizeOf, type HostArray } from './host_array.js';
+import { readValues, sizeOf, type HostArray, type HostValues } from './host_array.js';
 import { HostCall, type Attributes, type Operation } from './operation.js';
-import { countOf, type Argument } from './signature.js';
+import { countOf, totalOf, type Argument } from './signature.js';
 
 /** Types of arguments that are always whole numbers, beside the attributes that may only be int32 or int64. */
 const INTEGERS: readonly string[] = ['int32', 'int64'];
@@ -18,12 +18,6 @@ function isInteger({ type }: Argument): boolean {
 /** The argument that each tensor belongs to. */
 function argumentsOf({ signature }: Operation, attributes: Attributes): Argument[] {
   return signature.inputs.flatMap((argument) => new Array<Argument>(countOf(argument, attributes)).fill(argument));
-}
-
-/** How many tensors an op takes and gives. */
-export function arity({ signature }: Operation, attributes: Attributes): { inputs: number; outputs: number } {
-  const total = (list: readonly Argument[]): number => list.reduce((sum, item) => sum + countOf(item, attributes), 0);
-  return { inputs: total(signature.inputs), outputs: total(signature.outputs) };
 }
 
 function checkDtypes(op: Operation, args: readonly Argument[], tensors: readonly tf.TensorInfo[]): void {
@@ -41,17 +35,36 @@ function checkDtypes(op: Operation, args: readonly Argument[], tensors: readonly
   });
 }
 
+/** Arguments that hold sizes, of which none is unknown. Kernels of TensorFlow end the process for negative ones. */
+const SIZES =
+  /^((a_|input_|output_|dense_)?shape|shapes|num_segments|nrows|(dense_)?output_dim0|dense_values_shape|size)$/;
+
+function checkSizes(argument: string, values: HostValues): void {
+  const sizes = values as Int32Array;
+  const negative = sizes.findIndex((size) => size < 0);
+  if (negative < 0) return;
+  throw new ValueError(argument, 'sizes of at least 0', described(`${sizes[negative]} at position ${negative}`));
+}
+
 /** Returns the outputs of an op, new tensors that belong to the caller. Errors name the argument, as in TensorFlow. */
 export function runOperation(op: Operation, tensors: readonly tf.TensorInfo[], attributes: Attributes): tf.Tensor[] {
   const args = argumentsOf(op, attributes);
+  const outputs = totalOf(op.signature.outputs, attributes);
+  if (args.length < tensors.length) {
+    const expected = `${args.length} tensors, as its attributes say`;
+    throw new ValueError(op.signature.name, expected, described(`${tensors.length}`));
+  }
   checkDtypes(op, args, tensors);
+  op.checkCounts(tensors, attributes);
   const isLeftOut = args.some(({ name }, i) => name === op.notEmpty && sizeOf(tensors[i]!.shape) === 0);
   const isStock = stockBackend() !== null && op.inTensorFlow && !isLeftOut;
   const isWide = (tensor: tf.TensorInfo, i: number): boolean =>
     isLong(tensor) || (isInteger(args[i]!) && tensor.dtype === 'float32');
-  return isStock && !tensors.some(isWide)
-    ? runInTensorFlow(op, args, tensors, attributes)
-    : runPlain(op, args, tensors, attributes);
+  if (!isStock || tensors.some(isWide)) return runPlain(op, args, tensors, attributes);
+  args.forEach(({ name }, i) => {
+    if (SIZES.test(name)) checkSizes(name, readValues(tf.backend(), tensors[i]!, name));
+  });
+  return runInTensorFlow(op, args, tensors, attributes, outputs);
 }
 
 function runPlain(
@@ -75,6 +88,7 @@ function hostResults(
   const inputs = tensors.map((tensor, i): HostArray => {
     const { shape, dtype } = tensor;
     const values = readValues(backend, tensor, args[i]!.name);
+    if (op.inTensorFlow && SIZES.test(args[i]!.name)) checkSizes(args[i]!.name, values);
     // Stock ops on wasm give float32 for some integers.
     if (!isInteger(args[i]!) || dtype === 'int32') return { dtype, shape, values };
     return { dtype: 'int32', shape, values: toInt32(values, args[i]!.name) };
@@ -93,12 +107,13 @@ function runInTensorFlow(
   args: readonly Argument[],
   tensors: readonly tf.TensorInfo[],
   attributes: Attributes,
+  outputs: number,
 ): tf.Tensor[] {
   const { name } = op.signature;
   const inputs = tensors.map((tensor, i) => ({ tensor, isLong: args[i]!.type === 'int64' }));
   try {
     const given = stockAttributes(op, args, tensors, attributes);
-    return runStockOp(name, given, inputs, arity(op, attributes).outputs);
+    return runStockOp(name, given, inputs, outputs);
   } catch (error) {
     if (!(error instanceof RuntimeError)) throw error;
     // The plain kernel knows which argument is to blame.

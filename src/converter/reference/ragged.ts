@@ -33,6 +33,7 @@ function checkSplits(splits: HostArray, length: number, argument: string): Int32
 /** Splits of all levels, each checked against the next. */
 function checkNested(splits: readonly HostArray[], values: HostArray, argument: string): Int32Array[] {
   if (values.shape.length === 0) throw new ValueError('values', 'at least a vector', described('a scalar'));
+  if (splits.length === 0) throw new ValueError(argument, 'at least one vector of splits', described('none'));
   return splits.map((level, i) => {
     const next = splits[i + 1];
     const length = next === undefined ? values.shape[0]! : next.shape[0]! - 1;
@@ -137,21 +138,18 @@ export function raggedRange(starts: HostArray, limits: HostArray, deltas: HostAr
   const at = ({ shape, values }: HostArray, row: number): number =>
     (values as Float32Array)[shape.length === 0 ? 0 : row]!;
   const splits = [0];
-  const numbers: number[] = [];
   for (let row = 0; row < rows; row++) {
     const [start, limit, delta] = [at(starts, row), at(limits, row), at(deltas, row)];
     if (delta === 0) throw new ValueError('deltas', 'steps other than 0', described(`0 in row ${row}`));
-    const count = Math.max(0, Math.ceil((limit - start) / delta));
-    let value = start;
-    for (let i = 0; i < count; i++) {
-      numbers.push(value);
-      value = starts.dtype === 'float32' ? Math.fround(value + delta) : value + delta;
-    }
-    splits.push(numbers.length);
+    splits.push(splits[row]! + Math.max(0, Math.ceil((limit - start) / delta)));
   }
-  const values =
-    starts.dtype === 'float32'
-      ? hostArray('float32', [numbers.length], Float32Array.from(numbers))
-      : int32Vector(numbers, 'rt_dense_values');
+  const values = hostArray(starts.dtype, [splits[rows]!]);
+  const numbers = values.values as Float32Array | Int32Array;
+  for (let row = 0; row < rows; row++) {
+    // As TensorFlow adds: a float32 is rounded after each step, when it is stored.
+    for (let i = splits[row]!; i < splits[row + 1]!; i++) {
+      numbers[i] = i === splits[row] ? at(starts, row) : numbers[i - 1]! + at(deltas, row);
+    }
+  }
   return [int32Vector(splits, 'rt_nested_splits'), values];
 }
