@@ -4,7 +4,10 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, ValueError, described } from '../errors.js';
+import { INT32_MAX } from '../types.js';
 import { TensorScope } from '../tfjs_patches/engine/tensor_scope.js';
+import { Elements, FRESH, type Element, type ElementState } from './elements.js';
+import { zerosOf, type ReadElements } from './joined_elements.js';
 import { TapeFlow } from './tape_flow.js';
 import { isCompatible, isFullyDefined, mergeShapes, showShape, type PartialShape } from './partial_shape.js';
 
@@ -21,29 +24,17 @@ export interface StoreSettings {
   readonly isGradient: boolean;
 }
 
-interface Element {
-  /** null: never written, read and cleared, or zeros of `shape`. */
-  tensor: tf.Tensor | null;
-  /** Of what was written; of the forward element where the array holds gradients; null: unknown. */
-  shape: readonly number[] | null;
-  written: boolean;
-  read: boolean;
-  cleared: boolean;
-}
-
-const fresh = (): Element => ({ tensor: null, shape: null, written: false, read: false, cleared: false });
-
 export class ElementStore {
   readonly name: string;
   readonly dtype: tf.DataType;
   readonly isGradient: boolean;
   readonly identicalElementShapes: boolean;
   elementShape: PartialShape;
-  private readonly elements: Element[];
+  private readonly elements: Elements;
   private readonly clearAfterRead: boolean;
   private readonly aggregates: boolean;
   private readonly scope = new TensorScope();
-  readonly tapeFlow = new TapeFlow(this.scope);
+  readonly tapeFlow = new TapeFlow();
   private dynamic: boolean;
   private isClosed = false;
   /** Whether some element is the sum of several writes: its gradient would have to go to all of them. */
@@ -58,7 +49,7 @@ export class ElementStore {
     this.clearAfterRead = settings.clearAfterRead;
     this.aggregates = settings.multipleWritesAggregate;
     this.dynamic = settings.dynamicSize;
-    this.elements = Array.from({ length: settings.size }, fresh);
+    this.elements = new Elements(settings.size);
   }
 
   get isDynamic(): boolean {
@@ -76,7 +67,7 @@ export class ElementStore {
 
   size(): number {
     this.checkUsable();
-    return this.elements.length;
+    return this.elements.size;
   }
 
   /** No write makes the array longer from now on. */
@@ -125,18 +116,19 @@ export class ElementStore {
 
   private elementToWrite(index: number, value: tf.Tensor): Element {
     const { elements, name, elementShape } = this;
-    if (index < 0 || (!this.dynamic && index >= elements.length)) {
+    if (index < 0 || (!this.dynamic && index >= elements.size)) {
       const note = `TensorArray ${name} is not resizeable.`;
-      throw new ValueError('index', `an index in [0, ${elements.length})`, index, note);
+      throw new ValueError('index', `an index in [0, ${elements.size})`, index, note);
     }
+    checkLast(index);
     this.checkDtype(value.dtype, 'value');
     if (!isCompatible(elementShape, value.shape)) {
       const note = `It is written to index ${index} of TensorArray ${name}.`;
       throw new ValueError('value', `the element shape ${showShape(elementShape)}`, value, note);
     }
-    while (elements.length <= index) elements.push(fresh());
+    elements.grow(index + 1, FRESH);
     if (this.identicalElementShapes && !isFullyDefined(elementShape)) this.elementShape = value.shape;
-    return elements[index]!;
+    return elements.at(index);
   }
 
   private put(element: Element, index: number, value: tf.Tensor): void {
@@ -168,18 +160,21 @@ export class ElementStore {
     return sum;
   }
 
-  /** Returns an element as a new tensor. */
+  /** Returns an element as a new tensor. Gradients end where the last was written: those behind are zeros. */
   read(index: number): tf.Tensor {
     this.checkUsable();
-    const element = this.elements[index];
-    if (element === undefined) {
-      throw new ValueError('index', `an index in [0, ${this.elements.length})`, index);
+    const { elements } = this;
+    if (!(index >= 0 && (index < elements.size || this.isGradient))) {
+      throw new ValueError('index', `an index in [0, ${elements.size})`, index);
     }
-    if (element.cleared) {
-      const received = described(`${index}, which was cleared when it was read before`);
-      throw new ValueError('index', `an unread index of TensorArray ${this.name}`, received, 'See clearAfterRead.');
+    if (index >= elements.size) {
+      checkLast(index);
+      elements.grow(index + 1, { ...FRESH, shape: this.shapeOf(FRESH, index), written: true });
     }
-    const value = this.tapeFlow.read(element.tensor?.clone() ?? this.zeros(element, index));
+    const element = elements.at(index);
+    this.checkNotCleared(element, index);
+    element.shape = this.shapeOf(element, index);
+    const value = this.tapeFlow.read(element.tensor?.clone() ?? zerosOf(element.shape, this.dtype));
     element.read = true;
     if (this.clearAfterRead) {
       element.tensor?.dispose();
@@ -188,29 +183,53 @@ export class ElementStore {
     return value;
   }
 
-  /** What an element reads as that holds no value: zeros of the shape that is known of it. */
-  private zeros(element: Element, index: number): tf.Tensor {
-    const shape = element.shape ?? this.elementShape;
-    if (!isFullyDefined(shape)) {
-      const note = `It was never written, and the element shape is not fully defined: ${showShape(shape)}. Give TensorArray ${this.name} an elementShape to read zeros.`;
-      throw new ValueError('index', 'an element that was written', index, note);
+  /** Reads all elements in order into `into`; those that nobody wrote come as zeros, many at once. */
+  readAll(into: ReadElements[]): void {
+    this.checkUsable();
+    let end = 0;
+    try {
+      for (const { from, to, state, isKept } of [...this.elements.stretches()]) {
+        if (!isKept) this.checkNotCleared(state, from);
+        const tensor = isKept ? this.read(from) : null;
+        into.push({ index: from, count: to - from, shape: tensor?.shape ?? this.shapeOf(state, from), tensor });
+        end = to;
+      }
+    } finally {
+      const cleared = this.clearAfterRead;
+      this.elements.changeOthers(end, (state) => ({ ...state, read: true, cleared }));
     }
-    element.shape = shape;
-    return this.dtype === 'string' ? tf.fill([...shape], '', 'string') : tf.zeros([...shape], this.dtype);
+  }
+
+  private checkNotCleared({ cleared }: ElementState, index: number): void {
+    if (!cleared) return;
+    const received = described(`${index}, which was cleared when it was read before`);
+    throw new ValueError('index', `an unread index of TensorArray ${this.name}`, received, 'See clearAfterRead.');
+  }
+
+  /** The shape that an element has, or that its zeros have where it holds no value. */
+  private shapeOf({ shape }: ElementState, index: number): readonly number[] {
+    const known = shape ?? this.elementShape;
+    if (isFullyDefined(known)) return known;
+    const note = `It was never written, and the element shape is not fully defined: ${showShape(known)}. Give TensorArray ${this.name} an elementShape to read zeros.`;
+    throw new ValueError('index', 'an element that was written', index, note);
   }
 
   /** Makes every element that is written in `forward` zeros of its shape, behind `prepended`. */
   copyShapes(forward: ElementStore, prepended: readonly number[]): void {
-    forward.elements.forEach(({ written, shape }, i) => {
-      if (written) Object.assign(this.elements[i]!, { shape: [...prepended, ...shape!], written: true });
-    });
+    for (const [index, { written, shape }] of forward.elements.entries()) {
+      if (written) Object.assign(this.elements.at(index), { shape: [...prepended, ...shape!], written: true });
+    }
   }
 
   /** Frees all elements; everything that is called afterwards throws. */
   close(): void {
-    for (const element of this.elements) element.tensor?.dispose();
-    this.elements.length = 0;
-    this.tapeFlow.dispose();
+    for (const [, { tensor }] of this.elements.entries()) tensor?.dispose();
+    this.elements.clear();
     this.isClosed = true;
   }
+}
+
+/** Sizes are int32, as in TensorFlow. */
+function checkLast(index: number): void {
+  if (index >= INT32_MAX) throw new ValueError('index', 'an index below 2^31 - 1', index);
 }

@@ -23,7 +23,8 @@ const gradients = (): WeakMap<ElementStore, Map<string, TensorArray>> =>
  * Returns the array that collects the gradients of a forward array for one source; the same source gives the same array.
  *
  * The forward array is never resized again. The array of gradients has its size and dtype; values written to one index
- * are added, each index is read once, and one that was never written reads as zeros of the forward element's shape.
+ * are added, each index is read once, and one that was never written reads as zeros of the forward element's shape. A
+ * read past the end is zeros of the element shape, where that is known, and makes the array as long.
  * `flow` says when the size is taken: after whatever made it; calls are ordered here, so it is only checked.
  * Source: tf.raw_ops.TensorArrayGradV3 (TensorFlow 2.21).
  *

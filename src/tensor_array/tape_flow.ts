@@ -5,13 +5,10 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { isTapeOn, withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
-import type { TensorScope } from '../tfjs_patches/engine/tensor_scope.js';
 
 export class TapeFlow {
-  /** The last write on a tape; null: none. */
-  private flow: tf.Scalar | null = null;
-
-  constructor(private readonly scope: TensorScope) {}
+  /** The last write on a tape; null: none. Tapes know tensors by their ids, so that its value is not needed. */
+  private flow: tf.Tensor | null = null;
 
   /** A value enters the array. */
   wrote(value: tf.Tensor): void {
@@ -19,19 +16,18 @@ export class TapeFlow {
     const before = this.flow;
     const { shape } = value;
     const inputs: tf.NamedTensorMap = before === null ? { value } : { value, before };
-    const next = withLazyGradient(
+    this.flow = withLazyGradient(
       inputs,
       () => tf.scalar(0),
       (dy) => ({ value: () => tf.zeros(shape), before: () => dy as tf.Tensor }),
     );
-    this.flow = this.scope.adopt(next as tf.Scalar);
-    before?.dispose();
+    this.flow.dispose();
   }
 
   /** A value leaves the array; it is freed, what comes back takes its place. */
   read(value: tf.Tensor): tf.Tensor {
     const { flow } = this;
-    if (flow === null || flow.isDisposed || !isTapeOn()) return value;
+    if (flow === null || !isTapeOn()) return value;
     const tied = withLazyGradient(
       { value, flow },
       () => value.clone(),
@@ -39,10 +35,5 @@ export class TapeFlow {
     );
     value.dispose();
     return tied;
-  }
-
-  dispose(): void {
-    this.flow?.dispose();
-    this.flow = null;
   }
 }

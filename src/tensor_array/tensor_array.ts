@@ -5,11 +5,12 @@ import { ArgumentTypeError, RuntimeError, ValueError, described } from '../error
 import { readOptions } from '../options.js';
 import { perProcess } from '../per_process.js';
 import { readInt32 } from '../ragged/values.js';
+import { INT32_MAX } from '../types.js';
 import { readDtype, readFlag, readValue, readWhole, type IndexInput, type IndicesInput } from './arguments.js';
 import { ElementStore } from './element_store.js';
 import { TensorArrayHandle, uniqueName } from './handle.js';
+import { concatenated, stacked, type ReadElements } from './joined_elements.js';
 import {
-  isCompatible,
   isFullyDefined,
   mergeShapes,
   readPartialShape,
@@ -20,7 +21,7 @@ import {
 
 /** Arguments of `emb.TensorArray`. */
 export interface TensorArrayArgs {
-  /** Number of elements to begin with. */
+  /** Number of elements to begin with; at most 2^31 - 1. Elements take memory only where they are used. */
   readonly size: IndexInput;
   /** Of all elements; `'float32'` unless given. */
   readonly dtype?: tf.DataType;
@@ -61,7 +62,7 @@ const arrays = (): WeakMap<TensorArrayHandle, TensorArray> => perProcess('Tensor
  * Elements live until they are read, until `close()`, or until the `tf.tidy` ends in which the array was made.
  * Source: tf.TensorArray and tf.raw_ops.TensorArrayV3 (TensorFlow 2.21).
  *
- * @throws TypeError for a wrong type, ValueError for a negative size and for unknown fields.
+ * @throws TypeError for a wrong type, ValueError for a size outside [0, 2^31 - 1] and for unknown fields.
  *
  * @example
  * const rows = new emb.TensorArray({ size: 3 }).unstack(tf.tensor2d([[1, 2], [3, 4], [5, 6]]));
@@ -132,7 +133,8 @@ export class TensorArray {
 
   /**
    * Returns the element at an index. One that was never written is zeros where its shape is known. ValueError for an
-   * index outside the array, for a second read where `clearAfterRead` is set, and for an element without a shape.
+   * index outside the array, for a second read where `clearAfterRead` is set, and for an element without a shape. Past
+   * the end of an array of gradients there are zeros of its element shape, and the array becomes as long.
    *
    * @param index - A whole number.
    * @param options - The dtype of the element.
@@ -157,35 +159,34 @@ export class TensorArray {
     const { elementShape } = this.readOptions(options, ['dtype', 'elementShape']);
     this.store.mergeElementShape(elementShape, 'elementShape');
     if (at.length === 0) return this.nothing(this.elementShape);
-    return this.joined(at, (elements) => {
-      const first = elements[0]!;
-      mergeShapes(elementShape, first.shape, 'elementShape');
-      const other = elements.findIndex((element) => !isCompatible(first.shape, element.shape));
-      if (other > 0) {
-        const expected = `elements of one shape: index ${at[0]} has ${showShape(first.shape)}`;
-        throw new ValueError(
-          'indices',
-          expected,
-          described(`${showShape(elements[other]!.shape)} at index ${at[other]}`),
-        );
-      }
-      return tf.stack(elements);
-    });
+    return this.joined(
+      (read) => {
+        for (const index of at) {
+          const tensor = this.store.read(index);
+          read.push({ index, count: 1, shape: tensor.shape, tensor });
+        }
+      },
+      (read) => stacked(read, this.dtype, elementShape),
+    );
   }
 
   /**
-   * Returns all elements, stacked, as `gather` does.
+   * Returns all elements, stacked, as `gather` does. ValueError where memory does not hold them.
    *
    * @param options - Shape and dtype of the elements, where nothing was written.
    * @returns [size, ...element shape].
    */
   stack(options: ReadOptions = {}): tf.Tensor {
-    return this.gather(range(this.size()), options);
+    if (this.size() === 0) return this.gather([], options);
+    const { elementShape } = this.readOptions(options, ['dtype', 'elementShape']);
+    this.store.mergeElementShape(elementShape, 'elementShape');
+    return this.joined(this.readAll, (read) => stacked(read, this.dtype, elementShape));
   }
 
   /**
    * Returns all elements joined along their first axis, and how long each was. ValueError for scalars and for elements
-   * that differ in another axis; RuntimeError for an empty array whose element shape is not fully known.
+   * that differ in another axis, and where memory does not hold them; RuntimeError for an empty array whose element
+   * shape is not fully known.
    *
    * @param options - Shape and dtype of the elements, where nothing was written.
    * @returns The joined elements, and the length of each.
@@ -195,33 +196,10 @@ export class TensorArray {
     const size = this.size();
     if (size === 0)
       return { value: this.nothing(mergeShapes(this.restShape(), elementShape, 'elementShape')), lengths: [] };
-    let lengths: number[] = [];
-    const value = this.joined(range(size), (elements) => {
-      const [first] = elements.map((element, i) => {
-        if (element.rank === 0) {
-          throw new ValueError(
-            'elements',
-            'vectors at least',
-            described(`a scalar at index ${i}`),
-            'stack() takes scalars.',
-          );
-        }
-        return element.shape.slice(1);
-      });
-      mergeShapes(elementShape, first!, 'elementShape');
-      const other = elements.findIndex((element) => !isCompatible(first!, element.shape.slice(1)));
-      if (other > 0) {
-        const expected = `elements that differ in their first axis only: index 0 has ${showShape(first!)} behind it`;
-        throw new ValueError(
-          'elements',
-          expected,
-          described(`${showShape(elements[other]!.shape.slice(1))} at index ${other}`),
-        );
-      }
-      lengths = elements.map(({ shape }) => shape[0]!);
-      return tf.concat(elements);
+    return this.joined(this.readAll, (read) => {
+      const value = concatenated(read, this.dtype, elementShape);
+      return { value, lengths: read.flatMap(({ count, shape }) => new Array<number>(count).fill(shape[0]!)) };
     });
-    return { value, lengths };
   }
 
   /**
@@ -310,14 +288,18 @@ export class TensorArray {
     return tf.tensor([], [0, ...shape], this.dtype);
   }
 
-  /** Joins elements that are read for it and freed afterwards. */
-  private joined(indices: ArrayLike<number>, join: (elements: tf.Tensor[]) => tf.Tensor): tf.Tensor {
-    const elements: tf.Tensor[] = [];
+  private readonly readAll = (into: ReadElements[]): void => {
+    this.store.readAll(into);
+  };
+
+  /** Joins elements that are read for it and freed afterwards, also those read before an error. */
+  private joined<T>(fill: (into: ReadElements[]) => void, join: (read: readonly ReadElements[]) => T): T {
+    const read: ReadElements[] = [];
     try {
-      for (let i = 0; i < indices.length; i++) elements.push(this.store.read(indices[i]!));
-      return join(elements);
+      fill(read);
+      return join(read);
     } finally {
-      tf.dispose(elements);
+      for (const { tensor } of read) tensor?.dispose();
     }
   }
 
@@ -367,15 +349,11 @@ export function tensorArray(handle: TensorArrayHandle): TensorArray {
   return found;
 }
 
-function range(length: number): Int32Array {
-  return Int32Array.from({ length }, (_, i) => i);
-}
-
 function makeStore(args: TensorArrayArgs): ElementStore {
   const usage = 'new emb.TensorArray({ size: 3 })';
   const { size, name = 'TensorArray', ...rest } = readOptions<TensorArrayArgs>(args, FIELDS, 'args', usage);
   const length = readWhole(size, 'size');
-  if (length < 0) throw new ValueError('size', 'a size of at least 0', length);
+  if (length < 0 || length > INT32_MAX) throw new ValueError('size', 'a size of at least 0, at most 2^31 - 1', length);
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
   return new ElementStore({
     name: uniqueName(name),

@@ -253,6 +253,27 @@ case("GradWithShape copies the shapes of written elements", new(2), write(0, [1,
 case("GradWithShape of no dimensions", new(1), write(0, [1, 2]), grad(prepend=[]), read(0, "g0", "g"))
 case("GradWithShape needs a vector", new(1), write(0, [1]), grad(prepend=2))
 
+# What an array of gradients does behind its end.
+case("grad array: read past the end", new(1, element_shape=[2]), grad(), read(3, "zeros", "g"), size("size", "g"),
+     size("forward"), read(1, "between", "g"))
+case("grad array: read past the end, then writes at what that made", new(1, element_shape=[2], dynamic_size=True),
+     write(0, [1, 1]), grad(), read(4, None, "g"), write(2, [5, 6], "g"), write(2, [1, 1], "g"), read(2, "sum", "g"))
+case("grad array: write past what a read made", new(1, element_shape=[2]), grad(), read(2, None, "g"),
+     write(3, [1, 1], "g"))
+case("grad array: write of another shape at what a read made", new(1, element_shape=[2]), grad(), read(2, None, "g"),
+     write(1, [1], "g"))
+case("grad array: read past the end twice", new(1, element_shape=[2]), grad(), read(2, None, "g"), read(2, None, "g"))
+case("grad array: read past the end of unknown shape", new(1), write(0, [1, 1]), grad(), read(1, None, "g"))
+case("grad array: read past the end of partly known shape", new(1, element_shape=[None, 2]), write(0, [[1, 1]]),
+     grad(), read(1, None, "g"))
+case("grad array: read of a negative index", new(1, element_shape=[2]), grad(), read(-1, None, "g"))
+case("grad array: gather past the end", new(2, element_shape=[2]), grad(), write(1, [3, 4], "g"),
+     step("gather", "g", indices=[5, 1, 3], out="rows"), size("size", "g"))
+case("grad array: concat after a read past the end", new(1, element_shape=[1]), grad(), write(0, [3], "g"),
+     read(3, None, "g"), step("concat", "g", out="all"))
+case("GradWithShape: read past the end", new(1, element_shape=[3]), grad(prepend=[2]), read(2, "zeros", "g"))
+case("forward array: read past the end of a known shape", new(1, element_shape=[2], dynamic_size=True), read(1))
+
 # What a forward array does.
 case("forward double write", new(1), write(0, [1]), write(0, [2]))
 case("second read with clear_after_read", new(1), write(0, [1]), read(0), read(0))
@@ -277,6 +298,16 @@ case("identical_element_shapes takes the first shape", new(2, identical_element_
      read(1, "zeros"))
 case("identical_element_shapes refuses another shape", new(2, identical_element_shapes=True), write(0, [1, 2]),
      write(1, [1]))
+case("identical_element_shapes completes a partly known shape", new(3, element_shape=[None, 2],
+     identical_element_shapes=True), write(0, [[1, 2], [3, 4]]), read(1, "zeros"), step("gather", indices=[2], out="rows"))
+case("identical_element_shapes completes a partly known shape, and refuses another", new(3, element_shape=[None, 2],
+     identical_element_shapes=True), write(0, [[1, 2], [3, 4]]), write(1, [[5, 6]]))
+case("identical_element_shapes refuses what a partly known shape denies", new(3, element_shape=[None, 2],
+     identical_element_shapes=True), write(0, [[1, 2, 3]]))
+case("identical_element_shapes of a partly known shape, in its gradients", new(2, element_shape=[None, 2],
+     identical_element_shapes=True), write(0, [[1, 2], [3, 4]]), grad(), read(1, "zeros", "g"), read(3, "behind", "g"))
+case("without identical_element_shapes a partly known shape stays", new(2, element_shape=[None, 2]),
+     write(0, [[1, 2], [3, 4]]), read(1, "zeros"))
 case("elements of different shapes", new(2), write(0, [1, 2]), write(1, 3), read(0, "a"), read(1, "b"))
 case("use after close: read", new(1), write(0, [1]), step("close"), read(0))
 case("use after close: write", new(1), step("close"), write(0, [1]))

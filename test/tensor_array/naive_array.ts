@@ -89,7 +89,13 @@ export class NaiveArray {
   }
 
   read(at: number): Value {
-    need(!this.isClosed && at >= 0 && at < this.cells.length);
+    need(!this.isClosed && at >= 0 && (at < this.cells.length || this.isGradient));
+    if (at >= this.cells.length) {
+      const { elementShape } = this;
+      need(elementShape !== null && elementShape.every((size) => size !== null));
+      const zeros = (): Cell => ({ ...fresh(), shape: elementShape as number[], isWritten: true, state: 'written' });
+      while (this.cells.length <= at) this.cells.push(zeros());
+    }
     const cell = this.cells[at]!;
     need(cell.state !== 'cleared');
     if (cell.value === null) {
