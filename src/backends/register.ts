@@ -4,12 +4,14 @@ import { registerGenericBackends } from './generic/register.js';
 import { registerReferenceKernels } from './reference/register.js';
 import { registerTensorFlowBackend } from './tensorflow/register.js';
 import { registerWasmBackend } from './wasm/register.js';
+import { noteOddTensors } from '../tfjs_patches/engine/odd_tensors.js';
 
 /**
  * Registers the kernels that pages run. Another backend, `tensorflow` included, is given stock ops when it is first used,
  * unless an entry that knows more of it is there. May be called again.
  */
 export function registerLookupBackends(): void {
+  noteOddTensors();
   registerReferenceKernels();
   registerGenericBackends();
   registerCpuBackend();

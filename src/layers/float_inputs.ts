@@ -1,6 +1,7 @@
 /** What the layers on float32 features share: their common arguments, and checks of their inputs. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { checkLive } from '../live_tensor.js';
 import { readOptions } from '../options.js';
 import { checkBoolean, checkName, isSymbolic, readInputShape, type SymbolicShape } from './layer_arguments.js';
 import { nextName } from './layer_names.js';
@@ -73,9 +74,7 @@ function readFloatInput(
   if (isSymbolic(input) !== areSymbolic) {
     throw new ArgumentTypeError(argument, 'symbolic tensors only, or none', input);
   }
-  if (input instanceof tf.Tensor && input.isDisposed) {
-    throw new ValueError(argument, 'a tensor that is not disposed', described('a disposed tensor'));
-  }
+  if (input instanceof tf.Tensor) checkLive(input, argument);
   if (input.dtype !== 'float32') throw new ArgumentTypeError(argument, expected, shown(input));
   return input;
 }

@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import type { BagOptions } from '../backends/kernel_set.js';
 import { packedForm } from '../backends/packed/packed_table.js';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { ArgumentTypeError, ValueError } from '../errors.js';
+import { checkLive } from '../live_tensor.js';
 import { COMBINERS, OUT_OF_RANGE, type Combiner, type OutOfRange } from '../types.js';
 
 /** Options of a lookup as users give them. */
@@ -22,17 +23,17 @@ const TABLE = 'a rank-2 float32 tensor or variable [rows, dim]';
 /** The same; also the weight of a layer whose rows are packed, which is looked up alone. */
 export function checkLookupTable(table: unknown, argument = 'table'): tf.Tensor2D {
   const isPacked = table instanceof tf.Tensor && packedForm(table as tf.Tensor) !== undefined;
-  return isPacked ? checkLive(table as tf.Tensor2D, argument) : checkTable(table, argument);
+  return isPacked ? checkUsable(table as tf.Tensor2D, argument) : checkTable(table, argument);
 }
 
 export function checkTable(table: unknown, argument = 'table'): tf.Tensor2D {
   const isMatrix = table instanceof tf.Tensor && table.dtype === 'float32' && table.rank === 2;
   if (!isMatrix) throw new ArgumentTypeError(argument, TABLE, table);
-  return checkLive(table as tf.Tensor2D, argument);
+  return checkUsable(table as tf.Tensor2D, argument);
 }
 
-function checkLive(table: tf.Tensor2D, argument: string): tf.Tensor2D {
-  if (table.isDisposed) throw new ValueError(argument, 'a tensor that is not disposed', described('a disposed tensor'));
+function checkUsable(table: tf.Tensor2D, argument: string): tf.Tensor2D {
+  checkLive(table, argument);
   if (table.shape[1] === 0) throw new ValueError(argument, 'at least one column', table);
   return table;
 }
@@ -89,6 +90,6 @@ export function checkMatrix(matrix: unknown, rows: number, columns: number | nul
   if (tensor.rank !== 2 || tensor.shape[0] !== rows || width === 0 || width !== (columns ?? width)) {
     throw new ValueError(argument, expected(), tensor);
   }
-  if (tensor.isDisposed) throw new ValueError(argument, expected(), described('a disposed tensor'));
+  checkLive(tensor, argument, expected());
   return tensor as tf.Tensor2D;
 }

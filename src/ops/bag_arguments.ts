@@ -5,6 +5,7 @@ import type { BagTensors } from '../backends/bag_tensors.js';
 import { BACKEND_NAME as TENSORFLOW } from '../backends/tensorflow/node_backend.js';
 import type { BagOptionsInput } from './arguments.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { checkLive } from '../live_tensor.js';
 import { checkNoNaN, toFloat32 } from '../ragged/float_values.js';
 import { checkRowSplits } from '../ragged/row_splits.js';
 import { toInt32 } from '../ragged/whole_ids.js';
@@ -37,8 +38,8 @@ function checkSplits(splits: tf.Tensor1D, values: number, argument: string): voi
 
 function isTensor(vector: unknown, argument: string, expected: string): vector is tf.Tensor {
   if (!(vector instanceof tf.Tensor)) return false;
-  if (!(vector as tf.Tensor).isDisposed) return true;
-  throw new ValueError(argument, expected, described('a disposed tensor'));
+  checkLive(vector as tf.Tensor, argument, expected);
+  return true;
 }
 
 function toInt32Vector(vector: VectorInput, argument: string): tf.Tensor1D {

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { packHyper } from '../backends/hyper.js';
 import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { checkLive } from '../live_tensor.js';
 import { fieldsOf, hyperOf, readSettings, type SparseOptimizerConfig } from './training/optimizer_settings.js';
 import { readOptions } from '../options.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../types.js';
@@ -121,7 +122,7 @@ function checkSlots(name: OptimizerName, slots: unknown, table: tf.Variable): tf
     if (!isColumn && (actual.length !== shape.length || actual.some((size, axis) => size !== shape[axis]))) {
       throw new ValueError(`slots[${i}]`, what(), variable);
     }
-    if (variable.isDisposed) throw new ValueError(`slots[${i}]`, what(), described('a disposed variable'));
+    checkLive(variable, `slots[${i}]`, what());
     // One buffer in two roles would be written twice in a step.
     if (variable === table || list.indexOf(slot) !== i) {
       throw new ValueError(`slots[${i}]`, 'a variable of its own', described('one that is given twice'));

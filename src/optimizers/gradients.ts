@@ -1,6 +1,7 @@
 /** Gradients by variable name, as `computeGradients` gives and `applyGradients` takes them. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { checkWhole } from '../live_tensor.js';
 import { isRecord } from '../options.js';
 import { IndexedSlices, checkLive } from './indexed_slices.js';
 
@@ -44,6 +45,7 @@ export function readGradients(gradients: unknown): { name: string; gradient: Gra
     const isSlices = tensor instanceof IndexedSlices;
     if (isSlices) checkLive(tensor, argument);
     else if (!(tensor instanceof tf.Tensor)) throw new ArgumentTypeError(argument, 'a tensor or IndexedSlices', tensor);
+    else checkWhole(tensor, argument);
     if (names.has(name)) throw new ValueError(argument, 'one gradient per variable', described('several'));
     names.add(name);
     found.push({ name, gradient: tensor });

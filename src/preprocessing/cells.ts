@@ -1,6 +1,7 @@
 /** Raw feature values in any container: read as one flat list, ids written back in the same container. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { checkLive } from '../live_tensor.js';
 import { RaggedTensor } from '../ragged/ragged_tensor.js';
 
 /** Typed arrays of numbers. */
@@ -72,7 +73,7 @@ function isNumberArray(data: unknown): data is NumberArray {
 }
 
 function readTensor(data: tf.Tensor, argument: string): Cells {
-  if (data.isDisposed) throw new ValueError(argument, 'a tensor that is not disposed', described('a disposed tensor'));
+  checkLive(data, argument);
   if (!['string', 'int32', 'float32'].includes(data.dtype)) {
     throw new ArgumentTypeError(argument, 'a tensor of dtype string, int32 or float32', data);
   }

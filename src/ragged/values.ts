@@ -1,6 +1,7 @@
 /** Flat values of ragged and sparse ids, read from arrays, typed arrays and tensors. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { checkLive } from '../live_tensor.js';
 import { toFloat32 } from './float_values.js';
 import { checkSize } from './row_splits.js';
 import { toInt32 } from './whole_ids.js';
@@ -41,13 +42,12 @@ export function readTensor(tensor: tf.Tensor, argument: string): Int32Array | Fl
   return tensor.dataSync() as Int32Array | Float32Array;
 }
 
-/** Throws for a disposed tensor and for a dtype other than int32 and float32. */
+/** Throws for a tensor that is disposed or holds another number of values than its shape says, and for a dtype other than int32 and float32. */
 export function checkTensor(tensor: tf.Tensor, argument: string): void {
   if (tensor.dtype !== 'int32' && tensor.dtype !== 'float32') {
     throw new ArgumentTypeError(argument, 'an int32 or float32 tensor', tensor);
   }
-  if (tensor.isDisposed)
-    throw new ValueError(argument, 'a tensor that is not disposed', described('a disposed tensor'));
+  checkLive(tensor, argument);
 }
 
 /** Whole int32 of a vector of any kind. An Int32Array comes back as it is. */

@@ -1,6 +1,7 @@
 /** Per-id weights, in the form of their ids. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { checkLive } from '../live_tensor.js';
 import { checkNoNaN, checkNoNaNIn, toFloat32 } from './float_values.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';
 import { RaggedTensor } from './ragged_tensor.js';
@@ -48,7 +49,7 @@ class WeightsReader {
 
   private fromTensor(tensor: tf.Tensor, isFlat = false): tf.Tensor {
     if (tensor.dtype !== 'float32') throw new ArgumentTypeError(this.argument, 'a float32 tensor', tensor);
-    if (tensor.isDisposed) throw new ValueError(this.argument, 'a tensor that is not disposed', described('disposed'));
+    checkLive(tensor, this.argument);
     const fitsFlat = tensor.rank === 1 && tensor.size === this.count;
     const { idsShape } = this.ids;
     const fits = fitsFlat || (!isFlat && idsShape !== null && sameNumbers(tensor.shape, idsShape));

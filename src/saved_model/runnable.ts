@@ -2,6 +2,7 @@
 import { backendInfo } from '../backends/registry.js';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { checkWhole } from '../live_tensor.js';
 import { isRecord } from '../options.js';
 import { keepSignsOfInt64 } from '../tfjs_patches/tfjs_node/int64_inputs.js';
 import type { NamedShapes, RunnableSavedModel } from './loading.js';
@@ -62,6 +63,7 @@ function checkNames(inputs: unknown, wanted: readonly string[]): tf.NamedTensorM
   if (!isRecord(inputs) || inputs instanceof tf.Tensor) throw new ArgumentTypeError('inputs', expected, inputs);
   for (const name of wanted) {
     if (!(inputs[name] instanceof tf.Tensor)) throw new ArgumentTypeError(`inputs.${name}`, 'a tensor', inputs[name]);
+    checkWhole(inputs[name], `inputs.${name}`);
   }
   const stray = Object.keys(inputs).find((name) => !wanted.includes(name));
   if (stray !== undefined) throw new ValueError(`inputs.${stray}`, `one of ${wanted.join(', ')}`, stray);

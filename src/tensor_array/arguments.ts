@@ -1,6 +1,7 @@
 /** What callers of a TensorArray give, checked. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../errors.js';
+import { checkWhole } from '../live_tensor.js';
 
 export const DTYPES: readonly tf.DataType[] = ['float32', 'int32', 'bool', 'complex64', 'string'];
 
@@ -40,7 +41,10 @@ export function readWhole(value: unknown, argument: string): number {
 
 /** The tensor that the caller gave, or a new one of its numbers, as `isOwn` tells. */
 export function readValue(value: unknown, dtype: tf.DataType, argument: string): { tensor: tf.Tensor; isOwn: boolean } {
-  if (value instanceof tf.Tensor) return { tensor: value, isOwn: false };
+  if (value instanceof tf.Tensor) {
+    checkWhole(value, argument);
+    return { tensor: value, isOwn: false };
+  }
   if (typeof value === 'number' || Array.isArray(value) || ArrayBuffer.isView(value)) {
     return { tensor: tf.tensor(value as tf.TensorLike, undefined, dtype), isOwn: true };
   }

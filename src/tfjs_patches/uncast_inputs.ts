@@ -8,6 +8,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { addFedRows } from './fed_rows.js';
 import { feeding, isFeeding } from './feeding.js';
+import { wholeInputs } from './whole_inputs.js';
 import { isModelInput } from './symbolic_ids.js';
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
@@ -27,16 +28,17 @@ export function markFeeding(): void {
   if (Object.hasOwn(models, MARK)) return;
   Object.defineProperty(models, MARK, { value: true });
   replace(Object.getPrototypeOf(models) as Methods, 'call', feeding);
-  replace(models, 'predictLoop', (method) => addFedRows(feeding(method), 0) as Method);
+  replace(models, 'predictLoop', (method) => wholeInputs(addFedRows(feeding(method), 0) as Method, 0));
   replace(models, 'testLoop', (method) => addFedRows(method, 1) as Method);
   replace(models, 'fitLoop', (method) => addFedRows(method, 1) as Method);
+  replace(models, 'standardizeUserDataXY', (method) => wholeInputs(method, 0));
   replace(models, 'execute', feeding);
   replace(
     models,
     'makeTrainFunction',
     (method) =>
       function (this: unknown) {
-        return feeding(method.call(this) as Method);
+        return wholeInputs(feeding(method.call(this) as Method), 0, this);
       },
   );
   replace(
@@ -46,7 +48,7 @@ export function markFeeding(): void {
       function (this: unknown) {
         method.call(this);
         const model = this as { testFunction: Method };
-        model.testFunction = feeding(model.testFunction);
+        model.testFunction = wholeInputs(feeding(model.testFunction), 0, this);
       },
   );
 }

@@ -32,6 +32,7 @@ const FLOORS = [
   ['src/tfjs_patches'],
   ['src/ragged', 'src/config', 'src/protobuf'],
   [
+    'src/live_tensor.ts',
     'src/options.ts',
     'src/warn_once.ts',
     'src/node_builtin.ts',

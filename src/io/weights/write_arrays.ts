@@ -1,6 +1,7 @@
 /** Tensors on their way into files of NumPy and PyTorch. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { checkWhole } from '../../live_tensor.js';
 import { isRecord } from '../../options.js';
 import { littleEndianBytes } from '../byte_order.js';
 import { pathOf } from '../byte_source.js';
@@ -27,6 +28,7 @@ function typeOf(tensor: unknown, argument: string): Type {
   if (!(tensor instanceof tf.Tensor)) throw new ArgumentTypeError(argument, 'a tensor', tensor);
   const type = Object.hasOwn(TYPES, tensor.dtype) ? TYPES[tensor.dtype as keyof typeof TYPES] : undefined;
   if (type === undefined) throw new ArgumentTypeError(argument, `a tensor of ${Object.keys(TYPES).join(', ')}`, tensor);
+  checkWhole(tensor as tf.Tensor, argument);
   return type;
 }
 

@@ -1,6 +1,7 @@
 /** What users pass to a layer: ids in any form, and weights beside them. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { checkLive } from '../../live_tensor.js';
 import { PAIR_ADVICE } from '../../ragged/row_pair.js';
 import { isSymbolic } from '../layer_arguments.js';
 
@@ -93,5 +94,6 @@ export function checkWeights(weights: unknown, shape: readonly (number | null)[]
   if (weights.rank !== shape.length || weights.shape.some((size: number, axis: number) => size !== shape[axis])) {
     throw new ValueError('weights', expected, weights);
   }
+  checkLive(weights as tf.Tensor, 'weights', expected);
   return weights;
 }

@@ -2,6 +2,7 @@
 import { wordsPerRow, type PackedForm } from '../../backends/packed/packed_table.js';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { checkLive } from '../../live_tensor.js';
 import { toFloat32 } from '../../ragged/float_values.js';
 
 /** A [rows, dim] table: a float32 tensor, nested arrays, or a flat typed array. */
@@ -45,7 +46,7 @@ function checkTensor(table: tf.Tensor, rows: number, dim: number, dtype = 'float
   if (table.rank !== 2 || table.shape[0] !== rows || table.shape[1] !== dim) {
     throw new ValueError('weights', expected, table);
   }
-  if (table.isDisposed) throw new ValueError('weights', expected, described('a disposed tensor'));
+  checkLive(table, 'weights', expected);
   return table;
 }
 

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { randomWords } from '../../backends/counter_random.js';
 import type { Fill } from '../../backends/fill.js';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { checkLive } from '../../live_tensor.js';
 import { rowBlocks, rowsAtOnce } from '../../row_blocks.js';
 import type { WriteRows } from '../../ops/written_table.js';
 import type { Initializer } from './initializers.js';
@@ -133,7 +134,7 @@ export function appliedTo(table: TableToFill, initializer: Initializer): tf.Tens
   if (!(given instanceof tf.Tensor) || given.dtype !== 'float32') {
     throw new ArgumentTypeError(argument, expected, given, note);
   }
-  if (given.isDisposed) throw new ValueError(argument, expected, described('a disposed tensor'), note);
+  checkLive(given as tf.Tensor, argument, expected);
   if (given.rank !== 2 || given.shape[0] !== rows || given.shape[1] !== columns) {
     throw new ValueError(argument, expected, given, note);
   }

@@ -1,6 +1,7 @@
 /** The hook by which gradients of dequeued activations are found. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { ArgumentTypeError } from '../../errors.js';
+import { checkLive } from '../../live_tensor.js';
 import { readOptions } from '../../options.js';
 import { wholeNumber } from '../config/fields.js';
 import { TPU_EMBEDDING_ACTIVATIONS, registerActivations, type Attributes } from './activations_kernel.js';
@@ -15,7 +16,7 @@ export interface TPUEmbeddingActivationsOptions {
 function floatTensor(value: unknown, argument: string): tf.Tensor {
   const isTensor = value instanceof tf.Tensor;
   if (!isTensor || value.dtype !== 'float32') throw new ArgumentTypeError(argument, 'a float32 tensor', value);
-  if (value.isDisposed) throw new ValueError(argument, 'a tensor that is not disposed', described('a disposed one'));
+  checkLive(value as tf.Tensor, argument);
   return value as tf.Tensor;
 }
 

@@ -1,6 +1,7 @@
 /** The gradients of activations, one per feature. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError, described } from '../../errors.js';
+import { ValueError } from '../../errors.js';
+import { checkLive } from '../../live_tensor.js';
 import { warnOnce } from '../../warn_once.js';
 
 /**
@@ -14,7 +15,7 @@ export function featureGradient(gradient: unknown, shape: readonly number[], pat
   }
   const expected = `a float32 gradient of shape [${shape.join(', ')}]`;
   if (!(gradient instanceof tf.Tensor)) throw new ValueError(path, expected, gradient);
-  if (gradient.isDisposed) throw new ValueError(path, expected, described('a disposed tensor'));
+  checkLive(gradient as tf.Tensor, path, expected);
   const fits = gradient.dtype === 'float32' && tf.util.arraysEqual(gradient.shape, shape as number[]);
   if (!fits) throw new ValueError(path, expected, gradient);
   return tf.reshape(gradient as tf.Tensor, [-1, shape.at(-1)!]);

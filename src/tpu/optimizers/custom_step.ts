@@ -1,6 +1,7 @@
 /** One step of the touched rows by the function of a `CustomOptimizer`. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { checkLive } from '../../live_tensor.js';
 import { isRecord } from '../../options.js';
 import type { CustomOptimizer } from './custom_optimizer.js';
 
@@ -30,6 +31,7 @@ function valuesOf(value: unknown, shape: readonly number[], what: string): Float
   if (!tf.util.arraysEqual(value.shape, shape as number[])) {
     throw new ValueError(COMPUTATION, `a function that returns ${expected}`, value);
   }
+  checkLive(value as tf.Tensor, COMPUTATION);
   return value.dataSync() as Float32Array;
 }
 

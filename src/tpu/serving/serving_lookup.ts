@@ -1,6 +1,7 @@
 /** Lookups for serving: what the TPU would give, on any backend. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { checkLive } from '../../live_tensor.js';
 import { embeddingLookup } from '../../ops/embedding_lookup.js';
 import { lookUp } from '../../ops/lookup.js';
 import { safeEmbeddingLookup } from '../../ops/safe_embedding_lookup.js';
@@ -97,6 +98,7 @@ function tableOf(tables: unknown, { table }: FeatureConfig, path: string): tf.Te
   if (found.rank !== 2 || found.shape[0] !== rows || found.shape[1] !== dim) {
     throw new ValueError('tables', expected, found);
   }
+  checkLive(found as tf.Tensor, 'tables', expected);
   return found as tf.Tensor2D;
 }
 

@@ -1,6 +1,7 @@
 /** Gradients of activations on the host. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, describe, described } from '../../errors.js';
+import { checkLive } from '../../live_tensor.js';
 import { warnOnce } from '../../warn_once.js';
 
 /** The values of a gradient of this shape; null, with a warning, for none. */
@@ -19,7 +20,7 @@ function floatValues(tensor: unknown, shape: readonly number[], argument: string
   if (!(tensor instanceof tf.Tensor) || tensor.dtype !== 'float32') {
     throw new ArgumentTypeError(argument, expected, tensor);
   }
-  if (tensor.isDisposed) throw new ValueError(argument, expected, described('a disposed tensor'));
+  checkLive(tensor as tf.Tensor, argument, expected);
   if (!tf.util.arraysEqual(tensor.shape, shape as number[])) throw new ValueError(argument, expected, tensor);
   return tensor.dataSync<'float32'>();
 }

@@ -1,6 +1,7 @@
 /** Rows of tables on their way to the shards of SparseCores and back: permutations of the first axis. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { checkLive } from '../../live_tensor.js';
 import { readOptions } from '../../options.js';
 import { readInt32 } from '../../ragged/values.js';
 import { wholeNumber } from './numbers.js';
@@ -34,6 +35,7 @@ export interface MapIndicesArgs {
 function rowsOf(value: Rows, argument: string): number {
   if (value instanceof tf.Tensor) {
     if (value.rank === 0) throw new ValueError(argument, 'a tensor of rows', value);
+    checkLive(value as tf.Tensor, argument);
     return value.shape[0]!;
   }
   if (Array.isArray(value)) return value.length;

@@ -7,6 +7,7 @@ import { appliedTable, filledTable } from '../../layers/table/initial_values.js'
 import type { Initializer } from '../../layers/table/initializers.js';
 import { applyInBlocks, fillOf } from '../../layers/table/table_fill.js';
 import type { TableToFill } from '../../layers/table/table_to_fill.js';
+import { checkLive } from '../../live_tensor.js';
 import { rowShard } from '../../partition/row_shards.js';
 import type { LayoutShard, TableLayout, TableSize } from '../../partition/table_layout.js';
 import { asInitializer, constantOr } from '../config/table_initializer.js';
@@ -89,6 +90,7 @@ function checkShape<T extends tf.Tensor>(value: unknown, shape: readonly number[
   const expected = `float32 values of shape [${shape.join(', ')}] for ${what}`;
   if (!(value instanceof tf.Tensor) || value.dtype !== 'float32') throw new ArgumentTypeError(what, expected, value);
   if (!tf.util.arraysEqual(value.shape, shape as number[])) throw new ValueError(what, expected, value);
+  checkLive(value as tf.Tensor, what, expected);
   return value as T;
 }
 
