@@ -33,9 +33,16 @@ export function readMask(className: string, { args }: Call): IdMask | null {
   return className === 'NotEqual' && args.length === 2 && isSymbolic(ids) && zero === 0 ? new IdMask(ids) : null;
 }
 
+/** Whether an argument is not given: models with several inputs have a list or record of masks, one for each. */
+function isAbsent(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0 && value.every((each) => each === null);
+  if (isRecord(value) && !isSymbolic(value)) return Object.values(value).every((each) => each === null);
+  return value === null || value === undefined || value === false;
+}
+
 /** What of the kwargs has an effect; `known` are those that the layer takes. */
 function readKwargs({ json }: Built, kwargs: Json, known: readonly string[]): Json {
-  const given = Object.entries(kwargs).filter(([, value]) => value !== null && value !== undefined && value !== false);
+  const given = Object.entries(kwargs).filter(([, value]) => !isAbsent(value));
   for (const [key, value] of given) {
     if (known.includes(key)) continue;
     const received = isSymbolic(value) ? described('a tensor') : value;

@@ -16,8 +16,8 @@ const LAYERS = ['layers', '_layer_checkpoint_dependencies'];
 /** State of Python's optimizers and generators of random numbers. */
 const NO_WEIGHTS = /^optimizer\/|(^|\/)seed_generator\/|(^|\/)_?optimizer/;
 
-/** Numbers of the features of a DistributedEmbedding, each with that of its table, in the order of Keras. */
-function tablesOfFeatures({ config }: BuiltLayer['json']): number[] {
+/** The tables of the features of a DistributedEmbedding, in the order of Keras. */
+function tablesOfFeatures({ config }: BuiltLayer['json']): unknown[] {
   const ends = (value: unknown): unknown[] => {
     if (Array.isArray(value)) return value.flatMap(ends);
     if (!isRecord(value)) return [];
@@ -26,20 +26,31 @@ function tablesOfFeatures({ config }: BuiltLayer['json']): number[] {
       .sort()
       .flatMap((key) => ends(value[key]));
   };
-  return ends(config['feature_configs']) as number[];
+  const tables = config['tables'] as readonly { readonly name?: unknown }[];
+  return ends(config['feature_configs']).map((table) => tables[table as number]?.name);
 }
 
 /** Keras RS keeps one layer per feature; that of a table that is already there has no weights of its own. */
 function distributedPaths({ json, layer }: BuiltLayer): string[] {
   const counter = new NameCounter();
   const paths = new Map<unknown, string>();
-  const tables = json.config['tables'] as readonly { readonly name?: unknown }[];
-  for (const table of tablesOfFeatures(json)) {
+  for (const name of tablesOfFeatures(json)) {
     const path = `_default_device_embedding_layers/${counter.next('EmbedReduce')}/`;
-    const name = tables[table]?.name;
     if (!paths.has(name)) paths.set(name, path);
   }
   return (layer as DistributedEmbedding).tableNames.map((name) => paths.get(name) ?? '?/');
+}
+
+/** Lists of weights name the tables of Keras RS by their first feature; the layer here has them as it was given them. */
+function inLayerOrder(
+  { json, layer }: BuiltLayer,
+  names: readonly (string | undefined)[],
+): readonly (string | undefined)[] {
+  if (json.className !== 'DistributedEmbedding') return names;
+  const listed = [...new Set(tablesOfFeatures(json))];
+  const { tableNames } = layer as DistributedEmbedding;
+  // Another number of weights is told by whoever compares shapes.
+  return names.length === listed.length ? tableNames.map((name) => names[listed.indexOf(name)]) : names;
 }
 
 function pathsOf(part: BuiltLayer): string[] {
@@ -137,6 +148,8 @@ function assign(model: BuiltModel, source: WeightSource): Assignment {
   else if (root !== undefined) assignByPath(model, root, known, into);
   else if (source.groups !== null) assignByGroup(model, source.groups, into);
   else assignByName(model, source.names, into);
+  // Paths of attributes are told in the order of the layer; lists are in that of Keras.
+  if (root === undefined) for (const [part, names] of into) into.set(part, inLayerOrder(part, names));
   return into;
 }
 

@@ -76,6 +76,29 @@ def distributed():
     return keras.Model(flat, K.Dense(2)(x))
 
 
+def distributed_tables():
+    """Tables of unequal shapes, used in another order than they are named; the layer stands in a model of its own."""
+    def feature(name, table, count):
+        return keras_rs.layers.FeatureConfig(name, table, (2, count), (2, table.embedding_dim))
+
+    kwargs = dict(initializer="random_uniform", placement="default_device")
+    zoo = keras_rs.layers.TableConfig("zoo", 7, 3, combiner="sum", **kwargs)
+    ant = keras_rs.layers.TableConfig("ant", 9, 2, combiner="mean", **kwargs)
+    mid = keras_rs.layers.TableConfig("mid", 5, 4, combiner="sqrtn", **kwargs)
+    features = {"b": feature("b", zoo, 2), "a": [feature("a0", mid, 3), feature("a1", zoo, 1)], "c": feature("c", ant, 2)}
+
+    def joined(suffix):
+        ids = lambda name, count: keras.Input((count,), 2, dtype="int32", name=name + suffix)
+        inputs = {"b": ids("b", 2), "a": [ids("a0", 3), ids("a1", 1)], "c": ids("c", 2)}
+        out = keras_rs.layers.DistributedEmbedding(features, name="tables" + suffix)(inputs)
+        return [inputs["b"], *inputs["a"], inputs["c"]], K.Concatenate()([out["b"], *out["a"], out["c"]])
+
+    given, x = joined("")
+    inner_given, inner_x = joined("_inner")
+    inner = keras.Model(inner_given, K.Dense(2, name="scores")(inner_x), name="inner")
+    return keras.Model(given, K.Concatenate()([K.Dense(3, name="head")(x), inner(given)]))
+
+
 def nested():
     inner_in = keras.Input((6,), name="inner_in")
     inner = keras.Model(inner_in, K.Dense(4, activation="tanh", name="dense")(inner_in), name="inner")
@@ -222,6 +245,8 @@ save("k3_embed_reduce", embed_reduce(),
      {"User_Ids": ids((2, 3), 12), "item_ids": ids((2, 4), 9), "item_weights": floats(2, 4)}, both)
 save("k3_distributed", distributed(),
      {"user": ids((2, 3), 20, 1), "seen": ids((2, 3), 30, 2), "next_item": ids((2, 3), 30, 4)})
+save("k3_distributed_tables", distributed_tables(),
+     {"b": ids((2, 2), 7), "a0": ids((2, 3), 5), "a1": ids((2, 1), 7, 4), "c": ids((2, 2), 9, 5)}, both)
 save("k3_nested", nested(), {"first": floats(3, 6), "second": -floats(3, 6)}, both)
 save("k3_recurrent", recurrent(), {"words": np.array([[1, 2, 0, 0, 0], [3, 7, 1, 1, 0]], "int32")}, both)
 save("k3_sequential", sequential(), {"input": ids((2, 3), 7).astype("float32")}, both)
