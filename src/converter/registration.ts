@@ -13,8 +13,6 @@ import { withNumberedOutputs } from './rewrites/function_outputs.js';
 import { withGraphs } from './rewrites/graph_nodes.js';
 import { withPlainLists } from './rewrites/list_inputs.js';
 import { withLoopInputs } from './rewrites/loop_inputs.js';
-import { withEmptyLists } from './rewrites/split_lists.js';
-import { withNumberedVariants } from './rewrites/variant_lists.js';
 import { totalOf } from './signature.js';
 import { refuseUnknownOps } from './unknown_ops.js';
 
@@ -37,8 +35,7 @@ function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
 /** A graph as tfjs-converter runs it. */
 function rewritten(graph: GraphDef): GraphDef {
   const named = withNumberedOutputs(withKnownInputs(graph), SIGNATURES);
-  const ordered = withOrderedConstants(withLoopInputs(named), NAMES);
-  return withEmptyLists(withNumberedVariants(withPlainLists(ordered)));
+  return withPlainLists(withOrderedConstants(withLoopInputs(named), NAMES));
 }
 
 /**

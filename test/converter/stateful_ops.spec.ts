@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
 import { describeForBackends } from '../helpers/backends.js';
+import { expectError } from '../helpers/errors.js';
 import { expectClose, expectNoLeakAsync } from '../helpers/tensors.js';
 import { FLOAT, INT32, execute, loadGraph, placeholder, text, type Node } from './small_graph.js';
 
@@ -287,6 +288,27 @@ describeForBackends(
         expect(execute(model, {}, 'export:0', 'export:1', 'others:0')).toEqual([[5, -2], [1, 2], []]);
         expect(nameOfError(() => execute(model, {}, 'wrong'))).toBe('ValueError');
         expect(nameOfError(() => execute(model, {}, 'a', 'static'))).toBe('Error'); // tfjs-converter wants executeAsync
+      });
+    });
+
+    it('tensor lists are not written at negative places', async () => {
+      const list = { element_dtype: FLOAT, shape_type: INT32 };
+      const nodes = [
+        placeholder('rows', FLOAT),
+        placeholder('at', INT32),
+        placeholder('shape', INT32),
+        { name: 'list', op: 'TensorListFromTensor', input: ['rows', 'shape'], attr: list },
+        { name: 'into', op: 'TensorListScatterIntoExistingList', input: ['list', 'rows', 'at'], attr: list },
+        { name: 'fresh', op: 'TensorListScatter', input: ['rows', 'at', 'shape'], attr: list },
+      ];
+      await withGraph(nodes, (model) => {
+        for (const output of ['into', 'fresh']) {
+          for (const places of [[-1], [-2147483648]]) {
+            const feeds = { rows: tf.tensor2d([[1, 2]]), at: tf.tensor1d(places, 'int32') };
+            const shape = tf.tensor1d([2], 'int32');
+            expectError(() => execute(model, { ...feeds, shape }, output), 'ValueError', 'indices', `${places[0]}`);
+          }
+        }
       });
     });
 

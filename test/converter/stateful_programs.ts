@@ -61,7 +61,7 @@ function graphOf({ steps }: StatefulProgram): { nodes: Node[]; feeds: tf.NamedTe
 
 /** Whether tfjs-converter runs an op only so; it warns where that is not needed. */
 function isAsync({ steps }: StatefulProgram): boolean {
-  return steps.some(({ op }) => /^(HashTable|LookupTable(Import|Find|Size)|TensorList)/.test(op));
+  return steps.some(({ op }) => /^(HashTable|LookupTable(Import|Find|Size))/.test(op));
 }
 
 /** Runs a program as one graph; the tensors of the outcomes are the caller's. */

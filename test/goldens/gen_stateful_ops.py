@@ -351,6 +351,115 @@ def written_list(p, shape, *elements, count=None):
 ROWS = [(0, [[1, 2]]), (1, np.zeros([0, 2])), (2, [[3, 4], [5, 6], [7, 8]])]
 
 
+def partly(shape=(-1,), given=(3,), places=(0, 3), size=5, reads=("stack", "gather", "read")):
+    """A list of which some elements are written, read in several ways."""
+
+    def build(p):
+        h = written_list(p, list(shape) if shape != -1 else -1, *[(at, [at + 1, 2, 3]) for at in places], count=size)
+        wanted = i(list(given) if given != -1 else -1)
+        if "length" in reads:
+            p("TensorListLength", h)
+        if "stack" in reads:
+            p("TensorListStack", h, wanted, element_dtype=tf.float32, num_elements=-1)
+        if "counted" in reads:
+            p("TensorListStack", h, wanted, element_dtype=tf.float32, num_elements=size + 1)
+        if "gather" in reads:
+            p("TensorListGather", h, i([4, 0, 1, 0]), wanted, element_dtype=tf.float32)
+        if "none" in reads:
+            p("TensorListGather", h, i([]), wanted, element_dtype=tf.float32)
+        if "beyond" in reads:
+            p("TensorListGather", h, i([0, size]), wanted, element_dtype=tf.float32)
+        if "read" in reads:
+            p("TensorListGetItem", h, i(4), wanted, element_dtype=tf.float32)
+        if "write" in reads:
+            p("TensorListSetItem", h, i(size), f([1, 2, 3]))
+
+    return build
+
+
+def one_list_twice(p):
+    """What changes a list leaves the list as it was."""
+    h = (p("EmptyTensorList", i([]), i(-1), element_dtype=tf.float32, shape_type=tf.int32), 0)
+    one = (p("TensorListPushBack", h, f(1)), 0)
+    other = (p("TensorListPushBack", h, f(2)), 0)
+    both = (p("TensorListPushBack", one, f(3)), 0)
+    written = (p("TensorListSetItem", both, i(0), f(4)), 0)
+    for each in (h, one, other, both, written):
+        stack(p, each, ())
+    popped = p("TensorListPopBack", both, i([]), element_dtype=tf.float32)
+    p("TensorListLength", (popped, 0))
+    stack(p, both, ())
+
+
+def popped_off(count, pops, shape=(2,)):
+    def build(p):
+        h = written_list(p, list(shape), *[(0, [1, 2])][:count], count=count)
+        for _ in range(pops):
+            h = (p("TensorListPopBack", h, i(list(shape)), element_dtype=tf.float32), 0)
+
+    return build
+
+
+def resized(*sizes):
+    def build(p):
+        h = listed(p)
+        for size in sizes:
+            h = (p("TensorListResize", h, i(size)), 0)
+            p("TensorListLength", h)
+            stack(p, h)
+
+    return build
+
+
+def scattered_list(indices, count=None, values=((7, 8), (9, 10))):
+    def build(p):
+        more = () if count is None else (i(count),)
+        op = "TensorListScatter" if count is None else "TensorListScatterV2"
+        h = (p(op, f(values), i(indices), i([2]), *more, element_dtype=tf.float32, shape_type=tf.int32), 0)
+        p("TensorListLength", h)
+        stack(p, h)
+
+    return build
+
+
+def taken_from(values, shape, dtype=tf.float32):
+    def build(p):
+        h = (p("TensorListFromTensor", values, i(shape), element_dtype=dtype, shape_type=tf.int32), 0)
+        p("TensorListLength", h)
+        p("TensorListStack", h, i(shape), element_dtype=dtype, num_elements=-1)
+
+    return build
+
+
+program("TensorListStack of a list written in part", partly(reads=("stack", "length")))
+program("TensorListStack of a list of which nothing is written", partly(places=(), reads=("stack",)))
+program("TensorListStack of elements whose shape only others tell", partly(shape=-1, given=-1, reads=("stack", "gather", "read")))
+program("TensorListStack of elements whose shape nobody tells", partly(shape=-1, given=-1, places=(), reads=("stack",)))
+program("TensorListStack of no elements", partly(places=(), size=0, reads=("stack", "none")))
+program("TensorListStack of no elements of unknown shape", partly(given=(-1,), places=(), size=0, reads=("stack",)))
+program("TensorListStack of another number of elements", partly(reads=("counted",)))
+program("TensorListGather of a list written in part", partly(reads=("gather", "none")))
+program("TensorListGather beyond the end", partly(reads=("beyond",)))
+program("TensorListSetItem beyond the end", partly(reads=("write",)))
+program("TensorListReserve of a negative number", partly(size=-1, places=(), reads=("length",)))
+program("TensorListPushBack to one list twice", one_list_twice)
+program("TensorListPopBack of an element never written", popped_off(3, 2))
+program("TensorListPopBack of the last one", popped_off(1, 1))
+program("TensorListPopBack of an empty list", popped_off(1, 2))
+program("TensorListResize", resized(5, 2, 0))
+program("TensorListResize to a negative size", resized(-1))
+program("TensorListScatter with places between", scattered_list([3, 1]))
+program("TensorListScatterV2 into more places", scattered_list([3, 1], 6))
+program("TensorListScatterV2 of any number", scattered_list([2, 0], -1))
+program("TensorListScatterV2 beyond its number", scattered_list([3, 1], 3))
+program("TensorListScatterV2 to a place twice", scattered_list([1, 1], 2))
+program("TensorListFromTensor of int32", taken_from(i([[1, 2], [3, 4]]), [2], tf.int32))
+program("TensorListFromTensor of strings", taken_from(s(["a", "b", "c"]), [], tf.string))
+program("TensorListFromTensor of no rows", taken_from(f(np.zeros([0, 2])), [2]))
+program("TensorListFromTensor of a scalar", taken_from(f(1), -1))
+program("TensorListFromTensor of another shape", taken_from(f([[1, 2]]), [3]))
+
+
 def rows_joined(shape, *elements, given=(-1, 2), leading=(), op="TensorListConcatV2", dtype=tf.float32, **options):
     def build(p):
         h = written_list(p, shape, *elements, **options)
@@ -514,7 +623,7 @@ def signature(op):
 
 
 KINDS = r"^(Anonymous.*HashTable|.*HashTable(OfTensors)?(V2)?|LookupTable|InitializeTable(V2)?$|Stack|Ragged.*Variant(Gradient)?$)|" \
-    r"^TensorList(ElementShape|Concat(Lists|V2)?|ScatterIntoExistingList|Split|SetItem|GetItem|PushBack)$"
+    r"^(EmptyTensorList|TensorList.*)$"
 ops = [op for op in sorted(dir(tf.raw_ops)) if re.match(KINDS, op)]
 with open(os.path.join(HERE, "stateful_ops.json"), "w") as file:
     signatures = [signature(op) for op in ops]

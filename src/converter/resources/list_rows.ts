@@ -10,14 +10,13 @@ import {
   type PartialShape,
   type PartialShapeInput,
 } from '../../tensor_array/partial_shape.js';
-import { makeTensorList, type StockTensorList } from '../../tfjs_patches/graph_models/tensor_lists.js';
-import { elementShapeOf, givenShape, listOf, typedListOf } from './list_handle.js';
+import { TensorList, elementDtype, givenShape, handleOf, ownElements, typedListOf, zerosOf } from './tensor_list.js';
 
 /** The shape of a row of the elements; null: unknown. */
-function rowShape(list: StockTensorList, element: PartialShape): PartialShape {
+function rowShape(list: TensorList, element: PartialShape): PartialShape {
   if (element?.length === 0) throw new ValueError('element_shape', 'that of vectors at least', described('a scalar'));
   let row: PartialShape = element?.slice(1) ?? null;
-  list.tensors.forEach((tensor, i) => {
+  list.elements.forEach((tensor, i) => {
     if (tensor === undefined) return;
     const { rank, shape } = tensor;
     if (rank === 0) throw new ValueError('input_handle', 'vectors at least', described(`a scalar as element ${i}`));
@@ -27,13 +26,13 @@ function rowShape(list: StockTensorList, element: PartialShape): PartialShape {
 }
 
 /** The rows of an element that nobody wrote where nobody tells them: as many as each of the others has. */
-function commonRows({ tensors }: StockTensorList): number | null {
-  const lengths = new Set(tensors.flatMap((tensor) => (tensor === undefined ? [] : [tensor.shape[0]!])));
+function commonRows({ elements }: TensorList): number | null {
+  const lengths = new Set(elements.flatMap((tensor) => (tensor === undefined ? [] : [tensor.shape[0]!])));
   return lengths.size === 1 ? [...lengths][0]! : null;
 }
 
 /** The elements one after the other along their first axis, and how many rows each has. */
-function joined(list: StockTensorList, element: PartialShape, leading: Int32Array): tf.Tensor[] {
+function joined(list: TensorList, element: PartialShape, leading: Int32Array): tf.Tensor[] {
   const row = rowShape(list, element);
   if (!isFullyDefined(row)) {
     throw new ValueError(
@@ -44,37 +43,35 @@ function joined(list: StockTensorList, element: PartialShape, leading: Int32Arra
   }
   return tf.tidy(() => {
     const usual = element?.[0] ?? commonRows(list);
-    // Not `map`, which passes over places that nobody wrote.
-    const parts = Array.from(list.tensors, (tensor, i) => {
+    const parts = list.elements.map((tensor, i) => {
       if (tensor !== undefined) return tensor;
       const rows = leading[i] ?? usual;
-      if (rows !== null && rows >= 0) return tf.zeros([rows, ...row], list.elementDtype);
+      if (rows !== null && rows >= 0) return zerosOf([rows, ...row], list.dtype);
       throw new ValueError('leading_dims', `the rows of element ${i}, which was never written`, described('none'));
     });
     const lengths = parts.map(({ shape }) => shape[0]!);
-    const rows = parts.length === 0 ? tf.tensor([], [0, ...row], list.elementDtype) : tf.concat(parts);
+    const rows = parts.length === 0 ? tf.tensor([], [0, ...row], list.dtype) : tf.concat(parts);
     return [rows, tf.tensor1d(lengths, 'int32')];
   });
 }
 
 export function concatList([handle]: tf.Tensor[], node: tf.GraphNode): tf.Tensor[] {
-  const list = typedListOf(handle!, node);
-  const unwritten = Array.from(list.tensors).indexOf(undefined);
+  const list = typedListOf(handle, node);
+  const unwritten = list.elements.indexOf(undefined);
   if (unwritten >= 0) {
     throw new ValueError('input_handle', 'elements that were written', described(`none at ${unwritten}`));
   }
   const given = readPartialShape(node.attrs['element_shape'] as PartialShapeInput, 'element_shape');
-  return joined(list, elementShapeOf(list, given), new Int32Array(0));
+  return joined(list, list.mergedShape(given), new Int32Array(0));
 }
 
 export function concatListV2([handle, shape, leading]: tf.Tensor[], node: tf.GraphNode): tf.Tensor[] {
-  const list = typedListOf(handle!, node);
-  return joined(list, elementShapeOf(list, givenShape(shape!)), readInt32(leading, 'leading_dims'));
+  const list = typedListOf(handle, node);
+  return joined(list, list.mergedShape(givenShape(shape)), readInt32(leading, 'leading_dims'));
 }
 
-/** `empty`: a list of elements of this shape and dtype, see rewrites/split_lists. */
-export function splitIntoList([tensor, empty, lengths]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
-  const list = listOf(empty!, node);
+export function splitIntoList([tensor, shape, lengths]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
+  const list = new TensorList([], givenShape(shape), elementDtype(node));
   const [rows, ...row] = tensor!.shape;
   if (rows === undefined) throw new ValueError('tensor', 'at least a vector', tensor);
   if (lengths!.rank !== 1) throw new ValueError('lengths', 'a vector', lengths);
@@ -83,6 +80,7 @@ export function splitIntoList([tensor, empty, lengths]: tf.Tensor[], node: tf.Gr
   if (negative !== undefined) throw new ValueError('lengths', 'lengths of at least 0', negative);
   const sum = sizes.reduce((total, size) => total + size, 0);
   if (sum !== rows) throw new ValueError('lengths', `a sum of ${rows}, the rows of tensor`, sum);
-  for (const size of sizes) elementShapeOf(list, [size, ...row]);
-  return makeTensorList(list, sizes.length === 0 ? [] : tf.split(tensor!, sizes), node);
+  for (const size of sizes) list.mergedShape([size, ...row]);
+  const parts = sizes.length === 0 ? [] : ownElements(tf.split(tensor!, sizes), node);
+  return handleOf(list.with(parts), node);
 }
