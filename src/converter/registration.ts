@@ -40,8 +40,9 @@ function rewritten(graph: GraphDef): GraphDef {
 
 /**
  * Registers the ops that graphs of embedding models hold and tfjs-converter lacks, and returns their names. From then on
- * `tf.loadGraphModel` refuses a graph with ops that nobody runs: the error names them, where they stand, and what
- * registers each. Ops that were registered before by `tf.registerOp` stay as they are and count as known.
+ * `tf.loadGraphModel` refuses a graph that holds ops of this package beside ops that nobody runs and its outputs need: the
+ * error names them, where they stand, and what registers each. Other graphs with such ops load as in stock tfjs, with a
+ * warning that says the same. Ops that were registered before by `tf.registerOp` stay as they are and count as known.
  *
  * Ops run as TensorFlow ops on the backend `tensorflow` and as plain kernels elsewhere. May be called again.
  * Kernels of stock ops that a backend lacks are registered there. Integers are int32: a value beyond is a ValueError.

@@ -2,18 +2,26 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
 import { expectNoLeakAsync } from '../helpers/tensors.js';
-import { loadGraph as load, type Node } from './small_graph.js';
+import { warningsWhile } from '../helpers/warnings.js';
+import { execute, loadGraph as load, type Node } from './small_graph.js';
 
-async function refusal(node: readonly Node[], extra: object = {}): Promise<Error & { received: string }> {
+async function refusal(
+  node: readonly Node[],
+  topology: object = {},
+  extra: object = {},
+): Promise<Error & { received: string }> {
   try {
-    await load(node, extra);
+    await load(node, topology, extra);
   } catch (error) {
     return error as Error & { received: string };
   }
   throw new Error('the graph was loaded');
 }
 
+const float32 = { dtype: { type: 'DT_FLOAT' } };
 const int32 = { dtype: { type: 'DT_INT32' } };
+/** An op that stock tfjs lacks. */
+const OURS = { name: 'sums', op: 'SegmentSum' };
 const float = { T: { type: 'DT_FLOAT' } };
 
 describe('converter.registerOps', () => {
@@ -59,25 +67,30 @@ describe('converter.registerOps', () => {
 
   it('refuses unknown ops: their places, what registers them, and all ops of the graph', async () => {
     const many = Array.from({ length: 7 }, (_, i) => ({ name: `f${i}`, op: 'FooLookup', input: ['x'] }));
-    const nodes = [{ name: 'x', op: 'Placeholder', attr: int32 }, ...many, { name: 'a/b', op: 'BarLookup' }];
+    const nodes = [{ name: 'x', op: 'Placeholder', attr: int32 }, ...many, { name: 'a/b', op: 'BarLookup' }, OURS];
     const error = await refusal(nodes);
     expect(error.name).toBe('ValueError');
     expect(error.received).toContain('FooLookup at "f0", "f1", "f2", "f3", "f4" and 2 more');
     expect(error.received).toContain(`BarLookup at "a/b" (tf.registerOp('BarLookup', (node) => …) registers it)`);
-    expect(error.message).toContain('The ops of the graph: BarLookup, FooLookup, Placeholder.');
+    expect(error.message).toContain('The ops of the graph: BarLookup, FooLookup, Placeholder, SegmentSum.');
   });
 
   it('says what to do where the pairs of a table are in a text file', async () => {
-    const error = await refusal([{ name: 'fill', op: 'InitializeTableFromTextFileV2' }]);
+    const fill = { name: 'fill', op: 'InitializeTableFromTextFileV2' };
+    const initializer = { node: [fill], versions: { producer: 1, minConsumer: 1 } };
+    const extra = { modelInitializer: initializer };
+    const error = await refusal([{ name: 'x', op: 'Placeholder', attr: int32 }], {}, extra);
     expect(error.received).toMatch(
-      /InitializeTableFromTextFileV2 at "fill" \(its file is not .*KeyValueTensorInitializer/,
+      /InitializeTableFromTextFileV2 at "fill" of the initializer \(its file is not .*KeyValueTensorInitializer/,
     );
   });
 
   it('finds unknown ops in functions', async () => {
     const nodeDef = [{ name: 'inner', op: 'FooLookup' }];
     const library = { function: [{ signature: { name: 'body', inputArg: [], outputArg: [] }, nodeDef, ret: {} }] };
-    const error = await refusal([{ name: 'x', op: 'Placeholder', attr: int32 }], { library });
+    const attr = { then_branch: { func: { name: 'body' } } };
+    const call = { name: 'call', op: 'StatelessIf', input: ['x', 'x'], attr };
+    const error = await refusal([{ name: 'x', op: 'Placeholder', attr: int32 }, call, OURS], { library });
     expect(error.received).toContain('FooLookup at "inner" of the function body');
   });
 
@@ -85,7 +98,45 @@ describe('converter.registerOps', () => {
     tf.registerOp('FooLookup', () => tf.scalar(1));
     (await load([{ name: 'x', op: 'FooLookup' }])).dispose();
     tf.deregisterOp('FooLookup');
-    expect((await refusal([{ name: 'x', op: 'FooLookup' }])).name).toBe('ValueError');
+    expect((await refusal([{ name: 'x', op: 'FooLookup' }, OURS])).name).toBe('ValueError');
+  });
+
+  it('loads what stock tfjs loads, with a warning, and runs the rest of it', async () => {
+    await expectNoLeakAsync(async () => {
+      const x = { name: 'x', op: 'Placeholder', attr: float32 };
+      const unknown = { name: 'lost', op: 'FooLookup', input: ['x'] };
+      let model: tf.GraphModel | null = null;
+      const told = await warningsWhile(async () => {
+        model = await load([x, unknown, { name: 'y', op: 'Neg', input: ['lost'] }]);
+      });
+      expect(told.length).toBe(1);
+      expect(told[0]).toContain(`FooLookup at "lost" (tf.registerOp('FooLookup'`);
+      const feeds = { lost: tf.tensor1d([2]) };
+      expect(execute(model!, feeds, 'y')).toEqual([[-2]]);
+      expect(() => execute(model!, { x: tf.tensor1d([2]) }, 'y')).toThrowError(/Unknown op 'FooLookup'/);
+      model!.dispose();
+    });
+  });
+
+  it('loads a graph of its own ops whose outputs do not need an unknown one', async () => {
+    const outputs = { y: { name: 'sums:0', dtype: 'DT_FLOAT' } };
+    const nodes = [
+      { name: 'x', op: 'Placeholder', attr: float32 },
+      { name: 'ids', op: 'Placeholder', attr: int32 },
+      { ...OURS, input: ['x', 'ids'], attr: float },
+      { name: 'lost', op: 'FooLookup', input: ['x', '^sums'] },
+    ];
+    const [told] = await warningsWhile(async () => {
+      const model = await load(nodes, {}, { signature: { outputs } });
+      const feeds = { x: tf.tensor1d([2, 3]), ids: tf.tensor1d([0, 0], 'int32') };
+      expect(execute(model, feeds, 'sums')).toEqual([[5]]);
+      model.dispose();
+    });
+    expect(told).toContain('FooLookup at "lost"');
+    const needed = { y: { name: 'lost:0', dtype: 'DT_FLOAT' } };
+    expect((await refusal(nodes, {}, { userDefinedMetadata: { signature: { outputs: needed } } })).received).toContain(
+      'lost',
+    );
   });
 
   it('numbers the outputs of its ops in functions as TensorFlow names them', async () => {

@@ -18,9 +18,10 @@ export function placeholder(name: string, dtype: object): Node {
 }
 
 /** A graph model without weights. */
-export function loadGraph(node: readonly Node[], extra: object = {}): Promise<tf.GraphModel> {
+export function loadGraph(node: readonly Node[], topology: object = {}, extra: object = {}): Promise<tf.GraphModel> {
   const artifacts = {
-    modelTopology: { node, versions: { producer: 1, minConsumer: 1 }, ...extra },
+    ...extra,
+    modelTopology: { node, versions: { producer: 1, minConsumer: 1 }, ...topology },
     weightSpecs: [],
     weightData: new ArrayBuffer(0),
   };

@@ -21,9 +21,15 @@ export interface GraphDef {
   readonly library?: { readonly function?: readonly GraphFunctionDef[] };
 }
 
+export interface GraphSignature {
+  readonly outputs?: Readonly<Record<string, { readonly name: string }>>;
+}
+
 export interface GraphArtifacts {
   readonly modelTopology: GraphDef;
   readonly modelInitializer?: GraphDef;
+  readonly signature?: GraphSignature;
+  readonly userDefinedMetadata?: { readonly signature?: GraphSignature };
 }
 
 type Look = (artifacts: GraphArtifacts) => GraphArtifacts;
