@@ -4,8 +4,10 @@ With names only those models are written anew, and what is told of the others st
 """
 import json
 import os
+import shutil
 import sys
 
+import h5py
 import keras
 import keras_rs
 import numpy as np
@@ -97,6 +99,41 @@ def distributed_tables():
     inner_given, inner_x = joined("_inner")
     inner = keras.Model(inner_given, K.Dense(2, name="scores")(inner_x), name="inner")
     return keras.Model(given, K.Concatenate()([K.Dense(3, name="head")(x), inner(given)]))
+
+
+def settings():
+    """What predictions show, and what they do not: activations, frozen layers, regularizers."""
+    regularizers = keras.regularizers
+    words = keras.Input((3,), dtype="int32", name="words")
+    rows = K.Embedding(6, 4, name="frozen", trainable=False)(words)
+    pooled = keras_rs.layers.EmbedReduce(6, 4, combiner="mean", name="pooled", embeddings_regularizer=regularizers.L1(0.5))(words)
+    x = K.Dense(5, activation="hard_sigmoid", name="l1", kernel_regularizer=regularizers.L1(0.02))(K.Flatten()(rows))
+    x = K.Dense(4, activation="hard_sigmoid", name="l2", bias_regularizer=regularizers.L2(0.03))(x)
+    both = K.Dense(3, name="l1_l2", kernel_regularizer=regularizers.L1L2(0.04, 0.05))(K.Concatenate()([x, pooled]))
+    return keras.Model(words, K.Activation("hard_sigmoid", name="last")(K.Rescaling(4.0, -1.0)(both)))
+
+
+def split_lists(name, of):
+    """Keras splits lists of names that are too long for one attribute; here they are split after each second name."""
+    if ONLY and name not in ONLY:
+        return
+    into = os.path.join(FOLDER, f"{name}.h5")
+    shutil.copyfile(os.path.join(FOLDER, f"{of}.h5"), into)
+    with h5py.File(into, "a") as file:
+        groups = [file["model_weights"]]
+        file["model_weights"].visititems(lambda _, each: groups.append(each) if isinstance(each, h5py.Group) else None)
+        for group in groups:
+            for name in ("layer_names", "weight_names"):
+                if name not in group.attrs:
+                    continue
+                names = list(group.attrs[name])
+                del group.attrs[name]
+                for i in range(0, max(1, len(names)), 2):
+                    group.attrs[f"{name}{i // 2}"] = np.array(names[i:i + 2], dtype="S")
+    case = next(each for each in CASES if each["file"] == f"{of}.h5")
+    for mine, theirs in zip(keras.models.load_model(into).weights, keras.models.load_model(os.path.join(FOLDER, f"{of}.h5")).weights):
+        np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
+    CASES.append({**case, "file": f"{name}.h5"})
 
 
 def nested():
@@ -247,6 +284,7 @@ save("k3_distributed", distributed(),
      {"user": ids((2, 3), 20, 1), "seen": ids((2, 3), 30, 2), "next_item": ids((2, 3), 30, 4)})
 save("k3_distributed_tables", distributed_tables(),
      {"b": ids((2, 2), 7), "a0": ids((2, 3), 5), "a1": ids((2, 1), 7, 4), "c": ids((2, 2), 9, 5)}, both)
+save("k3_settings", settings(), {"words": ids((4, 3), 6)}, both)
 save("k3_nested", nested(), {"first": floats(3, 6), "second": -floats(3, 6)}, both)
 save("k3_recurrent", recurrent(), {"words": np.array([[1, 2, 0, 0, 0], [3, 7, 1, 1, 0]], "int32")}, both)
 save("k3_sequential", sequential(), {"input": ids((2, 3), 7).astype("float32")}, both)
@@ -265,5 +303,6 @@ save("k3_gated", gated(), {"words": np.array([[1, 2, 0, 0, 0], [3, 0, 1, 1, 0]],
 save("k3_single_ids", single_ids(), {"user": ids((5,), 9), "item": ids((5,), 9, 4),
                                      "plain": ids((5,), 5).astype("float32"), "seen": ids((5, 2), 9, 6)}, both)
 save("k3_single_sequential", single_sequential(), {"input": ids((4,), 7)})
+split_lists("k3_split_names", "k3_nested")
 with open(LIST, "w") as file:
     json.dump({"keras": keras.__version__, "keras_rs": keras_rs.__version__, "cases": CASES}, file)
