@@ -75,7 +75,7 @@ export async function openRegular(path: string, asked: string): Promise<FolderFi
 }
 
 /** Whether a path lies in a folder, both without links. */
-function isInside(folder: string, path: string): boolean {
+export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

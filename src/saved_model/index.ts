@@ -55,9 +55,9 @@ async function exportSavedModel(
  * @param options - Which signature of a SavedModel that is no layers model.
  * @returns A layers model where its layers are known, else the function of a signature.
  * @throws TypeError for wrong types; ValueError for folders that hold no SavedModel, damaged files, variables that do
- * not fit, tags and signatures that are not there, and for graphs whose ops act on the machine, such as WriteFile;
- * RuntimeError where tfjs-node is missing. `predict` throws RuntimeError for what TensorFlow does not run, and for results
- * beyond int32.
+ * not fit, tags and signatures that are not there, for graphs with ops that are not known to compute alone, such as
+ * WriteFile, and for those that read files beside the folder; RuntimeError where tfjs-node is missing. `predict` throws
+ * RuntimeError for what TensorFlow does not run, and for results beyond int32.
  *
  * @example
  * const model = await emb.savedModel.load('./served/1');

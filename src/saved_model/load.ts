@@ -34,8 +34,11 @@ function graphOf(
   graphs: readonly MetaGraphMessage<Uint8Array>[],
   tags: readonly string[],
 ): MetaGraphMessage<Uint8Array> {
-  const wanted = [...tags].sort().join();
-  const found = graphs.find(({ info }) => [...(info?.tags ?? [])].sort().join() === wanted);
+  // As TensorFlow compares them: what is checked is what it runs.
+  const same = (some: readonly string[]): string => JSON.stringify([...new Set(some)].sort());
+  const [found, second] = graphs.filter(({ info }) => same(info?.tags ?? []) === same(tags));
+  if (second !== undefined)
+    throw new ValueError('tags', `those of one graph in ${folder.path}`, tags, 'Two have them.');
   if (found !== undefined) return found;
   const all = graphs.map(({ info }) => `[${(info?.tags ?? []).join(', ')}]`).join(', ');
   throw new ValueError('tags', `those of a graph in ${folder.path}: ${all === '' ? 'none' : all}`, tags);

@@ -6,7 +6,7 @@ import { checkWhole } from '../live_tensor.js';
 import { isRecord } from '../options.js';
 import { keepSignsOfInt64 } from '../tfjs_patches/tfjs_node/int64_inputs.js';
 import type { NamedShapes, RunnableSavedModel } from './loading.js';
-import { checkOps } from './hostile_ops.js';
+import { checkOps } from './checks/hostile_ops.js';
 import { dataTypeName } from './wire/data_types.js';
 import type { MetaGraphMessage, SignatureMessage, TensorInfoMessage } from './wire/saved_model_messages.js';
 import { SERVING_DEFAULT } from './signatures.js';
@@ -28,7 +28,8 @@ async function importTfjsNode(): Promise<TfjsNode> {
     const note = `The system says: ${(error as Error).message.split('\n')[0]!}`;
     throw new RuntimeError('directory', '@tensorflow/tfjs-node, which runs it', described('none that works'), note);
   } finally {
-    if (tf.getBackend() !== before) await tf.setBackend(before);
+    // Before anything was computed there is none.
+    if (before && tf.getBackend() !== before) await tf.setBackend(before);
   }
 }
 
@@ -40,7 +41,7 @@ function onTensorFlow<T>(run: () => T): T {
   try {
     return run();
   } finally {
-    if (before !== BACKEND) void tf.setBackend(before);
+    if (before && before !== BACKEND) void tf.setBackend(before);
   }
 }
 

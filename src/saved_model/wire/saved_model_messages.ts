@@ -28,9 +28,22 @@ export interface MetaGraphMessage<G = GraphMessage> {
     restoreOpName: string;
     version: number;
   };
-  collections?: Readonly<Record<string, { nodeList?: { value: readonly string[] } }>>;
+  collections?: Readonly<Record<string, CollectionMessage>>;
   signatures?: Readonly<Record<string, SignatureMessage>>;
+  assets?: readonly AssetMessage[];
   objects?: SavedObjectGraphMessage;
+}
+
+interface CollectionMessage {
+  nodeList?: { value: readonly string[] };
+  /** Messages of other kinds. */
+  anyList?: { value?: readonly { value?: Uint8Array }[] };
+}
+
+/** A file that the loader hands to the graph: its path below the folder of assets. */
+export interface AssetMessage {
+  tensor?: TensorInfoMessage;
+  filename?: string;
 }
 
 export interface SavedModelMessage<G = GraphMessage> {
@@ -64,13 +77,18 @@ const Saver = new Message<NonNullable<MetaGraphMessage['saver']>>({
 });
 
 const NodeList = new Message<{ value: readonly string[] }>({ value: many(1, 'string') });
-const Collection = new Message<{ nodeList?: { value: readonly string[] } }>({ nodeList: one(1, () => NodeList) });
+const Any = new Message<{ value?: Uint8Array }>({ value: one(2, 'bytes') });
+const AnyList = new Message<{ value?: readonly { value?: Uint8Array }[] }>({ value: many(1, () => Any) });
+const Collection = new Message<CollectionMessage>({ nodeList: one(1, () => NodeList), anyList: one(5, () => AnyList) });
+
+export const Asset = new Message<AssetMessage>({ tensor: one(1, () => TensorInfo), filename: one(2, 'string') });
 
 const rest = {
   info: one(1, () => Info),
   saver: one(3, () => Saver),
   collections: map(4, () => Collection),
   signatures: map(5, () => Signature),
+  assets: many(6, () => Asset),
   objects: one(7, () => SavedObjectGraph),
 };
 

@@ -22,6 +22,28 @@ export interface HostileSavedModel {
   spoil(folder: string, random: Random): void;
 }
 
+/** Ops that read files, by a name that they are given or that is written in them. */
+const FILE_OPS = [
+  'InitializeTableFromTextFileV2',
+  'InitializeTableFromTextFile',
+  'RestoreV2',
+  'Restore',
+  'RestoreSlice',
+  'GenerateVocabRemapping',
+  'LoadAndRemapMatrix',
+  'FixedUnigramCandidateSampler',
+  'DecodeProtoV2',
+  'EncodeProto',
+  'ImmutableConst',
+  'MatchingFiles',
+  'RecordInput',
+  'Skipgram',
+  'LMDBReader',
+  'DTensorRestoreV2',
+];
+const PASSWORDS = new TextEncoder().encode('/etc/passwd');
+const type = (value: number): { type: number } => ({ type: value });
+
 const FILES = ['saved_model.pb', 'variables/variables.index', 'variables/variables.data-00000-of-00001', ASSETS_FILE];
 const INDEX = 'variables/variables.index';
 
@@ -171,7 +193,15 @@ export const HOSTILE_SAVED_MODELS: readonly HostileSavedModel[] = [
     parsed['modelTopology'] = topology;
   }),
   ...['WriteFile', 'ReadFile', 'PyFunc', 'SaveV2', 'MergeV2Checkpoints', 'TFRecordDataset'].map(atLoading),
-  graph('an op that nobody knows', /TensorFlow/, (meta) => {
+  ...FILE_OPS.map((op) => {
+    return graph(`${op} of a file elsewhere`, new RegExp(op), (meta) => {
+      const name = { dtype: type(7), value: { tensor: { dtype: 7, shape: {}, strings: [PASSWORDS] } } };
+      const read = { name: 'read_it', op, input: ['elsewhere', 'elsewhere', 'elsewhere'] };
+      meta.graph!.node = [...meta.graph!.node, { name: 'elsewhere', op: 'Const', attr: name }, read];
+      Object.assign(Object.values(meta.signatures!['serving_default']!.outputs!)[0]!, { name: 'read_it:0' });
+    });
+  }),
+  graph('an op that nobody knows', /NobodyKnowsIt/, (meta) => {
     meta.graph!.node = [...meta.graph!.node, { name: 'other', op: 'NobodyKnowsIt' }];
   }),
   graph('nodes in a circle', /TensorFlow/, (meta) => {

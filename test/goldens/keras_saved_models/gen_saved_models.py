@@ -6,6 +6,7 @@ Keras 3.15.
 import json
 import os
 import sys
+import tempfile
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
@@ -124,7 +125,20 @@ def functions():
     add("functions", None, "function", {"x": floats((3, 2)), "flip": np.array(True)}, "describe")
 
 
-for make in [keras2_nested, keras2_sequential, keras2_unknown, keras3_models, functions]:
+def vocabulary():
+    """A table that is filled from a file, which goes with the SavedModel as an asset."""
+    path = os.path.join(tempfile.mkdtemp(), "codes.txt")
+    with open(path, "w") as file:
+        file.write("".join(f"{code}\n" for code in [17, 4, -9]))
+    index = tf.lookup.TextFileIndex
+    initializer = tf.lookup.TextFileInitializer(path, tf.int64, 0, tf.int64, index.LINE_NUMBER)
+    module = tf.Module()
+    module.table = tf.lookup.StaticHashTable(initializer, -1)
+    module.look_up = tf.function(lambda codes: {"places": module.table.lookup(codes)}, input_signature=[tf.TensorSpec([None], tf.int64, "codes")])
+    add("vocabulary", lambda path: tf.saved_model.save(module, path, signatures=module.look_up), "function", {"codes": np.array([4, 17, 5, -9], "int64")})
+
+
+for make in [keras2_nested, keras2_sequential, keras2_unknown, keras3_models, functions, vocabulary]:
     make()
 with open(os.path.join(FOLDER, "cases.json"), "w") as file:
     json.dump(CASES, file, indent=1)
