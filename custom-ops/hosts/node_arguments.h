@@ -228,7 +228,7 @@ static array byte_array(call* c, int index, const char* name) {
   napi_value buffer;
   void* data = NULL;
   size_t length = 0, offset;
-  bool is_typed = false;
+  bool is_typed = false, is_plain = false;
   if (c->failed) return result;
   if (napi_is_typedarray(c->env, c->arguments[index], &is_typed) != napi_ok || !is_typed ||
       napi_get_typedarray_info(c->env, c->arguments[index], &type, &length, &data, &buffer, &offset) != napi_ok ||
@@ -239,6 +239,8 @@ static array byte_array(call* c, int index, const char* name) {
   result.data = data;
   result.length = length;
   result.bytes = length;
+  napi_is_arraybuffer(c->env, buffer, &is_plain);
+  result.shared = !is_plain;
   return result;
 }
 

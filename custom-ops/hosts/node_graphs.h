@@ -28,7 +28,7 @@ static char* text_of(call* c, int index, const char* name) {
 static napi_value build_graph(napi_env env, napi_callback_info info) {
   call c;
   begin(&c, env, info);
-  const array definition = typed(&c, 0, "definition", napi_uint8_array);
+  const array definition = private_copy(&c, byte_array(&c, 0, "definition"), "definition");
 #if defined(TE_WITH_TENSORFLOW)
   static const char* const names[] = {"feeds", "fetches", "targets"};
   char* texts[3] = {NULL, NULL, NULL};
@@ -40,10 +40,12 @@ static napi_value build_graph(napi_env env, napi_callback_info info) {
   }
   for (int i = 0; i < 3; i++) free(texts[i]);
   if (!c.failed && number == 0) napi_throw_error(env, "ERR_GRAPH", problem);
+  finish(&c);
   return c.failed || number == 0 ? NULL : new_number(env, number);
 #else
   (void)definition;
   if (!c.failed) fail_type(&c, "definition", "built without TensorFlow");
+  finish(&c);
   return NULL;
 #endif
 }

@@ -15,6 +15,7 @@ const ROLES: Readonly<Record<string, Roles>> = {
   embeddingBagWeightsGrad: { written: [10], read: [0, 3, 4, 5, 9], isResult: true },
   packedBag: { written: [10], read: [0, 4, 5, 6], isResult: true },
   packedBagWeightsGrad: { written: [11], read: [0, 4, 5, 6, 10], isResult: true },
+  packedApply: { written: [0, 11, 12], read: [4, 5, 6, 13] },
   sparseApply: { written: [0, 10, 11], read: [3, 4, 5, 12, 14] },
   matMul: { written: [3], read: [0, 1, 2], isResult: true },
   partitionCsr: { written: [8, 9, 10, 11, 12, 13], read: [0, 1, 2, 3], isResult: true },

@@ -54,6 +54,10 @@ typedef struct worker_room {
   int64_t* cursors;  /* by table */
 } worker_room;
 
+/*
+ * Other threads may write the results meanwhile, where they lie in shared memory: no place in memory follows from what
+ * is read there, so that counts and row pointers are made in the workspace and copied.
+ */
 typedef struct run {
   const te_csr* csr;
   const te_csr_out* out;
@@ -66,6 +70,8 @@ typedef struct run {
   table* tables;         /* [features], as many as there are */
   core_state* cores;
   segment* segments;  /* [cores, tables, shards] */
+  int32_t* id_counts; /* [cores, shards] */
+  int32_t* ends;      /* [cores, aligned shards]: the row pointers */
   worker_room* rooms; /* [workers] */
   list sorted;        /* [nnz] */
 } run;

@@ -102,6 +102,8 @@ static size_t lay_out(run* r, char* workspace, int32_t workers) {
   r->tables = take(&a, features, sizeof(table));
   r->cores = take(&a, cores, sizeof(core_state));
   r->segments = take(&a, cores * features * (size_t)csr->shards, sizeof(segment));
+  r->id_counts = take(&a, cores * (size_t)csr->shards, sizeof(int32_t));
+  r->ends = take(&a, cores * (size_t)aligned(csr->shards), sizeof(int32_t));
   r->rooms = take(&a, (size_t)workers, sizeof(worker_room));
   r->sorted = take_list(&a, (size_t)csr->nnz, with_gains);
   for (int32_t w = 0; w < workers; w++) {
@@ -217,7 +219,7 @@ te_status te_partition_csr(const te_csr* csr, const te_csr_out* out, void* works
   r.shard_bits = bits_of((uint32_t)csr->shards - 1);
   find_tables(&r);
   const size_t buckets = (size_t)csr->cores * (size_t)csr->shards;
-  te_fill(out->id_counts, 0, buckets * sizeof(int32_t));
+  te_fill(r.id_counts, 0, buckets * sizeof(int32_t));
   te_fill(out->unique_id_counts, 0, buckets * sizeof(int32_t));
   te_fill(r.segments, 0, buckets * (size_t)r.n_tables * sizeof(segment));
   int64_t first = 0;
@@ -231,6 +233,8 @@ te_status te_partition_csr(const te_csr* csr, const te_csr_out* out, void* works
     if (r.cores[core].is_bad) return first_bad(csr);
   }
   *used = place_buckets(&r);
+  te_copy(out->id_counts, r.id_counts, buckets * sizeof(int32_t));
+  te_copy(out->row_pointers, r.ends, (size_t)csr->cores * (size_t)aligned(csr->shards) * sizeof(int32_t));
   te_parallel(csr->cores, workers, slots_task, &r);
   return te_ok();
 }

@@ -21,7 +21,7 @@ static int64_t first_from(const entry* entries, int64_t at, int64_t end, uint32_
 /* Counts the entries and the slots of a table for each shard, and adds to those of the core. */
 static void count_segments(const run* r, int64_t core, int32_t t, const entry* entries, int64_t count) {
   const int32_t shards = r->csr->shards, row_bits = r->tables[t].row_bits;
-  int32_t* ids = r->out->id_counts + core * shards;
+  int32_t* ids = r->id_counts + core * shards;
   int32_t* unique_ids = r->out->unique_id_counts + core * shards;
   segment* segments = segments_of(r, core, t);
   int64_t at = 0;
@@ -46,9 +46,9 @@ static int64_t place_buckets(const run* r) {
   const int64_t pointers = aligned(csr->shards);
   int64_t at = 0;
   for (int64_t core = 0; core < csr->cores; core++) {
-    int32_t* own = r->out->row_pointers + core * pointers;
+    int32_t* own = r->ends + core * pointers;
     for (int64_t shard = 0; shard < csr->shards; shard++) {
-      const int64_t end = at + r->out->id_counts[core * csr->shards + shard];
+      const int64_t end = at + r->id_counts[core * csr->shards + shard];
       own[shard] = (int32_t)te_min(end, csr->capacity);
       at = aligned(own[shard]);
     }
@@ -79,7 +79,7 @@ static void write_apart(const entry* entries, int64_t count, uint32_t row_mask, 
   if (scales == NULL) {
     for (int64_t i = 0; i < count; i++) to.gains[i] = 1.0f;
   } else {
-    for (int64_t i = 0; i < count; i++) to.gains[i] = scales[to.samples[i]];
+    for (int64_t i = 0; i < count; i++) to.gains[i] = scales[sample_of(entries[i])];
   }
 }
 
@@ -140,7 +140,7 @@ static void fill_scales(const run* r, int64_t core, float* scales) {
 /* Writes the slots of a core. */
 static void write_slots(const run* r, int64_t core, const worker_room* room) {
   const te_csr* csr = r->csr;
-  const int32_t* ends = r->out->row_pointers + core * aligned(csr->shards);
+  const int32_t* ends = r->ends + core * aligned(csr->shards);
   int64_t at = core == 0 ? 0 : aligned(ends[-1]), first = r->cores[core].first;
   int is_scaled = 0;
   for (int32_t t = 0; t < r->n_tables; t++) {

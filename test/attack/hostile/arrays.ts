@@ -31,6 +31,12 @@ export class HostileArrays {
     return array;
   }
 
+  bytes(values: ArrayLike<number>): Uint8Array {
+    const array = new Uint8Array(...this.room(values.length), values.length);
+    array.set(values);
+    return array;
+  }
+
   /** An array whose memory went elsewhere. */
   detached(): Float32Array | Int32Array {
     const array = this.random.chance(0.5) ? new Float32Array(8) : new Int32Array(8);

@@ -1,5 +1,6 @@
 /**
- * Calls the kernels of the addon while another thread writes into the memory of ids, splits, uses and weights.
+ * Calls the kernels of the addon while another thread writes into the memory of ids, splits, uses and weights, and into
+ * the results of what sorts ids.
  *   node --import tsx test/attack/addon_races_program.ts <seed> [calls] [path of the addon]
  * Whatever a kernel finds there, nothing outside its results may change. Prints a JSON line at the end.
  */
@@ -17,19 +18,22 @@ const addon = loadAddon(process.argv[4]) as unknown as Record<string, (...args: 
 
 const MOST = 4096;
 const [VALUES, SPLITS, STARTS, WEIGHTS] = [0, MOST, 2 * MOST, 3 * MOST];
-/** Then: how many ids and bags the current call has, and the rows of its table. */
+/** Then: how many ids and bags the current call has, the rows of its table, and the words of its results. */
 const SIZES = 4 * MOST;
-const words = new Int32Array(new SharedArrayBuffer(4 * (SIZES + 3)));
+/** Results of a call that lie in the memory that is raced. */
+const RESULTS = SIZES + 4;
+const MOST_RESULTS = 8 * MOST;
+const words = new Int32Array(new SharedArrayBuffer(4 * (RESULTS + MOST_RESULTS)));
 const floats = new Float32Array(words.buffer);
 
 /** Puts a wrong number somewhere, then a right one again, so that a call may meet either before and after it has checked. */
 const RACER = `
-  const { workerData: { words, SIZES, parts } } = require('node:worker_threads');
+  const { workerData: { words, SIZES, RESULTS, parts } } = require('node:worker_threads');
   const [VALUES, SPLITS, STARTS] = parts;
   let state = ${seed};
   const next = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0);
   for (;;) {
-    const [nnz, bags, rows] = [words[SIZES], words[SIZES + 1], words[SIZES + 2]];
+    const [nnz, bags, rows, results] = words.subarray(SIZES, RESULTS);
     const wild = [-1, 2 ** 30, -(2 ** 31), nnz + 1][(next() >>> 8) % 4];
     const [id, bag, use] = [(next() >>> 8) % (nnz || 1), (next() >>> 8) % (bags + 1), (next() >>> 8) % 4];
     words[VALUES + id] = wild;
@@ -38,8 +42,9 @@ const RACER = `
     words[SPLITS + bag] = Math.floor((nnz * bag) / (bags || 1));
     words[STARTS + use] = wild;
     words[STARTS + use] = Math.floor((bags * use) / 4);
+    for (let time = 0; time < 16 && results > 0; time++) words[RESULTS + ((next() >>> 8) % results)] = wild;
   }`;
-const racer = new Worker(RACER, { eval: true, workerData: { words, SIZES, parts: [VALUES, SPLITS, STARTS] } });
+const racer = new Worker(RACER, { eval: true, workerData: { words, SIZES, RESULTS, parts: [VALUES, SPLITS, STARTS] } });
 racer.on('error', (error) => {
   throw error;
 });
@@ -50,14 +55,21 @@ const NAMES = [
   'embeddingBagWeightsGrad',
   'packedBag',
   'packedBagWeightsGrad',
+  'packedApply',
   'sparseApply',
+  'embeddingBags',
+  'sparseApplyMany',
+  'partitionCsr',
 ];
 
 /** A right call, large enough to be overtaken. */
-function racedCall(): { name: string; args: unknown[] } {
+function racedCall(name = random.pick(NAMES)): { name: string; args: unknown[] } {
+  if (name === 'partitionCsr') return { name, args: racedCsr() };
+  if (name === 'embeddingBags') return { name, args: [[racedCall('embeddingBag').args]] };
+  if (name === 'sparseApplyMany') return { name, args: [[racedCall('sparseApply').args]] };
   const [rows, dim, bags] = [random.whole(1, 500), random.pick([1, 3, 16, 33]), random.whole(1, 200)];
   const nnz = random.whole(0, 3000);
-  words.set([nnz, bags, rows], SIZES);
+  words.set([nnz, bags, rows, 0], SIZES);
   for (let i = 0; i < nnz; i++) words[VALUES + i] = random.whole(0, rows);
   for (let b = 0; b <= bags; b++) words[SPLITS + b] = Math.floor((nnz * b) / bags);
   for (let i = 0; i < 4; i++) words[STARTS + i] = Math.floor((bags * i) / 4);
@@ -67,7 +79,6 @@ function racedCall(): { name: string; args: unknown[] } {
   const ids = [words.subarray(VALUES, VALUES + nnz), words.subarray(SPLITS, SPLITS + bags + 1)];
   const how = [random.whole(0, 3), random.whole(0, 2), random.chance(0.2) ? 0.5 : 0];
   const gradient = new Float32Array(bags * dim).fill(1);
-  const name = random.pick(NAMES);
   if (name === 'packedBag' || name === 'packedBagWeightsGrad') {
     const storage = random.whole(0, 2);
     const count = rows * wordsPerRow(PACKED_STORAGES[storage]!, dim);
@@ -82,9 +93,33 @@ function racedCall(): { name: string; args: unknown[] } {
     const some = floats.subarray(WEIGHTS, WEIGHTS + nnz);
     return { name, args: [...table, ...ids, some, ...how, gradient, new Float32Array(nnz)] };
   }
+  if (name === 'packedApply') {
+    const packed = [new Int32Array(rows * wordsPerRow('float16', dim)).fill(0x3c003c00), 0, rows, dim];
+    return { name, args: [...packed, ...ids, weights, ...how, 0, null, null, gradient, new Float32Array(30)] };
+  }
   const uses = random.chance(0.5) ? words.subarray(STARTS, STARTS + 4) : null;
   const hyper = new Float32Array(30).fill(0.5);
   return { name, args: [...table, ...ids, weights, ...how, 0, null, null, gradient, hyper, uses] };
+}
+
+/** Ids of one feature for SparseCores, with all that is written in the memory that is raced. */
+function racedCsr(): unknown[] {
+  const [cores, shards, rows] = [random.pick([1, 2, 4]), 2 ** random.whole(0, 5), random.whole(1, 500)];
+  const [samples, nnz] = [cores * random.whole(1, 50), random.whole(0, 3000)];
+  words.set([nnz, samples, rows, 0], SIZES);
+  for (let i = 0; i < nnz; i++) words[VALUES + i] = random.whole(0, rows);
+  for (let s = 0; s <= samples; s++) words[SPLITS + s] = Math.floor((nnz * s) / samples);
+  floats.fill(1, WEIGHTS, WEIGHTS + nnz);
+  const weights = random.chance(0.3) ? floats.subarray(WEIGHTS, WEIGHTS + nnz) : null;
+  const ids = [[words.subarray(VALUES, VALUES + nnz)], [words.subarray(SPLITS, SPLITS + samples + 1)], [weights]];
+  const slots = Math.ceil((nnz + 7 * cores * shards) / 8) * 8;
+  let at = RESULTS;
+  const taken = (memory: Int32Array | Float32Array, length: number): unknown => memory.subarray(at, (at += length));
+  const room = [taken(words, cores * Math.ceil(shards / 8) * 8), taken(words, slots), taken(words, slots)];
+  const rest = [taken(floats, slots), taken(words, cores * shards), taken(words, cores * shards)];
+  words[SIZES + 3] = at - RESULTS;
+  const feature = Int32Array.of(samples, random.whole(0, 3), rows, 0, 0, 0);
+  return [...ids, feature, cores, shards, samples, slots, ...room, ...rest];
 }
 
 const counts = { calls: 0, returned: 0, threw: 0 };

@@ -5,6 +5,7 @@
  * Every call gives a result or an Error; tables and slots of an update that failed are as they were; a good lookup
  * between the calls is right. Prints a JSON line at the end.
  */
+import { tmpdir } from 'node:os';
 import * as tf from '@tensorflow/tfjs';
 import { loadAddon } from '../../../src/backends/native/addon.js';
 import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
@@ -12,7 +13,10 @@ import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflo
 import * as emb from '../../../src/node.js';
 import { PACKED_STORAGES } from '../../../src/types.js';
 import { Random } from '../../helpers/random.js';
+import { HostileArrays } from '../hostile/arrays.js';
 import { lossCall } from '../hostile/loss_calls.js';
+import { rightCalls } from '../hostile/right_calls.js';
+import { spoiler } from '../hostile/spoiled_calls.js';
 import { HostileTensors, WIDEST } from '../hostile/tensors.js';
 import '@tensorflow/tfjs-node';
 
@@ -25,7 +29,7 @@ const backend = asNodeBackend(tf.backend());
 const { TF_ATTR_FLOAT, TF_ATTR_INT, TF_ATTR_STRING, TF_ATTR_TYPE, TF_FLOAT, TF_INT32 } = backend.binding;
 const tensors = new HostileTensors(random, backend);
 const addon = loadAddon();
-const counts = { calls: 0, returned: 0, threw: 0 };
+const counts = { calls: 0, returned: 0, threw: 0, graphs: 0, built: 0 };
 
 /** An op call: what it takes, and how many of the inputs it writes. */
 interface OpCall {
@@ -312,6 +316,24 @@ function readSharedTensors(): void {
   }
 }
 
+const arrays = new HostileArrays(random);
+const { buildGraph: graphCall } = rightCalls(random, arrays, spoiler(random, arrays), tmpdir());
+
+/** Graphs of captured steps, of bytes and names that are right, hostile or neither; some are released at once. */
+function buildGraphs(): void {
+  for (let count = 0; count < 5; count++) {
+    counts.graphs++;
+    try {
+      const number = addon.buildGraph(...(graphCall!() as Parameters<typeof addon.buildGraph>));
+      counts.built++;
+      if (random.chance(0.8)) addon.releaseGraph(number);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+    }
+    addon.releaseGraph(random.whole(0, 9));
+  }
+}
+
 const CALLS = [rightCall, rightCall, rightCallOfMany, rightCallOfStep, rightCallOfLoss];
 
 /** Makes a call; what is wrong with it, or null. */
@@ -351,6 +373,7 @@ while (counts.calls < calls && fallen.length === 0) {
     const fault = attempt();
     if (fault !== null) fallen.push(`call ${counts.calls}: ${fault}`);
     if (counts.calls % 50 === 0) readSharedTensors();
+    if (counts.calls % 20 === 0) buildGraphs();
     if (counts.calls % 100 === 0 && !isSane()) fallen.push(`call ${counts.calls}: a lookup is wrong afterwards`);
   });
 }

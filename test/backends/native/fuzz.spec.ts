@@ -10,6 +10,11 @@ interface Report {
   readonly fallen: readonly string[];
 }
 
+interface CallReport extends Report {
+  readonly shared: number;
+  readonly byName: Readonly<Record<string, { readonly returned: number; readonly threw: number }>>;
+}
+
 /** What an attack reports after so many calls. */
 async function attack<T extends Report>(program: string, calls: number): Promise<T> {
   const file = new URL(`../../attack/${program}`, import.meta.url);
@@ -23,14 +28,19 @@ async function attack<T extends Report>(program: string, calls: number): Promise
 
 describe('the addon', () => {
   it('survives 60000 calls with arbitrary values, and refuses to write where memory is shared', async () => {
-    const report = await attack<Report & { shared: number }>('programs/addon_calls_program.ts', 60_000);
+    const report = await attack<CallReport>('programs/addon_calls_program.ts', 60_000);
     // Each side is met often, or the calls would test little.
     expect(report.returned).toBeGreaterThan(6000);
     expect(report.threw).toBeGreaterThan(6000);
     expect(report.shared).toBeGreaterThan(600);
+    const { byName } = report;
+    for (const name of Object.keys(byName)) expect(byName[name]!.threw + byName[name]!.returned).toBeGreaterThan(300);
+    for (const name of ['packedApply', 'partitionCsr', 'sparseApply', 'matMul', 'packedBag']) {
+      expect(byName[name]!.returned).withContext(name).toBeGreaterThan(100);
+    }
   }, 120_000);
 
-  it('survives 10000 calls while a thread rewrites ids, splits and weights', async () => {
+  it('survives 10000 calls while a thread rewrites ids, splits, weights and results', async () => {
     await attack('programs/addon_races_program.ts', 10_000);
   }, 120_000);
 });

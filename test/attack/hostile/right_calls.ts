@@ -1,0 +1,201 @@
+/** Right calls of every function of the addon, small. A spec compares their names with what the addon exports. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
+import { PACKED_STORAGES } from '../../../src/types.js';
+import type { Random } from '../../helpers/random.js';
+import type { HostileArrays } from './arrays.js';
+import type { Spoiler } from './spoiled_calls.js';
+
+/** Functions that attacks leave out, and why. */
+export const LEFT_OUT: Readonly<Record<string, string>> = {
+  registerTensorFlow: 'takes no argument, and cannot be undone in the process',
+};
+
+/** The arguments of a right call, drawn anew, for each function. */
+export type RightCalls = Readonly<Record<string, () => unknown[]>>;
+
+/** `folder`: where folders may be exchanged. */
+export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spoiler, folder: string): RightCalls {
+  const paths = ['a', 'b', 'nothing', 'x'.repeat(300), 'ä\u{1f600}', 'a\0b'].map((name) => join(folder, name));
+  const none = (): unknown[] => [];
+  const small = (): unknown[] => [random.whole(-2, 70)];
+
+  /** Sizes and ids that the arguments of one call share. */
+  function batch() {
+    const [rows, dim, bags] = [random.whole(1, 9), random.pick([1, 2, 3, 5, 16, 17, 40, 130]), random.whole(0, 6)];
+    const splits = [0];
+    for (let b = 0; b < bags; b++) splits.push(splits[b]! + random.whole(0, 5));
+    const nnz = splits[bags]!;
+    const id = (): number => (random.chance(0.03) ? random.pick([-1, rows, 2 ** 31 - 1]) : random.whole(0, rows));
+    const values = arrays.ints(Array.from({ length: nnz }, id));
+    const how = [random.whole(0, 3), random.whole(0, 2), random.chance(0.3) ? 0.5 : 0];
+    const ids = (weights = random.chance(0.5) ? arrays.floats(nnz) : null): unknown[] => [
+      ...[values, arrays.ints(splits), weights],
+      ...how,
+    ];
+    const [table, gradient] = [[arrays.floats(rows * dim), rows, dim], arrays.floats(bags * dim)];
+    return { rows, dim, bags, nnz, ids, table, gradient };
+  }
+
+  /** Words of any bits. */
+  function packedTable(rows: number, dim: number, storage = random.whole(0, 2)): unknown[] {
+    const count = rows * wordsPerRow(PACKED_STORAGES[storage]!, dim);
+    return [arrays.ints(Array.from({ length: count }, () => random.whole(-(2 ** 31), 2 ** 31))), storage, rows, dim];
+  }
+
+  /** The optimizer, its slots, the gradient and the settings. */
+  function stepOf({ rows, dim, gradient }: ReturnType<typeof batch>): unknown[] {
+    const optimizer = random.whole(0, 6);
+    const slot = arrays.floats(optimizer === 2 ? rows : rows * dim);
+    const slots = [optimizer === 0 ? null : slot, optimizer < 3 ? null : arrays.floats(rows * dim)];
+    return [optimizer, ...slots, gradient, arrays.floats(30)];
+  }
+
+  function lookup(): unknown[] {
+    const { table, ids, bags, dim } = batch();
+    return [...table, ...ids(), arrays.floats(bags * dim)];
+  }
+
+  function step(): unknown[] {
+    const drawn = batch();
+    const starts = Array.from({ length: random.whole(0, 4) }, () => random.whole(0, drawn.bags + 1));
+    const uses = random.chance(0.5) ? [arrays.ints(starts.sort((a, b) => a - b))] : [];
+    return [...drawn.table, ...drawn.ids(), ...stepOf(drawn), ...uses];
+  }
+
+  /** Calls of one function, most of them right and of one optimizer. */
+  function many(one: () => unknown[], isStep: boolean): unknown[] {
+    const calls = Array.from({ length: random.whole(0, 4) }, one);
+    const optimizer = calls[0]?.[9];
+    const alike = isStep ? calls.filter((each) => each[9] === optimizer || random.chance(0.1)) : calls;
+    for (const each of alike) {
+      if (random.chance(0.15)) spoil(each);
+      // Ids of a table may be those of another, as those of features often are.
+      if (random.chance(0.2)) [each[3], each[4], each[5]] = [alike[0]![3], alike[0]![4], alike[0]![5]];
+    }
+    if (random.chance(0.05)) spoil(alike);
+    return [alike];
+  }
+
+  /** Two matrices, or batches of them. */
+  function product(): unknown[] {
+    const [m, n, k] = [random.whole(0, 9), random.whole(0, 40), random.whole(0, 9)];
+    const count = random.whole(0, 4);
+    const [batchA, batchB] = [random.pick([1, count]), random.pick([1, count])];
+    const bias = random.chance(0.5) ? arrays.floats(n) : null;
+    const factors = [arrays.floats(batchA * m * k), arrays.floats(batchB * k * n), bias, arrays.floats(count * m * n)];
+    return [...factors, count, batchA, batchB, m, n, k, random.whole(0, 2), random.whole(0, 2), random.whole(0, 2)];
+  }
+
+  /** Ids of one or two features on one or two tables. */
+  function csr(): unknown[] {
+    const [cores, shards] = [random.whole(1, 4), 2 ** random.whole(0, 5)];
+    const features: number[] = [];
+    const [values, splits, weights]: [unknown[], unknown[], unknown[]] = [[], [], []];
+    let [nnz, samples, offset] = [0, 0, 0];
+    for (let count = random.whole(0, 3); count > 0; count--) {
+      const own = cores * random.whole(0, 3);
+      const ends = [0];
+      for (let sample = 0; sample < own; sample++) ends.push(ends[sample]! + random.whole(0, 5));
+      const ids = Array.from({ length: ends[own]! }, () => random.whole(0, random.chance(0.03) ? 12 : 9));
+      values.push(arrays.ints(ids));
+      splits.push(arrays.ints(ends));
+      weights.push(random.chance(0.5) ? arrays.floats(ids.length) : null);
+      nnz += ids.length;
+      features.push(own, random.whole(0, 3), 9, offset, random.whole(0, shards), samples);
+      samples += own;
+      offset += Math.ceil(9 / shards) * shards;
+    }
+    const most = Math.ceil((nnz + 7 * cores * shards) / 8) * 8;
+    const capacity = random.chance(0.5) ? most : 8 * random.whole(0, 9);
+    const slots = Math.min(most, capacity);
+    const ints = (length: number): Int32Array => arrays.ints(new Array<number>(length).fill(0));
+    // A list is now and then as hostile as any other argument.
+    for (const list of [values, splits, weights]) if (random.chance(0.1)) spoil(list);
+    const room = [ints(cores * Math.ceil(shards / 8) * 8), ints(slots), ints(slots), arrays.floats(slots)];
+    const counts = [ints(cores * shards), ints(cores * shards)];
+    return [values, splits, weights, arrays.ints(features), cores, shards, samples, capacity, ...room, ...counts];
+  }
+
+  /** A GraphDef of two nodes, mostly whole. */
+  function graph(): unknown[] {
+    const node = (name: string, op: string): number[] => {
+      const text = (tag: number, of: string): number[] => [tag, of.length, ...Buffer.from(of)];
+      // attr: {key: "dtype" and "shape", value: {type: DT_FLOAT}}
+      const attr = [0x2a, 11, ...text(0x0a, 'dtype'), 0x12, 2, 0x30, 1];
+      const body = [...text(0x0a, name), ...text(0x12, op), ...(op === 'Placeholder' ? attr : [])];
+      return [0x0a, body.length, ...body];
+    };
+    const ops = ['Placeholder', 'NoOp', 'NotAnOp'];
+    const bytes = [...node('x', 'Placeholder'), ...node('y', random.pick(ops))];
+    if (random.chance(0.3)) bytes[random.whole(0, bytes.length)] = random.whole(0, 256);
+    if (random.chance(0.1)) bytes.length = random.whole(0, bytes.length);
+    const names = (): string =>
+      random.pick(['', 'x:0\n', 'y\n', 'x:0\nx:0\n', 'z:0\n', 'x:7\n', 'x:-1\n', 'x', '\n\n']);
+    return [arrays.bytes(bytes), names(), names(), random.pick(['', 'y\n', 'x\n', 'q\n'])];
+  }
+
+  function shared(): unknown[] {
+    const { rows, dim, table } = batch();
+    return [random.whole(0, 4), random.whole(0, 3), dim, rows, dim, table[0]];
+  }
+
+  return {
+    embeddingBag: lookup,
+    embeddingBagGrad: () => {
+      const { gradient, table, ids } = batch();
+      return [gradient, ...table, ...ids()];
+    },
+    embeddingBagWeightsGrad: () => {
+      const { gradient, table, ids, nnz } = batch();
+      return [...table, ...ids(arrays.floats(nnz)), gradient, arrays.floats(nnz)];
+    },
+    packedBag: () => {
+      const { rows, dim, bags, ids } = batch();
+      return [...packedTable(rows, dim), ...ids(), arrays.floats(bags * dim)];
+    },
+    packedBagWeightsGrad: () => {
+      const { rows, dim, gradient, ids, nnz } = batch();
+      return [...packedTable(rows, dim), ...ids(arrays.floats(nnz)), gradient, arrays.floats(nnz)];
+    },
+    packedApply: () => {
+      const drawn = batch();
+      const storage = random.chance(0.05) ? 1 : 0;
+      const step = stepOf(drawn);
+      // The last four settings are keys of 16 bits.
+      const keys = Array.from({ length: 4 }, () => (random.chance(0.02) ? 2 ** 16 : random.whole(0, 2 ** 16)));
+      (step.at(-1) as Float32Array).set(keys, 26);
+      return [...packedTable(drawn.rows, drawn.dim, storage), ...drawn.ids(), ...step];
+    },
+    sparseApply: step,
+    embeddingBags: () => many(lookup, false),
+    sparseApplyMany: () => many(step, true),
+    matMul: product,
+    partitionCsr: csr,
+    extendCrc32c: () => {
+      const bytes = arrays.bytes(Array.from({ length: random.whole(0, 300) }, () => random.whole(0, 256)));
+      const before = random.pick([0, 1, 2 ** 31, 2 ** 32 - 1, random.whole(0, 2 ** 30)]);
+      return [before, bytes.subarray(random.whole(0, bytes.length + 1))];
+    },
+    exchangeFolders: () => {
+      for (const path of paths.slice(0, 2)) mkdirSync(path, { recursive: true });
+      return [random.pick(paths), random.pick(paths)];
+    },
+    buildGraph: graph,
+    releaseGraph: small,
+    graphCount: none,
+    readSharedTensor: shared,
+    writeSharedTensor: shared,
+    releaseSharedTensor: small,
+    newSharedTensorKey: none,
+    sharedTensorRegistry: none,
+    tableOffset: () => [new ArrayBuffer(random.pick([0, 64, 2 ** 16, 2 ** 22])), random.whole(0, 2 ** 17)],
+    setThreads: small,
+    getThreads: none,
+    setOwnThreads: small,
+    watchExit: () => [new Int32Array(new SharedArrayBuffer(16)), random.whole(0, 5)],
+    instructionSet: none,
+    hyperFields: none,
+  };
+}
