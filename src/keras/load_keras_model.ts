@@ -6,6 +6,7 @@ import { buildModel, type Building } from './import/build_model.js';
 import { loadWeights } from './import/load_weights.js';
 import { openModel, type KerasSource } from './import/model_source.js';
 import { takeInputsByName, type NamedInputsModel } from './import/named_predict.js';
+import { asOwn } from '../tfjs_patches/engine/own_functions.js';
 
 export type { NamedInputsModel } from './import/named_predict.js';
 
@@ -33,11 +34,11 @@ function disposeAll(model: NamedInputsModel, layers: readonly tf.layers.Layer[])
   return Object.defineProperty(model, 'dispose', {
     configurable: true,
     writable: true,
-    value: () => {
+    value: asOwn(() => {
       const result = dispose.call(model);
       if (result.refCountAfterDispose === 0) disposeLayers(layers);
       return result;
-    },
+    }),
   });
 }
 

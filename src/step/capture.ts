@@ -12,6 +12,8 @@ import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs
 import { withSegmentSums } from '../tfjs_patches/training/segment_sums.js';
 import { openSoftmaxGradient, withSoftmaxGradient } from '../tfjs_patches/training/softmax_gradient.js';
 import { openTileGradient, withTileGradient } from '../tfjs_patches/training/tile_gradient.js';
+import { notePenalties } from '../tfjs_patches/layers/penalties.js';
+import { listSharedWeightsOnce } from '../tfjs_patches/shared_weights.js';
 import { markFeeding } from '../tfjs_patches/uncast_inputs.js';
 import { CapturedModel } from './captured_model.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
@@ -23,7 +25,9 @@ import { nativeDropout } from './native/native_dropout.js';
 import { nativeGather } from './native/native_gather.js';
 import { nativeSegmentSum } from './native/native_segment_sum.js';
 import { nativeSoftmaxGradient } from './native/native_softmax_gradient.js';
-import { takeMethods, type Purpose } from './plain_model.js';
+import type { Purpose } from './compiled.js';
+import { takeKernels } from './known/known_kernels.js';
+import { takePlainClasses } from './known/plain_classes.js';
 import { withOwnProducts } from './own_products.js';
 import { GraphList } from './signatures.js';
 import type { GraphAddon } from './step_graph.js';
@@ -150,7 +154,10 @@ export function captureSteps(addon: GraphAddon): void {
   // All that this package puts on models and layers is there before their methods are taken down, and around the loop
   // of rows: what is fed tells rows by the inputs of the caller.
   markFeeding();
-  takeMethods();
+  notePenalties();
+  listSharedWeightsOnce();
+  takePlainClasses();
+  takeKernels();
   offerCapturer({
     infoOf(model) {
       const captured = capturedOf(model);

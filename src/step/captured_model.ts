@@ -4,7 +4,8 @@ import { asNodeBackend, BACKEND_NAME } from '../backends/tensorflow/node_backend
 import { Ownership } from '../backends/tensorflow/ownership.js';
 import type { EagerStep, StepData } from '../tfjs_patches/training/model_steps.js';
 import { warnOnce } from '../warn_once.js';
-import { compiledOf, whyNotPlain, type Compiled, type Purpose } from './plain_model.js';
+import { compiledOf, type Compiled, type Purpose } from './compiled.js';
+import { whyNotPlain } from './plain_model.js';
 import { fewerOps } from './fewer_ops/fewer_ops.js';
 import type { AttributeKinds } from './graph_def.js';
 import { record } from './recorder.js';
@@ -133,6 +134,7 @@ export class CapturedModel {
     const signature = this.#signatureOf(model, given);
     if (signature.refused !== null) return eager(data);
     if (signature.graph !== null) {
+      if (signature.graph.takesVariable(data)) return eager(data);
       if (this.#isCurrent(signature)) return this.#repeat(model, signature, given);
       this.#giveUp(signature);
     }
@@ -183,7 +185,7 @@ export class CapturedModel {
     const field = first === null ? null : signature.watched!.changed();
     signature.refused = recording.problem ?? (first === null || field !== null ? null : difference(first, recording));
     signature.recording = recording;
-    signature.watched = watchedModel(model, signature.purpose);
+    signature.watched = watchedModel(model, signature.purpose).watched;
     // What changed between the two steps was no matter of the step itself: this one is the first of two then.
     if (field !== null) this.#countChange(signature, field);
     else if (signature.refused === null && first !== null) this.#build(model, signature, recording);

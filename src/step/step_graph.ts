@@ -52,6 +52,12 @@ export class StepGraph {
     return this.#feeds.every((feed) => feed.kind !== 'variable' || !feed.variable.isDisposed);
   }
 
+  /** Whether a batch lies in the memory of a variable, which the step may write before it has read the batch. */
+  takesVariable(data: StepData): boolean {
+    const given = new Set(data.map((tensor) => tensor?.dataId));
+    return this.#feeds.some((feed) => feed.kind === 'variable' && given.has(feed.variable.dataId));
+  }
+
   /** Runs the step; what it gives belongs to the scope of the caller. Nothing is written where it throws. */
   run(data: StepData): tf.Tensor[] {
     const backend = asNodeBackend(tf.backend());

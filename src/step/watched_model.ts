@@ -1,47 +1,41 @@
-/** The fields of a model on which a step of it may depend beside its tensors. */
+/** All that a step of a model may depend on beside its tensors. */
 import type * as tf from '@tensorflow/tfjs';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { tableSettings } from '../ops/training/table_settings.js';
-import { allLayers, compiledOf, isPart, type Purpose } from './plain_model.js';
-import { WatchedFields } from './watched_fields.js';
+import type { EmbeddingTable } from '../layers/table/embedding_table.js';
+import { Reach } from './known/reach.js';
+import { compiledOf, type Purpose } from './compiled.js';
 
-/** Fields of layers that count calls and the like, and the optimizers of models within models. */
-const BOOKKEEPING = [
-  '_refCount',
-  'inboundNodes',
-  'outboundNodes',
-  'history',
-  'isTraining',
-  'stopTraining_',
-  'optimizer_',
-];
-/** What only steps that train look at. */
-const OF_TRAINING = ['trainable_', '_trainable', '_trainableWeights'];
+/** The rate goes into the step as a number that is made anew each time. */
+const RATE: ReadonlySet<string> = new Set(['learningRate']);
 
-function addOptimizers(watched: WatchedFields, model: tf.LayersModel): void {
+function visitOptimizers(reach: Reach, model: tf.LayersModel): void {
   const optimizers = new Set([compiledOf(model).optimizer_ as SparseOptimizer]);
   for (const weight of model.weights) {
     const ofTable = tableSettings(weight.read() as tf.Variable)?.optimizer ?? null;
     if (ofTable !== null) optimizers.add(ofTable as SparseOptimizer);
   }
   for (const optimizer of optimizers) {
-    watched.add(optimizer, 'stateVersion', 'the state of its optimizer');
-    for (const method of ['minimize', 'computeGradients', 'applyGradients']) watched.add(optimizer, method);
-    // The rate goes into the step as a number that is made anew each time.
-    watched.addAll(optimizer.settings, new Set(['learningRate']));
+    reach.visit(optimizer, 'its optimizer');
+    reach.visit(optimizer.settings, 'the settings of its optimizer', RATE);
+    reach.watched.addAnswer('the state of its optimizer', () => optimizer.stateVersion);
   }
 }
 
-/** Watches everything that such a step of the model may depend on beside its tensors. */
-export function watchedModel(model: tf.LayersModel, purpose: Purpose): WatchedFields {
-  const watched = new WatchedFields();
+/** Goes to everything that such a step of the model reaches: whether all of it is known, and what of it may change. */
+export function watchedModel(model: tf.LayersModel, purpose: Purpose): Reach {
   const isTrained = purpose === 'train';
-  const skipped = new Set(isTrained ? BOOKKEEPING : [...BOOKKEEPING, ...OF_TRAINING]);
-  for (const field of ['inputs', 'outputs', 'layers']) watched.add(model, field);
-  for (const layer of allLayers(model)) watched.addAll(layer, skipped, isPart);
-  for (const weight of model.weights) watched.add(weight, 'val', 'the variable of a weight');
-  if (!isTrained) return watched;
-  for (const field of ['collectedTrainableWeights', 'calculateLosses']) watched.add(model, field);
-  addOptimizers(watched, model);
-  return watched;
+  const trained = isTrained ? compiledOf(model).collectedTrainableWeights.map((weight) => weight.read()) : [];
+  const isStepped = ({ variable }: EmbeddingTable): boolean =>
+    variable !== null && variable.trainable && trained.includes(variable);
+  const reach = new Reach(isTrained, isStepped);
+  reach.visitTfjs();
+  reach.visit(model, 'it');
+  for (const weight of model.weights) reach.visit(weight, `weight ${weight.name}`);
+  if (!isTrained) return reach;
+  const { collectedTrainableWeights } = compiledOf(model);
+  reach.watched.addAnswer('collectedTrainableWeights', () => compiledOf(model).collectedTrainableWeights);
+  reach.watched.addList(collectedTrainableWeights, 'collectedTrainableWeights');
+  visitOptimizers(reach, model);
+  return reach;
 }

@@ -1,6 +1,7 @@
 /** Weights of layers, which tfjs reads, writes and freezes without telling the layer. */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../per_process.js';
+import { asOwn } from './engine/own_functions.js';
 
 const replacements = (): { running: number; isTold: boolean } =>
   perProcess('setWeights of layers and models', () => ({ running: 0, isTold: false }));
@@ -33,30 +34,30 @@ export function tellReplacements(): void {
 /** Calls `listener` after each write of a weight: by `setWeights`, or by tfjs as it loads a model. */
 export function afterWrites(weight: tf.LayerVariable, listener: () => void): void {
   const write = weight.write.bind(weight);
-  weight.write = (value: tf.Tensor): tf.LayerVariable => {
+  weight.write = asOwn((value: tf.Tensor): tf.LayerVariable => {
     write(value);
     listener();
     return weight;
-  };
+  });
 }
 
 /** Calls `listener` before a weight is read, so that it can be brought up to date when it is asked for. */
 export function beforeReads(weight: tf.LayerVariable, listener: () => void): void {
   const read = weight.read.bind(weight);
-  weight.read = () => {
+  weight.read = asOwn(() => {
     listener();
     return read();
-  };
+  });
 }
 
 /** The same before a weight is read or written. */
 export function beforeAccess(weight: tf.LayerVariable, listener: () => void): void {
   beforeReads(weight, listener);
   const write = weight.write.bind(weight);
-  weight.write = (value: tf.Tensor): tf.LayerVariable => {
+  weight.write = asOwn((value: tf.Tensor): tf.LayerVariable => {
     listener();
     return write(value);
-  };
+  });
 }
 
 /** Has the flag `trainable` decided elsewhere: models set it on all their weights when they are compiled. */
@@ -65,7 +66,7 @@ export function decideTrainable(
   decide: { isTrainable(): boolean; ask(trainable: boolean): void },
 ): void {
   Object.defineProperty(weight, 'trainable', {
-    get: () => decide.isTrainable(),
+    get: asOwn(() => decide.isTrainable()),
     set: (trainable: boolean) => decide.ask(trainable),
   });
 }
@@ -83,12 +84,12 @@ export function convertWrites(weight: tf.LayerVariable, convert: Convert): void 
   converters().byWeight.set(weight, convert);
   convertReplacements();
   const write = weight.write.bind(weight);
-  weight.write = (value: tf.Tensor): tf.LayerVariable => {
+  weight.write = asOwn((value: tf.Tensor): tf.LayerVariable => {
     tf.tidy(() => {
       write(convert(value) ?? value);
     });
     return weight;
-  };
+  });
 }
 
 /** Wraps `setWeights` of layers and models, which compares shapes before it writes, once. */

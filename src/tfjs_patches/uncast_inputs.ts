@@ -8,8 +8,9 @@
 import * as tf from '@tensorflow/tfjs';
 import { addFedRows } from './fed_rows.js';
 import { feeding, isFeeding } from './feeding.js';
-import { wholeInputs } from './whole_inputs.js';
+import { asOwn } from './engine/own_functions.js';
 import { isModelInput } from './symbolic_ids.js';
+import { wholeInputs } from './whole_inputs.js';
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 type Methods = Record<string | symbol, unknown>;
@@ -60,6 +61,6 @@ export function feedAsIs(input: tf.SymbolicTensor): void {
   Object.defineProperty(input, 'dtype', {
     configurable: true,
     enumerable: true,
-    get: () => (isFeeding() ? null : 'int32'),
+    get: asOwn(() => (isFeeding() ? null : 'int32')),
   });
 }

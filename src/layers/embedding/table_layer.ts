@@ -39,6 +39,7 @@ import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { checkWeights, joinWeights, type LayerInputs } from './layer_inputs.js';
 import { nextName } from '../layer_names.js';
 import { LayerOfTables } from '../layer_of_tables.js';
+import { asPenalty } from '../../tfjs_patches/layers/penalties.js';
 import { disposeWithMask } from '../../tfjs_patches/layers/mask_lifetime.js';
 import { tableOfLoad } from '../../tfjs_patches/shared_tables_on_load.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
@@ -189,7 +190,9 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
     if (!this._trainableWeights.includes(weight)) this._trainableWeights.push(weight);
     const { regularizer } = this.table;
     if (regularizer !== null && this.table.storage !== 'int8') {
-      this.addLoss((() => touchedRowsPenalty(weight.read() as tf.Variable, regularizer)) as never);
+      this.addLoss(
+        asPenalty(() => touchedRowsPenalty(weight.read() as tf.Variable, regularizer), regularizer) as never,
+      );
     }
     this.built = true;
   }

@@ -1,5 +1,6 @@
 /** Gradients that tfjs registers and this package replaces: the stock one remains for what ours does not take. */
 import * as tf from '@tensorflow/tfjs';
+import { asOwn } from './own_functions.js';
 
 type Marked = tf.GradConfig & { readonly [mark: symbol]: true | undefined };
 
@@ -17,5 +18,5 @@ export function replaceStockGradient(
   if (stock === undefined || stock[mark] === true) return;
   const replaced: Marked = { ...stock, gradFunc: replacement(stock.gradFunc), [mark]: true };
   tf.unregisterGradient(kernelName);
-  tf.registerGradient(replaced);
+  tf.registerGradient(asOwn(replaced));
 }

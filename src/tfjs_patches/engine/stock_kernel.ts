@@ -1,5 +1,6 @@
 /** Kernels that tfjs registers and this package replaces: the stock one remains for what ours does not take. */
 import * as tf from '@tensorflow/tfjs';
+import { asOwn } from './own_functions.js';
 
 type Marked = tf.KernelConfig & { readonly [mark: symbol]: true | undefined };
 
@@ -18,5 +19,5 @@ export function replaceStockKernel(
   if (stock === undefined || stock[mark] === true) return;
   const replaced: Marked = { ...stock, kernelFunc: replacement(stock.kernelFunc), [mark]: true };
   tf.unregisterKernel(kernelName, backendName);
-  tf.registerKernel(replaced);
+  tf.registerKernel(asOwn(replaced));
 }

@@ -1,12 +1,8 @@
-/**
- * What tfjs itself holds, to tell it from what users bring: classes, losses and metrics, and the methods of classes as
- * they were when this package was loaded.
- */
+/** What tfjs itself holds, to tell it from what users bring: classes, losses and metrics. */
 import * as tf from '@tensorflow/tfjs';
-import { perProcess } from '../per_process.js';
+import { perProcess } from '../../per_process.js';
 
 type Factory = (args: object) => object;
-type Holder = Record<string, unknown>;
 
 /** What the factories of layers ask for, all at once. A name keeps them from taking one of the numbers of nameless layers. */
 const ARGUMENTS = {
@@ -20,9 +16,6 @@ const ACTIVATIONS = [
   ...['elu', 'selu', 'relu', 'relu6', 'linear', 'sigmoid', 'hardSigmoid', 'softplus', 'softsign', 'tanh', 'softmax'],
   ...['logSoftmax', 'gelu', 'gelu_new', 'mish', 'swish'],
 ];
-
-/** The methods that a training step calls. */
-const METHODS = ['call', 'apply', 'computeMask', 'minimize', 'computeGradients', 'applyGradients'] as const;
 
 /** Functions of a group whose names begin as those of factories do; classes and the input of models are none. */
 function factories(group: object): Factory[] {
@@ -70,29 +63,4 @@ const functions: ReadonlySet<unknown> = new Set([tf.losses, tf.metrics].flatMap(
 /** Whether it is a loss or metric of tfjs. */
 export function isStockFunction(value: unknown): boolean {
   return functions.has(value);
-}
-
-const methods = (): Map<unknown, Holder> => perProcess('stock methods', () => new Map());
-
-/** Takes down the methods of these classes and of those that tfjs knows by name; what is known already stays. */
-export function takeStock(classes: Iterable<{ readonly prototype: object }>): void {
-  const known = methods();
-  const { classNameMap } = tf.serialization.SerializationMap.getMap();
-  for (const cls of [...Object.values(classNameMap).map(([each]) => each), ...classes]) {
-    const { prototype } = cls as unknown as { prototype: Holder };
-    if (!known.has(cls)) known.set(cls, Object.fromEntries(METHODS.map((name) => [name, prototype[name]])));
-  }
-}
-
-/** The first method that is not as it was, on the object itself or on its class; null: none. */
-export function replacedMethod(holder: object): string | null {
-  const known = methods().get(holder.constructor);
-  return METHODS.find((name) => known !== undefined && (holder as Holder)[name] !== known[name]) ?? null;
-}
-
-/** Whether it is a method of a class of tfjs as it was: the softmax layer holds one of its activation. */
-export function isStockMethod(value: unknown): boolean {
-  return [...methods()].some(
-    ([cls, known]) => stockClasses().has(cls) && METHODS.some((name) => known[name] === value),
-  );
 }

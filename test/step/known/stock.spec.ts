@@ -1,6 +1,7 @@
 /** What is taken for a class, function or method of tfjs. */
 import * as tf from '@tensorflow/tfjs';
-import { isStock, isStockFunction, replacedMethod, takeStock } from '../../src/step/stock.js';
+import { knownClass, takeClasses, takeNamed } from '../../../src/step/known/known_classes.js';
+import { isStock, isStockFunction } from '../../../src/step/known/stock.js';
 
 describe('Stock', () => {
   it('is what factories of tfjs make, of every kind', () => {
@@ -32,7 +33,7 @@ describe('Stock', () => {
     const former = { ...classNameMap };
     try {
       for (const cls of [Dropout, Derived]) tf.serialization.registerClass(cls);
-      takeStock([]);
+      takeNamed();
       expect(isStock(new Dropout({}))).toBeFalse();
       expect(isStock(new Derived({ units: 1 } as object))).toBeFalse();
       expect(isStock(tf.layers.dropout({ rate: 0.5 }))).toBeTrue();
@@ -56,17 +57,27 @@ describe('Stock', () => {
     expect(isStockFunction(() => tf.scalar(1))).toBeFalse();
   });
 
-  it('knows methods that were replaced, on an object or on its class', () => {
-    class Own extends tf.layers.Layer {
-      static className = 'OwnOfStock';
+  it('knows methods that were replaced, on a class or on one that it derives from', () => {
+    class Base extends tf.layers.Layer {
+      static className = 'BaseOfStock';
     }
-    const layer = new Own({});
-    takeStock([Own]);
-    expect(replacedMethod(layer)).toBeNull();
-    layer.computeMask = () => [];
-    expect(replacedMethod(layer)).toBe('computeMask');
-    Own.prototype.call = () => [];
-    takeStock([Own]);
-    expect(replacedMethod(new Own({}))).toBe('call');
+    class Own extends Base {
+      static override className = 'OwnOfStock';
+    }
+    takeClasses([Own]);
+    const known = knownClass(Own.prototype)!;
+    expect(known.changed()).toBeNull();
+    Object.defineProperty(Base.prototype, 'calculateLosses', { value: () => [], configurable: true });
+    expect(known.changed()).toBe('calculateLosses');
+    takeClasses([Own]);
+    expect(knownClass(Own.prototype)!.changed()).toBe('calculateLosses');
+    Reflect.deleteProperty(Base.prototype, 'calculateLosses');
+    expect(known.changed()).toBeNull();
+    Object.defineProperty(Own.prototype, 'losses', { get: () => [] });
+    expect(known.changed()).toBe('losses');
+    class Other extends Base {
+      static override className = 'OtherOfStock';
+    }
+    expect(knownClass(Other.prototype)).toBeUndefined();
   });
 });

@@ -1,0 +1,193 @@
+/** A step that reaches anything that is not known runs op by op: what it may depend on shows in no recording. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { describeSteps, modelOf, sigmoid, trainTwins, type Between, type Head } from './training.js';
+import { expectEqual } from './twins.js';
+
+const through = (...layers: tf.layers.Layer[]): Head => {
+  return (x) => sigmoid(layers.reduce((y, layer) => layer.apply(y) as tf.SymbolicTensor, x));
+};
+
+/** A number that user code reads, and that changes in the middle of a training. */
+let factor = 1;
+const changing = { apply: (x: tf.Tensor) => tf.mul(x, factor), getClassName: () => 'linear' };
+const STEPS = 12;
+
+type Fields = Record<string, unknown>;
+const layerOf = (model: tf.LayersModel, kind: string): Fields =>
+  model.layers.find(({ name }) => name.startsWith(kind)) as unknown as Fields;
+
+interface Program {
+  readonly build?: () => tf.LayersModel;
+  /** Before the first step; what it returns runs after the last one. */
+  readonly first?: (model: tf.LayersModel) => (() => void) | void;
+  /** Before the 7th. */
+  readonly later?: (model: tf.LayersModel) => void;
+  readonly reason: RegExp | null;
+}
+
+const dense = (): tf.LayersModel => modelOf(through(tf.layers.dense({ units: 3, name: `dense_${++number}` })));
+let number = 0;
+
+const PROGRAMS: Readonly<Record<string, Program>> = {
+  'an activation of a layer that is an object with apply': {
+    build: () => modelOf(through(tf.layers.activation({ activation: 'linear' }))),
+    first: (model) => void (layerOf(model, 'activation')['activation'] = changing),
+    reason: /the activation of layer activation\w+ has a function apply of its own/,
+  },
+  'the activation of a dense layer that is one': {
+    build: dense,
+    first: (model) => void (layerOf(model, 'dense')['activation'] = changing),
+    reason: /the activation of layer dense_\w+ has a function apply of its own/,
+  },
+  'the activation of a cell that is one': {
+    build: () => modelOf(through(tf.layers.reshape({ targetShape: [4, 3] }), tf.layers.lstm({ units: 3 }))),
+    first: (model) => void ((layerOf(model, 'lstm')['cell'] as Fields)['activation'] = changing),
+    reason: /the activation of layer \w+ has a function apply of its own/,
+  },
+  'the activation before a cross that is one': {
+    build: () => modelOf(through(emb.layers.featureCross())),
+    first: (model) => void (layerOf(model, 'feature_cross')['preActivation'] = changing),
+    reason: /the preActivation of layer feature_cross\w+ has a function apply of its own/,
+  },
+  'an activation that is one from the 7th step on': {
+    build: dense,
+    later: (model) => void (layerOf(model, 'dense')['activation'] = changing),
+    reason: /the activation of layer dense_\w+ has a function apply of its own/,
+  },
+  'a loss that is added to a layer of ours': {
+    first: (model) => (layerOf(model, 'embedding') as unknown as tf.layers.Layer).addLoss(() => tf.scalar(factor)),
+    reason: /layer embedding\w+ adds a loss of somebody's own/,
+  },
+  'the regularizer of a frozen table, whose factor changes': {
+    build: () => modelOf(sigmoid, { embeddingsRegularizer: tf.regularizers.l2({ l2: 0.1 }), trainable: false }),
+    later: (model) => {
+      for (const { table } of model.layers as { table?: emb.EmbeddingTable }[])
+        if (table?.regularizer) (table.regularizer as unknown as Fields)['l2'] = 0.5;
+    },
+    reason: null,
+  },
+  "a user's regularizer of a frozen table": {
+    build: () => {
+      class Own extends tf.serialization.Serializable {
+        static className = 'OwnRegularizer';
+        apply(x: tf.Tensor): tf.Scalar {
+          return tf.tidy(() => x.square().sum().mul(factor).asScalar());
+        }
+        override getConfig(): tf.serialization.ConfigDict {
+          return {};
+        }
+      }
+      return modelOf(sigmoid, { embeddingsRegularizer: new Own() as never, trainable: false });
+    },
+    reason: /the regularizer of \w+ \w+ is of the class Own/,
+  },
+  'the first regularizer of a layer that has another one now': {
+    build: () => modelOf(through(tf.layers.dense({ units: 3, kernelRegularizer: tf.regularizers.l2({ l2: 0.1 }) }))),
+    first: (model) => {
+      const layer = layerOf(model, 'dense');
+      former = layer['kernelRegularizer'] as Fields;
+      layer['kernelRegularizer'] = tf.regularizers.l2({ l2: 0.1 });
+    },
+    later: () => void (former!['l2'] = 2),
+    reason: null,
+  },
+  'how a layer merges, replaced for its class': {
+    build: () => {
+      const merge: Head = (x) => {
+        const [a, b] = [3, 3].map((units) => tf.layers.dense({ units }).apply(x) as tf.SymbolicTensor);
+        return sigmoid(tf.layers.multiply().apply([a!, b!]) as tf.SymbolicTensor);
+      };
+      return modelOf(merge);
+    },
+    first: (model) => {
+      const prototype = Object.getPrototypeOf(layerOf(model, 'multiply')) as Record<
+        string,
+        (x: tf.Tensor[]) => tf.Tensor
+      >;
+      const { mergeFunction } = prototype;
+      prototype['mergeFunction'] = function (inputs) {
+        return tf.tidy(() => mergeFunction!.call(this, inputs).mul(factor));
+      };
+      return () => (prototype['mergeFunction'] = mergeFunction!);
+    },
+    reason: /is of the class Multiply, whose mergeFunction was replaced/,
+  },
+  'the losses of all layers': {
+    first: () => {
+      const { prototype } = tf.layers.Layer;
+      const { calculateLosses } = prototype;
+      prototype.calculateLosses = function () {
+        return [...calculateLosses.call(this), tf.scalar(factor)];
+      };
+      return () => (prototype.calculateLosses = calculateLosses);
+    },
+    reason: /whose calculateLosses was replaced/,
+  },
+  'a number in a list of lists': {
+    build: () => {
+      const padded = tf.layers.zeroPadding2d({
+        padding: [
+          [1, 1],
+          [1, 1],
+        ] as never,
+      });
+      return modelOf(
+        through(tf.layers.reshape({ targetShape: [4, 3, 1] }), padded, tf.layers.globalAveragePooling2d({})),
+      );
+    },
+    later: (model) => void ((layerOf(model, 'zero_padding2d')['padding'] as number[][])[0]![0] = 4),
+    reason: null,
+  },
+};
+let former: Fields | null = null;
+
+describeSteps('Steps that reach what is not known', () => {
+  for (const [what, { build = () => modelOf(), first, later, reason }] of Object.entries(PROGRAMS)) {
+    it(`are those op by op: ${what}`, async () => {
+      let end: (() => void) | void;
+      const between: Between = (model, step) => {
+        factor = step < STEPS / 2 ? 1 : 0.25;
+        if (step === STEPS / 2) later?.(model);
+        if (step !== 0) return;
+        end?.();
+        end = first?.(model);
+      };
+      const found = await trainTwins(build, { between, steps: STEPS }).finally(() => end?.());
+      expectEqual(found, 1e-5);
+      expect(found.captured.info.captured).toBe(reason === null);
+      if (reason !== null) expect(found.captured.info.reason).toMatch(reason);
+    });
+  }
+
+  it('are those op by op: a batch that is a variable of the model, after steps were captured', async () => {
+    const build = (): tf.LayersModel => {
+      const x = tf.input({ shape: [4] });
+      return tf.model({
+        inputs: x,
+        outputs: tf.layers.dense({ units: 4, useBias: false }).apply(x) as tf.SymbolicTensor,
+      });
+    };
+    const found: number[][] = [];
+    for (const isCaptured of [false, true]) {
+      const model = build();
+      emb.setCapture(isCaptured, model);
+      const start = tf.tidy(() => tf.linspace(0, 1, 16).reshape([4, 4]));
+      model.setWeights([start]);
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+      const y = tf.ones([4, 4]);
+      const losses: number[] = [];
+      for (let step = 0; step < STEPS; step++) {
+        const own = (model.weights[0] as unknown as { val: tf.Variable }).val;
+        const isOwn = (of: number): boolean => step >= STEPS / 2 && step % of === 0;
+        losses.push((await model.trainOnBatch(isOwn(3) ? own : start, isOwn(4) ? own : y)) as number);
+      }
+      expect(emb.stepInfo(model).captured).toBe(isCaptured);
+      found.push([...losses, ...model.getWeights()[0]!.dataSync()]);
+      model.optimizer.dispose();
+      model.dispose();
+      tf.dispose([start, y]);
+    }
+    found[1]!.forEach((value, i) => expect(value).toBeCloseTo(found[0]![i]!, 5));
+  });
+});
