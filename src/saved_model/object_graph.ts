@@ -143,7 +143,8 @@ export function objectGraph(
     const bareConcreteFunction = {
       name: functionName,
       argumentKeywords: keywords,
-      allowedPositionalArguments: 0,
+      // As TensorFlow's own: a lone input may come without its name, as Keras's TFSMLayer gives it.
+      allowedPositionalArguments: keywords.length === 1 ? 1 : 0,
       functionSpec: { fullArgSpec: argumentsOf([], keywords), inputSignature: NONE },
     };
     return { nodeId: objects.add({ bareConcreteFunction }), localName: name };

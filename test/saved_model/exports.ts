@@ -39,6 +39,8 @@ interface Case {
   readonly inputs: Record<string, PlainInput>;
   /** Whether the loaded object itself is called, in place of a signature. */
   readonly call: boolean;
+  /** Whether a TFSMLayer of Keras calls the signature, with the tensor of its only input. */
+  readonly keras: boolean;
 }
 
 export function plain(tensor: tf.Tensor): PlainTensor {
@@ -86,14 +88,14 @@ export class Exports {
     model: tf.LayersModel,
     inputs: Record<string, tf.Tensor | PlainInput>,
     options: emb.SavedModelOptions = {},
-    { signature = 'serving_default', call = false } = {},
+    { signature = 'serving_default', call = false, keras = false } = {},
   ): Promise<void> {
     const directory = this.directory(name);
     await emb.savedModel.export(model, directory, options);
     const given = Object.entries(inputs).map(([key, value]): [string, PlainInput] => {
       return [key, value instanceof tf.Tensor ? plain(value) : value];
     });
-    const one = { directory, signature, inputs: Object.fromEntries(given), call };
+    const one = { directory, signature, inputs: Object.fromEntries(given), call, keras };
     this.#cases.set(name, one);
     this.#script?.write(JSON.stringify(one));
   }

@@ -1,7 +1,7 @@
 """Loads SavedModels in Python's TensorFlow and prints what they predict, as one line of JSON.
 
 Takes the path of a file, or - for standard input, and perhaps that of a library of ops. Each line is JSON:
-{directory, signature, inputs: {name: {dtype, shape, values}}, call}. Those of standard input are run as they come.
+{directory, signature, inputs: {name: {dtype, shape, values}}, call, keras}. Those of standard input are run as they come.
 """
 
 import json
@@ -32,7 +32,12 @@ def run(case):
     loaded = tf.saved_model.load(case["directory"])
     given = {name: ragged(entry) if "rowSplits" in entry else tensor(entry) for name, entry in case["inputs"].items()}
     function = loaded.signatures[case["signature"]]
-    outputs = loaded(**given) if case["call"] else function(**given)
+    if case["keras"]:
+        import keras
+
+        outputs = keras.layers.TFSMLayer(case["directory"], call_endpoint=case["signature"])(*given.values())
+    else:
+        outputs = loaded(**given) if case["call"] else function(**given)
     return {
         "outputs": {name: value.numpy().ravel().tolist() for name, value in outputs.items()},
         "shapes": {name: list(value.shape) for name, value in outputs.items()},

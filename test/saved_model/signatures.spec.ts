@@ -179,9 +179,17 @@ describe('signatures of a SavedModel', () => {
         for (const signature of Object.keys(expected)) {
           await exports.add(signature, model, given[signature]!, { signatures }, { signature });
         }
+        // A layer of Keras calls a signature of one input, without the name of the input.
+        for (const signature of ['vectors', 'wide_only']) {
+          const call = { signature, keras: true };
+          await exports.add(`${signature} in Keras`, model, given[signature]!, { signatures }, call);
+        }
         exports.run(python);
         for (const [signature, values] of Object.entries(expected)) {
           expectSameOutputs(exports.result(signature), values, 1e-6); // of 1 + |value|
+        }
+        for (const signature of ['vectors', 'wide_only']) {
+          expectSameOutputs(exports.result(`${signature} in Keras`), expected[signature]!, 1e-6);
         }
         tf.dispose([seen, age, found]);
       } finally {
