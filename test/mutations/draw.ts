@@ -1,59 +1,47 @@
-/** Which mutants are tried, out of all that Stryker makes of some sources. */
-import type { Mutant } from '@stryker-mutator/api/core';
+/** Which changes are tried, out of all that there are. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { commonTokens } from '@stryker-mutator/api/plugin';
 import { createInstrumenter } from '@stryker-mutator/instrumenter';
 import { createInjector } from 'typed-inject';
 import { Random } from '../helpers/random.js';
 import { messagesOf } from './message_text.js';
-import { isSame, type MutantText, type Sources } from './mutant_text.js';
-
-export interface Draw {
-  /** How many mutants; null: all. */
-  readonly sample: number | null;
-  readonly seed: number;
-  /** These and no others; null: any. */
-  readonly only: readonly MutantText[] | null;
-}
-
-export interface Drawn {
-  readonly mutants: readonly Mutant[];
-  /** What they were drawn from: texts of messages are not among it. */
-  readonly total: number;
-}
+import type { Mutant } from './mutant_text.js';
 
 const SILENT = Object.fromEntries(
   ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((name) => [name, () => undefined]),
 );
 
-/** Every mutant of the sources; `location` counts lines and columns from 0 on. */
-async function mutantsOf(names: readonly string[], sources: Sources): Promise<Mutant[]> {
+/** Every change that Stryker makes of some sources, but for texts of messages. */
+export async function mutantsOf(root: string, names: readonly string[]): Promise<Mutant[]> {
   const logger = { ...SILENT, isDebugEnabled: () => false } as never;
   const instrumenter = createInstrumenter(createInjector().provideValue(commonTokens.logger, logger) as never);
-  const files = names.map((name) => ({ name, content: sources.text(name), mutate: true }));
+  const texts = new Map(names.map((name) => [name, readFileSync(join(root, name), 'utf8')]));
+  const files = [...texts].map(([name, content]) => ({ name, content, mutate: true }));
   const { mutants } = await instrumenter.instrument(files, { plugins: null, excludedMutations: [], ignorers: [] });
-  return [...mutants];
+  const isMessage = new Map([...texts].map(([name, text]) => [name, messagesOf(text)]));
+  const starts = new Map([...texts].map(([name, text]) => [name, lineStarts(text)]));
+  return mutants
+    .map(({ fileName, location: { start, end }, replacement, mutatorName }): Mutant => {
+      const [from, to] = [start, end].map(({ line, column }) => starts.get(fileName)![line]! + column);
+      return { file: fileName, from: from!, to: to!, replacement, kind: mutatorName };
+    })
+    .filter(({ file, from, to, kind }) => kind !== 'StringLiteral' || !isMessage.get(file)!(from, to));
 }
 
-/** `count` of some items, in their order. */
-export function sampleOf<T>(items: readonly T[], count: number, seed: number): T[] {
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+/** All items, in an order that the seed gives. */
+export function shuffled<T>(items: readonly T[], seed: number): T[] {
   const random = new Random(seed);
-  const drawn: T[] = [];
-  items.forEach((item, place) => {
-    const wanted = count - drawn.length;
-    if (random.next() * (items.length - place) < wanted) drawn.push(item);
-  });
-  return drawn;
-}
-
-export async function drawMutants(names: readonly string[], sources: Sources, draw: Draw): Promise<Drawn> {
-  const tests = new Map(names.map((name) => [name, messagesOf(sources.text(name))]));
-  const mutants = (await mutantsOf(names, sources)).filter((mutant) => {
-    return mutant.mutatorName !== 'StringLiteral' || !tests.get(mutant.fileName)!(...sources.range(mutant));
-  });
-  const { sample, seed, only } = draw;
-  const meant = mutants.filter((mutant) => {
-    const text = sources.textOf(mutant);
-    return only === null || only.some((other) => isSame(other, text));
-  });
-  return { mutants: sample === null ? meant : sampleOf(meant, sample, seed), total: mutants.length };
+  const all = [...items];
+  for (let i = all.length - 1; i > 0; i--) {
+    const j = random.whole(0, i + 1);
+    [all[i], all[j]] = [all[j]!, all[i]!];
+  }
+  return all;
 }

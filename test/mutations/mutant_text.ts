@@ -1,7 +1,4 @@
 /** What a mutant changes, as text: it names a mutant wherever its line has moved to. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Mutant, Position } from '@stryker-mutator/api/core';
 
 export interface MutantText {
   readonly file: string;
@@ -24,38 +21,30 @@ export function brief(code: string): string {
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 40)} … ${text.slice(-37)}`;
 }
 
-/** The sources as they are without mutants, by their paths under the root. */
-export class Sources {
-  private readonly texts = new Map<string, string>();
+/** A change of a source. */
+export interface Mutant {
+  readonly file: string;
+  /** First place that changes, and the place after the last one. */
+  readonly from: number;
+  readonly to: number;
+  readonly replacement: string;
+  /** What kind of change it is. */
+  readonly kind: string;
+}
 
-  constructor(private readonly root: string) {}
+export function mutated(source: string, { from, to, replacement }: Mutant): string {
+  return source.slice(0, from) + replacement + source.slice(to);
+}
 
-  text(name: string): string {
-    const known = this.texts.get(name);
-    if (known !== undefined) return known;
-    const text = readFileSync(join(this.root, name), 'utf8');
-    this.texts.set(name, text);
-    return text;
-  }
+export function textOf(source: string, { file, from, to, replacement }: Mutant): MutantText {
+  const line = source.slice(source.lastIndexOf('\n', from - 1) + 1, (source + '\n').indexOf('\n', from));
+  return { file, line: brief(line), code: brief(source.slice(from, to)), becomes: brief(replacement) };
+}
 
-  /** First place of a mutant in its file, and the place after its last one. */
-  range({ fileName, location: { start, end } }: Mutant): [from: number, to: number] {
-    const text = this.text(fileName);
-    const place = ({ line, column }: Position): number => {
-      let first = 0;
-      for (let i = 0; i < line; i++) first = text.indexOf('\n', first) + 1;
-      return first + column;
-    };
-    return [place(start), place(end)];
-  }
-
-  textOf(mutant: Mutant): MutantText {
-    const file = mutant.fileName;
-    const text = this.text(file);
-    const [from, to] = this.range(mutant);
-    const line = text.slice(text.lastIndexOf('\n', from - 1) + 1, (text + '\n').indexOf('\n', from));
-    return { file, line: brief(line), code: brief(text.slice(from, to)), becomes: brief(mutant.replacement) };
-  }
+/** Line and column of a place, counted from 1 on. */
+export function positionOf(source: string, place: number): string {
+  const lines = source.slice(0, place).split('\n');
+  return `${lines.length}:${lines.at(-1)!.length + 1}`;
 }
 
 export function isSame(a: MutantText, b: MutantText): boolean {

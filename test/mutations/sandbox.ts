@@ -1,4 +1,4 @@
-/** A copy of the working tree that Stryker may mutate. What was installed or built is linked, not copied. */
+/** A copy of the working tree whose sources may be changed. What was installed or built is linked, not copied. */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -17,7 +17,6 @@ function treeFiles(root: string): string[] {
   return [...stdout.split('\0').filter((name) => name !== ''), ...GENERATED];
 }
 
-/** Where Stryker works. */
 export interface Sandbox {
   readonly tree: string;
   remove(): void;
@@ -25,7 +24,7 @@ export interface Sandbox {
 
 export function makeSandbox(root: string, name: string): Sandbox {
   mkdirSync(join(root, CACHE), { recursive: true });
-  const tree = mkdtempSync(join(root, CACHE, `${name}-`));
+  const tree = mkdtempSync(join(root, CACHE, `${name.replaceAll('/', '-')}-`));
   for (const file of treeFiles(root)) {
     if (!existsSync(join(root, file))) continue;
     mkdirSync(dirname(join(tree, file)), { recursive: true });
@@ -34,5 +33,24 @@ export function makeSandbox(root: string, name: string): Sandbox {
   for (const folder of LINKED) {
     if (existsSync(join(root, folder))) symlinkSync(join(root, folder), join(tree, folder), 'junction');
   }
+  // What Python needs is large, and installed once.
+  const python = join('test', '.cache');
+  if (existsSync(join(root, python))) symlinkSync(join(root, python), join(tree, python), 'junction');
   return { tree, remove: () => rmSync(tree, { recursive: true, force: true }) };
+}
+
+/** Calls `work` with the path of a sandbox, which is removed whatever happens. */
+export async function inSandbox<T>(root: string, name: string, work: (tree: string) => Promise<T>): Promise<T> {
+  const { tree, remove } = makeSandbox(root, name);
+  const interrupted = (): void => {
+    remove();
+    process.exit(130);
+  };
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  try {
+    return await work(tree);
+  } finally {
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+    remove();
+  }
 }

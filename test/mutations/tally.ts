@@ -1,28 +1,53 @@
-/** How many mutants the specs caught, and whether that is enough. */
+/** How many changes the specs notice, and whether that is enough. */
 
-/** Share of the mutants that are not equivalent which the specs must catch. */
-export const NEEDED = 0.85;
+/** What became of a change. */
+export type Fate =
+  /** An expectation failed of a spec that holds without the change, and failed again. */
+  | 'caught'
+  | 'survived'
+  /** Specs failed, but only because something was thrown in them: whatever runs the line would notice. */
+  | 'thrown'
+  /** A spec did not end. */
+  | 'hung'
+  /** The process ended, or nothing could be loaded. */
+  | 'crashed'
+  /** It is listed as making no difference. */
+  | 'equivalent';
 
 export interface Tally {
-  readonly caught: number;
-  readonly survived: number;
-  readonly equivalent: number;
-  /** What the mutants were drawn from. */
+  readonly fates: Readonly<Record<Fate, number>>;
+  /** Changes that were drawn but do not compile; others were drawn for them. */
+  readonly uncompiled: number;
+  /** What the changes were drawn from. */
   readonly total: number;
 }
 
-/** Where the true share lies with 95 % certainty, by Wilson's formula; all that there is leaves no doubt. */
-export function doubt(caught: number, tried: number, isAll: boolean): [low: number, high: number] {
+/** Share of equivalents in a sample that is believed. */
+export const MOST_EQUIVALENT = 0.05;
+
+export function noFates(): Record<Fate, number> {
+  return { caught: 0, survived: 0, thrown: 0, hung: 0, crashed: 0, equivalent: 0 };
+}
+
+/** Share of those caught among those that a failed expectation caught or nothing did. */
+export function shareOf({ fates: { caught, survived } }: Tally): number {
+  return caught + survived === 0 ? 0 : caught / (caught + survived);
+}
+
+/** Where the true share lies with 95 % certainty, by Wilson's formula. */
+export function doubt(caught: number, tried: number): [low: number, high: number] {
   const share = caught / tried;
-  if (isAll) return [share, share];
   const z = 1.96;
   const center = (share + (z * z) / (2 * tried)) / (1 + (z * z) / tried);
   const spread = (z * Math.sqrt((share * (1 - share)) / tried + (z * z) / (4 * tried * tried))) / (1 + (z * z) / tried);
   return [center - spread, center + spread];
 }
 
-export function isEnough({ caught, survived }: Tally): boolean {
-  return caught > 0 && caught / (caught + survived) >= NEEDED;
+export function isEnough(tally: Tally, needed: number): boolean {
+  const { equivalent } = tally.fates;
+  const all = Object.values(tally.fates).reduce((a, b) => a + b, 0);
+  // Of a few, one is more than a share of 5 % already.
+  return shareOf(tally) >= needed && equivalent <= Math.max(1, MOST_EQUIVALENT * all);
 }
 
 function percent(share: number): string {
@@ -30,12 +55,19 @@ function percent(share: number): string {
 }
 
 /** The line that a measurement ends with. */
-export function tallyText(room: string, tally: Tally): string {
-  const { caught, survived, equivalent, total } = tally;
+export function tallyText(room: string, tally: Tally, needed: number): string {
+  const { caught, survived, thrown, hung, crashed, equivalent } = tally.fates;
   const tried = caught + survived;
-  const counts = `${room}: ${caught} caught, ${survived} survived, ${equivalent} equivalent, of ${total} mutants`;
-  if (tried === 0) return `${counts}: fail`;
-  const [low, high] = doubt(caught, tried, tried + equivalent === total);
-  const range = low === high ? '' : ` (${percent(low)} to ${percent(high)})`;
-  return `${counts}: ${percent(caught / tried)} %${range} of ${percent(NEEDED)} %: ${isEnough(tally) ? 'pass' : 'fail'}`;
+  const all = tried + thrown + hung + crashed + equivalent;
+  const counts =
+    `${room}: ${all} of ${tally.total} changes: ${caught} caught by a failed expectation, ${survived} survived; ` +
+    `apart: ${thrown} only threw, ${hung} hung, ${crashed} crashed; ` +
+    `${equivalent} equivalent; ${tally.uncompiled} more do not compile`;
+  if (tried === 0) return `${counts}: nothing measured`;
+  const [low, high] = doubt(caught, tried);
+  const verdict = isEnough(tally, needed) ? 'pass' : 'fail';
+  return (
+    `${counts}\n${room}: ${percent(caught / tried)} % caught (95 % certain: ${percent(low)} to ${percent(high)}), ` +
+    `${percent(needed)} % needed; ${percent(equivalent / all)} % equivalent, at most ${percent(MOST_EQUIVALENT)} %: ${verdict}`
+  );
 }

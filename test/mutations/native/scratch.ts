@@ -1,12 +1,12 @@
-/** A copy of the tree whose native parts are built from patched sources. */
+/** A copy of the tree whose native parts are built from changed sources. */
 import {
   chmodSync,
   copyFileSync,
-  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,7 +16,6 @@ import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CACHE, makeSandbox, type Sandbox } from '../sandbox.js';
-import { patched, type Patch } from './patch.js';
 
 interface NativeBuild {
   buildNative(options: object): Promise<string>;
@@ -24,7 +23,46 @@ interface NativeBuild {
 
 const COMPILE_ONCE = fileURLToPath(new URL('./compile_once.mjs', import.meta.url));
 const BUILD = 'custom-ops/build';
-const WASM = [`${BUILD}/kernels.wasm`, 'src/backends/wasm/kernels_wasm.ts'];
+
+/** What a build writes; two versions of it lie beside it: of the sources as they are, and of changed ones. */
+export class Built {
+  constructor(
+    private readonly files: readonly string[],
+    /** Resolves to null, or to what the compiler says. */
+    readonly build: () => Promise<string | null>,
+  ) {}
+
+  /** What was built is that of the sources as they are. */
+  keep(): void {
+    for (const file of this.files) copyFileSync(file, `${file}.whole`);
+  }
+
+  isSame(): boolean {
+    return this.files.every((file) => readFileSync(file).equals(readFileSync(`${file}.whole`)));
+  }
+
+  /** What was built is that of changed sources; the other one is in use again. */
+  setAside(): void {
+    for (const file of this.files) copyFileSync(file, `${file}.changed`);
+    this.useWhole();
+  }
+
+  useChanged(): void {
+    this.use('changed');
+  }
+
+  useWhole(): void {
+    this.use('whole');
+  }
+
+  /** Renamed, not written: a process may have the old one mapped. */
+  private use(which: string): void {
+    for (const file of this.files) {
+      copyFileSync(`${file}.${which}`, `${file}.next`);
+      renameSync(`${file}.next`, file);
+    }
+  }
+}
 
 export class Scratch {
   private readonly sandbox: Sandbox;
@@ -33,9 +71,6 @@ export class Scratch {
   constructor(private readonly root: string) {
     this.sandbox = makeSandbox(root, 'native');
     this.ownBuild();
-    // What Python needs is large, and installed once.
-    const python = join('test', '.cache');
-    if (existsSync(join(root, python))) symlinkSync(join(root, python), join(this.tree, python), 'junction');
     this.tools = { cc: this.compiler(process.env['CC'] ?? 'cc'), cxx: this.compiler(process.env['CXX'] ?? 'c++') };
   }
 
@@ -47,53 +82,46 @@ export class Scratch {
     this.sandbox.remove();
   }
 
-  /** Writes the sources as they are but for a patch, or all as they are. */
-  write(patch: Patch | null): void {
-    for (const folder of ['custom-ops/kernels', 'custom-ops/hosts']) {
-      rmSync(join(this.tree, folder), { recursive: true });
-      cpSync(join(this.root, folder), join(this.tree, folder), { recursive: true });
-    }
-    if (patch === null) return;
-    const path = join(this.tree, 'custom-ops', patch.file);
-    writeFileSync(path, patched(readFileSync(path, 'utf8'), patch));
+  write(file: string, text: string): void {
+    writeFileSync(join(this.tree, file), text);
   }
 
-  /** Builds the addon; null, or what the compiler says. */
-  async buildAddon(): Promise<string | null> {
-    const program = pathToFileURL(join(this.tree, 'custom-ops', 'build_native.mjs')).href;
-    const { buildNative } = (await import(program)) as NativeBuild;
+  addon(): Built {
+    const out = join(this.tree, BUILD, 'tfjs_embeddings.node');
     const tensorflow = readdirSync(join(this.tree, BUILD)).find((name) => name.startsWith('tensorflow-'));
-    try {
-      await buildNative({
-        ...this.tools,
-        napiInclude: join(this.root, 'node_modules', 'node-api-headers', 'include'),
-        tensorflowInclude: tensorflow === undefined ? null : join(this.tree, BUILD, tensorflow, 'include'),
-        out: join(this.tree, BUILD, 'tfjs_embeddings.node'),
-        log: () => undefined,
-      });
-      return null;
-    } catch (error) {
-      return (error as Error).message;
-    }
-  }
-
-  /** Builds the WebAssembly module; null, or what the compiler says. */
-  buildWasm(): string | null {
-    const { status, stderr } = spawnSync(process.execPath, ['custom-ops/build_wasm.mjs'], {
-      cwd: this.tree,
-      encoding: 'utf8',
+    return new Built([out], async () => {
+      const program = pathToFileURL(join(this.tree, 'custom-ops', 'build_native.mjs')).href;
+      const { buildNative } = (await import(program)) as NativeBuild;
+      try {
+        await buildNative({
+          ...this.tools,
+          napiInclude: join(this.root, 'node_modules', 'node-api-headers', 'include'),
+          tensorflowInclude: tensorflow === undefined ? null : join(this.tree, BUILD, tensorflow, 'include'),
+          out,
+          log: () => undefined,
+        });
+        return null;
+      } catch (error) {
+        return (error as Error).message;
+      }
     });
-    return status === 0 ? null : stderr;
   }
 
-  /** Puts the module of the unpatched sources back. */
-  restoreWasm(): void {
-    for (const file of WASM) copyFileSync(join(this.root, file), join(this.tree, file));
+  wasm(): Built {
+    const files = [`${BUILD}/kernels.wasm`, 'src/backends/wasm/kernels_wasm.ts'].map((file) => join(this.tree, file));
+    return new Built(files, () => {
+      const { status, stderr } = spawnSync(process.execPath, ['custom-ops/build_wasm.mjs'], {
+        cwd: this.tree,
+        encoding: 'utf8',
+      });
+      return Promise.resolve(status === 0 ? null : stderr);
+    });
   }
 
   /** A build folder of its own, where the tree has a link to that of the project. */
   private ownBuild(): void {
     const [theirs, mine] = [join(this.root, BUILD), join(this.tree, BUILD)];
+    if (!existsSync(theirs)) throw new Error(`there is no ${BUILD}: run npm run setup`);
     rmSync(mine);
     mkdirSync(mine);
     for (const name of readdirSync(theirs)) {

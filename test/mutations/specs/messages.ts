@@ -1,0 +1,30 @@
+/** What a process that runs specs is asked, and what it says. */
+
+export interface SpecRequest {
+  /** Paths of spec files, in the order in which they run. */
+  readonly files: readonly string[];
+  /** Whether it looks for a spec that notices a change, and ends at the first one; else it runs all. */
+  readonly hunts: boolean;
+}
+
+/** How a spec ended that did not pass. */
+export interface Failure {
+  readonly spec: string;
+  readonly message: string;
+  /** Whether an expectation did not hold; else something was thrown. */
+  readonly isExpectation: boolean;
+}
+
+export type SpecMessage =
+  | { readonly kind: 'begins'; readonly file: string }
+  | { readonly kind: 'unloadable'; readonly file: string; readonly message: string }
+  | {
+      readonly kind: 'ends';
+      readonly file: string;
+      readonly seconds: number;
+      readonly passed: number;
+      /** Those that did not pass; while hunting, what failed twice. */
+      readonly failures: readonly Failure[];
+      /** Numbers of the blocks that were reached, where that is measured. */
+      readonly reached: readonly number[];
+    };
