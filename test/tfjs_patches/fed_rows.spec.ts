@@ -58,6 +58,20 @@ function modelOf(inputs: tf.SymbolicTensor[], layer: tf.layers.Layer, x: Fed['x'
   return { model: tf.model({ inputs, outputs }), owner: owner ?? `layer ${layer.name}`, x };
 }
 
+/** A model in a model, on one of two inputs. */
+function nested(isFirst: boolean): Fed {
+  const layer = emb.layers.embedding({ ...TABLE, inputShape: [3] });
+  const tower = tf.sequential({ layers: [layer] });
+  const wide = tf.input({ shape: [2] });
+  const ids = input();
+  const joined = tf.layers.concatenate().apply([wide, tower.apply(ids) as tf.SymbolicTensor]) as tf.SymbolicTensor;
+  const outputs = tf.layers.dense({ units: 1 }).apply(joined) as tf.SymbolicTensor;
+  const inOrder = <T>(first: T, second: T): T[] => (isFirst ? [first, second] : [second, first]);
+  const model = tf.model({ inputs: inOrder(ids, wide), outputs });
+  const x = (): tf.Tensor[] => inOrder<tf.Tensor>(idsOf(samples()), tf.zeros([SAMPLES, 2]));
+  return { model, owner: `layer ${layer.name}`, x };
+}
+
 const MODELS: Record<string, () => Fed> = {
   embedding: () => modelOf([input()], emb.layers.embedding(TABLE), () => idsOf(samples())),
   'embedding that masks 0': () =>
@@ -82,16 +96,8 @@ const MODELS: Record<string, () => Fed> = {
     const outputs = tf.layers.dense({ units: 1 }).apply(flat) as tf.SymbolicTensor;
     return { model: tf.model({ inputs: ids, outputs }), owner: `layer ${layer.name}`, x: () => idsOf(samples()) };
   },
-  'a nested model': () => {
-    const layer = emb.layers.embedding({ ...TABLE, inputShape: [3] });
-    const tower = tf.sequential({ layers: [layer] });
-    const wide = tf.input({ shape: [2] });
-    const ids = input();
-    const joined = tf.layers.concatenate().apply([wide, tower.apply(ids) as tf.SymbolicTensor]) as tf.SymbolicTensor;
-    const outputs = tf.layers.dense({ units: 1 }).apply(joined) as tf.SymbolicTensor;
-    const model = tf.model({ inputs: [wide, ids], outputs });
-    return { model, owner: `layer ${layer.name}`, x: () => [tf.zeros([SAMPLES, 2]), idsOf(samples())] };
-  },
+  'a nested model on the first input': () => nested(true),
+  'a nested model on the second input': () => nested(false),
   'distributedEmbedding, the second feature': () => {
     const layer = emb.layers.distributedEmbedding({
       embeddings: [
