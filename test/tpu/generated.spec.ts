@@ -93,14 +93,14 @@ const rowsOf = ({ form }: FeatureCase, lists: number[][]): number[][] =>
 
 function generatedCase(random: Random): Case {
   // Now and then a number of samples that some cores do not divide.
-  const samples = random.pick([8, 8, 16, 24, 6]);
+  const samples = random.pick([8, 8, 8, 16, 16, 24, 24, 6]);
   const tables = Array.from({ length: random.whole(1, 4) }, (): TableCase => {
     const [rows, dim] = [random.whole(1, 60), random.whole(1, 12)];
     const combiner = random.pick(['sum', 'mean', 'sqrtn'] as const);
     return { rows, dim, combiner, values: random.floats(rows * dim) };
   });
   // TPUEmbeddingV2 has no sequences.
-  const hasSequences = random.chance(0.25);
+  const hasSequences = random.chance(0.12);
   const features = Array.from({ length: random.whole(tables.length, 6) }, (_, i): FeatureCase => {
     const table = i < tables.length ? i : random.whole(0, tables.length);
     const kind = random.pick(['dense', 'ragged', 'sparse'] as const);
@@ -115,7 +115,7 @@ function generatedCase(random: Random): Case {
     const weights = ids.map((step) => step.map((list) => list.map(() => Math.fround(0.25 + random.next()))));
     return { table, kind, form, ids, weights: isWeighted ? weights : null };
   });
-  const limit = random.chance(0.15) ? 3 : 256;
+  const limit = random.chance(0.08) ? 3 : 256;
   const names = ['', ...tables.map((_, i) => `t${i}`)];
   const stacks = names.flatMap((a) =>
     names.flatMap((b) => names.map((c) => [a, b, c].filter((n) => n !== '').join('_'))),
@@ -323,7 +323,7 @@ describe('generated configs of TPU embeddings', () => {
         const examples = Array.from({ length: Math.ceil(CASES / MACHINES.length) }, () => generatedCase(random));
         const plain = examples.map((example) => ({ ...runPlain(example), served: runServing(example) }));
         await withTpuEmulator(machine, () => {
-          let agreed = 0;
+          const agreed = [0, 0];
           examples.forEach((example, i) => {
             const before = tf.memory().numTensors;
             const [optimizer, featureConfig] = [example.optimizer[0](), configOf(example)];
@@ -353,7 +353,7 @@ describe('generated configs of TPU embeddings', () => {
                 expect(argument).withContext(result.message).toMatch(REFUSED);
                 return;
               }
-              agreed++;
+              agreed[version]!++;
               const what = `case ${i}, version ${version + 1}`;
               result.activations.forEach((found, f) =>
                 expectNear(found, plain[i]!.activations[f]!, `${what}, feature ${f}`),
@@ -362,7 +362,9 @@ describe('generated configs of TPU embeddings', () => {
             });
             if (cores === 3) expect(results[1]).toBeInstanceOf(Error);
           });
-          expect(agreed).toBeGreaterThan(examples.length * (cores === 3 ? 0.9 : 1.2));
+          // TPUEmbedding takes every case; TPUEmbeddingV2 no sequences, and no 3 cores.
+          expect(agreed[0]).toBe(examples.length);
+          expect(agreed[1]! / examples.length).toBeGreaterThanOrEqual(cores === 3 ? 0 : 0.5);
         });
       },
       Math.max(60_000, CASES * 2_000),

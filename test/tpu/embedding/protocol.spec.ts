@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
-import * as emb from 'tfjs-embeddings';
+import * as emb from 'tfjs-embeddings/node';
 import { expectError } from '../../helpers/errors.js';
 import { expectNoLeak } from '../../helpers/tensors.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
@@ -215,6 +218,32 @@ describe('TPUEmbedding, pipelining', () => {
       expect(dequeue(embedding)).toEqual([5, 5]);
       embedding.dispose();
     });
+  });
+
+  it('reads tables that were loaded in between as they were loaded', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-pipelined-'));
+    try {
+      for (const format of ['npy', 'tfjs'] as const) {
+        await onCores(2, async () => {
+          const embedding = make({ pipelineExecutionWithTensorCore: true });
+          embedding.setWeights([new Float32Array(8).fill(7)]);
+          await embedding.save(join(folder, format), { format });
+          embedding.setWeights([new Float32Array(8).fill(1)]);
+          for (let time = 0; time < 2; time++) {
+            embedding.enqueue([1, 2]);
+            dequeue(embedding);
+            apply(embedding, 1);
+            await embedding.load(join(folder, format));
+            embedding.enqueue([1, 2], null, { training: false });
+            expect(dequeue(embedding)).toEqual([7, 7]);
+            expect(rowsOf(embedding)).toEqual(new Array(8).fill(7));
+          }
+          embedding.dispose();
+        });
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('asks dynamic learning rates when gradients come', async () => {
