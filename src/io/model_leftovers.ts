@@ -6,10 +6,9 @@
  * names them or a draft of theirs stands beside them. Everything else is left over from a save that was replaced, failed
  * or killed.
  */
-import { createHash } from 'node:crypto';
-import { readFile, readdir, rm, stat } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hostMark, isAtWork } from '../at_work.js';
 
 export const MODEL_JSON = 'model.json';
 /** As tfjs-node calls it. */
@@ -18,8 +17,7 @@ const STOCK_WEIGHTS = 'weights.bin';
 const DRAFT = /^model\.json\.([0-9a-f]{16})\.(\d+)\.([0-9a-f]{8})\.part$/;
 const WEIGHTS = /^weights-([0-9a-f]{16})(?:-\d+)?\.bin$/;
 /** Tells machines apart that write to one disk. */
-export const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-const DAY_MS = 86_400_000;
+export const HOST = hostMark();
 
 /** `id`: 16 hexadecimal digits that no other save has. */
 export function draftName(id: string): string {
@@ -29,21 +27,6 @@ export function draftName(id: string): string {
 /** The name of one file of the weights; they are counted from 0. */
 export function weightsName(id: string, number: number): string {
   return number === 0 ? `weights-${id}.bin` : `weights-${id}-${number + 1}.bin`;
-}
-
-/** Whether the process that made a draft, a file or a folder, may still be at work. */
-export async function isAtWork(path: string, pid: number, host: string): Promise<boolean> {
-  const madeAt = async (): Promise<number> => (await stat(path)).mtimeMs;
-  // Processes of another machine on the same disk cannot be asked.
-  if (host !== HOST) return Date.now() - (await madeAt()) < DAY_MS;
-  // In a container every process may have the number of the one before it.
-  if (pid === process.pid) return (await madeAt()) >= Date.now() - process.uptime() * 1000;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: unknown }).code === 'EPERM';
-  }
 }
 
 /** The text of `model.json`: a file that it does not name is nowhere in it. Empty where there is none. */

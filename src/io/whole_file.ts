@@ -2,6 +2,7 @@
 import type * as fsPromises from 'node:fs/promises';
 import { RuntimeError, ValueError, described } from '../errors.js';
 import { nodeBuiltin } from '../node_builtin.js';
+import { hostMark, isAtWork } from '../at_work.js';
 import { writeError } from './system_errors.js';
 
 /** Takes bytes on their way into a file. */
@@ -17,6 +18,22 @@ function randomName(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** What the drafts of a file are called behind its name: by which process, on which machine. */
+const DRAFT = /^\.[0-9a-f]{16}\.(\d+)\.([0-9a-f]{8})\.part$/;
+
+/** Removes the drafts of a file that processes left which are no more. */
+async function removeStale(fs: typeof fsPromises, path: string): Promise<void> {
+  const cut = Math.max(path.lastIndexOf('/'), process.platform === 'win32' ? path.lastIndexOf('\\') : -1) + 1;
+  const [folder, name] = [path.slice(0, cut), path.slice(cut)];
+  for (const other of await fs.readdir(folder === '' ? '.' : folder).catch(() => [] as string[])) {
+    const [, pid, host] = (other.startsWith(name) ? DRAFT.exec(other.slice(name.length)) : null) ?? [];
+    if (host === undefined) continue;
+    const draft = `${folder}${other}`;
+    if (await isAtWork(draft, Number(pid), host).catch(() => true)) continue;
+    await fs.rm(draft, { force: true }).catch(() => {});
+  }
+}
+
 /** Puts a finished draft in its place: with `link` it fails where there is something, with `rename` it replaces it. */
 async function place(fs: typeof fsPromises, draft: string, path: string, overwrite: boolean): Promise<void> {
   if (overwrite) return fs.rename(draft, path);
@@ -30,7 +47,7 @@ function exists(path: string): ValueError {
 
 /**
  * Writes a file. What is under its path is the old file or the new one, whenever the process is killed; a draft beside it,
- * whose name ends in `.part`, may then stay.
+ * whose name ends in `.part`, then stays until the next writing of that file.
  *
  * @throws ValueError where there is a file and `overwrite` is false; RuntimeError where the system refuses. What `fill`
  * throws passes, and nothing has changed.
@@ -45,7 +62,8 @@ export async function writeWhole(
   if (before !== null && !overwrite) throw exists(path);
   if (before?.isDirectory() === true)
     throw new ValueError('file', 'the path of a file', described(`${path}, a folder`));
-  const draft = `${path}.${randomName()}.part`;
+  await removeStale(fs, path);
+  const draft = `${path}.${randomName()}.${process.pid}.${hostMark()}.part`;
   const system = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
       return await run();

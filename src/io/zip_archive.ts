@@ -85,14 +85,31 @@ function checkEntry(source: ByteSource, entry: Entry): entry is FileEntry {
   return true;
 }
 
+/** Bytes before the name of an entry, where it lies. */
+const HEADER_BYTES = 30;
+
+/** Entries that share their bytes unpack to far more than the archive could hold. */
+function checkOverlap(source: ByteSource, entries: readonly FileEntry[]): void {
+  const sorted = [...entries].sort((a, b) => a.offset - b.offset);
+  for (const [i, { offset, compressedSize, filename }] of sorted.entries()) {
+    const next = sorted[i + 1];
+    if (next === undefined || next.offset >= offset + HEADER_BYTES + compressedSize) continue;
+    const names = [filename, next.filename].map((name) => JSON.stringify(name.slice(0, 80)));
+    const received = described(`${source.name}, whose ${names.join(' and ')} overlap`);
+    throw new ValueError('source', 'a zip archive whose entries lie side by side', received);
+  }
+}
+
 /**
  * Returns the entries of an archive by name; nothing is unpacked before it is read.
  *
- * @throws ValueError for anything but a zip archive, encrypted entries, entries of one name and impossible sizes.
+ * @throws ValueError for anything but a zip archive, encrypted entries, entries of one name, entries that
+ * overlap and impossible sizes.
  */
 export async function readZip(source: ByteSource): Promise<Map<string, ZipEntry>> {
   const zip = await loadZip();
   const entries = new Map<string, ZipEntry>();
+  const files: FileEntry[] = [];
   const reader = new zip.ZipReader(readerOf(zip, source));
   try {
     for await (const entry of reader.getEntriesGenerator()) {
@@ -100,8 +117,10 @@ export async function readZip(source: ByteSource): Promise<Map<string, ZipEntry>
       if (!checkEntry(source, entry)) continue;
       const { filename: name, uncompressedSize: size } = entry;
       if (entries.has(name)) throw new Error(`two entries are called ${JSON.stringify(name)}`);
+      files.push(entry);
       entries.set(name, { name, size, read: () => readEntry(source, entry) });
     }
+    checkOverlap(source, files);
   } catch (error) {
     throw error instanceof ValueError ? error : damaged(source, 'which is none', error);
   }

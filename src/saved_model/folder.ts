@@ -8,7 +8,8 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { HOST, isAtWork } from '../io/model_leftovers.js';
+import { isAtWork } from '../at_work.js';
+import { HOST } from '../io/model_leftovers.js';
 import { makeFolders } from '../io/made_folders.js';
 import { syncFolder } from '../io/model_folder.js';
 import { writing } from '../io/weight_files.js';
@@ -58,13 +59,13 @@ export async function healFolder(folder: string): Promise<void> {
   }
 }
 
-/** Nothing but a SavedModel is replaced, and that only where it was asked for. */
+/** Nothing but a SavedModel is replaced, and that only where it was asked for. Errors of the system pass. */
 async function checkTarget(folder: string, overwrite: boolean): Promise<'free' | 'taken'> {
   const found = await lstat(folder).catch(() => null);
   if (found === null) return 'free';
   if (!found.isDirectory())
     throw new ValueError('directory', 'a folder', described(`${folder}, which is something else`));
-  const names = await writing(folder, () => readdir(folder));
+  const names = await readdir(folder);
   if (names.length === 0) return 'free';
   if (!names.includes(MODEL_FILE)) {
     throw new ValueError(
@@ -113,18 +114,44 @@ class FolderWriter implements SavedModelWriter {
   }
 }
 
-/** Puts a draft in the place of a SavedModel that is there. */
+/** What the system says where another export was faster: the folder is there again, or gone. */
+const OVERTAKEN: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST']);
+const MOST_TRIES = 1000;
+
+/** Puts a draft in the place of a SavedModel that is there. Errors of the system pass. */
 async function replace(folder: string, draft: string): Promise<void> {
   if (exchange(draft, folder)) return;
   const old = asideName(folder, 'old');
-  await writing(folder, () => rename(folder, old));
+  await rename(folder, old);
   try {
-    await writing(folder, () => rename(draft, folder));
+    await rename(draft, folder);
   } catch (error) {
-    await rename(old, folder);
+    // What another export has put there meanwhile is newer.
+    await rename(old, folder).catch(() => rm(old, { recursive: true, force: true }));
     throw error;
   }
   await rm(old, { recursive: true, force: true }).catch(() => {});
+}
+
+/** Puts a draft in its place, also while others do the same: the last one stays. Errors of the system pass. */
+async function place(folder: string, draft: string, overwrite: boolean): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      // Asked again: others may have written meanwhile.
+      if ((await checkTarget(folder, overwrite)) === 'taken') await replace(folder, draft);
+      else await rename(draft, folder);
+      return;
+    } catch (error) {
+      if (!OVERTAKEN.has((error as { code?: unknown }).code) || tries === MOST_TRIES) throw error;
+    }
+  }
+}
+
+/** Whether a process at work has put the folder aside, and is about to put another one in its place. */
+export async function isBeingReplaced(folder: string): Promise<boolean> {
+  const pattern = asidePattern(folder);
+  const names = await readdir(dirname(folder)).catch(() => [] as string[]);
+  return names.some((name) => pattern.exec(name)?.[3] === 'old');
 }
 
 /** Makes a folder of what `fill` writes. */
@@ -136,7 +163,7 @@ export async function makeFolder(
   const folder = resolve(path);
   const removeParents = await makeFolders(dirname(folder));
   await healFolder(folder);
-  await checkTarget(folder, overwrite);
+  await writing(folder, () => checkTarget(folder, overwrite));
   const draft = asideName(folder, 'part');
   let isDone = false;
   try {
@@ -144,9 +171,7 @@ export async function makeFolder(
     const writer = new FolderWriter(draft, folder);
     await fill(writer);
     await writer.syncFolders();
-    // Asked again: others may have written meanwhile.
-    if ((await checkTarget(folder, overwrite)) === 'taken') await replace(folder, draft);
-    else await writing(folder, () => rename(draft, folder));
+    await writing(folder, () => place(folder, draft, overwrite));
     isDone = true;
     await syncFolder(dirname(folder));
   } finally {

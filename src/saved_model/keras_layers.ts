@@ -175,6 +175,7 @@ export async function loadKerasLayers(
     await weights.open();
     return buildKerasModel({ topology, weights, close: () => {} }, true);
   } catch (error) {
+    await folder.check();
     warnOnce(`${folder.path} is a function and no layers model: ${(error as Error).message}`);
     return null;
   } finally {

@@ -1,12 +1,17 @@
 /** A SavedModel that TensorFlow runs, through tfjs-node. */
+import { readdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import { backendInfo } from '../backends/registry.js';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { checkWhole } from '../live_tensor.js';
+import { isInside } from '../io/folder_file.js';
 import { isRecord } from '../options.js';
+import { perProcess } from '../per_process.js';
 import { keepSignsOfInt64 } from '../tfjs_patches/tfjs_node/int64_inputs.js';
 import type { NamedShapes, RunnableSavedModel } from './loading.js';
 import { checkOps } from './checks/hostile_ops.js';
+import { Replaced, type SavedModelFolder } from './saved_model_folder.js';
 import { dataTypeName } from './wire/data_types.js';
 import type { MetaGraphMessage, SignatureMessage, TensorInfoMessage } from './wire/saved_model_messages.js';
 import { SERVING_DEFAULT } from './signatures.js';
@@ -92,8 +97,41 @@ function asTfjs(name: string, output: tf.Tensor): tf.Tensor {
   throw new RuntimeError(`outputs.${name}`, 'numbers of 32 bits, which are what tfjs has', described(`${outside}`));
 }
 
+/** SavedModels that tfjs-node holds, by their path: it knows them by that alone, and would take an old one for a new one. */
+interface Held {
+  identity: string;
+  uses: number;
+}
+const held = (): Map<string, Held[]> => perProcess('SavedModels of tfjs-node', () => new Map<string, Held[]>());
+
+/** A path that no other version of the SavedModel has, until all of its users have given it back. */
+function holdPath({ path, identity }: SavedModelFolder): { readonly path: string; release(): void } {
+  const all = held().get(path) ?? [];
+  held().set(path, all);
+  const same = all.findIndex((each) => each.uses > 0 && each.identity === identity);
+  const free = all.findIndex((each) => each.uses === 0);
+  const place = same >= 0 ? same : free >= 0 ? free : all.length;
+  const mine = (all[place] ??= { identity, uses: 0 });
+  mine.identity = identity;
+  mine.uses += 1;
+  return { path: `${path}${'/.'.repeat(place)}`, release: () => void (mine.uses -= 1) };
+}
+
+/** TensorFlow follows links wherever they lead. */
+async function checkLinks(folder: string): Promise<void> {
+  const whole = await realpath(folder);
+  for (const each of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(each.parentPath, each.name);
+    if (!each.isSymbolicLink()) continue;
+    const found = await realpath(path).catch(() => null);
+    if (found !== null && isInside(whole, found)) continue;
+    const received = described(`${path}, a link that leaves the folder`);
+    throw new ValueError('directory', 'files in the folder of the SavedModel', received);
+  }
+}
+
 export async function runnable(
-  path: string,
+  folder: SavedModelFolder,
   graph: MetaGraphMessage<Uint8Array>,
   tags: string[],
   wanted: string | null,
@@ -108,22 +146,30 @@ export async function runnable(
       signature,
     );
   }
+  const { path } = folder;
   checkOps(path, graph);
+  await checkLinks(path);
   const { node } = await importTfjsNode();
   const signatures = Object.fromEntries(
     known.map(([name, { inputs, outputs }]) => [name, { inputs: shapesOf(inputs), outputs: shapesOf(outputs) }]),
   );
-  let loaded: tf.InferenceModel & { dispose(): void };
+  let loaded: (tf.InferenceModel & { dispose(): void }) | null = null;
+  const hold = holdPath(folder);
   try {
     loaded = await onTensorFlow(() => {
       // Registers the op of lookups, which exports with `customOps` hold.
       backendInfo();
-      return node.loadSavedModel(path, tags, signature);
+      return node.loadSavedModel(hold.path, tags, signature);
     });
+    await folder.check();
   } catch (error) {
+    loaded?.dispose();
+    hold.release();
+    if (error instanceof Replaced) throw error;
     const note = `TensorFlow says: ${(error as Error).message.slice(0, 500)}`;
     throw new ValueError('directory', 'a SavedModel that TensorFlow loads', described(path), note);
   }
+  const model = loaded;
   const inputNames = Object.keys(signatures[signature]!.inputs);
   return {
     signatures,
@@ -131,7 +177,7 @@ export async function runnable(
       const given = checkNames(inputs, inputNames);
       return onTensorFlow(() => {
         keepSignsOfInt64(tf.backend());
-        const result = run(loaded, given, `the signature ${signature} of ${path}`);
+        const result = run(model, given, `the signature ${signature} of ${path}`);
         const [only] = Object.keys(signatures[signature]!.outputs);
         const named = result instanceof tf.Tensor ? { [only!]: result } : result;
         try {
@@ -142,6 +188,9 @@ export async function runnable(
         }
       });
     },
-    dispose: () => loaded.dispose(),
+    dispose() {
+      model.dispose();
+      hold.release();
+    },
   };
 }

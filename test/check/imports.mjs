@@ -31,6 +31,7 @@ const FLOORS = [
   ['src/partition'],
   ['src/tfjs_patches'],
   ['src/ragged', 'src/config', 'src/protobuf'],
+  ['src/at_work.ts'],
   [
     'src/live_tensor.ts',
     'src/options.ts',

@@ -109,6 +109,20 @@ describe('the folder of a SavedModel', () => {
     });
   }
 
+  for (const overwrite of [true, false]) {
+    it(`is that of one of many exports at once where nothing is exchanged, overwrite: ${overwrite}`, async () => {
+      setExchange(() => false);
+      const names = Array.from({ length: 25 }, (_, i) => `number ${i}`);
+      const ended = await Promise.allSettled(names.map((name) => makeFolder(folder, overwrite, fill(name))));
+      const failed = ended.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []));
+      if (overwrite) expect(failed).toEqual([]);
+      else expect(failed.filter((said) => !said.includes('holds a SavedModel'))).toEqual([]);
+      if (!overwrite) expect(failed.length).toBe(24);
+      expect(readFileSync(join(folder, 'variables', 'variables.index'), 'utf8')).toBe(`variables of ${content()}`);
+      expect(readdirSync(join(parent, 'a'))).toEqual(['model (1)']);
+    });
+  }
+
   it('is never something else that is there', async () => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'notes.txt'), 'mine');

@@ -45,8 +45,14 @@ async function entryArray(source: ByteSource, entry: ZipEntry, key: string): Pro
 /** The arrays of an `.npz` archive by name, without `.npy`. Each is unpacked once, which compares its checksum. */
 export async function openNpz(source: ByteSource, wanted?: (name: string) => boolean): Promise<ArrayFile> {
   const arrays = new Map<string, StoredArray>();
+  const names = new Set<string>();
   for (const entry of (await readZip(source)).values()) {
     const key = entry.name.replace(/\.npy$/, '');
+    if (names.has(key)) {
+      const received = described(`${source.name}, with two of ${JSON.stringify(key.slice(0, 80))}`);
+      throw new ValueError('source', 'arrays of different names', received);
+    }
+    names.add(key);
     if (wanted === undefined || wanted(key)) arrays.set(key, await entryArray(source, entry, key));
   }
   return { name: source.name, arrays, close: () => source.close() };

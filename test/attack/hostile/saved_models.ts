@@ -138,6 +138,11 @@ export const HOSTILE_SAVED_MODELS: readonly HostileSavedModel[] = [
     renameSync(join(folder, 'variables'), `${folder}-variables`);
     symlinkSync(`${folder}-variables`, join(folder, 'variables'));
   }),
+  kind('a link out of the folder beside a graph', /a link that leaves the folder/, (folder) => {
+    rmSync(join(folder, 'assets.extra'), { recursive: true });
+    mkdirSync(join(folder, 'assets'));
+    symlinkSync('/etc/passwd', join(folder, 'assets', 'words.txt'));
+  }),
   entry('more rows than the file has', /./, (message) => {
     message.shape = { dim: [{ size: 2 ** 40 }, { size: 3 }] };
     message.size = 2 ** 40 * 12;
