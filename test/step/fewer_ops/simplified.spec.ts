@@ -4,7 +4,7 @@ import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js'
 import { loadAddon } from '../../../src/backends/native/addon.js';
 import { neededOps } from '../../../src/step/graph_def.js';
 import { record } from '../../../src/step/recorder.js';
-import type { Recording } from '../../../src/step/recording.js';
+import type { RecordedOp, Recording } from '../../../src/step/recording.js';
 import { simplified } from '../../../src/step/fewer_ops/simplified.js';
 import { StepGraph } from '../../../src/step/step_graph.js';
 import { Random } from '../../helpers/random.js';
@@ -65,6 +65,27 @@ describeSteps('simplified', () => {
     ]);
     // Attributes count.
     expect(namesOf((x) => [x.transpose().matMul(x.square()), x.square().toInt().toFloat()]).length).toBeGreaterThan(4);
+  });
+
+  it('runs ops on the same tensors apart where they differ in attributes alone', () => {
+    const pairs = (node: string, value: number): RecordedOp => ({
+      node,
+      name: 'EmbeddingPairDots',
+      attributes: [{ name: 'self', type: 0, value }],
+      inputs: ['x'],
+      inputTypes: [1],
+      outputs: [{ type: 1, shape: [2, 3] }],
+    });
+    const left = (...values: number[]): string[] => {
+      const ops = values.map((value, i) => pairs(`op${i}`, value));
+      const feeds = [{ name: 'x', kind: 'data', place: 0, type: 1, shape: [2, 2, 2] }] as const;
+      const results = ops.map(({ node }) => node);
+      return simplified({ ops, feeds, constants: [], rebound: [], results, problem: null, isTypical: true })
+        .results as string[];
+    };
+    expect(left(1, 1)).toEqual(['op0', 'op0']);
+    expect(left(1, 0)).toEqual(['op0', 'op1']);
+    expect(left(1, 0, 1)).toEqual(['op0', 'op1', 'op0']);
   });
 
   it('takes for a constant what is made of constants, until it is large', () => {
