@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { addonCalls } from './addon_calls.js';
 import { addonRaces } from './addon_races.js';
 import type { Attack } from './attack.js';
+import { capturedSteps } from './captured.js';
 import { KILLED_SAVES } from './killed_saves.js';
 import { modelFiles } from './model_files.js';
 import { npyHeaders } from './npy_headers.js';
@@ -32,6 +33,7 @@ const ATTACKS: readonly Attack[] = [
   npyHeaders,
   kerasFiles,
   savedModels,
+  capturedSteps,
   sanitizedAddon,
   threadPool,
   deviceFaults,

@@ -1,0 +1,66 @@
+/**
+ * Trains models with hostile steps op by op and captured, in a process of its own.
+ *   node --import tsx test/attack/programs/captured_program.ts <seed> [words in the names of those that run]
+ * Every step of hostile/steps, fields of all layers that change, and trainings that are put together at random. Prints a
+ * JSON line with what fell, how many trainings were captured and equal, and why others ran op by op.
+ */
+import * as tf from '@tensorflow/tfjs';
+import '@tensorflow/tfjs-node';
+import { Random } from '../../helpers/random.js';
+import { changedFields } from '../hostile/steps/changed_fields.js';
+import { FUNCTIONS } from '../hostile/steps/functions.js';
+import type { HostileStep } from '../hostile/steps/hostile_step.js';
+import { STATES } from '../hostile/steps/states.js';
+import { trainTwice } from '../hostile/steps/trained_twice.js';
+
+/** Trainings in which several things happen. */
+const GENERATED = 100;
+
+const seed = Number(process.argv[2] ?? 1);
+const only = process.argv[3];
+const random = new Random(seed);
+await tf.setBackend('tensorflow');
+tf.engine().startScope();
+const drawn = changedFields(random);
+const all = [...FUNCTIONS, ...STATES];
+
+/** Several hostile steps on one model, one after the other. */
+function generated(): HostileStep {
+  const first = random.pick(all);
+  const others = [...all, ...drawn].filter(({ model, compile, batch }) => model === first.model && !compile && !batch);
+  const acts = [first, ...Array.from({ length: random.whole(1, 4) }, () => random.pick(others))];
+  const at = acts.map(() => random.whole(0, 12));
+  return {
+    ...first,
+    name: acts.map(({ name }, i) => `${name} at ${at[i]}`).join(', '),
+    when: 'always',
+    act: async (training) => {
+      for (const [i, { act, when }] of acts.entries()) {
+        if (when === 'always' ? training.step >= at[i]! : training.step === at[i]!) await act(training);
+      }
+    },
+  };
+}
+
+const programs = [...all, ...drawn, ...Array.from({ length: GENERATED }, generated)];
+const fallen: string[] = [];
+const reasons: Record<string, number> = {};
+let [tried, captured] = [0, 0];
+for (const program of programs) {
+  const name = `${program.name} (${program.model}, ${program.when})`;
+  if (only !== undefined && !name.includes(only)) continue;
+  tried += 1;
+  tf.engine().startScope();
+  // One that hangs is told by what was tried last.
+  console.error(name);
+  const { kind, what } = await trainTwice(program, seed);
+  tf.engine().endScope();
+  if (kind === 'captured') captured += 1;
+  else if (kind === 'different') fallen.push(`${name}: ${what}`);
+  else {
+    const reason = what.replace(/\b(layer|table|weight) \S+/g, '$1 …').replace(/\d+/g, 'N');
+    reasons[reason] = (reasons[reason] ?? 0) + 1;
+  }
+  console.error(`  ${kind} ${what}`);
+}
+console.log(JSON.stringify({ tried, captured, reasons, fallen }));
