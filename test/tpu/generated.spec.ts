@@ -51,7 +51,7 @@ const OPTIMIZERS: readonly [() => tpu.TPUEmbeddingOptimizer, () => tf.Optimizer]
 ];
 
 /** What refuses a case: only TPUEmbeddingV2, for its cores, its buffers, and what it has no form for. */
-const REFUSED = /^(numScShards|maxIdsPerTable|maxUniqueIdsPerTable|features\.f\d+)$/;
+const REFUSED = /^(chips|maxIdsPerTable|maxUniqueIdsPerTable|features\.f\d+)$/;
 const LONGEST = 3;
 
 interface TableCase {

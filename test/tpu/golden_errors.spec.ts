@@ -127,10 +127,10 @@ const SPARSE_CORES: Record<string, Refused> = {
     'maxIdsPerChipPerSample',
     '6 ids',
   ],
-  'num_sc_shards not a power of two': [preprocess({ numChips: 3 }), 'numScShards', '12'],
+  'num_sc_shards not a power of two': [preprocess({ numChips: 3 }), 'numChips', '12'],
   'max_ids_per_chip not a multiple of 8': [
     preprocess({ maxIdsPerChipPerSample: 3, ...fourSamples }),
-    'maxIdsPerChip',
+    'maxIdsPerChipPerSample',
     '12',
   ],
   'input of unknown type': [preprocess({ inputs: ['text'] }), 'inputs[0]', 'text'],

@@ -23,7 +23,7 @@ export function hasSparseCores(): boolean {
 /** Throws ValueError for another number of cores, as TPUEmbeddingV2. */
 export function checkSparseCores(): void {
   const { chips, coresPerChip } = StackedTables.current('training');
-  shardCount(chips, coresPerChip);
+  shardCount(chips, coresPerChip, 'chips');
 }
 
 /** Ids of some features as the CSR of every stack. */

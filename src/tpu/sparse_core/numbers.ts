@@ -21,12 +21,12 @@ export function isPowerOfTwo(value: number): boolean {
   return 2 ** Math.round(Math.log2(value)) === value;
 }
 
-/** Shards of all chips. SparseCores find the shard of a row by its low bits, so there must be a power of two. */
-export function shardCount(chips: number, coresPerChip: number): number {
+/** Shards of all chips, whose number `argument` sets. SparseCores find the shard of a row by its low bits, so there must be a power of two. */
+export function shardCount(chips: number, coresPerChip: number, argument: string): number {
   const shards = chips * coresPerChip;
   if (isPowerOfTwo(shards) && shards <= 2 ** 20) return shards;
   const received = described(`${shards}, ${chips} x ${coresPerChip}`);
-  throw new ValueError('numScShards', 'a number of SparseCores in all that is a power of two', received);
+  throw new ValueError(argument, 'a number of SparseCores in all that is a power of two', received);
 }
 
 export function product(shape: readonly number[]): number {

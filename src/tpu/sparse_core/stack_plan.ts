@@ -110,7 +110,7 @@ export function planStacks(
   disableTableStacking: boolean,
   known: SparseCorePlan['layouts'] | null = null,
 ): SparseCorePlan {
-  const shards = shardCount(cores.chips, cores.coresPerChip);
+  const shards = shardCount(cores.chips, cores.coresPerChip, 'numTpuChips');
   const samples = features.map((feature) => samplesOf(feature, shards));
   const ofTables = new Map(tables.map(({ name }) => [name, 0]));
   features.forEach(({ table: { name } }, i) => ofTables.set(name, ofTables.get(name)! + samples[i]!));

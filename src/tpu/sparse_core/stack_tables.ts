@@ -115,7 +115,7 @@ export function stackTables(args: StackTablesArgs): SparseCoreLayout[] {
   const given = readOptions<StackTablesArgs>(args, FIELDS, 'args');
   const chips = wholeNumber(given.numPartitions, 'numPartitions', 1);
   const coresPerChip = wholeNumber(given.sparseCoresPerPartition, 'sparseCoresPerPartition', 1);
-  const shards = shardCount(chips, coresPerChip);
+  const shards = shardCount(chips, coresPerChip, 'numPartitions');
   const limits = {
     activationBytes: limit(given.activationMemBytesLimit, 'activationMemBytesLimit', DEFAULT_ACTIVATION_BYTES),
     shardBytes: limit(given.variableShardBytesLimit, 'variableShardBytesLimit', DEFAULT_SHARD_BYTES),

@@ -105,7 +105,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
         throw new ValueError('optimizer', `an optimizer for the table ${table.name}`, described('none'));
       }
     }
-    shardCount(this.machine.chips, this.machine.coresPerChip);
+    shardCount(this.machine.chips, this.machine.coresPerChip, 'chips');
     this.batch = new BatchPlan(this.nest, this.tables, this.machine, config);
   }
 

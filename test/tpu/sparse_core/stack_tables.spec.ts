@@ -81,7 +81,7 @@ describe('stackTables', () => {
     const noRows: Table[] = [['a', 0, 8, 'g', 16]];
     expectError(() => stackTables({ tables: noRows, ...MACHINE }), 'ValueError', 'tables[0].vocabularySize');
     const cores = { numPartitions: 3, sparseCoresPerPartition: 4 };
-    expectError(() => stackTables({ tables: alike('a'), ...cores }), 'ValueError', 'numScShards', '12');
+    expectError(() => stackTables({ tables: alike('a'), ...cores }), 'ValueError', 'numPartitions', '12');
     const joined: Table[] = [
       ['a', 8, 8, 'g', 4],
       ['b_c', 8, 8, 'g', 4],

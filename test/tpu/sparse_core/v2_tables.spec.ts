@@ -150,7 +150,7 @@ describe('tables of TPUEmbeddingV2', () => {
 
   it('refuses cores that are no power of two, and samples that they do not divide', async () => {
     await onCores({ chips: 3, coresPerChip: 1 }, () => {
-      expectError(() => make(), 'ValueError', 'numScShards', '3');
+      expectError(() => make(), 'ValueError', 'chips', '3');
     });
     await onCores({ chips: 1, coresPerChip: 4 }, () => {
       const table = new tpu.TableConfig({ vocabularySize: 8, dim: 2 });

@@ -96,7 +96,11 @@ export function partitionStack(stack: StackOnChip, limits: StackLimits): Partiti
   const { idsFullSize, maxMinibatchesPerSc, allowIdDropping } = limits;
   if (idsFullSize % 8 !== 0) {
     const received = described(`${idsFullSize} for the stack ${stack.name}`);
-    throw new ValueError('maxIdsPerChip', 'slots of a chip (maxIdsPerChipPerSample x samples) in eights', received);
+    throw new ValueError(
+      'maxIdsPerChipPerSample',
+      'slots of a chip (maxIdsPerChipPerSample x samples) in eights',
+      received,
+    );
   }
   const parts = partsOf(stack, idsFullSize);
   checkBuckets(stack, parts, limits);

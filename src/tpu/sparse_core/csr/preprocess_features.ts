@@ -203,7 +203,7 @@ function checkDivisible(number: number, by: number, argument: string): void {
 export function preprocessFeatures(args: PreprocessFeaturesArgs): Record<string, PartitionedCsrFormatTensor> {
   const given = readOptions<PreprocessFeaturesArgs>(args, FIELDS, 'args');
   const cores = wholeNumber(given.numScPerChip, 'numScPerChip', 1);
-  const shards = shardCount(wholeNumber(given.numChips, 'numChips', 1), cores);
+  const shards = shardCount(wholeNumber(given.numChips, 'numChips', 1), cores, 'numChips');
   const perSample = wholeNumber(given.maxIdsPerChipPerSample ?? DEFAULT_LIMIT, 'maxIdsPerChipPerSample', 0);
   const maxMinibatchesPerSc = wholeNumber(given.maxMinibatchesPerSc ?? DEFAULT_LIMIT, 'maxMinibatchesPerSc', 1);
   const features = readFeatures(given, cores, shards);
