@@ -80,9 +80,38 @@ describe('tables on a GPU', () => {
       const [text] = warnings() as [string];
       expect(text).toContain(`on the backend ${NAME}`);
       expect(text).toContain('one has 10000 rows');
-      expect(text).toContain('wasm or cpu');
+      expect(text).toContain(`await tf.setBackend('`);
     });
   }
+
+  /** Runs what the warning says, between the colon and the semicolon, as a program that was pasted. */
+  async function runRemedy(): Promise<string> {
+    step(10_000);
+    const [, line] = /: (await tf\.[^;]+;)/.exec(warnings()[0]!)!;
+    const paste = new Function('tf', `return (async () => { ${line} })()`) as (given: typeof tf) => Promise<void>;
+    await paste(tf);
+    return tf.getBackend();
+  }
+
+  it('are told a line that runs, where wasm is there and where it is not', async () => {
+    const { registryFactory } = tf.engine();
+    const wasm = registryFactory['wasm'];
+    delete registryFactory['wasm'];
+    try {
+      expect(await runRemedy()).toBe('cpu');
+      step(20_000);
+      expect(warnings().length).toBe(1);
+    } finally {
+      if (wasm !== undefined) registryFactory['wasm'] = wasm;
+    }
+    await import('@tensorflow/tfjs-backend-wasm');
+    said().delete(KEY);
+    warn.calls.reset();
+    await tf.setBackend(NAME);
+    expect(await runRemedy()).toBe('wasm');
+    step(20_000);
+    expect(warnings().length).toBe(1);
+  });
 
   it('are not warned of where they are only looked up', () => {
     tf.tidy(() => void emb.embeddingLookup(tf.zeros([20_000, 1]), [[1]], { combiner: 'sum' }));
