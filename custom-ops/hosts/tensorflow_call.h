@@ -197,6 +197,11 @@ class Call {
 
   /* As `output` 0, of the type and shape of this argument. */
   TF_Tensor* output_like(TF_Tensor* argument, const char* name, const char* what) {
+    return output_like(argument, tf.TF_TensorType(argument), name, what);
+  }
+
+  /* The same of another type. */
+  TF_Tensor* output_like(TF_Tensor* argument, TF_DataType type, const char* name, const char* what) {
     constexpr int kMostDims = 8;
     const int rank = tf.TF_NumDims(argument);
     if (rank > kMostDims) {
@@ -205,7 +210,7 @@ class Call {
     }
     int64_t dims[kMostDims];
     for (int i = 0; i < rank; ++i) dims[i] = tf.TF_Dim(argument, i);
-    return output(0, tf.TF_TensorType(argument), dims, rank, name, what);
+    return output(0, type, dims, rank, name, what);
   }
 
   void pass_through(int index, TF_Tensor* tensor) {
@@ -252,13 +257,13 @@ class Call {
          "values: expected a batch whose workspace fits into memory, received one that needs %zu bytes", bytes);
   }
 
- private:
   void at_most_int32(const char* argument, int64_t count) {
     if (count < INT32_MAX) return;
     fail(TF_INVALID_ARGUMENT, "%s: expected fewer than 2147483647 numbers, received %lld", argument,
          static_cast<long long>(count));
   }
 
+ private:
   void report() { report(status_); }
 
   TF_OpKernelContext* context_;

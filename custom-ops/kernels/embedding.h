@@ -260,6 +260,9 @@ int64_t te_spread_weights(const int32_t* ids, int64_t count, int32_t skip_zero, 
 /* The first that is NaN, by its place; -1: none. */
 int64_t te_first_nan(const float* values, int64_t count);
 
+/* Numbers as ids. The place of the first that is no whole number or above 2^24 in magnitude; -1: none. */
+int64_t te_whole_ids(const float* numbers, int64_t count, int32_t* ids);
+
 /*
  * rows [count] of one table that holds the rows of all features, one after the other: id i is one of feature
  * i % features, in [0, sizes[feature]). TE_ID_OUT_OF_RANGE where one is not.

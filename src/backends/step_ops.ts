@@ -55,6 +55,8 @@ export interface StepOps {
   presentWeights(ids: tf.Tensor1D, weights: tf.Tensor1D, skip: SkippedIds): tf.Tensor1D;
   /** Back: numbers of the ids that `presentIds` keeps, where they lay among all ids, and zeros elsewhere. */
   spreadWeights(ids: tf.Tensor1D, present: tf.Tensor1D, skip: SkippedIds): tf.Tensor1D;
+  /** float32 ids as int32. Throws where one is no whole number or above 2^24 in magnitude. */
+  wholeIds(ids: tf.Tensor): tf.Tensor;
   /** Throws where a weight is NaN. */
   checkWeights(weights: tf.Tensor): void;
   /**
@@ -68,6 +70,8 @@ export interface StepOps {
   rowPenalty(table: tf.Variable, ids: tf.Tensor1D, factors: Float32Array): tf.Scalar;
   /** Its gradient times `upstream`, [ids, dim]. */
   rowPenaltyGradient(table: tf.Variable, ids: tf.Tensor1D, factors: Float32Array, upstream: tf.Tensor): tf.Tensor2D;
+  /** The gradient of rows [n, dim] by that of the same rows scaled down to a norm of `maxNorm` at most. */
+  normGradient(rows: tf.Tensor2D, gradient: tf.Tensor2D, maxNorm: number): tf.Tensor2D;
   /** Zeros in place of a share of `rate[0]` of the elements, the others scaled up; the seed's two numbers decide which. */
   dropout(x: tf.Tensor, rate: Float32Array, seed: Int32Array): tf.Tensor;
   /**

@@ -1,10 +1,12 @@
 /** The kernel `EmbeddingBagGrad`: the gradient of a table as the rows that a batch touches. */
 import * as tf from '@tensorflow/tfjs';
-import { EMBEDDING_BAG_GRAD } from '../backends/bag_tensors.js';
+import { EMBEDDING_BAG_GRAD, PACKED_BAG } from '../backends/bag_tensors.js';
+import { SINGLE_ROW } from '../backends/kernel_set.js';
 import type { LookupGradient } from '../backends/lookup.js';
 import { packedForm, type PackedForm } from '../backends/packed/packed_table.js';
-import { unpackRows } from '../backends/packed/rows.js';
+import { backendPart } from '../backends/registry.js';
 import { runKernel } from './run_kernel.js';
+import { singleRows } from './single_rows.js';
 
 /** One entry per touched row, ids ascending. */
 export type RowGradientTensors = { uniqueIds: tf.Tensor1D; rowGradients: tf.Tensor2D };
@@ -22,26 +24,30 @@ export function rowGradients(
   return { uniqueIds: ids, rowGradients: gradients };
 }
 
-/** The same where packed rows are limited to a norm: a float32 table of the touched rows stands for them. */
+/** The same where packed rows are limited to a norm: float32 rows of those that are touched stand for them. */
 function ofPackedRows(
   { gradient, bags, options }: LookupGradient,
   rows: number,
   table: tf.Tensor2D,
-  { storage, dim }: PackedForm,
+  form: PackedForm,
 ): RowGradientTensors {
   return tf.tidy(() => {
-    const { uniqueIds } = rowGradients({ gradient, bags, options: { ...options, maxNorm: 0 } }, rows, null);
-    const ids = uniqueIds.dataSync<'int32'>();
-    if (ids.length === 0) return { uniqueIds, rowGradients: tf.zeros([0, dim]) };
-    const words = tf.gather(table, uniqueIds).dataSync<'int32'>();
-    const plain = tf.tensor2d(unpackRows(words, storage, dim), [ids.length, dim], 'float32');
-    const places = new Map(Array.from(ids, (id, place) => [id, place]));
-    const values = tf.tensor1d(
-      bags.values.dataSync<'int32'>().map((id) => places.get(id) ?? -1),
-      'int32',
+    const { uniqueIds, rowGradients: sums } = rowGradients(
+      { gradient, bags, options: { ...options, maxNorm: 0 } },
+      rows,
+      null,
     );
-    // Ids outside the table were refused above, or count as zeros.
-    const ofPlaces = { gradient, bags: { ...bags, values }, options: { ...options, outOfRange: 'zero' as const } };
-    return { uniqueIds, rowGradients: rowGradients(ofPlaces, ids.length, plain).rowGradients };
+    const { maxNorm } = options;
+    const touched = runKernel<tf.Tensor2D>(PACKED_BAG, { table, ...singleRows(uniqueIds) }, { ...SINGLE_ROW, ...form });
+    return { uniqueIds, rowGradients: throughNorm(touched, sums, maxNorm) };
   });
+}
+
+/** The gradient of rows by that of the same rows scaled down to a norm. */
+function throughNorm(rows: tf.Tensor2D, gradient: tf.Tensor2D, maxNorm: number): tf.Tensor2D {
+  const { stepOps } = backendPart();
+  if (stepOps !== undefined) return stepOps.normGradient(rows, gradient, maxNorm);
+  const [count] = rows.shape;
+  const bags = singleRows(tf.range(0, count, 1, 'int32'));
+  return rowGradients({ gradient, bags, options: { ...SINGLE_ROW, maxNorm } }, count, rows).rowGradients;
 }

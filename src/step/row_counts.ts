@@ -24,6 +24,8 @@ export function openOutputs({ name, isOpen, ranks }: SizedOp): readonly boolean[
       return [true];
     case 'EmbeddingSpreadWeights':
     case 'EmbeddingFeatureRows':
+    case 'EmbeddingNormGrad':
+    case 'EmbeddingWholeIds':
       return [isOpen[0]!];
     case 'EmbeddingCheckWeights':
       return NONE;

@@ -22,6 +22,20 @@ void compute_check_weights(void*, TF_OpKernelContext* context) {
   call.fail(TF_INVALID_ARGUMENT, "weights: expected no NaN, received NaN at position %lld", static_cast<long long>(nan));
 }
 
+/* ids as floats -> the same as integers; refused where one is no whole number, or one that float32 may have rounded. */
+void compute_whole_ids(void*, TF_OpKernelContext* context) {
+  Call call(context);
+  TF_Tensor* given = call.input(0, "ids", -1);
+  if (given == nullptr) return;
+  TF_Tensor* ids = call.output_like(given, TF_INT32, "ids", "ids");
+  if (call.failed()) return;
+  const int64_t bad = te_whole_ids(Call::floats(given), tf.TF_TensorElementCount(given),
+                                   static_cast<int32_t*>(Call::data(ids)));
+  if (bad < 0) return;
+  call.fail(TF_INVALID_ARGUMENT, "ids: expected whole numbers of at most 2^24 in magnitude, received %g at position %lld",
+            static_cast<double>(Call::floats(given)[bad]), static_cast<long long>(bad));
+}
+
 /* ids, one per feature and sample, and the number of rows of each feature -> rows of the table of all features. */
 void compute_feature_rows(void*, TF_OpKernelContext* context) {
   Call call(context);

@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+#include <numeric>
+#include <vector>
+
 #include "../../kernels/embedding.h"
 #include "../tensorflow_api.h"
 #include "../tensorflow_attributes.h"
@@ -94,6 +97,34 @@ void compute_scaled_rows(void*, TF_OpKernelContext* context) {
   TF_Tensor* scaled = call.output(0, TF_FLOAT, dims, 2, "matrix", "rows");
   if (call.failed()) return;
   te_scaled_rows(Call::floats(factors), Call::floats(matrix), dims[0], dims[1], Call::floats(scaled));
+}
+
+/* rows and gradient [n, dim], that of the rows scaled down to max_norm -> the gradient of the rows as they are. */
+void compute_norm_grad(void* kernel, TF_OpKernelContext* context) {
+  Call call(context);
+  const te_table table = call.table(0);
+  const float* gradient = call.gradient(1, table.rows, table.dim);
+  const int64_t dims[] = {table.rows, table.dim};
+  call.at_most_int32("rows", table.rows);
+  TF_Tensor* result = call.output(0, TF_FLOAT, dims, 2, "gradient", "row gradients");
+  if (call.failed()) return;
+  std::vector<int32_t> places(static_cast<size_t>(table.rows) + 1);
+  std::iota(places.begin(), places.end(), 0);
+  std::vector<int32_t> same(places.size());
+  te_bags bags = {}; /* one of each row */
+  bags.values = places.data();
+  bags.row_splits = places.data();
+  bags.nnz = bags.batch = table.rows;
+  bags.max_norm = static_cast<Attributes*>(kernel)->max_norm;
+  Workspace workspace(te_embedding_bag_grad_workspace(bags.nnz, bags.batch, table.rows, table.dim));
+  if (workspace.data() == nullptr) return call.no_memory(workspace.bytes());
+  int64_t unique = 0;
+  call.check(te_embedding_bag_grad_group(&table, &bags, workspace.data(), workspace.bytes(), &unique), bags,
+             table.rows);
+  if (call.failed()) return;
+  call.check(te_embedding_bag_grad_rows(&table, &bags, gradient, workspace.data(), workspace.bytes(), same.data(),
+                                        Call::floats(result)),
+             bags, table.rows);
 }
 
 }  // namespace

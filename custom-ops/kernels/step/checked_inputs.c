@@ -12,6 +12,20 @@ int64_t te_first_nan(const float* values, int64_t count) {
   return -1;
 }
 
+int64_t te_whole_ids(const float* numbers, int64_t count, int32_t* ids) {
+  for (int64_t i = 0; i < count; i++) {
+    if (!(numbers[i] >= -16777216.0f && numbers[i] <= 16777216.0f)) return i;
+    ids[i] = (int32_t)numbers[i];
+    uint32_t given, whole;
+    const float back = (float)ids[i];
+    te_copy(&given, numbers + i, 4);
+    te_copy(&whole, &back, 4);
+    /* By their bits, but for -0: TensorFlow's threads take the smallest numbers for 0. */
+    if (given != whole && given != 0x80000000u) return i;
+  }
+  return -1;
+}
+
 te_status te_feature_rows(const int32_t* ids, int64_t count, const int32_t* sizes, int64_t features, int32_t* rows) {
   int64_t feature = 0;
   int32_t offset = 0;

@@ -1,10 +1,11 @@
 /** The ops of a training step beside lookups, as TensorFlow ops. */
 import * as tf from '@tensorflow/tfjs';
+import { SINGLE_ROW } from '../kernel_set.js';
 import { packedForm } from '../packed/packed_table.js';
 import type { DenseOptimizerName, DenseStep, SkippedIds, StepOps } from '../step_ops.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
-import { formAttributes, rowsAttribute } from './op_inputs.js';
+import { bagAttributes, formAttributes, rowsAttribute } from './op_inputs.js';
 import { Ownership, watchedBackend } from './ownership.js';
 
 const DENSE_OPS: Readonly<Record<DenseOptimizerName, string>> = {
@@ -177,6 +178,16 @@ export const STEP_OPS: StepOps = {
         features.length,
       ),
     ) as tf.Tensor2D[];
+  },
+  wholeIds(ids) {
+    const opName = 'EmbeddingWholeIds';
+    return translated(opName, () => watchedBackend().executeSingleOutput(opName, [], [ids]));
+  },
+  normGradient(rows, gradient, maxNorm) {
+    const opName = 'EmbeddingNormGrad';
+    const backend = watchedBackend();
+    const attributes = bagAttributes(backend, { ...SINGLE_ROW, maxNorm });
+    return translated(opName, () => backend.executeSingleOutput(opName, attributes, [rows, gradient])) as tf.Tensor2D;
   },
   scaledRows(factors, matrix) {
     const opName = 'EmbeddingScaledRows';

@@ -19,6 +19,7 @@ import { zerosOf } from '../table/initial_values.js';
 import type { Initializer } from '../table/initializers.js';
 import { LAYER_OPTIONS, checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from '../layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
+import { asWholeIds } from './float_ids.js';
 import { readEmbeddingInputs, type LayerInputs } from './layer_inputs.js';
 import { hostIds } from './masked_ids.js';
 import { TableLayer } from './table_layer.js';
@@ -145,7 +146,7 @@ export class ConcatOneHotEmbedding extends TableLayer {
 
   /** Ids as rows of the common table; checked, since a row of the next feature would be no error later on. */
   #rowsOf(ids: unknown): tf.Tensor1D | Int32Array {
-    const { values, shape } = readDense(ids);
+    const { values, shape } = readDense(asWholeIds(ids));
     this.#checkShape(shape);
     return this.#rowsByOp(values) ?? this.#rowsOnHost(values instanceof tf.Tensor ? hostIds(values) : values, shape);
   }

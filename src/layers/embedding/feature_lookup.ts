@@ -10,6 +10,7 @@ import { placeOf } from '../../ragged/id_place.js';
 import { RaggedTensor } from '../../ragged/ragged_tensor.js';
 import { placeSplits } from '../../ragged/row_splits.js';
 import { sharedUniformSplits } from '../../ragged/shared_splits.js';
+import { asWholeIds } from './float_ids.js';
 import { checkDense, checkWeighted, type Feature, type FeaturePaths } from './feature.js';
 import { fedPlace } from '../../tfjs_patches/fed_rows.js';
 import { bagsOfIds, positionAmongAll, type IdMask, type UnmaskedBags } from './masked_ids.js';
@@ -172,7 +173,7 @@ export function lookUpFeatures(
   tf.tidy(() => {
     check();
     const batches = features.map((feature, i) => {
-      return readFeature(feature, ids[i], weights[i], { ids: paths.ids[i]!, weights: paths.weights[i]! });
+      return readFeature(feature, asWholeIds(ids[i]), weights[i], { ids: paths.ids[i]!, weights: paths.weights[i]! });
     });
     checkBatchSizes(batches, paths.ids);
     const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!, spreads));

@@ -1,0 +1,19 @@
+/** Ids that come as float32, which is what `tf.tensor2d` makes of numbers. */
+import * as tf from '@tensorflow/tfjs';
+import { backendPart } from '../../backends/registry.js';
+import { checkTensor } from '../../ragged/values.js';
+
+/**
+ * float32 ids as int32 by an op, which never shows them to JavaScript. They come back as they are where the backend has
+ * none, and where it refuses them: whoever reads them says which one is no id, and where it stands. Call inside a tidy.
+ */
+export function asWholeIds(ids: unknown): unknown {
+  const { stepOps } = backendPart();
+  if (stepOps === undefined || !(ids instanceof tf.Tensor) || ids.dtype !== 'float32') return ids;
+  try {
+    checkTensor(ids, 'ids');
+    return stepOps.wholeIds(ids);
+  } catch {
+    return ids;
+  }
+}
