@@ -104,6 +104,23 @@ describeForBackends(
       });
     });
 
+    if (backend === 'cpu') {
+      it('keep what is no number through relu, and give 0 for what is below', () => {
+        tf.tidy(() => {
+          for (const size of [1, 5, 40]) {
+            const row = Array.from({ length: 3 * size }, (_, i) => [NaN, -1.5, 2][i % 3]!);
+            const a = tf.tensor2d([1, 1], [2, 1]);
+            const b = tf.tensor2d(row, [1, 3 * size]);
+            const found = tf.fused.matMul({ a, b, bias: tf.zeros([3 * size]), activation: 'relu' }).dataSync();
+            const expected = row.map((value) => (value < 0 ? 0 : value));
+            expect([...found])
+              .withContext(`${size}`)
+              .toEqual([...expected, ...expected]);
+          }
+        });
+      });
+    }
+
     it('are the same on any number of threads, with a bias and an activation', async () => {
       const { setThreads } = await import('../../src/backends/registry.js');
       tf.tidy(() => {

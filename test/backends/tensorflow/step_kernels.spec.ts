@@ -44,6 +44,22 @@ describeTensorFlow('STEP_OPS', () => {
     });
   });
 
+  it('touchedRows names a row once that comes again, whether rows are marked or ids sorted', () => {
+    const ids = [7, 3, 7, 7, -1, 2 ** 20, 3, 40, 2 ** 20, 3];
+    for (const [rows, expected] of [
+      [50, [3, 7, 40]],
+      [2 ** 20 + 1, [3, 7, 40, 2 ** 20]],
+      [2 ** 31 - 1, [3, 7, 40, 2 ** 20]],
+    ] as const) {
+      tf.tidy(() => {
+        const touched = STEP_OPS.touchedRows([ints(...ids), ints(40, 3)], rows);
+        expect(Array.from(touched.dataSync()))
+          .withContext(`${rows} rows`)
+          .toEqual([...expected]);
+      });
+    }
+  });
+
   describe('presentIds', () => {
     it('agrees with the plain function for bags of any length', () => {
       const random = new Random(11);
