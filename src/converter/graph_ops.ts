@@ -4,6 +4,9 @@ import { CHECK_OPS } from './graph_checks.js';
 import { EMBEDDING_OPS } from './embedding_ops.js';
 import { GRADIENT_OPS } from './gradient_ops.js';
 import type { GraphOp } from './graph_op.js';
+import { MOVING_OPS } from './mended/moves.js';
+import { OTHER_MENDED_OPS } from './mended/others.js';
+import { REDUCTION_OPS } from './mended/reductions.js';
 import { OPERATIONS } from './operations.js';
 import { LOOKUP_OPS } from './resources/lookup_ops.js';
 import { RAGGED_VARIANT_OPS } from './resources/ragged_variants.js';
@@ -39,5 +42,8 @@ export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
     ...RAGGED_VARIANT_OPS,
     ...CHECK_OPS,
     ...GRADIENT_OPS,
+    ...REDUCTION_OPS,
+    ...MOVING_OPS,
+    ...OTHER_MENDED_OPS,
   ].map((op) => [op.signature.name, op]),
 );

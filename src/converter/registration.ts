@@ -14,12 +14,17 @@ import { withGraphs } from './rewrites/graph_nodes.js';
 import { withPlainLists } from './rewrites/list_inputs.js';
 import { withLoopInputs } from './rewrites/loop_inputs.js';
 import { totalOf } from './signature.js';
+import { STOCK_OPS } from './stock_ops.js';
 import { refuseUnknownOps } from './unknown_ops.js';
 
 const registered = (): Set<string> => perProcess('registered ops', () => new Set());
 
 const SIGNATURES = new Map([...GRAPH_OPS].map(([name, { signature }]) => [name, signature]));
 const NAMES: ReadonlySet<string> = new Set(GRAPH_OPS.keys());
+/** Ops that others may have to come after. */
+const EFFECTS: ReadonlySet<string> = new Set(
+  [...NAMES].filter((name) => !STOCK_OPS.includes(name) || /^(Tensor(Array|List)|.*Table)/.test(name)),
+);
 
 /** Behind the inputs of the op tfjs lists the nodes that only have to run before it. */
 function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
@@ -35,7 +40,7 @@ function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
 /** A graph as tfjs-converter runs it. */
 function rewritten(graph: GraphDef): GraphDef {
   const named = withNumberedOutputs(withKnownInputs(graph), SIGNATURES);
-  return withPlainLists(withOrderedConstants(withLoopInputs(named), NAMES));
+  return withPlainLists(withOrderedConstants(withLoopInputs(named), EFFECTS));
 }
 
 /**
