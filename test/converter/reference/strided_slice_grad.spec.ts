@@ -23,4 +23,26 @@ describe('stridedSliceGrad', () => {
     expectError(() => run(two, oneEnd, twoSteps, block), 'ValueError', 'begin', '2');
     expectError(() => run(two, twoEnds, oneStep, block), 'ValueError', 'begin', '2');
   });
+
+  /** The nonzero places of the gradient, as [row, column, value]. */
+  const places = ({ values }: HostArray): number[][] =>
+    Array.from(values as Float32Array, (value, i) => [Math.floor(i / 5), i % 5, value]).filter(
+      ([, , value]) => value !== 0,
+    );
+
+  it('goes backwards where a step is negative', () => {
+    // x[3:0:-1, 4:1:-2]
+    const dy = hostArray('float32', [3, 2], Float32Array.of(1, 2, 3, 4, 5, 6));
+    const some = [[1, 2, 6], [1, 4, 5], [2, 2, 4], [2, 4, 3], [3, 2, 2], [3, 4, 1]]; // prettier-ignore
+    expect(places(run(vector(3, 4), vector(0, 1), vector(-1, -2), dy))).toEqual(some);
+  });
+
+  it('goes backwards over all where begin and end lie outside, or do not count', () => {
+    const dy = hostArray('float32', [4, 1], Float32Array.of(1, 2, 3, 4));
+    const whole = [[0, 0, 4], [1, 0, 3], [2, 0, 2], [3, 0, 1]]; // prettier-ignore
+    expect(places(run(vector(100, 0), vector(-100, 1), vector(-1, 1), dy))).toEqual(whole);
+    const masks = { ...MASKS, begin: 1, end: 1 };
+    const open = stridedSliceGrad(vector(4, 5), vector(2, 0), vector(2, 1), vector(-1, 1), dy, masks);
+    expect(places(open)).toEqual(whole);
+  });
 });
