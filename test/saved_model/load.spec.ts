@@ -83,6 +83,43 @@ describe('savedModel.load', () => {
     model.dispose();
   });
 
+  it('gives each of several weights of one name its own values', async () => {
+    const tower = (name: string, seed: number): tf.Sequential => {
+      const kernelInitializer = tf.initializers.glorotNormal({ seed });
+      return tf.sequential({
+        name,
+        layers: [tf.layers.dense({ name: 'dense', units: 3, inputShape: [3], kernelInitializer })],
+      });
+    };
+    const input = tf.input({ shape: [3] });
+    const towers = [tower('left', 1), tower('right', 2)].map((each) => each.apply(input) as tf.SymbolicTensor);
+    const model = tf.model({ inputs: input, outputs: towers });
+    expect(model.weights.map(({ originalName }) => originalName)).toEqual(
+      Array(2).fill(['dense/kernel', 'dense/bias']).flat(),
+    );
+    await emb.savedModel.export(model, directory);
+    const again = (await emb.savedModel.load(directory)) as tf.LayersModel;
+    expect(weightsOf(again)).toEqual(weightsOf(model));
+    [model, again].forEach((each) => each.dispose());
+  });
+
+  it('gives back tables of int8 as the float32 numbers that they are read as, with the optimizer too', async () => {
+    const floats = makeModel();
+    const model = emb.quantize(floats, { dtype: 'int8' }) as tf.LayersModel;
+    compile(model);
+    await train(model, 2);
+    await emb.savedModel.export(model, directory, { includeOptimizer: true });
+    const again = (await emb.savedModel.load(directory)) as tf.LayersModel;
+    const x = tf.tensor2d([3, 7, -1, 5, 19, 0], [2, 3], 'int32');
+    const [expected, found] = [model, again].map((each) => each.predict(x) as tf.Tensor);
+    expect(Array.from(found!.dataSync())).toEqual(Array.from(expected!.dataSync()));
+    expect(again.layers[0]!.weights[0]!.read().shape).toEqual([20, 4]);
+    expect(again.layers[0]!.getConfig()['storage'] ?? 'float32').toBe('float32');
+    tf.dispose([x, expected!, found!]);
+    for (const each of [model, again]) (each.optimizer as tf.Optimizer | undefined)?.dispose();
+    [floats, model, again].forEach((each) => each.dispose());
+  });
+
   it('goes on training as if nothing had happened', async () => {
     await exportTrained({ includeOptimizer: true });
     const [again, straight] = [(await emb.savedModel.load(directory)) as tf.LayersModel, makeModel()];

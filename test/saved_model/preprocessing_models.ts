@@ -62,6 +62,8 @@ export const PREPROCESSING_MODELS: readonly (readonly [string, () => PreparedMod
   ['Hashing', () => alone(new HashingLayer({ numBins: 7 }), WHOLE)],
   ['Hashing, salted', () => alone(new HashingLayer({ numBins: 1000, salt: [133, -5] }), WHOLE)],
   ['Hashing, masked', () => alone(new HashingLayer({ numBins: 7, maskValue: 12 }), WHOLE)],
+  ['Hashing, masked, into one bin', () => alone(new HashingLayer({ numBins: 1, maskValue: 12 }), WHOLE)],
+  ['Hashing, masked, into two bins', () => alone(new HashingLayer({ numBins: 2, maskValue: 12 }), WHOLE)],
   ['Hashing, masked by a word', () => alone(new HashingLayer({ numBins: 7, maskValue: 'none' }), WHOLE)],
   ['VocabularyLookup', () => alone(new VocabularyLayer({ vocabulary: [12, 5, -7] }), WHOLE)],
   [

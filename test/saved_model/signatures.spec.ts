@@ -147,6 +147,14 @@ describe('signatures of a SavedModel', () => {
     numbered.dispose();
   });
 
+  it('give names that Python keeps for itself another end', async () => {
+    const inputs = ['self', 'lambda', 'cls'].map((name) => tf.input({ shape: [2], name }));
+    const joined = tf.model({ inputs, outputs: tf.layers.add({ name: 'sum' }).apply(inputs) as tf.SymbolicTensor });
+    await emb.savedModel.export(joined, join(folder, 'kept'));
+    expect(signaturesOf(join(folder, 'kept'))['serving_default']).toEqual([['cls', 'lambda_', 'self_'], ['sum']]);
+    joined.dispose();
+  });
+
   it(
     'answer in Python what the layers give here',
     async () => {

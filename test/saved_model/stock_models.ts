@@ -100,6 +100,14 @@ const convolutions: [string, Make][] = [
     () => stacked(image, [tf.layers.conv2dTranspose({ filters: 2, kernelSize: 3, strides: 2 })]),
   ],
   [
+    'Conv2DTranspose, valid, strides beyond the kernel',
+    () => stacked(image, [tf.layers.conv2dTranspose({ filters: 2, kernelSize: 2, strides: 3 })]),
+  ],
+  [
+    'Conv2DTranspose, valid, strides beyond the kernel, sizes of the batch',
+    () => stacked(image, [tf.layers.conv2dTranspose({ filters: 2, kernelSize: 2, strides: 3 })], [null, null, 3]),
+  ],
+  [
     'Conv3DTranspose',
     () => stacked([3, 4, 2, 2], [tf.layers.conv3dTranspose({ filters: 3, kernelSize: 2, strides: 2 })]),
   ],
