@@ -10,6 +10,7 @@ import { addFedRows } from './fed_rows.js';
 import { feeding, isFeeding } from './feeding.js';
 import { asOwn } from './engine/own_functions.js';
 import { isModelInput } from './symbolic_ids.js';
+import { freeing, freeingStep, keepingResults } from './training/failed_fits.js';
 import { wholeInputs } from './whole_inputs.js';
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
@@ -30,8 +31,9 @@ export function markFeeding(): void {
   Object.defineProperty(models, MARK, { value: true });
   replace(Object.getPrototypeOf(models) as Methods, 'call', feeding);
   replace(models, 'predictLoop', (method) => wholeInputs(addFedRows(feeding(method), 0) as Method, 0));
-  replace(models, 'testLoop', (method) => addFedRows(method, 1) as Method);
-  replace(models, 'fitLoop', (method) => addFedRows(method, 1) as Method);
+  replace(models, 'testLoop', (method) => keepingResults(addFedRows(method, 1) as Method) as Method);
+  replace(models, 'fitLoop', (method) => freeing(addFedRows(method, 1) as Method, false) as Method);
+  replace(models, 'fitDataset', (method) => freeing(method, true) as Method);
   replace(models, 'standardizeUserDataXY', (method) => wholeInputs(method, 0));
   replace(models, 'execute', feeding);
   replace(
@@ -39,7 +41,8 @@ export function markFeeding(): void {
     'makeTrainFunction',
     (method) =>
       function (this: unknown) {
-        return wholeInputs(feeding(method.call(this) as Method), 0, this);
+        const step = wholeInputs(feeding(method.call(this) as Method), 0, this);
+        return freeingStep(this as object, step as never) as Method;
       },
   );
   replace(
