@@ -11,7 +11,8 @@ import { completeConfigs } from '../tfjs_patches/layers/configs.js';
 import { mendMasks } from '../tfjs_patches/layers/masks.js';
 import { partStates } from '../tfjs_patches/layers/recurrent_states.js';
 import { showKindsInSummaries } from '../tfjs_patches/model_summary.js';
-import { feedVectors } from '../tfjs_patches/vector_inputs.js';
+import { feedVectors } from '../tfjs_patches/layers/vector_inputs.js';
+import { Concatenate } from './merge/concatenate.js';
 import { KerasHardSigmoid } from './keras_hard_sigmoid.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 import { CategoryEncoding } from './preprocessing/category_encoding.js';
@@ -42,6 +43,7 @@ const LAYERS = [
   VocabularyLayer,
   GRU,
   GRUCell,
+  Concatenate,
 ] as const;
 
 /** Registers the layers under their own names, which no stock layer has. */

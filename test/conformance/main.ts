@@ -70,7 +70,7 @@ function counts(values: readonly string[]): [string, number][] {
 function tell({ suite, cases, passed, failures, deliberate, notRun }: SuiteReport, say: (line: string) => void): void {
   say(`\n${suite}: ${cases} cases, ${passed} passed, ${failures.length} failures`);
   for (const { name, message } of failures) say(`  FAILED ${name}\n    ${message.replaceAll('\n', '\n    ')}`);
-  for (const [name, reason] of Object.entries(deliberate)) say(`  deliberate: ${name}: ${reason}`);
+  for (const [reason, count] of counts(Object.values(deliberate))) say(`  ${count} differ deliberately: ${reason}`);
   for (const { what, reason } of notRun.slice(0, 10)) say(`  not run or no result: ${what}: ${reason}`);
   if (notRun.length > 10) say(`  and ${notRun.length - 10} more:`);
   for (const [reason, count] of counts(notRun.slice(10).map(({ reason }) => reason))) say(`    ${count}: ${reason}`);

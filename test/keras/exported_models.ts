@@ -1,5 +1,6 @@
 /** Models that are exported: one for each kind of layer that Keras has too. */
 import * as tf from '@tensorflow/tfjs';
+import { Concatenate } from '../../src/layers/merge/concatenate.js';
 import { DiscretizationLayer } from '../../src/layers/preprocessing/discretization_layer.js';
 import { HashingLayer } from '../../src/layers/preprocessing/hashing_layer.js';
 import { Normalization } from '../../src/layers/preprocessing/normalization.js';
@@ -181,7 +182,27 @@ export const STOCK_CASES: readonly ExportCase[] = [
 
 const ids = (name: string, length = 3): tf.SymbolicTensor => tf.input({ shape: [length], dtype: 'int32', name });
 
+/** Masked sequences with initial states, to which Keras 3 passes no mask by itself. */
+function withStates(): tf.LayersModel {
+  const inputs = [ids('words'), tf.input({ shape: [3], name: 'start' }), tf.input({ shape: [3, 2], name: 'plain' })];
+  const [words, start, plain] = inputs as [tf.SymbolicTensor, tf.SymbolicTensor, tf.SymbolicTensor];
+  const rows = emb.layers.embedding({ inputDim: 6, outputDim: 2, maskZero: true }).apply(words);
+  const masked = layers.masking({ maskValue: 0.25 }).apply(plain) as tf.SymbolicTensor;
+  const gru = layers.gru({ units: 3, ...GATED } as never) as tf.layers.Layer;
+  const lstm = layers.lstm({ units: 3, recurrentActivation: 'sigmoid' });
+  const apply = (layer: tf.layers.Layer, states: tf.SymbolicTensor[], steps: tf.SymbolicTensor): tf.SymbolicTensor =>
+    layer.apply(steps, { initialState: states } as never) as tf.SymbolicTensor;
+  const joined = new Concatenate({ name: 'joined' }).apply([rows, masked]) as tf.SymbolicTensor;
+  const outputs = [
+    apply(gru, [start], rows),
+    apply(lstm, [start, start], masked),
+    layers.simpleRNN({ units: 2 }).apply(joined) as tf.SymbolicTensor,
+  ];
+  return tf.model({ inputs, outputs });
+}
+
 export const OWN_CASES: readonly ExportCase[] = [
+  { name: 'masked steps with states', needsKerasRs: false, make: withStates },
   {
     name: 'Embedding of single ids',
     needsKerasRs: false,

@@ -21,7 +21,8 @@ import {
 import { checkAxis } from './axes.js';
 import { LOOPS } from '../import/masks.js';
 import { graphOf } from '../nested_masks.js';
-import { checkMasks } from './masks.js';
+import { Concatenate } from '../../layers/merge/concatenate.js';
+import { checkMasks, type StepMasks } from './masks.js';
 import { preprocessingEntry } from './preprocessing_json.js';
 import { distributedEntry, flattenNumbered, mapNumbered, tableEntry, type DistributedEntry } from './table_json.js';
 
@@ -66,6 +67,7 @@ class GraphWriter {
     private readonly model: tf.LayersModel,
     private readonly weights: WeightPlace[],
     private readonly prefix: string,
+    private readonly told: StepMasks,
   ) {
     this.#names = new Set(model.layers.map(({ name }) => name));
   }
@@ -130,6 +132,26 @@ class GraphWriter {
     return [rows, weights === undefined ? ones : add('weights', 'numpy', 'Multiply', 'float32', [ones, weights])];
   }
 
+  /** The operations that make a mask of ids, or of the steps that Masking takes. */
+  #mask(layer: tf.layers.Layer, source: tf.SymbolicTensor): Json {
+    const { sourceLayer, nodeIndex } = source;
+    const isMasking = sourceLayer.getClassName() === 'Masking';
+    const steps = isMasking ? sourceLayer.inboundNodes[nodeIndex!]!.inputTensors[0]! : source;
+    if (!this.model.layers.includes(steps.sourceLayer) || sourceLayer instanceof Concatenate) {
+      const expected = 'steps whose mask an embedding or Masking of the same model makes, where a call has states';
+      throw layerError(namedLayer(layer), 'mask', expected, described('another mask'));
+    }
+    const add = (className: string, shape: tf.Shape, args: unknown[], config: Json): Json => {
+      const name = this.#newName(`${layer.name}_mask`);
+      this.layers.push(operation('numpy', className, name, config, args));
+      return this.#tensor({ shape, dtype: 'bool' } as unknown as tf.SymbolicTensor, [name, 0, 0]);
+    };
+    const place = this.place(steps.sourceLayer, steps.nodeIndex!, steps.tensorIndex!);
+    const { maskValue = 0 } = isMasking ? (sourceLayer as unknown as { maskValue: number }) : {};
+    const counts = add('NotEqual', steps.shape, [this.#tensor(steps, place), maskValue], {});
+    return isMasking ? add('Any', steps.shape.slice(0, -1), [counts], { axis: -1, keepdims: false }) : counts;
+  }
+
   #args(layer: tf.layers.Layer, node: Node): unknown[] {
     const inputs = this.#inputs(node);
     const distributed = this.#distributed.get(layer);
@@ -171,7 +193,9 @@ class GraphWriter {
       const args = this.#args(layer, node);
       if (!takesStates || node.inputTensors.length === 1) return { args, kwargs: {} };
       const [sequence, ...states] = this.#inputs(node);
-      return { args: [sequence], kwargs: { initial_state: states } };
+      const source = this.told.get(node.inputTensors[0]!);
+      const mask = source === undefined ? {} : { mask: this.#mask(layer, source) };
+      return { args: [sequence], kwargs: { initial_state: states, ...mask } };
     });
   }
 
@@ -183,7 +207,7 @@ class GraphWriter {
   }
 
   #entry(layer: tf.layers.Layer, path: string): LayerEntry {
-    if (layer instanceof tf.LayersModel) return modelEntry(layer, this.weights, `${path}/layers`);
+    if (layer instanceof tf.LayersModel) return modelEntry(layer, this.weights, `${path}/layers`, this.told);
     if (!(layer instanceof DistributedEmbedding)) {
       const entry = layerEntry(layer);
       placeWeights(layer, entry, path, this.weights);
@@ -292,8 +316,14 @@ function placeTables(
   }
 }
 
-function functionalEntry(model: tf.LayersModel, name: string, weights: WeightPlace[], prefix: string): LayerEntry {
-  const writer = new GraphWriter(model, weights, prefix);
+function functionalEntry(
+  model: tf.LayersModel,
+  name: string,
+  weights: WeightPlace[],
+  prefix: string,
+  told: StepMasks,
+): LayerEntry {
+  const writer = new GraphWriter(model, weights, prefix, told);
   writer.write();
   const places = (tensors: readonly tf.SymbolicTensor[]): unknown[] =>
     tensors.map(({ sourceLayer, nodeIndex, tensorIndex }) => writer.place(sourceLayer, nodeIndex!, tensorIndex!));
@@ -307,14 +337,14 @@ function functionalEntry(model: tf.LayersModel, name: string, weights: WeightPla
   return { module: 'keras.src.models.functional', class_name: 'Functional', config, registered_name: 'Functional' };
 }
 
-function sequentialEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: string): LayerEntry {
+function sequentialEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: string, told: StepMasks): LayerEntry {
   const counter = new NameCounter();
   const [input] = model.inputs;
   const layers: LayerEntry[] = [inputEntry(input!, input!.sourceLayer.name)];
   for (const layer of model.layers.filter((each) => !NO_ENTRY(each))) {
     const path = `${prefix}/${counter.next(kerasClass(layer))}`;
     if (layer instanceof tf.LayersModel) {
-      layers.push(modelEntry(layer, weights, `${path}/layers`));
+      layers.push(modelEntry(layer, weights, `${path}/layers`, told));
       continue;
     }
     const entry = layerEntry(layer);
@@ -325,16 +355,16 @@ function sequentialEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: 
   return { ...keras('Sequential', config), module: 'keras' };
 }
 
-function modelEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: string): LayerEntry {
+function modelEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: string, told: StepMasks): LayerEntry {
   checkNames(model);
-  if (!isFunctional(model)) return sequentialEntry(model, weights, prefix);
-  return functionalEntry(graphOf(model), model.name, weights, prefix);
+  if (!isFunctional(model)) return sequentialEntry(model, weights, prefix, told);
+  return functionalEntry(graphOf(model), model.name, weights, prefix, told);
 }
 
 /** Returns the model's JSON and the places of its weights. Throws ValueError, which names the layer, for what Keras lacks. */
 export function exportModel(model: tf.LayersModel): ExportedModel {
   const weights: WeightPlace[] = [];
-  checkMasks(model);
-  const json = modelEntry(model, weights, 'layers');
+  const told = checkMasks(model);
+  const json = modelEntry(model, weights, 'layers', told);
   return { json, weights };
 }

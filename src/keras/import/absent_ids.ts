@@ -47,7 +47,10 @@ function fold(layers: ByName, { args, kwargs }: CallJson): Folded | null {
   if (found === null) return null;
   const [ids, least] = found.absent === 'zero' ? [rows, 0] : (argumentsOf(layers, rows, 'Maximum') ?? []);
   if (least !== 0 || !same(ids, found.ids)) return null;
-  return { call: { args: factor === undefined ? [ids] : [ids, factor], kwargs: {} }, absent: found.absent };
+  return {
+    call: { args: factor === undefined ? [ids] : [ids, factor], kwargs: {}, tellsMask: true },
+    absent: found.absent,
+  };
 }
 
 /** A layer and its calls. */

@@ -7,11 +7,12 @@ import { layerError, naming } from '../layer_error.js';
 import { foldAbsentIds } from './absent_ids.js';
 import { settleAxis } from './axes.js';
 import type { Built, BuiltModel } from './built.js';
-import { callLayer, passThrough, readMask } from './call_layer.js';
-import { Masks, type IdMask } from './masks.js';
+import { callLayer, passThrough } from './call_layer.js';
+import { Masks } from './masks.js';
 import { inputArguments, makeLayer } from './make_layer.js';
 import { TensorRef, flatten, readCalls, readRefs, refsOf, replaceRefs, type CallJson } from './nodes.js';
 import type { Reading } from './stock_config.js';
+import { MASK_OPERATIONS, isMaskOperation, readMask, type ToldMask } from './told_masks.js';
 import { isModel, readLayers, type LayerJson } from './topology.js';
 
 type Symbolic = tf.SymbolicTensor;
@@ -36,9 +37,6 @@ interface PendingCall extends CallJson {
   missing: number;
 }
 
-/** The operation with which Keras 3 writes the masks of embeddings. */
-const MASK = 'NotEqual';
-
 const keyOf = (layer: string, node: number): string => `${node}/${layer}`;
 
 /**
@@ -53,11 +51,11 @@ function firstNodes(layers: readonly LayerJson[], refs: readonly TensorRef[]): M
 
 /** The outputs of all calls, by layer and number of the call. */
 class Graph {
-  readonly #outputs = new Map<string, readonly (Symbolic | IdMask)[]>();
+  readonly #outputs = new Map<string, readonly (Symbolic | ToldMask)[]>();
 
   constructor(private readonly model: LayerJson) {}
 
-  set(layer: string, node: number, outputs: readonly (Symbolic | IdMask)[]): void {
+  set(layer: string, node: number, outputs: readonly (Symbolic | ToldMask)[]): void {
     this.#outputs.set(keyOf(layer, node), outputs);
   }
 
@@ -65,7 +63,7 @@ class Graph {
     return this.#outputs.has(key);
   }
 
-  get({ layer, node, tensor }: TensorRef): Symbolic | IdMask {
+  get({ layer, node, tensor }: TensorRef): Symbolic | ToldMask {
     const found = this.#outputs.get(keyOf(layer, node))?.[tensor];
     if (found !== undefined) return found;
     const expected = 'tensors that the layers of the model give';
@@ -95,10 +93,13 @@ function runCalls(
   for (let call = ready.pop(); call !== undefined; call = ready.pop()) {
     const part = parts.get(call.layer);
     const replace = (value: unknown): unknown => replaceRefs(value, (ref) => graph.get(ref));
-    const given = { args: call.args.map(replace), kwargs: replace(call.kwargs) as CallJson['kwargs'] };
-    const mask = part === undefined ? readMask(call.json.className, given) : null;
-    if (part === undefined && mask === null)
-      throw layerError(call.json, 'inbound_nodes', 'ids that are not 0', described('another comparison'));
+    const kwargs = replace(call.kwargs) as CallJson['kwargs'];
+    const given = { args: call.args.map(replace), kwargs, tellsMask: call.tellsMask };
+    const mask = part === undefined ? readMask(call.json, given) : null;
+    if (part === undefined && mask === null) {
+      const expected = `the operations with which Keras 3 writes masks: ${MASK_OPERATIONS.join(', ')}`;
+      throw layerError(call.json, 'inbound_nodes', expected, described('others'));
+    }
     graph.set(call.layer, call.node, mask === null ? callLayer(part!, given, masks) : [mask]);
     done++;
     for (const next of waiting.get(keyOf(call.layer, call.node)) ?? []) if (--next.missing === 0) ready.push(next);
@@ -134,7 +135,7 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
       graph.set(layer.name, 0, [input]);
       continue;
     }
-    if (layer.className !== MASK) parts.set(layer.name, build(layer, building));
+    if (!isMaskOperation(layer)) parts.set(layer.name, build(layer, building));
     const start = first.get(layer.name) ?? 0;
     own.forEach((call, i) => calls.push({ ...call, json: layer, layer: layer.name, node: start + i, missing: 0 }));
   }

@@ -11,26 +11,18 @@ import { STOCK_LAYERS } from '../stock_layers.js';
 import { settleAxis } from './axes.js';
 import { layersOf, type Built, type BuiltModel } from './built.js';
 import { followMasks } from '../nested_masks.js';
-import { IdMask, LOOPS, type MaskedLayer, type Masks } from './masks.js';
-import { flatten } from './nodes.js';
+import { joinAsKeras3, withoutMask } from './keras_masks.js';
+import { LOOPS, type MaskedLayer, type Masks } from './masks.js';
+import { flatten, type CallJson } from './nodes.js';
 import type { Json } from './topology.js';
 
 type Symbolic = tf.SymbolicTensor;
 
 /** A call with tensors in place of references. */
-export interface Call {
-  readonly args: readonly unknown[];
-  readonly kwargs: Json;
-}
+export type Call = CallJson;
 
 function isSymbolic(value: unknown): value is Symbolic {
   return isRecord(value) && 'sourceLayer' in value;
-}
-
-/** `ids != 0`, the one operation that Keras 3 writes for the masks of embeddings; null for any other. */
-export function readMask(className: string, { args }: Call): IdMask | null {
-  const [ids, zero] = args;
-  return className === 'NotEqual' && args.length === 2 && isSymbolic(ids) && zero === 0 ? new IdMask(ids) : null;
 }
 
 /** Whether an argument is not given: models with several inputs have a list or record of masks, one for each. */
@@ -90,7 +82,7 @@ export function passThrough(
 }
 
 /** Applies the layer; returns its outputs as Keras counts them. */
-export function callLayer(built: Built, { args, kwargs: all }: Call, masks: Masks): Symbolic[] {
+export function callLayer(built: Built, { args, kwargs: all, tellsMask }: Call, masks: Masks): Symbolic[] {
   const { json } = built;
   const [first, second] = args;
   const { mask, ...kwargs } = all;
@@ -129,8 +121,11 @@ export function callLayer(built: Built, { args, kwargs: all }: Call, masks: Mask
   if (isRecord(first) && !isSymbolic(first))
     throw layerError(json, 'inbound_nodes', 'a tensor or a list', described('an object'));
   if (inputs[0] !== undefined) settleAxis(built, inputs[0]);
-  masks.check(built, inputs, mask);
-  const outputs = flatten(naming(json, () => layer.apply(merges ? inputs : single(inputs)))) as Symbolic[];
-  masks.pass(built, inputs, outputs);
+  const caller = tellsMask && json.className === 'Concatenate' ? joinAsKeras3(built, inputs, masks) : built;
+  const isUnmasked = tellsMask && LOOPS.includes(json.className) && (mask ?? null) === null;
+  if (isUnmasked && masks.isMasked(inputs[0]!)) inputs[0] = withoutMask(built, inputs[0]!);
+  masks.check(caller, inputs, mask);
+  const outputs = flatten(naming(json, () => caller.layer.apply(merges ? inputs : single(inputs)))) as Symbolic[];
+  masks.pass(caller, inputs, outputs);
   return outputs;
 }

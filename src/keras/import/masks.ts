@@ -2,8 +2,10 @@
 import type * as tf from '@tensorflow/tfjs';
 import { described, type ValueError } from '../../errors.js';
 import { Embedding } from '../../layers/embedding/embedding.js';
+import { Concatenate } from '../../layers/merge/concatenate.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
+import { ToldMask, anyOf, concatenatedMask, notEqual } from './told_masks.js';
 
 type Symbolic = tf.SymbolicTensor;
 
@@ -11,11 +13,6 @@ type Symbolic = tf.SymbolicTensor;
 export interface MaskedLayer {
   readonly json: NamedLayer & { readonly config: Readonly<Record<string, unknown>> };
   readonly layer: tf.layers.Layer;
-}
-
-/** The mask of ids that are not 0, which Keras 3 writes as an operation on the ids. */
-export class IdMask {
-  constructor(readonly ids: Symbolic) {}
 }
 
 export const LOOPS = ['SimpleRNN', 'LSTM', 'GRU', 'Bidirectional'];
@@ -41,7 +38,7 @@ const STEPWISE = [
 
 /** What is known of the mask of a tensor; models within models pass it on. */
 export interface CarriedMask {
-  /** The tensor whose zeros are masked; undefined where none are. */
+  /** The tensor that the mask is made of or with, ids or steps; undefined where there is none. */
   readonly source: Symbolic | undefined;
   /** Whether masked steps are zeros in Keras, and here the steps before. */
   readonly isHeld: boolean;
@@ -65,8 +62,10 @@ function joinsSteps(layer: tf.layers.Layer, { rank }: Symbolic): boolean {
   return layer.getClassName() === 'Concatenate' && typeof axis === 'number' && axis >= 0 && axis < rank - 1;
 }
 
-/** By tensor, the tensor whose zeros are masked. */
+/** By tensor, the tensor of which its mask is made: ids, or what Masking or Concatenate gives. */
 export class Masks {
+  /** How Keras 3 tells the masks made with a tensor; of ids, where they are not 0. */
+  readonly #told = new Map<Symbolic, ToldMask>();
   readonly #sources = new Map<Symbolic, Symbolic>();
   readonly #held = new Set<Symbolic>();
   readonly #mixed = new Set<Symbolic>();
@@ -74,6 +73,17 @@ export class Masks {
   /** The tensor whose zeros are masked in another one; undefined where none are. */
   sourceOf(tensor: Symbolic): Symbolic | undefined {
     return this.#sources.get(tensor);
+  }
+
+  /** Whether a tensor has a mask here, be it another one than in Keras. */
+  isMasked(tensor: Symbolic): boolean {
+    return this.#sources.has(tensor) || this.#mixed.has(tensor);
+  }
+
+  /** How Keras 3 tells the mask of a tensor; null where it has none. */
+  #textOf(tensor: Symbolic): ToldMask | null {
+    const source = this.#sources.get(tensor);
+    return source === undefined ? null : (this.#told.get(source) ?? notEqual(source, 0));
   }
 
   carriedBy(tensor: Symbolic): CarriedMask {
@@ -99,13 +109,10 @@ export class Masks {
     }
     const skips = LOOPS.includes(className) && source !== undefined;
     if (!skips && !STEPWISE.includes(className)) for (const input of inputs) this.checkWhole(input, json);
-    if (given === null && skips) {
-      // Keras 3 tells the mask of each call; TensorFlow.js passes its own on.
-      throw layerError(json, 'mask', 'a mask where the inputs have one', described('none'));
-    }
     if (given === undefined || given === null) return;
-    if (given instanceof IdMask && given.ids === source && TAKERS.includes(className)) return;
-    const expected = 'the mask that an embedding with mask_zero passes on';
+    const own = this.#mixed.has(inputs[0]!) ? null : this.#textOf(inputs[0]!);
+    if (given instanceof ToldMask && given.text === own?.text && TAKERS.includes(className)) return;
+    const expected = 'the mask that an embedding with mask_zero, Masking or Concatenate passes on';
     throw layerError(json, 'mask', expected, described('another mask'));
   }
 
@@ -128,8 +135,15 @@ export class Masks {
     if (layer instanceof Embedding) source = layer.maskZero && layer.combiner === null ? inputs[0] : undefined;
     else if (json.className === 'Embedding') {
       source = (layer as unknown as { maskZero: boolean }).maskZero ? inputs[0] : undefined;
-    } else if (json.className === 'Masking') source = outputs[0];
-    else if (LOOPS.includes(json.className)) {
+    } else if (json.className === 'Masking') {
+      source = outputs[0]!;
+      const { maskValue } = layer as unknown as { maskValue: number };
+      this.#told.set(source, anyOf(notEqual(inputs[0]!, maskValue)));
+    } else if (layer instanceof Concatenate && before !== undefined) {
+      source = outputs[0]!;
+      const masks = inputs.map((input) => this.#textOf(input));
+      this.#told.set(source, concatenatedMask(inputs, masks, layer.axis));
+    } else if (LOOPS.includes(json.className)) {
       source = returnsSequences(layer) ? before : undefined;
     }
     if (source !== undefined) this.#sources.set(outputs[0]!, source);
@@ -139,7 +153,7 @@ export class Masks {
     if (holds || passesOn) this.#held.add(outputs[0]!);
     const merges = STOCK_LAYERS.get(json.className)?.merges === true && !joinsSteps(layer, inputs[0]!);
     const sources = new Set(inputs.map((input) => this.#sources.get(input)));
-    const joinsOtherwise = merges && sources.size > 1 && source !== undefined;
+    const joinsOtherwise = merges && !(layer instanceof Concatenate) && sources.size > 1 && source !== undefined;
     const passesMask = layer.supportsMasking || ENDS_HERE.includes(json.className);
     const wasMixed = inputs.some((input) => this.#mixed.has(input));
     const isLast = LOOPS.includes(json.className) && !returnsSequences(layer);

@@ -17,6 +17,8 @@ export class TensorRef {
 export interface CallJson {
   readonly args: readonly unknown[];
   readonly kwargs: Json;
+  /** Whether the file tells the mask of the call, as Keras 3 does: without one there is none. */
+  readonly tellsMask: boolean;
 }
 
 const isIndex = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -76,7 +78,7 @@ function readOldNode(node: unknown, layer: LayerJson): CallJson {
     if (ref !== null) return ref;
     return Array.isArray(value) ? value.map(readKwarg) : value;
   };
-  return { args: [single], kwargs: mapRecord(kwargs ?? {}, readKwarg) };
+  return { args: [single], kwargs: mapRecord(kwargs ?? {}, readKwarg), tellsMask: false };
 }
 
 /** Reads the calls of a layer. */
@@ -86,7 +88,7 @@ export function readCalls(layer: LayerJson): CallJson[] {
     const kwargs = node['kwargs'] ?? {};
     if (!isRecord(kwargs)) throw layerError(layer, 'inbound_nodes', 'kwargs in an object', describe(kwargs));
     const args = node['args'].map((value) => readNewValue(value, layer));
-    return { args, kwargs: mapRecord(kwargs, (value) => readNewValue(value, layer)) };
+    return { args, kwargs: mapRecord(kwargs, (value) => readNewValue(value, layer)), tellsMask: true };
   });
 }
 

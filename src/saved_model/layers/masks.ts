@@ -2,6 +2,7 @@
 import type { Value } from '../graph/value.js';
 import { ConcatOneHotEmbedding } from '../../layers/embedding/concat_one_hot_embedding.js';
 import { TableLayer } from '../../layers/embedding/table_layer.js';
+import { Concatenate } from '../../layers/merge/concatenate.js';
 import { GRU } from '../../layers/recurrent/gru.js';
 import { embeddingMask } from './embeddings.js';
 import type { LayerCall } from './layer_call.js';
@@ -25,7 +26,8 @@ export function maskOf(call: LayerCall, masks: readonly (Value | null)[]): Value
   const [first = null] = masks;
   if (RECURRENT.has(name)) return returnsSequences(call) ? first : null;
   if (name === 'Dot') return null;
-  if (name === 'Concatenate') return concatenated(call, masks);
+  if (name === 'Concatenate') return concatenated(call, masks, 'All');
+  if (name === Concatenate.className) return concatenated(call, masks, 'Any');
   if (!MERGED.has(name)) return first;
   return present(masks).reduce<Value | null>((both, mask) => (both === null ? mask : o.and(both, mask)), null);
 }
@@ -34,8 +36,12 @@ function present(masks: readonly (Value | null)[]): Value[] {
   return masks.filter((mask): mask is Value => mask !== null);
 }
 
-/** A step counts where all its numbers do; inputs without a mask count whole. */
-function concatenated({ o, inputs, config }: LayerCall, masks: readonly (Value | null)[]): Value | null {
+/** A step counts where all its numbers do, or any of them; inputs without a mask count whole. */
+function concatenated(
+  { o, inputs, config }: LayerCall,
+  masks: readonly (Value | null)[],
+  which: 'All' | 'Any',
+): Value | null {
   if (present(masks).length === 0) return null;
   const whole = inputs.map((input, i) => {
     const ones = o.compare('Equal', o.fill(o.sizesOf(input), 0, input.shape), 0);
@@ -44,7 +50,7 @@ function concatenated({ o, inputs, config }: LayerCall, masks: readonly (Value |
     while (own.shape.length < input.shape.length) own = o.expandDims(own, -1);
     return o.and(own, ones);
   });
-  return o.reduce('All', o.concat(whole, config['axis'] as number), [-1]);
+  return o.reduce(which, o.concat(whole, config['axis'] as number), [-1]);
 }
 
 function returnsSequences({ layer }: LayerCall): boolean {

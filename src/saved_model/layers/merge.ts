@@ -1,4 +1,5 @@
 /** Layers that make one value of several. */
+import { Concatenate } from '../../layers/merge/concatenate.js';
 import type { Operations } from '../graph/operations.js';
 import type { Value } from '../graph/value.js';
 import type { Emitter, LayerCall } from './layer_call.js';
@@ -65,5 +66,6 @@ export const MERGE_LAYERS: Readonly<Record<string, Emitter>> = {
   Minimum: elementwise((o, a, b) => o.minimum(a, b)),
   Average: average,
   Concatenate: concatenate,
+  [Concatenate.className]: concatenate,
   Dot: dot,
 };

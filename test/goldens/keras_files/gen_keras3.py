@@ -276,6 +276,46 @@ def single_sequential():
     return keras.Sequential([keras.Input(shape=(), dtype="int32"), K.Embedding(7, 3), K.Dense(2)])
 
 
+def states():
+    """Sequences with masks and initial states: Keras passes on no mask by itself where a call has states."""
+    words, target = keras.Input((5,), dtype="int32", name="words"), keras.Input((5,), dtype="int32", name="target")
+    start = keras.Input((3,), name="start")
+    table = K.Embedding(8, 4, mask_zero=True, name="table")
+    rows, wanted = table(words), table(target)
+    encoded, *state = K.LSTM(3, return_state=True, name="encoder")(rows)
+    decoded = K.LSTM(3, return_sequences=True, name="decoder")(wanted, initial_state=state)
+    told = K.GRU(3, name="told")(rows, initial_state=start, mask=keras.ops.not_equal(words, 0))
+    both = K.Bidirectional(K.GRU(3), merge_mode="concat", name="both_ways")(rows, initial_state=[start, start])
+    shared = K.GRU(3, return_sequences=True, name="shared")
+    outputs = [encoded, decoded, told, both, K.SimpleRNN(3, name="simple")(wanted, initial_state=start),
+               shared(rows), shared(rows, initial_state=start), shared(wanted, initial_state=start)]
+    return keras.Model([words, target, start], outputs)
+
+
+def masking():
+    """Masking in a graph, of one number and another, before layers that pass the mask on."""
+    plain = keras.Input((5, 4), name="plain")
+    zeros, halves = K.Masking(name="zeros")(plain), K.Masking(0.5, name="halves")(plain)
+    later = K.GRU(2, return_sequences=True, name="later")(K.Dropout(0.5)(K.Dense(3)(halves)))
+    return keras.Model(plain, [K.GRU(2, name="of_zeros")(zeros), K.LSTM(2, name="of_halves")(halves),
+                               K.SimpleRNN(2, name="last")(later), K.GRU(2, name="ended")(K.Reshape((5, 4))(zeros))])
+
+
+def concatenated():
+    """Masks joined by Concatenate, over features and over steps, with inputs that have none."""
+    words, target = keras.Input((5,), dtype="int32", name="words"), keras.Input((5,), dtype="int32", name="target")
+    plain = keras.Input((5, 4), name="plain")
+    table, other = K.Embedding(8, 4, mask_zero=True, name="table"), K.Embedding(8, 4, mask_zero=True, name="other")
+    a, b, c = table(words), table(target), other(target)
+    features = K.Concatenate(name="features")
+    twice = K.Concatenate(name="twice")([features([a, b]), c])
+    masked = K.Concatenate(name="with_masking")([a, K.Masking(0.5)(plain)])
+    return keras.Model([words, target, plain], [
+        K.GRU(2, name="of_features")(features([a, b])), K.LSTM(2, name="of_tables")(K.Concatenate()([a, c])),
+        K.GRU(2, name="of_steps")(K.Concatenate(axis=1)([a, b])), K.GRU(2, name="of_plain")(K.Concatenate()([a, plain])),
+        K.GRU(2, name="of_twice")(twice), K.GRU(2, name="of_masking")(masked)])
+
+
 floats = lambda *shape: np.random.default_rng(5).normal(size=shape).astype("float32")
 both = ("keras", "h5")
 save("k3_embed_reduce", embed_reduce(),
@@ -304,5 +344,12 @@ save("k3_single_ids", single_ids(), {"user": ids((5,), 9), "item": ids((5,), 9, 
                                      "plain": ids((5,), 5).astype("float32"), "seen": ids((5, 2), 9, 6)}, both)
 save("k3_single_sequential", single_sequential(), {"input": ids((4,), 7)})
 split_lists("k3_split_names", "k3_nested")
+WORDS = np.array([[1, 2, 0, 0, 0], [3, 0, 1, 1, 0]], "int32")
+TARGET = np.array([[0, 5, 7, 0, 0], [2, 2, 4, 0, 6]], "int32")
+STEPS = floats(2, 5, 4)
+STEPS[0, 3:], STEPS[1, 1], STEPS[1, 4] = 0.0, 0.5, 0.0
+save("k3_states", states(), {"words": WORDS, "target": TARGET, "start": floats(2, 3)}, both)
+save("k3_masking", masking(), {"plain": STEPS}, both)
+save("k3_concatenated", concatenated(), {"words": WORDS, "target": TARGET, "plain": STEPS}, both)
 with open(LIST, "w") as file:
     json.dump({"keras": keras.__version__, "keras_rs": keras_rs.__version__, "cases": CASES}, file)

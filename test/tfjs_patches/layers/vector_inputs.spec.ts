@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../src/node.js';
-import { describeForBackends } from '../helpers/backends.js';
-import { expectClose, expectNoLeakAsync } from '../helpers/tensors.js';
-import { withTpuEmulator } from '../helpers/tpu_emulator.js';
+import * as emb from '../../../src/node.js';
+import { describeForBackends } from '../../helpers/backends.js';
+import { expectClose, expectNoLeakAsync } from '../../helpers/tensors.js';
+import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
 
 type Symbolic = tf.SymbolicTensor;
 
