@@ -87,6 +87,8 @@ describe('a message', () => {
     const two = Uint8Array.of(0x0a, 0, 0x0a, 0);
     expectError(() => pair.decode(two), 'ValueError', 'bytes', 'two');
     expect({ ...pair.decode(Uint8Array.of(0x12, 1, 97, 0x12, 1, 98)) }).toEqual({ name: 'b' });
+    expect({ ...Tree.decode(Uint8Array.of(0x10, 1, 0x10, 2)) }).toEqual({ size: 2 });
+    expectError(() => Tree.decode(Uint8Array.of(0x08, 1)), 'ValueError', 'bytes', '0');
   });
 
   it('has the keys of maps in order, and of numbers too', () => {
@@ -98,6 +100,8 @@ describe('a message', () => {
     expect(numbered.decode(bytes).counts).toEqual(jasmine.objectContaining({ 7: 70, 300: 3 }));
     const empty = Uint8Array.of(0x0a, 2, 0x10, 5);
     expect({ ...numbered.decode(empty).counts }).toEqual({ 0: 5 });
+    expect(Object.entries(numbered.decode(Uint8Array.of(0x0a, 2, 0x08, 5)).counts!)).toEqual([['5', undefined!]]);
+    expect({ ...Tree.decode(Uint8Array.of(0x32, 2, 0x12, 0)).named }).toEqual({ '': {} });
     expect(Tree.encode({ named: { b: {}, a: {} } })).toEqual(Tree.encode({ named: { a: {}, b: {} } }));
     expect({ ...Tree.decode(Uint8Array.of(0x32, 3, 0x0a, 1, 97)).named }).toEqual({ a: {} });
   });
