@@ -4,6 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, launch } from '../browser/chromium.js';
 import { ROOT } from '../browser/libraries.js';
+import { skipOrFail } from '../helpers/backends.js';
 import { serve } from '../browser/server.js';
 
 const FOLDER = join(ROOT, 'docs', 'examples');
@@ -77,7 +78,7 @@ describe('the examples of docs/examples', () => {
 
   it('run in a page: browser_page.html', async () => {
     const browserOf = chromium();
-    if ('missing' in browserOf) return pending(browserOf.missing);
+    if ('missing' in browserOf) return skipOrFail(browserOf.missing);
     // In a clone the package lies at the top.
     const page = readFileSync(join(FOLDER, 'browser_page.html'), 'utf8').replaceAll(
       '/node_modules/tfjs-embeddings/',

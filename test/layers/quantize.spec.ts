@@ -59,16 +59,64 @@ function tensor(values: Float32Array, rows: number): number[][] {
   return Array.from({ length: rows }, (_, row) => [...values.subarray(row * DIM, (row + 1) * DIM)]);
 }
 
+const A = [[1, 2, 0], [6, 6, 3]]; // prettier-ignore
+const B = [[1, 2, 0], [0, 1, 1]]; // prettier-ignore
+const W = [[0.5, 2, 1], [1, 3, 0.25]]; // prettier-ignore
+
 function inputs(): tf.Tensor[] {
-  const a = ids([
-    [1, 2, 0],
-    [6, 6, 3],
-  ]);
-  const b = ids([
-    [1, 2, 0],
-    [0, 1, 1],
-  ]);
-  return [a, b, tf.tensor2d([0.5, 2, 1, 1, 3, 0.25], [2, 3])];
+  return [ids(A), ids(B), tf.tensor2d(W)];
+}
+
+type Packed = 'int8' | 'float16';
+
+/** How far the numbers of a row may be from what they were: half a scale, or half the distance of two halves. */
+function rowErrors(values: Float32Array, row: number, dtype: Packed): number[] {
+  const numbers = [...values.subarray(row * DIM, (row + 1) * DIM)];
+  const half = (Math.max(...numbers) - Math.min(...numbers)) / 255 / 2;
+  return numbers.map((x) => (dtype === 'int8' ? half : Math.max(Math.abs(x) * 2 ** -11, 2 ** -25)));
+}
+
+/** How far each prediction of `everyLayer` for `inputs` may be from that of float32 tables; rounding comes on top. */
+function predictionErrors({ model, tables }: Towers, dtype: Packed): number[] {
+  const [own, shared, many, one] = tables as [Float32Array, Float32Array, Float32Array, Float32Array];
+  const kernel = model.weights.find(({ shape }) => shape[1] === 2)!.read();
+  const weights = Array.from(kernel.dataSync(), Math.abs);
+  const added = (table: Float32Array, row: readonly number[], each: readonly number[]): number[] =>
+    row.reduce(
+      (sum, id, i) => rowErrors(table, id, dtype).map((error, c) => sum[c]! + error * each[i]!),
+      new Array<number>(DIM).fill(0),
+    );
+  return A.flatMap((a, i) => {
+    const [b, w] = [B[i]!, W[i]!];
+    const total = w.reduce((sum, x) => sum + x, 0);
+    // Rows that are scaled to a norm move no further apart than they were.
+    const clipped = b.reduce((sum, id) => sum + Math.hypot(...rowErrors(shared, id, dtype)), 0) / Math.sqrt(3);
+    const parts = [
+      ...added(
+        own,
+        a,
+        w.map((x) => x / total),
+      ),
+      ...added(shared, a, [1, 1, 1]),
+      ...new Array<number>(DIM).fill(clipped),
+      ...added(many, b, [1, 1, 1]),
+      ...b.flatMap((id, f) => rowErrors(one, id + 3 * f, dtype)),
+    ];
+    return [0, 1].map((unit) => parts.reduce((sum, error, p) => sum + error * weights[2 * p + unit]!, 0));
+  });
+}
+
+/** Sums of some hundred float32 numbers, of which some rows are 100 away from 0. */
+const ROUNDING = 2e-4;
+
+/** Each prediction is as near as the numbers of its tables, and no nearer than it has to be. */
+function expectWithin(actual: readonly number[], expected: readonly number[], errors: readonly number[]): void {
+  expect(actual.length).toBe(errors.length);
+  errors.forEach((error, i) => {
+    expect(Math.abs(actual[i]! - expected[i]!))
+      .withContext(`prediction ${i}`)
+      .toBeLessThanOrEqual(error + ROUNDING);
+  });
 }
 
 /** Of its one weight, which stays. */
@@ -85,17 +133,19 @@ for (const dtype of ['int8', 'float16'] as const) {
     it(
       'predict nearly what the float32 model predicts',
       leakFree(() => {
-        const { model } = everyLayer();
+        const towers = everyLayer();
+        const { model } = towers;
         const small = emb.quantize(model, { dtype });
+        const read = emb.quantize(small, { dtype: 'float32' });
         expect(packedWeights(small).length).toBe(4);
         const given = inputs();
         const [expected, actual] = [take(model.predict(given)), take(small.predict(given))];
-        // Codes of rows that reach from -1 to 1 are off by up to 1 / 255 each; three ids, weights of 6 to 9 columns.
-        const tolerance = dtype === 'int8' ? 0.1 : 0.2;
-        expect(actual.length).toBe(expected.length);
-        expected.forEach((value, i) => expect(Math.abs(actual[i]! - value)).toBeLessThan(tolerance));
+        expectWithin(actual, expected, predictionErrors(towers, dtype));
         expect(actual).not.toEqual(expected);
+        // Tables of the numbers as they are read predict the same.
+        expectWithin(actual, take(read.predict(given)), [0, 0, 0, 0]);
         for (const each of given) each.dispose();
+        read.dispose();
         small.dispose();
         model.dispose();
       }),
@@ -186,12 +236,16 @@ describe('quantize', () => {
   it(
     'converts a quantized model again',
     leakFree(() => {
-      const { model } = everyLayer();
+      const towers = everyLayer();
+      const { model } = towers;
       const half = emb.quantize(model, { dtype: 'float16' });
       const [direct, twice] = [emb.quantize(model, { dtype: 'int8' }), emb.quantize(half, { dtype: 'int8' })];
       const given = inputs();
       const [expected, actual] = [take(direct.predict(given)), take(twice.predict(given))];
-      expected.forEach((value, i) => expect(Math.abs(actual[i]! - value)).toBeLessThan(0.2));
+      const [codes, halves] = [predictionErrors(towers, 'int8'), predictionErrors(towers, 'float16')];
+      // The codes of the halves, which are a little wider apart than those of the numbers, beside the codes themselves.
+      const apart = codes.map((error, i) => 2 * error + halves[i]! + (2 / 255) * halves[i]!);
+      expectWithin(actual, expected, apart);
       for (const each of given) each.dispose();
       for (const each of [twice, direct, half, model]) each.dispose();
     }),

@@ -2,6 +2,7 @@
 import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import type { HostStep, KernelSet } from '../../../src/backends/kernel_set.js';
 import { namedKernelSet } from '../../../src/backends/registry.js';
+import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
 import 'tfjs-embeddings/node';
 
@@ -65,8 +66,8 @@ const PAIRS: Readonly<Record<string, readonly [Difference, Difference]>> = {
 };
 
 describe('steps of tables in one call that differ in', () => {
-  beforeAll(() => {
-    if (namedKernelSet('native') === undefined) pending('no addon here');
+  beforeEach(() => {
+    if (namedKernelSet('native') === undefined) skipOrFail('no addon here');
   });
 
   for (const [what, pair] of Object.entries(PAIRS)) {

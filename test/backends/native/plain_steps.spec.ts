@@ -4,6 +4,7 @@ import type { BagOptions, HostBags, HostTable, KernelSet } from '../../../src/ba
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/backends/hyper.js';
 import { namedKernelSet } from '../../../src/backends/registry.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../src/types.js';
+import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
 import 'tfjs-embeddings/node';
 
@@ -57,8 +58,8 @@ function step(
 }
 
 describe('a plain step', () => {
-  beforeAll(() => {
-    if (namedKernelSet('native') === undefined) pending('no addon here');
+  beforeEach(() => {
+    if (namedKernelSet('native') === undefined) skipOrFail('no addon here');
   });
 
   for (const optimizer of OPTIMIZER_NAMES) {
