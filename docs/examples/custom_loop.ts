@@ -1,5 +1,5 @@
 /** A training loop by hand: gradients of two batches are added up, clipped together, and applied once. */
-import * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs-node';
 import * as emb from 'tfjs-embeddings/node';
 
 const table = tf.variable(tf.randomNormal([1000, 8], 0, 0.1, 'float32', 1), true, 'vectors');

@@ -1,5 +1,5 @@
 /** Tables that are partitioned over the virtual devices of the TPU emulator; the same layer runs on any backend. */
-import * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs-node';
 import * as emb from 'tfjs-embeddings/node';
 
 emb.configureTpuEmulator({ chips: 4, coresPerChip: 1, hbmBytesPerChip: 1e6 });

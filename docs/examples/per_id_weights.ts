@@ -1,5 +1,5 @@
 /** Ids that weigh differently: how often each word occurs, how long ago a film was seen. */
-import * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs-node';
 import * as emb from 'tfjs-embeddings/node';
 
 const ids = tf.input({ shape: [3], dtype: 'int32', name: 'words' });

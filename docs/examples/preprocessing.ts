@@ -1,5 +1,5 @@
 /** From raw columns to ids: words by a vocabulary, user agents by a hash, ages by buckets. */
-import * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs-node';
 import * as emb from 'tfjs-embeddings/node';
 
 const countries = new emb.preprocessing.StringLookup();

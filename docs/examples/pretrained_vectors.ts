@@ -1,5 +1,5 @@
 /** A table that begins with vectors from elsewhere, and keeps them: only the layers above it are trained. */
-import * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs-node';
 import * as emb from 'tfjs-embeddings/node';
 
 // Row i is the vector of word i; row 0 is for words that are not known.

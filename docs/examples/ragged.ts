@@ -1,5 +1,5 @@
 /** Rows of ids of different lengths, without padding: looked up, and trained in a loop of its own. */
-import * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs-node';
 import * as emb from 'tfjs-embeddings/node';
 
 const visits = emb.RaggedTensor.fromRows([[3, 7], [5], [], [1, 2, 3]]);

@@ -1,5 +1,5 @@
 /** Two inputs that look up one table: the item that is shown, and the items that a user has bought. */
-import * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs-node';
 import * as emb from 'tfjs-embeddings/node';
 
 const items = emb.embeddingTable({ name: 'items', inputDim: 100, outputDim: 8 });

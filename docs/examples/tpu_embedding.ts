@@ -1,5 +1,5 @@
 /** The TPU embedding API of TensorFlow, step by step: two tables, three features, one step of Adagrad. */
-import * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs-node';
 import * as emb from 'tfjs-embeddings/node';
 
 emb.configureTpuEmulator({ chips: 4, coresPerChip: 1 });

@@ -1,5 +1,5 @@
 /** Retrieval with two towers: users and items meet in a dot product; the best items of a user are then a product away. */
-import * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs-node';
 import * as emb from 'tfjs-embeddings/node';
 
 const USERS = 20;

@@ -4,6 +4,13 @@ import { listOnce } from '../tfjs_patches/shared_weights.js';
 
 /** A layer whose weights are tables. */
 export abstract class LayerOfTables extends tf.layers.Layer {
+  /**
+   * Inputs of `Embedding`'s kind in which padding was met; captured steps are made anew where one comes in.
+   *
+   * @internal
+   */
+  paddedInputs: readonly number[] = [];
+
   override get trainableWeights(): tf.LayerVariable[] {
     return listOnce(this, super.trainableWeights);
   }

@@ -9,6 +9,7 @@ import { IntegerLookupLayer } from './integer_lookup_layer.js';
 import { shareTablesOnLoad } from '../tfjs_patches/shared_tables_on_load.js';
 import { completeConfigs } from '../tfjs_patches/layers/configs.js';
 import { mendMasks } from '../tfjs_patches/layers/masks.js';
+import { namePadding } from '../tfjs_patches/layers/stock_padding.js';
 import { partStates } from '../tfjs_patches/layers/recurrent_states.js';
 import { showKindsInSummaries } from '../tfjs_patches/model_summary.js';
 import { feedVectors } from '../tfjs_patches/layers/vector_inputs.js';
@@ -55,6 +56,7 @@ export function registerLayers(): void {
   mendMasks();
   partStates();
   completeConfigs();
+  namePadding();
   feedVectors();
 }
 

@@ -7,18 +7,20 @@ import { isTapeOn, withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
 import { lookupScope, type LookupScope } from './training/lookup_scope.js';
 import { asBags, present, runLookups } from './run_lookups.js';
 import { checkRowConstraint, tableSettings } from './training/table_settings.js';
+import { variableText } from './training/variable_names.js';
 import { weightsGradient } from './weights_gradient.js';
 
 /** Returns the pooled rows [batch, dim] of each lookup; arguments were checked. Call inside a tidy. */
 export function lookUp(lookups: readonly Lookup[]): tf.Tensor2D[] {
-  for (const { table, bags } of lookups) {
-    const scope = scopeOf(table);
-    if (scope === null) continue;
-    const settings = tableSettings(table as tf.Variable);
-    checkRowConstraint(settings);
-    if (settings?.regularized === true) scope.touch(table as tf.Variable, bags.values);
+  const managed = lookups.filter(({ table }) => scopeOf(table) !== null);
+  for (const { table } of managed) checkRowConstraint(tableSettings(table as tf.Variable));
+  const found = lookUpUnrecorded(lookups);
+  // Noted when nothing is wrong with the ids: whoever asked may ask again, without some of them.
+  for (const { table, bags } of managed) {
+    if (tableSettings(table as tf.Variable)?.regularized !== true) continue;
+    scopeOf(table)!.touch(table as tf.Variable, bags.values);
   }
-  return lookUpUnrecorded(lookups);
+  return found;
 }
 
 /** The same lookups, never recorded for a penalty: penalties themselves look rows up. */
@@ -76,10 +78,9 @@ function withRowGradient(
 export function receivingScope(table: tf.Variable): LookupScope {
   const scope = lookupScope();
   if (scope?.isDifferentiating === true) return scope;
-  const name = tableSettings(table)?.name ?? table.name;
   throw new RuntimeError(
     'gradient',
-    `computeGradients of an emb.train optimizer within the step that looks up ${name}`,
+    `computeGradients of an emb.train optimizer within the step that looks up the table ${variableText(table)}`,
     described('tf.variableGrads or a stock optimizer'),
   );
 }

@@ -3,17 +3,13 @@
  * were loaded keep theirs until they have a gradient again, however layers were frozen before and after.
  */
 import * as tf from '@tensorflow/tfjs';
+import { isAnonymous } from '../ops/training/variable_names.js';
 import type { NamedTensor } from '../types.js';
 
 interface Place {
   name: string;
   /** The shape of loaded state that still waits for its variable; null once it has one. */
   waits: readonly number[] | null;
-}
-
-/** tfjs numbers these anew in each process, in the order in which they are made. */
-export function isAnonymous(name: string): boolean {
-  return /^(\d+|variable(_\d+)?)$/.test(name);
 }
 
 /** tfjs adds a number to a name that is taken, such as that of the model which was saved. */

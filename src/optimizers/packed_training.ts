@@ -3,13 +3,13 @@ import * as tf from '@tensorflow/tfjs';
 import { packedForm } from '../backends/packed/packed_table.js';
 import { backendPart } from '../backends/registry.js';
 import { RuntimeError, ValueError } from '../errors.js';
-import { tableSettings } from '../ops/training/table_settings.js';
+import { variableText } from '../ops/training/variable_names.js';
 
 /** Refuses to step packed rows where nothing steps them. */
 export function checkPackedTraining(table: tf.Variable): void {
   const form = packedForm(table);
   if (form === undefined) return;
-  const name = tableSettings(table)?.name ?? table.name;
+  const name = variableText(table);
   if (form.storage !== 'float16') {
     const expected = `'float32' or 'float16' for table ${name}, which is stepped`;
     throw new ValueError('storage', expected, form.storage, 'Rows of int8 are looked up alone.');

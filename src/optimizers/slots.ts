@@ -7,7 +7,7 @@ import { writtenTable } from '../ops/written_table.js';
 import { ValueError } from '../errors.js';
 import { perProcess } from '../per_process.js';
 import { SLOT_NAMES, type OptimizerName } from '../types.js';
-import { isAnonymous } from './dense_order.js';
+import { isAnonymous, nameVariable } from '../ops/training/variable_names.js';
 import { checkNothingMissing } from './saved_state.js';
 import { keptValues } from '../ops/kept_values.js';
 import { tableSettings } from '../ops/training/table_settings.js';
@@ -96,7 +96,9 @@ export class SlotStore implements SlotHolder {
     try {
       kinds.forEach(({ slot, fullName }, i) => {
         const start = slot === 'accumulators' ? initialValue : 0;
-        slots.push(newSlot(table, fullName, shape, loaded[i]?.tensor ?? start));
+        const made = newSlot(table, fullName, shape, loaded[i]?.tensor ?? start);
+        nameVariable(made, fullName);
+        slots.push(made);
       });
     } catch (error) {
       // A later step starts from the same state: loaded slots go on waiting.

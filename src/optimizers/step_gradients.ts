@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
 import { numbersShape } from '../backends/packed/packed_table.js';
+import { isAnonymous, variableText } from '../ops/training/variable_names.js';
 import type { NamedTensor } from '../types.js';
 import type { Gradient } from './gradients.js';
 import { scaleOf } from './global_norm.js';
@@ -31,6 +32,7 @@ export function sortGradients(
       checkTensor(name, variable, gradient);
       tables.set(variable, { entries: entries.get(variable) ?? [], dense: gradient as tf.Tensor2D });
     } else {
+      checkTensor(name, variable, gradient);
       dense.push({ name, tensor: gradient });
     }
   }
@@ -47,7 +49,13 @@ function checkFits(name: string, variable: tf.Variable, shape: readonly number[]
   const own = numbersShape(variable);
   if (tf.util.arraysEqual(own, shape as number[])) return;
   const argument = `grads[${JSON.stringify(name)}]`;
-  throw new ValueError(argument, `a gradient of shape [${own.join(', ')}]`, described(`shape [${shape.join(', ')}]`));
+  const expected = `a gradient of shape [${own.join(', ')}]`;
+  throw new ValueError(argument, expected, described(`shape [${shape.join(', ')}]`), noteOf(name, variable));
+}
+
+/** What a variable is whose own name is a number. */
+function noteOf(name: string, variable: tf.Variable): string | undefined {
+  return isAnonymous(name) ? `${JSON.stringify(name)} is the variable ${variableText(variable)}.` : undefined;
 }
 
 function checkTensor(name: string, variable: tf.Variable, gradient: tf.Tensor): void {

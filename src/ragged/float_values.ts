@@ -35,10 +35,20 @@ export function toFloat32(vector: unknown, argument: string): Float32Array {
   return floats;
 }
 
-/** Throws ValueError where a value is NaN. */
-export function checkNoNaN(values: ArrayLike<number>, argument: string): void {
+/** Where a weight stands, in words; null where there is one only. */
+type PlaceOf = (position: number) => string | null;
+
+/** Throws ValueError where a weight is NaN. */
+export function checkNoNaN(
+  values: ArrayLike<number>,
+  argument: string,
+  placeOf: PlaceOf = (position) => `position ${position}`,
+): void {
   for (let i = 0; i < values.length; i++) {
-    if (Number.isNaN(values[i])) throw new ValueError(argument, 'no NaN', described(`NaN at position ${i}`));
+    if (!Number.isNaN(values[i])) continue;
+    const place = placeOf(i);
+    const received = described(place === null ? 'NaN' : `NaN at ${place}`);
+    throw new ValueError(argument, 'a number as the weight of each id', received);
   }
 }
 
@@ -53,7 +63,7 @@ export function lookForNaNBy(backendName: string, knowsNoNaN: KnowsNoNaN): void 
 }
 
 /** The same for a tensor. */
-export function checkNoNaNIn(tensor: tf.Tensor, argument: string): void {
+export function checkNoNaNIn(tensor: tf.Tensor, argument: string, placeOf: PlaceOf): void {
   if (knowing().get(tf.getBackend())?.(tensor) === true) return;
-  checkNoNaN(tensor.dataSync(), argument);
+  checkNoNaN(tensor.dataSync(), argument, placeOf);
 }

@@ -42,9 +42,14 @@ export function outOfRangeError(details: OutOfRangeId): ValueError {
   return Object.defineProperty(error, DETAILS, { value: details });
 }
 
+/** What is known of the id that an error is about; undefined where it is about something else. */
+export function strayIdOf(error: unknown): OutOfRangeId | undefined {
+  return error instanceof Error ? (error as { [DETAILS]?: OutOfRangeId })[DETAILS] : undefined;
+}
+
 /** The same error with what the caller's caller knows better; any other error as it is. */
 export function withIdDetails(error: unknown, tell: (known: OutOfRangeId) => Partial<OutOfRangeId>): unknown {
-  const details = error instanceof Error ? (error as { [DETAILS]?: OutOfRangeId })[DETAILS] : undefined;
+  const details = strayIdOf(error);
   return details === undefined ? error : outOfRangeError({ ...details, ...tell(details) });
 }
 

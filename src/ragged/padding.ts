@@ -7,7 +7,7 @@ import { checkSize, lengthsOfSplits, splitsOfLengths } from './row_splits.js';
 import { readFlat, readInt32, readTensor, type FlatInput } from './values.js';
 
 export interface ToPaddedOptions {
-  /** Fills the ends of rows; 0 without it. */
+  /** Fills the ends of rows. Default: -1, which is no id. */
   defaultValue?: number | undefined;
   /** Length of the innermost ragged axis, or of each ragged axis (null: the longest row). Longer rows are cut. */
   maxLength?: number | null | readonly (number | null)[] | undefined;
@@ -61,7 +61,7 @@ export function toPaddedValues(
   );
   const { values, nestedRowSplits, innerShape } = ragged;
   const isWhole = values instanceof Int32Array;
-  const fill = checkFill(options.defaultValue ?? 0, isWhole, 'defaultValue');
+  const fill = checkFill(options.defaultValue ?? -1, isWhole, 'defaultValue');
   const shape = [nestedRowSplits[0]!.length - 1, ...paddedLengths(ragged, options.maxLength), ...innerShape];
   const total = shape.reduce((product, length) => product * length, 1);
   if (total > Number.MAX_SAFE_INTEGER / 8) throw new ValueError('maxLength', 'a tensor that fits memory', shape);

@@ -259,15 +259,15 @@ export class RaggedTensor {
 
   /**
    * Returns a dense tensor [rows, longest of each ragged axis, ...innerShape] with ends filled.
-   * `defaultValue` (0) fills; `maxLength` fixes the length of the innermost ragged axis, or, as an array, of each one
-   * (null: the longest); longer rows are cut there, only then. The tensor belongs to the caller. `raggedEmbedding` takes
-   * ids padded with -1: 0 is an id.
+   * `defaultValue` (-1) fills; `maxLength` fixes the length of the innermost ragged axis, or, as an array, of each one
+   * (null: the longest); longer rows are cut there, only then. The tensor belongs to the caller. -1 is no id:
+   * embedding layers of this package leave it out. Stock ones refuse it, and take another `defaultValue`.
    *
    * @param options - The value that ends are filled with, and the length of rows.
    * @returns A new tensor.
    *
    * @example
-   * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).toPadded({defaultValue: -1}).print(); // [[3, 1], [-1, -1], [4, -1]]
+   * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).toPadded().print(); // [[3, 1], [-1, -1], [4, -1]]
    */
   toPadded(options: ToPaddedOptions = {}): tf.Tensor {
     const { values, shape } = toPaddedValues(this, options);

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../errors.js';
 import { checkLive } from '../live_tensor.js';
 import { checkNoNaN, checkNoNaNIn, toFloat32 } from './float_values.js';
+import { placeOf } from './id_place.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';
 import { RaggedTensor } from './ragged_tensor.js';
 import { readRowPair, type RowPair, type RowPairInput } from './row_pair.js';
@@ -168,7 +169,8 @@ export function readWeights(
   validate: boolean | undefined,
 ): Weights {
   const read = new WeightsReader(ids, count, names.weights, names.ids).read(weights);
-  if (!(read instanceof tf.Tensor)) checkNoNaN(read, names.weights);
-  else if (validate ?? !ON_DEVICE.has(tf.getBackend())) checkNoNaNIn(read, names.weights);
+  const place = (position: number): string | null => placeOf(ids, position);
+  if (!(read instanceof tf.Tensor)) checkNoNaN(read, names.weights, place);
+  else if (validate ?? !ON_DEVICE.has(tf.getBackend())) checkNoNaNIn(read, names.weights, place);
   return read;
 }

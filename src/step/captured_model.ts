@@ -216,7 +216,12 @@ export class CapturedModel {
       if (failedWriting(error)) throw error;
       // Nothing was written. Op by op the step says what is wrong in words of layers and inputs.
       const eagerResults = eager(data);
-      signature.refused = `TensorFlow cannot run its graph: ${(error as Error).message}`;
+      // Such as a layer that met padding: the steps after it are others.
+      if (this.#isCurrent(signature)) {
+        signature.refused = `TensorFlow cannot run its graph: ${(error as Error).message}`;
+      } else {
+        this.#giveUp(signature);
+      }
       return eagerResults;
     }
     const optimizer = compiledOf(model).optimizer_ as unknown as { incrementIterations(): void };

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { makerOf, type LiveValues } from '../backends/live_values.js';
 import type { NodeBackend, OpAttribute, TensorRecord } from '../backends/tensorflow/node_backend.js';
 import { whileRecording } from '../ops/training/recordings.js';
+import { variableText } from '../ops/training/variable_names.js';
 import type { StepData } from '../tfjs_patches/training/model_steps.js';
 import {
   isInPlace,
@@ -213,12 +214,12 @@ class Recorder {
       const place = this.#places.get(variable.dataId);
       if (place === undefined) {
         // A copy that was made so that the variable can be stepped in place is known; anything else came from elsewhere.
-        this.refuse(`variable ${variable.name} is given a tensor that no op made`);
+        this.refuse(`variable ${variableText(variable)} is given a tensor that no op made`);
         continue;
       }
       const feed = this.feeds.find(({ name }) => name === place);
       if (feed?.kind === 'variable' && feed.variable === variable) continue;
-      if (feed !== undefined) this.refuse(`variable ${variable.name} is given a tensor of somebody else`);
+      if (feed !== undefined) this.refuse(`variable ${variableText(variable)} is given a tensor of somebody else`);
       found.push({ variable, place });
     }
     return found;

@@ -1,5 +1,6 @@
 /** What must hold of a recording so that running its ops in any order that their inputs allow gives the same. */
 import { copies } from '../backends/tensorflow/ownership.js';
+import { variableText } from '../ops/training/variable_names.js';
 import { kindsOf } from './places.js';
 import { isInPlace, writtenInputs, type RecordedOp, type Recording } from './recording.js';
 
@@ -61,5 +62,5 @@ export function whyUnsound(recording: Recording): string | null {
   const fed = rebound.find(({ variable }) =>
     feeds.some((f) => f.kind === 'variable' && f.variable === variable && written.has(f.name)),
   );
-  return fed === undefined ? null : `variable ${fed.variable.name} is stepped and given another tensor`;
+  return fed === undefined ? null : `variable ${variableText(fed.variable)} is stepped and given another tensor`;
 }

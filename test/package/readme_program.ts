@@ -14,10 +14,9 @@ export function readmeModel(): string {
   return blocks()[0]!;
 }
 
-/** The first block, then each later one in a scope of its own, where the names of the first are known. */
+/** All blocks in order, as printed, as one module. */
 export function readmeProgram(): string {
-  const [first, ...later] = blocks();
-  return [first, ...later.map((code) => `{\n${code}}`)].join('\n');
+  return blocks().join('\n');
 }
 
 /** The same for people without tfjs-node. */

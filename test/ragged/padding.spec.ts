@@ -14,12 +14,12 @@ describe('toPadded', () => {
       [[-1, -1, -1], [-1, -1, -1], [-1, -1, -1]],
       [[4, -1, -1], [5, 6, 7], [8, -1, -1]],
     ]); // prettier-ignore
-    expect(padded(ragged, { maxLength: 1 })).toEqual([[[1], [3], [0]], [[0], [0], [0]], [[4], [5], [8]]]); // prettier-ignore
-    expect(padded(ragged, { maxLength: [2, 2] })).toEqual([[[1, 2], [3, 0]], [[0, 0], [0, 0]], [[4, 0], [5, 6]]]); // prettier-ignore
+    expect(padded(ragged, { maxLength: 1 })).toEqual([[[1], [3], [-1]], [[-1], [-1], [-1]], [[4], [5], [8]]]); // prettier-ignore
+    expect(padded(ragged, { maxLength: [2, 2] })).toEqual([[[1, 2], [3, -1]], [[-1, -1], [-1, -1]], [[4, -1], [5, 6]]]); // prettier-ignore
     const deeper = RaggedTensor.fromRows([[[[1]], [[2, 3], [4]]], [[[5], [6], [7]]]]);
     expect(padded(deeper)).toEqual([
-      [[[1, 0], [0, 0], [0, 0]], [[2, 3], [4, 0], [0, 0]]],
-      [[[5, 0], [6, 0], [7, 0]], [[0, 0], [0, 0], [0, 0]]],
+      [[[1, -1], [-1, -1], [-1, -1]], [[2, 3], [4, -1], [-1, -1]]],
+      [[[5, -1], [6, -1], [7, -1]], [[-1, -1], [-1, -1], [-1, -1]]],
     ]); // prettier-ignore
   });
 
@@ -27,7 +27,7 @@ describe('toPadded', () => {
     const ragged = RaggedTensor.fromRowSplits([1, 2, 3, 4, 5, 6], [0, 1, 3], [2]);
     expect(padded(ragged, { defaultValue: 9 })).toEqual([[[1, 2], [9, 9]], [[3, 4], [5, 6]]]); // prettier-ignore
     const nested = RaggedTensor.fromNestedRowSplits([1, 2, 3, 4, 5, 6], [[0, 1, 2], [0, 2, 3]], [2]); // prettier-ignore
-    expect(padded(nested)).toEqual([[[[1, 2], [3, 4]]], [[[5, 6], [0, 0]]]]); // prettier-ignore
+    expect(padded(nested)).toEqual([[[[1, 2], [3, 4]]], [[[5, 6], [-1, -1]]]]); // prettier-ignore
   });
 
   it('refuses a shape that no memory holds', () => {

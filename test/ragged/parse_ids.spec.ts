@@ -344,7 +344,7 @@ describe('weights of ids', () => {
         ]),
       'ValueError',
       'weights',
-      'NaN at position 2',
+      'NaN at [1, 0]',
     );
     tf.tidy(() => {
       expectError(
@@ -358,7 +358,7 @@ describe('weights of ids', () => {
           ),
         'ValueError',
         'weights',
-        'NaN at position 1',
+        'NaN at [0, 1]',
       );
       const weights = tf.tensor2d([
         [1, NaN],

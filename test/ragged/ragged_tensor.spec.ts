@@ -120,19 +120,19 @@ describe('RaggedTensor', () => {
       expectNoLeak(() => tf.tidy(() => ragged.toPadded(options).arraySync()));
     expect(rowsOf()).toEqual([
       [1, 2, 3],
-      [4, 0, 0],
+      [4, -1, -1],
     ]);
-    expect(rowsOf({ defaultValue: -1, maxLength: 4 })).toEqual([
-      [1, 2, 3, -1],
-      [4, -1, -1, -1],
+    expect(rowsOf({ defaultValue: 0, maxLength: 4 })).toEqual([
+      [1, 2, 3, 0],
+      [4, 0, 0, 0],
     ]);
     expect(rowsOf({ maxLength: 2 })).toEqual([
       [1, 2],
-      [4, 0],
+      [4, -1],
     ]);
     expect(rowsOf({ maxLength: [2] })).toEqual([
       [1, 2],
-      [4, 0],
+      [4, -1],
     ]);
     const nested = RaggedTensor.fromRows([[[1, 2], [3]], []]);
     const padded = tf.tidy(() => nested.toPadded({ maxLength: [1, null], defaultValue: -1 }).arraySync());

@@ -102,7 +102,7 @@ describe('weights that are tensors', () => {
     const before = engine.backendName;
     tf.tidy(() => {
       const weights = tf.tensor2d([[1, NaN], [3, 4]]); // prettier-ignore
-      expectError(() => read(DENSE, weights), 'ValueError', 'weights', 'NaN at position 1');
+      expectError(() => read(DENSE, weights), 'ValueError', 'weights', 'NaN at [0, 1]');
       try {
         for (const name of ['webgl', 'webgpu']) {
           engine.backendName = name;

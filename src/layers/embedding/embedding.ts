@@ -19,7 +19,8 @@ export type EmbeddingArgs<C extends Combiner | null = Combiner | null> = TableLa
  * root of the number of ids). A second input of the shape of the ids weighs each id: `layer.apply([ids, weights])`; mean
  * then divides by the sum of the weights and sqrtn by the root of the sum of their squares.
  * Applied directly, ids may also be a RaggedTensor or sparse ids. The one weight is `<layer>/embeddings`, float32.
- * `maskZero` with a combiner leaves id 0 out of sum and divisor; a row without ids is zeros.
+ * Negative ids of a tensor are padding, which is absent: left out of sum and divisor, or a row of zeros. `maskZero` with a
+ * combiner leaves out id 0 as well; a row without ids is zeros.
  * As the first layer of a model it takes int32 ids of shape `inputShape` or [inputLength]. With `inputShape: []`, without a
  * combiner, samples are single ids, and the model is fed vectors.
  * Source: tf.layers.embedding (TensorFlow.js 4.22); Embedding of NVIDIA distributed-embeddings 23.06; EmbedReduce
@@ -71,13 +72,13 @@ export class Embedding<C extends Combiner | null = Combiner | null> extends Tabl
     return this.lookUp(inputs, kwargs) as tf.Tensor;
   }
 
-  /** Without a combiner: where the id is not 0. With one the masked axis is gone; a mask of the axis above remains. */
+  /** Without a combiner: where there is an id other than 0. With one the masked axis is gone; a mask of the axis above remains. */
   override computeMask(inputs: tf.Tensor | tf.Tensor[], _mask?: tf.Tensor | tf.Tensor[]): tf.Tensor | tf.Tensor[] {
     const { ids } = readEmbeddingInputs(inputs);
     const none = null as unknown as tf.Tensor;
     if (!this.maskZero || !(ids instanceof tf.Tensor)) return none;
     return tf.tidy(() => {
-      const present = tf.notEqual(ids, tf.zerosLike(ids));
+      const present = tf.greater(ids, tf.zerosLike(ids));
       if (this.combiner === null) return present;
       return ids.rank < 3 ? none : present.any(-1);
     });

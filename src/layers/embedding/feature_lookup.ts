@@ -3,8 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import type { Lookup } from '../../backends/lookup.js';
 import type { BagOptions } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../errors.js';
+import { GPU_BACKENDS } from '../../backends/generic/large_tables.js';
 import { lookUp } from '../../ops/lookup.js';
-import { addIdDetails } from '../../ragged/id_out_of_range.js';
+import { addIdDetails, strayIdOf } from '../../ragged/id_out_of_range.js';
 import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/parse_ids.js';
 import { placeOf } from '../../ragged/id_place.js';
 import { RaggedTensor } from '../../ragged/ragged_tensor.js';
@@ -13,7 +14,8 @@ import { sharedUniformSplits } from '../../ragged/shared_splits.js';
 import { asWholeIds } from './float_ids.js';
 import { checkDense, checkWeighted, type Feature, type FeaturePaths } from './feature.js';
 import { fedPlace } from '../../tfjs_patches/fed_rows.js';
-import { bagsOfIds, positionAmongAll, type IdMask, type UnmaskedBags } from './masked_ids.js';
+import type { LayerOfTables } from '../layer_of_tables.js';
+import { bagsOfIds, hostIds, positionAmongAll, type IdMask, type UnmaskedBags } from './masked_ids.js';
 
 /** What is asked of the table, and how the answer becomes the result. */
 interface FeatureLookup {
@@ -22,11 +24,20 @@ interface FeatureLookup {
   readonly shape: (rows: tf.Tensor2D) => tf.Tensor | RaggedTensor;
 }
 
-/** Which ids stand for nothing; null: none. */
-function idMaskOf({ kind, combiner, maskZero }: Feature, isDense: boolean): IdMask | null {
+/** Which ids stand for nothing; null: none. `isPadded`: negative ones were seen. */
+function idMaskOf(feature: Feature, isDense: boolean, isPadded: boolean): IdMask | null {
+  const { kind, combiner, maskZero } = feature;
   const zero = maskZero && combiner !== null && kind !== 'reduce';
-  const negative = isDense && kind !== 'embedding';
+  const negative = isDense && (isPadded || zero || !refusesPadding(feature));
   return zero || negative ? { zero, negative } : null;
+}
+
+/**
+ * Whether a lookup of all ids fails where one is negative: `Embedding` looks for padding only then, since in most batches
+ * there is none. With `outOfRange: 'zero'` nothing fails, and an absent id counts in no divisor.
+ */
+function refusesPadding({ kind, outOfRange }: Feature): boolean {
+  return kind === 'embedding' && (outOfRange === 'error' || GPU_BACKENDS.includes(tf.getBackend()));
 }
 
 /** The number of samples of a batch, or null for a single id. */
@@ -49,12 +60,12 @@ function readFeature(feature: Feature, ids: unknown, weights: unknown, paths: Fe
 
 /**
  * The lookup of a batch that was read. `spreads`: ragged rows without a combiner come side by side, with zeros after the
- * end of each. Call inside a tidy.
+ * end of each. `isPadded`: some of its dense ids are negative. Call inside a tidy.
  */
-function featureLookup(feature: Feature, batch: IdBatch, spreads: boolean): FeatureLookup {
+function featureLookup(feature: Feature, batch: IdBatch, spreads: boolean, isPadded: boolean): FeatureLookup {
   const { combiner, outOfRange, maxNorm } = feature;
   const options: BagOptions = { combiner: combiner ?? 'sum', outOfRange, maxNorm: maxNorm ?? 0 };
-  const mask = idMaskOf(feature, batch.kind === 'dense');
+  const mask = idMaskOf(feature, batch.kind === 'dense', isPadded);
   if (combiner !== null && batch.rowSplits !== null) {
     return {
       present: bagsOfIds(batch, batch.rowSplits, mask),
@@ -103,7 +114,7 @@ function checkBatchSizes(batches: readonly IdBatch[], paths: readonly string[]):
 /** What one call looks up: an entry per feature. */
 export interface FeatureBatch {
   /** The layer, to which devices count what is looked up. */
-  readonly owner: tf.layers.Layer;
+  readonly owner: LayerOfTables;
   readonly ids: readonly unknown[];
   readonly weights: readonly unknown[];
   /** What they are called in errors. */
@@ -127,6 +138,26 @@ function findOutOfRange(requests: readonly Lookup[]): { input: number; position:
     if (position >= 0) return { input, position, id: ids[position]! };
   }
   return null;
+}
+
+/**
+ * Notes padding that made a lookup fail: the inputs whose dense ids are negative here and there. Returns whether some were
+ * found, so that the lookup can be made without them.
+ */
+function foundPadding(
+  owner: LayerOfTables,
+  features: readonly Feature[],
+  batches: readonly IdBatch[],
+  error: unknown,
+): boolean {
+  if (!((strayIdOf(error)?.id ?? 0) < 0)) return false;
+  const found = batches.flatMap(({ kind, values }, input) => {
+    if (kind !== 'dense' || features[input]!.kind !== 'embedding' || owner.paddedInputs.includes(input)) return [];
+    const ids = values instanceof tf.Tensor ? hostIds(values) : values;
+    return ids.some((id) => id < 0) ? [input] : [];
+  });
+  if (found.length > 0) owner.paddedInputs = [...owner.paddedInputs, ...found];
+  return found.length > 0;
 }
 
 const REDUCE_NOTE =
@@ -176,17 +207,26 @@ export function lookUpFeatures(
       return readFeature(feature, asWholeIds(ids[i]), weights[i], { ids: paths.ids[i]!, weights: paths.weights[i]! });
     });
     checkBatchSizes(batches, paths.ids);
-    const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!, spreads));
-    const requests = lookups.map(({ present, options }, input): Lookup => {
-      const request = { table: variables[input]!, bags: present.bags, options, idsArePlaced };
-      if (!isReported) return request;
-      return { ...request, servedInput: { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 } };
-    });
-    const rows = lookUpNamed(features, requests, given, (input, at) => {
-      const position = positionAmongAll(lookups[input]!.present, at);
-      return { position, place: placeOf(batches[input]!, position) };
-    });
-    results = lookups.map(({ shape }, i) => shape(rows[i]!));
+    const lookUpAll = (): (tf.Tensor | RaggedTensor)[] => {
+      const isPadded = (input: number): boolean => owner.paddedInputs.includes(input);
+      const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!, spreads, isPadded(i)));
+      const requests = lookups.map(({ present, options }, input): Lookup => {
+        const request = { table: variables[input]!, bags: present.bags, options, idsArePlaced };
+        if (!isReported) return request;
+        return { ...request, servedInput: { owner, input, samples: batchSizeOf(batches[input]!) ?? 1 } };
+      });
+      const rows = lookUpNamed(features, requests, given, (input, at) => {
+        const position = positionAmongAll(lookups[input]!.present, at);
+        return { position, place: placeOf(batches[input]!, position) };
+      });
+      return lookups.map(({ shape }, i) => shape(rows[i]!));
+    };
+    try {
+      results = lookUpAll();
+    } catch (error) {
+      if (!foundPadding(owner, features, batches, error)) throw error;
+      results = lookUpAll();
+    }
     return results.filter((result) => result instanceof tf.Tensor) as tf.Tensor[];
   });
   return results;

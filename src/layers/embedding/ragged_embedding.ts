@@ -44,7 +44,7 @@ function formOf(shapes: SymbolicShape[]): SymbolicForm {
  *
  * Applied directly it takes a RaggedTensor, {values, rowSplits} or sparse ids: with a combiner the result is
  * [batch, outputDim], without one a RaggedTensor of rows. In a model ids come padded, int32 [batch, maxLength], where
- * negative ids are absent (`ragged.toPadded({defaultValue: -1})`): with a combiner [batch, outputDim], without one
+ * negative ids are absent (`ragged.toPadded()`): with a combiner [batch, outputDim], without one
  * [batch, maxLength, outputDim] with zeros and a mask at absent places. A model may also take values and row splits as
  * two inputs of rank 1; such a model is run by `model.apply` and `optimizer.minimize`, since `fit` and `predict` of tfjs
  * want one batch size on all inputs. Weights follow as one more input, in the form of the ids.

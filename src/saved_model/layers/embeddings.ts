@@ -85,7 +85,7 @@ export const EMBEDDING_LAYERS: Readonly<Record<string, Emitter>> = {
 export function embeddingMask({ layer, o, input, inputs }: LayerCall): Value | null {
   if (layer instanceof Embedding) {
     if (!layer.maskZero) return null;
-    const present = o.compare('NotEqual', o.cast(input, 'int32'), 0);
+    const present = o.compare('Greater', o.cast(input, 'int32'), 0);
     if (layer.combiner === null) return present;
     return input.shape.length < 3 ? null : o.reduce('Any', present, [-1]);
   }

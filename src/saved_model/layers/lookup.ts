@@ -15,14 +15,11 @@ export interface TableLookup {
   readonly quantization?: Quantization | null;
 }
 
-/** Where an id stands for something; null where all of them do. */
-function presentIds(o: Operations, { feature, ids }: TableLookup): Value | null {
+/** Where an id stands for something. */
+function presentIds(o: Operations, { feature, ids }: TableLookup): Value {
   const { kind, combiner, maskZero } = feature;
   const skipsZero = maskZero && combiner !== null && kind !== 'reduce';
-  const skipsNegative = kind !== 'embedding';
-  if (skipsZero && skipsNegative) return o.compare('Greater', ids, 0);
-  if (skipsZero) return o.compare('NotEqual', ids, 0);
-  return skipsNegative ? o.compare('GreaterEqual', ids, 0) : null;
+  return o.compare(skipsZero ? 'Greater' : 'GreaterEqual', ids, 0);
 }
 
 function both(o: Operations, a: Value | null, b: Value | null): Value | null {
@@ -43,7 +40,7 @@ function quantized(o: Operations, rows: Value, { numBuckets, lower, upper }: Qua
 }
 
 /** The rows of the ids that count, zeros for the others; not yet weighted. */
-function rowsOf(o: Operations, { feature, table, ids, quantization }: TableLookup, present: Value | null): Value {
+function rowsOf(o: Operations, { feature, table, ids, quantization }: TableLookup, present: Value): Value {
   const rows = table.shape[0]!;
   const isInside =
     feature.outOfRange === 'zero' ? o.and(o.compare('GreaterEqual', ids, 0), o.compare('Less', ids, rows)) : null;
@@ -56,7 +53,7 @@ function rowsOf(o: Operations, { feature, table, ids, quantization }: TableLooku
 }
 
 /** What each id weighs: 0 where it stands for nothing. */
-function weightsOf(o: Operations, { ids, weights }: TableLookup, present: Value | null): Value {
+function weightsOf(o: Operations, { ids, weights }: TableLookup, present: Value): Value {
   if (present === null) return weights ?? ones(o, ids);
   const counts = o.cast(present, 'float32');
   return weights === null ? counts : o.mul(weights, counts);
@@ -67,7 +64,7 @@ function ones(o: Operations, ids: Value): Value {
 }
 
 /** The rows of the innermost axis of the ids become one. */
-function pooled(o: Operations, lookup: TableLookup, present: Value | null): Value {
+function pooled(o: Operations, lookup: TableLookup, present: Value): Value {
   const { feature, weights } = lookup;
   const rows = rowsOf(o, lookup, present);
   const weighted = weights === null ? rows : o.mul(rows, o.expandDims(weights, -1));
@@ -82,7 +79,7 @@ function pooled(o: Operations, lookup: TableLookup, present: Value | null): Valu
 }
 
 /** One id per row: mean and sqrtn of one row are the row, whatever it weighs. */
-function single(o: Operations, lookup: TableLookup, present: Value | null): Value {
+function single(o: Operations, lookup: TableLookup, present: Value): Value {
   const rows = rowsOf(o, lookup, present);
   const { weights, feature } = lookup;
   return weights !== null && feature.combiner === 'sum' ? o.mul(rows, o.expandDims(weights, -1)) : rows;
@@ -95,7 +92,7 @@ interface Bags {
   readonly weights: Value;
 }
 
-function bagsOf(o: Operations, { ids, weights }: TableLookup, present: Value | null): Bags {
+function bagsOf(o: Operations, { ids, weights }: TableLookup, present: Value): Bags {
   const { graph } = o;
   const flat = (x: Value): Value => o.reshape(x, [null]);
   const length = o.sizeAt(ids, -1);
@@ -136,7 +133,7 @@ function bagsOf(o: Operations, { ids, weights }: TableLookup, present: Value | n
 }
 
 /** The same by the custom op. */
-function pooledByOp(o: Operations, lookup: TableLookup, present: Value | null): Value {
+function pooledByOp(o: Operations, lookup: TableLookup, present: Value): Value {
   const { feature, table, ids } = lookup;
   const { values, rowSplits, weights } = bagsOf(o, lookup, present);
   const dim = table.shape[1]!;

@@ -8,6 +8,7 @@ import type { Initializer } from '../../layers/table/initializers.js';
 import { applyInBlocks, fillOf } from '../../layers/table/table_fill.js';
 import type { TableToFill } from '../../layers/table/table_to_fill.js';
 import { checkLive } from '../../live_tensor.js';
+import { nameVariable } from '../../ops/training/variable_names.js';
 import { rowShard } from '../../partition/row_shards.js';
 import type { LayoutShard, TableLayout, TableSize } from '../../partition/table_layout.js';
 import { asInitializer, constantOr } from '../config/table_initializer.js';
@@ -56,7 +57,9 @@ function filled(table: TableToFill, initializer: Initializer, devices: DevicePar
 /** The table itself, with its initial values. */
 export function makeTable(table: NamedTable, devices: DevicePart | null): tf.Variable {
   const toFill = { ...sizeOfTable(table), name: table.name, argument: 'initializer' };
-  return filled(toFill, asInitializer(table.config.initializer), devices);
+  const made = filled(toFill, asInitializer(table.config.initializer), devices);
+  nameVariable(made, table.name);
+  return made;
 }
 
 function makeSlot(

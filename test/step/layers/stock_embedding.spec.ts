@@ -33,8 +33,11 @@ function outOfRange(id: number): BadInputs {
   return {
     title: `the id ${id}`,
     x: () => tf.tensor2d(ids, [BATCH, LENGTH], 'int32'),
-    error: Error,
-    message: new RegExp(`GatherV2: the index value ${id} is not in \\[0, ${ROWS - 1}\\]`),
+    error: id < 0 ? emb.ValueError : Error,
+    message:
+      id < 0
+        ? /`defaultValue`: expected ids in \[0, \d+\), padding included, received -1 at/
+        : new RegExp(`GatherV2: the index value ${id} is not in \\[0, ${ROWS - 1}\\]`),
   };
 }
 
