@@ -22,6 +22,7 @@ describe('npm run attack', () => {
       'savedmodels',
       'exports',
       'npy',
+      'captured',
       'devices',
       'setup',
     ])
