@@ -58,7 +58,7 @@ function readArgs(given: unknown): { maxTokens: number; base: object } {
   if (maxTokens === INT32_MAX) throw new ValueError('maxTokens', 'at most 2^31 - 2', maxTokens);
   const name = checkName(args.name) ?? nextName('integer_lookup');
   const trainable = checkBoolean(args.trainable, 'trainable', true);
-  return { maxTokens, base: { name, trainable, dtype: 'int32', batchInputShape: readInputShape(args, null) } };
+  return { maxTokens, base: { name, trainable, dtype: 'int32', batchInputShape: readInputShape(args, null, 0) } };
 }
 
 /**

@@ -107,7 +107,7 @@ function readShape(value: unknown, argument: string, expected: string): Symbolic
 export function readInputShape(
   args: LayerOptions,
   inputLength: number | SymbolicShape | null,
-  least: 0 | 1 = 0,
+  least: 0 | 1 = 1,
 ): SymbolicShape {
   const { batchInputShape, inputShape, batchSize } = args;
   if (batchInputShape !== undefined && batchInputShape !== null) {

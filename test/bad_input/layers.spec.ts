@@ -115,7 +115,6 @@ const LAYER: Record<string, readonly Wrong[]> = {
     ['-1', -1, 'ValueError'],
     ['a fraction', 1.5, 'ValueError'],
     ['NaN', NaN, 'ValueError'],
-    ['an empty list', [], 'ValueError'],
     ['a list with text', [2, 'a'], 'TypeError'],
   ],
   maxNorm: [
@@ -156,6 +155,11 @@ const LAYER: Record<string, readonly Wrong[]> = {
     ['an object', tf.regularizers.l2(), 'ValueError'],
   ],
 };
+/** One id per sample is no bag. */
+const OF_BAGS: Record<string, readonly Wrong[]> = {
+  inputLength: [...LAYER['inputLength']!, ['an empty list', [], 'ValueError']],
+  inputShape: [...LAYER['inputShape']!, ['no axis', [], 'ValueError']],
+};
 const FLAGS = {
   trainable: ['true'],
   maskZero: ['true'],
@@ -193,7 +197,7 @@ describe('layers', () => {
     describeWrongArguments(`layers.${kind}`, {
       right: () => ({ inputDim: 3, outputDim: 2 }),
       call: (args) => void make(args as never),
-      wrong: LAYER,
+      wrong: kind === 'embedding' ? LAYER : { ...LAYER, ...OF_BAGS },
       welcome: FLAGS,
     });
 

@@ -128,7 +128,13 @@ describe('layers beside the embeddings', () => {
   describeWrongArguments('integerLookup', {
     right: () => ({ maxTokens: 3 }),
     call: (args) => emb.layers.integerLookup(args as never),
-    wrong: { maxTokens: NEEDED, ...COMMON },
+    wrong: {
+      maxTokens: NEEDED,
+      ...COMMON,
+      // One number a sample is right.
+      inputShape: COMMON.inputShape.slice(0, 1),
+      batchInputShape: COMMON.batchInputShape.slice(0, 2),
+    },
     welcome: { trainable: TRUE },
   });
 
