@@ -13,7 +13,7 @@ const PAGE = `<!doctype html>
 ${SCRIPTS}
 <script>
   window.refusal = async () => {
-    const node = [{name: 'x', op: 'FooLookup'}];
+    const node = [{name: 'x', op: 'FooLookup'}, {name: 's', op: 'SegmentSum', input: ['x', 'x']}];
     const artifacts = {modelTopology: {node, versions: {producer: 1}}, weightSpecs: [], weightData: new ArrayBuffer(0)};
     return tf.loadGraphModel({load: async () => artifacts}).then(() => 'loaded', (error) => error.name);
   };
