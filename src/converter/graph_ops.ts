@@ -6,6 +6,7 @@ import { GRADIENT_OPS } from './gradient_ops.js';
 import type { GraphOp } from './graph_op.js';
 import { MOVING_OPS } from './mended/moves.js';
 import { OTHER_MENDED_OPS } from './mended/others.js';
+import { PRODUCT_OPS } from './mended/products.js';
 import { REDUCTION_OPS } from './mended/reductions.js';
 import { OPERATIONS } from './operations.js';
 import { LOOKUP_OPS } from './resources/lookup_ops.js';
@@ -44,6 +45,7 @@ export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
     ...GRADIENT_OPS,
     ...REDUCTION_OPS,
     ...MOVING_OPS,
+    ...PRODUCT_OPS,
     ...OTHER_MENDED_OPS,
   ].map((op) => [op.signature.name, op]),
 );

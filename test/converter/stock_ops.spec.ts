@@ -11,8 +11,18 @@ const AS_IN_STOCK: Readonly<Record<string, readonly string[]>> = {
   all: ['BitwiseAnd', 'EuclideanNorm', 'L2Loss', 'MatrixBandPart', 'Rint', 'Round', 'ScatterNd', 'TensorScatterUpdate'],
   cpu: [],
   wasm: [
-    ...['BatchMatMul', 'BatchMatMulV2', 'Cast', 'ClipByValue', 'ConcatV2', 'Einsum', 'Equal', 'Fill', 'GatherNd'],
-    ...['MatMul', 'NotEqual', 'SparseToDense', 'StaticRegexReplace', 'StridedSlice', 'Where', 'ZerosLike'],
+    ...[
+      'Cast',
+      'ClipByValue',
+      'ConcatV2',
+      'Equal',
+      'Fill',
+      'GatherNd',
+      'NotEqual',
+      'SparseToDense',
+      'StaticRegexReplace',
+    ],
+    ...['StridedSlice', 'Where', 'ZerosLike'],
   ],
   tensorflow: ['LowerBound', 'StringSplit', 'UpperBound'],
 };

@@ -4,7 +4,7 @@ values, strings, and tensors without elements.
 
     PYTHONPATH=<a folder with tensorflow 2.21> python3 test/goldens/gen_stock_ops.py [every]
 
-Cases that TensorFlow refuses are left out. `every`: all cases go into the file; else a seeded third of them.
+Cases that TensorFlow refuses are left out. `every`: all cases go into the file; else a seeded third of them, and all of products.
 """
 import json
 import os
@@ -57,7 +57,7 @@ def case(op, *inputs, **attributes):
                     for v in values
                 ]
                 given[argument.name] = made if isinstance(value, list) else made[0]
-            result = op_def_library.apply_op(op, **given, **{**defaults(definition), **attributes})
+            result = op_def_library.apply_op(op, name=op.strip("_"), **given, **{**defaults(definition), **attributes})
             outputs = tf.nest.flatten(result)
             node = outputs[0].op.node_def
             values = session.run(outputs)
@@ -287,9 +287,34 @@ case("Softmax", f([[1000, 1001]]))
 case("L2Loss", A)
 case("LRN", A[None, :, :, None])
 
+FEW = len(CASES)
+for value in NUMBERS:
+    three = np.stack([value, value + value.dtype.type(1)])
+    case("MatMul", value, value, transpose_b=True)
+    case("MatMul", value, value.T.copy())
+    case("MatMul", value * value.dtype.type(100000), value.T.copy())
+    case("MatMul", empty(value, 0, 3), value.T.copy())
+    case("BatchMatMul", three, three, adj_x=True)
+    case("BatchMatMulV2", three[None], np.stack([three] * 2), adj_y=True)
+    case("BatchMatMulV2", three[:1], value.T.copy())
+    one, two, cube = value, value.T.copy(), np.stack([value] * 2)
+    for equation, terms in {
+        "ij,jk->ik": [one, two], "ij,jk->ki": [one, two], "ij,ij->ij": [one, one], "ij,ij->": [one, one],
+        "ij,ik->jk": [one, one], "i,j->ij": [one[0], one[1]], "ij->ji": [one], "ij->": [one], "ij->j": [one],
+        "ij,kl->il": [one, two], "ii->i": [one[:, :2]], "ii->": [one[:, :2]], "iij,j->i": [cube, one[0]],
+        "bij,bkj->bik": [cube, cube], "bij,bkj->ikb": [cube, cube], "aAb,bA->a": [cube, two],
+        "...ij,...jk->...ik": [cube, two], "...i->...": [cube], "i...,...->i...": [one, one[0]],
+        "b...,...->...b": [cube, one], "...j,jk->...k": [cube[None], two], "ij,jk->k": [one[:0], two],
+    }.items():
+        case("Einsum", terms, equation=equation)
+for fused, count in [([b"BiasAdd"], 1), *[([b"BiasAdd", name], 1) for name in (b"Relu", b"Relu6", b"Elu", b"LeakyRelu", b"Tanh", b"Sigmoid")]]:
+    case("_FusedMatMul", A, A, [f([0.5, -1])], [], transpose_b=True, fused_ops=fused, leakyrelu_alpha=0.3)
+    case("_FusedMatMul", A[:0], A, [f([0.5, -1])], [], transpose_b=True, fused_ops=fused)
+case("_FusedMatMul", A, A, [f([0.5, -1, 2])], [], transpose_a=True, fused_ops=[b"BiasAdd", b"GeluApproximate"])
+
 every = sys.argv[1:] == ["every"]
 random.seed(26)
-kept = CASES if every else [c for c in CASES if random.random() < 0.33]
+kept = CASES if every else [c for c in CASES[:FEW] if random.random() < 0.33] + CASES[FEW:]
 target = os.environ.get("TARGET", os.path.join(HERE, "stock_ops.json"))
 with open(target, "w") as file:
     json.dump({"tensorflow": tf.__version__, "cases": kept}, file, separators=(",", ":"))
