@@ -35,6 +35,8 @@ export class ElementStore {
   private readonly aggregates: boolean;
   private readonly scope = new TensorScope();
   readonly tapeFlow = new TapeFlow();
+  /** How many pieces a split made, which the gradients of the split are joined from; 0: none. */
+  pieces = 0;
   private dynamic: boolean;
   private isClosed = false;
   /** Whether some element is the sum of several writes: its gradient would have to go to all of them. */
@@ -183,12 +185,14 @@ export class ElementStore {
     return value;
   }
 
-  /** Reads all elements in order into `into`; those that nobody wrote come as zeros, many at once. */
-  readAll(into: ReadElements[]): void {
+  /** Reads all elements below `before` in order into `into`; those that nobody wrote come as zeros, many at once. */
+  readAll(into: ReadElements[], before = Infinity): void {
     this.checkUsable();
     let end = 0;
     try {
-      for (const { from, to, state, isKept } of [...this.elements.stretches()]) {
+      for (const { from, to: last, state, isKept } of [...this.elements.stretches()]) {
+        if (from >= before) break;
+        const to = Math.min(last, before);
         if (!isKept) this.checkNotCleared(state, from);
         const tensor = isKept ? this.read(from) : null;
         into.push({ index: from, count: to - from, shape: tensor?.shape ?? this.shapeOf(state, from), tensor });

@@ -122,6 +122,7 @@ function makeGradients(forward: ElementStore, size: number, prepended: readonly 
     isGradient: true,
   });
   store.copyShapes(forward, prepended);
+  store.pieces = forward.pieces;
   return new TensorArray({ size }, store);
 }
 

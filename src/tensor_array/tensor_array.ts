@@ -196,7 +196,10 @@ export class TensorArray {
     const size = this.size();
     if (size === 0)
       return { value: this.nothing(mergeShapes(this.restShape(), elementShape, 'elementShape')), lengths: [] };
-    return this.joined(this.readAll, (read) => {
+    // Of gradients those of a split: elements that came later are no piece of it.
+    const pieces = this.store.isGradient ? this.store.pieces : 0;
+    const fill = (into: ReadElements[]): void => this.store.readAll(into, pieces || size);
+    return this.joined(fill, (read) => {
       const value = concatenated(read, this.dtype, elementShape);
       return { value, lengths: read.flatMap(({ count, shape }) => new Array<number>(count).fill(shape[0]!)) };
     });
@@ -247,7 +250,7 @@ export class TensorArray {
    */
   split(value: tf.Tensor | tf.TensorLike, lengths: IndicesInput): this {
     const sizes = Array.from(readInt32(lengths, 'lengths'));
-    return this.withRows(value, (tensor) => {
+    const stored = this.withRows(value, (tensor) => {
       const rows = tensor.shape[0]!;
       if (sizes.some((length) => length < 0)) throw new ValueError('lengths', 'lengths of at least 0', sizes);
       const total = sizes.reduce((sum, length) => sum + length, 0);
@@ -259,6 +262,8 @@ export class TensorArray {
       }
       return sizes.length === 0 ? [] : tf.split(tensor, sizes).map((row, index) => ({ index, row }));
     });
+    if (!this.store.isGradient) this.store.pieces = sizes.length;
+    return stored;
   }
 
   /** Frees all elements. Whatever is called afterwards is a ValueError; `close` may be called again. */

@@ -36,6 +36,19 @@ describeForBackends(
     );
 
     it(
+      'the gradient of a split is joined from its pieces, not from what was written later',
+      tidily(() => {
+        const ta = kept(3, { dynamicSize: true }).split([0, 1, 2, 3, 4, 5], [1, 2, 3]).write(3, [0, 3]);
+        const gradient = emb.tensorArray(emb.tensorArrayGrad(ta.handle, ta.flow, 'grad').gradHandle);
+        gradient.write(3, [2, 2]).write(0, [1]);
+        expect(numbers(gradient.read(3))).toEqual([2, 2]);
+        const { value, lengths } = gradient.concat();
+        expect(lengths).toEqual([1, 2, 3]);
+        expect(numbers(value)).toEqual([1, 0, 0, 0, 0, 0]);
+      }),
+    );
+
+    it(
       'GradArrayDynamicWriteRead: gradients are taken after dynamic writes, with their size',
       tidily(() => {
         const ta = array(0, { dynamicSize: true })
