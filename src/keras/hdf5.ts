@@ -71,7 +71,7 @@ export class Hdf5File {
   /** An attribute that holds a text; null where there is none. */
   text(path: string, attribute: string): string | null {
     const value = this.#attribute(path, attribute);
-    return typeof value === 'string' ? value : null;
+    return typeof value === 'string' ? value.replace(/\0+$/, '') : null;
   }
 
   /** An attribute that holds a list of texts; null where there is none. Keras splits long lists into `name0`, `name1`. */
@@ -195,6 +195,7 @@ function messageOf(error: unknown): string {
 }
 
 function listOfTexts(value: unknown): string[] {
-  if (!Array.isArray(value)) return typeof value === 'string' ? [value] : [];
-  return value.filter((item): item is string => typeof item === 'string');
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  // Texts of one length for all end in zeros where they are shorter: so h5py writes arrays of NumPy.
+  return list.filter((item) => typeof item === 'string').map((item) => item.replace(/\0+$/, ''));
 }

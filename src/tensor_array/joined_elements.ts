@@ -16,7 +16,10 @@ export interface ReadElements {
 
 /** Zeros of a dtype; empty text where it is `string`. */
 export function zerosOf(shape: readonly number[], dtype: tf.DataType): tf.Tensor {
-  return dtype === 'string' ? tf.fill([...shape], '', 'string') : tf.zeros([...shape], dtype);
+  // The `Fill` of wasm knows numbers alone.
+  return dtype === 'string'
+    ? tf.tensor(new Array<string>(tf.util.sizeFromShape([...shape])).fill(''), [...shape], 'string')
+    : tf.zeros([...shape], dtype);
 }
 
 /** Elements of one shape along a new first axis; ValueError for another shape, and where memory does not hold them. */

@@ -123,13 +123,13 @@ def split_lists(name, of):
         groups = [file["model_weights"]]
         file["model_weights"].visititems(lambda _, each: groups.append(each) if isinstance(each, h5py.Group) else None)
         for group in groups:
-            for name in ("layer_names", "weight_names"):
-                if name not in group.attrs:
+            for key in ("layer_names", "weight_names"):
+                if key not in group.attrs:
                     continue
-                names = list(group.attrs[name])
-                del group.attrs[name]
+                names = list(group.attrs[key])
+                del group.attrs[key]
                 for i in range(0, max(1, len(names)), 2):
-                    group.attrs[f"{name}{i // 2}"] = np.array(names[i:i + 2], dtype="S")
+                    group.attrs[f"{key}{i // 2}"] = np.array(names[i:i + 2], dtype="S")
     case = next(each for each in CASES if each["file"] == f"{of}.h5")
     for mine, theirs in zip(keras.models.load_model(into).weights, keras.models.load_model(os.path.join(FOLDER, f"{of}.h5")).weights):
         np.testing.assert_array_equal(mine.numpy(), theirs.numpy())

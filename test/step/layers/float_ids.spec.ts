@@ -46,7 +46,7 @@ const bad = (title: string, id: number, message: RegExp): BadInputs => ({
   message,
 });
 
-describeSteps('Captured steps of float32 ids', (allowTensors) => {
+describeSteps('Captured steps of float32 ids', () => {
   const refused = [
     bad('a fraction', 2.5, /expected whole numbers .*received 2\.5 at position 6/),
     bad('NaN', NaN, /expected whole numbers .*received NaN at position 6/),
@@ -54,7 +54,7 @@ describeSteps('Captured steps of float32 ids', (allowTensors) => {
     bad('an id that float32 may have rounded', 2 ** 25, /at most 2\^24 .*received 33554432 at position 6/),
     bad('an id out of range', ROWS, /expected ids in \[0, 50\) .*received 50/),
   ];
-  describe('of every kind of layer', () => itIsCapturedRight({ build, draw, bad: refused }, allowTensors));
+  describe('of every kind of layer', () => itIsCapturedRight({ build, draw, bad: refused }));
 
   it('are captured, whatever the layers above are', async () => {
     const ids = (random: Random, batch: number): tf.Tensor2D => {

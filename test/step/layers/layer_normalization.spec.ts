@@ -34,12 +34,12 @@ function draw(random: Random): Batch {
   return { x, y: tf.tidy(() => x.sum(1, true).mod(2).toFloat()) };
 }
 
-describeSteps('Captured steps of layers that repeat what they take', (allowTensors) => {
+describeSteps('Captured steps of layers that repeat what they take', () => {
   for (const [title, build] of [
     ['normalized samples', () => modelOf(false)],
     ['normalized sequences', () => modelOf(true)],
     ['repeated vectors', repeatedModel],
   ] as const) {
-    describe(title, () => itIsCapturedRight({ build, draw, bad: [] }, allowTensors));
+    describe(title, () => itIsCapturedRight({ build, draw, bad: [] }));
   }
 });

@@ -22,13 +22,13 @@ function draw(random: Random): Batch {
   return { x: tf.tensor2d(x), y: tf.tensor2d(x.map(([first]) => [first! > 2 ? 1 : 0])) };
 }
 
-describeSteps('Captured steps of Normalization', (allowTensors) => {
+describeSteps('Captured steps of Normalization', () => {
   for (const [title, args] of [
     ['by given moments', { mean: [2, 1, 0], variance: [3, 0, 2] }],
     ['by one mean for all, inverted', { axis: null, mean: 2, variance: 3, invert: true }],
     ['by moments that are weights', {}],
   ] as const) {
-    describe(title, () => itIsCapturedRight({ build: () => modelOf(args), draw, bad: [] }, allowTensors));
+    describe(title, () => itIsCapturedRight({ build: () => modelOf(args), draw, bad: [] }));
   }
 
   it('take moments that are set between steps', async () => {

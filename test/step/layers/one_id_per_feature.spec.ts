@@ -37,7 +37,7 @@ function outOfRange(id: number): BadInputs {
   };
 }
 
-describeSteps('Captured steps of one id per feature', (allowTensors) => {
+describeSteps('Captured steps of one id per feature', () => {
   for (const [title, args] of [
     ['rows of float32', {}],
     ['rows with a penalty', { embeddingsRegularizer: 'l1l2' }],
@@ -45,7 +45,7 @@ describeSteps('Captured steps of one id per feature', (allowTensors) => {
   ] as const) {
     describe(title, () => {
       const bad = [outOfRange(5), outOfRange(-1)];
-      itIsCapturedRight({ build: () => modelOf(args as object), draw, bad }, allowTensors);
+      itIsCapturedRight({ build: () => modelOf(args as object), draw, bad });
     });
   }
 });

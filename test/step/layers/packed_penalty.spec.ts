@@ -38,8 +38,8 @@ const bad: BadInputs = {
   message: /expected ids in \[0, 50\), received 50/,
 };
 
-describeSteps('Captured steps of float16 with penalties', (allowTensors) => {
-  describe('on tables of one model', () => itIsCapturedRight({ build, draw, bad: [bad] }, allowTensors));
+describeSteps('Captured steps of float16 with penalties', () => {
+  describe('on tables of one model', () => itIsCapturedRight({ build, draw, bad: [bad] }));
 
   for (const [name, optimizer] of [
     ['sgd', () => emb.train.sgd({ learningRate: 0.1 })],

@@ -43,7 +43,7 @@ function outOfRange(id: number): BadInputs {
 
 describeSteps('Captured steps of the stock embedding', (allowTensors) => {
   describe('pooled, Adam', () => {
-    itIsCapturedRight({ build: pooled, draw, bad: [outOfRange(ROWS), outOfRange(-1)] }, allowTensors);
+    itIsCapturedRight({ build: pooled, draw, bad: [outOfRange(ROWS), outOfRange(-1)] });
   });
 
   describe('with a penalty on the table, beside a table of ours', () => {
@@ -74,7 +74,7 @@ describeSteps('Captured steps of the stock embedding', (allowTensors) => {
       ],
       optimizer: () => emb.train.adagrad({ learningRate: 0.05 }),
     };
-    itIsCapturedRight(checked, allowTensors);
+    itIsCapturedRight(checked);
   });
 
   const train = (

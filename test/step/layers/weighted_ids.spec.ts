@@ -108,13 +108,13 @@ const BAD = [
   ),
 ];
 
-describeSteps('Captured steps with weights per id', (allowTensors) => {
+describeSteps('Captured steps with weights per id', () => {
   for (const [title, build, isPadded] of [
     ['of embeddings', full, false],
     ['of ragged rows as padding', padded, true],
     ['of rows of float16', halves, true],
     ['of a distributed embedding', distributed, false],
   ] as const) {
-    describe(title, () => itIsCapturedRight({ build, draw: drawn(isPadded), bad: BAD }, allowTensors));
+    describe(title, () => itIsCapturedRight({ build, draw: drawn(isPadded), bad: BAD }));
   }
 });
