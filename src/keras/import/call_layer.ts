@@ -122,8 +122,10 @@ export function callLayer(built: Built, { args, kwargs: all, tellsMask }: Call, 
     throw layerError(json, 'inbound_nodes', 'a tensor or a list', described('an object'));
   if (inputs[0] !== undefined) settleAxis(built, inputs[0]);
   const caller = tellsMask && json.className === 'Concatenate' ? joinAsKeras3(built, inputs, masks) : built;
-  const isUnmasked = tellsMask && LOOPS.includes(json.className) && (mask ?? null) === null;
-  if (isUnmasked && masks.isMasked(inputs[0]!)) inputs[0] = withoutMask(built, inputs[0]!);
+  // Keras 3 tells that there is no mask, but for calls with states, to which it passes none; others take what comes.
+  const isUnmasked = mask === null || (mask === undefined && initial !== undefined);
+  if (tellsMask && LOOPS.includes(json.className) && isUnmasked && masks.isMasked(inputs[0]!))
+    inputs[0] = withoutMask(built, inputs[0]!);
   masks.check(caller, inputs, mask);
   const outputs = flatten(naming(json, () => caller.layer.apply(merges ? inputs : single(inputs)))) as Symbolic[];
   masks.pass(caller, inputs, outputs);
