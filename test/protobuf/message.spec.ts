@@ -60,6 +60,12 @@ describe('a message', () => {
     expectError(() => Tree.decode(nested(101)), 'ValueError', 'bytes', 'more');
   });
 
+  it('may hold four million values, and no more', () => {
+    const flagsOf = (count: number): Uint8Array => Tree.encode({ flags: new Array<boolean>(count).fill(true) });
+    expect(() => Tree.decode(flagsOf(4_000_000))).not.toThrow();
+    expectError(() => Tree.decode(flagsOf(4_000_001)), 'ValueError', 'bytes', 'more');
+  });
+
   it('holds whole numbers that are exact, and no others', () => {
     const bytesOf = (number: number, varint: readonly number[]): Uint8Array => Uint8Array.of(number << 3, ...varint);
     const ones = [255, 255, 255, 255, 255, 255, 255];
