@@ -12,21 +12,37 @@ const SILENT = Object.fromEntries(
   ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((name) => [name, () => undefined]),
 );
 
+/** A change with the name of its switch. */
+export interface Switchable extends Mutant {
+  readonly id: string;
+}
+
+export interface Drawn {
+  readonly mutants: readonly Switchable[];
+  /** The sources with every change in them, each behind a switch. */
+  readonly switched: ReadonlyMap<string, string>;
+}
+
 /** Every change that Stryker makes of some sources, but for texts of messages. */
-export async function mutantsOf(root: string, names: readonly string[]): Promise<Mutant[]> {
+export async function mutantsOf(root: string, names: readonly string[]): Promise<Drawn> {
   const logger = { ...SILENT, isDebugEnabled: () => false } as never;
   const instrumenter = createInstrumenter(createInjector().provideValue(commonTokens.logger, logger) as never);
   const texts = new Map(names.map((name) => [name, readFileSync(join(root, name), 'utf8')]));
   const files = [...texts].map(([name, content]) => ({ name, content, mutate: true }));
-  const { mutants } = await instrumenter.instrument(files, { plugins: null, excludedMutations: [], ignorers: [] });
+  const { mutants, files: switched } = await instrumenter.instrument(files, {
+    plugins: null,
+    excludedMutations: [],
+    ignorers: [],
+  });
   const isMessage = new Map([...texts].map(([name, text]) => [name, messagesOf(text)]));
   const starts = new Map([...texts].map(([name, text]) => [name, lineStarts(text)]));
-  return mutants
-    .map(({ fileName, location: { start, end }, replacement, mutatorName }): Mutant => {
+  const drawn = mutants
+    .map(({ id, fileName, location: { start, end }, replacement, mutatorName }): Switchable => {
       const [from, to] = [start, end].map(({ line, column }) => starts.get(fileName)![line]! + column);
-      return { file: fileName, from: from!, to: to!, replacement, kind: mutatorName };
+      return { id, file: fileName, from: from!, to: to!, replacement, kind: mutatorName };
     })
     .filter(({ file, from, to, kind }) => kind !== 'StringLiteral' || !isMessage.get(file)!(from, to));
+  return { mutants: drawn, switched: new Map(switched.map(({ name, content }) => [name, content])) };
 }
 
 function lineStarts(text: string): number[] {

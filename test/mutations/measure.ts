@@ -20,10 +20,10 @@ export interface Request {
   readonly seconds: number;
 }
 
-export interface Trial {
+export interface Trial<M extends Mutant> {
   /** Why a change does not compile; null: it does. `text` is the source as it is. */
-  complaint(mutant: Mutant, text: string): Promise<string | null>;
-  find(mutant: Mutant, text: string): Promise<Found>;
+  complaint(mutant: M, text: string): Promise<string | null>;
+  find(mutant: M, text: string): Promise<Found>;
 }
 
 function memory(root: string, name: string): string {
@@ -37,12 +37,12 @@ function leftBefore(root: string, name: string): MutantText[] {
 }
 
 /** Prints what was not caught; resolves to the counts. */
-export async function tryAll(
+export async function tryAll<M extends Mutant>(
   root: string,
   name: string,
-  all: readonly Mutant[],
+  all: readonly M[],
   { sample, seed, again, file }: Request,
-  trial: Trial,
+  trial: Trial<M>,
 ): Promise<Tally> {
   const texts = new Map<string, string>();
   const sourceOf = (path: string): string => {

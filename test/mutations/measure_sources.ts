@@ -2,14 +2,15 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { mutantsOf } from './draw.js';
-import { Hunt } from './hunt.js';
+import { mutantsOf, type Switchable } from './draw.js';
+import { Hunt, type Found } from './hunt.js';
 import { tryAll, type Request } from './measure.js';
-import { mutated, type Mutant } from './mutant_text.js';
-import { gatherReach } from './reach/gather.js';
+import { mutated } from './mutant_text.js';
+import { nearestFirst } from './nearness.js';
 import { ReachMap } from './reach/reach_map.js';
 import { homesOf, isHome, specFilesOf, type Room } from './rooms.js';
 import { inSandbox } from './sandbox.js';
+import { SwitchedSpecs } from './switched/switched_specs.js';
 import type { Tally } from './tally.js';
 import { TypeCheck } from './type_check.js';
 
@@ -27,31 +28,27 @@ function within(seconds: number, specs: readonly string[], secondsOf: (spec: str
   return specs.filter((spec, i) => (sum += secondsOf(spec)) <= seconds || i < 3);
 }
 
+/** Takes long to make; serves all rooms. */
+let typeCheck: TypeCheck | null = null;
+
 export async function measureSources(root: string, room: Room, request: Request): Promise<Tally> {
   const reach = new ReachMap(root);
   const homes = homesOf(room);
-  const specs = specFilesOf(root);
-  await gatherReach(
-    root,
-    reach,
-    specs.filter((spec) => isHome(homes, spec)),
-  );
-  const mutants = await mutantsOf(root, room.sources);
-  const types = new TypeCheck(root);
+  const specs = specFilesOf(root).filter((spec) => isHome(homes, spec));
+  const { mutants, switched } = await mutantsOf(root, room.sources);
+  const types = (typeCheck ??= new TypeCheck(root));
   const inDevices = bundled(root);
-  return inSandbox(root, room.name, (tree) => {
-    const hunt = new Hunt(tree, (spec) => reach.secondsOf(spec));
-    const write = (file: string, text: string): void => {
-      writeFileSync(join(tree, file), text);
-      if (inDevices.has(file)) spawnSync(process.execPath, ['test/mutations/devices.mjs'], { cwd: tree });
-    };
-    return tryAll(root, room.name, mutants, request, {
-      complaint: (mutant, text) => Promise.resolve(types.complaint(mutant.file, mutated(text, mutant))),
-      find(mutant: Mutant, text: string) {
+  return inSandbox(root, `${room.name}-switched`, (switchedTree) =>
+    inSandbox(root, room.name, async (tree) => {
+      const switches = new SwitchedSpecs(switchedTree, switched);
+      const hunt = new Hunt(tree, (spec) => reach.secondsOf(spec));
+      const write = (file: string, text: string): void => {
+        writeFileSync(join(tree, file), text);
+        if (inDevices.has(file)) spawnSync(process.execPath, ['test/mutations/devices.mjs'], { cwd: tree });
+      };
+      /** In processes of their own: what runs when sources are loaded, or in other threads and processes. */
+      const findAlone = async (mutant: Switchable, text: string): Promise<Found> => {
         const { file, from, to } = mutant;
-        const reaching = file.endsWith('.ts')
-          ? reach.specsFor(file, from, to)
-          : specs.filter((spec) => isHome(homes, spec));
         let isChanged = false;
         const change = (): void => {
           if (!isChanged) write(file, mutated(text, mutant));
@@ -61,13 +58,32 @@ export async function measureSources(root: string, room: Room, request: Request)
           if (isChanged) write(file, text);
           isChanged = false;
         };
-        const chosen = within(request.seconds, reaching, (spec) => reach.secondsOf(spec));
-        const said = chosen.length < reaching.length ? `; ${reaching.length - chosen.length} more reach it` : '';
-        return hunt
-          .find(chosen, change, restore)
-          .then((found) => (found.fate === 'survived' ? { ...found, text: found.text + said } : found))
-          .finally(restore);
-      },
-    });
-  });
+        const reaching = reach.specsFor(file, from, to);
+        const chosen = within(request.seconds, reaching.length > 0 ? reaching : nearestFirst(file, specs), (spec) =>
+          reach.secondsOf(spec),
+        );
+        try {
+          return await hunt.find(chosen, change, restore);
+        } finally {
+          restore();
+        }
+      };
+      try {
+        return await tryAll(root, room.name, mutants, request, {
+          complaint: (mutant, text) => Promise.resolve(types.complaint(mutant.file, mutated(text, mutant))),
+          async find(mutant, text) {
+            const { id, file } = mutant;
+            const files = nearestFirst(file, specs);
+            const missed = file.endsWith('.ts') ? await switches.find({ id, files, seconds: request.seconds }) : null;
+            if (missed === null) return findAlone(mutant, text);
+            const { found, isStatic } = missed;
+            const mayBeElsewhere = isStatic || inDevices.has(file) || reach.knows(file);
+            return found.fate === 'survived' && mayBeElsewhere ? findAlone(mutant, text) : found;
+          },
+        });
+      } finally {
+        switches.close();
+      }
+    }),
+  );
 }

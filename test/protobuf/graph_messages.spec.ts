@@ -1,5 +1,12 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { Graph, Shape, Tensor, Versions, type Attribute, type GraphMessage } from '../../src/protobuf/graph_messages.js';
+import {
+  Graph,
+  Shape,
+  Tensor,
+  Versions,
+  type Attribute,
+  type GraphMessage,
+} from '../../src/protobuf/graph_messages.js';
 
 /** What bytes say without any table: numbers of fields in order, and below them what lies in those asked for. */
 function numbersOf(bytes: Uint8Array): number[] {

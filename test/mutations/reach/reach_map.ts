@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CACHE } from '../sandbox.js';
+import { nearness } from '../nearness.js';
 import { blocksOf, type Block } from './blocks.js';
 
 export interface SpecReach {
@@ -12,9 +13,6 @@ export interface SpecReach {
   /** Keys of blocks, by source. */
   readonly reached: Readonly<Record<string, readonly string[]>>;
 }
-
-/** A spec file that is tried first where all else is the same. */
-const OWN_NAME = 3;
 
 export class ReachMap {
   private readonly path: string;
@@ -62,6 +60,11 @@ export class ReachMap {
     return this.specs[spec]?.seconds ?? 10;
   }
 
+  /** Whether it was gathered which spec files reach a source. */
+  knows(source: string): boolean {
+    return Object.values(this.specs).some(({ reached }) => reached[source] !== undefined);
+  }
+
   /** The spec files that reach a place of a source, or the nearest block around it that any reaches; the best first. */
   specsFor(source: string, from: number, to: number): string[] {
     const known = Object.entries(this.specs).filter(
@@ -85,15 +88,7 @@ export class ReachMap {
   }
 
   private inOrder(source: string, specs: readonly string[]): string[] {
-    const parts = source.replace(/^src\//, '').split('/');
-    const cost = (spec: string): number => {
-      const others = spec.replace(/^test\//, '').split('/');
-      let shared = 0;
-      while (shared + 1 < parts.length && parts[shared] === others[shared]) shared++;
-      const name = (path: string): string => path.replace(/(\.spec)?\.ts$/, '');
-      if (name(parts.at(-1)!) === name(others.at(-1)!)) shared += OWN_NAME;
-      return (this.secondsOf(spec) + 0.1) / (1 + shared) ** 2;
-    };
+    const cost = (spec: string): number => (this.secondsOf(spec) + 0.1) / (1 + nearness(source, spec)) ** 2;
     return [...specs].sort((a, b) => cost(a) - cost(b) || (a < b ? -1 : 1));
   }
 }

@@ -1,0 +1,106 @@
+/** Runs the specs in a process that holds every change of a room behind a switch; starts it anew where it is spoilt. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Found } from '../hunt.js';
+import type { SwitchAnswer, SwitchRequest } from './messages.js';
+
+/** A spec file that was never run may take this long. */
+const FIRST_SECONDS = 600;
+
+type Last = Exclude<SwitchAnswer, { kind: 'runs' }> | { kind: 'hung' | 'crashed'; file: string };
+
+export interface Missed {
+  readonly found: Found;
+  /** Whether the switch may have come too late: the change runs when sources are loaded. */
+  readonly isStatic: boolean;
+}
+
+export class SwitchedSpecs {
+  private child: ChildProcess | null = null;
+  /** What specs do without a change. */
+  private readonly dryRuns = mkdtempSync(join(tmpdir(), 'dry-runs-'));
+  private readonly closed = (): void => this.close();
+
+  /** `switched` are the sources of the room with their switches, by path; they are written into the tree. */
+  constructor(
+    private readonly tree: string,
+    switched: ReadonlyMap<string, string>,
+  ) {
+    for (const [path, text] of switched) writeFileSync(join(tree, path), text);
+    process.once('exit', this.closed);
+  }
+
+  close(): void {
+    this.endChild();
+    rmSync(this.dryRuns, { recursive: true, force: true });
+    process.off('exit', this.closed);
+  }
+
+  private endChild(): void {
+    if (this.child === null) return;
+    try {
+      process.kill(-this.child.pid!, 'SIGKILL');
+    } catch {
+      this.child.kill('SIGKILL');
+    }
+    this.child = null;
+  }
+
+  /** Null: it cannot be told here. */
+  async find(request: SwitchRequest): Promise<Missed | null> {
+    for (let turn = 0; turn < 2; turn++) {
+      const last = await this.ask(request);
+      if (last.kind === 'caught')
+        return { found: { fate: 'caught', text: `${last.failure.spec}: ${last.failure.message}` }, isStatic: false };
+      if (last.kind === 'missed') {
+        const { thrown, files, isStatic } = last;
+        if (thrown === null) return { found: { fate: 'survived', text: `${files} spec files run` }, isStatic };
+        const isEndless = thrown.message.includes('Hit count limit');
+        const found: Found = { fate: isEndless ? 'hung' : 'thrown', text: `${thrown.spec}: ${thrown.message}` };
+        return { found, isStatic };
+      }
+      this.endChild();
+      if (last.kind !== 'spoilt') return { found: { fate: last.kind, text: last.file }, isStatic: false };
+    }
+    return null;
+  }
+
+  private start(): ChildProcess {
+    return fork('test/mutations/switched/program.ts', [this.dryRuns], {
+      cwd: this.tree,
+      execArgv: ['--import', 'tsx'],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      detached: process.platform !== 'win32',
+    });
+  }
+
+  private ask(request: SwitchRequest): Promise<Last> {
+    const child = (this.child ??= this.start());
+    return new Promise((done) => {
+      let file = request.files[0] ?? '';
+      let timer = setTimeout(() => end({ kind: 'hung', file }), FIRST_SECONDS * 1000);
+      const end = (last: Last): void => {
+        clearTimeout(timer);
+        child.off('message', hear);
+        child.off('close', closed);
+        done(last);
+      };
+      const closed = (): void => end({ kind: 'crashed', file });
+      const hear = (answer: SwitchAnswer): void => {
+        if (answer.kind !== 'runs') {
+          end(answer);
+          return;
+        }
+        ({ file } = answer);
+        clearTimeout(timer);
+        const seconds = answer.seconds === null ? FIRST_SECONDS : 60 + 8 * answer.seconds;
+        timer = setTimeout(() => end({ kind: 'hung', file }), seconds * 1000);
+      };
+      child.on('message', hear);
+      child.once('close', closed);
+      child.send(request);
+    });
+  }
+}
