@@ -23,7 +23,7 @@ export default tseslint.config(
       'dist/',
       'custom-ops/build/',
       'src/backends/wasm/kernels_wasm.ts',
-      'src/backends/tpu-emulator/devices/worker_source.ts',
+      'src/backends/emulator/devices/worker_source.ts',
       'test/goldens/',
       '**/.cache/',
     ],

@@ -19,7 +19,7 @@ const entries = {
   index: 'src/index.ts',
   'index.node': 'src/index_node.ts',
   node: 'src/node.ts',
-  ops: 'src/ops/index.ts',
+  ops: 'src/lookup/index.ts',
   preprocessing: 'src/preprocessing/index.ts',
   report: 'src/report/index.ts',
   tpu: 'src/tpu/index.ts',

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Bundles the program of the emulator's devices, src/backends/tpu-emulator/devices/worker_main.ts, into one text that
+ * Bundles the program of the emulator's devices, src/backends/emulator/devices/worker_main.ts, into one text that
  * runs in a worker of Node or of a browser, and writes it to worker_source.ts beside it.
  *
  * The WebAssembly module is not bundled a second time: workers get it from the thread that starts them.
@@ -11,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { writeWhole } from './setup/unfinished.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-const DEVICES = join(root, 'src', 'backends', 'tpu-emulator', 'devices');
+const DEVICES = join(root, 'src', 'backends', 'emulator', 'devices');
 const ENTRY = join(DEVICES, 'worker_main.ts');
 const GENERATED = join(DEVICES, 'worker_source.ts');
 

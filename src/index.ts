@@ -1,8 +1,8 @@
 /** Public names for any runtime. Importing this file registers layers, optimizers and kernels. */
-import './tfjs_present.js';
+import './base/tfjs_present.js';
 import { registerManyOnCpu } from './backends/cpu/register_many.js';
 import { registerBackends } from './backends/register.js';
-import { registerTpuEmulator } from './backends/tpu-emulator/register.js';
+import { registerTpuEmulator } from './backends/emulator/register.js';
 import { registerManyOnWasm } from './backends/wasm/register_many.js';
 import {
   concatOneHotEmbedding,
@@ -14,11 +14,11 @@ import {
   raggedEmbedding,
 } from './layers/factories.js';
 import { registerLayers } from './layers/register.js';
-import { embeddingBag } from './ops/embedding_bag.js';
-import { embeddingBags } from './ops/embedding_bags.js';
-import { embeddingBagGrad } from './ops/embedding_bag_grad.js';
-import { sparseApply } from './ops/sparse_apply.js';
-import { reorder } from './ragged/sparse.js';
+import { embeddingBag } from './lookup/embedding_bag.js';
+import { embeddingBags } from './lookup/embedding_bags.js';
+import { embeddingBagGrad } from './lookup/embedding_bag_grad.js';
+import { sparseApply } from './lookup/sparse_apply.js';
+import { reorder } from './ids/sparse.js';
 import { tpuEmbedding } from './tpu/index.js';
 
 registerBackends();
@@ -44,9 +44,9 @@ export const layers = {
 export const sparse = { reorder };
 
 /** Models as SavedModels of TensorFlow. */
-export * as savedModel from './saved_model/index.js';
+export * as savedModel from './formats/saved_model/index.js';
 /** Ops for `tf.loadGraphModel`. */
-export * as converter from './converter/index.js';
+export * as converter from './formats/graph_models/index.js';
 /** Preprocessing of raw features into ids. */
 export * as preprocessing from './preprocessing/index.js';
 /** The TPU embedding API of TensorFlow. */
@@ -54,49 +54,53 @@ export * as tpu from './tpu/index.js';
 /** Files of NumPy and PyTorch. */
 export * as weights from './io/weights/index.js';
 export { quantize, type QuantizeOptions } from './layers/quantize.js';
-export { exportKeras, type ExportKerasOptions } from './keras/export_keras.js';
-export { loadKerasModel, type LoadKerasOptions, type NamedInputsModel } from './keras/load_keras_model.js';
+export { exportKeras, type ExportKerasOptions } from './formats/keras/export_keras.js';
+export { loadKerasModel, type LoadKerasOptions, type NamedInputsModel } from './formats/keras/load_keras_model.js';
 export { train } from './optimizers/train.js';
-export { embeddingLookup, type EmbeddingLookupOptions } from './ops/embedding_lookup.js';
-export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './ops/safe_embedding_lookup.js';
+export { embeddingLookup, type EmbeddingLookupOptions } from './lookup/embedding_lookup.js';
+export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './lookup/safe_embedding_lookup.js';
 export { backendInfo, setKernels, setThreads, type BackendInfo } from './backends/registry.js';
-export { configureTpuEmulator, tpuEmulator, type TpuEmulator } from './tpu_emulator.js';
-export type {
-  Counters,
-  DeviceCounts,
-  DeviceMemoryCounts,
-  LinkCounts,
-} from './backends/tpu-emulator/machine/counters.js';
-export type { FaultName } from './backends/tpu-emulator/devices/device.js';
+export { configureTpuEmulator, tpuEmulator, type TpuEmulator } from './report/tpu_emulator.js';
+export type { Counters, DeviceCounts, DeviceMemoryCounts, LinkCounts } from './backends/emulator/machine/counters.js';
+export type { FaultName } from './backends/emulator/devices/device.js';
 export type { Report, ReportArgs } from './report/report.js';
-export type { TpuEmulatorArgs } from './backends/tpu-emulator/machine/settings.js';
+export type { TpuEmulatorArgs } from './backends/emulator/machine/settings.js';
 export { ready, setWasmPath } from './backends/wasm/module.js';
-export { tensorArrayGrad, tensorArrayGradWithShape, type TensorArrayGradient } from './tensor_array/gradient_array.js';
-export { TensorArray, tensorArray, type ReadOptions, type TensorArrayArgs } from './tensor_array/tensor_array.js';
-export { RaggedTensor } from './ragged/ragged_tensor.js';
-export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from './errors.js';
+export {
+  tensorArrayGrad,
+  tensorArrayGradWithShape,
+  type TensorArrayGradient,
+} from './lookup/tensor_array/gradient_array.js';
+export {
+  TensorArray,
+  tensorArray,
+  type ReadOptions,
+  type TensorArrayArgs,
+} from './lookup/tensor_array/tensor_array.js';
+export { RaggedTensor } from './ids/ragged_tensor.js';
+export { ArgumentTypeError as TypeError, RuntimeError, ValueError } from './base/errors.js';
 export { Embedding, type EmbeddingArgs } from './layers/embedding/embedding.js';
 export { RaggedEmbedding, type RaggedEmbeddingArgs } from './layers/embedding/ragged_embedding.js';
 export { DistributedEmbedding, type DistributedEmbeddingArgs } from './layers/distributed_embedding/layer.js';
 export type { DistributedItem, DistributedPlacementArgs } from './layers/distributed_embedding/arguments.js';
 export type { NestedFeatures } from './layers/distributed_embedding/feature_types.js';
 export type { DistributedItemArgs } from './layers/distributed_embedding/features.js';
-export { FeatureConfig, type FeatureConfigArgs } from './layers/distributed_embedding/feature_config.js';
-export { TableConfig, type TableConfigArgs, type TablePlacement } from './layers/distributed_embedding/table_config.js';
+export { FeatureConfig, type FeatureConfigArgs } from './tables/feature_config.js';
+export { TableConfig, type TableConfigArgs, type TablePlacement } from './tables/table_config.js';
 export { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './layers/embedding/concat_one_hot_embedding.js';
 export { DotInteraction, type DotInteractionArgs } from './layers/feature_interaction/dot_interaction.js';
 export { FeatureCross, type FeatureCrossArgs } from './layers/feature_interaction/feature_cross.js';
 /** `IntegerLookupLayer` learns as it is used; `preprocessing.IntegerLookup` is adapted beforehand, as in Keras. */
 export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/integer_lookup_layer.js';
-export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './layers/table/embedding_table.js';
+export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './tables/embedding_table.js';
 export type { SharedTableLayerArgs } from './layers/embedding/table_layer.js';
 export { useForKerasEmbedding } from './layers/register.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';
 export { IndexedSlices, type IndexedSlicesArgs } from './optimizers/indexed_slices.js';
 export type { Gradient, GradientMap, Gradients, NamedGradient } from './optimizers/gradients.js';
-export type { LearningRate, SparseOptimizerConfig } from './ops/training/optimizer_settings.js';
-export type { ScheduleConfig, ScheduleName } from './ops/training/schedules.js';
-export { setCapture, stepInfo, type StepInfo } from './step/steps.js';
+export type { LearningRate, SparseOptimizerConfig } from './lookup/training/optimizer_settings.js';
+export type { ScheduleConfig, ScheduleName } from './lookup/training/schedules.js';
+export { setCapture, stepInfo, type StepInfo } from './capture/steps.js';
 export { checkPlan, planEmbedding, readPlan } from './partition/index.js';
 export type {
   DataParallelTable,
@@ -119,8 +123,8 @@ export type {
   TableParallelRank,
   TableShard,
 } from './partition/index.js';
-export type { DenseIds, IdsInput, RaggedIds } from './ragged/parse_ids.js';
-export type { SparseInput, SparseValues } from './ragged/sparse_values.js';
-export type { WeightsInput } from './ragged/weights.js';
-export type { Combiner, OptimizerName, OutOfRange, PackedStorage, Storage } from './types.js';
+export type { DenseIds, IdsInput, RaggedIds } from './ids/parse_ids.js';
+export type { SparseInput, SparseValues } from './ids/sparse_values.js';
+export type { WeightsInput } from './ids/weights.js';
+export type { Combiner, OptimizerName, OutOfRange, PackedStorage, Storage } from './base/types.js';
 export type * from './public_types.js';

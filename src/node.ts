@@ -10,12 +10,12 @@ import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
 import { STEP_KERNELS } from './backends/tensorflow/whole_steps.js';
 import { registerFileHandler } from './io/file_handler.js';
 import { registerFiles } from './io/node_files.js';
-import { registerSavedModelFiles } from './saved_model/register.js';
-import { RuntimeError, described } from './errors.js';
-import { keepRequire } from './node_builtin.js';
-import { restoreLegacyUtil } from './tfjs_patches/tfjs_node/legacy_util.js';
-import { captureSteps } from './step/capture.js';
-import { warnOnce } from './warn_once.js';
+import { registerSavedModelFiles } from './formats/saved_model/register.js';
+import { RuntimeError, described } from './base/errors.js';
+import { keepRequire } from './base/node_builtin.js';
+import { restoreLegacyUtil } from './tfjs/tfjs_node/legacy_util.js';
+import { captureSteps } from './capture/capture.js';
+import { warnOnce } from './base/warn_once.js';
 
 export * from './index_node.js';
 

@@ -28,7 +28,7 @@ enum te_optimizer {
 /* Calls X(optimizer) for each of them. */
 #define TE_EACH_OPTIMIZER(X) \
   X(TE_SGD) X(TE_ADAGRAD) X(TE_ROW_WISE_ADAGRAD) X(TE_ADAGRAD_MOMENTUM) X(TE_ADAM) X(TE_FTRL)
-/* Slots of an optimizer: as many as SLOT_NAMES in src/types.ts has names. Known when compiling where `optimizer` is. */
+/* Slots of an optimizer: as many as SLOT_NAMES in src/base/types.ts has names. Known when compiling where `optimizer` is. */
 #define TE_SLOT_COUNT(optimizer) \
   ((optimizer) == TE_SGD ? 0 : (optimizer) == TE_ADAGRAD || (optimizer) == TE_ROW_WISE_ADAGRAD ? 1 : 2)
 #define TE_MOST_SLOTS 2

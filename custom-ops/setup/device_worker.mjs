@@ -6,7 +6,7 @@ import { build, isClone, packageFolder, root } from './places.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 import { removeUnfinished } from './unfinished.mjs';
 
-const EMBEDDED = join(root, 'src', 'backends', 'tpu-emulator', 'devices', 'worker_source.ts');
+const EMBEDDED = join(root, 'src', 'backends', 'emulator', 'devices', 'worker_source.ts');
 const STAMP = join(build, 'device_worker.json');
 
 /** Finds the program; `make` bundles it again when anything that went into it is another. */

@@ -1,6 +1,6 @@
 /** Names and shapes of the tfjs kernels; every backend registers kernels of exactly this form. */
 import type * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../types.js';
+import type { OptimizerName } from '../base/types.js';
 import type { BagOptions } from './kernel_set.js';
 import type { PackedForm } from './packed/packed_table.js';
 

@@ -1,5 +1,5 @@
 /** What kernels say of an id in one of several features. */
-import { brand } from '../brand.js';
+import { brand } from '../base/brand.js';
 import { IdOutOfRange } from './kernel_set.js';
 
 /** An id that is no row of its feature's table. */

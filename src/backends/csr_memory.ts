@@ -1,5 +1,5 @@
 /** The features of a stack in the arrays that the C core takes, and room for what it writes. */
-import { COMBINERS } from '../types.js';
+import { COMBINERS } from '../base/types.js';
 import { IdOutOfRange } from './kernel_set.js';
 import { CsrIdOutOfRange } from './csr_id_out_of_range.js';
 import { roundedWords, takeMemory, type CsrMemory } from './csr_memory_pool.js';

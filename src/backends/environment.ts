@@ -1,5 +1,5 @@
 /** Settings that come from environment variables, in runtimes that have them. */
-import { ValueError } from '../errors.js';
+import { ValueError } from '../base/errors.js';
 import type { KernelChoice } from './kernel_set.js';
 
 /** The value of a variable; undefined where it is not set, or empty. */

@@ -1,6 +1,6 @@
 /** How a table begins, as plain data: each value depends on the seed, its row and its column alone. */
 
-import { ValueError, described } from '../errors.js';
+import { ValueError, described } from '../base/errors.js';
 import { randomKey, randomWords, type FilledPart } from './counter_random.js';
 import { quantile, quantileTable, upperTail } from './normal_quantile.js';
 

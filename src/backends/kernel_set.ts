@@ -4,8 +4,8 @@
  * Everything arrives validated (sizes agree, row splits start at 0, never fall and end at the number of values), yet
  * an implementation never reads or writes outside the arrays whatever it is given. Ids are checked by the kernels.
  */
-import { brand } from '../brand.js';
-import type { Combiner, OptimizerName, OutOfRange } from '../types.js';
+import { brand } from '../base/brand.js';
+import type { Combiner, OptimizerName, OutOfRange } from '../base/types.js';
 import type { PackedTable } from './packed/packed_table.js';
 import type { PartitionCsr } from './sparse_core.js';
 

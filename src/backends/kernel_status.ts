@@ -1,5 +1,5 @@
 /** What the C core says where it refuses a call, as errors. */
-import { RuntimeError, ValueError, described } from '../errors.js';
+import { RuntimeError, ValueError, described } from '../base/errors.js';
 import { IdOutOfRange } from './kernel_set.js';
 
 /** te_status of custom-ops/kernels/embedding.h. */

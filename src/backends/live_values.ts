@@ -2,7 +2,7 @@
  * Numbers that change from step to step though the ops of a step stay the same: rates, hyper-parameters, seeds. Whoever
  * repeats a step makes them again.
  */
-import { perProcess } from '../per_process.js';
+import { perProcess } from '../base/per_process.js';
 
 export type LiveValues = Float32Array | Int32Array;
 

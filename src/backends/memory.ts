@@ -1,5 +1,5 @@
 /** Memory for the results of kernels, and the error where there is not enough. */
-import { ValueError, described } from '../errors.js';
+import { ValueError, described } from '../base/errors.js';
 
 /** The error for `what`, numbers of 4 bytes in this shape, that no memory holds; `argument` decides over their size. */
 export function tooLarge(argument: string, what: string, shape: readonly number[], note?: string): ValueError {

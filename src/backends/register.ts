@@ -4,7 +4,7 @@ import { registerGenericBackends } from './generic/register.js';
 import { registerReferenceKernels } from './reference/register.js';
 import { registerTensorFlowBackend } from './tensorflow/register.js';
 import { registerWasmBackend } from './wasm/register.js';
-import { noteOddTensors } from '../tfjs_patches/engine/odd_tensors.js';
+import { noteOddTensors } from '../tfjs/engine/odd_tensors.js';
 
 /**
  * Registers the kernels that pages run. Another backend, `tensorflow` included, is given stock ops when it is first used,

@@ -1,13 +1,13 @@
 /** Which code runs: the implementations on typed arrays, and what each tfjs backend offers. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, RuntimeError, ValueError } from '../errors.js';
+import { ArgumentTypeError, RuntimeError, ValueError } from '../base/errors.js';
 import { kernelsFromEnvironment, threadsFromEnvironment } from './environment.js';
-import { perProcess } from '../per_process.js';
+import { perProcess } from '../base/per_process.js';
 import type { PackedApplyFunction, SparseApplyFunction } from './bag_tensors.js';
 import type { DevicePart } from './device_part.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
 import type { LookedUp, Lookup, LookupGradient, TableUpdate } from './lookup.js';
-import type { OptimizerName } from '../types.js';
+import type { OptimizerName } from '../base/types.js';
 import type { StepOps } from './step_ops.js';
 import type { BagOptions, ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
 

@@ -3,7 +3,7 @@
  * compressed sparse rows. Plain data; kernels make it from features and devices read it.
  */
 import type { CsrMemory } from './csr_memory_pool.js';
-import type { Combiner } from '../types.js';
+import type { Combiner } from '../base/types.js';
 
 /** Buckets begin at multiples of this many slots, and so do the row pointers of a core. */
 export const CSR_ALIGNMENT = 8;

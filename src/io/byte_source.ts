@@ -1,5 +1,5 @@
 /** Bytes from wherever users keep them: a path, a URL, a file that was picked, or memory. */
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import type { PositionedFile } from './npy.js';
 import { openPath, opensPaths } from './table_file.js';
 

@@ -1,8 +1,8 @@
 /**
  * `file://` in Node: models are saved whole or not at all, and loaded from their folder alone. Node entry only.
  */
-import { takeOverFileScheme } from '../tfjs_patches/file_scheme.js';
-import { fromFile, nameFilesOfWeights } from '../tfjs_patches/loaded_weights.js';
+import { takeOverFileScheme } from '../tfjs/file_scheme.js';
+import { fromFile, nameFilesOfWeights } from '../tfjs/loaded_weights.js';
 import { loadModel, loadWeights } from './model_file.js';
 import { partsOf, saveModel } from './model_folder.js';
 import { partsOfModel } from './saved_weights.js';

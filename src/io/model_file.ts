@@ -4,7 +4,7 @@ import { realpath } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { dirname } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
-import { describe } from '../errors.js';
+import { describe } from '../base/errors.js';
 import { openInside, openRegular, type FolderFile } from './folder_file.js';
 import { modelError, readGroups, readModelJson, type WeightGroup } from './model_json.js';
 import { readError } from './system_errors.js';

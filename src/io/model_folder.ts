@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { lstat, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { makeFolders } from './made_folders.js';
 import { MODEL_JSON, draftName, removeLeftovers, weightsName } from './model_leftovers.js';
 import { WeightFiles, writing } from './weight_files.js';

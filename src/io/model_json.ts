@@ -1,7 +1,7 @@
 /** The text of `model.json`: what it says, checked before anything of it is believed. */
 import type * as tf from '@tensorflow/tfjs';
-import { ValueError, describe, described } from '../errors.js';
-import { isRecord } from '../options.js';
+import { ValueError, describe, described } from '../base/errors.js';
+import { isRecord } from '../base/options.js';
 import { isDeeperThan } from './depth.js';
 import { SpecFault, readSpec, type WeightSpec } from './weight_specs.js';
 

@@ -1,5 +1,5 @@
 /** The `.npy` format of NumPy: its header, and its floats as float32. */
-import { ValueError, described } from '../errors.js';
+import { ValueError, described } from '../base/errors.js';
 import { fromHalf } from './half_floats.js';
 import { HOST_IS_LITTLE_ENDIAN, reverseEach } from './byte_order.js';
 import { NpyHeaderError, readNpyFields, type NpyFields } from './npy_fields.js';

@@ -1,6 +1,6 @@
 /** Files in the `.npy` format of NumPy, written piece by piece. */
-import { RuntimeError, described } from '../errors.js';
-import { perProcess } from '../per_process.js';
+import { RuntimeError, described } from '../base/errors.js';
+import { perProcess } from '../base/per_process.js';
 import { littleEndianBytes } from './byte_order.js';
 
 /** Writes a file, all of it or nothing, and the folders above it. */

@@ -1,6 +1,6 @@
 /** A model on its way into a folder, without the two copies of all weights that tfjs makes for other handlers. */
 import * as tf from '@tensorflow/tfjs';
-import type { NamedTensor } from '../types.js';
+import type { NamedTensor } from '../base/types.js';
 import type { ModelParts } from './model_folder.js';
 
 /** What tfjs keeps to itself. */

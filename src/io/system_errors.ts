@@ -1,5 +1,5 @@
 /** Errors of the system in our words, which name the file. */
-import { RuntimeError, ValueError, described } from '../errors.js';
+import { RuntimeError, ValueError, described } from '../base/errors.js';
 
 /** What the system says where it refuses; null for any other error. */
 function refusal(error: unknown): { code: string; message: string } | null {

@@ -1,6 +1,6 @@
 /** A table in an `.npy` file, read in blocks of rows. */
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { perProcess } from '../per_process.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
+import { perProcess } from '../base/per_process.js';
 import { readNpyHeader, toFloat32Values, type NpyHeader, type PositionedFile } from './npy.js';
 import { readError } from './system_errors.js';
 

@@ -1,8 +1,8 @@
 /** A file that is written whole or not at all. In runtimes with files only. */
 import type * as fsPromises from 'node:fs/promises';
-import { RuntimeError, ValueError, described } from '../errors.js';
-import { nodeBuiltin } from '../node_builtin.js';
-import { hostMark, isAtWork } from '../at_work.js';
+import { RuntimeError, ValueError, described } from '../base/errors.js';
+import { nodeBuiltin } from '../base/node_builtin.js';
+import { hostMark, isAtWork } from '../base/at_work.js';
 import { writeError } from './system_errors.js';
 
 /** Takes bytes on their way into a file. */

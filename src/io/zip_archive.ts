@@ -1,7 +1,7 @@
 /** Zip archives, by zip.js, which is loaded on first use. */
 import type * as zipjs from '@zip.js/zip.js';
 import type { Entry, FileEntry } from '@zip.js/zip.js';
-import { RuntimeError, ValueError, described } from '../errors.js';
+import { RuntimeError, ValueError, described } from '../base/errors.js';
 import { bytesAt, type ByteSource } from './byte_source.js';
 
 type Zip = typeof zipjs;

@@ -1,10 +1,10 @@
 /** Models made again with tables of another storage. */
 import * as tf from '@tensorflow/tfjs';
 import { packedForm } from '../backends/packed/packed_table.js';
-import { ValueError, described } from '../errors.js';
-import { tableSettings } from '../ops/training/table_settings.js';
-import type { Storage } from '../types.js';
-import { convertingTo, packedTensor, unpackedTensor } from './table/storage.js';
+import { ValueError, described } from '../base/errors.js';
+import { tableSettings } from '../lookup/training/table_settings.js';
+import type { Storage } from '../base/types.js';
+import { convertingTo, packedTensor, unpackedTensor } from '../tables/storage.js';
 
 type FromConfig = (cls: unknown, config: object, customObjects: object, fastWeightInit: boolean) => tf.LayersModel;
 type ClassMap = Record<string, [unknown, FromConfig] | undefined>;

@@ -1,5 +1,5 @@
 /** Functions that make layers: the namespace `layers`. All arguments go on, so that those by position are told. */
-import type { Combiner } from '../types.js';
+import type { Combiner } from '../base/types.js';
 import { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './embedding/concat_one_hot_embedding.js';
 import type {
   DistributedEmbeddingArgs,

@@ -1,10 +1,10 @@
 /** What the layers on float32 features share: their common arguments, and checks of their inputs. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { checkLive } from '../live_tensor.js';
-import { readOptions } from '../options.js';
-import { checkBoolean, checkName, isSymbolic, readInputShape, type SymbolicShape } from './layer_arguments.js';
-import { nextName } from './layer_names.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { checkLive } from '../base/live_tensor.js';
+import { readOptions } from '../base/options.js';
+import { checkBoolean, checkName, isSymbolic, readInputShape, type SymbolicShape } from '../base/layer_arguments.js';
+import { nextName } from '../base/layer_names.js';
 
 /** What every layer of tfjs takes, for layers without a table. */
 export interface FloatLayerArgs {

@@ -1,14 +1,14 @@
 /** The layer `IntegerLookup`: raw whole numbers to ids, by a vocabulary that it builds as it sees them. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../brand.js';
-import { readLayerConfig } from '../config/layer_config.js';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { refusePositional } from '../positional.js';
-import { readOptions } from '../options.js';
+import { brand } from '../base/brand.js';
+import { readLayerConfig } from '../base/layer_config.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
+import { refusePositional } from '../base/positional.js';
+import { readOptions } from '../base/options.js';
 import { asWhole, readCells, type CellData, type Cells, type IdsOf } from '../preprocessing/cells.js';
 import { GrowingVocabulary, UNKNOWN_KEY } from '../preprocessing/growing_vocabulary.js';
-import { INT32_MAX } from '../types.js';
-import { feedAsIs } from '../tfjs_patches/uncast_inputs.js';
+import { INT32_MAX } from '../base/types.js';
+import { feedAsIs } from '../tfjs/uncast_inputs.js';
 import {
   LAYER_OPTIONS,
   checkBoolean,
@@ -20,10 +20,10 @@ import {
   shapesOf,
   type LayerOptions,
   type SymbolicShape,
-} from './layer_arguments.js';
+} from '../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from './layer_calls.js';
-import { nextName } from './layer_names.js';
-import { afterWrites, beforeAccess } from '../tfjs_patches/layer_weights.js';
+import { nextName } from '../base/layer_names.js';
+import { afterWrites, beforeAccess } from '../tfjs/layer_weights.js';
 
 export interface IntegerLookupLayerArgs extends LayerOptions {
   /** Largest number of keys; ids are in [0, maxTokens]. */

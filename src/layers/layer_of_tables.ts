@@ -1,6 +1,6 @@
 /** The base of layers on tables that other layers may share: a model lists each of their weights once. */
 import * as tf from '@tensorflow/tfjs';
-import { listOnce } from '../tfjs_patches/shared_weights.js';
+import { listOnce } from '../tfjs/shared_weights.js';
 
 /** A layer whose weights are tables. */
 export abstract class LayerOfTables extends tf.layers.Layer {

@@ -1,8 +1,8 @@
 /** Models whose tables keep their rows in fewer bits. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { readOptions } from '../options.js';
-import { STORAGES, type Storage } from '../types.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
+import { readOptions } from '../base/options.js';
+import { STORAGES, type Storage } from '../base/types.js';
 import { convertedModel, isBuilt, isTableWeight } from './converted_model.js';
 
 export interface QuantizeOptions {

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { live } from '../backends/live_values.js';
 import { backendPart } from '../backends/registry.js';
 import { DENSE_HYPER_FIELDS, type DenseHyper, type DenseOptimizerName } from '../backends/step_ops.js';
-import { runningPowers, stateFor } from '../tfjs_patches/stock_optimizer_state.js';
+import { runningPowers, stateFor } from '../tfjs/stock_optimizer_state.js';
 
 const NAMES: Readonly<Record<string, DenseOptimizerName>> = {
   SGD: 'sgd',

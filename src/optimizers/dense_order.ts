@@ -3,8 +3,8 @@
  * were loaded keep theirs until they have a gradient again, however layers were frozen before and after.
  */
 import * as tf from '@tensorflow/tfjs';
-import { isAnonymous } from '../ops/training/variable_names.js';
-import type { NamedTensor } from '../types.js';
+import { isAnonymous } from '../lookup/training/variable_names.js';
+import type { NamedTensor } from '../base/types.js';
 
 interface Place {
   name: string;

@@ -1,12 +1,12 @@
 /** The dense optimizer beside the row-sparse one: it trains every variable that is not a table. */
 import * as tf from '@tensorflow/tfjs';
-import { RuntimeError } from '../errors.js';
-import type { OptimizerName } from '../types.js';
+import { RuntimeError } from '../base/errors.js';
+import type { OptimizerName } from '../base/types.js';
 import { stepInOneOp } from './dense_op.js';
 import { DenseOrder } from './dense_order.js';
-import type { NamedTensor } from '../types.js';
-import { refuseRecording } from '../ops/training/recordings.js';
-import { learningRateAt, type Settings } from '../ops/training/optimizer_settings.js';
+import type { NamedTensor } from '../base/types.js';
+import { refuseRecording } from '../lookup/training/recordings.js';
+import { learningRateAt, type Settings } from '../lookup/training/optimizer_settings.js';
 import {
   POWERS,
   disposeStock,
@@ -15,7 +15,7 @@ import {
   setStockRate,
   stateOf,
   type RunningPowers,
-} from '../tfjs_patches/stock_optimizer_state.js';
+} from '../tfjs/stock_optimizer_state.js';
 
 /** The stock optimizer that goes with a row-sparse one. */
 function defaultDense(name: OptimizerName, settings: Settings, learningRate: number): tf.Optimizer {

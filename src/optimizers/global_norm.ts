@@ -1,6 +1,6 @@
 /** The norm over the gradients of all variables together. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError } from '../errors.js';
+import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { readGradients, type Gradient, type Gradients } from './gradients.js';
 import { sumOfSquares } from './indexed_slices.js';
 

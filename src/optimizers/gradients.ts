@@ -1,8 +1,8 @@
 /** Gradients by variable name, as `computeGradients` gives and `applyGradients` takes them. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { checkWhole } from '../live_tensor.js';
-import { isRecord } from '../options.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { checkWhole } from '../base/live_tensor.js';
+import { isRecord } from '../base/options.js';
 import { IndexedSlices, checkLive } from './indexed_slices.js';
 
 /** The gradient of a table as `IndexedSlices`; of anything else, or of a whole table, as a tensor of its shape. */

@@ -1,13 +1,13 @@
 /** The gradient of a table as the rows that it touches. */
 import * as tf from '@tensorflow/tfjs';
 import { SINGLE_ROW } from '../backends/kernel_set.js';
-import { brand } from '../brand.js';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { checkMatrix } from '../ops/arguments.js';
-import { checkRowIds } from '../ops/bag_arguments.js';
-import { rowGradients } from '../ops/row_gradients.js';
-import { singleRows } from '../ops/single_rows.js';
-import { readOptions } from '../options.js';
+import { brand } from '../base/brand.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
+import { checkMatrix } from '../lookup/arguments.js';
+import { checkRowIds } from '../lookup/bag_arguments.js';
+import { rowGradients } from '../lookup/row_gradients.js';
+import { singleRows } from '../lookup/single_rows.js';
+import { readOptions } from '../base/options.js';
 
 export interface IndexedSlicesArgs {
   /** [n] int32: the touched rows, ascending, each once. */

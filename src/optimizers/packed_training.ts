@@ -2,8 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { packedForm } from '../backends/packed/packed_table.js';
 import { backendPart } from '../backends/registry.js';
-import { RuntimeError, ValueError } from '../errors.js';
-import { variableText } from '../ops/training/variable_names.js';
+import { RuntimeError, ValueError } from '../base/errors.js';
+import { variableText } from '../lookup/training/variable_names.js';
 
 /** Refuses to step packed rows where nothing steps them. */
 export function checkPackedTraining(table: tf.Variable): void {

@@ -7,10 +7,10 @@ import { packedForm } from '../backends/packed/packed_table.js';
 import { unpackRows } from '../backends/packed/rows.js';
 import { backendPart } from '../backends/registry.js';
 import type { StepOps } from '../backends/step_ops.js';
-import { lookUpUnrecorded, receivingScope } from '../ops/lookup.js';
-import { singleRows } from '../ops/single_rows.js';
-import { lookupScope, type LookupScope } from '../ops/training/lookup_scope.js';
-import { withLazyGradient } from '../tfjs_patches/lazy_gradient.js';
+import { lookUpUnrecorded, receivingScope } from '../lookup/lookup.js';
+import { singleRows } from '../lookup/single_rows.js';
+import { lookupScope, type LookupScope } from '../lookup/training/lookup_scope.js';
+import { withLazyGradient } from '../tfjs/lazy_gradient.js';
 
 /** Anything with the `apply` of tf.regularizers. */
 export interface Regularizer {

@@ -2,15 +2,15 @@
 import * as tf from '@tensorflow/tfjs';
 import { numbersShape } from '../backends/packed/packed_table.js';
 import { backendPart } from '../backends/registry.js';
-import { rowBlocks, rowsAtOnce } from '../row_blocks.js';
-import { writtenTable } from '../ops/written_table.js';
-import { ValueError } from '../errors.js';
-import { perProcess } from '../per_process.js';
-import { SLOT_NAMES, type OptimizerName } from '../types.js';
-import { isAnonymous, nameVariable } from '../ops/training/variable_names.js';
+import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
+import { writtenTable } from '../lookup/written_table.js';
+import { ValueError } from '../base/errors.js';
+import { perProcess } from '../base/per_process.js';
+import { SLOT_NAMES, type OptimizerName } from '../base/types.js';
+import { isAnonymous, nameVariable } from '../lookup/training/variable_names.js';
 import { checkNothingMissing } from './saved_state.js';
-import { keptValues } from '../ops/kept_values.js';
-import { tableSettings } from '../ops/training/table_settings.js';
+import { keptValues } from '../lookup/kept_values.js';
+import { tableSettings } from '../lookup/training/table_settings.js';
 
 interface SavedSlot {
   readonly name: string;

@@ -4,15 +4,15 @@ import { packHyper, type Hyper } from '../backends/hyper.js';
 import { live } from '../backends/live_values.js';
 import { packedForm, type PackedForm } from '../backends/packed/packed_table.js';
 import { roundingKey } from '../backends/packed/rounding.js';
-import { brand } from '../brand.js';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import type { OptimizerName } from '../types.js';
-import { warnOnce } from '../warn_once.js';
-import type { NamedTensor } from '../types.js';
+import { brand } from '../base/brand.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
+import type { OptimizerName } from '../base/types.js';
+import { warnOnce } from '../base/warn_once.js';
+import type { NamedTensor } from '../base/types.js';
 import { DensePart } from './dense_part.js';
 import { GradientQueue } from './gradient_queue.js';
 import { readGradients, type GradientMap, type Gradients } from './gradients.js';
-import { lookupScope, withLookupScope } from '../ops/training/lookup_scope.js';
+import { lookupScope, withLookupScope } from '../lookup/training/lookup_scope.js';
 import {
   checkLearningRate,
   fieldsOf,
@@ -22,16 +22,16 @@ import {
   type ConfigOf,
   type LearningRate,
   type Settings,
-} from '../ops/training/optimizer_settings.js';
+} from '../lookup/training/optimizer_settings.js';
 import { checkNothingMissing, missingSlots } from './saved_state.js';
 import { checkPackedTraining } from './packed_training.js';
 import { SlotStore } from './slots.js';
 import { clipStep, clipTables, sortGradients, type StepGradients } from './step_gradients.js';
 import { StepRates } from './step_rates.js';
 import { slicesOf, stepTables } from './table_step.js';
-import { releaseFailedTape } from '../tfjs_patches/failed_tape.js';
-import type { RowConstraint } from '../ops/training/row_constraint.js';
-import { checkRowConstraint, tableSettings, type TableOptimizer } from '../ops/training/table_settings.js';
+import { releaseFailedTape } from '../tfjs/failed_tape.js';
+import type { RowConstraint } from '../lookup/training/row_constraint.js';
+import { checkRowConstraint, tableSettings, type TableOptimizer } from '../lookup/training/table_settings.js';
 
 /** What `f` gives, which is to be differentiated. */
 function scalarOf(f: unknown): tf.Scalar {

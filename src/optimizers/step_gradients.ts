@@ -1,9 +1,9 @@
 /** The gradients of one step: those of tables, which are stepped by rows, and all others. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { numbersShape } from '../backends/packed/packed_table.js';
-import { isAnonymous, variableText } from '../ops/training/variable_names.js';
-import type { NamedTensor } from '../types.js';
+import { isAnonymous, variableText } from '../lookup/training/variable_names.js';
+import type { NamedTensor } from '../base/types.js';
 import type { Gradient } from './gradients.js';
 import { scaleOf } from './global_norm.js';
 import { IndexedSlices } from './indexed_slices.js';

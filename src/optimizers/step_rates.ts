@@ -1,5 +1,5 @@
 /** The learning rates of the step in progress: a function of the user is asked once per step, whoever needs the rate. */
-import { learningRateAt, type Settings } from '../ops/training/optimizer_settings.js';
+import { learningRateAt, type Settings } from '../lookup/training/optimizer_settings.js';
 
 type Rated = Pick<Settings, 'learningRate'>;
 

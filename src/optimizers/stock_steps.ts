@@ -3,11 +3,11 @@
  * tf.variableGrads for one may want to look at it only.
  */
 import type * as tf from '@tensorflow/tfjs';
-import { ValueError, described } from '../errors.js';
-import { tableSettings } from '../ops/training/table_settings.js';
-import { beforeStockSteps } from '../tfjs_patches/stock_steps.js';
-import { bytesText } from '../units.js';
-import { warnOnce } from '../warn_once.js';
+import { ValueError, described } from '../base/errors.js';
+import { tableSettings } from '../lookup/training/table_settings.js';
+import { beforeStockSteps } from '../tfjs/stock_steps.js';
+import { bytesText } from '../base/units.js';
+import { warnOnce } from '../base/warn_once.js';
 
 /** Looks at the steps of stock optimizers from now on. */
 export function watchStockSteps(): void {

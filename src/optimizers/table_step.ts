@@ -4,10 +4,10 @@ import { SINGLE_ROW, type BagOptions } from '../backends/kernel_set.js';
 import type { LookupGradient, TableUpdate } from '../backends/lookup.js';
 import { numbersShape, packedForm } from '../backends/packed/packed_table.js';
 import { backendPart, type BackendPart, type JoinedUpdate } from '../backends/registry.js';
-import type { OptimizerName } from '../types.js';
-import { rowGradients, type RowGradientTensors } from '../ops/row_gradients.js';
-import { withPublicErrors } from '../ops/kernel_errors.js';
-import { singleRows } from '../ops/single_rows.js';
+import type { OptimizerName } from '../base/types.js';
+import { rowGradients, type RowGradientTensors } from '../lookup/row_gradients.js';
+import { withPublicErrors } from '../lookup/kernel_errors.js';
+import { singleRows } from '../lookup/single_rows.js';
 import { IndexedSlices } from './indexed_slices.js';
 
 /** All that a batch said about one table. */

@@ -1,10 +1,10 @@
 /** The row-sparse optimizers as classes and as the factories of `emb.train`. */
 import * as tf from '@tensorflow/tfjs';
-import { camelKeys } from '../config/camel_case.js';
-import { ValueError } from '../errors.js';
-import { fieldsOf } from '../ops/training/optimizer_settings.js';
-import { isRecord, readOptions } from '../options.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../types.js';
+import { camelKeys } from '../base/camel_case.js';
+import { ValueError } from '../base/errors.js';
+import { fieldsOf } from '../lookup/training/optimizer_settings.js';
+import { isRecord, readOptions } from '../base/options.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../base/types.js';
 import { clipByGlobalNorm } from './global_norm.js';
 import { readStateNames } from './saved_state.js';
 import { SparseOptimizer, type SavedParts, type TrainConfig } from './sparse_optimizer.js';

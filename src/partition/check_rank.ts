@@ -2,7 +2,7 @@
 import type { Compare } from './comparison.js';
 import { widthOf, type PlanData, type TableParallelRank } from './plan.js';
 import type { PlanTable } from './plan_table.js';
-import { INT32_MAX } from '../types.js';
+import { INT32_MAX } from '../base/types.js';
 
 /** Every shard in exactly one weight. */
 function joinProblems(rank: TableParallelRank, path: string): string[] {

@@ -1,5 +1,5 @@
 /** Plain values, compared with what they must be. */
-import { describe } from '../errors.js';
+import { describe } from '../base/errors.js';
 
 /** Adds a line where what was found is not what must be there. */
 export type Compare = (path: string, expected: unknown, found: unknown) => void;

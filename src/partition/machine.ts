@@ -1,6 +1,6 @@
 /** The machine that a plan's load is predicted for. */
-import { ArgumentTypeError, ValueError } from '../errors.js';
-import { readOptions } from '../options.js';
+import { ArgumentTypeError, ValueError } from '../base/errors.js';
+import { readOptions } from '../base/options.js';
 
 /** Bytes per second of one device. */
 export interface PlanMachine {

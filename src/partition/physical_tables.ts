@@ -1,5 +1,5 @@
 /** Weights of a device: shards that stay in the host's memory, and shards of equal width one below the other. */
-import { INT32_MAX } from '../types.js';
+import { INT32_MAX } from '../base/types.js';
 import { widthOf, type PhysicalTable } from './plan.js';
 import type { PlanTable } from './plan_table.js';
 import type { Shard } from './shards.js';

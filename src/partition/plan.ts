@@ -1,5 +1,5 @@
 /** A plan: which device holds which rows and columns of which table. Plain data, with three methods. */
-import type { Combiner } from '../types.js';
+import type { Combiner } from '../base/types.js';
 
 /** Names of the strategies that place tables on devices. */
 export type StrategyName = 'basic' | 'memory_balanced' | 'memory_optimized' | 'cost_balanced';

@@ -1,6 +1,6 @@
 /** What the planner is asked for: the arguments of `planEmbedding`, read and checked. */
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { readOptions } from '../options.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { readOptions } from '../base/options.js';
 import { readMachine, type PlanMachine } from './machine.js';
 import { STRATEGY_NAMES, type StrategyName } from './plan.js';
 import { readTables, type PlanTable, type PlanTableArgs } from './plan_table.js';

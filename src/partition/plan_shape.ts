@@ -1,6 +1,6 @@
 /** The shape of a plan: which keys it has and what kind of value each holds. */
-import { describe } from '../errors.js';
-import { COMBINERS } from '../types.js';
+import { describe } from '../base/errors.js';
+import { COMBINERS } from '../base/types.js';
 import { STRATEGY_NAMES } from './plan.js';
 
 /** Says what is wrong with a value, one line each, naming where it is. */

@@ -1,7 +1,7 @@
 /** A table as the planner sees it: its size, its combiner, and what tells whether it may share a weight. */
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { readOptions } from '../options.js';
-import { COMBINERS, INT32_MAX, type Combiner } from '../types.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { readOptions } from '../base/options.js';
+import { COMBINERS, INT32_MAX, type Combiner } from '../base/types.js';
 
 /** What a table to be placed is described by. */
 export interface PlanTableArgs {

@@ -1,5 +1,5 @@
 /** A plan as text: one line for each piece of a table on a device, one for each device. */
-import { alignedBytesText, alignedSecondsText } from '../units.js';
+import { alignedBytesText, alignedSecondsText } from '../base/units.js';
 import type { PlanData, RowShard } from './plan.js';
 
 interface Piece {

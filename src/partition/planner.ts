@@ -1,5 +1,5 @@
 /** The planner: groups tables, places them on devices and lays out what each device holds. */
-import { ValueError, described } from '../errors.js';
+import { ValueError, described } from '../base/errors.js';
 import { groupInputs, groupTables, rowFallbackTable, type Grouping } from './groups.js';
 import type { EmbeddingPlan, GroupName, StrategyName } from './plan.js';
 import { withMethods } from './plan_methods.js';

@@ -1,5 +1,5 @@
 /** Plans that were stored. */
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import type { EmbeddingPlan, PlanData } from './plan.js';
 import { withMethods } from './plan_methods.js';
 import { shapeProblems } from './plan_shape.js';

@@ -1,7 +1,7 @@
 /** Checks of the arguments of the preprocessing classes. */
-import { closestName } from '../closest_name.js';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { isRecord } from '../options.js';
+import { closestName } from '../base/closest_name.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { isRecord } from '../base/options.js';
 
 /** Keys of Keras configs that say nothing here, with the values under which they say nothing. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {

@@ -1,8 +1,8 @@
 /** Raw feature values in any container: read as one flat list, ids written back in the same container. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { checkLive } from '../live_tensor.js';
-import { RaggedTensor } from '../ragged/ragged_tensor.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { checkLive } from '../base/live_tensor.js';
+import { RaggedTensor } from '../ids/ragged_tensor.js';
 
 /** Typed arrays of numbers. */
 export type NumberArray =

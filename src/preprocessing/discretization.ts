@@ -1,7 +1,7 @@
 /** Numbers to ids by bins. */
-import { brand } from '../brand.js';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { refusePositional } from '../positional.js';
+import { brand } from '../base/brand.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
+import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent, readConfig } from './arguments.js';
 import { asNumber, readCells, type CellData, type IdsOf } from './cells.js';
 import { quantileBoundaries } from './quantiles.js';

@@ -1,6 +1,6 @@
 /** A vocabulary of whole numbers that grows as it is used, up to a limit. */
-import { ValueError, described } from '../errors.js';
-import { INT32_MAX } from '../types.js';
+import { ValueError, described } from '../base/errors.js';
+import { INT32_MAX } from '../base/types.js';
 
 /** What stands for unknown keys in a list of keys; the key itself is one of them. */
 export const UNKNOWN_KEY = -1;

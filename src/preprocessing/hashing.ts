@@ -1,7 +1,7 @@
 /** Strings or whole numbers to ids by a stable hash: no vocabulary to learn or to keep. */
-import { brand } from '../brand.js';
-import { ArgumentTypeError, ValueError, described } from '../errors.js';
-import { refusePositional } from '../positional.js';
+import { brand } from '../base/brand.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkOutputMode, checkWhole, readConfig } from './arguments.js';
 import { asString, asWhole, readCells, type CellData, type IdsOf } from './cells.js';
 import { fingerprint64 } from './farm_hash.js';

@@ -1,6 +1,6 @@
 /** What StringLookup and IntegerLookup share: a vocabulary, and where each id lies. */
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../errors.js';
-import { refusePositional } from '../positional.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
+import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent } from './arguments.js';
 import { readCells, type CellData, type Cells, type IdsOf } from './cells.js';
 

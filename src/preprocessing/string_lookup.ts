@@ -1,5 +1,5 @@
 /** Strings to ids by a vocabulary. */
-import { brand } from '../brand.js';
+import { brand } from '../base/brand.js';
 import { readConfig } from './arguments.js';
 import { asString, type Cells } from './cells.js';
 import { compareCodePoints } from './code_points.js';

@@ -1,9 +1,9 @@
 /** What was looked up under a plan, and which tables on the devices are the plan's. */
 import type { PlanRequest } from '../partition/plan_request.js';
-import type { ServedInputs } from '../backends/tpu-emulator/machine/counters.js';
-import type { ReportedPlan, ReportSource } from '../backends/tpu-emulator/report_source.js';
+import type { ServedInputs } from '../backends/emulator/machine/counters.js';
+import type { ReportedPlan, ReportSource } from '../backends/emulator/report_source.js';
 import { bagsPerSample } from '../partition/step_load.js';
-import { counted, wholeText } from '../units.js';
+import { counted, wholeText } from '../base/units.js';
 
 /** What a step looks up. */
 export interface Measured {

@@ -1,14 +1,14 @@
 /** The prediction of a report: plans, made again where the machine is another one, and their loads as measured. */
-import { RuntimeError, ValueError, described } from '../errors.js';
+import { RuntimeError, ValueError, described } from '../base/errors.js';
 import type { EmbeddingPlan } from '../partition/plan.js';
 import { readRequest, type PlanEmbeddingArgs } from '../partition/plan_request.js';
 import { planEmbedding } from '../partition/planner.js';
 import { shardSize, slotLayout, tableLayouts, type TableLayout } from '../partition/table_layout.js';
 import { measuredOf, placesOfTables } from './measured.js';
 import { predictStep, type DeviceMemoryWanted, type StepPrediction } from './cost_model.js';
-import type { ReportedPlan, ReportSource } from '../backends/tpu-emulator/report_source.js';
+import type { ReportedPlan, ReportSource } from '../backends/emulator/report_source.js';
 import { stepLoads, sumOf, type StepLoad } from '../partition/step_load.js';
-import { bytesText, counted } from '../units.js';
+import { bytesText, counted } from '../base/units.js';
 
 export interface Prediction extends StepPrediction {
   /** Whether the plans were made again, because the emulated machine has another number of devices. */

@@ -1,11 +1,11 @@
 /** Reports of the emulator: where tables live, what was counted, and what a step would cost on real machines. */
-import { ArgumentTypeError, ValueError } from '../errors.js';
-import { readOptions } from '../options.js';
+import { ArgumentTypeError, ValueError } from '../base/errors.js';
+import { readOptions } from '../base/options.js';
 import { GENERATION_NAMES, GENERATIONS, generationName } from './generations.js';
 import { reportPage } from './page/report_page.js';
 import { predictionOf } from './prediction.js';
 import { reportData, type ReportData } from './report_data.js';
-import type { ReportSource } from '../backends/tpu-emulator/report_source.js';
+import type { ReportSource } from '../backends/emulator/report_source.js';
 import { reportText } from './report_text.js';
 
 export interface ReportArgs {

@@ -1,8 +1,8 @@
 /** What makes reports of the emulator: a part of the package that pages need not load. */
-import { RuntimeError, described } from '../errors.js';
-import { perProcess } from '../per_process.js';
+import { RuntimeError, described } from '../base/errors.js';
+import { perProcess } from '../base/per_process.js';
 import type { Report, ReportArgs } from './report.js';
-import type { ReportSource } from '../backends/tpu-emulator/report_source.js';
+import type { ReportSource } from '../backends/emulator/report_source.js';
 
 export type MakeReport = (source: ReportSource, options?: ReportArgs) => Report;
 

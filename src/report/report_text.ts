@@ -4,7 +4,7 @@ import { commonPath, type ReportData, type ReportDevice, type ReportPlan } from 
 import { sparseCoreText } from './sparse_cores.js';
 import { groupName, groupWhereText, tableGroups } from './table_groups.js';
 import { textTable, wrapped } from './text_lines.js';
-import { bytesText, counted, countText, ratioText, secondsText, wholeText } from '../units.js';
+import { bytesText, counted, countText, ratioText, secondsText, wholeText } from '../base/units.js';
 
 const MOST_DEVICES = 32;
 const MOST_TABLES = 40;

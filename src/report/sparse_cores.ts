@@ -1,8 +1,8 @@
 /** What a report tells of SparseCores: ids, buffers and minibatches by stack, and the step on every TPU generation. */
-import type { ReportSource } from '../backends/tpu-emulator/report_source.js';
-import type { StackCounts } from '../backends/tpu-emulator/machine/stack_stats.js';
+import type { ReportSource } from '../backends/emulator/report_source.js';
+import type { StackCounts } from '../backends/emulator/machine/stack_stats.js';
 import { emptyLoad, type StepLoad } from '../partition/step_load.js';
-import { counted, secondsText, wholeText } from '../units.js';
+import { counted, secondsText, wholeText } from '../base/units.js';
 import { predictStep } from './cost_model.js';
 import { GENERATIONS } from './generations.js';
 import { textTable, wrapped } from './text_lines.js';

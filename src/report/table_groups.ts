@@ -1,6 +1,6 @@
 /** Tables that are alike, so that a model with hundreds of them is told in a few lines. */
 import { numbersText, shortName, whereText, type ReportTable } from './report_data.js';
-import { counted } from '../units.js';
+import { counted } from '../base/units.js';
 
 /** Tables of one size that are cut alike, in the order in which they were made. */
 export interface TableGroup {

@@ -2,17 +2,15 @@
 import * as tf from '@tensorflow/tfjs';
 import { registerBackends } from '../backends/register.js';
 import { registerAllActivations } from './activations/activations_kernel.js';
-import { lendLayer } from '../saved_model/layers/lent_layers.js';
 import { TPUEmbeddingLayer } from './layer/tpu_embedding_layer.js';
-import { registerTpuEmulator } from '../backends/tpu-emulator/register.js';
+import { registerTpuEmulator } from '../backends/emulator/register.js';
 
 registerBackends();
 registerTpuEmulator();
 registerAllActivations();
 tf.serialization.registerClass(TPUEmbeddingLayer as never);
-lendLayer(TPUEmbeddingLayer.className, async () => (await import('./layer/exported_layer.js')).exportedLayer);
 
-export { configureTpuEmulator, tpuEmulator } from '../tpu_emulator.js';
+export { configureTpuEmulator, tpuEmulator } from '../report/tpu_emulator.js';
 export { TableConfig, type TableConfigArgs } from './config/table_config.js';
 export { FeatureConfig, type FeatureConfigArgs, type PartialShape } from './config/feature_config.js';
 export { QuantizationConfig, type QuantizationConfigArgs } from './config/quantization_config.js';

@@ -5,7 +5,7 @@ import type { BagOptions } from '../../src/backends/kernel_set.js';
 import type { Lookup, TableUpdate } from '../../src/backends/lookup.js';
 import { backendPart, type BackendPart } from '../../src/backends/registry.js';
 import { stepTables } from '../../src/optimizers/table_step.js';
-import { COMBINERS } from '../../src/types.js';
+import { COMBINERS } from '../../src/base/types.js';
 import type { Random } from '../helpers/random.js';
 
 /** What a backend part has for many tables at once. */

@@ -5,7 +5,7 @@ import type { KernelSet } from '../../src/backends/kernel_set.js';
 import { namedKernelSet } from '../../src/backends/registry.js';
 import { partitionCsr } from '../../src/backends/reference/partition_csr.js';
 import { countCsr, roundUp, type CsrFeature, type CsrParts, type CsrRequest } from '../../src/backends/sparse_core.js';
-import { COMBINERS } from '../../src/types.js';
+import { COMBINERS } from '../../src/base/types.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 import 'tfjs-embeddings/node';

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { modelCases, MODELS } from '../converter/graph_models.js';
+import { modelCases, MODELS } from '../formats/graph_models/graph_models.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { expectClose } from '../helpers/tensors.js';
 import { chromium, launch } from './chromium.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { skipOrFail } from '../helpers/backends.js';
 import { expectClose } from '../helpers/tensors.js';
-import { convertedCases, fileCases, goldenPath, type KerasCase } from '../keras/keras_cases.js';
+import { convertedCases, fileCases, goldenPath, type KerasCase } from '../formats/keras/keras_cases.js';
 import { chromium, launch } from './chromium.js';
 import { ROOT, SCRIPTS } from './libraries.js';
 import { serve } from './server.js';

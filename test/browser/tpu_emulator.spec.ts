@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type { Browser } from 'playwright-core';
 import * as emb from 'tfjs-embeddings';
-import { loadHost, stopEmulator } from '../backends/tpu-emulator/describe_emulator.js';
+import { loadHost, stopEmulator } from '../backends/emulator/describe_emulator.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { chromium, launch } from './chromium.js';
 import { startDevices, trainDistributedModel } from './distributed_model.js';

@@ -1,47 +1,25 @@
 /** The floors of the house, its source files, and what each of them imports. C files count by what they include. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
-/** Floors, top first; a file imports from its own room and from the floors below. Files at the top go by their name. */
-export const FLOORS = [
-  ['src/node.ts'],
-  ['src/index_node.ts'],
-  ['src/index.ts'],
-  ['src/public_types.ts'],
-  ['src/tpu'],
-  ['src/tpu_emulator.ts'],
-  ['src/saved_model'],
-  ['src/keras'],
-  ['src/step'],
-  ['src/layers'],
-  ['src/optimizers', 'src/report', 'src/converter'],
-  ['src/ops', 'src/tensor_array'],
-  ['src/io', 'src/preprocessing'],
-  ['src/backends'],
-  ['src/partition'],
-  ['src/tfjs_patches'],
-  ['src/ragged', 'src/config', 'src/protobuf'],
-  ['src/at_work.ts'],
-  [
-    'src/live_tensor.ts',
-    'src/options.ts',
-    'src/warn_once.ts',
-    'src/node_builtin.ts',
-    'src/tfjs_present.ts',
-    'src/units.ts',
-    'src/row_blocks.ts',
-  ],
-  ['src/positional.ts'],
-  ['src/errors.ts'],
-  ['src/brand.ts', 'src/types.ts', 'src/closest_name.ts'],
-  ['src/per_process.ts'],
-  ['custom-ops/hosts'],
-  ['custom-ops/kernels'],
-];
+/**
+ * Floors, top first, as the table of rooms in docs/architecture.md has them; a file imports from its own room and from the
+ * floors below. Files at the top go by their name.
+ */
+export const FLOORS = readFileSync(join(root, 'docs', 'architecture.md'), 'utf8')
+  .split('\n## Rooms\n')[1]
+  .split('\n## ')[0]
+  .split('\n')
+  .filter((line) => line.startsWith('| `'))
+  .flatMap((line) => [...line.split('|')[1].matchAll(/`([^`]+)`/g)].map(([, room]) => room.replace(/\/$/, '')))
+  .map((room) => [room.startsWith('custom-ops') ? room : `src/${room}`]);
+
+/** What lies at the top of src: folders and files. Each is a room. */
+export const ROOMS = readdirSync(join(root, 'src')).map((name) => `src/${name}`);
 
 export function sources(folder) {
   if (!existsSync(join(root, folder))) return [];

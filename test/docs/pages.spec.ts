@@ -28,7 +28,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   [`curl http://localhost:8501/v1/models/click:predict -d '{"inputs": {"user": [[1], [4]], "seen": [[5, 7], [3, -1]]}}'`]:
     'asks the server of the line above',
   'tensorflowjs_converter --input_format=tf_saved_model served/click/1 graph':
-    'needs a package of Python: test/saved_model/tools.spec.ts runs the converter',
+    'needs a package of Python: test/formats/saved_model/tools.spec.ts runs the converter',
 };
 
 /** What commands print that run. */

@@ -1,7 +1,7 @@
 /** Generated batches for comparing implementations: many shapes, repeats, empty bags, weights, ids outside the table. */
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/backends/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../../src/backends/kernel_set.js';
-import { COMBINERS, SLOT_NAMES, type OptimizerName } from '../../src/types.js';
+import { COMBINERS, SLOT_NAMES, type OptimizerName } from '../../src/base/types.js';
 import { Random } from './random.js';
 
 export interface BagCase {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/backends/hyper.js';
 import { IdOutOfRange, type BagOptions, type HostTable, type KernelSet } from '../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type Combiner, type OptimizerName } from '../../src/types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type Combiner, type OptimizerName } from '../../src/base/types.js';
 import {
   bagCases,
   copyTable,

@@ -6,7 +6,7 @@ import { unpackRows } from '../../src/backends/packed/rows.js';
 import { roundingKey } from '../../src/backends/packed/rounding.js';
 import { wordsPerRow, type PackedTable } from '../../src/backends/packed/packed_table.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../../src/types.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../../src/base/types.js';
 import { hyperCase, usedSlots } from './bag_cases.js';
 import type { Kernels } from './kernel_set_suite.js';
 import { gradientMagnitude } from './magnitudes.js';

@@ -3,7 +3,7 @@ import { IdOutOfRange } from '../../src/backends/kernel_set.js';
 import { packRows, unpackRows } from '../../src/backends/packed/rows.js';
 import { wordsPerRow, type PackedTable } from '../../src/backends/packed/packed_table.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
-import { PACKED_STORAGES, type PackedStorage } from '../../src/types.js';
+import { PACKED_STORAGES, type PackedStorage } from '../../src/base/types.js';
 import { bagCase, type BagCase } from './bag_cases.js';
 import type { Kernels } from './kernel_set_suite.js';
 import { pooledMagnitudes, weightsGradientMagnitude } from './magnitudes.js';

@@ -1,5 +1,5 @@
 /** What the package says in the console. */
-import { perProcess } from '../../src/per_process.js';
+import { perProcess } from '../../src/base/per_process.js';
 
 /** Forgets what was said, and keeps from the console what is said from now on. */
 function listen(): { texts: string[]; stop(): void } {

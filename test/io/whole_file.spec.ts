@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { hostMark } from '../../src/at_work.js';
+import { hostMark } from '../../src/base/at_work.js';
 import { writeWhole } from '../../src/io/whole_file.js';
 
 const SOURCE = fileURLToPath(new URL('../../src/io/whole_file.ts', import.meta.url));

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
 import { halfValue, nearestHalf } from '../../src/backends/packed/half.js';
 import { unpackRows } from '../../src/backends/packed/rows.js';
-import { releaseFailedTape } from '../../src/tfjs_patches/failed_tape.js';
+import { releaseFailedTape } from '../../src/tfjs/failed_tape.js';
 import { withTpuEmulator } from '../helpers/tpu_emulator.js';
 import { DIM, ROWS, batch, compile, dispose, towers, trained, wordsOf } from './half_towers.js';
 import { ids, leakFree, useCpu } from './setup.js';

@@ -1,7 +1,7 @@
 /** Small models with a table of float16, or of another storage, and their training. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
-import type { OptimizerName, Storage } from '../../src/types.js';
+import type { OptimizerName, Storage } from '../../src/base/types.js';
 import { ids } from './setup.js';
 
 export const [ROWS, DIM, LENGTH] = [40, 6, 3];

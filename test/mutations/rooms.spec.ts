@@ -53,9 +53,9 @@ describe('rooms of mutations', () => {
 
   it('are found by name and by path, of C all at once', () => {
     const [emulator] = findRooms(ROOT, 'emulator');
-    expect(emulator!.sources.every((path) => path.startsWith('src/backends/tpu-emulator/'))).toBeTrue();
+    expect(emulator!.sources.every((path) => path.startsWith('src/backends/emulator/'))).toBeTrue();
     const [backends] = findRooms(ROOT, 'backends');
-    expect(backends!.sources.some((path) => path.startsWith('src/backends/tpu-emulator/'))).toBeFalse();
+    expect(backends!.sources.some((path) => path.startsWith('src/backends/emulator/'))).toBeFalse();
     const [file] = findRooms(ROOT, 'kernels/many_tables.c');
     expect(file!.sources).toEqual(['custom-ops/kernels/many_tables.c']);
     const [io] = findRooms(ROOT, 'src/io/weights');

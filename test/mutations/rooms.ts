@@ -13,12 +13,12 @@ export interface Room {
 /** Sources that nobody changes by hand, and how the page of the report looks; what it says is changed. */
 export const LEFT_OUT: ReadonlySet<string> = new Set([
   'src/backends/wasm/kernels_wasm.ts',
-  'src/backends/tpu-emulator/devices/worker_source.ts',
+  'src/backends/emulator/devices/worker_source.ts',
   'src/report/page/style.ts',
 ]);
 
 /** Folders that are rooms of their own, apart from the room around them. */
-const APART: Readonly<Record<string, string>> = { 'src/backends/tpu-emulator': 'emulator' };
+const APART: Readonly<Record<string, string>> = { 'src/backends/emulator': 'emulator' };
 
 const NATIVE = /\.(c|h|cc)$/;
 
@@ -92,17 +92,23 @@ export function homesOf({ name, sources }: Room): string[] {
 
 /** Specs that are about a room, and lie elsewhere. `*` are those that lie directly in `test`. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
-  src: ['bad_input/', 'ragged/', 'config/', 'optimizers/'],
-  ops: ['bad_input/', 'optimizers/'],
-  optimizers: ['bad_input/optimizers', 'layers/training', 'ops/training'],
-  layers: ['bad_input/', 'tfjs_patches/'],
-  ragged: ['bad_input/ragged'],
+  src: ['bad_input/'],
+  base: [
+    'bad_input/',
+    'optimizers/',
+    'formats/saved_model/graph',
+    'formats/saved_model/bundle',
+    'formats/graph_models/',
+  ],
+  ids: ['bad_input/ragged'],
+  lookup: ['bad_input/', 'optimizers/', 'formats/graph_models/'],
+  optimizers: ['bad_input/optimizers', 'layers/training', 'lookup/training'],
+  tables: ['layers/', 'bad_input/'],
+  layers: ['bad_input/', 'tfjs/'],
   preprocessing: ['bad_input/preprocessing', 'layers/integer_lookup', 'layers/preprocessing'],
-  tensor_array: ['converter/'],
   emulator: ['tpu/sparse_core/', 'report/sparse_cores'],
-  protobuf: ['saved_model/graph', 'saved_model/bundle', 'converter/'],
-  tfjs_patches: ['layers/', 'step/', 'converter/'],
-  backends: ['ops/'],
+  tfjs: ['layers/', 'capture/', 'formats/graph_models/'],
+  backends: ['lookup/'],
 };
 
 export function isHome(homes: readonly string[], spec: string): boolean {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 const LINKED = ['node_modules', 'custom-ops/build', 'dist'];
 /** Made by set-up, not under version control, but sources all the same. */
-const GENERATED = ['src/backends/wasm/kernels_wasm.ts', 'src/backends/tpu-emulator/devices/worker_source.ts'];
+const GENERATED = ['src/backends/wasm/kernels_wasm.ts', 'src/backends/emulator/devices/worker_source.ts'];
 
 /** Under the root, git-ignored. */
 export const CACHE = join('.cache', 'mutations');

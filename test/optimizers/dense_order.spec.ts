@@ -1,7 +1,7 @@
 /** Which loaded state of a stock optimizer a variable gets. */
 import * as tf from '@tensorflow/tfjs';
 import { DenseOrder } from '../../src/optimizers/dense_order.js';
-import type { NamedTensor } from '../../src/types.js';
+import type { NamedTensor } from '../../src/base/types.js';
 
 /** Entries that have a number for a name to tell them by. */
 function entries(shapes: Record<string, number[]>, kind = ''): NamedTensor[] {

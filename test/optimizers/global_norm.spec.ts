@@ -1,8 +1,8 @@
 /** Clipping by the norm over tables and dense variables together. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { describeEmulator, emulator } from '../backends/tpu-emulator/describe_emulator.js';
-import { LAYOUT_NAMES, layoutOf, place } from '../backends/tpu-emulator/tables.js';
+import { describeEmulator, emulator } from '../backends/emulator/describe_emulator.js';
+import { LAYOUT_NAMES, layoutOf, place } from '../backends/emulator/tables.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { expectError } from '../helpers/errors.js';
 import { NaiveOptimizer, type Matrix } from '../helpers/naive_optimizer.js';

@@ -1,7 +1,7 @@
 /** Loops of the user's own: gradients are computed, changed and applied. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { describeEmulator } from '../backends/tpu-emulator/describe_emulator.js';
+import { describeEmulator } from '../backends/emulator/describe_emulator.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { pooledDensely, rowsOf } from '../helpers/dense_oracle.js';
 import { expectError } from '../helpers/errors.js';

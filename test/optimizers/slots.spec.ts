@@ -1,8 +1,8 @@
 /** Optimizer state of tables on devices that lack room for it. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { describeEmulator, emulator } from '../backends/tpu-emulator/describe_emulator.js';
-import { numbersOf } from '../backends/tpu-emulator/tables.js';
+import { describeEmulator, emulator } from '../backends/emulator/describe_emulator.js';
+import { numbersOf } from '../backends/emulator/tables.js';
 import { expectError } from '../helpers/errors.js';
 
 type RowOptimizer = ReturnType<typeof emb.train.adam>;

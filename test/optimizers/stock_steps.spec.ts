@@ -1,7 +1,7 @@
 /** What is said when a stock optimizer steps a table, and not before. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { perProcess } from '../../src/per_process.js';
+import { perProcess } from '../../src/base/per_process.js';
 import { expectError } from '../helpers/errors.js';
 
 const STOCK: Record<string, () => tf.Optimizer> = {

@@ -1,5 +1,5 @@
 /** Each argument of the planner refused with the right class, its name, what was expected and what came. */
-import { ArgumentTypeError, ValueError, type ErrorFacts } from '../../src/errors.js';
+import { ArgumentTypeError, ValueError, type ErrorFacts } from '../../src/base/errors.js';
 import { checkPlan, planEmbedding, readPlan } from '../../src/partition/index.js';
 
 const TABLES = [

@@ -1,5 +1,5 @@
 /** Keys in camel case, all the way down. */
-import { toCamelCase } from '../../src/config/camel_case.js';
+import { toCamelCase } from '../../src/base/camel_case.js';
 
 export function camelDeep(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(camelDeep);

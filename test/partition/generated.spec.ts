@@ -1,5 +1,5 @@
 /** Plans for generated tables: equal to a second planner, complete, in order, never worse than they should be. */
-import { ValueError } from '../../src/errors.js';
+import { ValueError } from '../../src/base/errors.js';
 import { checkPlan, planEmbedding, readPlan, type EmbeddingPlan, type PlanData } from '../../src/partition/index.js';
 import { naivePlan } from './naive_planner.js';
 import { generatedArgs, tinyModel, type FullArgs } from './table_sets.js';

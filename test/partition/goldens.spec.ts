@@ -1,6 +1,6 @@
 /** Plans of NVIDIA's planner class, run unchanged: ours must be equal in every list. */
 import { readFileSync } from 'node:fs';
-import { ValueError } from '../../src/errors.js';
+import { ValueError } from '../../src/base/errors.js';
 import { checkPlan } from '../../src/partition/check_plan.js';
 import { planEmbedding, type PlanEmbeddingArgs } from '../../src/partition/index.js';
 import { camelDeep } from './camel_deep.js';

@@ -1,7 +1,7 @@
 /** Reports as pages. */
 import { makeReport } from '../../src/report/report.js';
-import type { ReportSource } from '../../src/backends/tpu-emulator/report_source.js';
-import { secondsText } from '../../src/units.js';
+import type { ReportSource } from '../../src/backends/emulator/report_source.js';
+import { secondsText } from '../../src/base/units.js';
 import { busyCounters, sourceOf } from './report_sources.js';
 
 const VOID = ['meta', 'br', 'wbr', 'link'];

@@ -8,7 +8,7 @@ import {
   ratioText,
   secondsText,
   wholeText,
-} from '../../src/units.js';
+} from '../../src/base/units.js';
 
 describe('Units of reports', () => {
   it('writes bytes in steps of 1000', () => {

@@ -3,7 +3,7 @@
  * out the place of each number by itself, which costs many times what the arithmetic does. Results are the same to the bit.
  */
 import * as tf from '@tensorflow/tfjs';
-import { replaceStockKernel } from '../../tfjs_patches/engine/stock_kernel.js';
+import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
 import { newFloats } from '../memory.js';
 import { floatsOf, type CpuBackend } from './cpu_backend.js';
 

@@ -1,6 +1,6 @@
 /** What we use of MathBackendCPU (tfjs-backend-cpu 4). */
 import type * as tf from '@tensorflow/tfjs';
-import { checkNotLost } from '../../ragged/lost_arrays.js';
+import { checkNotLost } from '../../ids/lost_arrays.js';
 
 /** What the backend keeps per data id. */
 export interface CpuRecord {

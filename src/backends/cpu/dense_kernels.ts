@@ -3,7 +3,7 @@
  * What native code does not take goes to the kernels of tfjs, which stay the reference.
  */
 import type * as tf from '@tensorflow/tfjs';
-import { replaceStockKernel } from '../../tfjs_patches/engine/stock_kernel.js';
+import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
 import { productShape, sizesOf } from '../dense/product_sizes.js';
 import { newFloats } from '../memory.js';
 import { kernelSet, tellProducts } from '../registry.js';

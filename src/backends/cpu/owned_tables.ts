@@ -6,9 +6,9 @@
  * somebody asks and kept, weakly, until the next step.
  */
 import * as tf from '@tensorflow/tfjs';
-import { RuntimeError } from '../../errors.js';
+import { RuntimeError } from '../../base/errors.js';
 import type { KernelSet } from '../kernel_set.js';
-import { askForValues, serveValues } from '../../tfjs_patches/cpu_values.js';
+import { askForValues, serveValues } from '../../tfjs/cpu_values.js';
 import { floatsOf, intsOf, type CpuBackend } from './cpu_backend.js';
 import { heapOf, placeFor, type Place } from './place.js';
 import { asFloats, asWords } from './words.js';

@@ -1,7 +1,7 @@
 /** One exact step on variables of the `cpu` backend. */
 import * as tf from '@tensorflow/tfjs';
 import { PACKED_APPLY, SPARSE_APPLY, type PackedApplyFunction, type SparseApplyFunction } from '../bag_tensors.js';
-import { runOnEngine } from '../../tfjs_patches/engine/engine_run.js';
+import { runOnEngine } from '../../tfjs/engine/engine_run.js';
 import { kernelSet } from '../registry.js';
 import type { CpuBackend } from './cpu_backend.js';
 import { OwnedTables } from './owned_tables.js';

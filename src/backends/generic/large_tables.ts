@@ -1,6 +1,6 @@
 /** Steps whose cost grows with the table: stock ops of a GPU make a new table where kernels write a few rows. */
 import * as tf from '@tensorflow/tfjs';
-import { warnOnce } from '../../warn_once.js';
+import { warnOnce } from '../../base/warn_once.js';
 
 /** Backends on a GPU, which have no kernels of this package. */
 export const GPU_BACKENDS: readonly string[] = ['webgl', 'webgpu'];

@@ -1,6 +1,6 @@
 /** Lookups of packed rows from stock ops: the rows of a batch are gathered as words and unpacked on the host. */
 import * as tf from '@tensorflow/tfjs';
-import { RuntimeError } from '../../errors.js';
+import { RuntimeError } from '../../base/errors.js';
 import { unpackRows } from '../packed/rows.js';
 import type { PackedForm } from '../packed/packed_table.js';
 import { embeddingBag, type EmbeddingBagInputs } from './embedding_bag.js';

@@ -1,6 +1,6 @@
 /** The optimizers on matrices of rows, from stock ops. Call inside a tidy. */
 import * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../types.js';
+import type { OptimizerName } from '../../base/types.js';
 import type { Hyper } from '../hyper.js';
 
 /** Rows of a table with the same rows of its slots. */

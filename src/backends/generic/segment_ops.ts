@@ -1,6 +1,6 @@
 /** Pieces that the composed kernels share, from stock ops. Call inside a tidy. */
 import * as tf from '@tensorflow/tfjs';
-import type { Combiner } from '../../types.js';
+import type { Combiner } from '../../base/types.js';
 import type { Segments } from './host_ids.js';
 
 /** Sums the entries of each group: [n, ...] -> [groups, ...]. */

@@ -3,7 +3,7 @@
  * variable then takes over. Snapshots of the old table stay as they were. The cost grows with the table.
  */
 import * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../types.js';
+import type { OptimizerName } from '../../base/types.js';
 import type { BagTensors } from '../bag_tensors.js';
 import { HYPER_FIELDS, type Hyper } from '../hyper.js';
 import type { BagOptions } from '../kernel_set.js';

@@ -1,6 +1,6 @@
 /** The C core on typed arrays, through the addon. Knows nothing of Node, so that workers bundle it for any runtime. */
-import { ValueError, described } from '../../errors.js';
-import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, PACKED_STORAGES, type OptimizerName } from '../../types.js';
+import { ValueError, described } from '../../base/errors.js';
+import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, PACKED_STORAGES, type OptimizerName } from '../../base/types.js';
 import type {
   BagOptions,
   HostBags,

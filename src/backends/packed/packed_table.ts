@@ -6,8 +6,8 @@
  * last one are 0. On little-endian machines these are the bytes of FBGEMM's fused 8-bit rows.
  */
 import type * as tf from '@tensorflow/tfjs';
-import { perProcess } from '../../per_process.js';
-import type { PackedStorage } from '../../types.js';
+import { perProcess } from '../../base/per_process.js';
+import type { PackedStorage } from '../../base/types.js';
 
 /** A packed matrix on the host, row-major. */
 export interface PackedTable {

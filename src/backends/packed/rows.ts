@@ -1,5 +1,5 @@
 /** Rows of float32 into words, and words into rows. */
-import type { PackedStorage } from '../../types.js';
+import type { PackedStorage } from '../../base/types.js';
 import { halfValue, nearestHalf } from './half.js';
 import { wordsPerRow } from './packed_table.js';
 

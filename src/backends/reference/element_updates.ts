@@ -1,6 +1,6 @@
 /** The optimizers, one element at a time, in double. */
 import type { Hyper } from '../hyper.js';
-import type { OptimizerName } from '../../types.js';
+import type { OptimizerName } from '../../base/types.js';
 
 /** One element of a table: its value and its slots, in the order of SLOT_NAMES. */
 export interface Element {

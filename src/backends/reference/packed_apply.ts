@@ -1,5 +1,5 @@
 /** Reference for steps of float16 rows: the touched rows are unpacked, stepped as float32, and rounded stochastically. */
-import type { OptimizerName } from '../../types.js';
+import type { OptimizerName } from '../../base/types.js';
 import { randomWords } from '../counter_random.js';
 import type { Hyper } from '../hyper.js';
 import type { BagOptions, HostBags } from '../kernel_set.js';

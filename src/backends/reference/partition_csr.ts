@@ -1,5 +1,5 @@
 /** From features to the buckets of SparseCores, step by step. */
-import type { Combiner } from '../../types.js';
+import type { Combiner } from '../../base/types.js';
 import { CsrIdOutOfRange } from '../csr_id_out_of_range.js';
 import type { HostBags } from '../kernel_set.js';
 import {

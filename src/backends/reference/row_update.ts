@@ -1,5 +1,5 @@
 /** One optimizer step of one row, and what happens to the row before and after it. */
-import type { OptimizerName } from '../../types.js';
+import type { OptimizerName } from '../../base/types.js';
 import type { Hyper } from '../hyper.js';
 import type { HostTable } from '../kernel_set.js';
 import { ELEMENT_UPDATES, stepOf, type Element } from './element_updates.js';

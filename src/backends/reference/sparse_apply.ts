@@ -2,7 +2,7 @@
  * Reference for `SparseApply*`: one exact step in place.
  * Order: sum over occurrences, clip by norm, clip by value, weight decay, optimizer, clip weight, constraint.
  */
-import type { OptimizerName } from '../../types.js';
+import type { OptimizerName } from '../../base/types.js';
 import { HYPER_FIELDS, type Hyper } from '../hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../kernel_set.js';
 import { group, type Groups } from './group.js';

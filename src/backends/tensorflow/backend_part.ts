@@ -1,9 +1,9 @@
 /** What the `tensorflow` backend offers: custom ops where the addon has registered them, else stock ops composed. */
 import * as tf from '@tensorflow/tfjs';
-import { areKernelsWatched } from '../../tfjs_patches/engine/watched_kernels.js';
-import { warnOnce } from '../../warn_once.js';
+import { areKernelsWatched } from '../../tfjs/engine/watched_kernels.js';
+import { warnOnce } from '../../base/warn_once.js';
 import { PACKED_APPLY, SPARSE_APPLY, type SparseApplyFunction } from '../bag_tensors.js';
-import { runOnEngine } from '../../tfjs_patches/engine/engine_run.js';
+import { runOnEngine } from '../../tfjs/engine/engine_run.js';
 import { genericBackendPart } from '../generic/register.js';
 import type { BagOptions, KernelInfo } from '../kernel_set.js';
 import type { LookedUp, Lookup } from '../lookup.js';

@@ -1,7 +1,7 @@
 /** The kernels of this package as TensorFlow ops, for the tfjs-node backend. */
 import type * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../types.js';
-import { SLOT_NAMES } from '../../types.js';
+import type { OptimizerName } from '../../base/types.js';
+import { SLOT_NAMES } from '../../base/types.js';
 import type { BagOptions } from '../kernel_set.js';
 import { PACKED_BAG, PACKED_BAG_WEIGHTS_GRAD } from '../bag_tensors.js';
 import { makerOf } from '../live_values.js';

@@ -1,6 +1,6 @@
 /** Lookups of many tables as one TensorFlow op, and steps of many tables as one. */
 import * as tf from '@tensorflow/tfjs';
-import { COMBINERS, OUT_OF_RANGE, SLOT_NAMES, type OptimizerName } from '../../types.js';
+import { COMBINERS, OUT_OF_RANGE, SLOT_NAMES, type OptimizerName } from '../../base/types.js';
 import type { BagOptions } from '../kernel_set.js';
 import type { LookedUp, Lookup } from '../lookup.js';
 import type { JoinedUpdate } from '../registry.js';

@@ -3,8 +3,8 @@
  * folder can be part of the entry for any runtime.
  */
 import type * as tf from '@tensorflow/tfjs';
-import { RuntimeError } from '../../errors.js';
-import type { OpBackend } from '../../tfjs_patches/op_inputs.js';
+import { RuntimeError } from '../../base/errors.js';
+import type { OpBackend } from '../../tfjs/op_inputs.js';
 
 export const BACKEND_NAME = 'tensorflow';
 

@@ -1,5 +1,5 @@
 /** Errors of TensorFlow as errors of this package. */
-import { RuntimeError, ValueError, described } from '../../errors.js';
+import { RuntimeError, ValueError, described } from '../../base/errors.js';
 import { IdOutOfRange } from '../kernel_set.js';
 
 const PREFIX = /^Invalid TF_Status: (\d+)\s*Message: /;

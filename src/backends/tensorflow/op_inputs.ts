@@ -1,6 +1,6 @@
 /** Attributes and inputs of the custom ops. */
 import type * as tf from '@tensorflow/tfjs';
-import { checkNotLost } from '../../ragged/lost_arrays.js';
+import { checkNotLost } from '../../ids/lost_arrays.js';
 import type { BagOptions } from '../kernel_set.js';
 import type { PackedForm } from '../packed/packed_table.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';

@@ -7,7 +7,7 @@
  * TensorFlow too, which is why the first step of a variable always copies.
  */
 import * as tf from '@tensorflow/tfjs';
-import { beforeOps } from '../../tfjs_patches/op_inputs.js';
+import { beforeOps } from '../../tfjs/op_inputs.js';
 import { asNodeBackend, type NodeBackend, type TensorRecord } from './node_backend.js';
 
 function stockCopyingOps(): ReadonlySet<string> {

@@ -6,8 +6,8 @@
  * wants to know early calls `addon.registerTensorFlow()` itself after tfjs-node is loaded.
  */
 import * as tf from '@tensorflow/tfjs';
-import { lookForNaNBy } from '../../ragged/float_values.js';
-import { OPTIMIZER_NAMES } from '../../types.js';
+import { lookForNaNBy } from '../../ids/float_values.js';
+import { OPTIMIZER_NAMES } from '../../base/types.js';
 import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,

@@ -1,7 +1,7 @@
 /** Any op of TensorFlow on tensors of tfjs. 64-bit integers, which tfjs has not, are made for an op and narrowed again. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError } from '../../errors.js';
-import { INT32_MAX, INT32_MIN } from '../../types.js';
+import { ValueError } from '../../base/errors.js';
+import { INT32_MAX, INT32_MIN } from '../../base/types.js';
 import { BACKEND_NAME, asNodeBackend, type NodeBackend } from './node_backend.js';
 import { translated } from './op_errors.js';
 

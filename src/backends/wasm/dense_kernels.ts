@@ -3,7 +3,7 @@
  * the others alone, and takes these number by number.
  */
 import type * as tf from '@tensorflow/tfjs';
-import { replaceStockKernel } from '../../tfjs_patches/engine/stock_kernel.js';
+import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
 import { productShape, sizesOf } from '../dense/product_sizes.js';
 import { tellProducts } from '../registry.js';
 import { matMul } from './joint_calls.js';

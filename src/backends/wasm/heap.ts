@@ -1,5 +1,5 @@
 /** Memory that WebAssembly kernels run in, and an allocator for a memory of our own. */
-import { described, ValueError } from '../../errors.js';
+import { described, ValueError } from '../../base/errors.js';
 
 /** A memory and who hands out its parts. */
 export interface Heap {

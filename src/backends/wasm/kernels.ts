@@ -1,5 +1,5 @@
 /** The C core inside one memory: kernels called with addresses. */
-import { described, ValueError } from '../../errors.js';
+import { described, ValueError } from '../../base/errors.js';
 import {
   COMBINERS,
   INT32_MAX,
@@ -8,12 +8,12 @@ import {
   PACKED_STORAGES,
   type OptimizerName,
   type PackedStorage,
-} from '../../types.js';
+} from '../../base/types.js';
 import { HYPER_FIELDS } from '../hyper.js';
 import type { BagOptions } from '../kernel_set.js';
 import { kernelError } from '../kernel_status.js';
 import type { CsrRequest } from '../sparse_core.js';
-import type { WorkerProgram } from '../threads/worker_thread.js';
+import type { WorkerProgram } from '../../base/worker_thread.js';
 import type { Heap } from './heap.js';
 import { isShared, moduleFor } from './module.js';
 import { threadsOfKernels, type Team } from './threads/team.js';

@@ -1,5 +1,5 @@
 /** The compiled WebAssembly modules: from the bytes in the bundle, or from a URL that serves them apart. */
-import { ArgumentTypeError, described, RuntimeError, ValueError } from '../../errors.js';
+import { ArgumentTypeError, described, RuntimeError, ValueError } from '../../base/errors.js';
 import { KERNELS } from './kernels_wasm.js';
 import { asShared } from './shared_module.js';
 

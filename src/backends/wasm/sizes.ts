@@ -1,6 +1,6 @@
 /** Sizes that must agree: a kernel goes by addresses, and would read or write beyond an array that is too short. */
 import type * as tf from '@tensorflow/tfjs';
-import { described, ValueError } from '../../errors.js';
+import { described, ValueError } from '../../base/errors.js';
 
 /** Throws a ValueError unless an argument has as many values as the others say. */
 export function checkLength(argument: string, length: number, expected: number): void {

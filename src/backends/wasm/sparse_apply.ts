@@ -1,7 +1,7 @@
 /** One exact step on variables of the `wasm` backend. */
 import * as tf from '@tensorflow/tfjs';
 import { PACKED_APPLY, SPARSE_APPLY, type PackedApplyFunction, type SparseApplyFunction } from '../bag_tensors.js';
-import { runOnEngine } from '../../tfjs_patches/engine/engine_run.js';
+import { runOnEngine } from '../../tfjs/engine/engine_run.js';
 import type { WasmBackend } from './tfjs_heap.js';
 
 /**

@@ -1,10 +1,10 @@
 /** The tfjs kernels of the `wasm` backend: they run on tfjs's tensors without copies. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError } from '../../errors.js';
+import { ValueError } from '../../base/errors.js';
 import type { BagOptions, KernelInfo } from '../kernel_set.js';
-import { SLOT_NAMES, type OptimizerName } from '../../types.js';
+import { SLOT_NAMES, type OptimizerName } from '../../base/types.js';
 import { HYPER_FIELDS } from '../hyper.js';
-import { beforeDisposal } from '../../tfjs_patches/disposed_backends.js';
+import { beforeDisposal } from '../../tfjs/disposed_backends.js';
 import { kernelTable } from '../kernel_table.js';
 import { tooLarge } from '../memory.js';
 import { wordsPerRow, type PackedForm } from '../packed/packed_table.js';

@@ -1,6 +1,6 @@
 /** The memory of tfjs's own wasm backend: our kernels run on its tensors where they lie. */
 import type * as tf from '@tensorflow/tfjs';
-import { allocateIn, guardAllocator, type AllocatingModule } from '../../tfjs_patches/wasm_allocator.js';
+import { allocateIn, guardAllocator, type AllocatingModule } from '../../tfjs/wasm_allocator.js';
 import { beyondMemory, type Heap } from './heap.js';
 import { isShared } from './module.js';
 

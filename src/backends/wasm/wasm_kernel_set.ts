@@ -1,5 +1,5 @@
 /** The C core as WebAssembly over a memory of its own: a KernelSet for typed arrays. */
-import { SLOT_NAMES, type OptimizerName } from '../../types.js';
+import { SLOT_NAMES, type OptimizerName } from '../../base/types.js';
 import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature } from '../csr_memory.js';
 import { newFloats } from '../memory.js';

@@ -1,6 +1,6 @@
 /** Arrays in files, by name: what all formats share. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError, describe, described } from '../../errors.js';
+import { ValueError, describe, described } from '../../base/errors.js';
 import type { PositionedFile } from '../npy.js';
 import { readArray, type ArrayType } from './array_values.js';
 

@@ -1,5 +1,5 @@
 /** Values of arrays as NumPy and PyTorch store them, as those of tensors. */
-import { ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../../base/errors.js';
 import { HOST_IS_LITTLE_ENDIAN } from '../byte_order.js';
 import { fromBfloat, fromHalf } from '../half_floats.js';
 import type { PositionedFile } from '../npy.js';

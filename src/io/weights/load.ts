@@ -1,8 +1,8 @@
 /** Tables of PyTorch and TensorFlow users in models. */
 import * as tf from '@tensorflow/tfjs';
-import { closestName } from '../../closest_name.js';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { isRecord, readOptions } from '../../options.js';
+import { closestName } from '../../base/closest_name.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { isRecord, readOptions } from '../../base/options.js';
 import type { ByteInput } from '../byte_source.js';
 import type { ArrayFile, StoredArray } from './array_file.js';
 import { openArrays } from './read_arrays.js';

@@ -1,5 +1,5 @@
 /** `.npy` files, and `.npz` archives of them. */
-import { ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../../base/errors.js';
 import { positioned, type ByteSource } from '../byte_source.js';
 import { readNpyLayout, type PositionedFile } from '../npy.js';
 import { readZip, type ZipEntry } from '../zip_archive.js';

@@ -1,6 +1,6 @@
 /** The safetensors format of Hugging Face: a header in JSON, then values one after the other. */
-import { ValueError, described, describe } from '../../errors.js';
-import { isRecord } from '../../options.js';
+import { ValueError, described, describe } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
 import { bytesAt, type ByteSource } from '../byte_source.js';
 import { sizeOf, tensorAt, type ArrayFile, type StoredArray } from './array_file.js';
 import type { ArrayType } from './array_values.js';

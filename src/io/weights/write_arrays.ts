@@ -1,8 +1,8 @@
 /** Tensors on their way into files of NumPy and PyTorch. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError } from '../../errors.js';
-import { checkWhole } from '../../live_tensor.js';
-import { isRecord } from '../../options.js';
+import { ArgumentTypeError, ValueError } from '../../base/errors.js';
+import { checkWhole } from '../../base/live_tensor.js';
+import { isRecord } from '../../base/options.js';
 import { littleEndianBytes } from '../byte_order.js';
 import { pathOf } from '../byte_source.js';
 import { npyHeaderBytes } from '../npy_writer.js';

@@ -1,9 +1,9 @@
 /** The arguments of `DistributedEmbedding`. */
 import type * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import type { PlanData } from '../../partition/plan.js';
 import { PLACEMENT_FIELDS, type PlacementArgs } from '../../partition/plan_request.js';
-import type { Combiner } from '../../types.js';
+import type { Combiner } from '../../base/types.js';
 import { readEmbeddings, readFeatures, type DistributedFeatures, type DistributedItemArgs } from './features.js';
 import type { Embedding } from '../embedding/embedding.js';
 import type { NestedFeatures } from './feature_types.js';

@@ -1,20 +1,20 @@
 /** The config of `DistributedEmbedding`: how it is saved and made again. */
-import { camelKeys } from '../../config/camel_case.js';
-import { readLayerConfig } from '../../config/layer_config.js';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { isRecord } from '../../options.js';
+import { camelKeys } from '../../base/camel_case.js';
+import { readLayerConfig } from '../../base/layer_config.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
 import { STRATEGY_NAMES, type EmbeddingPlan } from '../../partition/plan.js';
 import { PLACEMENT_FIELDS } from '../../partition/plan_request.js';
 import type { DistributedEmbeddingArgs } from './arguments.js';
 import type { NestedFeatures } from './feature_types.js';
 import type { DistributedFeature, DistributedFeatures, DistributedItemArgs } from './features.js';
-import { EmbeddingTable, type EmbeddingTableArgs } from '../table/embedding_table.js';
-import type { Combiner } from '../../types.js';
-import { FeatureConfig, type FeatureConfigArgs } from './feature_config.js';
+import { EmbeddingTable, type EmbeddingTableArgs } from '../../tables/embedding_table.js';
+import type { Combiner } from '../../base/types.js';
+import { FeatureConfig, type FeatureConfigArgs } from '../../tables/feature_config.js';
 import { keyPath, readStructureConfig, structureConfig } from './structure.js';
-import { checkObject } from '../layer_arguments.js';
-import { tableOfLoad } from '../../tfjs_patches/shared_tables_on_load.js';
-import { TableConfig, checkText } from './table_config.js';
+import { checkObject } from '../../base/layer_arguments.js';
+import { tableOfLoad } from '../../tfjs/shared_tables_on_load.js';
+import { TableConfig, checkText } from '../../tables/table_config.js';
 
 const KNOWN = [
   ...PLACEMENT_FIELDS,

@@ -3,11 +3,11 @@
  * each at its end (null: none); any where the types do not tell.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type { IdsInput, WeightsInput } from '../../ragged/parse_ids.js';
-import type { Combiner } from '../../types.js';
+import type { IdsInput, WeightsInput } from '../../ids/parse_ids.js';
+import type { Combiner } from '../../base/types.js';
 import type { DistributedItemArgs } from './features.js';
 import type { Embedding } from '../embedding/embedding.js';
-import type { FeatureConfig } from './feature_config.js';
+import type { FeatureConfig } from '../../tables/feature_config.js';
 import type { LookedUp } from '../embedding/looked_up.js';
 import type { RaggedEmbedding } from '../embedding/ragged_embedding.js';
 

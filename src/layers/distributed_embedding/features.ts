@@ -1,9 +1,9 @@
 /** The tables and features of a `DistributedEmbedding`, whichever way they were given: one internal record. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
-import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../../ops/arguments.js';
-import { isRecord, readOptions } from '../../options.js';
-import type { Combiner, OutOfRange } from '../../types.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
+import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../../lookup/arguments.js';
+import { isRecord, readOptions } from '../../base/options.js';
+import type { Combiner, OutOfRange } from '../../base/types.js';
 import { Embedding } from '../embedding/embedding.js';
 import {
   EmbeddingTable,
@@ -12,14 +12,14 @@ import {
   type OwnTableArgs,
   type SharedTableArgs,
   type TableArgs,
-} from '../table/embedding_table.js';
+} from '../../tables/embedding_table.js';
 import type { Feature } from '../embedding/feature.js';
-import { FeatureConfig } from './feature_config.js';
+import { FeatureConfig } from '../../tables/feature_config.js';
 import { listStructure, readStructure, type FeatureStructure } from './structure.js';
-import { checkBoolean, checkInputLength, type SymbolicShape } from '../layer_arguments.js';
+import { checkBoolean, checkInputLength, type SymbolicShape } from '../../base/layer_arguments.js';
 import { RaggedEmbedding } from '../embedding/ragged_embedding.js';
-import type { TableConfig } from './table_config.js';
-import { checkText } from './table_config.js';
+import type { TableConfig } from '../../tables/table_config.js';
+import { checkText } from '../../tables/table_config.js';
 import type { TableLayer } from '../embedding/table_layer.js';
 
 /** How one feature is looked up, and where. */

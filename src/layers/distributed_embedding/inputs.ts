@@ -1,11 +1,11 @@
 /** The inputs of a `DistributedEmbedding`: from what the caller gives to one entry per feature. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { isRecord } from '../../options.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
 import type { PlanData } from '../../partition/plan.js';
-import { sameNumbers } from '../../ragged/row_splits.js';
+import { sameNumbers } from '../../ids/row_splits.js';
 import { featurePaths, flattenAs, type FeatureStructure } from './structure.js';
-import { isSymbolic } from '../layer_arguments.js';
+import { isSymbolic } from '../../base/layer_arguments.js';
 
 /** One entry per feature, in the order of features. */
 export interface FeatureInputs {

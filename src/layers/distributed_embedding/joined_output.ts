@@ -1,8 +1,8 @@
 /** The results of all features as one tensor: `output: 'concat'`. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { closestName } from '../../closest_name.js';
-import type { SymbolicShape } from '../layer_arguments.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { closestName } from '../../base/closest_name.js';
+import type { SymbolicShape } from '../../base/layer_arguments.js';
 
 export type OutputForm = 'structure' | 'concat';
 

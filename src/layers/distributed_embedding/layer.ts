@@ -1,10 +1,10 @@
 /** The layer `DistributedEmbedding`: many tables on many devices, by a plan. */
 import type * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { ArgumentTypeError, RuntimeError, described } from '../../errors.js';
-import { refusePositional } from '../../positional.js';
+import { brand } from '../../base/brand.js';
+import { ArgumentTypeError, RuntimeError, described } from '../../base/errors.js';
+import { refusePositional } from '../../base/positional.js';
 import { touchedRowsPenalties } from '../../optimizers/penalty.js';
-import { readOptions } from '../../options.js';
+import { readOptions } from '../../base/options.js';
 import type { EmbeddingPlan } from '../../partition/plan.js';
 import { ARGUMENTS, checkSeed, checkWeighted, readAll, type DistributedEmbeddingArgs } from './arguments.js';
 import { distributedConfig, readDistributedConfig } from './config.js';
@@ -26,17 +26,24 @@ import { featureShapes } from '../embedding/feature.js';
 import { lookUpFeatures } from '../embedding/feature_lookup.js';
 import { featurePaths, packAs } from './structure.js';
 import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';
-import { feedAsIs, markFeeding } from '../../tfjs_patches/uncast_inputs.js';
+import { feedAsIs, markFeeding } from '../../tfjs/uncast_inputs.js';
 import { OutputCache } from './output_cache.js';
-import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf, type SymbolicShape } from '../layer_arguments.js';
+import {
+  checkBoolean,
+  checkDtype,
+  checkName,
+  isSymbolic,
+  shapesOf,
+  type SymbolicShape,
+} from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
-import { nextName } from '../layer_names.js';
+import { nextName } from '../../base/layer_names.js';
 import { LayerOfTables } from '../layer_of_tables.js';
-import { listSharedWeightsOnce, notYetPenalized } from '../../tfjs_patches/shared_weights.js';
-import { clearTopologyCache } from '../../tfjs_patches/topology_cache.js';
-import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
-import { checkTableTraining, penalizedOf } from '../table/table_training.js';
-import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from '../table/writes.js';
+import { listSharedWeightsOnce, notYetPenalized } from '../../tfjs/shared_weights.js';
+import { clearTopologyCache } from '../../tfjs/topology_cache.js';
+import { checkSymbolicIds } from '../../tfjs/symbolic_ids.js';
+import { checkTableTraining, penalizedOf } from '../../tables/table_training.js';
+import { sourcesByName, sourcesInOrder, writeTables, type TableSource } from '../../tables/writes.js';
 
 export type { DistributedEmbeddingArgs } from './arguments.js';
 

@@ -2,8 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import type { DevicePart } from '../../backends/device_part.js';
 import { backendPart } from '../../backends/registry.js';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { isRecord } from '../../options.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
 import { checkPlan } from '../../partition/check_plan.js';
 import { GROUP_NAMES, type EmbeddingPlan, type PlanData } from '../../partition/plan.js';
 import { PLACEMENT_FIELDS, type PlanEmbeddingArgs } from '../../partition/plan_request.js';
@@ -11,11 +11,11 @@ import type { PlanTableArgs } from '../../partition/plan_table.js';
 import { planEmbedding } from '../../partition/planner.js';
 import { readPlan } from '../../partition/read_plan.js';
 import { tableLayouts, type TableLayout } from '../../partition/table_layout.js';
-import { warnOnce } from '../../warn_once.js';
-import { rowConstraintOf } from '../table/constraints.js';
+import { warnOnce } from '../../base/warn_once.js';
+import { rowConstraintOf } from '../../tables/constraints.js';
 import type { DistributedEmbeddingArgs } from './arguments.js';
 import type { DistributedFeatures, DistributedTable } from './features.js';
-import { serializeRegistered } from '../registered_objects.js';
+import { serializeRegistered } from '../../tables/registered_objects.js';
 
 /** A plan that the user made. From a config it is followed only where the number of devices is the same. */
 export interface ForcedPlan {

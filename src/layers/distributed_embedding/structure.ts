@@ -1,6 +1,6 @@
 /** Nested structures of features: objects and arrays, any depth, with a feature at each end. */
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { isRecord } from '../../options.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
 
 export type FeatureStructure =
   | { readonly kind: 'feature'; readonly index: number }

@@ -3,11 +3,11 @@ import type * as tf from '@tensorflow/tfjs';
 import type { DevicePart } from '../../backends/device_part.js';
 import type { Fill } from '../../backends/fill.js';
 import { backendPart } from '../../backends/registry.js';
-import { ValueError } from '../../errors.js';
+import { ValueError } from '../../base/errors.js';
 import type { TableLayout } from '../../partition/table_layout.js';
 import type { DistributedTable } from './features.js';
 import type { PlanInForce } from './plan.js';
-import type { EmbeddingTable } from '../table/embedding_table.js';
+import type { EmbeddingTable } from '../../tables/embedding_table.js';
 import {
   ZEROS,
   appliedInitializer,
@@ -15,12 +15,12 @@ import {
   initializerOf,
   tableSeed,
   zerosOf,
-} from '../table/initial_values.js';
-import type { TableHolder } from '../table/table_holder.js';
-import type { Initializer } from '../table/initializers.js';
-import { unpackedTensor, type WeightForm } from '../table/storage.js';
-import { applyInBlocks, fillOf, withSeed } from '../table/table_fill.js';
-import type { TableToFill } from '../table/table_to_fill.js';
+} from '../../tables/initial_values.js';
+import type { TableHolder } from '../../tables/table_holder.js';
+import type { Initializer } from '../../tables/initializers.js';
+import { unpackedTensor, type WeightForm } from '../../tables/storage.js';
+import { applyInBlocks, fillOf, withSeed } from '../../tables/table_fill.js';
+import type { TableToFill } from '../../tables/table_to_fill.js';
 
 /** What the weights need of their layer. */
 export interface WeightOwner {

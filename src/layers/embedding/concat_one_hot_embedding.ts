@@ -1,23 +1,29 @@
 /** The layer `ConcatOneHotEmbedding`: one id per feature, the rows of all features in one table. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { readLayerConfig } from '../../config/layer_config.js';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { refusePositional } from '../../positional.js';
+import { brand } from '../../base/brand.js';
+import { readLayerConfig } from '../../base/layer_config.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { refusePositional } from '../../base/positional.js';
 import { backendPart } from '../../backends/registry.js';
-import { embeddingBag } from '../../ops/embedding_bag.js';
-import { outOfRangeError } from '../../ragged/id_out_of_range.js';
-import { readOptions } from '../../options.js';
-import { parseIds, type DenseIds, type IdsInput } from '../../ragged/parse_ids.js';
-import { densePlace } from '../../ragged/id_place.js';
-import type { NestedRows } from '../../ragged/nested_rows.js';
-import { uniformSplits } from '../../ragged/row_splits.js';
-import { INT32_MAX } from '../../types.js';
-import { TABLE_SETTINGS, type TableArgs } from '../table/embedding_table.js';
-import { addLayerDetails } from '../../tfjs_patches/fed_rows.js';
-import { zerosOf } from '../table/initial_values.js';
-import type { Initializer } from '../table/initializers.js';
-import { LAYER_OPTIONS, checkDimension, shapesOf, type LayerOptions, type SymbolicShape } from '../layer_arguments.js';
+import { embeddingBag } from '../../lookup/embedding_bag.js';
+import { outOfRangeError } from '../../ids/id_out_of_range.js';
+import { readOptions } from '../../base/options.js';
+import { parseIds, type DenseIds, type IdsInput } from '../../ids/parse_ids.js';
+import { densePlace } from '../../ids/id_place.js';
+import type { NestedRows } from '../../ids/nested_rows.js';
+import { uniformSplits } from '../../ids/row_splits.js';
+import { INT32_MAX } from '../../base/types.js';
+import { TABLE_SETTINGS, type TableArgs } from '../../tables/embedding_table.js';
+import { addLayerDetails } from '../../tfjs/fed_rows.js';
+import { zerosOf } from '../../tables/initial_values.js';
+import type { Initializer } from '../../tables/initializers.js';
+import {
+  LAYER_OPTIONS,
+  checkDimension,
+  shapesOf,
+  type LayerOptions,
+  type SymbolicShape,
+} from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { asWholeIds } from './float_ids.js';
 import { readEmbeddingInputs, type LayerInputs } from './layer_inputs.js';

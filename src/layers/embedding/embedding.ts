@@ -1,10 +1,10 @@
 /** The layer `Embedding`: ids to rows, combined or not. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { ValueError, described } from '../../errors.js';
-import { refusePositional } from '../../positional.js';
-import type { Combiner } from '../../types.js';
-import { shapesOf, type SymbolicShape } from '../layer_arguments.js';
+import { brand } from '../../base/brand.js';
+import { ValueError, described } from '../../base/errors.js';
+import { refusePositional } from '../../base/positional.js';
+import type { Combiner } from '../../base/types.js';
+import { shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import type { Kwargs } from '../layer_calls.js';
 import { readEmbeddingInputs, type LayerInputs } from './layer_inputs.js';
 import { TableLayer, type AnyTableLayerArgs, type TableLayerArgs } from './table_layer.js';

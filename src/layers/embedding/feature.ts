@@ -1,7 +1,7 @@
 /** How one feature is looked up, and the shapes that this gives. */
-import { ValueError, described } from '../../errors.js';
-import type { Combiner, OutOfRange } from '../../types.js';
-import type { SymbolicShape } from '../layer_arguments.js';
+import { ValueError, described } from '../../base/errors.js';
+import type { Combiner, OutOfRange } from '../../base/types.js';
+import type { SymbolicShape } from '../../base/layer_arguments.js';
 
 /** As `Embedding`, as `RaggedEmbedding`, or as a feature of Keras RS. */
 export type FeatureKind = 'embedding' | 'ragged' | 'reduce';

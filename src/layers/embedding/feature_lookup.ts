@@ -2,18 +2,18 @@
 import * as tf from '@tensorflow/tfjs';
 import type { Lookup } from '../../backends/lookup.js';
 import type { BagOptions } from '../../backends/kernel_set.js';
-import { ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../../base/errors.js';
 import { GPU_BACKENDS } from '../../backends/generic/large_tables.js';
-import { lookUp } from '../../ops/lookup.js';
-import { addIdDetails, strayIdOf } from '../../ragged/id_out_of_range.js';
-import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/parse_ids.js';
-import { placeOf } from '../../ragged/id_place.js';
-import { RaggedTensor } from '../../ragged/ragged_tensor.js';
-import { placeSplits } from '../../ragged/row_splits.js';
-import { sharedUniformSplits } from '../../ragged/shared_splits.js';
+import { lookUp } from '../../lookup/lookup.js';
+import { addIdDetails, strayIdOf } from '../../ids/id_out_of_range.js';
+import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ids/parse_ids.js';
+import { placeOf } from '../../ids/id_place.js';
+import { RaggedTensor } from '../../ids/ragged_tensor.js';
+import { placeSplits } from '../../ids/row_splits.js';
+import { sharedUniformSplits } from '../../ids/shared_splits.js';
 import { asWholeIds } from './float_ids.js';
 import { checkDense, checkWeighted, type Feature, type FeaturePaths } from './feature.js';
-import { fedPlace } from '../../tfjs_patches/fed_rows.js';
+import { fedPlace } from '../../tfjs/fed_rows.js';
 import type { LayerOfTables } from '../layer_of_tables.js';
 import { bagsOfIds, hostIds, positionAmongAll, type IdMask, type UnmaskedBags } from './masked_ids.js';
 

@@ -1,7 +1,7 @@
 /** Ids that come as float32, which is what `tf.tensor2d` makes of numbers. */
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../../backends/registry.js';
-import { checkTensor } from '../../ragged/values.js';
+import { checkTensor } from '../../ids/values.js';
 
 /**
  * float32 ids as int32 by an op, which never shows them to JavaScript. They come back as they are where the backend has

@@ -1,9 +1,9 @@
 /** What users pass to a layer: ids in any form, and weights beside them. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { checkLive } from '../../live_tensor.js';
-import { PAIR_ADVICE } from '../../ragged/row_pair.js';
-import { isSymbolic } from '../layer_arguments.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { checkLive } from '../../base/live_tensor.js';
+import { PAIR_ADVICE } from '../../ids/row_pair.js';
+import { isSymbolic } from '../../base/layer_arguments.js';
 
 /** The ids of a call and their weights. */
 export interface LayerInputs {

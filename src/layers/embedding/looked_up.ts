@@ -1,8 +1,8 @@
 /** The types of what layers on tables take and give. */
 import type * as tf from '@tensorflow/tfjs';
-import type { DenseIds, RaggedIds, SparseInput, WeightsInput } from '../../ragged/parse_ids.js';
-import type { RaggedTensor } from '../../ragged/ragged_tensor.js';
-import type { Combiner } from '../../types.js';
+import type { DenseIds, RaggedIds, SparseInput, WeightsInput } from '../../ids/parse_ids.js';
+import type { RaggedTensor } from '../../ids/ragged_tensor.js';
+import type { Combiner } from '../../base/types.js';
 
 /** What concrete ids give: with a combiner a tensor; without one, ragged ids stay ragged. */
 export type LookedUp<C extends Combiner | null, Ids> = C extends Combiner

@@ -3,9 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../backends/bag_tensors.js';
 import { backendPart } from '../../backends/registry.js';
 import type { StepOps } from '../../backends/step_ops.js';
-import type { IdBatch } from '../../ragged/parse_ids.js';
-import { toInt32 } from '../../ragged/whole_ids.js';
-import { withLazyGradient } from '../../tfjs_patches/lazy_gradient.js';
+import type { IdBatch } from '../../ids/parse_ids.js';
+import { toInt32 } from '../../ids/whole_ids.js';
+import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 
 /** Which ids stand for nothing. */
 export interface IdMask {

@@ -1,13 +1,13 @@
 /** The layer `RaggedEmbedding`: rows of ids of different lengths. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { ValueError, described } from '../../errors.js';
-import { refusePositional } from '../../positional.js';
-import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/parse_ids.js';
-import { placeSplits } from '../../ragged/row_splits.js';
-import type { Combiner } from '../../types.js';
+import { brand } from '../../base/brand.js';
+import { ValueError, described } from '../../base/errors.js';
+import { refusePositional } from '../../base/positional.js';
+import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ids/parse_ids.js';
+import { placeSplits } from '../../ids/row_splits.js';
+import type { Combiner } from '../../base/types.js';
 import { checkWeightsShape } from './feature.js';
-import { shapesOf, type SymbolicShape } from '../layer_arguments.js';
+import { shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { readRaggedInputs, type LayerInputs } from './layer_inputs.js';
 import type { LookedUp, WithWeights } from './looked_up.js';

@@ -1,13 +1,13 @@
 /** What the layers on one table share: the weight, its penalties and settings, and being saved. */
 import * as tf from '@tensorflow/tfjs';
-import { readKerasConfig } from '../../config/keras_config.js';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
-import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../../ops/arguments.js';
+import { readKerasConfig } from '../../base/keras_config.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
+import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../../lookup/arguments.js';
 import { touchedRowsPenalty } from '../../optimizers/penalty.js';
-import { readOptions } from '../../options.js';
-import type { IdsInput } from '../../ragged/parse_ids.js';
-import type { RaggedTensor } from '../../ragged/ragged_tensor.js';
-import type { Combiner, OutOfRange } from '../../types.js';
+import { readOptions } from '../../base/options.js';
+import type { IdsInput } from '../../ids/parse_ids.js';
+import type { RaggedTensor } from '../../ids/ragged_tensor.js';
+import type { Combiner, OutOfRange } from '../../base/types.js';
 import {
   EmbeddingTable,
   TABLE_ARGUMENTS,
@@ -16,12 +16,12 @@ import {
   type OwnTableArgs,
   type SharedTableArgs,
   type TableArgs,
-} from '../table/embedding_table.js';
+} from '../../tables/embedding_table.js';
 import { checkDense, featureShape, type Feature, type FeatureKind } from './feature.js';
 import { lookUpFeatures } from './feature_lookup.js';
-import { feedAsIs } from '../../tfjs_patches/uncast_inputs.js';
-import { zerosOf } from '../table/initial_values.js';
-import type { Initializer } from '../table/initializers.js';
+import { feedAsIs } from '../../tfjs/uncast_inputs.js';
+import { zerosOf } from '../../tables/initial_values.js';
+import type { Initializer } from '../../tables/initializers.js';
 import {
   LAYER_OPTIONS,
   checkBoolean,
@@ -34,21 +34,21 @@ import {
   refuseActivityRegularizer,
   type LayerOptions,
   type SymbolicShape,
-} from '../layer_arguments.js';
+} from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { checkWeights, joinWeights, type LayerInputs } from './layer_inputs.js';
-import { nextName } from '../layer_names.js';
+import { nextName } from '../../base/layer_names.js';
 import { LayerOfTables } from '../layer_of_tables.js';
-import { asPenalty } from '../../tfjs_patches/layers/penalties.js';
-import { disposeWithMask } from '../../tfjs_patches/layers/mask_lifetime.js';
-import { tableOfLoad } from '../../tfjs_patches/shared_tables_on_load.js';
+import { asPenalty } from '../../tfjs/layers/penalties.js';
+import { disposeWithMask } from '../../tfjs/layers/mask_lifetime.js';
+import { tableOfLoad } from '../../tfjs/shared_tables_on_load.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
-import { notYetPenalized, listSharedWeightsOnce } from '../../tfjs_patches/shared_weights.js';
-import { readTableValues, tableTensor } from '../table/pretrained.js';
-import { checkSymbolicIds } from '../../tfjs_patches/symbolic_ids.js';
-import { packedTensor } from '../table/storage.js';
-import type { TableHolder } from '../table/table_holder.js';
-import { checkTableTraining } from '../table/table_training.js';
+import { notYetPenalized, listSharedWeightsOnce } from '../../tfjs/shared_weights.js';
+import { readTableValues, tableTensor } from '../../tables/pretrained.js';
+import { checkSymbolicIds } from '../../tfjs/symbolic_ids.js';
+import { packedTensor } from '../../tables/storage.js';
+import type { TableHolder } from '../../tables/table_holder.js';
+import { checkTableTraining } from '../../tables/table_training.js';
 
 /** How a layer looks up its table. */
 interface LookupArgs<C extends Combiner | null> extends LayerOptions {

@@ -1,6 +1,6 @@
 /** Functions applied to each number of a tensor, given by name, by config or as a layer of tfjs. */
 import type * as tf from '@tensorflow/tfjs';
-import { readRegistered, type Family, type Registered } from '../registered_objects.js';
+import { readRegistered, type Family, type Registered } from '../../tables/registered_objects.js';
 
 /** What tfjs holds for the name of an activation. */
 export interface Activation extends Registered {

@@ -1,9 +1,9 @@
 /** The layer `DotInteraction`: the inner products of all pairs of features. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { readLayerConfig } from '../../config/layer_config.js';
-import { ValueError, described } from '../../errors.js';
-import { refusePositional } from '../../positional.js';
+import { brand } from '../../base/brand.js';
+import { readLayerConfig } from '../../base/layer_config.js';
+import { ValueError, described } from '../../base/errors.js';
+import { refusePositional } from '../../base/positional.js';
 import {
   FLOAT_LAYER_FIELDS,
   checkSameShapes,
@@ -11,7 +11,7 @@ import {
   readFloatLayerArgs,
   type FloatLayerArgs,
 } from '../float_inputs.js';
-import { checkBoolean, shapesOf, type SymbolicShape } from '../layer_arguments.js';
+import { checkBoolean, shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { pairDots } from './pair_dots.js';
 import { pickColumns, type ColumnChoice } from './pick_columns.js';

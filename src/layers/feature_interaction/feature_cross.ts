@@ -1,9 +1,9 @@
 /** The layer `FeatureCross`: explicit crosses of features, one degree more with each layer. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { readLayerConfig } from '../../config/layer_config.js';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { refusePositional } from '../../positional.js';
+import { brand } from '../../base/brand.js';
+import { readLayerConfig } from '../../base/layer_config.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { refusePositional } from '../../base/positional.js';
 import { readActivation, type Activation, type ActivationInput } from './activations.js';
 import {
   FLOAT_LAYER_FIELDS,
@@ -12,11 +12,11 @@ import {
   readFloatLayerArgs,
   type FloatLayerArgs,
 } from '../float_inputs.js';
-import { readInitializerOf, type Initializer, type InitializerInput } from '../table/initializers.js';
-import { checkBoolean, checkDimension, shapesOf, type SymbolicShape } from '../layer_arguments.js';
+import { readInitializerOf, type Initializer, type InitializerInput } from '../../tables/initializers.js';
+import { checkBoolean, checkDimension, shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
-import { serializeRegistered } from '../registered_objects.js';
-import { readRegularizer, type Regularizer, type RegularizerInput } from '../table/regularizers.js';
+import { serializeRegistered } from '../../tables/registered_objects.js';
+import { readRegularizer, type Regularizer, type RegularizerInput } from '../../tables/regularizers.js';
 
 export interface FeatureCrossArgs extends FloatLayerArgs {
   /** Width of a projection before the product, for a kernel of low rank; null (default): none. */

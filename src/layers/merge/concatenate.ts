@@ -3,7 +3,7 @@
  * where all of them do.
  */
 import * as tf from '@tensorflow/tfjs';
-import { withoutTape } from '../../tfjs_patches/lazy_gradient.js';
+import { withoutTape } from '../../tfjs/lazy_gradient.js';
 
 type Mask = tf.Tensor | null;
 

@@ -1,10 +1,10 @@
 /** The layer `CategoryEncoding` of Keras models: ids as vectors with one place for each token. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { readLayerConfig } from '../../config/layer_config.js';
-import { ValueError } from '../../errors.js';
+import { brand } from '../../base/brand.js';
+import { readLayerConfig } from '../../base/layer_config.js';
+import { ValueError } from '../../base/errors.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
-import { checkDimension, type SymbolicShape } from '../layer_arguments.js';
+import { checkDimension, type SymbolicShape } from '../../base/layer_arguments.js';
 import { checkOutputMode, encodeIds, encodedShape, onlyShape, onlyTensor, type OutputMode } from './encoded_ids.js';
 
 export interface CategoryEncodingArgs extends FloatLayerArgs {

@@ -1,10 +1,10 @@
 /** The layer `Discretization` of Keras models: numbers to the ids of bins. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { readLayerConfig } from '../../config/layer_config.js';
+import { brand } from '../../base/brand.js';
+import { readLayerConfig } from '../../base/layer_config.js';
 import { binOf, checkBoundaries } from '../../preprocessing/discretization.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
-import type { SymbolicShape } from '../layer_arguments.js';
+import type { SymbolicShape } from '../../base/layer_arguments.js';
 import { checkOutputMode, encodeIds, encodedShape, onlyShape, onlyTensor, type OutputMode } from './encoded_ids.js';
 
 export interface DiscretizationLayerArgs extends FloatLayerArgs {

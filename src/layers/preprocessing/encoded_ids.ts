@@ -1,8 +1,8 @@
 /** Ids as they are, or as vectors with one place for each id: the output modes of Keras's preprocessing layers. */
 import * as tf from '@tensorflow/tfjs';
-import { toCamelCase } from '../../config/camel_case.js';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { shapesOf, type SymbolicShape } from '../layer_arguments.js';
+import { toCamelCase } from '../../base/camel_case.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 
 export type OutputMode = 'int' | 'oneHot' | 'multiHot' | 'count';
 

@@ -1,11 +1,11 @@
 /** The layer `Hashing` of Keras models, for whole numbers. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { readLayerConfig } from '../../config/layer_config.js';
-import { ArgumentTypeError, described } from '../../errors.js';
+import { brand } from '../../base/brand.js';
+import { readLayerConfig } from '../../base/layer_config.js';
+import { ArgumentTypeError, described } from '../../base/errors.js';
 import { Hashing, type HashingArgs } from '../../preprocessing/hashing.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
-import type { SymbolicShape } from '../layer_arguments.js';
+import type { SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import {
   ALL_MODES,

@@ -1,10 +1,10 @@
 /** The layer `Normalization` of Keras models: numbers shifted and scaled by a mean and a variance. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { readLayerConfig } from '../../config/layer_config.js';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { brand } from '../../base/brand.js';
+import { readLayerConfig } from '../../base/layer_config.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
-import { checkBoolean, type SymbolicShape } from '../layer_arguments.js';
+import { checkBoolean, type SymbolicShape } from '../../base/layer_arguments.js';
 import { onlyShape, onlyTensor } from './encoded_ids.js';
 
 /** A number, or an array of them for each kept axis. */

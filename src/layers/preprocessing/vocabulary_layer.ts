@@ -1,11 +1,11 @@
 /** The layer `IntegerLookup` of Keras models: whole numbers to ids by a vocabulary that does not change. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { readLayerConfig } from '../../config/layer_config.js';
-import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { brand } from '../../base/brand.js';
+import { readLayerConfig } from '../../base/layer_config.js';
+import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { IntegerLookup, type IntegerLookupArgs } from '../../preprocessing/integer_lookup.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
-import { checkBoolean, type SymbolicShape } from '../layer_arguments.js';
+import { checkBoolean, type SymbolicShape } from '../../base/layer_arguments.js';
 import {
   ALL_MODES,
   checkOutputMode,

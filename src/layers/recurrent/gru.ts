@@ -3,7 +3,7 @@
  * product has a bias of its own. That of TensorFlow.js knows the other form alone; the loop over the steps is its.
  */
 import * as tf from '@tensorflow/tfjs';
-import { nextName } from '../layer_names.js';
+import { nextName } from '../../base/layer_names.js';
 
 type Args = Readonly<Record<string, unknown>>;
 type Activation = { apply(x: tf.Tensor): tf.Tensor };

@@ -1,6 +1,6 @@
 /** Bars of load and memory, one line for each device, with the numbers beside them. */
 import type { ReportData, ReportDevice } from '../report_data.js';
-import { bytesText, countText, ratioText } from '../../units.js';
+import { bytesText, countText, ratioText } from '../../base/units.js';
 import { element, escaped, legend, rectangle, round, textTable } from './html.js';
 
 const WIDTH = 260;

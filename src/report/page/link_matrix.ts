@@ -1,6 +1,6 @@
 /** The matrix of bytes over links: numbers while they can be read, squares where there are many devices. */
 import type { ReportData } from '../report_data.js';
-import { bytesText, countText } from '../../units.js';
+import { bytesText, countText } from '../../base/units.js';
 import { element, escaped, rectangle, textTable } from './html.js';
 
 const MOST_NUMBERS = 16;

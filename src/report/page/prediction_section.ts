@@ -2,7 +2,7 @@
 import { FIGURE_MEANINGS, FIGURE_NAMES, GENERATIONS, type FigureName } from '../generations.js';
 import type { Prediction } from '../prediction.js';
 import { NO_LATENCY, fitText, orUnknown, predictionTitle, stepParts } from '../report_text.js';
-import { bytesText, wholeText } from '../../units.js';
+import { bytesText, wholeText } from '../../base/units.js';
 import { element, escaped, legend, rectangle, textTable } from './html.js';
 
 const WIDTH = 1000;

@@ -1,7 +1,7 @@
 /** A report as one page: no scripts, nothing from elsewhere. */
 import { shortName, whereText, type ReportData } from '../report_data.js';
 import { countedText, machineText, planText } from '../report_text.js';
-import { bytesText, counted, countText, ratioText, wholeText } from '../../units.js';
+import { bytesText, counted, countText, ratioText, wholeText } from '../../base/units.js';
 import { loadSection, memorySection } from './device_bars.js';
 import { breakable, element, escaped, textTable } from './html.js';
 import { linksSection } from './link_matrix.js';

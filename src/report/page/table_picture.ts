@@ -1,6 +1,6 @@
 /** The picture of a table: a rectangle, cut as the plan cuts it. */
 import { shortName, whereText, type ReportShard, type ReportTable } from '../report_data.js';
-import { bytesText, countText, wholeText } from '../../units.js';
+import { bytesText, countText, wholeText } from '../../base/units.js';
 import { breakable, deviceHue, element, escaped, rectangle, round } from './html.js';
 
 /** Room that a number needs to be read. */

@@ -1,7 +1,7 @@
 /** Where tables live: a card for each, or, where there are many, for all that are alike. */
 import { commonPath, type ReportData } from '../report_data.js';
 import { groupName, groupWhereText, tableGroups, type TableGroup } from '../table_groups.js';
-import { bytesText, counted, wholeText } from '../../units.js';
+import { bytesText, counted, wholeText } from '../../base/units.js';
 import { breakable, deviceHue, element, escaped, legend, rectangle } from './html.js';
 import { scaleOf, shardPieces, tableCard, usedText, type Scale } from './table_picture.js';
 

@@ -1,7 +1,7 @@
 /** Where gradients of activations wait, by table and lookup: what the graph collections of TensorFlow are for. */
 import * as tf from '@tensorflow/tfjs';
-import { RuntimeError, described } from '../../errors.js';
-import { perProcess } from '../../per_process.js';
+import { RuntimeError, described } from '../../base/errors.js';
+import { perProcess } from '../../base/per_process.js';
 import { wholeNumber } from '../config/fields.js';
 
 type Collection = (tf.Tensor | null)[];

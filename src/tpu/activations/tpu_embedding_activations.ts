@@ -1,8 +1,8 @@
 /** The hook by which gradients of dequeued activations are found. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError } from '../../errors.js';
-import { checkLive } from '../../live_tensor.js';
-import { readOptions } from '../../options.js';
+import { ArgumentTypeError } from '../../base/errors.js';
+import { checkLive } from '../../base/live_tensor.js';
+import { readOptions } from '../../base/options.js';
 import { wholeNumber } from '../config/fields.js';
 import { TPU_EMBEDDING_ACTIVATIONS, registerActivations, type Attributes } from './activations_kernel.js';
 

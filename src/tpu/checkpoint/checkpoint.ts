@@ -1,12 +1,12 @@
 /** Tables and slots in files: in the global layout, so that any number of devices reads what any other has written. */
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../../backends/registry.js';
-import { rowBlocks } from '../../row_blocks.js';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
+import { rowBlocks } from '../../base/row_blocks.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { writeNpy } from '../../io/npy_writer.js';
 import { openPath } from '../../io/table_file.js';
-import { writeTables, type TableWrite } from '../../layers/table/writes.js';
-import { readOptions } from '../../options.js';
+import { writeTables, type TableWrite } from '../../tables/writes.js';
+import { readOptions } from '../../base/options.js';
 
 /** `tfjs`: model.json and binary weights, as tfjs writes them. `npy`: a file for each table and slot. */
 export type CheckpointFormat = 'tfjs' | 'npy';

@@ -1,6 +1,6 @@
 /** A feature as the TPU embedding API knows it: what is looked up in which table, and the shape of what comes out. */
-import { brand } from '../../brand.js';
-import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { brand } from '../../base/brand.js';
+import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { configText, nameOrNull, readConfig, readFields, sameField, wholeNumber } from './fields.js';
 import { TableConfig } from './table_config.js';
 

@@ -1,8 +1,8 @@
 /** What all config objects share: arguments in one object, configs in either spelling, equality by value. */
-import { camelKeys } from '../../config/camel_case.js';
-import { ArgumentTypeError, ValueError, describe } from '../../errors.js';
-import { isRecord, readOptions } from '../../options.js';
-import { refusePositional } from '../../positional.js';
+import { camelKeys } from '../../base/camel_case.js';
+import { ArgumentTypeError, ValueError, describe } from '../../base/errors.js';
+import { isRecord, readOptions } from '../../base/options.js';
+import { refusePositional } from '../../base/positional.js';
 
 /** The fields of a constructor's only argument. `call`: how it is written, such as `new emb.tpu.SGD`. */
 export function readFields<T extends object>(

@@ -1,6 +1,6 @@
 /** Simulated quantization of what a table gives. */
-import { brand } from '../../brand.js';
-import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { brand } from '../../base/brand.js';
+import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { configText, readConfig, readFields, sameField, wholeNumber } from './fields.js';
 
 export interface QuantizationConfigArgs {

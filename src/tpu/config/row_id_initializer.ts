@@ -1,7 +1,7 @@
 /** Tables whose rows tell their own numbers. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { brand } from '../../base/brand.js';
+import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { configText, readConfig, readFields } from './fields.js';
 
 export interface RowIdInitializerArgs {

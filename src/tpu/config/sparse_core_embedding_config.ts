@@ -1,7 +1,7 @@
 /** What `TPUEmbeddingV2` may be told about buffers and stacking. */
-import { brand } from '../../brand.js';
-import { ArgumentTypeError } from '../../errors.js';
-import { isRecord } from '../../options.js';
+import { brand } from '../../base/brand.js';
+import { ArgumentTypeError } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
 import { configText, readConfig, readFields, sameField, truth, wholeNumber } from './fields.js';
 
 /** A limit for each stack of tables, by its name. */

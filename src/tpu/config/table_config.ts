@@ -1,8 +1,8 @@
 /** A table as the TPU embedding API knows it. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { ValueError } from '../../errors.js';
-import { COMBINERS, INT32_MAX, type Combiner } from '../../types.js';
+import { brand } from '../../base/brand.js';
+import { ValueError } from '../../base/errors.js';
+import { COMBINERS, INT32_MAX, type Combiner } from '../../base/types.js';
 import { optimizerConfig, optimizerFromConfig, readOptimizer } from '../optimizers/optimizer_config.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
 import { configText, nameOrNull, readConfig, readFields, wholeNumber } from './fields.js';

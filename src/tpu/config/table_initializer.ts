@@ -1,9 +1,9 @@
 /** How a table or a slot begins: a function, an initializer of tfjs, or a config. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError } from '../../errors.js';
-import { isRecord } from '../../options.js';
-import { readInitializerOf, type Initializer, type InitializerInput } from '../../layers/table/initializers.js';
-import { serializeRegistered } from '../../layers/registered_objects.js';
+import { ValueError } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
+import { readInitializerOf, type Initializer, type InitializerInput } from '../../tables/initializers.js';
+import { serializeRegistered } from '../../tables/registered_objects.js';
 import { RowIdInitializer } from './row_id_initializer.js';
 
 /**

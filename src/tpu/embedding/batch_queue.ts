@@ -1,5 +1,5 @@
 /** Batches between `enqueue`, `dequeue` and `applyGradients`, first in, first out, for each name. */
-import { RuntimeError, described } from '../../errors.js';
+import { RuntimeError, described } from '../../base/errors.js';
 import type { HostIds } from '../features/host_ids.js';
 import type { TrainingStep } from './step_pipeline.js';
 import type { FeatureLookup } from './table_lookups.js';

@@ -1,8 +1,8 @@
 /** Devices hold the tables of one embedding object at a time, as a TPU does. */
 import type { DevicePart } from '../../backends/device_part.js';
 import { backendPart } from '../../backends/registry.js';
-import { RuntimeError, ValueError, described } from '../../errors.js';
-import { perProcess } from '../../per_process.js';
+import { RuntimeError, ValueError, described } from '../../base/errors.js';
+import { perProcess } from '../../base/per_process.js';
 import * as tf from '@tensorflow/tfjs';
 
 const owners = (): WeakMap<DevicePart, object> => perProcess('tpu embedding owners', () => new WeakMap());

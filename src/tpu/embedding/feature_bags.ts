@@ -1,6 +1,6 @@
 /** What is looked up for a feature: a bag of ids for each row of its activations. */
 import type { HostBags } from '../../backends/kernel_set.js';
-import { ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../../base/errors.js';
 import type { FeatureConfig } from '../config/feature_config.js';
 import type { HostIds } from '../features/host_ids.js';
 import { sequenceBags } from '../features/sequences.js';

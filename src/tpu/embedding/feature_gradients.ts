@@ -1,8 +1,8 @@
 /** The gradients of activations, one per feature. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError } from '../../errors.js';
-import { checkLive } from '../../live_tensor.js';
-import { warnOnce } from '../../warn_once.js';
+import { ValueError } from '../../base/errors.js';
+import { checkLive } from '../../base/live_tensor.js';
+import { warnOnce } from '../../base/warn_once.js';
 
 /**
  * A gradient of the shape of its activations as one of pooled rows [bags, dim]; null for one that is missing, which is

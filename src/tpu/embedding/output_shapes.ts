@@ -1,5 +1,5 @@
 /** The shapes of activations without their columns: from configs, from `build` and from what is enqueued. */
-import { ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../../base/errors.js';
 import type { FeatureConfig, PartialShape } from '../config/feature_config.js';
 import type { HostIds } from '../features/host_ids.js';
 

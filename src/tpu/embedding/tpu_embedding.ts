@@ -1,11 +1,11 @@
 /** `TPUEmbedding`: tables on virtual devices, with lookups and steps in the order of a TPU. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
+import { brand } from '../../base/brand.js';
 import type { DevicePart } from '../../backends/device_part.js';
 import { backendPart } from '../../backends/registry.js';
-import { RuntimeError, ValueError, described } from '../../errors.js';
-import { readOptions } from '../../options.js';
-import { withoutTape } from '../../tfjs_patches/lazy_gradient.js';
+import { RuntimeError, ValueError, described } from '../../base/errors.js';
+import { readOptions } from '../../base/options.js';
+import { withoutTape } from '../../tfjs/lazy_gradient.js';
 import { loadVariables, saveVariables, type SaveOptions } from '../checkpoint/checkpoint.js';
 import { readShape, type PartialShape } from '../config/feature_config.js';
 import { readFields, truth, wholeNumber } from '../config/fields.js';

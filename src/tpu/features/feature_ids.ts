@@ -1,11 +1,11 @@
 /** The ids of a feature and their weights, in the kinds that TensorFlow tells apart. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError, described } from '../../errors.js';
-import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ragged/parse_ids.js';
-import { RaggedTensor } from '../../ragged/ragged_tensor.js';
-import { isSparse } from '../../ragged/sparse_values.js';
-import { isTypedArray } from '../../ragged/values.js';
-import { isRecord } from '../../options.js';
+import { ValueError, described } from '../../base/errors.js';
+import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ids/parse_ids.js';
+import { RaggedTensor } from '../../ids/ragged_tensor.js';
+import { isSparse } from '../../ids/sparse_values.js';
+import { isTypedArray } from '../../ids/values.js';
+import { isRecord } from '../../base/options.js';
 
 export type IdKind = 'dense' | 'ragged' | 'sparse';
 

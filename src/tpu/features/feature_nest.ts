@@ -1,5 +1,5 @@
 /** Nested features in the order of TensorFlow: keys of objects sorted. */
-import { ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../../base/errors.js';
 import {
   featurePaths,
   flattenAs,
@@ -9,7 +9,7 @@ import {
   type FeatureStructure,
   type Optional,
 } from '../../layers/distributed_embedding/structure.js';
-import { isRecord } from '../../options.js';
+import { isRecord } from '../../base/options.js';
 import { FeatureConfig } from '../config/feature_config.js';
 
 const DEEPEST = 100;

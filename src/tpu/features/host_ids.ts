@@ -1,9 +1,9 @@
 /** The ids of a feature as they wait in a queue: copies on the host, which nobody else can change. */
-import { ValueError, described } from '../../errors.js';
-import { outOfRangeError } from '../../ragged/id_out_of_range.js';
-import { placeOf } from '../../ragged/id_place.js';
-import type { IdBatch } from '../../ragged/parse_ids.js';
-import { uniformSplits } from '../../ragged/row_splits.js';
+import { ValueError, described } from '../../base/errors.js';
+import { outOfRangeError } from '../../ids/id_out_of_range.js';
+import { placeOf } from '../../ids/id_place.js';
+import type { IdBatch } from '../../ids/parse_ids.js';
+import { uniformSplits } from '../../ids/row_splits.js';
 import { hostIds, hostWeights, type IdKind } from './feature_ids.js';
 
 export interface HostIds {

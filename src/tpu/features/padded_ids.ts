@@ -1,9 +1,9 @@
 /** The ids of a model's inputs: dense tensors in which negative ids stand for nothing. */
 import * as tf from '@tensorflow/tfjs';
-import { outOfRangeError } from '../../ragged/id_out_of_range.js';
-import { densePlace } from '../../ragged/id_place.js';
-import { isTypedArray } from '../../ragged/values.js';
-import { parseIds, type IdsInput } from '../../ragged/parse_ids.js';
+import { outOfRangeError } from '../../ids/id_out_of_range.js';
+import { densePlace } from '../../ids/id_place.js';
+import { isTypedArray } from '../../ids/values.js';
+import { parseIds, type IdsInput } from '../../ids/parse_ids.js';
 import { hostIds, kindOf, readFeatureIds } from './feature_ids.js';
 import { copyIds, type HostIds } from './host_ids.js';
 

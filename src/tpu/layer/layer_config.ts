@@ -1,9 +1,9 @@
 /** The config of the layer: as JSON text, because tfjs rewrites keys and texts in the configs of layers. */
-import { ValueError } from '../../errors.js';
-import { readLayerConfig } from '../../config/layer_config.js';
+import { ValueError } from '../../base/errors.js';
+import { readLayerConfig } from '../../base/layer_config.js';
 import { readStructureConfig, structureConfig } from '../../layers/distributed_embedding/structure.js';
-import { isRecord } from '../../options.js';
-import { warnOnce } from '../../warn_once.js';
+import { isRecord } from '../../base/options.js';
+import { warnOnce } from '../../base/warn_once.js';
 import { FeatureConfig } from '../config/feature_config.js';
 import { TableConfig } from '../config/table_config.js';
 import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';

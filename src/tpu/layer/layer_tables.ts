@@ -1,6 +1,6 @@
 /** What looks up and steps the tables of a layer. */
 import type * as tf from '@tensorflow/tfjs';
-import { withoutTape } from '../../tfjs_patches/lazy_gradient.js';
+import { withoutTape } from '../../tfjs/lazy_gradient.js';
 import {
   freeLookups,
   lookUpFeatures,

@@ -1,7 +1,7 @@
 /** Tables of a layer on SparseCores, as `TPUEmbeddingV2` keeps them, for batches of any size. */
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../../backends/registry.js';
-import { StackedTables, type StackBatch } from '../../backends/tpu-emulator/stacked_tables.js';
+import { StackedTables, type StackBatch } from '../../backends/emulator/stacked_tables.js';
 import type { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import type { FeatureLookup } from '../embedding/table_lookups.js';
 import { paddedBags, partitionBatch, stackBatch, withEmptyBags } from '../sparse_core/csr_batches.js';

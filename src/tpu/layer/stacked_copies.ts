@@ -1,12 +1,12 @@
 /** Tables of a layer on SparseCores: copies in stacks, beside the variables that are saved and read by everybody else. */
 import * as tf from '@tensorflow/tfjs';
-import type { StackedTables } from '../../backends/tpu-emulator/stacked_tables.js';
-import { RuntimeError, described } from '../../errors.js';
+import type { StackedTables } from '../../backends/emulator/stacked_tables.js';
+import { RuntimeError, described } from '../../base/errors.js';
 import type { SparseCoreLayout } from '../sparse_core/layouts.js';
 import type { SparseCorePlan } from '../sparse_core/stack_plan.js';
 import { SparseCoreVariables, type StackVariables } from '../sparse_core/stack_variables.js';
 import type { EmbeddingTables } from '../tables/embedding_tables.js';
-import { withoutTape } from '../../tfjs_patches/lazy_gradient.js';
+import { withoutTape } from '../../tfjs/lazy_gradient.js';
 
 /** A table or a slot: the variable in the global layout, and its copy. */
 interface Copied {

@@ -1,7 +1,7 @@
 /** The calls of a layer within one forward pass, and the step that follows when the pass was gone through backwards. */
 import * as tf from '@tensorflow/tfjs';
-import { perProcess } from '../../per_process.js';
-import { withLazyGradient, withoutTape } from '../../tfjs_patches/lazy_gradient.js';
+import { perProcess } from '../../base/per_process.js';
+import { withLazyGradient, withoutTape } from '../../tfjs/lazy_gradient.js';
 import { createGradientCollection, takeCollection } from '../activations/gradient_collection.js';
 import { tpuEmbeddingActivations } from '../activations/tpu_embedding_activations.js';
 import type { CallGradients, LayerCall } from './layer_tables.js';

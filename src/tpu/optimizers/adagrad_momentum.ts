@@ -1,6 +1,6 @@
 /** Adagrad with momentum on TPU tables. */
-import { brand } from '../../brand.js';
-import { ValueError } from '../../errors.js';
+import { brand } from '../../base/brand.js';
+import { ValueError } from '../../base/errors.js';
 import { readConfig, readFields, truth } from '../config/fields.js';
 import { COMMON, finite, notNegative, positive, type CommonArgs, type SlotArgs } from './common_arguments.js';
 import { TPUEmbeddingOptimizer, type SlotSpec } from './tpu_optimizer.js';

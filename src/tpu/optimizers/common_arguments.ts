@@ -1,8 +1,8 @@
 /** Arguments that all TPU optimizers take, read and checked. */
 import type * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { truth } from '../config/fields.js';
-import type { Initializer } from '../../layers/table/initializers.js';
+import type { Initializer } from '../../tables/initializers.js';
 
 /** A constant, or a function without arguments that is asked at every step: a dynamic learning rate. */
 export type LearningRate = number | (() => number);

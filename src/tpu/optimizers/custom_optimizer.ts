@@ -1,8 +1,8 @@
 /** An optimizer of the user's own on TPU tables. */
 import type * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { isRecord } from '../../options.js';
+import { brand } from '../../base/brand.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
 import { readConfig, readFields } from '../config/fields.js';
 import { readTableInitializer, type TableInitializer } from '../config/table_initializer.js';
 import { finite, type LearningRate } from './common_arguments.js';

@@ -1,8 +1,8 @@
 /** One step of the touched rows by the function of a `CustomOptimizer`. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { checkLive } from '../../live_tensor.js';
-import { isRecord } from '../../options.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { checkLive } from '../../base/live_tensor.js';
+import { isRecord } from '../../base/options.js';
 import type { CustomOptimizer } from './custom_optimizer.js';
 
 /** The touched rows of a table and its slots, on the host. */

@@ -1,7 +1,7 @@
 /** TPU optimizers as plain data, and back. */
-import { ArgumentTypeError, ValueError } from '../../errors.js';
-import { isRecord } from '../../options.js';
-import { closestName } from '../../closest_name.js';
+import { ArgumentTypeError, ValueError } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
+import { closestName } from '../../base/closest_name.js';
 import { readConfig } from '../config/fields.js';
 import { Adagrad } from './adagrad.js';
 import { AdagradMomentum } from './adagrad_momentum.js';

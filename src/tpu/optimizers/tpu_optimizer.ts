@@ -1,6 +1,6 @@
 /** The base of the TPU optimizers: what they all hold, and equality by value. */
-import { brand } from '../../brand.js';
-import { ArgumentTypeError, ValueError } from '../../errors.js';
+import { brand } from '../../base/brand.js';
+import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { configText, sameField, truth } from '../config/fields.js';
 import type { TableInitializer } from '../config/table_initializer.js';
 import {

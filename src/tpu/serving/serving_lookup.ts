@@ -1,13 +1,13 @@
 /** Lookups for serving: what the TPU would give, on any backend. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { checkLive } from '../../live_tensor.js';
-import { embeddingLookup } from '../../ops/embedding_lookup.js';
-import { lookUp } from '../../ops/lookup.js';
-import { safeEmbeddingLookup } from '../../ops/safe_embedding_lookup.js';
-import { addIdDetails } from '../../ragged/id_out_of_range.js';
-import { placeOf } from '../../ragged/id_place.js';
-import type { IdBatch, IdsInput, WeightsInput } from '../../ragged/parse_ids.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { checkLive } from '../../base/live_tensor.js';
+import { embeddingLookup } from '../../lookup/embedding_lookup.js';
+import { lookUp } from '../../lookup/lookup.js';
+import { safeEmbeddingLookup } from '../../lookup/safe_embedding_lookup.js';
+import { addIdDetails } from '../../ids/id_out_of_range.js';
+import { placeOf } from '../../ids/id_place.js';
+import type { IdBatch, IdsInput, WeightsInput } from '../../ids/parse_ids.js';
 import type { FeatureConfig } from '../config/feature_config.js';
 import type { TableConfig } from '../config/table_config.js';
 import { hostIds, kindOf, readFeatureIds } from '../features/feature_ids.js';

@@ -1,9 +1,9 @@
 /** The ids of a batch as the CSR of each stack, chip by chip. */
 import type { HostBags } from '../../backends/kernel_set.js';
 import { countCsr, mostCsrSlots, roundUp } from '../../backends/sparse_core.js';
-import type { StackBatch } from '../../backends/tpu-emulator/stacked_tables.js';
-import { ValueError, described } from '../../errors.js';
-import { warnOnce } from '../../warn_once.js';
+import type { StackBatch } from '../../backends/emulator/stacked_tables.js';
+import { ValueError, described } from '../../base/errors.js';
+import { warnOnce } from '../../base/warn_once.js';
 import type { LimitsByStack, SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import { columnOffset } from './layouts.js';
 import { partitionStack, type NamedCsrFeature, type StackLimits, type StackOnChip } from './csr/partition_stack.js';

@@ -1,5 +1,5 @@
 /** Batches that are enqueued core by core: kept until every core has its part. */
-import { RuntimeError, described } from '../../errors.js';
+import { RuntimeError, described } from '../../base/errors.js';
 import { joined, type Partitioned } from './csr_batches.js';
 import type { PartitionedCsrFormatTensor } from './csr/partitioned_csr.js';
 

@@ -1,6 +1,6 @@
 /** Layouts that users give with their tables, computed before: by `stackTables`, or read from `embeddingLayouts`. */
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { isRecord, readOptions } from '../../options.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { isRecord, readOptions } from '../../base/options.js';
 import { readConfig } from '../config/fields.js';
 import { rowsInShard, type Cores, type SparseCoreLayout } from './layouts.js';
 import { textOf, wholeNumber } from './numbers.js';

@@ -1,6 +1,6 @@
 /** Tables and slots of stacks in the global layout: what is saved, loaded, read and written by users. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import {
   loadVariables,
   saveVariables,

@@ -1,8 +1,8 @@
 /** Gradients of activations on the host. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, describe, described } from '../../errors.js';
-import { checkLive } from '../../live_tensor.js';
-import { warnOnce } from '../../warn_once.js';
+import { ArgumentTypeError, ValueError, describe, described } from '../../base/errors.js';
+import { checkLive } from '../../base/live_tensor.js';
+import { warnOnce } from '../../base/warn_once.js';
 
 /** The values of a gradient of this shape; null, with a warning, for none. */
 export function gradientValues(gradient: unknown, shape: readonly number[], path: string): Float32Array | null {

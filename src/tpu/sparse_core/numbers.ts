@@ -1,5 +1,5 @@
 /** Checks of the plain numbers that SparseCore functions take. */
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 
 /** A whole number from `least` to `most`. */
 export function wholeNumber(value: unknown, argument: string, least = 0, most = Number.MAX_SAFE_INTEGER): number {

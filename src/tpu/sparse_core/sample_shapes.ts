@@ -1,10 +1,10 @@
 /** The shape of a feature's samples, from its config or from what is fed. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError, described } from '../../errors.js';
-import { isRecord } from '../../options.js';
-import { isSparse } from '../../ragged/sparse_values.js';
-import { RaggedTensor } from '../../ragged/ragged_tensor.js';
-import { isTypedArray } from '../../ragged/values.js';
+import { ValueError, described } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
+import { isSparse } from '../../ids/sparse_values.js';
+import { RaggedTensor } from '../../ids/ragged_tensor.js';
+import { isTypedArray } from '../../ids/values.js';
 import type { FeatureConfig } from '../config/feature_config.js';
 import { product } from './numbers.js';
 

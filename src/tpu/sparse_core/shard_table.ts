@@ -1,9 +1,9 @@
 /** Rows of tables on their way to the shards of SparseCores and back: permutations of the first axis. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { checkLive } from '../../live_tensor.js';
-import { readOptions } from '../../options.js';
-import { readInt32 } from '../../ragged/values.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { checkLive } from '../../base/live_tensor.js';
+import { readOptions } from '../../base/options.js';
+import { readInt32 } from '../../ids/values.js';
 import { wholeNumber } from './numbers.js';
 
 /** Values by row: a tensor, or nested arrays. What goes in comes out in the same form. */

@@ -1,6 +1,6 @@
 /** How many ids cores ask of each other. */
-import { ArgumentTypeError } from '../../errors.js';
-import { readOptions } from '../../options.js';
+import { ArgumentTypeError } from '../../base/errors.js';
+import { readOptions } from '../../base/options.js';
 import type { HostBags } from '../../backends/kernel_set.js';
 import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import { readOptimizer } from '../optimizers/optimizer_config.js';

@@ -1,10 +1,10 @@
 /** Gradients of activations as the rows of stacks. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, describe, described } from '../../errors.js';
-import { readOptions } from '../../options.js';
-import { toFloat32 } from '../../ragged/float_values.js';
-import { readNestedRows, type NestedRows } from '../../ragged/nested_rows.js';
-import { readTensor } from '../../ragged/values.js';
+import { ArgumentTypeError, ValueError, describe, described } from '../../base/errors.js';
+import { readOptions } from '../../base/options.js';
+import { toFloat32 } from '../../ids/float_values.js';
+import { readNestedRows, type NestedRows } from '../../ids/nested_rows.js';
+import { readTensor } from '../../ids/values.js';
 import { listOf } from './csr/feature_input.js';
 import { interleave, type FeatureRows } from './interleave.js';
 import { product, wholeNumber } from './numbers.js';

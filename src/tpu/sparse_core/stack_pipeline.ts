@@ -1,7 +1,7 @@
 /** The order of lookups and steps of stacks: one after the other, or overlapping by one step. */
 import * as tf from '@tensorflow/tfjs';
-import type { StackBatch, StackedTables } from '../../backends/tpu-emulator/stacked_tables.js';
-import { withoutTape } from '../../tfjs_patches/lazy_gradient.js';
+import type { StackBatch, StackedTables } from '../../backends/emulator/stacked_tables.js';
+import { withoutTape } from '../../tfjs/lazy_gradient.js';
 import type { Partitioned } from './csr_batches.js';
 import { lookUpStacks, pendingSteps, stepStacks, type PendingStep, type StackGradient } from './stack_steps.js';
 import type { SparseCoreVariables } from './stack_variables.js';

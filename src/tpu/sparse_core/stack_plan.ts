@@ -1,5 +1,5 @@
 /** How the tables of a config lie in stacks, and the samples of its features in those of a stack. */
-import { ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../../base/errors.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
 import type { QuantizationConfig } from '../config/quantization_config.js';
 import type { TableConfig } from '../config/table_config.js';

@@ -1,6 +1,6 @@
 /** Which tables share a stack, and where each lies in it. */
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { readOptions } from '../../options.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { readOptions } from '../../base/options.js';
 import { roundUp } from '../../backends/sparse_core.js';
 import type { SparseCoreLayout } from './layouts.js';
 import { shardCount, textOf, wholeNumber } from './numbers.js';

@@ -1,9 +1,9 @@
 /** The variables of a stack on the cores, and its tables in the global layout. */
 import type * as tf from '@tensorflow/tfjs';
 import { fillPart } from '../../backends/fill.js';
-import { stackLayout, type StackedTables } from '../../backends/tpu-emulator/stacked_tables.js';
-import { ValueError } from '../../errors.js';
-import { applyInBlocks, fillOf } from '../../layers/table/table_fill.js';
+import { stackLayout, type StackedTables } from '../../backends/emulator/stacked_tables.js';
+import { ValueError } from '../../base/errors.js';
+import { applyInBlocks, fillOf } from '../../tables/table_fill.js';
 import { asInitializer, type TableInitializer } from '../config/table_initializer.js';
 import { slotsByFunction } from '../tables/slots_by_function.js';
 import { rowsInShard, type SparseCoreLayout } from './layouts.js';

@@ -1,9 +1,9 @@
 /** TPUEmbeddingV2: tables in stacks on SparseCores, with the host preprocessing of ids as a step of its own. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../brand.js';
-import { StackedTables } from '../../backends/tpu-emulator/stacked_tables.js';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../errors.js';
-import { readOptions } from '../../options.js';
+import { brand } from '../../base/brand.js';
+import { StackedTables } from '../../backends/emulator/stacked_tables.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
+import { readOptions } from '../../base/options.js';
 import type { SaveOptions } from '../checkpoint/checkpoint.js';
 import { truth, readFields } from '../config/fields.js';
 import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';

@@ -1,8 +1,8 @@
 /** Limits of SparseCore buffers from a data set. */
-import { running } from '../../backends/tpu-emulator/register.js';
+import { running } from '../../backends/emulator/register.js';
 import { roundUp } from '../../backends/sparse_core.js';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
-import { readOptions } from '../../options.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { readOptions } from '../../base/options.js';
 import { truth } from '../config/fields.js';
 import type { BucketMaxima } from './csr/partition_stack.js';
 import { BatchStats, largest, MACHINE_FIELDS, type SparseCoreMachineArgs } from './sparse_core_stats.js';

@@ -1,7 +1,7 @@
 /** The variables of all tables of an embedding object: tables and slots, where the backend wants them. */
 import * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../../backends/registry.js';
-import { ArgumentTypeError, ValueError, described } from '../../errors.js';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { writeVariables } from '../checkpoint/checkpoint.js';
 import type { TableConfig } from '../config/table_config.js';
 import type { NamedTable } from './read_tables.js';

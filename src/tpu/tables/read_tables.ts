@@ -1,5 +1,5 @@
 /** The tables that features look up, under their final names and with their optimizers. */
-import { ValueError, described } from '../../errors.js';
+import { ValueError, described } from '../../base/errors.js';
 import type { FeatureConfig } from '../config/feature_config.js';
 import type { TableConfig } from '../config/table_config.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';

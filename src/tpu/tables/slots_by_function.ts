@@ -1,7 +1,7 @@
 /** Slots that a function of the user makes: `slotVariableCreationFn` of an optimizer. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError } from '../../errors.js';
-import { isRecord } from '../../options.js';
+import { ArgumentTypeError, ValueError } from '../../base/errors.js';
+import { isRecord } from '../../base/options.js';
 import { constantOr } from '../config/table_initializer.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
 

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
-import { PACKED_STORAGES } from '../../../src/types.js';
+import { PACKED_STORAGES } from '../../../src/base/types.js';
 import type { Random } from '../../helpers/random.js';
 import type { HostileArrays } from './arrays.js';
 import type { Spoiler } from './spoiled_calls.js';

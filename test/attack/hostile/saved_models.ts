@@ -2,16 +2,20 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assetsFile, ASSETS_FILE, type LayersModelAssets } from '../../../src/saved_model/assets.js';
-import { readIndexTable, writeIndexTable, type IndexEntry } from '../../../src/saved_model/bundle/index_table.js';
-import type { NodeMessage } from '../../../src/protobuf/graph_messages.js';
+import { assetsFile, ASSETS_FILE, type LayersModelAssets } from '../../../src/formats/saved_model/assets.js';
+import {
+  readIndexTable,
+  writeIndexTable,
+  type IndexEntry,
+} from '../../../src/formats/saved_model/bundle/index_table.js';
+import type { NodeMessage } from '../../../src/base/protobuf/graph_messages.js';
 import {
   BundleEntry,
   BundleHeader,
   SavedModel,
   type BundleEntryMessage,
   type MetaGraphMessage,
-} from '../../../src/saved_model/wire/saved_model_messages.js';
+} from '../../../src/formats/saved_model/wire/saved_model_messages.js';
 import type { Random } from '../../helpers/random.js';
 
 export interface HostileSavedModel {

@@ -8,8 +8,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { running } from '../../../src/backends/tpu-emulator/register.js';
-import { HOSTS, loadHost, type HostName } from '../../backends/tpu-emulator/describe_emulator.js';
+import { running } from '../../../src/backends/emulator/register.js';
+import { HOSTS, loadHost, type HostName } from '../../backends/emulator/describe_emulator.js';
 import { makeModel } from '../../browser/distributed_model.js';
 import { Random } from '../../helpers/random.js';
 

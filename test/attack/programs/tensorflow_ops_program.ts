@@ -11,7 +11,7 @@ import { loadAddon } from '../../../src/backends/native/addon.js';
 import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
 import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflow/node_backend.js';
 import * as emb from '../../../src/node.js';
-import { PACKED_STORAGES } from '../../../src/types.js';
+import { PACKED_STORAGES } from '../../../src/base/types.js';
 import { Random } from '../../helpers/random.js';
 import { HostileArrays } from '../hostile/arrays.js';
 import { lossCall } from '../hostile/loss_calls.js';

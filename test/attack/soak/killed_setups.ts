@@ -15,7 +15,7 @@ const MOST_KILLS = 4;
 const [EARLIEST_MS, LATEST_MS] = [30, 30_000];
 const TIMEOUT_MS = 600_000;
 /** What set-up writes into the sources. */
-const GENERATED = ['src/backends/wasm/kernels_wasm.ts', 'src/backends/tpu-emulator/devices/worker_source.ts'];
+const GENERATED = ['src/backends/wasm/kernels_wasm.ts', 'src/backends/emulator/devices/worker_source.ts'];
 
 /** What a set-up then has to make; the quick ones more than once. */
 const SPOILS: readonly ((checkout: ScratchCheckout) => void)[] = [

@@ -5,7 +5,7 @@ import { OwnedTables } from '../../../src/backends/cpu/owned_tables.js';
 import type { KernelSet } from '../../../src/backends/kernel_set.js';
 import { namedKernelSet, setKernels } from '../../../src/backends/registry.js';
 import type { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
-import { RuntimeError } from '../../../src/errors.js';
+import { RuntimeError } from '../../../src/base/errors.js';
 import { describeImplementations } from './implementations.js';
 import { AFTER_TEN_STEPS, SNAPSHOTS, START, valuesOf } from './snapshots.js';
 import { lookUp, stepSgd, SUM } from './steps.js';

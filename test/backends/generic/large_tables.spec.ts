@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../../../src/backends/bag_tensors.js';
 import { registerGenericBackend } from '../../../src/backends/generic/register.js';
 import * as emb from '../../../src/index.js';
-import { perProcess } from '../../../src/per_process.js';
+import { perProcess } from '../../../src/base/per_process.js';
 
 /** What tells one warning from another. */
 const KEY = 'large table on a GPU';

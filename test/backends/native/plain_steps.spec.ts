@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import type { BagOptions, HostBags, HostTable, KernelSet } from '../../../src/backends/kernel_set.js';
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/backends/hyper.js';
 import { namedKernelSet } from '../../../src/backends/registry.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../src/types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../src/base/types.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
 import 'tfjs-embeddings/node';

@@ -3,7 +3,7 @@ import { halfValue, nearestHalf } from '../../../src/backends/packed/half.js';
 import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
 import { firstUnpackable, packRows, unpackRows } from '../../../src/backends/packed/rows.js';
 import * as emb from '../../../src/node.js';
-import type { PackedStorage } from '../../../src/types.js';
+import type { PackedStorage } from '../../../src/base/types.js';
 
 /** What a row is read as after it was packed. */
 function kept(values: number[], storage: PackedStorage): number[] {

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import { IdOutOfRange, type BagOptions } from '../../../src/backends/kernel_set.js';
 import { backendPart } from '../../../src/backends/registry.js';
-import { RuntimeError, ValueError } from '../../../src/errors.js';
+import { RuntimeError, ValueError } from '../../../src/base/errors.js';
 import { fromTensorFlow } from '../../../src/backends/tensorflow/op_errors.js';
 import { describeTensorFlow } from './tensorflow_backend.js';
 

@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
 import { backendInfo, backendPart } from '../../../src/backends/registry.js';
-import { embeddingBag } from '../../../src/ops/embedding_bag.js';
-import { sparseApply } from '../../../src/ops/sparse_apply.js';
+import { embeddingBag } from '../../../src/lookup/embedding_bag.js';
+import { sparseApply } from '../../../src/lookup/sparse_apply.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
 import { tensorKernelSet } from '../../helpers/tensor_kernel_set.js';
 import { describeTensorFlow } from './tensorflow_backend.js';

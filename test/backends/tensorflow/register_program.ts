@@ -1,7 +1,7 @@
 /** Looks up with lookups alone, then with Node's entry too; prints a line of what ran for each. */
 import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-node';
-import { RaggedTensor, backendInfo, embeddingLookup } from '../../../src/ops/index.js';
+import { RaggedTensor, backendInfo, embeddingLookup } from '../../../src/lookup/index.js';
 
 function lookUp(): void {
   const pooled = tf.tidy(() => {

@@ -5,7 +5,7 @@ import { TensorFlowPart } from '../../../src/backends/tensorflow/backend_part.js
 import { setPackedForm, wordsPerRow } from '../../../src/backends/packed/packed_table.js';
 import { packRows, unpackRows } from '../../../src/backends/packed/rows.js';
 import { backendPart } from '../../../src/backends/registry.js';
-import { ValueError } from '../../../src/errors.js';
+import { ValueError } from '../../../src/base/errors.js';
 import { unmaskedIds } from '../../../src/layers/embedding/masked_ids.js';
 import { Random } from '../../helpers/random.js';
 import { describeTensorFlow } from './tensorflow_backend.js';

@@ -1,6 +1,6 @@
 /** Ops that make tables and write their rows. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError } from '../../../src/errors.js';
+import { ValueError } from '../../../src/base/errors.js';
 import { fromTensorFlow } from '../../../src/backends/tensorflow/op_errors.js';
 import { Ownership } from '../../../src/backends/tensorflow/ownership.js';
 import { newTable, readRows, writeRows } from '../../../src/backends/tensorflow/tables.js';

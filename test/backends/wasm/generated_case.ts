@@ -1,7 +1,7 @@
 /** Generated batches for comparing implementations; the same seed gives the same case. */
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/backends/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
-import { COMBINERS, SLOT_NAMES, type OptimizerName } from '../../../src/types.js';
+import { COMBINERS, SLOT_NAMES, type OptimizerName } from '../../../src/base/types.js';
 
 export interface GeneratedCase {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { PAGE_BYTES, WasmHeap } from '../../../src/backends/wasm/heap.js';
-import { ValueError } from '../../../src/errors.js';
+import { ValueError } from '../../../src/base/errors.js';
 import { randomNumbers } from './generated_case.js';
 
 describe('WasmHeap', () => {

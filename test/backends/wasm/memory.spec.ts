@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs';
-import { ValueError } from '../../../src/errors.js';
+import { ValueError } from '../../../src/base/errors.js';
 import * as emb from '../../../src/index.js';
 import { lookUp, stepSgd, SUM } from '../cpu/steps.js';
 import { describeWasm, wasmBackend } from './wasm_backend.js';

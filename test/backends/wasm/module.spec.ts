@@ -1,6 +1,6 @@
 import { KERNELS } from '../../../src/backends/wasm/kernels_wasm.js';
 import { moduleFor, ready, setWasmPath } from '../../../src/backends/wasm/module.js';
-import { ArgumentTypeError, RuntimeError } from '../../../src/errors.js';
+import { ArgumentTypeError, RuntimeError } from '../../../src/base/errors.js';
 
 const AS_URL = `data:application/wasm;base64,${KERNELS}`;
 

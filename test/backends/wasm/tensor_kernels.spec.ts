@@ -3,8 +3,8 @@ import { SPARSE_APPLY } from '../../../src/backends/bag_tensors.js';
 import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { backendInfo, backendPart, setThreads } from '../../../src/backends/registry.js';
-import { ValueError } from '../../../src/errors.js';
-import { OPTIMIZER_NAMES } from '../../../src/types.js';
+import { ValueError } from '../../../src/base/errors.js';
+import { OPTIMIZER_NAMES } from '../../../src/base/types.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots, type GeneratedCase } from './generated_case.js';
 import { describeWasm, wasmBackend } from './wasm_backend.js';
 

@@ -1,6 +1,6 @@
 /** Who is measured, and how their programs start. */
 import { fileURLToPath } from 'node:url';
-import type { PackedStorage } from '../../../src/types.js';
+import type { PackedStorage } from '../../../src/base/types.js';
 import { Peer } from './peer.js';
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));

@@ -76,7 +76,7 @@ export class ScratchCheckout {
       this.build,
       this.path('dist'),
       this.path('src', 'backends', 'wasm'),
-      this.path('src', 'backends', 'tpu-emulator', 'devices'),
+      this.path('src', 'backends', 'emulator', 'devices'),
       ...['deps', 'deps/lib'].map((name) => join(this.tfjsNode, name)),
       ...names(join(this.tfjsNode, 'lib')).map((name) => join(this.tfjsNode, 'lib', name)),
     ];

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as emb from 'tfjs-embeddings/node';
-import { bytesText } from '../../../src/units.js';
+import { bytesText } from '../../../src/base/units.js';
 import { learnableCsv, runMain, scratchFolder, type Outcome } from './program.js';
 
 interface Report {

@@ -7,7 +7,7 @@ const NATIVE_SLOW = ['fuzz', 'determinism', 'instruction_sets'].map(native);
 const CSR = [
   'backends/native/partition_csr',
   'backends/partition_csr',
-  'backends/tpu-emulator/devices/csr_program',
+  'backends/emulator/devices/csr_program',
   'tpu/sparse_core/csr_content',
   'tpu/sparse_core/limits',
   'tpu/sparse_core/preprocess_features',
@@ -27,12 +27,12 @@ const TENSORFLOW = [
   ],
   'huge_pages',
 ].map((name) => `backends/tensorflow/${name}`);
-const SHARED_TENSORS = ['backends/tpu-emulator/host/shared_tensors', 'backends/tensorflow/shared_tensors'];
-const OPS = ['ops/sizes', 'ops/shared_memory', 'ops/sparse_apply'];
+const SHARED_TENSORS = ['backends/emulator/host/shared_tensors', 'backends/tensorflow/shared_tensors'];
+const OPS = ['lookup/sizes', 'lookup/shared_memory', 'lookup/sparse_apply'];
 const MANY = ['same_ids', 'many_tables', 'united_uses', 'denormals'].map((name) => `backends/${name}`);
 const PACKED = ['backends/agreement', 'backends/packed/rounding', 'backends/dense_kernels'];
-const STEP = ['step/native/', 'backends/tensorflow/step_kernels', 'backends/native/plain_steps'];
-const CAPTURED = ['step/runs', 'step/layers/', 'step/'];
+const STEP = ['capture/native/', 'backends/tensorflow/step_kernels', 'backends/native/plain_steps'];
+const CAPTURED = ['capture/runs', 'capture/layers/', 'capture/'];
 const WASM = ['backends/wasm/'];
 
 function native(name: string): string {

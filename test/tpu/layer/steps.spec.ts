@@ -1,7 +1,7 @@
 /** When the layer steps its tables, and how often. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { releaseFailedTape } from '../../../src/tfjs_patches/failed_tape.js';
+import { releaseFailedTape } from '../../../src/tfjs/failed_tape.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { expectClose, expectNoLeakAsync } from '../../helpers/tensors.js';
 import { withTpuEmulator, type EmulatedMachine } from '../../helpers/tpu_emulator.js';

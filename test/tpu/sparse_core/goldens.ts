@@ -1,7 +1,7 @@
 /** What TensorFlow's SparseCore code gave, with the names that this package uses. */
 import { readFileSync } from 'node:fs';
 import type { PreprocessFeaturesArgs } from 'tfjs-embeddings/tpu';
-import { toCamelCase } from '../../../src/config/camel_case.js';
+import { toCamelCase } from '../../../src/base/camel_case.js';
 
 interface Csr {
   row_pointers: number[];

@@ -1,6 +1,6 @@
 /** Tables in their stacks, read and written piece by piece in the global layout. */
 import * as tpu from 'tfjs-embeddings/tpu';
-import { StackedTables } from '../../../src/backends/tpu-emulator/stacked_tables.js';
+import { StackedTables } from '../../../src/backends/emulator/stacked_tables.js';
 import { planStacks } from '../../../src/tpu/sparse_core/stack_plan.js';
 import { holdsRow, SparseCoreVariables, tableRow } from '../../../src/tpu/sparse_core/stack_variables.js';
 import { Random } from '../../helpers/random.js';

@@ -1,5 +1,5 @@
 /** Brings threads to the WebAssembly kernels of this program. */
-import { noSharedMemoryBecause } from '../../threads/worker_thread.js';
+import { noSharedMemoryBecause } from '../../../base/worker_thread.js';
 import { HelperTeam } from './helper_team.js';
 import { sharedHeap, threadsAtFirst } from './shared_heap.js';
 import { setThreadsOfKernels } from './team.js';

@@ -1,5 +1,5 @@
 /** The program of a worker that helps with the kernels: it runs an instance of the module over the same memory. */
-import type { WorkerProgram } from '../../threads/worker_thread.js';
+import type { WorkerProgram } from '../../../base/worker_thread.js';
 
 /** The only message to a helper. */
 export interface HelperMessage {

@@ -1,6 +1,6 @@
 /** Workers that help with the kernels of one shared memory. They start when there is work for them. */
-import { described, RuntimeError } from '../../../errors.js';
-import { mayWait, startThread, type WorkerProgram, type WorkerThread } from '../../threads/worker_thread.js';
+import { described, RuntimeError } from '../../../base/errors.js';
+import { mayWait, startThread, type WorkerProgram, type WorkerThread } from '../../../base/worker_thread.js';
 import type { Heap } from '../heap.js';
 import { HELPER_PROGRAM, type HelperFailure, type HelperMessage } from './helper_program.js';
 import { Stalls } from './stalls.js';

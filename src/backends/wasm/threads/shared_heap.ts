@@ -1,7 +1,7 @@
 /** A memory that helpers see too, and how many threads there are at first. */
 import type * as os from 'node:os';
-import { nodeBuiltin } from '../../../node_builtin.js';
-import { noSharedMemoryBecause } from '../../threads/worker_thread.js';
+import { nodeBuiltin } from '../../../base/node_builtin.js';
+import { noSharedMemoryBecause } from '../../../base/worker_thread.js';
 import { WasmHeap } from '../heap.js';
 import { isCompiled } from '../module.js';
 import type { MadeHeap } from './team.js';

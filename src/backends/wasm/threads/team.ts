@@ -1,5 +1,5 @@
 /** What threads add to the kernels. The smallest entry of the package has none, so they are brought by the others. */
-import type { WorkerProgram } from '../../threads/worker_thread.js';
+import type { WorkerProgram } from '../../../base/worker_thread.js';
 import type { Heap, WasmHeap } from '../heap.js';
 
 /** Those that help with the kernels of one memory. */

@@ -1,15 +1,15 @@
 /** Ids of one feature as triples of sample, id and gain. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError, described } from '../../../errors.js';
-import { readOptions } from '../../../options.js';
-import { checkNoNaN, toFloat32 } from '../../../ragged/float_values.js';
-import { readNestedRows } from '../../../ragged/nested_rows.js';
-import { checkRowSplits } from '../../../ragged/row_splits.js';
-import { sharedUniformSplits } from '../../../ragged/shared_splits.js';
-import { isTypedArray, readTensor, type FlatInput } from '../../../ragged/values.js';
-import { toInt32 } from '../../../ragged/whole_ids.js';
+import { ValueError, described } from '../../../base/errors.js';
+import { readOptions } from '../../../base/options.js';
+import { checkNoNaN, toFloat32 } from '../../../ids/float_values.js';
+import { readNestedRows } from '../../../ids/nested_rows.js';
+import { checkRowSplits } from '../../../ids/row_splits.js';
+import { sharedUniformSplits } from '../../../ids/shared_splits.js';
+import { isTypedArray, readTensor, type FlatInput } from '../../../ids/values.js';
+import { toInt32 } from '../../../ids/whole_ids.js';
 import { cooEntries } from '../../../backends/reference/partition_csr.js';
-import { COMBINERS, type Combiner } from '../../../types.js';
+import { COMBINERS, type Combiner } from '../../../base/types.js';
 import { rowSplitsOf } from './feature_input.js';
 import { textOf, wholeNumber } from '../numbers.js';
 

@@ -1,15 +1,15 @@
 /** Ids of one feature as values and row splits over its samples. */
 import * as tf from '@tensorflow/tfjs';
-import { ArgumentTypeError, ValueError, described, describe } from '../../../errors.js';
-import { isRecord } from '../../../options.js';
-import { checkNoNaN, toFloat32 } from '../../../ragged/float_values.js';
-import { readNestedRows, type NestedRows } from '../../../ragged/nested_rows.js';
-import { RaggedTensor } from '../../../ragged/ragged_tensor.js';
-import { sharedUniformSplits } from '../../../ragged/shared_splits.js';
-import { uniformSplits, checkRowSplits } from '../../../ragged/row_splits.js';
-import { readPlaces, vectorLength, type SparseInput } from '../../../ragged/sparse_values.js';
-import { isTypedArray, readInt32, readTensor, type FlatInput } from '../../../ragged/values.js';
-import { toInt32 } from '../../../ragged/whole_ids.js';
+import { ArgumentTypeError, ValueError, described, describe } from '../../../base/errors.js';
+import { isRecord } from '../../../base/options.js';
+import { checkNoNaN, toFloat32 } from '../../../ids/float_values.js';
+import { readNestedRows, type NestedRows } from '../../../ids/nested_rows.js';
+import { RaggedTensor } from '../../../ids/ragged_tensor.js';
+import { sharedUniformSplits } from '../../../ids/shared_splits.js';
+import { uniformSplits, checkRowSplits } from '../../../ids/row_splits.js';
+import { readPlaces, vectorLength, type SparseInput } from '../../../ids/sparse_values.js';
+import { isTypedArray, readInt32, readTensor, type FlatInput } from '../../../ids/values.js';
+import { toInt32 } from '../../../ids/whole_ids.js';
 import { kindOf, type IdKind } from '../../features/feature_ids.js';
 import { product } from '../numbers.js';
 import type { HostBags } from '../../../backends/kernel_set.js';

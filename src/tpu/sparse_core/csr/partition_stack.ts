@@ -1,5 +1,5 @@
 /** The CSR of one stack on one chip, within its limits. */
-import { ValueError, described } from '../../../errors.js';
+import { ValueError, described } from '../../../base/errors.js';
 import { CsrIdOutOfRange } from '../../../backends/csr_id_out_of_range.js';
 import { partitionCsr } from '../../../backends/reference/partition_csr.js';
 import { giveMemory } from '../../../backends/csr_memory_pool.js';

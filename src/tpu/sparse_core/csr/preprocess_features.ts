@@ -1,7 +1,7 @@
 /** Features as plain data to the CSR of every stack, on one chip. */
-import { ArgumentTypeError, ValueError, described } from '../../../errors.js';
-import { isRecord, readOptions } from '../../../options.js';
-import type { Combiner } from '../../../types.js';
+import { ArgumentTypeError, ValueError, described } from '../../../base/errors.js';
+import { isRecord, readOptions } from '../../../base/options.js';
+import type { Combiner } from '../../../base/types.js';
 import { readCombiner } from './convert_to_coo.js';
 import { listOf, readFeatureInput, type FeatureInput, type FeatureWeights } from './feature_input.js';
 import { product, shardCount, textOf, wholeNumber } from '../numbers.js';

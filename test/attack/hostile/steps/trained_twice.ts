@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { Random } from '../../../helpers/random.js';
-import { withRandom } from '../../../step/twins.js';
+import { withRandom } from '../../../capture/twins.js';
 import type { HostileStep, Training } from './hostile_step.js';
 import { MODELS, ROWS, WIDTH } from './models.js';
 

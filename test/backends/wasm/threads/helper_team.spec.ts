@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { IdOutOfRange, BagOptions, HostBags, HostTable } from '../../../../src/backends/kernel_set.js';
-import type { WorkerProgram } from '../../../../src/backends/threads/worker_thread.js';
+import type { WorkerProgram } from '../../../../src/base/worker_thread.js';
 import { WasmHeap } from '../../../../src/backends/wasm/heap.js';
 import { embeddingBags, type LookupAt } from '../../../../src/backends/wasm/joint_calls.js';
 import { moduleFor } from '../../../../src/backends/wasm/module.js';
@@ -12,8 +12,8 @@ import { WasmKernels } from '../../../../src/backends/wasm/kernels.js';
 import { hostOf } from '../../../../src/backends/wasm/tensor_kernels.js';
 import type { WasmBackend } from '../../../../src/backends/wasm/tfjs_heap.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
-import { RuntimeError } from '../../../../src/errors.js';
-import { COMBINERS, OPTIMIZER_NAMES } from '../../../../src/types.js';
+import { RuntimeError } from '../../../../src/base/errors.js';
+import { COMBINERS, OPTIMIZER_NAMES } from '../../../../src/base/types.js';
 import { copyOf, randomNumbers, usualHyper, usualSlots } from '../generated_case.js';
 
 const WAIT_MS = 10_000;

@@ -1,0 +1,253 @@
+/**
+ * A virtual device: tables in memory of its own, and kernels that run on them.
+ *
+ * What goes in and out lies in the exchange memory, which the host and all devices see. Positions in it count 4-byte
+ * words from its start; int32 and float32 lie side by side. A device has floats of its own in buffers, named by
+ * numbers that the host hands out.
+ */
+import { brand } from '../../../base/brand.js';
+import type { OptimizerName } from '../../../base/types.js';
+import type { FilledPart } from '../../counter_random.js';
+import type { Fill } from '../../fill.js';
+import type { BagOptions, KernelInfo } from '../../kernel_set.js';
+import type { Addon } from '../../native/addon.js';
+import type { Quantization } from '../../quantize.js';
+
+/** The ids of a batch in the exchange memory. */
+export interface BagsAt {
+  readonly values: number;
+  readonly nnz: number;
+  /** Position of batch + 1 row splits; null where every bag has `length` ids. */
+  readonly rowSplits: number | null;
+  readonly length: number;
+  readonly batch: number;
+  readonly weights: number | null;
+  /** The bags that are meant: `bags` of them from `firstBag` on. */
+  readonly firstBag: number;
+  readonly bags: number;
+}
+
+/** Rows of floats in the exchange memory, `stride` words from one to the next. */
+export interface RowsAt {
+  readonly at: number;
+  readonly stride: number;
+}
+
+/** Rows of floats in the exchange memory, or in a tensor of TensorFlow that is shared under `sharedKey`. */
+export interface SharedRowsAt extends RowsAt {
+  readonly sharedKey: number | null;
+}
+
+/** A buffer as a table. */
+export interface TableAt {
+  readonly buffer: number;
+  readonly rows: number;
+  readonly dim: number;
+}
+
+/** What one lookup adds to the gradient of a table; `gradient` holds one row for each of the bags that are meant. */
+export interface EntryAt {
+  readonly gradient: SharedRowsAt;
+  readonly bags: BagsAt;
+  readonly options: BagOptions;
+  /** The gradient is one of rows already: bags are single ids that occur once. */
+  readonly ofRows: boolean;
+}
+
+export type Command =
+  | { readonly op: 'allocate'; readonly buffer: number; readonly part: FilledPart; readonly fill: Fill }
+  | { readonly op: 'free'; readonly buffer: number }
+  /** Makes `buffer` a copy of `from`. */
+  | { readonly op: 'copy'; readonly buffer: number; readonly from: number }
+  /** `rows` rows of the buffer from `firstRow` on, to or from the exchange memory. */
+  | {
+      readonly op: 'read';
+      readonly table: TableAt;
+      readonly firstRow: number;
+      readonly rows: number;
+      readonly where: RowsAt;
+    }
+  | {
+      readonly op: 'write';
+      readonly table: TableAt;
+      readonly firstRow: number;
+      readonly rows: number;
+      readonly where: RowsAt;
+    }
+  /** Copies `words` words of a shared tensor of TensorFlow into the exchange memory. */
+  | { readonly op: 'copyShared'; readonly sharedKey: number; readonly words: number; readonly at: number }
+  /**
+   * Pooled rows [bags.bags, dim] to where `pooled` says, and how many distinct ids of the table there were into the
+   * word at `distinct`. Where an id outside the table is an error: -1 - its place among the values, and no rows.
+   */
+  | {
+      readonly op: 'lookUp';
+      readonly table: TableAt;
+      readonly bags: BagsAt;
+      readonly options: BagOptions;
+      readonly pooled: SharedRowsAt;
+      readonly distinct: number;
+    }
+  /** Gradient with respect to the weights of the bags that are meant, one float per id. */
+  | {
+      readonly op: 'weightsGradient';
+      readonly table: TableAt;
+      readonly bags: BagsAt;
+      readonly options: BagOptions;
+      readonly gradient: SharedRowsAt;
+      readonly out: number;
+    }
+  /** The gradients of all entries by row, one entry after the other: [count, ids (room), rows (room x dim)] from `out` on. */
+  | {
+      readonly op: 'rowGradients';
+      readonly table: TableAt;
+      readonly entries: readonly EntryAt[];
+      readonly room: number;
+      readonly out: number;
+    }
+  /** One exact step over the sum of all entries. */
+  | {
+      readonly op: 'step';
+      readonly optimizer: OptimizerName;
+      readonly table: TableAt;
+      readonly slots: readonly number[];
+      readonly entries: readonly EntryAt[];
+      readonly hyper: readonly number[];
+    }
+  | CsrCommand;
+
+/** Where the CSR of a stack lies; positions count words from the start of the exchange memory. */
+export interface CsrAt {
+  readonly rowPointers: number;
+  readonly sampleIds: number;
+  readonly tokenIds: number;
+  readonly gains: number;
+  /** Slots. */
+  readonly ids: number;
+  readonly cores: number;
+  readonly shards: number;
+  /** Samples of each core. */
+  readonly samples: number;
+}
+
+/** Commands over the CSR of a stack: what SparseCores do with it. */
+export type CsrCommand =
+  /** The rows that each core asks the shard for, one for each run of equal ids, to `to[core]` on. */
+  | {
+      readonly op: 'csrGather';
+      readonly table: TableAt;
+      readonly csr: CsrAt;
+      readonly shard: number;
+      readonly to: readonly number[];
+      readonly quantization: Quantization | null;
+    }
+  /** Sums of a core's rows by sample, [samples, dim], to `out` on: gains times the rows that lie from `rows` on. */
+  | {
+      readonly op: 'csrCombine';
+      readonly csr: CsrAt;
+      readonly core: number;
+      readonly rows: number;
+      readonly count: number;
+      readonly dim: number;
+      readonly out: number;
+    }
+  /** One step of a shard; `gradient`: that of all samples, [cores x samples, dim]. */
+  | {
+      readonly op: 'csrStep';
+      readonly optimizer: OptimizerName;
+      readonly table: TableAt;
+      readonly slots: readonly number[];
+      readonly csr: CsrAt;
+      readonly shard: number;
+      readonly gradient: number;
+      readonly hyper: readonly number[];
+      /**
+       * null: a row is stepped once. Else each occurrence of an id is a step of its own, in the order of the batch: these
+       * are the samples of a core at which its features begin.
+       */
+      readonly order: readonly number[] | null;
+    }
+  /** The gradient of each row that was looked up, as [count, ids (room), rows (room x dim)] from `out` on. */
+  | {
+      readonly op: 'csrRowGradients';
+      readonly table: TableAt;
+      readonly csr: CsrAt;
+      readonly shard: number;
+      readonly gradient: number;
+      readonly room: number;
+      readonly out: number;
+    }
+  /** Rows of a buffer by their numbers, to or from the exchange memory. */
+  | {
+      readonly op: 'readRows';
+      readonly table: TableAt;
+      readonly ids: number;
+      readonly count: number;
+      readonly at: number;
+    }
+  | {
+      readonly op: 'writeRows';
+      readonly table: TableAt;
+      readonly ids: number;
+      readonly count: number;
+      readonly at: number;
+    };
+
+export type DeviceKind = 'worker' | 'inline';
+export type FaultName = 'terminate' | 'kernelError' | 'outOfMemory' | 'hang';
+export const FAULT_NAMES: readonly FaultName[] = ['terminate', 'kernelError', 'outOfMemory', 'hang'];
+
+/** Why a device cannot be used any more, or why its command failed. */
+export class DeviceFault extends Error {
+  static {
+    brand(this, 'DeviceFault');
+  }
+  constructor(
+    readonly device: number,
+    text: string,
+  ) {
+    super(text);
+    this.name = 'DeviceFault';
+  }
+}
+
+export interface Device {
+  readonly index: number;
+  readonly kind: DeviceKind;
+  readonly kernels: KernelInfo;
+  /** Queues commands; they run in order, after those that were posted before. Throws DeviceFault on a dead device. */
+  post(commands: readonly Command[]): void;
+  /**
+   * Returns when all that was posted has run. Throws DeviceFault where a command failed or the device died; the device
+   * then takes no more commands.
+   */
+  finish(): void;
+  /** Makes the device fail from the next command on. */
+  injectFault(fault: FaultName): void;
+  /** Ends the device and frees its memory; resolves when it is gone. */
+  close(): Promise<void>;
+}
+
+/** The exchange memory as devices and host share it. It may grow: take views of it anew for each call. */
+export interface ExchangeMemory {
+  readonly floats: Float32Array;
+  readonly ints: Int32Array;
+  /** Makes it hold at least so many words; what it holds is lost, but for the first `kept` words. */
+  reserve(words: number, kept?: number): void;
+}
+
+/** The exchange memory as the host uses it. */
+export interface HostExchange extends ExchangeMemory {
+  /** Changes when what it holds is lost, from its first word on. */
+  epoch: number;
+}
+
+/** Makes the devices of an emulator. */
+export interface DeviceSet {
+  readonly devices: readonly Device[];
+  readonly exchange: ExchangeMemory;
+  /** The addon of the devices, which reads and writes shared tensors of TensorFlow; null where there is none. */
+  readonly addon: Addon | null;
+  /** Why devices run in line where workers were wanted; null otherwise. */
+  readonly inlineBecause: string | null;
+}

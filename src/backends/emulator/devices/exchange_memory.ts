@@ -1,0 +1,147 @@
+/** The exchange memory: an array that is replaced when it grows, or memory that the host shares with workers. */
+import { RuntimeError, described } from '../../../base/errors.js';
+import type { ExchangeMemory } from './device.js';
+
+/** A memory of WebAssembly grows where it lies; a buffer of JavaScript is replaced, and sent to the workers again. */
+export type SharedSource = WebAssembly.Memory | SharedArrayBuffer;
+
+const PAGE_BYTES = 65536;
+const MOST_PAGES = 65536;
+const MOST_BYTES = MOST_PAGES * PAGE_BYTES;
+/** Grows by a quarter at least, where there is room for that. */
+const GROWTH = 4;
+
+/** `grow`: whether there are now so many bytes. RuntimeError where there cannot be as many as are needed. */
+function growTo(need: number, have: number, grow: (bytes: number) => boolean): void {
+  const generous = Math.min(have + Math.floor(have / GROWTH), MOST_BYTES);
+  if (generous > need && grow(generous)) return;
+  if (need <= MOST_BYTES && grow(need)) return;
+  const most = `at most ${MOST_BYTES} bytes, and no more than this machine has`;
+  throw new RuntimeError('exchange memory', most, described(`${need} bytes`), 'Use smaller batches.');
+}
+
+/** For devices in line. */
+export class InlineExchange implements ExchangeMemory {
+  floats = new Float32Array(0);
+  ints = new Int32Array(this.floats.buffer);
+
+  reserve(words: number, kept = 0): void {
+    const have = this.floats.byteLength;
+    if (words * 4 > have) growTo(words * 4, have, (bytes) => this.replace(bytes, kept));
+  }
+
+  private replace(bytes: number, kept: number): boolean {
+    try {
+      const buffer = new ArrayBuffer(Math.ceil(bytes / 4) * 4);
+      new Int32Array(buffer).set(this.ints.subarray(0, kept));
+      this.floats = new Float32Array(buffer);
+      this.ints = new Int32Array(buffer);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function isMemory(source: SharedSource): source is WebAssembly.Memory {
+  return typeof WebAssembly === 'object' && source instanceof WebAssembly.Memory;
+}
+
+/** What a worker sees of the exchange memory; the host sees it in the same way. */
+export class SharedView {
+  private buffer: ArrayBufferLike | null = null;
+  private asFloats: Float32Array = new Float32Array(0);
+  private asInts: Int32Array = new Int32Array(0);
+
+  constructor(private current: SharedSource) {}
+
+  get source(): SharedSource {
+    return this.current;
+  }
+
+  set source(source: SharedSource) {
+    this.current = source;
+  }
+
+  get floats(): Float32Array {
+    this.refresh();
+    return this.asFloats;
+  }
+
+  get ints(): Int32Array {
+    this.refresh();
+    return this.asInts;
+  }
+
+  /** Sees at least so many words, which the other side says that there are. */
+  see(words: number): void {
+    // A runtime may tell this thread late that the memory has grown; growing by nothing makes it look.
+    if (this.floats.length < words && isMemory(this.current)) this.current.grow(0);
+  }
+
+  private refresh(): void {
+    const buffer = isMemory(this.current) ? this.current.buffer : this.current;
+    if (buffer === this.buffer) return;
+    this.buffer = buffer;
+    this.asFloats = new Float32Array(buffer);
+    this.asInts = new Int32Array(buffer);
+  }
+}
+
+/** The largest shared memory of WebAssembly, of which nothing is used yet; null where there is none to be had. */
+function growingMemory(): WebAssembly.Memory | null {
+  try {
+    return new WebAssembly.Memory({ initial: 1, maximum: MOST_PAGES, shared: true });
+  } catch {
+    return null;
+  }
+}
+
+/** For devices that are workers. */
+export class SharedExchange implements ExchangeMemory {
+  private readonly view: SharedView;
+
+  /** `memory`: null for a buffer of JavaScript. */
+  constructor(memory: WebAssembly.Memory | null = growingMemory()) {
+    this.view = new SharedView(memory ?? new SharedArrayBuffer(PAGE_BYTES));
+  }
+
+  get source(): SharedSource {
+    return this.view.source;
+  }
+
+  get floats(): Float32Array {
+    return this.view.floats;
+  }
+
+  get ints(): Int32Array {
+    return this.view.ints;
+  }
+
+  reserve(words: number, kept = 0): void {
+    const have = this.floats.length * 4;
+    if (words * 4 <= have) return;
+    const { source } = this.view;
+    growTo(words * 4, have, (bytes) => (isMemory(source) ? grow(source, have, bytes) : this.replace(bytes, kept)));
+  }
+
+  private replace(bytes: number, kept: number): boolean {
+    try {
+      const buffer = new SharedArrayBuffer(Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES);
+      new Int32Array(buffer).set(this.ints.subarray(0, kept));
+      this.view.source = buffer;
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function grow(memory: WebAssembly.Memory, have: number, bytes: number): boolean {
+  try {
+    memory.grow(Math.ceil((bytes - have) / PAGE_BYTES));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,182 @@
+/** The devices of a running emulator, their memory, and what became of them. */
+import { RuntimeError, described } from '../../../base/errors.js';
+import { TrafficStats } from './traffic_stats.js';
+import type { TableLayout } from '../../../partition/table_layout.js';
+import { DeviceFault, type Command, type DeviceSet, type HostExchange } from '../devices/device.js';
+import { DeviceMemory } from './device_memory.js';
+import { BACKEND_NAME, type EmulatorSettings } from './settings.js';
+
+/** What lies on the devices, as far as the machine and reports ask. */
+export interface TableOnDevices {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly layout: TableLayout;
+  readonly role: 'tables' | 'slots';
+  /** The table that it is, or of which it is a slot. */
+  readonly owner: object;
+}
+
+export class Machine {
+  readonly memory: DeviceMemory;
+  readonly counters: TrafficStats;
+  /** Everything that lies on the devices. */
+  readonly tables = new Set<TableOnDevices>();
+  /** What devices and host share for a call. Who reserves it again has it anew. */
+  readonly exchange: HostExchange;
+  /** Called before what the exchange memory holds is lost. */
+  beforeExchange: () => void = () => undefined;
+  private buffers = 0;
+  /** Releases what steps need that nobody has waited for yet. */
+  private needed: (() => void)[] = [];
+  private fault: RuntimeError | null = null;
+  private lostHost: RuntimeError | null = null;
+  private closed: Promise<void> | null = null;
+
+  constructor(
+    readonly settings: EmulatorSettings,
+    readonly set: DeviceSet,
+  ) {
+    const { coresPerChip, hbmBytesPerChip } = settings;
+    const capacity = hbmBytesPerChip === null ? null : Math.floor(hbmBytesPerChip / coresPerChip);
+    const { exchange } = set;
+    const settle = (): void => this.settle();
+    const beforeExchange = (): void => this.beforeExchange();
+    this.exchange = {
+      epoch: 0,
+      get floats() {
+        settle();
+        return exchange.floats;
+      },
+      get ints() {
+        settle();
+        return exchange.ints;
+      },
+      reserve(words, kept = 0) {
+        settle();
+        beforeExchange();
+        if (kept === 0) this.epoch++;
+        exchange.reserve(words, kept);
+      },
+    };
+    this.memory = new DeviceMemory(this.count, capacity);
+    this.counters = new TrafficStats(this.count, this.memory);
+  }
+
+  get count(): number {
+    return this.set.devices.length;
+  }
+
+  nextBuffer(): number {
+    return this.buffers++;
+  }
+
+  /** Queues commands on a device. */
+  post(device: number, commands: readonly Command[]): void {
+    this.checkAlive();
+    this.guarded(() => this.set.devices[device]!.post(commands));
+  }
+
+  /** Queues the commands of each device, which then work at the same time, and waits for all. */
+  run(commands: readonly (readonly Command[])[]): void {
+    this.postAll(commands);
+    this.finish();
+  }
+
+  /**
+   * The commands of a step: where devices are workers the host goes on without waiting for them, until somebody needs a
+   * device or the exchange memory. `release` is called when devices are done with what they read, or have failed.
+   */
+  step(commands: readonly (readonly Command[])[], release: () => void): void {
+    this.needed.push(release);
+    if (this.set.devices.every(({ kind }) => kind === 'inline')) return this.run(commands);
+    try {
+      this.postAll(commands);
+    } catch (error) {
+      this.releaseNeeded();
+      throw error;
+    }
+  }
+
+  /** Waits until all devices have done what was queued. */
+  finish(): void {
+    try {
+      this.checkAlive();
+      for (const device of this.set.devices) this.guarded(() => device.finish());
+    } finally {
+      this.releaseNeeded();
+    }
+  }
+
+  /** Waits for steps that are under way. */
+  settle(): void {
+    if (this.needed.length === 0) return;
+    const start = performance.now();
+    this.finish();
+    this.counters.waitedForSteps((performance.now() - start) / 1000);
+  }
+
+  private postAll(commands: readonly (readonly Command[])[]): void {
+    commands.forEach((list, device) => {
+      if (list.length > 0) this.post(device, list);
+    });
+  }
+
+  private releaseNeeded(): void {
+    for (const release of this.needed.splice(0)) release();
+  }
+
+  /** Frees a buffer; on a machine that has ended there is nothing to free. */
+  release(device: number, buffer: number): void {
+    if (this.fault !== null || this.closed !== null) return;
+    try {
+      this.set.devices[device]!.post([{ op: 'free', buffer }]);
+    } catch {
+      // Whoever uses the device next hears of it.
+    }
+  }
+
+  /** Ends all devices. */
+  close(): Promise<void> {
+    this.closed ??= Promise.all(this.set.devices.map((device) => device.close())).then(() => this.releaseNeeded());
+    return this.closed;
+  }
+
+  /** The backend for dense ops is gone: neither its tensors nor new ones can be used any more. */
+  loseHost(name: string): void {
+    const received = described('one that was removed');
+    const note = `tf.removeBackend('${BACKEND_NAME}') and tf.setBackend start new devices, on another host.`;
+    this.lostHost ??= new RuntimeError('host', `the backend ${name}, on which dense ops run`, received, note);
+    this.fault ??= this.lostHost;
+  }
+
+  get hasHost(): boolean {
+    return this.lostHost === null;
+  }
+
+  /** Throws where the backend for dense ops was removed. */
+  checkHost(): void {
+    if (this.lostHost !== null) throw this.lostHost;
+  }
+
+  private checkAlive(): void {
+    if (this.fault !== null) throw this.fault;
+    if (this.closed === null) return;
+    throw new RuntimeError('backend', `the running ${BACKEND_NAME}`, described('one that was removed'));
+  }
+
+  /** The first fault of a device ends the machine: tables are lost, so no number that came after could be right. */
+  private guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof DeviceFault)) throw error;
+      this.fault = new RuntimeError(
+        `device ${error.device}`,
+        'a device that does its work',
+        described(error.message),
+        `Tables on the devices are lost. tf.removeBackend('${BACKEND_NAME}') and tf.setBackend start new devices.`,
+      );
+      throw this.fault;
+    }
+  }
+}

@@ -1,0 +1,168 @@
+/** What captures the steps of models, in Node with native kernels. */
+import * as tf from '@tensorflow/tfjs';
+import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
+import { withPairDots } from '../layers/feature_interaction/pair_dots.js';
+import { perProcess } from '../base/per_process.js';
+import { openDots, withDots } from './overrides/dot.js';
+import { openDropout, withDropout } from './overrides/dropout.js';
+import { withGathers } from './overrides/gathers.js';
+import { areKernelsWatched } from '../tfjs/engine/watched_kernels.js';
+import { withLosses, type LossesBy } from './overrides/losses.js';
+import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs/training/model_steps.js';
+import { withSegmentSums } from './overrides/segment_sums.js';
+import { openSoftmaxGradient, withSoftmaxGradient } from './overrides/softmax_gradient.js';
+import { openTileGradient, withTileGradient } from './overrides/tile_gradient.js';
+import { notePenalties } from '../tfjs/layers/penalties.js';
+import { listSharedWeightsOnce } from '../tfjs/shared_weights.js';
+import { markFeeding } from '../tfjs/uncast_inputs.js';
+import { CapturedModel } from './captured_model.js';
+import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
+import { nativeCategoricalLoss } from './native/native_categorical_loss.js';
+import { nativeCrossEntropy } from './native/native_cross_entropy.js';
+import { nativeDots } from './native/native_dots.js';
+import { nativePairDots } from './native/native_pair_dots.js';
+import { nativeDropout } from './native/native_dropout.js';
+import { nativeGather } from './native/native_gather.js';
+import { nativeSegmentSum } from './native/native_segment_sum.js';
+import { nativeSoftmaxGradient } from './native/native_softmax_gradient.js';
+import type { Purpose } from './compiled.js';
+import { takeKernels } from './known/known_kernels.js';
+import { takePlainClasses } from './known/plain_classes.js';
+import { withOwnProducts } from './own_products.js';
+import { GraphList } from './signatures.js';
+import type { GraphAddon } from './step_graph.js';
+import { moveChoice, offerCapturer, trained, whySwitchedOff } from './steps.js';
+import { summedRepetitions } from './summed_repetitions.js';
+
+interface CapturedModels {
+  addon: GraphAddon | null;
+  readonly models: WeakMap<tf.LayersModel, CapturedModel>;
+  readonly gone: FinalizationRegistry<GraphList>;
+}
+
+const state = (): CapturedModels =>
+  perProcess('captured steps', () => ({
+    addon: null,
+    models: new WeakMap(),
+    gone: new FinalizationRegistry((list) => list.release()),
+  }));
+
+function capturedOf(model: tf.LayersModel): CapturedModel {
+  const { models, addon, gone } = state();
+  const known = models.get(model);
+  if (known !== undefined) return known;
+  const list = new GraphList();
+  const made = new CapturedModel(addon!, list);
+  models.set(model, made);
+  gone.register(model, list);
+  return made;
+}
+
+/** Whether a step is part of what somebody differentiates. */
+function isOnTape(): boolean {
+  return (tf.engine() as unknown as { state: { gradientDepth: number } }).state.gradientDepth > 0;
+}
+
+/** Whether tfjs is asked to look at each op, or to differentiate it, which a step as one call would hide. */
+function isObserved(): boolean {
+  return isOnTape() || areKernelsWatched();
+}
+
+function whyNot(model: tf.LayersModel, purpose: Purpose): string | null {
+  return whySwitchedOff(model) ?? capturedOf(model).whyNot(model, purpose);
+}
+
+/** Whether one op takes the rows of a batch from all inputs; the steps of such a model may still run op by op. */
+function takesRows(model: tf.LayersModel): boolean {
+  if (whySwitchedOff(model) !== null || capturedOf(model).whyNotPlain(model, 'train') !== null) return false;
+  return backendWithOps() !== null;
+}
+
+/** What takes the place of stock ops in a graph: products and gradients whose numbers are the same, rows that nobody reads. */
+const GRAPH_OPS: readonly (<T>(f: () => T) => T)[] = [
+  (f) => withOwnProducts(asNodeBackend(tf.backend()), f),
+  (f) => withGathers(nativeGather, f),
+  (f) => withSegmentSums(nativeSegmentSum, f),
+  (f) => withDots(nativeDots, f),
+  (f) => withPairDots(nativePairDots, f),
+  (f) => withSoftmaxGradient(nativeSoftmaxGradient, f),
+  (f) => withTileGradient(summedRepetitions, f),
+];
+
+/** The step with the ops that its graph will have. */
+function withGraphOps(eager: EagerStep): EagerStep {
+  return (data) =>
+    GRAPH_OPS.reduceRight<() => tf.Tensor[]>(
+      (inner, during) => () => during(inner),
+      () => eager(data),
+    )();
+}
+
+const LOSSES: LossesBy = { binary: nativeCrossEntropy, categorical: nativeCategoricalLoss };
+
+/** The step with the losses that its graph would have, whether it is captured or not. */
+function withOwnLosses(model: tf.LayersModel, eager: EagerStep): EagerStep {
+  // Their ops have no gradient of labels.
+  return isOnTape() ? eager : (data) => withLosses(model, LOSSES, () => eager(data));
+}
+
+function run(model: tf.LayersModel, stock: EagerStep, data: StepData, firstWhole?: number): tf.Tensor[] {
+  const eager = withOwnLosses(model, stock);
+  if (whyNot(model, 'train') !== null || isObserved()) return eager(data);
+  const step = { purpose: 'train', eager: withGraphOps(eager), data, firstWhole } as const;
+  return withDropout(nativeDropout, () => capturedOf(model).step(model, step));
+}
+
+function evaluate(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
+  const eager = withOwnLosses(model, stock);
+  if (whyNot(model, 'evaluate') !== null || isObserved()) return eager(data);
+  return capturedOf(model).step(model, { purpose: 'evaluate', eager: withGraphOps(eager), data });
+}
+
+function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Tensor[] {
+  const ofRows: EagerStep = ([given, ...all]) => {
+    return eager(gathered(all, given as tf.Tensor1D));
+  };
+  return run(model, ofRows, [rows, ...whole], 1);
+}
+
+/** Captures steps from now on, with this addon. May be called again. */
+export function captureSteps(addon: GraphAddon): void {
+  state().addon ??= addon;
+  openDots();
+  openDropout();
+  openSoftmaxGradient();
+  openTileGradient();
+  runSteps({
+    takesRows,
+    run,
+    runRows,
+    evaluate,
+    predicts: (model) => whyNot(model, 'predict') === null && !isObserved(),
+    rowsOf: consecutive,
+    predict(model, eager, data) {
+      return capturedOf(model).step(model, { purpose: 'predict', eager: withGraphOps(eager), data });
+    },
+    compiled: (model) => capturedOf(model).compiled(model),
+    rebuilt(before, now) {
+      moveChoice(before, now);
+      // It is trained no more, and would keep its graphs until it is collected.
+      state().models.get(before)?.forget();
+    },
+    disposed: (model) => state().models.get(trained(model))?.forget(),
+  });
+  // All that this package puts on models and layers is there before their methods are taken down, and around the loop
+  // of rows: what is fed tells rows by the inputs of the caller.
+  markFeeding();
+  notePenalties();
+  listSharedWeightsOnce();
+  takePlainClasses();
+  takeKernels();
+  offerCapturer({
+    infoOf(model) {
+      const captured = capturedOf(model);
+      return { reason: captured.reason(model), captured: captured.captured, evictions: captured.evictions };
+    },
+    forget: (model) => state().models.get(model)?.forget(),
+  });
+}

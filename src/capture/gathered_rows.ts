@@ -1,0 +1,56 @@
+/** Rows of the inputs of `fit`, all taken by one op that a graph can hold: tf.gather looks at the row numbers first. */
+import * as tf from '@tensorflow/tfjs';
+import { registeredPart } from '../backends/registry.js';
+import type { TensorFlowPart } from '../backends/tensorflow/backend_part.js';
+import { asNodeBackend, BACKEND_NAME, type NodeBackend } from '../backends/tensorflow/node_backend.js';
+import { BACKEND_NAME as EMULATOR } from '../backends/emulator/machine/settings.js';
+import type { StepData } from '../tfjs/training/model_steps.js';
+
+const TYPES = { float32: 'TF_FLOAT', int32: 'TF_INT32' } as const;
+
+/** The backend in use where it runs ops of this package: TensorFlow, or devices beside it; null elsewhere. */
+export function backendWithOps(): NodeBackend | null {
+  const name = tf.getBackend();
+  if (name === BACKEND_NAME) return asNodeBackend(tf.backend());
+  if (name !== EMULATOR || !('tensorMap' in tf.backend())) return null;
+  const part = registeredPart(BACKEND_NAME) as TensorFlowPart | undefined;
+  return part?.hasOps() === true ? asNodeBackend(tf.backend()) : null;
+}
+
+/** The rows of these numbers of each tensor, on any backend: it may change within `fit`. Call inside a tidy. */
+export function gathered(whole: StepData, rows: tf.Tensor1D): StepData {
+  const backend = backendWithOps();
+  if (backend !== null) return gatheredByOps(backend, whole, rows);
+  return whole.map((tensor) => (tensor instanceof tf.Tensor ? tf.gather(tensor, rows) : tensor));
+}
+
+/** Whether a tensor lies on virtual devices. */
+function isOnDevices(tensor: tf.Tensor): boolean {
+  return (registeredPart(tf.getBackend())?.devices?.layoutOf(tensor) ?? null) !== null;
+}
+
+/** `count` rows of each tensor from `start` on: one op for all, where a slice is one for each. Call inside a tidy. */
+export function consecutive(whole: readonly tf.Tensor[], start: number, count: number): readonly tf.Tensor[] {
+  const rows = new Int32Array(count);
+  for (let row = 0; row < count; row++) rows[row] = start + row;
+  return gathered(whole, tf.tensor1d(rows, 'int32')) as readonly tf.Tensor[];
+}
+
+function gatheredByOps(backend: NodeBackend, whole: StepData, rows: tf.Tensor1D): StepData {
+  const { binding } = backend;
+  const found = new Map<tf.Tensor, tf.Tensor>();
+  for (const dtype of ['float32', 'int32'] as const) {
+    const ofKind = [...new Set(whole)].filter((tensor) => tensor?.dtype === dtype) as tf.Tensor[];
+    const sources = ofKind.filter((tensor) => !isOnDevices(tensor));
+    if (sources.length === 0) continue;
+    const attributes = [
+      { name: 'N', type: binding.TF_ATTR_INT, value: sources.length },
+      { name: 'T', type: binding.TF_ATTR_TYPE, value: binding[TYPES[dtype]] },
+    ];
+    const taken = backend.executeMultipleOutputs('EmbeddingTakeRows', attributes, [rows, ...sources], sources.length);
+    sources.forEach((source, i) => found.set(source, taken[i]!));
+  }
+  return whole.map((tensor) => {
+    return tensor === null || tensor === undefined ? tensor : (found.get(tensor) ?? tf.gather(tensor, rows));
+  });
+}

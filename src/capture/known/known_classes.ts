@@ -1,0 +1,128 @@
+/**
+ * Classes whose objects do in every step what they did before, with their methods as they were when this package was
+ * loaded: where somebody replaced one, the class is not what it was.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { perProcess } from '../../base/per_process.js';
+
+export interface Class {
+  readonly prototype: object;
+}
+
+type Holder = Record<PropertyKey, unknown>;
+
+/** What no step calls, and what this package may wrap when it is first needed: saving, loading, showing, disposing. */
+const ASIDE: ReadonlySet<PropertyKey> = new Set([
+  ...['setWeights', 'getWeights', 'loadWeights', 'save', 'summary', 'dispose', 'disposeWeights', 'disposeInternal'],
+  ...['getConfig', 'toJSON', 'updatedConfig', 'fromConfig', 'countParams', 'print', 'toString', 'addWeight'],
+  ...['fit', 'fitDataset', 'fitLoop', 'evaluate', 'evaluateDataset', 'predict', 'predictOnBatch', 'trainOnBatch'],
+  ...['constructor', 'prototype', 'name', 'length', 'className', 'arguments', 'caller'],
+]);
+
+/** An object from which others inherit, and all that they find there, by way of what it inherits from itself. */
+class Inherited {
+  readonly values: [PropertyKey, unknown][] = [];
+  readonly getters: [PropertyKey, unknown][] = [];
+
+  /** `isOfFunctions`: other values are counters and the like. */
+  constructor(
+    private readonly holder: object,
+    end: object,
+    isOfFunctions = false,
+  ) {
+    const seen = new Set<PropertyKey>(ASIDE);
+    for (const each of chainOf(holder, end)) {
+      for (const key of Reflect.ownKeys(each)) {
+        if (seen.has(key)) continue;
+        seen.add(key);
+        const { value, get } = Object.getOwnPropertyDescriptor(each, key)!;
+        if (get !== undefined) this.getters.push([key, get]);
+        else if (!isOfFunctions || typeof value === 'function') this.values.push([key, value]);
+      }
+    }
+  }
+
+  /** The first of its properties that is not as it was; null: none. */
+  changed(): string | null {
+    const holder = this.holder as Holder;
+    for (const [key, value] of this.values) if (holder[key] !== value) return String(key);
+    for (const [key, getter] of this.getters) if (getterOf(holder, key) !== getter) return String(key);
+    return null;
+  }
+}
+
+const lookUpGetter = Reflect.get(Object.prototype, '__lookupGetter__') as (this: object, key: PropertyKey) => unknown;
+
+function getterOf(holder: object, key: PropertyKey): unknown {
+  return lookUpGetter.call(holder, key);
+}
+
+/** A class as it was. */
+export class KnownClass {
+  readonly #methods: Inherited;
+  readonly #statics: Inherited;
+
+  constructor(readonly prototype: object) {
+    this.#methods = new Inherited(prototype, Object.prototype);
+    this.#statics = new Inherited(prototype.constructor, Function.prototype, true);
+  }
+
+  get name(): string {
+    return this.prototype.constructor.name;
+  }
+
+  functions(): unknown[] {
+    return this.#methods.values.map(([, value]) => value);
+  }
+
+  /** The first method, accessor or static field that is not as it was; null: none. */
+  changed(): string | null {
+    return this.#methods.changed() ?? this.#statics.changed();
+  }
+}
+
+interface Known {
+  readonly classes: Map<object, KnownClass>;
+  readonly functions: Set<unknown>;
+}
+
+const known = (): Known => perProcess('known classes', () => ({ classes: new Map(), functions: new Set() }));
+
+/** An object and all that it inherits from, up to `end`. */
+function chainOf(first: object, end: object): object[] {
+  const chain: object[] = [];
+  for (let each: object | null = first; each !== null && each !== end;) {
+    chain.push(each);
+    each = Object.getPrototypeOf(each) as object | null;
+  }
+  return chain;
+}
+
+/** Takes down these classes, and those that they derive from; what is known already stays as it was. */
+export function takeClasses(classes: Iterable<Class>): void {
+  const { classes: taken, functions } = known();
+  for (const { prototype } of classes) {
+    for (const each of chainOf(prototype, Object.prototype)) {
+      if (taken.has(each)) continue;
+      const made = new KnownClass(each);
+      taken.set(each, made);
+      for (const value of made.functions()) if (typeof value === 'function') functions.add(value);
+    }
+  }
+}
+
+/** Takes down the classes that tfjs knows by name. */
+export function takeNamed(): void {
+  const { classNameMap } = tf.serialization.SerializationMap.getMap();
+  takeClasses(Object.values(classNameMap).map(([each]) => each as unknown as Class));
+}
+
+/** The class of objects of this prototype; undefined: it was not taken down. */
+export function knownClass(prototype: object | null): KnownClass | undefined {
+  return prototype === null ? undefined : known().classes.get(prototype);
+}
+
+/** Whether a function is a method of a known class as it was. */
+export function isKnownMethod(f: unknown): boolean {
+  return known().functions.has(f);
+}

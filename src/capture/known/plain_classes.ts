@@ -1,0 +1,81 @@
+/** Which classes compute the same in every step, all that they depend on being in their fields. */
+import * as tf from '@tensorflow/tfjs';
+import { ConcatOneHotEmbedding } from '../../layers/embedding/concat_one_hot_embedding.js';
+import { Embedding } from '../../layers/embedding/embedding.js';
+import { RaggedEmbedding } from '../../layers/embedding/ragged_embedding.js';
+import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
+import { DotInteraction } from '../../layers/feature_interaction/dot_interaction.js';
+import { FeatureCross } from '../../layers/feature_interaction/feature_cross.js';
+import { KerasHardSigmoid } from '../../layers/keras_hard_sigmoid.js';
+import { Normalization } from '../../layers/preprocessing/normalization.js';
+import { GRU, GRUCell } from '../../layers/recurrent/gru.js';
+import { EmbeddingTable } from '../../tables/embedding_table.js';
+import {
+  SparseAdagrad,
+  SparseAdagradMomentum,
+  SparseAdam,
+  SparseFtrl,
+  SparseRowWiseAdagrad,
+  SparseSgd,
+} from '../../optimizers/train.js';
+import { takeClasses, takeNamed, type Class } from './known_classes.js';
+import { isStock } from './stock.js';
+
+const OPTIMIZERS: ReadonlySet<unknown> = new Set([
+  SparseSgd,
+  SparseAdagrad,
+  SparseRowWiseAdagrad,
+  SparseAdagradMomentum,
+  SparseAdam,
+  SparseFtrl,
+]);
+const LAYERS: ReadonlySet<unknown> = new Set([
+  Embedding,
+  RaggedEmbedding,
+  DistributedEmbedding,
+  ConcatOneHotEmbedding,
+  DotInteraction,
+  FeatureCross,
+  Normalization,
+  GRU,
+  GRUCell,
+]);
+/** What layers are made of. */
+const PARTS: ReadonlySet<unknown> = new Set([
+  ...[KerasHardSigmoid, EmbeddingTable, tf.LayerVariable, tf.Variable, tf.Tensor, tf.SymbolicTensor, tf.InputSpec],
+]);
+
+/** By which every step computes. */
+export const OF_ALL_STEPS: readonly Class[] = [
+  tf.engine().constructor as never,
+  tf.Tensor,
+  tf.Variable,
+  tf.LayerVariable,
+];
+
+/** Takes all these classes down as they are; to be called before anybody can replace their methods. */
+export function takePlainClasses(): void {
+  takeNamed();
+  takeClasses([tf.LayersModel, tf.Sequential, ...LAYERS, ...OPTIMIZERS, ...PARTS, ...OF_ALL_STEPS] as Class[]);
+}
+
+/** Whether it is the class of an optimizer of `emb.train`, exactly. */
+export function isOptimizer({ constructor }: object): boolean {
+  return OPTIMIZERS.has(constructor);
+}
+
+/** Whether it is the class of a model that holds others: one of tfjs, or as files of Keras name it. */
+export function isModel({ constructor }: object): boolean {
+  const { classNameMap } = tf.serialization.SerializationMap.getMap();
+  return [tf.LayersModel, tf.Sequential, classNameMap['Functional']?.[0]].includes(constructor as never);
+}
+
+/** Whether layers of this class are captured. */
+export function isLayer(layer: object): boolean {
+  return LAYERS.has(layer.constructor) || isStock(layer) || isModel(layer);
+}
+
+/** Whether objects of this prototype do the same in every step while their fields are the same. */
+export function isPlainClass(prototype: object): boolean {
+  return isLayer(prototype) || PARTS.has(prototype.constructor) || isOptimizer(prototype);
+}

@@ -1,0 +1,203 @@
+/**
+ * Everything that a step reaches from its model and its optimizer: each object must be of a known class or plain data,
+ * each function one of tfjs or of this package, and the value of each field is noted, so that a change is noticed.
+ */
+import { types } from 'node:util';
+import * as tf from '@tensorflow/tfjs';
+import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
+import { EmbeddingTable } from '../../tables/embedding_table.js';
+import { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
+import { isOwn } from '../../tfjs/engine/own_functions.js';
+import { regularizerOf } from '../../tfjs/layers/penalties.js';
+import { WatchedFields } from '../watched_fields.js';
+import { isKnownMethod, knownClass, type KnownClass } from './known_classes.js';
+import { replacedKernel, takeKernels } from './known_kernels.js';
+import { isPlainClass, OF_ALL_STEPS } from './plain_classes.js';
+import { whyNotLayer } from './plain_layers.js';
+
+/** Fields of layers that count calls and the like, hold what `compile` left, or whatever was made while they were built. */
+const ASIDE: ReadonlySet<string> = new Set([
+  ...['_refCount', 'outboundNodes', '_addedWeightNames', 'internalContainerRefs', 'layersByDepth', 'id', '_updates'],
+  ...['batchInputShape', 'initialWeights', 'fastWeightInitDuringBuild'],
+  ...['history', 'isTraining', 'stopTraining_', 'optimizer_', 'isOptimizerOwned', 'collectedTrainableWeights'],
+  ...['trainFunction', 'testFunction', 'predictFunction', 'loss', 'lossFunctions', 'lossWeights'],
+  ...['metrics', 'metricsTensors', 'metricsNames', 'feedInputNames', 'feedOutputNames', 'feedLossFns'],
+]);
+/** What only steps that train look at. */
+const OF_TRAINING: ReadonlySet<string> = new Set(['trainable_', '_trainable']);
+/** The flag of a weight is that of its variable, which makes another kind of step; the rest is for saving. */
+const OF_WEIGHTS: ReadonlySet<string> = new Set([
+  ...['trainable_', 'trainable', 'id', 'name', 'originalName', 'dtype', 'shape'],
+]);
+const OF_OPTIMIZERS: ReadonlySet<string> = new Set(['iterations_']);
+const OF_TABLES: ReadonlySet<string> = new Set(['config']);
+const OF_SYMBOLS = ['sourceLayer', 'inputs', 'name', 'dtype'] as const;
+/** Numbers of a list of JavaScript that are compared before each step. */
+const MOST_NUMBERS = 4096;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Words for a field of something. */
+const fieldOf = (field: string, what: string): string => `the ${field} of ${what}`;
+
+export class Reach {
+  readonly watched = new WatchedFields();
+  /** What is not known, in a sentence; null: everything is. */
+  unknown: string | null = null;
+  readonly #seen = new Set<object>();
+
+  constructor(
+    private readonly isTrained: boolean,
+    /** Whether the penalty of a table takes the factors of its regularizer anew in each step. */
+    private readonly isStepped: (table: EmbeddingTable) => boolean,
+  ) {}
+
+  /** What every step computes by. */
+  visitTfjs(): void {
+    for (const { prototype } of OF_ALL_STEPS) this.#visitClass(knownClass(prototype)!, 'what it computes by');
+    takeKernels();
+    const replaced = replacedKernel();
+    if (replaced !== null) this.#refuse(replaced);
+    this.watched.addAnswer('a kernel', replacedKernel);
+  }
+
+  #visitClass(known: KnownClass, what: string): void {
+    this.watched.addClass(known);
+    const replaced = known.changed();
+    if (replaced !== null) this.#refuse(`${what} is of the class ${known.name}, whose ${replaced} was replaced`);
+  }
+
+  /** Goes to all that `value` reaches. `skipped`: fields that are not looked at. */
+  visit(value: unknown, what: string, skipped: ReadonlySet<string> = new Set()): void {
+    if (value === null || typeof value !== 'object' || this.#seen.has(value)) return;
+    this.#seen.add(value);
+    if (types.isProxy(value)) this.#refuse(`${what} is a Proxy`);
+    else if (Array.isArray(value)) this.#visitList(value, what);
+    else if (value instanceof Set) this.#visitSet(value as Set<unknown>, what);
+    else if (ArrayBuffer.isView(value)) this.#visitNumbers(value, what);
+    else this.#visitObject(value as Fields, what, skipped);
+  }
+
+  #refuse(reason: string): void {
+    this.unknown ??= reason;
+  }
+
+  #visitList(list: readonly unknown[], what: string): void {
+    if (Object.getPrototypeOf(list) !== Array.prototype) return this.#refuse(`${what} is a list of another class`);
+    if (list.length > MOST_NUMBERS) return this.#refuse(`${what} is a list of ${list.length} elements`);
+    this.watched.addList(list, what);
+    for (let i = 0; i < list.length; i++) {
+      const { value, get } = Object.getOwnPropertyDescriptor(list, i) ?? {};
+      if (get !== undefined) this.#refuse(`${what} has a getter ${i} of its own`);
+      else this.#visitField(value, `${what}[${i}]`, what, String(i));
+    }
+  }
+
+  #visitSet(set: ReadonlySet<unknown>, what: string): void {
+    if (Object.getPrototypeOf(set) !== Set.prototype || Reflect.ownKeys(set).length > 0) {
+      return this.#refuse(`${what} is a set of another class`);
+    }
+    const values = [...set];
+    if (values.some((value) => typeof value !== 'string')) return this.#refuse(`${what} is a set of objects`);
+    this.watched.addAnswer(what, () => set.size === values.length && values.every((value) => set.has(value)));
+  }
+
+  #visitNumbers(numbers: ArrayBufferView, what: string): void {
+    if (numbers.byteLength > MOST_NUMBERS) return this.#refuse(`${what} is an array of ${numbers.byteLength} bytes`);
+    const bytes = (): string => Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength).toString('latin1');
+    this.watched.addAnswer(what, bytes);
+  }
+
+  #visitObject(value: Fields, what: string, skipped: ReadonlySet<string>): void {
+    const prototype = Object.getPrototypeOf(value) as object | null;
+    const ofLayer = (value as unknown) instanceof tf.layers.Layer ? whyNotLayer(value as never) : null;
+    if (ofLayer !== null) return this.#refuse(ofLayer);
+    if (prototype !== Object.prototype) {
+      const known = knownClass(prototype);
+      if (prototype === null || known === undefined || !isPlainClass(prototype)) {
+        const name = (prototype as { constructor?: { name?: string } } | null)?.constructor?.name ?? 'without a name';
+        return this.#refuse(`${what} is of the class ${name}, which is not one of tfjs or of this package`);
+      }
+      this.#visitClass(known, what);
+    }
+    if (value instanceof tf.SymbolicTensor) this.#visitFields(value as never, what, OF_SYMBOLS);
+    else if (value instanceof tf.Tensor)
+      this.#visitFields(value as never, what, value instanceof tf.Variable ? [] : ['dataId']);
+    else this.#visitFields(value, what, this.#fieldsOf(value, skipped));
+    if (prototype === DistributedEmbedding.prototype) {
+      const { tables, features } = (value as unknown as DistributedEmbedding).lookups;
+      this.watched.addList(tables, 'tables');
+      // Their configs are what the caller gave, which was read once.
+      for (const table of tables) this.visit(table, `table ${table.name} of ${what}`, OF_TABLES);
+      this.visit(features, `the list of features of ${what}`);
+    }
+  }
+
+  /** The fields of an object that count. */
+  #fieldsOf(value: object, skipped: ReadonlySet<string>): string[] {
+    const aside = this.#asideOf(value);
+    const names = Object.getOwnPropertyNames(value);
+    const isAside = (field: string): boolean => skipped.has(field) || aside.some((each) => each.has(field));
+    // What weights begin with was made when they were.
+    return names.filter((field) => !isAside(field) && !/initializer$/i.test(field));
+  }
+
+  #asideOf(value: object): ReadonlySet<string>[] {
+    if (value instanceof tf.LayerVariable) return [OF_WEIGHTS];
+    if (value instanceof SparseOptimizer) return [OF_OPTIMIZERS];
+    if (!(value instanceof tf.layers.Layer)) return [];
+    return this.isTrained ? [ASIDE] : [ASIDE, OF_TRAINING];
+  }
+
+  #visitFields(holder: Fields, what: string, fields: readonly string[]): void {
+    this.watched.addObject(holder, fields);
+    for (const field of fields) {
+      const { value, get } = Object.getOwnPropertyDescriptor(holder, field) ?? {};
+      if (get !== undefined && !isOwn(get)) this.#refuse(`${what} has a getter ${field} of its own`);
+      else if (field === '_losses' && Array.isArray(value)) this.#visitLosses(value, what);
+      else if (field === 'inboundNodes') this.watched.addList(value as unknown[], field, true);
+      else if (field === 'nodesByDepth') this.#visitNodes(value as object);
+      else if (field === 'regularizer' && holder instanceof EmbeddingTable) this.#visitPenalty(holder);
+      else this.#visitField(value, fieldOf(field, what), what, field);
+    }
+  }
+
+  #visitField(value: unknown, what: string, owner: string, field: string): void {
+    if (typeof value !== 'function') return this.visit(value, layerName(value) ?? what);
+    // A method of its own, even one of tfjs, stands before that of its class.
+    const isKnown = isOwn(value) || (isKnownMethod(value) && !isMethodName(field));
+    if (!isKnown) this.#refuse(`${owner} has a function ${field} of its own`);
+  }
+
+  /** Nodes say which layer made what, and are looked at while a model is made. */
+  #visitNodes(byDepth: object): void {
+    for (const nodes of Object.values(byDepth)) this.watched.addList(nodes as unknown[], 'nodesByDepth');
+  }
+
+  #visitLosses(losses: readonly unknown[], what: string): void {
+    this.watched.addList(losses, '_losses');
+    for (const loss of losses) {
+      const regularizer = typeof loss === 'function' ? regularizerOf(loss) : null;
+      if (regularizer === null) return this.#refuse(`${what} adds a loss of somebody's own`);
+      this.visit(regularizer, fieldOf('regularizer', what));
+    }
+  }
+
+  /** The factors of a table that is stepped are taken anew each time. */
+  #visitPenalty(table: EmbeddingTable): void {
+    const what = fieldOf('regularizer', `table ${table.name}`);
+    if (!this.isStepped(table)) return this.visit(table.regularizer, what);
+    const own = new Reach(this.isTrained, this.isStepped);
+    own.visit(table.regularizer, what);
+    if (own.unknown !== null) this.#refuse(own.unknown);
+  }
+}
+
+/** What layers are called in reasons, wherever they are found. */
+function layerName(value: unknown): string | null {
+  return value instanceof tf.layers.Layer && !types.isProxy(value) ? `layer ${value.name}` : null;
+}
+
+function isMethodName(field: string): boolean {
+  return ['call', 'apply', 'computeMask', 'calculateLosses'].includes(field);
+}

@@ -1,0 +1,66 @@
+/** What must hold of a recording so that running its ops in any order that their inputs allow gives the same. */
+import { copies } from '../backends/tensorflow/ownership.js';
+import { variableText } from '../lookup/training/variable_names.js';
+import { kindsOf } from './places.js';
+import { isInPlace, writtenInputs, type RecordedOp, type Recording } from './recording.js';
+
+const FLOAT = 1;
+const INT = 3;
+
+/** Beyond this a graph holds too much that never changes. */
+const MOST_CONSTANT_BYTES = 2 ** 28;
+
+/** Ops whose results lie in memory of their own, beside those that never share a table's. */
+const FRESH_OPS = new Set([
+  ...['_FusedMatMul', 'BiasAdd', 'Softmax', 'LogSoftmax', 'FusedBatchNorm', 'OneHot'],
+  ...['Conv2D', 'Conv2DBackpropInput', 'Conv2DBackpropFilter', 'Conv3D', 'Conv3DBackpropInputV2'],
+  ...['DepthwiseConv2dNative', 'DepthwiseConv2dNativeBackpropInput', 'DepthwiseConv2dNativeBackpropFilter'],
+]);
+
+function givesFresh({ name }: RecordedOp): boolean {
+  return copies(name) || FRESH_OPS.has(name);
+}
+
+/** Places whose tensors may lie in the memory of a variable that is stepped in place. */
+function sharingPlaces(ops: readonly RecordedOp[], written: ReadonlySet<string>): (place: string) => boolean {
+  const sharing = new Set(written);
+  const node = (place: string): string => place.replace(/:\d+$/, '');
+  for (const op of ops) {
+    if (!givesFresh(op) && op.inputs.some((place) => sharing.has(node(place)))) sharing.add(op.node);
+  }
+  return (place) => sharing.has(node(place));
+}
+
+/** Why the recorded step cannot be run as a graph; null: it can. */
+export function whyUnsound(recording: Recording): string | null {
+  const { ops, feeds, constants, rebound, results } = recording;
+  const stranger = feeds.find(({ type }) => type !== FLOAT && type !== INT);
+  if (stranger !== undefined) return 'it takes tensors that are neither float32 nor int32';
+  const kinds = kindsOf(recording);
+  if (results.some((place) => kinds.get(place)?.type !== FLOAT)) return 'its results are not all of float32';
+  const bytes = constants.reduce((sum, { values }) => sum + values.byteLength, 0);
+  if (bytes > MOST_CONSTANT_BYTES) return 'its ops take more than 256 MiB of numbers that never change';
+  const inPlace = ops.filter(isInPlace);
+  const variables = new Set(feeds.filter(({ kind }) => kind === 'variable').map(({ name }) => name));
+  const written = new Set<string>();
+  for (const op of inPlace) {
+    for (const place of writtenInputs(op)) {
+      if (!variables.has(place)) return `${op.name} steps what is no variable`;
+      if (written.has(place)) return 'it steps a variable twice';
+      written.add(place);
+    }
+  }
+  const isSharing = sharingPlaces(ops, written);
+  for (const op of inPlace) {
+    const read = op.inputs.slice(writtenInputs(op).length);
+    if (read.some(isSharing)) return `${op.name} takes a tensor that may lie in the memory of a variable`;
+  }
+  const places = [...results, ...rebound.map(({ place }) => place)];
+  if (places.some((place) => isSharing(place) || feeds.some(({ name }) => name === place))) {
+    return 'a result may lie in the memory of a variable or of an input';
+  }
+  const fed = rebound.find(({ variable }) =>
+    feeds.some((f) => f.kind === 'variable' && f.variable === variable && written.has(f.name)),
+  );
+  return fed === undefined ? null : `variable ${variableText(fed.variable)} is stepped and given another tensor`;
+}

@@ -1,0 +1,118 @@
+/** A recorded step as one op, and what it takes and gives each time. */
+import * as tf from '@tensorflow/tfjs';
+import { asNodeBackend, type OpAttribute } from '../backends/tensorflow/node_backend.js';
+import { Ownership } from '../backends/tensorflow/ownership.js';
+import type { StepData } from '../tfjs/training/model_steps.js';
+import { graphDefOf, type AttributeKinds } from './graph_def.js';
+import { isInPlace, writtenInputs, type Feed, type Recording } from './recording.js';
+
+/** The part of the native addon that makes graphs. */
+export interface GraphAddon {
+  buildGraph(definition: Uint8Array, feeds: string, fetches: string, targets: string): number;
+  releaseGraph(number: number): void;
+}
+
+const FLOAT = 1;
+const STEP = 'EmbeddingStep';
+
+const lines = (names: readonly string[]): string => names.map((name) => `${name}\n`).join('');
+
+export class StepGraph {
+  readonly #number: number;
+  readonly #feeds: readonly Feed[];
+  readonly #attributes: readonly OpAttribute[];
+  readonly #written: readonly tf.Variable[];
+  readonly #recording: Recording;
+
+  /** Throws TensorFlow's words where it refuses the graph. */
+  constructor(
+    private readonly addon: GraphAddon,
+    recording: Recording,
+  ) {
+    const { feeds, rebound, results, ops } = recording;
+    const { binding } = asNodeBackend(tf.backend());
+    const floats = feeds.filter(({ type }) => type === FLOAT);
+    const ints = feeds.filter(({ type }) => type !== FLOAT);
+    this.#feeds = [...floats, ...ints];
+    const fetches = [...results, ...rebound.map(({ place }) => place)];
+    const { definition, targets } = graphDefOf(recording, binding as unknown as AttributeKinds);
+    const names = this.#feeds.map(({ name }) => name);
+    this.#number = addon.buildGraph(definition, lines(names), lines(fetches), lines(targets));
+    const count = (name: string, value: number): OpAttribute => ({ name, type: binding.TF_ATTR_INT, value });
+    this.#attributes = [count('N', floats.length), count('M', ints.length), count('K', fetches.length)];
+    const written = new Set(ops.filter(isInPlace).flatMap(writtenInputs));
+    this.#written = feeds.flatMap((feed) =>
+      feed.kind === 'variable' && written.has(feed.name) ? [feed.variable] : [],
+    );
+    this.#recording = recording;
+  }
+
+  /** Whether all variables of the step are there. */
+  get isWhole(): boolean {
+    return this.#feeds.every((feed) => feed.kind !== 'variable' || !feed.variable.isDisposed);
+  }
+
+  /** Whether a batch lies in the memory of a variable, which the step may write before it has read the batch. */
+  takesVariable(data: StepData): boolean {
+    const given = new Set(data.map((tensor) => tensor?.dataId));
+    return this.#feeds.some((feed) => feed.kind === 'variable' && given.has(feed.variable.dataId));
+  }
+
+  /** Runs the step; what it gives belongs to the scope of the caller. Nothing is written where it throws. */
+  run(data: StepData): tf.Tensor[] {
+    const backend = asNodeBackend(tf.backend());
+    const ownership = Ownership.of(backend);
+    for (const variable of this.#written) ownership.makeWritable(variable);
+    const temporary: object[] = [];
+    const made = (values: Float32Array | Int32Array, shape: readonly number[]): tf.TensorInfo => {
+      const dtype = values instanceof Int32Array ? 'int32' : 'float32';
+      const dataId = backend.write(values, shape as number[], dtype);
+      temporary.push(dataId);
+      return { dataId, shape: shape as number[], dtype };
+    };
+    try {
+      const inputs = this.#inputs(data, made);
+      const outputs = backend.executeMultipleOutputs(STEP, this.#attributes, inputs, this.#fetchCount);
+      return this.#take(outputs);
+    } finally {
+      for (const dataId of temporary) backend.disposeData(dataId, true);
+    }
+  }
+
+  get #fetchCount(): number {
+    return this.#recording.results.length + this.#recording.rebound.length;
+  }
+
+  #inputs(
+    data: StepData,
+    made: (values: Float32Array | Int32Array, shape: readonly number[]) => tf.TensorInfo,
+  ): tf.TensorInfo[] {
+    // Numbers that several ops take are made once, in the order in which the step first made them.
+    const live = new Map<unknown, tf.TensorInfo>();
+    for (const feed of this.#recording.feeds) if (feed.kind === 'live') live.set(feed, made(feed.make(), feed.shape));
+    const fed = this.#feeds.map((feed): tf.TensorInfo => {
+      if (feed.kind === 'data') return data[feed.place]!;
+      return feed.kind === 'variable' ? feed.variable : live.get(feed)!;
+    });
+    return [made(Int32Array.of(this.#number), []), ...fed];
+  }
+
+  #take(outputs: readonly tf.Tensor[]): tf.Tensor[] {
+    const { results, rebound } = this.#recording;
+    rebound.forEach(({ variable }, i) => {
+      const output = outputs[results.length + i]!;
+      variable.assign(output as tf.Tensor<never>);
+      output.dispose();
+    });
+    return outputs.slice(0, results.length);
+  }
+
+  release(): void {
+    this.addon.releaseGraph(this.#number);
+  }
+}
+
+/** Whether it was a step in place that failed: then something may be written already. */
+export function failedWriting(error: unknown): boolean {
+  return error instanceof Error && /\bwrite_op\d+\b/.test(error.message);
+}

@@ -1,0 +1,136 @@
+/** Captured training steps as users see them: which models have them, why others have not, and how to switch them off. */
+import * as tf from '@tensorflow/tfjs';
+import { environmentVariable } from '../backends/environment.js';
+import { ArgumentTypeError, ValueError } from '../base/errors.js';
+import { perProcess } from '../base/per_process.js';
+
+/** How the training steps of a model run. */
+export interface StepInfo {
+  /** Whether steps of some kind run as one call. */
+  readonly captured: boolean;
+  /** Why steps run op by op, in one sentence; null where nothing speaks against capturing them. */
+  readonly reason: string | null;
+  /** Kinds of steps that are captured: one per purpose (training, evaluation, prediction), shape of the batch and set of trainable variables. */
+  readonly signatures: number;
+  /**
+   * Kinds of steps that gave way to others since the model was compiled: of each purpose, the 16 that were used last
+   * are kept. A kind that comes again is captured again.
+   */
+  readonly evictions: number;
+}
+
+/** What captures steps; the Node entry brings it. */
+export interface Capturer {
+  /** Why steps of this model run op by op, null: nothing speaks against it; how many kinds of them are captured, and gave way. */
+  infoOf(model: tf.LayersModel): {
+    readonly reason: string | null;
+    readonly captured: number;
+    readonly evictions: number;
+  };
+  /** Gives up the graphs of a model. */
+  forget(model: tf.LayersModel): void;
+}
+
+interface Choices {
+  on: boolean;
+  capturer: Capturer | null;
+  /** Models that were switched on or off by themselves. */
+  readonly models: WeakMap<tf.LayersModel, boolean>;
+}
+
+const VARIABLE = 'TFJS_EMBEDDINGS_CAPTURE';
+
+/** TFJS_EMBEDDINGS_CAPTURE: 0 or 1. */
+function onFromEnvironment(): boolean {
+  const text = environmentVariable(VARIABLE) ?? '1';
+  if (text === '0' || text === '1') return text === '1';
+  throw new ValueError(VARIABLE, '0 or 1', text);
+}
+
+const choices = (): Choices =>
+  perProcess('choices of captured steps', () => ({ on: onFromEnvironment(), capturer: null, models: new WeakMap() }));
+
+/** Lets `stepInfo` and `setCapture` reach what captures steps. */
+export function offerCapturer(capturer: Capturer): void {
+  choices().capturer ??= capturer;
+}
+
+/** Why nothing is captured, whatever the model is; null: it may be. */
+export function whySwitchedOff(model: tf.LayersModel): string | null {
+  const { on, capturer, models } = choices();
+  if (models.get(model) === false) return 'setCapture switched it off for this model';
+  if (!on && models.get(model) !== true) return `setCapture or ${VARIABLE} switched it off`;
+  return capturer === null ? 'there are no native kernels' : null;
+}
+
+/** The model that tfjs trains: a sequential one has another within. */
+export function trained(model: tf.LayersModel): tf.LayersModel {
+  return model instanceof tf.Sequential ? ((model as unknown as { model?: tf.LayersModel }).model ?? model) : model;
+}
+
+/** What was chosen for a model is chosen for the one that takes its place. */
+export function moveChoice(from: tf.LayersModel, to: tf.LayersModel): void {
+  const { models } = choices();
+  const isOn = models.get(from);
+  if (isOn !== undefined) models.set(to, isOn);
+}
+
+function checkModel(model: unknown): tf.LayersModel {
+  if (model instanceof tf.LayersModel) return trained(model);
+  throw new ArgumentTypeError('model', 'a tf.LayersModel', model);
+}
+
+/**
+ * Returns how the training steps of a model run: `{captured, reason, signatures, evictions}`.
+ *
+ * On the `tensorflow` backend with native kernels, a step is recorded twice and from then on runs as one call of
+ * TensorFlow, where every layer, loss, metric and optimizer is one of tfjs or of this package, exactly, and both
+ * recordings agree. Any other step runs op by op, and `reason` says why; it gives the same numbers.
+ *
+ * @param model - A layers model.
+ * @returns Whether its steps are captured, why not, how many kinds of step are, and how many gave way to others.
+ * @throws TypeError for anything but a model.
+ *
+ * @example
+ * await model.fit(x, y, { epochs: 1 });
+ * emb.stepInfo(model); // {captured: true, reason: null, signatures: 2, evictions: 0}
+ */
+export function stepInfo(model: tf.LayersModel): StepInfo {
+  const inner = checkModel(model);
+  const off = whySwitchedOff(inner);
+  if (off !== null) return { captured: false, reason: sentence(off), signatures: 0, evictions: 0 };
+  const { reason, captured, evictions } = choices().capturer!.infoOf(inner);
+  return {
+    captured: captured > 0,
+    reason: reason === null ? null : sentence(reason, captured > 0),
+    signatures: captured,
+    evictions,
+  };
+}
+
+function sentence(reason: string, isPartly = false): string {
+  return `${isPartly ? 'Some steps' : 'Steps'} run op by op, because ${reason}.`;
+}
+
+/**
+ * Switches captured steps on or off, for all models or for one; they are on from the start, unless the environment
+ * variable TFJS_EMBEDDINGS_CAPTURE is 0. A model that is switched off frees its graphs. Returns nothing.
+ *
+ * @param on - Whether steps are captured.
+ * @param model - The model; without it, all models.
+ * @throws TypeError for other arguments.
+ *
+ * @example
+ * emb.setCapture(false); // steps run op by op from now on
+ */
+export function setCapture(on: boolean, model?: tf.LayersModel): void {
+  if (typeof on !== 'boolean') throw new ArgumentTypeError('on', 'true or false', on);
+  const shared = choices();
+  if (model === undefined) {
+    shared.on = on;
+    return;
+  }
+  const inner = checkModel(model);
+  shared.models.set(inner, on);
+  if (!on) shared.capturer?.forget(inner);
+}

@@ -1,0 +1,194 @@
+/**
+ * Ops of graphs that only bring values to other places. Stock tfjs refuses strings there, its kernels for `wasm` read
+ * truth values as wider numbers, and some lose the shape of what has no elements. Where that is so, the numbers of the
+ * places are moved, and the values follow.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError, described } from '../../../base/errors.js';
+import { readInt32, readTensor } from '../../../ids/values.js';
+import { graphOp, type GraphOp } from '../graph_op.js';
+import { copyValues, emptyValues, readValues, sizeOf, type HostValues } from '../host_array.js';
+
+function isMovedHere({ dtype }: tf.Tensor): boolean {
+  return dtype === 'string' || (dtype === 'bool' && tf.getBackend() === 'wasm');
+}
+
+/** The values of tensors, one after the other, at these places; -1 is what values of a dtype begin as. */
+function picked(tensors: readonly tf.Tensor[], places: tf.Tensor): tf.Tensor {
+  const [{ dtype }] = tensors as [tf.Tensor];
+  const all = tensors.map((tensor) => readValues(tf.backend(), tensor, 'input'));
+  const joined = emptyValues(
+    dtype,
+    all.reduce((sum, { length }) => sum + length, 0),
+  );
+  let end = 0;
+  for (const values of all) {
+    copyValues(values, 0, values.length, joined, end);
+    end += values.length;
+  }
+  const values: HostValues = emptyValues(dtype, places.size);
+  places.dataSync().forEach((place: number, i: number) => {
+    if (place >= 0) copyValues(joined, place, 1, values, i);
+  });
+  return tf.engine().makeTensor(values as tf.DataValues, places.shape, dtype) as tf.Tensor;
+}
+
+/** The places of a tensor's values, counted from `first`, in its shape. */
+function placesOf({ shape, size }: tf.Tensor, first = 0): tf.Tensor {
+  return tf.tensor(
+    Int32Array.from({ length: size }, (_, i) => first + i),
+    shape,
+    'int32',
+  );
+}
+
+function moved(x: tf.Tensor, run: (x: tf.Tensor) => tf.Tensor): tf.Tensor {
+  return tf.tidy(() => (isMovedHere(x) ? picked([x], run(placesOf(x))) : run(x)));
+}
+
+const nothing = (shape: readonly number[], dtype: tf.DataType): tf.Tensor =>
+  tf.engine().makeTensor(emptyValues(dtype, 0) as tf.DataValues, [...shape], dtype) as tf.Tensor;
+
+const sizesOf = (tensor: tf.Tensor, argument: string): number[] => Array.from(readInt32(tensor, argument));
+const numberOf = (tensor: tf.Tensor, argument: string): number => readTensor(tensor, argument)[0]!;
+
+function axisOf(tensor: tf.Tensor, rank: number): number {
+  const axis = numberOf(tensor, 'axis');
+  if (axis < -rank || axis >= rank) throw new ValueError('axis', `an axis in [${-rank}, ${rank})`, axis);
+  return axis < 0 ? axis + rank : axis;
+}
+
+function gathered(x: tf.Tensor, indices: tf.Tensor, axis: number, batchDims: number): tf.Tensor {
+  const rows = x.shape[axis] ?? 0;
+  const stray = Array.from(readTensor(indices, 'indices')).find((index) => index < 0 || index >= rows);
+  if (stray !== undefined) throw new ValueError('indices', `indices in [0, ${rows})`, stray);
+  const shape = [...x.shape.slice(0, axis), ...indices.shape.slice(batchDims), ...x.shape.slice(axis + 1)];
+  if (sizeOf(shape) === 0) return nothing(shape, x.dtype);
+  return moved(x, (each) => tf.gather(each, tf.cast(indices, 'int32') as tf.Tensor1D, axis, batchDims));
+}
+
+function broadcast(x: tf.Tensor, shape: number[]): tf.Tensor {
+  const padded = [...new Array<number>(Math.max(0, shape.length - x.rank)).fill(1), ...x.shape];
+  const fits = padded.length === shape.length && padded.every((size, i) => size === 1 || size === shape[i]);
+  if (!fits) throw new ValueError('shape', `one to which [${x.shape.join(', ')}] broadcasts`, shape);
+  return sizeOf(shape) === 0 ? nothing(shape, x.dtype) : moved(x, (each) => tf.broadcastTo(each, shape));
+}
+
+/** The shape that shapes broadcast to. */
+function commonShape(shapes: readonly (readonly number[])[]): number[] {
+  return shapes.reduce<number[]>((a, b) => {
+    const rank = Math.max(a.length, b.length);
+    const [x, y] = [a, b].map((shape) => [...new Array<number>(rank - shape.length).fill(1), ...shape]) as [
+      number[],
+      number[],
+    ];
+    return x.map((size, i) => {
+      if (size !== y[i] && size !== 1 && y[i] !== 1) {
+        throw new ValueError(
+          't',
+          'shapes that broadcast',
+          described(shapes.map((each) => `[${each.join(', ')}]`).join(', ')),
+        );
+      }
+      return size === 1 ? y[i]! : size;
+    });
+  }, []);
+}
+
+function chosen(condition: tf.Tensor, t: tf.Tensor, e: tf.Tensor): tf.Tensor {
+  const shape = commonShape([condition.shape, t.shape, e.shape]);
+  if (sizeOf(shape) === 0) return nothing(shape, t.dtype);
+  return tf.tidy(() => {
+    const where = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => tf.where(condition.asType('bool'), a, b);
+    return isMovedHere(t) ? picked([t, e], where(placesOf(t), placesOf(e, t.size))) : where(t, e);
+  });
+}
+
+/** A vector of conditions chooses rows. */
+function select([condition, t, e]: tf.Tensor[]): tf.Tensor {
+  if (condition!.rank !== 1 || t!.rank <= 1) return chosen(condition!, t!, e!);
+  const rows = tf.reshape(condition!, [condition!.size, ...new Array<number>(t!.rank - 1).fill(1)]);
+  const result = chosen(rows, t!, e!);
+  rows.dispose();
+  return result;
+}
+
+function oneHot([indices, depth, on, off]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
+  const count = numberOf(depth!, 'depth');
+  const { rank } = indices!;
+  const given = Number(node.attrs['axis'] ?? -1);
+  if (count < 0) throw new ValueError('depth', 'a number of at least 0', count);
+  if (given < -1 || given > rank) throw new ValueError('axis', `an axis in [-1, ${rank}]`, given);
+  const axis = given === -1 ? rank : given;
+  const shape = [...indices!.shape.slice(0, axis), count, ...indices!.shape.slice(axis)];
+  const inner = sizeOf(indices!.shape.slice(axis));
+  // 0 is `on_value`, 1 is `off_value`.
+  const places = new Int32Array(sizeOf(shape)).fill(1);
+  readTensor(indices!, 'indices').forEach((index, i) => {
+    if (index < 0 || index >= count) return;
+    places[(Math.floor(i / inner) * count + index) * inner + (i % inner)] = 0;
+  });
+  return tf.tidy(() => picked([on!, off!], tf.tensor(places, shape, 'int32')));
+}
+
+function split(x: tf.Tensor, sizes: readonly number[] | number, axis: number): tf.Tensor[] {
+  if (typeof sizes === 'number' && x.shape[axis]! % sizes !== 0) {
+    throw new ValueError('num_split', `a divisor of ${x.shape[axis]}`, sizes);
+  }
+  return tf.tidy(() => {
+    if (!isMovedHere(x)) return tf.split(x, typeof sizes === 'number' ? sizes : [...sizes], axis);
+    const parts = tf.split(placesOf(x), typeof sizes === 'number' ? sizes : [...sizes], axis);
+    return parts.map((part) => picked([x], part));
+  });
+}
+
+const pairsOf = (paddings: tf.Tensor): [number, number][] => paddings.arraySync() as [number, number][];
+
+function padded(x: tf.Tensor, paddings: tf.Tensor, constant: tf.Tensor | null): tf.Tensor {
+  const pairs = pairsOf(paddings);
+  return tf.tidy(() => {
+    if (!isMovedHere(x)) return tf.pad(x, pairs, Number(constant?.dataSync()[0] ?? 0));
+    const all = constant === null ? [x] : [x, constant];
+    return picked(all, tf.pad(placesOf(x), pairs, constant === null ? -1 : x.size));
+  });
+}
+
+export const MOVING_OPS: readonly GraphOp[] = [
+  graphOp('Gather(params: T, indices: Tindices) -> output: T', ([x, indices]) => gathered(x!, indices!, 0, 0)),
+  graphOp('GatherV2(params: T, indices: Tindices, axis: Taxis) -> output: T', ([x, indices, axis], node) => {
+    const given = Number(node.attrs['batch_dims'] ?? 0);
+    const batchDims = given < 0 ? given + indices!.rank : given;
+    return gathered(x!, indices!, axisOf(axis!, x!.rank), batchDims);
+  }),
+  graphOp('BroadcastTo(input: T, shape: Tidx) -> output: T', ([x, shape]) => broadcast(x!, sizesOf(shape!, 'shape'))),
+  graphOp('Select(condition: bool, t: T, e: T) -> output: T', select),
+  graphOp('SelectV2(condition: bool, t: T, e: T) -> output: T', ([condition, t, e]) => chosen(condition!, t!, e!)),
+  graphOp('OneHot(indices: TI, depth: int32, on_value: T, off_value: T) -> output: T', oneHot),
+  graphOp('ReverseV2(tensor: T, axis: Tidx) -> output: T', ([x, axes]) =>
+    moved(x!, (each) => tf.reverse(each, sizesOf(axes!, 'axis'))),
+  ),
+  graphOp('Transpose(x: T, perm: Tperm) -> y: T', ([x, perm]) =>
+    moved(x!, (each) => tf.transpose(each, sizesOf(perm!, 'perm'))),
+  ),
+  graphOp('Tile(input: T, multiples: Tmultiples) -> output: T', ([x, multiples]) => {
+    const reps = sizesOf(multiples!, 'multiples');
+    const shape = x!.shape.map((size, axis) => size * (reps[axis] ?? 0));
+    if (reps.length !== x!.rank) throw new ValueError('multiples', `${x!.rank} numbers, one per axis`, reps);
+    return sizeOf(shape) === 0 ? nothing(shape, x!.dtype) : moved(x!, (each) => tf.tile(each, reps));
+  }),
+  graphOp('Split(split_dim: int32, value: T) -> output: T * num_split', ([axis, x], node) =>
+    split(x!, Number(node.attrs['num_split']), axisOf(axis!, x!.rank)),
+  ),
+  graphOp('SplitV(value: T, size_splits: Tlen, split_dim: int32) -> output: T * num_split', ([x, sizes, axis]) =>
+    split(x!, sizesOf(sizes!, 'size_splits'), axisOf(axis!, x!.rank)),
+  ),
+  graphOp('Pad(input: T, paddings: Tpaddings) -> output: T', ([x, paddings]) => padded(x!, paddings!, null)),
+  graphOp('PadV2(input: T, paddings: Tpaddings, constant_values: T) -> output: T', ([x, paddings, constant]) =>
+    padded(x!, paddings!, constant!),
+  ),
+  graphOp('MirrorPad(input: T, paddings: Tpaddings) -> output: T', ([x, paddings], node) =>
+    moved(x!, (each) =>
+      tf.mirrorPad(each, pairsOf(paddings!), String(node.attrs['mode']).toLowerCase() as 'reflect' | 'symmetric'),
+    ),
+  ),
+];

@@ -1,0 +1,78 @@
+/** Puts the ops of this package into tfjs-converter. */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError, described } from '../../base/errors.js';
+import { perProcess } from '../../base/per_process.js';
+import { beforeGraphLoads, opCategories, type GraphDef } from '../../tfjs/graph_models/graph_loading.js';
+import { nodeName } from '../../tfjs/graph_models/graph_run.js';
+import { GRAPH_OPS } from './graph_ops.js';
+import type { GraphOp } from './graph_op.js';
+import { registerMissingKernels } from './missing_kernels.js';
+import { withOrderedConstants } from './rewrites/constant_order.js';
+import { withKnownInputs } from './rewrites/function_inputs.js';
+import { withNumberedOutputs } from './rewrites/function_outputs.js';
+import { withGraphs } from './rewrites/graph_nodes.js';
+import { withPlainLists } from './rewrites/list_inputs.js';
+import { withLoopInputs } from './rewrites/loop_inputs.js';
+import { totalOf } from './signature.js';
+import { STOCK_OPS } from './stock_ops.js';
+import { refuseUnknownOps } from './unknown_ops.js';
+
+const registered = (): Set<string> => perProcess('registered ops', () => new Set());
+
+const SIGNATURES = new Map([...GRAPH_OPS].map(([name, { signature }]) => [name, signature]));
+const NAMES: ReadonlySet<string> = new Set(GRAPH_OPS.keys());
+/** Ops that others may have to come after. */
+const EFFECTS: ReadonlySet<string> = new Set(
+  [...NAMES].filter((name) => !STOCK_OPS.includes(name) || /^(Tensor(Array|List)|.*Table)/.test(name)),
+);
+
+/** Behind the inputs of the op tfjs lists the nodes that only have to run before it. */
+function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
+  const { name, inputs } = op.signature;
+  const count = totalOf(inputs, node.attrs);
+  if (count > node.inputs.length) {
+    const received = described(`${node.inputs.length}`);
+    throw new ValueError(nodeName(node), `${count} inputs, as many as this ${name} says`, received);
+  }
+  return op.run(node.inputs.slice(0, count), node);
+}
+
+/** A graph as tfjs-converter runs it. */
+function rewritten(graph: GraphDef): GraphDef {
+  const named = withNumberedOutputs(withKnownInputs(graph), SIGNATURES);
+  return withPlainLists(withOrderedConstants(withLoopInputs(named), EFFECTS));
+}
+
+/**
+ * Registers the ops that graphs of embedding models hold and tfjs-converter lacks, and returns their names. From then on
+ * `tf.loadGraphModel` refuses a graph that holds ops of this package beside ops that nobody runs and its outputs need: the
+ * error names them, where they stand, and what registers each. Other graphs with such ops load as in stock tfjs, with a
+ * warning that says the same. Ops that were registered before by `tf.registerOp` stay as they are and count as known.
+ *
+ * Ops run as TensorFlow ops on the backend `tensorflow` and as plain kernels elsewhere. May be called again.
+ * Kernels of stock ops that a backend lacks are registered there. Integers are int32: a value beyond is a ValueError.
+ * Source: tf.registerOp (TensorFlow.js 4.22), ops of TensorFlow 2.21.
+ *
+ * @returns The names of the ops that are registered, sorted.
+ *
+ * @example
+ * emb.converter.registerOps();
+ * const model = await tf.loadGraphModel('file://./model/model.json');
+ */
+export function registerOps(): string[] {
+  const ours = registered();
+  const categories = opCategories([...NAMES]);
+  for (const [name, op] of GRAPH_OPS) {
+    const isCustom = categories.get(name) === 'custom';
+    if (isCustom) continue;
+    tf.registerOp(name, (node) => execute(op, node));
+    ours.add(name);
+  }
+  beforeGraphLoads((artifacts) => {
+    registerMissingKernels();
+    refuseUnknownOps(artifacts, NAMES);
+    return withGraphs(artifacts, rewritten);
+  });
+  registerMissingKernels();
+  return [...NAMES].filter((name) => ours.has(name));
+}

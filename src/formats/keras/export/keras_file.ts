@@ -1,0 +1,58 @@
+/** `.keras` files: a zip archive of the model's JSON and an HDF5 file of its weights. */
+import type * as tf from '@tensorflow/tfjs';
+import type { Group } from 'h5wasm';
+import type { Write } from '../../../io/whole_file.js';
+import { loadZip } from '../../../io/zip_archive.js';
+import { loadHdf5, newFileName } from './hdf5_library.js';
+import type { ExportedModel, WeightPlace } from './model_json.js';
+
+/** The version of Keras that writes such files. */
+const KERAS_VERSION = '3.15.1';
+
+/** The HDF5 file of the weights. */
+async function hdf5Of(weights: readonly WeightPlace[]): Promise<Uint8Array> {
+  const { h5, files } = await loadHdf5();
+  const path = newFileName();
+  const file = new h5.File(path, 'w');
+  let isOpen = true;
+  try {
+    const groups = new Map<string, Group>([['', file]]);
+    const groupAt = (at: string): Group => {
+      const known = groups.get(at);
+      if (known !== undefined) return known;
+      const end = at.lastIndexOf('/');
+      const made = groupAt(at.slice(0, Math.max(0, end))).create_group(at.slice(end + 1));
+      groups.set(at, made);
+      return made;
+    };
+    groupAt('layers');
+    for (const { path: place, weight } of weights) {
+      const values = await (weight.read() as tf.Tensor).data<'float32'>();
+      const end = place.lastIndexOf('/');
+      const shape = weight.shape as number[];
+      const dtype = weight.dtype === 'int32' ? '<i' : '<f';
+      groupAt(place.slice(0, end)).create_dataset({ name: place.slice(end + 1), data: values, shape, dtype });
+    }
+    file.close();
+    isOpen = false;
+    return files.readFile(path);
+  } finally {
+    if (isOpen) file.close();
+    files.unlink(path);
+  }
+}
+
+/** Writes the file, piece by piece. */
+export async function writeKerasFile({ json, weights }: ExportedModel, write: Write): Promise<void> {
+  const zip = await loadZip();
+  const stored = await hdf5Of(weights);
+  const writable = new WritableStream<Uint8Array>({ write });
+  // Stored, as Keras does: weights hardly get smaller.
+  const archive = new zip.ZipWriter(writable, { level: 0, useWebWorkers: false });
+  const text = (value: unknown): InstanceType<typeof zip.TextReader> => new zip.TextReader(JSON.stringify(value));
+  const saved = new Date().toISOString().slice(0, 19).replace('T', '@');
+  await archive.add('metadata.json', text({ keras_version: KERAS_VERSION, date_saved: saved }));
+  await archive.add('config.json', text(json));
+  await archive.add('model.weights.h5', new zip.Uint8ArrayReader(stored as Uint8Array<ArrayBuffer>));
+  await archive.close();
+}

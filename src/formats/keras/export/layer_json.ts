@@ -1,0 +1,137 @@
+/** Layers as Keras 3 writes them. */
+import * as tf from '@tensorflow/tfjs';
+import { toCamelCase } from '../../../base/camel_case.js';
+import { described } from '../../../base/errors.js';
+import { Concatenate } from '../../../layers/merge/concatenate.js';
+import { GRU } from '../../../layers/recurrent/gru.js';
+import { layerError, type NamedLayer } from '../layer_error.js';
+import { STOCK_LAYERS, type StockLayer } from '../stock_layers.js';
+import { checkVolume } from '../volumes.js';
+import { fieldJson, snakeWord } from './python_config.js';
+
+type Json = Record<string, unknown>;
+
+/** What stands for a layer in a model, but for its calls. */
+export interface LayerEntry {
+  readonly module: string;
+  readonly class_name: string;
+  readonly config: Json;
+  readonly registered_name: string | null;
+}
+
+/** Settings that Keras has otherwise by default. */
+const WRITTEN = ['data_format'];
+/** A class of Keras by the name of the one that computes the same here. */
+function kerasName(className: string): string {
+  if (className === Concatenate.className) return 'Concatenate';
+  return className === GRU.className ? 'GRU' : className;
+}
+
+export function namedLayer(layer: tf.layers.Layer): NamedLayer {
+  return { className: kerasName(layer.getClassName()), name: layer.name };
+}
+
+export function keras(className: string, config: Json): LayerEntry {
+  return { module: 'keras.layers', class_name: className, config, registered_name: null };
+}
+
+export function inputEntry(tensor: tf.SymbolicTensor, name: string): LayerEntry {
+  return keras('InputLayer', { batch_shape: tensor.shape, dtype: tensor.dtype, sparse: false, name });
+}
+
+/** The whole config of a layer of TensorFlow.js, and of the one within it. */
+export function configOf(layer: tf.layers.Layer): Json {
+  const config = layer.getConfig() as Json;
+  const held = layer as unknown as Json;
+  const inner = held['layer'];
+  if (inner instanceof tf.layers.Layer) config['layer'] = { className: inner.getClassName(), config: configOf(inner) };
+  return config;
+}
+
+/** Throws for what Keras takes, but not as TensorFlow.js computes it. */
+function checkFixed(layer: NamedLayer, config: Json, { fixed }: StockLayer): void {
+  for (const [field, allowed] of Object.entries(fixed)) {
+    // TensorFlow.js computes with 1, whatever it is told.
+    if (field === 'dilation_rate') continue;
+    const value = config[toCamelCase(field)];
+    if (value === undefined || value === null) continue;
+    const written = typeof value === 'string' ? snakeWord(value) : value;
+    if (allowed.some((each) => JSON.stringify(each) === JSON.stringify(written))) continue;
+    const expected = allowed.map((each) => JSON.stringify(each)).join(' or ');
+    throw layerError(layer, field, `${expected}: otherwise Keras and TensorFlow.js differ`, written);
+  }
+}
+
+/** Throws for convolutions that Keras, with channels first, pads otherwise than with channels last. */
+function checkPadding(layer: NamedLayer, written: Json): void {
+  if (!/^(Depthwise)?Conv\dD$/.test(layer.className) || written['padding'] !== 'same') return;
+  const isStepped = [written['strides']].flat().some((stride) => stride !== 1);
+  if (written['data_format'] !== 'channels_first' || !isStepped) return;
+  const expected = "'channels_last' where padding is 'same' and steps are longer than 1: Keras pads otherwise";
+  throw layerError(layer, 'data_format', expected, 'channels_first');
+}
+
+/** A layer within another, from its config. */
+function innerEntry(value: unknown, outer: NamedLayer): LayerEntry {
+  const { className, config } = value as { className: string; config: Json };
+  return stockEntry({ className: kerasName(className), name: String(config['name'] ?? outer.name) }, config);
+}
+
+/** Keras makes no layer that runs forward of one that runs backward. */
+function addBackward(written: Json): void {
+  const layer = written['layer'] as LayerEntry;
+  if (layer.config['go_backwards'] !== true) return;
+  const config = { ...layer.config, name: `${String(layer.config['name'])}_forward`, go_backwards: false };
+  written['backward_layer'] = { ...layer, config };
+}
+
+/** A layer of TensorFlow.js. Throws ValueError, which names it, where Keras has none that computes alike. */
+export function stockEntry(layer: NamedLayer, config: Json): LayerEntry {
+  const { className, name } = layer;
+  const stock = STOCK_LAYERS.get(className);
+  if (stock === undefined) {
+    throw layerError(layer, 'className', 'a layer that can be written for Keras 3', described(className));
+  }
+  checkFixed(layer, config, stock);
+  const written: Json = { name, dtype: 'float32' };
+  // Some layers of Keras do not take it at all.
+  if (config['trainable'] === false) written['trainable'] = false;
+  for (const field of stock.fields) {
+    const value = config[toCamelCase(field)];
+    if (value === undefined) continue;
+    written[field] = field === 'layer' ? innerEntry(value, layer) : fieldJson(value, layer, field);
+  }
+  if (className === 'Bidirectional') addBackward(written);
+  for (const [here, theirs] of Object.entries(stock.renamed)) written[theirs.at(-1)!] = config[toCamelCase(here)];
+  for (const field of WRITTEN) if (Object.hasOwn(stock.fixed, field)) written[field] = stock.fixed[field]![0];
+  const activity = config['activityRegularizer'];
+  if (activity !== undefined && activity !== null)
+    written['activity_regularizer'] = fieldJson(activity, layer, 'activity_regularizer');
+  checkVolume({ ...layer, config: written });
+  checkPadding(layer, written);
+  // Of Keras 2 alone: a ReLU that begins later.
+  if (className === 'ThresholdedReLU') {
+    const { theta, ...own } = written;
+    return keras('ReLU', { ...own, threshold: theta });
+  }
+  return keras(className, written);
+}
+
+/** Of those of this package that are no lookups. */
+export function interactionEntry(layer: tf.layers.Layer, className: string, fields: readonly string[]): LayerEntry {
+  const config = layer.getConfig() as Json;
+  const named = namedLayer(layer);
+  const written: Json = { name: layer.name, trainable: layer.trainable, dtype: 'float32' };
+  for (const field of fields) {
+    const value = config[field];
+    const key = snakeWord(field);
+    written[key] = fieldJson(value, named, key);
+  }
+  const file = snakeWord(className.charAt(0).toLowerCase() + className.slice(1));
+  return {
+    module: `keras_rs.src.layers.feature_interaction.${file}`,
+    class_name: className,
+    config: written,
+    registered_name: `keras_rs>${className}`,
+  };
+}

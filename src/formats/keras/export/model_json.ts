@@ -1,0 +1,370 @@
+/** Models as Keras 3 writes them: their JSON, and where each weight goes. */
+import * as tf from '@tensorflow/tfjs';
+import { described } from '../../../base/errors.js';
+import { DistributedEmbedding } from '../../../layers/distributed_embedding/layer.js';
+import { Embedding } from '../../../layers/embedding/embedding.js';
+import { RaggedEmbedding } from '../../../layers/embedding/ragged_embedding.js';
+import { DotInteraction } from '../../../layers/feature_interaction/dot_interaction.js';
+import { FeatureCross } from '../../../layers/feature_interaction/feature_cross.js';
+import { layerError } from '../layer_error.js';
+import { NameCounter, weightPaths } from '../layer_paths.js';
+import { STOCK_LAYERS } from '../stock_layers.js';
+import {
+  configOf,
+  inputEntry,
+  interactionEntry,
+  keras,
+  namedLayer,
+  stockEntry,
+  type LayerEntry,
+} from './layer_json.js';
+import { checkAxis } from './axes.js';
+import { LOOPS } from '../import/masks.js';
+import { graphOf } from '../nested_masks.js';
+import { Concatenate } from '../../../layers/merge/concatenate.js';
+import { checkMasks, type StepMasks } from './masks.js';
+import { preprocessingEntry } from './preprocessing_json.js';
+import { distributedEntry, flattenNumbered, mapNumbered, tableEntry, type DistributedEntry } from './table_json.js';
+
+type Json = Record<string, unknown>;
+type Node = tf.layers.Layer['inboundNodes'][number];
+
+/** A weight and its place in the file. */
+export interface WeightPlace {
+  readonly path: string;
+  readonly weight: tf.LayerVariable;
+}
+
+/** A model on its way into a file. */
+export interface ExportedModel {
+  readonly json: LayerEntry;
+  readonly weights: readonly WeightPlace[];
+}
+
+const NO_ENTRY = (layer: tf.layers.Layer): boolean => layer.getClassName() === 'InputLayer';
+
+/** Layers whose ids may be absent: Keras RS takes weights for that, which operations make of the ids. */
+function leavesOut(layer: tf.layers.Layer): layer is RaggedEmbedding | Embedding {
+  return layer instanceof RaggedEmbedding || (layer instanceof Embedding && layer.maskZero && layer.combiner !== null);
+}
+
+function isFunctional(model: tf.LayersModel): boolean {
+  return !(model instanceof tf.Sequential) || model.layers.some(leavesOut);
+}
+
+function operation(module: string, className: string, name: string, config: Json, args: unknown[]): Json {
+  const fields = { module: `keras.src.ops.${module}`, class_name: className, registered_name: className };
+  return { ...fields, config: { name, ...config }, name, inbound_nodes: [{ args, kwargs: {} }] };
+}
+
+/** The graph of one model while it is written. */
+class GraphWriter {
+  readonly layers: Json[] = [];
+  readonly #names: Set<string>;
+  readonly #distributed = new Map<tf.layers.Layer, DistributedEntry>();
+
+  constructor(
+    private readonly model: tf.LayersModel,
+    private readonly weights: WeightPlace[],
+    private readonly prefix: string,
+    private readonly told: StepMasks,
+  ) {
+    this.#names = new Set(model.layers.map(({ name }) => name));
+  }
+
+  /** The calls of a layer that belong to this model. */
+  #nodes(layer: tf.layers.Layer): Node[] {
+    const kept = (this.model as unknown as { containerNodes: Set<string> }).containerNodes;
+    return layer.inboundNodes.filter((_, i) => kept.has(`${layer.name}_ib-${i}`));
+  }
+
+  /** Where a tensor comes from, as Keras counts calls and outputs. */
+  place(layer: tf.layers.Layer, node: number, tensor: number): [string, number, number] {
+    const index = this.#nodes(layer).indexOf(layer.inboundNodes[node]!);
+    const nested = this.#distributed.get(layer)?.nested;
+    return [layer.name, index, nested === undefined ? tensor : flattenNumbered(nested).indexOf(tensor)];
+  }
+
+  #tensor(symbolic: tf.SymbolicTensor, history: [string, number, number]): Json {
+    const { shape, dtype } = symbolic;
+    return { class_name: '__keras_tensor__', config: { shape, dtype, keras_history: history } };
+  }
+
+  #inputs(node: Node): Json[] {
+    return node.inputTensors.map((symbolic, i) =>
+      this.#tensor(symbolic, this.place(node.inboundLayers[i]!, node.nodeIndices[i]!, node.tensorIndices[i]!)),
+    );
+  }
+
+  #newName(wanted: string): string {
+    let name = wanted;
+    for (let i = 1; this.#names.has(name); i++) name = `${wanted}_${i}`;
+    this.#names.add(name);
+    return name;
+  }
+
+  /** Ids and weights of 0 where an id is absent; the ids themselves must be rows of the table. */
+  #present(layer: RaggedEmbedding | Embedding, [ids, weights]: Json[], node: Node): Json[] {
+    const named = namedLayer(layer);
+    if (layer.combiner === null) {
+      const received = described('rows of different lengths that stay apart');
+      throw layerError(named, 'combiner', "'sum', 'mean' or 'sqrtn': Keras has no such rows in a batch", received);
+    }
+    const [first] = node.inputTensors;
+    if (first!.rank < 2) throw layerError(named, 'inputs', 'a padded batch', described('values and row splits'));
+    const add = (
+      suffix: string,
+      module: string,
+      className: string,
+      dtype: string,
+      args: unknown[],
+      config: Json = {},
+    ): Json => {
+      const name = this.#newName(`${layer.name}_${suffix}`);
+      this.layers.push(operation(module, className, name, config, args));
+      return this.#tensor({ shape: first!.shape, dtype } as tf.SymbolicTensor, [name, 0, 0]);
+    };
+    const isRagged = layer instanceof RaggedEmbedding;
+    const kind = isRagged ? 'GreaterEqual' : 'NotEqual';
+    const isPresent = add('present', 'numpy', kind, 'bool', [ids, isRagged && layer.maskZero ? 1 : 0]);
+    const ones = add('ones', 'core', 'Cast', 'float32', [isPresent], { dtype: 'float32' });
+    const rows = isRagged ? add('rows', 'numpy', 'Maximum', 'int32', [ids, 0]) : ids!;
+    return [rows, weights === undefined ? ones : add('weights', 'numpy', 'Multiply', 'float32', [ones, weights])];
+  }
+
+  /** The operations that make a mask of ids, or of the steps that Masking takes. */
+  #mask(layer: tf.layers.Layer, source: tf.SymbolicTensor): Json {
+    const { sourceLayer, nodeIndex } = source;
+    const isMasking = sourceLayer.getClassName() === 'Masking';
+    const steps = isMasking ? sourceLayer.inboundNodes[nodeIndex!]!.inputTensors[0]! : source;
+    if (!this.model.layers.includes(steps.sourceLayer) || sourceLayer instanceof Concatenate) {
+      const expected = 'steps whose mask an embedding or Masking of the same model makes, where a call has states';
+      throw layerError(namedLayer(layer), 'mask', expected, described('another mask'));
+    }
+    const add = (className: string, shape: tf.Shape, args: unknown[], config: Json): Json => {
+      const name = this.#newName(`${layer.name}_mask`);
+      this.layers.push(operation('numpy', className, name, config, args));
+      return this.#tensor({ shape, dtype: 'bool' } as unknown as tf.SymbolicTensor, [name, 0, 0]);
+    };
+    const place = this.place(steps.sourceLayer, steps.nodeIndex!, steps.tensorIndex!);
+    const { maskValue = 0 } = isMasking ? (sourceLayer as unknown as { maskValue: number }) : {};
+    const counts = add('NotEqual', steps.shape, [this.#tensor(steps, place), maskValue], {});
+    return isMasking ? add('Any', steps.shape.slice(0, -1), [counts], { axis: -1, keepdims: false }) : counts;
+  }
+
+  #args(layer: tf.layers.Layer, node: Node): unknown[] {
+    const inputs = this.#inputs(node);
+    const distributed = this.#distributed.get(layer);
+    if (distributed !== undefined) {
+      const count = distributed.tables.length;
+      const ids = mapNumbered(distributed.nested, (feature) => inputs[feature]);
+      if (inputs.length === count) return [ids];
+      if (inputs.length !== 2 * count) {
+        throw layerError(
+          namedLayer(layer),
+          'weights',
+          'weights for all features, as in Keras RS',
+          described('for some'),
+        );
+      }
+      return [ids, mapNumbered(distributed.nested, (feature) => inputs[count + feature])];
+    }
+    if (leavesOut(layer)) return this.#present(layer, inputs, node);
+    if (layer instanceof Embedding || layer instanceof FeatureCross) return inputs;
+    const merges = STOCK_LAYERS.get(layer.getClassName())?.merges === true;
+    return merges || inputs.length > 1 ? [inputs] : inputs;
+  }
+
+  #calls(layer: tf.layers.Layer): Json[] {
+    const takesStates = LOOPS.includes(namedLayer(layer).className);
+    return this.#nodes(layer).map((node) => {
+      const kwargs = Object.entries(node.callArgs ?? {}).filter(([field, value]) => {
+        const isState = field === 'initialState' && takesStates;
+        return !isState && value !== null && value !== undefined && value !== false;
+      });
+      if (kwargs.length > 0) {
+        throw layerError(
+          namedLayer(layer),
+          kwargs[0]![0],
+          'a call with inputs alone',
+          described('an argument of its own'),
+        );
+      }
+      const args = this.#args(layer, node);
+      if (!takesStates || node.inputTensors.length === 1) return { args, kwargs: {} };
+      const [sequence, ...states] = this.#inputs(node);
+      const source = this.told.get(node.inputTensors[0]!);
+      const mask = source === undefined ? {} : { mask: this.#mask(layer, source) };
+      return { args: [sequence], kwargs: { initial_state: states, ...mask } };
+    });
+  }
+
+  #checkInputs(): void {
+    const unused = this.model.inputs.find(({ sourceLayer }) => !this.model.layers.includes(sourceLayer));
+    if (unused === undefined) return;
+    const expected = 'an input that outputs depend on';
+    throw layerError(namedLayer(unused.sourceLayer), 'inputs', expected, described('one that no layer reads'));
+  }
+
+  #entry(layer: tf.layers.Layer, path: string): LayerEntry {
+    if (layer instanceof tf.LayersModel) return modelEntry(layer, this.weights, `${path}/layers`, this.told);
+    if (!(layer instanceof DistributedEmbedding)) {
+      const entry = layerEntry(layer);
+      placeWeights(layer, entry, path, this.weights);
+      return entry;
+    }
+    const [node] = this.#nodes(layer);
+    const made = distributedEntry(
+      layer,
+      node!.inputTensors.map(({ shape }) => shape),
+    );
+    this.#distributed.set(layer, made);
+    placeTables(layer, made, path, this.weights);
+    return made.entry;
+  }
+
+  write(): void {
+    this.#checkInputs();
+    const counter = new NameCounter();
+    const made = this.model.layers.map((layer): [tf.layers.Layer, LayerEntry] => {
+      if (NO_ENTRY(layer)) return [layer, inputEntry(layer.output as tf.SymbolicTensor, layer.name)];
+      return [layer, this.#entry(layer, `${this.prefix}/${counter.next(kerasClass(layer))}`)];
+    });
+    for (const [layer, entry] of made) {
+      const calls = NO_ENTRY(layer) ? [] : this.#calls(layer);
+      this.layers.push({ ...entry, name: layer.name, inbound_nodes: calls });
+    }
+  }
+}
+
+/** What a layer is called in Keras, by which its weights are found. */
+function kerasClass(layer: tf.layers.Layer): string {
+  if (layer instanceof tf.LayersModel) return isFunctional(layer) ? 'Functional' : 'Sequential';
+  if (layer instanceof Embedding || layer instanceof RaggedEmbedding)
+    return layer.combiner === null ? 'Embedding' : 'EmbedReduce';
+  return layer.getClassName().replace('TfjsEmbeddings>', '');
+}
+
+/** Keras 3 takes no slashes, which part the names of its weights. */
+function checkNames(model: tf.LayersModel): void {
+  for (const layer of [model as tf.layers.Layer, ...model.layers]) {
+    if (!layer.name.includes('/')) continue;
+    throw layerError(namedLayer(layer), 'name', 'a name without a slash, as Keras 3 has them', layer.name);
+  }
+}
+
+function layerEntry(layer: tf.layers.Layer): LayerEntry {
+  if (layer instanceof Embedding || layer instanceof RaggedEmbedding) return tableEntry(layer);
+  if (layer instanceof DotInteraction)
+    return interactionEntry(layer, 'DotInteraction', ['selfInteraction', 'skipGather']);
+  if (layer instanceof FeatureCross) {
+    const weights = ['kernelInitializer', 'biasInitializer', 'kernelRegularizer', 'biasRegularizer'];
+    const fields = ['projectionDim', 'diagScale', 'useBias', 'preActivation', ...weights];
+    return interactionEntry(layer, 'FeatureCross', fields);
+  }
+  const preprocessing = preprocessingEntry(layer);
+  if (preprocessing !== null) return preprocessing;
+  const config = layer.getConfig() as Json;
+  if (layer.getClassName() === 'Embedding') return stockEmbedding(layer, config);
+  checkAxis(layer);
+  return stockEntry(namedLayer(layer), configOf(layer));
+}
+
+/** The embedding layer of TensorFlow.js itself. */
+function stockEmbedding(layer: tf.layers.Layer, config: Json): LayerEntry {
+  const { inputDim, outputDim, embeddingsInitializer, embeddingsRegularizer, embeddingsConstraint, maskZero } = config;
+  const own = new Embedding({
+    name: layer.name,
+    trainable: layer.trainable,
+    inputDim: inputDim as number,
+    outputDim: outputDim as number,
+    embeddingsInitializer: embeddingsInitializer as never,
+    embeddingsRegularizer: embeddingsRegularizer as never,
+    embeddingsConstraint: embeddingsConstraint as never,
+    maskZero: maskZero as boolean,
+  });
+  return tableEntry(own);
+}
+
+function placeWeights(
+  layer: tf.layers.Layer,
+  { class_name: className, config }: LayerEntry,
+  path: string,
+  into: WeightPlace[],
+): void {
+  const inner = config['layer'] as LayerEntry | undefined;
+  const { weights } = layer;
+  const paths = weightPaths(className, inner?.class_name ?? null, weights.length);
+  weights.forEach((weight, i) => into.push({ path: `${path}/${paths[i]!}`, weight }));
+}
+
+/** Keras RS keeps a layer for each feature; the first of a table has the weights. */
+function placeTables(
+  layer: DistributedEmbedding,
+  { nested, tables }: DistributedEntry,
+  path: string,
+  into: WeightPlace[],
+): void {
+  const counter = new NameCounter();
+  const placed = new Set<number>();
+  for (const feature of flattenNumbered(nested)) {
+    const name = counter.next('EmbedReduce');
+    const table = tables[feature]!;
+    if (placed.has(table)) continue;
+    placed.add(table);
+    into.push({ path: `${path}/_default_device_embedding_layers/${name}/vars/0`, weight: layer.weights[table]! });
+  }
+}
+
+function functionalEntry(
+  model: tf.LayersModel,
+  name: string,
+  weights: WeightPlace[],
+  prefix: string,
+  told: StepMasks,
+): LayerEntry {
+  const writer = new GraphWriter(model, weights, prefix, told);
+  writer.write();
+  const places = (tensors: readonly tf.SymbolicTensor[]): unknown[] =>
+    tensors.map(({ sourceLayer, nodeIndex, tensorIndex }) => writer.place(sourceLayer, nodeIndex!, tensorIndex!));
+  const config = {
+    name,
+    trainable: model.trainable,
+    layers: writer.layers,
+    input_layers: places(model.inputs),
+    output_layers: places(model.outputs),
+  };
+  return { module: 'keras.src.models.functional', class_name: 'Functional', config, registered_name: 'Functional' };
+}
+
+function sequentialEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: string, told: StepMasks): LayerEntry {
+  const counter = new NameCounter();
+  const [input] = model.inputs;
+  const layers: LayerEntry[] = [inputEntry(input!, input!.sourceLayer.name)];
+  for (const layer of model.layers.filter((each) => !NO_ENTRY(each))) {
+    const path = `${prefix}/${counter.next(kerasClass(layer))}`;
+    if (layer instanceof tf.LayersModel) {
+      layers.push(modelEntry(layer, weights, `${path}/layers`, told));
+      continue;
+    }
+    const entry = layerEntry(layer);
+    placeWeights(layer, entry, path, weights);
+    layers.push(entry);
+  }
+  const config = { name: model.name, trainable: model.trainable, dtype: 'float32', layers };
+  return { ...keras('Sequential', config), module: 'keras' };
+}
+
+function modelEntry(model: tf.LayersModel, weights: WeightPlace[], prefix: string, told: StepMasks): LayerEntry {
+  checkNames(model);
+  if (!isFunctional(model)) return sequentialEntry(model, weights, prefix, told);
+  return functionalEntry(graphOf(model), model.name, weights, prefix, told);
+}
+
+/** Returns the model's JSON and the places of its weights. Throws ValueError, which names the layer, for what Keras lacks. */
+export function exportModel(model: tf.LayersModel): ExportedModel {
+  const weights: WeightPlace[] = [];
+  const told = checkMasks(model);
+  const json = modelEntry(model, weights, 'layers', told);
+  return { json, weights };
+}

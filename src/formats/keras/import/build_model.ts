@@ -1,0 +1,211 @@
+/** Models built of their JSON: graphs of layers, and layers one after the other. */
+import * as tf from '@tensorflow/tfjs';
+import { describe, described } from '../../../base/errors.js';
+import { isRecord } from '../../../base/options.js';
+import { Embedding } from '../../../layers/embedding/embedding.js';
+import { layerError, naming } from '../layer_error.js';
+import { foldAbsentIds } from './absent_ids.js';
+import { settleAxis } from './axes.js';
+import type { Built, BuiltModel } from './built.js';
+import { callLayer, passThrough } from './call_layer.js';
+import { Masks } from './masks.js';
+import { inputArguments, makeLayer } from './make_layer.js';
+import { TensorRef, flatten, readCalls, readRefs, refsOf, replaceRefs, type CallJson } from './nodes.js';
+import type { Reading } from './stock_config.js';
+import { MASK_OPERATIONS, isMaskOperation, readMask, type ToldMask } from './told_masks.js';
+import { isModel, readLayers, type LayerJson } from './topology.js';
+
+type Symbolic = tf.SymbolicTensor;
+
+/** Reading, and every layer that was made, for whoever has to free them when something fails. */
+export interface Building extends Reading {
+  readonly made: tf.layers.Layer[];
+}
+
+function build(json: LayerJson, building: Building): Built {
+  if (isModel(json)) return buildModel(json, building);
+  const layer = makeLayer(json, building);
+  building.made.push(layer);
+  return { kind: 'layer', json, layer };
+}
+
+/** One call of one layer, and how many of its tensors are still missing. */
+interface PendingCall extends CallJson {
+  readonly json: LayerJson;
+  readonly layer: string;
+  readonly node: number;
+  missing: number;
+}
+
+const keyOf = (layer: string, node: number): string => `${node}/${layer}`;
+
+/**
+ * Models within models begin with a call of their own, which Keras does not write. Keras 2 and the first releases of
+ * Keras 3 count it: the first written call then has the number 1.
+ */
+function firstNodes(layers: readonly LayerJson[], refs: readonly TensorRef[]): Map<string, number> {
+  const least = new Map<string, number>();
+  for (const { layer, node } of refs) least.set(layer, Math.min(node, least.get(layer) ?? Infinity));
+  return new Map(layers.filter(isModel).map(({ name }) => [name, (least.get(name) ?? 1) > 0 ? 1 : 0]));
+}
+
+/** The outputs of all calls, by layer and number of the call. */
+class Graph {
+  readonly #outputs = new Map<string, readonly (Symbolic | ToldMask)[]>();
+
+  constructor(private readonly model: LayerJson) {}
+
+  set(layer: string, node: number, outputs: readonly (Symbolic | ToldMask)[]): void {
+    this.#outputs.set(keyOf(layer, node), outputs);
+  }
+
+  has(key: string): boolean {
+    return this.#outputs.has(key);
+  }
+
+  get({ layer, node, tensor }: TensorRef): Symbolic | ToldMask {
+    const found = this.#outputs.get(keyOf(layer, node))?.[tensor];
+    if (found !== undefined) return found;
+    const expected = 'tensors that the layers of the model give';
+    throw layerError(this.model, 'layers', expected, described(`${describe(layer)}, ${node}, ${tensor}`));
+  }
+}
+
+/** Runs all calls, each once what it takes is there. */
+function runCalls(
+  json: LayerJson,
+  calls: readonly PendingCall[],
+  graph: Graph,
+  parts: ReadonlyMap<string, Built>,
+): Masks {
+  const waiting = new Map<string, PendingCall[]>();
+  for (const call of calls) {
+    const keys = new Set(refsOf([call.args, call.kwargs]).map(({ layer, node }) => keyOf(layer, node)));
+    for (const key of keys) {
+      if (graph.has(key)) continue;
+      call.missing++;
+      waiting.set(key, [...(waiting.get(key) ?? []), call]);
+    }
+  }
+  const masks = new Masks();
+  const ready = calls.filter(({ missing }) => missing === 0);
+  let done = 0;
+  for (let call = ready.pop(); call !== undefined; call = ready.pop()) {
+    const part = parts.get(call.layer);
+    const replace = (value: unknown): unknown => replaceRefs(value, (ref) => graph.get(ref));
+    const kwargs = replace(call.kwargs) as CallJson['kwargs'];
+    const given = { args: call.args.map(replace), kwargs, tellsMask: call.tellsMask };
+    const mask = part === undefined ? readMask(call.json, given) : null;
+    if (part === undefined && mask === null) {
+      const expected = `the operations with which Keras 3 writes masks: ${MASK_OPERATIONS.join(', ')}`;
+      throw layerError(call.json, 'inbound_nodes', expected, described('others'));
+    }
+    graph.set(call.layer, call.node, mask === null ? callLayer(part!, given, masks) : [mask]);
+    done++;
+    for (const next of waiting.get(keyOf(call.layer, call.node)) ?? []) if (--next.missing === 0) ready.push(next);
+  }
+  if (done === calls.length) return masks;
+  const stuck = calls.find(({ missing }) => missing > 0)!;
+  const received = described(`a call of ${describe(stuck.layer)} that takes what no layer gives`);
+  throw layerError(json, 'layers', 'calls that follow one another', received);
+}
+
+function buildFunctional(json: LayerJson, building: Building): BuiltModel {
+  const layers = readLayers(json);
+  const names = new Set<string>();
+  for (const { name } of layers) {
+    if (names.has(name)) throw layerError(json, 'layers', 'layers of different names', name);
+    names.add(name);
+  }
+  const inputs = readRefs(json.config['input_layers'], json, 'input_layers');
+  const outputs = readRefs(json.config['output_layers'], json, 'output_layers');
+  const graph = new Graph(json);
+  const parts = new Map<string, Built>();
+  const called = layers.map((layer) => ({ layer, calls: layer.className === 'InputLayer' ? [] : readCalls(layer) }));
+  const found = foldAbsentIds(called, refsOf(outputs));
+  const refs = [
+    ...found.flatMap(({ calls }) => calls.flatMap((call) => refsOf([call.args, call.kwargs]))),
+    ...refsOf(outputs),
+  ];
+  const first = firstNodes(layers, refs);
+  const calls: PendingCall[] = [];
+  for (const { layer, calls: own } of found) {
+    if (layer.className === 'InputLayer') {
+      const input = naming(layer, () => tf.input(inputArguments(layer)));
+      graph.set(layer.name, 0, [input]);
+      continue;
+    }
+    if (!isMaskOperation(layer)) parts.set(layer.name, build(layer, building));
+    const start = first.get(layer.name) ?? 0;
+    own.forEach((call, i) => calls.push({ ...call, json: layer, layer: layer.name, node: start + i, missing: 0 }));
+  }
+  const masks = runCalls(json, calls, graph, parts);
+  const given = flatten(replaceRefs(inputs, (ref) => graph.get(ref))) as Symbolic[];
+  const results = flatten(replaceRefs(outputs, (ref) => graph.get(ref))) as Symbolic[];
+  for (const result of results) masks.checkWhole(result, json);
+  if (given.length === 0) throw layerError(json, 'input_layers', 'at least one input', described('none'));
+  const model = naming(json, () => tf.model({ inputs: given, outputs: results, name: json.name }));
+  const isKeyed = isRecord(inputs) && !(inputs instanceof TensorRef);
+  const keys = isKeyed && Object.values(inputs).every((item) => item instanceof TensorRef);
+  return {
+    kind: 'model',
+    json,
+    model,
+    parts: [...parts.values()],
+    inputKeys: keys ? Object.keys(inputs).sort() : null,
+  };
+}
+
+/** The shape with which a Sequential without an input layer was built. */
+function builtShape({ config, buildConfig }: LayerJson): unknown {
+  return config['build_input_shape'] ?? buildConfig?.['input_shape'] ?? null;
+}
+
+function buildSequential(json: LayerJson, building: Building): BuiltModel {
+  const model = tf.sequential({ name: json.name });
+  const parts: Built[] = [];
+  const masks = new Masks();
+  readLayers(json).forEach((layer, place) => {
+    if (layer.className === 'InputLayer') {
+      if (place > 0) throw layerError(layer, 'class_name', 'a layer that takes inputs', layer.className);
+      const { batchShape, dtype, name } = inputArguments(layer);
+      return naming(layer, () =>
+        model.add(tf.layers.inputLayer({ batchInputShape: batchShape as number[], dtype, name })),
+      );
+    }
+    const part = build(layer, building);
+    const starts = layer.config['batch_input_shape'] ?? layer.config['batch_shape'];
+    if (parts.length === 0 && model.layers.length === 0 && part.kind === 'layer' && !Array.isArray(starts)) {
+      const shape = builtShape(json);
+      const dtype = part.layer instanceof Embedding ? 'int32' : 'float32';
+      if (!Array.isArray(shape)) {
+        throw layerError(json, 'build_input_shape', 'the shape with which it was built', shape);
+      }
+      const start = { ...layer, name: `${layer.name}_input`, config: { batch_shape: shape, dtype } };
+      const { batchShape, name } = inputArguments(start);
+      naming(layer, () => model.add(tf.layers.inputLayer({ batchInputShape: batchShape as number[], dtype, name })));
+    }
+    parts.push(part);
+    const [input] = model.outputs ?? [];
+    const first = input ?? model.inputs?.[0];
+    if (part.kind === 'layer' && first !== undefined) settleAxis(part, first);
+    if (part.kind === 'layer' && input !== undefined) {
+      masks.check(part, [input], undefined);
+      masks.checkPassed(part, [input]);
+    }
+    naming(layer, () => model.add(part.kind === 'layer' ? part.layer : (part.model as unknown as tf.layers.Layer)));
+    const from = [input ?? model.inputs[0]!];
+    if (part.kind === 'layer') masks.pass(part, from, model.outputs);
+    else passThrough(part, from, model.outputs, masks);
+  });
+  if (parts.length === 0) throw layerError(json, 'layers', 'at least one layer', described('none'));
+  for (const result of model.outputs) masks.checkWhole(result, json);
+  // Names of inputs are there once it is built.
+  naming(json, () => model.build());
+  return { kind: 'model', json, model, parts, inputKeys: null };
+}
+
+/** Builds a model and all within. Throws ValueError, which names the layer and the field at fault. */
+export function buildModel(json: LayerJson, building: Building): BuiltModel {
+  return json.className === 'Sequential' ? buildSequential(json, building) : buildFunctional(json, building);
+}

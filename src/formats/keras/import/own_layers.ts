@@ -1,0 +1,219 @@
+/** Layers of Keras, Keras RS and NVIDIA distributed-embeddings that become layers of this package. */
+import type * as tf from '@tensorflow/tfjs';
+import { described } from '../../../base/errors.js';
+import { DistributedEmbedding } from '../../../layers/distributed_embedding/layer.js';
+import { ConcatOneHotEmbedding } from '../../../layers/embedding/concat_one_hot_embedding.js';
+import { Embedding } from '../../../layers/embedding/embedding.js';
+import { RaggedEmbedding } from '../../../layers/embedding/ragged_embedding.js';
+import { DotInteraction } from '../../../layers/feature_interaction/dot_interaction.js';
+import { FeatureCross } from '../../../layers/feature_interaction/feature_cross.js';
+import { KerasHardSigmoid } from '../../../layers/keras_hard_sigmoid.js';
+import { CategoryEncoding } from '../../../layers/preprocessing/category_encoding.js';
+import { DiscretizationLayer } from '../../../layers/preprocessing/discretization_layer.js';
+import { HashingLayer } from '../../../layers/preprocessing/hashing_layer.js';
+import { Normalization } from '../../../layers/preprocessing/normalization.js';
+import { VocabularyLayer } from '../../../layers/preprocessing/vocabulary_layer.js';
+import { isRecord } from '../../../base/options.js';
+import { readComposed } from '../composed_activations.js';
+import { layerError, naming } from '../layer_error.js';
+import { checkSizes, refuse, type Reading } from './stock_config.js';
+import type { Json, LayerJson } from './topology.js';
+
+type LayerClass = tf.serialization.SerializableConstructor<tf.layers.Layer> & {
+  fromConfig(cls: unknown, config: tf.serialization.ConfigDict): tf.layers.Layer;
+};
+
+interface OwnLayer {
+  readonly cls: unknown;
+  /** Fields that the layer reads. */
+  readonly fields: readonly string[];
+  /** What a config means that leaves them out. */
+  readonly defaults?: Json;
+  /** Fields without which the layer computes something else: what they must be, and a hint where it is not so. */
+  readonly wanted?: Readonly<Record<string, Wanted>>;
+  /** true: the sizes in its config are not those of weights. */
+  readonly isWeightless?: boolean;
+}
+
+interface Wanted {
+  readonly text: string;
+  readonly fits: (value: unknown) => boolean;
+  readonly note?: string;
+}
+
+function only(...allowed: unknown[]): Wanted {
+  const text = allowed.map((each) => JSON.stringify(each)).join(' or ');
+  return { text, fits: (value) => allowed.includes(value) };
+}
+
+const OFF = only(false);
+const MODES = only('int', 'one_hot', 'multi_hot', 'count');
+
+const BASE = ['name', 'trainable', 'dtype', 'batch_input_shape', 'batch_shape', 'build_config', 'autocast'];
+const INTERACTION = [...BASE, 'activity_regularizer'];
+const EMBEDDING = [
+  ...BASE,
+  'input_dim',
+  'output_dim',
+  'embeddings_initializer',
+  'embeddings_regularizer',
+  'embeddings_constraint',
+  'activity_regularizer',
+  'mask_zero',
+  'input_length',
+  'combiner',
+  'use_custom_kernel',
+  'sparse',
+  'lora_rank',
+  'quantization_config',
+];
+
+const LOOKUP = [
+  'max_tokens',
+  'num_oov_indices',
+  'mask_token',
+  'oov_token',
+  'vocabulary',
+  'vocabulary_dtype',
+  'vocabulary_size',
+  'has_input_vocabulary',
+  'idf_weights',
+  'invert',
+  'output_mode',
+  'pad_to_max_tokens',
+  'oov_method',
+  'salt',
+  'sparse',
+];
+
+const OWN_LAYERS: ReadonlyMap<string, OwnLayer> = new Map<string, OwnLayer>([
+  ['Embedding', { cls: Embedding, fields: EMBEDDING }],
+  ['EmbedReduce', { cls: Embedding, fields: EMBEDDING, defaults: { combiner: 'mean' } }],
+  ['Normalization', { cls: Normalization, fields: [...INTERACTION, 'axis', 'mean', 'variance', 'invert'] }],
+  [
+    'CategoryEncoding',
+    {
+      cls: CategoryEncoding,
+      fields: [...INTERACTION, 'num_tokens', 'output_mode', 'sparse'],
+      wanted: { sparse: OFF },
+    },
+  ],
+  [
+    'Discretization',
+    {
+      cls: DiscretizationLayer,
+      fields: [...INTERACTION, 'bin_boundaries', 'num_bins', 'epsilon', 'output_mode', 'sparse'],
+      wanted: {
+        sparse: OFF,
+        bin_boundaries: {
+          text: 'the boundaries of the bins',
+          fits: Array.isArray,
+          note: 'Keras has them once the layer is adapted.',
+        },
+      },
+    },
+  ],
+  [
+    'IntegerLookup',
+    {
+      cls: VocabularyLayer,
+      isWeightless: true,
+      fields: [...INTERACTION, ...LOOKUP],
+      wanted: {
+        output_mode: MODES,
+        invert: OFF,
+        sparse: OFF,
+        oov_method: only('floormod'),
+        vocabulary: {
+          text: 'the vocabulary, given when the layer was made',
+          fits: Array.isArray,
+          note: 'That of adapt() lies in a .keras file alone: make the layer with vocabulary=layer.get_vocabulary().',
+        },
+      },
+    },
+  ],
+  [
+    'Hashing',
+    {
+      cls: HashingLayer,
+      fields: [...INTERACTION, 'num_bins', 'mask_value', 'salt', 'output_mode', 'sparse'],
+      wanted: { output_mode: MODES, sparse: OFF },
+    },
+  ],
+  [
+    'DistributedEmbedding',
+    { cls: DistributedEmbedding, fields: [...BASE, 'feature_configs', 'tables', 'table_stacking'] },
+  ],
+  ['ConcatOneHotEmbedding', { cls: ConcatOneHotEmbedding, fields: [...BASE, 'feature_sizes', 'embedding_width'] }],
+  ['DotInteraction', { cls: DotInteraction, fields: [...INTERACTION, 'self_interaction', 'skip_gather'] }],
+  [
+    'FeatureCross',
+    {
+      cls: FeatureCross,
+      fields: [
+        ...INTERACTION,
+        'projection_dim',
+        'diag_scale',
+        'use_bias',
+        'pre_activation',
+        'kernel_initializer',
+        'bias_initializer',
+        'kernel_regularizer',
+        'bias_regularizer',
+      ],
+    },
+  ],
+]);
+
+export function isOwnClass(className: string): boolean {
+  return OWN_LAYERS.has(className);
+}
+
+/**
+ * Tables of Keras RS on the default device are trained by the optimizer of the model, whatever the table's config says;
+ * here a table's own optimizer would take over.
+ */
+function withoutUnusedOptimizers(tables: unknown): unknown {
+  if (!Array.isArray(tables)) return tables;
+  return tables.map((table: unknown) => {
+    const isUnused = isRecord(table) && table['placement'] === 'default_device';
+    return isUnused ? { ...table, optimizer: null } : table;
+  });
+}
+
+/** A function that TensorFlow.js has under another name. */
+function functionOf(value: unknown): unknown {
+  return value === 'hard_sigmoid' ? KerasHardSigmoid.className : (readComposed(value) ?? value);
+}
+
+/** Throws for fields that the layer cannot do without; what is off by default may be left out. */
+function checkWanted(layer: LayerJson, wanted: Readonly<Record<string, Wanted>>): void {
+  for (const [field, { text, fits, note }] of Object.entries(wanted)) {
+    const value = layer.config[field];
+    const isDefault = value === undefined && !['bin_boundaries', 'vocabulary'].includes(field);
+    if (!isDefault && !fits(value)) throw layerError(layer, field, text, value, note);
+  }
+}
+
+/** Makes the layer. Throws ValueError, which names the layer and the field. */
+export function makeOwnLayer(layer: LayerJson, reading: Reading): tf.layers.Layer {
+  const { cls: usual, fields, defaults, wanted = {}, isWeightless } = OWN_LAYERS.get(layer.className)!;
+  const { absent } = layer;
+  const cls = absent === 'negative' || absent === 'below 1' ? RaggedEmbedding : usual;
+  const config: Record<string, unknown> = { ...defaults };
+  for (const [field, value] of Object.entries(layer.config)) {
+    if (fields.includes(field)) config[field] = field === 'pre_activation' ? functionOf(value) : value;
+    else if (value !== null && value !== undefined) {
+      refuse(reading, layer, field, `one of ${fields.join(', ')}`, described(`the field ${field}`));
+    }
+  }
+  checkWanted(layer, wanted);
+  if (isWeightless !== true) checkSizes(reading, layer);
+  const tables: unknown = Array.isArray(config['tables']) ? config['tables'] : [];
+  (tables as unknown[]).forEach((table, i) => isRecord(table) && checkSizes(reading, layer, table, `tables[${i}].`));
+  if (layer.className === 'DistributedEmbedding') config['tables'] = withoutUnusedOptimizers(config['tables']);
+  config['name'] = layer.name;
+  if (absent === 'below 1' || absent === 'zero') config['mask_zero'] = true;
+  const made = cls as LayerClass;
+  return naming(layer, () => made.fromConfig(made, config as tf.serialization.ConfigDict));
+}

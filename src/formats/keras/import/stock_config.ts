@@ -1,0 +1,257 @@
+/** Configs of Keras's own layers as arguments of the layers of TensorFlow.js; what these cannot do is an error. */
+import { checkFloat32Policy } from '../../../base/keras_config.js';
+import { toCamelCase } from '../../../base/camel_case.js';
+import { closestName } from '../../../base/closest_name.js';
+import { described } from '../../../base/errors.js';
+import { KerasHardSigmoid } from '../../../layers/keras_hard_sigmoid.js';
+import { GRU } from '../../../layers/recurrent/gru.js';
+import { readComposed } from '../composed_activations.js';
+import { INITIALIZER_CLASSES } from '../../../tables/initializers.js';
+import { isRecord } from '../../../base/options.js';
+import { warnOnce } from '../../../base/warn_once.js';
+import { layerError, naming } from '../layer_error.js';
+import { STOCK_LAYERS, WITHOUT_EFFECT, type StockLayer } from '../stock_layers.js';
+import { checkVolume } from '../volumes.js';
+import { isModel, readLayer, type Json, type LayerJson } from './topology.js';
+
+/** What is known while a file is read. */
+export interface Reading {
+  readonly version: 2 | 3;
+  /** false: what cannot be honoured is left out with a warning. */
+  readonly strict: boolean;
+  /** Sizes in the shapes of the weights that the file holds; null where that is not asked for. */
+  readonly sizes: ReadonlySet<number> | null;
+}
+
+/** Fields with a size of a weight. */
+const SIZES = ['units', 'filters', 'input_dim', 'output_dim', 'vocabulary_size', 'embedding_dim'];
+
+/** Throws for a layer whose weights the file cannot hold, before there is memory for them. */
+export function checkSizes({ sizes }: Reading, layer: LayerJson, config: Json = layer.config, path = ''): void {
+  if (sizes === null) return;
+  for (const field of SIZES) {
+    const value = config[field];
+    if (typeof value !== 'number' || sizes.has(value)) continue;
+    throw layerError(layer, `${path}${field}`, 'a size of a weight in the file', value);
+  }
+}
+
+/** The functions that both have, by Keras's name. */
+const ACTIVATIONS: Readonly<Record<string, string>> = {
+  elu: 'elu',
+  gelu: 'gelu',
+  hard_sigmoid: 'hardSigmoid',
+  linear: 'linear',
+  log_softmax: 'logSoftmax',
+  mish: 'mish',
+  relu: 'relu',
+  relu6: 'relu6',
+  selu: 'selu',
+  sigmoid: 'sigmoid',
+  silu: 'swish',
+  softmax: 'softmax',
+  softplus: 'softplus',
+  softsign: 'softsign',
+  swish: 'swish',
+  tanh: 'tanh',
+};
+
+/** Other spellings of Keras. */
+const INITIALIZER_NAMES: Readonly<Record<string, string>> = {
+  IdentityInitializer: 'Identity',
+  OrthogonalInitializer: 'Orthogonal',
+};
+
+/** Throws for what cannot be honoured; says it once where the reading is not strict. */
+export function refuse(
+  reading: Reading,
+  layer: LayerJson,
+  field: string,
+  expected: string,
+  received: unknown,
+  note?: string,
+): void {
+  const error = layerError(layer, field, expected, received, note);
+  if (reading.strict) throw error;
+  warnOnce(`left out because strict is false: ${error.message}`);
+}
+
+/** A function or object as `{className, config}`; null where there is none. */
+function readObject(value: unknown): { className: string; config: Json } | null {
+  if (typeof value === 'string') return { className: value, config: {} };
+  if (!isRecord(value) || typeof value['class_name'] !== 'string') return null;
+  return { className: value['class_name'], config: isRecord(value['config']) ? value['config'] : {} };
+}
+
+function readActivation(value: unknown, layer: LayerJson, field: string, reading: Reading): string | null {
+  if (value === null) return null;
+  // Keras 3 writes functions of its own by name, and others as objects.
+  const name = isRecord(value) && typeof value['config'] === 'string' ? value['config'] : value;
+  const known = typeof name === 'string' && Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name]! : readComposed(value);
+  if (known === null) {
+    refuse(reading, layer, field, `one of ${Object.keys(ACTIVATIONS).join(', ')}`, name);
+    return null;
+  }
+  // Keras 3 has another function of this name.
+  if (name === 'hard_sigmoid' && reading.version === 3) return KerasHardSigmoid.className;
+  return known;
+}
+
+function readInitializer(value: unknown, layer: LayerJson, field: string, reading: Reading): object | null {
+  if (value === null) return null;
+  const object = readObject(value);
+  const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
+  const wanted = object === null ? '' : plain(INITIALIZER_NAMES[object.className] ?? object.className);
+  const className = INITIALIZER_CLASSES.find((each) => plain(each) === wanted);
+  if (object === null || className === undefined) {
+    refuse(reading, layer, field, `one of ${INITIALIZER_CLASSES.join(', ')}`, object?.className ?? value);
+    return null;
+  }
+  const config = camelWords(object.config);
+  // Keras 3 may write a generator's whole state as the seed, and axes that TensorFlow.js knows by itself.
+  if (isRecord(config['seed'])) delete config['seed'];
+  for (const key of ['inputAxes', 'outputAxes']) {
+    if (config[key] !== undefined && config[key] !== null)
+      refuse(reading, layer, `${field}.${key}`, 'null', config[key]);
+    delete config[key];
+  }
+  return { className, config };
+}
+
+function readRegularizer(value: unknown, layer: LayerJson, field: string, reading: Reading): object | null {
+  if (value === null) return null;
+  const object = readObject(value);
+  const { l1, l2 } = object?.config ?? {};
+  const given = { L1: { l1: l1 ?? 0.01, l2: 0 }, L2: { l1: 0, l2: l2 ?? 0.01 }, L1L2: { l1: l1 ?? 0, l2: l2 ?? 0 } };
+  const name = object === null ? '' : object.className.replaceAll('_', '').toUpperCase();
+  if (Object.hasOwn(given, name)) return { className: 'L1L2', config: given[name as keyof typeof given] };
+  refuse(reading, layer, field, 'L1, L2 or L1L2', object?.className ?? value);
+  return null;
+}
+
+function readConstraint(value: unknown, layer: LayerJson, field: string, reading: Reading): null {
+  if (value === null) return null;
+  const note = 'TensorFlow.js applies no constraints while it trains a layer of its own.';
+  refuse(reading, layer, field, 'null', readObject(value)?.className ?? value, note);
+  return null;
+}
+
+/** Keys and words in camel case, as TensorFlow.js has them: `channels_last` is `channelsLast`. */
+function camelWords(config: Json): Record<string, unknown> {
+  const entries = Object.entries(config).map(([key, value]) => {
+    return [toCamelCase(key), typeof value === 'string' ? toCamelCase(value) : value] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function readInner(value: unknown, layer: LayerJson, field: string, reading: Reading): object {
+  const inner = readLayer(value, `${layer.name}.${field}`);
+  const stock = STOCK_LAYERS.get(inner.className);
+  if (isModel(inner) || stock === undefined) {
+    throw layerError(layer, field, 'a layer that TensorFlow.js has', described(`a ${inner.className}`));
+  }
+  return { className: classOf(inner), config: stockArguments(inner, reading) };
+}
+
+/** The name under which the class is registered that computes what this layer of Keras does. */
+export function classOf({ className, config }: LayerJson): string {
+  return className === 'GRU' && config['reset_after'] === true ? GRU.className : className;
+}
+
+function readField(field: string, value: unknown, layer: LayerJson, reading: Reading): unknown {
+  if (field.endsWith('activation')) return readActivation(value, layer, field, reading);
+  if (field.endsWith('_initializer')) return readInitializer(value, layer, field, reading);
+  if (field.endsWith('_regularizer')) return readRegularizer(value, layer, field, reading);
+  if (field.endsWith('_constraint')) return readConstraint(value, layer, field, reading);
+  if (field === 'layer') return readInner(value, layer, field, reading);
+  // Keras 2 wrote the axis of a BatchNormalization as a list of one.
+  if (field === 'axis' && layer.className === 'BatchNormalization' && Array.isArray(value)) {
+    if (value.length !== 1) refuse(reading, layer, field, 'one axis', value);
+    return (value as unknown[])[0];
+  }
+  if (field === 'padding' && value === 'causal') {
+    refuse(reading, layer, field, "'same' or 'valid'", value, 'TensorFlow.js has no causal convolution with a bias.');
+  }
+  if (field === 'reset_after' && typeof value !== 'boolean') refuse(reading, layer, field, 'true or false', value);
+  if (field === 'seed') return typeof value === 'number' ? value : null;
+  return typeof value === 'string' ? toCamelCase(value) : value;
+}
+
+function sameValue(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** What tells two layers apart, without their names and without what only Python needs. */
+function essence(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(essence);
+  if (!isRecord(value)) return value;
+  const skipped = ['name', 'go_backwards', 'seed', 'shared_object_id', 'module', 'registered_name', 'build_config'];
+  const entries = Object.entries(value).filter(([key]) => !skipped.includes(key));
+  return entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, essence(item)]);
+}
+
+/** The layer that runs backwards must be what TensorFlow.js makes of the other one. */
+function checkBackward(layer: LayerJson, backward: unknown, reading: Reading): void {
+  if (backward === undefined || backward === null) return;
+  const forward = layer.config['layer'];
+  const goesBack = (each: unknown): boolean => readObject(each)?.config['go_backwards'] === true;
+  if (sameValue(essence(forward), essence(backward)) && goesBack(forward) !== goesBack(backward)) return;
+  refuse(reading, layer, 'backward_layer', 'the layer that runs forward, reversed', described('another one'));
+}
+
+/** The shape and dtype with which a layer begins a model; absent in most configs. */
+function readStart(config: Json): Record<string, unknown> {
+  const shape = config['batch_input_shape'] ?? config['batch_shape'];
+  return shape === undefined || shape === null ? {} : { batchInputShape: shape };
+}
+
+function checkRest(field: string, value: unknown, layer: LayerJson, stock: StockLayer, reading: Reading): void {
+  if (value === undefined || value === null || WITHOUT_EFFECT.has(field)) return;
+  if (Object.hasOwn(stock.fixed, field)) {
+    const allowed = stock.fixed[field]!;
+    if (allowed.some((each) => sameValue(each, value))) return;
+    const text = allowed.map((each) => JSON.stringify(each)).join(' or ');
+    return refuse(reading, layer, field, text, value, 'TensorFlow.js cannot do otherwise.');
+  }
+  if (field === 'batch_input_shape' || field === 'batch_shape') return;
+  // Keras 2 writes it beside those of the two weights that the layer has.
+  if (field === 'kernel_initializer' && layer.className === 'SeparableConv2D') return;
+  if (field === 'activity_regularizer') {
+    return refuse(reading, layer, field, 'null', readObject(value)?.className ?? value, 'TensorFlow.js applies none.');
+  }
+  if (field === 'quantization_config') return refuse(reading, layer, field, 'null', value);
+  const meant = closestName(field, stock.fields);
+  refuse(
+    reading,
+    layer,
+    field,
+    `one of ${stock.fields.join(', ')}`,
+    described(`the field ${field}`),
+    meant && `Did you mean ${meant}?`,
+  );
+}
+
+/** The arguments that TensorFlow.js takes for a layer of Keras. Throws ValueError, which names the layer and the field. */
+export function stockArguments(layer: LayerJson, reading: Reading): Record<string, unknown> {
+  const stock = STOCK_LAYERS.get(layer.className)!;
+  const { config } = layer;
+  naming(layer, () => checkFloat32Policy(config['dtype']));
+  checkSizes(reading, layer);
+  checkVolume(layer);
+  const args: Record<string, unknown> = { name: layer.name, ...readStart(config) };
+  if (config['trainable'] !== undefined) args['trainable'] = config['trainable'] !== false;
+  for (const field of stock.fields) {
+    const value = config[field];
+    if (value !== undefined) args[toCamelCase(field)] = readField(field, value, layer, reading);
+  }
+  for (const [here, theirs] of Object.entries(stock.renamed)) {
+    const field = theirs.find((each) => config[each] !== undefined);
+    if (field !== undefined) args[toCamelCase(here)] = config[field];
+  }
+  const known = new Set([...stock.fields, ...Object.values(stock.renamed).flat(), 'dtype', 'backward_layer']);
+  for (const [field, value] of Object.entries(config)) {
+    if (!known.has(field)) checkRest(field, value, layer, stock, reading);
+  }
+  if (layer.className === 'Bidirectional') checkBackward(layer, config['backward_layer'], reading);
+  return args;
+}

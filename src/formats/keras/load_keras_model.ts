@@ -1,0 +1,105 @@
+/** Models of Keras as layers models. */
+import * as tf from '@tensorflow/tfjs';
+import { checkBoolean } from '../../base/layer_arguments.js';
+import { readOptions } from '../../base/options.js';
+import { buildModel, type Building } from './import/build_model.js';
+import { loadWeights } from './import/load_weights.js';
+import { openModel, type KerasSource } from './import/model_source.js';
+import { takeInputsByName, type NamedInputsModel } from './import/named_predict.js';
+import { asOwn } from '../../tfjs/engine/own_functions.js';
+
+export type { NamedInputsModel } from './import/named_predict.js';
+
+export interface LoadKerasOptions {
+  /**
+   * true (default): what cannot be honoured, and weights that are missing or left over, are errors. false: they are
+   * warnings.
+   */
+  strict?: boolean | undefined;
+}
+
+/** Frees layers, whoever counts on them. */
+function disposeLayers(layers: readonly tf.layers.Layer[]): void {
+  for (const layer of layers) {
+    const counted = layer as unknown as { _refCount: number | null };
+    if (!layer.built || counted._refCount === 0) continue;
+    counted._refCount = 1;
+    layer.dispose();
+  }
+}
+
+/** Frees all layers with the model: those of models within it that were called several times would stay. */
+function disposeAll(model: NamedInputsModel, layers: readonly tf.layers.Layer[]): NamedInputsModel {
+  const { dispose } = model;
+  return Object.defineProperty(model, 'dispose', {
+    configurable: true,
+    writable: true,
+    value: asOwn(() => {
+      const result = dispose.call(model);
+      if (result.refCountAfterDispose === 0) disposeLayers(layers);
+      return result;
+    }),
+  });
+}
+
+/** Sizes that appear in the shapes of weights: a layer of any other size has none in the file. */
+function sizesOf({ weights }: KerasSource): ReadonlySet<number> | null {
+  return weights === null ? null : new Set(weights.names.flatMap((name) => weights.shapeOf(name)));
+}
+
+/** Makes the layers of a source and fills in its weights. Throws as `loadKerasModel` does; the source stays open. */
+export function buildKerasModel(source: KerasSource, strict: boolean): NamedInputsModel {
+  const { topology, weights } = source;
+  const building: Building = { version: topology.version, strict, made: [], sizes: strict ? sizesOf(source) : null };
+  try {
+    const built = buildModel(topology.root, building);
+    if (weights !== null) loadWeights(built, weights, strict);
+    return disposeAll(takeInputsByName(built.model, built.inputKeys), building.made);
+  } catch (error) {
+    disposeLayers(building.made);
+    throw error;
+  }
+}
+
+/**
+ * Returns a `tf.LayersModel` made from a model of Keras 2 or Keras 3: a `.keras` file, an HDF5 file (`.h5`), or a layers
+ * model that the converter of TensorFlow.js wrote. Embedding layers become those of this package, whichever library they
+ * come from (Keras, Keras RS, NVIDIA distributed-embeddings), so the model trains on with `emb.train`; combiners, names and
+ * shared layers are kept. Normalization, Discretization, CategoryEncoding, IntegerLookup (with its vocabulary, which adapt
+ * may have found in a `.keras` file) and Hashing of whole numbers compute what they compute in Keras. The model is not
+ * compiled.
+ *
+ * `source`: a URL, a path (with the entry `tfjs-embeddings/node`), a File or Blob, bytes, or an IOHandler of TensorFlow.js.
+ * `predict` of the model takes a tensor, a list in the order of `model.inputNames`, or an object of tensors by input name.
+ * Inputs keep shape and dtype, but whole numbers of any size are int32; inputs and outputs in objects are in the order of
+ * their sorted keys, as Keras flattens them.
+ * Source: keras.saving.load_model (Keras 3.15) without its compiled state; tf.loadLayersModel (TensorFlow.js 4.22).
+ *
+ * @param source - A URL, a path, a File or Blob, bytes, or an IOHandler of TensorFlow.js.
+ * @param options - Whether what cannot be honoured is an error.
+ * @returns The model.
+ * @throws TypeError for another kind of source; ValueError, which names the layer and the field, for whatever would
+ * compute something else here: unknown layers and functions, other dtypes, ragged inputs, code in Python; ValueError
+ * for damaged files and for weights that do not fit. With `strict: false` fields that cannot be honoured are left out
+ * with a warning.
+ *
+ * @example
+ * const model = await emb.loadKerasModel('model.keras');
+ * const ids = tf.tensor2d([[1, 4, 4]], [1, 3], 'int32');
+ * model.predict({user_id: ids}).print();
+ */
+export async function loadKerasModel(source: unknown, options: LoadKerasOptions = {}): Promise<NamedInputsModel> {
+  const strict = checkBoolean(readOptions<LoadKerasOptions>(options, ['strict']).strict, 'strict', true);
+  const found = await openModel(source);
+  if ('artifacts' in found) {
+    const model = await tf.loadLayersModel(tf.io.fromMemory(found.artifacts), { strict });
+    // Names of inputs are there once it is built.
+    if (model instanceof tf.Sequential && model.outputs.length > 0) model.build();
+    return takeInputsByName(model, null);
+  }
+  try {
+    return buildKerasModel(found, strict);
+  } finally {
+    found.close();
+  }
+}

@@ -1,0 +1,185 @@
+/** Writes a model as a SavedModel. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError } from '../../base/errors.js';
+import {
+  ASSETS_FILE,
+  assetsFile,
+  assetsOf,
+  optimizerState,
+  type LayersModelAssets,
+  type OptimizerTensor,
+} from './assets.js';
+import { packedForm } from '../../backends/packed/packed_table.js';
+import { withFloat32Tables } from '../../layers/converted_model.js';
+import { dataTypeOf } from './wire/data_types.js';
+import { BundleWriter, DATA_FILE, INDEX_FILE, type BundleTensor } from './bundle/bundle_writer.js';
+import { writeTo, type SavedModelWriter } from './destination.js';
+import { FunctionBuilder } from './graph/function_builder.js';
+import { metaGraphOf, type MetaGraphParts } from './meta_graph.js';
+import { ModelGraph } from './model_graph.js';
+import type { CallableSignature, NamedSpec } from './object_graph.js';
+import { SERVING_DEFAULT, readSignatures, type Signature } from './signatures.js';
+import { fedInputs, specsOf, type FedInput } from './ragged_inputs.js';
+import { paddedRows } from './layers/ragged.js';
+import type { Operations } from './graph/operations.js';
+import type { Value } from './graph/value.js';
+import { ModelVariables, piecesOf, type SavedVariable } from './variables.js';
+import type { FunctionMessage } from '../../base/protobuf/graph_messages.js';
+import { TrackableGraph } from './wire/object_messages.js';
+import { SavedModel } from './wire/saved_model_messages.js';
+import { checkExportOptions, type CheckedOptions } from './export_options.js';
+
+const SCHEMA_VERSION = 1;
+
+interface SignatureGraph {
+  readonly fed: readonly FedInput[];
+  readonly signature: CallableSignature;
+  readonly functions: readonly FunctionMessage[];
+}
+
+/** Python hands the entries of an object to a function by their names in order. */
+function byName<T extends { readonly name: string }>(named: readonly T[]): T[] {
+  return [...named].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** From the arguments of a function the inputs of the model, by the ids of their tensors. */
+function feed(operations: Operations, fed: readonly FedInput[], given: ReadonlyMap<string, Value>): Map<number, Value> {
+  const values = new Map<number, Value>();
+  for (const each of fed) {
+    const { symbolic } = each.input;
+    if (each.kind === 'dense') {
+      values.set(symbolic.id, given.get(each.spec.name)!);
+      continue;
+    }
+    const flat = given.get(each.values.name)!;
+    const rowSplits = operations.cast(given.get(each.rowSplits.name)!, 'int32');
+    if (each.splitsInput === null) {
+      const padded = paddedRows(operations, flat, rowSplits, each.padding, each.length);
+      values.set(symbolic.id, { ...padded, shape: symbolic.shape });
+    } else {
+      values.set(symbolic.id, flat);
+      values.set(each.splitsInput.symbolic.id, rowSplits);
+    }
+  }
+  return values;
+}
+
+/** The function of a signature, and what it calls. `isNamed`: its arguments come by name. */
+function graphOf(
+  signature: Signature,
+  { functionName, isNamed }: { readonly functionName: string; readonly isNamed: boolean },
+  variables: ModelVariables,
+  { customOps, ragged }: CheckedOptions,
+): SignatureGraph {
+  const { name, inputs } = signature;
+  const outputs = byName(signature.outputs);
+  const graph = new FunctionBuilder(functionName);
+  const model = new ModelGraph(graph, { customOps, variableOf: (weight) => variables.of(weight) });
+  const fed = fedInputs(signature, ragged);
+  const specs = isNamed ? byName(specsOf(fed)) : specsOf(fed);
+  const given = new Map(specs.map((spec) => [spec.name, graph.argument(spec.dtype, spec.shape, spec.name)]));
+  const values = feed(model.operations, fed, given);
+  const part = {
+    inputs: inputs.map(({ symbolic }) => symbolic),
+    outputs: outputs.map(({ symbolic }) => symbolic),
+  };
+  const results = model.emitModel(
+    part,
+    inputs.map(({ symbolic }) => values.get(symbolic.id)!),
+  );
+  const made = graph.finish(results);
+  const resultSpecs = outputs.map((output, i): NamedSpec => {
+    return { name: output.name, dtype: results[i]!.dtype, shape: output.symbolic.shape };
+  });
+  const captures = graph.captures as SavedVariable[];
+  return {
+    signature: { name, functionName, inputs: specs, outputs: resultSpecs, captures },
+    fed,
+    functions: [...model.functions, made],
+  };
+}
+
+function tensorOf({ key, dtype, shape, snapshot }: SavedVariable): BundleTensor {
+  return { key, dtype, shape, pieces: () => piecesOf(snapshot) };
+}
+
+function stateOf({ key, snapshot }: OptimizerTensor): BundleTensor {
+  const { shape } = snapshot;
+  return { key, dtype: dataTypeOf(snapshot.dtype, key), shape, pieces: () => piecesOf(snapshot) };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** What is written, made before the first file is: whatever is wrong with the model is told then. */
+function plan(model: tf.LayersModel, variables: ModelVariables, options: CheckedOptions): MetaGraphParts {
+  const signatures = readSignatures(model, options.signatures);
+  // With its number, so that no signature's name makes it the function of another one.
+  const graphs = signatures.map((each, i) => {
+    return graphOf(each, { functionName: `__inference_${i}_${each.name}`, isNamed: true }, variables, options);
+  });
+  const takesRagged = graphs.some(({ fed }) => fed.some((each) => each.kind === 'ragged' && each.isComposite));
+  const first = signatures.find(({ name }) => name === SERVING_DEFAULT)!;
+  // RaggedTensors are taken by the object that Python loads; its signatures take their parts.
+  const call = takesRagged
+    ? graphOf(first, { functionName: '__inference_call', isNamed: false }, variables, options)
+    : null;
+  return metaGraphOf(
+    variables.list,
+    graphs.map(({ signature }) => signature),
+    [...graphs, ...(call === null ? [] : [call])].flatMap(({ functions }) => functions),
+    call === null ? null : { ...call.signature, fed: call.fed },
+  );
+}
+
+/** Everything of a model that is written. */
+interface ModelParts {
+  readonly variables: ModelVariables;
+  /** null: it stays here. */
+  readonly state: readonly OptimizerTensor[] | null;
+  readonly graph: MetaGraphParts;
+  readonly assets: LayersModelAssets;
+}
+
+/** All files; the one that makes a SavedModel of them comes last. */
+async function writeFiles(writer: SavedModelWriter, { variables, state, graph, assets }: ModelParts): Promise<void> {
+  const bundle = new BundleWriter();
+  const tensors = [...variables.list.map(tensorOf), ...(state ?? []).map(stateOf)];
+  await writer.write(`variables/${DATA_FILE}`, bundle.data(tensors, TrackableGraph.encode(graph.checkpoint)));
+  await writer.write(`variables/${INDEX_FILE}`, once(bundle.index()));
+  await writer.write(ASSETS_FILE, once(assetsFile(assets)));
+  const saved = SavedModel.encode({ schemaVersion: SCHEMA_VERSION, metaGraphs: [graph.metaGraph] });
+  await writer.write('saved_model.pb', once(saved));
+}
+
+export async function exportModel(model: unknown, destination: unknown, options: unknown): Promise<void> {
+  if (!(model instanceof tf.LayersModel)) throw new ArgumentTypeError('model', 'a layers model', model);
+  const checked = checkExportOptions(options);
+  // Training goes on with rows of float16, whose numbers float32 holds exactly; codes would be others after the way back.
+  const goesOn = checked.includeOptimizer && !hasCodes(model);
+  await withFloat32Tables(model, (plain) => exportFloats(plain, goesOn ? model : plain, destination, checked));
+}
+
+function hasCodes(model: tf.LayersModel): boolean {
+  return model.weights.some((weight) => packedForm(weight.read())?.storage === 'int8');
+}
+
+/** `model`: the graph and its variables; `given`: what is loaded as layers again, with its optimizer. */
+async function exportFloats(
+  model: tf.LayersModel,
+  given: tf.LayersModel,
+  destination: unknown,
+  checked: CheckedOptions,
+): Promise<void> {
+  const state = checked.includeOptimizer ? await optimizerState(given) : null;
+  const variables = new ModelVariables(model);
+  try {
+    const graph = plan(model, variables, checked);
+    const parts = { variables, state, graph, assets: assetsOf(given, variables, state) };
+    await writeTo(destination, checked.overwrite, (writer) => writeFiles(writer, parts));
+  } finally {
+    variables.dispose();
+    tf.dispose((state ?? []).map(({ snapshot }) => snapshot));
+  }
+}

@@ -1,0 +1,111 @@
+/** The variables of a model as they are saved. */
+import * as tf from '@tensorflow/tfjs';
+import { backendPart } from '../../backends/registry.js';
+import { ValueError, described } from '../../base/errors.js';
+import { keptValues } from '../../lookup/kept_values.js';
+import { ELEMENT_BYTES, type VariableType } from './wire/data_types.js';
+import type { GraphVariable } from './graph/function_builder.js';
+
+/** A variable whose values go into the bundle. */
+export interface SavedVariable extends GraphVariable {
+  /** Under which the bundle holds it. */
+  readonly key: string;
+  readonly trainable: boolean;
+  /** As it was when the export began: a step meanwhile does not change it. */
+  readonly snapshot: tf.Tensor;
+}
+
+/** Values are read in pieces of about so many bytes. */
+const PIECE_BYTES = 2 ** 20;
+
+function checkType(dtype: tf.DataType, name: string): VariableType {
+  if (dtype in ELEMENT_BYTES) return dtype as VariableType;
+  const received = described(`${dtype} in ${name}`);
+  throw new ValueError('model', `weights of type ${Object.keys(ELEMENT_BYTES).join(', ')}`, received);
+}
+
+/** Names that nobody else has: TensorFlow shares variables by name. */
+function freeName(name: string, taken: Set<string>): string {
+  let free = name;
+  for (let n = 1; taken.has(free); n++) free = `${name}_${n}`;
+  taken.add(free);
+  return free;
+}
+
+export class ModelVariables {
+  readonly list: SavedVariable[] = [];
+  /** Names of the weights, as the model calls them, and where their values are. */
+  readonly weights: { readonly name: string; readonly key: string }[] = [];
+  readonly #byWeight = new Map<number, SavedVariable>();
+
+  /** All weights of a model, in their order. `dispose` frees the snapshots. */
+  constructor(model: tf.LayersModel) {
+    const taken = new Set<string>();
+    for (const weight of model.weights) {
+      if (this.#byWeight.has(weight.id)) continue;
+      const value = weight.read();
+      const dtype = checkType(value.dtype, weight.originalName);
+      const saved: SavedVariable = {
+        name: freeName(weight.originalName, taken),
+        dtype,
+        shape: [...value.shape],
+        key: `variables/${this.list.length}/.ATTRIBUTES/VARIABLE_VALUE`,
+        trainable: weight.trainable,
+        snapshot: keptValues(value),
+      };
+      this.list.push(saved);
+      this.weights.push({ name: weight.originalName, key: saved.key });
+      this.#byWeight.set(weight.id, saved);
+    }
+  }
+
+  of(weight: tf.LayerVariable): SavedVariable {
+    const found = this.#byWeight.get(weight.id);
+    if (found !== undefined) return found;
+    throw new ValueError('model', 'layers whose weights are those of the model', described(weight.originalName));
+  }
+
+  dispose(): void {
+    for (const { snapshot } of this.list) snapshot.dispose();
+  }
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
+  return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+}
+
+/** Rows of a tensor that lies with the backend: into `room` where the backend can, else in an array of their own. */
+async function rowsOf(tensor: tf.Tensor, row: number, count: number, room: Float32Array): Promise<Uint8Array> {
+  if (tensor.dtype === 'float32' && backendPart().readRows?.(tensor, row, room) === true) return bytesOf(room);
+  const piece = tf.tidy(() => tf.slice(tensor, row, count));
+  try {
+    return bytesOf(await piece.data());
+  } finally {
+    piece.dispose();
+  }
+}
+
+/**
+ * The bytes of a tensor in pieces; of a large one only a few rows are read at once, wherever it lies. A piece is of use
+ * until the next is asked for: memory that is used again costs far less than new memory for each.
+ */
+export async function* piecesOf(tensor: tf.Tensor): AsyncGenerator<Uint8Array> {
+  const [rows = 1] = tensor.shape;
+  const bytes = tensor.size * ELEMENT_BYTES[tensor.dtype as VariableType];
+  if (bytes === 0) return;
+  const { devices } = backendPart();
+  const isPlaced = devices !== undefined && devices.layoutOf(tensor) !== null;
+  if (bytes <= PIECE_BYTES && !isPlaced) {
+    yield bytesOf(await tensor.data());
+    return;
+  }
+  const atOnce = Math.min(rows, Math.max(1, Math.floor((PIECE_BYTES / bytes) * rows)));
+  const columns = tensor.size / rows;
+  const room = new Float32Array(isPlaced ? 0 : atOnce * columns);
+  for (let row = 0; row < rows; row += atOnce) {
+    const count = Math.min(atOnce, rows - row);
+    yield isPlaced
+      ? bytesOf(devices.readRows(tensor, row, count))
+      : await rowsOf(tensor, row, count, room.subarray(0, count * columns));
+  }
+}

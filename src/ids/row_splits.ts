@@ -1,0 +1,80 @@
+/** Row splits: row b holds values[splits[b] .. splits[b + 1]). */
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { INT32_MAX } from '../base/types.js';
+import { checkNotLost } from './lost_arrays.js';
+
+/** Throws where splits do not start at 0, fall, or end elsewhere than at the number of values. */
+export function checkRowSplits(splits: ArrayLike<number>, values: number, argument = 'rowSplits'): void {
+  const { length } = splits;
+  if (ArrayBuffer.isView(splits)) checkNotLost(splits, argument);
+  if (length === 0) throw new ValueError(argument, 'at least one entry (the leading 0)', described('none'));
+  if (splits[0] !== 0) throw new ValueError(argument, '0 as the first entry', splits[0]);
+  for (let row = 1; row < length; row++) {
+    if (splits[row]! < splits[row - 1]!) {
+      const received = described(`${splits[row]} after ${splits[row - 1]} at position ${row}`);
+      throw new ValueError(argument, 'entries that never fall', received);
+    }
+  }
+  if (splits[length - 1] !== values) {
+    throw new ValueError(argument, `the number of values (${values}) as the last entry`, splits[length - 1]);
+  }
+}
+
+/** Splits of rows of the given lengths. */
+export function splitsOfLengths(lengths: ArrayLike<number>, argument = 'lengths'): Int32Array {
+  const splits = new Int32Array(lengths.length + 1);
+  let end = 0;
+  for (let row = 0; row < lengths.length; row++) {
+    const length = lengths[row]!;
+    if (length < 0) throw new ValueError(argument, 'lengths >= 0', described(`${length} at position ${row}`));
+    end += length;
+    if (end > INT32_MAX) throw new ValueError(argument, 'at most 2^31 - 1 values in all', described(`${end} and more`));
+    splits[row + 1] = end;
+  }
+  return splits;
+}
+
+/** Lengths of the rows. */
+export function lengthsOfSplits(splits: Int32Array): Int32Array {
+  return Int32Array.from({ length: splits.length - 1 }, (_, row) => splits[row + 1]! - splits[row]!);
+}
+
+/** Splits of `rows` rows of one length: [0, length, 2 length, ...]. */
+export function uniformSplits(rows: number, length: number): Int32Array {
+  if (rows * length > INT32_MAX) {
+    throw new ValueError('ids', 'at most 2^31 - 1 values', described(`${rows} rows of ${length}`));
+  }
+  const splits = new Int32Array(rows + 1);
+  for (let row = 1; row <= rows; row++) splits[row] = row * length;
+  return splits;
+}
+
+/** Whether two arrays hold the same numbers. */
+export function sameNumbers(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** A whole number >= 0, or an error that names the argument. */
+export function checkSize(value: unknown, argument: string): number {
+  if (typeof value !== 'number') throw new ArgumentTypeError(argument, 'a whole number >= 0', value);
+  if (!Number.isInteger(value) || value < 0 || value > INT32_MAX) {
+    throw new ValueError(argument, 'a whole number >= 0', value);
+  }
+  return value;
+}
+
+/** Ragged ids spread over [rows, longest]: which place holds an id, as the splits of one bag per place. */
+export function placeSplits(rowSplits: Int32Array): { splits: Int32Array; rows: number; longest: number } {
+  const rows = rowSplits.length - 1;
+  let longest = 0;
+  for (let row = 0; row < rows; row++) longest = Math.max(longest, rowSplits[row + 1]! - rowSplits[row]!);
+  const splits = new Int32Array(rows * longest + 1);
+  for (let row = 0, place = 0; row < rows; row++) {
+    for (let column = 0; column < longest; column++, place++) {
+      splits[place + 1] = Math.min(rowSplits[row]! + column + 1, rowSplits[row + 1]!);
+    }
+  }
+  return { splits, rows, longest };
+}

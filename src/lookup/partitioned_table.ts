@@ -1,0 +1,76 @@
+/** A table that comes as a list of row partitions, as TensorFlow's partitioned variables do. */
+import * as tf from '@tensorflow/tfjs';
+import type { BagTensors } from '../backends/bag_tensors.js';
+import { IdOutOfRange, type BagOptions } from '../backends/kernel_set.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { withPublicErrors } from './kernel_errors.js';
+import { lookUp } from './lookup.js';
+
+/** `mod`: row i is row floor(i / n) of table i mod n. `div`: each table holds a contiguous range. */
+export type PartitionStrategy = 'mod' | 'div';
+
+export function checkPartitionStrategy(strategy: unknown): PartitionStrategy {
+  if (strategy === undefined || strategy === null) return 'mod';
+  if (typeof strategy !== 'string') throw new ArgumentTypeError('partitionStrategy', `'mod' or 'div'`, strategy);
+  if (strategy !== 'mod' && strategy !== 'div') {
+    throw new ValueError('partitionStrategy', `'mod' or 'div'`, strategy);
+  }
+  return strategy;
+}
+
+/** For each partition: the ids as its own row numbers, -1 where another partition holds the row. */
+function localIds(ids: Int32Array, sizes: readonly number[], strategy: PartitionStrategy): Int32Array[] {
+  const count = sizes.length;
+  const locals = sizes.map(() => new Int32Array(ids.length).fill(-1));
+  const starts = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, size) => sum + size, 0));
+  ids.forEach((id, position) => {
+    if (id < 0) return;
+    let owner = id % count;
+    let row = Math.floor(id / count);
+    if (strategy === 'div') {
+      owner = starts.filter((start) => start <= id).length - 1;
+      row = id - starts[owner]!;
+    }
+    if (row < sizes[owner]!) locals[owner]![position] = row;
+  });
+  return locals;
+}
+
+/**
+ * Pooled rows over partitions: each pools the rows that it holds and takes the others as zeros that stay in the
+ * divisor, so the sum of the partial results is the whole, for every combiner, and gradients reach every partition.
+ */
+export function lookUpPartitions(
+  partitions: readonly tf.Tensor2D[],
+  strategy: PartitionStrategy,
+  bags: BagTensors,
+  options: BagOptions,
+): tf.Tensor2D {
+  const sizes = partitions.map((partition) => partition.shape[0]);
+  const rows = sizes.reduce((sum, size) => sum + size, 0);
+  if (strategy === 'mod') checkModSizes(sizes, rows);
+  const ids = bags.values.dataSync<'int32'>();
+  if (options.outOfRange === 'error') withPublicErrors(() => checkRange(ids, rows));
+  const locals = localIds(ids, sizes, strategy);
+  const lookups = partitions.map((table, i) => {
+    const ownBags = { ...bags, values: tf.tensor1d(locals[i]!, 'int32') };
+    return { table, bags: ownBags, options: { ...options, outOfRange: 'zero' as const } };
+  });
+  return tf.addN(lookUp(lookups));
+}
+
+function checkModSizes(sizes: readonly number[], rows: number): void {
+  const count = sizes.length;
+  sizes.forEach((size, i) => {
+    const expected = Math.ceil((rows - i) / count);
+    if (size === expected) return;
+    const received = described(`${size} rows`);
+    throw new ValueError(`table[${i}]`, `${expected} of ${rows} rows for partitionStrategy 'mod'`, received);
+  });
+}
+
+function checkRange(ids: Int32Array, rows: number): void {
+  ids.forEach((id, position) => {
+    if (id < 0 || id >= rows) throw new IdOutOfRange(id, position, rows);
+  });
+}

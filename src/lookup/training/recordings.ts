@@ -1,0 +1,23 @@
+/** Steps that are recorded to be repeated, and what must not be part of one though no op shows it. */
+import { perProcess } from '../../base/per_process.js';
+
+type Refuse = (problem: string) => void;
+
+const state = (): { refuse: Refuse | null } => perProcess('recording in progress', () => ({ refuse: null }));
+
+/** Runs `step`, which is recorded; `refuse` is told why it cannot be repeated. */
+export function whileRecording<T>(refuse: Refuse, step: () => T): T {
+  const active = state();
+  const outer = active.refuse;
+  active.refuse = refuse;
+  try {
+    return step();
+  } finally {
+    active.refuse = outer;
+  }
+}
+
+/** Says that the step in progress cannot be repeated as a recording; `problem` follows "because". */
+export function refuseRecording(problem: string): void {
+  state().refuse?.(problem);
+}

@@ -1,0 +1,398 @@
+/** A table of embeddings that one layer owns or several layers share. */
+import type * as tf from '@tensorflow/tfjs';
+import { brand } from '../base/brand.js';
+import { isTooLarge } from '../backends/memory.js';
+import { backendPart } from '../backends/registry.js';
+import { setPackedForm, type PackedForm } from '../backends/packed/packed_table.js';
+import { ValueError, described } from '../base/errors.js';
+import type { Storage } from '../base/types.js';
+import { refusePositional } from '../base/positional.js';
+import { readOptions } from '../base/options.js';
+import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
+import { freeSlots } from '../optimizers/slots.js';
+import { setTableSettings } from '../lookup/training/table_settings.js';
+import { afterWrites, decideTrainable } from '../tfjs/layer_weights.js';
+import { watchStockSteps } from '../optimizers/stock_steps.js';
+import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
+import { checkedInitializer } from './initial_values.js';
+import { readInitializer, type Initializer, type InitializerInput, type RowsInitializer } from './initializers.js';
+import { checkBoolean, checkDimension, checkName } from '../base/layer_arguments.js';
+import { nextName } from '../base/layer_names.js';
+import { listSharedWeightsOnce } from '../tfjs/shared_weights.js';
+import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
+import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
+import { serializeRegistered } from './registered_objects.js';
+import { acceptFloats, noteTable, packedInitializer, readStorage, weightForm, type WeightForm } from './storage.js';
+import type { TableToFill } from './table_to_fill.js';
+import type { TableHolder } from './table_holder.js';
+import { readTableOptimizer } from './table_optimizer.js';
+import { checkSeed, roundingSeed } from './table_seed.js';
+
+/** What makes a table; the same fields in `embeddingTable` and in the layers. */
+export interface TableArgs {
+  /** Number of rows: ids are in [0, inputDim). */
+  inputDim: number;
+  /** Number of columns. */
+  outputDim: number;
+  /** What rows begin with. Default: 'randomUniform', from -0.05 to 0.05. */
+  embeddingsInitializer?: InitializerInput | null | undefined;
+  /** Penalty on the rows that a step touches; null (default): none. */
+  embeddingsRegularizer?: RegularizerInput | null | undefined;
+  /** What rows are held to after a step: 'nonNeg', or one along axis 1; null (default): nothing. */
+  embeddingsConstraint?: ConstraintInput | null | undefined;
+  /** An `emb.train` optimizer for this table alone; `compile` must be given one too. Default: null. */
+  optimizer?: SparseOptimizer | null | undefined;
+  /** A list of one: the values that the table begins with, [inputDim, outputDim]; null (default): the initializer's. */
+  weights?: readonly TableValues[] | null | undefined;
+  /**
+   * How rows are kept: 'float32' (default); 'float16', which takes half the memory and is trained by `emb.train`
+   * optimizers, with stochastic rounding; or, for inference alone, 'int8' with a scale and an offset per row. The weight
+   * of such a table holds int32 words.
+   */
+  storage?: Storage | null | undefined;
+  /**
+   * Seed of an initializer given by name; null (default): another one each time. Also the seed of the rounding of float16
+   * rows, which is 0 by default.
+   */
+  seed?: number | null | undefined;
+}
+
+/** Arguments beside the sizes; `embeddingTable` is given them where the table is shared. */
+export const TABLE_SETTINGS = [
+  'embeddingsInitializer',
+  'embeddingsRegularizer',
+  'embeddingsConstraint',
+  'optimizer',
+  'storage',
+  'weights',
+  'seed',
+] as const;
+
+export const TABLE_ARGUMENTS = ['inputDim', 'outputDim', ...TABLE_SETTINGS] as const;
+
+/** Arguments of what looks up a table of its own. */
+export interface OwnTableArgs extends TableArgs {
+  table?: null | undefined;
+}
+
+/** Arguments of what looks up a table of several: what belongs to the table was given to `embeddingTable`. */
+export interface SharedTableArgs extends Partial<Record<Exclude<keyof TableArgs, 'inputDim' | 'outputDim'>, null>> {
+  /** A table made by `embeddingTable`. */
+  table: EmbeddingTable;
+  /** As the table says, or nothing. */
+  inputDim?: number | undefined;
+  outputDim?: number | undefined;
+}
+
+export interface EmbeddingTableArgs extends TableArgs {
+  /** Saved with the model: layers that name the same table share it again when the model is loaded. Default: embedding_table, with a number. */
+  name?: string | undefined;
+  /** false: the table is never updated. Default: true. */
+  trainable?: boolean | undefined;
+}
+
+/** As V8, SpiderMonkey and JavaScriptCore put it. */
+const OUT_OF_MEMORY = /array length|alloc|too large|out of memory/i;
+
+export class EmbeddingTable {
+  static {
+    brand(this, 'EmbeddingTable');
+  }
+  readonly name: string;
+  readonly inputDim: number;
+  readonly outputDim: number;
+  readonly initializer: Initializer;
+  readonly regularizer: Regularizer | null;
+  readonly constraint: Constraint | null;
+  readonly optimizer: SparseOptimizer | null;
+  readonly storage: Storage;
+  /** Of the initializer where it was given by name, and of the rounding of float16 rows. */
+  readonly seed: number | null;
+  /** Whether several layers may hold it; a layer's own table is saved under the layer's name. */
+  readonly isShared: boolean;
+  #weight: tf.LayerVariable | null = null;
+  #initialValues: TableValues | null;
+  #trainable: boolean;
+  /** What layers and models set last. */
+  #asked = true;
+  readonly #holders = new Set<TableHolder>();
+
+  /**
+   * @param args - The settings; see `EmbeddingTableArgs`.
+   * @param isShared - Whether several layers may hold it.
+   * @param name - The name of its weight.
+   */
+  constructor(args: EmbeddingTableArgs, isShared: boolean, name: string) {
+    this.name = name;
+    this.isShared = isShared;
+    this.inputDim = checkDimension(args.inputDim, 'inputDim');
+    this.outputDim = checkDimension(args.outputDim, 'outputDim');
+    this.seed = checkSeed(args.seed);
+    this.initializer = readInitializer(args.embeddingsInitializer, this.seed);
+    this.regularizer = readRegularizer(args.embeddingsRegularizer);
+    this.constraint = readConstraint(args.embeddingsConstraint);
+    this.storage = readStorage(args.storage);
+    this.optimizer = readTableOptimizer(args.optimizer, this.storage);
+    this.#trainable = checkBoolean(args.trainable, 'trainable', true);
+    const { weights } = args;
+    const isGiven = weights !== undefined && weights !== null;
+    this.#initialValues = isGiven ? readTableValues(weights, this.inputDim, this.outputDim) : null;
+    noteTable(this);
+  }
+
+  /** The table, or null before a layer that holds it was built. */
+  get variable(): tf.Variable | null {
+    return this.#weight === null ? null : (this.#weight.read() as tf.Variable);
+  }
+
+  /**
+   * What its words stand for; null for a table of float32.
+   *
+   * @internal
+   */
+  get packed(): PackedForm | null {
+    const { storage, outputDim: dim } = this;
+    return storage === 'float32' ? null : { storage, dim };
+  }
+
+  /** @internal */
+  get toFill(): TableToFill {
+    return { rows: this.inputDim, columns: this.outputDim, name: this.name };
+  }
+
+  /**
+   * The variable that the table lies in.
+   *
+   * @internal
+   */
+  get weightForm(): WeightForm {
+    return weightForm(this.storage, this.inputDim, this.outputDim);
+  }
+
+  /** Whether the table or a layer that holds it was frozen. */
+  get isFrozen(): boolean {
+    return !this.#trainable || [...this.#holders].some((holder) => !holder.trainable);
+  }
+
+  /**
+   * Freezes the layers that hold the table.
+   *
+   * @internal
+   */
+  freeze(): void {
+    for (const holder of this.#holders) holder.freeze?.();
+  }
+
+  /** false while the table or any layer that holds it is frozen, and for rows of int8. */
+  get trainable(): boolean {
+    return this.storage !== 'int8' && !this.isFrozen;
+  }
+
+  set trainable(trainable: boolean) {
+    this.#trainable = checkBoolean(trainable, 'trainable', true);
+    this.refresh();
+  }
+
+  /**
+   * Gives the table to a layer that is being built, making it for the first.
+   *
+   * @param holder - The layer.
+   * @returns The weight.
+   */
+  attach(holder: TableHolder): tf.LayerVariable {
+    this.#holders.add(holder);
+    const weight = (this.#weight ??= this.#createWithin(holder));
+    this.refresh();
+    return weight;
+  }
+
+  /** The runtime says only that some array was too long. */
+  #createWithin(holder: TableHolder): tf.LayerVariable {
+    try {
+      return this.#create(holder);
+    } catch (error) {
+      const isBare = error instanceof RangeError && OUT_OF_MEMORY.test(error.message);
+      if (!isBare && !isTooLarge(error)) throw error;
+      const { inputDim, outputDim } = this;
+      const { shape } = this.weightForm;
+      const bytes = `${shape[0] * shape[1] * Float32Array.BYTES_PER_ELEMENT} bytes`;
+      const received = `shape [${inputDim}, ${outputDim}] of table ${this.name} in layer ${holder.name}, ${bytes}`;
+      throw new ValueError(
+        'inputDim',
+        'a table that fits into memory',
+        described(received),
+        isBare ? `${error.message}.` : (error as Error).message,
+      );
+    }
+  }
+
+  /**
+   * Takes the table from a layer that is disposed; returns how many variables that freed.
+   *
+   * @param holder - The layer.
+   * @returns The number of variables freed.
+   */
+  release(holder: TableHolder): number {
+    this.#holders.delete(holder);
+    if (this.#holders.size > 0 || this.#weight === null) return 0;
+    const table = this.variable!;
+    this.#weight.dispose();
+    this.#weight = null;
+    freeSlots(table);
+    return 1;
+  }
+
+  /** Brings the variable in line after a layer was frozen or thawed. */
+  refresh(): void {
+    if (this.variable !== null) this.variable.trainable = this.#asked && this.trainable;
+  }
+
+  #create(holder: TableHolder): tf.LayerVariable {
+    const { inputDim, outputDim } = this;
+    const given = this.#initialValues;
+    const initializer =
+      given === null
+        ? this.initializer
+        : ({ apply: () => tableTensor(given, inputDim, outputDim) } as unknown as Initializer);
+    const weight = holder.createWeight(initializer);
+    try {
+      this.#settleIn(weight, holder);
+    } catch (error) {
+      weight.dispose();
+      throw error;
+    }
+    this.#initialValues = null;
+    return weight;
+  }
+
+  /**
+   * What a holder makes the weight with: what `initializer` gives, checked; for packed rows the words of that.
+   *
+   * @internal
+   */
+  packing(initializer: Initializer): Initializer {
+    const { inputDim, outputDim, packed, name } = this;
+    const given: RowsInitializer =
+      initializer === this.initializer ? checkedInitializer(initializer, this.toFill) : initializer;
+    if (packed === null) return given;
+    return packedInitializer(given, [inputDim, outputDim], packed, name);
+  }
+
+  #settleIn(weight: tf.LayerVariable, holder: TableHolder): void {
+    (weight as { originalName: string }).originalName = this.#savedName(weight, holder);
+    this.#governTrainable(weight);
+    this.#settleWrites(weight);
+    watchStockSteps();
+    if (this.packed !== null) {
+      setPackedForm(weight.read() as tf.Variable, this.packed);
+      acceptFloats(weight, this.packed, this.name);
+    }
+    setTableSettings(weight.read() as tf.Variable, {
+      name: weight.originalName,
+      optimizer: this.optimizer,
+      constraint: rowConstraintOf(this.constraint),
+      regularized: this.regularizer !== null && this.storage !== 'int8',
+      roundingSeed: roundingSeed(this.seed ?? holder.seed ?? 0),
+    });
+  }
+
+  /** Under which the weight is saved: a table's own name where layers share it, which come and go. */
+  #savedName({ originalName }: tf.LayerVariable, { name, weightName }: TableHolder): string {
+    if (this.isShared) return `tables/${this.name}/embeddings`;
+    // tfjs names weights after their layer where it builds the layer, but not where `build` is called by hand.
+    return weightName ?? (originalName.includes('/') ? originalName : `${name}/${originalName}`);
+  }
+
+  /** Whatever is written, now or by loading a model, settles where a holder or the backend wants it. */
+  #settleWrites(weight: tf.LayerVariable): void {
+    // Nothing steps rows of int8 in place.
+    if (this.storage === 'int8') return;
+    const placeTable = (): void => {
+      const table = weight.read() as tf.Variable;
+      if (this.packed !== null) {
+        backendPart().packed?.placeTable?.(table);
+        return;
+      }
+      const place = [...this.#holders].find((holder) => holder.placeTable !== undefined);
+      if (place === undefined) backendPart().placeTable?.(table);
+      else place.placeTable!(table);
+    };
+    placeTable();
+    afterWrites(weight, placeTable);
+  }
+
+  /** Models set this flag on all their weights when they are compiled; a frozen table must stay frozen. */
+  #governTrainable(weight: tf.LayerVariable): void {
+    this.#asked = true;
+    decideTrainable(weight, {
+      isTrainable: () => this.#asked && this.trainable,
+      ask: (trainable) => {
+        this.#asked = trainable;
+        this.refresh();
+      },
+    });
+  }
+
+  /** @returns The settings as plain data. */
+  getConfig(): tf.serialization.ConfigDict {
+    return {
+      name: this.name,
+      ...this.tableConfig(),
+      trainable: this.#trainable,
+    } as unknown as tf.serialization.ConfigDict;
+  }
+
+  /**
+   * The fields that a table and a layer share.
+   *
+   * @returns The settings as plain data.
+   */
+  tableConfig(): Record<string, unknown> {
+    return {
+      inputDim: this.inputDim,
+      outputDim: this.outputDim,
+      embeddingsInitializer: serializeRegistered(this.initializer),
+      embeddingsRegularizer: serializeRegistered(this.regularizer),
+      embeddingsConstraint: serializeRegistered(this.constraint),
+      optimizer: serializeRegistered(this.optimizer),
+      // Configs of float32 tables stay readable for those who know no other.
+      ...(this.storage === 'float32' ? {} : { storage: this.storage }),
+      ...(this.storage === 'float16' && this.seed !== null ? { seed: this.seed } : {}),
+    };
+  }
+}
+
+/** Whether a value, which may be anything, is a table. */
+export function isTable(value: unknown): value is EmbeddingTable {
+  return value instanceof EmbeddingTable;
+}
+
+/**
+ * Returns a table that several layers share: `emb.layers.embedding({table, …})`.
+ *
+ * The table is [inputDim, outputDim] float32 and is made when the first of its layers is built. A model counts, trains
+ * and saves it once, under `tables/<name>/embeddings`, and one optimizer step takes the sum over all its uses.
+ * When a model is loaded, layers that name the same table share it again. Freezing the table or any of its layers
+ * freezes it for all. It is freed when the last of its layers is disposed.
+ * Source: TableConfig (Keras RS 0.3; tf.tpu.experimental.embedding, TensorFlow 2.21), as one object per table.
+ *
+ * @param args - The settings; see `EmbeddingTableArgs`.
+ * @returns A new table.
+ * @throws TypeError for missing or wrongly typed arguments; ValueError for sizes below 1, weights of another shape and
+ * unknown names.
+ *
+ * @example
+ * const movies = emb.embeddingTable({name: 'movies', inputDim: 1000, outputDim: 16});
+ * const seen = emb.layers.embedding({table: movies, combiner: 'mean'});
+ * const next = emb.layers.embedding({table: movies});
+ */
+export function embeddingTable(args: EmbeddingTableArgs): EmbeddingTable;
+export function embeddingTable(...all: [EmbeddingTableArgs]): EmbeddingTable {
+  const names = [...(typeof all[0] === 'string' ? ['name'] : []), 'inputDim', 'outputDim'];
+  refusePositional('emb.embeddingTable', names, all);
+  const given = readOptions<EmbeddingTableArgs>(all[0], [...TABLE_ARGUMENTS, 'name', 'trainable'], 'args');
+  const name = checkName(given.name) ?? nextName('embedding_table');
+  const table = new EmbeddingTable(given as EmbeddingTableArgs, true, name);
+  listSharedWeightsOnce();
+  return table;
+}

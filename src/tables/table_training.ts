@@ -1,0 +1,41 @@
+/** What a table may ask of the optimizer that trains it. */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError, described } from '../base/errors.js';
+import type { Penalized } from '../optimizers/penalty.js';
+import { lookupScope } from '../lookup/training/lookup_scope.js';
+import { warnOnce } from '../base/warn_once.js';
+import type { EmbeddingTable } from './embedding_table.js';
+
+/** Checks at the start of a training pass that runs under a stock optimizer. `layer`: the name of the table's layer. */
+export function checkTableTraining(
+  table: EmbeddingTable,
+  layer: string,
+  kwargs: Record<string, unknown> | undefined,
+): void {
+  const isStep = kwargs?.['training'] === true && tf.engine().state.gradientDepth > 0;
+  if (!isStep) return;
+  if (table.storage === 'int8' && !table.isFrozen) {
+    const expected = `'float32' or 'float16' for the table of layer ${layer}, which is trained`;
+    const note = 'Rows of int8 are looked up alone: freeze the layer, trainable: false.';
+    throw new ValueError('storage', expected, 'int8', note);
+  }
+  if (lookupScope() !== null || !table.trainable) return;
+  if (table.storage === 'float16') {
+    const expected = `an emb.train optimizer in compile, because the table of layer ${layer} has storage 'float16'`;
+    const note = 'A stock optimizer knows float32 alone; or freeze the layer, trainable: false.';
+    throw new ValueError('optimizer', expected, described('a stock optimizer'), note);
+  }
+  if (table.optimizer !== null) {
+    const expected = `an emb.train optimizer in compile, because layer ${layer} has an optimizer of its own`;
+    const received = described('a stock optimizer, which trains every variable itself');
+    throw new ValueError('optimizer', expected, received);
+  }
+  if (table.constraint === null) return;
+  // tfjs itself never applies constraints while it trains.
+  warnOnce(`layer ${layer}: TensorFlow.js optimizers apply no embeddingsConstraint; those of emb.train do.`);
+}
+
+/** The table and its regularizer, where steps of it add a penalty. */
+export function penalizedOf({ regularizer, variable, storage }: EmbeddingTable): Penalized[] {
+  return regularizer === null || variable === null || storage === 'int8' ? [] : [{ table: variable, regularizer }];
+}

@@ -1,0 +1,178 @@
+/**
+ * Whoever asks is given each training step of a model to run, and each batch that it evaluates or predicts: tfjs makes
+ * the functions for them anew for each fit and has no hook there. In `fit` the step gets the numbers of the batch's rows,
+ * and with them the inputs as they were given, so that the rows can be gathered within the step.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { perProcess } from '../../base/per_process.js';
+import { endCut } from './batch_numbers.js';
+import { inBatches } from './prediction_batches.js';
+import { RowOrder, withRowOrder } from './row_order.js';
+
+/** What a step of tfjs takes: inputs, targets, weights of samples; the last may be missing. */
+export type StepData = readonly (tf.Tensor | null | undefined)[];
+export type EagerStep = (data: StepData) => tf.Tensor[];
+
+/** A batch by its rows. */
+export interface BatchRows {
+  /** Numbers of rows, int32. */
+  readonly rows: tf.Tensor1D;
+  /** What `fit` was given; `data` of the step is made of these rows of it. */
+  readonly whole: StepData;
+}
+
+export interface StepRunner {
+  /** Whether `fit` should give this model rows instead of batches. */
+  takesRows(model: tf.LayersModel): boolean;
+  /** Runs a step; `eager` is that of tfjs, for a batch as it is. */
+  run(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[];
+  /** The same for a batch by its rows. */
+  runRows(model: tf.LayersModel, eager: EagerStep, batch: BatchRows): tf.Tensor[];
+  /** Evaluates a batch, `eager` as tfjs does it. */
+  evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[];
+  /** Whether this model's batches are predicted by `predict`. */
+  predicts(model: tf.LayersModel): boolean;
+  /** A batch of what `predict` is given: `count` rows from `start` on. */
+  rowsOf(this: void, inputs: readonly tf.Tensor[], start: number, count: number): readonly tf.Tensor[];
+  /** Predicts a batch, `eager` as tfjs does it; one tensor per output. */
+  predict(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[];
+  /** Called when a model was compiled. */
+  compiled(model: tf.LayersModel): void;
+  /** Called when a sequential model gets another model within; `before`: the one that it had, or itself. */
+  rebuilt(before: tf.LayersModel, now: tf.LayersModel): void;
+  /** Called when a model was disposed of by its last holder. */
+  disposed(model: tf.LayersModel): void;
+}
+
+interface ModelMethods {
+  makeTrainFunction(this: tf.LayersModel): EagerStep;
+  fitLoop(
+    this: tf.LayersModel,
+    train: EagerStep,
+    inputs: StepData,
+    labels: readonly string[],
+    batchSize: number | null | undefined,
+    ...rest: unknown[]
+  ): Promise<unknown>;
+  testLoop(this: tf.LayersModel, test: EagerStep, inputs: StepData, batchSize: number, ...rest: unknown[]): unknown;
+  makeTestFunction(this: tf.LayersModel): void;
+  predictLoop(
+    this: tf.LayersModel,
+    inputs: tf.Tensor | tf.Tensor[],
+    batchSize?: number,
+    verbose?: boolean,
+  ): tf.Tensor | tf.Tensor[];
+  compile(this: tf.LayersModel, args: tf.ModelCompileArgs): void;
+  dispose(this: tf.LayersModel): { refCountAfterDispose: number };
+}
+
+interface SequentialMethods {
+  readonly model?: tf.LayersModel;
+  build(this: SequentialMethods, shape?: unknown): void;
+}
+
+const runner = (): { current: StepRunner | null } => perProcess('runner of steps', () => ({ current: null }));
+const MARK = Symbol.for('tfjs-embeddings.modelSteps');
+
+/** A loop of `fit` in progress: its inputs, the order of their rows, and what it validates on. */
+interface RowLoop {
+  readonly whole: StepData;
+  readonly order: RowOrder;
+  readonly validation: unknown;
+}
+
+const loops = new WeakMap<tf.LayersModel, RowLoop>();
+
+/** What tfjs takes where nobody says how large batches are. */
+const STOCK_BATCH = 32;
+/** Arguments of `fitLoop`, counted from the one after the size of batches: data to validate on, and whether rows are shuffled. */
+const VALIDATION = 4;
+const SHUFFLE = 5;
+
+/** The rows of a loop whose arguments are as stock `fit` makes them; null: it is left to tfjs. */
+function rowsOf(inputs: StepData, batchSize: number | null | undefined, shuffle: unknown): RowOrder | null {
+  const [first] = inputs;
+  const isKnown = shuffle === true || shuffle === false || shuffle === undefined || shuffle === null;
+  if (!(first instanceof tf.Tensor) || !isKnown || first.shape[0] === 0) return null;
+  return new RowOrder(first.shape[0]!, batchSize ?? STOCK_BATCH, shuffle ?? true);
+}
+
+/** Gives `runner` the steps of all models from now on. */
+export function runSteps(given: StepRunner): void {
+  runner().current ??= given;
+  const methods = tf.LayersModel.prototype as unknown as ModelMethods & Record<symbol, true>;
+  if (Object.hasOwn(methods, MARK)) return;
+  Object.defineProperty(methods, MARK, { value: true });
+  const { makeTrainFunction, makeTestFunction, fitLoop, testLoop, predictLoop, compile, dispose } = methods;
+  methods.makeTrainFunction = function (this: tf.LayersModel): EagerStep {
+    const eager = makeTrainFunction.call(this);
+    const { current } = runner();
+    if (current === null) return eager;
+    return (data) => {
+      endCut();
+      const loop = loops.get(this);
+      // A batch has inputs and targets; what a loop of rows gives comes alone.
+      if (loop === undefined || data.length > 1) return current.run(this, eager, data);
+      return current.runRows(this, eager, { rows: loop.order.next(), whole: loop.whole });
+    };
+  };
+  methods.makeTestFunction = function (this: tf.LayersModel): void {
+    makeTestFunction.call(this);
+    const holder = this as unknown as { testFunction: EagerStep };
+    const eager = holder.testFunction;
+    const { current } = runner();
+    if (current !== null) holder.testFunction = (data) => current.evaluate(this, eager, data);
+  };
+  methods.fitLoop = async function (this: tf.LayersModel, train, inputs, labels, batchSize, ...rest): Promise<unknown> {
+    const { current } = runner();
+    const takesRows = current !== null && current.takesRows(this) && !loops.has(this);
+    const order = takesRows ? rowsOf(inputs, batchSize, rest[SHUFFLE]) : null;
+    if (order === null) return fitLoop.call(this, train, inputs, labels, batchSize, ...rest);
+    // An empty list of tensors, of which nothing is gathered, that tells how many batches there are.
+    const batches = Object.assign([], { shape: [order.batches] }) as unknown as tf.Tensor;
+    loops.set(this, { whole: inputs, order, validation: rest[VALIDATION] });
+    try {
+      const inOrder = [...rest];
+      inOrder[SHUFFLE] = false;
+      return await withRowOrder(order, () => fitLoop.call(this, train, [batches], labels, 1, ...inOrder));
+    } finally {
+      loops.delete(this);
+    }
+  };
+  // The loop validates on batches as large as its own; a callback may evaluate on others.
+  methods.testLoop = function (this: tf.LayersModel, test, inputs, batchSize, ...rest): unknown {
+    const loop = loops.get(this);
+    const size = loop?.validation === inputs ? loop.order.batchSize : batchSize;
+    return testLoop.call(this, test, inputs, size, ...rest);
+  };
+  methods.predictLoop = function (this: tf.LayersModel, inputs, batchSize = 32, verbose = false) {
+    const all = Array.isArray(inputs) ? inputs : [inputs];
+    const { current } = runner();
+    if (current === null || verbose || all[0]?.shape[0] === 0 || !current.predicts(this)) {
+      return predictLoop.call(this, inputs, batchSize, verbose);
+    }
+    const eager: EagerStep = (data) => {
+      const given = data as tf.Tensor[];
+      return [predictLoop.call(this, Array.isArray(inputs) ? given : given[0]!, given[0]!.shape[0])].flat();
+    };
+    const { rowsOf } = current;
+    const outputs = inBatches(all, batchSize, { rowsOf, predict: (batch) => current.predict(this, eager, batch) });
+    return outputs.length === 1 ? outputs[0]! : outputs;
+  };
+  const sequential = tf.Sequential.prototype as unknown as SequentialMethods;
+  const { build } = sequential;
+  sequential.build = function (shape): void {
+    const before = this.model ?? (this as unknown as tf.LayersModel);
+    build.call(this, shape);
+    runner().current?.rebuilt(before, this.model!);
+  };
+  methods.compile = function (this: tf.LayersModel, args): void {
+    compile.call(this, args);
+    runner().current?.compiled(this);
+  };
+  methods.dispose = function (this: tf.LayersModel): { refCountAfterDispose: number } {
+    const result = dispose.call(this);
+    if (result.refCountAfterDispose === 0) runner().current?.disposed(this);
+    return result;
+  };
+}
