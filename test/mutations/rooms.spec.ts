@@ -63,6 +63,6 @@ describe('rooms of mutations', () => {
     const [native] = findRooms(ROOT, 'native');
     const all = everySource('custom-ops').filter((path) => /\.(c|h|cc)$/.test(path));
     expect(native!.sources.map((path) => path.split(sep).join('/'))).toEqual(all.sort());
-    expect(() => findRooms(ROOT, 'attic')).toThrowError(/^no room attic; there are .*protobuf/);
+    expect(() => findRooms(ROOT, 'attic')).toThrowError(/^no room attic; there are .*formats/);
   });
 });
