@@ -17,7 +17,8 @@ const HELP = `npm run rooms -- --seed S [--lines N]
   -h, --help  this text
 `;
 
-const GENERATED = ['src/backends/wasm/kernels_wasm.ts', 'src/backends/tpu-emulator/devices/worker_source.ts'];
+/** Texts that set-up makes. */
+const GENERATED = /\/(kernels_wasm|worker_source)\.ts$/;
 
 interface House {
   readonly texts: ReadonlyMap<string, string>;
@@ -25,7 +26,7 @@ interface House {
 }
 
 function readHouse(): House {
-  const paths = ['src', 'custom-ops'].flatMap((folder) => sources(folder)).filter((path) => !GENERATED.includes(path));
+  const paths = ['src', 'custom-ops'].flatMap((folder) => sources(folder)).filter((path) => !GENERATED.test(path));
   const texts = new Map(paths.map((path) => [path, readFileSync(join(root, path), 'utf8')]));
   const importers = new Map<string, string[]>();
   for (const [path, text] of texts) {
