@@ -1,54 +1,58 @@
 /**
  * Runs the specs: `npm test`, or `npm test -- ops/ "names the position"` for the spec files or specs that hold a text.
- * The order is fixed: files by path, specs as written. So is what specs draw at random: TFJS_EMBEDDINGS_TEST_SEED gives
- * other draws. Prints one line per file, then failures in full, then the count.
+ * Files are run in several processes, the longest first, and a few in this one; specs of a file in the order written. What
+ * specs draw at random is the same in every run: TFJS_EMBEDDINGS_TEST_SEED gives other draws. Prints one line per file,
+ * then failures in full, the slowest files, and the count.
+ *
+ * TFJS_EMBEDDINGS_TEST_PROCESSES: how many processes, else one for each core. TFJS_EMBEDDINGS_TEST_RECORD=1 writes down how
+ * long files took, which is the order of later runs.
  */
-import { readdirSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { specIds, startJasmine } from './runner/jasmine.js';
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { FileRunner } from './runner/file_runner.js';
+import { runInPool } from './runner/pool.js';
+import { choose, longestFirst, needsOf, recordSeconds, recordedSeconds, specFiles } from './runner/spec_files.js';
 import { SpecReporter } from './runner/spec_reporter.js';
 
-const here = dirname(fileURLToPath(import.meta.url));
+/** So few are run in this process: another one has to load the package first, too. */
+const FEW = 8;
+/** Silence of a process until the file that it runs counts as hung; specs that wait have their own limits. */
+const SILENCE_MS = 1_200_000;
 
-function specFiles(): string[] {
-  const entries = readdirSync(here, { recursive: true, encoding: 'utf8' });
-  return entries
-    .filter((name) => name.endsWith('.spec.ts'))
-    .sort()
-    .map((name) => join(here, name));
+/** Installs Python's packages beside the first specs. Those that need them say why where they cannot be had. */
+function installPython(): Promise<void> {
+  const program = fileURLToPath(new URL('backends/tensorflow/install_python.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['ignore', 'inherit', 'inherit'] });
+  process.once('exit', () => child.kill());
+  return new Promise((resolve, reject) => child.on('close', () => resolve()).on('error', reject));
 }
 
 async function main(patterns: readonly string[]): Promise<number> {
   const reporter = new SpecReporter((text) => process.stdout.write(text));
-  const nameOf = (path: string): string => relative(dirname(here), path).split(sep).join('/');
-  const files = specFiles();
-  const byName = patterns.filter((pattern) => files.some((path) => nameOf(path).includes(pattern)));
-  const byText = patterns.filter((pattern) => !byName.includes(pattern));
-  const chosen =
-    byName.length === 0 ? files : files.filter((path) => byName.some((text) => nameOf(path).includes(text)));
-
-  let seen = new Set<string>();
-  const runner = startJasmine(dirname(here), {
-    async load(path) {
-      try {
-        await import(pathToFileURL(path).href);
-      } catch (error) {
-        reporter.fileFailed(nameOf(path), error);
-      }
-      const ids = specIds(runner.env.topSuite() as unknown as { children: unknown[] });
-      for (const id of ids) if (!seen.has(id)) reporter.belongs(id, nameOf(path));
-      seen = new Set(ids);
-    },
-  });
-  runner.addReporter(reporter);
-  if (byText.length > 0) {
-    runner.env.configure({
-      specFilter: (spec: { getFullName(): string }) => byText.some((text) => spec.getFullName().includes(text)),
-    });
+  const { files, texts } = choose(specFiles(), patterns);
+  const processes = Number(process.env['TFJS_EMBEDDINGS_TEST_PROCESSES'] ?? availableParallelism());
+  if (files.length <= FEW) {
+    let file = '';
+    const runner = new FileRunner(texts, (message) => reporter.hear(file, message));
+    for (const each of files) {
+      file = each.name;
+      reporter.hear(file, { kind: 'taken' });
+      await runner.run(each);
+    }
+    return reporter.end();
   }
-  const { overallStatus } = chosen.length === 0 ? { overallStatus: 'nothing' } : await runner.execute(chosen);
-  return reporter.close(overallStatus);
+  await runInPool({
+    files: longestFirst(files, recordedSeconds()),
+    texts,
+    processes,
+    silence: SILENCE_MS,
+    python: files.some((file) => needsOf(file).has('python')) ? installPython() : Promise.resolve(),
+    hear: ({ name }, message) => reporter.hear(name, message),
+  });
+  const code = reporter.end();
+  if (process.env['TFJS_EMBEDDINGS_TEST_RECORD'] === '1') recordSeconds(reporter.seconds);
+  return code;
 }
 
 const code = await main(process.argv.slice(2));

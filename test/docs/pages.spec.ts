@@ -1,3 +1,4 @@
+// runner: python
 /** README and docs: every block of code and every command runs as printed, in order; what cannot is listed with the reason. */
 import { spawn } from 'node:child_process';
 import {

@@ -9,6 +9,8 @@ export interface Loader {
 export interface Jasmine {
   readonly env: Omit<jasmine.Env, 'configure' | 'execute'> & {
     configure(options: object): void;
+    /** Forgets the specs of the files before. */
+    parallelReset(): void;
     execute(): Promise<{ overallStatus: string; failedExpectations: { message: string }[] }>;
   };
   exitOnCompletion: boolean;
@@ -26,7 +28,7 @@ export function startJasmine(projectBaseDir: string, loader: Loader): Jasmine {
   const runner = new Runner({ projectBaseDir, loader });
   runner.exitOnCompletion = false;
   runner.clearReporters();
-  runner.addReporter(new SeededRandom(process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? '1'));
+  runner.addReporter(new SeededRandom());
   runner.env.configure({ random: false, failSpecWithNoExpectations: true });
   jasmine.DEFAULT_TIMEOUT_INTERVAL = TIMEOUT_MS;
   return runner;

@@ -12,17 +12,17 @@ function hashOf(text: string): number {
 }
 
 export class SeededRandom {
-  constructor(private readonly seed: string) {}
+  constructor(private readonly seed: string = process.env['TFJS_EMBEDDINGS_TEST_SEED'] ?? '1') {}
 
   suiteStarted(suite: { readonly fullName: string }): void {
-    this.start(suite.fullName);
+    this.startFor(suite.fullName);
   }
 
   specStarted(spec: { readonly fullName: string }): void {
-    this.start(spec.fullName);
+    this.startFor(spec.fullName);
   }
 
-  private start(name: string): void {
+  startFor(name: string): void {
     const random = new Random(hashOf(`${this.seed} ${name}`));
     Math.random = () => random.next();
   }

@@ -1,117 +1,103 @@
-/** Compact report of a jasmine run: one line per spec file, failures in full, the count as the last line. */
-
-interface Expectation {
-  readonly message: string;
-  readonly stack?: string;
-}
-
-interface Result {
-  readonly id: string;
-  readonly fullName: string;
-  readonly status: string;
-  readonly pendingReason?: string;
-  readonly failedExpectations: readonly Expectation[];
-}
+/** Compact report of a run: one line per spec file, failures in full, the slowest files, the count as the last line. */
+import type { Expectation, Message } from './messages.js';
 
 interface FileCount {
-  name: string;
   passed: number;
   failed: number;
   skipped: number;
-  readonly start: number;
+  readonly begun: number;
 }
 
 /** Frames that say nothing about the failure: the runner's own, Node's and the loader's. */
 const DULL = /node_modules[\\/](jasmine|jasmine-core|tsx)[\\/]|node:internal|<Jasmine>/;
+const MOST_SLOW = 10;
 
 export class SpecReporter {
-  private readonly files = new Map<string, string>();
-  private readonly failures: string[] = [];
-  private readonly skips: string[] = [];
-  private readonly total = { passed: 0, failed: 0, skipped: 0 };
-  private readonly begun = Date.now();
-  private current: FileCount | null = null;
-  /** End of the last spec: what a file does before its first spec, such as starting a backend, counts as its own. */
-  private lastEnd = Date.now();
+  readonly #open = new Map<string, FileCount>();
+  readonly #failures: string[] = [];
+  readonly #skips: string[] = [];
+  readonly #seconds = new Map<string, number>();
+  readonly #total = { passed: 0, failed: 0, skipped: 0 };
+  readonly #begun = Date.now();
+  /** How the run went as a whole: of its files the worst. */
+  #status = 'passed';
 
   constructor(private readonly write: (text: string) => void) {}
 
-  /** Notes which file a spec was loaded from. */
-  belongs(specId: string, file: string): void {
-    this.files.set(specId, file);
+  /** How long each file took that is done; one with nothing to run is not among them. */
+  get seconds(): ReadonlyMap<string, number> {
+    return this.#seconds;
   }
 
-  /** A spec file that could not be loaded counts as one failed test. */
-  fileFailed(file: string, error: unknown): void {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.fail(`${file} cannot be loaded`, [text]);
-  }
-
-  specDone(result: Result): void {
-    if (result.status === 'excluded') return;
-    const file = this.files.get(result.id) ?? '(unknown file)';
-    if (this.current?.name !== file) this.openFile(file);
-    this.lastEnd = Date.now();
-    const count = this.current as FileCount;
-    if (result.status === 'passed') {
-      count.passed++;
-      this.total.passed++;
-    } else if (result.status === 'failed') {
+  hear(file: string, message: Message): void {
+    if (message.kind === 'taken') {
+      this.#open.set(file, { passed: 0, failed: 0, skipped: 0, begun: Date.now() });
+      return;
+    }
+    const count = this.#open.get(file);
+    // What comes after the end of a file is nobody's, but not lost.
+    if (count === undefined) {
+      if (message.kind === 'failed') this.#fail(message.name, message.expectations);
+      return;
+    }
+    if (message.kind === 'ends') {
+      const { fullName, status, pendingReason, failedExpectations } = message.result;
+      if (status === 'passed') {
+        count.passed++;
+        this.#total.passed++;
+      } else if (status === 'failed') {
+        count.failed++;
+        const nothing = [{ message: 'It expects nothing.' }];
+        this.#fail(fullName, failedExpectations.length > 0 ? failedExpectations : nothing);
+      } else {
+        count.skipped++;
+        this.#total.skipped++;
+        this.#skips.push(`${fullName}${pendingReason ? `: ${pendingReason}` : ''}`);
+      }
+    } else if (message.kind === 'failed') {
       count.failed++;
-      const failed = result.failedExpectations.map(describeExpectation);
-      this.fail(result.fullName, failed.length > 0 ? failed : ['It expects nothing.']);
-    } else {
-      count.skipped++;
-      this.total.skipped++;
-      this.skips.push(`${result.fullName}${result.pendingReason ? `: ${result.pendingReason}` : ''}`);
-    }
-  }
-
-  /** Failures outside of any spec (`afterAll`, stray rejections) count as failed tests too. */
-  suiteDone(result: Result): void {
-    if (result.failedExpectations.length > 0) {
-      this.fail(`${result.fullName} (outside its specs)`, result.failedExpectations.map(describeExpectation));
-    }
-  }
-
-  jasmineDone(result: { readonly failedExpectations: readonly Expectation[] }): void {
-    if (result.failedExpectations.length > 0) {
-      this.fail('the run as a whole', result.failedExpectations.map(describeExpectation));
+      this.#fail(message.name, message.expectations);
+    } else if (message.kind === 'done') {
+      this.#open.delete(file);
+      if (this.#status === 'passed' || message.status === 'failed') this.#status = message.status;
+      this.#close(file, count);
     }
   }
 
   /** Prints failures and the count; returns the exit code. Nothing run, or only a part of it (`fit`), is no success. */
-  close(overallStatus: string): number {
-    this.closeFile();
-    for (const text of this.skips) this.write(`skipped: ${text}\n`);
-    for (const text of this.failures) this.write(`\nFAILED: ${text}\n`);
-    const { passed, failed, skipped } = this.total;
+  end(): number {
+    for (const text of this.#skips) this.write(`skipped: ${text}\n`);
+    for (const text of this.#failures) this.write(`\nFAILED: ${text}\n`);
+    const { passed, failed, skipped } = this.#total;
     if (passed + failed === 0) this.write('nothing ran\n');
-    else if (failed === 0 && overallStatus !== 'passed') this.write(`the run ended as ${overallStatus}\n`);
-    this.write(`${((Date.now() - this.begun) / 1000).toFixed(1)} s\n`);
+    else if (failed === 0 && this.#status !== 'passed') this.write(`the run ended as ${this.#status}\n`);
+    this.#writeSlowest();
+    this.write(`${((Date.now() - this.#begun) / 1000).toFixed(1)} s\n`);
     this.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
-    return failed === 0 && passed > 0 && overallStatus === 'passed' ? 0 : 1;
+    return failed === 0 && passed > 0 && this.#status === 'passed' ? 0 : 1;
   }
 
-  private fail(name: string, texts: readonly string[]): void {
-    this.total.failed++;
-    this.failures.push([name, ...texts.map(indent)].join('\n'));
+  #fail(name: string, expectations: readonly Expectation[]): void {
+    this.#total.failed++;
+    this.#failures.push([name, ...expectations.map((each) => indent(describeExpectation(each)))].join('\n'));
   }
 
-  private openFile(name: string): void {
-    this.closeFile();
-    this.current = { name, passed: 0, failed: 0, skipped: 0, start: this.lastEnd };
+  #close(file: string, { passed, failed, skipped, begun }: FileCount): void {
+    if (passed + failed + skipped === 0) return;
+    const seconds = (Date.now() - begun) / 1000;
+    this.#seconds.set(file, seconds);
+    const parts = [`${passed} passed`];
+    if (failed > 0) parts.push(`${failed} FAILED`);
+    if (skipped > 0) parts.push(`${skipped} skipped`);
+    this.write(`${file}  ${parts.join(', ')}  (${seconds.toFixed(1)} s)\n`);
   }
 
-  private closeFile(): void {
-    const count = this.current;
-    if (count === null) return;
-    const parts = [`${count.passed} passed`];
-    if (count.failed > 0) parts.push(`${count.failed} FAILED`);
-    if (count.skipped > 0) parts.push(`${count.skipped} skipped`);
-    const seconds = ((this.lastEnd - count.start) / 1000).toFixed(1);
-    this.write(`${count.name}  ${parts.join(', ')}  (${seconds} s)\n`);
-    this.current = null;
+  #writeSlowest(): void {
+    if (this.#seconds.size <= 1) return;
+    const slowest = [...this.#seconds].sort(([, a], [, b]) => b - a).slice(0, MOST_SLOW);
+    const sum = [...this.#seconds.values()].reduce((total, seconds) => total + seconds, 0);
+    this.write(`the slowest of ${this.#seconds.size} files, which took ${sum.toFixed(1)} s one by one:\n`);
+    for (const [file, seconds] of slowest) this.write(`${seconds.toFixed(1).padStart(8)} s  ${file}\n`);
   }
 }
 

@@ -1,3 +1,4 @@
+// runner: alone
 /** Devices that fail under a model: an error at once, no number after it, and new devices that are right again. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';

@@ -1,3 +1,4 @@
+// runner: python
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { addonPath } from '../../../src/backends/native/addon.js';

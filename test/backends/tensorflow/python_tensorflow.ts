@@ -65,7 +65,7 @@ function startPython(args: readonly string[], timeout: number, env: NodeJS.Proce
 
 /** Into a folder of packages and not a virtual environment: that needs pip alone, and Debian ships no `ensurepip`. */
 function install(folder: string, packages: readonly string[], note: string): void {
-  const partial = `${folder}.partial`;
+  const partial = `${folder}.${process.pid}.partial`;
   rmSync(partial, { recursive: true, force: true });
   mkdirSync(dirname(folder), { recursive: true });
   console.log(`installing ${packages.join(' ')} for Python into ${folder} (once; ${note})`);

@@ -1,3 +1,4 @@
+// runner: python
 /** What `exportKeras` makes of every layer: a file that Python's Keras predicts alike with, or an error that names the layer. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

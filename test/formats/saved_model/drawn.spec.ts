@@ -1,3 +1,4 @@
+// runner: python
 /** Drawn models go out as SavedModels and `.keras` files, predict the same elsewhere, and come back. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runner: python
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { existsSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// runner: python
 /** Signatures of exports, beside and in place of `serving_default`, and how ragged inputs enter them. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runner: python
 import { readFileSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';

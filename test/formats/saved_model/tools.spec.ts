@@ -1,3 +1,4 @@
+// runner: python
 /** Exports in the tools of TensorFlow and TensorFlow.js: saved_model_cli, tfjs-node, the converter and loadGraphModel. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runner: python
 /** The main job with `--export`: TensorFlow, in processes of its own, predicts what the job predicts. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// runner: alone
 import 'tfjs-embeddings/node';
 import { addKernelSet, namedKernelSet, removeKernelSet, setKernels } from '../../../../src/backends/registry.js';
 import { DeviceFault, type Command, type DeviceSet } from '../../../../src/backends/emulator/devices/device.js';

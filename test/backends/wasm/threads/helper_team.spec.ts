@@ -1,3 +1,4 @@
+// runner: alone
 /** Workers that share the kernels of one memory: the same bits with any number of them, and errors for those that fail. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -1,0 +1,66 @@
+/** Runs spec files in this process, one after the other, each as a jasmine run of its own. */
+import { pathToFileURL } from 'node:url';
+import { startJasmine, type Jasmine } from './jasmine.js';
+import type { Result, Tell } from './messages.js';
+import { SeededRandom } from './seeded_random.js';
+import { TEST_FOLDER, type SpecFile } from './spec_files.js';
+
+/** What goes to another process: jasmine's results hold more, not all of it plain. */
+function plain({ fullName, status, pendingReason, failedExpectations }: Result): Result {
+  return {
+    fullName,
+    status,
+    ...(pendingReason === undefined ? {} : { pendingReason }),
+    failedExpectations: failedExpectations.map(({ message, stack }) => ({
+      message,
+      ...(stack === undefined ? {} : { stack }),
+    })),
+  };
+}
+
+export class FileRunner {
+  readonly #jasmine: Jasmine;
+  readonly #random = new SeededRandom();
+
+  constructor(
+    texts: readonly string[],
+    private readonly tell: Tell,
+  ) {
+    this.#jasmine = startJasmine(TEST_FOLDER, { load: () => Promise.resolve() });
+    if (texts.length > 0) {
+      this.#jasmine.env.configure({
+        specFilter: (spec: { getFullName(): string }) => texts.some((text) => spec.getFullName().includes(text)),
+      });
+    }
+    this.#jasmine.addReporter({
+      specStarted: ({ fullName }: Result) => this.tell({ kind: 'begins', spec: fullName }),
+      specDone: (result: Result) => {
+        if (result.status !== 'excluded') this.tell({ kind: 'ends', result: plain(result) });
+      },
+      suiteDone: (result: Result) => this.#failedOutside(`${result.fullName} (outside its specs)`, result),
+    });
+  }
+
+  async run({ path, name }: SpecFile): Promise<void> {
+    const { env } = this.#jasmine;
+    env.parallelReset();
+    this.#random.startFor(name);
+    try {
+      await import(pathToFileURL(path).href);
+    } catch (error) {
+      const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.tell({ kind: 'failed', name: `${name} cannot be loaded`, expectations: [{ message }] });
+      this.tell({ kind: 'done', status: 'failed' });
+      return;
+    }
+    const end = await env.execute();
+    this.#failedOutside(`${name} as a whole`, end);
+    this.tell({ kind: 'done', status: end.overallStatus });
+  }
+
+  #failedOutside(name: string, { failedExpectations }: Pick<Result, 'failedExpectations'>): void {
+    if (failedExpectations.length === 0) return;
+    const { failedExpectations: expectations } = plain({ fullName: name, status: 'failed', failedExpectations });
+    this.tell({ kind: 'failed', name, expectations });
+  }
+}

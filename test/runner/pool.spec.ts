@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Message } from './messages.js';
+import { runInPool, type PoolOptions } from './pool.js';
+import type { SpecFile } from './spec_files.js';
+
+const program = fileURLToPath(new URL('deeds_program.mjs', import.meta.url));
+
+describe('runInPool', () => {
+  let folder: string;
+  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'pool-'))));
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  /** A spec file; its name says what happens when it is run. */
+  function file(name: string, text = ''): SpecFile {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return { name, path };
+  }
+
+  interface Heard {
+    readonly file: string;
+    readonly message: Message;
+  }
+
+  async function run(files: SpecFile[], options: Partial<PoolOptions> = {}): Promise<Heard[]> {
+    const heard: Heard[] = [];
+    const hear = ({ name }: SpecFile, message: Message): void => void heard.push({ file: name, message });
+    const python = Promise.resolve();
+    await runInPool({ files, texts: [], processes: 2, silence: 30_000, python, hear, program, ...options });
+    return heard;
+  }
+
+  const kinds = (heard: Heard[], name: string): string[] =>
+    heard.filter((each) => each.file === name).map(({ message }) => message.kind);
+  const PASSES = ['taken', 'begins', 'ends', 'done'];
+
+  /** Ids of the processes that files ran in. */
+  function processOf(heard: Heard[], name: string): string {
+    const { message } = heard.find((each) => each.file === name && each.message.kind === 'ends')!;
+    return message.kind === 'ends' ? message.result.pendingReason! : '';
+  }
+
+  it('runs every file once, in as many processes as asked for', async () => {
+    const files = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => file(name));
+    const heard = await run(files);
+    for (const { name } of files) expect(kinds(heard, name)).withContext(name).toEqual(PASSES);
+    expect(new Set(files.map(({ name }) => processOf(heard, name))).size).toBe(2);
+    const one = await run(files, { processes: 1 });
+    expect(new Set(files.map(({ name }) => processOf(one, name))).size).toBe(1);
+    const order = one.filter(({ message }) => message.kind === 'taken').map((each) => each.file);
+    expect(order).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  });
+
+  for (const [deed, how] of [
+    ['killed', /^The process that ran it ended with SIGKILL, in "spec of killed"\.\na last word$/],
+    ['exit', /^The process that ran it ended with 3, in "spec of exit"\.$/],
+  ] as const) {
+    it(`blames the file whose process ends with it, and goes on: ${deed}`, async () => {
+      const heard = await run([file(deed), file('after')], { processes: 1 });
+      expect(kinds(heard, deed)).toEqual(['taken', 'begins', 'failed', 'done']);
+      const failure = heard.map(({ message }) => message).find(({ kind }) => kind === 'failed');
+      expect(failure).toEqual({ kind: 'failed', name: deed, expectations: [{ message: jasmine.stringMatching(how) }] });
+      expect(heard.find(({ message }) => message.kind === 'done')!.message).toEqual({ kind: 'done', status: 'failed' });
+      expect(kinds(heard, 'after')).toEqual(PASSES);
+    });
+  }
+
+  it('ends a process that says nothing any more, and goes on', async () => {
+    const heard = await run([file('hang'), file('after')], { processes: 1, silence: 3000 });
+    const failure = heard.map(({ message }) => message).find(({ kind }) => kind === 'failed');
+    expect(JSON.stringify(failure)).toContain('said nothing for 3 s, in \\"spec of hang\\"');
+    expect(kinds(heard, 'after')).toEqual(PASSES);
+  });
+
+  it('leaves files that ask for it to the end, with none beside them', async () => {
+    const files = [
+      file('first alone', '// runner: alone\n'),
+      file('last alone', '// runner: alone\n'),
+      file('a'),
+      file('b'),
+    ];
+    const heard = await run(files);
+    const order = heard.filter(({ message }) => message.kind === 'taken').map((each) => each.file);
+    expect(order).toEqual(['a', 'b', 'first alone', 'last alone']);
+    expect(heard.slice(-8).map((each) => each.file)).toEqual([
+      ...Array<string>(4).fill('first alone'),
+      ...Array<string>(4).fill('last alone'),
+    ]);
+  });
+
+  it('begins files that need Python when it is there', async () => {
+    let isThere = (): void => {};
+    const python = new Promise<void>((resolve) => (isThere = resolve));
+    const seen: string[] = [];
+    const files = [file('snake', '// runner: python\n'), file('a'), file('b')];
+    const hear = ({ name }: SpecFile, { kind }: Message): void => {
+      if (kind !== 'done') return;
+      seen.push(name);
+      if (name === 'b') isThere();
+    };
+    await runInPool({ files, texts: [], processes: 1, silence: 30_000, python, hear, program });
+    expect(seen).toEqual(['a', 'b', 'snake']);
+  });
+});
