@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Random } from '../helpers/random.js';
 import type { Attack } from './attack.js';
 import type { Said } from './programs/killed_saves_program.js';
+import { WITH_DIST } from '../helpers/programs.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('./programs/killed_saves_program.ts', import.meta.url));
@@ -46,7 +47,7 @@ class Saver {
 
   constructor(folder: string, { backend, isExport }: Saving, tag: string, digests: Map<string, string>) {
     this.#digests = digests;
-    const args = ['--import', 'tsx', PROGRAM, folder, backend, tag, isExport ? 'export' : 'save'];
+    const args = [...WITH_DIST, PROGRAM, folder, backend, tag, isExport ? 'export' : 'save'];
     const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#errors = (this.#errors + text).slice(-2000)));
     const lines = createInterface({ input: child.stdout });

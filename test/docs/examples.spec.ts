@@ -6,6 +6,7 @@ import { chromium, launch } from '../browser/chromium.js';
 import { ROOT } from '../browser/libraries.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { serve } from '../browser/server.js';
+import { WITH_DIST } from '../helpers/programs.js';
 
 const FOLDER = join(ROOT, 'docs', 'examples');
 
@@ -43,7 +44,7 @@ interface Outcome {
 }
 
 function runExample(name: string): Promise<Outcome> {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(FOLDER, name)], { cwd: ROOT });
+  const child = spawn(process.execPath, [...WITH_DIST, join(FOLDER, name)], { cwd: ROOT });
   let [output, errors] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));

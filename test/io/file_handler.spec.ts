@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import 'tfjs-embeddings/node';
 import { skipOrFail } from '../helpers/backends.js';
+import { WITH_DIST } from '../helpers/programs.js';
 
 const WEIGHTS = /^weights-[0-9a-f]{16}\.bin$/;
 
@@ -65,7 +66,7 @@ describe('file://', () => {
 
   /** What a program says, and on standard error why it says nothing. */
   function run(...program: string[]): { facts: Record<string, unknown>; stderr: string } {
-    const args = ['--import', 'tsx', '--input-type=module', '--eval', program.join('\n')];
+    const args = [...WITH_DIST, '--input-type=module', '--eval', program.join('\n')];
     const env = { ...process.env, FOLDER: folder };
     const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
     const last = stdout.trim().split('\n').at(-1)!;

@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { emptyFolder } from '../custom-ops/setup/set_up_module.js';
+import { WITH_DIST } from '../helpers/programs.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -143,7 +144,7 @@ describe('programs of models in a clone that is set up', () => {
         'register("data:text/javascript,export async function resolve(name, context, next) {' +
         'if (/tfjs/.test(name)) throw new Error(name); return next(name, context); }");';
       const run = (...args: string[]): ReturnType<typeof spawnSync> =>
-        spawnSync(process.execPath, ['--import', 'tsx', '--import', stop, program, ...args], { encoding: 'utf8' });
+        spawnSync(process.execPath, [...WITH_DIST, '--import', stop, program, ...args], { encoding: 'utf8' });
       const [help, wrong, right] = [run('--help'), run('--batch', 'x'), run()];
       expect([help.status, help.stderr]).toEqual([0, '']);
       expect([wrong.status, wrong.stderr]).toEqual([

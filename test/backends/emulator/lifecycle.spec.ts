@@ -11,6 +11,7 @@ import { Random } from '../../helpers/random.js';
 import { lookUp, stepSgd } from '../cpu/steps.js';
 import { HOSTS, emulator, loadHost, startEmulator, stopEmulator } from './describe_emulator.js';
 import { LAYOUT_NAMES, layoutOf, numbersOf, place } from './tables.js';
+import { WITH_DIST } from '../../helpers/programs.js';
 
 const SIZE = { rows: 4, columns: 3 };
 const VALUES = Float32Array.from({ length: 12 }, (_, i) => i);
@@ -22,7 +23,7 @@ function tableOn(devices: number): tf.Variable {
 /** Runs a program of this package in a process of its own and returns what it prints. */
 function printed(code: string): string {
   const root = fileURLToPath(new URL('../../../', import.meta.url));
-  const args = ['--import', 'tsx', '--input-type=module', '-e', code];
+  const args = [...WITH_DIST, '--input-type=module', '-e', code];
   return execFileSync(process.execPath, args, {
     cwd: root,
     encoding: 'utf8',
@@ -142,7 +143,7 @@ describe('the emulator and tfjs', () => {
   it('is never chosen where another backend is there', () => {
     const code = `
       const tf = await import('@tensorflow/tfjs');
-      const emb = await import('./src/index.ts');
+      const emb = await import('./dist/index.mjs');
       await tf.ready();
       const factories = tf.engine().registryFactory;
       const lowest = Object.entries(factories).sort(([, a], [, b]) => a.priority - b.priority)[0][0];

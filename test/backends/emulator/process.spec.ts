@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { WITH_DIST } from '../../helpers/programs.js';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const SHARED = '/dev/shm';
@@ -29,7 +30,7 @@ function run(code: string, signal: NodeJS.Signals | null = null): Promise<End> {
       model.fit(x, y, { epochs, batchSize: 16, verbose: 0, callbacks: { onEpochEnd } });
     ${code}`;
   const temporary = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-process-'));
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+  const child = spawn(process.execPath, [...WITH_DIST, '--input-type=module', '-e', program], {
     cwd: FOLDER,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, TMPDIR: temporary },

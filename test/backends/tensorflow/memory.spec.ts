@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describeTensorFlow } from './tensorflow_backend.js';
+import { WITH_DIST } from '../../helpers/programs.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const MEBIBYTE = 2 ** 20;
@@ -10,7 +11,7 @@ const MEBIBYTE = 2 ** 20;
 const PROGRAM = `
   import * as tf from '@tensorflow/tfjs';
   import '@tensorflow/tfjs-node';
-  import * as emb from './src/node.ts';
+  import * as emb from 'tfjs-embeddings/node';
   await tf.setBackend('tensorflow');
   await emb.ready();
   const bags = { values: tf.tensor1d([0, 1], 'int32'), rowSplits: tf.tensor1d([0, 2], 'int32') };
@@ -48,7 +49,7 @@ describeTensorFlow('the memory of TensorFlow ops', () => {
   it('is given back by calls that end well, and by those that do not', () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      ['--import', 'tsx', '--input-type=module', '--eval', PROGRAM],
+      [...WITH_DIST, '--input-type=module', '--eval', PROGRAM],
       { cwd: ROOT, encoding: 'utf8', env: { ...process.env, ...GIVES_BACK } },
     );
     expect(status).withContext(stderr).toBe(0);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeForBackends } from '../../helpers/backends.js';
+import { WITH_DIST } from '../../helpers/programs.js';
 
 const PROGRAM = fileURLToPath(new URL('memory_program.ts', import.meta.url));
 const MEBIBYTE = 2 ** 20;
@@ -17,7 +18,7 @@ const ROOM = 95 * MEBIBYTE;
 async function grown(backend: string, layer: string): Promise<number[]> {
   const folder = mkdtempSync(join(tmpdir(), 'memory-'));
   try {
-    const own = ['--expose-gc', '--import', 'tsx', PROGRAM, backend, String(TABLE), folder, layer];
+    const own = ['--expose-gc', ...WITH_DIST, PROGRAM, backend, String(TABLE), folder, layer];
     const child = spawn(process.execPath, own, { stdio: ['ignore', 'pipe', 'pipe'] });
     const [out, said] = [[] as Buffer[], [] as Buffer[]];
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk));

@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
-import * as emb from '../../../src/node.js';
+import * as emb from 'tfjs-embeddings/node';
 
 const [backend, bytes, folder, layer] = process.argv.slice(2) as [string, string, string, string];
 const COLUMNS = 64;

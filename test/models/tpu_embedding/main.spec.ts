@@ -4,11 +4,12 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { HELP, readOptions } from '../../../models/tpu_embedding/options.mjs';
 import { InputError } from '../../../models/wide_and_deep/input_error.mjs';
+import { WITH_DIST } from '../../helpers/programs.js';
 
 const MAIN = fileURLToPath(new URL('../../../models/tpu_embedding/main.ts', import.meta.url));
 
 async function run(...args: string[]): Promise<{ code: number | null; lines: string[]; stderr: string }> {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...WITH_DIST, MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));

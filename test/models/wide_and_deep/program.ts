@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { WITH_DIST } from '../../helpers/programs.js';
 
 export interface Outcome {
   readonly code: number | null;
@@ -19,7 +20,7 @@ export function runMain(...args: string[]): Promise<Outcome> {
 
 /** `variables`: of the environment, beside those of this process. */
 export function runMainWith(variables: Readonly<Record<string, string>>, ...args: string[]): Promise<Outcome> {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+  const child = spawn(process.execPath, [...WITH_DIST, MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...variables },
   });

@@ -1,0 +1,4 @@
+/** How tests start programs that use this package as a user does. */
+
+/** Options of Node for a TypeScript program that imports `tfjs-embeddings`: it gets what is built in `dist`. */
+export const WITH_DIST = ['--import', new URL('typescript.mjs', import.meta.url).href] as const;
