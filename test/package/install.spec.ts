@@ -1,8 +1,10 @@
-/** The package as npm packs it, installed in empty projects of four kinds: the programs of the README run there. */
+/** The package as npm packs it, installed in empty projects of four kinds: the programs of README and docs run there. */
 import { build } from 'esbuild';
-import { join } from 'node:path';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { linksOf } from '../docs/markdown_links.js';
 import { Project, type Outcome } from '../helpers/project.js';
-import { asScript, readmeModel, readmeProgram, withoutTfjsNode } from './readme_program.js';
+import { asScript, pagePrograms, readmeModel, withoutTfjsNode } from './page_programs.js';
 
 const STRICT = { strict: true, noUncheckedIndexedAccess: true, skipLibCheck: true, target: 'ES2022', types: [] };
 
@@ -34,16 +36,46 @@ describe('the packed package', () => {
     expect(code).withContext(output).toBe(0);
   }
 
-  it('runs all of the README as an ES module', async () => {
-    project.write('readme.mjs', withoutTfjsNode(readmeProgram()));
-    const output = expectRun(await project.run('readme.mjs'));
-    expect(output).toContain('TPU v5p');
-  }, 120_000);
+  /** Writes the programs of all pages, and one that runs them one after the other in one process, on `cpu` each. */
+  function writePrograms(extension: string, form: (program: string) => string, load: (name: string) => string): void {
+    const programs = [...pagePrograms()];
+    expect(programs.map(([page]) => page)).toEqual(jasmine.arrayContaining(['readme', 'devices', 'serving']));
+    for (const [page, program] of programs) project.write(`${page}.${extension}`, form(withoutTfjsNode(program)));
+    const runs = programs.map(([page]) => `await tf.setBackend('cpu');\n${load(`./${page}.${extension}`)}`);
+    const all = `import * as tf from '@tensorflow/tfjs';\n${runs.join('\n')}\nconsole.log('all pages ran');`;
+    project.write(`pages.${extension}`, form(all));
+  }
 
-  it('runs all of the README as a CommonJS script', async () => {
-    project.write('readme.cjs', asScript(withoutTfjsNode(readmeProgram())));
-    expectRun(await project.run('readme.cjs'));
-  }, 120_000);
+  it('runs the programs of all pages as ES modules', async () => {
+    writePrograms(
+      'mjs',
+      (program) => program,
+      (name) => `await import('${name}');`,
+    );
+    const output = expectRun(await project.run('pages.mjs'));
+    expect(output).toContain('TPU v5p');
+    expect(output).toContain('all pages ran');
+  }, 240_000);
+
+  it('runs the programs of all pages as CommonJS scripts', async () => {
+    writePrograms('cjs', asScript, (name) => `await require('${name}');`);
+    const output = expectRun(await project.run('pages.cjs'));
+    expect(output).toContain('all pages ran');
+  }, 240_000);
+
+  it('holds every file that README and docs link to', () => {
+    const packed = join(project.path, 'node_modules', 'tfjs-embeddings');
+    const pages = ['README.md', ...readdirSync(join(packed, 'docs')).map((name) => `docs/${name}`)];
+    const texts = pages.filter((name) => name.endsWith('.md'));
+    expect(texts.length).toBeGreaterThan(12);
+    const missing = texts.flatMap((page) =>
+      linksOf(readFileSync(join(packed, page), 'utf8'))
+        .map(({ path }) => path)
+        .filter((path) => path !== '' && !existsSync(join(packed, dirname(page), path)))
+        .map((path) => `${page}: ${path}`),
+    );
+    expect(missing).toEqual([]);
+  });
 
   it("compiles under strict as Node's modules, and runs", async () => {
     project.write('package.json', '{"type": "module"}');

@@ -1,9 +1,9 @@
-/** The types that npm publishes: README and examples compile under strict, and mistakes do not. */
+/** The types that npm publishes: pages and examples compile under strict, and mistakes do not. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { ROOT } from '../helpers/project.js';
-import { readmeProgram } from './readme_program.js';
+import { pagePrograms } from './page_programs.js';
 
 const dist = join(ROOT, 'dist/');
 
@@ -68,10 +68,10 @@ function sourcesIn(folder: string): string[] {
 
 describe('the built types', () => {
   for (const [name, options] of Object.entries(RESOLUTIONS)) {
-    it(`take README, examples and good uses, and refuse mistakes (${name})`, () => {
-      const readme = readmeProgram();
+    it(`take the programs of README and docs, examples and good uses, and refuse mistakes (${name})`, () => {
+      const pages = [...pagePrograms()].map(([page, program]) => [join(ROOT, `page_${page}.ts`), program]);
       const files = [join(ROOT, 'test/package/type_cases.ts'), ...['models', 'docs'].flatMap(sourcesIn)];
-      const program = programOf(files, options, { [join(ROOT, 'readme.ts')]: readme });
+      const program = programOf(files, options, Object.fromEntries(pages) as Record<string, string>);
       expect(ts.getPreEmitDiagnostics(program).map(textOf)).toEqual([]);
     }, 120_000);
   }
