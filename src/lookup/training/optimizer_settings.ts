@@ -10,7 +10,7 @@ export type LearningRate = number | ((step: number) => number) | ScheduleConfig;
 
 /** Every hyper-parameter; which optimizer reads which is in `READS`. All optional; null is off. */
 export interface SparseOptimizerConfig {
-  /** Default: 0.01; adagradMomentum, adam and ftrl 0.001. */
+  /** A number, a function of the step, or a schedule of Keras. Default: 0.01; adagradMomentum, adam and ftrl 0.001. */
   learningRate?: LearningRate | undefined;
   /** Start value of `accumulators` (adagrad, rowWiseAdagrad, adagradMomentum, ftrl). Default: 0.1; adagradMomentum 0. */
   initialAccumulatorValue?: number | undefined;
@@ -26,7 +26,7 @@ export interface SparseOptimizerConfig {
   beta2?: number | undefined;
   /** Keeps divisors from 0. Default, as null: 1e-7; adagradMomentum 1e-10. */
   epsilon?: number | null | undefined;
-  /** Adam: divide the moments by 1 - beta^step, as the stock optimizer does. Default: true. */
+  /** Adam: divides the moments by 1 - beta^step, as the stock optimizer does. Default: true. */
   biasCorrection?: boolean | undefined;
   /** Adam: sqrt(v + epsilon^2) instead of sqrt(v) + epsilon. Default: false. */
   sumInsideSqrt?: boolean | undefined;

@@ -6,14 +6,15 @@ import { COMMON, finite, notNegative, positive, type CommonArgs, type SlotArgs }
 import { TPUEmbeddingOptimizer, type SlotSpec } from './tpu_optimizer.js';
 
 export interface AdagradMomentumArgs extends CommonArgs, SlotArgs {
-  /** 0 by default. */
+  /** What is kept of the running step; 0 by default. */
   momentum?: number | undefined;
+  /** true: steps along the momentum to come. */
   useNesterov?: boolean | undefined;
-  /** 2 by default. */
+  /** Gradients are divided by accumulator^(1 / exponent); 2 by default. */
   exponent?: number | undefined;
   /** 1 by default: squares are added up; below 1 they decay. */
   beta2?: number | undefined;
-  /** 1e-10 by default. */
+  /** Keeps divisors from 0; 1e-10 by default. */
   epsilon?: number | undefined;
 }
 

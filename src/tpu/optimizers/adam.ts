@@ -6,11 +6,11 @@ import { COMMON, belowOne, positive, type CommonArgs, type SlotArgs } from './co
 import { TPUEmbeddingOptimizer, type SlotSpec } from './tpu_optimizer.js';
 
 export interface AdamArgs extends CommonArgs, SlotArgs {
-  /** 0.9 by default. */
+  /** Decay of the first moment; 0.9 by default. */
   beta1?: number | undefined;
-  /** 0.999 by default. */
+  /** Decay of the second moment; 0.999 by default. */
   beta2?: number | undefined;
-  /** 1e-7 by default. */
+  /** Keeps divisors from 0; 1e-7 by default. */
   epsilon?: number | undefined;
   /** true by default: rows without ids keep still; false: they are stepped too, with a gradient of zero. */
   lazyAdam?: boolean | undefined;

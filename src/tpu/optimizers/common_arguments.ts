@@ -25,10 +25,13 @@ export type SlotVariableCreationFn = (
 ) => Readonly<Record<string, tf.Variable>>;
 
 export interface CommonArgs {
+  /** A number, or a function that is asked at every step. */
   learningRate?: LearningRate | undefined;
   /** false: every occurrence of an id is a step of its own, in the order of the batch. */
   useGradientAccumulation?: boolean | undefined;
+  /** Least value of an element after the step. */
   clipWeightMin?: number | null | undefined;
+  /** Largest value of an element after the step. */
   clipWeightMax?: number | null | undefined;
   /** Touched rows lose this fraction of themselves, once in a step. */
   weightDecayFactor?: number | null | undefined;
@@ -41,6 +44,7 @@ export interface CommonArgs {
 }
 
 export interface SlotArgs {
+  /** Makes the slots of a table. */
   slotVariableCreationFn?: SlotVariableCreationFn | null | undefined;
 }
 

@@ -6,13 +6,13 @@ import { COMMON, finite, notNegative, positive, type CommonArgs, type SlotArgs }
 import { TPUEmbeddingOptimizer, type SlotSpec } from './tpu_optimizer.js';
 
 export interface FTRLArgs extends CommonArgs, SlotArgs {
-  /** -0.5 by default; never above 0. */
+  /** The power of the accumulator by which rates fall, never above 0; -0.5 by default. */
   learningRatePower?: number | undefined;
-  /** 0 by default. */
+  /** Strength of the L1 penalty; 0 by default. */
   l1RegularizationStrength?: number | undefined;
-  /** 0 by default. */
+  /** Strength of the L2 penalty; 0 by default. */
   l2RegularizationStrength?: number | undefined;
-  /** 0 by default. */
+  /** Is added to the root of the accumulator; 0 by default. */
   beta?: number | undefined;
   /** Start value of `accumulators`; 0.1 by default. */
   initialAccumulatorValue?: number | undefined;
