@@ -22,6 +22,7 @@ export default tseslint.config(
       'node_modules/',
       'dist/',
       'custom-ops/build/',
+      'docs/site/',
       'src/backends/wasm/kernels_wasm.ts',
       'src/backends/emulator/devices/worker_source.ts',
       'test/goldens/',

@@ -1,5 +1,9 @@
-/** Checks the reference of the public API: links, and a description of each parameter and each result. */
+/** Checks the site of `npm run docs`: its links, and in the reference a description of each parameter and each result. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Application, ReflectionKind, ReflectionType, TSConfigReader, TypeDocReader } from 'typedoc';
+import { checkSite } from './site_links.mjs';
 
 const app = await Application.bootstrapWithPlugins({}, [new TypeDocReader(), new TSConfigReader()]);
 const project = await app.convert();
@@ -40,6 +44,14 @@ function visit(reflection) {
 }
 visit(project);
 
+const folder = mkdtempSync(join(tmpdir(), 'site-'));
+try {
+  await app.generateDocs(project, folder);
+  for (const complaint of checkSite(folder).complaints) complaints.add(complaint);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
 for (const complaint of complaints) console.error(complaint);
 if (complaints.size > 0 || app.logger.hasErrors() || app.logger.hasWarnings()) process.exit(1);
-console.log('The reference describes every parameter and every result.');
+console.log('The reference describes every parameter and every result, and the links of the site lead somewhere.');
