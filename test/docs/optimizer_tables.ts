@@ -30,7 +30,8 @@ function tpuOptimizers(): Optimizers {
 
 export function optimizersOf(family: Family): Optimizers {
   if (family === 'tpu') return tpuOptimizers();
-  return new Map(Object.entries(emb.train).map(([name, make]) => [name, () => make() as unknown as Configurable]));
+  const factories = Object.entries<unknown>(emb.train);
+  return new Map(factories.map(([name, make]) => [name, make as () => Configurable]));
 }
 
 /** A row of a table: names of optimizers, a field, and its default there. */
@@ -92,9 +93,10 @@ function descriptions(family: Family): Map<string, string> {
   const [found] = checker.getExportsOfModule(checker.getSymbolAtLocation(source)!);
   const texts = new Map<string, string>();
   for (const name of optimizersOf(family).keys()) {
-    const type = checker.getTypeOfPropertyOfType(checker.getTypeOfSymbol(found!), name);
+    const property = checker.getPropertyOfType(checker.getTypeOfSymbol(found!), name);
+    const type = checker.getTypeOfSymbol(property!);
     const kind = family === 'tpu' ? ts.SignatureKind.Construct : ts.SignatureKind.Call;
-    const [parameter] = checker.getSignaturesOfType(type!, kind)[0]!.parameters;
+    const [parameter] = checker.getSignaturesOfType(type, kind)[0]!.parameters;
     for (const field of checker.getNonNullableType(checker.getTypeOfSymbol(parameter!)).getProperties()) {
       texts.set(field.name, withoutDefault(ts.displayPartsToString(field.getDocumentationComment(checker))));
     }
