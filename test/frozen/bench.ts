@@ -5,7 +5,13 @@ import { fileURLToPath } from 'node:url';
 const PROGRAM = fileURLToPath(new URL('./programs/bench.mjs', import.meta.url));
 const MOST = 1.05;
 
-type Answer = { readonly names: string[] } | { readonly ms: number } | { readonly error: string };
+/** What one step took: time, and time of all processors, which says more where others work beside. */
+interface Took {
+  readonly ms: number;
+  readonly processorMs: number;
+}
+
+type Answer = { readonly names: string[] } | Took | { readonly error: string };
 
 class Side {
   readonly #child: ChildProcess;
@@ -46,20 +52,22 @@ export async function bench(old: string, now: string, rounds: number, say: (line
   try {
     const { names } = (await sides[1]!.ask({ list: true })) as { names: string[] };
     for (const name of names) {
-      const times: [number[], number[]] = [[], []];
+      const took: [Took[], Took[]] = [[], []];
       for (const side of sides) await side.ask({ open: name });
       for (let round = 0; round < rounds; round++) {
         // Who begins changes, so that what one leaves behind in caches favours neither.
         for (const i of round % 2 === 0 ? [0, 1] : [1, 0]) {
-          times[i]!.push(((await sides[i]!.ask({ run: name })) as { ms: number }).ms);
+          took[i]!.push((await sides[i]!.ask({ run: name })) as Took);
         }
       }
       for (const side of sides) await side.ask({ close: name });
-      const [before, after] = times.map(median) as [number, number];
+      const [before, after] = took.map((each) => median(each.map(({ ms }) => ms))) as [number, number];
+      const [used, uses] = took.map((each) => median(each.map(({ processorMs }) => processorMs))) as [number, number];
       const ratio = after / before;
       if (ratio > MOST) slower.push(name);
       const flag = ratio > MOST ? `  ABOVE ${MOST}` : '';
-      say(`${name}: ${after.toFixed(3)} ms, old ${before.toFixed(3)}, ratio ${ratio.toFixed(3)}${flag}`);
+      const processors = `of processor time ${(uses / used).toFixed(3)}`;
+      say(`${name}: ${after.toFixed(3)} ms, old ${before.toFixed(3)}, ratio ${ratio.toFixed(3)}, ${processors}${flag}`);
     }
   } finally {
     for (const side of sides) side.end();

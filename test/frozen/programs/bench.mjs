@@ -100,9 +100,10 @@ const BENCHES = {
 let [step, times] = [null, 1];
 
 async function timed(count) {
-  const start = performance.now();
+  const [start, used] = [performance.now(), process.cpuUsage()];
   for (let i = 0; i < count; i++) await step();
-  return performance.now() - start;
+  const { user, system } = process.cpuUsage(used);
+  return { ms: (performance.now() - start) / count, processorMs: (user + system) / 1000 / count };
 }
 
 /** Starts a bench, and finds how many steps take as long as a sample should. */
@@ -115,7 +116,7 @@ async function open(name) {
   tf.engine().startScope();
   step = make();
   await timed(5);
-  times = Math.max(1, Math.round(SAMPLE_MS / ((await timed(3)) / 3)));
+  times = Math.max(1, Math.round(SAMPLE_MS / (await timed(3)).ms));
   await timed(times);
 }
 
@@ -125,7 +126,7 @@ async function answer({ list, open: opened, run, close }) {
     await open(opened);
     return {};
   }
-  if (run !== undefined) return { ms: (await timed(times)) / times };
+  if (run !== undefined) return timed(times);
   if (close !== undefined) {
     step = null;
     tf.engine().endScope();
