@@ -7,6 +7,7 @@ import { perProcess } from '../../base/per_process.js';
 import { readInt32 } from '../../ids/values.js';
 import { INT32_MAX } from '../../base/types.js';
 import { readDtype, readFlag, readValue, readWhole, type IndexInput, type IndicesInput } from './arguments.js';
+import { piecesOf, rowsOf } from './cut_rows.js';
 import { ElementStore } from './element_store.js';
 import { TensorArrayHandle, uniqueName } from './handle.js';
 import { concatenated, stacked, type ReadElements } from './joined_elements.js';
@@ -221,7 +222,7 @@ export class TensorArray {
       const size = this.size();
       const outside = this.store.isDynamic ? undefined : at.find((index) => index >= size);
       if (outside !== undefined) throw new ValueError('indices', `indices in [0, ${size})`, outside);
-      return rows === 0 ? [] : tf.unstack(tensor).map((row, i) => ({ index: at[i]!, row }));
+      return rowsOf(tensor).map((row, i) => ({ index: at[i]!, row }));
     });
   }
 
@@ -236,7 +237,7 @@ export class TensorArray {
       const rows = tensor.shape[0]!;
       const size = this.size();
       if (rows > size && !this.store.isDynamic) throw new ValueError('value', `at most ${size} rows`, tensor);
-      return rows === 0 ? [] : tf.unstack(tensor).map((row, index) => ({ index, row }));
+      return rowsOf(tensor).map((row, index) => ({ index, row }));
     });
   }
 
@@ -260,7 +261,7 @@ export class TensorArray {
       if (sizes.length !== size && !this.store.isDynamic) {
         throw new ValueError('lengths', `${size} lengths, one per element of TensorArray ${this.store.name}`, sizes);
       }
-      return sizes.length === 0 ? [] : tf.split(tensor, sizes).map((row, index) => ({ index, row }));
+      return piecesOf(tensor, sizes).map((row, index) => ({ index, row }));
     });
     if (!this.store.isGradient) this.store.pieces = sizes.length;
     return stored;

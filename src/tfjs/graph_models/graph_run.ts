@@ -64,3 +64,9 @@ export function textAttribute(node: tf.GraphNode, name: string): string {
   if (Array.isArray(text)) return String.fromCharCode(...(text as number[]));
   return typeof text === 'string' ? tf.env().global.atob(text) : '';
 }
+
+/** A shape of a node; undefined: of unknown rank, or not there. The JSON of a graph leaves sizes of 0 out: NaN in tfjs. */
+export function shapeAttribute(node: tf.GraphNode, name: string): number[] | undefined {
+  const shape = node.attrs[name] as number[] | null | undefined;
+  return shape?.map((size) => (Number.isNaN(size) ? 0 : size));
+}

@@ -189,6 +189,19 @@ describeForBackends(
       });
     });
 
+    it('element shapes with a size of 0, which the JSON of a graph leaves out', async () => {
+      const shape = { shape: { dim: [{}, { size: '2' }] } };
+      const nodes = [
+        placeholder('size', INT32),
+        placeholder('flow', FLOAT),
+        { name: 'ta', op: 'TensorArrayV3', input: ['size'], attr: { dtype: FLOAT, element_shape: shape } },
+        { name: 'read', op: 'TensorArrayConcatV3', input: ['ta', 'flow'], attr: { dtype: FLOAT } },
+      ];
+      await withGraph(nodes, (model) => {
+        expect(execute(model, { size: tf.scalar(3, 'int32'), flow: tf.scalar(0) }, 'read')).toEqual([[]]);
+      });
+    });
+
     it('EmbeddingBag: combiners, weights, ids out of range', async () => {
       const bag = (name: string, combiner: string, mode: string): Node => ({
         name,

@@ -84,6 +84,22 @@ describe('TensorArray, arguments', () => {
     expectNoLeak(() => expectError(() => made({ size: 1 }).unstack([1, 2]), 'ValueError', 'value', 'shape [2]'));
   });
 
+  it(
+    'complex numbers are cut into rows and pieces',
+    tidily(() => {
+      const complex = (): tf.Tensor => tf.complex([[1], [2], [3]], [[4], [5], [6]]);
+      const array = (): emb.TensorArray => made({ size: 3, dtype: 'complex64', clearAfterRead: false });
+      for (const ta of [
+        array().unstack(complex()),
+        array().scatter([0, 1, 2], complex()),
+        array().split(complex(), [1, 1, 1]),
+      ]) {
+        expect(numbers(ta.read(1))).toEqual([2, 5]);
+      }
+      expect(array().split(complex(), [1, 0, 2]).read(1).shape).toEqual([0, 1]);
+    }),
+  );
+
   it('handles: anything else is a TypeError', () => {
     const ta = made({ size: 1 });
     expect(emb.tensorArray(ta.handle)).toBe(ta);

@@ -8,8 +8,8 @@ import {
   readPartialShape,
   showShape,
   type PartialShape,
-  type PartialShapeInput,
 } from '../../../lookup/tensor_array/partial_shape.js';
+import { shapeAttribute } from '../../../tfjs/graph_models/graph_run.js';
 import { TensorList, elementDtype, givenShape, handleOf, ownElements, typedListOf, zerosOf } from './tensor_list.js';
 
 /** The shape of a row of the elements; null: unknown. */
@@ -61,7 +61,7 @@ export function concatList([handle]: tf.Tensor[], node: tf.GraphNode): tf.Tensor
   if (unwritten >= 0) {
     throw new ValueError('input_handle', 'elements that were written', described(`none at ${unwritten}`));
   }
-  const given = readPartialShape(node.attrs['element_shape'] as PartialShapeInput, 'element_shape');
+  const given = readPartialShape(shapeAttribute(node, 'element_shape'), 'element_shape');
   return joined(list, list.mergedShape(given), new Int32Array(0));
 }
 

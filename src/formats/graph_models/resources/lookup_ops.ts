@@ -4,7 +4,13 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../../base/errors.js';
-import { atEndOfModel, modelOf, nodeName, textAttribute } from '../../../tfjs/graph_models/graph_run.js';
+import {
+  atEndOfModel,
+  modelOf,
+  nodeName,
+  shapeAttribute,
+  textAttribute,
+} from '../../../tfjs/graph_models/graph_run.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
 import { readValues, type HostArray } from '../host_array.js';
 import { forget, handleFor, objectOfKind } from './handles.js';
@@ -41,7 +47,7 @@ function settingsOf(kind: TableKind, inputs: tf.Tensor[], node: tf.GraphNode): T
     name: shared === '' ? nodeName(node) : shared,
     kind,
     valueDtype: dtypeOf(node, 'value_dtype'),
-    valueShape: (node.attrs['value_shape'] as number[] | undefined) ?? [],
+    valueShape: shapeAttribute(node, 'value_shape') ?? [],
   };
   if (kind !== 'dense') return { ...settings, keyDtype: dtypeOf(node, 'key_dtype'), keyShape: [] };
   checkBuckets(node);

@@ -5,9 +5,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../../base/errors.js';
 import { tensorArrayGrad, tensorArrayGradWithShape } from '../../../lookup/tensor_array/gradient_array.js';
-import type { PartialShapeInput } from '../../../lookup/tensor_array/partial_shape.js';
 import { TensorArray, tensorArray } from '../../../lookup/tensor_array/tensor_array.js';
-import { atEndOfRun, textAttribute } from '../../../tfjs/graph_models/graph_run.js';
+import { atEndOfRun, shapeAttribute, textAttribute } from '../../../tfjs/graph_models/graph_run.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
 import { forget, handleFor, objectOfKind } from './handles.js';
 
@@ -24,14 +23,12 @@ function dtypeOf(node: tf.GraphNode): tf.DataType {
   return dtype;
 }
 
-const shapeOf = (node: tf.GraphNode, name: string): PartialShapeInput => node.attrs[name] as PartialShapeInput;
-
 function makeArray([size]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
   const { attrs } = node;
   const array = new TensorArray({
     size: size as tf.Scalar,
     dtype: dtypeOf(node),
-    elementShape: shapeOf(node, 'element_shape'),
+    elementShape: shapeAttribute(node, 'element_shape'),
     dynamicSize: attrs['dynamic_size'] === true,
     clearAfterRead: attrs['clear_after_read'] !== false,
     identicalElementShapes: attrs['identical_element_shapes'] === true,
@@ -61,12 +58,12 @@ function makeGradientWithShape([handle, , shape]: tf.Tensor[], node: tf.GraphNod
 }
 
 function gather([handle, indices]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
-  const options = { dtype: dtypeOf(node), elementShape: shapeOf(node, 'element_shape') };
+  const options = { dtype: dtypeOf(node), elementShape: shapeAttribute(node, 'element_shape') };
   return arrayOf(handle!).gather(indices as tf.Tensor1D, options);
 }
 
 function concat([handle]: tf.Tensor[], node: tf.GraphNode): tf.Tensor[] {
-  const options = { dtype: dtypeOf(node), elementShape: shapeOf(node, 'element_shape_except0') };
+  const options = { dtype: dtypeOf(node), elementShape: shapeAttribute(node, 'element_shape_except0') };
   const { value, lengths } = arrayOf(handle!).concat(options);
   return [value, tf.tensor1d(lengths, 'int32')];
 }
@@ -124,7 +121,7 @@ export const TENSOR_ARRAY_OPS: readonly GraphOp[] = [
     (inputs, node) => [makeGradientWithShape(inputs, node), flow()],
   ),
   graphOp('TensorArrayPack(handle: string, flow_in: float32) -> value: dtype', ([handle], node) =>
-    arrayOf(handle!).stack({ dtype: dtypeOf(node), elementShape: shapeOf(node, 'element_shape') }),
+    arrayOf(handle!).stack({ dtype: dtypeOf(node), elementShape: shapeAttribute(node, 'element_shape') }),
   ),
   graphOp('TensorArrayUnpack(handle: string, value: T, flow_in: float32) -> flow_out: float32', ([handle, value]) => {
     arrayOf(handle!).unstack(value!);
