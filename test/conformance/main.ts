@@ -9,9 +9,10 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Source, SuiteReport, Wanted } from './source.js';
 import { tfjsCheckout } from './tfjs_checkout.js';
+import { tensorflowTree } from './tensorflow_tree.js';
 import { CORE_BACKENDS, tfjsCore } from './tfjs_core.js';
 
-const SOURCES: readonly Source[] = [tfjsCore, tfjsCheckout];
+const SOURCES: readonly Source[] = [tfjsCore, tfjsCheckout, tensorflowTree];
 const NAMES = SOURCES.map(({ name }) => name);
 const FOLDERS = SOURCES.flatMap(({ folder }) => folder ?? []);
 
