@@ -126,5 +126,6 @@ export type {
 export type { DenseIds, IdsInput, RaggedIds } from './ids/parse_ids.js';
 export type { SparseInput, SparseValues } from './ids/sparse_values.js';
 export type { WeightsInput } from './ids/weights.js';
-export type { Combiner, OptimizerName, OutOfRange, PackedStorage, Storage } from './base/types.js';
+export type { Combiner, OutOfRange, PackedStorage, Storage } from './base/types.js';
+export type { OptimizerName } from './rules/rules.js';
 export type * from './public_types.js';

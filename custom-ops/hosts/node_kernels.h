@@ -138,15 +138,15 @@ static const char* const WRITTEN[1 + TE_MOST_SLOTS] = {"table", "slots", "slots"
 static void read_rest_of_step(call* c, step_arguments* s, int index) {
   const uint64_t size = c->failed ? 0 : area(c, s->step.table.rows, s->step.table.dim, "rows");
   s->bags = read_bags(c, index);
-  s->optimizer = (int32_t)whole(c, index + 6, "optimizer", TE_SGD, TE_FTRL);
-  const int n_slots = TE_SLOT_COUNT(s->optimizer);
+  s->optimizer = (int32_t)whole(c, index + 6, "optimizer", 0, TE_OPTIMIZERS - 1);
+  const int n_slots = te_slot_count(s->optimizer);
   for (int i = 0; i < TE_MOST_SLOTS; i++) {
     if (i >= n_slots) {
       if (!c->failed && !absent(c, index + 7 + i))
         fail_range(c, "slots", "expected as many as the optimizer has, received more");
       continue;
     }
-    const uint64_t length = s->optimizer == TE_ROW_WISE_ADAGRAD ? (uint64_t)s->step.table.rows : size;
+    const uint64_t length = te_has_row_slots(s->optimizer) ? (uint64_t)s->step.table.rows : size;
     s->written[1 + i] = floats(c, index + 7 + i, "slots", length);
     s->step.slots[i] = (float*)s->written[1 + i].data;
   }
@@ -200,7 +200,7 @@ static napi_value sparse_apply(napi_env env, napi_callback_info info) {
   slots_must_differ(&c, &s, &s);
   void* workspace = workspace_of(&c, c.failed ? 0 : step_workspace(&s), &owner);
   if (!c.failed) {
-    fail_status(&c, te_sparse_apply(s.optimizer, &s.step.table, s.step.slots, TE_SLOT_COUNT(s.optimizer),
+    fail_status(&c, te_sparse_apply(s.optimizer, &s.step.table, s.step.slots, te_slot_count(s.optimizer),
                                     &s.step.bags, s.step.gradient, &s.step.hyper, workspace, owner->workspace_bytes));
   }
   trim_workspace(owner);

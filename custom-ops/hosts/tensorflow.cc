@@ -141,46 +141,39 @@ struct Op {
  * parameters are a tensor, as every new value of an attribute would make a kernel that is kept for ever. Stateful:
  * graph passes must not drop, merge or reorder ops that write in place.
  */
-#define TE_SPARSE_APPLY(name, optimizer)                                                          \
-  Op {                                                                                            \
-    "EmbeddingSparseApply" name,                                                                  \
-        {"table: float",                                                                          \
-         TE_SLOT_COUNT(optimizer) > 0 ? "slot0: float" : nullptr,                                 \
-         TE_SLOT_COUNT(optimizer) > 1 ? "slot1: float" : nullptr,                                 \
-         "gradient: float",                                                                       \
-         TE_BAG_INPUTS,                                                                           \
-         "hyper: float"},                                                                         \
-        {}, {TE_BAG_ATTRIBUTES}, nothing_shape, create_bag, compute_sparse_apply<optimizer>, true \
-  }
+#define TE_SPARSE_APPLY(optimizer, name, slots, per_row, idle)                                                       \
+  Op{"EmbeddingSparseApply" name,                                                                                    \
+     {"table: float", slots > 0 ? "slot0: float" : nullptr, slots > 1 ? "slot1: float" : nullptr, "gradient: float", \
+      TE_BAG_INPUTS, "hyper: float"},                                                                                \
+     {},                                                                                                             \
+     {TE_BAG_ATTRIBUTES},                                                                                            \
+     nothing_shape,                                                                                                  \
+     create_bag,                                                                                                     \
+     compute_sparse_apply<optimizer>,                                                                                \
+     true},
 /* Rows of float16, in words. */
-#define TE_PACKED_APPLY(name, optimizer)                                                             \
-  Op {                                                                                               \
-    "EmbeddingPackedApply" name,                                                                     \
-        {"table: int32",                                                                             \
-         TE_SLOT_COUNT(optimizer) > 0 ? "slot0: float" : nullptr,                                    \
-         TE_SLOT_COUNT(optimizer) > 1 ? "slot1: float" : nullptr,                                    \
-         "gradient: float",                                                                          \
-         TE_BAG_INPUTS,                                                                              \
-         "hyper: float"},                                                                            \
-        {}, {TE_BAG_ATTRIBUTES, "storage: string", "dim: int"}, nothing_shape, create_packed,        \
-        compute_packed_apply<optimizer>, true                                                        \
-  }
+#define TE_PACKED_APPLY(optimizer, name, slots, per_row, idle)                                                       \
+  Op{"EmbeddingPackedApply" name,                                                                                    \
+     {"table: int32", slots > 0 ? "slot0: float" : nullptr, slots > 1 ? "slot1: float" : nullptr, "gradient: float", \
+      TE_BAG_INPUTS, "hyper: float"},                                                                                \
+     {},                                                                                                             \
+     {TE_BAG_ATTRIBUTES, "storage: string", "dim: int"},                                                             \
+     nothing_shape,                                                                                                  \
+     create_packed,                                                                                                  \
+     compute_packed_apply<optimizer>,                                                                                \
+     true},
 /* Many tables in one op; bags and gradients of the uses of each, after those of the table before it. */
-#define TE_SPARSE_APPLY_MANY(name, optimizer)                                                    \
-  Op {                                                                                           \
-    "EmbeddingSparseApplyMany" name,                                                             \
-        {"tables: N * float",                                                                    \
-         TE_SLOT_COUNT(optimizer) > 0 ? "slot0: N * float" : nullptr,                            \
-         TE_SLOT_COUNT(optimizer) > 1 ? "slot1: N * float" : nullptr,                            \
-         "gradients: U * float",                                                                 \
-         "values: U * int32",                                                                    \
-         "row_splits: U * int32",                                                                \
-         "weights: U * float",                                                                   \
-         "hypers: N * float",                                                                    \
-         "modes: int32",                                                                         \
-         "max_norms: float"},                                                                    \
-        {}, {"N: int >= 1", "U: int >= 1"}, nothing_shape, create_plain, compute_sparse_apply_many<optimizer>, true \
-  }
+#define TE_SPARSE_APPLY_MANY(optimizer, name, slots, per_row, idle)                                                    \
+  Op{"EmbeddingSparseApplyMany" name,                                                                                  \
+     {"tables: N * float", slots > 0 ? "slot0: N * float" : nullptr, slots > 1 ? "slot1: N * float" : nullptr,         \
+      "gradients: U * float", "values: U * int32", "row_splits: U * int32", "weights: U * float", "hypers: N * float", \
+      "modes: int32", "max_norms: float"},                                                                             \
+     {},                                                                                                               \
+     {"N: int >= 1", "U: int >= 1"},                                                                                   \
+     nothing_shape,                                                                                                    \
+     create_plain,                                                                                                     \
+     compute_sparse_apply_many<optimizer>,                                                                             \
+     true},
 /* Dense variables, all in one op, in place. */
 #define TE_DENSE_APPLY(name, optimizer, ...)                                                               \
   Op {                                                                                                     \
@@ -237,34 +230,17 @@ const Op kOps[] = {
      create_packed,
      compute_packed_bag_weights_grad,
      false},
-    TE_SPARSE_APPLY("Sgd", TE_SGD),
-    TE_SPARSE_APPLY("Adagrad", TE_ADAGRAD),
-    TE_SPARSE_APPLY("RowWiseAdagrad", TE_ROW_WISE_ADAGRAD),
-    TE_SPARSE_APPLY("AdagradMomentum", TE_ADAGRAD_MOMENTUM),
-    TE_SPARSE_APPLY("Adam", TE_ADAM),
-    TE_SPARSE_APPLY("Ftrl", TE_FTRL),
-    TE_PACKED_APPLY("Sgd", TE_SGD),
-    TE_PACKED_APPLY("Adagrad", TE_ADAGRAD),
-    TE_PACKED_APPLY("RowWiseAdagrad", TE_ROW_WISE_ADAGRAD),
-    TE_PACKED_APPLY("AdagradMomentum", TE_ADAGRAD_MOMENTUM),
-    TE_PACKED_APPLY("Adam", TE_ADAM),
-    TE_PACKED_APPLY("Ftrl", TE_FTRL),
-    {"EmbeddingBags",
-     {"tables: N * float", "values: N * int32", "row_splits: N * int32", "weights: N * float", "modes: int32",
-      "max_norms: float"},
-     {"pooled: N * float"},
-     {"N: int >= 1"},
-     step_shape,
-     create_plain,
-     compute_bags,
-     false},
-    TE_SPARSE_APPLY_MANY("Sgd", TE_SGD),
-    TE_SPARSE_APPLY_MANY("Adagrad", TE_ADAGRAD),
-    TE_SPARSE_APPLY_MANY("RowWiseAdagrad", TE_ROW_WISE_ADAGRAD),
-    TE_SPARSE_APPLY_MANY("AdagradMomentum", TE_ADAGRAD_MOMENTUM),
-    TE_SPARSE_APPLY_MANY("Adam", TE_ADAM),
-    TE_SPARSE_APPLY_MANY("Ftrl", TE_FTRL),
-    TE_DENSE_APPLY("Sgd", TE_DENSE_SGD, "gradients: N * float", ),
+    TE_EACH_OPTIMIZER(TE_SPARSE_APPLY)
+        TE_EACH_OPTIMIZER(TE_PACKED_APPLY){"EmbeddingBags",
+                                           {"tables: N * float", "values: N * int32", "row_splits: N * int32",
+                                            "weights: N * float", "modes: int32", "max_norms: float"},
+                                           {"pooled: N * float"},
+                                           {"N: int >= 1"},
+                                           step_shape,
+                                           create_plain,
+                                           compute_bags,
+                                           false},
+    TE_EACH_OPTIMIZER(TE_SPARSE_APPLY_MANY) TE_DENSE_APPLY("Sgd", TE_DENSE_SGD, "gradients: N * float", ),
     TE_DENSE_APPLY("Momentum", TE_DENSE_MOMENTUM, "slot0: N * float", "gradients: N * float", ),
     TE_DENSE_APPLY("Adagrad", TE_DENSE_ADAGRAD, "slot0: N * float", "gradients: N * float", ),
     TE_DENSE_APPLY("Adam", TE_DENSE_ADAM, "slot0: N * float", "slot1: N * float", "power1: float", "power2: float",
@@ -309,14 +285,7 @@ const Op kOps[] = {
      create_plain,
      compute_spread_weights,
      false},
-    {"EmbeddingCheckWeights",
-     {"weights: float"},
-     {},
-     {},
-     nothing_shape,
-     create_plain,
-     compute_check_weights,
-     true},
+    {"EmbeddingCheckWeights", {"weights: float"}, {}, {}, nothing_shape, create_plain, compute_check_weights, true},
     {"EmbeddingWholeIds", {"numbers: float"}, {"ids: int32"}, {}, copy_shape, create_plain, compute_whole_ids, false},
     {"EmbeddingFeatureRows",
      {"ids: int32", "sizes: int32"},
@@ -456,7 +425,14 @@ const Op kOps[] = {
      create_product,
      compute_product_sum,
      false},
-    {"EmbeddingSum", {"terms: N * float"}, {"sum: float"}, {"N: int >= 2"}, step_shape, create_plain, compute_sum, false},
+    {"EmbeddingSum",
+     {"terms: N * float"},
+     {"sum: float"},
+     {"N: int >= 2"},
+     step_shape,
+     create_plain,
+     compute_sum,
+     false},
     {"EmbeddingStep",
      {"graph: int32", "floats: N * float", "ints: M * int32"},
      {"fetched: K * float"},
@@ -474,7 +450,14 @@ const Op kOps[] = {
      create_plain,
      compute_write_rows,
      true},
-    {"EmbeddingCopy", {"input: T"}, {"output: T"}, {"T: {float, int32}"}, copy_shape, create_plain, compute_copy, false},
+    {"EmbeddingCopy",
+     {"input: T"},
+     {"output: T"},
+     {"T: {float, int32}"},
+     copy_shape,
+     create_plain,
+     compute_copy,
+     false},
     {"EmbeddingShareTensors",
      {"keys: int32", "sources: N * T"},
      {},

@@ -200,7 +200,7 @@ inline int64_t first_outside(const te_bags& bags, int64_t rows) {
 /* tables: N, slots: N each, gradients, values, row_splits, weights: U each, hypers: N, modes, max_norms. */
 template <int kOptimizer>
 void compute_sparse_apply_many(void*, TF_OpKernelContext* context) {
-  constexpr int kSlots = TE_SLOT_COUNT(kOptimizer);
+  constexpr int kSlots = te_slot_count(kOptimizer);
   Call call(context);
   TF_Tensor* norms = call.input(tf.TF_NumInputs(context) - 1, "max_norms", 1);
   if (call.failed()) return;
@@ -227,7 +227,7 @@ void compute_sparse_apply_many(void*, TF_OpKernelContext* context) {
     if (call.failed()) return;
     written.push_back(span_of_rows(each.table));
     for (int s = 0; s < kSlots; ++s) {
-      TF_Tensor* slot = slot_of(&call, count * (1 + s) + i, s, each.table, kOptimizer == TE_ROW_WISE_ADAGRAD);
+      TF_Tensor* slot = slot_of(&call, count * (1 + s) + i, s, each.table, te_has_row_slots(kOptimizer));
       if (slot == nullptr) return;
       each.slots[s] = Call::floats(slot);
       written.push_back(span_of(slot));

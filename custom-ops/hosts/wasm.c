@@ -164,7 +164,7 @@ int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps
     const te_bags bags = te_wasm_bags_of(l);
     result->unique = i;
     status = te_check_batch(&table, &bags);
-    if (status.code == TE_OK && steps[i].n_slots != TE_SLOT_COUNT(optimizer)) status.code = TE_BAD_ARGUMENT;
+    if (status.code == TE_OK && steps[i].n_slots != te_slot_count(optimizer)) status.code = TE_BAD_ARGUMENT;
   }
   if (status.code != TE_OK) return te_wasm_report(status, result);
   for (int32_t i = 0; i < count; i++) {

@@ -17,20 +17,31 @@ extern "C" {
 
 enum te_combiner { TE_SUM = 0, TE_MEAN = 1, TE_SQRTN = 2 };
 enum te_out_of_range { TE_ERROR = 0, TE_ZERO = 1 };
-enum te_optimizer {
-  TE_SGD = 0,
-  TE_ADAGRAD = 1,
-  TE_ROW_WISE_ADAGRAD = 2,
-  TE_ADAGRAD_MOMENTUM = 3,
-  TE_ADAM = 4,
-  TE_FTRL = 5
-};
-/* Calls X(optimizer) for each of them. */
-#define TE_EACH_OPTIMIZER(X) \
-  X(TE_SGD) X(TE_ADAGRAD) X(TE_ROW_WISE_ADAGRAD) X(TE_ADAGRAD_MOMENTUM) X(TE_ADAM) X(TE_FTRL)
-/* Slots of an optimizer: as many as SLOT_NAMES in src/base/types.ts has names. Known when compiling where `optimizer` is. */
-#define TE_SLOT_COUNT(optimizer) \
-  ((optimizer) == TE_SGD ? 0 : (optimizer) == TE_ADAGRAD || (optimizer) == TE_ROW_WISE_ADAGRAD ? 1 : 2)
+/*
+ * The optimizers, in the order of src/rules/rules.ts. Calls X(optimizer, name in ops, slots, one number per row and slot,
+ * steps rows without ids where hyper.lazy is 0) for each of them.
+ */
+#define TE_EACH_OPTIMIZER(X)                         \
+  X(TE_SGD, "Sgd", 0, 0, 0)                          \
+  X(TE_ADAGRAD, "Adagrad", 1, 0, 0)                  \
+  X(TE_ROW_WISE_ADAGRAD, "RowWiseAdagrad", 1, 1, 0)  \
+  X(TE_ADAGRAD_MOMENTUM, "AdagradMomentum", 2, 0, 1) \
+  X(TE_ADAM, "Adam", 2, 0, 1)                        \
+  X(TE_FTRL, "Ftrl", 2, 0, 0)
+#define TE_OPTIMIZER_NAME(optimizer, name, slots, per_row, idle) optimizer,
+enum te_optimizer { TE_EACH_OPTIMIZER(TE_OPTIMIZER_NAME) TE_OPTIMIZERS };
+/* What the list says of one; known when compiling where `optimizer` is. */
+#ifdef __cplusplus
+#define TE_CONSTANT constexpr
+#else
+#define TE_CONSTANT static inline
+#endif
+#define TE_SLOTS_CASE(optimizer, name, slots, per_row, idle) optimizer == which ? slots:
+#define TE_PER_ROW_CASE(optimizer, name, slots, per_row, idle) optimizer == which ? per_row:
+#define TE_IDLE_CASE(optimizer, name, slots, per_row, idle) optimizer == which ? idle:
+TE_CONSTANT int te_slot_count(int which) { return TE_EACH_OPTIMIZER(TE_SLOTS_CASE) 0; }
+TE_CONSTANT int te_has_row_slots(int which) { return TE_EACH_OPTIMIZER(TE_PER_ROW_CASE) 0; }
+TE_CONSTANT int te_moves_idle_rows(int which) { return TE_EACH_OPTIMIZER(TE_IDLE_CASE) 0; }
 #define TE_MOST_SLOTS 2
 enum te_code {
   TE_OK = 0,
@@ -131,8 +142,8 @@ te_status te_embedding_bag_weights_grad(const te_table* table, const te_bags* ba
 
 /*
  * One exact step in place: each touched row is updated once, with the sum over its occurrences.
- * slots: TE_SLOT_COUNT(optimizer), each [rows, dim], or [rows] for
- * TE_ROW_WISE_ADAGRAD. Order: sum, clip by norm, clip by value, weight decay, optimizer, clip weight, constraint.
+ * slots: te_slot_count(optimizer), each [rows, dim], or [rows] where te_has_row_slots(optimizer).
+ * Order: sum, clip by norm, clip by value, weight decay, optimizer, clip weight, constraint.
  */
 size_t te_sparse_apply_workspace(int32_t optimizer, int64_t nnz, int64_t batch, int64_t rows, int64_t dim);
 te_status te_sparse_apply(int32_t optimizer, const te_table* table, float* const* slots, int32_t n_slots,
@@ -319,7 +330,7 @@ void te_scaled_rows(const float* factors, const float* matrix, int64_t rows, int
 
 /* What a cross-entropy compares. */
 typedef struct te_classes {
-  const float* labels; /* [rows], the numbers of classes, or [rows, classes] */
+  const float* labels;        /* [rows], the numbers of classes, or [rows, classes] */
   const float* probabilities; /* [rows, classes] */
   int64_t rows, classes;
   float least, most; /* what probabilities are clipped to, after they were divided by the sum of their row */
@@ -424,7 +435,7 @@ typedef struct te_csr {
   int32_t n_features;
   int32_t is_weighted; /* some feature has weights */
   int32_t cores;
-  int32_t shards; /* a power of two */
+  int32_t shards;  /* a power of two */
   int32_t samples; /* of the stack */
 } te_csr;
 

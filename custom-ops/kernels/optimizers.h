@@ -105,11 +105,11 @@ TE_INLINE void step_row_wise(const te_hyper* h, float* w, const float* g, float*
 /* One row; a and b are the row's slots. */
 TE_INLINE void step_row(const int optimizer, const te_hyper* h, float* w, const float* g, float* a, float* b,
                         int64_t dim) {
-  if (optimizer == TE_ROW_WISE_ADAGRAD) {
+  if (te_has_row_slots(optimizer)) {
     step_row_wise(h, w, g, a, dim);
     return;
   }
-  const int has_a = TE_SLOT_COUNT(optimizer) > 0, has_b = TE_SLOT_COUNT(optimizer) > 1;
+  const int has_a = te_slot_count(optimizer) > 0, has_b = te_slot_count(optimizer) > 1;
   int64_t j = 0;
   for (; j + TE_LANES <= dim; j += TE_LANES) {
     te_v x = has_a ? v_load(a + j) : v_zero(), y = has_b ? v_load(b + j) : v_zero();

@@ -75,8 +75,8 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
   const te_groups* groups = job->groups;
   const te_hyper h = *job->hyper; /* a copy of its own, which no row overwrites */
   const int32_t *rows = groups->rows, *ends = groups->ends, *order = groups->order;
-  const int64_t slot_dim = optimizer == TE_ROW_WISE_ADAGRAD ? 1 : dim;
-  const int64_t arrays = 1 + (optimizer == TE_ROW_WISE_ADAGRAD ? 0 : TE_SLOT_COUNT(optimizer));
+  const int64_t slot_dim = te_has_row_slots(optimizer) ? 1 : dim;
+  const int64_t arrays = 1 + (te_has_row_slots(optimizer) ? 0 : te_slot_count(optimizer));
   const int64_t ahead = te_max(4, te_min(TE_UPDATE_BYTES_AHEAD / (arrays * dim * 4), TE_MOST_ROWS_AHEAD));
   const int64_t last_entry = first < end ? (int64_t)ends[end - 1] - 1 : 0;
   const int64_t bytes = dim * 4;
@@ -95,10 +95,10 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
       const int32_t count = (int32_t)te_min(block, end - touched_rows);
       const int32_t* ids = rows + touched_rows;
       te_touch_rows(job->table, ids, count, groups->limit, (int32_t)dim, &sink);
-      if (TE_SLOT_COUNT(optimizer) > 0) {
+      if (te_slot_count(optimizer) > 0) {
         te_touch_rows(job->slot0, ids, count, groups->limit, (int32_t)slot_dim, &sink);
       }
-      if (TE_SLOT_COUNT(optimizer) > 1) te_touch_rows(job->slot1, ids, count, groups->limit, (int32_t)dim, &sink);
+      if (te_slot_count(optimizer) > 1) te_touch_rows(job->slot1, ids, count, groups->limit, (int32_t)dim, &sink);
     }
     for (; touched_entries < to; touched_entries += block) {
       const int32_t count = (int32_t)te_min(block, last_entry + 1 - touched_entries);
@@ -107,12 +107,12 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
 #endif
     const int64_t row = rows[u], coming = rows[te_min(u + ahead, end - 1)];
     float* w = job->table + row * dim;
-    float* a = TE_SLOT_COUNT(optimizer) == 0 ? NULL : job->slot0 + row * slot_dim;
-    float* b = TE_SLOT_COUNT(optimizer) < 2 ? NULL : job->slot1 + row * dim;
+    float* a = te_slot_count(optimizer) == 0 ? NULL : job->slot0 + row * slot_dim;
+    float* b = te_slot_count(optimizer) < 2 ? NULL : job->slot1 + row * dim;
     const float* g = scratch;
     fetch_row(job->table, dim, coming, table_straddles);
-    if (TE_SLOT_COUNT(optimizer) > 0) fetch_row(job->slot0, slot_dim, coming, a_straddles);
-    if (TE_SLOT_COUNT(optimizer) > 1) fetch_row(job->slot1, dim, coming, b_straddles);
+    if (te_slot_count(optimizer) > 0) fetch_row(job->slot0, slot_dim, coming, a_straddles);
+    if (te_slot_count(optimizer) > 1) fetch_row(job->slot1, dim, coming, b_straddles);
     for (int64_t i = begin; i < to; i++) {
       fetch_gradient(job->gradient, dim, order[te_min(i + TE_GRADIENTS_AHEAD, last_entry)], gradient_straddles);
     }
@@ -146,9 +146,9 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
   }
 #if defined(__wasm__)
 /* Nothing is fetched ahead there, and a module is to be small. */
-#define UPDATES(optimizer) UPDATE(optimizer, , job->dim, is_plain(job, extras))
+#define UPDATES(optimizer, name, slots, per_row, idle) UPDATE(optimizer, , job->dim, is_plain(job, extras))
 #else
-#define UPDATES(optimizer)                                                                                    \
+#define UPDATES(optimizer, name, slots, per_row, idle)                                                        \
   UPDATE(optimizer, _16, 16, 1)                                                                               \
   UPDATE(optimizer, _32, 32, 1)                                                                               \
   UPDATE(optimizer, _64, 64, 1)                                                                               \
@@ -179,7 +179,7 @@ TE_EACH_OPTIMIZER(UPDATES)
 
 static void update_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
   const step_extras extras = extras_of(job);
-#define CASE(optimizer)                                           \
+#define CASE(optimizer, name, slots, per_row, idle)               \
   case optimizer:                                                 \
     update_##optimizer(job, &extras, first, end, begin, scratch); \
     break;
@@ -191,14 +191,22 @@ static void update_rows(const te_update* job, int64_t first, int64_t end, int64_
 #undef CASE
 }
 
+/* One row that has no ids. `optimizer` is known when compiling. */
+TE_INLINE void step_idle_row(const int optimizer, const te_update* job, int64_t row, float* w, const float* zeros) {
+  float* a = te_slot_count(optimizer) > 0 ? job->slot0 + row * job->dim : NULL;
+  float* b = te_slot_count(optimizer) > 1 ? job->slot1 + row * job->dim : NULL;
+  step_row(optimizer, job->hyper, w, zeros, a, b, job->dim);
+}
+
+/* Cases of a switch over optimizers that step rows without ids. */
+#define TE_IDLE_ROW(optimizer, name, slots, per_row, idle)  \
+  case optimizer:                                           \
+    if (idle) step_idle_row(optimizer, job, row, w, zeros); \
+    break;
+
 static void step_untouched(const te_update* job, int64_t first, int64_t end, const float* zeros) {
-  const int64_t dim = job->dim;
   for (int64_t row = first; row < end; row++) {
-    float *w = job->table + row * dim, *a = job->slot0 + row * dim, *b = job->slot1 + row * dim;
-    if (job->optimizer == TE_ADAM) {
-      step_row(TE_ADAM, job->hyper, w, zeros, a, b, dim);
-    } else {
-      step_row(TE_ADAGRAD_MOMENTUM, job->hyper, w, zeros, a, b, dim);
-    }
+    float* w = job->table + row * job->dim;
+    switch (job->optimizer) { TE_EACH_OPTIMIZER(TE_IDLE_ROW) }
   }
 }

@@ -38,8 +38,8 @@ static te_update update_of(const apply_run* run, const te_step* step) {
   job.dim = step->table.dim;
   job.max_norm = step->bags.max_norm;
   job.optimizer = run->optimizer;
-  job.slot0 = TE_SLOT_COUNT(run->optimizer) > 0 ? step->slots[0] : NULL;
-  job.slot1 = TE_SLOT_COUNT(run->optimizer) > 1 ? step->slots[1] : NULL;
+  job.slot0 = te_slot_count(run->optimizer) > 0 ? step->slots[0] : NULL;
+  job.slot1 = te_slot_count(run->optimizer) > 1 ? step->slots[1] : NULL;
   job.hyper = &step->hyper;
   job.gradient_scale = step->gradient_scale;
   if (step->words == NULL) return job;
@@ -130,7 +130,7 @@ static void untouched_task(void* context, int64_t task, int32_t worker) {
 }
 
 static int steps_all_rows(int32_t optimizer, const te_step* step) {
-  return step->hyper.lazy == 0.0f && (optimizer == TE_ADAM || optimizer == TE_ADAGRAD_MOMENTUM);
+  return step->hyper.lazy == 0.0f && te_moves_idle_rows(optimizer);
 }
 
 static te_status apply_linked(int32_t optimizer, te_step* leader) {
@@ -179,8 +179,8 @@ static te_status check_step(int32_t optimizer, const te_step* step) {
   const te_status status = te_check(&step->table, &step->bags, step->words == NULL);
   const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
   if (status.code != TE_OK) return status;
-  if (optimizer < TE_SGD || optimizer > TE_FTRL) return bad;
-  for (int32_t s = 0; s < TE_SLOT_COUNT(optimizer); s++) {
+  if (optimizer < 0 || optimizer >= TE_OPTIMIZERS) return bad;
+  for (int32_t s = 0; s < te_slot_count(optimizer); s++) {
     if (step->table.rows > 0 && step->slots[s] == NULL) return bad;
   }
   if (step->bags.batch > 0 && step->gradient == NULL) return bad;
@@ -224,8 +224,8 @@ te_status te_apply_rows(int32_t optimizer, const te_table* table, int32_t* words
                         size_t workspace_bytes) {
   te_step step;
   const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
-  if (table == NULL || bags == NULL || hyper == NULL || optimizer < TE_SGD || optimizer > TE_FTRL) return bad;
-  if (n_slots != TE_SLOT_COUNT(optimizer) || (n_slots > 0 && slots == NULL)) return bad;
+  if (table == NULL || bags == NULL || hyper == NULL || optimizer < 0 || optimizer >= TE_OPTIMIZERS) return bad;
+  if (n_slots != te_slot_count(optimizer) || (n_slots > 0 && slots == NULL)) return bad;
   te_fill(&step, 0, sizeof step);
   step.table = *table;
   step.words = words;

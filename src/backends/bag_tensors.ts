@@ -1,6 +1,6 @@
 /** Names and shapes of the tfjs kernels; every backend registers kernels of exactly this form. */
 import type * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../base/types.js';
+import { opNames, type OptimizerName } from '../rules/rules.js';
 import type { BagOptions } from './kernel_set.js';
 import type { PackedForm } from './packed/packed_table.js';
 
@@ -14,14 +14,7 @@ export const EMBEDDING_BAG_WEIGHTS_GRAD = 'EmbeddingBagWeightsGrad';
 export const PACKED_BAG = 'EmbeddingPackedBag';
 export const PACKED_BAG_WEIGHTS_GRAD = 'EmbeddingPackedBagWeightsGrad';
 export const PACKED_APPLY = 'EmbeddingPackedApply';
-export const SPARSE_APPLY: Readonly<Record<OptimizerName, string>> = {
-  sgd: 'SparseApplySgd',
-  adagrad: 'SparseApplyAdagrad',
-  rowWiseAdagrad: 'SparseApplyRowWiseAdagrad',
-  adagradMomentum: 'SparseApplyAdagradMomentum',
-  adam: 'SparseApplyAdam',
-  ftrl: 'SparseApplyFtrl',
-};
+export const SPARSE_APPLY = opNames('SparseApply');
 export const KERNEL_NAMES: readonly string[] = [
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,

@@ -5,7 +5,8 @@
  * an implementation never reads or writes outside the arrays whatever it is given. Ids are checked by the kernels.
  */
 import { brand } from '../base/brand.js';
-import type { Combiner, OptimizerName, OutOfRange } from '../base/types.js';
+import type { Combiner, OutOfRange } from '../base/types.js';
+import type { OptimizerName } from '../rules/rules.js';
 import type { PackedTable } from './packed/packed_table.js';
 import type { PartitionCsr } from './sparse_core.js';
 

@@ -1,6 +1,6 @@
 /** The kernels of a backend by name, made of one function per operation. */
 import type * as tf from '@tensorflow/tfjs';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../base/types.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../rules/rules.js';
 import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,

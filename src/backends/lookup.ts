@@ -1,6 +1,6 @@
 /** What goes to a backend and comes back in a step: lookups, and what they add to the gradients of tables. */
 import type * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../base/types.js';
+import type { OptimizerName } from '../rules/rules.js';
 import type { BagTensors } from './bag_tensors.js';
 import type { BagOptions } from './kernel_set.js';
 

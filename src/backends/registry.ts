@@ -7,7 +7,7 @@ import type { PackedApplyFunction, SparseApplyFunction } from './bag_tensors.js'
 import type { DevicePart } from './device_part.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
 import type { LookedUp, Lookup, LookupGradient, TableUpdate } from './lookup.js';
-import type { OptimizerName } from '../base/types.js';
+import type { OptimizerName } from '../rules/rules.js';
 import type { StepOps } from './step_ops.js';
 import type { BagOptions, ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
 

@@ -1,4 +1,4 @@
-/** Words shared by every floor: combiners, modes and names of optimizers. */
+/** Shared types and constants. */
 
 import type * as tf from '@tensorflow/tfjs';
 
@@ -9,27 +9,6 @@ export const COMBINERS: readonly Combiner[] = ['sum', 'mean', 'sqrtn'];
 /** What an id outside [0, rows) does: an error, or a row of zeros that stays in the divisor. */
 export type OutOfRange = 'error' | 'zero';
 export const OUT_OF_RANGE: readonly OutOfRange[] = ['error', 'zero'];
-
-/** Names of the row-sparse optimizers. */
-export type OptimizerName = 'sgd' | 'adagrad' | 'rowWiseAdagrad' | 'adagradMomentum' | 'adam' | 'ftrl';
-export const OPTIMIZER_NAMES: readonly OptimizerName[] = [
-  'sgd',
-  'adagrad',
-  'rowWiseAdagrad',
-  'adagradMomentum',
-  'adam',
-  'ftrl',
-];
-
-/** Names of an optimizer's slots, in the order in which kernels take them. */
-export const SLOT_NAMES: Readonly<Record<OptimizerName, readonly string[]>> = {
-  sgd: [],
-  adagrad: ['accumulators'],
-  rowWiseAdagrad: ['accumulators'],
-  adagradMomentum: ['accumulators', 'momenta'],
-  adam: ['momenta', 'velocities'],
-  ftrl: ['accumulators', 'linears'],
-};
 
 /** A tensor under the name by which it is saved. */
 export interface NamedTensor {

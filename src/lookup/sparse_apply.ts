@@ -1,12 +1,12 @@
 /** One exact row-sparse optimizer step as a function of variables. */
 import * as tf from '@tensorflow/tfjs';
-import { packHyper } from '../backends/hyper.js';
+import { packHyper } from '../rules/hyper.js';
 import { backendPart } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
 import { fieldsOf, hyperOf, readSettings, type SparseOptimizerConfig } from './training/optimizer_settings.js';
 import { readOptions } from '../base/options.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../base/types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, slotShape, type OptimizerName } from '../rules/rules.js';
 import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
 import { withPublicErrors } from './kernel_errors.js';
@@ -102,7 +102,6 @@ function checkVariable(variable: unknown, argument: string): tf.Variable {
 }
 
 function checkSlots(name: OptimizerName, slots: unknown, table: tf.Variable): tf.Variable[] {
-  const [rows, dim] = table.shape as [number, number];
   const names = SLOT_NAMES[name];
   const expected = (): string => (names.length === 0 ? 'no slots' : `variables: ${names.join(', ')}`);
   if (!Array.isArray(slots)) {
@@ -110,7 +109,7 @@ function checkSlots(name: OptimizerName, slots: unknown, table: tf.Variable): tf
   }
   const list = slots as unknown[];
   if (list.length !== names.length) throw new ValueError('slots', expected(), described(`${list.length} slots`));
-  const shape = name === 'rowWiseAdagrad' ? [rows] : [rows, dim];
+  const shape = slotShape(name, table.shape as [number, number]);
   // Not by `forEach`, which leaves holes out.
   for (let i = 0; i < list.length; i++) {
     const slot = list[i];
@@ -118,7 +117,7 @@ function checkSlots(name: OptimizerName, slots: unknown, table: tf.Variable): tf
     const what = (): string => `a float32 variable of shape [${shape.join(', ')}]`;
     if (variable.dtype !== 'float32') throw new ArgumentTypeError(`slots[${i}]`, what(), variable);
     const actual = variable.shape;
-    const isColumn = name === 'rowWiseAdagrad' && actual.length === 2 && actual[1] === 1 && actual[0] === rows;
+    const isColumn = shape.length === 1 && actual.length === 2 && actual[1] === 1 && actual[0] === shape[0];
     if (!isColumn && (actual.length !== shape.length || actual.some((size, axis) => size !== shape[axis]))) {
       throw new ValueError(`slots[${i}]`, what(), variable);
     }

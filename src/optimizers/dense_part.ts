@@ -1,7 +1,7 @@
 /** The dense optimizer beside the row-sparse one: it trains every variable that is not a table. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../base/errors.js';
-import type { OptimizerName } from '../base/types.js';
+import { RULES, type OptimizerName } from '../rules/rules.js';
 import { stepInOneOp } from './dense_op.js';
 import { DenseOrder } from './dense_order.js';
 import type { NamedTensor } from '../base/types.js';
@@ -19,17 +19,8 @@ import {
 
 /** The stock optimizer that goes with a row-sparse one. */
 function defaultDense(name: OptimizerName, settings: Settings, learningRate: number): tf.Optimizer {
-  const { initialAccumulatorValue, momentum, useNesterov, beta1, beta2, epsilon } = settings;
-  switch (name) {
-    case 'sgd':
-      return tf.train.sgd(learningRate);
-    case 'adam':
-      return tf.train.adam(learningRate, beta1, beta2, epsilon);
-    case 'adagradMomentum':
-      return keepMomentumScalar(tf.train.momentum(learningRate, momentum, useNesterov));
-    default:
-      return tf.train.adagrad(learningRate, initialAccumulatorValue);
-  }
+  const dense = RULES[name].dense(tf.train, settings, learningRate);
+  return dense instanceof tf.MomentumOptimizer ? keepMomentumScalar(dense) : dense;
 }
 
 const PREFIX = 'dense/';

@@ -1,7 +1,7 @@
 /** What saved optimizer state must hold: nothing that is missing may be taken for state that never was. */
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { isRecord } from '../base/options.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../base/types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../rules/rules.js';
 
 const ARGUMENT = 'optimizer state';
 

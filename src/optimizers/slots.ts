@@ -6,7 +6,7 @@ import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
 import { writtenTable } from '../lookup/written_table.js';
 import { ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
-import { SLOT_NAMES, type OptimizerName } from '../base/types.js';
+import { SLOT_NAMES, slotShape, type OptimizerName } from '../rules/rules.js';
 import { isAnonymous, nameVariable } from '../lookup/training/variable_names.js';
 import { checkNothingMissing } from './saved_state.js';
 import { keptValues } from '../lookup/kept_values.js';
@@ -81,7 +81,7 @@ export class SlotStore implements SlotHolder {
     const known = this.#slots.get(table);
     if (known !== undefined) return known;
     const tableName = tableSettings(table)?.name ?? table.name;
-    const shape = name === 'rowWiseAdagrad' ? [table.shape[0]!] : numbersShape(table);
+    const shape = slotShape(name, numbersShape(table) as [number, number]);
     const slots: tf.Variable[] = [];
     const kinds = SLOT_NAMES[name].map((slot) => ({ slot, fullName: slotName(tableName, slot) }));
     const loaded = kinds.map(({ slot, fullName }) => this.#findPending(tableName, fullName, slot, shape));

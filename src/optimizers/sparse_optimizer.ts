@@ -1,12 +1,12 @@
 /** The base of all `emb.train` optimizers: rows of tables by update kernels, everything else by a dense optimizer. */
 import * as tf from '@tensorflow/tfjs';
-import { packHyper, type Hyper } from '../backends/hyper.js';
+import { packHyper, type Hyper } from '../rules/hyper.js';
 import { live } from '../backends/live_values.js';
 import { packedForm, type PackedForm } from '../backends/packed/packed_table.js';
 import { roundingKey } from '../backends/packed/rounding.js';
 import { brand } from '../base/brand.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import type { OptimizerName } from '../base/types.js';
+import type { OptimizerName } from '../rules/rules.js';
 import { warnOnce } from '../base/warn_once.js';
 import type { NamedTensor } from '../base/types.js';
 import { DensePart } from './dense_part.js';

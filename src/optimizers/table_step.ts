@@ -4,7 +4,7 @@ import { SINGLE_ROW, type BagOptions } from '../backends/kernel_set.js';
 import type { LookupGradient, TableUpdate } from '../backends/lookup.js';
 import { numbersShape, packedForm } from '../backends/packed/packed_table.js';
 import { backendPart, type BackendPart, type JoinedUpdate } from '../backends/registry.js';
-import type { OptimizerName } from '../base/types.js';
+import type { OptimizerName } from '../rules/rules.js';
 import { rowGradients, type RowGradientTensors } from '../lookup/row_gradients.js';
 import { withPublicErrors } from '../lookup/kernel_errors.js';
 import { singleRows } from '../lookup/single_rows.js';

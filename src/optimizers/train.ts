@@ -4,7 +4,8 @@ import { camelKeys } from '../base/camel_case.js';
 import { ValueError } from '../base/errors.js';
 import { fieldsOf } from '../lookup/training/optimizer_settings.js';
 import { isRecord, readOptions } from '../base/options.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../base/types.js';
+import { OPTIMIZER_NAMES, ofEachRule, type OptimizerName } from '../rules/rules.js';
+import type { UpdateRule } from '../rules/update_rule.js';
 import { clipByGlobalNorm } from './global_norm.js';
 import { readStateNames } from './saved_state.js';
 import { SparseOptimizer, type SavedParts, type TrainConfig } from './sparse_optimizer.js';
@@ -47,7 +48,7 @@ function readDense({ className, config }: { className: string; config: tf.serial
   return () => fromConfig(cls, config) as unknown as tf.Optimizer;
 }
 
-function defineOptimizer(name: OptimizerName, className: string): Constructor {
+function defineOptimizer(name: OptimizerName, { className }: UpdateRule): Constructor {
   const optimizer = class extends SparseOptimizer {
     // The prefix keeps stock classes of the same name as they are: saved models name classes by this text.
     static readonly className = `TfjsEmbeddings>${className}`;
@@ -67,27 +68,17 @@ function defineOptimizer(name: OptimizerName, className: string): Constructor {
   return optimizer;
 }
 
-/** w -= lr g. */
-export const SparseSgd = defineOptimizer('sgd', 'SGD');
-/** a += g^2; w -= lr g / sqrt(a + epsilon). */
-export const SparseAdagrad = defineOptimizer('adagrad', 'Adagrad');
-/** One accumulator per row: a += mean over columns of g^2; w -= lr g / sqrt(a + epsilon). */
-export const SparseRowWiseAdagrad = defineOptimizer('rowWiseAdagrad', 'RowWiseAdagrad');
-/** Momentum over Adagrad-scaled gradients. */
-export const SparseAdagradMomentum = defineOptimizer('adagradMomentum', 'AdagradMomentum');
-/** Adam; lazy (rows without ids keep still) unless `lazy: false`. */
-export const SparseAdam = defineOptimizer('adam', 'Adam');
-/** Follow the regularized leader. */
-export const SparseFtrl = defineOptimizer('ftrl', 'Ftrl');
+/** The classes of the row-sparse optimizers. */
+export const SPARSE_OPTIMIZERS = ofEachRule(defineOptimizer);
 
 type Factories = { readonly [N in OptimizerName]: Factory<N> };
 type Factory<N extends OptimizerName> = (config?: TrainConfig<N>) => SparseOptimizer;
 
-function factory<N extends OptimizerName>(name: N, cls: Constructor): Factory<N> {
+function factory<N extends OptimizerName>(name: N): Factory<N> {
   return (config = {} as TrainConfig<N>) => {
     const usage = `emb.train.${name}({learningRate: ${typeof config === 'number' ? String(config) : 0.01}})`;
     const given = withSchedule(config);
-    return new cls(readConfig(name, given, usage));
+    return new SPARSE_OPTIMIZERS[name](readConfig(name, given, usage));
   };
 }
 
@@ -115,14 +106,7 @@ function withSchedule(config: unknown): unknown {
  * @example
  * model.compile({optimizer: emb.train.adagrad({learningRate: 0.1}), loss: 'binaryCrossentropy'});
  */
-export const train = withFunctions({
-  sgd: factory('sgd', SparseSgd),
-  adagrad: factory('adagrad', SparseAdagrad),
-  rowWiseAdagrad: factory('rowWiseAdagrad', SparseRowWiseAdagrad),
-  adagradMomentum: factory('adagradMomentum', SparseAdagradMomentum),
-  adam: factory('adam', SparseAdam),
-  ftrl: factory('ftrl', SparseFtrl),
-});
+export const train = withFunctions(ofEachRule(factory) as Factories);
 
 /** Adds what is no optimizer; not enumerable, so that the keys of `train` remain the names of the optimizers. */
 function withFunctions(factories: Factories): Factories & { readonly clipByGlobalNorm: typeof clipByGlobalNorm } {

@@ -4,7 +4,7 @@ import { ValueError, described } from '../base/errors.js';
 import { isRecord } from '../base/options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { train } from '../optimizers/train.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../base/types.js';
+import { OPTIMIZER_NAMES, RULES, type OptimizerName } from '../rules/rules.js';
 import { readTableOptimizer } from './table_optimizer.js';
 
 export type OptimizerInput = SparseOptimizer | OptimizerName | { className: string; config: object };
@@ -12,21 +12,12 @@ export type OptimizerInput = SparseOptimizer | OptimizerName | { className: stri
 const EXPECTED = `an emb.train optimizer, one of ${OPTIMIZER_NAMES.join(', ')}, or null`;
 
 /** Classes of Keras that Keras RS turns into optimizers of tables, and the fields that it passes on. */
-const KERAS: Readonly<Record<string, { name: OptimizerName; fields: Readonly<Record<string, string>> }>> = {
-  SGD: { name: 'sgd', fields: {} },
-  Adagrad: { name: 'adagrad', fields: { initialAccumulatorValue: 'initialAccumulatorValue', epsilon: 'epsilon' } },
-  Adam: { name: 'adam', fields: { beta1: 'beta1', beta2: 'beta2', epsilon: 'epsilon' } },
-  Ftrl: {
-    name: 'ftrl',
-    fields: {
-      learningRatePower: 'learningRatePower',
-      initialAccumulatorValue: 'initialAccumulatorValue',
-      l1RegularizationStrength: 'l1',
-      l2RegularizationStrength: 'l2',
-      beta: 'beta',
-    },
-  },
-};
+const KERAS = new Map(
+  OPTIMIZER_NAMES.flatMap((name) => {
+    const { keras } = RULES[name];
+    return keras === undefined ? [] : [[keras.className, { name, fields: keras.fields }] as const];
+  }),
+);
 const COMMON: Readonly<Record<string, string>> = {
   learningRate: 'learningRate',
   weightDecay: 'weightDecay',
@@ -57,14 +48,14 @@ function kerasConfig(value: unknown): { className: string; config: Record<string
   if (!isRecord(value)) return null;
   const { className, config } = camelKeys(value) as { className?: unknown; config?: unknown };
   if (typeof className !== 'string' || !isRecord(config) || className.startsWith('TfjsEmbeddings>')) return null;
-  const known = Object.keys(KERAS).find((each) => className === each || className.endsWith(`>${each}`));
+  const known = [...KERAS.keys()].find((each) => className === each || className.endsWith(`>${each}`));
   if (known === undefined) throw new ValueError('optimizer', EXPECTED, className);
   return { className: known, config: camelKeys(config) };
 }
 
 function fromKeras(className: string, config: Record<string, unknown>): SparseOptimizer {
-  const { name, fields } = KERAS[className]!;
-  const passed = { ...COMMON, ...fields };
+  const { name, fields } = KERAS.get(className)!;
+  const passed: Readonly<Record<string, string>> = { ...COMMON, ...fields };
   const settings: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(config)) {
     if (value === null || value === undefined || WITHOUT_EFFECT.includes(key)) continue;

@@ -1,7 +1,7 @@
 /** Every implementation against TensorFlow's numbers and against the reference, through tfjs tensors. */
 import * as tf from '@tensorflow/tfjs';
 import { backendInfo, kernelSet, setThreads } from '../../src/backends/registry.js';
-import { OPTIMIZER_NAMES } from '../../src/base/types.js';
+import { OPTIMIZER_NAMES } from '../../src/rules/rules.js';
 import { bagCase, copyTable, packedHyperCase, usedSlots, type BagCase } from '../helpers/bag_cases.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { itEqualsTensorFlow, itEqualsTheReference, type Kernels } from '../helpers/kernel_set_suite.js';

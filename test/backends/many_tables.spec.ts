@@ -5,7 +5,7 @@ import type { Lookup, LookupGradient, TableUpdate } from '../../src/backends/loo
 import { backendPart } from '../../src/backends/registry.js';
 import { runLookups } from '../../src/lookup/run_lookups.js';
 import { stepTables } from '../../src/optimizers/table_step.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/base/types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 import { MANY, bagsOf, drawHyper, drawOptions, oneByOne, stepped } from './many_tables.js';

@@ -1,6 +1,6 @@
 /** Draws lookups and steps of many tables, for specs that compare calls for all of them with calls for each. */
 import * as tf from '@tensorflow/tfjs';
-import { HYPER_FIELDS } from '../../src/backends/hyper.js';
+import { HYPER_FIELDS } from '../../src/rules/hyper.js';
 import type { BagOptions } from '../../src/backends/kernel_set.js';
 import type { Lookup, TableUpdate } from '../../src/backends/lookup.js';
 import { backendPart, type BackendPart } from '../../src/backends/registry.js';

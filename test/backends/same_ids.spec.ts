@@ -1,9 +1,9 @@
 /** Tables of one step that are looked up with the same ids, which are grouped once, beside each table by itself. */
 import * as tf from '@tensorflow/tfjs';
-import { HYPER_FIELDS } from '../../src/backends/hyper.js';
+import { HYPER_FIELDS } from '../../src/rules/hyper.js';
 import type { BagOptions } from '../../src/backends/kernel_set.js';
 import type { Lookup, LookupGradient, TableUpdate } from '../../src/backends/lookup.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/base/types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 import { bagsOf, drawHyper, drawOptions, oneByOne, stepped } from './many_tables.js';

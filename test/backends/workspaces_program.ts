@@ -4,7 +4,7 @@
  * memory writes past its end. Argument: the backend.
  */
 import * as tf from '@tensorflow/tfjs';
-import { NEUTRAL_HYPER, packHyper } from '../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../src/rules/hyper.js';
 import { SINGLE_ROW } from '../../src/backends/kernel_set.js';
 import type { TableUpdate } from '../../src/backends/lookup.js';
 import { asNodeBackend } from '../../src/backends/tensorflow/node_backend.js';

@@ -1,6 +1,6 @@
 /** What the benchmarks of kernels take: sizes of tables and bags on the command line, and the options of each call. */
 import { parseArgs } from 'node:util';
-import { NEUTRAL_HYPER, packHyper } from '../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../src/rules/hyper.js';
 import type { BagOptions } from '../../src/backends/kernel_set.js';
 
 export const OPTIONS: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };

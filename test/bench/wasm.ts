@@ -11,7 +11,7 @@ import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_s
 import { loadNative } from '../../src/backends/native/load_native.js';
 import { bringThreads } from '../../src/backends/wasm/threads/bring_threads.js';
 import { WasmKernelSet } from '../../src/backends/wasm/wasm_kernel_set.js';
-import type { OptimizerName } from '../../src/base/types.js';
+import type { OptimizerName } from '../../src/rules/rules.js';
 import { Random } from '../helpers/random.js';
 import { HYPER, OPTIONS, readSizes } from './bag_options.js';
 import { Load, median, printLine } from './stopwatch.js';

@@ -1,5 +1,5 @@
 /** Rows of every width: loops over columns have an end for every number of vectors that is left, which depends on the processor. */
-import { NEUTRAL_HYPER, packHyper } from '../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../src/rules/hyper.js';
 import type { BagOptions, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
 import { copyTable } from './bag_cases.js';

@@ -1,9 +1,10 @@
 /** Specs that every implementation must pass: values of TensorFlow, and the reference over generated cases. */
 import { readFileSync } from 'node:fs';
-import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/rules/hyper.js';
 import { IdOutOfRange, type BagOptions, type HostTable, type KernelSet } from '../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type Combiner, type OptimizerName } from '../../src/base/types.js';
+import type { Combiner } from '../../src/base/types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
 import {
   bagCases,
   copyTable,

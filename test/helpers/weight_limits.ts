@@ -1,7 +1,7 @@
 /** Limits of weights: either may be given without the other. */
-import { NEUTRAL_HYPER, packHyper } from '../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../src/rules/hyper.js';
 import type { BagOptions, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
-import { SLOT_NAMES, type OptimizerName } from '../../src/base/types.js';
+import { SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
 
 export function itLimitsWeights(kernels: () => Pick<KernelSet, 'sparseApply'>): void {
   it('limits weights from above, from below, and from both sides', () => {

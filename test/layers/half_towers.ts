@@ -1,7 +1,8 @@
 /** Small models with a table of float16, or of another storage, and their training. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
-import type { OptimizerName, Storage } from '../../src/base/types.js';
+import type { Storage } from '../../src/base/types.js';
+import type { OptimizerName } from '../../src/rules/rules.js';
 import { ids } from './setup.js';
 
 export const [ROWS, DIM, LENGTH] = [40, 6, 3];

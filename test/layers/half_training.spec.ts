@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
 import { halfValue, nearestHalf } from '../../src/backends/packed/half.js';
 import { unpackRows } from '../../src/backends/packed/rows.js';
-import { OPTIMIZER_NAMES } from '../../src/base/types.js';
+import { OPTIMIZER_NAMES } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { DIM, LENGTH, ROWS, compile, dispose, towers, trained, wordsOf } from './half_towers.js';
 import { cloneOf, expectClose, ids, leakFree, useCpu } from './setup.js';

@@ -1,7 +1,7 @@
 /** Steps in place where table, slots and what a step reads share memory with each other or with somebody's tensor. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/base/types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 
 const [ROWS, DIM] = [3, 2];

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { readFileSync } from 'node:fs';
 import * as emb from 'tfjs-embeddings/node';
-import type { OptimizerName } from '../../src/base/types.js';
+import type { OptimizerName } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { expectNoLeak } from '../helpers/tensors.js';
 

@@ -73,7 +73,7 @@ static napi_value packed_apply(napi_env env, napi_callback_info info) {
   slots_must_differ(&c, &s, &s);
   void* workspace = workspace_of(&c, c.failed ? 0 : step_workspace(&s), &owner);
   if (!c.failed) {
-    fail_status(&c, te_packed_apply(s.optimizer, &table, s.step.slots, TE_SLOT_COUNT(s.optimizer), &s.step.bags,
+    fail_status(&c, te_packed_apply(s.optimizer, &table, s.step.slots, te_slot_count(s.optimizer), &s.step.bags,
                                     s.step.gradient, &s.step.hyper, workspace, owner->workspace_bytes));
   }
   trim_workspace(owner);

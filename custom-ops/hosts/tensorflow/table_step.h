@@ -77,7 +77,7 @@ struct TableStep {
  */
 template <int kOptimizer, typename Apply>
 void step_table(Call& call, const Attributes& attributes, const te_table& shape, const Span& rows, Apply apply) {
-  constexpr int kSlots = TE_SLOT_COUNT(kOptimizer);
+  constexpr int kSlots = te_slot_count(kOptimizer);
   constexpr int kAfterSlots = 1 + kSlots;
   TableStep step = {};
   step.slot_count = kSlots;
@@ -87,7 +87,7 @@ void step_table(Call& call, const Attributes& attributes, const te_table& shape,
   if (call.failed() || !read_hyper(&call, numbers, &step.hyper)) return;
   std::vector<Span> written = {rows};
   for (int i = 0; i < kSlots; ++i) {
-    TF_Tensor* slot = slot_of(&call, 1 + i, i, shape, kOptimizer == TE_ROW_WISE_ADAGRAD);
+    TF_Tensor* slot = slot_of(&call, 1 + i, i, shape, te_has_row_slots(kOptimizer));
     if (slot == nullptr) return;
     step.slots[i] = Call::floats(slot);
     written.push_back(span_of(slot));

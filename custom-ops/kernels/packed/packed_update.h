@@ -28,9 +28,9 @@ TE_INLINE void update_packed_rows_with(const int optimizer, const te_update* job
                                        int64_t begin, float* g) {
   const te_groups* groups = job->groups;
   const te_hyper* h = job->hyper;
-  const int64_t dim = job->dim, slot_dim = optimizer == TE_ROW_WISE_ADAGRAD ? 1 : dim;
+  const int64_t dim = job->dim, slot_dim = te_has_row_slots(optimizer) ? 1 : dim;
   const step_extras extras = extras_of(job);
-  const int64_t slots = optimizer == TE_ROW_WISE_ADAGRAD ? 0 : TE_SLOT_COUNT(optimizer);
+  const int64_t slots = te_has_row_slots(optimizer) ? 0 : te_slot_count(optimizer);
   const int64_t bytes = job->row_words * 4 + slots * dim * 4;
   const int64_t ahead = te_max(4, te_min(TE_UPDATE_BYTES_AHEAD / bytes, TE_MOST_ROWS_AHEAD));
   const int64_t last_entry = first < end ? (int64_t)groups->ends[end - 1] - 1 : 0;
@@ -38,7 +38,7 @@ TE_INLINE void update_packed_rows_with(const int optimizer, const te_update* job
   for (int64_t u = first; u < end; u++) {
     const int64_t row = groups->rows[u];
     const int64_t coming = groups->rows[te_min(u + ahead, end - 1)];
-    float* a = TE_SLOT_COUNT(optimizer) == 0 ? NULL : job->slot0 + row * slot_dim;
+    float* a = te_slot_count(optimizer) == 0 ? NULL : job->slot0 + row * slot_dim;
     float* b = job->slot1 == NULL ? NULL : job->slot1 + row * dim;
     fetch_row((const float*)job->words, job->row_words, coming, 1);
     if (a != NULL) fetch_row(job->slot0, slot_dim, coming, 1);
@@ -61,16 +61,16 @@ TE_INLINE void update_packed_rows_with(const int optimizer, const te_update* job
 }
 
 /* One function for each optimizer. */
-#define UPDATE(optimizer)                                                                                \
+#define UPDATE(optimizer, name, slots, per_row, idle)                                                      \
   TE_APART void update_packed_##optimizer(const te_update* job, int64_t first, int64_t end, int64_t begin, \
-                                          float* scratch) {                                              \
-    update_packed_rows_with(optimizer, job, first, end, begin, scratch);                                 \
+                                          float* scratch) {                                                \
+    update_packed_rows_with(optimizer, job, first, end, begin, scratch);                                   \
   }
 TE_EACH_OPTIMIZER(UPDATE)
 #undef UPDATE
 
 static void update_packed_rows(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch) {
-#define CASE(optimizer)                                         \
+#define CASE(optimizer, name, slots, per_row, idle)             \
   case optimizer:                                               \
     update_packed_##optimizer(job, first, end, begin, scratch); \
     break;
@@ -97,15 +97,9 @@ static double packed_gradient_squares(const te_update* job, int64_t first, int64
 
 /* scratch: one row of zeros, and behind it, as above, room for the row. */
 static void step_untouched_packed(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros) {
-  const int64_t dim = job->dim;
   for (int64_t row = first; row < end; row++) {
-    float *a = job->slot0 + row * dim, *b = job->slot1 + row * dim;
     widen_row(job, row, w);
-    if (job->optimizer == TE_ADAM) {
-      step_row(TE_ADAM, job->hyper, w, zeros, a, b, dim);
-    } else {
-      step_row(TE_ADAGRAD_MOMENTUM, job->hyper, w, zeros, a, b, dim);
-    }
+    switch (job->optimizer) { TE_EACH_OPTIMIZER(TE_IDLE_ROW) }
     round_row(job, row, w);
   }
 }

@@ -1,6 +1,6 @@
 /** Lookups of many tables in one call of the kernels, and steps of many tables in one. */
 import * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../base/types.js';
+import type { OptimizerName } from '../../rules/rules.js';
 import type { BagTensors } from '../bag_tensors.js';
 import type { HostBags, HostLookup, HostStep, HostTable, KernelSet } from '../kernel_set.js';
 import type { LookedUp, Lookup } from '../lookup.js';

@@ -1,6 +1,6 @@
 /** The tfjs kernels of the `cpu` backend: the implementation in force, on the arrays that tensors hold. */
 import type * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../base/types.js';
+import type { OptimizerName } from '../../rules/rules.js';
 import type { BagOptions, HostBags, HostTable } from '../kernel_set.js';
 import { kernelTable } from '../kernel_table.js';
 import { newFloats } from '../memory.js';

@@ -1,4 +1,5 @@
 /** A running emulator: tables as tensors, lookups and steps on them. */
+import { RULES } from '../../rules/rules.js';
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
 import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
@@ -6,7 +7,7 @@ import { EMBEDDING_BAG, type BagTensors, type SparseApplyFunction } from '../bag
 import type { DevicePart, FollowedPlan, TableRequest } from '../device_part.js';
 import { runOnEngine } from '../../tfjs/engine/engine_run.js';
 import type { Fill } from '../fill.js';
-import { HYPER_FIELDS } from '../hyper.js';
+import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
 import type { LookedUp, Lookup, LookupGradient, TableUpdate } from '../lookup.js';
 import type { ServedInput } from './machine/traffic_stats.js';
@@ -297,7 +298,7 @@ export class Emulator implements DevicePart {
     const { layout } = this.deviceTable(table)!;
     const couplesRows = hyper[CLIP_NORM]! > 0;
     const couplesColumns =
-      optimizer === 'rowWiseAdagrad' ||
+      RULES[optimizer].isPerRow === true ||
       hyper[CONSTRAINT] === NORM_OF_ROW ||
       entries.some(({ options }) => options.maxNorm > 0);
     const isSplit = layout.kind !== 'replicated' && layout.shards.length > 1;

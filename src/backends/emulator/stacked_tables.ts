@@ -1,7 +1,7 @@
 /** Tables of SparseCores on the emulator: variables whose shard s lies on device s, and what is done with their CSR. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
-import type { OptimizerName } from '../../base/types.js';
+import type { OptimizerName } from '../../rules/rules.js';
 import type { TableLayout } from '../../partition/table_layout.js';
 import type { Quantization } from '../quantize.js';
 import type { CsrCounts, HostCsr } from '../sparse_core.js';

@@ -1,7 +1,7 @@
 /** Kernels composed of stock ops, for backends without kernels of their own: webgl, webgpu, and any other on request. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../base/types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../rules/rules.js';
 import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,

@@ -3,13 +3,13 @@
  * variable then takes over. Snapshots of the old table stay as they were. The cost grows with the table.
  */
 import * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../base/types.js';
+import { RULES, type OptimizerName } from '../../rules/rules.js';
+import type { Rows } from '../../rules/update_rule.js';
 import type { BagTensors } from '../bag_tensors.js';
-import { HYPER_FIELDS, type Hyper } from '../hyper.js';
+import { HYPER_FIELDS, type Hyper } from '../../rules/hyper.js';
 import type { BagOptions } from '../kernel_set.js';
 import { embeddingBagGrad } from './embedding_bag_grad.js';
 import { sayLargeTable } from './large_tables.js';
-import { ROW_UPDATES, type Rows } from './row_updates.js';
 
 const NORM_EPSILON = 1e-7;
 
@@ -53,12 +53,12 @@ function slotMatrix(slot: tf.Tensor): tf.Tensor2D {
 function stepTouched(optimizer: OptimizerName, rows: Rows, gradient: tf.Tensor2D, hyper: Hyper): Rows {
   const { weightDecay } = hyper;
   const table = weightDecay === 0 ? rows.table : rows.table.sub<tf.Tensor2D>(rows.table.mul(weightDecay));
-  const next = ROW_UPDATES[optimizer]({ table, slots: rows.slots }, clipGradient(gradient, hyper), hyper);
+  const next = RULES[optimizer].stepRows(tf, { table, slots: rows.slots }, clipGradient(gradient, hyper), hyper);
   return { table: limitRows(next.table, hyper), slots: next.slots };
 }
 
 function isSteppedEverywhere(optimizer: OptimizerName, hyper: Hyper): boolean {
-  return hyper.lazy === 0 && (optimizer === 'adam' || optimizer === 'adagradMomentum');
+  return hyper.lazy === 0 && RULES[optimizer].movesIdleRows === true;
 }
 
 /** One exact step on variables. */
@@ -84,7 +84,7 @@ export function sparseApply(
     };
     const everywhere = isSteppedEverywhere(optimizer, hyper);
     if (uniqueIds.size === 0 && !everywhere) return;
-    if (everywhere) whole = ROW_UPDATES[optimizer](whole, tf.zerosLike(matrix), hyper);
+    if (everywhere) whole = RULES[optimizer].stepRows(tf, whole, tf.zerosLike(matrix), hyper);
     if (uniqueIds.size > 0) whole = scatterRows(whole, uniqueIds, stepTouched(optimizer, touched, sums, hyper));
     table.assign(whole.table);
     slots.forEach((slot, i) => slot.assign(whole.slots[i]!.reshape(slot.shape)));

@@ -1,6 +1,7 @@
 /** The C core on typed arrays, through the addon. Knows nothing of Node, so that workers bundle it for any runtime. */
 import { ValueError, described } from '../../base/errors.js';
-import { COMBINERS, OPTIMIZER_NAMES, OUT_OF_RANGE, PACKED_STORAGES, type OptimizerName } from '../../base/types.js';
+import { COMBINERS, OUT_OF_RANGE, PACKED_STORAGES } from '../../base/types.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../../rules/rules.js';
 import type {
   BagOptions,
   HostBags,

@@ -1,7 +1,7 @@
 /** Reference for steps of float16 rows: the touched rows are unpacked, stepped as float32, and rounded stochastically. */
-import type { OptimizerName } from '../../base/types.js';
+import { RULES, type OptimizerName } from '../../rules/rules.js';
 import { randomWords } from '../counter_random.js';
-import type { Hyper } from '../hyper.js';
+import type { Hyper } from '../../rules/hyper.js';
 import type { BagOptions, HostBags } from '../kernel_set.js';
 import { unpackRows } from '../packed/rows.js';
 import { keyOf, stochasticHalf } from '../packed/rounding.js';
@@ -11,7 +11,7 @@ import { sparseApply, unpackHyper } from './sparse_apply.js';
 
 /** The rows that the step writes: those of the ids, or all. */
 function steppedRows(optimizer: OptimizerName, { rows }: PackedTable, { values }: HostBags, hyper: Hyper): Set<number> {
-  const all = hyper.lazy === 0 && (optimizer === 'adam' || optimizer === 'adagradMomentum');
+  const all = hyper.lazy === 0 && RULES[optimizer].movesIdleRows === true;
   return new Set(all ? Array.from({ length: rows }, (_, row) => row) : values.filter((id) => inRange(id, rows)));
 }
 

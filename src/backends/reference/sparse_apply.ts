@@ -2,11 +2,11 @@
  * Reference for `SparseApply*`: one exact step in place.
  * Order: sum over occurrences, clip by norm, clip by value, weight decay, optimizer, clip weight, constraint.
  */
-import type { OptimizerName } from '../../base/types.js';
-import { HYPER_FIELDS, type Hyper } from '../hyper.js';
+import { RULES, type OptimizerName } from '../../rules/rules.js';
+import { HYPER_FIELDS, type Hyper } from '../../rules/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../kernel_set.js';
 import { group, type Groups } from './group.js';
-import { clipGradient, decay, limitRow, readRow, stepRow } from './row_update.js';
+import { clipGradient, decay, limitRow, readRow } from './row_update.js';
 
 /** Numbers in contract order, by name. */
 export function unpackHyper(hyper: Float32Array): Hyper {
@@ -30,7 +30,7 @@ export function sparseApply(
     touched.add(id);
     const row = readRow(table, id);
     decay(row, hyper);
-    stepRow(optimizer, row, slots, id, clipGradient(sum, hyper), hyper);
+    RULES[optimizer].stepRow(row, slots, id, clipGradient(sum, hyper), hyper);
     limitRow(row, hyper);
     table.data.set(row, id * table.dim);
   }
@@ -45,12 +45,12 @@ function stepUntouched(
   touched: ReadonlySet<number>,
   hyper: Hyper,
 ): void {
-  if (optimizer !== 'adam' && optimizer !== 'adagradMomentum') return;
+  if (RULES[optimizer].movesIdleRows !== true) return;
   const zeros = new Array<number>(table.dim).fill(0);
   for (let id = 0; id < table.rows; id++) {
     if (touched.has(id)) continue;
     const row = readRow(table, id);
-    stepRow(optimizer, row, slots, id, zeros, hyper);
+    RULES[optimizer].stepRow(row, slots, id, zeros, hyper);
     table.data.set(row, id * table.dim);
   }
 }

@@ -1,7 +1,7 @@
 /** The kernels of this package as TensorFlow ops, for the tfjs-node backend. */
 import type * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../base/types.js';
-import { SLOT_NAMES } from '../../base/types.js';
+import type { OptimizerName } from '../../rules/rules.js';
+import { SLOT_NAMES, opNames } from '../../rules/rules.js';
 import type { BagOptions } from '../kernel_set.js';
 import { PACKED_BAG, PACKED_BAG_WEIGHTS_GRAD } from '../bag_tensors.js';
 import { makerOf } from '../live_values.js';
@@ -107,14 +107,7 @@ export function packedApplyInPlace(
   );
 }
 
-const PACKED_APPLY_OPS: Readonly<Record<OptimizerName, string>> = {
-  sgd: 'EmbeddingPackedApplySgd',
-  adagrad: 'EmbeddingPackedApplyAdagrad',
-  rowWiseAdagrad: 'EmbeddingPackedApplyRowWiseAdagrad',
-  adagradMomentum: 'EmbeddingPackedApplyAdagradMomentum',
-  adam: 'EmbeddingPackedApplyAdam',
-  ftrl: 'EmbeddingPackedApplyFtrl',
-};
+const PACKED_APPLY_OPS = opNames('EmbeddingPackedApply');
 
 export interface SparseApplyInputs extends BagInputs {
   readonly table: tf.TensorInfo;

@@ -1,6 +1,7 @@
 /** Lookups of many tables as one TensorFlow op, and steps of many tables as one. */
 import * as tf from '@tensorflow/tfjs';
-import { COMBINERS, OUT_OF_RANGE, SLOT_NAMES, type OptimizerName } from '../../base/types.js';
+import { COMBINERS, OUT_OF_RANGE } from '../../base/types.js';
+import { SLOT_NAMES, opNames, type OptimizerName } from '../../rules/rules.js';
 import type { BagOptions } from '../kernel_set.js';
 import type { LookedUp, Lookup } from '../lookup.js';
 import type { JoinedUpdate } from '../registry.js';
@@ -9,14 +10,7 @@ import { translated } from './op_errors.js';
 import { checkInputs, weightsOrNone } from './op_inputs.js';
 import { watchedBackend } from './ownership.js';
 
-const MANY_OPS: Readonly<Record<OptimizerName, string>> = {
-  sgd: 'EmbeddingSparseApplyManySgd',
-  adagrad: 'EmbeddingSparseApplyManyAdagrad',
-  rowWiseAdagrad: 'EmbeddingSparseApplyManyRowWiseAdagrad',
-  adagradMomentum: 'EmbeddingSparseApplyManyAdagradMomentum',
-  adam: 'EmbeddingSparseApplyManyAdam',
-  ftrl: 'EmbeddingSparseApplyManyFtrl',
-};
+const MANY_OPS = opNames('EmbeddingSparseApplyMany');
 
 /** The table of each use and how its ids are combined, in the order of `Modes` in custom-ops/hosts/tensorflow_many.h. */
 interface Use {

@@ -7,7 +7,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { lookForNaNBy } from '../../ids/float_values.js';
-import { OPTIMIZER_NAMES } from '../../base/types.js';
+import { OPTIMIZER_NAMES } from '../../rules/rules.js';
 import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,

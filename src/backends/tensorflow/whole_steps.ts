@@ -1,6 +1,6 @@
 /** What the Node entry adds to the `tensorflow` backend: whole lookups and parts of steps as one op each. */
 import * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../base/types.js';
+import type { OptimizerName } from '../../rules/rules.js';
 import type { JoinedUpdate } from '../registry.js';
 import { newTable, readRows, writeRows } from './tables.js';
 import type { StepKernels } from './backend_part.js';

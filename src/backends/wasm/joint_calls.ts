@@ -1,6 +1,6 @@
 /** Calls of the C core that take many tables, and products of matrices. The smallest entry of the package has none. */
-import { OPTIMIZER_NAMES, type OptimizerName } from '../../base/types.js';
-import { HYPER_FIELDS } from '../hyper.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../../rules/rules.js';
+import { HYPER_FIELDS } from '../../rules/hyper.js';
 import type { BagOptions, MatrixProduct } from '../kernel_set.js';
 import { HYPER_BYTES, NO_BAGS, NO_TABLE, type BagsAt, type TableAt, type WasmKernels } from './kernels.js';
 

@@ -1,15 +1,8 @@
 /** The C core inside one memory: kernels called with addresses. */
 import { described, ValueError } from '../../base/errors.js';
-import {
-  COMBINERS,
-  INT32_MAX,
-  OPTIMIZER_NAMES,
-  OUT_OF_RANGE,
-  PACKED_STORAGES,
-  type OptimizerName,
-  type PackedStorage,
-} from '../../base/types.js';
-import { HYPER_FIELDS } from '../hyper.js';
+import { COMBINERS, INT32_MAX, OUT_OF_RANGE, PACKED_STORAGES, type PackedStorage } from '../../base/types.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../../rules/rules.js';
+import { HYPER_FIELDS } from '../../rules/hyper.js';
 import type { BagOptions } from '../kernel_set.js';
 import { kernelError } from '../kernel_status.js';
 import type { CsrRequest } from '../sparse_core.js';

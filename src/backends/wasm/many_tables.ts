@@ -1,7 +1,7 @@
 /** Lookups of many tables as one WebAssembly call, and steps of many tables as one. */
 import * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../base/types.js';
-import { HYPER_FIELDS } from '../hyper.js';
+import type { OptimizerName } from '../../rules/rules.js';
+import { HYPER_FIELDS } from '../../rules/hyper.js';
 import type { HostBags } from '../kernel_set.js';
 import type { LookedUp, Lookup, LookupGradient } from '../lookup.js';
 import type { JoinedUpdate } from '../registry.js';

@@ -2,8 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../base/errors.js';
 import type { BagOptions, KernelInfo } from '../kernel_set.js';
-import { SLOT_NAMES, type OptimizerName } from '../../base/types.js';
-import { HYPER_FIELDS } from '../hyper.js';
+import { RULES, SLOT_NAMES, type OptimizerName } from '../../rules/rules.js';
+import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { beforeDisposal } from '../../tfjs/disposed_backends.js';
 import { kernelTable } from '../kernel_table.js';
 import { tooLarge } from '../memory.js';
@@ -202,7 +202,7 @@ function packedBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[]
   );
 }
 
-/** Slots are like the table; those of row-wise Adagrad have one value per row, as a vector or a column. */
+/** Slots are like the table, or have one value per row, as a vector or a column. */
 export function slotsAt(
   backend: WasmBackend,
   optimizer: OptimizerName,
@@ -211,7 +211,7 @@ export function slotsAt(
 ): number[] {
   return SLOT_NAMES[optimizer].map((_, i) => {
     const info = inputs[`slot${i}`]!;
-    if (optimizer !== 'rowWiseAdagrad') checkTensor(`slot${i}`, info, 'float32', rows, dim);
+    if (RULES[optimizer].isPerRow !== true) checkTensor(`slot${i}`, info, 'float32', rows, dim);
     else checkTensor(`slot${i}`, info, 'float32', rows, ...info.shape.slice(1).map(() => 1));
     return addressOf(backend, info);
   });

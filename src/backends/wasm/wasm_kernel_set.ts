@@ -1,5 +1,5 @@
 /** The C core as WebAssembly over a memory of its own: a KernelSet for typed arrays. */
-import { SLOT_NAMES, type OptimizerName } from '../../base/types.js';
+import { SLOT_NAMES, slotShape, type OptimizerName } from '../../rules/rules.js';
 import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature } from '../csr_memory.js';
 import { newFloats } from '../memory.js';
@@ -7,7 +7,7 @@ import { wordsPerRow, type PackedTable } from '../packed/packed_table.js';
 import type { CsrParts, CsrRequest } from '../sparse_core.js';
 import { WasmHeap } from './heap.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
-import { HYPER_FIELDS } from '../hyper.js';
+import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { checkLength, checkSplits } from './sizes.js';
 import { Staging, type Argument } from './staging.js';
 import { threadsOfKernels, type MadeHeap } from './threads/team.js';
@@ -289,7 +289,7 @@ function stepRequest(
   checkLength('gradient', gradient.length, pooledLength(bags, table));
   checkLength('hyper', hyper.length, HYPER_FIELDS.length);
   checkLength('slots', slots.length, SLOT_NAMES[optimizer].length);
-  const slotLength = optimizer === 'rowWiseAdagrad' ? table.rows : table.rows * table.dim;
+  const slotLength = slotShape(optimizer, [table.rows, table.dim]).reduce((a, b) => a * b);
   slots.forEach((slot, i) => checkLength(`slots[${i}]`, slot.length, slotLength));
   return {
     table,

@@ -10,25 +10,11 @@ import { KerasHardSigmoid } from '../../layers/keras_hard_sigmoid.js';
 import { Normalization } from '../../layers/preprocessing/normalization.js';
 import { GRU, GRUCell } from '../../layers/recurrent/gru.js';
 import { EmbeddingTable } from '../../tables/embedding_table.js';
-import {
-  SparseAdagrad,
-  SparseAdagradMomentum,
-  SparseAdam,
-  SparseFtrl,
-  SparseRowWiseAdagrad,
-  SparseSgd,
-} from '../../optimizers/train.js';
+import { SPARSE_OPTIMIZERS } from '../../optimizers/train.js';
 import { takeClasses, takeNamed, type Class } from './known_classes.js';
 import { isStock } from './stock.js';
 
-const OPTIMIZERS: ReadonlySet<unknown> = new Set([
-  SparseSgd,
-  SparseAdagrad,
-  SparseRowWiseAdagrad,
-  SparseAdagradMomentum,
-  SparseAdam,
-  SparseFtrl,
-]);
+const OPTIMIZERS: ReadonlySet<unknown> = new Set(Object.values(SPARSE_OPTIMIZERS));
 const LAYERS: ReadonlySet<unknown> = new Set([
   Embedding,
   RaggedEmbedding,

@@ -1,4 +1,5 @@
 /** The plan that a `DistributedEmbedding` follows on the backend in use. */
+import { RULES } from '../../rules/rules.js';
 import * as tf from '@tensorflow/tfjs';
 import type { DevicePart } from '../../backends/device_part.js';
 import { backendPart } from '../../backends/registry.js';
@@ -29,7 +30,7 @@ function planTables({ tables, features }: DistributedFeatures): PlanTableArgs[] 
     const uses = features.filter((feature) => feature.table === number);
     const { inputDim, outputDim, initializer, optimizer, regularizer, constraint } = table;
     const hasWholeRows =
-      optimizer?.optimizerName === 'rowWiseAdagrad' ||
+      (optimizer !== null && RULES[optimizer.optimizerName].isPerRow === true) ||
       (optimizer !== null && optimizer.settings.clipNorm !== null) ||
       rowConstraintOf(constraint)?.kind === 'rowNorm' ||
       uses.some(({ maxNorm }) => maxNorm !== null);

@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../base/errors.js';
 import { perProcess } from '../../base/per_process.js';
-import type { OptimizerName } from '../../base/types.js';
+import type { OptimizerName } from '../../rules/rules.js';
 import type { Settings } from './optimizer_settings.js';
 import type { RowConstraint } from './row_constraint.js';
 

@@ -1,7 +1,7 @@
 /** Lookups and steps of all tables of an embedding object, outside the tape. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../backends/bag_tensors.js';
-import { HYPER_FIELDS, packHyper } from '../../backends/hyper.js';
+import { HYPER_FIELDS, packHyper } from '../../rules/hyper.js';
 import { SINGLE_ROW, type BagOptions, type HostBags } from '../../backends/kernel_set.js';
 import type { Lookup, LookupGradient, LookupHandle, TableUpdate } from '../../backends/lookup.js';
 import { runLookups } from '../../lookup/run_lookups.js';

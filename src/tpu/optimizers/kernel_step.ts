@@ -1,8 +1,8 @@
 /** TPU optimizers as the row-sparse kernels know them: a name and numbers. */
-import type { Hyper } from '../../backends/hyper.js';
+import type { Hyper } from '../../rules/hyper.js';
 import { RuntimeError, described } from '../../base/errors.js';
 import { hyperOf, readSettings, type SparseOptimizerConfig } from '../../lookup/training/optimizer_settings.js';
-import type { OptimizerName } from '../../base/types.js';
+import type { OptimizerName } from '../../rules/rules.js';
 import { Adagrad } from './adagrad.js';
 import { AdagradMomentum } from './adagrad_momentum.js';
 import { Adam } from './adam.js';

@@ -1,6 +1,6 @@
 /** One optimizer step of every stack. */
 import type * as tf from '@tensorflow/tfjs';
-import { HYPER_FIELDS } from '../../backends/hyper.js';
+import { HYPER_FIELDS } from '../../rules/hyper.js';
 import type { StackBatch, StackedTables, StackStep } from '../../backends/emulator/stacked_tables.js';
 import { CustomOptimizer } from '../optimizers/custom_optimizer.js';
 import { customStep } from '../optimizers/custom_step.js';

@@ -1,4 +1,4 @@
-import { HYPER_FIELDS } from '../../../src/backends/hyper.js';
+import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
 import * as tf from '@tensorflow/tfjs';
 import type { CpuBackend } from '../../../src/backends/cpu/cpu_backend.js';
 import { OwnedTables } from '../../../src/backends/cpu/owned_tables.js';

@@ -1,6 +1,6 @@
 /** Exact steps on variables of the backend in use. */
 import * as tf from '@tensorflow/tfjs';
-import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import type { BagOptions } from '../../../src/backends/kernel_set.js';
 import { backendPart } from '../../../src/backends/registry.js';
 

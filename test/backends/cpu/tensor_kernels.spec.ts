@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { backendInfo, backendPart } from '../../../src/backends/registry.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
-import { OPTIMIZER_NAMES } from '../../../src/base/types.js';
+import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots } from '../wasm/generated_case.js';
 import { describeImplementations } from './implementations.js';
 

@@ -7,7 +7,7 @@ import {
   registerGenericBackend,
   registerGenericBackends,
 } from '../../../src/backends/generic/register.js';
-import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import { backendInfo, backendPart } from '../../../src/backends/registry.js';
 import * as emb from '../../../src/index.js';
 import { describeForBackends } from '../../helpers/backends.js';

@@ -2,7 +2,8 @@
 import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
 import { loadNative } from '../../../src/backends/native/load_native.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
-import { COMBINERS, OPTIMIZER_NAMES } from '../../../src/base/types.js';
+import { COMBINERS } from '../../../src/base/types.js';
+import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
 import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
 import { packRows } from '../../../src/backends/packed/rows.js';
 import { packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { HYPER_FIELDS } from '../../../src/backends/hyper.js';
+import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
 import { addonPath } from '../../../src/backends/native/addon.js';
 import { loadNative } from '../../../src/backends/native/load_native.js';
 import { skipOrFail } from '../../helpers/backends.js';

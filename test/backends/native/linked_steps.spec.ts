@@ -1,5 +1,5 @@
 /** Steps of several tables that share memory for their ids but differ in one respect: each is that of its table alone. */
-import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import type { HostStep, KernelSet } from '../../../src/backends/kernel_set.js';
 import { namedKernelSet } from '../../../src/backends/registry.js';
 import { skipOrFail } from '../../helpers/backends.js';

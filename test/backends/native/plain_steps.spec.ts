@@ -1,9 +1,9 @@
 /** Steps without clipping, decay or limits take loops of their own, by width: they give the bits of the general one. */
 import { Buffer } from 'node:buffer';
 import type { BagOptions, HostBags, HostTable, KernelSet } from '../../../src/backends/kernel_set.js';
-import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/rules/hyper.js';
 import { namedKernelSet } from '../../../src/backends/registry.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../src/base/types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../src/rules/rules.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
 import 'tfjs-embeddings/node';

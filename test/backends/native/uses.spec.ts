@@ -8,7 +8,7 @@ import {
   type KernelSet,
 } from '../../../src/backends/kernel_set.js';
 import { uniformSplits } from '../../../src/ids/row_splits.js';
-import { OPTIMIZER_NAMES } from '../../../src/base/types.js';
+import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
 import { namedKernelSet } from '../../../src/backends/registry.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { bagCases, copyTable, packedHyperCase, usedSlots, type BagCase } from '../../helpers/bag_cases.js';

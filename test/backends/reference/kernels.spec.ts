@@ -1,5 +1,5 @@
 /** The reference against TensorFlow's numbers and against finite differences of the plain equations in double. */
-import { HYPER_FIELDS, NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/backends/hyper.js';
+import { HYPER_FIELDS, NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/rules/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { registerReferenceKernels } from '../../../src/backends/reference/register.js';

@@ -1,6 +1,6 @@
 /** The update ops, called as nobody should: with inputs on the buffers that they write. */
 import * as tf from '@tensorflow/tfjs';
-import { packHyper, NEUTRAL_HYPER } from '../../../src/backends/hyper.js';
+import { packHyper, NEUTRAL_HYPER } from '../../../src/rules/hyper.js';
 import { bagAttributes } from '../../../src/backends/tensorflow/op_inputs.js';
 import { describeTensorFlow, nodeBackend } from './tensorflow_backend.js';
 

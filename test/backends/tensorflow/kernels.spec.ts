@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs';
-import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import { backendInfo, backendPart } from '../../../src/backends/registry.js';
 import { embeddingBag } from '../../../src/lookup/embedding_bag.js';
 import { sparseApply } from '../../../src/lookup/sparse_apply.js';

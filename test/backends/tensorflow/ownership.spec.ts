@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs';
-import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import type { BagOptions } from '../../../src/backends/kernel_set.js';
 import { backendPart } from '../../../src/backends/registry.js';
 import { Ownership } from '../../../src/backends/tensorflow/ownership.js';

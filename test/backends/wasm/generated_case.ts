@@ -1,7 +1,8 @@
 /** Generated batches for comparing implementations; the same seed gives the same case. */
-import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/rules/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
-import { COMBINERS, SLOT_NAMES, type OptimizerName } from '../../../src/base/types.js';
+import { COMBINERS } from '../../../src/base/types.js';
+import { SLOT_NAMES, type OptimizerName } from '../../../src/rules/rules.js';
 
 export interface GeneratedCase {
   readonly name: string;

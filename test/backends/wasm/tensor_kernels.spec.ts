@@ -4,7 +4,7 @@ import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { backendInfo, backendPart, setThreads } from '../../../src/backends/registry.js';
 import { ValueError } from '../../../src/base/errors.js';
-import { OPTIMIZER_NAMES } from '../../../src/base/types.js';
+import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots, type GeneratedCase } from './generated_case.js';
 import { describeWasm, wasmBackend } from './wasm_backend.js';
 

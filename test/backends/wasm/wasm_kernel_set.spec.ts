@@ -1,9 +1,9 @@
-import { NEUTRAL_HYPER, packHyper } from '../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import { IdOutOfRange, type HostTable } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
 import { ValueError } from '../../../src/base/errors.js';
-import { OPTIMIZER_NAMES } from '../../../src/base/types.js';
+import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots } from './generated_case.js';
 
 const SEEDS = Array.from({ length: 150 }, (_, seed) => seed);

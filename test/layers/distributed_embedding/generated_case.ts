@@ -1,6 +1,6 @@
 /** Generated uses of `DistributedEmbedding`: tables, features, ids of every form, a machine and a way to train. */
 import type * as emb from 'tfjs-embeddings';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../../../src/base/types.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../../../src/rules/rules.js';
 import { Random } from '../../helpers/random.js';
 import type { EmulatedMachine } from '../../helpers/tpu_emulator.js';
 

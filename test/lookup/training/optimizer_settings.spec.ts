@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { fieldsOf, hyperOf, readSettings } from '../../../src/lookup/training/optimizer_settings.js';
-import { OPTIMIZER_NAMES } from '../../../src/base/types.js';
+import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
 
 const COMMON = {
   learningRate: 0.25,

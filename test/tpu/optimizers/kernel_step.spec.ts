@@ -1,5 +1,5 @@
 import * as emb from 'tfjs-embeddings';
-import { NEUTRAL_HYPER } from '../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER } from '../../../src/rules/hyper.js';
 import { kernelStep } from '../../../src/tpu/optimizers/kernel_step.js';
 import { learningRates } from '../../../src/tpu/optimizers/learning_rates.js';
 import { expectError } from '../../helpers/errors.js';

@@ -1,5 +1,5 @@
 /** Commands over the CSR of a stack: what the SparseCores do with it. */
-import { HYPER_FIELDS } from '../../hyper.js';
+import { HYPER_FIELDS } from '../../../rules/hyper.js';
 import { quantize } from '../../quantize.js';
 import { SINGLE_ROW, type BagOptions, type HostBags, type HostTable, type KernelSet } from '../../kernel_set.js';
 import { CsrBuckets } from './csr_buckets.js';

@@ -6,7 +6,7 @@
  * numbers that the host hands out.
  */
 import { brand } from '../../../base/brand.js';
-import type { OptimizerName } from '../../../base/types.js';
+import type { OptimizerName } from '../../../rules/rules.js';
 import type { FilledPart } from '../../counter_random.js';
 import type { Fill } from '../../fill.js';
 import type { BagOptions, KernelInfo } from '../../kernel_set.js';

@@ -1,5 +1,5 @@
 /** Lookups and steps on SparseCores: the CSR of stacks goes to the devices, which work on it. */
-import type { OptimizerName } from '../../../base/types.js';
+import type { OptimizerName } from '../../../rules/rules.js';
 import type { Quantization } from '../../quantize.js';
 import type { CsrCounts, HostCsr } from '../../sparse_core.js';
 import type { Command, CsrAt } from '../devices/device.js';

@@ -1,5 +1,5 @@
 /** Steps of one optimizer call: gradients go to the devices that hold the rows, and each row is stepped where it lies. */
-import type { OptimizerName } from '../../../base/types.js';
+import type { OptimizerName } from '../../../rules/rules.js';
 import { SINGLE_ROW, type BagOptions } from '../../kernel_set.js';
 import type { DeviceTable } from '../machine/device_table.js';
 import type { BagsAt, Command, EntryAt } from '../devices/device.js';

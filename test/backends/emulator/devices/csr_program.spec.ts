@@ -1,5 +1,5 @@
 /** Commands over the CSR of a stack, one by one, against what they say they do. */
-import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import { referenceKernels } from '../../../../src/backends/reference/reference_kernel_set.js';
 import { partitionCsr } from '../../../../src/backends/reference/partition_csr.js';
 import { roundUp, type CsrFeature, type CsrParts } from '../../../../src/backends/sparse_core.js';

@@ -1,5 +1,5 @@
 /** A short run on a device, with every kind of command. */
-import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import type { BagsAt, Command, Device, ExchangeMemory } from '../../../../src/backends/emulator/devices/device.js';
 import { Random } from '../../../helpers/random.js';
 

@@ -1,7 +1,7 @@
 /** Ids of a lookup stay on the devices for the step, unless something else needed the memory. */
 import * as tf from '@tensorflow/tfjs';
 import type { LookupHandle, TableUpdate } from '../../../../src/backends/lookup.js';
-import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import { IdOutOfRange } from '../../../../src/backends/kernel_set.js';
 import { Random } from '../../../helpers/random.js';
 import { SUM } from '../../cpu/steps.js';

@@ -2,10 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import type { DeviceTable } from '../../../../src/backends/emulator/machine/device_table.js';
 import type { LookupGradient, TableUpdate } from '../../../../src/backends/lookup.js';
-import { HYPER_FIELDS, packHyper, type Hyper } from '../../../../src/backends/hyper.js';
+import { HYPER_FIELDS, packHyper, type Hyper } from '../../../../src/rules/hyper.js';
 import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../../../../src/backends/kernel_set.js';
 import { kernelSet } from '../../../../src/backends/registry.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../../src/base/types.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../../src/rules/rules.js';
 import { bagCases, copyTable, hyperCase, usedSlots, type BagCase } from '../../../helpers/bag_cases.js';
 import { gradientMagnitude } from '../../../helpers/magnitudes.js';
 import { Random } from '../../../helpers/random.js';

@@ -1,6 +1,6 @@
 /** Columns of tensors of TensorFlow that stay where they lie until an op takes them. */
 import * as tf from '@tensorflow/tfjs';
-import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import { IdOutOfRange } from '../../../../src/backends/kernel_set.js';
 import { running } from '../../../../src/backends/emulator/register.js';
 import { Random } from '../../../helpers/random.js';

@@ -1,6 +1,6 @@
 /** Pooled rows stay what they are while the exchange memory, in which they may lie, is used again. */
 import * as tf from '@tensorflow/tfjs';
-import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import * as emb from '../../../../src/index.js';
 import { expectError } from '../../../helpers/errors.js';
 import { Random } from '../../../helpers/random.js';

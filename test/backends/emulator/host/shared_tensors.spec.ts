@@ -1,7 +1,7 @@
 /** Tensors of TensorFlow that are shared with the devices. */
 import * as tf from '@tensorflow/tfjs';
 import type { TableUpdate } from '../../../../src/backends/lookup.js';
-import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import { IdOutOfRange } from '../../../../src/backends/kernel_set.js';
 import type { Addon } from '../../../../src/backends/native/addon.js';
 import { SharedTensors } from '../../../../src/backends/emulator/host/shared_tensors.js';

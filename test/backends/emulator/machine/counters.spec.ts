@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { Counters, TableCounts } from '../../../../src/backends/emulator/machine/counters.js';
 import type { LookupGradient } from '../../../../src/backends/lookup.js';
 import { running } from '../../../../src/backends/emulator/register.js';
-import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../../src/rules/hyper.js';
 import type { BagOptions } from '../../../../src/backends/kernel_set.js';
 import { wholeOn, type LayoutShard, type TableLayout } from '../../../../src/partition/table_layout.js';
 import { describeEmulator, emulator } from '../describe_emulator.js';

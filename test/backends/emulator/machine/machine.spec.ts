@@ -1,6 +1,6 @@
 /** Steps that devices take while the host goes on. */
 import * as tf from '@tensorflow/tfjs';
-import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import type { Addon } from '../../../../src/backends/native/addon.js';
 import { running } from '../../../../src/backends/emulator/register.js';
 import { BACKEND_NAME } from '../../../../src/backends/emulator/machine/settings.js';

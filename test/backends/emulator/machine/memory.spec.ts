@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { TableUpdate } from '../../../../src/backends/lookup.js';
 import type { DeviceMemoryCounts } from '../../../../src/backends/emulator/machine/counters.js';
 import { DeviceMemory } from '../../../../src/backends/emulator/machine/device_memory.js';
-import { NEUTRAL_HYPER, packHyper } from '../../../../src/backends/hyper.js';
+import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import { wholeOn, type LayoutShard, type TableLayout } from '../../../../src/partition/table_layout.js';
 import { expectError } from '../../../helpers/errors.js';
 import { describeEmulator, emulator } from '../describe_emulator.js';

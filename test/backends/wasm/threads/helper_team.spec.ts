@@ -14,7 +14,8 @@ import { hostOf } from '../../../../src/backends/wasm/tensor_kernels.js';
 import type { WasmBackend } from '../../../../src/backends/wasm/tfjs_heap.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
 import { RuntimeError } from '../../../../src/base/errors.js';
-import { COMBINERS, OPTIMIZER_NAMES } from '../../../../src/base/types.js';
+import { COMBINERS } from '../../../../src/base/types.js';
+import { OPTIMIZER_NAMES } from '../../../../src/rules/rules.js';
 import { copyOf, randomNumbers, usualHyper, usualSlots } from '../generated_case.js';
 
 const WAIT_MS = 10_000;

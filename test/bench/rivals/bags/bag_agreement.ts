@@ -1,7 +1,7 @@
 /** Whether a peer computes what the reference does, on small tables with repeated ids. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SLOT_NAMES, type OptimizerName } from '../../../../src/base/types.js';
+import { SLOT_NAMES, type OptimizerName } from '../../../../src/rules/rules.js';
 import type { BagOptions } from '../../../../src/backends/kernel_set.js';
 import { wordsPerRow } from '../../../../src/backends/packed/packed_table.js';
 import { packRows, unpackRows } from '../../../../src/backends/packed/rows.js';

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
-import { SLOT_NAMES, type OptimizerName } from '../../../../src/base/types.js';
+import { SLOT_NAMES, type OptimizerName } from '../../../../src/rules/rules.js';
 import { agreementOf, type Agreement } from './bag_agreement.js';
 import { batchesOf, drawBags, nameOf, rowsOf, type BagCase } from './bag_cases.js';
 import { writeBags } from './bag_files.js';

@@ -5,7 +5,7 @@ import { ready } from '../../../../src/backends/wasm/module.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
 import { wordsPerRow, type PackedTable } from '../../../../src/backends/packed/packed_table.js';
 import { packRows, unpackRows } from '../../../../src/backends/packed/rows.js';
-import { SLOT_NAMES, type OptimizerName } from '../../../../src/base/types.js';
+import { SLOT_NAMES, type OptimizerName } from '../../../../src/rules/rules.js';
 import { floatsOf, readBags, writeOutputs, type BagsRequest, type TableRequest } from './bag_files.js';
 import { PACKED } from '../peers.js';
 import { Lacks, serve, timed } from '../serve.js';

@@ -1,7 +1,7 @@
 /** The hyper-parameters of the steps: those in which all peers mean the same. */
-import { packHyper } from '../../../../src/backends/hyper.js';
+import { packHyper } from '../../../../src/rules/hyper.js';
 import { hyperOf, readSettings } from '../../../../src/lookup/training/optimizer_settings.js';
-import type { OptimizerName } from '../../../../src/base/types.js';
+import type { OptimizerName } from '../../../../src/rules/rules.js';
 
 /** Small enough not to show, since some peers add it within the root and some behind it. */
 const EPSILON: Partial<Record<OptimizerName, number>> = { adagrad: 1e-10, rowWiseAdagrad: 1e-10, adam: 1e-8 };
