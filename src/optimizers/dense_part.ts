@@ -20,7 +20,8 @@ import {
 /** The stock optimizer that goes with a row-sparse one. */
 function defaultDense(name: OptimizerName, settings: Settings, learningRate: number): tf.Optimizer {
   const dense = RULES[name].dense(tf.train, settings, learningRate);
-  return dense instanceof tf.MomentumOptimizer ? keepMomentumScalar(dense) : dense;
+  // Not by `instanceof`, which holds for every optimizer of tfjs.
+  return dense.getClassName() === 'Momentum' ? keepMomentumScalar(dense as tf.MomentumOptimizer) : dense;
 }
 
 const PREFIX = 'dense/';

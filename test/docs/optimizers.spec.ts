@@ -1,7 +1,7 @@
 /** docs/optimizers.md names every optimizer, each of its fields, and the default that is in force. */
 import { readFileSync } from 'node:fs';
 import { fieldsOf } from '../../src/lookup/training/optimizer_settings.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../../src/base/types.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../../src/rules/rules.js';
 import { DOCUMENT, FAMILIES, documentedRows, optimizersOf, rowsOf } from './optimizer_tables.js';
 
 describe('docs/optimizers.md', () => {
