@@ -28,14 +28,8 @@ import { featurePaths, packAs } from './structure.js';
 import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';
 import { feedAsIs, markFeeding } from '../../tfjs/uncast_inputs.js';
 import { OutputCache } from './output_cache.js';
-import {
-  checkBoolean,
-  checkDtype,
-  checkName,
-  isSymbolic,
-  shapesOf,
-  type SymbolicShape,
-} from '../../base/layer_arguments.js';
+import { checkBoolean, checkDtype, checkName, isSymbolic, shapesOf } from '../../base/layer_arguments.js';
+import type { SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
 import { nextName } from '../../base/layer_names.js';
 import { LayerOfTables } from '../layer_of_tables.js';
