@@ -7,7 +7,7 @@ interface FunctionAttribute {
 }
 
 /** The node that an input stands for: `^name`, `name:0` or `name`. */
-const nodeOf = (input: string): string => input.replace(/^\^/, '').split(':')[0]!;
+export const nodeOf = (input: string): string => input.replace(/^\^/, '').split(':')[0]!;
 
 /** The functions that a node calls. */
 function calledBy({ op, attr = {} }: GraphNodeDef): string[] {
@@ -19,7 +19,7 @@ function calledBy({ op, attr = {} }: GraphNodeDef): string[] {
 }
 
 /** The nodes of the graph that signatures tell as outputs; without them those that nobody reads. */
-function outputsOf({ modelTopology, signature, userDefinedMetadata }: GraphArtifacts): string[] {
+export function outputsOf({ modelTopology, signature, userDefinedMetadata }: GraphArtifacts): string[] {
   const { outputs = {} } = userDefinedMetadata?.signature ?? signature ?? {};
   const told = Object.values(outputs).map(({ name }) => nodeOf(name));
   if (told.length > 0) return told;

@@ -2,12 +2,13 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
 import { perProcess } from '../../base/per_process.js';
-import { beforeGraphLoads, opCategories, type GraphDef } from '../../tfjs/graph_models/graph_loading.js';
+import { beforeGraphLoads, opCategories, type GraphArtifacts } from '../../tfjs/graph_models/graph_loading.js';
 import { nodeName } from '../../tfjs/graph_models/graph_run.js';
 import { GRAPH_OPS } from './graph_ops.js';
 import type { GraphOp } from './graph_op.js';
 import { registerMissingKernels } from './missing_kernels.js';
 import { withOrderedConstants } from './rewrites/constant_order.js';
+import { withFunctionEffects } from './rewrites/function_effects.js';
 import { withKnownInputs } from './rewrites/function_inputs.js';
 import { withNumberedOutputs } from './rewrites/function_outputs.js';
 import { withGraphs } from './rewrites/graph_nodes.js';
@@ -37,10 +38,13 @@ function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
   return op.run(node.inputs.slice(0, count), node);
 }
 
-/** A graph as tfjs-converter runs it. */
-function rewritten(graph: GraphDef): GraphDef {
-  const named = withNumberedOutputs(withKnownInputs(graph), SIGNATURES);
-  return withPlainLists(withOrderedConstants(withLoopInputs(named), EFFECTS));
+/** The graphs of a model as tfjs-converter runs them. */
+function rewritten(artifacts: GraphArtifacts): GraphArtifacts {
+  const known = withGraphs(artifacts, (graph) => {
+    const named = withNumberedOutputs(withKnownInputs(graph), SIGNATURES);
+    return withFunctionEffects(withLoopInputs(named), EFFECTS);
+  });
+  return withGraphs(withOrderedConstants(known, EFFECTS), withPlainLists);
 }
 
 /**
@@ -71,7 +75,7 @@ export function registerOps(): string[] {
   beforeGraphLoads((artifacts) => {
     registerMissingKernels();
     refuseUnknownOps(artifacts, NAMES);
-    return withGraphs(artifacts, rewritten);
+    return rewritten(artifacts);
   });
   registerMissingKernels();
   return [...NAMES].filter((name) => ours.has(name));

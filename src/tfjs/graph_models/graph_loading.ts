@@ -11,9 +11,15 @@ export interface GraphNodeDef {
 }
 
 export interface GraphFunctionDef {
-  readonly signature: { readonly name: string };
+  readonly signature: {
+    readonly name: string;
+    readonly inputArg?: readonly object[];
+    readonly outputArg?: readonly object[];
+  };
   readonly nodeDef?: readonly GraphNodeDef[];
   readonly ret?: Readonly<Record<string, string>>;
+  /** Nodes that must have run when the function ends. */
+  readonly controlRet?: Readonly<Record<string, string>>;
 }
 
 export interface GraphDef {
@@ -28,6 +34,7 @@ export interface GraphSignature {
 export interface GraphArtifacts {
   readonly modelTopology: GraphDef;
   readonly modelInitializer?: GraphDef;
+  readonly weightSpecs?: readonly { readonly name: string }[];
   readonly signature?: GraphSignature;
   readonly userDefinedMetadata?: { readonly signature?: GraphSignature };
 }

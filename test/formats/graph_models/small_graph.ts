@@ -17,13 +17,13 @@ export function placeholder(name: string, dtype: object): Node {
   return { name, op: 'Placeholder', attr: { dtype } };
 }
 
-/** A graph model without weights. */
+/** A graph model, without weights unless `extra` brings them. */
 export function loadGraph(node: readonly Node[], topology: object = {}, extra: object = {}): Promise<tf.GraphModel> {
   const artifacts = {
-    ...extra,
     modelTopology: { node, versions: { producer: 1, minConsumer: 1 }, ...topology },
     weightSpecs: [],
     weightData: new ArrayBuffer(0),
+    ...extra,
   };
   return tf.loadGraphModel({ load: () => Promise.resolve(artifacts) } as unknown as tf.io.IOHandler);
 }

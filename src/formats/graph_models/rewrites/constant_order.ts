@@ -1,32 +1,66 @@
 /**
- * A constant that comes after a node with an effect, as TensorFlow's simplifications write it, means that whatever reads
- * the constant comes after that node. tfjs-converter has all constants from the start, so their readers are told instead.
+ * A constant that comes after another node, as TensorFlow's simplifications write it, is there only once that node has run:
+ * when a check has passed, or in the branch that is taken. tfjs-converter has all constants from the start, so a node takes
+ * the constant's place that passes its value on. The value gets another name, which the weights of the model need too. So
+ * do outputs that are constants: whoever disposes of the output would take the model's weight.
  */
-import type { GraphDef } from '../../../tfjs/graph_models/graph_loading.js';
-import { withNodes, type Nodes } from './graph_nodes.js';
+import type { GraphArtifacts, GraphNodeDef } from '../../../tfjs/graph_models/graph_loading.js';
+import { nodeOf, outputsOf } from '../needed_nodes.js';
+import { withGraphs, withNodes, type Nodes } from './graph_nodes.js';
 
-/** The node that an input stands for: `^name`, `name:0` or `name`. */
-const nodeOf = (input: string): string => input.replace(/^\^/, '').split(':')[0]!;
+/** Ops whose outputs may be absent. */
+const BRANCHES: readonly string[] = ['If', 'Merge', 'Switch', 'While'];
 
-function ordered(nodes: Nodes, effects: ReadonlySet<string>): Nodes {
-  const byName = new Map(nodes.map((node) => [node.name, node]));
-  const before = new Map<string, string[]>();
-  for (const { name, op, input = [] } of nodes) {
-    if (op !== 'Const') continue;
-    const waits = input.filter((each) => each.startsWith('^') && effects.has(byName.get(nodeOf(each))?.op ?? ''));
-    if (waits.length > 0) before.set(name, waits);
+/** The nodes that matter to those that come after them: because of what they do, or because they may not run. */
+function decisiveNodes(nodes: Nodes, effects: ReadonlySet<string>): ReadonlySet<string> {
+  const readers = new Map<string, string[]>();
+  for (const { name, input = [] } of nodes) {
+    for (const source of input.map(nodeOf)) {
+      const known = readers.get(source);
+      if (known === undefined) readers.set(source, [name]);
+      else known.push(name);
+    }
   }
-  if (before.size === 0) return nodes;
-  return nodes.map((node) => {
-    const { input = [] } = node;
-    const waits = new Set(
-      input.flatMap((each) => before.get(nodeOf(each)) ?? []).filter((each) => !input.includes(each)),
-    );
-    return waits.size === 0 || node.op === 'Const' ? node : { ...node, input: [...input, ...waits] };
-  });
+  const open = nodes.filter(({ op }) => effects.has(op) || BRANCHES.includes(op)).map(({ name }) => name);
+  const found = new Set<string>();
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (found.has(name)) continue;
+    found.add(name);
+    open.push(...(readers.get(name) ?? []));
+  }
+  return found;
 }
 
-/** The same graph, with the readers of constants after the nodes whose ops have effects. */
-export function withOrderedConstants(graph: GraphDef, effects: ReadonlySet<string>): GraphDef {
-  return withNodes(graph, (nodes) => ordered(nodes, effects));
+/** `suffix`: what follows the name of a node in a reference to its output. */
+function inOrder(node: GraphNodeDef, value: string, suffix: string): GraphNodeDef[] {
+  const { name, input = [] } = node;
+  const { input: _, ...constant } = node;
+  return [
+    { ...constant, name: value },
+    { name, op: 'Identity', input: [`${value}${suffix}`, ...input], attr: {} },
+  ];
+}
+
+/** The same artifacts, with constants that come after what decides about them, and none as outputs. */
+export function withOrderedConstants(artifacts: GraphArtifacts, effects: ReadonlySet<string>): GraphArtifacts {
+  const renamed = new Map<string, string>();
+  const outputs = new Set(outputsOf(artifacts));
+  const ordered = (nodes: Nodes, isOfFunction: boolean): Nodes => {
+    const decisive = decisiveNodes(nodes, effects);
+    return nodes.flatMap((node) => {
+      const { name, op, input = [] } = node;
+      const isOutput = !isOfFunction && outputs.has(name);
+      if (op !== 'Const' || !(isOutput || input.some((each) => decisive.has(nodeOf(each))))) return [node];
+      const value = `${name}/value`;
+      renamed.set(name, value);
+      return inOrder(node, value, isOfFunction ? ':output:0' : '');
+    });
+  };
+  const changed = withGraphs(artifacts, (graph) => withNodes(graph, ordered));
+  const { weightSpecs } = artifacts;
+  if (renamed.size === 0 || weightSpecs === undefined) return changed;
+  return {
+    ...changed,
+    weightSpecs: weightSpecs.map((spec) => ({ ...spec, name: renamed.get(spec.name) ?? spec.name })),
+  };
 }
