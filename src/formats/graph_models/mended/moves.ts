@@ -58,13 +58,30 @@ function axisOf(tensor: tf.Tensor, rank: number): number {
   return axis < 0 ? axis + rank : axis;
 }
 
+/** Rows of batches as rows of one long axis: the kernel of `wasm` takes the indices of the first batch for all. */
+function gatheredFlat(x: tf.Tensor, indices: tf.Tensor, axis: number, batchDims: number, shape: number[]): tf.Tensor {
+  const [outer, rows] = [sizeOf(x.shape.slice(batchDims, axis)), x.shape[axis]!];
+  const count = sizeOf(indices.shape.slice(batchDims));
+  const given = readTensor(indices, 'indices');
+  const places = Int32Array.from({ length: given.length * outer }, (_, at) => {
+    const [first, k] = [Math.floor(at / count), at % count];
+    return first * rows + given[Math.floor(first / outer) * count + k]!;
+  });
+  const flat = tf.reshape(x, [sizeOf(x.shape.slice(0, axis + 1)), sizeOf(x.shape.slice(axis + 1))]);
+  return tf.reshape(tf.gather(flat, places), shape);
+}
+
 function gathered(x: tf.Tensor, indices: tf.Tensor, axis: number, batchDims: number): tf.Tensor {
   const rows = x.shape[axis] ?? 0;
   const stray = Array.from(readTensor(indices, 'indices')).find((index) => index < 0 || index >= rows);
   if (stray !== undefined) throw new ValueError('indices', `indices in [0, ${rows})`, stray);
   const shape = [...x.shape.slice(0, axis), ...indices.shape.slice(batchDims), ...x.shape.slice(axis + 1)];
   if (sizeOf(shape) === 0) return nothing(shape, x.dtype);
-  return moved(x, (each) => tf.gather(each, tf.cast(indices, 'int32') as tf.Tensor1D, axis, batchDims));
+  const run = (each: tf.Tensor): tf.Tensor =>
+    batchDims > 0 && tf.getBackend() === 'wasm'
+      ? gatheredFlat(each, indices, axis, batchDims, shape)
+      : tf.gather(each, tf.cast(indices, 'int32') as tf.Tensor1D, axis, batchDims);
+  return tf.tidy(() => moved(x, run));
 }
 
 function broadcast(x: tf.Tensor, shape: number[]): tf.Tensor {
