@@ -9,6 +9,7 @@ import { OTHER_MENDED_OPS } from './mended/others.js';
 import { PRODUCT_OPS } from './mended/products.js';
 import { REDUCTION_OPS } from './mended/reductions.js';
 import { OPERATIONS } from './operations.js';
+import { LIST_SUM_OPS } from './resources/list_sums.js';
 import { LOOKUP_OPS } from './resources/lookup_ops.js';
 import { RAGGED_VARIANT_OPS } from './resources/ragged_variants.js';
 import { STACK_OPS } from './resources/stack_ops.js';
@@ -36,6 +37,7 @@ export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
     ...plainOps(),
     ...TENSOR_ARRAY_OPS,
     ...TENSOR_LIST_OPS,
+    ...LIST_SUM_OPS,
     ...STACK_OPS,
     ...EMBEDDING_OPS,
     ...VARIABLE_OPS,

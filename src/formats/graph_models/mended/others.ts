@@ -67,7 +67,4 @@ export const OTHER_MENDED_OPS: readonly GraphOp[] = [
   graphOp('FloorDiv(x: T, y: T) -> z: T', ([x, y]) =>
     tf.tidy(() => (x!.dtype === 'float32' ? tf.floor(tf.div(x!, y!)) : tf.floorDiv(x!, y!))),
   ),
-  graphOp('ZerosLike(x: T) -> y: T', ([x]) =>
-    x!.dtype === 'string' ? tf.fill(x!.shape, '', 'string') : tf.zerosLike(x!),
-  ),
 ];

@@ -21,7 +21,7 @@ describe('lists of tensors in graphs', () => {
         axis,
         { name: 'before', op: 'Neg', input: ['b'] },
         { name: 'pack', op: 'Pack', input: ['a', 'b', '^before'], attr: { axis: { i: '0' } } },
-        { name: 'sum', op: 'AddN', input: ['a', 'b', '^before'] },
+        { name: 'sum', op: 'AddN', input: ['a', 'b', '^before'], attr: { N: { i: '2' } } },
         { name: 'joined', op: 'ConcatV2', input: ['a', 'b', 'axis', '^before'] },
       ]);
       const feeds = { a: tf.tensor1d([1, 2]), b: tf.tensor1d([3, 4]), axis: tf.scalar(0, 'int32') };
