@@ -1,38 +1,29 @@
 /** What captures the steps of models, in Node with native kernels. */
 import * as tf from '@tensorflow/tfjs';
-import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
-import { withPairDots } from '../layers/feature_interaction/pair_dots.js';
 import { perProcess } from '../base/per_process.js';
-import { openDots, withDots } from './overrides/dot.js';
-import { openDropout, withDropout } from './overrides/dropout.js';
-import { withGathers } from './overrides/gathers.js';
 import { areKernelsWatched } from '../tfjs/engine/watched_kernels.js';
-import { withLosses, type LossesBy } from './overrides/losses.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs/training/model_steps.js';
-import { withSegmentSums } from './overrides/segment_sums.js';
-import { openSoftmaxGradient, withSoftmaxGradient } from './overrides/softmax_gradient.js';
-import { openTileGradient, withTileGradient } from './overrides/tile_gradient.js';
 import { notePenalties } from '../tfjs/layers/penalties.js';
+import { withOverrides, type Override } from '../tfjs/training/substitute.js';
 import { listSharedWeightsOnce } from '../tfjs/shared_weights.js';
 import { markFeeding } from '../tfjs/uncast_inputs.js';
 import { CapturedModel } from './captured_model.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
-import { nativeCategoricalLoss } from './native/native_categorical_loss.js';
-import { nativeCrossEntropy } from './native/native_cross_entropy.js';
-import { nativeDots } from './native/native_dots.js';
-import { nativePairDots } from './native/native_pair_dots.js';
-import { nativeDropout } from './native/native_dropout.js';
-import { nativeGather } from './native/native_gather.js';
-import { nativeSegmentSum } from './native/native_segment_sum.js';
-import { nativeSoftmaxGradient } from './native/native_softmax_gradient.js';
 import type { Purpose } from './compiled.js';
 import { takeKernels } from './known/known_kernels.js';
 import { takePlainClasses } from './known/plain_classes.js';
-import { withOwnProducts } from './own_products.js';
+import { DOTS } from './overrides/dot.js';
+import { DROPOUT } from './overrides/dropout.js';
+import { GATHERS } from './overrides/gathers.js';
+import { withLosses } from './overrides/losses.js';
+import { OWN_PRODUCTS } from './overrides/own_products.js';
+import { PAIR_DOTS } from './overrides/pair_dots.js';
+import { SEGMENT_SUMS } from './overrides/segment_sums.js';
+import { SOFTMAX_GRADIENT } from './overrides/softmax_gradient.js';
+import { TILE_GRADIENT } from './overrides/tile_gradient.js';
 import { GraphList } from './signatures.js';
 import type { GraphAddon } from './step_graph.js';
 import { moveChoice, offerCapturer, trained, whySwitchedOff } from './steps.js';
-import { summedRepetitions } from './summed_repetitions.js';
 
 interface CapturedModels {
   addon: GraphAddon | null;
@@ -79,38 +70,32 @@ function takesRows(model: tf.LayersModel): boolean {
 }
 
 /** What takes the place of stock ops in a graph: products and gradients whose numbers are the same, rows that nobody reads. */
-const GRAPH_OPS: readonly (<T>(f: () => T) => T)[] = [
-  (f) => withOwnProducts(asNodeBackend(tf.backend()), f),
-  (f) => withGathers(nativeGather, f),
-  (f) => withSegmentSums(nativeSegmentSum, f),
-  (f) => withDots(nativeDots, f),
-  (f) => withPairDots(nativePairDots, f),
-  (f) => withSoftmaxGradient(nativeSoftmaxGradient, f),
-  (f) => withTileGradient(summedRepetitions, f),
+const GRAPH_OPS: readonly Override[] = [
+  OWN_PRODUCTS,
+  GATHERS,
+  SEGMENT_SUMS,
+  DOTS,
+  PAIR_DOTS,
+  SOFTMAX_GRADIENT,
+  TILE_GRADIENT,
 ];
 
 /** The step with the ops that its graph will have. */
 function withGraphOps(eager: EagerStep): EagerStep {
-  return (data) =>
-    GRAPH_OPS.reduceRight<() => tf.Tensor[]>(
-      (inner, during) => () => during(inner),
-      () => eager(data),
-    )();
+  return (data) => withOverrides(GRAPH_OPS, () => eager(data));
 }
-
-const LOSSES: LossesBy = { binary: nativeCrossEntropy, categorical: nativeCategoricalLoss };
 
 /** The step with the losses that its graph would have, whether it is captured or not. */
 function withOwnLosses(model: tf.LayersModel, eager: EagerStep): EagerStep {
   // Their ops have no gradient of labels.
-  return isOnTape() ? eager : (data) => withLosses(model, LOSSES, () => eager(data));
+  return isOnTape() ? eager : (data) => withLosses(model, () => eager(data));
 }
 
 function run(model: tf.LayersModel, stock: EagerStep, data: StepData, firstWhole?: number): tf.Tensor[] {
   const eager = withOwnLosses(model, stock);
   if (whyNot(model, 'train') !== null || isObserved()) return eager(data);
   const step = { purpose: 'train', eager: withGraphOps(eager), data, firstWhole } as const;
-  return withDropout(nativeDropout, () => capturedOf(model).step(model, step));
+  return withOverrides([DROPOUT], () => capturedOf(model).step(model, step));
 }
 
 function evaluate(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
@@ -129,10 +114,7 @@ function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: Batch
 /** Captures steps from now on, with this addon. May be called again. */
 export function captureSteps(addon: GraphAddon): void {
   state().addon ??= addon;
-  openDots();
-  openDropout();
-  openSoftmaxGradient();
-  openTileGradient();
+  for (const { install } of [...GRAPH_OPS, DROPOUT]) install?.();
   runSteps({
     takesRows,
     run,

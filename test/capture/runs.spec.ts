@@ -1,8 +1,8 @@
 /** Errors, dropout, fit, datasets and evaluation under captured steps. */
+import { DROPOUT } from '../../src/capture/overrides/dropout.js';
+import { withOverrides } from '../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { nativeDropout } from '../../src/capture/native/native_dropout.js';
-import { withDropout } from '../../src/capture/overrides/dropout.js';
 import { Random } from '../helpers/random.js';
 import { ROWS, describeSteps, expectCaptured, modelOf, sigmoid, type Head } from './training.js';
 import { drawIds, expectEqual, numbersOf, twins, withRandom } from './twins.js';
@@ -52,7 +52,7 @@ describeSteps('Captured steps of models', () => {
       ).makeTrainFunction();
       const found = await withRandom(8, () => {
         const values = Array.from({ length: 10 }, () =>
-          tf.tidy(() => withDropout(nativeDropout, () => step([x, y]))[0]!.dataSync()[0]!),
+          tf.tidy(() => withOverrides([DROPOUT], () => step([x, y]))[0]!.dataSync()[0]!),
         );
         return Promise.resolve(values);
       });

@@ -4,6 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { Substitute } from '../../tfjs/training/substitute.js';
+import { backendPart } from '../../backends/registry.js';
+import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 
 /** The products of the rows of two matrices of one shape, as [rows]; null: what tfjs gives. */
 export type DotsBy = (a: tf.Tensor2D, b: tf.Tensor2D) => tf.Tensor1D | null;
@@ -17,11 +19,6 @@ type Merge = (this: DotLayer, inputs: tf.Tensor[]) => tf.Tensor;
 
 const dots = new Substitute<DotsBy>('dot');
 
-/** Runs `f` while `by` computes the dots of rows of two matrices. */
-export function withDots<T>(by: DotsBy, f: () => T): T {
-  return dots.during(by, f);
-}
-
 /** Whether the layer takes the dots of rows of matrices of one shape. */
 function areRows({ axes, normalize }: DotLayer, [a, b, ...more]: readonly tf.Tensor[]): boolean {
   if (a === undefined || b === undefined || more.length > 0 || normalize) return false;
@@ -29,8 +26,8 @@ function areRows({ axes, normalize }: DotLayer, [a, b, ...more]: readonly tf.Ten
   return isLast && a.rank === 2 && a.shape.join() === b.shape.join();
 }
 
-/** Lets `withDots` have an effect. */
-export function openDots(): void {
+/** Lets the override have an effect. */
+function openDots(): void {
   dots.open<Merge>(tf.layers.dot({ axes: 1, name: 'stock' }), 'mergeFunction', (stock, byNow) => {
     return function (this: DotLayer, inputs): tf.Tensor {
       const by = byNow();
@@ -40,3 +37,26 @@ export function openDots(): void {
     };
   });
 }
+
+/** The dots of the rows of two matrices; null where the backend has no such op, or they are not of floats. */
+export function nativeDots(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor1D | null {
+  const { stepOps } = backendPart();
+  if (stepOps === undefined || a.dtype !== 'float32' || b.dtype !== 'float32') return null;
+  return withLazyGradient(
+    { a, b },
+    (save) => {
+      save([a, b]);
+      return stepOps.rowDots(a, b);
+    },
+    (dy, saved) => {
+      const [left, right] = saved as [tf.Tensor2D, tf.Tensor2D];
+      return {
+        a: () => stepOps.scaledRows(dy as tf.Tensor1D, right),
+        b: () => stepOps.scaledRows(dy as tf.Tensor1D, left),
+      };
+    },
+  ) as tf.Tensor1D;
+}
+
+/** Dots of rows are one op, with one for each gradient. */
+export const DOTS = dots.as(nativeDots, openDots);

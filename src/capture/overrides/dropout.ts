@@ -4,6 +4,9 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { Substitute } from '../../tfjs/training/substitute.js';
+import { live } from '../../backends/live_values.js';
+import { backendPart } from '../../backends/registry.js';
+import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 
 /** The fields of the layer. */
 export interface DropoutLayer extends tf.layers.Layer {
@@ -19,13 +22,8 @@ type Call = (this: DropoutLayer, inputs: tf.Tensor | tf.Tensor[], kwargs?: Recor
 
 const dropout = new Substitute<DropoutBy>('dropout');
 
-/** Runs `f` while unseeded dropout layers are run by `by`. */
-export function withDropout<T>(by: DropoutBy, f: () => T): T {
-  return dropout.during(by, f);
-}
-
-/** Lets `withDropout` have an effect. */
-export function openDropout(): void {
+/** Lets the override have an effect. */
+function openDropout(): void {
   dropout.open<Call>(tf.layers.dropout({ rate: 0.5, name: 'stock' }), 'call', (stock, byNow) => {
     return function (this: DropoutLayer, inputs, kwargs): unknown {
       const by = byNow();
@@ -36,3 +34,27 @@ export function openDropout(): void {
     };
   });
 }
+
+/** 32 bits of Math.random, as a signed number. */
+function word(): number {
+  return (Math.random() * 2 ** 32) | 0;
+}
+
+/** What an unseeded layer gives in training; null where the backend has no such op, or the input is not of floats. */
+export function nativeDropout(layer: DropoutLayer, input: tf.Tensor): tf.Tensor | null {
+  const { stepOps } = backendPart();
+  if (stepOps === undefined || input.dtype !== 'float32') return null;
+  const rate = live(() => Float32Array.of(layer.rate));
+  const seed = live(() => Int32Array.of(word(), word()));
+  const noiseShape = layer.getNoiseShape(input);
+  const drop = (x: tf.Tensor): tf.Tensor =>
+    withLazyGradient(
+      { x },
+      () => stepOps.dropout(x, rate, seed),
+      (dy) => ({ x: () => stepOps.dropout(dy, rate, seed) }),
+    );
+  return tf.tidy(() => (noiseShape ? input.mul(drop(tf.ones(noiseShape))) : drop(input)));
+}
+
+/** Unseeded dropout is one op with a gradient of its own. */
+export const DROPOUT = dropout.as(nativeDropout, openDropout);

@@ -4,7 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
-import { Substitute } from '../../tfjs/training/substitute.js';
+import { Substitute, type Override } from '../../tfjs/training/substitute.js';
+import { asNodeBackend, withTensor } from '../../backends/tensorflow/node_backend.js';
 
 /** What a gather takes, as the kernel of tfjs is given it. */
 export interface Gather {
@@ -19,13 +20,7 @@ export type GatherBy = (gather: Gather) => tf.TensorInfo | null;
 
 const gathers = new Substitute<GatherBy>('gather');
 
-/** Runs `f` while `by` gathers on `tensorflow`. */
-export function withGathers<T>(by: GatherBy, f: () => T): T {
-  // tfjs-node may be loaded after this package.
-  openGathers();
-  return gathers.during(by, f);
-}
-
+/** Lets the override have an effect. */
 function openGathers(): void {
   replaceStockKernel(tf.GatherV2, 'tensorflow', 'gathers', (stock) => (args) => {
     const by = gathers.now;
@@ -37,3 +32,37 @@ function openGathers(): void {
     return by({ ...inputs, ...attrs }) ?? stock(args);
   });
 }
+
+const TYPES = { float32: 'TF_FLOAT', int32: 'TF_INT32' } as const;
+
+/** The rows of a matrix, or of a tensor of more axes; null for other gathers, and where a row is not there: tfjs says which. */
+export function nativeGather({ x, indices, axis, batchDims }: Gather): tf.TensorInfo | null {
+  const type = TYPES[x.dtype as keyof typeof TYPES];
+  if (axis !== 0 || batchDims !== 0 || type === undefined || indices.dtype !== 'int32') return null;
+  const backend = asNodeBackend(tf.backend());
+  const { binding } = backend;
+  const attributes = [
+    { name: 'batch_dims', type: binding.TF_ATTR_INT, value: 0 },
+    { name: 'Tparams', type: binding.TF_ATTR_TYPE, value: binding[type] },
+    { name: 'Tindices', type: binding.TF_ATTR_TYPE, value: binding.TF_INT32 },
+    { name: 'Taxis', type: binding.TF_ATTR_TYPE, value: binding.TF_INT32 },
+  ];
+  try {
+    return withTensor(backend, Int32Array.of(0), [], (first) =>
+      backend.executeSingleOutput(tf.GatherV2, attributes, [x, indices, first]),
+    );
+  } catch {
+    return null;
+  }
+}
+
+const nativeGathers = gathers.as(nativeGather);
+
+/** Rows are gathered by TensorFlow, whose own check of their numbers does. */
+export const GATHERS: Override = {
+  begin() {
+    // tfjs-node may be loaded after this package.
+    openGathers();
+    return nativeGathers.begin();
+  },
+};

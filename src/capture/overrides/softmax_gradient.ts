@@ -2,19 +2,15 @@
 import * as tf from '@tensorflow/tfjs';
 import { replaceStockGradient } from '../../tfjs/engine/stock_gradient.js';
 import { Substitute } from '../../tfjs/training/substitute.js';
+import { backendPart } from '../../backends/registry.js';
 
 /** The gradient of a softmax over the last axis, which gave `y`; null: that of tfjs. */
 export type SoftmaxGradientBy = (dy: tf.Tensor, y: tf.Tensor) => tf.Tensor | null;
 
 const softmaxGradient = new Substitute<SoftmaxGradientBy>('softmax gradient');
 
-/** Runs `f` while `by` computes gradients of softmax. */
-export function withSoftmaxGradient<T>(by: SoftmaxGradientBy, f: () => T): T {
-  return softmaxGradient.during(by, f);
-}
-
-/** Lets `withSoftmaxGradient` have an effect. Once per copy of tfjs: later calls do nothing. */
-export function openSoftmaxGradient(): void {
+/** Lets the override have an effect. */
+function openSoftmaxGradient(): void {
   replaceStockGradient('Softmax', 'softmax gradient', (stock) => (dy, saved, attributes) => {
     const [[y], { dim }] = [saved, attributes as unknown as { dim: number }];
     const by = softmaxGradient.now;
@@ -24,3 +20,16 @@ export function openSoftmaxGradient(): void {
     return { logits: () => by(dy, y) ?? stock(dy, saved, attributes)['logits']!() };
   });
 }
+
+/** The gradient of softmax over the last axis; null where the backend has no such op. */
+export function nativeSoftmaxGradient(dy: tf.Tensor, y: tf.Tensor): tf.Tensor | null {
+  const { stepOps } = backendPart();
+  const isFloat = dy.dtype === 'float32' && y.dtype === 'float32';
+  if (stepOps === undefined || !isFloat || y.rank < 1 || y.size === 0) return null;
+  const classes = y.shape.at(-1)!;
+  const [upstream, rows] = [dy, y].map((each) => each.reshape([y.size / classes, classes]) as tf.Tensor2D);
+  return stepOps.softmaxGradient(upstream!, rows!).reshape(y.shape);
+}
+
+/** The gradient of softmax is one op. */
+export const SOFTMAX_GRADIENT = softmaxGradient.as(nativeSoftmaxGradient, openSoftmaxGradient);

@@ -6,8 +6,3 @@ import { Substitute } from '../../tfjs/training/substitute.js';
 export type PairDotsBy = (features: readonly tf.Tensor2D[], withSelf: boolean) => tf.Tensor2D | null;
 
 export const pairDots = new Substitute<PairDotsBy>('pair dots');
-
-/** Runs `f` while `by` computes them. */
-export function withPairDots<T>(by: PairDotsBy, f: () => T): T {
-  return pairDots.during(by, f);
-}

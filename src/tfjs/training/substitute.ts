@@ -1,5 +1,23 @@
-/** What tfjs computes and somebody else may compute for as long as a call lasts. */
+/** Overrides of what tfjs computes, for as long as a call lasts. */
 import { perProcess } from '../../base/per_process.js';
+
+/** Something of tfjs that gives way for as long as a call lasts. */
+export interface Override {
+  /** Puts the hook into tfjs. Once per copy of tfjs: later calls do nothing. */
+  install?(): void;
+  /** Begins; returns what ends it. */
+  begin(): () => void;
+}
+
+/** Runs `f` with all overrides in force. */
+export function withOverrides<T>(overrides: readonly Override[], f: () => T): T {
+  const ends = overrides.map((each) => each.begin());
+  try {
+    return f();
+  } finally {
+    for (const end of ends.reverse()) end();
+  }
+}
 
 /** `By` is what does the work in place of tfjs; `name` tells one such method from others, in all copies of the package. */
 export class Substitute<By> {
@@ -16,16 +34,17 @@ export class Substitute<By> {
     return this.#active.by;
   }
 
-  /** Runs `f` while `by` does the work; null: tfjs does. */
-  during<T>(by: By | null, f: () => T): T {
+  /** `by` in the place of tfjs. `install`: puts the hook into tfjs. */
+  as(by: By, install?: () => void): Override {
     const active = this.#active;
-    const outer = active.by;
-    active.by = by;
-    try {
-      return f();
-    } finally {
-      active.by = outer;
-    }
+    const begin = (): (() => void) => {
+      const outer = active.by;
+      active.by = by;
+      return () => {
+        active.by = outer;
+      };
+    };
+    return install === undefined ? { begin } : { begin, install };
   }
 
   /**

@@ -1,10 +1,11 @@
 /** What is left of a step after `fewerOps`, which gives the numbers of the step all the same. */
+import { OWN_PRODUCTS } from '../../../src/capture/overrides/own_products.js';
+import { withOverrides } from '../../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
 import { loadAddon } from '../../../src/backends/native/addon.js';
 import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
 import { fewerOps } from '../../../src/capture/fewer_ops/fewer_ops.js';
 import { neededOps, type AttributeKinds } from '../../../src/capture/graph_def.js';
-import { withOwnProducts } from '../../../src/capture/own_products.js';
 import { record } from '../../../src/capture/recorder.js';
 import type { RecordedOp } from '../../../src/capture/recording.js';
 import { StepGraph } from '../../../src/capture/step_graph.js';
@@ -20,7 +21,7 @@ export function opsOf(shapes: readonly (readonly number[])[], step: Step, seed =
   };
   const [given, others] = [draw(), draw()];
   const backend = asNodeBackend(tf.backend());
-  const run = (inputs: tf.Tensor[]): tf.Tensor[] => tf.tidy(() => withOwnProducts(backend, () => step(inputs)));
+  const run = (inputs: tf.Tensor[]): tf.Tensor[] => tf.tidy(() => withOverrides([OWN_PRODUCTS], () => step(inputs)));
   const { results, recording } = record(backend, given, () => run(given) as tf.Scalar[]);
   expect(recording.problem).toBeNull();
   const fewer = fewerOps(recording, backend.binding as unknown as AttributeKinds);

@@ -1,8 +1,8 @@
 /** Gradients of a recorded step in one op of ours each: the same numbers, and only where they are those gradients. */
+import { nativeCategoricalLoss } from '../../../src/capture/overrides/losses.js';
+import { nativeSoftmaxGradient } from '../../../src/capture/overrides/softmax_gradient.js';
 import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
-import { nativeCategoricalLoss } from '../../../src/capture/native/native_categorical_loss.js';
-import { nativeSoftmaxGradient } from '../../../src/capture/native/native_softmax_gradient.js';
 import { namesOf, opsOf } from './ops_left.js';
 import { describeSteps, expectCaptured, modelOf, trainTwins } from '../training.js';
 

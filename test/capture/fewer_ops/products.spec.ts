@@ -1,8 +1,9 @@
 /** The ops of ours that multiply and add: what they refuse, and shapes at the edges. */
+import { OWN_PRODUCTS } from '../../../src/capture/overrides/own_products.js';
+import { withOverrides } from '../../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflow/node_backend.js';
-import { withOwnProducts } from '../../../src/capture/own_products.js';
 import { describeSteps, modelOf } from '../training.js';
 
 const count = (name: string, value: number): OpAttribute => {
@@ -102,7 +103,7 @@ describeSteps('Products and sums as ops', () => {
     };
     const seen = (f: () => tf.Tensor): string[] => {
       names.length = 0;
-      tf.tidy(() => void withOwnProducts(backend, f));
+      tf.tidy(() => void withOverrides([OWN_PRODUCTS], f));
       return names.filter((name) => /Product|MatMul/.test(name));
     };
     try {

@@ -1,12 +1,12 @@
 /** Captured steps of the embedding layer of tfjs, whose kernel reads the ids to check them. */
+import { GATHERS } from '../../../src/capture/overrides/gathers.js';
+import { withOverrides } from '../../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { loadAddon } from '../../../src/backends/native/addon.js';
 import { asNodeBackend } from '../../../src/backends/tensorflow/node_backend.js';
-import { nativeGather } from '../../../src/capture/native/native_gather.js';
 import { record } from '../../../src/capture/recorder.js';
 import { StepGraph } from '../../../src/capture/step_graph.js';
-import { withGathers } from '../../../src/capture/overrides/gathers.js';
 import { Random } from '../../helpers/random.js';
 import { itIsCapturedRight, type Batch, type BadInputs } from './checked_models.js';
 import { describeSteps, expectCaptured, expectRefused, trainTwins } from '../training.js';
@@ -149,7 +149,7 @@ describeSteps('Captured steps of the stock embedding', (allowTensors) => {
     tf.tidy(() => {
       const [table, ids] = [tf.ones([3, 2]), tf.tensor1d([0, 2], 'int32')];
       const step = (): tf.Tensor[] => {
-        withGathers(nativeGather, () => tf.gather(table, ids));
+        withOverrides([GATHERS], () => tf.gather(table, ids));
         return [table.square()];
       };
       const { recording } = record(asNodeBackend(tf.backend()), [table, ids], step);

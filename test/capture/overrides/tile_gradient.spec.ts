@@ -1,10 +1,11 @@
 /** The gradient of `tf.tile` as one sum, beside that of tfjs. */
+import { TILE_GRADIENT } from '../../../src/capture/overrides/tile_gradient.js';
+import { summedRepetitions } from '../../../src/capture/overrides/tile_gradient.js';
+import { withOverrides } from '../../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
-import { openTileGradient, withTileGradient } from '../../../src/capture/overrides/tile_gradient.js';
-import { summedRepetitions } from '../../../src/capture/summed_repetitions.js';
 import { describeTensorFlow } from '../../backends/tensorflow/tensorflow_backend.js';
 import { Random } from '../../helpers/random.js';
-import { opsRun } from '../native/ops_run.js';
+import { opsRun } from './ops_run.js';
 
 interface Case {
   readonly shape: readonly number[];
@@ -25,7 +26,7 @@ function gradientOf({ shape, reps }: Case, seed: number): tf.Tensor {
 }
 
 describeTensorFlow('The sum of repetitions', () => {
-  beforeEach(openTileGradient);
+  beforeEach(() => TILE_GRADIENT.install?.());
 
   it('is the gradient of tile', () => {
     const random = new Random(17);
@@ -40,7 +41,7 @@ describeTensorFlow('The sum of repetitions', () => {
     ];
     for (const each of [...some, ...Array.from({ length: 60 }, () => draw(random))]) {
       tf.tidy(() => {
-        const [stock, own] = [gradientOf(each, 5), withTileGradient(summedRepetitions, () => gradientOf(each, 5))];
+        const [stock, own] = [gradientOf(each, 5), withOverrides([TILE_GRADIENT], () => gradientOf(each, 5))];
         expect(own.shape).toEqual(stock.shape);
         const numbers = stock.dataSync();
         own.dataSync().forEach((number, i) => {
@@ -55,7 +56,7 @@ describeTensorFlow('The sum of repetitions', () => {
   it('is that of tensors of more axes too, for which tfjs has none', () => {
     const each = { shape: [2, 1, 2, 1, 3], reps: [1, 2, 1, 2, 1] };
     tf.tidy(() => {
-      const gradient = withTileGradient(summedRepetitions, () =>
+      const gradient = withOverrides([TILE_GRADIENT], () =>
         tf.grad((x) => tf.tile(x, each.reps))(tf.ones(each.shape), tf.ones([2, 2, 2, 2, 3])),
       );
       expect([...gradient.dataSync()]).toEqual(Array.from({ length: 12 }, () => 4));
@@ -72,7 +73,7 @@ describeTensorFlow('The sum of repetitions', () => {
   it('is one op, however often is repeated; without it, tfjs takes one for each', async () => {
     const each = { shape: [1, 4], reps: [50, 1] };
     const run = (): void => tf.dispose(tf.tidy(() => gradientOf(each, 1)));
-    expect(await opsRun(/^(Sum|Slice|Add|AddV2)$/, () => withTileGradient(summedRepetitions, run))).toEqual(['Sum']);
+    expect(await opsRun(/^(Sum|Slice|Add|AddV2)$/, () => withOverrides([TILE_GRADIENT], run))).toEqual(['Sum']);
     expect((await opsRun(/^Slice$/, run)).length).toBe(50);
   });
 });

@@ -31,7 +31,7 @@ const SHARED_TENSORS = ['backends/emulator/host/shared_tensors', 'backends/tenso
 const OPS = ['lookup/sizes', 'lookup/shared_memory', 'lookup/sparse_apply'];
 const MANY = ['same_ids', 'many_tables', 'united_uses', 'denormals'].map((name) => `backends/${name}`);
 const PACKED = ['backends/agreement', 'backends/packed/rounding', 'backends/dense_kernels'];
-const STEP = ['capture/native/', 'backends/tensorflow/step_kernels', 'backends/native/plain_steps'];
+const STEP = ['capture/overrides/', 'backends/tensorflow/step_kernels', 'backends/native/plain_steps'];
 const CAPTURED = ['capture/runs', 'capture/layers/', 'capture/'];
 const WASM = ['backends/wasm/'];
 

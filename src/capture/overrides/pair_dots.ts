@@ -1,6 +1,7 @@
 /** The products of all pairs of features as one op, and the gradients of all features as one. */
 import type * as tf from '@tensorflow/tfjs';
 import { backendPart } from '../../backends/registry.js';
+import { pairDots } from '../../layers/feature_interaction/pair_dots.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 
 /** The products of features of one shape, each at least one number wide; null where the backend has no such op. */
@@ -19,3 +20,5 @@ export function nativePairDots(features: readonly tf.Tensor2D[], withSelf: boole
     },
   ) as tf.Tensor2D;
 }
+
+export const PAIR_DOTS = pairDots.as(nativePairDots);

@@ -1,10 +1,10 @@
 /** Categorical cross-entropy and the gradient of softmax as ops of ours: the numbers of tfjs, in captured steps too. */
+import { SOFTMAX_GRADIENT } from '../../../src/capture/overrides/softmax_gradient.js';
+import { nativeCategoricalLoss } from '../../../src/capture/overrides/losses.js';
+import { withOverrides } from '../../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
-import { nativeCategoricalLoss } from '../../../src/capture/native/native_categorical_loss.js';
-import { nativeSoftmaxGradient } from '../../../src/capture/native/native_softmax_gradient.js';
-import { withSoftmaxGradient } from '../../../src/capture/overrides/softmax_gradient.js';
 import { Random } from '../../helpers/random.js';
 import { opsRun } from './ops_run.js';
 import { describeSteps } from '../training.js';
@@ -177,7 +177,7 @@ describeSteps('Categorical cross-entropy as one op', () => {
         const size = shape.reduce((a, b) => a * b, 1);
         const [x, weights] = [-3, -1].map((least) => tf.tensor(random.floats(size, least, 2), [...shape]));
         const gradient = (): tf.Tensor => tf.grad((logits) => tf.softmax(logits).mul(weights!).sum())(x!);
-        const [own, stock] = [withSoftmaxGradient(nativeSoftmaxGradient, gradient), gradient()];
+        const [own, stock] = [withOverrides([SOFTMAX_GRADIENT], gradient), gradient()];
         expect(distance(own, stock)).toBeLessThan(2e-6);
       });
     }

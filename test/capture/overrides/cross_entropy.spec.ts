@@ -1,8 +1,8 @@
 /** Binary cross-entropy as one op with one gradient: the numbers of tfjs, those that are not finite too. */
+import { nativeCrossEntropy } from '../../../src/capture/overrides/losses.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
-import { nativeCrossEntropy } from '../../../src/capture/native/native_cross_entropy.js';
 import { Random } from '../../helpers/random.js';
 import { opsRun } from './ops_run.js';
 import { describeSteps, modelOf, trainTwins } from '../training.js';

@@ -1,9 +1,9 @@
 /** Sums of rows by segment by an op of ours, which must be those of TensorFlow's op to the bit. */
+import { SEGMENT_SUMS } from '../../../src/capture/overrides/segment_sums.js';
+import { withOverrides } from '../../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { loadAddon } from '../../../src/backends/native/addon.js';
-import { nativeSegmentSum } from '../../../src/capture/native/native_segment_sum.js';
-import { withSegmentSums } from '../../../src/capture/overrides/segment_sums.js';
 import { Random } from '../../helpers/random.js';
 import { describeTensorFlow } from '../../backends/tensorflow/tensorflow_backend.js';
 import { opsRun } from './ops_run.js';
@@ -36,7 +36,7 @@ const cases = (random: Random): Case[] => [
 
 describeTensorFlow('Sums of rows by segment', () => {
   const sum = (terms: tf.Tensor2D, ids: tf.Tensor1D, segments: number): tf.Tensor => {
-    return withSegmentSums(nativeSegmentSum, () => tf.unsortedSegmentSum(terms, ids, segments));
+    return withOverrides([SEGMENT_SUMS], () => tf.unsortedSegmentSum(terms, ids, segments));
   };
   let threads: number;
   beforeEach(() => (threads = loadAddon().getThreads()));
@@ -69,7 +69,7 @@ describeTensorFlow('Sums of rows by segment', () => {
       tf.tidy(() => {
         const ids = tf.tensor1d([1, 0, 1], 'int32');
         for (const terms of [tf.ones([3]), tf.ones([3, 2, 2]), tf.ones([3, 2], 'int32')]) {
-          const found = withSegmentSums(nativeSegmentSum, () => tf.unsortedSegmentSum(terms as tf.Tensor1D, ids, 2));
+          const found = withOverrides([SEGMENT_SUMS], () => tf.unsortedSegmentSum(terms as tf.Tensor1D, ids, 2));
           expect([...found.dataSync()].reduce((a, b) => a + b)).toBe(terms.size);
         }
         expect(() => sum(tf.ones([3, 2]), ids, 1)).toThrowError(/segment_ids\[0\] = 1 is out of range \[0, 1\)/);

@@ -1,9 +1,10 @@
 /** Dots of rows as one op in captured steps: the numbers of tfjs, and only where it would multiply row by row. */
+import { DOTS } from '../../../src/capture/overrides/dot.js';
+import { nativeDots } from '../../../src/capture/overrides/dot.js';
+import { withOverrides } from '../../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
-import { nativeDots } from '../../../src/capture/native/native_dots.js';
-import { withDots } from '../../../src/capture/overrides/dot.js';
 import { Random } from '../../helpers/random.js';
 import { opsRun } from './ops_run.js';
 import { ROWS, describeSteps, expectCaptured, trainTwins } from '../training.js';
@@ -89,7 +90,7 @@ describeSteps('Dots of rows as one op', () => {
           const [a, b] = shapes.map((shape) => tf.ones(shape, dtype));
           const layer = tf.layers.dot(args as never);
           const run = (): tf.Tensor => layer.apply([a!, b!]) as tf.Tensor;
-          const [own, stock] = [withDots(nativeDots, run), run()];
+          const [own, stock] = [withOverrides([DOTS], run), run()];
           expect([own.shape, own.dtype]).toEqual([stock.shape, stock.dtype]);
           expect(own.dataSync()).toEqual(stock.dataSync() as Float32Array);
         });

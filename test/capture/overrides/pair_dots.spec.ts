@@ -1,9 +1,9 @@
 /** Products of all pairs of features as one op in captured steps: the numbers of the layer, and nowhere else. */
+import { PAIR_DOTS } from '../../../src/capture/overrides/pair_dots.js';
+import { withOverrides } from '../../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
-import { withPairDots } from '../../../src/layers/feature_interaction/pair_dots.js';
-import { nativePairDots } from '../../../src/capture/native/native_pair_dots.js';
 import { Random } from '../../helpers/random.js';
 import { opsRun } from './ops_run.js';
 import { ROWS, describeSteps, expectCaptured, trainTwins } from '../training.js';
@@ -47,12 +47,12 @@ describeSteps('Products of pairs as one op', () => {
         tf.tidy(() => {
           const features = featuresOf(random, shape);
           const stock = layer.apply(features) as tf.Tensor2D;
-          const own = withPairDots(nativePairDots, () => layer.apply(features)) as tf.Tensor2D;
+          const own = withOverrides([PAIR_DOTS], () => layer.apply(features)) as tf.Tensor2D;
           expect(own.shape).toEqual(stock.shape);
           const upstream = tf.tensor2d(random.floats(stock.size, -2, 2), stock.shape);
           const gradients = (): tf.Tensor[] =>
             tf.grads((...given: tf.Tensor[]) => layer.apply(given) as tf.Tensor)(features, upstream);
-          const [ofStock, ofOwn] = [gradients(), withPairDots(nativePairDots, gradients)];
+          const [ofStock, ofOwn] = [gradients(), withOverrides([PAIR_DOTS], gradients)];
           [[own, stock] as const, ...ofOwn.map((each, i) => [each, ofStock[i]!] as const)].forEach(([a, b]) => {
             expect(a.shape).toEqual(b.shape);
             const wanted = b.dataSync();
