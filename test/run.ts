@@ -1,5 +1,5 @@
 /**
- * Runs the specs: `npm test`, or `npm test -- ops/ "names the position"` for the spec files or specs that hold a text.
+ * Runs the specs: `npm test`, or `npm test -- lookup/ "names the position"` for the spec files or specs that hold a text.
  * Files are run in several processes, the longest first, and a few in this one; specs of a file in the order written. What
  * specs draw at random is the same in every run: TFJS_EMBEDDINGS_TEST_SEED gives other draws. Prints one line per file,
  * then failures in full, the slowest files, and the count.

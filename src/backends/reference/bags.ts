@@ -1,4 +1,5 @@
 /** What every reference kernel asks about a batch of bags: ids in range, divisors, scales of rows under maxNorm. */
+import { bagDivisor } from '../../ids/bag_divisor.js';
 import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../kernel_set.js';
 
 /** Throws IdOutOfRange for the first id outside [0, rows) unless such rows count as zeros. */
@@ -24,16 +25,9 @@ export function bagRange(bags: HostBags, b: number): { first: number; end: numbe
   return { first: bags.rowSplits[b]!, end: bags.rowSplits[b + 1]! };
 }
 
-/** What the weighted sum of a bag is divided by: 1, the sum of weights, or the root of the sum of their squares. */
-export function divisor(bags: HostBags, b: number, options: BagOptions): number {
-  if (options.combiner === 'sum') return 1;
-  const { first, end } = bagRange(bags, b);
-  let total = 0;
-  for (let i = first; i < end; i++) {
-    const weight = weightAt(bags, i);
-    total += options.combiner === 'mean' ? weight : weight * weight;
-  }
-  return options.combiner === 'mean' ? total : Math.sqrt(total);
+/** What the weighted sum of a bag is divided by. */
+export function divisor({ rowSplits, weights }: HostBags, b: number, { combiner }: BagOptions): number {
+  return bagDivisor(weights, rowSplits[b]!, rowSplits[b + 1]!, combiner);
 }
 
 /** a / b, and 0 where b is 0: an empty bag gives zeros, never NaN. */

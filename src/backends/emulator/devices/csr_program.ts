@@ -1,4 +1,5 @@
 /** Commands over the CSR of a stack: what the SparseCores do with it. */
+import { occurrenceRounds } from '../../../ids/occurrence_rounds.js';
 import { HYPER_FIELDS } from '../../../rules/hyper.js';
 import { quantize } from '../../quantize.js';
 import { SINGLE_ROW, type BagOptions, type HostBags, type HostTable, type KernelSet } from '../../kernel_set.js';
@@ -111,19 +112,16 @@ export class CsrProgram {
     dim: number,
     order: Iterable<number>,
   ): Generator<{ bags: HostBags; gradient: Float32Array }> {
-    const seen = new Map<number, number>();
-    const rounds: number[][] = [[]];
     const samples = new Int32Array(values.length);
+    const positions: number[] = [];
     for (const sample of order) {
       const [first, end] = [rowSplits[sample]!, rowSplits[sample + 1]!];
       samples.fill(sample, first, end);
-      for (let i = first; i < end; i++) {
-        const round = seen.get(values[i]!) ?? 0;
-        seen.set(values[i]!, round + 1);
-        (rounds[round] ??= []).push(i);
-      }
+      for (let i = first; i < end; i++) positions.push(i);
     }
-    for (const places of rounds) {
+    const rounds = occurrenceRounds(values, positions);
+    // Without ids there is a step all the same: rows that nobody looked up may move.
+    for (const places of rounds.length === 0 ? [[]] : rounds) {
       const own = new Float32Array(places.length * dim);
       places.forEach((place, i) => {
         const from = samples[place]! * dim;

@@ -1,4 +1,5 @@
 /** Which ids of a batch go to which device, where the rows of a table are dealt out. */
+import { bagDivisor } from '../../../ids/bag_divisor.js';
 import type { LayoutShard, TableLayout } from '../../../partition/table_layout.js';
 import type { Combiner } from '../../../base/types.js';
 import type { LazyBags } from './id_batch.js';
@@ -68,12 +69,7 @@ function divisors({ rowSplits, weights, batch }: LazyBags, combiner: Combiner): 
   const result = new Float32Array(batch);
   let isOne = true;
   for (let bag = 0; bag < batch; bag++) {
-    let sum = 0;
-    for (let i = rowSplits[bag]!; i < rowSplits[bag + 1]!; i++) {
-      const weight = weights === null ? 1 : weights[i]!;
-      sum += combiner === 'mean' ? weight : weight * weight;
-    }
-    result[bag] = combiner === 'mean' ? sum : Math.sqrt(sum);
+    result[bag] = bagDivisor(weights, rowSplits[bag]!, rowSplits[bag + 1]!, combiner);
     if (result[bag] !== 1) isOne = false;
   }
   return isOne ? null : result;
