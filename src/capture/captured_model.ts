@@ -4,6 +4,7 @@ import { asNodeBackend, BACKEND_NAME } from '../backends/tensorflow/node_backend
 import { Ownership } from '../backends/tensorflow/ownership.js';
 import type { EagerStep, StepData } from '../tfjs/training/model_steps.js';
 import { warnOnce } from '../base/warn_once.js';
+import { AskedRates } from './asked_rates.js';
 import { compiledOf, type Compiled, type Purpose } from './compiled.js';
 import { whyNotPlain } from './plain_model.js';
 import { fewerOps } from './fewer_ops/fewer_ops.js';
@@ -12,7 +13,7 @@ import { record } from './recorder.js';
 import { difference, type Recording } from './recording.js';
 import { MOST_SIGNATURES, Signatures, type GraphList, type Signature } from './signatures.js';
 import { whyUnsound } from './sound.js';
-import { StepGraph, failedWriting, type GraphAddon } from './step_graph.js';
+import { StepGraph, failedWriting, type GraphAddon, type LiveNumbers } from './step_graph.js';
 import { watchedModel } from './watched_model.js';
 
 /** A field that changes more often is one that changes all the time. */
@@ -208,14 +209,35 @@ export class CapturedModel {
     }
   }
 
-  #repeat(model: tf.LayersModel, signature: Signature, { eager, data }: GivenStep): tf.Tensor[] {
+  #repeat(model: tf.LayersModel, signature: Signature, given: GivenStep): tf.Tensor[] {
+    const graph = signature.graph!;
+    const { made, rates } = AskedRates.during(graph.variables, () => graph.makeLive());
+    try {
+      if (rates.changedVariables) {
+        signature.refused = 'its learning rate is a function that changes variables';
+        this.#signatures.release(signature);
+      }
+      // A step that cannot run fails op by op before it asks for rates, or in the same words.
+      if (made === null || rates.changedVariables) return rates.replay(() => given.eager(given.data));
+      return this.#run(model, signature, given, { made, rates });
+    } finally {
+      rates.release();
+    }
+  }
+
+  #run(
+    model: tf.LayersModel,
+    signature: Signature,
+    { eager, data }: GivenStep,
+    { made, rates }: { readonly made: LiveNumbers; readonly rates: AskedRates },
+  ): tf.Tensor[] {
     let results: tf.Tensor[];
     try {
-      results = signature.graph!.run(data);
+      results = signature.graph!.run(data, made);
     } catch (error) {
       if (failedWriting(error)) throw error;
       // Nothing was written. Op by op the step says what is wrong in words of layers and inputs.
-      const eagerResults = eager(data);
+      const eagerResults = rates.replay(() => eager(data));
       // Such as a layer that met padding: the steps after it are others.
       if (this.#isCurrent(signature)) {
         signature.refused = `TensorFlow cannot run its graph: ${(error as Error).message}`;

@@ -5,6 +5,7 @@ import type { NodeBackend, OpAttribute, TensorRecord } from '../backends/tensorf
 import { whileRecording } from '../lookup/training/recordings.js';
 import { variableText } from '../lookup/training/variable_names.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
+import { withRateCalls, type AskRate } from '../lookup/training/rate_calls.js';
 import {
   isInPlace,
   writtenInputs,
@@ -197,6 +198,14 @@ class Recorder {
     return this.feeds.some(({ name, kind }) => kind === 'variable' && name === place);
   }
 
+  /** Runs a function that gives a rate, which is no part of the step: it is called anew for each. */
+  askRate(call: () => unknown): unknown {
+    const count = this.ops.length + this.constants.length;
+    const rate = call();
+    if (this.ops.length + this.constants.length > count) this.refuse('its learning rate is a function that runs ops');
+    return rate;
+  }
+
   /** Called when JavaScript reads a tensor. */
   reads(dataId: object): void {
     if (this.#isReading) return;
@@ -278,7 +287,11 @@ export function record(
   };
   let results: tf.Tensor[];
   try {
-    results = whileRecording((problem) => recorder.refuse(problem), step);
+    const ask: AskRate = (_, call) => recorder.askRate(call);
+    results = whileRecording(
+      (problem) => recorder.refuse(problem),
+      () => withRateCalls(ask, step),
+    );
   } finally {
     Object.assign(backend, { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync });
     // A method of the prototype, where nobody else has wrapped it.

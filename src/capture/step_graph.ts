@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend, type OpAttribute } from '../backends/tensorflow/node_backend.js';
 import { Ownership } from '../backends/tensorflow/ownership.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
+import type { LiveValues } from '../backends/live_values.js';
 import { graphDefOf, type AttributeKinds } from './graph_def.js';
 import { isInPlace, writtenInputs, type Feed, type Recording } from './recording.js';
 
@@ -11,6 +12,9 @@ export interface GraphAddon {
   buildGraph(definition: Uint8Array, feeds: string, fetches: string, targets: string): number;
   releaseGraph(number: number): void;
 }
+
+/** Numbers that are made anew for each run, by the feed that takes them. */
+export type LiveNumbers = ReadonlyMap<Feed, LiveValues>;
 
 const FLOAT = 1;
 const STEP = 'EmbeddingStep';
@@ -58,8 +62,18 @@ export class StepGraph {
     return this.#feeds.some((feed) => feed.kind === 'variable' && given.has(feed.variable.dataId));
   }
 
+  /** The variables that the step reads or writes. */
+  get variables(): tf.Variable[] {
+    return this.#feeds.flatMap((feed) => (feed.kind === 'variable' ? [feed.variable] : []));
+  }
+
+  /** The numbers of the next run that change from step to step, made in the order in which the step first made them. */
+  makeLive(): LiveNumbers {
+    return new Map(this.#recording.feeds.flatMap((feed) => (feed.kind === 'live' ? [[feed, feed.make()]] : [])));
+  }
+
   /** Runs the step; what it gives belongs to the scope of the caller. Nothing is written where it throws. */
-  run(data: StepData): tf.Tensor[] {
+  run(data: StepData, live = this.makeLive()): tf.Tensor[] {
     const backend = asNodeBackend(tf.backend());
     const ownership = Ownership.of(backend);
     for (const variable of this.#written) ownership.makeWritable(variable);
@@ -71,7 +85,7 @@ export class StepGraph {
       return { dataId, shape: shape as number[], dtype };
     };
     try {
-      const inputs = this.#inputs(data, made);
+      const inputs = this.#inputs(data, live, made);
       const outputs = backend.executeMultipleOutputs(STEP, this.#attributes, inputs, this.#fetchCount);
       return this.#take(outputs);
     } finally {
@@ -85,14 +99,12 @@ export class StepGraph {
 
   #inputs(
     data: StepData,
+    live: LiveNumbers,
     made: (values: Float32Array | Int32Array, shape: readonly number[]) => tf.TensorInfo,
   ): tf.TensorInfo[] {
-    // Numbers that several ops take are made once, in the order in which the step first made them.
-    const live = new Map<unknown, tf.TensorInfo>();
-    for (const feed of this.#recording.feeds) if (feed.kind === 'live') live.set(feed, made(feed.make(), feed.shape));
     const fed = this.#feeds.map((feed): tf.TensorInfo => {
       if (feed.kind === 'data') return data[feed.place]!;
-      return feed.kind === 'variable' ? feed.variable : live.get(feed)!;
+      return feed.kind === 'variable' ? feed.variable : made(live.get(feed)!, feed.shape!);
     });
     return [made(Int32Array.of(this.#number), []), ...fed];
   }

@@ -70,8 +70,10 @@ export class WatchedFields {
     this.#answers.push({ name, ask, value: ask() });
   }
 
+  /** A class with those that it derives from. */
   addClass(known: KnownClass): void {
-    this.#classes.add(known);
+    if (this.#classes.has(known)) return;
+    for (const each of known.withBases()) this.#classes.add(each);
   }
 
   /** The name of the first field that is not as it was; null: none. */

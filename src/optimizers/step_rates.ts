@@ -8,11 +8,11 @@ export class StepRates {
 
   /** The rate after `steps` steps. */
   of(settings: Rated, steps: number): number {
-    const { learningRate: by } = settings;
     const known = this.#known.get(settings);
-    if (known?.by === by) return known.rate;
-    const rate = learningRateAt(by, steps);
-    this.#known.set(settings, { by, rate });
+    if (known?.by === settings.learningRate) return known.rate;
+    const rate = learningRateAt(settings.learningRate, steps);
+    // A function may set another rate, which is that of the next step.
+    this.#known.set(settings, { by: settings.learningRate, rate });
     return rate;
   }
 

@@ -1,5 +1,6 @@
 /** Programs in processes of their own, so that a crash or a hang is something to report. */
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -17,13 +18,15 @@ export interface ProgramOptions {
   readonly nodeOptions?: readonly string[];
   /** Variables beside those of this process. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Told each line that the program writes on standard error. */
+  readonly onLine?: (line: string) => void;
 }
 
 /** Runs a TypeScript file with Node in the root of the project, and kills it when its time is over. */
 export async function runProgram(
   file: URL,
   args: readonly (string | number)[],
-  { timeoutMs, nodeOptions = [], env = {} }: ProgramOptions,
+  { timeoutMs, nodeOptions = [], env = {}, onLine }: ProgramOptions,
 ): Promise<Ended> {
   const command = [...nodeOptions, '--import', 'tsx', fileURLToPath(file), ...args.map(String)];
   const child = spawn(process.execPath, command, {
@@ -34,6 +37,7 @@ export async function runProgram(
   let [out, err, isLate] = ['', '', false];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err = (err + text).slice(-LONGEST_TEXT)));
+  if (onLine !== undefined) createInterface({ input: child.stderr }).on('line', onLine);
   const timer = setTimeout(() => {
     isLate = true;
     child.kill('SIGKILL');

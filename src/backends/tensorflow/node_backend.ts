@@ -32,6 +32,7 @@ export interface NodeBackend extends OpBackend<readonly OpAttribute[]> {
   };
   readonly tensorMap: { get(dataId: object): TensorRecord };
   refCount(dataId: object): number;
+  incRef(dataId: object): void;
   write(values: Float32Array | Int32Array, shape: number[], dtype: 'float32' | 'int32'): object;
   disposeData(dataId: object, force?: boolean): boolean;
 }

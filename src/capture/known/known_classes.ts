@@ -19,10 +19,25 @@ const ASIDE: ReadonlySet<PropertyKey> = new Set([
   ...['constructor', 'prototype', 'name', 'length', 'className', 'arguments', 'caller'],
 ]);
 
-/** An object from which others inherit, and all that they find there, by way of what it inherits from itself. */
+const { hasOwnProperty } = Object.prototype;
+const descriptorOf = Object.getOwnPropertyDescriptor;
+
+/** An accessor, the object that has it, and those that would hide it. */
+interface Getter {
+  readonly key: PropertyKey;
+  readonly get: unknown;
+  readonly owner: object;
+  readonly before: readonly object[];
+}
+
+/**
+ * An object from which others inherit, and all that they find there, by way of what it inherits from itself. Looked at
+ * before each step: lists side by side, and no accessor is looked up twice.
+ */
 class Inherited {
-  readonly values: [PropertyKey, unknown][] = [];
-  readonly getters: [PropertyKey, unknown][] = [];
+  readonly #keys: PropertyKey[] = [];
+  readonly #values: unknown[] = [];
+  readonly #getters: Getter[] = [];
 
   /** `isOfFunctions`: other values are counters and the like. */
   constructor(
@@ -31,30 +46,36 @@ class Inherited {
     isOfFunctions = false,
   ) {
     const seen = new Set<PropertyKey>(ASIDE);
-    for (const each of chainOf(holder, end)) {
-      for (const key of Reflect.ownKeys(each)) {
+    const chain = chainOf(holder, end);
+    chain.forEach((owner, depth) => {
+      for (const key of Reflect.ownKeys(owner)) {
         if (seen.has(key)) continue;
         seen.add(key);
-        const { value, get } = Object.getOwnPropertyDescriptor(each, key)!;
-        if (get !== undefined) this.getters.push([key, get]);
-        else if (!isOfFunctions || typeof value === 'function') this.values.push([key, value]);
+        const { value, get } = descriptorOf(owner, key)!;
+        if (get !== undefined) this.#getters.push({ key, get, owner, before: chain.slice(0, depth) });
+        else if (!isOfFunctions || typeof value === 'function') {
+          this.#keys.push(key);
+          this.#values.push(value);
+        }
       }
-    }
+    });
+  }
+
+  get values(): readonly unknown[] {
+    return this.#values;
   }
 
   /** The first of its properties that is not as it was; null: none. */
   changed(): string | null {
     const holder = this.holder as Holder;
-    for (const [key, value] of this.values) if (holder[key] !== value) return String(key);
-    for (const [key, getter] of this.getters) if (getterOf(holder, key) !== getter) return String(key);
+    const [keys, values] = [this.#keys, this.#values];
+    for (let i = 0; i < keys.length; i++) if (holder[keys[i]!] !== values[i]) return String(keys[i]);
+    for (const { key, get, owner, before } of this.#getters) {
+      if (descriptorOf(owner, key)?.get !== get) return String(key);
+      for (const each of before) if (hasOwnProperty.call(each, key)) return String(key);
+    }
     return null;
   }
-}
-
-const lookUpGetter = Reflect.get(Object.prototype, '__lookupGetter__') as (this: object, key: PropertyKey) => unknown;
-
-function getterOf(holder: object, key: PropertyKey): unknown {
-  return lookUpGetter.call(holder, key);
 }
 
 /** A class as it was. */
@@ -71,8 +92,13 @@ export class KnownClass {
     return this.prototype.constructor.name;
   }
 
-  functions(): unknown[] {
-    return this.#methods.values.map(([, value]) => value);
+  functions(): readonly unknown[] {
+    return this.#methods.values;
+  }
+
+  /** It and the classes that it derives from, whose methods its own may call though it hides them. */
+  withBases(): KnownClass[] {
+    return chainOf(this.prototype, Object.prototype).flatMap((each) => knownClass(each) ?? []);
   }
 
   /** The first method, accessor or static field that is not as it was; null: none. */

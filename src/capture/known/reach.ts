@@ -63,8 +63,10 @@ export class Reach {
 
   #visitClass(known: KnownClass, what: string): void {
     this.watched.addClass(known);
-    const replaced = known.changed();
-    if (replaced !== null) this.#refuse(`${what} is of the class ${known.name}, whose ${replaced} was replaced`);
+    for (const each of known.withBases()) {
+      const replaced = each.changed();
+      if (replaced !== null) this.#refuse(`${what} is of the class ${each.name}, whose ${replaced} was replaced`);
+    }
   }
 
   /** Goes to all that `value` reaches. `skipped`: fields that are not looked at. */

@@ -13,6 +13,7 @@ import {
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { SCHEDULES, readSchedule, scheduledRate, type Schedule, type ScheduleConfig } from './schedules.js';
 import { RULES, ofEachRule, type OptimizerName, type Rules } from '../../rules/rules.js';
+import { askRate } from './rate_calls.js';
 import type { RowConstraint } from './row_constraint.js';
 
 /** A constant, a function of the number of steps taken so far (0 at the first step), or a schedule of Keras. */
@@ -120,7 +121,7 @@ function readField(name: OptimizerName, field: Field, value: unknown): unknown {
 /** The learning rate in force after `steps` steps. */
 export function learningRateAt(learningRate: Settings['learningRate'], steps: number): number {
   if (typeof learningRate === 'number') return learningRate;
-  const value = typeof learningRate === 'function' ? learningRate(steps) : scheduledRate(learningRate, steps);
+  const value = typeof learningRate === 'function' ? askRate(learningRate, steps) : scheduledRate(learningRate, steps);
   const expected = 'a function or schedule that gives a finite number >= 0';
   if (typeof value !== 'number') throw new ArgumentTypeError('learningRate', expected, value);
   if (!isWithin(NOT_NEGATIVE, value)) throw new ValueError('learningRate', expected, value);

@@ -90,7 +90,8 @@ export const MODELS = {
   }),
   normalized: ofNumbers((x) => {
     const scaled = [tf.layers.batchNormalization({ momentum: 0.7 }), tf.layers.layerNormalization()];
-    return through(x, dense(), ...scaled, tf.layers.activation({ activation: 'softplus' }));
+    // A bias before a normalization has a gradient of rounding alone, of which Adam makes whole steps.
+    return through(x, dense({ useBias: false }), ...scaled, tf.layers.activation({ activation: 'softplus' }));
   }),
   dropped: ofNumbers((x) => through(x, dense(), tf.layers.dropout({ rate: 0.3, seed: 3 }))),
   pictures: ofNumbers((x) => {

@@ -114,7 +114,7 @@ const weights: readonly HostileStep[] = (['tables', 'shared', 'normalized', 'lst
   } }, // prettier-ignore
       ...both({ name: 'a variable that is not trainable', model, act: ({ model: its }) => { weightOf(its).val.trainable = false; } }), // prettier-ignore
       { name: 'a weight that is disposed at the end', model, when: 'always', act: ({ model: its, step }) => {
-    if (step === 10) weightOf(its).val.dispose();
+    if (step === 8) weightOf(its).val.dispose();
   } }, // prettier-ignore
     ] as HostileStep[],
 );
