@@ -12,6 +12,7 @@ import * as synthetic from './synthetic/options.mjs';
 import * as tpuEmbedding from './tpu_embedding/options.mjs';
 import * as wideAndDeep from './wide_and_deep/options.mjs';
 
+/** @type {ReadonlyMap<string, import('./command_line.mjs').CommandLine<unknown>>} */
 const MODELS = new Map(Object.entries({ wide_and_deep: wideAndDeep, synthetic, tpu_embedding: tpuEmbedding }));
 
 /**

@@ -1,6 +1,6 @@
 /** Made-up batches: ids by a power law, numbers and labels at random. */
 import * as tf from '@tensorflow/tfjs';
-import { Random } from '../wide_and_deep/data/random.js';
+import { Random } from '../random.js';
 import type { SyntheticTables } from './configs.js';
 
 /** Ids are drawn as in NVIDIA's generator: small ids are frequent. 0 would be uniform. */

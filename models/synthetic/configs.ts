@@ -2,7 +2,7 @@
  * The synthetic recommender models of NVIDIA distributed-embeddings (config v3): how many tables of which size, and how
  * many ids a sample has in each of their inputs.
  */
-import { InputError } from '../wide_and_deep/input_error.mjs';
+import { InputError } from '../input_error.mjs';
 import type { MODELS } from './options.mjs';
 
 /** `count` tables of `rows` x `width`; each is looked up once per entry of `hotness`, with that many ids per sample. */

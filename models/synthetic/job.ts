@@ -1,10 +1,11 @@
 /** Trains a synthetic recommender model on virtual devices and says what it costs. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { InputError, isSystemError } from '../wide_and_deep/input_error.mjs';
-import { writeReport } from '../wide_and_deep/write_report.js';
+import { startBackend } from '../backend.js';
+import { EMULATOR } from '../device_options.mjs';
+import { reportDevices } from '../device_report.js';
+import { InputError } from '../input_error.mjs';
 import { makeBatch, type Batch } from './batches.js';
 import { CONFIGS, tablesOf } from './configs.js';
 import { buildModel } from './model.js';
@@ -27,21 +28,12 @@ function ownMemory(): number {
   return heapUsed + external + arrayBuffers;
 }
 
-async function start({ host, devices, threads }: Options): Promise<void> {
-  process.env['TF_CPP_MIN_LOG_LEVEL'] ??= '2';
-  if (host === null || host === 'tensorflow') await import('@tensorflow/tfjs-node').catch(() => undefined);
-  if (host === 'wasm') await import('@tensorflow/tfjs-backend-wasm');
-  await emb.ready();
-  emb.configureTpuEmulator({ chips: devices, coresPerChip: 1, threadsPerDevice: threads, host });
-  if (!(await tf.setBackend('tpu-emulator'))) throw new Error('the emulator did not start');
-}
-
 const median = (numbers: readonly number[]): number => [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!;
 
-async function runJob(options: Options): Promise<void> {
+export async function run(options: Options): Promise<void> {
   const config = CONFIGS[options.model];
   const tables = tablesOf(config, options.bytes, SLOTS[options.optimizer]);
-  await start(options);
+  await startBackend(EMULATOR, options);
   const batches: Batch[] = [];
   for (let i = 0; i < options.batches; i++) {
     progress(`making batch ${i + 1} of ${options.batches}`);
@@ -84,13 +76,10 @@ async function runJob(options: Options): Promise<void> {
     bytesOfOneBatchsRows: rowBytes(tables, options.batch),
     backend: emb.backendInfo(),
   };
-  const report = emb.tpuEmulator().report();
-  say(String(report));
-  if (options.report !== null) {
-    writeReport(options.report, report.toHTML());
-    say(`wrote the report to ${options.report}`);
-  }
+  const { lines, failure } = reportDevices(options.report);
+  lines.forEach(say);
   say(JSON.stringify(result));
+  if (failure !== null) throw new InputError(failure);
 }
 
 function embeddingSeconds(): number {
@@ -101,16 +90,4 @@ function embeddingSeconds(): number {
 /** Bytes of the rows that one batch looks up. */
 function rowBytes({ tables, inputTableMap, hotness }: ReturnType<typeof tablesOf>, batch: number): number {
   return inputTableMap.reduce((sum, table, i) => sum + 4 * batch * hotness[i]! * tables[table]!.outputDim, 0);
-}
-
-/** Does the job; a mistake of the user's is said in one line, with exit code 1. */
-export async function run(options: Options): Promise<void> {
-  try {
-    await runJob(options);
-  } catch (error) {
-    // Anything else is worth its stack.
-    if (!(error instanceof InputError) && !isSystemError(error)) throw error;
-    process.stderr.write(`error: ${error.message}\n`);
-    process.exitCode = 1;
-  }
 }

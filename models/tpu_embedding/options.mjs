@@ -1,11 +1,16 @@
 // @ts-check
 /** The command line. Needs Node alone: it is read before anything is installed. */
-import { parseArgs } from 'node:util';
-import { InputError } from '../wide_and_deep/input_error.mjs';
-import { readOneOf, readWhole } from '../wide_and_deep/read_value.mjs';
+import { helpOf, valuesOf } from '../command_line.mjs';
+import { flag, oneOf, whole } from '../option_kinds.mjs';
 
 /** TPUEmbeddingV2 wants a power of two, which divides the four samples of a batch. */
 const DEVICES = /** @type {const} */ (['1', '2', '4']);
+
+const OPTIONS = {
+  devices: oneOf(DEVICES, '4', ': number of virtual devices (default: 4)', 'N'),
+  steps: whole(1, 1000, 2, 'training steps of each API (default: 2)'),
+  help: flag('print this'),
+};
 
 /** @typedef {Readonly<{devices: number, steps: number}>} Options */
 
@@ -13,10 +18,7 @@ export const HELP = `Trains two small tables with both TPU embedding APIs of Ten
 
   node models/start.mjs tpu_embedding [options]
 
-  --devices N       virtual devices: ${DEVICES.join(', ')} (default: 4)
-  --steps N         training steps of each API (default: 2)
-  --help            print this
-
+${helpOf(OPTIONS)}
 The exit code is 1 where the two APIs come to other tables.
 `;
 
@@ -26,15 +28,6 @@ The exit code is 1 where the two APIs come to other tables.
  * @returns {Options}
  */
 export function readOptions(args) {
-  let values;
-  try {
-    const text = (/** @type {string} */ byDefault) => /** @type {const} */ ({ type: 'string', default: byDefault });
-    ({ values } = parseArgs({ args: [...args], options: { devices: text('4'), steps: text('2') } }));
-  } catch (error) {
-    throw new InputError(`${/** @type {Error} */ (error).message} (--help lists the options)`);
-  }
-  return {
-    devices: Number(readOneOf('--devices', values.devices, DEVICES)),
-    steps: readWhole('--steps', values.steps, 1, 1000),
-  };
+  const { devices, steps } = valuesOf(args, OPTIONS);
+  return { devices: Number(devices), steps };
 }

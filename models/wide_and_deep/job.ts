@@ -3,26 +3,23 @@
  * process which loads it predicts the same to the bit; on request exports it, and shows that TensorFlow agrees.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import * as emb from 'tfjs-embeddings/node';
-import { startBackend } from './backend.js';
-import type { TextTable } from './data/csv.js';
-import { readDatasets } from './data/datasets.js';
-import { reportDevices, type DeviceReport } from './device_report.js';
-import { Encoder, hotnessOf } from './data/encoder.js';
-import { InputError, isSystemError } from './input_error.mjs';
-import { labelsOf } from './data/labels.js';
-import { LearningRate } from './learning_rate.js';
-import type { ModelMetadata } from './metadata.js';
-import { scoresOf, type Scores } from './metrics.js';
+import { startBackend } from '../backend.js';
+import { reportDevices } from '../device_report.js';
+import { proveExport } from '../export_proof.js';
+import { InputError } from '../input_error.mjs';
+import { scoresOf } from '../metrics.js';
+import { inFolder } from '../other_process.js';
+import { proveReload } from '../reload_proof.js';
+import { labelsOf, readDatasets, type TextTable } from './data.js';
+import { Encoder, hotnessOf } from './features.js';
 import { buildModel, planOf, tablesByRows } from './model.js';
-import type { BackendName, Options } from './options.mjs';
-import { progressBar } from './progress_bar.js';
-import { proveExport, type ExportProof } from './export_proof.js';
-import { proveReload, type ReloadProof } from './reload_proof.js';
-import { predict, stepsIn, train, type Labelled, type Trained } from './training.js';
+import type { Options } from './options.mjs';
+import type { ModelMetadata, ReloadRequest } from './reload.js';
+import { LearningRate, predict, train, type Labelled } from './training.js';
+
+const RELOAD = fileURLToPath(new URL('./reload.ts', import.meta.url));
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -33,133 +30,87 @@ async function runJob(options: Options): Promise<void> {
   const labelled = (table: TextTable): Labelled => ({ rows: encoder.encode(table), labels: labelsOf(table, label) });
   const [fitRows, heldOutRows, testRows] = [labelled(fit), labelled(heldOut), labelled(test)];
   say(`${fit.rows.length} rows to train on, ${heldOut.rows.length} to choose the epoch, ${test.rows.length} to score`);
-  say(describeColumns(encoder));
+  const columns = new Set(encoder.features.map(({ column, kind }) => `${column} (${kind})`));
+  say(`columns: ${[...columns].join(', ')}`);
 
-  const { onDevices, placement } = options;
+  const { epochs, onDevices } = options;
   const info = await startBackend(options.backend, onDevices);
-  say(describeBackend(info));
+  const kernels = Object.values(info.kernels).map((kernel) => `${kernel.implementation} ${kernel.instructionSet}`);
+  say(`backend ${info.backend}, embedding kernels: ${[...new Set(kernels)].join(', ')}`);
 
-  const learningRate = new LearningRate(options.batch, options.epochs * stepsIn(fitRows, options.batch));
+  const learningRate = new LearningRate(options.batch, epochs * Math.ceil(fit.rows.length / options.batch));
   const model = buildModel(encoder.schema(), { ...options, learningRate, hotness: hotnessOf(fitRows.rows) });
   const plan = planOf(model);
   if (plan === null) say('tables: rows dealt out one by one to all devices');
   else if (onDevices !== null) say(`plan: ${String(plan)}`);
-  const bar = progressBar(options.epochs);
-  const trained = await train(model, fitRows, heldOutRows, { ...options, learningRate }, bar).finally(() => bar.stop());
-  say(describeTraining(trained, options.epochs));
-  const devices = onDevices === null ? null : reportDevices(plan, onDevices, placement);
+
+  const trained = await train(model, fitRows, heldOutRows, { ...options, learningRate });
+  const { bestEpoch, heldOutLogLoss, stepsPerSecond } = trained;
+  const speed = `${stepsPerSecond.toFixed(1)} steps/s`;
+  say(`epoch ${bestEpoch} of ${epochs} was best: held-out log loss ${heldOutLogLoss.toFixed(4)}; ${speed}`);
+  const devices = onDevices === null ? null : reportDevices(onDevices.report);
   devices?.lines.forEach(say);
-  trained.dispose();
+  trained.optimizer.dispose();
 
   const probabilities = predict(model, testRows.rows);
-  const scores = scoresOf(testRows.labels, probabilities);
+  const { error: testError, logLoss, auc } = scoresOf(testRows.labels, probabilities);
   say(`probability of ${label.name} = ${label.positive}:`);
-  say(describeScores(scores, bestAuc));
+  const best = bestAuc === null ? '' : ` (best possible ${bestAuc.toFixed(4)})`;
+  say(`test error ${testError.toFixed(4)}, log loss ${logLoss.toFixed(4)}, AUC ${auc.toFixed(4)}${best}`);
 
   const metadata: ModelMetadata = { features: encoder.getConfig(), label };
   model.setUserDefinedMetadata({ ...metadata });
   const reloaded = await inFolder(options.save, async (folder) => {
     await model.save(`file://${folder}`);
-    const backend = info.backend as BackendName;
-    return proveReload(folder, backend, onDevices, { rows: test, probabilities, tablesByRows: tablesByRows(model) });
+    const request: ReloadRequest = { folder, backend: info.backend, rows: test };
+    const trained = { machine: onDevices, predictions: probabilities, tablesByRows: tablesByRows(model) };
+    return proveReload(RELOAD, request, trained);
   });
+  if (options.save !== null) say(`saved to ${options.save}`);
   reloaded.lines.forEach(say);
-  const exported =
-    options.export === null ? null : await proveExport(model, options.export, testRows.rows, probabilities);
+
+  const exportTo = async (directory: string) => {
+    const start = performance.now();
+    await emb.savedModel.export(model, directory, { overwrite: true });
+    say(`exported to ${directory} in ${((performance.now() - start) / 1000).toFixed(2)} s`);
+    return proveExport(model, directory, { inputs: testRows.rows.inputs, predictions: probabilities });
+  };
+  const exported = options.export === null ? null : await exportTo(options.export);
   exported?.lines.forEach(say);
-  if (options.json)
-    say(
-      JSON.stringify(report(info, scores, trained, { probabilities, reloaded, exported, devices, bestAuc, options })),
-    );
+
+  const result = {
+    backend: info.backend,
+    api: options.api,
+    kernels: info.kernels,
+    testError,
+    logLoss,
+    auc,
+    ...(bestAuc !== null && { bestAuc }),
+    predictionsSha256: createHash('sha256').update(new Uint8Array(probabilities.buffer)).digest('hex'),
+    reloadedEqual: reloaded.isEqual,
+    ...(exported !== null && { exportedEqual: exported.exportedEqual }),
+    stepsPerSecond,
+    epochs,
+    bestEpoch,
+    heldOutLogLoss,
+    seed: options.seed,
+    ...(devices !== null && {
+      devices: onDevices!.devices,
+      strategy: plan && options.placement.strategy,
+      plan: plan && plan.toJSON(),
+      counters: devices.counters,
+      reloadedOn: reloaded.devices,
+    }),
+  };
+  if (options.json) say(JSON.stringify(result));
   if (!reloaded.isWhole || exported?.isWhole === false) process.exitCode = 1;
   if (devices !== null && devices.failure !== null) throw new InputError(devices.failure);
 }
 
-/** Runs `work` on the folder of the model; a temporary one is removed afterwards. */
-async function inFolder<T>(save: string | null, work: (folder: string) => Promise<T>): Promise<T> {
-  if (save !== null) {
-    mkdirSync(save, { recursive: true });
-    const result = await work(save);
-    say(`saved to ${save}`);
-    return result;
-  }
-  const folder = mkdtempSync(join(tmpdir(), 'wide-and-deep-'));
-  try {
-    return await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function describeColumns(encoder: Encoder): string {
-  const columns = new Map<string, string>();
-  for (const { column, kind } of encoder.features) columns.set(column, `${column} (${kind})`);
-  return `columns: ${[...columns.values()].join(', ')}`;
-}
-
-function describeBackend(info: emb.BackendInfo): string {
-  const kernels = Object.values(info.kernels).map((kernel) => `${kernel.implementation} ${kernel.instructionSet}`);
-  return `backend ${info.backend}, embedding kernels: ${[...new Set(kernels)].join(', ')}`;
-}
-
-function describeTraining({ bestEpoch, heldOutLoss, stepsPerSecond }: Trained, epochs: number): string {
-  const speed = `${stepsPerSecond.toFixed(1)} steps/s`;
-  return `epoch ${bestEpoch} of ${epochs} was best: held-out log loss ${heldOutLoss.toFixed(4)}; ${speed}`;
-}
-
-function describeScores({ error, logLoss, auc }: Scores, bestAuc: number | null): string {
-  const best = bestAuc === null ? '' : ` (best possible ${bestAuc.toFixed(4)})`;
-  return `test error ${error.toFixed(4)}, log loss ${logLoss.toFixed(4)}, AUC ${auc.toFixed(4)}${best}`;
-}
-
-interface Results {
-  readonly probabilities: Float32Array;
-  readonly reloaded: ReloadProof;
-  readonly exported: ExportProof | null;
-  readonly devices: DeviceReport | null;
-  readonly bestAuc: number | null;
-  readonly options: Options;
-}
-
-function report(
-  info: emb.BackendInfo,
-  scores: Scores,
-  trained: Trained,
-  { probabilities, reloaded, exported, devices, bestAuc, options }: Results,
-): object {
-  return {
-    backend: info.backend,
-    api: options.api,
-    kernels: info.kernels,
-    testError: scores.error,
-    logLoss: scores.logLoss,
-    auc: scores.auc,
-    ...(bestAuc === null ? {} : { bestAuc }),
-    predictionsSha256: createHash('sha256').update(new Uint8Array(probabilities.buffer)).digest('hex'),
-    reloadedEqual: reloaded.isEqual,
-    ...(exported === null ? {} : { exportedEqual: exported.exportedEqual }),
-    stepsPerSecond: trained.stepsPerSecond,
-    epochs: options.epochs,
-    bestEpoch: trained.bestEpoch,
-    heldOutLogLoss: trained.heldOutLoss,
-    seed: options.seed,
-    ...(devices === null ? {} : { ...devices.data, reloadedOn: reloaded.devices }),
-  };
-}
-
-/** What is worth no stack: wrong files, full disks, and devices that are too small. */
-function isMistake(error: unknown, { onDevices }: Options): error is Error {
-  if (error instanceof InputError || isSystemError(error)) return true;
-  return error instanceof emb.ValueError && typeof onDevices?.deviceMemory === 'number';
-}
-
-/** Does the job; a mistake of the user's is said in one line, with exit code 1. */
-export async function run(options: Options): Promise<void> {
-  try {
-    await runJob(options);
-  } catch (error) {
-    if (!isMistake(error, options)) throw error;
-    process.stderr.write(`error: ${error.message}\n`);
-    process.exitCode = 1;
-  }
+/** Does the job. Devices that are too small for the tables are a mistake like a wrong file. */
+export function run(options: Options): Promise<void> {
+  return runJob(options).catch((error: unknown) => {
+    const isMemoryGiven = typeof options.onDevices?.deviceMemory === 'number';
+    throw isMemoryGiven && error instanceof emb.ValueError ? new InputError(error.message) : error;
+  });
 }

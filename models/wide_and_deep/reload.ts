@@ -1,20 +1,22 @@
-/** The second process: loads a saved model and predicts rows of text. Started by second_process.ts. */
+/** The second process: loads a saved model and predicts rows of text. Started by job.ts. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs';
-import { startBackend } from './backend.js';
-import { Encoder } from './data/encoder.js';
-import type { ModelMetadata } from './metadata.js';
+import { startBackend } from '../backend.js';
+import type { Machine } from '../device_options.mjs';
+import type { LabelColumn, TextTable } from './data.js';
+import { Encoder } from './features.js';
 import { tablesByRows } from './model.js';
-import type { ReloadAnswer, ReloadRequest } from './second_process.js';
 import { predict } from './training.js';
 
-const request = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as ReloadRequest;
-await startBackend(request.backend, request.machine);
-const model = await tf.loadLayersModel(`file://${request.model}/model.json`);
+/** What a saved model knows beside its weights: how to read rows of text, and what it predicts. */
+export type ModelMetadata = Readonly<{ features: object[]; label: LabelColumn }>;
+/** Files and names, no weights and no ids; the machine is added for each process. */
+export type ReloadRequest = Readonly<{ folder: string; backend: string; machine?: Machine | null; rows: TextTable }>;
+
+const [, , request, output] = process.argv;
+const { folder, backend, machine = null, rows } = JSON.parse(readFileSync(request!, 'utf8')) as ReloadRequest;
+await startBackend(backend, machine);
+const model = await tf.loadLayersModel(`file://${folder}/model.json`);
 const { features } = model.getUserDefinedMetadata() as unknown as ModelMetadata;
-const probabilities = predict(model, Encoder.fromConfig(features).encode(request.rows));
-const answer: ReloadAnswer = {
-  predictions: Buffer.from(probabilities.buffer).toString('base64'),
-  tablesByRows: tablesByRows(model),
-};
-writeFileSync(request.output, JSON.stringify(answer));
+writeFileSync(output!, predict(model, Encoder.fromConfig(features).encode(rows)));
+process.stdout.write(String(tablesByRows(model)));

@@ -1,103 +1,92 @@
-/** Trains the model and keeps the epoch that does best on rows held out for that. */
+/** Trains the model, and keeps the epoch that does best on rows held out for that. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { batchOf, type EncodedRows } from './data/encoder.js';
-import type { LearningRate } from './learning_rate.js';
-import { logLossOf } from './metrics.js';
-import { Random } from './data/random.js';
+import { logLossOf } from '../metrics.js';
+import { ProgressBar } from '../progress_bar.js';
+import { Random } from '../random.js';
+import { batchOf, type EncodedRows } from './features.js';
+import type { Options } from './options.mjs';
 
-export interface Labelled {
-  readonly rows: EncodedRows;
-  readonly labels: Float32Array;
-}
+/** Learning rate at batches of 512 rows; it follows the root of the batch size. */
+const RATE = 0.008;
+/** Those of Adam. */
+const BETA_1 = 0.9;
+const BETA_2 = 0.999;
+/** Rows per call; the same wherever predictions are compared bit by bit. */
+const PREDICT_BATCH = 2048;
+const PROGRESS = 'epoch {epoch}/{epochs} [{bar}] {value}/{total} steps, loss {loss}, held-out log loss {heldOut}';
 
-export interface Progress {
-  step(epoch: number, done: number, steps: number, loss: number): void;
-  epoch(epoch: number, loss: number, heldOutLoss: number): void;
-}
+export type Labelled = Readonly<{ rows: EncodedRows; labels: Float32Array }>;
 
-export interface Trained {
-  readonly bestEpoch: number;
-  readonly heldOutLoss: number;
-  /** Training steps a second, without what lies between epochs. */
-  readonly stepsPerSecond: number;
-  /** Frees the state of the optimizer. */
-  dispose(): void;
-}
+/** Half a cosine over all steps, from the full rate down to nothing. */
+export class LearningRate {
+  private asked = 0;
 
-/** Steps of an epoch. */
-export function stepsIn({ rows }: Labelled, batch: number): number {
-  return Math.ceil(rows.count / batch);
+  constructor(
+    private readonly batch: number,
+    private readonly steps: number,
+  ) {}
+
+  /** That of a step; the first is 0. */
+  at(step: number): number {
+    const full = RATE * Math.sqrt(this.batch / 512);
+    return (full * (1 + Math.cos((Math.PI * Math.min(step, this.steps)) / this.steps))) / 2;
+  }
+
+  /** That of the next step, for an Adam without bias correction. To be asked once a step. */
+  readonly nextCorrected = (): number => {
+    const step = this.asked++;
+    return (this.at(step) * Math.sqrt(1 - BETA_2 ** (step + 1))) / (1 - BETA_1 ** (step + 1));
+  };
 }
 
 export async function train(
   model: tf.LayersModel,
   fit: Labelled,
   heldOut: Labelled,
-  { epochs, batch, seed, learningRate }: { epochs: number; batch: number; seed: number; learningRate: LearningRate },
-  progress: Progress,
-): Promise<Trained> {
-  const random = new Random(seed);
-  const steps = stepsIn(fit, batch);
+  { epochs, batch, seed, learningRate }: Pick<Options, 'epochs' | 'batch' | 'seed'> & { learningRate: LearningRate },
+) {
   const optimizer = emb.train.adam({ learningRate: (step) => learningRate.at(step) });
   model.compile({ optimizer, loss: 'binaryCrossentropy' });
-  let best = { epoch: 0, loss: Infinity, weights: [] as Float32Array[] };
-  let seconds = 0;
-  for (let epoch = 1; epoch <= epochs; epoch++) {
+  const random = new Random(seed);
+  const batches = tf.data.generator(function* () {
     const order = random.permutation(fit.rows.count);
-    let sum = 0;
-    const start = performance.now();
-    for (let step = 0; step < steps; step++) {
-      const rows = order.subarray(step * batch, (step + 1) * batch);
-      const loss = await trainOn(model, fit, rows);
-      sum += loss * rows.length;
-      progress.step(epoch, step + 1, steps, loss);
+    for (let start = 0; start < order.length; start += batch) {
+      const rows = order.subarray(start, start + batch);
+      const labels = Float32Array.from(rows, (row) => fit.labels[row]!);
+      yield { xs: batchOf(fit.rows, rows), ys: tf.tensor2d(labels, [rows.length, 1]) };
     }
-    seconds += (performance.now() - start) / 1000;
-    const heldOutLoss = logLossOf(heldOut.labels, predict(model, heldOut.rows));
-    progress.epoch(epoch, sum / fit.rows.count, heldOutLoss);
-    if (heldOutLoss < best.loss) best = { epoch, loss: heldOutLoss, weights: await copyWeights(model) };
-  }
-  restoreWeights(model, best.weights);
-  const dispose = (): void => optimizer.dispose();
-  return { bestEpoch: best.epoch, heldOutLoss: best.loss, stepsPerSecond: (steps * epochs) / seconds, dispose };
+  });
+  const steps = epochs * Math.ceil(fit.rows.count / batch);
+  const bar = new ProgressBar(PROGRESS, steps);
+  let [done, start, seconds] = [0, 0, 0];
+  const shown = { epoch: 1, epochs, loss: '-', heldOut: '-' };
+  let best = { epoch: 0, loss: Infinity, weights: [] as Float32Array[] };
+  const callbacks: tf.CustomCallbackArgs = {
+    onEpochBegin: async (epoch) => {
+      shown.epoch = epoch + 1;
+      start = performance.now();
+    },
+    onBatchEnd: async (_, logs) => bar.update(++done, Object.assign(shown, { loss: logs!['loss']!.toFixed(4) })),
+    onEpochEnd: async (epoch, logs) => {
+      seconds += (performance.now() - start) / 1000;
+      const loss = logLossOf(heldOut.labels, predict(model, heldOut.rows));
+      bar.update(done, Object.assign(shown, { loss: logs!['loss']!.toFixed(4), heldOut: loss.toFixed(4) }));
+      if (loss >= best.loss) return;
+      const weights = model.getWeights().map(async (weight) => Float32Array.from(await weight.data()));
+      best = { epoch: epoch + 1, loss, weights: await Promise.all(weights) };
+    },
+  };
+  await model.fitDataset(batches, { epochs, verbose: 0, callbacks }).finally(() => bar.stop());
+  tf.tidy(() => model.setWeights(model.getWeights().map((weight, i) => tf.tensor(best.weights[i]!, weight.shape))));
+  return { bestEpoch: best.epoch, heldOutLogLoss: best.loss, stepsPerSecond: steps / seconds, optimizer };
 }
-
-async function trainOn(model: tf.LayersModel, { rows, labels }: Labelled, picked: Int32Array): Promise<number> {
-  const inputs = batchOf(rows, picked);
-  const targets = tf.tensor2d(
-    Float32Array.from(picked, (row) => labels[row]!),
-    [picked.length, 1],
-  );
-  const loss = (await model.trainOnBatch(inputs, targets)) as number;
-  tf.dispose([inputs, targets]);
-  return loss;
-}
-
-/** Rows per call; the same wherever predictions are compared bit by bit. */
-const PREDICT_BATCH = 2048;
 
 /** The probability of the positive class for each row. */
 export function predict(model: tf.LayersModel, rows: EncodedRows): Float32Array {
-  const probabilities = new Float32Array(rows.count);
-  for (let start = 0; start < rows.count; start += PREDICT_BATCH) {
-    const count = Math.min(PREDICT_BATCH, rows.count - start);
-    tf.tidy(() => {
-      const batch = batchOf(
-        rows,
-        Int32Array.from({ length: count }, (_, i) => start + i),
-      );
-      const output = model.predictOnBatch(batch) as tf.Tensor;
-      probabilities.set(output.dataSync(), start);
-    });
-  }
-  return probabilities;
-}
-
-function copyWeights(model: tf.LayersModel): Promise<Float32Array[]> {
-  return Promise.all(model.getWeights().map(async (weight) => Float32Array.from(await weight.data())));
-}
-
-function restoreWeights(model: tf.LayersModel, values: readonly Float32Array[]): void {
-  tf.tidy(() => model.setWeights(model.getWeights().map((weight, i) => tf.tensor(values[i]!, weight.shape))));
+  return tf.tidy(() => {
+    const all = Int32Array.from({ length: rows.count }, (_, i) => i);
+    const output = model.predict(batchOf(rows, all), { batchSize: PREDICT_BATCH }) as tf.Tensor;
+    return output.dataSync<'float32'>().slice();
+  });
 }

@@ -1,7 +1,7 @@
 /** The wide-and-deep model of the main job over features like those of census income, whose file needs not be there. */
 import type * as tf from '@tensorflow/tfjs';
-import { LearningRate } from '../../models/wide_and_deep/learning_rate.js';
 import { buildModel } from '../../models/wide_and_deep/model.js';
+import { LearningRate } from '../../models/wide_and_deep/training.js';
 
 /** Rows of the tables: as many values as each column has. */
 export const CENSUS_ROWS: readonly number[] = [64, 10, 102, 18, 18, 9, 17, 8, 7, 4, 64, 64, 64, 43];

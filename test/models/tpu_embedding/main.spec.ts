@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { InputError } from '../../../models/input_error.mjs';
 import { HELP, readOptions } from '../../../models/tpu_embedding/options.mjs';
-import { InputError } from '../../../models/wide_and_deep/input_error.mjs';
 import { WITH_DIST } from '../../helpers/programs.js';
 
 const MAIN = fileURLToPath(new URL('../../../models/tpu_embedding/main.ts', import.meta.url));

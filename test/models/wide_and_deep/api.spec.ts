@@ -1,7 +1,7 @@
 /** The main job with its tables by the TPU embedding API. */
-import { InputError } from '../../../models/wide_and_deep/input_error.mjs';
-import { LearningRate } from '../../../models/wide_and_deep/learning_rate.js';
+import { InputError } from '../../../models/input_error.mjs';
 import { HELP, readOptions } from '../../../models/wide_and_deep/options.mjs';
+import { LearningRate } from '../../../models/wide_and_deep/training.js';
 import { learnableCsv, runMain, scratchFolder, type Outcome } from './program.js';
 
 interface Report {

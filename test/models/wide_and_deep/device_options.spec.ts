@@ -1,6 +1,6 @@
 /** Options about devices. */
 import { tmpdir } from 'node:os';
-import { InputError } from '../../../models/wide_and_deep/input_error.mjs';
+import { InputError } from '../../../models/input_error.mjs';
 import { HELP, readOptions } from '../../../models/wide_and_deep/options.mjs';
 
 const EMULATOR = ['--backend', 'tpu-emulator'];

@@ -1,7 +1,7 @@
 /** What is wrong with options and files, as the functions that find it say it. */
 import { join } from 'node:path';
-import { readDatasets } from '../../../models/wide_and_deep/data/datasets.js';
-import { InputError } from '../../../models/wide_and_deep/input_error.mjs';
+import { InputError } from '../../../models/input_error.mjs';
+import { readDatasets } from '../../../models/wide_and_deep/data.js';
 import { readOptions } from '../../../models/wide_and_deep/options.mjs';
 import { learnableCsv, scratchFolder } from './program.js';
 
@@ -35,7 +35,7 @@ describe('mistakes in options and files', () => {
     ['a number that is none', () => ['--epochs', 'many'], /--epochs must be a whole number/],
     ['a folder for the model below a file', () => ['--save', join(data, 'model')], /--save must be .* is no folder/],
     ['a file as the folder for the model', () => ['--save', data], /--save must be .* that is a file/],
-    ['a label without data', () => ['--label', 'y'], /need --data/],
+    ['a label without data', () => ['--label', 'y'], /^--label needs --data$/],
   ];
   for (const [what, args, text] of mistakes) {
     it(`are named: ${what}`, () => {

@@ -35,4 +35,10 @@ export class Random {
     }
     return order;
   }
+  /** One in `share` of the numbers 0 .. count - 1, at least one, and the others. */
+  split(count: number, share: number): [picked: Int32Array, others: Int32Array] {
+    const order = this.permutation(count);
+    const end = Math.max(1, Math.floor(count / share));
+    return [order.subarray(0, end), order.subarray(end)];
+  }
 }

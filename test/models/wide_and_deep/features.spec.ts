@@ -1,8 +1,8 @@
 /** Columns of text to ids. */
 import * as tf from '@tensorflow/tfjs';
-import { kindOf } from '../../../../models/wide_and_deep/data/columns.js';
-import { batchOf, Encoder, hotnessOf } from '../../../../models/wide_and_deep/data/encoder.js';
-import type { TextTable } from '../../../../models/wide_and_deep/data/csv.js';
+import type * as emb from 'tfjs-embeddings/node';
+import type { TextTable } from '../../../models/wide_and_deep/data.js';
+import { batchOf, Encoder, hotnessOf, kindOf } from '../../../models/wide_and_deep/features.js';
 
 const train: TextTable = {
   columns: ['age', 'city', 'tags', 'y'],
@@ -76,8 +76,10 @@ describe('the encoder', () => {
     expect(schema.map(({ width }) => width)).toEqual([1, 1, 2, 1, 1, 2, 1, 2]);
     expect(schema[2]).toEqual({ name: 'features_2', width: 2, rows: 5 + 6 });
     const { ids } = wide.encode({ columns, rows: [rows[0]!] }).inputs[2]!;
-    const [first, second] = [2, 3].map((i) => Encoder.learn({ columns, rows }, 'none', '|').features[i]!);
-    expect([...ids]).toEqual([first!.encode(['v0'])[0]![0]!, 5 + second!.encode(['v0'])[0]![0]!]);
+    const { features } = Encoder.learn({ columns, rows }, 'none', '|');
+    const vocabularies = features.map(({ lookup }) => lookup as emb.preprocessing.StringLookup);
+    const [first, second] = [2, 3].map((i) => vocabularies[i]!.apply(['v0'])[0]!);
+    expect([...ids]).toEqual([first!, 5 + second!]);
   });
 
   it('counts ids per row', () => {

@@ -1,6 +1,6 @@
 /** Metrics against values worked out by hand. */
-import { aucOf, errorOf, expectedAuc, logLossOf, scoresOf } from '../../../models/wide_and_deep/metrics.js';
-import { Random } from '../../../models/wide_and_deep/data/random.js';
+import { aucOf, errorOf, expectedAuc, logLossOf, scoresOf } from '../../models/metrics.js';
+import { Random } from '../../models/random.js';
 
 describe('metrics', () => {
   it('counts rows on the wrong side of a half, a half itself being positive', () => {

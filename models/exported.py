@@ -14,5 +14,4 @@ inputs = {
     for name, entry in request["inputs"].items()
 }
 outputs = predict(**inputs)
-with open(request["output"], "w") as file:
-    json.dump([float(x) for value in outputs.values() for x in value.numpy().ravel()], file)
+np.concatenate([value.numpy().ravel() for value in outputs.values()]).astype("float32").tofile(sys.argv[2])

@@ -1,6 +1,6 @@
 /** The generator: what it says about itself holds. */
-import { makeClickLog } from '../../../../models/wide_and_deep/data/click_log.js';
-import { aucOf, expectedAuc } from '../../../../models/wide_and_deep/metrics.js';
+import { makeClickLog } from '../../models/click_log.js';
+import { aucOf, expectedAuc } from '../../models/metrics.js';
 
 describe('the click log', () => {
   const { table, truth } = makeClickLog(20_000, 3);

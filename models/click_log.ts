@@ -12,11 +12,10 @@
  *   the mean of no tags being 0, and u, v ~ 0.7 N, t ~ N, w ~ 0.7 N drawn once.
  * As z is known, so is the AUC of a ranking by the true probabilities, which no model can be expected to exceed.
  */
-import type { TextTable } from './csv.js';
 import { Random } from './random.js';
 
 export interface ClickLog {
-  readonly table: TextTable;
+  readonly table: { readonly columns: readonly string[]; readonly rows: readonly (readonly string[])[] };
   /** The true probability of a click in each row. */
   readonly truth: Float64Array;
 }

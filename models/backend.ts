@@ -1,0 +1,49 @@
+/** Starts the tfjs backend that computes. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { EMULATOR, type Machine } from './device_options.mjs';
+import { InputError } from './input_error.mjs';
+
+/** What registers a backend with tfjs; cpu is there already. */
+async function importBackend(name: string): Promise<void> {
+  // TensorFlow says at start which instructions it uses; only warnings and errors are of interest here.
+  process.env['TF_CPP_MIN_LOG_LEVEL'] ??= '2';
+  if (name === 'tensorflow') await import('@tensorflow/tfjs-node');
+  if (name === 'wasm') await import('@tensorflow/tfjs-backend-wasm');
+}
+
+async function start(name: string): Promise<void> {
+  await emb.ready();
+  if (!(await tf.setBackend(name))) throw new Error('tfjs could not start it');
+}
+
+/** Prepares the named backend, and nothing else in its place; without a name, TensorFlow where it is there, else cpu. */
+async function withBackend(name: string | null, what: string, work: (name: string) => Promise<void>): Promise<void> {
+  try {
+    await work(name ?? 'tensorflow');
+  } catch (error) {
+    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
+    if (name !== null) {
+      throw new InputError(`the ${what} ${name} is not there: ${reason} (npx tfjs-embeddings setup adds it)`);
+    }
+    process.stderr.write(`TensorFlow is not there (${reason}): the ${what} is cpu\n`);
+    await work('cpu');
+  }
+}
+
+/** Starts a backend or, where there is a machine, virtual devices, each a chip of one core. */
+export async function startBackend(name: string | null, machine: Machine | null): Promise<emb.BackendInfo> {
+  if (machine === null) {
+    await withBackend(name, 'backend', async (found) => {
+      await importBackend(found);
+      await start(found);
+    });
+  } else {
+    const { devices, threads, deviceMemory = null, host } = machine;
+    await withBackend(host, 'host', importBackend);
+    const perDevice = threads === undefined ? {} : { threadsPerDevice: threads };
+    emb.configureTpuEmulator({ chips: devices, coresPerChip: 1, hbmBytesPerChip: deviceMemory, host, ...perDevice });
+    await start(EMULATOR);
+  }
+  return emb.backendInfo();
+}

@@ -1,0 +1,98 @@
+/** Rows of text, from CSV files or made up: which of them train, which choose the epoch, and which are scored. */
+import { readFileSync } from 'node:fs';
+import { CsvError, parse } from 'csv-parse/sync';
+import { makeClickLog } from '../click_log.js';
+import { InputError } from '../input_error.mjs';
+import { expectedAuc } from '../metrics.js';
+import { Random } from '../random.js';
+import type { Options } from './options.mjs';
+
+/** Columns have different names, and each row a string for each of them. */
+export type TextTable = Readonly<{ columns: readonly string[]; rows: readonly (readonly string[])[] }>;
+/** The column to predict: two values, one of them positive. */
+export type LabelColumn = Readonly<{ name: string; positive: string; negative: string }>;
+
+const CLICK_LOG_ROWS = 60_000;
+const LEAST_ROWS = 10;
+
+/** Rows to fit, a tenth of them held out, and rows to test, where no model can be expected to exceed `bestAuc`. */
+export function readDatasets({ data, test, label, positive, seed }: Options) {
+  const random = new Random(seed);
+  const { table, truth } = data === null ? makeClickLog(CLICK_LOG_ROWS, seed) : { table: readCsv(data), truth: null };
+  const column = data === null ? findLabel(table, 'click', 'yes') : findLabel(table, label, positive);
+  const [scored, others] = test === null ? random.split(table.rows.length, 5) : [[], table.rows.keys()];
+  const train = pickRows(table, others);
+  const found = train.rows.length;
+  if (found < LEAST_ROWS) throw new InputError(`expected at least ${LEAST_ROWS} rows to train on, found ${found}`);
+  const [held, fit] = random.split(found, 10);
+  const best = truth && Float64Array.from(scored, (row) => truth[row]!);
+  return {
+    fit: pickRows(train, fit),
+    heldOut: pickRows(train, held),
+    test: test === null ? pickRows(table, scored) : readTest(test, table),
+    label: column,
+    bestAuc: best && expectedAuc(best, best),
+  };
+}
+
+/** Reads a CSV file with a header line. Throws InputError, with the line, for anything that is none. */
+export function readCsv(path: string): TextTable {
+  let records: string[][];
+  try {
+    records = parse(readFileSync(path, 'utf8'), { bom: true, skip_empty_lines: true, trim: true });
+  } catch (error) {
+    throw error instanceof CsvError ? new InputError(`${path}: ${error.message}`) : error;
+  }
+  const [columns, ...rows] = records;
+  if (columns === undefined) throw new InputError(`${path} is empty: expected a header line and rows`);
+  if (rows.length === 0) throw new InputError(`${path} has a header but no rows`);
+  if (columns.length < 2) throw new InputError(`${path}: expected a label and at least one more column`);
+  columns.forEach((name, i) => {
+    if (name === '') throw new InputError(`${path}: column ${i + 1} has no name in the header`);
+    if (columns.indexOf(name) !== i) throw new InputError(`${path}: two columns are named "${name}"`);
+  });
+  return { columns, rows };
+}
+
+/** The test file may hold its columns in any order, and more of them. */
+function readTest(path: string, train: TextTable): TextTable {
+  const test = readCsv(path);
+  const missing = train.columns.filter((column) => !test.columns.includes(column));
+  if (missing.length > 0) throw new InputError(`${path} lacks columns of the training file: ${missing.join(', ')}`);
+  return test;
+}
+
+function pickRows({ columns, rows }: TextTable, indices: Iterable<number>): TextTable {
+  return { columns, rows: Array.from(indices, (i) => rows[i]!) };
+}
+
+/** All cells of one column. Throws InputError where there is no such column. */
+export function cellsOf({ columns, rows }: TextTable, column: string): string[] {
+  const index = columns.indexOf(column);
+  if (index < 0) throw new InputError(`no column "${column}"; there are: ${columns.join(', ')}`);
+  return rows.map((row) => row[index]!);
+}
+
+/** The label of a training table: the last column and its last value in sort order, unless named. */
+function findLabel(table: TextTable, given: string | null, positive: string | null): LabelColumn {
+  const name = given ?? table.columns.at(-1)!;
+  const values = [...new Set(cellsOf(table, name))].sort();
+  if (values.length !== 2) {
+    const some = values.slice(0, 5).map((value) => `"${value}"`);
+    const shown = `${values.length} (${some.join(', ')}${values.length > 5 ? ', …' : ''})`;
+    throw new InputError(`the label column "${name}" must hold exactly two values, but holds ${shown}`);
+  }
+  const chosen = positive ?? values[1]!;
+  if (values.includes(chosen)) return { name, positive: chosen, negative: values.find((value) => value !== chosen)! };
+  throw new InputError(`--positive "${chosen}" is no value of "${name}"; there are: ${values.join(', ')}`);
+}
+
+/** 1 for each positive row, 0 for each other one. Throws InputError for a value that training did not have. */
+export function labelsOf(table: TextTable, { name, positive, negative }: LabelColumn): Float32Array {
+  return Float32Array.from(cellsOf(table, name), (cell, row) => {
+    if (cell === positive || cell === negative) return cell === positive ? 1 : 0;
+    throw new InputError(
+      `the label "${name}" of row ${row + 1} must be "${negative}" or "${positive}", but is "${cell}"`,
+    );
+  });
+}
