@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { closestName } from '../../../base/closest_name.js';
 import { ArgumentTypeError, ValueError, described } from '../../../base/errors.js';
 import { isRecord } from '../../../base/options.js';
+import { asOwn } from '../../../tfjs/engine/own_functions.js';
 
 type Inputs = tf.Tensor | tf.Tensor[];
 
@@ -45,8 +46,12 @@ export function takeInputsByName(model: tf.LayersModel, keys: readonly string[] 
   };
   const own = { predict: model.predict.bind(model), predictOnBatch: model.predictOnBatch.bind(model) };
   Object.defineProperties(model, {
-    predict: { configurable: true, writable: true, value: (x: unknown, args?: object) => own.predict(read(x), args) },
-    predictOnBatch: { configurable: true, writable: true, value: (x: unknown) => own.predictOnBatch(read(x)) },
+    predict: {
+      configurable: true,
+      writable: true,
+      value: asOwn((x: unknown, args?: object) => own.predict(read(x), args)),
+    },
+    predictOnBatch: { configurable: true, writable: true, value: asOwn((x: unknown) => own.predictOnBatch(read(x))) },
   });
   return model as NamedInputsModel;
 }
