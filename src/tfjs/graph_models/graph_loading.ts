@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../base/per_process.js';
 import { endModel } from './graph_run.js';
+import { refusePlainRuns } from './plain_runs.js';
 
 export interface GraphNodeDef {
   readonly name: string;
@@ -64,6 +65,7 @@ export function beforeGraphLoads(look: Look): void {
     prototype[name] = looking;
   }
   watchDispose();
+  refusePlainRuns(probe([]));
 }
 
 type Dispose = ((this: tf.GraphModel) => void) & { [MARK]?: true };
@@ -82,9 +84,8 @@ function watchDispose(): void {
   prototype.dispose = watched;
 }
 
-/** How tfjs-converter runs each op: a category, 'custom' for registered ones; undefined for unknown ones. */
-export function opCategories(ops: readonly string[]): ReadonlyMap<string, string | undefined> {
-  const names = [...new Set(ops)];
+/** A model of a node for each op, without inputs. */
+function probe(names: readonly string[]): tf.GraphModel {
   const artifacts = {
     [PROBE]: true,
     modelTopology: { node: names.map((op, i) => ({ name: `n${i}`, op })), versions: { producer: 1, minConsumer: 1 } },
@@ -93,7 +94,14 @@ export function opCategories(ops: readonly string[]): ReadonlyMap<string, string
   };
   const model = new tf.GraphModel({ load: () => artifacts } as never);
   void model.load();
-  const { nodes } = (model as unknown as { executor: { graph: { nodes: Record<string, { category?: string }> } } })
-    .executor.graph;
+  return model;
+}
+
+/** How tfjs-converter runs each op: a category, 'custom' for registered ones; undefined for unknown ones. */
+export function opCategories(ops: readonly string[]): ReadonlyMap<string, string | undefined> {
+  const names = [...new Set(ops)];
+  const { nodes } = (
+    probe(names) as unknown as { executor: { graph: { nodes: Record<string, { category?: string }> } } }
+  ).executor.graph;
   return new Map(names.map((op, i) => [op, nodes[`n${i}`]!.category]));
 }
