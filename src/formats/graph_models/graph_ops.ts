@@ -4,10 +4,12 @@ import { CHECK_OPS } from './graph_checks.js';
 import { EMBEDDING_OPS } from './embedding_ops.js';
 import { GRADIENT_OPS } from './gradient_ops.js';
 import type { GraphOp } from './graph_op.js';
+import { ARITHMETIC_OPS } from './mended/arithmetic.js';
 import { MOVING_OPS } from './mended/moves.js';
 import { OTHER_MENDED_OPS } from './mended/others.js';
 import { PRODUCT_OPS } from './mended/products.js';
 import { REDUCTION_OPS } from './mended/reductions.js';
+import { TEXT_OPS } from './mended/texts.js';
 import { OPERATIONS } from './operations.js';
 import { LIST_SUM_OPS } from './resources/list_sums.js';
 import { LOOKUP_OPS } from './resources/lookup_ops.js';
@@ -45,9 +47,11 @@ export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
     ...RAGGED_VARIANT_OPS,
     ...CHECK_OPS,
     ...GRADIENT_OPS,
+    ...ARITHMETIC_OPS,
     ...REDUCTION_OPS,
     ...MOVING_OPS,
     ...PRODUCT_OPS,
+    ...TEXT_OPS,
     ...OTHER_MENDED_OPS,
   ].map((op) => [op.signature.name, op]),
 );

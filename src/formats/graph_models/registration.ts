@@ -7,6 +7,8 @@ import { nodeName } from '../../tfjs/graph_models/graph_run.js';
 import { GRAPH_OPS } from './graph_ops.js';
 import type { GraphOp } from './graph_op.js';
 import { registerMissingKernels } from './missing_kernels.js';
+import { refuseOddExpressions } from './regular_expressions.js';
+import { withEmptySizes } from './rewrites/empty_sizes.js';
 import { withOrderedConstants } from './rewrites/constant_order.js';
 import { withFunctionEffects } from './rewrites/function_effects.js';
 import { withKnownInputs } from './rewrites/function_inputs.js';
@@ -41,7 +43,7 @@ function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
 /** The graphs of a model as tfjs-converter runs them. */
 function rewritten(artifacts: GraphArtifacts): GraphArtifacts {
   const known = withGraphs(artifacts, (graph) => {
-    const named = withNumberedOutputs(withKnownInputs(graph), SIGNATURES);
+    const named = withNumberedOutputs(withKnownInputs(withEmptySizes(graph)), SIGNATURES);
     return withFunctionEffects(withLoopInputs(named), EFFECTS);
   });
   return withGraphs(withOrderedConstants(known, EFFECTS), withPlainLists);
@@ -75,6 +77,7 @@ export function registerOps(): string[] {
   beforeGraphLoads((artifacts) => {
     registerMissingKernels();
     refuseUnknownOps(artifacts, NAMES);
+    refuseOddExpressions(artifacts);
     return rewritten(artifacts);
   });
   registerMissingKernels();

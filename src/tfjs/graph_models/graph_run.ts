@@ -65,8 +65,7 @@ export function textAttribute(node: tf.GraphNode, name: string): string {
   return typeof text === 'string' ? tf.env().global.atob(text) : '';
 }
 
-/** A shape of a node; undefined: of unknown rank, or not there. The JSON of a graph leaves sizes of 0 out: NaN in tfjs. */
+/** A shape of a node; undefined: of unknown rank, or not there. */
 export function shapeAttribute(node: tf.GraphNode, name: string): number[] | undefined {
-  const shape = node.attrs[name] as number[] | null | undefined;
-  return shape?.map((size) => (Number.isNaN(size) ? 0 : size));
+  return (node.attrs[name] as number[] | null | undefined) ?? undefined;
 }

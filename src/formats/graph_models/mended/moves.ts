@@ -52,7 +52,8 @@ const nothing = (shape: readonly number[], dtype: tf.DataType): tf.Tensor =>
 const sizesOf = (tensor: tf.Tensor, argument: string): number[] => Array.from(readInt32(tensor, argument));
 const numberOf = (tensor: tf.Tensor, argument: string): number => readTensor(tensor, argument)[0]!;
 
-function axisOf(tensor: tf.Tensor, rank: number): number {
+/** An axis of a tensor of this rank, counted from the first. */
+export function axisOf(tensor: tf.Tensor, rank: number): number {
   const axis = numberOf(tensor, 'axis');
   if (axis < -rank || axis >= rank) throw new ValueError('axis', `an axis in [${-rank}, ${rank})`, axis);
   return axis < 0 ? axis + rank : axis;
@@ -84,15 +85,16 @@ function gathered(x: tf.Tensor, indices: tf.Tensor, axis: number, batchDims: num
   return tf.tidy(() => moved(x, run));
 }
 
-function broadcast(x: tf.Tensor, shape: number[]): tf.Tensor {
+/** A tensor in a larger shape; what has no elements, and strings, too. */
+export function broadcast(x: tf.Tensor, shape: number[]): tf.Tensor {
   const padded = [...new Array<number>(Math.max(0, shape.length - x.rank)).fill(1), ...x.shape];
   const fits = padded.length === shape.length && padded.every((size, i) => size === 1 || size === shape[i]);
   if (!fits) throw new ValueError('shape', `one to which [${x.shape.join(', ')}] broadcasts`, shape);
   return sizeOf(shape) === 0 ? nothing(shape, x.dtype) : moved(x, (each) => tf.broadcastTo(each, shape));
 }
 
-/** The shape that shapes broadcast to. */
-function commonShape(shapes: readonly (readonly number[])[]): number[] {
+/** The shape that shapes broadcast to; an error names the argument. */
+export function commonShape(shapes: readonly (readonly number[])[], argument: string): number[] {
   return shapes.reduce<number[]>((a, b) => {
     const rank = Math.max(a.length, b.length);
     const [x, y] = [a, b].map((shape) => [...new Array<number>(rank - shape.length).fill(1), ...shape]) as [
@@ -102,7 +104,7 @@ function commonShape(shapes: readonly (readonly number[])[]): number[] {
     return x.map((size, i) => {
       if (size !== y[i] && size !== 1 && y[i] !== 1) {
         throw new ValueError(
-          't',
+          argument,
           'shapes that broadcast',
           described(shapes.map((each) => `[${each.join(', ')}]`).join(', ')),
         );
@@ -113,7 +115,7 @@ function commonShape(shapes: readonly (readonly number[])[]): number[] {
 }
 
 function chosen(condition: tf.Tensor, t: tf.Tensor, e: tf.Tensor): tf.Tensor {
-  const shape = commonShape([condition.shape, t.shape, e.shape]);
+  const shape = commonShape([condition.shape, t.shape, e.shape], 't');
   if (sizeOf(shape) === 0) return nothing(shape, t.dtype);
   return tf.tidy(() => {
     const where = (a: tf.Tensor, b: tf.Tensor): tf.Tensor => tf.where(condition.asType('bool'), a, b);
@@ -170,7 +172,30 @@ function padded(x: tf.Tensor, paddings: tf.Tensor, constant: tf.Tensor | null): 
   });
 }
 
+/** `indices` are places of `x` along its first axes. */
+function gatheredAt(x: tf.Tensor, indices: tf.Tensor): tf.Tensor {
+  const depth = indices.shape[indices.rank - 1] ?? 0;
+  if (depth > x.rank) throw new ValueError('indices', `at most ${x.rank} numbers for a place`, depth);
+  const shape = [...indices.shape.slice(0, -1), ...x.shape.slice(depth)];
+  if (depth > 0) {
+    readTensor(indices, 'indices').forEach((index, at) => {
+      const size = x.shape[at % depth]!;
+      if (index < 0 || index >= size) throw new ValueError('indices', `indices in [0, ${size})`, index);
+    });
+  }
+  if (sizeOf(shape) === 0) return nothing(shape, x.dtype);
+  return tf.tidy(() => moved(x, (each) => tf.gatherND(each, indices)));
+}
+
 export const MOVING_OPS: readonly GraphOp[] = [
+  graphOp('Fill(dims: index_type, value: T) -> output: T', ([dims, value]) => {
+    const shape = sizesOf(dims!, 'dims');
+    if (value!.dtype === 'string') return broadcast(value!, shape);
+    return tf.fill(shape, value!.dataSync()[0]!, value!.dtype as 'float32');
+  }),
+  graphOp('GatherNd(params: Tparams, indices: Tindices) -> output: Tparams', ([x, indices]) =>
+    gatheredAt(x!, indices!),
+  ),
   graphOp('Gather(params: T, indices: Tindices) -> output: T', ([x, indices]) => gathered(x!, indices!, 0, 0)),
   graphOp('GatherV2(params: T, indices: Tindices, axis: Taxis) -> output: T', ([x, indices, axis], node) => {
     const given = Number(node.attrs['batch_dims'] ?? 0);

@@ -17,6 +17,7 @@ const REDUCTIONS: Readonly<Record<string, readonly [run: Reduce, float: number, 
   Mean: [mean, NaN, 0],
   Any: [tf.any, 0, 0],
   All: [tf.all, 1, 1],
+  EuclideanNorm: [euclideanNorm, 0, 0],
 };
 
 /** Whole numbers have a whole mean, cut towards 0. */
@@ -26,6 +27,12 @@ function mean(x: tf.Tensor, axes: number[], keepDims: boolean): tf.Tensor {
   const count = x.size / sums.size;
   const values = Int32Array.from(sums.dataSync(), (sum) => Math.trunc(sum / count));
   return tf.tensor(values, sums.shape, 'int32');
+}
+
+/** Of whole numbers it is a whole number, cut. */
+function euclideanNorm(x: tf.Tensor, axes: number[], keepDims: boolean): tf.Tensor {
+  const norms = tf.sqrt(tf.sum(tf.square(tf.cast(x, 'float32')), axes, keepDims));
+  return tf.cast(norms, x.dtype);
 }
 
 function axesOf(given: tf.Tensor, rank: number): number[] {

@@ -15,6 +15,7 @@ import {
   type PartialShape,
 } from '../../../lookup/tensor_array/partial_shape.js';
 import { atEndOfRun } from '../../../tfjs/graph_models/graph_run.js';
+import { emptyValues, sizeOf } from '../host_array.js';
 import { forget, handleFor, objectOfKind } from './handles.js';
 
 /** More elements than any graph has; without a limit a number alone could take all memory. */
@@ -63,7 +64,10 @@ export class TensorList {
 
 /** Zeros, or empty strings. */
 export function zerosOf(shape: readonly number[], dtype: tf.DataType): tf.Tensor {
-  return dtype === 'string' ? tf.fill([...shape], '', 'string') : tf.zeros([...shape], dtype);
+  if (dtype !== 'string') return tf.zeros([...shape], dtype);
+  // Which `wasm` cannot fill.
+  const none = emptyValues(dtype, sizeOf(shape)) as tf.DataValues;
+  return tf.engine().makeTensor(none, [...shape], dtype) as tf.Tensor;
 }
 
 /** A handle of a list, which ends with the run. */

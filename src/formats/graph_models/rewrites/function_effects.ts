@@ -1,6 +1,7 @@
 /**
  * What a function of a graph does beside its outputs, such as a check in the body of a loop: TensorFlow lists the nodes that
  * must have run when the function ends (`control_ret`), tfjs-converter runs what outputs need. So an output comes after them.
+ * And of a node it gives one output alone, for all that the function returns of it.
  */
 import type { GraphDef, GraphFunctionDef, GraphNodeDef } from '../../../tfjs/graph_models/graph_loading.js';
 import { withFunctions } from './graph_nodes.js';
@@ -35,10 +36,14 @@ function ended(definition: GraphFunctionDef, effects: ReadonlySet<string>): Grap
   const outputs = Object.entries(ret);
   if (outputs.length === 0) return withOutput(definition, orders);
   const ends: GraphNodeDef[] = [];
+  const returned = new Set<string>();
   const passed = outputs.map(([key, value], at): [string, string] => {
+    const node = nodeOf(value);
+    const isRepeated = returned.has(node);
+    returned.add(node);
     // A constant is a weight of the model, of which loops dispose as of their other results.
-    const isConstant = opOf.get(nodeOf(value)) === 'Const';
-    if (!isConstant && (at > 0 || orders.length === 0)) return [key, value];
+    const isConstant = opOf.get(node) === 'Const';
+    if (!isConstant && !isRepeated && (at > 0 || orders.length === 0)) return [key, value];
     const name = `${key}/after_effects`;
     ends.push({ name, op: 'Identity', input: [value, ...(at === 0 ? orders : [])], attr: {} });
     return [key, `${name}:output:0`];
