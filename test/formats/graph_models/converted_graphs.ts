@@ -103,8 +103,7 @@ async function run(model: tf.GraphModel, graph: ConvertedGraph): Promise<string 
       tf.engine().endScope();
     }
   };
-  // Which begins to run in `execute` all the same, and may fail when nobody listens.
-  return attempt(/"op":"(If|While)"/.test(JSON.stringify(graph.model.modelTopology)));
+  return attempt(false);
 }
 
 /** Loads a graph and runs it twice. */
@@ -125,7 +124,7 @@ export async function verdictOf(graph: ConvertedGraph): Promise<Verdict> {
     model.dispose();
   });
   const warned = said.map((text) => UNKNOWN.exec(text)?.[1]).find((each) => each !== undefined);
-  const { difference } = verdict as { difference?: string | null };
-  if (warned !== undefined && difference != null) return { refused: /^\w+/.exec(warned)![0] };
+  const { difference = null } = verdict as { difference?: string | null };
+  if (warned !== undefined && difference !== null) return { refused: /^\w+/.exec(warned)![0] };
   return verdict;
 }
