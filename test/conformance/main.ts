@@ -72,9 +72,9 @@ function tell({ suite, cases, passed, failures, deliberate, notRun }: SuiteRepor
   say(`\n${suite}: ${cases} cases, ${passed} passed, ${failures.length} failures`);
   for (const { name, message } of failures) say(`  FAILED ${name}\n    ${message.replaceAll('\n', '\n    ')}`);
   for (const [reason, count] of counts(Object.values(deliberate))) say(`  ${count} differ deliberately: ${reason}`);
-  for (const { what, reason } of notRun.slice(0, 10)) say(`  not run or no result: ${what}: ${reason}`);
-  if (notRun.length > 10) say(`  and ${notRun.length - 10} more:`);
-  for (const [reason, count] of counts(notRun.slice(10).map(({ reason }) => reason))) say(`    ${count}: ${reason}`);
+  if (notRun.length > 0) say(`  ${notRun.length} not run or without a result:`);
+  if (notRun.length <= 10) for (const { what, reason } of notRun) say(`    ${what}: ${reason}`);
+  else for (const [reason, count] of counts(notRun.map(({ reason }) => reason))) say(`    ${count}: ${reason}`);
 }
 
 async function main(): Promise<number> {

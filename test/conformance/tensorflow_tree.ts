@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pythonWithTensorFlow } from '../backends/tensorflow/python_tensorflow.js';
 import { deliberateDifferences } from './both_ways.js';
-import type { Source, SuiteReport } from './source.js';
+import type { Source } from './source.js';
 import { reportOf, type ReasonByCase } from './tensorflow/report.js';
 import { runTestFiles, type CaseLine, type TestFiles } from './tensorflow/test_run.js';
 
@@ -57,31 +57,36 @@ export const tensorflowTree: Source = {
     const python = pythonWithTensorFlow();
     if (typeof python === 'string') throw new Error(python);
     const notRun = JSON.parse(readFileSync(NOT_RUN, 'utf8')) as NotRun;
-    const reports: SuiteReport[] = [];
-    for (const { name, folder, files, behaviours } of SUITES) {
-      if (!existsSync(join(tree, folder))) {
-        throw new Error(
-          `--tensorflow: expected a source tree of TensorFlow 2.21, and there is no ${join(tree, folder)}`,
-        );
-      }
-      const all = readdirSync(join(tree, folder)).filter((file) => files.test(file));
-      const reasonOf = (file: string): string | undefined =>
-        notRun.files.find((each) => each.file === `${folder}/${file}`)?.reason;
+    const reasonOf = (file: string): string | undefined => notRun.files.find((each) => each.file === file)?.reason;
+    const suites = SUITES.map((suite) => ({ ...suite, all: filesOf(tree, suite) }));
+    const lines: CaseLine[] = [];
+    // One process for all files of a behaviour: importing TensorFlow takes longer than most files.
+    for (const behaviour of ['v1', 'v2'] as const) {
+      const files = suites
+        .filter(({ behaviours }) => behaviours.includes(behaviour))
+        .flatMap(({ all }) => all.filter((file) => reasonOf(file) === undefined));
+      const found = await runTestFiles(python, { tree, files, behaviour, texts });
+      const failed = found.filter(({ status }) => status === 'failed').length;
+      say(`TensorFlow ${behaviour}: ${found.length} cases in ${files.length} files, ${failed} fail`);
+      lines.push(...found);
+    }
+    return suites.map(({ name, all }) => {
+      const own = lines.filter(({ file }) => all.includes(file));
+      const report = reportOf(name, own, deliberateDifferences(), notRun.cases);
       const left = all.flatMap((file) => {
         const reason = reasonOf(file);
         return reason === undefined ? [] : [{ what: file, reason }];
       });
-      const chosen = all.filter((file) => reasonOf(file) === undefined).map((file) => `${folder}/${file}`);
-      const lines: CaseLine[] = [];
-      for (const behaviour of behaviours) {
-        const found = await runTestFiles(python, { tree, files: chosen.sort(), behaviour, texts });
-        const failed = found.filter(({ status }) => status === 'failed').length;
-        say(`${name} (${behaviour}): ${found.length} cases, ${failed} fail`);
-        lines.push(...found);
-      }
-      const report = reportOf(name, lines, deliberateDifferences(), notRun.cases);
-      reports.push({ ...report, notRun: [...left, ...report.notRun] });
-    }
-    return reports;
+      return { ...report, notRun: [...left, ...report.notRun] };
+    });
   },
 };
+
+/** The test files of a suite, from the root of the tree. */
+function filesOf(tree: string, { folder, files }: Suite): string[] {
+  if (!existsSync(join(tree, folder))) {
+    throw new Error(`--tensorflow: expected a source tree of TensorFlow 2.21, and there is no ${join(tree, folder)}`);
+  }
+  const found = readdirSync(join(tree, folder)).filter((file) => files.test(file));
+  return found.sort().map((file) => `${folder}/${file}`);
+}

@@ -7,6 +7,7 @@ from tensorflow.python.framework import test_util
 from tensorflow.python.ops import gen_data_flow_ops
 from tensorflow.python.ops import gen_ragged_math_ops
 from tensorflow.python.platform import test
+from tensorflow.python.tpu.ops import gen_xla_ops
 
 
 # Handles of the package pass between its kernels in graphs alone, where nobody else looks at them.
@@ -37,6 +38,15 @@ class SampleTest(test.TestCase):
     splits, values = self.evaluate(gen_ragged_math_ops.ragged_range([0, 5], [2, 8], [1, 2]))
     self.assertAllEqual([0, 2, 4], splits)
     self.assertAllEqual([0, 1, 5, 7], values)
+
+  def test_sparse_cores(self):
+    rows, columns, gains = self.evaluate(gen_xla_ops.convert_to_list_of_sparse_core_coo_tensors(
+        indices_or_row_splits=[[0, 0], [0, 1], [3, 0]], values=[5, 5, 2], weights=1.0, sample_count=4,
+        combiner='mean', num_sc_per_chip=4, row_offset=4, col_offset=16, col_shift=1, num_sc_shards=8,
+        stacked_table_sample_count=8))
+    self.assertAllEqual([1, 7], np.concatenate(rows))
+    self.assertAllEqual([22, 19], np.concatenate(columns))
+    self.assertAllEqual([1, 1], np.concatenate(gains))
 
   def test_error_of_the_class(self):
     with self.assertRaisesOpError('words of TensorFlow'):

@@ -25,6 +25,7 @@ describe('cases of TensorFlow, run against this package', () => {
     expect(Object.fromEntries(found)).toEqual({
       test_values: 'passed',
       test_ragged: 'passed',
+      test_sparse_cores: 'passed',
       test_error_of_the_class: 'passed',
       test_error_of_another_class: 'failed',
       test_no_error: 'failed',
@@ -44,7 +45,7 @@ describe('cases of TensorFlow, run against this package', () => {
 
 describe('the report of cases of TensorFlow', () => {
   const lines = (['passed', 'failed', 'failed', 'failed', 'refused', 'skipped', 'reaches nothing'] as const).map(
-    (status, i) => ({ name: `case${i}`, status, message: `m${i}` }),
+    (status, i) => ({ name: `case${i}`, file: 'a_test.py', status, message: `m${i}` }),
   );
 
   it('counts what was run to an end, and tells why the rest was not', () => {

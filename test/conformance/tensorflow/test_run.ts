@@ -20,6 +20,8 @@ export interface TestFiles {
 /** What became of one case. */
 export interface CaseLine {
   readonly name: string;
+  /** The file that has it, as it was given. */
+  readonly file: string;
   /** `refused`: it needs what tfjs lacks. `reaches nothing`: it passed and asked the package nothing. */
   readonly status: 'passed' | 'failed' | 'skipped' | 'refused' | 'reaches nothing';
   readonly message: string;
@@ -28,6 +30,7 @@ export interface CaseLine {
 /** A case, a file that begins, or the end. */
 interface Line {
   readonly name: string;
+  readonly file: string;
   readonly status: CaseLine['status'] | 'file' | 'end';
   readonly message: string;
 }
@@ -35,7 +38,7 @@ interface Line {
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('python/run_tests.py', import.meta.url));
 const PACKAGE = fileURLToPath(new URL('served/main.ts', import.meta.url));
-const TIMEOUT_MS = 3_600_000;
+const TIMEOUT_MS = 4 * 3_600_000;
 const LONGEST_TEXT = 4000;
 
 /** What became of the cases of some files. A process that ends early is a failure of its file; those behind it run anew. */
@@ -47,10 +50,11 @@ export async function runTestFiles(python: Python, run: TestFiles): Promise<Case
     .map((line) => ({ ...line, name: `${line.name} (${behaviour})` }));
   if (problem === null) return cases;
   const begun = Math.max(1, lines.filter(({ status }) => status === 'file').length);
-  const name = `the process of ${files[begun - 1]} (${behaviour})`;
+  const file = files[begun - 1]!;
+  const name = `the process of ${file} (${behaviour})`;
   const rest = files.slice(begun);
   const others = rest.length === 0 ? [] : await runTestFiles(python, { ...run, files: rest });
-  return [...cases, { name, status: 'failed', message: problem }, ...others];
+  return [...cases, { name, file, status: 'failed', message: problem }, ...others];
 }
 
 /** The lines of one process, and how it ended where it ended early. */

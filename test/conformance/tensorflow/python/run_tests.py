@@ -98,9 +98,10 @@ class _Met(BaseException):
 class _Result(unittest.TestResult):
   """Writes a line for each case that ends."""
 
-  def __init__(self, out, package, embeddings):
+  def __init__(self, out, file, package, embeddings):
     super().__init__()
     self._out = out
+    self._file = file
     self._package = package
     self._embeddings = embeddings
     self._said = None
@@ -129,7 +130,8 @@ class _Result(unittest.TestResult):
 
   def tell(self, name, status, message):
     seconds = round(time.time() - getattr(self, '_began', time.time()), 3)
-    self._out.write(json.dumps({'name': name, 'status': status, 'message': message, 'seconds': seconds}) + '\n')
+    line = {'name': name, 'file': self._file, 'status': status, 'message': message, 'seconds': seconds}
+    self._out.write(json.dumps(line) + '\n')
     self._out.flush()
 
   def _failed(self, test, err):
@@ -166,11 +168,16 @@ def _cases(suite):
 
 def _load(tree, file):
   """The module of a test file: one of the tree, or one by an absolute path."""
+  from absl import flags
+
   name = '__sample__' if os.path.isabs(file) else os.path.splitext(file)[0].replace('/', '.')
   spec = importlib.util.spec_from_file_location(name, os.path.join(tree, file))
   module = importlib.util.module_from_spec(spec)
   sys.modules[spec.name] = module
   spec.loader.exec_module(module)
+  # Files of one process may define the same flag.
+  for flag in flags.FLAGS:
+    flags.FLAGS[flag].allow_override = True
   return module
 
 
@@ -211,11 +218,13 @@ def main():
       replaced.register(op)
     import tpu_embedding
     embeddings = tpu_embedding.install(package)
+    import sparse_core_ops
+    sparse_core_ops.SparseCoreOps(replaced, embeddings, package)
     for file in options['files']:
       # Whoever reads the lines knows by this one in which file a process ended early.
       out.write(json.dumps({'name': file, 'status': 'file', 'message': ''}) + '\n')
       out.flush()
-      result = _Result(out, package, embeddings)
+      result = _Result(out, file, package, embeddings)
       try:
         module = _load(tree, file)
       except Exception as error:  # pylint: disable=broad-except

@@ -20,6 +20,7 @@ const METHODS: Readonly<Record<string, Method>> = {
   'tpu.make': (given: Parameters<TpuCalls['make']>[0], buffers) => tpu.make(given, buffers),
   'tpu.fields': (given: Parameters<TpuCalls['fields']>[0]) => tpu.fields(given),
   'tpu.config': (given: Parameters<TpuCalls['config']>[0]) => tpu.config(given),
+  'tpu.plain': (given: Parameters<TpuCalls['plain']>[0], buffers, out) => tpu.plain(given, buffers, out),
   'tpu.call': (given: Parameters<TpuCalls['call']>[0], buffers, out) => tpu.call(given, buffers, out),
 };
 

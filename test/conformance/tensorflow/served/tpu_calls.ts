@@ -68,6 +68,20 @@ export class TpuCalls {
     return this.write((object[method] as (...args: unknown[]) => unknown).apply(object, given), out);
   }
 
+  /** What a function of plain data gives, by its name in `emb.tpu`. */
+  plain(
+    { name, args }: { name: string; args: readonly WireValue[] },
+    buffers: readonly Uint8Array[],
+    out: Uint8Array[],
+  ): unknown {
+    const found = name.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], emb.tpu);
+    const given = args.map((each) => this.read(each, buffers));
+    const result = (found as (...args: unknown[]) => unknown)(...given);
+    const wire = writePlain(result, out);
+    tf.dispose([given, result] as tf.TensorContainer);
+    return wire;
+  }
+
   private numberFor(object: object): number {
     const known = this.numberOf.get(object);
     if (known !== undefined) return known;
@@ -135,4 +149,13 @@ export class TpuCalls {
     }
     return { object: this.numberFor(value) };
   }
+}
+
+function writePlain(value: unknown, out: Uint8Array[]): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof tf.Tensor) return { tensor: writeTensor(value, out) };
+  if (value instanceof Int32Array || value instanceof Float32Array) {
+    return { tensor: tf.tidy(() => writeTensor(tf.tensor(value), out) as unknown as tf.TensorContainer) };
+  }
+  return { record: Object.fromEntries(Object.entries(value).map(([key, each]) => [key, writePlain(each, out)])) };
 }
