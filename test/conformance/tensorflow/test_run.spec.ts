@@ -1,3 +1,4 @@
+// runner: python
 import { fileURLToPath } from 'node:url';
 import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow, type Python } from '../../backends/tensorflow/python_tensorflow.js';
 import { skipOrFail } from '../../helpers/backends.js';
