@@ -39,6 +39,7 @@ describe('Hunt', () => {
   it('catches by an expectation that fails', async () => {
     const found = await find('expect(1).toBe(1)', 'expect(changed).toBe(false)');
     expect(found).toEqual({ fate: 'caught', text: 'spec 1: Expected true to be false.' });
+    expect((await find('expect(1).toBe(1); if (changed) fail("no")')).fate).toBe('caught');
   });
 
   it('passes over what is thrown, as long as an expectation may fail', async () => {

@@ -1,5 +1,6 @@
 /** Looks for a spec that notices a change in a sandbox. */
-import type { Failure, SpecMessage } from './specs/messages.js';
+import type { Failure } from './specs/failure.js';
+import type { SpecMessage } from './specs/messages.js';
 import { runSpecs } from './specs/spec_process.js';
 import type { Fate } from './tally.js';
 

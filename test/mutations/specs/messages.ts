@@ -1,18 +1,11 @@
 /** What a process that runs specs is asked, and what it says. */
+import type { Failure } from './failure.js';
 
 export interface SpecRequest {
   /** Paths of spec files, in the order in which they run. */
   readonly files: readonly string[];
   /** Whether it looks for a spec that notices a change, and ends at the first one; else it runs all. */
   readonly hunts: boolean;
-}
-
-/** How a spec ended that did not pass. */
-export interface Failure {
-  readonly spec: string;
-  readonly message: string;
-  /** Whether an expectation did not hold; else something was thrown. */
-  readonly isExpectation: boolean;
 }
 
 export type SpecMessage =

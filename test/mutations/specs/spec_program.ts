@@ -3,14 +3,8 @@ import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { specIds, startJasmine } from '../../runner/jasmine.js';
-import type { Failure, SpecMessage, SpecRequest } from './messages.js';
-
-interface Result {
-  readonly id: string;
-  readonly fullName: string;
-  readonly status: string;
-  readonly failedExpectations: readonly { readonly message: string; readonly matcherName: string }[];
-}
+import { failureOf, type Failure, type SpecResult } from './failure.js';
+import type { SpecMessage, SpecRequest } from './messages.js';
 
 /** Where everything throws, a few failures tell as much as all. */
 const MOST_THROWN = 20;
@@ -22,19 +16,15 @@ env.configure({ autoCleanClosures: false });
 /** What ended in the run that is on. */
 let done: { id: string; passed: boolean; failure: Failure | null }[] = [];
 
-function note({ id, fullName, status, failedExpectations }: Result): void {
-  if (status === 'excluded' || status === 'pending') return;
-  const shown = failedExpectations.find(({ matcherName }) => matcherName !== '') ?? failedExpectations[0];
-  const failure =
-    shown === undefined
-      ? null
-      : { spec: fullName, message: shown.message.slice(0, 600), isExpectation: shown.matcherName !== '' };
-  done.push({ id, passed: failure === null, failure });
+function note(result: SpecResult): void {
+  if (result.status === 'excluded' || result.status === 'pending') return;
+  const failure = failureOf(result);
+  done.push({ id: result.id, passed: failure === null, failure });
 }
 
 runner.addReporter({
   specDone: note,
-  suiteDone: (result: Result) => result.failedExpectations.length > 0 && note(result),
+  suiteDone: (result: SpecResult) => result.failedExpectations.length > 0 && note(result),
 });
 
 async function run(ids: ReadonlySet<string>, stopsAtFailure: boolean): Promise<typeof done> {

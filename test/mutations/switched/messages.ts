@@ -1,5 +1,5 @@
 /** What a process that holds every change of a room, each behind a switch, is asked, and what it says. */
-import type { Failure } from '../specs/messages.js';
+import type { Failure } from '../specs/failure.js';
 
 export interface SwitchRequest {
   /** The change that is switched on. */

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { specIds, startJasmine } from '../../runner/jasmine.js';
-import type { Failure } from '../specs/messages.js';
+import { failureOf, type Failure, type SpecResult } from '../specs/failure.js';
 import type { SwitchAnswer, SwitchRequest } from './messages.js';
 
 interface Switches {
@@ -29,13 +29,6 @@ interface DryRun {
 interface SpecFile {
   readonly ids: readonly string[];
   readonly dry: DryRun;
-}
-
-interface Result {
-  readonly id: string;
-  readonly fullName: string;
-  readonly status: string;
-  readonly failedExpectations: readonly { readonly message: string; readonly matcherName: string }[];
 }
 
 interface End {
@@ -67,25 +60,20 @@ let countsReach = false;
 const HOOKS = 'hooks';
 
 runner.addReporter({
-  specStarted({ id }: Result) {
+  specStarted({ id }: SpecResult) {
     begun = performance.now();
     if (countsReach) switches.currentTestId = id;
   },
-  specDone(result: Result) {
+  specDone(result: SpecResult) {
     if (countsReach) switches.currentTestId = HOOKS;
     note(result);
   },
-  suiteDone: (result: Result) => result.failedExpectations.length > 0 && note(result),
+  suiteDone: (result: SpecResult) => result.failedExpectations.length > 0 && note(result),
 });
 
-function note({ id, fullName, status, failedExpectations }: Result): void {
-  if (status === 'excluded' || status === 'pending') return;
-  const shown = failedExpectations.find(({ matcherName }) => matcherName !== '') ?? failedExpectations[0];
-  const failure =
-    shown === undefined
-      ? null
-      : { spec: fullName, message: shown.message.slice(0, 600), isExpectation: shown.matcherName !== '' };
-  ends.push({ id, seconds: (performance.now() - begun) / 1000, failure });
+function note(result: SpecResult): void {
+  if (result.status === 'excluded' || result.status === 'pending') return;
+  ends.push({ id: result.id, seconds: (performance.now() - begun) / 1000, failure: failureOf(result) });
 }
 
 async function run(ids: ReadonlySet<string>, change: string | null, stopsAtFailure = true): Promise<End[]> {
