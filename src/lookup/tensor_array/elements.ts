@@ -93,7 +93,7 @@ export class Elements {
     const before = this.others;
     this.others = [];
     for (const { end: own, state } of before) {
-      if (this.size < end) this.grow(Math.min(own, end), change(state));
+      this.grow(Math.min(own, end), change(state));
       this.grow(own, state);
     }
   }

@@ -197,6 +197,46 @@ describe("TensorArray, upstream's lines about states", () => {
   );
 
   it(
+    'elements that nobody wrote are read once too, where what is read is cleared',
+    tidily(() => {
+      const ta = made({ size: 3, elementShape: [1] }).write(1, [5]);
+      expect(numbers(ta.stack())).toEqual([0, 5, 0]);
+      expectError(() => ta.stack(), 'ValueError', 'index', '0, which was cleared');
+      expectError(() => ta.read(2), 'ValueError', 'index', '2, which was cleared');
+      const kept = made({ size: 2, elementShape: [1], clearAfterRead: false });
+      expect([kept.stack(), kept.stack()].map(numbers)).toEqual([
+        [0, 0],
+        [0, 0],
+      ]);
+    }),
+  );
+
+  it(
+    'what is joined has one shape, and what is scattered one index a row: the errors say which',
+    tidily(() => {
+      const uneven = (): emb.TensorArray =>
+        made({ size: 2, inferShape: false })
+          .write(0, [[1, 2]])
+          .write(1, [[3]]);
+      expectError(() => uneven().stack(), 'ValueError', 'indices', '[1,1] at index 1');
+      expectError(() => uneven().concat(), 'ValueError', 'elements', '[1] at index 1');
+      expectError(() => made({ size: 1 }).write(0, 3).concat(), 'ValueError', 'elements', 'a scalar at index 0');
+      expectError(() => made({ size: 2 }).scatter([0], [[1], [2]]), 'ValueError', 'indices', '1');
+      expectError(() => made({ size: 2 }).scatter([0, 2], [[1], [2]]), 'ValueError', 'indices', '2');
+      expectError(() => made({ size: 2 }).scatter([-1, 1], [[1], [2]]), 'ValueError', 'indices', '-1');
+    }),
+  );
+
+  it(
+    'sizes that are not known are shown as question marks',
+    tidily(() => {
+      const ta = made({ size: 2, elementShape: [null, 3] });
+      expect(() => ta.write(0, [1])).toThrowError(/the element shape \[\?,3\]/);
+      expect(() => ta.read(1)).toThrowError(/not fully defined: \[\?,3\]/);
+    }),
+  );
+
+  it(
     'scatter into existing elements: unwritten ones only',
     tidily(() => {
       const ta = made({ size: 4 }).write(1, [9]);
