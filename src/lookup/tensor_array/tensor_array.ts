@@ -219,8 +219,8 @@ export class TensorArray {
       const rows = tensor.shape[0]!;
       if (at.length !== rows)
         throw new ValueError('indices', `${rows} indices, one per row`, described(`${at.length}`));
-      const size = this.size();
-      const outside = this.store.isDynamic ? undefined : at.find((index) => index >= size);
+      const size = this.store.isDynamic ? Infinity : this.size();
+      const outside = at.find((index) => index < 0 || index >= size);
       if (outside !== undefined) throw new ValueError('indices', `indices in [0, ${size})`, outside);
       return rowsOf(tensor).map((row, i) => ({ index: at[i]!, row }));
     });

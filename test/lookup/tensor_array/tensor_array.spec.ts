@@ -215,7 +215,7 @@ describe("TensorArray, upstream's lines about states", () => {
     'what is joined has one shape, and what is scattered one index a row: the errors say which',
     tidily(() => {
       const uneven = (): emb.TensorArray =>
-        made({ size: 2, inferShape: false })
+        made({ size: 2 })
           .write(0, [[1, 2]])
           .write(1, [[3]]);
       expectError(() => uneven().stack(), 'ValueError', 'indices', '[1,1] at index 1');

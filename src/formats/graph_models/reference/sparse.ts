@@ -90,7 +90,8 @@ export function sparseConcat(
   const places: number[] = [];
   parts.forEach((part, i) => {
     const fits = part.rank === rank && part.shape.every((size, a) => a === axis || size === shape[a]);
-    if (!fits) throw new ValueError(`shapes[${i}]`, `sizes [${shape.join(', ')}], but for axis ${axis}`, part.shape);
+    if (!fits)
+      throw new ValueError(`shapes[${i}]`, `sizes [${shape.join(', ')}], but for axis ${axis}`, Array.from(part.shape));
     part.places.forEach((place, j) => places.push(j % rank === axis ? place + shape[axis]! : place));
     shape[axis]! += part.shape[axis]!;
   });

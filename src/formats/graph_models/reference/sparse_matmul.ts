@@ -34,7 +34,7 @@ export function sparseTensorDenseMatMul(
   const [rows, inner] = [sizes[rowAxis]!, sizes[innerAxis]!];
   const [bRows, bColumns] = b.shape as [number, number];
   const [bInner, columns] = adjoints.b ? [bColumns, bRows] : [bRows, bColumns];
-  if (rows < 0 || inner < 0) throw new ValueError('a_shape', 'sizes of at least 0', sizes);
+  if (rows < 0 || inner < 0) throw new ValueError('a_shape', 'sizes of at least 0', Array.from(sizes));
   if (inner !== bInner) {
     throw new ValueError('b', `${inner} rows to multiply with, those of a`, described(`${bInner}`));
   }
