@@ -66,6 +66,57 @@ const CALLS: Readonly<Record<string, Call>> = {
   'tables of another size': (layer) => layer.setTables({ a: new Float32Array(79) }),
 };
 
+/** Calls that are refused: class, argument, and what the message says of what came. Those of strays only where they are errors. */
+const REFUSED: Readonly<Record<string, readonly [cls: string, argument: string, received: string]>> = {
+  'float ids out of range': ['ValueError', 'inputs[1]', '3000000000 at position 1'],
+  fractions: ['ValueError', 'inputs[1]', '1.5 at position 1'],
+  'ids that are no numbers': ['ValueError', 'inputs[1]', 'NaN at position 1'],
+  'bool ids': ['TypeError', 'inputs[1]', 'a bool tensor of shape [1, 2]'],
+  texts: ['TypeError', 'inputs[1]', 'a string tensor of shape [1, 2]'],
+  'arrays beyond int32': ['ValueError', 'inputs[1]', '1099511627776 at position 1'],
+  'rank 1': ['ValueError', 'inputs[1]', 'rank 1'],
+  'another batch size': ['ValueError', 'inputs[1]', 'one of 1'],
+  'no ids': ['TypeError', 'inputs[1]', 'null'],
+  'too few inputs': ['ValueError', 'inputs', 'a list of 1'],
+  'weights that are no numbers': ['ValueError', 'weights[1]', 'NaN at [0, 1]'],
+  'int32 weights': ['TypeError', 'weights[1]', 'a int32 tensor of shape [2, 2]'],
+  'weights of another shape': ['ValueError', 'weights[1]', 'a float32 tensor of shape [1, 3]'],
+  'tables of another size': ['ValueError', 'tables["a"]', '79'],
+};
+const STRAYS: typeof REFUSED = {
+  'an id after the last': ['ValueError', 'inputs[1]', '10 at [0, 1]'],
+  'the largest id': ['ValueError', 'inputs[1]', '2147483647 at [0, 1]'],
+  'strays in both inputs': ['ValueError', 'inputs[0]', '10 at [0, 1]'],
+  'a step with an id after the last': ['ValueError', 'inputs[0]', '10 at [0, 0]'],
+};
+
+/** Rows pooled one by one in double: negative ids are absent, those after the last row count as zeros. */
+function pooled(table: Float32Array, combiner: 'mean' | 'sum', bags: number[][], weights?: number[][]): number[] {
+  const dim = table.length / 10;
+  return bags.flatMap((bag, b) => {
+    const present = bag.map((id, i) => ({ id, weight: weights?.[b]![i] ?? 1 })).filter(({ id }) => id >= 0);
+    const total = combiner === 'sum' ? 1 : present.reduce((sum, { weight }) => sum + weight, 0);
+    return Array.from({ length: dim }, (_, c) => {
+      const sum = present.reduce((all, { id, weight }) => all + (id < 10 ? weight * table[id * dim + c]! : 0), 0);
+      return total === 0 ? 0 : sum / total;
+    });
+  });
+}
+
+const GOOD = [[1, 2], [3, 4]]; // prettier-ignore
+/** Calls that give pooled rows: the ids of both inputs, and the weights of the second. */
+const POOLED: Readonly<Record<string, readonly [number[][], number[][], number[][]?]>> = {
+  'ids at both ends': [GOOD, [[0, 9], [9, 0]]], // prettier-ignore
+  'an id after the last': [GOOD, [[1, 10], [0, 0]]], // prettier-ignore
+  'a negative id': [GOOD, [[1, -1], [0, 0]]], // prettier-ignore
+  'the largest id': [GOOD, [[1, 2147483647], [0, 0]]], // prettier-ignore
+  'the smallest id': [GOOD, [[-2147483648, 1], [0, 0]]], // prettier-ignore
+  'strays in both inputs': [[[1, 10]], [[-3, 0]]],
+  'infinite weights': [GOOD, GOOD, [[1, Infinity], [0, 0]]], // prettier-ignore
+  'an empty batch': [[], []],
+  'bags without ids': [[[], [], []], [[], [], []]], // prettier-ignore
+};
+
 /** What comes of each call: bits, or the error in full. */
 function told(wishes: emb.DistributedPlacementArgs): Map<string, string> {
   const texts = new Map<string, string>();
@@ -117,6 +168,54 @@ describe('DistributedEmbedding with odd ids, weights and tables', () => {
         });
       }
     }
+  });
+
+  it('refuses what is wrong by name, and gives what a sum over rows one by one gives', () => {
+    const here = told({});
+    const layer = emb.layers.distributedEmbedding({
+      seed: 3,
+      embeddings: [
+        { name: 'a', inputDim: 10, outputDim: 8, combiner: 'mean' },
+        { name: 'b', inputDim: 10, outputDim: 5, combiner: 'sum' },
+      ],
+    });
+    layer.build();
+    const [a, b] = Object.values(layer.getTables()).map((table) => {
+      const values = table.dataSync() as Float32Array;
+      table.dispose();
+      return values;
+    });
+    layer.dispose();
+    for (const outOfRange of ['error', 'zero'] as const) {
+      const refused = outOfRange === 'error' ? { ...REFUSED, ...STRAYS } : REFUSED;
+      for (const [name, [cls, argument, received]] of Object.entries(refused)) {
+        const text = here.get(`${name} (${outOfRange})`)!;
+        expect(text.startsWith(`${cls}: \`${argument}\`: `))
+          .withContext(`${name}: ${text}`)
+          .toBeTrue();
+        expect(text).withContext(name).toContain(received);
+      }
+      for (const [name, [first, second, weights]] of Object.entries(POOLED)) {
+        if (Object.hasOwn(refused, name)) continue;
+        const [shapes, texts] = JSON.parse(here.get(`${name} (${outOfRange})`)!) as [number[][], string[]];
+        expect(shapes).withContext(name).toEqual([[first.length, 8], [second.length, 5]]); // prettier-ignore
+        const found = texts.flatMap((text) => (text === '' ? [] : text.split(',').map(Number)));
+        const wanted = [...pooled(a!, 'mean', first), ...pooled(b!, 'sum', second, weights)];
+        expect(found.length).withContext(name).toBe(wanted.length);
+        wanted.forEach((value, i) => {
+          if (Number.isFinite(value))
+            expect(Math.abs(found[i]! - value))
+              .withContext(`${name} ${i}`)
+              .toBeLessThan(1e-6);
+          else expect(found[i]).withContext(`${name} ${i}`).toBe(value);
+        });
+      }
+    }
+    const others = Object.keys(CALLS).filter((name) => !(name in REFUSED) && !(name in POOLED) && !(name in STRAYS));
+    for (const name of others)
+      expect(here.get(`${name} (zero)`))
+        .withContext(name)
+        .toMatch(/^\[\[\[/);
   });
 
   it('names the input whose ids lie outside their table', () => {
