@@ -5,7 +5,7 @@
 import type * as tf from '@tensorflow/tfjs';
 
 /** Ops that give promises. */
-const ASYNCHRONOUS: readonly string[] = ['If', 'StatelessIf', 'StatelessWhile', 'While'];
+const ASYNCHRONOUS: readonly string[] = ['If', 'ListDiff', 'StatelessIf', 'StatelessWhile', 'While'];
 
 interface Compilation {
   readonly orderedNodes: readonly { readonly name: string; readonly op: string }[];

@@ -51,6 +51,26 @@ describe('execute of a graph with branches', () => {
     });
   });
 
+  it('starts no difference of lists, which gives promises too', async () => {
+    await expectNoLeakAsync(async () => {
+      const INT32 = { type: 'DT_INT32' };
+      const nodes = [
+        placeholder('x', INT32),
+        placeholder('y', INT32),
+        { name: 'rest', op: 'ListDiff', input: ['x', 'y'], attr: { T: INT32, out_idx: INT32 } },
+      ];
+      const model = await loadGraph(nodes);
+      const given = { x: tf.tensor1d([1, 2, 3], 'int32'), y: tf.tensor1d([2], 'int32') };
+      expect(() => model.execute(given, 'rest')).toThrowError(/node 'rest'.*op 'ListDiff'.*executeAsync/);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(lost).toEqual([]);
+      const rest = (await model.executeAsync(given, 'rest')) as tf.Tensor;
+      expect([...rest.dataSync()]).toEqual([1, 3]);
+      tf.dispose([given.x, given.y, rest]);
+      model.dispose();
+    });
+  });
+
   it('fails in executeAsync where a check in them does', async () => {
     const model = await loadGraph(NODES, { library: { function: [checked] } });
     const x = tf.scalar(false, 'bool');
