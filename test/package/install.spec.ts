@@ -41,7 +41,9 @@ describe('the packed package', () => {
     const programs = [...pagePrograms()];
     expect(programs.map(([page]) => page)).toEqual(jasmine.arrayContaining(['readme', 'devices', 'serving']));
     for (const [page, program] of programs) project.write(`${page}.${extension}`, form(withoutTfjsNode(program)));
-    const runs = programs.map(([page]) => `await tf.setBackend('cpu');\n${load(`./${page}.${extension}`)}`);
+    // Each page as in a process of its own: on `cpu`, with no devices of the page before it.
+    const start = `await tf.setBackend('cpu');\nif ('tpu-emulator' in tf.engine().registry) tf.removeBackend('tpu-emulator');`;
+    const runs = programs.map(([page]) => `${start}\n${load(`./${page}.${extension}`)}`);
     const all = `import * as tf from '@tensorflow/tfjs';\n${runs.join('\n')}\nconsole.log('all pages ran');`;
     project.write(`pages.${extension}`, form(all));
   }
