@@ -83,3 +83,8 @@ export function packHyper(hyper: Hyper): Float32Array {
   for (let place = 0; place < HYPER_FIELDS.length; place++) numbers[place] = hyper[HYPER_FIELDS[place]!];
   return numbers;
 }
+
+/** Numbers in contract order, by name. */
+export function unpackHyper(hyper: ArrayLike<number>): Hyper {
+  return Object.fromEntries(HYPER_FIELDS.map((field, i) => [field, hyper[i] ?? NaN])) as Hyper;
+}

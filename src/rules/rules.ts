@@ -5,6 +5,7 @@ import { adam } from './adam.js';
 import { ftrl } from './ftrl.js';
 import { rowWiseAdagrad } from './row_wise_adagrad.js';
 import { sgd } from './sgd.js';
+import type { Hyper } from './hyper.js';
 import type { UpdateRule } from './update_rule.js';
 
 /** In the order of `TE_EACH_OPTIMIZER` in custom-ops/kernels/embedding.h. */
@@ -29,6 +30,11 @@ export const SLOT_NAMES = ofEachRule((_, { slots }) => slots);
 /** The shape of each slot of a table [rows, dim]. */
 export function slotShape(name: OptimizerName, [rows, dim]: readonly [number, number]): number[] {
   return RULES[name].isPerRow === true ? [rows] : [rows, dim];
+}
+
+/** Whether a step moves rows without ids too. */
+export function stepsIdleRows(name: OptimizerName, { lazy }: Pick<Hyper, 'lazy'>): boolean {
+  return lazy === 0 && RULES[name].movesIdleRows === true;
 }
 
 /** Names of ops: `EmbeddingSparseApply` makes `EmbeddingSparseApplySgd`. */

@@ -3,19 +3,15 @@
  * variable then takes over. Snapshots of the old table stay as they were. The cost grows with the table.
  */
 import * as tf from '@tensorflow/tfjs';
-import { RULES, type OptimizerName } from '../../rules/rules.js';
+import { RULES, stepsIdleRows, type OptimizerName } from '../../rules/rules.js';
 import type { Rows } from '../../rules/update_rule.js';
 import type { BagTensors } from '../bag_tensors.js';
-import { HYPER_FIELDS, type Hyper } from '../../rules/hyper.js';
+import { unpackHyper, type Hyper } from '../../rules/hyper.js';
 import type { BagOptions } from '../kernel_set.js';
 import { embeddingBagGrad } from './embedding_bag_grad.js';
 import { sayLargeTable } from './large_tables.js';
 
 const NORM_EPSILON = 1e-7;
-
-function unpack(hyper: ArrayLike<number>): Hyper {
-  return Object.fromEntries(HYPER_FIELDS.map((field, i) => [field, hyper[i]!])) as Hyper;
-}
 
 function clipGradient(gradient: tf.Tensor2D, hyper: Hyper): tf.Tensor2D {
   const { clipNorm, clipGradientMin, clipGradientMax } = hyper;
@@ -57,10 +53,6 @@ function stepTouched(optimizer: OptimizerName, rows: Rows, gradient: tf.Tensor2D
   return { table: limitRows(next.table, hyper), slots: next.slots };
 }
 
-function isSteppedEverywhere(optimizer: OptimizerName, hyper: Hyper): boolean {
-  return hyper.lazy === 0 && RULES[optimizer].movesIdleRows === true;
-}
-
 /** One exact step on variables. */
 export function sparseApply(
   optimizer: OptimizerName,
@@ -71,7 +63,7 @@ export function sparseApply(
   options: BagOptions,
   packed: ArrayLike<number>,
 ): void {
-  const hyper = unpack(packed);
+  const hyper = unpackHyper(packed);
   sayLargeTable(table.shape[0]!);
   tf.tidy(() => {
     const matrix = table as unknown as tf.Tensor2D;
@@ -82,7 +74,7 @@ export function sparseApply(
       table: tf.gather(matrix, uniqueIds),
       slots: whole.slots.map((slot) => tf.gather(slot, uniqueIds)),
     };
-    const everywhere = isSteppedEverywhere(optimizer, hyper);
+    const everywhere = stepsIdleRows(optimizer, hyper);
     if (uniqueIds.size === 0 && !everywhere) return;
     if (everywhere) whole = RULES[optimizer].stepRows(tf, whole, tf.zerosLike(matrix), hyper);
     if (uniqueIds.size > 0) whole = scatterRows(whole, uniqueIds, stepTouched(optimizer, touched, sums, hyper));

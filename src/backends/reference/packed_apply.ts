@@ -1,17 +1,17 @@
 /** Reference for steps of float16 rows: the touched rows are unpacked, stepped as float32, and rounded stochastically. */
-import { RULES, type OptimizerName } from '../../rules/rules.js';
+import { stepsIdleRows, type OptimizerName } from '../../rules/rules.js';
 import { randomWords } from '../counter_random.js';
-import type { Hyper } from '../../rules/hyper.js';
+import { unpackHyper, type Hyper } from '../../rules/hyper.js';
 import type { BagOptions, HostBags } from '../kernel_set.js';
 import { unpackRows } from '../packed/rows.js';
 import { keyOf, stochasticHalf } from '../packed/rounding.js';
 import { wordsPerRow, type PackedTable } from '../packed/packed_table.js';
 import { inRange } from './bags.js';
-import { sparseApply, unpackHyper } from './sparse_apply.js';
+import { sparseApply } from './sparse_apply.js';
 
 /** The rows that the step writes: those of the ids, or all. */
 function steppedRows(optimizer: OptimizerName, { rows }: PackedTable, { values }: HostBags, hyper: Hyper): Set<number> {
-  const all = hyper.lazy === 0 && RULES[optimizer].movesIdleRows === true;
+  const all = stepsIdleRows(optimizer, hyper);
   return new Set(all ? Array.from({ length: rows }, (_, row) => row) : values.filter((id) => inRange(id, rows)));
 }
 

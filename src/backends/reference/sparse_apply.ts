@@ -2,16 +2,11 @@
  * Reference for `SparseApply*`: one exact step in place.
  * Order: sum over occurrences, clip by norm, clip by value, weight decay, optimizer, clip weight, constraint.
  */
-import { RULES, type OptimizerName } from '../../rules/rules.js';
-import { HYPER_FIELDS, type Hyper } from '../../rules/hyper.js';
+import { RULES, stepsIdleRows, type OptimizerName } from '../../rules/rules.js';
+import { unpackHyper, type Hyper } from '../../rules/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../kernel_set.js';
 import { group, type Groups } from './group.js';
 import { clipGradient, decay, limitRow, readRow } from './row_update.js';
-
-/** Numbers in contract order, by name. */
-export function unpackHyper(hyper: Float32Array): Hyper {
-  return Object.fromEntries(HYPER_FIELDS.map((field, i) => [field, hyper[i] ?? NaN])) as Hyper;
-}
 
 export function sparseApply(
   optimizer: OptimizerName,
@@ -34,7 +29,7 @@ export function sparseApply(
     limitRow(row, hyper);
     table.data.set(row, id * table.dim);
   }
-  if (hyper.lazy === 0) stepUntouched(optimizer, table, slots, touched, hyper);
+  if (stepsIdleRows(optimizer, hyper)) stepUntouched(optimizer, table, slots, touched, hyper);
 }
 
 /** Rows without ids: the optimizer with a zero gradient and nothing else. */
@@ -45,7 +40,6 @@ function stepUntouched(
   touched: ReadonlySet<number>,
   hyper: Hyper,
 ): void {
-  if (RULES[optimizer].movesIdleRows !== true) return;
   const zeros = new Array<number>(table.dim).fill(0);
   for (let id = 0; id < table.rows; id++) {
     if (touched.has(id)) continue;

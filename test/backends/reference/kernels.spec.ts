@@ -1,9 +1,8 @@
 /** The reference against TensorFlow's numbers and against finite differences of the plain equations in double. */
-import { HYPER_FIELDS, NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/rules/hyper.js';
+import { HYPER_FIELDS, NEUTRAL_HYPER, packHyper, type Hyper, unpackHyper } from '../../../src/rules/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { registerReferenceKernels } from '../../../src/backends/reference/register.js';
-import { unpackHyper } from '../../../src/backends/reference/sparse_apply.js';
 import { kernelSet, setKernels } from '../../../src/backends/registry.js';
 import { bagCases, copyTable, type BagCase } from '../../helpers/bag_cases.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';

@@ -3,14 +3,12 @@
  * must have run when the function ends (`control_ret`), tfjs-converter runs what outputs need. So an output comes after them.
  * And of a node it gives one output alone, for all that the function returns of it.
  */
+import { nodeOf } from '../needed_nodes.js';
 import type { GraphDef, GraphFunctionDef, GraphNodeDef } from '../../../tfjs/graph_models/graph_loading.js';
 import { withFunctions } from './graph_nodes.js';
 
 /** Ops that hold others, which may have effects. */
 const HOLDERS: readonly string[] = ['If', 'NoOp', 'While'];
-
-/** The node of a reference: `node:output:0`. */
-const nodeOf = (reference: string): string => reference.split(':')[0]!;
 
 /** A function without outputs gives a number: a node that gives nothing never counts as run. */
 function withOutput(definition: GraphFunctionDef, orders: readonly string[]): GraphFunctionDef {
