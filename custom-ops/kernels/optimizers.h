@@ -105,7 +105,7 @@ TE_INLINE void step_row_wise(const te_hyper* h, float* w, const float* g, float*
 /* One row; a and b are the row's slots. */
 TE_INLINE void step_row(const int optimizer, const te_hyper* h, float* w, const float* g, float* a, float* b,
                         int64_t dim) {
-  if (te_has_row_slots(optimizer)) {
+  if (optimizer == TE_ROW_WISE_ADAGRAD) {
     step_row_wise(h, w, g, a, dim);
     return;
   }
