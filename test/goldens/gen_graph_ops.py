@@ -308,6 +308,32 @@ case("UniqueWithCountsV2", f([[1, -1], [0.5, 2], [1, -1]]), i([-2]), note="rows 
 case("UniqueWithCountsV2", s([["a", "bc"], ["ab", "c"], ["a", "bc"]]), i([0]), note="rows of strings")
 case("UniqueWithCountsV2", f(np.zeros([0, 2])), i([0]), note="nothing")
 
+ROWS = f([[10, 20], [30, 40], [50, 60]])
+case("ScatterNd", i([[2], [0], [2]]), ROWS, i([4, 2]), note="rows that meet add up")
+case("ScatterNd", i([[1, 0], [0, 1]]), i([5, 7]), i([2, 2]), note="int32, numbers")
+case("ScatterNd", i([[1], [1], [0]]), s(["a", "b", "c"]), i([3]), note="strings")
+case("ScatterNd", i([[1], [1], [0]]), b([True, True, False]), i([3]), note="bool")
+case("ScatterNd", i(np.zeros([0, 1])), f(np.zeros([0, 2])), i([3, 2]), note="nothing")
+case("ScatterNd", i([[0], [3]]), ROWS[:2], i([3, 2]), note="an index that is too large")
+case("ScatterNd", i([[0], [-1]]), ROWS[:2], i([3, 2]), note="a negative index")
+case("ScatterNd", i([[0, 0, 0]]), f([1]), i([3, 2]), note="an index with too many numbers")
+case("ScatterNd", i([[0], [1]]), ROWS, i([3, 2]), note="updates of another number")
+for name in ["Update", "Add", "Sub", "Min", "Max"]:
+    op = f"TensorScatter{name}"
+    case(op, ROWS, i([[2], [0], [2]]), f([[1, 2], [15, 15], [99, 70]]), note="a row that comes twice")
+    case(op, i([[1, 2], [3, 4]]), i([[1, 1], [0, 0]]), i([9, -9]), note="int32, numbers")
+    case(op, ROWS, i(np.zeros([0, 1])), f(np.zeros([0, 2])), note="nothing")
+    case(op, ROWS, i([[3]]), f([[1, 2]]), note="an index that is too large")
+    case(op, ROWS, i([[0]]), f([[1]]), note="updates of another width")
+case("TensorScatterUpdate", s(["a", "b", "c"]), i([[2], [0]]), s(["x", "y"]), note="strings")
+case("TensorScatterUpdate", FLAGS, i([[2], [0]]), b([True, False]), note="bool")
+
+case("ListDiff", i([1, 2, 3, 2, 5]), i([3, 1]))
+case("ListDiff", s(["a", "b", "", "a"]), s(["b", "c"]), note="strings")
+case("ListDiff", f([0.5, -1, 0.5]), f([]), note="numbers, nothing to leave out")
+case("ListDiff", i([]), i([3]), note="nothing")
+case("ListDiff", f([[1, 2]]), f([1]), note="a matrix")
+
 SIGNATURES = [signature(op) for op in dict.fromkeys(entry["op"] for entry in CASES)]
 with open(os.path.join(HERE, "graph_ops.json"), "w") as file:
     json.dump({"tensorflow": tf.__version__, "signatures": SIGNATURES, "cases": CASES}, file, separators=(",", ":"))

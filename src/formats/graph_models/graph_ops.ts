@@ -5,6 +5,7 @@ import { EMBEDDING_OPS } from './embedding_ops.js';
 import { GRADIENT_OPS } from './gradient_ops.js';
 import type { GraphOp } from './graph_op.js';
 import { ARITHMETIC_OPS } from './mended/arithmetic.js';
+import { CAST_OPS } from './mended/casts.js';
 import { MOVING_OPS } from './mended/moves.js';
 import { OTHER_MENDED_OPS } from './mended/others.js';
 import { PRODUCT_OPS } from './mended/products.js';
@@ -19,24 +20,15 @@ import { TENSOR_ARRAY_OPS } from './resources/tensor_array_ops.js';
 import { TENSOR_LIST_OPS } from './resources/tensor_list_ops.js';
 import { VARIABLE_OPS } from './resources/variable_ops.js';
 
-/** Stock ops that stay with tfjs, which has them on every backend or gets the kernel that a backend lacks. */
-const WITH_STOCK: readonly string[] = [
-  ...['SparseSegmentSum', 'SparseSegmentMean', 'SparseReshape', 'SparseFillEmptyRows', 'SparseToDense'],
-];
-
-function plainOps(): GraphOp[] {
-  return [...OPERATIONS.values()]
-    .filter(({ signature }) => !WITH_STOCK.includes(signature.name))
-    .map((op) => ({
-      signature: op.signature,
-      run: (inputs, node) => runOperation(op, inputs, node.attrs),
-    }));
-}
+const plainOps = [...OPERATIONS.values()].map((op): GraphOp => ({
+  signature: op.signature,
+  run: (inputs, node) => runOperation(op, inputs, node.attrs),
+}));
 
 /** By name. */
 export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
   [
-    ...plainOps(),
+    ...plainOps,
     ...TENSOR_ARRAY_OPS,
     ...TENSOR_LIST_OPS,
     ...LIST_SUM_OPS,
@@ -49,6 +41,7 @@ export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
     ...GRADIENT_OPS,
     ...ARITHMETIC_OPS,
     ...REDUCTION_OPS,
+    ...CAST_OPS,
     ...MOVING_OPS,
     ...PRODUCT_OPS,
     ...TEXT_OPS,

@@ -1,5 +1,7 @@
 /** The ops that plain kernels run. Signatures are those of TensorFlow 2.21; a test compares them. */
+import type * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../base/errors.js';
+import { hostArray, integers } from './host_array.js';
 import { ANY, FLOATS, NUMBERS, operation, type Operation } from './operation.js';
 import { dynamicPartition, dynamicStitch } from './reference/partitions.js';
 import { raggedGather, raggedRange, raggedTensorToSparse } from './reference/ragged.js';
@@ -23,9 +25,10 @@ import {
   sparseSplit,
   sparseToDense,
 } from './reference/sparse.js';
+import { scatter, type Meeting } from './reference/scatter.js';
 import { sparseTensorDenseMatMul } from './reference/sparse_matmul.js';
 import { stridedSliceGrad } from './reference/strided_slice_grad.js';
-import { uniqueWithCounts } from './reference/unique.js';
+import { listDiff, uniqueWithCounts } from './reference/unique.js';
 
 const capital = (word: string): string => word[0]!.toUpperCase() + word.slice(1);
 
@@ -227,7 +230,23 @@ const MASKS = {
   shrink_axis_mask: 'int',
 } as const;
 
+const scattered = (name: string, dtypes: readonly tf.DataType[], how: Meeting): Operation =>
+  operation(`TensorScatter${name}(tensor: T, indices: Tindices, updates: T) -> output: T`, dtypes, (call) =>
+    scatter(call.one('tensor'), call.one('indices'), call.one('updates'), how),
+  );
+
 const DATA_FLOW: Operation[] = [
+  operation('ScatterNd(indices: Tindices, updates: T, shape: Tindices) -> output: T', ANY, (call) => {
+    const updates = call.one('updates');
+    const zeros = hostArray(updates.dtype, Array.from(integers(call.one('shape'), 'shape')));
+    return scatter(zeros, call.one('indices'), updates, 'add');
+  }),
+  scattered('Update', ANY, 'update'),
+  scattered('Add', NUMBERS, 'add'),
+  scattered('Sub', NUMBERS, 'sub'),
+  scattered('Min', NUMBERS, 'min'),
+  scattered('Max', NUMBERS, 'max'),
+  operation('ListDiff(x: T, y: T) -> out: T, idx: out_idx', ANY, (call) => listDiff(call.one('x'), call.one('y'))),
   operation('DynamicPartition(data: T, partitions: int32) -> outputs: T * num_partitions', ANY, (call) =>
     dynamicPartition(call.one('data'), call.one('partitions'), call.int('num_partitions')),
   ),

@@ -4,9 +4,10 @@ import { ValueError, described } from '../../base/errors.js';
 import { perProcess } from '../../base/per_process.js';
 import { beforeGraphLoads, opCategories, type GraphArtifacts } from '../../tfjs/graph_models/graph_loading.js';
 import { nodeName } from '../../tfjs/graph_models/graph_run.js';
+import { mendWasmOneHot } from '../../tfjs/graph_models/wasm_one_hot.js';
+import { mendWasmStridedSlice } from '../../tfjs/graph_models/wasm_strided_slice.js';
 import { GRAPH_OPS } from './graph_ops.js';
 import type { GraphOp } from './graph_op.js';
-import { registerMissingKernels } from './missing_kernels.js';
 import { refuseOddExpressions } from './regular_expressions.js';
 import { withEmptySizes } from './rewrites/empty_sizes.js';
 import { withOrderedConstants } from './rewrites/constant_order.js';
@@ -32,12 +33,26 @@ const EFFECTS: ReadonlySet<string> = new Set(
 /** Behind the inputs of the op tfjs lists the nodes that only have to run before it. */
 function execute(op: GraphOp, node: tf.GraphNode): tf.Tensor[] {
   const { name, inputs } = op.signature;
-  const count = totalOf(inputs, node.attrs);
+  // The number of a list, which graphs written by hand may leave out.
+  const most = node.inputs.length - inputs.filter((argument) => argument.count === null).length;
+  const count = totalOf(inputs, { N: most, ...node.attrs });
   if (count > node.inputs.length) {
     const received = described(`${node.inputs.length}`);
     throw new ValueError(nodeName(node), `${count} inputs, as many as this ${name} says`, received);
   }
-  return op.run(node.inputs.slice(0, count), node);
+  try {
+    return op.run(node.inputs.slice(0, count), node);
+  } catch (error) {
+    // What tfjs says of its arguments, or TensorFlow of its inputs.
+    if (Object.getPrototypeOf(error) !== Error.prototype) throw error;
+    throw new ValueError(nodeName(node), `inputs that ${name} takes`, described((error as Error).message));
+  }
+}
+
+/** May be called again: the backend may come later. */
+function mendKernels(): void {
+  mendWasmOneHot();
+  mendWasmStridedSlice();
 }
 
 /** The graphs of a model as tfjs-converter runs them. */
@@ -56,7 +71,7 @@ function rewritten(artifacts: GraphArtifacts): GraphArtifacts {
  * warning that says the same. Ops that were registered before by `tf.registerOp` stay as they are and count as known.
  *
  * Ops run as TensorFlow ops on the backend `tensorflow` and as plain kernels elsewhere. May be called again.
- * Kernels of stock ops that a backend lacks are registered there. Integers are int32: a value beyond is a ValueError.
+ * Integers are int32: a value beyond is a ValueError.
  * Source: tf.registerOp (TensorFlow.js 4.22), ops of TensorFlow 2.21.
  *
  * @returns The names of the ops that are registered, sorted.
@@ -75,11 +90,11 @@ export function registerOps(): string[] {
     ours.add(name);
   }
   beforeGraphLoads((artifacts) => {
-    registerMissingKernels();
+    mendKernels();
     refuseUnknownOps(artifacts, NAMES);
     refuseOddExpressions(artifacts);
     return rewritten(artifacts);
   });
-  registerMissingKernels();
+  mendKernels();
   return [...NAMES].filter((name) => ours.has(name));
 }

@@ -10,7 +10,10 @@ interface Closer {
 }
 
 interface Internals {
-  readonly node: { readonly name: string; readonly rawAttrs?: Readonly<Record<string, { s?: unknown } | undefined>> };
+  readonly node: {
+    readonly name: string;
+    readonly rawAttrs?: Readonly<Record<string, { s?: unknown; type?: unknown } | undefined>>;
+  };
   readonly context: {
     /** One object for the graph of a model and for its initializer. */
     readonly weightMap: object;
@@ -63,6 +66,11 @@ export function textAttribute(node: tf.GraphNode, name: string): string {
   const text = internals(node).node.rawAttrs?.[name]?.s;
   if (Array.isArray(text)) return String.fromCharCode(...(text as number[]));
   return typeof text === 'string' ? tf.env().global.atob(text) : '';
+}
+
+/** A type as TensorFlow calls it, such as `DT_HALF`; tfjs knows fewer. */
+export function typeAttribute(node: tf.GraphNode, name: string): string {
+  return String(internals(node).node.rawAttrs?.[name]?.type);
 }
 
 /** A shape of a node; undefined: of unknown rank, or not there. */

@@ -4,8 +4,8 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 
-/** Ops that give promises. */
-const ASYNCHRONOUS: readonly string[] = ['If', 'ListDiff', 'StatelessIf', 'StatelessWhile', 'While'];
+/** Ops that give promises, but for those that tfjs-converter refuses by itself. */
+const ASYNCHRONOUS: readonly string[] = ['If', 'NonMaxSuppressionV4', 'StatelessIf', 'StatelessWhile', 'While'];
 
 interface Compilation {
   readonly orderedNodes: readonly { readonly name: string; readonly op: string }[];

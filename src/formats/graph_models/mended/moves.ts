@@ -46,6 +46,34 @@ function moved(x: tf.Tensor, run: (x: tf.Tensor) => tf.Tensor): tf.Tensor {
   return tf.tidy(() => (isMovedHere(x) ? picked([x], run(placesOf(x))) : run(x)));
 }
 
+function joined(tensors: tf.Tensor[], axis: tf.Tensor): tf.Tensor {
+  const along = axisOf(axis, tensors[0]!.rank);
+  if (!isMovedHere(tensors[0]!)) return tf.concat(tensors, along);
+  let first = 0;
+  return tf.tidy(() => {
+    const places = tensors.map((tensor) => {
+      const own = placesOf(tensor, first);
+      first += tensor.size;
+      return own;
+    });
+    return picked(tensors, tf.concat(places, along));
+  });
+}
+
+function sliced([x, ...bounds]: tf.Tensor[], { attrs }: tf.GraphNode): tf.Tensor {
+  const [begin, end, strides] = bounds.map((each) => sizesOf(each, 'begin, end and strides')) as [
+    number[],
+    number[],
+    number[],
+  ];
+  const masks = ['begin', 'end', 'ellipsis', 'new_axis', 'shrink_axis'].map((name) =>
+    Number(attrs[`${name}_mask`] ?? 0),
+  );
+  const [atBegin, atEnd, ellipsis, added, taken] = masks as [number, number, number, number, number];
+  if (strides.includes(0)) throw new ValueError('strides', 'steps other than 0', strides);
+  return moved(x!, (each) => tf.stridedSlice(each, begin, end, strides, atBegin, atEnd, ellipsis, added, taken));
+}
+
 const nothing = (shape: readonly number[], dtype: tf.DataType): tf.Tensor =>
   tf.engine().makeTensor(emptyValues(dtype, 0) as tf.DataValues, [...shape], dtype) as tf.Tensor;
 
@@ -193,6 +221,9 @@ export const MOVING_OPS: readonly GraphOp[] = [
     if (value!.dtype === 'string') return broadcast(value!, shape);
     return tf.fill(shape, value!.dataSync()[0]!, value!.dtype as 'float32');
   }),
+  graphOp('Concat(concat_dim: int32, values: T * N) -> output: T', ([axis, ...tensors]) => joined(tensors, axis!)),
+  graphOp('ConcatV2(values: T * N, axis: Tidx) -> output: T', (given) => joined(given.slice(0, -1), given.at(-1)!)),
+  graphOp('StridedSlice(input: T, begin: Index, end: Index, strides: Index) -> output: T', sliced),
   graphOp('GatherNd(params: Tparams, indices: Tindices) -> output: Tparams', ([x, indices]) =>
     gatheredAt(x!, indices!),
   ),

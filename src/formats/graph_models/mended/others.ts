@@ -1,8 +1,10 @@
 /** Ops of graphs whose kernels some backends of tfjs lack, or compute otherwise than TensorFlow. */
 import * as tf from '@tensorflow/tfjs';
-import { ValueError, described } from '../../../base/errors.js';
+import { ArgumentTypeError, ValueError, described } from '../../../base/errors.js';
 import { readTensor } from '../../../ids/values.js';
+import { shapeAttribute } from '../../../tfjs/graph_models/graph_run.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
+import { emptyValues, readValues } from '../host_array.js';
 
 /** How often each number stands in a row, or the sum of its weights. */
 function counted([input, size, weights]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
@@ -28,6 +30,49 @@ function counted([input, size, weights]: tf.Tensor[], node: tf.GraphNode): tf.Te
   return tf.tensor(sums, shape, weights!.dtype);
 }
 
+/** Numbers from one to another in steps, which must lead there. */
+function range([start, limit, delta]: tf.Tensor[]): tf.Tensor {
+  const [first, last, step] = ['start', 'limit', 'delta'].map(
+    (name, at) => readTensor([start!, limit!, delta!][at]!, name)[0]!,
+  ) as [number, number, number];
+  if (step === 0) throw new ValueError('delta', 'a step other than 0', step);
+  if (step > 0 ? first > last : first < last) {
+    throw new ValueError('limit', `a number at ${first} or ${step > 0 ? 'above' : 'below'}`, last);
+  }
+  const { dtype } = start!;
+  const values = emptyValues(dtype, Math.ceil((last - first) / step)) as Float32Array;
+  values.forEach((_, at) => (values[at] = first + at * step));
+  return tf.tensor1d(values, dtype as 'float32');
+}
+
+/** Places of what is neither 0 nor false. */
+function places([x]: tf.Tensor[]): tf.Tensor {
+  const { shape, rank, dtype } = x!;
+  if (dtype === 'string') throw new ArgumentTypeError('input', 'numbers or truth values', x!);
+  const found: number[] = [];
+  (readValues(tf.backend(), x!, 'input') as Float32Array).forEach((value, at) => {
+    if (value !== 0) found.push(at);
+  });
+  const strides = tf.util.computeStrides(shape);
+  const coordinates = found.flatMap((at) =>
+    shape.map((size, axis) => Math.floor(at / (axis < rank - 1 ? strides[axis]! : 1)) % size),
+  );
+  return tf.tensor2d(coordinates, [found.length, rank], 'int32');
+}
+
+function ensured([x]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
+  const shape = shapeAttribute(node, 'shape');
+  const fits = shape?.length === x!.rank && shape.every((size, axis) => size < 0 || size === x!.shape[axis]);
+  if (shape !== undefined && !fits) throw new ValueError('input', `the shape [${shape.join(', ')}]`, x!);
+  return x!.clone();
+}
+
 export const OTHER_MENDED_OPS: readonly GraphOp[] = [
+  graphOp('EnsureShape(input: T) -> output: T', ensured),
+  graphOp('Range(start: Tidx, limit: Tidx, delta: Tidx) -> output: Tidx', range),
+  graphOp('ShapeN(input: T * N) -> output: out_type * N', (given) =>
+    given.map(({ shape }) => tf.tensor1d(shape, 'int32')),
+  ),
+  graphOp('Where(input: T) -> index: int64', places),
   graphOp('DenseBincount(input: Tidx, size: Tidx, weights: T) -> output: T', counted),
 ];

@@ -1,6 +1,6 @@
-/** Different values of a tensor, in the order in which they first come. */
+/** Different values of a tensor, in the order in which they first come, and what one vector has beyond another. */
 import { ValueError, described } from '../../../base/errors.js';
-import { copyValues, hostArray, int32Vector, integers, sizeOf, type HostArray } from '../host_array.js';
+import { checkRank, copyValues, hostArray, int32Vector, integers, sizeOf, type HostArray } from '../host_array.js';
 
 /** Bits of the values from `start` on, as a key of a map. */
 function keyOf({ values }: HostArray, places: readonly number[]): string {
@@ -49,4 +49,18 @@ export function uniqueWithCounts(x: HostArray, axis: HostArray | null): HostArra
     });
   });
   return [y, int32Vector(idx, 'idx'), int32Vector(counts, 'count')];
+}
+
+/** The values of `x` that are not in `y`, and their places. */
+export function listDiff(x: HostArray, y: HostArray): HostArray[] {
+  checkRank(x, 1, 'x');
+  checkRank(y, 1, 'y');
+  const known = new Set(Array.from({ length: y.shape[0]! }, (_, at) => keyOf(y, [at])));
+  const left = Array.from({ length: x.shape[0]! }, (_, at) => at).filter((at) => {
+    // NaN equals nothing.
+    return Number.isNaN(x.values[at]) || !known.has(keyOf(x, [at]));
+  });
+  const out = hostArray(x.dtype, [left.length]);
+  left.forEach((from, at) => copyValues(x.values, from, 1, out.values, at));
+  return [out, int32Vector(left, 'idx')];
 }

@@ -1,0 +1,53 @@
+/** Casts of graphs. What is cast to a type that tfjs lacks has the values of that type, in a wider one. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError } from '../../../base/errors.js';
+import { INT32_MAX, INT32_MIN } from '../../../base/types.js';
+import { typeAttribute } from '../../../tfjs/graph_models/graph_run.js';
+import { graphOp, type GraphOp } from '../graph_op.js';
+import { int32Array, readValues } from '../host_array.js';
+
+/** The nearest number of so many bits, ties to even. */
+function rounded(value: number, bits: number, leastExponent: number, largest: number): number {
+  if (value === 0 || !Number.isFinite(value)) return value;
+  const exponent = Math.max(leastExponent, Math.floor(Math.log2(Math.abs(value))));
+  const unit = 2 ** (exponent - bits);
+  const whole = Math.floor(value / unit);
+  const rest = value / unit - whole;
+  const up = rest > 0.5 || (rest === 0.5 && whole % 2 !== 0);
+  const near = (whole + Number(up)) * unit;
+  return Math.abs(near) > largest ? Math.sign(value) * Infinity : near;
+}
+
+/** Floats of types that tfjs calls float32. */
+const FLOATS: Readonly<Record<string, (value: number) => number>> = {
+  DT_HALF: (value) => rounded(value, 10, -14, 65504),
+  DT_BFLOAT16: (value) => rounded(value, 7, -126, 3.3895313892515355e38),
+};
+
+/** Whole numbers of types that tfjs calls int32. Narrow ones wrap; of int32 what does not fit is the least, as in C. */
+const INTEGERS: Readonly<Record<string, (value: number) => number>> = {
+  DT_INT8: (value) => (value << 24) >> 24,
+  DT_UINT8: (value) => value & 0xff,
+  DT_INT16: (value) => (value << 16) >> 16,
+  DT_UINT16: (value) => value & 0xffff,
+  DT_INT32: (value) => (value >= INT32_MIN && value <= INT32_MAX ? value : INT32_MIN),
+  DT_UINT32: (value) => value >>> 0,
+  DT_UINT64: (value) => (value < 0 ? value + 2 ** 64 : value),
+};
+
+function cast([x]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
+  const type = typeAttribute(node, 'DstT');
+  const dtype = node.attrs['DstT'] as tf.DataType;
+  const isFloat = x!.dtype === 'float32';
+  if (x!.dtype === 'string') throw new ArgumentTypeError('x', 'numbers or truth values', x!);
+  if (dtype === 'bool') return tf.tidy(() => tf.notEqual(x!, tf.zerosLike(x!)));
+  const float = FLOATS[type];
+  const isSame = dtype === 'float32' ? float === undefined : !isFloat && /^DT_INT(32|64)$/.test(type);
+  if (isSame) return tf.cast(x!, dtype);
+  const given = readValues(tf.backend(), x!, 'x') as Float32Array;
+  if (dtype === 'float32') return tf.tensor(Float32Array.from(given, float!), x!.shape, dtype);
+  const whole = Array.from(given, (value) => (INTEGERS[type] ?? Number)(Math.trunc(value)));
+  return tf.tensor(int32Array(x!.shape, whole, 'x').values as Int32Array, x!.shape, 'int32');
+}
+
+export const CAST_OPS: readonly GraphOp[] = [graphOp('Cast(x: SrcT) -> y: DstT', cast)];
