@@ -6,7 +6,7 @@ import { stepInOneOp } from './dense_op.js';
 import { DenseOrder } from './dense_order.js';
 import type { NamedTensor } from '../base/types.js';
 import { refuseRecording } from '../lookup/training/recordings.js';
-import { learningRateAt, type Settings } from '../lookup/training/optimizer_settings.js';
+import type { Settings } from '../lookup/training/optimizer_settings.js';
 import {
   POWERS,
   disposeStock,
@@ -53,10 +53,12 @@ export class DensePart {
   /** Makes the optimizer; null where it is the user's. */
   readonly #make: (() => tf.Optimizer) | null;
   readonly #order = new DenseOrder();
+  /** The rate of the step in progress, or of the last one: steps set it, so that no function is asked for it here. */
+  #rate = 0;
 
   constructor(name: OptimizerName, settings: Settings, given: GivenDense) {
     this.#isDefault = given === null;
-    if (given === null) this.#make = () => defaultDense(name, settings, learningRateAt(settings.learningRate, 0));
+    if (given === null) this.#make = () => defaultDense(name, settings, this.#rate);
     else this.#make = typeof given === 'function' ? given : null;
     // What a loader makes must not be made within a step, whose end frees what is new.
     if (given !== null) this.#optimizer = typeof given === 'function' ? given() : given;
@@ -74,8 +76,8 @@ export class DensePart {
 
   /** Sets the rate of the default optimizer; one that the user gave keeps its own. */
   setLearningRate(learningRate: number): void {
-    if (!this.#isDefault || this.#optimizer === null) return;
-    setStockRate(this.#optimizer, learningRate);
+    this.#rate = learningRate;
+    if (this.#isDefault && this.#optimizer !== null) setStockRate(this.#optimizer, learningRate);
   }
 
   /** `learningRate`: that of the step in progress, whenever it is asked for. */

@@ -51,6 +51,27 @@ describe('DensePart', () => {
     });
   }
 
+  it('asks no function for a rate of its own: once a step, and never to save or load', async () => {
+    const w = tf.tidy(() => tf.variable(tf.scalar(1)));
+    const asked: number[] = [];
+    const rate = (taken: number): number => (asked.push(taken), 0.5);
+    const optimizer = emb.train.adam({ learningRate: rate });
+    for (const saved of [0, 1, 2]) {
+      expect(step(optimizer, w)).toBeCloseTo(0.5, 4);
+      expect(asked).toEqual([0, 1, 2].slice(0, saved + 1));
+    }
+    const other = emb.train.adam({ learningRate: rate });
+    const state = (await optimizer.getWeights()).map(({ name, tensor }) => ({ name, tensor: tensor.clone() }));
+    await other.setWeights(state);
+    tf.dispose(state.map(({ tensor }) => tensor));
+    expect(asked).toEqual([0, 1, 2]);
+    expect(step(other, w)).toBeCloseTo(0.5, 4);
+    expect(asked).toEqual([0, 1, 2, 3]);
+    optimizer.dispose();
+    other.dispose();
+    w.dispose();
+  });
+
   it('is the one that the user gave, at its own rate, and the user ends it', () => {
     const w = tf.tidy(() => tf.variable(tf.scalar(1)));
     const dense = tf.train.momentum(0.125, 0.5);
