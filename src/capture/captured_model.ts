@@ -66,8 +66,9 @@ export class CapturedModel {
     return this.whyNot(model, purpose) ?? this.#signatures.refused ?? (this.captured > 0 ? null : this.#whyNever());
   }
 
+  /** Kinds of steps that run as one call; graphs wait while another backend is in use. */
   get captured(): number {
-    return this.list.graphs.size;
+    return tf.getBackend() === BACKEND_NAME ? this.list.graphs.size : 0;
   }
 
   /** Kinds of steps that gave way to others since the model was compiled. */
@@ -241,6 +242,7 @@ export class CapturedModel {
       // Such as a layer that met padding: the steps after it are others.
       if (this.#isCurrent(signature)) {
         signature.refused = `TensorFlow cannot run its graph: ${(error as Error).message}`;
+        this.#signatures.release(signature);
       } else {
         this.#giveUp(signature);
       }
