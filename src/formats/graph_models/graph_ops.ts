@@ -6,6 +6,7 @@ import { GRADIENT_OPS } from './gradient_ops.js';
 import type { GraphOp } from './graph_op.js';
 import { ARITHMETIC_OPS } from './mended/arithmetic.js';
 import { CAST_OPS } from './mended/casts.js';
+import { withNumberTypes } from './mended/number_types.js';
 import { MOVING_OPS } from './mended/moves.js';
 import { OTHER_MENDED_OPS } from './mended/others.js';
 import { PRODUCT_OPS } from './mended/products.js';
@@ -27,7 +28,7 @@ const plainOps = [...OPERATIONS.values()].map((op): GraphOp => ({
 
 /** By name. */
 export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
-  [
+  withNumberTypes([
     ...plainOps,
     ...TENSOR_ARRAY_OPS,
     ...TENSOR_LIST_OPS,
@@ -46,5 +47,5 @@ export const GRAPH_OPS: ReadonlyMap<string, GraphOp> = new Map(
     ...PRODUCT_OPS,
     ...TEXT_OPS,
     ...OTHER_MENDED_OPS,
-  ].map((op) => [op.signature.name, op]),
+  ]).map((op) => [op.signature.name, op]),
 );

@@ -8,7 +8,7 @@ import { mendWasmOneHot } from '../../tfjs/graph_models/wasm_one_hot.js';
 import { mendWasmStridedSlice } from '../../tfjs/graph_models/wasm_strided_slice.js';
 import { GRAPH_OPS } from './graph_ops.js';
 import type { GraphOp } from './graph_op.js';
-import { refuseOddExpressions } from './regular_expressions.js';
+import { refuseOddNodes } from './refused_nodes.js';
 import { withEmptySizes } from './rewrites/empty_sizes.js';
 import { withOrderedConstants } from './rewrites/constant_order.js';
 import { withFunctionEffects } from './rewrites/function_effects.js';
@@ -92,7 +92,7 @@ export function registerOps(): string[] {
   beforeGraphLoads((artifacts) => {
     mendKernels();
     refuseUnknownOps(artifacts, NAMES);
-    refuseOddExpressions(artifacts);
+    refuseOddNodes(artifacts);
     return rewritten(artifacts);
   });
   mendKernels();

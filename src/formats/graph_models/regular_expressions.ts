@@ -1,8 +1,6 @@
 /** Regular expressions of graphs, which are those of RE2, as JavaScript's. */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../base/errors.js';
-import type { GraphArtifacts, GraphNodeDef } from '../../tfjs/graph_models/graph_loading.js';
-import { withGraphs, withNodes } from './rewrites/graph_nodes.js';
 
 /** What RE2 and JavaScript read in two ways: classes by name, flags and names of groups, some escapes. */
 const ODD = /\[:|\(\?[^:]|\\[pPQEACzasS8-9]|\\x\{|[*+?}]\+/;
@@ -35,21 +33,4 @@ export function expressionOf(bytes: string, isGlobal: boolean): RegExp {
     // The error below says it.
   }
   throw new ValueError('pattern', 'an expression that RE2 and JavaScript read alike', pattern);
-}
-
-function check({ op, attr }: GraphNodeDef): void {
-  if (op !== 'StaticRegexReplace') return;
-  const { s } = (attr?.['pattern'] ?? {}) as { s?: unknown };
-  const bytes = typeof s === 'string' ? tf.env().global.atob(s) : String.fromCharCode(...((s ?? []) as number[]));
-  expressionOf(bytes, true);
-}
-
-/** Throws for graphs with expressions that would give other results than in TensorFlow. */
-export function refuseOddExpressions(artifacts: GraphArtifacts): void {
-  withGraphs(artifacts, (graph) =>
-    withNodes(graph, (nodes) => {
-      nodes.forEach(check);
-      return nodes;
-    }),
-  );
 }

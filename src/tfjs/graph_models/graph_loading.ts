@@ -35,7 +35,7 @@ export interface GraphSignature {
 export interface GraphArtifacts {
   readonly modelTopology: GraphDef;
   readonly modelInitializer?: GraphDef;
-  readonly weightSpecs?: readonly { readonly name: string }[];
+  readonly weightSpecs?: readonly { readonly name: string; readonly dtype?: string }[];
   readonly signature?: GraphSignature;
   readonly userDefinedMetadata?: { readonly signature?: GraphSignature };
 }

@@ -41,7 +41,10 @@ export function convertedGraphs(path = GOLDENS): ConvertedGraph[] {
   return lines.map((line) => JSON.parse(line) as ConvertedGraph);
 }
 
-/** What became of a graph: refused when it was loaded, for a reason, or run; null: with TensorFlow's result. */
+/**
+ * What became of a graph: refused, when it was loaded or because of integers that tfjs lacks, for a reason, or run; null: with
+ * TensorFlow's result.
+ */
 export type Verdict = { readonly refused: string } | { readonly difference: string | null };
 
 /** What stock tfjs says of ops that it lacks, and a warning of this package before. */
@@ -119,8 +122,9 @@ export async function verdictOf(graph: ConvertedGraph): Promise<Verdict> {
       verdict = name === 'ValueError' ? { refused: unknown ?? message } : { difference: `${name} at load: ${message}` };
       return;
     }
-    const first = await run(model, graph);
-    verdict = { difference: first ?? (await run(model, graph)) };
+    const difference = (await run(model, graph)) ?? (await run(model, graph));
+    const isBeyond = difference !== null && /^ValueError: .*fit int32/.test(difference);
+    verdict = isBeyond ? { refused: 'integers beyond int32' } : { difference };
     model.dispose();
   });
   const warned = said.map((text) => UNKNOWN.exec(text)?.[1]).find((each) => each !== undefined);

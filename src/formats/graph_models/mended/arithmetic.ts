@@ -52,6 +52,32 @@ const quotients: Readonly<Record<string, (inputs: tf.Tensor[]) => tf.Tensor>> = 
   FloorMod: divided(tf.mod, (a, b) => a - Math.floor(a / b) * b),
 };
 
+/** `a` to the power of `b`, of which the lower 32 bits count. */
+function power(a: number, b: number): number {
+  if (b < 0) throw new ValueError('y', 'exponents of whole numbers of at least 0', b);
+  let result = 1;
+  for (let [factor, rest] = [a, b]; rest > 0; factor = Math.imul(factor, factor), rest >>>= 1) {
+    if (rest % 2 === 1) result = Math.imul(result, factor);
+  }
+  return result;
+}
+
+/** Products on `cpu` are rounded before they are cut to 32 bits. */
+function multiplied(x: tf.Tensor, y: tf.Tensor): tf.Tensor {
+  return x.dtype === 'int32' && tf.getBackend() === 'cpu' ? paired(x, y, Math.imul) : tf.mul(x, y);
+}
+
+/** Of strings the second stands behind the first. */
+function added(x: tf.Tensor, y: tf.Tensor): tf.Tensor {
+  if (x.dtype !== 'string') return tf.add(x, y);
+  const shape = commonShape([x.shape, y.shape], 'y');
+  return tf.tidy(() => {
+    const [a, b] = [x, y].map((each) => readValues(tf.backend(), broadcast(each, shape), 'x')) as Uint8Array[][];
+    const texts = a!.map((text, at) => Uint8Array.from([...text, ...b![at]!]));
+    return tf.engine().makeTensor(texts as unknown as tf.DataValues, shape, 'string') as tf.Tensor;
+  });
+}
+
 /** Shifts by more bits than there are take all but the sign. */
 const bits = (count: number): number => Math.min(31, Math.max(0, count));
 
@@ -59,7 +85,6 @@ const BITS: Readonly<Record<string, (a: number, b: number) => number>> = {
   BitwiseAnd: (a, b) => a & b,
   BitwiseOr: (a, b) => a | b,
   BitwiseXor: (a, b) => a ^ b,
-  LeftShift: (a, b) => a << bits(b),
   RightShift: (a, b) => a >> bits(b),
 };
 
@@ -124,6 +149,9 @@ const placed =
 
 export const ARITHMETIC_OPS: readonly GraphOp[] = [
   ...Object.entries(quotients).map(([name, run]) => graphOp(`${name}(x: T, y: T) -> z: T`, run)),
+  graphOp('LeftShift(x: T, y: T) -> z: T', ([x, y]) =>
+    x!.dtype === 'int32' ? paired(x!, y!, (a, b) => a << bits(b)) : tf.tidy(() => tf.mul(x!, tf.pow(2, y!))),
+  ),
   ...Object.entries(BITS).map(([name, run]) => graphOp(`${name}(x: T, y: T) -> z: T`, ([x, y]) => paired(x!, y!, run))),
   graphOp('Invert(x: T) -> y: T', ([x]) =>
     tf.tensor(
@@ -132,10 +160,14 @@ export const ARITHMETIC_OPS: readonly GraphOp[] = [
       'int32',
     ),
   ),
-  // Products on `cpu` are rounded before they are cut to 32 bits.
-  graphOp('Mul(x: T, y: T) -> z: T', ([x, y]) =>
-    x!.dtype === 'int32' && tf.getBackend() === 'cpu' ? paired(x!, y!, Math.imul) : tf.mul(x!, y!),
-  ),
+  graphOp('Add(x: T, y: T) -> z: T', ([x, y]) => added(x!, y!)),
+  graphOp('AddV2(x: T, y: T) -> z: T', ([x, y]) => added(x!, y!)),
+  graphOp('Sub(x: T, y: T) -> z: T', ([x, y]) => tf.sub(x!, y!)),
+  graphOp('Mul(x: T, y: T) -> z: T', ([x, y]) => multiplied(x!, y!)),
+  graphOp('Neg(x: T) -> y: T', ([x]) => tf.neg(x!)),
+  graphOp('Square(x: T) -> y: T', ([x]) => (x!.dtype === 'int32' ? multiplied(x!, x!) : tf.square(x!))),
+  graphOp('SquaredDifference(x: T, y: T) -> z: T', ([x, y]) => tf.squaredDifference(x!, y!)),
+  graphOp('Pow(x: T, y: T) -> z: T', ([x, y]) => (x!.dtype === 'int32' ? paired(x!, y!, power) : tf.pow(x!, y!))),
   graphOp('Equal(x: T, y: T) -> z: bool', ([x, y]) => isSame(x!, y!)),
   graphOp('NotEqual(x: T, y: T) -> z: bool', ([x, y]) => tf.tidy(() => tf.logicalNot(isSame(x!, y!)))),
   graphOp('Cumsum(x: T, axis: Tidx) -> out: T', scan(tf.cumsum)),

@@ -19,35 +19,50 @@ function rounded(value: number, bits: number, leastExponent: number, largest: nu
 }
 
 /** Floats of types that tfjs calls float32. */
-const FLOATS: Readonly<Record<string, (value: number) => number>> = {
+export const FLOATS: Readonly<Record<string, (value: number) => number>> = {
   DT_HALF: (value) => rounded(value, 10, -14, 65504),
   DT_BFLOAT16: (value) => rounded(value, 7, -126, 3.3895313892515355e38),
 };
 
-/** Whole numbers of types that tfjs calls int32. Narrow ones wrap; of int32 what does not fit is the least, as in C. */
-const INTEGERS: Readonly<Record<string, (value: number) => number>> = {
+/** Whole numbers of types that tfjs calls int32, which wrap. */
+export const NARROW_INTEGERS: Readonly<Record<string, (value: number) => number>> = {
   DT_INT8: (value) => (value << 24) >> 24,
   DT_UINT8: (value) => value & 0xff,
   DT_INT16: (value) => (value << 16) >> 16,
   DT_UINT16: (value) => value & 0xffff,
+};
+
+/** Of int32 what does not fit is the least number, as in C. */
+const INTEGERS: Readonly<Record<string, (value: number) => number>> = {
+  ...NARROW_INTEGERS,
   DT_INT32: (value) => (value >= INT32_MIN && value <= INT32_MAX ? value : INT32_MIN),
   DT_UINT32: (value) => value >>> 0,
   DT_UINT64: (value) => (value < 0 ? value + 2 ** 64 : value),
 };
 
+const isFloat = (type: string): boolean => /^DT_(FLOAT|DOUBLE|HALF|BFLOAT16)$/.test(type);
+
+/** What an op gave is not yet rounded to its type. */
 function cast([x]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
-  const type = typeAttribute(node, 'DstT');
-  const dtype = node.attrs['DstT'] as tf.DataType;
-  const isFloat = x!.dtype === 'float32';
-  if (x!.dtype === 'string') throw new ArgumentTypeError('x', 'numbers or truth values', x!);
-  if (dtype === 'bool') return tf.tidy(() => tf.notEqual(x!, tf.zerosLike(x!)));
+  const source = FLOATS[typeAttribute(node, 'SrcT')];
+  if (source === undefined || x!.dtype !== 'float32') return castTo(x!, typeAttribute(node, 'DstT'));
+  return tf.tidy(() =>
+    castTo(tf.tensor(Float32Array.from(x!.dataSync(), source), x!.shape), typeAttribute(node, 'DstT')),
+  );
+}
+
+function castTo(x: tf.Tensor, type: string): tf.Tensor {
+  const { dtype, shape } = x;
+  if (dtype === 'string') throw new ArgumentTypeError('x', 'numbers or truth values', x);
+  if (type === 'DT_BOOL') return tf.tidy(() => tf.notEqual(x, tf.zerosLike(x)));
+  if (type === 'DT_COMPLEX64') return tf.cast(x, 'complex64');
   const float = FLOATS[type];
-  const isSame = dtype === 'float32' ? float === undefined : !isFloat && /^DT_INT(32|64)$/.test(type);
-  if (isSame) return tf.cast(x!, dtype);
-  const given = readValues(tf.backend(), x!, 'x') as Float32Array;
-  if (dtype === 'float32') return tf.tensor(Float32Array.from(given, float!), x!.shape, dtype);
+  if (isFloat(type) && float === undefined) return tf.cast(x, 'float32');
+  if (dtype !== 'float32' && /^DT_INT(32|64)$/.test(type)) return tf.cast(x, 'int32');
+  const given = readValues(tf.backend(), x, 'x') as Float32Array;
+  if (float !== undefined) return tf.tensor(Float32Array.from(given, float), shape, 'float32');
   const whole = Array.from(given, (value) => (INTEGERS[type] ?? Number)(Math.trunc(value)));
-  return tf.tensor(int32Array(x!.shape, whole, 'x').values as Int32Array, x!.shape, 'int32');
+  return tf.tensor(int32Array(shape, whole, 'x').values as Int32Array, shape, 'int32');
 }
 
 export const CAST_OPS: readonly GraphOp[] = [graphOp('Cast(x: SrcT) -> y: DstT', cast)];

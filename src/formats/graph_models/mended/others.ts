@@ -5,6 +5,7 @@ import { readTensor } from '../../../ids/values.js';
 import { shapeAttribute } from '../../../tfjs/graph_models/graph_run.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
 import { emptyValues, readValues } from '../host_array.js';
+import { countOfSteps } from '../reference/ragged.js';
 
 /** How often each number stands in a row, or the sum of its weights. */
 function counted([input, size, weights]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
@@ -40,7 +41,7 @@ function range([start, limit, delta]: tf.Tensor[]): tf.Tensor {
     throw new ValueError('limit', `a number at ${first} or ${step > 0 ? 'above' : 'below'}`, last);
   }
   const { dtype } = start!;
-  const values = emptyValues(dtype, Math.ceil((last - first) / step)) as Float32Array;
+  const values = emptyValues(dtype, countOfSteps(first, last, step, dtype)) as Float32Array;
   values.forEach((_, at) => (values[at] = first + at * step));
   return tf.tensor1d(values, dtype as 'float32');
 }

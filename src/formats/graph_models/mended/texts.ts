@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../../base/errors.js';
 import { textAttribute } from '../../../tfjs/graph_models/graph_run.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
-import { readValues } from '../host_array.js';
+import { int32Array, readValues } from '../host_array.js';
 import { expressionOf, utf8Of } from '../regular_expressions.js';
 
 interface Long {
@@ -15,11 +15,8 @@ function hashed([input]: tf.Tensor[], node: tf.GraphNode): tf.Tensor {
   if (!(buckets >= 1)) throw new ValueError('num_buckets', 'a number of at least 1', buckets);
   const texts = readValues(tf.backend(), input!, 'input') as Uint8Array[];
   const fingerprint = tf.util.fingerPrint64 as unknown as (text: Uint8Array) => Long;
-  return tf.tensor(
-    Int32Array.from(texts, (text) => fingerprint(text).modulo(buckets).toNumber()),
-    input!.shape,
-    'int32',
-  );
+  const places = texts.map((text) => fingerprint(text).modulo(buckets).toNumber());
+  return tf.tensor(int32Array(input!.shape, places, 'num_buckets').values as Int32Array, input!.shape, 'int32');
 }
 
 const bytesOf = (texts: tf.Tensor, argument: string): Uint8Array[] =>

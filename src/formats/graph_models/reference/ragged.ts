@@ -1,4 +1,5 @@
 /** Ragged tensors as row splits and flat values. */
+import type * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../../base/errors.js';
 import {
   checkRank,
@@ -122,6 +123,12 @@ function outerSplits(indices: HostArray): HostArray[] {
   });
 }
 
+/** How many numbers a range has; TensorFlow counts in the type of its numbers. */
+export function countOfSteps(start: number, limit: number, delta: number, dtype: tf.DataType): number {
+  if (dtype !== 'float32') return Math.ceil((limit - start) / delta);
+  return Math.ceil(Math.fround(Math.fround(limit - start) / delta));
+}
+
 /** One range of numbers for each row. */
 export function raggedRange(starts: HostArray, limits: HostArray, deltas: HostArray): HostArray[] {
   const inputs = { starts, limits, deltas };
@@ -141,7 +148,7 @@ export function raggedRange(starts: HostArray, limits: HostArray, deltas: HostAr
   for (let row = 0; row < rows; row++) {
     const [start, limit, delta] = [at(starts, row), at(limits, row), at(deltas, row)];
     if (delta === 0) throw new ValueError('deltas', 'steps other than 0', described(`0 in row ${row}`));
-    splits.push(splits[row]! + Math.max(0, Math.ceil((limit - start) / delta)));
+    splits.push(splits[row]! + Math.max(0, countOfSteps(start, limit, delta, starts.dtype)));
   }
   const values = hostArray(starts.dtype, [splits[rows]!]);
   const numbers = values.values as Float32Array | Int32Array;

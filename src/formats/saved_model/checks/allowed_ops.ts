@@ -61,7 +61,7 @@ const COMPUTING = `
   NonMaxSuppressionV5 NonMaxSuppressionWithOverlaps NotEqual NthElement OneHot OnesLike Pack Pad PadV2 ParallelConcat
   ParallelDynamicStitch ParameterizedTruncatedNormal ParseExample ParseExampleV2 ParseSequenceExample
   ParseSequenceExampleV2 ParseSingleExample ParseSingleSequenceExample ParseTensor PartitionedCall Placeholder
-  PlaceholderV2 PlaceholderWithDefault Polygamma PopulationCount Pow PreventGradient Prod Qr QuantizeAndDequantize
+  PlaceholderV2 PlaceholderWithDefault Polygamma PopulationCount Pow PreventGradient Print Prod Qr QuantizeAndDequantize
   QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad
   QuantizeDownAndShrinkRange QuantizeV2 QuantizedAdd QuantizedAvgPool QuantizedBatchNormWithGlobalNormalization
   QuantizedBiasAdd QuantizedConcat QuantizedConcatV2 QuantizedConv2D QuantizedConv2DAndRelu

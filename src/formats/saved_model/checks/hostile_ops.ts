@@ -2,7 +2,7 @@
 import { ValueError, described } from '../../../base/errors.js';
 import { ALLOWED_OPS } from './allowed_ops.js';
 import { FILE_READERS, FilesOfGraph } from './files_of_graph.js';
-import { GraphOutline, type NodeOutline } from './graph_outline.js';
+import { GraphOutline, textOf, type NodeOutline } from './graph_outline.js';
 import type { MetaGraphMessage } from '../wire/saved_model_messages.js';
 
 /** Every SavedModel of TensorFlow can save itself again; that must not be among what loading or a signature runs. */
@@ -11,8 +11,16 @@ const SAVING: ReadonlySet<string> = new Set(['SaveV2', 'MergeV2Checkpoints']);
 /** Types of tensors that hold handles: written down, they would stand for whatever somebody else made. */
 const HANDLES: ReadonlySet<number> = new Set([20, 21]);
 
+/** Where a graph may print; everything else is a file. */
+const STREAMS = /^(stdout|stderr|log\((info|warning|error)\))?$/;
+
 /** What a node does that no graph may do; null where it does nothing of the kind. */
-function offence({ op = '', attributes = {} }: NodeOutline, graph: GraphOutline): string | null {
+function offence(node: NodeOutline, graph: GraphOutline): string | null {
+  const { op = '', attributes = {} } = node;
+  if (op === 'PrintV2') {
+    const stream = textOf(node, 'output_stream');
+    return STREAMS.test(stream) ? null : `PrintV2 to ${stream}`;
+  }
   if (SAVING.has(op) || FILE_READERS.has(op) || graph.isFunction(op)) return null;
   if (!ALLOWED_OPS.has(op)) return op;
   const isWritten = op === 'Const' || op === 'ParseTensor';

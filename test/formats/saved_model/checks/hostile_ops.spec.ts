@@ -53,6 +53,22 @@ describe('the check of ops', () => {
     });
   }
 
+  it('lets graphs print, but into no file', () => {
+    const print = (stream: string): NodeMessage => ({
+      name: 'told',
+      op: 'PrintV2',
+      input: ['x:0'],
+      attr: { output_stream: { s: new TextEncoder().encode(stream) } },
+    });
+    const shown = { ...OUT, input: ['x:0', '^told'] };
+    for (const stream of ['', 'stderr', 'stdout', 'log(info)', 'log(warning)', 'log(error)'])
+      passes([shown, X, print(stream)]);
+    for (const stream of ['file:///tmp/told', 'file://told', 'stderr.txt']) {
+      refuses(`PrintV2 to ${stream}`, [shown, X, print(stream)]);
+      refuses(`PrintV2 to ${stream}`, [OUT, X], [functionOf('nobody_calls_it', print(stream))]);
+    }
+  });
+
   it('refuses saving that a signature, the loader or an initializer runs', () => {
     refuses('SaveV2', [{ ...OUT, input: ['x:0', '^save'] }, X, SAVE]);
     refuses('SaveV2', [OUT, X, SAVE], [], { collections: { saved_model_main_op: { nodeList: { value: ['save'] } } } });

@@ -1,0 +1,46 @@
+/** Nodes and weights of which it shows when a graph is loaded that they cannot be as in TensorFlow. */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError, described } from '../../base/errors.js';
+import type { GraphArtifacts, GraphNodeDef } from '../../tfjs/graph_models/graph_loading.js';
+import { neededNodes } from './needed_nodes.js';
+import { expressionOf } from './regular_expressions.js';
+
+type Told = { readonly s?: unknown; readonly i?: string | number } | undefined;
+
+const told = ({ attr }: GraphNodeDef, name: string): Told => attr?.[name] as Told;
+
+/** The bytes of a text, a character each. */
+function textOf(node: GraphNodeDef, name: string): string {
+  const s = told(node, name)?.s;
+  return typeof s === 'string' ? tf.env().global.atob(s) : String.fromCharCode(...((s ?? []) as number[]));
+}
+
+/** Throw a ValueError for a node of the op. */
+const CHECKS: Readonly<Record<string, (node: GraphNodeDef) => void>> = {
+  StaticRegexReplace: (node) => void expressionOf(textOf(node, 'pattern'), true),
+  StringToHashBucketFast: (node) => {
+    const buckets = Number(told(node, 'num_buckets')?.i ?? 0);
+    if (buckets <= 2 ** 31) return;
+    throw new ValueError(node.name, 'at most 2^31 num_buckets, whose numbers fit int32', buckets);
+  },
+  ScatterNd: refuseIgnoring,
+  TensorScatterUpdate: refuseIgnoring,
+};
+
+function refuseIgnoring(node: GraphNodeDef): void {
+  const policy = textOf(node, 'bad_indices_policy');
+  if (policy !== 'IGNORE') return;
+  throw new ValueError(node.name, 'a bad_indices_policy that refuses indices out of range', policy);
+}
+
+const WEIGHTS: readonly string[] = ['bool', 'complex64', 'float32', 'int32', 'string'];
+
+/** Throws for graphs whose outputs need what would give other results than in TensorFlow, or none. */
+export function refuseOddNodes(artifacts: GraphArtifacts): void {
+  const stray = artifacts.weightSpecs?.find(({ dtype }) => dtype !== undefined && !WEIGHTS.includes(dtype));
+  if (stray !== undefined) {
+    const expected = `weights of the dtypes that tfjs has, ${WEIGHTS.join(', ')}`;
+    throw new ValueError('weightSpecs', expected, described(`${stray.dtype} of "${stray.name}"`));
+  }
+  for (const node of neededNodes(artifacts)) CHECKS[node.op]?.(node);
+}
