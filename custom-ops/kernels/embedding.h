@@ -422,8 +422,8 @@ typedef struct te_csr_feature {
   int32_t samples;       /* a multiple of the cores */
   int32_t combiner;      /* te_combiner */
   int32_t rows;          /* ids are below */
-  int32_t column_offset; /* rows of the stack before the table, over all shards: a multiple of the shards */
-  int32_t rotation;      /* row r is on shard (r + rotation) mod shards */
+  int32_t column_offset; /* rows of the stack before the table, over all shards */
+  int32_t rotation;      /* row r is on shard (r + rotation + column_offset) mod shards */
   int32_t sample_offset; /* samples of the stack before those of the feature: a multiple of the cores */
 } te_csr_feature;
 

@@ -18,9 +18,9 @@ export interface CsrFeature {
   readonly combiner: Combiner;
   /** Ids are below this number. */
   readonly rows: number;
-  /** Rows of the stack before the table, over all shards: a multiple of the shards. */
+  /** Rows of the stack before the table, over all shards. */
   readonly columnOffset: number;
-  /** Row r of the table lies on shard (r + rotation) mod shards. */
+  /** Row r of the table lies on shard (r + rotation + columnOffset) mod shards. */
   readonly rotation: number;
   /** Samples of the stack before those of the feature: a multiple of the cores, as is the number of its samples. */
   readonly sampleOffset: number;

@@ -47,7 +47,9 @@ export function generatedRequest(seed: number): CsrRequest {
   const shards = 2 ** random.whole(0, 6);
   const machine = { cores: random.pick([1, 2, 3, 8]), shards, samples: 0 };
   const features: CsrFeature[] = [];
-  let [sampleOffset, columnOffset] = [0, 0];
+  // Tables begin anywhere in the rows of the shards.
+  const places = new Random(CASES + seed);
+  let [sampleOffset, columnOffset] = [0, places.whole(0, 2 * shards)];
   for (let count = random.whole(1, 5); count > 0; count--) {
     const last = features.at(-1);
     // Sometimes a second feature on the same table.
@@ -57,7 +59,7 @@ export function generatedRequest(seed: number): CsrRequest {
     const rows = isSame ? Math.min(made.rows, last.rows) : made.rows;
     features.push(isSame ? { ...made, rows: last.rows, values: made.values.map((id) => id % rows) } : made);
     sampleOffset += made.rowSplits.length - 1;
-    if (!isSame) columnOffset += roundUp(made.rows, shards);
+    if (!isSame) columnOffset += roundUp(made.rows, shards) + places.whole(0, shards);
   }
   const ids = features.reduce((sum, { values }) => sum + values.length, 0);
   const capacity = random.chance(0.3) ? roundUp(random.whole(0, ids + 8)) : roundUp(ids + 8 * machine.cores * shards);

@@ -31,7 +31,8 @@ typedef struct list {
 typedef struct table {
   int32_t first, end; /* in `order` */
   int32_t row_bits;
-  int32_t row_offset; /* rows of each shard before its own */
+  int32_t row_offset; /* rows of a shard before its own, from `first_shard` on; one more on shards below */
+  int32_t first_shard;
   int32_t is_scaled;  /* some sample has a factor other than 1 */
 } table;
 

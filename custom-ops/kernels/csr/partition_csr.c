@@ -14,8 +14,8 @@ static int feature_fits(const te_csr* csr, const te_csr_feature* f) {
   const int64_t rows = (f->rows + (int64_t)csr->shards - 1) / csr->shards * csr->shards;
   return f->samples >= 0 && f->samples % csr->cores == 0 && f->sample_offset >= 0 &&
          f->sample_offset % csr->cores == 0 && (int64_t)f->sample_offset + f->samples <= csr->samples && f->rows >= 0 &&
-         f->column_offset >= 0 && f->column_offset % csr->shards == 0 && f->column_offset + rows <= INT32_MAX &&
-         f->rotation >= 0 && f->combiner >= TE_SUM && f->combiner <= TE_SQRTN;
+         f->column_offset >= 0 && f->column_offset + rows <= INT32_MAX && f->rotation >= 0 &&
+         f->combiner >= TE_SUM && f->combiner <= TE_SQRTN;
 }
 
 /* Splits that start at 0, never fall and end at the number of ids; else the first that is wrong. */
@@ -150,6 +150,7 @@ static void find_tables(run* r) {
       te_fill(t, 0, sizeof *t);
       t->first = o;
       t->row_offset = f->column_offset >> r->shard_bits;
+      t->first_shard = f->column_offset & (csr->shards - 1);
     }
     t->end = o + 1;
     t->is_scaled |= f->combiner != TE_SUM;

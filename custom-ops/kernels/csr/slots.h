@@ -159,12 +159,13 @@ static void write_slots(const run* r, int64_t core, const worker_room* room) {
       const uint32_t mask = ((uint32_t)1 << own->row_bits) - 1;
       const float* scales = own->is_scaled ? room->scales : NULL;
       const slots to = slots_from(r->out, at);
+      const int32_t row_offset = own->row_offset + (shard < own->first_shard);
       if (csr->is_weighted) {
-        write_weights(entries, r->sorted.gains + from, s.entries, count, mask, own->row_offset, to);
+        write_weights(entries, r->sorted.gains + from, s.entries, count, mask, row_offset, to);
       } else if (s.slots == s.entries) {
-        write_apart(entries, count, mask, own->row_offset, scales, to);
+        write_apart(entries, count, mask, row_offset, scales, to);
       } else {
-        write_merged(entries, s.entries, count, mask, own->row_offset, scales, to);
+        write_merged(entries, s.entries, count, mask, row_offset, scales, to);
       }
       at += count;
       room->cursors[t] += s.entries;

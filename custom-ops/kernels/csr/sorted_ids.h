@@ -34,7 +34,8 @@ TE_INLINE uint32_t key_for(uint32_t id, const key_form* k) {
 
 static key_form key_form_of(const run* r, const te_csr_feature* f, const table* t) {
   const uint32_t mask = (uint32_t)r->csr->shards - 1;
-  const key_form k = {(uint32_t)f->rotation, mask, (uint32_t)f->rows, r->shard_bits, t->row_bits};
+  const uint32_t rotation = (uint32_t)f->rotation + (uint32_t)t->first_shard;
+  const key_form k = {rotation, mask, (uint32_t)f->rows, r->shard_bits, t->row_bits};
   return k;
 }
 

@@ -145,7 +145,7 @@ describe('partitionCsr of the addon', () => {
     ['samples that the cores do not divide', { 3: Int32Array.of(1, 0, 5, 0, 0, 0, 3, 1, 5, 8, 1, 1) }],
     ['samples beyond those of the stack', { 6: 3 }],
     ['an unknown combiner', { 3: Int32Array.of(2, 3, 5, 0, 0, 0, 2, 1, 5, 8, 1, 2) }],
-    ['a table that begins within a row of shards', { 3: Int32Array.of(2, 0, 5, 1, 0, 0, 2, 1, 5, 8, 1, 2) }],
+    ['a table that begins before the stack', { 3: Int32Array.of(2, 0, 5, -4, 0, 0, 2, 1, 5, 8, 1, 2) }],
     ['rows beyond int32', { 3: Int32Array.of(2, 0, 2 ** 31 - 1, 8, 0, 0, 2, 1, 5, 8, 1, 2) }],
     ['a negative rotation', { 3: Int32Array.of(2, 0, 5, 0, -1, 0, 2, 1, 5, 8, 1, 2) }],
     ['ids below 0', { 0: [Int32Array.of(0, 4, 1), Int32Array.of(1, -1)] }],

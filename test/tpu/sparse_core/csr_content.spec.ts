@@ -54,7 +54,7 @@ function partitioned(features: readonly Bags[], setting: Setting): emb.tpu.Parti
   const { stack } = tpu.preprocessFeatures({
     ...{ numChips: CHIPS, numScPerChip: CORES, maxIdsPerChipPerSample: 64, maxMinibatchesPerSc: 1 },
     tables: [
-      { name: 'a', paddedVocab: columnOffset, ...table },
+      { name: 'a', paddedVocab: columnOffset - (columnOffset % SHARDS), ...table },
       { name: 'b', paddedVocab: 64, ...table },
     ],
     stackedTableToTables: { stack: ['a', 'b'] },
@@ -83,9 +83,11 @@ function readBack(csr: emb.tpu.PartitionedCsrFormatTensor, setting: Setting): Ma
       for (let slot = start; slot < end; slot++) {
         const [row, place] = [csr.sortedSampleIds[slot]!, csr.sortedTokenIds[slot]!];
         isRight &&= slot === start || place >= csr.sortedTokenIds[slot - 1]!;
-        const isSecond = place * SHARDS >= columnOffset;
+        const column = place * SHARDS + shard;
+        const isSecond = column >= columnOffset;
         const [offset, turned] = isSecond ? [columnOffset, rotation] : [0, 0];
-        const id = place * SHARDS - offset + ((shard - turned + SHARDS) % SHARDS);
+        const within = (column - offset) % SHARDS;
+        const id = column - offset - within + ((within - turned + SHARDS) % SHARDS);
         const sample = core * perCore + row - (isSecond ? perCore : 0);
         const key = `${isSecond ? 1 : 0}, ${sample}, ${id}`;
         gains.set(key, (gains.get(key) ?? 0) + csr.sortedGains[slot]!);
@@ -102,7 +104,7 @@ describe('The CSR of preprocessFeatures', () => {
       const random = new Random(8);
       for (const samples of [4, 16, 64]) {
         for (const most of [1, 6]) {
-          for (const columnOffset of [64, 192]) {
+          for (const columnOffset of [64, 67, 192]) {
             for (const rotation of [0, 1, 4, 7]) {
               const setting = { samples, most, combiner, columnOffset, rotation };
               const features = [randomBags(random, setting), randomBags(random, setting)];

@@ -102,6 +102,26 @@ describe('preprocessFeatures', () => {
     expect([...sortedGains].filter((gain) => gain < 100).sort()).toEqual([2, 3, 4, 5]);
   });
 
+  it('takes a table that begins within the rows of the shards, as TensorFlow does', () => {
+    const [rotation, offset] = [4, 21] as const;
+    const { a: csr } = preprocessFeatures({
+      numChips: 2,
+      numScPerChip: 4,
+      tables: [{ name: 'a', paddedVocab: 64, paddedDim: 8, combiner: 'sum' }],
+      stackedTableToTables: { a: ['a'] },
+      tableToStackedTableOffset: { a: ['a', offset, rotation] },
+      featureToSampleOffset: { 0: 0 },
+      tableToSampleCount: { a: 4 },
+      features: [{ table: 'a', outputShape: [4] }],
+      inputs: [[0, 9, 63, 3]],
+    });
+    // The columns 4 + 21, 5 + 8 + 21, 3 + 56 + 21 and 7 + 21 of 8 shards.
+    expect([0, 8, 16, 24].map((slot) => csr!.sortedTokenIds[slot])).toEqual([3, 4, 10, 3]);
+    const pointers = [...csr!.rowPointers.subarray(0, 32)];
+    const first = [0, 1, 2, 3].map((core) => pointers.slice(8 * core, 8 * core + 8).indexOf(8 * core + 1));
+    expect(first).toEqual([1, 2, 0, 4]);
+  });
+
   const args = (): PreprocessFeaturesArgs => pipelineArgs(pipeline(MEAN));
   const refused: [string, () => object, string, RegExp | string][] = [
     [

@@ -151,7 +151,6 @@ function readFeatures(given: Partial<PreprocessFeaturesArgs>, cores: number, sha
       rotation: wholeNumber(rotation, 'tableToStackedTableOffset', 0, shards),
       sampleOffset: wholeNumber(sampleOffset, 'featureToSampleOffset', 0, MOST - samples),
     };
-    checkDivisible(feature.columnOffset, shards, 'tableToStackedTableOffset');
     checkDivisible(table.paddedVocab, shards, `paddedVocab of the table ${table.name}`);
     checkDivisible(feature.sampleOffset, cores, 'featureToSampleOffset');
     return feature;
