@@ -4,14 +4,10 @@ import { join } from 'node:path';
 import { pythonWithTensorFlow } from '../backends/tensorflow/python_tensorflow.js';
 import { deliberateDifferences } from './both_ways.js';
 import type { Source } from './source.js';
-import { reportOf, type ReasonByCase } from './tensorflow/report.js';
+import { reportOf, unknownInList, type NotRun, type NotRunCases, type NotRunFile } from './tensorflow/report.js';
 import { runTestFiles, type CaseLine, type TestFiles } from './tensorflow/test_run.js';
 
-/** What no JavaScript has, and what asks for Python's own forms: files and cases by a text of their names. */
-interface NotRun {
-  readonly files: readonly { readonly file: string; readonly reason: string }[];
-  readonly cases: readonly ReasonByCase[];
-}
+/** What no JavaScript has, and what asks for Python's own forms. */
 const NOT_RUN = new URL('tensorflow/not_run.json', import.meta.url);
 
 /** Folders and the names of test files in them; those that ask for TensorFlow 1 are run as such, too. */
@@ -56,29 +52,31 @@ export const tensorflowTree: Source = {
     const tree = folders['tensorflow']!;
     const python = pythonWithTensorFlow();
     if (typeof python === 'string') throw new Error(python);
-    const notRun = JSON.parse(readFileSync(NOT_RUN, 'utf8')) as NotRun;
-    const reasonOf = (file: string): string | undefined => notRun.files.find((each) => each.file === file)?.reason;
+    const listed = JSON.parse(readFileSync(NOT_RUN, 'utf8')) as NotRun[];
+    const leftOut = listed.filter((each): each is NotRunFile => 'file' in each);
+    const listedCases = listed.filter((each): each is NotRunCases => !('file' in each));
     const suites = SUITES.map((suite) => ({ ...suite, all: filesOf(tree, suite) }));
     const lines: CaseLine[] = [];
     // One process for all files of a behaviour: importing TensorFlow takes longer than most files.
     for (const behaviour of ['v1', 'v2'] as const) {
       const files = suites
         .filter(({ behaviours }) => behaviours.includes(behaviour))
-        .flatMap(({ all }) => all.filter((file) => reasonOf(file) === undefined));
-      const found = await runTestFiles(python, { tree, files, behaviour, texts });
+        .flatMap(({ all }) => all.filter((file) => !leftOut.some((each) => each.file === file)));
+      const found = await runTestFiles(python, { tree, files, behaviour, texts, say });
       const failed = found.filter(({ status }) => status === 'failed').length;
       say(`TensorFlow ${behaviour}: ${found.length} cases in ${files.length} files, ${failed} fail`);
       lines.push(...found);
     }
-    return suites.map(({ name, all }) => {
+    const reports = suites.map(({ name, all }) => {
       const own = lines.filter(({ file }) => all.includes(file));
-      const report = reportOf(name, own, deliberateDifferences(), notRun.cases);
-      const left = all.flatMap((file) => {
-        const reason = reasonOf(file);
-        return reason === undefined ? [] : [{ what: file, reason }];
-      });
+      const report = reportOf(name, own, deliberateDifferences(), listedCases);
+      const left = leftOut.filter(({ file }) => all.includes(file)).map(({ file, reason }) => ({ what: file, reason }));
       return { ...report, notRun: [...left, ...report.notRun] };
     });
+    // Where some cases alone are asked for, others of the list are not there.
+    const failures = texts.length > 0 ? [] : unknownInList(listed, lines, suites.flatMap(({ all }) => all));
+    const none = { cases: failures.length, passed: 0, deliberate: {}, notRun: [] };
+    return [...reports, { suite: 'TensorFlow: not_run.json', ...none, failures }];
   },
 };
 

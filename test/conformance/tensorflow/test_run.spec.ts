@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow, type Python } from '../../backends/tensorflow/python_tensorflow.js';
 import { skipOrFail } from '../../helpers/backends.js';
-import { reportOf } from './report.js';
+import { reportOf, unknownInList } from './report.js';
 import { runTestFiles, type CaseLine } from './test_run.js';
 
 const SAMPLE = fileURLToPath(new URL('sample_cases.py', import.meta.url));
@@ -46,7 +46,7 @@ describe('cases of TensorFlow, run against this package', () => {
 
 describe('the report of cases of TensorFlow', () => {
   const lines = (['passed', 'failed', 'failed', 'failed', 'refused', 'skipped', 'reaches nothing'] as const).map(
-    (status, i) => ({ name: `case${i}`, file: 'a_test.py', status, message: `m${i}` }),
+    (status, i) => ({ name: `case${i}`, file: 'a_test.py', status, message: `m${i}`, seconds: 0 }),
   );
 
   it('counts what was run to an end, and tells why the rest was not', () => {
@@ -54,7 +54,8 @@ describe('the report of cases of TensorFlow', () => {
       { suite: 'arrays', spec: 'case1', reason: 'meant' },
       { suite: 'other', spec: 'case2', reason: 'of another suite' },
     ];
-    const report = reportOf('tensor arrays', lines, meant, [{ case: 'case3', reason: 'no checkpoints here' }]);
+    const listed = [{ cases: ['case3'], error: 'm3', reason: 'no checkpoints here' }];
+    const report = reportOf('tensor arrays', lines, meant, listed);
     expect(report).toEqual({
       suite: 'tensor arrays',
       cases: 3,
@@ -68,5 +69,19 @@ describe('the report of cases of TensorFlow', () => {
         { what: 'case6', reason: 'it asks this package nothing' },
       ],
     });
+  });
+
+  it('tells of listed cases that fail otherwise, pass or are not there', () => {
+    const reason = 'no checkpoints here';
+    const byName = [{ cases: ['case0', 'case1', 'case'], error: 'm2', reason }];
+    expect(reportOf('arrays', lines.slice(0, 2), [], byName).failures).toEqual([
+      { name: 'case0', message: 'no longer fails (passed), but stands in not_run.json' },
+      { name: 'case1', message: 'fails otherwise than with "m2":\nm1' },
+    ]);
+    const onFile = { file: 'b_test.py', reason };
+    const names = (files: string[]): string[] =>
+      unknownInList([...byName, onFile], lines, files).map(({ name }) => name);
+    expect(names([])).toEqual(['case', 'b_test.py']);
+    expect(names(['b_test.py'])).toEqual(['case']);
   });
 });

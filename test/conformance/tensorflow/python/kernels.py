@@ -200,7 +200,7 @@ class Kernels:
       _register(f'Package{op}{number}'.encode(), builder, status)
       _check(status)
       _delete_status(status)
-    self._runs[op] = run or self._run_op
+    self._runs[op] = run
 
   def _create(self, construction):
     status = _new_status()
@@ -210,7 +210,8 @@ class Kernels:
       node = node_def_pb2.NodeDef.FromString(ctypes.string_at(buffer.contents.data, buffer.contents.length))
       _delete_buffer(buffer)
       key = len(self._nodes) + 1
-      self._nodes[key] = node
+      # A kernel is made once and run many times.
+      self._nodes[key] = (node, json_format.MessageToDict(node).get('attr', {}))
       return key
     except BaseException as error:  # pylint: disable=broad-except
       _set_status(status, _INTERNAL, str(error).encode())
@@ -225,11 +226,12 @@ class Kernels:
   def _compute(self, key, context):
     status = _new_status()
     try:
-      node = self._nodes[key]
+      node, attr = self._nodes[key]
       try:
         given = list(_inputs(context, status))
         self._package.carried.update(each.dtype.name for each in given if each.dtype.name not in _PLAIN)
-        results = self._runs[node.op](node, given)
+        run = self._runs[node.op]
+        results = self._run_op(node, attr, given) if run is None else run(node, given)
       except TypeError as error:
         raise self._package.refuse(f'{error}, which tfjs lacks') from error
       for i, array in enumerate(results):
@@ -243,14 +245,13 @@ class Kernels:
     finally:
       _delete_status(status)
 
-  def _run_op(self, node, given):
+  def _run_op(self, node, attr, given):
     buffers = []
-    call = json_format.MessageToDict(node)
     if 'dtype' in node.attr:
       name = dtypes.as_dtype(node.attr['dtype'].type).name
       if name not in _PLAIN and name != 'string':
         self._package.carried.add(name)
     inputs = [arrays.encode(each, buffers) for each in given]
     result, found = self._package.call(
-        'op', {'name': node.name, 'op': node.op, 'attr': call.get('attr', {}), 'inputs': inputs}, buffers)
+        'op', {'name': node.name, 'op': node.op, 'attr': attr, 'inputs': inputs}, buffers)
     return [arrays.decode(each, found) for each in result]

@@ -198,9 +198,11 @@ def main():
   sys.argv = sys.argv[:1]
   tree = options['tree']
   os.environ.setdefault('TEST_TMPDIR', tempfile.mkdtemp())
+  # Before the tree is there: TensorFlow takes a module of it for the sign that XLA shall compile what tests run.
+  import tensorflow as tf  # pylint: disable=unused-import,g-import-not-at-top
+
   sys.meta_path.append(_TreeFinder(tree))
   sys.modules.setdefault('portpicker', _port_picker())
-  import tensorflow as tf  # pylint: disable=unused-import,g-import-not-at-top
 
   # As the files do when they are run by themselves; those that say nothing are written for both.
   from tensorflow.python.compat import v2_compat
@@ -230,6 +232,7 @@ def main():
       except Exception as error:  # pylint: disable=broad-except
         result.tell(file, 'failed', f'cannot be imported: {error!r}')
         continue
+      sparse_core_ops.expect_with_arrays(module)
       _chosen(module, options.get('texts', [])).run(result)
     package.close()
     out.write(json.dumps({'name': 'end', 'status': 'end', 'message': ''}) + '\n')
