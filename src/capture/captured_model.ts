@@ -267,7 +267,15 @@ function warnOfKinds({ name }: tf.LayersModel): void {
 /** What a step of the model takes for its losses and metrics, the functions one by one. */
 function functionsOf(model: tf.LayersModel): readonly unknown[] {
   const { loss, metrics, lossFunctions = [], metricsTensors = [] } = compiledOf(model) as Partial<Compiled>;
-  return [loss, metrics, ...lossFunctions, '|', ...metricsTensors.flat()];
+  return [loss, metrics, ...elementsOf(lossFunctions), '|', ...metricsTensors.flat()];
+}
+
+/** The elements of a list; of one behind a getter, which may give another each time, the getter. */
+function elementsOf(list: readonly unknown[]): unknown[] {
+  return list.map((_, i) => {
+    const { value, get } = Object.getOwnPropertyDescriptor(list, i) ?? {};
+    return get ?? (value as unknown);
+  });
 }
 
 /** The variables of the weights of a model, each in memory of its own: what a step reads tells which it is. */

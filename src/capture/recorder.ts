@@ -4,6 +4,7 @@ import { makerOf, type LiveValues } from '../backends/live_values.js';
 import type { NodeBackend, OpAttribute, TensorRecord } from '../backends/tensorflow/node_backend.js';
 import { whileRecording } from '../lookup/training/recordings.js';
 import { variableText } from '../lookup/training/variable_names.js';
+import { asOwn } from '../tfjs/engine/own_functions.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
 import { withRateCalls, type AskRate } from '../lookup/training/rate_calls.js';
 import {
@@ -264,27 +265,27 @@ export function record(
       isSeen = false;
     }
   };
-  backend.executeSingleOutput = (name, attributes, inputs) => {
+  backend.executeSingleOutput = asOwn((name, attributes, inputs) => {
     const given = recorder.before(name, inputs);
     const output = seen(() => executeSingleOutput.call(backend, name, attributes, inputs));
     recorder.after(name, attributes, inputs, given, [output]);
     return output;
-  };
-  backend.executeMultipleOutputs = (name, attributes, inputs, count) => {
+  });
+  backend.executeMultipleOutputs = asOwn((name, attributes, inputs, count) => {
     const given = recorder.before(name, inputs);
     const outputs = seen(() => executeMultipleOutputs.call(backend, name, attributes, inputs, count));
     recorder.after(name, attributes, inputs, given, outputs);
     return outputs;
-  };
-  backend.getInputTensorIds = (tensors) => {
+  });
+  backend.getInputTensorIds = asOwn((tensors) => {
     if (!isSeen) recorder.refuse('an op runs that has no name');
     return getInputTensorIds.call(backend, tensors);
-  };
+  });
   const isOwn = Object.hasOwn(backend, 'readSync');
-  backend.readSync = (dataId) => {
+  backend.readSync = asOwn((dataId) => {
     recorder.reads(dataId);
     return readSync.call(backend, dataId);
-  };
+  });
   let results: tf.Tensor[];
   try {
     const ask: AskRate = (_, call) => recorder.askRate(call);

@@ -6,18 +6,20 @@ import type { KnownClass } from './known/known_classes.js';
 
 type Holder = Record<PropertyKey, unknown>;
 
+/** Whether a field of an object is no matter of the step, though it is there. */
+export type IsAside = (field: string) => boolean;
+
 /** An object with the fields that it has and their values. */
 interface WatchedObject {
   readonly holder: Holder;
   readonly prototype: object | null;
-  /** How many fields it has, those that are not watched included. */
-  readonly count: number;
+  /** All its fields, hidden ones too. */
+  names: readonly string[];
+  readonly isAside: IsAside;
   readonly fields: readonly string[];
   readonly values: readonly unknown[];
   /** What reads a field, where a function does. */
   readonly getters: readonly unknown[];
-  /** Methods that it has of its class. */
-  readonly methods: readonly string[];
 }
 
 /** A list that may grow where `isOpen`. */
@@ -35,10 +37,7 @@ interface WatchedAnswer {
   readonly value: unknown;
 }
 
-/** Methods by which a step begins, and which an object would hide by one of its own that nobody enumerates. */
-const METHODS = ['call', 'apply', 'computeMask', 'calculateLosses', 'read', 'write', 'losses', 'invokeCallHook'];
-const { hasOwnProperty } = Object.prototype;
-const descriptorOf = Object.getOwnPropertyDescriptor;
+const { getOwnPropertyNames: namesOf, getOwnPropertyDescriptor: descriptorOf } = Object;
 
 export class WatchedFields {
   readonly #objects: WatchedObject[] = [];
@@ -46,17 +45,17 @@ export class WatchedFields {
   readonly #answers: WatchedAnswer[] = [];
   readonly #classes = new Set<KnownClass>();
 
-  /** Fields of an object, each of which it has for itself, and how many others there are. */
-  addObject(holder: object, fields: readonly string[]): void {
+  /** Fields of an object, each of which it has for itself. Others may come and go where they are aside. */
+  addObject(holder: object, fields: readonly string[], isAside: IsAside = () => false): void {
     const descriptors = fields.map((field) => descriptorOf(holder, field));
     this.#objects.push({
       holder: holder as Holder,
       prototype: Object.getPrototypeOf(holder) as object | null,
-      count: Object.keys(holder).length,
+      names: namesOf(holder),
+      isAside,
       fields,
       values: descriptors.map((each) => each?.value as unknown),
       getters: descriptors.map((each) => each?.get),
-      methods: METHODS.filter((method) => method in holder && !hasOwnProperty.call(holder, method)),
     });
   }
 
@@ -92,7 +91,8 @@ export class WatchedFields {
   }
 }
 
-function changedField({ holder, prototype, count, fields, values, getters, methods }: WatchedObject): string | null {
+function changedField(watched: WatchedObject): string | null {
+  const { holder, prototype, fields, values, getters } = watched;
   if (Object.getPrototypeOf(holder) !== prototype) return 'the class of an object';
   for (let i = 0; i < fields.length; i++) {
     const field = fields[i]!;
@@ -100,16 +100,38 @@ function changedField({ holder, prototype, count, fields, values, getters, metho
     const now = descriptorOf(holder, field);
     if (now === undefined || !Object.is(now.value, values[i]) || now.get !== getters[i]) return field;
   }
-  if (Object.keys(holder).length !== count) return 'the fields of an object';
-  for (let i = 0; i < methods.length; i++) if (hasOwnProperty.call(holder, methods[i]!)) return methods[i]!;
-  return null;
+  return hasItsFields(watched) ? null : 'the fields of an object';
+}
+
+/** One more, even a hidden one, may stand before a method of its class. */
+function hasItsFields(watched: WatchedObject): boolean {
+  const { holder, names, isAside } = watched;
+  const now = namesOf(holder);
+  if (areSame(now, names)) return true;
+  const counting = (all: readonly string[]): string[] => all.filter((name) => !isAside(name)).sort();
+  if (!areSame(counting(now), counting(names))) return false;
+  watched.names = now;
+  return true;
+}
+
+function areSame(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 function isChanged({ holder, values, isOpen }: WatchedList): boolean {
   if (isOpen ? holder.length < values.length : holder.length !== values.length) return true;
+  // Methods of its own stand before those of all lists.
+  if (!isPlainList(holder)) return true;
   for (let i = 0; i < values.length; i++) {
     const now = descriptorOf(holder, i);
     if (now === undefined || !Object.is(now.value, values[i])) return true;
   }
   return false;
+}
+
+/** Whether a list is nothing but its elements. */
+export function isPlainList(list: readonly unknown[]): boolean {
+  return Object.getPrototypeOf(list) === Array.prototype && namesOf(list).length === list.length + 1;
 }

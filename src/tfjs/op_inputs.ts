@@ -3,6 +3,7 @@
  * buffer of an input, and tfjs-node counts no references to buffers.
  */
 import type * as tf from '@tensorflow/tfjs';
+import { asOwn } from './engine/own_functions.js';
 
 type Inputs = readonly { readonly dataId?: object }[];
 
@@ -37,15 +38,17 @@ export function beforeOps<Attributes>(
       running = outer;
     }
   };
-  backend.executeSingleOutput = (name, attributes, inputs) =>
-    during(name, () => executeSingleOutput.call(backend, name, attributes, inputs));
-  backend.executeMultipleOutputs = (name, attributes, inputs, outputs) =>
-    during(name, () => executeMultipleOutputs.call(backend, name, attributes, inputs, outputs));
-  backend.getInputTensorIds = (tensors) => {
+  backend.executeSingleOutput = asOwn((name, attributes, inputs) =>
+    during(name, () => executeSingleOutput.call(backend, name, attributes, inputs)),
+  );
+  backend.executeMultipleOutputs = asOwn((name, attributes, inputs, outputs) =>
+    during(name, () => executeMultipleOutputs.call(backend, name, attributes, inputs, outputs)),
+  );
+  backend.getInputTensorIds = asOwn((tensors) => {
     // A 64-bit scalar has no data id.
     const dataIds: object[] = [];
     for (const { dataId } of tensors) if (dataId !== undefined) dataIds.push(dataId);
     listener(running, dataIds);
     return getInputTensorIds.call(backend, tensors);
-  };
+  });
 }

@@ -1,5 +1,6 @@
 /** Tells when a tfjs backend is removed; tfjs has no hook there. */
 import * as tf from '@tensorflow/tfjs';
+import { asOwn } from './engine/own_functions.js';
 
 const MARK = Symbol.for('tfjs-embeddings.removedBackends');
 
@@ -9,9 +10,9 @@ export function afterBackendRemoval(listener: (name: string) => void): boolean {
   if (engine[MARK] === true) return false;
   engine[MARK] = true;
   const { removeBackend } = engine;
-  engine.removeBackend = (name: string): void => {
+  engine.removeBackend = asOwn((name: string): void => {
     removeBackend.call(engine, name);
     listener(name);
-  };
+  });
   return true;
 }

@@ -29,6 +29,51 @@ interface Program {
 const dense = (): tf.LayersModel => modelOf(through(tf.layers.dense({ units: 3, name: `dense_${++number}` })));
 let number = 0;
 
+/** Two layers whose results another one takes side by side. */
+const merging = (): tf.LayersModel =>
+  modelOf((x) => {
+    const pairs = [0, 1].map(() => {
+      const pair = [0, 1].map(() => tf.layers.dense({ units: 3 }).apply(x) as tf.SymbolicTensor);
+      return tf.layers.multiply().apply(pair) as tf.SymbolicTensor;
+    });
+    return sigmoid(tf.layers.concatenate().apply(pairs) as tf.SymbolicTensor);
+  });
+const penalized = (): tf.LayersModel => {
+  const l2 = tf.regularizers.l2({ l2: 0.01 });
+  return modelOf(through(tf.layers.dense({ units: 3, kernelRegularizer: l2 })), { embeddingsRegularizer: l2 });
+};
+const penaltyOf = (model: tf.LayersModel): Fields =>
+  (model.layers as { table?: emb.EmbeddingTable }[]).flatMap(({ table }) => table?.regularizer ?? [])[0] as never;
+/** The first calls of the layers of one kind. */
+const nodesOf = (model: tf.LayersModel, kind: string): Fields[] =>
+  model.layers.filter(({ name }) => name.startsWith(kind)).map(({ inboundNodes }) => inboundNodes[0] as never);
+const swap = ([a, b]: readonly Fields[], field: string): void => {
+  [a![field], b![field]] = [b![field], a![field]];
+};
+
+/** Hides a method of an object behind one that nobody enumerates, whose tensors are times the number. */
+function hide(holder: object, method: string): void {
+  const stock = (holder as Record<string, (...args: unknown[]) => unknown>)[method]!;
+  let isWithin = false;
+  const value = function (this: unknown, ...args: unknown[]): unknown {
+    const result = stock.apply(this, args);
+    if (isWithin || !(result instanceof tf.Tensor) || result.dtype !== 'float32') return result;
+    // The product may come by here itself.
+    isWithin = true;
+    try {
+      return tf.mul(result, factor);
+    } finally {
+      isWithin = false;
+    }
+  };
+  const former = Object.getOwnPropertyDescriptor(holder, method);
+  Object.defineProperty(holder, method, { value, configurable: true, writable: true });
+  ends.push(() => {
+    if (former === undefined) Reflect.deleteProperty(holder, method);
+    else Object.defineProperty(holder, method, former);
+  });
+}
+
 const PROGRAMS: Readonly<Record<string, Program>> = {
   'an activation of a layer that is an object with apply': {
     build: () => modelOf(through(tf.layers.activation({ activation: 'linear' }))),
@@ -138,6 +183,72 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
       return () => (prototype.calculateLosses = calculateLosses);
     },
     reason: /whose calculateLosses was replaced/,
+  },
+  'how a layer merges, by a hidden function from the 7th step on': {
+    build: merging,
+    later: (model) => hide(layerOf(model, 'multiply'), 'mergeFunction'),
+    reason: /has a function mergeFunction of its own/,
+  },
+  'a list of losses with a map of its own': {
+    build: penalized,
+    later: (model) => {
+      const losses = layerOf(model, 'dense')['_losses'] as (() => tf.Tensor)[];
+      const value = (): tf.Tensor[] => Array.from(losses, (loss) => tf.tidy(() => loss().mul(factor)));
+      Object.defineProperty(losses, 'map', { value });
+    },
+    reason: /the _losses of layer dense\w+ is a list of another class, or has fields of its own/,
+  },
+  'two layers that change what they give': {
+    build: merging,
+    later: (model) => swap(nodesOf(model, 'multiply'), 'outputTensors'),
+    reason: null,
+  },
+  'two layers that change the tensors in the lists of what they give': {
+    build: merging,
+    later: (model) =>
+      swap(
+        nodesOf(model, 'multiply').map((node) => node['outputTensors'] as Fields),
+        '0',
+      ),
+    reason: null,
+  },
+  'a symbol with the number of another': {
+    build: merging,
+    later: (model) => {
+      const [a, b] = nodesOf(model, 'multiply').map((node) => (node['outputTensors'] as Fields[])[0]!);
+      a!['id'] = b!['id'];
+    },
+    reason: null,
+  },
+  'kernels that a function on the engine runs': {
+    later: () => hide(tf.engine(), 'runKernel'),
+    reason: /the engine of tfjs has a function runKernel of its own/,
+  },
+  'ops that a function on the backend runs': {
+    later: () => hide(tf.backend(), 'executeSingleInput'),
+    reason: /the backend has a function executeSingleInput of its own/,
+  },
+  'ops that a method of the class of the backend runs': {
+    later: () => hide(Object.getPrototypeOf(tf.backend()) as object, 'executeSingleInput'),
+    reason: /the backend is of the class NodeJSKernelBackend, whose executeSingleInput was replaced/,
+  },
+  'the apply of the regularizer of a table': {
+    build: () => modelOf(sigmoid, { embeddingsRegularizer: tf.regularizers.l2({ l2: 0.1 }) }),
+    later: (model) => hide(penaltyOf(model), 'apply'),
+    reason: /the regularizer of layer embedding\w+ has a function apply of its own/,
+  },
+  'the factor of a regularizer that a table and a layer have': {
+    build: penalized,
+    later: (model) => void (penaltyOf(model)['l2'] = 0.7),
+    reason: null,
+  },
+  'a loss behind a getter': {
+    later: (model) => {
+      const { lossFunctions } = model as unknown as { lossFunctions: unknown[] };
+      const [stock] = lossFunctions;
+      Object.defineProperty(lossFunctions, 0, { get: () => stock });
+    },
+    reason: /its losses or metrics are others than those it was compiled with/,
   },
   'a number in a list of lists': {
     build: () => {

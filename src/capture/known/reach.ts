@@ -4,13 +4,14 @@
  */
 import { types } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
+import { BACKEND_NAME } from '../../backends/tensorflow/node_backend.js';
 import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
 import { EmbeddingTable } from '../../tables/embedding_table.js';
 import { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import { isOwn } from '../../tfjs/engine/own_functions.js';
 import { regularizerOf } from '../../tfjs/layers/penalties.js';
-import { WatchedFields } from '../watched_fields.js';
-import { isKnownMethod, knownClass, type KnownClass } from './known_classes.js';
+import { isPlainList, WatchedFields, type IsAside } from '../watched_fields.js';
+import { isKnownMethod, knownClass, takeClasses, type KnownClass } from './known_classes.js';
 import { replacedKernel, takeKernels } from './known_kernels.js';
 import { isPlainClass, OF_ALL_STEPS } from './plain_classes.js';
 import { whyNotLayer } from './plain_layers.js';
@@ -31,7 +32,9 @@ const OF_WEIGHTS: ReadonlySet<string> = new Set([
 ]);
 const OF_OPTIMIZERS: ReadonlySet<string> = new Set(['iterations_']);
 const OF_TABLES: ReadonlySet<string> = new Set(['config']);
-const OF_SYMBOLS = ['sourceLayer', 'inputs', 'name', 'dtype'] as const;
+const OF_SYMBOLS = ['sourceLayer', 'inputs', 'name', 'dtype', 'id'] as const;
+/** Factors of the regularizer of a table that is stepped: they are taken anew each time. */
+const OF_PENALTIES = ['l1', 'l2', 'hasL1', 'hasL2'];
 /** Numbers of a list of JavaScript that are compared before each step. */
 const MOST_NUMBERS = 4096;
 
@@ -59,6 +62,19 @@ export class Reach {
     const replaced = replacedKernel();
     if (replaced !== null) this.#refuse(replaced);
     this.watched.addAnswer('a kernel', replacedKernel);
+    this.#visitMethods(tf.engine(), 'the engine of tfjs');
+    if (tf.getBackend() !== BACKEND_NAME) return;
+    const backend = tf.backend();
+    takeClasses([backend.constructor as never]);
+    this.#visitClass(knownClass(Object.getPrototypeOf(backend) as object)!, 'the backend');
+    this.#visitMethods(backend, 'the backend');
+  }
+
+  /** What this package puts before methods of tfjs may change; what others put there is known to nobody. */
+  #visitMethods(holder: object, what: string): void {
+    const found = strangeFunction(holder);
+    if (found !== null) this.#refuse(`${what} has a function ${found} of its own`);
+    this.watched.addAnswer(what, () => strangeFunction(holder));
   }
 
   #visitClass(known: KnownClass, what: string): void {
@@ -85,14 +101,19 @@ export class Reach {
   }
 
   #visitList(list: readonly unknown[], what: string): void {
-    if (Object.getPrototypeOf(list) !== Array.prototype) return this.#refuse(`${what} is a list of another class`);
     if (list.length > MOST_NUMBERS) return this.#refuse(`${what} is a list of ${list.length} elements`);
-    this.watched.addList(list, what);
+    this.#watchList(list, what);
     for (let i = 0; i < list.length; i++) {
       const { value, get } = Object.getOwnPropertyDescriptor(list, i) ?? {};
       if (get !== undefined) this.#refuse(`${what} has a getter ${i} of its own`);
       else this.#visitField(value, `${what}[${i}]`, what, String(i));
     }
+  }
+
+  #watchList(list: readonly unknown[], what: string, isOpen = false): void {
+    if (types.isProxy(list)) this.#refuse(`${what} is a Proxy`);
+    else if (!isPlainList(list)) this.#refuse(`${what} is a list of another class, or has fields of its own`);
+    this.watched.addList(list, what, isOpen);
   }
 
   #visitSet(set: ReadonlySet<unknown>, what: string): void {
@@ -122,42 +143,44 @@ export class Reach {
       }
       this.#visitClass(known, what);
     }
-    if (value instanceof tf.SymbolicTensor) this.#visitFields(value as never, what, OF_SYMBOLS);
+    if (value instanceof tf.SymbolicTensor) this.#visitFields(value as never, what, OF_SYMBOLS, isAnyName);
     else if (value instanceof tf.Tensor)
       this.#visitFields(value as never, what, value instanceof tf.Variable ? [] : ['dataId']);
-    else this.#visitFields(value, what, this.#fieldsOf(value, skipped));
+    else {
+      const isAside = this.#asideOf(value, skipped);
+      const fields = Object.getOwnPropertyNames(value).filter((field) => !isAside(field));
+      this.#visitFields(value, what, fields, isAside);
+    }
     if (prototype === DistributedEmbedding.prototype) {
       const { tables, features } = (value as unknown as DistributedEmbedding).lookups;
-      this.watched.addList(tables, 'tables');
+      this.#watchList(tables, 'tables');
       // Their configs are what the caller gave, which was read once.
       for (const table of tables) this.visit(table, `table ${table.name} of ${what}`, OF_TABLES);
       this.visit(features, `the list of features of ${what}`);
     }
   }
 
-  /** The fields of an object that count. */
-  #fieldsOf(value: object, skipped: ReadonlySet<string>): string[] {
-    const aside = this.#asideOf(value);
-    const names = Object.getOwnPropertyNames(value);
-    const isAside = (field: string): boolean => skipped.has(field) || aside.some((each) => each.has(field));
+  /** Which fields of an object do not count. */
+  #asideOf(value: object, skipped: ReadonlySet<string>): IsAside {
+    const aside = [skipped, ...this.#asideOfKind(value)];
     // What weights begin with was made when they were.
-    return names.filter((field) => !isAside(field) && !/initializer$/i.test(field));
+    return (field) => aside.some((each) => each.has(field)) || /initializer$/i.test(field);
   }
 
-  #asideOf(value: object): ReadonlySet<string>[] {
+  #asideOfKind(value: object): ReadonlySet<string>[] {
     if (value instanceof tf.LayerVariable) return [OF_WEIGHTS];
     if (value instanceof SparseOptimizer) return [OF_OPTIMIZERS];
     if (!(value instanceof tf.layers.Layer)) return [];
     return this.isTrained ? [ASIDE] : [ASIDE, OF_TRAINING];
   }
 
-  #visitFields(holder: Fields, what: string, fields: readonly string[]): void {
-    this.watched.addObject(holder, fields);
+  #visitFields(holder: Fields, what: string, fields: readonly string[], isAside?: IsAside): void {
+    this.watched.addObject(holder, fields, isAside);
     for (const field of fields) {
       const { value, get } = Object.getOwnPropertyDescriptor(holder, field) ?? {};
       if (get !== undefined && !isOwn(get)) this.#refuse(`${what} has a getter ${field} of its own`);
       else if (field === '_losses' && Array.isArray(value)) this.#visitLosses(value, what);
-      else if (field === 'inboundNodes') this.watched.addList(value as unknown[], field, true);
+      else if (field === 'inboundNodes') this.#visitInbound(value as readonly Fields[], what);
       else if (field === 'nodesByDepth') this.#visitNodes(value as object);
       else if (field === 'regularizer' && holder instanceof EmbeddingTable) this.#visitPenalty(holder);
       else this.#visitField(value, fieldOf(field, what), what, field);
@@ -171,13 +194,22 @@ export class Reach {
     if (!isKnown) this.#refuse(`${owner} has a function ${field} of its own`);
   }
 
+  /** Calls of a layer, of which a model asks what they give; others may come. */
+  #visitInbound(nodes: readonly Fields[], what: string): void {
+    this.#watchList(nodes, fieldOf('inboundNodes', what), true);
+    for (const node of nodes) {
+      if (types.isProxy(node)) return this.#refuse(`a node of ${what} is a Proxy`);
+      this.#visitFields(node, `a node of ${what}`, ['outputTensors'], isAnyName);
+    }
+  }
+
   /** Nodes say which layer made what, and are looked at while a model is made. */
   #visitNodes(byDepth: object): void {
-    for (const nodes of Object.values(byDepth)) this.watched.addList(nodes as unknown[], 'nodesByDepth');
+    for (const nodes of Object.values(byDepth)) this.#watchList(nodes as unknown[], 'nodesByDepth');
   }
 
   #visitLosses(losses: readonly unknown[], what: string): void {
-    this.watched.addList(losses, '_losses');
+    this.#watchList(losses, fieldOf('_losses', what));
     for (const loss of losses) {
       const regularizer = typeof loss === 'function' ? regularizerOf(loss) : null;
       if (regularizer === null) return this.#refuse(`${what} adds a loss of somebody's own`);
@@ -185,14 +217,31 @@ export class Reach {
     }
   }
 
-  /** The factors of a table that is stepped are taken anew each time. */
   #visitPenalty(table: EmbeddingTable): void {
     const what = fieldOf('regularizer', `table ${table.name}`);
-    if (!this.isStepped(table)) return this.visit(table.regularizer, what);
-    const own = new Reach(this.isTrained, this.isStepped);
-    own.visit(table.regularizer, what);
-    if (own.unknown !== null) this.#refuse(own.unknown);
+    const regularizer = table.regularizer as Fields | null;
+    if (regularizer === null || types.isProxy(regularizer) || !this.isStepped(table)) {
+      return this.visit(regularizer, what);
+    }
+    // Another layer may have it too, to which its factors are constants: it is not taken for seen.
+    const isNumber = (field: string): boolean =>
+      ['number', 'boolean'].includes(typeof Object.getOwnPropertyDescriptor(regularizer, field)?.value);
+    this.#visitObject(regularizer, what, new Set(OF_PENALTIES.filter(isNumber)));
   }
+}
+
+/** Where no name stands before a method: the object has none that a step calls. */
+const isAnyName: IsAside = () => true;
+
+/** The first function of an object that is neither one of its class nor of this package; null: none. */
+function strangeFunction(holder: object): string | null {
+  const ofClass = Object.getPrototypeOf(holder) as Fields;
+  for (const name of Object.getOwnPropertyNames(holder)) {
+    const { value, get } = Object.getOwnPropertyDescriptor(holder, name) as { value: unknown; get?: () => unknown };
+    const found = get ?? value;
+    if (typeof found === 'function' && !isOwn(found) && found !== ofClass[name]) return name;
+  }
+  return null;
 }
 
 /** What layers are called in reasons, wherever they are found. */

@@ -3,6 +3,7 @@
  * well only, and it would stay for as long as the process.
  */
 import * as tf from '@tensorflow/tfjs';
+import { asOwn } from '../engine/own_functions.js';
 import { releaseFailedTape } from '../failed_tape.js';
 
 type Method = (this: tf.LayersModel, ...args: unknown[]) => unknown;
@@ -59,10 +60,10 @@ class Loop {
     const engine = tf.engine() as unknown as { trackTensor(tensor: tf.Tensor, backend: unknown): void };
     const { trackTensor } = engine;
     const isOwn = Object.hasOwn(engine, 'trackTensor');
-    engine.trackTensor = (tensor, backend) => {
+    engine.trackTensor = asOwn((tensor, backend) => {
       this.#made.add(tensor);
       trackTensor.call(engine, tensor, backend);
-    };
+    });
     this.#unwatch = () => {
       this.#unwatch = null;
       if (isOwn) engine.trackTensor = trackTensor;

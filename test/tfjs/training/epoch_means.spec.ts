@@ -1,6 +1,7 @@
 /** Means over an epoch as numbers, beside those that tfjs sums up as tensors. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { asOwn } from '../../../src/tfjs/engine/own_functions.js';
 import { sumInJavaScript } from '../../../src/tfjs/training/epoch_means.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
@@ -105,14 +106,15 @@ describeForBackends(
       expect(emb.stepInfo(model).captured).toBeTrue();
       const names: string[] = [];
       const { executeSingleOutput, executeMultipleOutputs } = backend;
-      backend.executeSingleOutput = function (name, ...rest) {
+      // Those of somebody else would end the captured steps.
+      backend.executeSingleOutput = asOwn(function (this: unknown, name: string, ...rest: unknown[]) {
         names.push(name);
         return executeSingleOutput.call(this, name, ...rest);
-      };
-      backend.executeMultipleOutputs = function (name, ...rest) {
+      });
+      backend.executeMultipleOutputs = asOwn(function (this: unknown, name: string, ...rest: unknown[]) {
         names.push(name);
         return executeMultipleOutputs.call(this, name, ...rest);
-      };
+      });
       try {
         await model.fit(data[0]!, data[1]!, { epochs: 3, batchSize: 4, verbose: 0 });
       } finally {
