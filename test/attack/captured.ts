@@ -7,6 +7,7 @@ import { runProgram } from './child_program.js';
 interface Report {
   readonly tried: number;
   readonly captured: number;
+  readonly idle: number;
   readonly reasons: Readonly<Record<string, number>>;
   readonly fallen: readonly string[];
 }
@@ -30,7 +31,7 @@ class Progress {
   readonly hear = (line: string): void => {
     const count = /^(\d+) trainings$/.exec(line);
     if (count !== null) this.#total += Number(count[1]);
-    const [, kind, what] = /^ {2}(captured|refused|different) (.*)$/.exec(line) ?? [];
+    const [, kind, what] = /^ {2}(captured|idle|refused|different) (.*)$/.exec(line) ?? [];
     if (kind === undefined) return;
     this.#done += 1;
     if (kind === 'different') this.#different += 1;
@@ -54,16 +55,18 @@ function united(reports: readonly Report[]): Report {
   return {
     tried: reports.reduce((sum, { tried }) => sum + tried, 0),
     captured: reports.reduce((sum, { captured }) => sum + captured, 0),
+    idle: reports.reduce((sum, { idle }) => sum + idle, 0),
     reasons,
     fallen: reports.flatMap(({ fallen }) => fallen),
   };
 }
 
 /** Trainings that ran op by op show nothing of captured steps: they are told apart, by why they did. */
-function say({ tried, captured, reasons, fallen }: Report, seed: number): void {
+function say({ tried, captured, idle, reasons, fallen }: Report, seed: number): void {
   const refused = Object.entries(reasons).sort(([, a], [, b]) => b - a);
   const count = refused.reduce((sum, [, times]) => sum + times, 0);
   const parts = [`${tried} trainings`, `${captured} captured and equal`, `${fallen.length} different`];
+  parts.push(`${idle} in which nothing changes op by op either`);
   console.error(`captured, seed ${seed}: ${[...parts, `${count} op by op, which prove nothing`].join(', ')}`);
   for (const [reason, times] of refused) console.error(`  ${String(times).padStart(4)} ${reason}`);
 }

@@ -3,7 +3,8 @@
  *   node --import tsx test/attack/programs/captured_program.ts <seed> [part of parts, as 0/2] [words in the names of those that run]
  * Every step of hostile/steps, fields of all layers that change, and trainings that are put together at random; of
  * those, each `parts`-th one. Says on standard error how many there are, and which one runs and what came of it. Prints
- * a JSON line with what fell, how many trainings were captured and equal, and why others ran op by op.
+ * a JSON line with what fell, how many trainings were captured and equal, in how many of them nothing changes whatever
+ * is done to them (idle), and why others ran op by op.
  */
 import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-node';
@@ -12,6 +13,7 @@ import { CALLBACKS } from '../hostile/steps/callbacks.js';
 import { changedFields } from '../hostile/steps/changed_fields.js';
 import { FUNCTIONS } from '../hostile/steps/functions.js';
 import type { HostileStep } from '../hostile/steps/hostile_step.js';
+import { UNSEEN } from '../hostile/steps/unseen.js';
 import { STATES } from '../hostile/steps/states.js';
 import { STEPS, trainTwice } from '../hostile/steps/trained_twice.js';
 
@@ -25,7 +27,7 @@ const random = new Random(seed);
 await tf.setBackend('tensorflow');
 tf.engine().startScope();
 const drawn = changedFields(random);
-const all = [...FUNCTIONS, ...STATES, ...CALLBACKS];
+const all = [...UNSEEN, ...CALLBACKS, ...FUNCTIONS, ...STATES];
 
 /** Several hostile steps on one model, one after the other. */
 function generated(): HostileStep {
@@ -53,6 +55,7 @@ const wanted = named.filter(({ name }, i) => i % parts === part && (only === und
 const fallen: string[] = [];
 const reasons: Record<string, number> = {};
 let captured = 0;
+let idle = 0;
 console.error(`${wanted.length} trainings`);
 for (const { program, name } of wanted) {
   tf.engine().startScope();
@@ -63,6 +66,7 @@ for (const { program, name } of wanted) {
   // Models of before would make each later recording look at their variables.
   tf.disposeVariables();
   if (kind === 'captured') captured += 1;
+  else if (kind === 'idle') idle += 1;
   else if (kind === 'different') fallen.push(`${name}: ${what}`);
   else {
     const reason = what.replace(/\b(layer|table|weight) \S+/g, '$1 …').replace(/\d+/g, 'N');
@@ -70,4 +74,4 @@ for (const { program, name } of wanted) {
   }
   console.error(`  ${kind} ${name}: ${what}`);
 }
-console.log(JSON.stringify({ tried: wanted.length, captured, reasons, fallen }));
+console.log(JSON.stringify({ tried: wanted.length, captured, idle, reasons, fallen }));

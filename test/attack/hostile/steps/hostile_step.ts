@@ -15,6 +15,8 @@ export interface Training {
   readonly ends: (() => void)[];
   /** The number of the step. */
   readonly step: number;
+  /** Numbers that must be the same op by op. */
+  readonly notes: number[];
 }
 
 export interface HostileStep {

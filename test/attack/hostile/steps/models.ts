@@ -41,6 +41,20 @@ export const MODELS = {
     const both = apply(tf.layers.concatenate(), [pooled, flat]);
     return through(both, dense({ activation: 'relu', kernelRegularizer: l2({ l2: 0.01 }) }));
   }),
+  penalized: ofIds((ids) => {
+    const penalty = l2({ l2: 0.01 });
+    const pooled = apply(table({ embeddingsRegularizer: penalty }), ids);
+    return apply(dense({ activation: 'tanh', kernelRegularizer: penalty }), pooled);
+  }),
+  own: ofIds((ids) => {
+    const optimizer = emb.train.adagrad({ learningRate: 0.1 });
+    const stepped = emb.embeddingTable({ inputDim: ROWS, outputDim: 4, optimizer });
+    return apply(emb.layers.embedding({ table: stepped, combiner: 'mean' }), ids);
+  }),
+  packed: ofIds((ids) => {
+    const args = { storage: 'float16', maxNorm: 1, embeddingsRegularizer: l2({ l2: 0.01 }) };
+    return apply(table(args), ids);
+  }),
   frozen: ofIds((ids) => {
     const still = apply(table({ embeddingsRegularizer: l2({ l2: 0.01 }), trainable: false }), ids);
     return apply(tf.layers.add(), [still, apply(table(), ids)]);
@@ -91,7 +105,21 @@ export const MODELS = {
   normalized: ofNumbers((x) => {
     const scaled = [tf.layers.batchNormalization({ momentum: 0.7 }), tf.layers.layerNormalization()];
     // A bias before a normalization has a gradient of rounding alone, of which Adam makes whole steps.
-    return through(x, dense({ useBias: false }), ...scaled, tf.layers.activation({ activation: 'softplus' }));
+    return through(
+      x,
+      dense({ useBias: false, kernelRegularizer: l2({ l2: 0.01 }) }),
+      ...scaled,
+      tf.layers.activation({ activation: 'softplus' }),
+    );
+  }),
+  rectified: ofNumbers((x) => {
+    const { batchNormalization, activation } = tf.layers;
+    return through(
+      x,
+      dense({ useBias: false }),
+      batchNormalization({ momentum: 0.7 }),
+      activation({ activation: 'relu' }),
+    );
   }),
   dropped: ofNumbers((x) => through(x, dense(), tf.layers.dropout({ rate: 0.3, seed: 3 }))),
   pictures: ofNumbers((x) => {
@@ -117,8 +145,8 @@ export const MODELS = {
     );
   }),
   bent: ofNumbers((x) => {
-    const { elu, leakyReLU, prelu, softmax, thresholdedReLU, repeatVector, permute, flatten } = tf.layers;
-    const bends = [leakyReLU({ alpha: 0.2 }), elu(), prelu({}), thresholdedReLU({ theta: -0.5 })];
+    const { elu, leakyReLU, prelu, softmax, repeatVector, permute, flatten } = tf.layers;
+    const bends = [leakyReLU({ alpha: 0.2 }), elu(), prelu({})];
     const turned = [repeatVector({ n: 2 }), permute({ dims: [2, 1] }), flatten(), dense(), softmax({})];
     return through(x, dense(), ...bends, ...turned);
   }),

@@ -40,7 +40,6 @@ const fields: readonly HostileStep[] = [
   field('pictures', 'max_pooling2d', ['strides'], inPlace),
   field('bent', 'leaky', ['alpha'], () => 0.7),
   field('bent', 'elu', ['alpha'], () => 0.1),
-  field('bent', 'thresholded', ['theta'], () => 0.5),
   field('dropped', 'dropout', ['rate'], () => 0.6),
   field('dropped', 'dropout', ['seed'], () => 9),
   field('normalized', 'batch_normalization', ['momentum'], () => 0.1),
