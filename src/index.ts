@@ -1,9 +1,8 @@
 /** Public names for any runtime. Importing this file registers layers, optimizers and kernels. */
 import './base/tfjs_present.js';
-import { registerManyOnCpu } from './backends/cpu/register_many.js';
 import { registerBackends } from './backends/register.js';
 import { registerTpuEmulator } from './backends/emulator/register.js';
-import { registerManyOnWasm } from './backends/wasm/register_many.js';
+import { registerModelKernels } from './backends/wasm/register.js';
 import {
   concatOneHotEmbedding,
   distributedEmbedding,
@@ -22,8 +21,7 @@ import { reorder } from './ids/sparse.js';
 import { tpuEmbedding } from './tpu/index.js';
 
 registerBackends();
-registerManyOnCpu();
-registerManyOnWasm();
+registerModelKernels();
 registerTpuEmulator();
 registerLayers();
 
@@ -165,7 +163,7 @@ export type { BagsInput, EmbeddingBagsOptions } from './lookup/embedding_bags.js
 export type { EmbeddingBagGradOptions } from './lookup/embedding_bag_grad.js';
 export type { RowsOfIds, Table } from './lookup/embedding_lookup.js';
 export type { PartitionStrategy } from './lookup/partitioned_table.js';
-export type { RowGradientTensors } from './lookup/row_gradients.js';
+export type { RowGradientTensors } from './backends/contract.js';
 export type { SparseApplyArgs } from './lookup/sparse_apply.js';
 export type { ConfigOf, Settings as OptimizerSettings } from './lookup/training/optimizer_settings.js';
 export type { Schedule } from './lookup/training/schedules.js';

@@ -7,7 +7,7 @@ import { addonPath, loadAddon } from './backends/native/addon.js';
 import { unbuiltTfjsNode } from './backends/native/unbuilt_tfjs_node.js';
 import { registerNativeKernels } from './backends/native/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
-import { STEP_KERNELS } from './backends/tensorflow/whole_steps.js';
+import { WHOLE_OPS } from './backends/tensorflow/whole_ops.js';
 import { registerFileHandler } from './io/file_handler.js';
 import { registerFiles } from './io/node_files.js';
 import { registerSavedModelFiles } from './formats/saved_model/register.js';
@@ -25,7 +25,7 @@ keepRequire(createRequire(import.meta.url));
 const tensorflow = registerTensorFlowBackend();
 const problem = registerNativeKernels();
 if (problem === null) {
-  tensorflow.connect(loadAddon(), STEP_KERNELS);
+  tensorflow.connect(loadAddon(), WHOLE_OPS);
   captureSteps(loadAddon());
 } else if (existsSync(addonPath())) {
   warnOnce(problem);

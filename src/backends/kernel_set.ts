@@ -12,7 +12,7 @@ import type { PartitionCsr } from './sparse_core.js';
 
 /** One lookup among many. */
 export interface HostLookup {
-  readonly table: HostTable;
+  readonly table: HostTable | PackedTable;
   readonly bags: HostBags;
   readonly options: BagOptions;
   /** Written: [batch * dim]. */
@@ -21,13 +21,18 @@ export interface HostLookup {
 
 /** One step of a table among those of many. */
 export interface HostStep {
-  readonly table: HostTable;
+  /** Rows of float16 are stepped as float32, then rounded stochastically by the key in `hyper`. */
+  readonly table: HostTable | PackedTable;
   readonly slots: readonly Float32Array[];
   readonly gradient: Float32Array;
   readonly bags: HostBags;
   readonly options: BagOptions;
   readonly hyper: Float32Array;
-  /** Where the uses of the table begin, as in `sparseApplyUses`; null: there is one. */
+  /**
+   * Where uses of the table begin that lie one after the other in `bags` and `gradient`: those from bag useStarts[k] on
+   * belong to use k + 1. Bit by bit the step over the sum of what `rowGradients` gives for each use. null: there is one,
+   * as of packed rows.
+   */
   readonly useStarts: Int32Array | null;
 }
 
@@ -93,68 +98,45 @@ export interface KernelInfo {
   readonly oneThreadBecause?: string;
 }
 
+/** What an implementation may offer besides, for models: see `offers`. */
+export interface ModelKernels {
+  /** Ids as SparseCores take them. The reference has one of its own, which comes with the TPU embedding API. */
+  readonly partitionCsr: PartitionCsr;
+  /** Products of matrices, for dense layers. */
+  matMul(product: MatrixProduct): void;
+}
+
+/** Whether an implementation has a kernel which not all have. */
+export function offers<K extends keyof ModelKernels>(
+  set: KernelSet,
+  kernel: K,
+): set is KernelSet & Pick<ModelKernels, K> {
+  return kernel in set;
+}
+
 export interface KernelSet {
   readonly name: ImplementationName;
   info(): KernelInfo;
   setThreads(threads: number): void;
-  /** Zeros in memory that suits tables of this implementation; absent: any Float32Array does. */
-  allocate?(length: number): Float32Array;
-  /** pooled [batch * dim], written into `pooled`. */
-  embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void;
+  /** Zeros in memory that suits tables of this implementation. */
+  allocate(length: number): Float32Array;
+  /** Pooled rows, written into `pooled` of each. */
+  lookUp(lookups: readonly HostLookup[]): void;
   /** Gradient of the pooled rows with respect to the table; `table.data` is read only when maxNorm > 0. */
-  embeddingBagGrad(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients;
+  rowGradients(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients;
   /** Gradient with respect to the per-id weights, [nnz], written into `out`; `bags.weights` is set. */
-  embeddingBagWeightsGrad(
-    table: HostTable,
+  weightsGradient(
+    table: HostTable | PackedTable,
     gradient: Float32Array,
     bags: HostBags,
     options: BagOptions,
     out: Float32Array,
   ): void;
-  /** As embeddingBag and embeddingBagWeightsGrad, over packed rows. */
-  packedBag(table: PackedTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void;
-  packedBagWeightsGrad(
-    table: PackedTable,
-    gradient: Float32Array,
-    bags: HostBags,
-    options: BagOptions,
-    out: Float32Array,
-  ): void;
-  /** One exact optimizer step, in place in table.data and slots; every touched row is updated once. */
-  sparseApply(
-    optimizer: OptimizerName,
-    table: HostTable,
-    slots: readonly Float32Array[],
-    gradient: Float32Array,
-    bags: HostBags,
-    options: BagOptions,
-    hyper: Float32Array,
-  ): void;
-  /** The same on rows of float16: stepped as float32, then rounded stochastically by the key in `hyper`. */
-  packedApply(
-    optimizer: OptimizerName,
-    table: PackedTable,
-    slots: readonly Float32Array[],
-    gradient: Float32Array,
-    bags: HostBags,
-    options: BagOptions,
-    hyper: Float32Array,
-  ): void;
-  /** Ids as SparseCores take them. */
-  /** The reference set has none: its own comes with the TPU embedding API. */
-  readonly partitionCsr?: PartitionCsr;
   /**
-   * The same for several uses of a table, one after the other in `bags` and `gradient`: those from bag useStarts[k] on
-   * belong to use k + 1. Bit by bit the step over the sum of what `embeddingBagGrad` gives for each use. Absent: not
-   * offered.
+   * One exact step of each table, in place in table and slots; every touched row is updated once. Nothing is written
+   * where an id names no row.
    */
-  sparseApplyUses?(...step: [...Parameters<KernelSet['sparseApply']>, useStarts: Int32Array]): void;
-  /** `embeddingBag` for each, in one call. Absent: not offered, as the next two. */
-  embeddingBags?(lookups: readonly HostLookup[]): void;
-  /** `sparseApplyUses` for each, in one call; nothing is written where an id names no row. */
-  sparseApplyMany?(optimizer: OptimizerName, steps: readonly HostStep[]): void;
-  /** Products of matrices, for dense layers. */
-  matMul?(product: MatrixProduct): void;
+  step(optimizer: OptimizerName, steps: readonly HostStep[]): void;
 }
 
 /**

@@ -1,7 +1,8 @@
 /** Makes the kernels known to the backends of tfjs. */
 import { registerCpuBackend } from './cpu/register.js';
 import { registerGenericBackends } from './generic/register.js';
-import { registerReferenceKernels } from './reference/register.js';
+import { referenceKernels } from './reference/reference_kernel_set.js';
+import { addKernelSet } from './registry.js';
 import { registerTensorFlowBackend } from './tensorflow/register.js';
 import { registerWasmBackend } from './wasm/register.js';
 import { noteOddTensors } from '../tfjs/engine/odd_tensors.js';
@@ -12,7 +13,7 @@ import { noteOddTensors } from '../tfjs/engine/odd_tensors.js';
  */
 export function registerLookupBackends(): void {
   noteOddTensors();
-  registerReferenceKernels();
+  addKernelSet(referenceKernels);
   registerGenericBackends();
   registerCpuBackend();
   registerWasmBackend();

@@ -3,61 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError } from '../base/errors.js';
 import { kernelsFromEnvironment, threadsFromEnvironment } from './environment.js';
 import { perProcess } from '../base/per_process.js';
-import type { PackedApplyFunction, SparseApplyFunction } from './bag_tensors.js';
-import type { DevicePart } from './device_part.js';
 import { KERNEL_NAMES } from './bag_tensors.js';
-import type { LookedUp, Lookup, LookupGradient, TableUpdate } from './lookup.js';
-import type { OptimizerName } from '../rules/rules.js';
-import type { StepOps } from './step_ops.js';
-import type { BagOptions, ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
-
-/** One exact step of one table, by the sum over uses that are combined alike; bags of single ids may be among them. */
-export interface JoinedUpdate extends Pick<TableUpdate, 'table' | 'slots' | 'hyper'> {
-  readonly entries: readonly Pick<LookupGradient, 'gradient' | 'bags'>[];
-  readonly options: BagOptions;
-}
-
-/** What trains tables of float16. */
-export interface PackedPart {
-  readonly apply: PackedApplyFunction;
-  /** As `placeTable` of the backend. */
-  placeTable?(table: tf.Variable): void;
-}
-
-/** What a tfjs backend adds to the kernels that it registers. */
-export interface BackendPart {
-  readonly sparseApply: SparseApplyFunction;
-  /**
-   * Puts a table where it will be read and stepped, before anybody reads it. Where reading a tensor hands out live
-   * memory (cpu), a table that is settled never does. Absent: nothing to do.
-   */
-  placeTable?(table: tf.Variable): void;
-  /**
-   * Zeros in the memory where tables lie, for `writeRows` to fill before anybody else sees them: their values never lie
-   * anywhere twice. null or absent: a tensor of an array does as well.
-   */
-  newTable?(shape: readonly number[]): tf.Tensor | null;
-  /** Fills an array with whole rows of a table, row-major, without copying others; false where stock ops do as well. */
-  readRows?(table: tf.Tensor, firstRow: number, into: Float32Array): boolean;
-  /** Writes whole rows of a table that nobody else sees; false where that cannot be done in place. */
-  writeRows?(table: tf.Tensor, firstRow: number, values: Float32Array): boolean;
-  /** What runs a kernel of this name now, for `backendInfo()`. */
-  info(kernelName: string): KernelInfo;
-  /** Runs a lookup without the registry of kernels, which may take longer than it does; absent or undefined: through it. */
-  readonly lookUpOne?: ((lookup: Lookup) => LookedUp) | undefined;
-  /** Runs all lookups of a call together; absent or undefined: one kernel runs after the other. */
-  readonly lookUp?: ((lookups: readonly Lookup[]) => LookedUp[]) | undefined;
-  /** Steps many tables in one go, in place; nothing is written where an id names no row. Absent: one by one. */
-  readonly sparseApplyMany?: ((optimizer: OptimizerName, updates: readonly JoinedUpdate[]) => void) | undefined;
-  /** Steps of tables whose rows are packed; absent or undefined: such tables are not trained. */
-  readonly packed?: PackedPart | undefined;
-  /** Makes all steps of an optimizer's step together; absent: `sparseApply` runs for one table after the other. */
-  update?(updates: readonly TableUpdate[]): void;
-  /** Ops of a training step beside lookups; absent or undefined where stock ops do their work. */
-  readonly stepOps?: StepOps | undefined;
-  /** Devices that hold tables; absent where tables lie in the memory of the backend. */
-  readonly devices?: DevicePart;
-}
+import type { Backend } from './contract.js';
+import type { ImplementationName, KernelChoice, KernelInfo, KernelSet } from './kernel_set.js';
 
 interface Registry {
   /** Implementations on typed arrays that are ready to run. */
@@ -67,7 +15,7 @@ interface Registry {
   /** What `setThreads` or TFJS_EMBEDDINGS_THREADS asked for; null: the implementation's own default. */
   threads: number | null;
   /** By backend name. */
-  readonly parts: Map<string, BackendPart>;
+  readonly backends: Map<string, Backend>;
   /** Makes the package known to a backend that nobody registered; null before an entry file has run. */
   adopt: ((backendName: string) => void) | null;
 }
@@ -77,7 +25,7 @@ const registry = (): Registry =>
     sets: new Map(),
     kernels: kernelsFromEnvironment(),
     threads: threadsFromEnvironment(),
-    parts: new Map(),
+    backends: new Map(),
     adopt: null,
   }));
 
@@ -162,14 +110,14 @@ export function threadsAskedFor(): number | null {
   return registry().threads;
 }
 
-/** Registers what a tfjs backend adds. */
-export function addBackendPart(backendName: string, part: BackendPart): void {
-  registry().parts.set(backendName, part);
+/** Registers what a backend of tfjs does for tables. */
+export function addBackend(name: string, backend: Backend): void {
+  registry().backends.set(name, backend);
 }
 
 /** What was registered for a backend, or undefined. */
-export function registeredPart(backendName: string): BackendPart | undefined {
-  return registry().parts.get(backendName);
+export function registeredBackend(name: string): Backend | undefined {
+  return registry().backends.get(name);
 }
 
 /** Sets what makes the package known to a backend that nobody registered. */
@@ -177,13 +125,14 @@ export function setAdoption(adopt: (backendName: string) => void): void {
   registry().adopt = adopt;
 }
 
-/** What the backend in use adds; a backend that nobody registered is adopted with kernels composed of stock ops. */
-export function backendPart(backendName = tf.getBackend()): BackendPart {
-  const { parts, adopt } = registry();
-  if (!parts.has(backendName)) adopt?.(backendName);
-  const part = parts.get(backendName);
-  if (part === undefined) throw new RuntimeError('backend', `one of ${[...parts.keys()].join(', ')}`, backendName);
-  return part;
+/** The backend in use; one that nobody registered is adopted with kernels composed of stock ops. */
+export function currentBackend(): Backend {
+  const name = tf.getBackend();
+  const { backends, adopt } = registry();
+  if (!backends.has(name)) adopt?.(name);
+  const found = backends.get(name);
+  if (found === undefined) throw new RuntimeError('backend', `one of ${[...backends.keys()].join(', ')}`, name);
+  return found;
 }
 
 type ProductInfo = () => KernelInfo | null;
@@ -217,11 +166,12 @@ export function backendInfo(): BackendInfo {
   // Before the first op no backend is chosen; this chooses it as that op would.
   tf.backend();
   const backend = tf.getBackend();
-  const part = backendPart(backend);
+  const found = currentBackend();
   const products = productInfos().get(backend)?.() ?? null;
   const kernels = {
-    ...Object.fromEntries(KERNEL_NAMES.map((name) => [name, part.info(name)])),
+    ...Object.fromEntries(KERNEL_NAMES.map((name) => [name, found.info(name)])),
     ...(products !== null && { BatchMatMul: products }),
   };
-  return part.devices === undefined ? { backend, kernels } : { backend, kernels, devices: part.devices.info() };
+  const { devices } = found.tables;
+  return devices === null ? { backend, kernels } : { backend, kernels, devices: devices.info() };
 }

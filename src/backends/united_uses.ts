@@ -1,5 +1,5 @@
 /** Several uses of a table in one step as one batch, side by side. */
-import type { HostBags } from './kernel_set.js';
+import { SINGLE_ROW, type HostBags, type HostStep, type HostTable, type KernelSet } from './kernel_set.js';
 
 /** The ids of several uses, side by side. */
 export interface UnitedIds extends HostBags {
@@ -28,7 +28,7 @@ export function unitedIds(uses: readonly HostBags[]): UnitedIds {
     return { values, rowSplits, weights, useStarts: null };
   }
   const lists = uses.map(({ values }) => values);
-  const values = joined(lists, new Int32Array(total(lists)));
+  const values = joinedInts(lists);
   const rowSplits = new Int32Array(1 + total(uses.map(({ rowSplits }) => rowSplits)) - uses.length);
   const useStarts = new Int32Array(uses.length - 1);
   let [bags, ids] = [0, 0];
@@ -62,4 +62,34 @@ export class SharedIds {
     this.#known.push({ keys, ids });
     return ids;
   }
+}
+
+/** A step whose uses were summed, for an implementation that takes one: rows of each use, as bags of one id. */
+export function withoutUses(set: Pick<KernelSet, 'rowGradients'>, step: HostStep): HostStep {
+  const { table, bags, gradient, options, useStarts } = step;
+  if (useStarts === null) return step;
+  const ends = [...useStarts, bags.rowSplits.length - 1];
+  const parts = ends.map((end, use) => {
+    const first = use === 0 ? 0 : ends[use - 1]!;
+    const [from, to] = [bags.rowSplits[first]!, bags.rowSplits[end]!];
+    const ofUse: HostBags = {
+      values: bags.values.subarray(from, to),
+      rowSplits: bags.rowSplits.slice(first, end + 1).map((split) => split - from),
+      weights: bags.weights?.subarray(from, to) ?? null,
+    };
+    return set.rowGradients(gradient.subarray(first * table.dim, end * table.dim), ofUse, table as HostTable, options);
+  });
+  const values = joinedInts(parts.map(({ uniqueIds }) => uniqueIds));
+  const rowSplits = Int32Array.from({ length: values.length + 1 }, (_, i) => i);
+  return {
+    ...step,
+    gradient: unitedGradient(parts.map(({ rowGradients }) => rowGradients)),
+    bags: { values, rowSplits, weights: null },
+    options: SINGLE_ROW,
+    useStarts: null,
+  };
+}
+
+function joinedInts(lists: readonly Int32Array[]): Int32Array {
+  return joined(lists, new Int32Array(total(lists)));
 }

@@ -1,7 +1,7 @@
 /** Rows of the inputs of `fit`, all taken by one op that a graph can hold: tf.gather looks at the row numbers first. */
 import * as tf from '@tensorflow/tfjs';
-import { registeredPart } from '../backends/registry.js';
-import type { TensorFlowPart } from '../backends/tensorflow/backend_part.js';
+import { registeredBackend } from '../backends/registry.js';
+import type { TensorFlowTables } from '../backends/tensorflow/tensorflow_tables.js';
 import { asNodeBackend, BACKEND_NAME, type NodeBackend } from '../backends/tensorflow/node_backend.js';
 import { BACKEND_NAME as EMULATOR } from '../backends/emulator/machine/settings.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
@@ -13,7 +13,7 @@ export function backendWithOps(): NodeBackend | null {
   const name = tf.getBackend();
   if (name === BACKEND_NAME) return asNodeBackend(tf.backend());
   if (name !== EMULATOR || !('tensorMap' in tf.backend())) return null;
-  const part = registeredPart(BACKEND_NAME) as TensorFlowPart | undefined;
+  const part = registeredBackend(BACKEND_NAME) as TensorFlowTables | undefined;
   return part?.hasOps() === true ? asNodeBackend(tf.backend()) : null;
 }
 
@@ -26,7 +26,7 @@ export function gathered(whole: StepData, rows: tf.Tensor1D): StepData {
 
 /** Whether a tensor lies on virtual devices. */
 function isOnDevices(tensor: tf.Tensor): boolean {
-  return (registeredPart(tf.getBackend())?.devices?.layoutOf(tensor) ?? null) !== null;
+  return (registeredBackend(tf.getBackend())?.tables.devices?.layoutOf(tensor) ?? null) !== null;
 }
 
 /** `count` rows of each tensor from `start` on: one op for all, where a slice is one for each. Call inside a tidy. */

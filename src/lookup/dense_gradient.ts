@@ -1,14 +1,12 @@
 /** Lookups outside the scope of an optimizer: their gradients are tensors of the table's shape. */
 import * as tf from '@tensorflow/tfjs';
 import { sayLargeTable } from '../backends/generic/large_tables.js';
-import type { LookedUp, Lookup, LookupGradient } from '../backends/lookup.js';
+import type { LookedUp, Lookup, LookupGradient } from '../backends/contract.js';
 import { packedForm } from '../backends/packed/packed_table.js';
 import { ValueError, described } from '../base/errors.js';
 import { refuseSecond, withLazyGradient } from '../tfjs/lazy_gradient.js';
-import { rowGradients } from './row_gradients.js';
-import { asBags, present, runLookups } from './run_lookups.js';
+import { asBags, present, rowGradients, runLookups, weightsGradient } from './kernel_calls.js';
 import { tableSettings } from './training/table_settings.js';
-import { weightsGradient } from './weights_gradient.js';
 
 /** Puts a lookup that has run on the tape, with a gradient of the table's shape, as stock optimizers need it. */
 export function withDenseGradient({ table, bags, options }: Lookup, { pooled }: LookedUp): tf.Tensor2D {

@@ -5,7 +5,8 @@ import { readOptions } from '../base/options.js';
 import { INT32_MAX } from '../base/types.js';
 import { checkBagOptions, checkMatrix, checkTable } from './arguments.js';
 import { BAG_FIELDS, readBagTensors, type EmbeddingBagOptions, type VectorInput } from './bag_arguments.js';
-import { rowGradients, type RowGradientTensors } from './row_gradients.js';
+import type { RowGradientTensors } from '../backends/contract.js';
+import { rowGradients } from './kernel_calls.js';
 
 export interface EmbeddingBagGradOptions extends EmbeddingBagOptions {
   /** Number of rows of the table; not needed when `table` is given. */

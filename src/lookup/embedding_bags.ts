@@ -1,6 +1,6 @@
 /** Lookups of many tables in one call. */
 import * as tf from '@tensorflow/tfjs';
-import type { Lookup } from '../backends/lookup.js';
+import type { Lookup } from '../backends/contract.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
 import { addIdDetails } from '../ids/id_out_of_range.js';

@@ -1,14 +1,13 @@
 /** Pooled lookups with their gradients: every lookup of this package goes through here, many tables in one call. */
 import * as tf from '@tensorflow/tfjs';
-import type { LookedUp, Lookup } from '../backends/lookup.js';
+import type { LookedUp, Lookup } from '../backends/contract.js';
 import { RuntimeError, described } from '../base/errors.js';
 import { withDenseGradient } from './dense_gradient.js';
 import { isTapeOn, withLazyGradient } from '../tfjs/lazy_gradient.js';
 import { lookupScope, type LookupScope } from './training/lookup_scope.js';
-import { asBags, present, runLookups } from './run_lookups.js';
+import { asBags, present, runLookups, weightsGradient } from './kernel_calls.js';
 import { checkRowConstraint, tableSettings } from './training/table_settings.js';
 import { variableText } from './training/variable_names.js';
-import { weightsGradient } from './weights_gradient.js';
 
 /** Returns the pooled rows [batch, dim] of each lookup; arguments were checked. Call inside a tidy. */
 export function lookUp(lookups: readonly Lookup[]): tf.Tensor2D[] {

@@ -1,7 +1,7 @@
 /** One exact row-sparse optimizer step as a function of variables. */
 import * as tf from '@tensorflow/tfjs';
 import { packHyper } from '../rules/hyper.js';
-import { backendPart } from '../backends/registry.js';
+import { currentBackend } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
 import { fieldsOf, hyperOf, readSettings, type SparseOptimizerConfig } from './training/optimizer_settings.js';
@@ -9,7 +9,7 @@ import { readOptions } from '../base/options.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, slotShape, type OptimizerName } from '../rules/rules.js';
 import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
-import { withPublicErrors } from './kernel_errors.js';
+import { withPublicErrors } from './kernel_calls.js';
 
 /** Hyper-parameters of one table. */
 type TableHyper = Omit<SparseOptimizerConfig, 'globalClipNorm'>;
@@ -63,7 +63,8 @@ export function sparseApply(name: OptimizerName, args: SparseApplyArgs): void {
   tf.tidy(() => {
     const bags = readBagTensors(given.values!, given.rowSplits!, given.weights, options.validate);
     const gradient = checkMatrix(given.gradient, bags.rowSplits.shape[0] - 1, dim, 'gradient');
-    withPublicErrors(() => backendPart().sparseApply(name, table, slots, gradient, bags, options, hyper), table);
+    const update = { optimizer: name, table, slots, entries: [{ gradient, bags, options }], dense: null, hyper };
+    withPublicErrors(() => currentBackend().step([update]), table);
   });
 }
 

@@ -1,7 +1,7 @@
 /** Steps of the default dense optimizers as one op, where the backend has it; their state stays where tfjs keeps it. */
 import * as tf from '@tensorflow/tfjs';
 import { live } from '../backends/live_values.js';
-import { backendPart } from '../backends/registry.js';
+import { currentBackend } from '../backends/registry.js';
 import { DENSE_HYPER_FIELDS, type DenseHyper, type DenseOptimizerName } from '../backends/step_ops.js';
 import { runningPowers, stateFor } from '../tfjs/stock_optimizer_state.js';
 
@@ -56,8 +56,8 @@ function isPlain(variable: tf.Variable | undefined, gradient: tf.Tensor | null):
  */
 export function stepInOneOp(optimizer: tf.Optimizer, list: readonly Entry[], learningRate: () => number): boolean {
   const name = NAMES[optimizer.getClassName()];
-  const { stepOps } = backendPart();
-  if (name === undefined || stepOps === undefined) return false;
+  const { ops } = currentBackend();
+  if (name === undefined || ops === null) return false;
   const { registeredVariables } = tf.engine();
   const all = list.map((entry) => registeredVariables[entry.name]);
   if (all.some((variable, i) => !isPlain(variable, list[i]!.tensor))) return false;
@@ -66,7 +66,7 @@ export function stepInOneOp(optimizer: tf.Optimizer, list: readonly Entry[], lea
   const stepped = list.flatMap(({ tensor }, i) => (tensor === null ? [] : [i]));
   if (stepped.length === 0) return false;
   const powers = runningPowers(optimizer);
-  stepOps.denseApply({
+  ops.denseApply({
     optimizer: name,
     variables: stepped.map((i) => all[i]!),
     slots: state.map((entries) => stepped.map((i) => entries[i]!.variable)),

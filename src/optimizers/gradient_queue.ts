@@ -1,7 +1,7 @@
 /** What the backward pass hands to the update kernels: one entry per lookup, grouped by table. */
 import * as tf from '@tensorflow/tfjs';
 import type { LookupScope, QueuedGradient } from '../lookup/training/lookup_scope.js';
-import { present } from '../lookup/run_lookups.js';
+import { present } from '../lookup/kernel_calls.js';
 
 /** The open channel of one `computeGradients`, and the entries that it collected. */
 export class GradientQueue implements LookupScope {

@@ -1,12 +1,11 @@
 /** The gradient of a table as the rows that it touches. */
 import * as tf from '@tensorflow/tfjs';
-import { SINGLE_ROW } from '../backends/kernel_set.js';
 import { brand } from '../base/brand.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { checkMatrix } from '../lookup/arguments.js';
 import { checkRowIds } from '../lookup/bag_arguments.js';
-import { rowGradients } from '../lookup/row_gradients.js';
-import { singleRows } from '../lookup/single_rows.js';
+import { ofRows } from '../backends/single_rows.js';
+import { rowGradients } from '../lookup/kernel_calls.js';
 import { readOptions } from '../base/options.js';
 
 export interface IndexedSlicesArgs {
@@ -118,7 +117,7 @@ export class IndexedSlices {
     const sum = tf.tidy(() => {
       const ids = tf.concat1d([this.indices, other.indices]);
       const gradient = tf.concat2d([this.values, other.values], 0);
-      return rowGradients({ gradient, bags: singleRows(ids), options: SINGLE_ROW }, rows, null);
+      return rowGradients(ofRows(ids, gradient), rows, null);
     });
     return new IndexedSlices({ indices: sum.uniqueIds, values: sum.rowGradients, denseShape: this.denseShape });
   }

@@ -1,7 +1,7 @@
 /** What trains tables of float16, and what does not. */
 import * as tf from '@tensorflow/tfjs';
 import { packedForm } from '../backends/packed/packed_table.js';
-import { backendPart } from '../backends/registry.js';
+import { currentBackend } from '../backends/registry.js';
 import { RuntimeError, ValueError } from '../base/errors.js';
 import { variableText } from '../lookup/training/variable_names.js';
 
@@ -14,7 +14,7 @@ export function checkPackedTraining(table: tf.Variable): void {
     const expected = `'float32' or 'float16' for table ${name}, which is stepped`;
     throw new ValueError('storage', expected, form.storage, 'Rows of int8 are looked up alone.');
   }
-  if (backendPart().packed !== undefined) return;
+  if (currentBackend().tables.trains('float16')) return;
   const expected = `cpu, wasm or tensorflow with native kernels for training table ${name} of storage 'float16'`;
   throw new RuntimeError('backend', expected, tf.getBackend());
 }

@@ -2,13 +2,13 @@
 import * as tf from '@tensorflow/tfjs';
 import { live } from '../backends/live_values.js';
 import { SINGLE_ROW } from '../backends/kernel_set.js';
-import type { Lookup } from '../backends/lookup.js';
+import type { Lookup } from '../backends/contract.js';
 import { packedForm } from '../backends/packed/packed_table.js';
 import { unpackRows } from '../backends/packed/rows.js';
-import { backendPart } from '../backends/registry.js';
+import { currentBackend } from '../backends/registry.js';
 import type { StepOps } from '../backends/step_ops.js';
 import { lookUpUnrecorded, receivingScope } from '../lookup/lookup.js';
-import { singleRows } from '../lookup/single_rows.js';
+import { singleRows } from '../backends/single_rows.js';
 import { lookupScope, type LookupScope } from '../lookup/training/lookup_scope.js';
 import { withLazyGradient } from '../tfjs/lazy_gradient.js';
 
@@ -116,9 +116,9 @@ export function touchedRowsPenalties(tables: readonly Penalized[]): tf.Scalar[] 
         continue;
       }
       const stock = asL1L2(regularizer);
-      const { stepOps } = backendPart();
-      if (stock !== null && stepOps !== undefined && packedForm(table)?.storage !== 'int8') {
-        penalties.set(each, penaltyByOps(stepOps, scope, table, stock, lists));
+      const { ops } = currentBackend();
+      if (stock !== null && ops !== null && packedForm(table)?.storage !== 'int8') {
+        penalties.set(each, penaltyByOps(ops, scope, table, stock, lists));
         continue;
       }
       const ids = distinctRows(lists, table.shape[0]!);

@@ -1,9 +1,7 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
 import { numbersShape } from '../backends/packed/packed_table.js';
-import { backendPart } from '../backends/registry.js';
-import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
-import { writtenTable } from '../lookup/written_table.js';
+import { currentBackend } from '../backends/registry.js';
 import { ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import { SLOT_NAMES, slotShape, type OptimizerName } from '../rules/rules.js';
@@ -22,31 +20,18 @@ function slotName(tableName: string, slot: string): string {
   return `${tableName}/${slot}`;
 }
 
-/** A tensor full of a number, where slots are stepped. */
-function filledSlot(shape: readonly number[], value: number): tf.Tensor {
-  return writtenTable([...shape], (write) => {
-    if (Object.is(value, 0)) return;
-    const [rows, width = 1] = shape as [number, number?];
-    const block = new Float32Array(Math.min(rows, rowsAtOnce(width)) * width).fill(value);
-    for (const part of rowBlocks({ rows, columns: width })) write(part.firstRow, block.subarray(0, part.rows * width));
-  });
-}
-
-/** A slot with the values of a tensor, which stays the caller's, or full of a number. */
+/** A slot with the values of a tensor, which stays the caller's, or full of a number; it lies as its table does. */
 function newSlot(table: tf.Variable, name: string, shape: readonly number[], start: tf.Tensor | number): tf.Variable {
-  const { devices } = backendPart();
-  // Where tables lie on devices, so do their slots, from the start.
-  if (typeof start === 'number' && devices !== undefined) return devices.createSlot(table, name, shape, start);
-  const values = typeof start === 'number' ? filledSlot(shape, start) : start;
-  const variable = tf.variable(values, false);
-  if (values !== start) values.dispose();
+  const { tables } = currentBackend();
+  if (typeof start === 'number') return tables.createSlot(table, name, shape, start);
+  const variable = tf.variable(start, false);
   try {
-    devices?.placeTable(variable, { like: table, name });
+    tables.devices?.place(variable, { like: table, name });
+    return variable;
   } catch (error) {
     variable.dispose();
     throw error;
   }
-  return variable;
 }
 
 /** What holds slots of tables. */

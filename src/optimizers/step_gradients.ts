@@ -7,7 +7,8 @@ import type { NamedTensor } from '../base/types.js';
 import type { Gradient } from './gradients.js';
 import { scaleOf } from './global_norm.js';
 import { IndexedSlices } from './indexed_slices.js';
-import { ofRows, ofSlices, rowsOf, type TableGradient } from './table_step.js';
+import { ofRows } from '../backends/single_rows.js';
+import { ofSlices, rowsOf, type TableGradient } from './table_step.js';
 
 export interface StepGradients {
   readonly tables: ReadonlyMap<tf.Variable, TableGradient>;

@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { brand } from '../base/brand.js';
 import { isTooLarge } from '../backends/memory.js';
-import { backendPart } from '../backends/registry.js';
+import { currentBackend } from '../backends/registry.js';
 import { setPackedForm, type PackedForm } from '../backends/packed/packed_table.js';
 import { ValueError, described } from '../base/errors.js';
 import type { Storage } from '../base/types.js';
@@ -309,13 +309,9 @@ export class EmbeddingTable {
     if (this.storage === 'int8') return;
     const placeTable = (): void => {
       const table = weight.read() as tf.Variable;
-      if (this.packed !== null) {
-        backendPart().packed?.placeTable?.(table);
-        return;
-      }
-      const place = [...this.#holders].find((holder) => holder.placeTable !== undefined);
-      if (place === undefined) backendPart().placeTable?.(table);
-      else place.placeTable!(table);
+      const holder = [...this.#holders].find((each) => each.placeTable !== undefined);
+      if (this.packed === null && holder !== undefined) holder.placeTable!(table);
+      else currentBackend().tables.place(table);
     };
     placeTable();
     afterWrites(weight, placeTable);

@@ -8,7 +8,7 @@ import type { FillRows, Initializer, RowsInitializer } from './initializers.js';
 import type { WeightForm } from './storage.js';
 import { appliedTo, applyInBlocks, applyWhole, fillOf } from './table_fill.js';
 import type { TableToFill } from './table_to_fill.js';
-import { writtenTable } from '../lookup/written_table.js';
+import { writtenTable } from '../backends/written_table.js';
 
 export const ZEROS: Fill = { kind: 'constant', value: 0 };
 

@@ -1,6 +1,6 @@
 /** How a table begins. */
 import type * as tf from '@tensorflow/tfjs';
-import type { WriteRows } from '../lookup/written_table.js';
+import type { WriteRows } from '../backends/contract.js';
 import { readRegistered, type Family, type Registered } from './registered_objects.js';
 
 export type Initializer = ReturnType<typeof tf.initializers.zeros>;

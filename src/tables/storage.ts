@@ -2,12 +2,12 @@
 import * as tf from '@tensorflow/tfjs';
 import { packRows, firstUnpackable, unpackRows } from '../backends/packed/rows.js';
 import { wordsPerRow, type PackedForm } from '../backends/packed/packed_table.js';
-import { backendPart } from '../backends/registry.js';
+import { currentBackend } from '../backends/registry.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import { convertWrites } from '../tfjs/layer_weights.js';
-import { writtenTable } from '../lookup/written_table.js';
+import { writtenTable } from '../backends/written_table.js';
 import type { FillRows, Initializer, RowsInitializer } from './initializers.js';
 import { STORAGES, type Storage } from '../base/types.js';
 
@@ -74,11 +74,9 @@ export function weightForm(storage: Storage, rows: number, dim: number): WeightF
 
 /** Rows of a table as float32, whatever it is kept as; `form`: of packed rows. */
 function readFloats(table: tf.Tensor, form: PackedForm | undefined, first: number, rows: number): Float32Array {
-  const part = backendPart();
   if (form === undefined) {
-    if (part.devices?.layoutOf(table)) return part.devices.readRows(table, first, rows);
-    const own = part.readRows === undefined ? null : new Float32Array(rows * table.shape[1]!);
-    if (own !== null && part.readRows!(table, first, own)) return own;
+    const own = new Float32Array(rows * table.shape[1]!);
+    if (currentBackend().tables.read(table, first, own)) return own;
   }
   const slice = table.slice([first, 0], [rows, table.shape[1]!]);
   try {

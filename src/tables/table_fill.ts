@@ -5,7 +5,7 @@ import type { Fill } from '../backends/fill.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
 import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
-import type { WriteRows } from '../lookup/written_table.js';
+import type { WriteRows } from '../backends/contract.js';
 import type { Initializer } from './initializers.js';
 import { argumentOf, isIdentity, isOrthogonal, stockValues, type Distribution } from './stock_initializers.js';
 import type { TableToFill } from './table_to_fill.js';

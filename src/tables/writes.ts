@@ -1,6 +1,6 @@
 /** Values that are written into tables: all are checked before the first is written, and large ones go in pieces. */
 import * as tf from '@tensorflow/tfjs';
-import type { DevicePart } from '../backends/device_part.js';
+import type { Devices } from '../backends/contract.js';
 import type { PackedForm } from '../backends/packed/packed_table.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { openTable, type TableFile } from '../io/table_file.js';
@@ -48,7 +48,7 @@ export interface TableWrite extends TableSource {
   /** What its words stand for; null or absent for a table of float32. */
   readonly packed?: PackedForm | null;
   readonly weight: tf.LayerVariable;
-  readonly devices: Pick<DevicePart, 'writeRows'> | null;
+  readonly devices: Pick<Devices, 'writeRows'> | null;
 }
 
 const CHUNK = 134217728;

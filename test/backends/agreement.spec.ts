@@ -8,22 +8,23 @@ import { itEqualsTensorFlow, itEqualsTheReference, type Kernels } from '../helpe
 import { itStepsPackedRows } from '../helpers/packed_step_suite.js';
 import { itLooksUpPackedRows } from '../helpers/packed_suite.js';
 import { tensorKernelSet } from '../helpers/tensor_kernel_set.js';
+import { lookUpInto, stepOne } from '../helpers/kernel_calls.js';
 
 /** Everything that the kernels compute for a case. */
 function results(kernels: Kernels, example: BagCase, seed: number): Float32Array[] {
   const { table, bags, options, gradient } = example;
   const pooled = new Float32Array((bags.rowSplits.length - 1) * table.dim);
-  kernels.embeddingBag(table, bags, options, pooled);
-  const all = [pooled, kernels.embeddingBagGrad(gradient, bags, table, options).rowGradients];
+  lookUpInto(kernels, table, bags, options, pooled);
+  const all = [pooled, kernels.rowGradients(gradient, bags, table, options).rowGradients];
   if (bags.weights !== null) {
     const out = new Float32Array(bags.values.length);
-    kernels.embeddingBagWeightsGrad(table, gradient, bags, options, out);
+    kernels.weightsGradient(table, gradient, bags, options, out);
     all.push(out);
   }
   for (const optimizer of OPTIMIZER_NAMES) {
     const own = copyTable(table);
     const slots = usedSlots(optimizer, own, seed);
-    kernels.sparseApply(optimizer, own, slots, gradient, bags, options, packedHyperCase(optimizer, seed));
+    stepOne(kernels, optimizer, own, slots, gradient, bags, options, packedHyperCase(optimizer, seed));
     all.push(own.data, ...slots);
   }
   return all;
@@ -70,21 +71,16 @@ describeForBackends('tensor kernels', () => {
     const options = { combiner: 'mean', outOfRange: 'error', maxNorm: 0 } as const;
     const batch = bags.rowSplits.length - 1;
     const wide = new Float32Array(batch * table.dim);
-    tensorKernelSet.embeddingBag(table, bags, options, wide);
-    const wideGradients = tensorKernelSet.embeddingBagGrad(gradient, bags, table, options).rowGradients;
+    lookUpInto(tensorKernelSet, table, bags, options, wide);
+    const wideGradients = tensorKernelSet.rowGradients(gradient, bags, table, options).rowGradients;
     for (const dim of [1, 3, 7, 8, 15, 17, 31, 33]) {
       const narrow = { data: columns(table.data, table.dim, dim), rows: table.rows, dim };
       const pooled = new Float32Array(batch * dim);
-      tensorKernelSet.embeddingBag(narrow, bags, options, pooled);
+      lookUpInto(tensorKernelSet, narrow, bags, options, pooled);
       expect(pooled)
         .withContext(`pooled, dim ${dim}`)
         .toEqual(columns(wide, table.dim, dim));
-      const { rowGradients } = tensorKernelSet.embeddingBagGrad(
-        columns(gradient, table.dim, dim),
-        bags,
-        narrow,
-        options,
-      );
+      const { rowGradients } = tensorKernelSet.rowGradients(columns(gradient, table.dim, dim), bags, narrow, options);
       expect(rowGradients)
         .withContext(`gradient, dim ${dim}`)
         .toEqual(columns(wideGradients, table.dim, dim));
@@ -100,10 +96,10 @@ describeForBackends('tensor kernels', () => {
     const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
     const table = { data, rows, dim: 1 };
     const pooled = new Float32Array(5);
-    tensorKernelSet.embeddingBag(table, bags, options, pooled);
+    lookUpInto(tensorKernelSet, table, bags, options, pooled);
     expect([...pooled]).toEqual([1, 2, 3, 4, 5]);
     const gradient = Float32Array.of(5, 4, 3, 2, 1);
-    const { uniqueIds, rowGradients } = tensorKernelSet.embeddingBagGrad(gradient, bags, table, options);
+    const { uniqueIds, rowGradients } = tensorKernelSet.rowGradients(gradient, bags, table, options);
     expect([...uniqueIds]).toEqual(ids);
     expect([...rowGradients]).toEqual([...gradient]);
   });

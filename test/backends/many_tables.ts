@@ -2,26 +2,33 @@
 import * as tf from '@tensorflow/tfjs';
 import { HYPER_FIELDS } from '../../src/rules/hyper.js';
 import type { BagOptions } from '../../src/backends/kernel_set.js';
-import type { Lookup, TableUpdate } from '../../src/backends/lookup.js';
-import { backendPart, type BackendPart } from '../../src/backends/registry.js';
+import type { Backend, Lookup, TableUpdate } from '../../src/backends/contract.js';
+import { united } from '../../src/backends/joined_updates.js';
+import { currentBackend } from '../../src/backends/registry.js';
 import { stepTables } from '../../src/optimizers/table_step.js';
 import { COMBINERS } from '../../src/base/types.js';
 import type { Random } from '../helpers/random.js';
 
-/** What a backend part has for many tables at once. */
-export const MANY = ['lookUp', 'sparseApplyMany'] as const;
-
-/** The part of the backend as it would be without calls for many tables. */
+/** Runs with the backend as it would be without calls for many tables, and without uses side by side. */
 export function oneByOne<T>(run: () => T): T {
-  const part = backendPart() as { -readonly [K in keyof BackendPart]: BackendPart[K] };
-  const own = MANY.map((name) => Object.getOwnPropertyDescriptor(part, name));
-  for (const name of MANY) Object.defineProperty(part, name, { value: undefined, configurable: true });
+  const backend = currentBackend() as { -readonly [K in keyof Backend]: Backend[K] };
+  const [lookUp, step] = [backend.lookUp.bind(backend), backend.step.bind(backend)];
+  const own = (['lookUp', 'step'] as const).map((name) => Object.getOwnPropertyDescriptor(backend, name));
+  const apart = {
+    lookUp: (lookups: readonly Lookup[]) => lookups.flatMap((lookup) => lookUp([lookup])),
+    step: (updates: readonly TableUpdate[]) => {
+      for (const update of updates) {
+        tf.tidy(() => step([{ ...update, entries: [united(update, backend.gradient)], dense: null }]));
+      }
+    },
+  };
+  Object.assign(backend, apart);
   try {
     return run();
   } finally {
-    MANY.forEach((name, i) => {
-      if (own[i] === undefined) delete part[name];
-      else Object.defineProperty(part, name, own[i]);
+    (['lookUp', 'step'] as const).forEach((name, i) => {
+      if (own[i] === undefined) delete (backend as Partial<Backend>)[name];
+      else Object.defineProperty(backend, name, own[i]);
     });
   }
 }

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { HYPER_FIELDS } from '../../src/rules/hyper.js';
 import type { BagOptions } from '../../src/backends/kernel_set.js';
-import type { Lookup, LookupGradient, TableUpdate } from '../../src/backends/lookup.js';
+import type { Lookup, LookupGradient, TableUpdate } from '../../src/backends/contract.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';

@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { NEUTRAL_HYPER, packHyper } from '../../src/rules/hyper.js';
 import { SINGLE_ROW } from '../../src/backends/kernel_set.js';
-import type { TableUpdate } from '../../src/backends/lookup.js';
+import type { TableUpdate } from '../../src/backends/contract.js';
 import { asNodeBackend } from '../../src/backends/tensorflow/node_backend.js';
 import * as emb from '../../src/node.js';
 import { stepTables } from '../../src/optimizers/table_step.js';

@@ -16,6 +16,7 @@ import type { OptimizerName } from '../../src/rules/rules.js';
 import { Random } from '../helpers/random.js';
 import { HYPER, OPTIONS, readSizes } from './bag_options.js';
 import { printLine, time } from './stopwatch.js';
+import { lookUpInto, stepOne } from '../helpers/kernel_calls.js';
 
 const given = readSizes({ threads: '1,2', hots: '1,10,50', ops: 'forward,sgd,rowWiseAdagrad,adagrad' });
 const { rows, batch, repeats } = given;
@@ -65,12 +66,12 @@ for (const dim of given.dims) {
       const limit = measureLimit(limitProgram, dim, hot, threads);
       for (const op of given.ops) {
         const forward = (n: number): void =>
-          kernels.embeddingBag(table, rotating[n % rotating.length]!, OPTIONS, pooled);
+          lookUpInto(kernels, table, rotating[n % rotating.length]!, OPTIONS, pooled);
         const slots = op === 'sgd' ? [] : [op === 'adagrad' ? slot : slot.subarray(0, rows)];
         const step = (n: number): void => {
           forward(n);
           const bags = rotating[n % rotating.length]!;
-          kernels.sparseApply(op as OptimizerName, table, slots, gradient, bags, OPTIONS, HYPER);
+          stepOne(kernels, op as OptimizerName, table, slots, gradient, bags, OPTIONS, HYPER);
         };
         const result = await time(op === 'forward' ? forward : step, repeats);
         const rewrites = op === 'forward' ? 0 : op === 'adagrad' ? 2 : 1;

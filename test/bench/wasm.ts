@@ -15,6 +15,7 @@ import type { OptimizerName } from '../../src/rules/rules.js';
 import { Random } from '../helpers/random.js';
 import { HYPER, OPTIONS, readSizes } from './bag_options.js';
 import { Load, median, printLine } from './stopwatch.js';
+import { lookUpInto, stepOne } from '../helpers/kernel_calls.js';
 
 const given = readSizes({ threads: '1', hots: '10,50', ops: 'forward,sgd' });
 const { rows, batch, repeats } = given;
@@ -67,10 +68,10 @@ function stepsOf(set: KernelSet, dim: number, hot: number, op: string, plain = f
   return (n) => {
     const bags: HostBags = { values: lists[n % lists.length]!(), rowSplits: splits(), weights: null };
     const table: HostTable = { data: data(), rows, dim };
-    set.embeddingBag(table, bags, OPTIONS, pooled());
+    lookUpInto(set, table, bags, OPTIONS, pooled());
     if (op === 'forward') return;
     const slotViews = slots.map((slot) => slot());
-    set.sparseApply(op as OptimizerName, table, slotViews, gradient(), bags, OPTIONS, HYPER);
+    stepOne(set, op as OptimizerName, table, slotViews, gradient(), bags, OPTIONS, HYPER);
   };
 }
 

@@ -4,8 +4,9 @@ import type { BagOptions, HostTable, KernelSet } from '../../src/backends/kernel
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
 import { copyTable } from './bag_cases.js';
 import { expectClose } from './tensors.js';
+import { lookUpInto, stepOne } from './kernel_calls.js';
 
-type Kernels = Pick<KernelSet, 'embeddingBag' | 'embeddingBagGrad' | 'sparseApply'>;
+type Kernels = Pick<KernelSet, 'lookUp' | 'rowGradients' | 'step'>;
 
 export function itReachesEveryColumn(kernels: () => Kernels): void {
   it('reaches every column of rows of any width', () => {
@@ -20,10 +21,10 @@ export function itReachesEveryColumn(kernels: () => Kernels): void {
         const bags = { values: Int32Array.of(2, 0, 2), rowSplits: Int32Array.of(0, 2, 3), weights };
         const all = (set: Kernels): Float32Array[] => {
           const pooled = new Float32Array(2 * dim).fill(NaN);
-          set.embeddingBag(table, bags, options, pooled);
-          const { rowGradients } = set.embeddingBagGrad(gradient, bags, table, options);
+          lookUpInto(set, table, bags, options, pooled);
+          const { rowGradients } = set.rowGradients(gradient, bags, table, options);
           const stepped = copyTable(table);
-          set.sparseApply('sgd', stepped, [], gradient, bags, options, hyper);
+          stepOne(set, 'sgd', stepped, [], gradient, bags, options, hyper);
           return [pooled, rowGradients, stepped.data];
         };
         const expected = all(referenceKernels);

@@ -19,9 +19,10 @@ import { itReachesEveryColumn } from './every_column.js';
 import { gradientMagnitude, pooledMagnitudes, weightsGradientMagnitude } from './magnitudes.js';
 import { expectClose, firstDifference } from './tensors.js';
 import { itLimitsWeights } from './weight_limits.js';
+import { lookUpInto, stepOne } from './kernel_calls.js';
 
 /** The kernels under test. */
-export type Kernels = Omit<KernelSet, 'name' | 'info' | 'setThreads' | 'partitionCsr'>;
+export type Kernels = Omit<KernelSet, 'name' | 'info' | 'setThreads' | 'allocate'>;
 
 function readGolden<T>(name: string): T {
   return JSON.parse(readFileSync(new URL(`../goldens/${name}`, import.meta.url), 'utf8')) as T;
@@ -72,11 +73,11 @@ function lookupGoldens(kernels: Kernels): void {
     const expected = new Float32Array(batch * table.dim); // TensorFlow leaves trailing empty rows out
     expected.set(golden.output.flat());
     const pooled = new Float32Array(batch * table.dim).fill(NaN);
-    kernels.embeddingBag(table, bags, options, pooled);
+    lookUpInto(kernels, table, bags, options, pooled);
     expectClose(pooled, expected, 10, what);
     const upstream = Float32Array.from({ length: pooled.length }, (_, i) => i + 1);
     // d/dy of sum(y * [1..n]) counts through the columns of all rows.
-    const { uniqueIds, rowGradients } = kernels.embeddingBagGrad(
+    const { uniqueIds, rowGradients } = kernels.rowGradients(
       upstreamOf(golden, upstream, table.dim),
       bags,
       table,
@@ -163,7 +164,7 @@ function optimizerGoldens(kernels: Kernels): void {
       };
       const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
       const gradient = Float32Array.from(grads.flat());
-      kernels.sparseApply(optimizer, table, slots, gradient, bags, options, hyperOf(golden));
+      stepOne(kernels, optimizer, table, slots, gradient, bags, options, hyperOf(golden));
       const expected = golden.steps[step]!;
       expectClose(table.data, expected['parameters']!.flat(), 2, `${golden.name}, step ${step}`, 2e-6);
       golden.slot_names.forEach((name, i) => {
@@ -190,8 +191,8 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
       const { table, bags, options } = example;
       const length = (bags.rowSplits.length - 1) * table.dim;
       const [expected, actual] = [new Float32Array(length), new Float32Array(length).fill(NaN)];
-      referenceKernels.embeddingBag(table, bags, options, expected);
-      kernels().embeddingBag(table, bags, options, actual);
+      lookUpInto(referenceKernels, table, bags, options, expected);
+      lookUpInto(kernels(), table, bags, options, actual);
       expectClose(actual, expected, pooledMagnitudes(example), example.name);
     }
   });
@@ -199,8 +200,8 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
   it('gives the reference gradients of the table', () => {
     for (const example of cases) {
       const { table, bags, options, gradient } = example;
-      const expected = referenceKernels.embeddingBagGrad(gradient, bags, table, options);
-      const actual = kernels().embeddingBagGrad(gradient, bags, table, options);
+      const expected = referenceKernels.rowGradients(gradient, bags, table, options);
+      const actual = kernels().rowGradients(gradient, bags, table, options);
       expect([...actual.uniqueIds])
         .withContext(example.name)
         .toEqual([...expected.uniqueIds]);
@@ -213,8 +214,8 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
       const { table, bags, options, gradient } = example;
       const length = bags.values.length;
       const [expected, actual] = [new Float32Array(length), new Float32Array(length).fill(NaN)];
-      referenceKernels.embeddingBagWeightsGrad(table, gradient, bags, options, expected);
-      kernels().embeddingBagWeightsGrad(table, gradient, bags, options, actual);
+      referenceKernels.weightsGradient(table, gradient, bags, options, expected);
+      kernels().weightsGradient(table, gradient, bags, options, actual);
       expectClose(actual, expected, weightsGradientMagnitude(example), example.name);
     }
   });
@@ -231,7 +232,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     const run = (set: Kernels): Float32Array[] => {
       const table = copyTable(example.table);
       const slots = usedSlots(optimizer, table, seed);
-      set.sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
+      stepOne(set, optimizer, table, slots, gradient, bags, options, hyper);
       return [table.data, ...slots];
     };
     const expected = run(referenceKernels);
@@ -269,7 +270,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
         const slots = usedSlots(optimizer, table, seed);
         const step = (learningRate: number): void => {
           const packed = packHyper({ ...hyper, learningRate });
-          kernels().sparseApply(optimizer, table, slots, gradient, bags, options, packed);
+          stepOne(kernels(), optimizer, table, slots, gradient, bags, options, packed);
         };
         step(0);
         const what = `${optimizer}, ${example.name}`;
@@ -299,7 +300,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     for (const constraintMin of [0, 0.5, 1]) {
       const table: HostTable = { data: Float32Array.of(0, 0, 3, 4), rows: 2, dim: 2 };
       const hyper = { ...NEUTRAL_HYPER, learningRate: 1, constraint: 2, constraintMin, constraintMax: 1 };
-      kernels().sparseApply('sgd', table, [], new Float32Array(4), bags, options, packHyper(hyper));
+      stepOne(kernels(), 'sgd', table, [], new Float32Array(4), bags, options, packHyper(hyper));
       expectClose(table.data, [0, 0, 0.6, 0.8], 1, `at least ${constraintMin}`);
     }
   });
@@ -310,7 +311,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     for (const clip of [{ clipGradientMin: -0.5 }, { clipGradientMax: 0.5 }]) {
       const table: HostTable = { data: Float32Array.of(1, 1, 1, 1, 1), rows: 1, dim: 5 };
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, ...clip });
-      kernels().sparseApply('sgd', table, [], Float32Array.of(0.25, NaN, 0.25, NaN, 0.25), bags, options, hyper);
+      stepOne(kernels(), 'sgd', table, [], Float32Array.of(0.25, NaN, 0.25, NaN, 0.25), bags, options, hyper);
       expect([...table.data]).toEqual([0.75, NaN, 0.75, NaN, 0.75]);
     }
   });
@@ -322,7 +323,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
       const table: HostTable = { data: Float32Array.of(1, 1), rows: 1, dim: 2 };
       const slots = SLOT_NAMES[optimizer].map(() => new Float32Array(optimizer === 'rowWiseAdagrad' ? 1 : 2));
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, beta1: 0.9 });
-      kernels().sparseApply(optimizer, table, slots, Float32Array.of(1e-30, 0), bags, options, hyper);
+      stepOne(kernels(), optimizer, table, slots, Float32Array.of(1e-30, 0), bags, options, hyper);
       for (const value of [...table.data, ...slots.flatMap((slot) => [...slot])]) {
         expect(Math.abs(value)).withContext(optimizer).toBeLessThanOrEqual(1);
       }
@@ -335,7 +336,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     const bags = { values: Int32Array.of(0, 1), rowSplits: Int32Array.of(0, 1, 2), weights: null };
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
     const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, clipNorm: 0.5 });
-    kernels().sparseApply('sgd', table, [], Float32Array.of(NaN, 1), bags, options, hyper);
+    stepOne(kernels(), 'sgd', table, [], Float32Array.of(NaN, 1), bags, options, hyper);
     expect([...table.data]).toEqual([NaN, NaN, 1]);
   });
 
@@ -356,12 +357,12 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
           const gradient = new Float32Array(2 * dim).fill(1);
           const mine = copyTable(table);
           const runs: (() => unknown)[] = [
-            () => kernels().embeddingBag(mine, bags, options, new Float32Array(2 * dim)),
-            () => kernels().embeddingBagGrad(gradient, bags, mine, options),
-            () => kernels().embeddingBagWeightsGrad(mine, gradient, bags, options, new Float32Array(4)),
+            () => lookUpInto(kernels(), mine, bags, options, new Float32Array(2 * dim)),
+            () => kernels().rowGradients(gradient, bags, mine, options),
+            () => kernels().weightsGradient(mine, gradient, bags, options, new Float32Array(4)),
             () => {
               const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
-              kernels().sparseApply('sgd', mine, [], gradient, bags, options, hyper);
+              stepOne(kernels(), 'sgd', mine, [], gradient, bags, options, hyper);
             },
           ];
           for (const run of runs) {
@@ -387,7 +388,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
           const length = optimizer === 'rowWiseAdagrad' ? 1 : 5;
           const slots = SLOT_NAMES[optimizer].map((_, i) => new Float32Array(length).fill(i === 0 ? start : 0));
           const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.25, exponent });
-          kernels().sparseApply(optimizer, table, slots, Float32Array.of(1, 1, 1, 1, 1), bags, options, hyper);
+          stepOne(kernels(), optimizer, table, slots, Float32Array.of(1, 1, 1, 1, 1), bags, options, hyper);
           const expected = start === 0 ? 0.75 : 1;
           expectClose(table.data, Array<number>(5).fill(expected), 0, `${optimizer}, ${start}, ${exponent}`);
         }

@@ -13,6 +13,7 @@ import { gradientMagnitude } from './magnitudes.js';
 import { packedCase, packedTable, type PackedCase } from './packed_suite.js';
 import { Random } from './random.js';
 import { expectClose } from './tensors.js';
+import { stepOne } from './kernel_calls.js';
 
 const SINGLE: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 
@@ -36,7 +37,7 @@ function stepped(
 ): Stepped {
   const table = { ...packed, words: packed.words.slice() };
   const slots = usedSlots(optimizer, plain.table, 5);
-  kernels.packedApply(optimizer, table, slots, plain.gradient, plain.bags, plain.options, hyper);
+  stepOne(kernels, optimizer, table, slots, plain.gradient, plain.bags, plain.options, hyper);
   return { words: table.words, slots };
 }
 
@@ -95,7 +96,7 @@ export function itStepsPackedRows(kernels: () => Kernels): void {
       const hyper = keyed({ ...NEUTRAL_HYPER, learningRate: 0.25 }, dim, packed);
       const run = (set: Kernels): Int32Array => {
         const table = { ...packed, words: packed.words.slice() };
-        set.packedApply('sgd', table, [], gradient, bagsOf(ids), SINGLE, hyper);
+        stepOne(set, 'sgd', table, [], gradient, bagsOf(ids), SINGLE, hyper);
         return table.words;
       };
       const [expected, actual] = [run(referenceKernels), run(kernels())];
@@ -117,7 +118,7 @@ export function itStepsPackedRows(kernels: () => Kernels): void {
     const hyper = keyed({ ...NEUTRAL_HYPER, learningRate: 1 }, 3, packed);
     const run = (set: Kernels): Float32Array => {
       const table = { ...packed, words: packed.words.slice() };
-      set.packedApply('sgd', table, [], gradient, bagsOf(ids), SINGLE, hyper);
+      stepOne(set, 'sgd', table, [], gradient, bagsOf(ids), SINGLE, hyper);
       return unpackRows(table.words, 'float16', dim);
     };
     const [expected, actual] = [run(referenceKernels), run(kernels())];
@@ -136,7 +137,7 @@ export function itStepsPackedRows(kernels: () => Kernels): void {
   it('leaves what lies behind the last column 0', () => {
     const packed = packedTable(Float32Array.of(1, 2, 3), 'float16', 1, 3);
     const hyper = keyed({ ...NEUTRAL_HYPER, learningRate: 1 }, 1, packed);
-    kernels().packedApply('sgd', packed, [], Float32Array.of(0.1, 0.1, 0.1), bagsOf([0]), SINGLE, hyper);
+    stepOne(kernels(), 'sgd', packed, [], Float32Array.of(0.1, 0.1, 0.1), bagsOf([0]), SINGLE, hyper);
     expect(packed.words.length).toBe(wordsPerRow('float16', 3));
     expect(packed.words[1]! >>> 16).toBe(0);
     expect(Math.abs(halfValue(packed.words[1]! & 0xffff) - 2.9)).toBeLessThan(2 ** -9);
@@ -149,7 +150,7 @@ export function itStepsPackedRows(kernels: () => Kernels): void {
       const slots = [new Float32Array(6), new Float32Array(6)];
       const hyper = keyed({ ...NEUTRAL_HYPER, learningRate: 1, lazy }, 1, packed);
       const gradient = new Float32Array(6).fill(1);
-      const step = (): void => kernels().packedApply('adam', packed, slots, gradient, bagsOf([1, 2]), SINGLE, hyper);
+      const step = (): void => stepOne(kernels(), 'adam', packed, slots, gradient, bagsOf([1, 2]), SINGLE, hyper);
       expect(step).toThrow(jasmine.objectContaining({ id: 2, position: 1, rows: 2 }));
       expect(new IdOutOfRange(2, 1, 2).rows).toBe(2);
       expect(packed.words).toEqual(before);

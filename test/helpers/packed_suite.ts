@@ -9,6 +9,7 @@ import type { Kernels } from './kernel_set_suite.js';
 import { pooledMagnitudes, weightsGradientMagnitude } from './magnitudes.js';
 import { Random } from './random.js';
 import { expectClose } from './tensors.js';
+import { lookUpInto } from './kernel_calls.js';
 
 /** The table of these values in words. */
 export function packedTable(values: Float32Array, storage: PackedStorage, rows: number, dim: number): PackedTable {
@@ -76,8 +77,8 @@ export function itLooksUpPackedRows(kernels: () => Kernels): void {
         const { bags, options } = plain;
         const length = (bags.rowSplits.length - 1) * packed.dim;
         const [expected, actual] = [new Float32Array(length), new Float32Array(length).fill(NaN)];
-        referenceKernels.embeddingBag(plain.table, bags, options, expected);
-        kernels().packedBag(packed, bags, options, actual);
+        lookUpInto(referenceKernels, plain.table, bags, options, expected);
+        lookUpInto(kernels(), packed, bags, options, actual);
         expectClose(actual, expected, magnitudes(each), plain.name);
       }
     });
@@ -87,8 +88,8 @@ export function itLooksUpPackedRows(kernels: () => Kernels): void {
         const { bags, options, gradient } = plain;
         const { length } = bags.values;
         const [expected, actual] = [new Float32Array(length), new Float32Array(length).fill(NaN)];
-        referenceKernels.embeddingBagWeightsGrad(plain.table, gradient, bags, options, expected);
-        kernels().packedBagWeightsGrad(packed, gradient, bags, options, actual);
+        referenceKernels.weightsGradient(plain.table, gradient, bags, options, expected);
+        kernels().weightsGradient(packed, gradient, bags, options, actual);
         expectClose(actual, expected, 4 * weightsGradientMagnitude(plain), plain.name);
       }
     });
@@ -100,9 +101,9 @@ export function itLooksUpPackedRows(kernels: () => Kernels): void {
       const error = jasmine.objectContaining({ id: 2, position: 1, rows: 2 });
       for (const maxNorm of [0, 1]) {
         const given = { ...options, maxNorm };
-        expect(() => kernels().packedBag(packed, bags, given, new Float32Array(6))).toThrow(error);
+        expect(() => lookUpInto(kernels(), packed, bags, given, new Float32Array(6))).toThrow(error);
         expect(() => {
-          kernels().packedBagWeightsGrad(packed, new Float32Array(6), bags, given, new Float32Array(3));
+          kernels().weightsGradient(packed, new Float32Array(6), bags, given, new Float32Array(3));
         }).toThrow(error);
       }
       expect(new IdOutOfRange(2, 1, 2).rows).toBe(2);
@@ -116,7 +117,7 @@ export function itLooksUpPackedRows(kernels: () => Kernels): void {
     const bags = { values: rows, rowSplits: Int32Array.from({ length: 2 ** 11 + 1 }, (_, i) => i), weights: null };
     const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
     const actual = new Float32Array(2 ** 16);
-    kernels().packedBag(packed, bags, options, actual);
+    lookUpInto(kernels(), packed, bags, options, actual);
     expect(actual).toEqual(unpackRows(words, 'float16', 32).map((value) => value + 0));
   });
 }

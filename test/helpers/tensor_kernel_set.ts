@@ -6,11 +6,18 @@ import {
   EMBEDDING_BAG_WEIGHTS_GRAD,
   PACKED_BAG,
   PACKED_BAG_WEIGHTS_GRAD,
-  type SparseApplyFunction,
 } from '../../src/backends/bag_tensors.js';
+import type { Backend } from '../../src/backends/contract.js';
 import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
-import { wordsPerRow, type PackedTable } from '../../src/backends/packed/packed_table.js';
-import { backendPart } from '../../src/backends/registry.js';
+import {
+  setPackedForm,
+  wordsPerRow,
+  type PackedForm,
+  type PackedTable,
+} from '../../src/backends/packed/packed_table.js';
+import { currentBackend } from '../../src/backends/registry.js';
+import { slotShape } from '../../src/rules/rules.js';
+import { stepVariable } from './kernel_calls.js';
 
 function tableOf({ data, rows, dim }: HostTable): tf.Tensor2D {
   return tf.tensor2d(data.slice(), [rows, dim], 'float32');
@@ -30,18 +37,17 @@ function checkShape(tensor: tf.Tensor, shape: readonly number[]): void {
 }
 
 /** How kernels and steps are run. */
-export interface TensorRunner {
+export interface TensorRunner extends Pick<Backend, 'step'> {
   run(kernelName: string, inputs: tf.NamedTensorMap, attrs: object): unknown;
-  readonly sparseApply: SparseApplyFunction;
 }
 
 /** The kernels that the backend in use has registered. */
 const REGISTERED: TensorRunner = {
   run: (kernelName, inputs, attrs) => tf.engine().runKernel(kernelName, inputs, attrs as never),
-  sparseApply: (...args) => backendPart().sparseApply(...args),
+  step: (updates) => currentBackend().step(updates),
 };
 
-export type TensorKernelSet = Omit<KernelSet, 'name' | 'info' | 'setThreads' | 'partitionCsr'>;
+export type TensorKernelSet = Omit<KernelSet, 'name' | 'info' | 'setThreads' | 'allocate'>;
 
 /** A KernelSet that goes through tensors, variables and the registered kernels. */
 export const tensorKernelSet: TensorKernelSet = tensorKernelSetOf(REGISTERED);
@@ -52,54 +58,26 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
     const present = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor !== null));
     return runner.run(kernelName, present as tf.NamedTensorMap, attrs) as T;
   };
-  const packed = ({ words, rows, storage, dim }: PackedTable): tf.Tensor2D =>
-    tf.tensor2d(words.slice(), [rows, wordsPerRow(storage, dim)], 'int32');
+  const formOf = (table: HostTable | PackedTable): PackedForm | null =>
+    'words' in table ? { storage: table.storage, dim: table.dim } : null;
+  const valuesOf = (table: HostTable | PackedTable): tf.Tensor2D =>
+    'words' in table
+      ? tf.tensor2d(table.words.slice(), [table.rows, wordsPerRow(table.storage, table.dim)], 'int32')
+      : tableOf(table);
   return {
-    packedBag(table, bags, options, pooled) {
-      tf.tidy(() => {
-        const attrs = { ...options, storage: table.storage, dim: table.dim };
-        const out = run<tf.Tensor2D>(PACKED_BAG, { table: packed(table), ...bagsOf(bags) }, attrs);
-        checkShape(out, [bags.rowSplits.length - 1, table.dim]);
-        pooled.set(out.dataSync());
-      });
-    },
-
-    packedBagWeightsGrad(table, gradient, bags, options, out) {
-      tf.tidy(() => {
-        const shape: [number, number] = [bags.rowSplits.length - 1, table.dim];
-        const attrs = { ...options, storage: table.storage, dim: table.dim };
-        const inputs = { table: packed(table), gradient: tf.tensor2d(gradient, shape, 'float32'), ...bagsOf(bags) };
-        out.set(run<tf.Tensor1D>(PACKED_BAG_WEIGHTS_GRAD, inputs, attrs).dataSync());
-      });
-    },
-
-    packedApply(optimizer, table, slots, gradient, bags, options, hyper) {
-      const { rows, dim, storage } = table;
-      const variable = tf.tidy(() => tf.variable(packed(table)));
-      const shape = optimizer === 'rowWiseAdagrad' ? [rows] : [rows, dim];
-      const slotVariables = slots.map((slot) => tf.tidy(() => tf.variable(tf.tensor(slot.slice(), shape, 'float32'))));
-      try {
+    lookUp(lookups) {
+      for (const { table, bags, options, pooled } of lookups) {
         tf.tidy(() => {
-          const pooled = tf.tensor2d(gradient, [bags.rowSplits.length - 1, dim], 'float32');
-          const { apply } = backendPart().packed!;
-          apply(optimizer, variable, { storage, dim }, slotVariables, pooled, bagsOf(bags), options, hyper);
+          const form = formOf(table);
+          const kernel = form === null ? EMBEDDING_BAG : PACKED_BAG;
+          const out = run<tf.Tensor2D>(kernel, { table: valuesOf(table), ...bagsOf(bags) }, { ...options, ...form });
+          checkShape(out, [bags.rowSplits.length - 1, table.dim]);
+          pooled.set(out.dataSync());
         });
-        table.words.set(variable.dataSync() as Int32Array);
-        slots.forEach((slot, i) => slot.set(slotVariables[i]!.dataSync() as Float32Array));
-      } finally {
-        tf.dispose([variable, ...slotVariables]);
       }
     },
 
-    embeddingBag(table, bags, options, pooled) {
-      tf.tidy(() => {
-        const out = run<tf.Tensor2D>(EMBEDDING_BAG, { table: tableOf(table), ...bagsOf(bags) }, options);
-        checkShape(out, [bags.rowSplits.length - 1, table.dim]);
-        pooled.set(out.dataSync());
-      });
-    },
-
-    embeddingBagGrad(gradient, bags, table, options) {
+    rowGradients(gradient, bags, table, options) {
       const before = tf.memory().numTensors;
       const result = tf.tidy(() => {
         const shape: [number, number] = [bags.rowSplits.length - 1, table.dim];
@@ -121,30 +99,37 @@ export function tensorKernelSetOf(runner: TensorRunner): TensorKernelSet {
       return result;
     },
 
-    embeddingBagWeightsGrad(table, gradient, bags, options, out) {
+    weightsGradient(table, gradient, bags, options, out) {
       tf.tidy(() => {
+        const form = formOf(table);
+        const kernel = form === null ? EMBEDDING_BAG_WEIGHTS_GRAD : PACKED_BAG_WEIGHTS_GRAD;
         const shape: [number, number] = [bags.rowSplits.length - 1, table.dim];
-        const inputs = { table: tableOf(table), gradient: tf.tensor2d(gradient, shape, 'float32'), ...bagsOf(bags) };
-        const result = run<tf.Tensor1D>(EMBEDDING_BAG_WEIGHTS_GRAD, inputs, options);
+        const inputs = { table: valuesOf(table), gradient: tf.tensor2d(gradient, shape, 'float32'), ...bagsOf(bags) };
+        const result = run<tf.Tensor1D>(kernel, inputs, { ...options, ...form });
         checkShape(result, [bags.values.length]);
         out.set(result.dataSync());
       });
     },
 
-    sparseApply(optimizer, table, slots, gradient, bags, options, hyper) {
-      const { rows, dim } = table;
-      const variable = tf.tidy(() => tf.variable(tableOf(table)));
-      const shape = optimizer === 'rowWiseAdagrad' ? [rows] : [rows, dim];
-      const slotVariables = slots.map((slot) => tf.tidy(() => tf.variable(tf.tensor(slot.slice(), shape, 'float32'))));
-      try {
-        tf.tidy(() => {
-          const pooled = tf.tensor2d(gradient, [bags.rowSplits.length - 1, dim], 'float32');
-          runner.sparseApply(optimizer, variable, slotVariables, pooled, bagsOf(bags), options, hyper);
-        });
-        table.data.set(variable.dataSync() as Float32Array);
-        slots.forEach((slot, i) => slot.set(slotVariables[i]!.dataSync() as Float32Array));
-      } finally {
-        tf.dispose([variable, ...slotVariables]);
+    step(optimizer, steps) {
+      for (const { table, slots, gradient, bags, options, hyper } of steps) {
+        const { rows, dim } = table;
+        const variable = tf.tidy(() => tf.variable(valuesOf(table)));
+        const form = formOf(table);
+        if (form !== null) setPackedForm(variable, form);
+        const shape = slotShape(optimizer, [rows, dim]);
+        const state = slots.map((slot) => tf.tidy(() => tf.variable(tf.tensor(slot.slice(), [...shape], 'float32'))));
+        try {
+          tf.tidy(() => {
+            const pooled = tf.tensor2d(gradient, [bags.rowSplits.length - 1, dim], 'float32');
+            stepVariable(runner, optimizer, variable, state, pooled, bagsOf(bags), options, hyper);
+          });
+          if ('words' in table) table.words.set(variable.dataSync() as Int32Array);
+          else table.data.set(variable.dataSync() as Float32Array);
+          slots.forEach((slot, i) => slot.set(state[i]!.dataSync() as Float32Array));
+        } finally {
+          tf.dispose([variable, ...state]);
+        }
       }
     },
   };

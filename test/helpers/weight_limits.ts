@@ -2,8 +2,9 @@
 import { NEUTRAL_HYPER, packHyper } from '../../src/rules/hyper.js';
 import type { BagOptions, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
 import { SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
+import { stepOne } from './kernel_calls.js';
 
-export function itLimitsWeights(kernels: () => Pick<KernelSet, 'sparseApply'>): void {
+export function itLimitsWeights(kernels: () => Pick<KernelSet, 'step'>): void {
   it('limits weights from above, from below, and from both sides', () => {
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
     const bags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
@@ -13,7 +14,7 @@ export function itLimitsWeights(kernels: () => Pick<KernelSet, 'sparseApply'>): 
       const slots = SLOT_NAMES[optimizer].map(() => new Float32Array(optimizer === 'rowWiseAdagrad' ? 2 : 10).fill(1));
       const gradient = Float32Array.of(9, -9, 9, -9, 9);
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, ...limits });
-      kernels().sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
+      stepOne(kernels(), optimizer, table, slots, gradient, bags, options, hyper);
       expect([...table.data.subarray(5)]).toEqual([5, 5, 5, 5, 5]);
       return [...table.data.subarray(0, 5)];
     };

@@ -10,7 +10,7 @@ type RowOptimizer = ReturnType<typeof emb.train.adam>;
 // [16, 4] floats are 256 bytes.
 function tableOnDevice(name?: string): tf.Variable {
   const table = tf.tidy(() => tf.variable(tf.ones([16, 4]), true, name)) as unknown as tf.Variable;
-  emulator().placeTable(table);
+  emulator().place(table);
   return table;
 }
 

@@ -5,10 +5,10 @@
 import type * as tf from '@tensorflow/tfjs';
 import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
 import { productShape, sizesOf } from '../dense/product_sizes.js';
+import { offers } from '../kernel_set.js';
 import { newFloats } from '../memory.js';
 import { kernelSet, tellProducts } from '../registry.js';
 import { floatsOf, type CpuBackend } from './cpu_backend.js';
-import { hasKernel } from './many_tables.js';
 
 interface Call {
   readonly inputs: Readonly<Record<string, tf.TensorInfo | undefined>>;
@@ -21,7 +21,7 @@ function product({ inputs, backend, attrs }: Call): tf.TensorInfo | null {
   const set = kernelSet();
   const { transposeA, transposeB, activation = 'linear' } = attrs;
   const { a, b, bias } = inputs as { a: tf.TensorInfo; b: tf.TensorInfo; bias?: tf.TensorInfo };
-  if (!hasKernel(set, 'matMul') || (activation !== 'linear' && activation !== 'relu')) return null;
+  if (!offers(set, 'matMul') || (activation !== 'linear' && activation !== 'relu')) return null;
   const sizes = sizesOf(a, b, attrs);
   if (sizes === null || sizes.batch === 0) return null;
   const isRow = bias === undefined || (bias.shape.length === 1 && bias.shape[0] === sizes.n);
@@ -43,7 +43,7 @@ function product({ inputs, backend, attrs }: Call): tf.TensorInfo | null {
 
 /** Puts native products in the place of those of tfjs. May be called again. */
 export function registerDenseKernels(): void {
-  tellProducts('cpu', () => (hasKernel(kernelSet(), 'matMul') ? kernelSet().info() : null));
+  tellProducts('cpu', () => (offers(kernelSet(), 'matMul') ? kernelSet().info() : null));
   for (const kernelName of ['BatchMatMul', '_FusedMatMul']) {
     replaceStockKernel(kernelName, 'cpu', 'denseKernels', (stock) => {
       return (params) => product(params as unknown as Call) ?? stock(params);

@@ -1,6 +1,5 @@
 /** Where the live values of an owned table lie: an array of JavaScript, or a part of a WebAssembly memory. */
 import type { KernelSet } from '../kernel_set.js';
-import { newFloats } from '../memory.js';
 import type { WasmHeap } from '../wasm/heap.js';
 
 export interface Place {
@@ -62,5 +61,5 @@ export function heapOf(set: KernelSet): WasmHeap | null {
 export function placeFor(set: KernelSet, length: number): Place {
   const heap = heapOf(set);
   if (heap !== null) return new HeapPlace(heap, length);
-  return new ArrayPlace(set.allocate?.(length) ?? newFloats('table', 'values', [length]));
+  return new ArrayPlace(set.allocate(length));
 }

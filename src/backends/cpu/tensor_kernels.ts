@@ -41,13 +41,13 @@ function tableOf({ backend, inputs }: Call): HostTable {
   return { data: OwnedTables.of(backend).read(dataId, kernelSet()), rows: shape[0]!, dim: shape[1]! };
 }
 
-function embeddingBag(call: Call): tf.TensorInfo[] {
+function lookUp(call: Call, tableOfCall: (call: Call) => HostTable | PackedTable): tf.TensorInfo[] {
   const bags = bagsOf(call);
-  const table = tableOf(call);
-  const batch = bags.rowSplits.length - 1;
-  const pooled = newFloats('table', 'pooled rows', [batch, table.dim]);
-  kernelSet().embeddingBag(table, bags, call.attrs, pooled);
-  return [call.backend.makeTensorInfo([batch, table.dim], 'float32', pooled)];
+  const table = tableOfCall(call);
+  const shape = [bags.rowSplits.length - 1, table.dim];
+  const pooled = newFloats('table', 'pooled rows', shape);
+  kernelSet().lookUp([{ table, bags, options: call.attrs, pooled }]);
+  return [call.backend.makeTensorInfo(shape, 'float32', pooled)];
 }
 
 function embeddingBagGrad(call: Call): tf.TensorInfo[] {
@@ -56,18 +56,18 @@ function embeddingBagGrad(call: Call): tf.TensorInfo[] {
   const bags = bagsOf(call);
   const gradient = floats(call, 'gradient');
   const table = inputs['table'] === undefined ? { data: NONE, rows: attrs.rows!, dim } : tableOf(call);
-  const { uniqueIds, rowGradients } = kernelSet().embeddingBagGrad(gradient, bags, table, attrs);
+  const { uniqueIds, rowGradients } = kernelSet().rowGradients(gradient, bags, table, attrs);
   return [
     backend.makeTensorInfo([uniqueIds.length], 'int32', uniqueIds),
     backend.makeTensorInfo([uniqueIds.length, dim], 'float32', rowGradients),
   ];
 }
 
-function embeddingBagWeightsGrad(call: Call): tf.TensorInfo[] {
+function weightsGradient(call: Call, tableOfCall: (call: Call) => HostTable | PackedTable): tf.TensorInfo[] {
   const bags = bagsOf(call);
   const gradient = floats(call, 'gradient');
   const out = newFloats('values', 'gradients of weights', [bags.values.length]);
-  kernelSet().embeddingBagWeightsGrad(tableOf(call), gradient, bags, call.attrs, out);
+  kernelSet().weightsGradient(tableOfCall(call), gradient, bags, call.attrs, out);
   return [call.backend.makeTensorInfo([bags.values.length], 'float32', out)];
 }
 
@@ -78,59 +78,35 @@ function packedTableOf({ backend, inputs, attrs }: Call): PackedTable {
   return { words: OwnedTables.of(backend).readWords(dataId, kernelSet()), storage, rows: shape[0]!, dim };
 }
 
-function packedBag(call: Call): tf.TensorInfo[] {
-  const bags = bagsOf(call);
-  const table = packedTableOf(call);
-  const batch = bags.rowSplits.length - 1;
-  const pooled = newFloats('table', 'pooled rows', [batch, table.dim]);
-  kernelSet().packedBag(table, bags, call.attrs, pooled);
-  return [call.backend.makeTensorInfo([batch, table.dim], 'float32', pooled)];
-}
-
-function packedBagWeightsGrad(call: Call): tf.TensorInfo[] {
-  const bags = bagsOf(call);
-  const gradient = floats(call, 'gradient');
-  const out = newFloats('values', 'gradients of weights', [bags.values.length]);
-  kernelSet().packedBagWeightsGrad(packedTableOf(call), gradient, bags, call.attrs, out);
-  return [call.backend.makeTensorInfo([bags.values.length], 'float32', out)];
-}
-
-/** A step of rows of float16. */
-function packedApply(call: Call): tf.TensorInfo[] {
+/** A step in place; `asTable`: how the values that are written are read. */
+function step(
+  optimizer: OptimizerName,
+  call: Call,
+  asTable: (values: Float32Array, size: { rows: number; dim: number }) => HostTable | PackedTable,
+): tf.TensorInfo[] {
   const { attrs, backend, inputs } = call;
-  const ownedTables = OwnedTables.of(backend);
+  const owned = OwnedTables.of(backend);
   const bags = bagsOf(call);
   const gradient = floats(call, 'gradient');
   const { dataId, shape } = inputs['table']!;
-  const slots = [inputs['slot0'], inputs['slot1']].filter((slot) => slot !== undefined);
-  const words = asWords(ownedTables.write(dataId));
-  const slotValues = slots.map((slot) => ownedTables.write(slot.dataId));
-  const table: PackedTable = { words, storage: attrs.storage!, rows: shape[0]!, dim: attrs.dim! };
+  const given = [inputs['slot0'], inputs['slot1']].filter((slot) => slot !== undefined);
+  const table = asTable(owned.write(dataId), { rows: shape[0]!, dim: attrs.dim ?? shape[1]! });
+  const slots = given.map((slot) => owned.write(slot.dataId));
   const hyper = Float32Array.from(attrs.hyper!);
-  kernelSet().packedApply(attrs.optimizer!, table, slotValues, gradient, bags, attrs, hyper);
-  return [];
-}
-
-function sparseApply(optimizer: OptimizerName, call: Call): tf.TensorInfo[] {
-  const { attrs, backend, inputs } = call;
-  const ownedTables = OwnedTables.of(backend);
-  const bags = bagsOf(call);
-  const gradient = floats(call, 'gradient');
-  const { dataId, shape } = inputs['table']!;
-  const slots = [inputs['slot0'], inputs['slot1']].filter((slot) => slot !== undefined);
-  const table = { data: ownedTables.write(dataId), rows: shape[0]!, dim: shape[1]! };
-  const slotValues = slots.map((slot) => ownedTables.write(slot.dataId));
-  kernelSet().sparseApply(optimizer, table, slotValues, gradient, bags, attrs, Float32Array.from(attrs.hyper!));
+  kernelSet().step(optimizer, [{ table, slots, gradient, bags, options: attrs, hyper, useStarts: null }]);
   return [];
 }
 
 /** By kernel name. */
 export const KERNEL_FUNCTIONS = kernelTable<Call>({
-  embeddingBag,
+  embeddingBag: (call) => lookUp(call, tableOf),
   embeddingBagGrad,
-  embeddingBagWeightsGrad,
-  packedBag,
-  packedBagWeightsGrad,
-  packedApply,
-  sparseApply,
+  embeddingBagWeightsGrad: (call) => weightsGradient(call, tableOf),
+  packedBag: (call) => lookUp(call, packedTableOf),
+  packedBagWeightsGrad: (call) => weightsGradient(call, packedTableOf),
+  packedApply: (call) => {
+    const { optimizer, storage } = call.attrs;
+    return step(optimizer!, call, (values, size) => ({ words: asWords(values), storage: storage!, ...size }));
+  },
+  sparseApply: (optimizer, call) => step(optimizer, call, (data, size) => ({ data, ...size })),
 });

@@ -3,13 +3,25 @@ import { RULES } from '../../rules/rules.js';
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
 import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
-import { EMBEDDING_BAG, type BagTensors, type SparseApplyFunction } from '../bag_tensors.js';
-import type { DevicePart, FollowedPlan, TableRequest } from '../device_part.js';
-import { runOnEngine } from '../../tfjs/engine/engine_run.js';
+import type { BagTensors } from '../bag_tensors.js';
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
-import type { LookedUp, Lookup, LookupGradient, TableUpdate } from '../lookup.js';
+import type {
+  Devices,
+  FollowedPlan,
+  LookedUp,
+  Lookup,
+  LookupGradient,
+  Placement,
+  TableRequest,
+  Tables,
+  TableUpdate,
+  WriteRows,
+} from '../contract.js';
+import { lookUpByKernel } from '../kernel_calls.js';
+import { packedForm } from '../packed/packed_table.js';
+import { collectedTable } from '../written_table.js';
 import type { ServedInput } from './machine/traffic_stats.js';
 import { DeviceTable, type TableForm } from './machine/device_table.js';
 import type { DeviceTensors } from './host/device_tensors.js';
@@ -31,7 +43,8 @@ const NORM_OF_ROW = 2;
 /** Columns of a table or of a slot: a vector has one value per row. */
 const columnsOf = (shape: readonly number[]): number => shape[1] ?? 1;
 
-export class Emulator implements DevicePart {
+export class Emulator implements Devices, Tables {
+  readonly devices = this;
   /** Where a variable lay last: values that are assigned to it go there again. */
   private readonly places = new WeakMap<tf.Variable, TableLayout>();
   private readonly names = new WeakMap<tf.Variable, string>();
@@ -86,7 +99,7 @@ export class Emulator implements DevicePart {
   }
 
   createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable {
-    this.placeTable(table);
+    this.place(table);
     const owner = this.deviceTable(table)!;
     const layout = slotLayout(owner.layout, columnsOf(shape));
     const form = { name: slotNameOf(owner, name), shape, layout, role: 'slots' as const, owner: owner.owner };
@@ -97,8 +110,8 @@ export class Emulator implements DevicePart {
     return variable;
   }
 
-  placeTable(variable: tf.Variable, where: { layout?: TableLayout; like?: tf.Variable; name?: string } = {}): void {
-    if (where.like !== undefined) this.placeTable(where.like);
+  place(variable: tf.Variable, where: Placement = {}): void {
+    if (where.like !== undefined) this.place(where.like);
     const known = this.deviceTable(variable);
     const owner = where.like === undefined ? null : this.deviceTable(where.like);
     const given = where.name ?? known?.name ?? this.names.get(variable) ?? variable.name;
@@ -135,6 +148,25 @@ export class Emulator implements DevicePart {
     return variable.dataSync<'float32'>().slice(firstRow * columns, (firstRow + rows) * columns);
   }
 
+  /** Devices have no kernels for packed rows. */
+  trains(storage: 'float32' | 'float16'): boolean {
+    return storage === 'float32';
+  }
+
+  /** On the host, where devices fetch the rows when the table is placed. */
+  readonly begin = collectedTable;
+
+  rewrite(variable: tf.Variable): WriteRows | null {
+    if (this.deviceTable(variable) === null) return null;
+    return (firstRow, values) => this.writeRows(variable, firstRow, values);
+  }
+
+  read(table: tf.Tensor, firstRow: number, into: Float32Array): boolean {
+    const found = this.deviceTable(table);
+    if (found !== null) into.set(found.read(firstRow, into.length / found.layout.columns));
+    return found !== null;
+  }
+
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
     this.machine.settle();
     const start = performance.now();
@@ -152,13 +184,15 @@ export class Emulator implements DevicePart {
     try {
       // Tables that must move do so before any of them is looked at.
       for (const { table, options } of lookups) {
-        if (!(table instanceof tf.Variable)) continue;
-        this.placeTable(table);
+        // Packed rows lie in the memory of the host.
+        if (!(table instanceof tf.Variable) || packedForm(table) !== undefined) continue;
+        this.place(table);
         this.withWholeRows(table, options, passing);
       }
-      lookups.forEach(({ table, bags, options, idsArePlaced = false, servedInput }, place) => {
+      lookups.forEach((lookup, place) => {
+        const { table, bags, options, idsArePlaced = false, servedInput } = lookup;
         if (this.deviceTable(table) === null) {
-          results[place] = { pooled: runOnHost(table as tf.Tensor2D, bags, options), handle: null };
+          results[place] = lookUpByKernel(lookup);
           return;
         }
         const ids = this.bags.read(bags);
@@ -228,10 +262,6 @@ export class Emulator implements DevicePart {
     this.machine.counters.called('update', 0, (performance.now() - start) / 1000);
   }
 
-  readonly sparseApply: SparseApplyFunction = (optimizer, table, slots, gradient, bags, options, hyper) => {
-    this.update([{ optimizer, table, slots, entries: [{ gradient, bags, options }], dense: null, hyper }]);
-  };
-
   /** The kernel EmbeddingBagWeightsGrad on a table that lies on the devices. */
   weightsGradient(table: tf.Tensor, gradient: tf.Tensor2D, bags: BagTensors, options: BagOptions): Float32Array {
     const passing: DeviceTable[] = [];
@@ -249,7 +279,7 @@ export class Emulator implements DevicePart {
   /** Table and slots where they are stepped, seen by nobody else. */
   private prepareTables(update: TableUpdate): Pick<DeviceTableUpdate, 'table' | 'slots'> {
     const { table, slots } = update;
-    this.placeTable(table);
+    this.place(table);
     this.bringTogether(update);
     const owned = this.own(table);
     for (const slot of slots) this.follow(slot, table);
@@ -284,7 +314,7 @@ export class Emulator implements DevicePart {
     if (maxNorm === 0 || !isSplitByColumns(table.layout)) return table;
     const layout = this.wholeLayout(table.layout);
     if (tensor instanceof tf.Variable) {
-      this.placeTable(tensor, { layout });
+      this.place(tensor, { layout });
       return this.deviceTable(tensor)!;
     }
     const copy = DeviceTable.make(this.machine, { ...table.form, layout }, ZEROS);
@@ -304,8 +334,8 @@ export class Emulator implements DevicePart {
     const isSplit = layout.kind !== 'replicated' && layout.shards.length > 1;
     if (!isSplit || !(couplesRows || (couplesColumns && layout.kind === 'columns'))) return;
     const whole = this.wholeLayout(layout);
-    this.placeTable(table, { layout: whole });
-    for (const slot of slots) this.placeTable(slot, { layout: slotLayout(whole, columnsOf(slot.shape)), like: table });
+    this.place(table, { layout: whole });
+    for (const slot of slots) this.place(slot, { layout: slotLayout(whole, columnsOf(slot.shape)), like: table });
   }
 
   /** The whole table on the device with most room among those that hold it now. */
@@ -323,12 +353,12 @@ export class Emulator implements DevicePart {
   private follow(slot: tf.Variable, table: tf.Variable): void {
     const layout = slotLayout(this.deviceTable(table)!.layout, columnsOf(slot.shape));
     const known = this.deviceTable(slot);
-    if (known === null || !sameLayout(known.layout, layout)) this.placeTable(slot, { layout, like: table });
+    if (known === null || !sameLayout(known.layout, layout)) this.place(slot, { layout, like: table });
   }
 
   /** The data of a variable for writing: a copy where somebody else can see them. */
   own(variable: tf.Variable): DeviceTable {
-    this.placeTable(variable);
+    this.place(variable);
     const table = this.deviceTable(variable)!;
     if (table.refCount === 1) return table;
     const copy = table.copy();
@@ -387,8 +417,4 @@ function denseEntry(rows: number, gradient: TensorValues<Float32Array>): HostGra
 
 function slotNameOf(owner: DeviceTable, name: string): string {
   return `${owner.name}/${name.slice(name.lastIndexOf('/') + 1)}`;
-}
-
-function runOnHost(table: tf.Tensor2D, { values, rowSplits, weights }: BagTensors, options: BagOptions): tf.Tensor2D {
-  return runOnEngine(EMBEDDING_BAG, { table, values, rowSplits, weights }, options);
 }

@@ -3,7 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
 import { perProcess } from '../../base/per_process.js';
 import { afterBackendRemoval } from '../../tfjs/removed_backends.js';
-import { addBackendPart, type BackendPart } from '../registry.js';
+import type { Backend } from '../contract.js';
+import { KERNEL_GRADIENTS } from '../kernel_calls.js';
+import { addBackend } from '../registry.js';
 import { DeviceTensors } from './host/device_tensors.js';
 import { makeDevices } from './devices/device_set.js';
 import { Emulator } from './emulator.js';
@@ -121,20 +123,20 @@ function remove(): void {
   running()?.backend.dispose();
 }
 
-const part: BackendPart = {
-  sparseApply: (...args) => current().emulator.sparseApply(...args),
-  placeTable: (table) => current().emulator.placeTable(table),
+const backend: Backend = {
   lookUp: (lookups) => current().emulator.lookUp(lookups),
-  update: (updates) => current().emulator.update(updates),
-  info: () => current().machine.set.devices[0]!.kernels,
-  get devices() {
+  step: (updates) => current().emulator.update(updates),
+  gradient: KERNEL_GRADIENTS,
+  get tables() {
     return current().emulator;
   },
+  ops: null,
+  info: () => current().machine.set.devices[0]!.kernels,
 };
 
 /** Registers the backend. After `tf.removeBackend` it can be set again, with new devices. */
 export function registerTpuEmulator(): void {
-  addBackendPart(BACKEND_NAME, part);
+  addBackend(BACKEND_NAME, backend);
   const register = (): boolean => tf.registerBackend(BACKEND_NAME, start, PRIORITY);
   const isFirst = afterBackendRemoval((name) => {
     const found = running();

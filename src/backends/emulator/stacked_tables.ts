@@ -101,7 +101,7 @@ export class StackedTables {
     const tensor = emulator.create({ name, layout, fill: { kind: 'constant', value: 0 } });
     const variable = tf.variable(tensor, trainable);
     tensor.dispose();
-    emulator.placeTable(variable, { layout, name });
+    emulator.place(variable, { layout, name });
     return variable;
   }
 
@@ -113,7 +113,7 @@ export class StackedTables {
 
   /** Puts a variable of somebody else's where slots of the table lie. */
   adoptSlot(table: tf.Variable, slot: tf.Variable): void {
-    this.found.emulator.placeTable(slot, { like: table });
+    this.found.emulator.place(slot, { like: table });
   }
 
   write(variable: tf.Variable, firstRow: number, values: Float32Array): void {

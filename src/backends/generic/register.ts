@@ -12,7 +12,12 @@ import {
   PACKED_BAG_WEIGHTS_GRAD,
   SPARSE_APPLY,
 } from '../bag_tensors.js';
-import { addBackendPart, setAdoption, type BackendPart } from '../registry.js';
+import type { Backend, Tables } from '../contract.js';
+import { unitedUpdate } from '../joined_updates.js';
+import { KERNEL_GRADIENTS, lookUpByKernel } from '../kernel_calls.js';
+import { packedForm } from '../packed/packed_table.js';
+import { addBackend, setAdoption } from '../registry.js';
+import { collectedTable, filledSlot } from '../written_table.js';
 import { embeddingBag, type EmbeddingBagInputs } from './embedding_bag.js';
 import { embeddingBagGrad, type EmbeddingBagGradInputs } from './embedding_bag_grad.js';
 import { embeddingBagWeightsGrad, type EmbeddingBagWeightsGradInputs } from './embedding_bag_weights_grad.js';
@@ -80,9 +85,31 @@ export function genericKernel(kernelName: string): tf.KernelFunc {
   return kernel;
 }
 
-/** What the composed kernels offer. */
-export const genericBackendPart: BackendPart = {
-  sparseApply,
+const TABLES: Tables = {
+  trains: (storage) => storage === 'float32',
+  devices: null,
+  begin: collectedTable,
+  createSlot: (_table, _name, shape, value) => filledSlot(TABLES, shape, value),
+  rewrite: () => null,
+  place: () => undefined,
+  read: () => false,
+};
+
+/** What backends do for tables with the composed kernels. */
+export const genericTables: Backend = {
+  lookUp: (lookups) => lookups.map(lookUpByKernel),
+  step(updates) {
+    for (const update of updates) {
+      if (packedForm(update.table) !== undefined) refusePackedStep();
+      tf.tidy(() => {
+        const { optimizer, table, slots, entries, options, hyper } = unitedUpdate(update, KERNEL_GRADIENTS);
+        sparseApply(optimizer, table, slots, entries[0]!.gradient, entries[0]!.bags, options, hyper);
+      });
+    }
+  },
+  gradient: KERNEL_GRADIENTS,
+  tables: TABLES,
+  ops: null,
   info: () => ({ implementation: 'generic', instructionSet: `stock ops of ${tf.getBackend()}`, threads: 1 }),
 };
 
@@ -93,7 +120,7 @@ export function registerGenericBackend(backendName: string): void {
       tf.registerKernel({ kernelName, backendName, kernelFunc });
     }
   }
-  addBackendPart(backendName, genericBackendPart);
+  addBackend(backendName, genericTables);
 }
 
 /** Registers the composed kernels for webgl and webgpu, and for any other backend when it is first used. */

@@ -11,6 +11,7 @@ import type {
   KernelInfo,
   KernelSet,
   MatrixProduct,
+  ModelKernels,
   RowGradients,
 } from '../kernel_set.js';
 import { kernelError, type KernelStatus } from '../kernel_status.js';
@@ -80,15 +81,20 @@ function runMany(tables: readonly Pick<HostLookup, 'table' | 'bags'>[], kernel: 
   }
 }
 
-function stepArguments(optimizer: OptimizerName, step: Omit<HostStep, 'useStarts'>): StepArguments {
-  const { table, slots, gradient, bags, options, hyper } = step;
-  const [slot0 = null, slot1 = null] = slots;
-  const ids = bagArguments(bags, options);
-  const { data, rows, dim } = table;
-  return [data, rows, dim, ...ids, OPTIMIZER_NAMES.indexOf(optimizer), slot0, slot1, gradient, hyper, undefined];
+/** With float32 rows. */
+interface OfFloats {
+  readonly table: HostTable;
 }
 
-export class NativeKernelSet implements KernelSet {
+function stepArguments(optimizer: OptimizerName, step: HostStep & OfFloats): StepArguments {
+  const { table, slots, gradient, bags, options, hyper, useStarts } = step;
+  const [slot0 = null, slot1 = null] = slots;
+  const ids = bagArguments(bags, options);
+  const tail = [slot0, slot1, gradient, hyper, useStarts ?? undefined] as const;
+  return [table.data, table.rows, table.dim, ...ids, OPTIMIZER_NAMES.indexOf(optimizer), ...tail];
+}
+
+export class NativeKernelSet implements KernelSet, ModelKernels {
   readonly name = 'native';
   /** `path`: where the addon was loaded from, for other threads to load it too. */
   constructor(
@@ -115,12 +121,22 @@ export class NativeKernelSet implements KernelSet {
     return new Float32Array(buffer, this.addon.tableOffset(buffer, bytes), length);
   }
 
-  embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
-    const { data, rows, dim } = table;
-    run(rows, bags, () => this.addon.embeddingBag(data, rows, dim, ...bagArguments(bags, options), pooled));
+  lookUp(lookups: readonly HostLookup[]): void {
+    const plain = lookups.filter((lookup): lookup is HostLookup & OfFloats => 'data' in lookup.table);
+    for (const { table, bags, options, pooled } of lookups) {
+      if ('data' in table) continue;
+      run(table.rows, bags, () =>
+        this.addon.packedBag(...packedArguments(table), ...bagArguments(bags, options), pooled),
+      );
+    }
+    const calls = plain.map(({ table, bags, options, pooled }): LookupArguments => {
+      return [table.data, table.rows, table.dim, ...bagArguments(bags, options), pooled];
+    });
+    if (calls.length === 1) run(plain[0]!.table.rows, plain[0]!.bags, () => this.addon.embeddingBag(...calls[0]!));
+    else if (calls.length > 1) runMany(plain, () => this.addon.embeddingBags(calls));
   }
 
-  embeddingBagGrad(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
+  rowGradients(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
     const { rows, dim } = table;
     const data = options.maxNorm > 0 ? table.data : null;
     const [uniqueIds, rowGradients] = run(rows, bags, () =>
@@ -129,81 +145,35 @@ export class NativeKernelSet implements KernelSet {
     return { uniqueIds, rowGradients };
   }
 
-  embeddingBagWeightsGrad(
-    table: HostTable,
+  weightsGradient(
+    table: HostTable | PackedTable,
     gradient: Float32Array,
     bags: HostBags,
     options: BagOptions,
     out: Float32Array,
   ): void {
-    const { data, rows, dim } = table;
-    run(rows, bags, () =>
-      this.addon.embeddingBagWeightsGrad(data, rows, dim, ...bagArguments(bags, options), gradient, out),
-    );
-  }
-
-  packedBag(table: PackedTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
-    run(table.rows, bags, () =>
-      this.addon.packedBag(...packedArguments(table), ...bagArguments(bags, options), pooled),
-    );
-  }
-
-  packedBagWeightsGrad(
-    table: PackedTable,
-    gradient: Float32Array,
-    bags: HostBags,
-    options: BagOptions,
-    out: Float32Array,
-  ): void {
-    run(table.rows, bags, () =>
-      this.addon.packedBagWeightsGrad(...packedArguments(table), ...bagArguments(bags, options), gradient, out),
-    );
-  }
-
-  sparseApply(
-    optimizer: OptimizerName,
-    table: HostTable,
-    slots: readonly Float32Array[],
-    gradient: Float32Array,
-    bags: HostBags,
-    options: BagOptions,
-    hyper: Float32Array,
-    useStarts?: Int32Array,
-  ): void {
-    const call = stepArguments(optimizer, { table, slots, gradient, bags, options, hyper });
-    call[14] = useStarts;
-    run(table.rows, bags, () => this.addon.sparseApply(...call));
-  }
-
-  packedApply(
-    optimizer: OptimizerName,
-    table: PackedTable,
-    slots: readonly Float32Array[],
-    gradient: Float32Array,
-    bags: HostBags,
-    options: BagOptions,
-    hyper: Float32Array,
-  ): void {
-    const [slot0 = null, slot1 = null] = slots;
     const ids = bagArguments(bags, options);
-    const step = [OPTIMIZER_NAMES.indexOf(optimizer), slot0, slot1, gradient, hyper] as const;
-    run(table.rows, bags, () => this.addon.packedApply(...packedArguments(table), ...ids, ...step));
+    run(table.rows, bags, () => {
+      if ('words' in table) this.addon.packedBagWeightsGrad(...packedArguments(table), ...ids, gradient, out);
+      else this.addon.embeddingBagWeightsGrad(table.data, table.rows, table.dim, ...ids, gradient, out);
+    });
   }
 
-  embeddingBags(lookups: readonly HostLookup[]): void {
-    const calls = lookups.map(({ table, bags, options, pooled }): LookupArguments => {
-      return [table.data, table.rows, table.dim, ...bagArguments(bags, options), pooled];
-    });
-    runMany(lookups, () => this.addon.embeddingBags(calls));
+  step(optimizer: OptimizerName, steps: readonly HostStep[]): void {
+    const plain = steps.filter((step): step is HostStep & OfFloats => 'data' in step.table);
+    const calls = plain.map((step) => stepArguments(optimizer, step));
+    if (calls.length === 1) run(plain[0]!.table.rows, plain[0]!.bags, () => this.addon.sparseApply(...calls[0]!));
+    else if (calls.length > 1) runMany(plain, () => this.addon.sparseApplyMany(calls));
+    for (const step of steps) if ('words' in step.table) this.stepPacked(optimizer, step, step.table);
   }
 
-  sparseApplyMany(optimizer: OptimizerName, steps: readonly HostStep[]): void {
-    const calls = steps.map((step) => {
-      const call = stepArguments(optimizer, step);
-      if (step.useStarts !== null) call[14] = step.useStarts;
-      return call;
-    });
-    runMany(steps, () => this.addon.sparseApplyMany(calls));
+  private stepPacked(optimizer: OptimizerName, step: HostStep, table: PackedTable): void {
+    const { slots, gradient, bags, options, hyper } = step;
+    const [slot0 = null, slot1 = null] = slots;
+    const tail = [OPTIMIZER_NAMES.indexOf(optimizer), slot0, slot1, gradient, hyper] as const;
+    run(table.rows, bags, () =>
+      this.addon.packedApply(...packedArguments(table), ...bagArguments(bags, options), ...tail),
+    );
   }
 
   matMul({ a, b, bias, out, batch, batchA, batchB, m, n, k, transposeA, transposeB, relu }: MatrixProduct): void {
@@ -229,9 +199,5 @@ export class NativeKernelSet implements KernelSet {
     } catch (error) {
       throw ofFeature(error, request);
     }
-  }
-
-  sparseApplyUses(...step: Parameters<Required<KernelSet>['sparseApplyUses']>): void {
-    this.sparseApply(...step);
   }
 }

@@ -1,7 +1,7 @@
 /** TensorFlow's own op TPUEmbeddingActivations, for which the op library has a kernel. */
 import type * as tf from '@tensorflow/tfjs';
-import { registeredPart } from '../registry.js';
-import type { TensorFlowPart } from './backend_part.js';
+import { registeredBackend } from '../registry.js';
+import type { TensorFlowTables } from './tensorflow_tables.js';
 import { BACKEND_NAME, asNodeBackend } from './node_backend.js';
 
 /** Its result, or null where the op library is not there. */
@@ -12,7 +12,7 @@ export function runActivationsOp(
   tableId: number,
   lookupId: number,
 ): tf.TensorInfo | null {
-  const part = registeredPart(BACKEND_NAME) as TensorFlowPart | undefined;
+  const part = registeredBackend(BACKEND_NAME) as TensorFlowTables | undefined;
   if (part?.hasOps() !== true) return null;
   const node = asNodeBackend(backend);
   const { TF_ATTR_INT } = node.binding;

@@ -107,6 +107,8 @@ export function packedApplyInPlace(
   );
 }
 
+/** TensorFlow has a SparseApplyAdagrad and a SparseApplyFtrl of its own, so the ops carry a prefix. */
+const APPLY_OPS = opNames('EmbeddingSparseApply');
 const PACKED_APPLY_OPS = opNames('EmbeddingPackedApply');
 
 export interface SparseApplyInputs extends BagInputs {
@@ -119,13 +121,11 @@ export interface SparseApplyInputs extends BagInputs {
 /** Steps in place: the buffers of table and slots must be nobody else's (see ownership.ts). */
 export function sparseApplyInPlace(
   backend: NodeBackend,
-  kernelName: string,
   optimizer: OptimizerName,
   { table, slot0, slot1, gradient, values, rowSplits, weights }: SparseApplyInputs,
   options: BagOptions & { hyper: ArrayLike<number> },
 ): void {
-  // TensorFlow has a SparseApplyAdagrad and a SparseApplyFtrl of its own, so the ops carry a prefix.
-  const opName = `Embedding${kernelName}`;
+  const opName = APPLY_OPS[optimizer];
   const attributes = bagAttributes(backend, options);
   const slots = [slot0, slot1].slice(0, SLOT_NAMES[optimizer].length) as tf.TensorInfo[];
   // As it is, where it can be: a repeated step is told by the array where its numbers come from.

@@ -18,8 +18,8 @@ import {
   SPARSE_APPLY,
 } from '../bag_tensors.js';
 import { genericKernel } from '../generic/register.js';
-import { addBackendPart, registeredPart } from '../registry.js';
-import { TensorFlowPart } from './backend_part.js';
+import { addBackend, registeredBackend } from '../registry.js';
+import { TensorFlowTables } from './tensorflow_tables.js';
 import * as kernels from './kernels.js';
 import { BACKEND_NAME, type NodeBackend } from './node_backend.js';
 import { backendFor } from './op_inputs.js';
@@ -27,12 +27,12 @@ import { backendFor } from './op_inputs.js';
 type Run = (backend: NodeBackend, inputs: never, attrs: never) => tf.TensorInfo | tf.TensorInfo[];
 
 /** Makes the package known to the `tensorflow` backend, and returns what an addon is connected to. May be called again. */
-export function registerTensorFlowBackend(): TensorFlowPart {
-  const known = registeredPart(BACKEND_NAME);
+export function registerTensorFlowBackend(): TensorFlowTables {
+  const known = registeredBackend(BACKEND_NAME);
   // Lookups alone may have run here before, on stock ops.
-  if (known !== undefined && 'connect' in known) return known as TensorFlowPart;
-  const part = new TensorFlowPart();
-  addBackendPart(BACKEND_NAME, part);
+  if (known !== undefined && 'connect' in known) return known as TensorFlowTables;
+  const part = new TensorFlowTables();
+  addBackend(BACKEND_NAME, part);
   lookForNaNBy(BACKEND_NAME, (weights) => hasNoNaN(part, weights));
   register(part, EMBEDDING_BAG, kernels.embeddingBag as Run);
   register(part, EMBEDDING_BAG_GRAD, kernels.embeddingBagGrad as Run);
@@ -46,7 +46,7 @@ export function registerTensorFlowBackend(): TensorFlowPart {
   for (const optimizer of OPTIMIZER_NAMES) {
     const kernelName = SPARSE_APPLY[optimizer];
     register(part, kernelName, (backend, inputs, attrs) => {
-      kernels.sparseApplyInPlace(backend, kernelName, optimizer, inputs, attrs);
+      kernels.sparseApplyInPlace(backend, optimizer, inputs, attrs);
       return [];
     });
   }
@@ -54,17 +54,17 @@ export function registerTensorFlowBackend(): TensorFlowPart {
 }
 
 /** Whether an op says so. */
-function hasNoNaN({ stepOps }: TensorFlowPart, weights: tf.Tensor): boolean {
-  if (stepOps === undefined) return false;
+function hasNoNaN({ ops }: TensorFlowTables, weights: tf.Tensor): boolean {
+  if (ops === null) return false;
   try {
-    stepOps.checkWeights(weights);
+    ops.checkWeights(weights);
     return true;
   } catch {
     return false;
   }
 }
 
-function register(part: TensorFlowPart, kernelName: string, run: Run): void {
+function register(part: TensorFlowTables, kernelName: string, run: Run): void {
   if ((tf.getKernel(kernelName, BACKEND_NAME) as tf.KernelConfig | undefined) !== undefined) {
     tf.unregisterKernel(kernelName, BACKEND_NAME);
   }

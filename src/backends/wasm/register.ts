@@ -1,19 +1,20 @@
 /** Kernels of the tfjs backend `wasm`, and the WebAssembly implementation on typed arrays. */
 import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../bag_tensors.js';
-import { addBackendPart, addKernelSet, namedKernelSet, registeredPart, threadsAskedFor } from '../registry.js';
+import { addBackend, addKernelSet, namedKernelSet, threadsAskedFor } from '../registry.js';
+import { replaceProducts } from './dense_kernels.js';
 import { compileEmbedded, whenCompiled } from './module.js';
-import { packedApply, sparseApply } from './sparse_apply.js';
-import { newTable, readRows, writeRows } from './tables.js';
-import { KERNEL_FUNCTIONS, tensorKernelInfo } from './tensor_kernels.js';
+import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
 import { guardMemory } from './tfjs_heap.js';
+import { bringThreads } from './threads/bring_threads.js';
 import { threadsOfKernels } from './threads/team.js';
+import { wasmTables } from './wasm_tables.js';
 import { WasmKernelSet } from './wasm_kernel_set.js';
 
 const BACKEND = 'wasm';
 
 /** Runs each time that the backend is set: its own kernels are there then. */
-export const whenSet = new Set<() => void>();
+const whenSet = new Set<() => void>();
 
 /** Registers the kernels and what the backend adds. Needs no wasm backend to be there. */
 export function registerWasmBackend(): void {
@@ -34,13 +35,19 @@ export function registerWasmBackend(): void {
   }
   const running = tf.engine().registry[BACKEND];
   if (running !== undefined) guardMemory(running);
-  if (registeredPart(BACKEND) !== undefined) return; // calls for many tables may have joined it
-  const rows = { newTable, readRows, writeRows };
-  addBackendPart(BACKEND, { sparseApply, packed: { apply: packedApply }, ...rows, info: () => tensorKernelInfo() });
+  addBackend(BACKEND, wasmTables);
+}
+
+/** Products of matrices and threads: for models, which the smallest entry has none of. May be called again. */
+export function registerModelKernels(): void {
+  bringThreads();
+  startAtFirst();
+  whenSet.add(replaceProducts);
+  if (tf.engine().registry[BACKEND] !== undefined) replaceProducts();
 }
 
 /** Gives the implementation on typed arrays its threads, where nobody asked for a number. */
-export function startAtFirst(): void {
+function startAtFirst(): void {
   const threads = threadsOfKernels();
   if (threads === null || threadsAskedFor() !== null) return;
   namedKernelSet('wasm')?.setThreads(threads.atFirst(threads.alone() === null));

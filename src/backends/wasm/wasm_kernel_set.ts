@@ -1,11 +1,22 @@
 /** The C core as WebAssembly over a memory of its own: a KernelSet for typed arrays. */
 import { SLOT_NAMES, slotShape, type OptimizerName } from '../../rules/rules.js';
-import type { BagOptions, HostBags, HostTable, KernelInfo, KernelSet, RowGradients } from '../kernel_set.js';
+import type {
+  BagOptions,
+  HostBags,
+  HostLookup,
+  HostStep,
+  HostTable,
+  KernelInfo,
+  KernelSet,
+  ModelKernels,
+  RowGradients,
+} from '../kernel_set.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature } from '../csr_memory.js';
 import { newFloats } from '../memory.js';
 import { wordsPerRow, type PackedTable } from '../packed/packed_table.js';
 import type { CsrParts, CsrRequest } from '../sparse_core.js';
 import { WasmHeap } from './heap.js';
+import { applyMany, embeddingBags, type StepAt } from './joint_calls.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { checkLength, checkSplits } from './sizes.js';
@@ -14,26 +25,12 @@ import { threadsOfKernels, type MadeHeap } from './threads/team.js';
 import { wasmInfo } from './wasm_info.js';
 
 const NONE = new Float32Array(0);
+const NO_STARTS = new Int32Array(0);
 /** Numbers of a te_csr_feature: three addresses, the ids, and those of `featureNumbers`. */
 const CSR_FEATURE_WORDS = 10;
 
-/** The gradient and what is made of it, with the lengths that they must have. */
-function weightsGradArguments(
-  table: HostTable | PackedTable,
-  gradient: Float32Array,
-  bags: HostBags,
-  out: Float32Array,
-): Argument[] {
-  checkLength('gradient', gradient.length, pooledLength(bags, table));
-  checkLength('out', out.length, bags.values.length);
-  return [
-    { array: gradient, direction: 'in' },
-    { array: out, direction: 'out' },
-  ];
-}
-
 /** Arrays that are views of `heap` are used where they lie; others are copied in, and back, on each call. */
-export class WasmKernelSet implements KernelSet {
+export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCsr'> {
   readonly name = 'wasm';
   private memory: MadeHeap | null = null;
   private instance: WasmKernels | null = null;
@@ -77,15 +74,40 @@ export class WasmKernelSet implements KernelSet {
     await this.instance?.team?.close();
   }
 
-  embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
-    const output: Argument = { array: pooled, direction: 'out' };
-    checkLength('pooled', pooled.length, pooledLength(bags, table));
-    this.call({ table, direction: 'in', bags, others: [output] }, (kernels, { tableAt, bagsAt, others }) =>
-      kernels.embeddingBag(tableAt, bagsAt, options, others[0]!),
-    );
+  /** Memory that any array does for: tables come to lie in that of the set at their first use. */
+  allocate(length: number): Float32Array {
+    return newFloats('table', 'values', [length]);
   }
 
-  embeddingBagGrad(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
+  lookUp(lookups: readonly HostLookup[]): void {
+    const plain = lookups.filter((lookup): lookup is HostLookup & OfFloats => 'data' in lookup.table);
+    if (plain.length > 1) this.lookUpTogether(plain);
+    for (const lookup of lookups) if (plain.length < 2 || 'words' in lookup.table) this.lookUpOne(lookup);
+  }
+
+  private lookUpOne({ table, bags, options, pooled }: HostLookup): void {
+    checkLength('pooled', pooled.length, pooledLength(bags, table));
+    const request: Request = { table, direction: 'in', bags, others: [{ array: pooled, direction: 'out' }] };
+    this.call(request, (kernels, { tableAt, bagsAt, others: [at] }) => {
+      if ('words' in table) kernels.packedBag(tableAt, table.storage, bagsAt, options, at!);
+      else kernels.embeddingBag(tableAt, bagsAt, options, at!);
+    });
+  }
+
+  private lookUpTogether(lookups: readonly (HostLookup & OfFloats)[]): void {
+    const args = lookups.map(({ table, bags, pooled }): Argument[] => {
+      checkLength('pooled', pooled.length, pooledLength(bags, table));
+      return [...argumentsOf(table, 'in', bags), { array: pooled, direction: 'out' }];
+    });
+    this.callTogether(args, lookups, (kernels, places) => {
+      embeddingBags(
+        kernels,
+        lookups.map(({ options }, i) => ({ ...places[i]!, options, pooled: places[i]!.others[0]! })),
+      );
+    });
+  }
+
+  rowGradients(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
     checkLength('gradient', gradient.length, pooledLength(bags, table));
     const request: Request = {
       table,
@@ -113,71 +135,55 @@ export class WasmKernelSet implements KernelSet {
     });
   }
 
-  embeddingBagWeightsGrad(
-    table: HostTable,
+  weightsGradient(
+    table: HostTable | PackedTable,
     gradient: Float32Array,
     bags: HostBags,
     options: BagOptions,
     out: Float32Array,
   ): void {
-    const others = weightsGradArguments(table, gradient, bags, out);
-    this.call({ table, direction: 'in', bags, others }, (kernels, { tableAt, bagsAt, others: at }) =>
-      kernels.weightsGrad(tableAt, bagsAt, options, at[0]!, at[1]!),
-    );
-  }
-
-  packedBag(table: PackedTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
-    const output: Argument = { array: pooled, direction: 'out' };
-    checkLength('pooled', pooled.length, pooledLength(bags, table));
-    this.call({ table, direction: 'in', bags, others: [output] }, (kernels, { tableAt, bagsAt, others }) =>
-      kernels.packedBag(tableAt, table.storage, bagsAt, options, others[0]!),
-    );
-  }
-
-  packedBagWeightsGrad(
-    table: PackedTable,
-    gradient: Float32Array,
-    bags: HostBags,
-    options: BagOptions,
-    out: Float32Array,
-  ): void {
-    const others = weightsGradArguments(table, gradient, bags, out);
-    this.call({ table, direction: 'in', bags, others }, (kernels, { tableAt, bagsAt, others: at }) =>
-      kernels.packedBagWeightsGrad(tableAt, table.storage, bagsAt, options, at[0]!, at[1]!),
-    );
-  }
-
-  sparseApply(
-    optimizer: OptimizerName,
-    table: HostTable,
-    slots: readonly Float32Array[],
-    gradient: Float32Array,
-    bags: HostBags,
-    options: BagOptions,
-    hyper: Float32Array,
-  ): void {
-    const request = stepRequest(optimizer, table, slots, gradient, bags, hyper);
-    this.call(request, (kernels, { tableAt, bagsAt, others, workspace }) => {
-      const [gradientAt, ...slotsAt] = others;
-      kernels.apply(optimizer, tableAt, slotsAt, bagsAt, options, gradientAt!, hyper, workspace);
+    checkLength('gradient', gradient.length, pooledLength(bags, table));
+    checkLength('out', out.length, bags.values.length);
+    const others: Argument[] = [
+      { array: gradient, direction: 'in' },
+      { array: out, direction: 'out' },
+    ];
+    this.call({ table, direction: 'in', bags, others }, (kernels, { tableAt, bagsAt, others: [from, to] }) => {
+      if ('words' in table) kernels.packedBagWeightsGrad(tableAt, table.storage, bagsAt, options, from!, to!);
+      else kernels.weightsGrad(tableAt, bagsAt, options, from!, to!);
     });
   }
 
-  packedApply(
-    optimizer: OptimizerName,
-    table: PackedTable,
-    slots: readonly Float32Array[],
-    gradient: Float32Array,
-    bags: HostBags,
-    options: BagOptions,
-    hyper: Float32Array,
-  ): void {
-    const request = stepRequest(optimizer, table, slots, gradient, bags, hyper);
-    this.call(request, (kernels, { tableAt, bagsAt, others, workspace }) => {
+  step(optimizer: OptimizerName, steps: readonly HostStep[]): void {
+    const plain = steps.filter((step): step is HostStep & OfFloats => 'data' in step.table);
+    const areTogether = plain.length > 1 || plain.some(({ useStarts }) => useStarts !== null);
+    if (areTogether) this.stepTogether(optimizer, plain);
+    for (const step of steps) if (!areTogether || 'words' in step.table) this.stepOne(optimizer, step);
+  }
+
+  private stepTogether(optimizer: OptimizerName, steps: readonly (HostStep & OfFloats)[]): void {
+    const args = steps.map((step): Argument[] => {
+      const { table, bags, others } = stepRequest(optimizer, step);
+      const useStarts: Argument = { array: step.useStarts ?? NO_STARTS, direction: 'in' };
+      return [...argumentsOf(table, 'inout', bags), useStarts, ...others];
+    });
+    this.callTogether(args, steps, (kernels, places) => {
+      const calls = steps.map(({ options, hyper, useStarts }, i): StepAt => {
+        const { others, ...ofTable } = places[i]!;
+        const [starts, gradient, ...slots] = others as [number, number, ...number[]];
+        return { ...ofTable, options, hyper, gradient, slots, useStarts: starts, moreUses: useStarts?.length ?? 0 };
+      });
+      applyMany(kernels, optimizer, calls);
+    });
+  }
+
+  private stepOne(optimizer: OptimizerName, step: HostStep): void {
+    const { table, options, hyper } = step;
+    this.call(stepRequest(optimizer, step), (kernels, { tableAt, bagsAt, others, workspace }) => {
       const [gradientAt, ...slotsAt] = others;
-      kernels.packedApply(
-        ...([optimizer, tableAt, table.storage, slotsAt, bagsAt, options, gradientAt!, hyper, workspace] as const),
-      );
+      const tail = [slotsAt, bagsAt, options, gradientAt!, hyper, workspace] as const;
+      if ('words' in table) kernels.packedApply(optimizer, tableAt, table.storage, ...tail);
+      else kernels.apply(optimizer, tableAt, ...tail);
     });
   }
 
@@ -218,33 +224,41 @@ export class WasmKernelSet implements KernelSet {
   private call<T>(request: Request, run: (kernels: WasmKernels, placed: Placed) => T): T {
     const { table, direction, bags, others, workspaceBytes } = request;
     const { rows, dim } = table;
-    const values = 'words' in table ? table.words : table.data;
-    const perRow = 'words' in table ? wordsPerRow(table.storage, dim) : dim;
-    if (direction !== 'unread') checkLength('table', values.length, rows * perRow);
-    if (bags.weights !== null) checkLength('weights', bags.weights.length, bags.values.length);
-    const sizes = { nnz: bags.values.length, batch: bags.rowSplits.length - 1 };
+    const sizes = sizesOf(bags);
     const nowhere = { values: 0, rowSplits: 0, weights: 0 };
+    const given = argumentsOf(table, direction, bags);
     const kernels = this.kernels();
     kernels.team?.rouse(sizes.nnz);
     const bytes = workspaceBytes?.(kernels, { address: 0, rows, dim }, { ...nowhere, ...sizes }) ?? 0;
-    const args: Argument[] = [
-      { array: direction === 'unread' ? NONE : values, direction: direction === 'inout' ? 'inout' : 'in' },
-      { array: bags.values, direction: 'in' },
-      { array: bags.rowSplits, direction: 'in' },
-      { array: bags.weights ?? NONE, direction: 'in' },
-      ...others,
-    ];
-    const staging = new Staging(this.ownHeap, args, bytes);
+    const staging = new Staging(this.ownHeap, [...given, ...others], bytes);
     try {
-      const [address, valuesAt, rowSplits, weights, ...rest] = staging.addresses;
-      const result = run(kernels, {
-        tableAt: { address: direction === 'unread' ? 0 : address!, rows, dim },
-        bagsAt: { values: valuesAt!, rowSplits: rowSplits!, weights: bags.weights === null ? 0 : weights!, ...sizes },
-        others: rest,
-        workspace: { address: staging.room, bytes },
-      });
+      const placed = placedAt(staging.addresses, { table, bags });
+      const tableAt = { ...placed.table, address: direction === 'unread' ? 0 : placed.table.address };
+      const workspace = { address: staging.room, bytes };
+      const result = run(kernels, { tableAt, bagsAt: placed.bags, others: placed.others, workspace });
       staging.copyBack();
       return result;
+    } finally {
+      staging.release();
+    }
+  }
+
+  /** Runs a kernel on many tables; `args`: what each takes, its table and its bags first. */
+  private callTogether(
+    args: readonly (readonly Argument[])[],
+    tables: readonly (OfFloats & { readonly bags: HostBags })[],
+    run: (kernels: WasmKernels, places: readonly PlacedTable[]) => void,
+  ): void {
+    const kernels = this.kernels();
+    const staging = new Staging(this.ownHeap, args.flat());
+    let next = 0;
+    try {
+      const places = tables.map((table, i) => {
+        const addresses = staging.addresses.slice(next, (next += args[i]!.length));
+        return placedAt(addresses, table);
+      });
+      run(kernels, places);
+      staging.copyBack();
     } finally {
       staging.release();
     }
@@ -277,15 +291,54 @@ function pooledLength({ rowSplits }: HostBags, { dim }: { readonly dim: number }
   return (rowSplits.length - 1) * dim;
 }
 
+/** With float32 rows. */
+interface OfFloats {
+  readonly table: HostTable;
+}
+
+function sizesOf({ values, rowSplits }: HostBags): Pick<BagsAt, 'nnz' | 'batch'> {
+  return { nnz: values.length, batch: rowSplits.length - 1 };
+}
+
+/** What every kernel takes: the table and the bags, with the lengths that they must have. */
+function argumentsOf(table: HostTable | PackedTable, direction: Request['direction'], bags: HostBags): Argument[] {
+  const values = 'words' in table ? table.words : table.data;
+  const perRow = 'words' in table ? wordsPerRow(table.storage, table.dim) : table.dim;
+  if (direction !== 'unread') checkLength('table', values.length, table.rows * perRow);
+  if (bags.weights !== null) checkLength('weights', bags.weights.length, bags.values.length);
+  return [
+    { array: direction === 'unread' ? NONE : values, direction: direction === 'inout' ? 'inout' : 'in' },
+    { array: bags.values, direction: 'in' },
+    { array: bags.rowSplits, direction: 'in' },
+    { array: bags.weights ?? NONE, direction: 'in' },
+  ];
+}
+
+/** Where the arguments of `argumentsOf` lie, and those behind them. */
+interface PlacedTable {
+  readonly table: TableAt;
+  readonly bags: BagsAt;
+  readonly others: readonly number[];
+}
+
+function placedAt(
+  [address, values, rowSplits, weights, ...others]: readonly number[],
+  { table, bags }: { readonly table: { readonly rows: number; readonly dim: number }; readonly bags: HostBags },
+): PlacedTable {
+  return {
+    table: { address: address!, rows: table.rows, dim: table.dim },
+    bags: {
+      values: values!,
+      rowSplits: rowSplits!,
+      weights: bags.weights === null ? 0 : weights!,
+      ...sizesOf(bags),
+    },
+    others,
+  };
+}
+
 /** What a step takes, checked. */
-function stepRequest(
-  optimizer: OptimizerName,
-  table: HostTable | PackedTable,
-  slots: readonly Float32Array[],
-  gradient: Float32Array,
-  bags: HostBags,
-  hyper: Float32Array,
-): Request {
+function stepRequest(optimizer: OptimizerName, { table, slots, gradient, bags, hyper }: HostStep): Request {
   checkLength('gradient', gradient.length, pooledLength(bags, table));
   checkLength('hyper', hyper.length, HYPER_FIELDS.length);
   checkLength('slots', slots.length, SLOT_NAMES[optimizer].length);

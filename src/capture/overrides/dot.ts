@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { Substitute } from '../../tfjs/training/substitute.js';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 
 /** The products of the rows of two matrices of one shape, as [rows]; null: what tfjs gives. */
@@ -40,19 +40,19 @@ function openDots(): void {
 
 /** The dots of the rows of two matrices; null where the backend has no such op, or they are not of floats. */
 export function nativeDots(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor1D | null {
-  const { stepOps } = backendPart();
-  if (stepOps === undefined || a.dtype !== 'float32' || b.dtype !== 'float32') return null;
+  const { ops } = currentBackend();
+  if (ops === null || a.dtype !== 'float32' || b.dtype !== 'float32') return null;
   return withLazyGradient(
     { a, b },
     (save) => {
       save([a, b]);
-      return stepOps.rowDots(a, b);
+      return ops.rowDots(a, b);
     },
     (dy, saved) => {
       const [left, right] = saved as [tf.Tensor2D, tf.Tensor2D];
       return {
-        a: () => stepOps.scaledRows(dy as tf.Tensor1D, right),
-        b: () => stepOps.scaledRows(dy as tf.Tensor1D, left),
+        a: () => ops.scaledRows(dy as tf.Tensor1D, right),
+        b: () => ops.scaledRows(dy as tf.Tensor1D, left),
       };
     },
   ) as tf.Tensor1D;

@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { Substitute } from '../../tfjs/training/substitute.js';
 import { live } from '../../backends/live_values.js';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 
 /** The fields of the layer. */
@@ -42,16 +42,16 @@ function word(): number {
 
 /** What an unseeded layer gives in training; null where the backend has no such op, or the input is not of floats. */
 export function nativeDropout(layer: DropoutLayer, input: tf.Tensor): tf.Tensor | null {
-  const { stepOps } = backendPart();
-  if (stepOps === undefined || input.dtype !== 'float32') return null;
+  const { ops } = currentBackend();
+  if (ops === null || input.dtype !== 'float32') return null;
   const rate = live(() => Float32Array.of(layer.rate));
   const seed = live(() => Int32Array.of(word(), word()));
   const noiseShape = layer.getNoiseShape(input);
   const drop = (x: tf.Tensor): tf.Tensor =>
     withLazyGradient(
       { x },
-      () => stepOps.dropout(x, rate, seed),
-      (dy) => ({ x: () => stepOps.dropout(dy, rate, seed) }),
+      () => ops.dropout(x, rate, seed),
+      (dy) => ({ x: () => ops.dropout(dy, rate, seed) }),
     );
   return tf.tidy(() => (noiseShape ? input.mul(drop(tf.ones(noiseShape))) : drop(input)));
 }

@@ -3,7 +3,7 @@
  * functions that `compile` left in them, which give way while a step runs.
  */
 import * as tf from '@tensorflow/tfjs';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 
 type Loss = (labels: tf.Tensor, predictions: tf.Tensor) => tf.Tensor;
@@ -80,21 +80,21 @@ const NONE = new Float32Array(0);
  * are not of floats. Labels have no gradient.
  */
 export function nativeCrossEntropy(labels: tf.Tensor, predictions: tf.Tensor, areLogits: boolean): tf.Tensor | null {
-  const { stepOps } = backendPart();
+  const { ops } = currentBackend();
   const areFloats = labels.dtype === 'float32' && predictions.dtype === 'float32';
   const isPlain = predictions.rank > 0 && tf.util.arraysEqual(labels.shape, predictions.shape);
-  if (stepOps === undefined || !areFloats || !isPlain) return null;
+  if (ops === null || !areFloats || !isPlain) return null;
   const epsilon = tf.backend().epsilon();
   const limits = areLogits ? NONE : Float32Array.of(epsilon, 1 - epsilon);
   return withLazyGradient(
     { predictions },
     (save) => {
       save([labels, predictions]);
-      return stepOps.crossEntropy(labels, predictions, limits);
+      return ops.crossEntropy(labels, predictions, limits);
     },
     (dy, saved) => {
       const [of, given] = saved as [tf.Tensor, tf.Tensor];
-      return { predictions: () => stepOps.crossEntropyGradient(of, given, limits, dy) };
+      return { predictions: () => ops.crossEntropyGradient(of, given, limits, dy) };
     },
   );
 }
@@ -120,20 +120,20 @@ function asRows(labels: tf.Tensor, output: tf.Tensor, isSparse: boolean): [tf.Te
  * have no gradient.
  */
 export function nativeCategoricalLoss(labels: tf.Tensor, output: tf.Tensor, isSparse: boolean): tf.Tensor | null {
-  const { stepOps } = backendPart();
-  const rows = stepOps === undefined ? null : asRows(labels, output, isSparse);
-  if (stepOps === undefined || rows === null) return null;
+  const { ops } = currentBackend();
+  const rows = ops === null ? null : asRows(labels, output, isSparse);
+  if (ops === null || rows === null) return null;
   const epsilon = tf.backend().epsilon();
   const limits = Float32Array.of(epsilon, 1 - epsilon);
   const losses = withLazyGradient(
     { probabilities: rows[1] },
     (save) => {
       save(rows);
-      return stepOps.categoricalLoss(...rows, limits);
+      return ops.categoricalLoss(...rows, limits);
     },
     (dy, saved) => {
       const [of, probabilities] = saved as [tf.Tensor, tf.Tensor2D];
-      return { probabilities: () => stepOps.categoricalLossGradient(of, probabilities, limits, dy as tf.Tensor1D) };
+      return { probabilities: () => ops.categoricalLossGradient(of, probabilities, limits, dy as tf.Tensor1D) };
     },
   );
   return losses.reshape(output.shape.slice(0, -1));

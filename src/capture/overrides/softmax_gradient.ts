@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { replaceStockGradient } from '../../tfjs/engine/stock_gradient.js';
 import { Substitute } from '../../tfjs/training/substitute.js';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 
 /** The gradient of a softmax over the last axis, which gave `y`; null: that of tfjs. */
 export type SoftmaxGradientBy = (dy: tf.Tensor, y: tf.Tensor) => tf.Tensor | null;
@@ -23,12 +23,12 @@ function openSoftmaxGradient(): void {
 
 /** The gradient of softmax over the last axis; null where the backend has no such op. */
 export function nativeSoftmaxGradient(dy: tf.Tensor, y: tf.Tensor): tf.Tensor | null {
-  const { stepOps } = backendPart();
+  const { ops } = currentBackend();
   const isFloat = dy.dtype === 'float32' && y.dtype === 'float32';
-  if (stepOps === undefined || !isFloat || y.rank < 1 || y.size === 0) return null;
+  if (ops === null || !isFloat || y.rank < 1 || y.size === 0) return null;
   const classes = y.shape.at(-1)!;
   const [upstream, rows] = [dy, y].map((each) => each.reshape([y.size / classes, classes]) as tf.Tensor2D);
-  return stepOps.softmaxGradient(upstream!, rows!).reshape(y.shape);
+  return ops.softmaxGradient(upstream!, rows!).reshape(y.shape);
 }
 
 /** The gradient of softmax is one op. */

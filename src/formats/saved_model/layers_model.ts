@@ -1,9 +1,8 @@
 /** A SavedModel of this package as a layers model, with the state of its optimizer where that was exported. */
 import * as tf from '@tensorflow/tfjs';
 import { numbersShape, packedForm } from '../../backends/packed/packed_table.js';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import { ValueError, describe, described } from '../../base/errors.js';
-import { writerOf, type WriteRows } from '../../lookup/written_table.js';
 import { isRecord } from '../../base/options.js';
 import { perProcess } from '../../base/per_process.js';
 import type { NamedTensor } from '../../base/types.js';
@@ -91,18 +90,6 @@ async function buildLayers(folder: SavedModelFolder, assets: LayersModelAssets):
   }
 }
 
-/** How rows of a variable are written where they lie; null where it takes all of its values at once. */
-function rowWriter(variable: tf.Variable): WriteRows | null {
-  if (variable.dtype !== 'float32' || variable.rank !== 2) return null;
-  const part = backendPart();
-  const { devices } = part;
-  if (devices !== undefined && devices.layoutOf(variable) !== null) {
-    return (row, values) => devices.writeRows(variable, row, values);
-  }
-  if (part.writeRows?.(variable, 0, new Float32Array(0)) !== true) return null;
-  return writerOf(variable);
-}
-
 function storedAs(folder: SavedModelFolder, bundle: BundleReader, { name, key }: KeptWeight): StoredTensor {
   const stored = bundle.find(key);
   if (stored === null) throw refuse(folder, `whose variables lack ${describe(key)} of ${describe(name)}`);
@@ -131,7 +118,9 @@ async function fillWeights(
     throw refuse(folder, `${found}, where the layer has ${dtype} of shape [${shape.join(', ')}]`);
   });
   for (const { weight, stored } of plan) {
-    const write = rowWriter(weight.read() as tf.Variable);
+    const variable = weight.read() as tf.Variable;
+    const isTable = variable.dtype === 'float32' && variable.rank === 2;
+    const write = isTable ? currentBackend().tables.rewrite(variable) : null;
     if (write !== null) {
       await readRows(bundle, stored, write);
       continue;

@@ -1,6 +1,6 @@
 /** The variables of a model as they are saved. */
 import * as tf from '@tensorflow/tfjs';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import { ValueError, described } from '../../base/errors.js';
 import { keptValues } from '../../lookup/kept_values.js';
 import { ELEMENT_BYTES, type VariableType } from './wire/data_types.js';
@@ -76,7 +76,7 @@ function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Arra
 
 /** Rows of a tensor that lies with the backend: into `room` where the backend can, else in an array of their own. */
 async function rowsOf(tensor: tf.Tensor, row: number, count: number, room: Float32Array): Promise<Uint8Array> {
-  if (tensor.dtype === 'float32' && backendPart().readRows?.(tensor, row, room) === true) return bytesOf(room);
+  if (tensor.dtype === 'float32' && currentBackend().tables.read(tensor, row, room)) return bytesOf(room);
   const piece = tf.tidy(() => tf.slice(tensor, row, count));
   try {
     return bytesOf(await piece.data());
@@ -93,8 +93,8 @@ export async function* piecesOf(tensor: tf.Tensor): AsyncGenerator<Uint8Array> {
   const [rows = 1] = tensor.shape;
   const bytes = tensor.size * ELEMENT_BYTES[tensor.dtype as VariableType];
   if (bytes === 0) return;
-  const { devices } = backendPart();
-  const isPlaced = devices !== undefined && devices.layoutOf(tensor) !== null;
+  const { devices } = currentBackend().tables;
+  const isPlaced = devices !== null && devices.layoutOf(tensor) !== null;
   if (bytes <= PIECE_BYTES && !isPlaced) {
     yield bytesOf(await tensor.data());
     return;

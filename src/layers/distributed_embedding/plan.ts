@@ -1,8 +1,8 @@
 /** The plan that a `DistributedEmbedding` follows on the backend in use. */
 import { RULES } from '../../rules/rules.js';
 import * as tf from '@tensorflow/tfjs';
-import type { DevicePart } from '../../backends/device_part.js';
-import { backendPart } from '../../backends/registry.js';
+import type { Devices } from '../../backends/contract.js';
+import { currentBackend } from '../../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import { checkPlan } from '../../partition/check_plan.js';
@@ -115,7 +115,7 @@ function inputProblems(plan: PlanData, { inputTableMap, dpInput }: PlanEmbedding
 export class PlanInForce {
   plan: EmbeddingPlan | null = null;
   layouts: readonly TableLayout[] = [];
-  #devices: DevicePart | null = null;
+  #devices: Devices | null = null;
   #isInForce = false;
 
   constructor(
@@ -129,13 +129,13 @@ export class PlanInForce {
   }
 
   /** The devices of the backend in use; null where tables lie in its own memory. */
-  get devices(): DevicePart | null {
+  get devices(): Devices | null {
     return this.#devices;
   }
 
   /** Plans where there is no plan for the devices of the backend in use yet; returns whether they have changed. */
   refresh(): boolean {
-    const devices = backendPart().devices ?? null;
+    const { devices } = currentBackend().tables;
     if (this.#isInForce && devices === this.#devices) return false;
     if (devices === null) checkPlacements(this.tables);
     this.plan = this.#planFor(devices);
@@ -166,7 +166,7 @@ export class PlanInForce {
     this.forget();
   }
 
-  #planFor(devices: DevicePart | null): EmbeddingPlan {
+  #planFor(devices: Devices | null): EmbeddingPlan {
     const worldSize = devices?.count ?? 1;
     const planned = this.forced?.plan.ranks.length;
     if (planned === worldSize) return this.forced!.plan;

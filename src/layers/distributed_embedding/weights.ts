@@ -1,8 +1,8 @@
 /** The weights of a `DistributedEmbedding`: made where the plan says, and kept there. */
 import type * as tf from '@tensorflow/tfjs';
-import type { DevicePart } from '../../backends/device_part.js';
+import type { Devices } from '../../backends/contract.js';
 import type { Fill } from '../../backends/fill.js';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import { ValueError } from '../../base/errors.js';
 import type { TableLayout } from '../../partition/table_layout.js';
 import type { DistributedTable } from './features.js';
@@ -124,8 +124,9 @@ class PlacedTable implements TableHolder {
   placeTable(table: tf.Variable): void {
     const { devices } = this.plan;
     if (this.table.packed !== null) return;
-    if (devices === null || devices !== (backendPart().devices ?? null)) backendPart().placeTable?.(table);
-    else devices.placeTable(table, { layout: this.#layout, name: this.weightName });
+    const { tables } = currentBackend();
+    if (devices === null || devices !== tables.devices) tables.place(table);
+    else devices.place(table, { layout: this.#layout, name: this.weightName });
   }
 }
 
@@ -206,7 +207,7 @@ export class DistributedWeights {
   }
 
   /** The devices that hold the tables, or null. */
-  get devices(): DevicePart | null {
+  get devices(): Devices | null {
     return this.plan.devices;
   }
 }

@@ -4,7 +4,7 @@ import { brand } from '../../base/brand.js';
 import { readLayerConfig } from '../../base/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { refusePositional } from '../../base/positional.js';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import { embeddingBag } from '../../lookup/embedding_bag.js';
 import { outOfRangeError } from '../../ids/id_out_of_range.js';
 import { readOptions } from '../../base/options.js';
@@ -159,10 +159,10 @@ export class ConcatOneHotEmbedding extends TableLayer {
 
   /** The same by an op, which never shows the ids to JavaScript; null where there is none, and where it refuses them. */
   #rowsByOp(ids: tf.Tensor | Int32Array): tf.Tensor1D | null {
-    const { stepOps } = backendPart();
-    if (stepOps === undefined || !(ids instanceof tf.Tensor) || ids.dtype !== 'int32') return null;
+    const { ops } = currentBackend();
+    if (ops === null || !(ids instanceof tf.Tensor) || ids.dtype !== 'int32') return null;
     try {
-      return stepOps.featureRows(ids.as1D(), Int32Array.from(this.featureSizes));
+      return ops.featureRows(ids.as1D(), Int32Array.from(this.featureSizes));
     } catch {
       // The host says which id it is, and where it stands.
       return null;

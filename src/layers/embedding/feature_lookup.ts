@@ -1,6 +1,6 @@
 /** Lookups of layers: from the ids of each feature to bags, and from pooled rows to results; one feature or many. */
 import * as tf from '@tensorflow/tfjs';
-import type { Lookup } from '../../backends/lookup.js';
+import type { Lookup } from '../../backends/contract.js';
 import type { BagOptions } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../base/errors.js';
 import { GPU_BACKENDS } from '../../backends/generic/large_tables.js';

@@ -1,6 +1,6 @@
 /** Ids that come as float32, which is what `tf.tensor2d` makes of numbers. */
 import * as tf from '@tensorflow/tfjs';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import { checkTensor } from '../../ids/values.js';
 
 /**
@@ -8,11 +8,11 @@ import { checkTensor } from '../../ids/values.js';
  * none, and where it refuses them: whoever reads them says which one is no id, and where it stands. Call inside a tidy.
  */
 export function asWholeIds(ids: unknown): unknown {
-  const { stepOps } = backendPart();
-  if (stepOps === undefined || !(ids instanceof tf.Tensor) || ids.dtype !== 'float32') return ids;
+  const { ops } = currentBackend();
+  if (ops === null || !(ids instanceof tf.Tensor) || ids.dtype !== 'float32') return ids;
   try {
     checkTensor(ids, 'ids');
-    return stepOps.wholeIds(ids);
+    return ops.wholeIds(ids);
   } catch {
     return ids;
   }

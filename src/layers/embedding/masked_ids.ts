@@ -1,7 +1,7 @@
 /** Ids that count: padding is left out before the lookup, so that its row is neither summed nor trained. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../backends/bag_tensors.js';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import type { StepOps } from '../../backends/step_ops.js';
 import type { IdBatch } from '../../ids/parse_ids.js';
 import { toInt32 } from '../../ids/whole_ids.js';
@@ -88,14 +88,14 @@ function unmaskedBags(ids: Int32Array, rowSplits: Int32Array, weights: tf.Tensor
 }
 
 /** The weights of the ids that count, by an op, differentiable. */
-function presentWeights(stepOps: StepOps, ids: tf.Tensor1D, weights: tf.Tensor1D, mask: IdMask): tf.Tensor1D {
+function presentWeights(ops: StepOps, ids: tf.Tensor1D, weights: tf.Tensor1D, mask: IdMask): tf.Tensor1D {
   return withLazyGradient(
     { weights },
     (save) => {
       save([ids]);
-      return stepOps.presentWeights(ids, weights, mask);
+      return ops.presentWeights(ids, weights, mask);
     },
-    (dy, saved) => ({ weights: () => stepOps.spreadWeights(saved[0] as tf.Tensor1D, dy as tf.Tensor1D, mask) }),
+    (dy, saved) => ({ weights: () => ops.spreadWeights(saved[0] as tf.Tensor1D, dy as tf.Tensor1D, mask) }),
   ) as tf.Tensor1D;
 }
 
@@ -106,12 +106,12 @@ function unmaskedByOps(
   weights: tf.Tensor1D | null,
   mask: IdMask,
 ): UnmaskedBags | null {
-  const { stepOps } = backendPart();
-  if (stepOps === undefined || ids.dtype !== 'int32') return null;
+  const { ops } = currentBackend();
+  if (ops === null || ids.dtype !== 'int32') return null;
   const flat = ids.as1D();
   const bags = {
-    ...stepOps.presentIds(flat, tf.tensor1d(rowSplits, 'int32'), mask),
-    weights: weights === null ? null : presentWeights(stepOps, flat, weights, mask),
+    ...ops.presentIds(flat, tf.tensor1d(rowSplits, 'int32'), mask),
+    weights: weights === null ? null : presentWeights(ops, flat, weights, mask),
   };
   return { bags, positions: () => unmaskedIds(flat.dataSync<'int32'>(), rowSplits, mask).positions };
 }

@@ -6,7 +6,7 @@
  * the table's shape.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type { LookupGradient } from '../../backends/lookup.js';
+import type { LookupGradient } from '../../backends/contract.js';
 import { perProcess } from '../../base/per_process.js';
 
 /** One backward pass through one lookup: what an update kernel needs. All tensors are kept and owned by the queue. */

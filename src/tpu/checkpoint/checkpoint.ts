@@ -1,6 +1,6 @@
 /** Tables and slots in files: in the global layout, so that any number of devices reads what any other has written. */
 import * as tf from '@tensorflow/tfjs';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import { rowBlocks } from '../../base/row_blocks.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { writeNpy } from '../../io/npy_writer.js';
@@ -77,8 +77,8 @@ function handlerOf(directory: string, isSave: boolean): tf.io.IOHandler {
 /** How whole rows are read that do not lie on the host; null for those that do. */
 function readerOf(variable: SavedVariable['variable']): RowsElsewhere['read'] | null {
   if (!(variable instanceof tf.Variable)) return (firstRow, rows) => variable.read(firstRow, rows);
-  const { devices } = backendPart();
-  return devices === undefined ? null : (firstRow, rows) => devices.readRows(variable, firstRow, rows);
+  const { devices } = currentBackend().tables;
+  return devices === null ? null : (firstRow, rows) => devices.readRows(variable, firstRow, rows);
 }
 
 /** Whole rows from the devices, or from the host, in blocks. */
@@ -152,7 +152,7 @@ export function writeVariables(
       return { ...written, weight: { read: () => null } as unknown as tf.LayerVariable, devices };
     }
     const weight = { read: () => variable, write: (value: tf.Tensor) => variable.assign(value) };
-    return { ...written, weight: weight as unknown as tf.LayerVariable, devices: backendPart().devices ?? null };
+    return { ...written, weight: weight as unknown as tf.LayerVariable, devices: currentBackend().tables.devices };
   });
   writeTables(writes, options);
 }

@@ -1,14 +1,14 @@
 /** Devices hold the tables of one embedding object at a time, as a TPU does. */
-import type { DevicePart } from '../../backends/device_part.js';
-import { backendPart } from '../../backends/registry.js';
+import type { Devices } from '../../backends/contract.js';
+import { currentBackend } from '../../backends/registry.js';
 import { RuntimeError, ValueError, described } from '../../base/errors.js';
 import { perProcess } from '../../base/per_process.js';
 import * as tf from '@tensorflow/tfjs';
 
-const owners = (): WeakMap<DevicePart, object> => perProcess('tpu embedding owners', () => new WeakMap());
+const owners = (): WeakMap<Devices, object> => perProcess('tpu embedding owners', () => new WeakMap());
 
 /** Throws RuntimeError where another object holds the devices. */
-export function claimDevices(devices: DevicePart, owner: object): void {
+export function claimDevices(devices: Devices, owner: object): void {
   const held = owners().get(devices);
   if (held !== undefined && held !== owner) {
     const received = described('another one that was built on these devices');
@@ -18,20 +18,20 @@ export function claimDevices(devices: DevicePart, owner: object): void {
   owners().set(devices, owner);
 }
 
-export function releaseDevices(devices: DevicePart, owner: object): void {
+export function releaseDevices(devices: Devices, owner: object): void {
   if (owners().get(devices) === owner) owners().delete(devices);
 }
 
 /** The devices of the backend in use. Throws RuntimeError where it has none. */
-export function currentDevices(method: string): DevicePart {
-  const { devices } = backendPart();
-  if (devices !== undefined) return devices;
+export function currentDevices(method: string): Devices {
+  const { devices } = currentBackend().tables;
+  if (devices !== null) return devices;
   const note = `await tf.setBackend('tpu-emulator') first; TPUEmbeddingForServing looks up on any backend.`;
   throw new RuntimeError(method, 'the backend tpu-emulator', described(`the backend ${tf.getBackend()}`), note);
 }
 
 /** The number of the core that a device string names. */
-export function coreOf(device: unknown, devices: Pick<DevicePart, 'count'>): number {
+export function coreOf(device: unknown, devices: Pick<Devices, 'count'>): number {
   const expected = `a TPU device from '/device:TPU:0' to '/device:TPU:${devices.count - 1}'`;
   const found = typeof device === 'string' ? /device:TPU:(\d+)$/i.exec(device) : null;
   if (found === null) throw new ValueError('device', expected, device);

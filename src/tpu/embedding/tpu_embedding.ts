@@ -1,8 +1,8 @@
 /** `TPUEmbedding`: tables on virtual devices, with lookups and steps in the order of a TPU. */
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../base/brand.js';
-import type { DevicePart } from '../../backends/device_part.js';
-import { backendPart } from '../../backends/registry.js';
+import type { Devices } from '../../backends/contract.js';
+import { currentBackend } from '../../backends/registry.js';
 import { RuntimeError, ValueError, described } from '../../base/errors.js';
 import { readOptions } from '../../base/options.js';
 import { withoutTape } from '../../tfjs/lazy_gradient.js';
@@ -90,7 +90,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
   readonly #shapes: OutputShapes;
   readonly #pipeline: StepPipeline;
   readonly #queues = new Map<string, BatchQueue>();
-  #devices: DevicePart | null = null;
+  #devices: Devices | null = null;
   #isBuilt = false;
 
   /** @param args - The features and the optimizer of their tables; see `TPUEmbeddingArgs`. */
@@ -110,7 +110,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
     this.#tables = new EmbeddingTables(tables);
     this.#shapes = new OutputShapes(this.#nest.features, this.#paths);
     this.#pipeline = new StepPipeline(this.#tables, this.pipelineExecutionWithTensorCore);
-    if (backendPart().devices !== undefined) this.#checkOptimizers();
+    if (currentBackend().tables.devices !== null) this.#checkOptimizers();
   }
 
   /**
@@ -143,7 +143,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
   }
 
   #build(incoming: readonly (PartialShape | null)[]): void {
-    const { devices = null } = backendPart();
+    const { devices } = currentBackend().tables;
     if (devices !== null) {
       this.#checkOptimizers();
       this.#shapes.take(incoming, true);
@@ -152,7 +152,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
     this.#isBuilt = true;
   }
 
-  #makeTables(devices: DevicePart | null): void {
+  #makeTables(devices: Devices | null): void {
     if (this.#tables.areMade) return;
     if (devices !== null) claimDevices(devices, this);
     try {
@@ -177,7 +177,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
   }
 
   /** The devices, which must be those on which this was built. */
-  #ready(method: string): DevicePart {
+  #ready(method: string): Devices {
     const devices = currentDevices(method);
     if (this.#devices === null && this.#tables.areMade) {
       throw new RuntimeError(method, 'tables that were made on the emulator', described('tables of another backend'));
@@ -188,7 +188,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
     return devices;
   }
 
-  #queue(name: unknown, devices: DevicePart): BatchQueue {
+  #queue(name: unknown, devices: Devices): BatchQueue {
     if (name !== undefined && name !== null && typeof name !== 'string') {
       throw new ValueError('name', 'a string or null', name);
     }
@@ -320,7 +320,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
 
   /** Tables and slots as they are after the last step. */
   #settled(): EmbeddingTables {
-    const { devices = null } = backendPart();
+    const { devices } = currentBackend().tables;
     this.#makeTables(devices);
     this.#pipeline.settle();
     return this.#tables;

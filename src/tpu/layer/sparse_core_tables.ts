@@ -1,6 +1,6 @@
 /** Tables of a layer on SparseCores, as `TPUEmbeddingV2` keeps them, for batches of any size. */
 import * as tf from '@tensorflow/tfjs';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import { StackedTables, type StackBatch } from '../../backends/emulator/stacked_tables.js';
 import type { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import type { FeatureLookup } from '../embedding/table_lookups.js';
@@ -16,8 +16,8 @@ import { StackedCopies } from './stacked_copies.js';
 
 /** Whether tables can lie in stacks: on the emulator, where the number of its cores is a power of two. */
 export function hasSparseCores(): boolean {
-  const { devices } = backendPart();
-  return devices !== undefined && isPowerOfTwo(devices.count);
+  const { devices } = currentBackend().tables;
+  return devices !== null && isPowerOfTwo(devices.count);
 }
 
 /** Throws ValueError for another number of cores, as TPUEmbeddingV2. */

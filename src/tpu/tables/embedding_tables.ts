@@ -1,6 +1,6 @@
 /** The variables of all tables of an embedding object: tables and slots, where the backend wants them. */
 import * as tf from '@tensorflow/tfjs';
-import { backendPart } from '../../backends/registry.js';
+import { currentBackend } from '../../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { writeVariables } from '../checkpoint/checkpoint.js';
 import type { TableConfig } from '../config/table_config.js';
@@ -37,7 +37,7 @@ export class EmbeddingTables {
   /** Makes all variables, unless that was done; on the devices where there are some, or on the host. */
   make(where: 'devices' | 'host' = 'devices'): void {
     if (this.#made !== null) return;
-    const devices = where === 'devices' ? (backendPart().devices ?? null) : null;
+    const devices = where === 'devices' ? currentBackend().tables.devices : null;
     const made: TableVariables[] = [];
     try {
       for (const named of this.tables) {
@@ -62,17 +62,13 @@ export class EmbeddingTables {
 
   /** Brings all variables where the backend in use wants them: whatever was assigned to them lies elsewhere. */
   place(): void {
-    const part = backendPart();
+    const { tables } = currentBackend();
+    const { devices } = tables;
     this.#made?.forEach(({ table, slots }, i) => {
-      if (part.devices === undefined) {
-        part.placeTable?.(table);
-        return;
-      }
+      if (devices === null) return tables.place(table);
       const { name, optimizer } = this.tables[i]!;
-      part.devices.placeTable(table, { layout: moduloLayout(sizeOfTable(this.tables[i]!), part.devices), name });
-      slots.forEach((slot, k) => {
-        part.devices!.placeTable(slot, { like: table, name: `${name}/${optimizer!.slotNames[k]}` });
-      });
+      devices.place(table, { layout: moduloLayout(sizeOfTable(this.tables[i]!), devices), name });
+      slots.forEach((slot, k) => devices.place(slot, { like: table, name: `${name}/${optimizer!.slotNames[k]}` }));
     });
   }
 

@@ -1,6 +1,6 @@
 /** How the variables of a table and its slots are made: on the devices where there are some, row by row modulo. */
 import * as tf from '@tensorflow/tfjs';
-import type { DevicePart } from '../../backends/device_part.js';
+import type { Devices } from '../../backends/contract.js';
 import type { Fill } from '../../backends/fill.js';
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { appliedTable, filledTable } from '../../tables/initial_values.js';
@@ -19,7 +19,7 @@ import { slotsByFunction } from './slots_by_function.js';
 const ZEROS: Fill = { kind: 'constant', value: 0 };
 
 /** Row r lies on device r mod count. */
-export function moduloLayout({ rows, columns }: TableSize, devices: DevicePart): TableLayout {
+export function moduloLayout({ rows, columns }: TableSize, devices: Devices): TableLayout {
   const { count } = devices;
   const shards = Array.from({ length: count }, (_, device): LayoutShard => {
     const { inputDim } = rowShard(0, { rows, columns }, device, count, 'modulo');
@@ -32,7 +32,7 @@ export function sizeOfTable({ config }: NamedTable): TableSize {
   return { rows: config.vocabularySize, columns: config.dim };
 }
 
-function filled(table: TableToFill, initializer: Initializer, devices: DevicePart | null): tf.Variable {
+function filled(table: TableToFill, initializer: Initializer, devices: Devices | null): tf.Variable {
   const fill = fillOf(initializer, table, null);
   const asVariable = (values: tf.Tensor): tf.Variable => {
     const variable = tf.variable(values, devices === null);
@@ -55,7 +55,7 @@ function filled(table: TableToFill, initializer: Initializer, devices: DevicePar
 }
 
 /** The table itself, with its initial values. */
-export function makeTable(table: NamedTable, devices: DevicePart | null): tf.Variable {
+export function makeTable(table: NamedTable, devices: Devices | null): tf.Variable {
   const toFill = { ...sizeOfTable(table), name: table.name, argument: 'initializer' };
   const made = filled(toFill, asInitializer(table.config.initializer), devices);
   nameVariable(made, table.name);
@@ -66,7 +66,7 @@ function makeSlot(
   table: tf.Variable,
   { name, initialValue, isPerRow }: SlotSpec,
   tableName: string,
-  devices: DevicePart | null,
+  devices: Devices | null,
 ): tf.Variable {
   const [rows, dim] = table.shape as [number, number];
   const shape = isPerRow === true ? [rows] : [rows, dim];
@@ -81,7 +81,7 @@ function makeSlot(
   const variable = tf.variable(values, false);
   values.dispose();
   try {
-    devices?.placeTable(variable, { like: table, name: slotName });
+    devices?.place(variable, { like: table, name: slotName });
     return variable;
   } catch (error) {
     variable.dispose();
@@ -98,17 +98,13 @@ function checkShape<T extends tf.Tensor>(value: unknown, shape: readonly number[
 }
 
 /** The slots of a table, in the order of its optimizer. */
-export function makeSlots(
-  table: tf.Variable,
-  { name, optimizer }: NamedTable,
-  devices: DevicePart | null,
-): tf.Variable[] {
+export function makeSlots(table: tf.Variable, { name, optimizer }: NamedTable, devices: Devices | null): tf.Variable[] {
   if (optimizer === null) return [];
   if (optimizer.slotVariableCreationFn !== null) {
     const made = slotsByFunction(table, optimizer, name);
     for (const [i, slot] of made.entries()) {
       slot.trainable = false;
-      devices?.placeTable(slot, { like: table, name: `${name}/${optimizer.slotNames[i]}` });
+      devices?.place(slot, { like: table, name: `${name}/${optimizer.slotNames[i]}` });
     }
     return made;
   }

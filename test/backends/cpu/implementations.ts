@@ -1,14 +1,12 @@
 /** The implementations on typed arrays, each forced in turn. */
 import * as tf from '@tensorflow/tfjs';
-import { registerCpuBackend } from '../../../src/backends/cpu/register.js';
 import type { ImplementationName } from '../../../src/backends/kernel_set.js';
 import { registerNativeKernels } from '../../../src/backends/native/register.js';
-import { registerReferenceKernels } from '../../../src/backends/reference/register.js';
+import { registerLookupBackends } from '../../../src/backends/register.js';
 import { namedKernelSet, setKernels } from '../../../src/backends/registry.js';
 import { skipOrFail } from '../../helpers/backends.js';
 
-registerReferenceKernels();
-registerCpuBackend();
+registerLookupBackends();
 registerNativeKernels();
 
 /** Specs on the cpu backend, once per implementation. A missing one is shown as pending, and fails under CI. */

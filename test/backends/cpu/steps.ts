@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import type { BagOptions } from '../../../src/backends/kernel_set.js';
-import { backendPart } from '../../../src/backends/registry.js';
+import { currentBackend } from '../../../src/backends/registry.js';
+import { stepVariable } from '../../helpers/kernel_calls.js';
 
 export const SUM: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 
@@ -13,7 +14,7 @@ export function stepSgd(table: tf.Variable, ids: number[]): void {
     const rowSplits = tf.tensor1d([0, ids.length], 'int32');
     const gradient = tf.ones([1, table.shape[1]!]) as tf.Tensor2D;
     const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
-    backendPart().sparseApply('sgd', table, [], gradient, { values, rowSplits, weights: null }, SUM, hyper);
+    stepVariable(currentBackend(), 'sgd', table, [], gradient, { values, rowSplits, weights: null }, SUM, hyper);
   });
 }
 

@@ -1,9 +1,10 @@
 import * as tf from '@tensorflow/tfjs';
-import { backendInfo, backendPart } from '../../../src/backends/registry.js';
+import { backendInfo, currentBackend } from '../../../src/backends/registry.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots } from '../wasm/generated_case.js';
 import { describeImplementations } from './implementations.js';
+import { lookUpInto, stepOne, stepVariable } from '../../helpers/kernel_calls.js';
 
 const SEEDS = Array.from({ length: 60 }, (_, seed) => 2000 + seed);
 
@@ -33,14 +34,14 @@ describeImplementations('kernels of the cpu backend', (implementation) => {
         };
         const [pooled] = run('EmbeddingBag', lookup, options);
         const expected = new Float32Array(batch * table.dim);
-        referenceKernels.embeddingBag(table, bags, options, expected);
+        lookUpInto(referenceKernels, table, bags, options, expected);
         expect(pooled!.shape).toEqual([batch, table.dim]);
         expectClose(pooled!.dataSync(), expected, 4e-6, name);
 
         const backward = { ...lookup, gradient: tf.tensor2d(gradient, [batch, table.dim]) };
         const withoutTable = { ...backward, table: options.maxNorm > 0 ? lookup.table : null };
         const [uniqueIds, rowGradients] = run('EmbeddingBagGrad', withoutTable, { ...options, rows: table.rows });
-        const grouped = referenceKernels.embeddingBagGrad(gradient, bags, table, options);
+        const grouped = referenceKernels.rowGradients(gradient, bags, table, options);
         expect(Array.from(uniqueIds!.dataSync()))
           .withContext(name)
           .toEqual([...grouped.uniqueIds]);
@@ -50,7 +51,7 @@ describeImplementations('kernels of the cpu backend', (implementation) => {
         if (bags.weights === null) return;
         const [toWeights] = run('EmbeddingBagWeightsGrad', backward, options);
         const expectedWeights = new Float32Array(bags.values.length);
-        referenceKernels.embeddingBagWeightsGrad(table, gradient, bags, options, expectedWeights);
+        referenceKernels.weightsGradient(table, gradient, bags, options, expectedWeights);
         expectClose(toWeights!.dataSync(), expectedWeights, 2e-5, name);
       });
     }
@@ -77,8 +78,8 @@ describeImplementations('kernels of the cpu backend', (implementation) => {
         };
         const pooled = tf.tensor2d(gradient, [bags.rowSplits.length - 1, table.dim]);
         for (let step = 0; step < 2; step++) {
-          referenceKernels.sparseApply(optimizer, expected.table, expected.slots, gradient, bags, options, hyper);
-          backendPart().sparseApply(optimizer, variable, slots, pooled, tensors, options, hyper);
+          stepOne(referenceKernels, optimizer, expected.table, expected.slots, gradient, bags, options, hyper);
+          stepVariable(currentBackend(), optimizer, variable, slots, pooled, tensors, options, hyper);
         }
         expectClose(variable.dataSync(), expected.table.data, 5e-5, name);
         slots.forEach((slot, i) => expectClose(slot.dataSync(), expected.slots[i]!, 5e-5, `${name}, slot ${i}`));

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { backendInfo, backendPart } from '../../../src/backends/registry.js';
+import { backendInfo, currentBackend, registeredBackend } from '../../../src/backends/registry.js';
 import { running } from '../../../src/backends/emulator/register.js';
 import { BACKEND_NAME } from '../../../src/backends/emulator/machine/settings.js';
 import { RuntimeError } from '../../../src/base/errors.js';
@@ -62,7 +62,7 @@ for (const host of HOSTS) {
         expect(tf.getBackend()).toBe(BACKEND_NAME);
         expect(running()!.host).toBe(host);
         expect(emulator().count).toBe(chips * coresPerChip);
-        expect(backendPart().devices!.count).toBe(chips * coresPerChip);
+        expect(currentBackend().tables.devices!.count).toBe(chips * coresPerChip);
         const table = tableOn(chips * coresPerChip);
         stepSgd(table, [0, 3, 3]);
         expect(numbersOf(table)).toEqual([-1, 0, 1, 3, 4, 5, 6, 7, 8, 7, 8, 9]);
@@ -155,11 +155,11 @@ describe('the emulator and tfjs', () => {
   it('cannot be used before it is set', async () => {
     await tf.ready();
     expect(running()).toBeNull();
-    expect(() => backendPart(BACKEND_NAME).devices).toThrowError(
+    expect(() => registeredBackend(BACKEND_NAME)!.tables).toThrowError(
       RuntimeError,
       /await tf\.setBackend\('tpu-emulator'\)/,
     );
-    expect(() => backendPart(BACKEND_NAME).info('EmbeddingBag')).toThrowError(RuntimeError);
+    expect(() => registeredBackend(BACKEND_NAME)!.info('EmbeddingBag')).toThrowError(RuntimeError);
   });
 
   it('says what runs', async () => {

@@ -46,7 +46,7 @@ describe('starts of the emulator', () => {
 
   function expectUsable(): void {
     const table = tf.tidy(() => tf.variable(tf.tensor2d([1, 2, 3, 4], [4, 1]))) as unknown as tf.Variable;
-    emulator().placeTable(table);
+    emulator().place(table);
     expect(Array.from(table.dataSync())).toEqual([1, 2, 3, 4]);
     table.dispose();
   }
@@ -186,7 +186,7 @@ for (const host of HOSTS) {
     async function used(): Promise<Record<string, WeakRef<object>>> {
       await startEmulator({ chips: 2, coresPerChip: 1, host });
       const table = tf.tidy(() => tf.variable(tf.ones([4, 2]).add(1))) as unknown as tf.Variable;
-      emulator().placeTable(table);
+      emulator().place(table);
       expect(table.dataSync()[0]).toBe(2);
       table.dispose();
       const { machine, backend } = running()!;

@@ -83,7 +83,7 @@ for (const [chips, coresPerChip] of [
         const table = place(layoutOf('whole', size, devices, random), values);
         for (let i = 0; i < 20; i++) {
           const layout = layoutOf(random.pick(LAYOUT_NAMES), size, devices, random);
-          emulator().placeTable(table, { layout });
+          emulator().place(table, { layout });
           expect(emulator().layoutOf(table as unknown as tf.Tensor)!.kind).toBe(layout.kind);
           expect(numbersOf(table)).toEqual([...values]);
         }
@@ -105,7 +105,7 @@ describeEmulator('long tables', { chips: 3, coresPerChip: 1 }, () => {
       expect(read.every((value, i) => value === values[i]))
         .withContext(name)
         .toBeTrue();
-      emulator().placeTable(table, { layout: layoutOf('whole', size, 3, new Random(3)) });
+      emulator().place(table, { layout: layoutOf('whole', size, 3, new Random(3)) });
       const part = emulator().readRows(table as unknown as tf.Tensor, 35_000, 3);
       expect([...part]).toEqual([...values.slice(35_000 * 31, 35_003 * 31)]);
       table.dispose();

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { backendPart } from '../../../src/backends/registry.js';
+import { currentBackend } from '../../../src/backends/registry.js';
 import * as emb from '../../../src/index.js';
 import { Random } from '../../helpers/random.js';
 import { AFTER_TEN_STEPS, SNAPSHOTS, START, valuesOf } from '../cpu/snapshots.js';
@@ -257,7 +257,7 @@ describeEmulator(
     });
 
     it('say where they lie', () => {
-      const { devices } = backendPart();
+      const { devices } = currentBackend().tables;
       expect(devices!.count).toBe(3);
       withTable('columns', (table) => {
         expect(devices!.layoutOf(table as unknown as tf.Tensor)!.kind).toBe('columns');

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../../src/backends/bag_tensors.js';
 import type { HostBags, HostTable } from '../../../src/backends/kernel_set.js';
-import type { Lookup } from '../../../src/backends/lookup.js';
+import type { Lookup } from '../../../src/backends/contract.js';
 import { wholeOn, type LayoutShard, type TableLayout, type TableSize } from '../../../src/partition/table_layout.js';
 import type { Random } from '../../helpers/random.js';
 import { emulator } from './describe_emulator.js';

@@ -2,13 +2,13 @@
 import * as tf from '@tensorflow/tfjs';
 import { EMBEDDING_BAG, KERNEL_NAMES } from '../../../src/backends/bag_tensors.js';
 import {
-  genericBackendPart,
+  genericTables,
   genericKernel,
   registerGenericBackend,
   registerGenericBackends,
 } from '../../../src/backends/generic/register.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
-import { backendInfo, backendPart } from '../../../src/backends/registry.js';
+import { backendInfo, currentBackend, registeredBackend } from '../../../src/backends/registry.js';
 import * as emb from '../../../src/index.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { expectError } from '../../helpers/errors.js';
@@ -16,6 +16,7 @@ import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_s
 import { itLooksUpPackedRows } from '../../helpers/packed_suite.js';
 import { tensorKernelSet, tensorKernelSetOf } from '../../helpers/tensor_kernel_set.js';
 import { expectNoLeak } from '../../helpers/tensors.js';
+import { stepVariable } from '../../helpers/kernel_calls.js';
 
 const NAME = 'generic-test';
 
@@ -63,7 +64,7 @@ describe('generic kernels', () => {
     registerGenericBackends();
     for (const backend of ['webgl', 'webgpu']) {
       for (const name of KERNEL_NAMES) expect(tf.getKernel(name, backend)).withContext(name).toBeDefined();
-      expect(backendPart(backend).info(EMBEDDING_BAG).implementation).toBe('generic');
+      expect(registeredBackend(backend)!.info(EMBEDDING_BAG).implementation).toBe('generic');
     }
     expect(() => genericKernel('Other')).toThrowError(/kernelName/);
   });
@@ -87,7 +88,7 @@ describe('generic kernels', () => {
         const bags = { values: tf.tensor1d([0, 3], 'int32'), rowSplits: tf.tensor1d([0, 2], 'int32'), weights: null };
         const options = { combiner: 'mean', outOfRange: 'error', maxNorm: 0.5 } as const;
         const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, clipNorm: 1 });
-        backendPart().sparseApply('sgd', table, [], tf.ones([1, 2]), bags, options, hyper);
+        stepVariable(currentBackend(), 'sgd', table, [], tf.ones([1, 2]), bags, options, hyper);
       });
       table.dispose();
     });
@@ -108,7 +109,7 @@ describe('generic kernels', () => {
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
       const values = snapshots.map((tensor) => Array.from(tensor.dataSync()));
       for (let step = 0; step < 3; step++) {
-        backendPart().sparseApply('sgd', table, [], tf.ones([1, 2]), bags, options, hyper);
+        stepVariable(currentBackend(), 'sgd', table, [], tf.ones([1, 2]), bags, options, hyper);
       }
       expect(Array.from(table.dataSync())).toEqual([1, 2, 0, 1]);
       snapshots.forEach((tensor, i) => expect(Array.from(tensor.dataSync())).toEqual(values[i]!));
@@ -143,7 +144,7 @@ describeForBackends(
     const composed = tensorKernelSetOf({
       run: (kernelName, inputs, attrs) =>
         genericKernel(kernelName)({ inputs, attrs: attrs as never, backend: tf.backend() }),
-      sparseApply: genericBackendPart.sparseApply,
+      step: genericTables.step,
     });
     let before: number;
     beforeEach(() => (before = tf.memory().numTensors));

@@ -9,6 +9,7 @@ import { bagCases, copyTable, packedHyperCase, usedSlots, type BagCase } from '.
 import { gradientMagnitude, pooledMagnitudes, weightsGradientMagnitude } from '../../helpers/magnitudes.js';
 import { tensorKernelSet } from '../../helpers/tensor_kernel_set.js';
 import { firstDifference } from '../../helpers/tensors.js';
+import { lookUpInto, stepOne } from '../../helpers/kernel_calls.js';
 
 export interface Report {
   readonly backend: string;
@@ -24,14 +25,14 @@ type Kernels = typeof tensorKernelSet;
 function results(kernels: Kernels, example: BagCase, seed: number): Float32Array[] {
   const { table, bags, options, gradient } = example;
   const pooled = new Float32Array((bags.rowSplits.length - 1) * table.dim);
-  kernels.embeddingBag(table, bags, options, pooled);
-  const grad = kernels.embeddingBagGrad(gradient, bags, table, options);
+  lookUpInto(kernels, table, bags, options, pooled);
+  const grad = kernels.rowGradients(gradient, bags, table, options);
   const weights = new Float32Array(bags.values.length);
-  if (bags.weights !== null) kernels.embeddingBagWeightsGrad(table, gradient, bags, options, weights);
+  if (bags.weights !== null) kernels.weightsGradient(table, gradient, bags, options, weights);
   const optimizer = OPTIMIZER_NAMES[seed % OPTIMIZER_NAMES.length]!;
   const own = copyTable(table);
   const slots = usedSlots(optimizer, own, seed);
-  kernels.sparseApply(optimizer, own, slots, gradient, bags, options, packedHyperCase(optimizer, seed));
+  stepOne(kernels, optimizer, own, slots, gradient, bags, options, packedHyperCase(optimizer, seed));
   return [pooled, Float32Array.from(grad.uniqueIds), grad.rowGradients, weights, own.data, ...slots];
 }
 
@@ -39,12 +40,7 @@ function refusesStrays(): string[] {
   const table = { data: new Float32Array(6), rows: 3, dim: 2 };
   const bags = { values: Int32Array.of(0, 3), rowSplits: Int32Array.of(0, 2), weights: null };
   try {
-    tensorKernelSet.embeddingBag(
-      table,
-      bags,
-      { combiner: 'sum', outOfRange: 'error', maxNorm: 0 },
-      new Float32Array(2),
-    );
+    lookUpInto(tensorKernelSet, table, bags, { combiner: 'sum', outOfRange: 'error', maxNorm: 0 }, new Float32Array(2));
   } catch (error) {
     if (error instanceof IdOutOfRange && error.position === 1) return [];
   }

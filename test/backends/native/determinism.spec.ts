@@ -9,6 +9,7 @@ import { packRows } from '../../../src/backends/packed/rows.js';
 import { packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
 import { Random } from '../../helpers/random.js';
 import { expectClose } from '../../helpers/tensors.js';
+import { lookUpInto, stepOne } from '../../helpers/kernel_calls.js';
 
 interface Batch {
   readonly bags: HostBags;
@@ -64,11 +65,11 @@ describe('native kernels', () => {
         const gradient = gradientOf(dim);
         expectSame(`EmbeddingBag ${options.combiner}`, () => {
           const pooled = new Float32Array(900 * dim);
-          kernels.embeddingBag(table, bags, options, pooled);
+          lookUpInto(kernels, table, bags, options, pooled);
           return [pooled];
         });
         expectSame(`EmbeddingBagGrad ${options.combiner}`, () => {
-          const { uniqueIds, rowGradients } = kernels.embeddingBagGrad(gradient, bags, table, options);
+          const { uniqueIds, rowGradients } = kernels.rowGradients(gradient, bags, table, options);
           return [uniqueIds, rowGradients];
         });
       }
@@ -84,7 +85,7 @@ describe('native kernels', () => {
           expectSame(`${optimizer} ${seed}`, () => {
             const mine = { ...table, data: table.data.slice() };
             const slots = usedSlots(optimizer, mine, 3);
-            kernels.sparseApply(optimizer, mine, slots, gradient, bags, OPTIONS[1]!, hyper);
+            stepOne(kernels, optimizer, mine, slots, gradient, bags, OPTIONS[1]!, hyper);
             return [mine.data, ...slots];
           });
           if (rows === 1_000_000) continue;
@@ -93,7 +94,7 @@ describe('native kernels', () => {
             packRows(table.data, 'float16', dim, words);
             const slots = usedSlots(optimizer, table, 3);
             const packed = { words, storage: 'float16', rows, dim } as const;
-            kernels.packedApply(optimizer, packed, slots, gradient, bags, OPTIONS[1]!, hyper);
+            stepOne(kernels, optimizer, packed, slots, gradient, bags, OPTIONS[1]!, hyper);
             return [words, ...slots];
           });
         }
@@ -110,7 +111,7 @@ describe('native kernels', () => {
       for (const count of [1, 2, 8]) {
         kernels.setThreads(count);
         const pooled = new Float32Array(900 * 4);
-        expect(() => kernels.embeddingBag(table, { ...bags, values }, OPTIONS[0]!, pooled)).toThrowMatching(
+        expect(() => lookUpInto(kernels, table, { ...bags, values }, OPTIONS[0]!, pooled)).toThrowMatching(
           (error: { position: number; id: number }) => error.position === position && error.id === 1000 + position,
         );
       }
@@ -135,11 +136,11 @@ describe('native kernels', () => {
         const results = (dim: number): Float32Array[] => {
           const table = { data: cut(wide, dim), rows, dim };
           const pooled = new Float32Array(batch * dim);
-          kernels.embeddingBag(table, mine, options, pooled);
+          lookUpInto(kernels, table, mine, options, pooled);
           const gradient = cut(wideGradient, dim);
-          const { rowGradients } = kernels.embeddingBagGrad(gradient, mine, table, options);
+          const { rowGradients } = kernels.rowGradients(gradient, mine, table, options);
           const slots = usedSlots('adam', { data: wide, rows, dim: widest }, 1).map((slot) => cut(slot, dim));
-          kernels.sparseApply('adam', table, slots, gradient, mine, options, packedHyperCase('adam', 0));
+          stepOne(kernels, 'adam', table, slots, gradient, mine, options, packedHyperCase('adam', 0));
           return [pooled, rowGradients, table.data, ...slots];
         };
         const expected = results(widest);
@@ -161,15 +162,15 @@ describe('native kernels', () => {
       const { bags, gradientOf } = largeBatch(dim, 20, rows, dim % 2 === 0);
       const options = OPTIONS[dim % 3]!;
       const [expected, actual] = [new Float32Array(20 * dim), new Float32Array(20 * dim).fill(NaN)];
-      referenceKernels.embeddingBag(table, bags, options, expected);
-      kernels.embeddingBag(table, bags, options, actual);
+      lookUpInto(referenceKernels, table, bags, options, expected);
+      lookUpInto(kernels, table, bags, options, actual);
       expectClose(actual, expected, 40, `width ${dim}`);
       for (const optimizer of OPTIMIZER_NAMES) {
         const gradient = gradientOf(dim);
         const run = (set: typeof referenceKernels): Float32Array[] => {
           const mine = { ...table, data: table.data.slice() };
           const slots = usedSlots(optimizer, mine, dim);
-          set.sparseApply(optimizer, mine, slots, gradient, bags, options, packedHyperCase(optimizer, dim));
+          stepOne(set, optimizer, mine, slots, gradient, bags, options, packedHyperCase(optimizer, dim));
           return [mine.data, ...slots];
         };
         const steps = run(kernels);
@@ -187,9 +188,9 @@ describe('native kernels', () => {
     const bags: HostBags = { values, rowSplits: Int32Array.from({ length: count + 1 }, (_, i) => i), weights: null };
     const table: HostTable = { data: new Float32Array(0), rows, dim };
     const gradient = random.floats(count);
-    const expected = referenceKernels.embeddingBagGrad(gradient, bags, table, OPTIONS[0]!);
+    const expected = referenceKernels.rowGradients(gradient, bags, table, OPTIONS[0]!);
     expectSame('wide range', () => {
-      const { uniqueIds, rowGradients } = kernels.embeddingBagGrad(gradient, bags, table, OPTIONS[0]!);
+      const { uniqueIds, rowGradients } = kernels.rowGradients(gradient, bags, table, OPTIONS[0]!);
       expect(uniqueIds).toEqual(expected.uniqueIds);
       expectClose(rowGradients, expected.rowGradients, 1000);
       return [uniqueIds, rowGradients];

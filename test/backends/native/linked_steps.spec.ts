@@ -1,6 +1,6 @@
 /** Steps of several tables that share memory for their ids but differ in one respect: each is that of its table alone. */
 import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
-import type { HostStep, KernelSet } from '../../../src/backends/kernel_set.js';
+import type { HostStep, HostTable, KernelSet } from '../../../src/backends/kernel_set.js';
 import { namedKernelSet } from '../../../src/backends/registry.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
@@ -32,8 +32,8 @@ function stepOf({ rows = ROWS, ...difference }: Difference, seed: number): HostS
 }
 
 function numbersAfter(calls: readonly HostStep[][]): number[][] {
-  for (const steps of calls) kernels().sparseApplyMany('adam', steps);
-  return calls.flat().map(({ table, slots }) => [...table.data, ...slots.flatMap((slot) => [...slot])]);
+  for (const steps of calls) kernels().step('adam', steps);
+  return calls.flat().map(({ table, slots }) => [...(table as HostTable).data, ...slots.flatMap((slot) => [...slot])]);
 }
 
 const SHORT = { values: IDS.subarray(0, 2), rowSplits: SPLITS.subarray(0, 2), weights: null };
@@ -87,7 +87,7 @@ describe('steps of tables in one call that differ in', () => {
     const pair: Difference[] = [{ bags: stray, options: { ...options, outOfRange: 'zero' } }, { bags: stray }];
     for (const inOrder of [pair, pair.slice().reverse()]) {
       const steps = inOrder.map((each, seed) => stepOf(each, seed));
-      expect(() => kernels().sparseApplyMany('adam', steps)).toThrowError(/\b8\b/);
+      expect(() => kernels().step('adam', steps)).toThrowError(/\b8\b/);
     }
   });
 });

@@ -7,6 +7,7 @@ import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../src/ru
 import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
 import 'tfjs-embeddings/node';
+import { stepOne } from '../../helpers/kernel_calls.js';
 
 const WIDTHS = [1, 8, 13, 16, 32, 33, 48, 64, 77, 128, 144];
 const [ROWS, BATCH] = [97, 40];
@@ -53,7 +54,7 @@ function step(
 ): Buffer {
   const data = table.data.slice();
   const own = slots.map((slot) => slot.slice());
-  kernels().sparseApply(optimizer, { ...table, data }, own, gradient, bags, OPTIONS, packHyper(hyper));
+  stepOne(kernels(), optimizer, { ...table, data }, own, gradient, bags, OPTIONS, packHyper(hyper));
   return Buffer.concat([data, ...own].map(({ buffer }) => new Uint8Array(buffer)));
 }
 

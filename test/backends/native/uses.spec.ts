@@ -13,6 +13,7 @@ import { namedKernelSet } from '../../../src/backends/registry.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { bagCases, copyTable, packedHyperCase, usedSlots, type BagCase } from '../../helpers/bag_cases.js';
 import 'tfjs-embeddings/node';
+import { stepOne } from '../../helpers/kernel_calls.js';
 
 const CASES = 150;
 
@@ -59,16 +60,16 @@ describe('a step over several uses of a table', () => {
         const ends = [0, ...starts, batch];
         const sums = ends.slice(1).map((end, use) => {
           const ofUse = part(example, ends[use]!, end);
-          return kernels().embeddingBagGrad(ofUse.gradient, ofUse.bags, expected, options);
+          return kernels().rowGradients(ofUse.gradient, ofUse.bags, expected, options);
         });
         const values = Int32Array.from(sums.flatMap(({ uniqueIds }) => [...uniqueIds]));
         const rows = Float32Array.from(sums.flatMap(({ rowGradients }) => [...rowGradients]));
         const singles = { values, rowSplits: uniformSplits(values.length, 1), weights: null };
-        kernels().sparseApply(optimizer, expected, expectedSlots, rows, singles, SINGLE_ROW, hyper);
+        stepOne(kernels(), optimizer, expected, expectedSlots, rows, singles, SINGLE_ROW, hyper);
 
         const actual = copyTable(example.table);
         const slots = usedSlots(optimizer, example.table, seed);
-        kernels().sparseApplyUses(optimizer, actual, slots, gradient, bags, options, hyper, starts);
+        stepOne(kernels(), optimizer, actual, slots, gradient, bags, options, hyper, starts);
 
         const what = `${example.name}, uses from ${starts.join()}`;
         const wanted = [expected.data, ...expectedSlots];
@@ -83,7 +84,8 @@ describe('a step over several uses of a table', () => {
     const table: HostTable = { data: Float32Array.of(1, 2, 3), rows: 3, dim: 1 };
     const bags = { values: Int32Array.of(0, 1, 3, 2), rowSplits: Int32Array.of(0, 2, 4), weights: null };
     const step = (): void =>
-      kernels().sparseApplyUses(
+      stepOne(
+        kernels(),
         'sgd',
         table,
         [],

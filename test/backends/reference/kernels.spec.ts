@@ -2,11 +2,12 @@
 import { HYPER_FIELDS, NEUTRAL_HYPER, packHyper, type Hyper, unpackHyper } from '../../../src/rules/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
-import { registerReferenceKernels } from '../../../src/backends/reference/register.js';
+import { registerLookupBackends } from '../../../src/backends/register.js';
 import { kernelSet, setKernels } from '../../../src/backends/registry.js';
 import { bagCases, copyTable, type BagCase } from '../../helpers/bag_cases.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
 import { expectClose, finiteDifferences, firstDifference } from '../../helpers/tensors.js';
+import { stepOne } from '../../helpers/kernel_calls.js';
 
 /** sum over bags of gradient . pooled, straight from the definitions, in double. */
 function score(example: BagCase, data: readonly number[], weights: readonly number[] | null): number {
@@ -63,7 +64,7 @@ describe('reference kernels', () => {
       const { table, bags, options, gradient } = example;
       const weights = bags.weights === null ? null : Array.from(bags.weights);
       const expected = finiteDifferences((data) => score(example, data, weights), Array.from(table.data));
-      const { uniqueIds, rowGradients } = referenceKernels.embeddingBagGrad(gradient, bags, table, options);
+      const { uniqueIds, rowGradients } = referenceKernels.rowGradients(gradient, bags, table, options);
       const dense = new Float32Array(table.rows * table.dim);
       uniqueIds.forEach((id, u) => {
         dense.set(rowGradients.subarray(u * table.dim, (u + 1) * table.dim), id * table.dim);
@@ -82,7 +83,7 @@ describe('reference kernels', () => {
       const data = Array.from(table.data);
       const expected = finiteDifferences((weights) => score(example, data, weights), Array.from(bags.weights!));
       const actual = new Float32Array(bags.values.length);
-      referenceKernels.embeddingBagWeightsGrad(table, gradient, bags, options, actual);
+      referenceKernels.weightsGradient(table, gradient, bags, options, actual);
       expectClose(actual, expected, 10, example.name, 2e-5);
     }
   });
@@ -115,7 +116,7 @@ function step(gradients: number[][], hyper: Partial<Hyper>, data = [1, -2, 3, 4,
     weights: null,
   };
   const packed = packHyper({ ...NEUTRAL_HYPER, ...hyper });
-  referenceKernels.sparseApply('sgd', table, [], Float32Array.from(gradients.flat()), bags, NO_BAGS, packed);
+  stepOne(referenceKernels, 'sgd', table, [], Float32Array.from(gradients.flat()), bags, NO_BAGS, packed);
   return Array.from(table.data);
 }
 
@@ -125,7 +126,7 @@ describe('reference steps', () => {
     const slots = [Float32Array.of(0, 0)];
     const bags: HostBags = { values: Int32Array.of(0, 0, 0), rowSplits: Int32Array.of(0, 2, 3), weights: null };
     const packed = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
-    referenceKernels.sparseApply('adagrad', table, slots, Float32Array.of(1, 2, 2, -4), bags, NO_BAGS, packed);
+    stepOne(referenceKernels, 'adagrad', table, slots, Float32Array.of(1, 2, 2, -4), bags, NO_BAGS, packed);
     expect([...slots[0]!]).toEqual([16, 0]); // (1 + 1 + 2)^2 and (2 + 2 - 4)^2
     expect([...table.data]).toEqual([-1, 0]); // and a zero gradient over a zero accumulator moves nothing
   });
@@ -210,7 +211,7 @@ describe('reference steps', () => {
     const slots = [Float32Array.of(0.5, 7)];
     const bags: HostBags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
     const packed = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.5, epsilon: 0.25 });
-    referenceKernels.sparseApply('rowWiseAdagrad', table, slots, Float32Array.of(1, 2), bags, NO_BAGS, packed);
+    stepOne(referenceKernels, 'rowWiseAdagrad', table, slots, Float32Array.of(1, 2), bags, NO_BAGS, packed);
     expectClose(slots[0]!, [3, 7]); // 0.5 + (1 + 4) / 2
     expectClose(table.data, [1 - 0.5 / Math.sqrt(3.25), 1 - 1 / Math.sqrt(3.25), 1, 1], 1);
   });
@@ -221,7 +222,7 @@ describe('reference steps', () => {
     const bags: HostBags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
     const hyper = { learningRate: 1, beta1: 0.5, beta2: 1, weightDecay: 0.5, clipWeightMax: 1, lazy: 0 };
     const packed = packHyper({ ...NEUTRAL_HYPER, ...hyper });
-    referenceKernels.sparseApply('adam', table, slots, Float32Array.of(0), bags, NO_BAGS, packed);
+    stepOne(referenceKernels, 'adam', table, slots, Float32Array.of(0), bags, NO_BAGS, packed);
     expectClose(slots[0]!, [0.5, 0.5]);
     expectClose(table.data, [1, 4 - 0.25], 4); // 4 * 0.5 - 0.25 limited to 1; 4 - 0.5 / 2
   });
@@ -236,17 +237,17 @@ describe('reference steps', () => {
       const example = bagCases(200).find(({ bags }) => bags.rowSplits.length === 1)!;
       const table = copyTable(example.table);
       const packed = packHyper({ ...NEUTRAL_HYPER, learningRate: 1, clipNorm: 1, weightDecay: 0.5, lazy });
-      referenceKernels.sparseApply('sgd', table, [], example.gradient, example.bags, example.options, packed);
+      stepOne(referenceKernels, 'sgd', table, [], example.gradient, example.bags, example.options, packed);
       expect(table.data).toEqual(example.table.data);
     }
   });
 });
 
-describe('registerReferenceKernels', () => {
+describe('The reference', () => {
   afterEach(() => setKernels('auto'));
 
-  it('makes the reference one of the kernels to choose from', () => {
-    registerReferenceKernels();
+  it('is one of the kernels to choose from', () => {
+    registerLookupBackends();
     setKernels('reference');
     expect(kernelSet()).toBe(referenceKernels);
     expect(kernelSet().info()).toEqual({ implementation: 'reference', instructionSet: 'javascript', threads: 1 });

@@ -1,10 +1,11 @@
 import * as tf from '@tensorflow/tfjs';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import { IdOutOfRange, type BagOptions } from '../../../src/backends/kernel_set.js';
-import { backendPart } from '../../../src/backends/registry.js';
+import { currentBackend } from '../../../src/backends/registry.js';
 import { RuntimeError, ValueError } from '../../../src/base/errors.js';
 import { fromTensorFlow } from '../../../src/backends/tensorflow/op_errors.js';
 import { describeTensorFlow } from './tensorflow_backend.js';
+import { stepVariable } from '../../helpers/kernel_calls.js';
 
 const OPTIONS: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 
@@ -118,7 +119,7 @@ describeTensorFlow('errors of tensorflow kernels', () => {
         rowSplits: tf.tensor1d([0, ids.length], 'int32'),
         weights: null,
       };
-      backendPart().sparseApply('adagrad', table, slots, gradient, bags, OPTIONS, numbers);
+      stepVariable(currentBackend(), 'adagrad', table, slots, gradient, bags, OPTIONS, numbers);
     };
     expect(caught(() => step([0, 3], tf.ones([1, 2]), [slot]))).toBeInstanceOf(IdOutOfRange);
     expect((caught(() => step([0], tf.ones([2, 2]), [slot])) as ValueError).argument).toBe('gradient');

@@ -1,11 +1,12 @@
 import * as tf from '@tensorflow/tfjs';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
-import { backendInfo, backendPart } from '../../../src/backends/registry.js';
+import { backendInfo, currentBackend } from '../../../src/backends/registry.js';
 import { embeddingBag } from '../../../src/lookup/embedding_bag.js';
 import { sparseApply } from '../../../src/lookup/sparse_apply.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
 import { tensorKernelSet } from '../../helpers/tensor_kernel_set.js';
 import { describeTensorFlow } from './tensorflow_backend.js';
+import { stepVariable } from '../../helpers/kernel_calls.js';
 
 describeTensorFlow('kernels', () => {
   itEqualsTensorFlow(() => tensorKernelSet);
@@ -25,7 +26,7 @@ describeTensorFlow('kernels', () => {
       const bags = { values: tf.tensor1d([2], 'int32'), rowSplits: tf.tensor1d([0, 1], 'int32'), weights: null };
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
       const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
-      backendPart().sparseApply('rowWiseAdagrad', table, [slot], tf.tensor2d([[1, 1, 1]]), bags, options, hyper);
+      stepVariable(currentBackend(), 'rowWiseAdagrad', table, [slot], tf.tensor2d([[1, 1, 1]]), bags, options, hyper);
     });
     expect([...slot.dataSync()]).toEqual([0, 0, 1, 0]);
     tf.dispose([table, slot]);

@@ -1,9 +1,10 @@
 import * as tf from '@tensorflow/tfjs';
 import { NEUTRAL_HYPER, packHyper } from '../../../src/rules/hyper.js';
 import type { BagOptions } from '../../../src/backends/kernel_set.js';
-import { backendPart } from '../../../src/backends/registry.js';
+import { currentBackend } from '../../../src/backends/registry.js';
 import { Ownership } from '../../../src/backends/tensorflow/ownership.js';
 import { describeTensorFlow, nodeBackend } from './tensorflow_backend.js';
+import { stepVariable } from '../../helpers/kernel_calls.js';
 
 const ROWS = 64;
 const DIM = 16;
@@ -21,7 +22,7 @@ function step(table: tf.Variable, slots: tf.Variable[] = []): void {
     const rowSplits = tf.range(0, ROWS + 1, 1, 'int32');
     const gradient = tf.ones<tf.Rank.R2>([ROWS, DIM]);
     const name = slots.length === 0 ? 'sgd' : 'adagrad';
-    backendPart().sparseApply(name, table, slots, gradient, { values, rowSplits, weights: null }, OPTIONS, HYPER);
+    stepVariable(currentBackend(), name, table, slots, gradient, { values, rowSplits, weights: null }, OPTIONS, HYPER);
   });
 }
 
@@ -268,7 +269,7 @@ describeTensorFlow('steps in place on tensorflow', () => {
     step(table);
     const before = copies();
     const rows = table as unknown as tf.Tensor2D;
-    const { pairDots, pairDotsGradient, softmaxGradient } = backendPart().stepOps!;
+    const { pairDots, pairDotsGradient, softmaxGradient } = currentBackend().ops!;
     const gives: Record<string, () => tf.Tensor | tf.Tensor[]> = {
       EmbeddingReluGrad: () => nodeBackend().executeSingleOutput('EmbeddingReluGrad', [], [rows, rows]),
       EmbeddingPairDots: () => pairDots([rows, rows], true),

@@ -3,10 +3,11 @@
  * process of its own, as a size that is not checked ends it.
  */
 import * as tf from '@tensorflow/tfjs';
-import { backendPart } from '../../../src/backends/registry.js';
+import { currentBackend } from '../../../src/backends/registry.js';
 import type { BagOptions } from '../../../src/backends/kernel_set.js';
 import * as emb from '../../../src/node.js';
 import '@tensorflow/tfjs-node';
+import { stepVariable } from '../../helpers/kernel_calls.js';
 
 const WIDE = 2 ** 45;
 const OPTIONS: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
@@ -27,7 +28,7 @@ const stepOf = (rows: number): void => {
   const table = tf.variable(tf.zeros([0, WIDE]));
   const slot = tf.variable(tf.zeros([rows, WIDE]));
   const bags = { values: none(), rowSplits: splits(0), weights: null };
-  backendPart().sparseApply('adagrad', table, [slot], tf.zeros([0, WIDE]), bags, OPTIONS, new Float32Array(30));
+  stepVariable(currentBackend(), 'adagrad', table, [slot], tf.zeros([0, WIDE]), bags, OPTIONS, new Float32Array(30));
 };
 
 const cases: Record<string, () => unknown> = {

@@ -1,10 +1,10 @@
 /** Ops of a step beside lookups: each against the stock ops that it stands for. */
 import * as tf from '@tensorflow/tfjs';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
-import { TensorFlowPart } from '../../../src/backends/tensorflow/backend_part.js';
+import { TensorFlowTables } from '../../../src/backends/tensorflow/tensorflow_tables.js';
 import { setPackedForm, wordsPerRow } from '../../../src/backends/packed/packed_table.js';
 import { packRows, unpackRows } from '../../../src/backends/packed/rows.js';
-import { backendPart } from '../../../src/backends/registry.js';
+import { currentBackend } from '../../../src/backends/registry.js';
 import { ValueError } from '../../../src/base/errors.js';
 import { unmaskedIds } from '../../../src/layers/embedding/masked_ids.js';
 import { Random } from '../../helpers/random.js';
@@ -16,8 +16,8 @@ describeTensorFlow('STEP_OPS', () => {
   const ints = (...ids: number[]): tf.Tensor1D => tf.tensor1d(ids, 'int32');
 
   it('are offered by the part of the backend, which registers them first', () => {
-    expect(backendPart()).toBeInstanceOf(TensorFlowPart);
-    expect(backendPart().stepOps).toBe(STEP_OPS);
+    expect(currentBackend()).toBeInstanceOf(TensorFlowTables);
+    expect(currentBackend().ops).toBe(STEP_OPS);
   });
 
   describe('touchedRows', () => {

@@ -2,11 +2,12 @@ import * as tf from '@tensorflow/tfjs';
 import { SPARSE_APPLY } from '../../../src/backends/bag_tensors.js';
 import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
-import { backendInfo, backendPart, setThreads } from '../../../src/backends/registry.js';
+import { backendInfo, currentBackend, setThreads } from '../../../src/backends/registry.js';
 import { ValueError } from '../../../src/base/errors.js';
 import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots, type GeneratedCase } from './generated_case.js';
 import { describeWasm, wasmBackend } from './wasm_backend.js';
+import { lookUpInto, stepOne, stepVariable } from '../../helpers/kernel_calls.js';
 
 const SEEDS = Array.from({ length: 120 }, (_, seed) => 1000 + seed);
 
@@ -47,7 +48,7 @@ describeWasm('kernels of the wasm backend', () => {
         const { table: t, values, rowSplits, weights } = tensorsOf(generated);
         const [pooled] = run('EmbeddingBag', { table: t, values, rowSplits, weights }, options);
         const expected = new Float32Array((bags.rowSplits.length - 1) * table.dim);
-        referenceKernels.embeddingBag(table, bags, options, expected);
+        lookUpInto(referenceKernels, table, bags, options, expected);
         expect(pooled!.shape).toEqual([bags.rowSplits.length - 1, table.dim]);
         expectClose(pooled!.dataSync(), expected, 4e-6, name);
       });
@@ -62,7 +63,7 @@ describeWasm('kernels of the wasm backend', () => {
         const { table: t, values, rowSplits, weights, gradient: g } = tensorsOf(generated);
         const inputs = { gradient: g, values, rowSplits, weights, table: options.maxNorm > 0 ? t : null };
         const [uniqueIds, rowGradients] = run('EmbeddingBagGrad', inputs, { ...options, rows: table.rows });
-        const expected = referenceKernels.embeddingBagGrad(gradient, bags, table, options);
+        const expected = referenceKernels.rowGradients(gradient, bags, table, options);
         expect(Array.from(uniqueIds!.dataSync()))
           .withContext(name)
           .toEqual([...expected.uniqueIds]);
@@ -71,7 +72,7 @@ describeWasm('kernels of the wasm backend', () => {
         if (bags.weights === null) return;
         const [toWeights] = run('EmbeddingBagWeightsGrad', { ...inputs, table: t }, options);
         const expectedWeights = new Float32Array(bags.values.length);
-        referenceKernels.embeddingBagWeightsGrad(table, gradient, bags, options, expectedWeights);
+        referenceKernels.weightsGradient(table, gradient, bags, options, expectedWeights);
         expectClose(toWeights!.dataSync(), expectedWeights, 2e-5, name);
       });
     }
@@ -92,8 +93,8 @@ describeWasm('kernels of the wasm backend', () => {
           return tf.variable(tf.tensor(values, shape));
         });
         for (let step = 0; step < 2; step++) {
-          referenceKernels.sparseApply(optimizer, expected.table, expected.slots, gradient, bags, options, hyper);
-          backendPart().sparseApply(optimizer, variable, slots, tensors.gradient, tensors, options, hyper);
+          stepOne(referenceKernels, optimizer, expected.table, expected.slots, gradient, bags, options, hyper);
+          stepVariable(currentBackend(), optimizer, variable, slots, tensors.gradient, tensors, options, hyper);
         }
         expectClose(variable.dataSync(), expected.table.data, 5e-5, name);
         slots.forEach((slot, i) => expectClose(slot.dataSync(), expected.slots[i]!, 5e-5, `${name}, slot ${i}`));

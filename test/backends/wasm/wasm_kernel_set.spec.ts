@@ -5,6 +5,7 @@ import { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
 import { ValueError } from '../../../src/base/errors.js';
 import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots } from './generated_case.js';
+import { lookUpInto, stepOne } from '../../helpers/kernel_calls.js';
 
 const SEEDS = Array.from({ length: 150 }, (_, seed) => seed);
 
@@ -29,8 +30,8 @@ describe('WebAssembly kernels on typed arrays', () => {
       const { name, table, bags, options } = generatedCase(seed);
       const length = (bags.rowSplits.length - 1) * table.dim;
       const [pooled, expected] = [new Float32Array(length), new Float32Array(length)];
-      set.embeddingBag(table, bags, options, pooled);
-      referenceKernels.embeddingBag(table, bags, options, expected);
+      lookUpInto(set, table, bags, options, pooled);
+      lookUpInto(referenceKernels, table, bags, options, expected);
       expectClose(pooled, expected, 4e-6, name);
     }
   });
@@ -38,8 +39,8 @@ describe('WebAssembly kernels on typed arrays', () => {
   it('give the gradient of the table as the reference does', () => {
     for (const seed of SEEDS) {
       const { name, table, bags, options, gradient } = generatedCase(seed);
-      const actual = set.embeddingBagGrad(gradient, bags, table, options);
-      const expected = referenceKernels.embeddingBagGrad(gradient, bags, table, options);
+      const actual = set.rowGradients(gradient, bags, table, options);
+      const expected = referenceKernels.rowGradients(gradient, bags, table, options);
       expect([...actual.uniqueIds])
         .withContext(name)
         .toEqual([...expected.uniqueIds]);
@@ -52,8 +53,8 @@ describe('WebAssembly kernels on typed arrays', () => {
       const { name, table, bags, options, gradient } = generatedCase(seed);
       const weighted = { ...bags, weights: bags.weights ?? new Float32Array(bags.values.length).fill(1) };
       const [actual, expected] = [new Float32Array(bags.values.length), new Float32Array(bags.values.length)];
-      set.embeddingBagWeightsGrad(table, gradient, weighted, options, actual);
-      referenceKernels.embeddingBagWeightsGrad(table, gradient, weighted, options, expected);
+      set.weightsGradient(table, gradient, weighted, options, actual);
+      referenceKernels.weightsGradient(table, gradient, weighted, options, expected);
       expectClose(actual, expected, 2e-5, name);
     }
   });
@@ -66,7 +67,7 @@ describe('WebAssembly kernels on typed arrays', () => {
           const written = { table: copyOf(table), slots: usualSlots(optimizer, table, seed) };
           for (let step = 0; step < 2; step++) {
             const hyper = usualHyper(optimizer);
-            kernels.sparseApply(optimizer, written.table, written.slots, gradient, bags, options, hyper);
+            stepOne(kernels, optimizer, written.table, written.slots, gradient, bags, options, hyper);
           }
           return written;
         };
@@ -91,12 +92,12 @@ describe('WebAssembly kernels on typed arrays', () => {
     const longSplits = new Int32Array(many + 1).fill(3);
     longSplits.set(rowSplits);
     const pooled = new Float32Array(many * dim);
-    set.embeddingBag({ data: view(), rows, dim }, { values, rowSplits: longSplits, weights: null }, options, pooled);
+    lookUpInto(set, { data: view(), rows, dim }, { values, rowSplits: longSplits, weights: null }, options, pooled);
     expect(heap.memory.buffer).not.toBe(before);
     expect([pooled[0], pooled[dim], pooled[2 * dim]]).toEqual([7, 49, 0]);
     const gradient = new Float32Array(2 * dim).fill(1);
     const bags = { values, rowSplits, weights: null };
-    set.sparseApply('sgd', { data: view(), rows, dim }, [], gradient, bags, options, usualHyper('sgd'));
+    stepOne(set, 'sgd', { data: view(), rows, dim }, [], gradient, bags, options, usualHyper('sgd'));
     expect(view()[3 * dim]).toBeCloseTo(2.9, 6);
     expect(view()[5 * dim]).toBe(5);
     heap.free(address);
@@ -113,9 +114,9 @@ describe('WebAssembly kernels on typed arrays', () => {
     const bags = { values: Int32Array.from(ids), rowSplits: Int32Array.of(0, 1, 2, 3, 4), weights: null };
     const options = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
     const gradient = Float32Array.from({ length: 4 * dim }, (_, i) => Math.floor(i / dim) + 1);
-    own.sparseApply('sgd', table(), [], gradient, bags, options, packHyper({ ...NEUTRAL_HYPER, learningRate: 1 }));
+    stepOne(own, 'sgd', table(), [], gradient, bags, options, packHyper({ ...NEUTRAL_HYPER, learningRate: 1 }));
     const pooled = new Float32Array(4 * dim);
-    own.embeddingBag(table(), bags, options, pooled);
+    lookUpInto(own, table(), bags, options, pooled);
     expect([0, 1, 2, 3].map((b) => pooled[b * dim + dim - 1])).toEqual([-5, -2, -3, -5]);
     expect(view()[dim]).toBe(0);
   });
@@ -127,9 +128,9 @@ describe('WebAssembly kernels on typed arrays', () => {
       const bags = { values: Int32Array.from([1, id]), rowSplits: Int32Array.from([0, 2]), weights: null };
       const gradient = Float32Array.from([1, 1]);
       const kernels = [
-        () => set.embeddingBag(table, bags, options, new Float32Array(2)),
-        () => set.embeddingBagGrad(gradient, bags, table, options),
-        () => set.sparseApply('sgd', table, [], gradient, bags, options, usualHyper('sgd')),
+        () => lookUpInto(set, table, bags, options, new Float32Array(2)),
+        () => set.rowGradients(gradient, bags, table, options),
+        () => stepOne(set, 'sgd', table, [], gradient, bags, options, usualHyper('sgd')),
       ];
       for (const kernel of kernels) {
         let error: unknown;
@@ -158,19 +159,19 @@ describe('WebAssembly kernels on typed arrays', () => {
     const hyper = usualHyper('adagrad');
     const [slot, tallSlot] = [new Float32Array(4), new Float32Array(2000)];
     const calls: Record<string, () => unknown> = {
-      pooled: () => set.embeddingBag(table, bags, options, short),
-      table: () => set.embeddingBag(tall, bags, options, two),
-      weights: () => set.embeddingBag(table, light, options, two),
-      rowSplits: () => set.embeddingBag(table, empty, options, new Float32Array(0)),
-      'gradient of rows': () => set.embeddingBagGrad(short, bags, table, options),
-      'table for maxNorm': () => set.embeddingBagGrad(gradient, bags, tall, { ...options, maxNorm: 1 }),
-      'gradient of weights': () => set.embeddingBagWeightsGrad(table, short, bags, options, two),
-      out: () => set.embeddingBagWeightsGrad(table, gradient, bags, options, short),
-      'table of a step': () => set.sparseApply('adagrad', tall, [tallSlot], gradient, bags, options, hyper),
-      'gradient of a step': () => set.sparseApply('adagrad', table, [slot], short, bags, options, hyper),
-      slots: () => set.sparseApply('adagrad', table, [], gradient, bags, options, hyper),
-      'slots[0]': () => set.sparseApply('adagrad', table, [two], gradient, bags, options, hyper),
-      hyper: () => set.sparseApply('adagrad', table, [slot], gradient, bags, options, two),
+      pooled: () => lookUpInto(set, table, bags, options, short),
+      table: () => lookUpInto(set, tall, bags, options, two),
+      weights: () => lookUpInto(set, table, light, options, two),
+      rowSplits: () => lookUpInto(set, table, empty, options, new Float32Array(0)),
+      'gradient of rows': () => set.rowGradients(short, bags, table, options),
+      'table for maxNorm': () => set.rowGradients(gradient, bags, tall, { ...options, maxNorm: 1 }),
+      'gradient of weights': () => set.weightsGradient(table, short, bags, options, two),
+      out: () => set.weightsGradient(table, gradient, bags, options, short),
+      'table of a step': () => stepOne(set, 'adagrad', tall, [tallSlot], gradient, bags, options, hyper),
+      'gradient of a step': () => stepOne(set, 'adagrad', table, [slot], short, bags, options, hyper),
+      slots: () => stepOne(set, 'adagrad', table, [], gradient, bags, options, hyper),
+      'slots[0]': () => stepOne(set, 'adagrad', table, [two], gradient, bags, options, hyper),
+      hyper: () => stepOne(set, 'adagrad', table, [slot], gradient, bags, options, two),
     };
     for (const [what, call] of Object.entries(calls)) {
       expect(call)
@@ -192,7 +193,7 @@ describe('WebAssembly kernels on typed arrays', () => {
     ]) {
       const bags = { values: Int32Array.from([0, 1]), rowSplits: Int32Array.from(rowSplits), weights: null };
       const pooled = new Float32Array((rowSplits.length - 1) * 2);
-      expect(() => set.embeddingBag(table, bags, options, pooled)).toThrowError(ValueError, /rowSplits/);
+      expect(() => lookUpInto(set, table, bags, options, pooled)).toThrowError(ValueError, /rowSplits/);
     }
   });
 });

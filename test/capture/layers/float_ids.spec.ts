@@ -1,7 +1,7 @@
 /** Captured steps of ids that come as float32, as `tf.tensor2d` makes them of numbers. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { backendPart } from '../../../src/backends/registry.js';
+import { currentBackend } from '../../../src/backends/registry.js';
 import type { Random } from '../../helpers/random.js';
 import { itIsCapturedRight, type BadInputs, type Batch } from './checked_models.js';
 import { ROWS, describeSteps, expectCaptured, modelOf, sigmoid, trainTwins } from '../training.js';
@@ -66,11 +66,11 @@ describeSteps('Captured steps of float32 ids', () => {
   it('have no number that the op rounds', () => {
     const ids = [0, -0, 1, -1, 2 ** 24, -(2 ** 24), 2 ** 24 - 1];
     tf.tidy(() => {
-      const whole = backendPart().stepOps!.wholeIds(tf.tensor1d(ids, 'float32'));
+      const whole = currentBackend().ops!.wholeIds(tf.tensor1d(ids, 'float32'));
       expect(whole.dtype).toBe('int32');
       expect([...whole.dataSync()]).toEqual(ids.map((id) => id | 0));
       for (const id of [2 ** 24 + 2, -(2 ** 24) - 2, 0.5, 1e-45, NaN, Infinity]) {
-        expect(() => backendPart().stepOps!.wholeIds(tf.tensor1d([1, id]))).toThrowError(/at position 1/);
+        expect(() => currentBackend().ops!.wholeIds(tf.tensor1d([1, id]))).toThrowError(/at position 1/);
       }
     });
   });

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { backendPart } from '../../../src/backends/registry.js';
+import { currentBackend } from '../../../src/backends/registry.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
 import { SIZES, alone, idTensors, items, losses, modelOf, tablesOf, takeAll, valuesOf, type Size } from './layers.js';
 import { expectClose, expectError, leakFree, useCpu } from '../setup.js';
@@ -32,7 +32,7 @@ async function trained(wishes: Wishes, sizes: readonly Size[] = SIZES, map?: num
 }
 
 const layoutKinds = (layer: emb.DistributedEmbedding): string[] =>
-  layer.weights.map((weight) => backendPart().devices!.layoutOf(weight.read())!.kind);
+  layer.weights.map((weight) => currentBackend().tables.devices!.layoutOf(weight.read())!.kind);
 
 describe('DistributedEmbedding on devices', () => {
   beforeAll(useCpu);
@@ -342,7 +342,7 @@ describe('DistributedEmbedding on devices', () => {
         ],
       });
       layer.build();
-      expect(layer.weights.map((weight) => backendPart().devices!.layoutOf(weight.read())!.shards.length)).toEqual([1, 1, 1, 1, 2]); // prettier-ignore
+      expect(layer.weights.map((weight) => currentBackend().tables.devices!.layoutOf(weight.read())!.shards.length)).toEqual([1, 1, 1, 1, 2]); // prettier-ignore
       layer.dispose();
     });
   });

@@ -1,7 +1,7 @@
 /** Runs a generated use of `DistributedEmbedding` on the backend in use, and notes everything that can be compared. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { backendPart } from '../../../src/backends/registry.js';
+import { currentBackend } from '../../../src/backends/registry.js';
 import type { TableLayout } from '../../../src/partition/table_layout.js';
 import { Random } from '../../helpers/random.js';
 import type { DistributedCase, OptimizerCase, TableCase } from './generated_case.js';
@@ -204,7 +204,7 @@ class Trained {
   }
 
   private kinds(): Moment['kinds'] {
-    const { devices } = backendPart();
+    const { devices } = currentBackend().tables;
     return new Map(this.variables().map(([name, table]) => [name, devices?.layoutOf(table)?.kind ?? null] as const));
   }
 

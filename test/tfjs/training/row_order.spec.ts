@@ -178,7 +178,7 @@ describeEmulator(
 
     it('takes rows of a table that lies on devices', () => {
       const variable = tf.tidy(() => tf.variable(tf.tensor2d([[1], [2], [3]])));
-      emulator().placeTable(variable);
+      emulator().place(variable);
       tf.tidy(() => {
         const [found] = gathered([variable], tf.tensor1d([2, 0], 'int32'));
         expect([...found!.dataSync()]).toEqual([3, 1]);

@@ -1,11 +1,11 @@
 /** Who holds the devices, and which core a device string names. */
-import type { DevicePart } from '../../../src/backends/device_part.js';
+import type { Devices } from '../../../src/backends/contract.js';
 import { claimDevices, coreOf, releaseDevices } from '../../../src/tpu/embedding/device_claim.js';
 import { expectError } from '../../helpers/errors.js';
 
 describe('Claims of devices', () => {
   it('are given up by their owner alone', () => {
-    const devices = {} as DevicePart;
+    const devices = {} as Devices;
     const [owner, other] = [{}, {}];
     claimDevices(devices, owner);
     claimDevices(devices, owner);
@@ -15,7 +15,7 @@ describe('Claims of devices', () => {
     releaseDevices(devices, owner);
     expect(() => claimDevices(devices, other)).not.toThrow();
     expectError(() => claimDevices(devices, owner), 'RuntimeError', 'build');
-    expect(() => claimDevices({} as DevicePart, owner)).not.toThrow();
+    expect(() => claimDevices({} as Devices, owner)).not.toThrow();
   });
 });
 

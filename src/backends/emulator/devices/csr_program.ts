@@ -70,13 +70,17 @@ export class CsrProgram {
     return { values: ids, rowSplits: this.machine.uniform.of(ids.length, 1), weights: null };
   }
 
+  private lookUp(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
+    this.machine.kernels.lookUp([{ table, bags, options, pooled }]);
+  }
+
   private gather({ table, csr, shard, to, quantization }: Op<'csrGather'>): void {
     const buckets = this.buckets(csr);
     to.forEach((at, core) => {
       const ids = buckets.runs(core, shard);
       if (ids.length === 0) return;
       const rows = this.floats(at, ids.length * table.dim);
-      this.machine.kernels.embeddingBag(this.machine.table(table), this.single(ids), SINGLE_ROW, rows);
+      this.lookUp(this.machine.table(table), this.single(ids), SINGLE_ROW, rows);
       if (quantization !== null) quantize(rows, quantization);
     });
   }
@@ -84,7 +88,7 @@ export class CsrProgram {
   private combine({ csr, core, rows, count, dim, out }: Op<'csrCombine'>): void {
     const bags = this.buckets(csr).bagsOfCore(core);
     const data = this.floats(rows, count * dim);
-    this.machine.kernels.embeddingBag({ data, rows: count, dim }, bags, SUM, this.floats(out, csr.samples * dim));
+    this.lookUp({ data, rows: count, dim }, bags, SUM, this.floats(out, csr.samples * dim));
   }
 
   private step(command: Op<'csrStep'>): void {
@@ -102,7 +106,8 @@ export class CsrProgram {
   private apply({ optimizer, table, slots, hyper }: Op<'csrStep'>, bags: HostBags, gradient: Float32Array): void {
     const { kernels, view } = this.machine;
     const numbers = Float32Array.from(hyper);
-    kernels.sparseApply(optimizer, this.machine.table(table), slots.map(view), gradient, bags, SUM, numbers);
+    const given = { table: this.machine.table(table), slots: slots.map(view), useStarts: null };
+    kernels.step(optimizer, [{ ...given, gradient, bags, options: SUM, hyper: numbers }]);
   }
 
   /** The first occurrences of all rows, then their second ones, and so on, each with the gradient of its sample. */
@@ -137,7 +142,7 @@ export class CsrProgram {
     const { kernels } = this.machine;
     const bags = this.buckets(csr).bagsOfShard(shard);
     const all = this.floats(gradient, csr.cores * csr.samples * table.dim);
-    const found = kernels.embeddingBagGrad(all, bags, this.machine.table(table), SUM);
+    const found = kernels.rowGradients(all, bags, this.machine.table(table), SUM);
     const { ints, floats } = this.machine.exchange();
     const count = Math.min(found.uniqueIds.length, room);
     ints[out] = count;
@@ -149,7 +154,7 @@ export class CsrProgram {
     if (count === 0) return;
     const rows = this.machine.exchange().ints.slice(ids, ids + count);
     const target = this.floats(at, count * table.dim);
-    this.machine.kernels.embeddingBag(this.machine.table(table), this.single(rows), SINGLE_ROW, target);
+    this.lookUp(this.machine.table(table), this.single(rows), SINGLE_ROW, target);
   }
 
   private writeRows({ table, ids, count, at }: Op<'writeRows'>): void {

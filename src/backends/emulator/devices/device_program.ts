@@ -138,7 +138,7 @@ export class DeviceProgram {
     const isCompact = sharedKey === null && stride === table.dim;
     const target = isCompact ? floats.subarray(at, at + size) : this.scratch.take(size);
     try {
-      this.kernels.embeddingBag(this.table(table), host, options, target);
+      this.kernels.lookUp([{ table: this.table(table), bags: host, options, pooled: target }]);
     } catch (error) {
       // Whoever gave the id is at fault, not the device.
       if (!(error instanceof IdOutOfRange)) throw error;
@@ -154,7 +154,7 @@ export class DeviceProgram {
     const host = this.bags(bags);
     const target = this.exchange().floats.subarray(out, out + host.values.length);
     const pooled = this.compact(gradient, bags.bags, table.dim);
-    this.kernels.embeddingBagWeightsGrad(this.table(table), pooled, host, options, target);
+    this.kernels.weightsGradient(this.table(table), pooled, host, options, target);
   }
 
   private rowGradients({ table, entries, room, out }: Op<'rowGradients'>): void {
@@ -174,25 +174,22 @@ export class DeviceProgram {
   private step({ optimizer, table, slots, entries, hyper }: Op<'step'>): void {
     const [first] = entries as [EntryAt];
     const numbers = Float32Array.from(hyper);
-    // Taken when they are needed: kernels may have grown the memory that they are views of.
-    const views = (): Float32Array[] => slots.map((slot) => this.view(slot));
-    const apply = (gradient: Float32Array, bags: HostBags, options: BagOptions): void => {
-      this.kernels.sparseApply(optimizer, this.table(table), views(), gradient, bags, options, numbers);
+    const apply = (gradient: Float32Array, bags: HostBags, options: BagOptions, useStarts: Int32Array | null): void => {
+      const given = { table: this.table(table), slots: slots.map((slot) => this.view(slot)) };
+      this.kernels.step(optimizer, [{ ...given, gradient, bags, options, hyper: numbers, useStarts }]);
     };
     if (entries.length === 1 && !first.ofRows) {
       const { gradient, bags, options } = first;
-      return apply(this.compact(gradient, bags.bags, table.dim), this.bags(bags), options);
+      return apply(this.compact(gradient, bags.bags, table.dim), this.bags(bags), options, null);
     }
     // Several uses of a table make one step, over the sum of their gradients.
-    if (this.kernels.sparseApplyUses !== undefined && areAlike(entries)) {
+    if (areAlike(entries)) {
       const { gradient, bags, starts } = this.inOne(entries, table.dim);
-      const { options } = first;
-      const target = this.table(table);
-      this.kernels.sparseApplyUses(optimizer, target, views(), gradient, bags, options, numbers, starts);
-      return;
+      return apply(gradient, bags, first.options, starts);
     }
     const { ids, gradients } = united(entries.map((entry) => this.rowsOf(table, entry)));
-    apply(gradients, { values: ids, rowSplits: this.uniform.of(ids.length, 1), weights: null }, SINGLE_ROW);
+    const bags = { values: ids, rowSplits: this.uniform.of(ids.length, 1), weights: null };
+    apply(gradients, bags, SINGLE_ROW, null);
   }
 
   /** The bags and gradients of all entries one after the other, and where each but the first begins. */
@@ -224,7 +221,7 @@ export class DeviceProgram {
     const host = this.bags(bags);
     const compact = this.compact(gradient, bags.bags, table.dim);
     if (ofRows) return { ids: host.values, gradients: compact };
-    const { uniqueIds, rowGradients } = this.kernels.embeddingBagGrad(compact, host, this.table(table), options);
+    const { uniqueIds, rowGradients } = this.kernels.rowGradients(compact, host, this.table(table), options);
     return { ids: uniqueIds, gradients: rowGradients };
   }
 

@@ -4,7 +4,7 @@ import { sharedUniformSplits, uniformLength } from '../../../ids/shared_splits.j
 import type { TableLayout } from '../../../partition/table_layout.js';
 import type { BagTensors } from '../../bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
-import type { LookupHandle } from '../../lookup.js';
+import type { LookupHandle } from '../../contract.js';
 import type { BagsAt, HostExchange } from '../devices/device.js';
 import { arrayValues, type TensorReader, type TensorValues } from '../host/tensor_reader.js';
 

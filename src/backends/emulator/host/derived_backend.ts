@@ -2,8 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, ValueError, described } from '../../../base/errors.js';
 import { keepNumber, numberApart } from '../../../tfjs/wasm_tensor_numbers.js';
-import { registeredPart } from '../../registry.js';
-import type { TensorFlowPart } from '../../tensorflow/backend_part.js';
+import { registeredBackend } from '../../registry.js';
+import type { TensorFlowTables } from '../../tensorflow/tensorflow_tables.js';
 import { BACKEND_NAME as TENSORFLOW } from '../../tensorflow/node_backend.js';
 import { ColumnViews } from './column_views.js';
 import type { DeviceTensors } from './device_tensors.js';
@@ -75,7 +75,7 @@ function constructorArguments(name: string, host: tf.KernelBackend): unknown[] {
 
 /** Whether TensorFlow knows the ops of this package. */
 function hasOps(): boolean {
-  const part = registeredPart(TENSORFLOW) as TensorFlowPart | undefined;
+  const part = registeredBackend(TENSORFLOW) as TensorFlowTables | undefined;
   return part?.hasOps() ?? false;
 }
 

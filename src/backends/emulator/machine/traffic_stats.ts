@@ -1,5 +1,5 @@
 /** Adds up what the devices do and what they send each other. */
-import type { LookupInput } from '../../lookup.js';
+import type { LookupInput } from '../../contract.js';
 import type { Counters, ServedInputs, ServedLayer, TableCounts } from './counters.js';
 import { StackStats } from './stack_stats.js';
 import type { DeviceMemory } from './device_memory.js';

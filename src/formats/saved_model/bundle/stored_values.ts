@@ -1,6 +1,7 @@
 /** Values of a tensor bundle as tensors. */
 import * as tf from '@tensorflow/tfjs';
-import { emptyTable, writerOf, type WriteRows } from '../../../lookup/written_table.js';
+import type { WriteRows } from '../../../backends/contract.js';
+import { currentBackend } from '../../../backends/registry.js';
 import type { BundleReader, StoredTensor } from './bundle_reader.js';
 
 const ARRAYS = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
@@ -46,13 +47,13 @@ const TABLE_BYTES = 2 ** 20;
 /** State of an optimizer: what is as large as a table comes to lie where tables do, and is then stepped there. */
 export async function readState(bundle: BundleReader, stored: StoredTensor): Promise<tf.Tensor> {
   const { dtype, shape, bytes } = stored;
-  const table = dtype === 'float32' && bytes >= TABLE_BYTES ? emptyTable(shape) : null;
-  if (table === null) return readTensor(bundle, stored);
+  if (dtype !== 'float32' || bytes < TABLE_BYTES) return readTensor(bundle, stored);
+  const writer = currentBackend().tables.begin(shape);
   try {
-    await readRows(bundle, stored, writerOf(table));
-    return table;
+    await readRows(bundle, stored, writer.write);
+    return writer.finish();
   } catch (error) {
-    table.dispose();
+    writer.cancel();
     throw error;
   }
 }

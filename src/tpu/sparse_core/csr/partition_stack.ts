@@ -3,6 +3,7 @@ import { ValueError, described } from '../../../base/errors.js';
 import { CsrIdOutOfRange } from '../../../backends/csr_id_out_of_range.js';
 import { partitionCsr } from '../../../backends/reference/partition_csr.js';
 import { giveMemory } from '../../../backends/csr_memory_pool.js';
+import { offers } from '../../../backends/kernel_set.js';
 import { kernelSet } from '../../../backends/registry.js';
 import { roundUp, type CsrFeature, type CsrParts } from '../../../backends/sparse_core.js';
 import { PartitionedCsrFormatTensor } from './partitioned_csr.js';
@@ -49,7 +50,7 @@ function partsOf({ features, cores, shards, samples, keepsRepeats }: StackOnChip
     // The kernels merge. What is stepped occurrence by occurrence takes its time in TypeScript anyway.
     if (keepsRepeats === true) return partitionCsr({ ...request, keepsRepeats });
     const kernels = kernelSet();
-    return kernels.partitionCsr === undefined ? partitionCsr(request) : kernels.partitionCsr(request);
+    return offers(kernels, 'partitionCsr') ? kernels.partitionCsr(request) : partitionCsr(request);
   } catch (error) {
     if (!(error instanceof CsrIdOutOfRange)) throw error;
     const { feature, id, position, rows } = error;

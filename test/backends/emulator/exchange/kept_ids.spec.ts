@@ -1,6 +1,6 @@
 /** Ids of a lookup stay on the devices for the step, unless something else needed the memory. */
 import * as tf from '@tensorflow/tfjs';
-import type { LookupHandle, TableUpdate } from '../../../../src/backends/lookup.js';
+import type { LookupHandle, TableUpdate } from '../../../../src/backends/contract.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import { IdOutOfRange } from '../../../../src/backends/kernel_set.js';
 import { Random } from '../../../helpers/random.js';

@@ -1,6 +1,6 @@
 /** Lookups from tables that lie on devices: those of one device, whatever the layout. */
 import * as tf from '@tensorflow/tfjs';
-import type { Lookup } from '../../../../src/backends/lookup.js';
+import type { Lookup } from '../../../../src/backends/contract.js';
 import { IdOutOfRange, type BagOptions } from '../../../../src/backends/kernel_set.js';
 import { kernelSet } from '../../../../src/backends/registry.js';
 import * as emb from '../../../../src/index.js';
@@ -12,6 +12,7 @@ import { Random } from '../../../helpers/random.js';
 import { expectClose } from '../../../helpers/tensors.js';
 import { HOSTS, describeEmulator, emulator } from '../describe_emulator.js';
 import { LAYOUT_NAMES, bagTensors, isExact, numbersOf, placeTable, lookUpPooled } from '../tables.js';
+import { lookUpInto } from '../../../helpers/kernel_calls.js';
 
 const SUM: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 const TABLE = { data: Float32Array.from({ length: 24 }, (_, i) => i + 1), rows: 6, dim: 4 };
@@ -19,7 +20,7 @@ const TABLE = { data: Float32Array.from({ length: 24 }, (_, i) => i + 1), rows: 
 /** What the kernels of this thread give. */
 function expectedOf({ table, bags, options }: BagCase): Float32Array {
   const pooled = new Float32Array((bags.rowSplits.length - 1) * table.dim);
-  kernelSet().embeddingBag(table, bags, options, pooled);
+  lookUpInto(kernelSet(), table, bags, options, pooled);
   return pooled;
 }
 
@@ -109,7 +110,7 @@ describeEmulator('lookups', { chips: 3, coresPerChip: 1 }, () => {
   it('leave no results of a call that fails', () => {
     const { dim, rows } = TABLE;
     const here = tf.tidy(() => tf.variable(tf.tensor2d(TABLE.data, [rows, dim]))) as unknown as tf.Variable;
-    emulator().placeTable(here);
+    emulator().place(here);
     const there = tf.tensor2d(TABLE.data, [rows, dim]);
     const bagsOf = (id: number): Lookup['bags'] =>
       bagTensors({ values: Int32Array.of(id), rowSplits: Int32Array.of(0, 1), weights: null });

@@ -1,7 +1,7 @@
 /** Steps of tables that lie on devices: those of one device, whatever the layout. */
 import * as tf from '@tensorflow/tfjs';
 import type { DeviceTable } from '../../../../src/backends/emulator/machine/device_table.js';
-import type { LookupGradient, TableUpdate } from '../../../../src/backends/lookup.js';
+import type { LookupGradient, TableUpdate } from '../../../../src/backends/contract.js';
 import { HYPER_FIELDS, packHyper, type Hyper } from '../../../../src/rules/hyper.js';
 import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../../../../src/backends/kernel_set.js';
 import { kernelSet } from '../../../../src/backends/registry.js';
@@ -12,6 +12,7 @@ import { Random } from '../../../helpers/random.js';
 import { firstDifference } from '../../../helpers/tensors.js';
 import { HOSTS, describeEmulator, emulator } from '../describe_emulator.js';
 import { LAYOUT_NAMES, bagTensors, numbersOf, placeTable, type LayoutName } from '../tables.js';
+import { stepOne } from '../../../helpers/kernel_calls.js';
 
 const SINGLE: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 const STEPS = 3;
@@ -29,16 +30,16 @@ function stepHere(optimizer: OptimizerName, table: HostTable, slots: Float32Arra
   const numbers = packHyper(hyper);
   if (examples.length === 1 && dense === null) {
     const { gradient, bags, options } = examples[0]!;
-    return kernels.sparseApply(optimizer, table, slots, gradient, bags, options, numbers);
+    return stepOne(kernels, optimizer, table, slots, gradient, bags, options, numbers);
   }
-  const parts = examples.map(({ gradient, bags, options }) => kernels.embeddingBagGrad(gradient, bags, table, options));
+  const parts = examples.map(({ gradient, bags, options }) => kernels.rowGradients(gradient, bags, table, options));
   if (dense !== null) {
     parts.push({ uniqueIds: Int32Array.from({ length: table.rows }, (_, row) => row), rowGradients: dense });
   }
   const values = Int32Array.from(parts.flatMap(({ uniqueIds }) => [...uniqueIds]));
   const gradient = Float32Array.from(parts.flatMap(({ rowGradients }) => [...rowGradients]));
   const rowSplits = Int32Array.from({ length: values.length + 1 }, (_, i) => i);
-  kernels.sparseApply(optimizer, table, slots, gradient, { values, rowSplits, weights: null }, SINGLE, numbers);
+  stepOne(kernels, optimizer, table, slots, gradient, { values, rowSplits, weights: null }, SINGLE, numbers);
 }
 
 /** Calls that step tables on the devices. Call inside a tidy. */
@@ -278,7 +279,7 @@ describeEmulator('steps', { chips: 4, coresPerChip: 1 }, () => {
     tf.tidy(() => {
       const table = tf.variable(tf.tensor2d(example.table.data, [6, 8])) as unknown as tf.Variable;
       const slot = tf.variable(tf.fill([6, 8], 0.25)) as unknown as tf.Variable;
-      emulator().placeTable(slot, { like: table, name: 'accumulators' });
+      emulator().place(slot, { like: table, name: 'accumulators' });
       const expected = copyTable(example.table);
       const expectedSlot = new Float32Array(48).fill(0.25);
       const one: Trained = {

@@ -14,7 +14,7 @@ const weighted = bagCases(300, 9000).filter(({ bags }) => bags.weights !== null)
 
 function expectedOf({ table, bags, options, gradient }: BagCase): Float32Array {
   const expected = new Float32Array(bags.values.length);
-  kernelSet().embeddingBagWeightsGrad(table, gradient, bags, options, expected);
+  kernelSet().weightsGradient(table, gradient, bags, options, expected);
   return expected;
 }
 

@@ -7,6 +7,8 @@ import { Random } from '../../../helpers/random.js';
 import { SUM, lookUp, stepSgd } from '../../cpu/steps.js';
 import { HOSTS, describeEmulator, emulator } from '../describe_emulator.js';
 import { layoutOf, numbersOf, place, lookUpPooled } from '../tables.js';
+import { currentBackend } from '../../../../src/backends/registry.js';
+import { stepVariable } from '../../../helpers/kernel_calls.js';
 
 const ROWS = 40;
 const COLUMNS = 24;
@@ -124,7 +126,7 @@ describeEmulator(
           const bags = { values, rowSplits: tf.range(0, 4, 1, 'int32'), weights: null };
           // Learning rate 1: each gradient is taken off its row.
           const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
-          emulator().sparseApply('sgd', table, [], gradient, bags, SUM, hyper);
+          stepVariable(currentBackend(), 'sgd', table, [], gradient, bags, SUM, hyper);
           expect(numbersOf(table)).toEqual([0, 1, 2, 4, 5, 6, 5, 6, 7]);
           expect(numbersOf(lookUp(table, [2]))).toEqual([5, 6, 7]);
           expect(numbersOf(gradient)).toEqual(new Array(9).fill(1));
@@ -141,7 +143,7 @@ describeEmulator(
           const values = tf.tensor1d([0, 1, 1], 'int32');
           const bags = { values, rowSplits: tf.range(0, 4, 1, 'int32'), weights: null };
           const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 1 });
-          emulator().sparseApply('sgd', table, [], gradient, bags, SUM, hyper);
+          stepVariable(currentBackend(), 'sgd', table, [], gradient, bags, SUM, hyper);
         };
         step(1);
         expect(numbersOf(table)).toEqual([-1, -2, 0]);

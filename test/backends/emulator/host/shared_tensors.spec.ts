@@ -1,6 +1,6 @@
 /** Tensors of TensorFlow that are shared with the devices. */
 import * as tf from '@tensorflow/tfjs';
-import type { TableUpdate } from '../../../../src/backends/lookup.js';
+import type { TableUpdate } from '../../../../src/backends/contract.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import { IdOutOfRange } from '../../../../src/backends/kernel_set.js';
 import type { Addon } from '../../../../src/backends/native/addon.js';

@@ -1,7 +1,7 @@
 /** What the emulator counts, on cases small enough to be counted by hand. */
 import * as tf from '@tensorflow/tfjs';
 import type { Counters, TableCounts } from '../../../../src/backends/emulator/machine/counters.js';
-import type { LookupGradient } from '../../../../src/backends/lookup.js';
+import type { LookupGradient } from '../../../../src/backends/contract.js';
 import { running } from '../../../../src/backends/emulator/register.js';
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../../src/rules/hyper.js';
 import type { BagOptions } from '../../../../src/backends/kernel_set.js';
@@ -308,7 +308,7 @@ describeEmulator('counters of tables', { chips: 3, coresPerChip: 1 }, () => {
     emulator().machine.counters.reset();
     tf.tidy(() => void emulator().lookUp([{ table, bags: bags(), options: SUM }]));
     const before = countsOf(table);
-    emulator().placeTable(table, { layout: WHOLE });
+    emulator().place(table, { layout: WHOLE });
     expect(countsOf(table)).toEqual(before);
     expect(before.ids).toBe(7);
     table.dispose();

@@ -53,7 +53,7 @@ describeEmulator('buffers of tables', { chips: 3, coresPerChip: 1 }, () => {
   it('are freed where a table moved away', () => {
     const live = watchBuffers();
     const table = place(wholeOn(0, SIZE), new Float32Array(72));
-    emulator().placeTable(table, { layout: wholeOn(2, SIZE) });
+    emulator().place(table, { layout: wholeOn(2, SIZE) });
     expect(countsOf(live)).toEqual([0, 0, 1]);
     tf.tidy(() => table.assign(tf.ones([12, 6])));
     expect(countsOf(live)).toEqual([0, 0, 0]);

@@ -1,6 +1,6 @@
 /** Memory of the devices: what is booked, and what is said where something does not fit. */
 import * as tf from '@tensorflow/tfjs';
-import type { TableUpdate } from '../../../../src/backends/lookup.js';
+import type { TableUpdate } from '../../../../src/backends/contract.js';
 import type { DeviceMemoryCounts } from '../../../../src/backends/emulator/machine/counters.js';
 import { DeviceMemory } from '../../../../src/backends/emulator/machine/device_memory.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
@@ -85,7 +85,7 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
     const cut = inColumns([5, 5, 5]);
     const beside = { ...cut, shards: cut.shards.map((shard, i) => ({ ...shard, device: [0, 2, 3][i]! })) };
     const big = place(beside, new Float32Array(150), 'other');
-    const whole = (): void => emulator().placeTable(big, { layout: wholeOn(0, { rows: 10, columns: 15 }) });
+    const whole = (): void => emulator().place(big, { layout: wholeOn(0, { rows: 10, columns: 15 }) });
     expect(whole).toThrowError(/device 0/);
     expect(emulator().layoutOf(big as unknown as tf.Tensor)!.shards.length).toBe(3);
     tf.dispose([table, big]);
@@ -161,7 +161,7 @@ describeEmulator('memory of devices', { chips: 2, coresPerChip: 2, hbmBytesPerCh
   it('goes to the device with most room where nothing else is said', () => {
     const first = place(wholeOn(0, { rows: 10, columns: 2 }), new Float32Array(20));
     const variables = [1, 2, 3].map(() => tf.tidy(() => tf.variable(tf.zeros([10, 1])) as unknown as tf.Variable));
-    for (const variable of variables) emulator().placeTable(variable);
+    for (const variable of variables) emulator().place(variable);
     const devices = variables.map((each) => emulator().layoutOf(each as unknown as tf.Tensor)!.shards[0]!.device);
     expect(devices.sort()).toEqual([1, 2, 3]);
     tf.dispose([first, ...variables]);
@@ -205,7 +205,7 @@ describeEmulator('memory without a limit', { chips: 3, coresPerChip: 1 }, () => 
   it('is taken where least lies, the first of several', () => {
     const settled = (columns: number): number => {
       const variable = tf.tidy(() => tf.variable(tf.zeros([10, columns])) as unknown as tf.Variable);
-      emulator().placeTable(variable);
+      emulator().place(variable);
       made.push(variable);
       return emulator().layoutOf(variable as unknown as tf.Tensor)!.shards[0]!.device;
     };

@@ -17,6 +17,7 @@ import { RuntimeError } from '../../../../src/base/errors.js';
 import { COMBINERS } from '../../../../src/base/types.js';
 import { OPTIMIZER_NAMES } from '../../../../src/rules/rules.js';
 import { copyOf, randomNumbers, usualHyper, usualSlots } from '../generated_case.js';
+import { lookUpInto, stepOne } from '../../../helpers/kernel_calls.js';
 
 const WAIT_MS = 10_000;
 
@@ -50,15 +51,15 @@ function largeCase(seed: number): LargeCase {
 /** Everything that a set computes for a case. */
 function results(set: WasmKernelSet, { table, bags, gradient, options }: LargeCase, seed: number): Float32Array[] {
   const pooled = new Float32Array(gradient.length);
-  set.embeddingBag(table, bags, options, pooled);
-  const { uniqueIds, rowGradients } = set.embeddingBagGrad(gradient, bags, table, options);
+  lookUpInto(set, table, bags, options, pooled);
+  const { uniqueIds, rowGradients } = set.rowGradients(gradient, bags, table, options);
   const weightsGradient = new Float32Array(bags.values.length);
   const weights = bags.weights ?? new Float32Array(bags.values.length).fill(1);
-  set.embeddingBagWeightsGrad(table, gradient, { ...bags, weights }, options, weightsGradient);
+  set.weightsGradient(table, gradient, { ...bags, weights }, options, weightsGradient);
   const optimizer = OPTIMIZER_NAMES[seed % OPTIMIZER_NAMES.length]!;
   const own = copyOf(table);
   const slots = usualSlots(optimizer, own, seed);
-  set.sparseApply(optimizer, own, slots, gradient, bags, options, usualHyper(optimizer));
+  stepOne(set, optimizer, own, slots, gradient, bags, options, usualHyper(optimizer));
   return [pooled, Float32Array.from(uniqueIds), rowGradients, weightsGradient, own.data, ...slots];
 }
 
@@ -71,7 +72,7 @@ async function setWith(threads: number): Promise<WasmKernelSet> {
   const end = performance.now() + WAIT_MS;
   while (set.threadsAtWork < threads || (threads > 1 && set.tasksHelped === 0)) {
     if (performance.now() > end) throw new Error(`${set.threadsAtWork} of ${threads} threads have started`);
-    set.embeddingBag(example.table, example.bags, example.options, pooled);
+    lookUpInto(set, example.table, example.bags, example.options, pooled);
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   return set;
@@ -127,7 +128,7 @@ describe('threads of the WebAssembly kernels', () => {
     const bags = { values: new Int32Array([0, 1]), rowSplits: new Int32Array([0, 2]), weights: null };
     const pooled = new Float32Array(4);
     for (let i = 0; i < 100; i++)
-      set.embeddingBag(table, bags, { combiner: 'sum', outOfRange: 'error', maxNorm: 0 }, pooled);
+      lookUpInto(set, table, bags, { combiner: 'sum', outOfRange: 'error', maxNorm: 0 }, pooled);
     expect(set.threadsAtWork).toBe(1);
   });
 
@@ -138,7 +139,7 @@ describe('threads of the WebAssembly kernels', () => {
     for (const position of [1500, 3000, 7000]) values[position] = table.rows + position;
     const pooled = new Float32Array(gradient.length);
     for (let i = 0; i < 20; i++) {
-      expect(() => set.embeddingBag(table, { ...bags, values }, options, pooled)).toThrow(
+      expect(() => lookUpInto(set, table, { ...bags, values }, options, pooled)).toThrow(
         jasmine.objectContaining({ id: table.rows + 1500, position: 1500 } as Partial<IdOutOfRange>),
       );
     }

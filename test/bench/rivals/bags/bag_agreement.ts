@@ -12,6 +12,7 @@ import { readOutputs, writeBags, type BagBatches } from './bag_files.js';
 import type { Peer } from '../peer.js';
 import { PACKED } from '../peers.js';
 import { hyperAt, startOf } from './step_settings.js';
+import { lookUpInto, stepOne } from '../../../helpers/kernel_calls.js';
 
 const ROWS = 300;
 const BATCH = 64;
@@ -34,7 +35,7 @@ function expected(bagCase: BagCase, start: Float32Array, { batches, gradient }: 
   const table = { data: start.slice(), rows: ROWS, dim };
   const options: BagOptions = { combiner, outOfRange: 'error', maxNorm: 0 };
   const pooled = new Float32Array(BATCH * dim);
-  referenceKernels.embeddingBag(table, batches[0]!, options, pooled);
+  lookUpInto(referenceKernels, table, batches[0]!, options, pooled);
   if (op === 'forward') return { pooled, table: table.data };
   const optimizer = op as OptimizerName;
   const length = optimizer === 'rowWiseAdagrad' ? ROWS : ROWS * dim;
@@ -42,7 +43,7 @@ function expected(bagCase: BagCase, start: Float32Array, { batches, gradient }: 
   for (let step = 1; step <= STEPS; step++) {
     const hyper = hyperAt(optimizer, RATE, step, isLazy);
     const bags = batches[(step - 1) % batches.length]!;
-    referenceKernels.sparseApply(optimizer, table, slots, gradient, bags, options, hyper);
+    stepOne(referenceKernels, optimizer, table, slots, gradient, bags, options, hyper);
   }
   return { pooled, table: table.data };
 }

@@ -10,6 +10,7 @@ import { floatsOf, readBags, writeOutputs, type BagsRequest, type TableRequest }
 import { PACKED } from '../peers.js';
 import { Lacks, serve, timed } from '../serve.js';
 import { hyperAt, startOf } from './step_settings.js';
+import { lookUpInto, stepOne } from '../../../helpers/kernel_calls.js';
 
 const [name, threads] = [process.argv[2]!, Number(process.argv[3])];
 const storage = PACKED.find((each) => each === name);
@@ -111,11 +112,11 @@ function bags(request: BagsRequest): void {
   let steps = 0;
   step = () => {
     const batch = batches[n++ % batches.length]!;
-    if ('words' in table) return kernels.packedBag(table, batch, options, pooled);
-    kernels.embeddingBag(table, batch, options, pooled);
+    if ('words' in table) return lookUpInto(kernels, table, batch, options, pooled);
+    lookUpInto(kernels, table, batch, options, pooled);
     if (optimizer === null) return;
     const hyper = hyperAt(optimizer, learningRate, ++steps);
-    kernels.sparseApply(optimizer, table, slots, given, batch, options, hyper);
+    stepOne(kernels, optimizer, table, slots, given, batch, options, hyper);
   };
 }
 

@@ -1,14 +1,17 @@
-/** Lookups of many tables as one TensorFlow op, and steps of many tables as one. */
+/** What the Node entry adds to the backend `tensorflow`: whole lookups and parts of steps as one op each. */
 import * as tf from '@tensorflow/tfjs';
 import { COMBINERS, OUT_OF_RANGE } from '../../base/types.js';
-import { SLOT_NAMES, opNames, type OptimizerName } from '../../rules/rules.js';
+import { SLOT_NAMES, opNames } from '../../rules/rules.js';
 import type { BagOptions } from '../kernel_set.js';
-import type { LookedUp, Lookup } from '../lookup.js';
-import type { JoinedUpdate } from '../registry.js';
+import type { LookedUp, Lookup } from '../contract.js';
+import type { JoinedUpdate } from '../joined_updates.js';
 import { asNodeBackend, withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
 import { checkInputs, weightsOrNone } from './op_inputs.js';
-import { watchedBackend } from './ownership.js';
+import { Ownership, watchedBackend } from './ownership.js';
+import { STEP_OPS } from './step_kernels.js';
+import type { WholeOps } from './tensorflow_tables.js';
+import { filledSlot } from '../written_table.js';
 
 const MANY_OPS = opNames('EmbeddingSparseApplyMany');
 
@@ -37,7 +40,7 @@ function count(backend: NodeBackend, name: string, value: number): OpAttribute {
 }
 
 /** The pooled rows of each lookup. */
-export function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
+function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
   const backend = watchedBackend();
   for (const { table, bags } of lookups) checkInputs(backend, { table: table as tf.Tensor, ...bags });
   const of = (pick: (lookup: Lookup) => tf.TensorInfo): tf.TensorInfo[] => lookups.map(pick);
@@ -62,8 +65,9 @@ export function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
 }
 
 /** Steps tables and slots in place; their buffers must be nobody else's, and what is read lie apart from them. */
-export function stepMany(optimizer: OptimizerName, updates: readonly JoinedUpdate[]): void {
+function stepMany(updates: readonly JoinedUpdate[]): void {
   const backend = asNodeBackend(tf.backend());
+  const { optimizer } = updates[0]!;
   const opName = MANY_OPS[optimizer];
   const uses = updates.flatMap(({ entries, options }, table) => entries.map((entry) => ({ ...entry, table, options })));
   const slots = SLOT_NAMES[optimizer].flatMap((_, slot) => updates.map((update) => update.slots[slot]!));
@@ -99,3 +103,73 @@ export function stepMany(optimizer: OptimizerName, updates: readonly JoinedUpdat
     for (const dataId of made) backend.disposeData(dataId, true);
   }
 }
+
+/** Zeros in a buffer that nobody else sees. */
+function newTable(shape: readonly number[]): tf.Tensor {
+  const backend = asNodeBackend(tf.backend());
+  const ownership = Ownership.of(backend);
+  return translated('EmbeddingNewTable', () =>
+    withTensor(backend, Int32Array.from(shape), [shape.length], (sizes) => {
+      const table = backend.executeSingleOutput('EmbeddingNewTable', [], [sizes]);
+      ownership.adopt(table);
+      return table;
+    }),
+  );
+}
+
+/** Writes rows of a table whose buffer nobody else sees. */
+function writeRows(table: tf.Tensor, firstRow: number, values: Float32Array): void {
+  const backend = asNodeBackend(tf.backend());
+  if (values.length === 0) return;
+  translated('EmbeddingWriteRows', () =>
+    withTensor(backend, values, [values.length], (numbers) =>
+      withTensor(backend, Int32Array.of(firstRow), [], (row) =>
+        backend.executeMultipleOutputs('EmbeddingWriteRows', [], [table, numbers, row], 0),
+      ),
+    ),
+  );
+}
+
+/** Fills an array with rows. A slice would share the table's buffer, which a later step then had to copy. */
+function readRows(table: tf.Tensor, firstRow: number, into: Float32Array): boolean {
+  const backend = watchedBackend(); // knows that the op shares nothing
+  const { values } = backend.tensorMap.get(table.dataId);
+  // Reading would hand the whole array to TensorFlow.
+  if (values !== null) return false;
+  const width = table.shape.slice(1).reduce((product, size) => product * size, 1);
+  const rows = Int32Array.from({ length: into.length / width }, (_, i) => firstRow + i);
+  const attributes = [
+    { name: 'N', type: backend.binding.TF_ATTR_INT, value: 1 },
+    { name: 'T', type: backend.binding.TF_ATTR_TYPE, value: backend.binding.TF_FLOAT },
+  ];
+  const taken = translated('EmbeddingTakeRows', () =>
+    withTensor(backend, rows, [rows.length], (ids) =>
+      backend.executeSingleOutput('EmbeddingTakeRows', attributes, [ids, table]),
+    ),
+  );
+  try {
+    into.set(taken.dataSync<'float32'>());
+    return true;
+  } finally {
+    taken.dispose();
+  }
+}
+
+const TABLES: WholeOps['tables'] = {
+  begin(shape) {
+    const table = newTable(shape);
+    return {
+      write: (firstRow, values) => writeRows(table, firstRow, values),
+      finish: () => table,
+      cancel: () => table.dispose(),
+    };
+  },
+  createSlot: (_table, _name, shape, value) => filledSlot(TABLES, shape, value),
+  rewrite(table) {
+    if (!Ownership.of(asNodeBackend(tf.backend())).isWritable(table)) return null;
+    return (firstRow, values) => writeRows(table, firstRow, values);
+  },
+  read: readRows,
+};
+
+export const WHOLE_OPS: WholeOps = { lookUp: lookUpMany, step: stepMany, ops: STEP_OPS, tables: TABLES };

@@ -1,7 +1,8 @@
 /** Tables that are filled a few rows at a time, on every backend. */
 import * as tf from '@tensorflow/tfjs';
-import { backendPart } from '../../src/backends/registry.js';
-import { emptyTable, writtenTable, writerOf } from '../../src/lookup/written_table.js';
+import { genericTables } from '../../src/backends/generic/register.js';
+import { currentBackend } from '../../src/backends/registry.js';
+import { writtenTable } from '../../src/backends/written_table.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { expectNoLeak } from '../helpers/tensors.js';
 
@@ -50,13 +51,10 @@ describeForBackends('a table that is written a few rows at a time', () => {
   });
 
   it('is read a few rows at a time, and takes no rows once others see it', () => {
-    const table = emptyTable([6, 4]);
-    const { readRows, writeRows } = backendPart();
-    if (table === null) {
-      expect(writeRows).toBeUndefined();
-      return;
-    }
-    writerOf(table)(1, counting(20));
+    const { tables } = currentBackend();
+    const writer = tables.begin([6, 4]);
+    writer.write(1, counting(20));
+    const table = writer.finish();
     for (const [first, rows] of [
       [0, 1],
       [0, 6],
@@ -64,24 +62,34 @@ describeForBackends('a table that is written a few rows at a time', () => {
       [5, 1],
     ] as const) {
       const room = new Float32Array(rows * 4).fill(NaN);
-      expect(readRows!.call(backendPart(), table, first, room)).toBeTrue();
+      if (!tables.read(table, first, room)) {
+        expect(Array.from(room)).toEqual(new Array(rows * 4).fill(NaN));
+        continue;
+      }
       const whole = table.dataSync<'float32'>();
       expect(Array.from(room)).toEqual(Array.from(whole.subarray(first * 4, (first + rows) * 4)));
     }
     const variable = tf.tidy(() => tf.variable(table.as2D(6, 4)));
-    expect(writeRows!.call(backendPart(), variable, 0, counting(4))).toBeFalse();
+    expect(tables.rewrite(variable)).toBeNull();
     expect(Array.from(table.dataSync()).slice(0, 5)).toEqual([0, 0, 0, 0, 1]);
     tf.dispose([table, variable]);
   });
 
   it('becomes a variable that is written where it lies', () => {
-    const values = emptyTable([4, 3]);
-    if (values === null) return;
+    const { tables } = currentBackend();
+    const values = tables.begin([4, 3]).finish();
     const variable = tf.variable(values);
     values.dispose();
-    backendPart().placeTable?.(variable);
-    expect(backendPart().writeRows!(variable, 2, counting(6))).toBeTrue();
-    expect(Array.from(variable.dataSync())).toEqual([0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6]);
+    tables.place(variable);
+    const write = tables.rewrite(variable);
+    write?.(2, counting(6));
+    const written = write === null ? [0, 0, 0, 0, 0, 0] : [1, 2, 3, 4, 5, 6];
+    expect(Array.from(variable.dataSync())).toEqual([0, 0, 0, 0, 0, 0, ...written]);
+    expect(write === null).toBe(tables === genericTables.tables);
     variable.dispose();
+  });
+
+  it('is freed where its making ends early', () => {
+    expectNoLeak(() => currentBackend().tables.begin([4, 3]).cancel());
   });
 });

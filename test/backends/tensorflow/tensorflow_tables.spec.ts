@@ -1,11 +1,12 @@
 import * as tf from '@tensorflow/tfjs';
 import { genericKernel } from '../../../src/backends/generic/register.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
-import { TensorFlowPart } from '../../../src/backends/tensorflow/backend_part.js';
-import { STEP_KERNELS } from '../../../src/backends/tensorflow/whole_steps.js';
+import { TensorFlowTables } from '../../../src/backends/tensorflow/tensorflow_tables.js';
+import { WHOLE_OPS } from '../../../src/backends/tensorflow/whole_ops.js';
 import { bagCase, copyTable, packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
 import { expectClose } from '../../helpers/tensors.js';
 import { describeTensorFlow } from './tensorflow_backend.js';
+import { lookUpInto, stepOne, stepVariable } from '../../helpers/kernel_calls.js';
 
 describeTensorFlow('the tensorflow backend without custom ops', () => {
   const example = bagCase(9);
@@ -23,14 +24,14 @@ describeTensorFlow('the tensorflow backend without custom ops', () => {
   }
 
   it('says that stock ops run', () => {
-    expect(new TensorFlowPart().info('EmbeddingBag').implementation).toBe('generic');
+    expect(new TensorFlowTables().info('EmbeddingBag').implementation).toBe('generic');
   });
 
   it('says why once, and uses the ops as soon as they are there', () => {
     const said = spyOn(console, 'warn');
-    const part = new TensorFlowPart();
+    const part = new TensorFlowTables();
     const answers = ['a reason of this spec', 'a reason of this spec', 'registered'];
-    part.connect({ registerTensorFlow: () => answers.shift() ?? 'not asked again' }, STEP_KERNELS);
+    part.connect({ registerTensorFlow: () => answers.shift() ?? 'not asked again' }, WHOLE_OPS);
     expect(part.hasOps()).toBe(false);
     expect(part.hasOps()).toBe(false);
     expect(said.calls.allArgs().flat().join()).toContain('a reason of this spec');
@@ -42,7 +43,7 @@ describeTensorFlow('the tensorflow backend without custom ops', () => {
 
   it('looks up by stock ops', () => {
     const expected = new Float32Array(batch * table.dim);
-    referenceKernels.embeddingBag(table, bags, options, expected);
+    lookUpInto(referenceKernels, table, bags, options, expected);
     tf.tidy(() => {
       const run = genericKernel('EmbeddingBag');
       const inputs = tensors() as unknown as tf.NamedTensorInfoMap;
@@ -56,12 +57,12 @@ describeTensorFlow('the tensorflow backend without custom ops', () => {
     const expected = copyTable(table);
     const slots = usedSlots('adagrad', table, 0);
     const slot = tf.tidy(() => tf.variable(tf.tensor(slots[0]!.slice(), [table.rows, table.dim])));
-    referenceKernels.sparseApply('adagrad', expected, slots, gradient, bags, options, hyper);
+    stepOne(referenceKernels, 'adagrad', expected, slots, gradient, bags, options, hyper);
 
     const given = tensors();
     const variable = tf.variable(given.table);
     const snapshot = variable.reshape([-1]);
-    new TensorFlowPart().sparseApply('adagrad', variable, [slot], given.gradient, given, options, hyper);
+    stepVariable(new TensorFlowTables(), 'adagrad', variable, [slot], given.gradient, given, options, hyper);
     expectClose(variable.dataSync(), expected.data, 10, 'table');
     expectClose(slot.dataSync(), slots[0]!, 10, 'slot');
     expect([...snapshot.dataSync()]).toEqual([...table.data]);

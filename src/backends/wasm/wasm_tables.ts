@@ -1,29 +1,38 @@
-/** Lookups of many tables as one WebAssembly call, and steps of many tables as one. */
+/** What the backend `wasm` does for tables: the C core runs on the tensors of tfjs where they lie. */
 import * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../rules/rules.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
+import type { Backend, LookedUp, Lookup, Tables } from '../contract.js';
+import { joinedUpdates, type JoinedUpdate } from '../joined_updates.js';
+import { KERNEL_GRADIENTS, lookUpsBy, stepByKernel } from '../kernel_calls.js';
 import type { HostBags } from '../kernel_set.js';
-import type { LookedUp, Lookup, LookupGradient } from '../lookup.js';
-import type { JoinedUpdate } from '../registry.js';
 import { SharedIds, unitedGradient, unitedIds, type UnitedIds } from '../united_uses.js';
+import { filledSlot } from '../written_table.js';
 import { applyMany, embeddingBags, type LookupAt, type StepAt } from './joint_calls.js';
 import type { BagsAt } from './kernels.js';
 import { checkLength } from './sizes.js';
-import { own } from './sparse_apply.js';
 import { Staging, type Argument } from './staging.js';
-import { bagsOf, filled, forgetPacked, gradientAt, hostOf, slotsAt, tableOf, type Output } from './tensor_kernels.js';
+import {
+  bagsOf,
+  filled,
+  forgetPacked,
+  gradientAt,
+  hostOf,
+  slotsAt,
+  tableOf,
+  tensorKernelInfo,
+  type Output,
+} from './tensor_kernels.js';
 import type { WasmBackend } from './tfjs_heap.js';
 
-function wasm(): WasmBackend {
-  return tf.backend() as WasmBackend;
-}
+const wasm = (): WasmBackend => tf.backend() as WasmBackend;
+const widthOf = (shape: readonly number[]): number => shape.slice(1).reduce((product, size) => product * size, 1);
 
 function idsAt(backend: WasmBackend, { values, rowSplits, weights }: Lookup['bags']): BagsAt {
   return bagsOf(backend, { values, rowSplits, weights: weights ?? undefined });
 }
 
-/** The pooled rows of each lookup. */
-export function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
+/** The pooled rows of lookups of float32 rows, in one call. */
+function lookUpTogether(lookups: readonly Lookup[]): LookedUp[] {
   const backend = wasm();
   const placed = lookups.map(({ table, bags, options }) => {
     return { table: tableOf(backend, table), bags: idsAt(backend, bags), options };
@@ -43,7 +52,7 @@ export function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
 
 /** Where a step lies, without the places of what is read. */
 type StepOfTable = Pick<StepAt, 'table' | 'slots' | 'options' | 'hyper'>;
-type Entry = Pick<LookupGradient, 'gradient' | 'bags'>;
+type Entry = JoinedUpdate['entries'][number];
 
 /** Ids of the uses of a table side by side: arrays outside the memory, which go there for the call. */
 function idsOf(entries: readonly Entry[], shared: SharedIds): UnitedIds {
@@ -106,24 +115,44 @@ class Uses {
   }
 }
 
+/**
+ * Gives the variable memory that nobody else sees. Every tensor that shares memory on this backend shares the data id
+ * too (tfjs copies typed arrays in and out, and all kernels but Reshape write new memory), so the reference count tells.
+ */
+function own(backend: WasmBackend, variable: tf.Variable): void {
+  // `get` brings the data here when another backend has it.
+  const { memoryOffset } = backend.dataIdMap.get(variable.dataId);
+  if (backend.refCount(variable.dataId) === 1) return;
+  const info = backend.makeOutput(variable.shape, variable.dtype);
+  const copy = tf.engine().makeTensorFromTensorInfo(info, backend);
+  const target = backend.dataIdMap.get(info.dataId).memoryOffset;
+  backend.wasm.HEAPU8.copyWithin(target, memoryOffset, memoryOffset + 4 * variable.size);
+  variable.assign(copy);
+  copy.dispose();
+}
+
 /** Reading what is being written would mix old and new rows. */
 function apart(written: ReadonlySet<tf.DataId>, { gradient, bags }: Entry): Entry {
   const copied = <T extends tf.Tensor>(tensor: T): T => (written.has(tensor.dataId) ? tf.clone(tensor) : tensor);
-  return {
-    gradient: copied(gradient),
-    bags: { ...bags, weights: bags.weights === null ? null : copied(bags.weights) },
-  };
+  return { gradient: copied(gradient), bags: { ...bags, weights: bags.weights && copied(bags.weights) } };
 }
 
-/** Steps tables and slots in place. Call inside a tidy. */
-export function stepMany(optimizer: OptimizerName, updates: readonly JoinedUpdate[]): void {
+/** Steps tables of one optimizer in place. */
+function stepGroup(updates: readonly JoinedUpdate[]): void {
   const backend = wasm();
-  const { heap, kernels } = hostOf(backend);
   const variables = updates.flatMap(({ table, slots }) => [table, ...slots]);
   for (const variable of variables) own(backend, variable);
   const written = new Set(variables.map(({ dataId }) => dataId));
+  const [only] = updates;
+  if (updates.length > 1 || only!.entries.length > 1) stepTogether(backend, updates, written);
+  else stepByKernel({ ...only!, entries: [apart(written, only!.entries[0]!)] });
+}
+
+/** Steps tables of float32 in one call. */
+function stepTogether(backend: WasmBackend, updates: readonly JoinedUpdate[], written: ReadonlySet<tf.DataId>): void {
+  const { heap, kernels } = hostOf(backend);
   const uses = new Uses();
-  const found = updates.map(({ table, slots, entries, options, hyper }) => {
+  const found = updates.map(({ optimizer, table, slots, entries, options, hyper }) => {
     checkLength('hyper', hyper.length, HYPER_FIELDS.length);
     const tableAt = tableOf(backend, table);
     const inputs = Object.fromEntries(slots.map((slot, i) => [`slot${i}`, slot]));
@@ -144,7 +173,56 @@ export function stepMany(optimizer: OptimizerName, updates: readonly JoinedUpdat
       const gradient = gradientAt(backend, single!.gradient, bags, ofTable.table.dim);
       return { ...ofTable, bags, gradient, useStarts: 0, moreUses: 0 };
     });
-    applyMany(kernels, optimizer, steps);
+    applyMany(kernels, updates[0]!.optimizer, steps);
   });
-  for (const variable of variables) forgetPacked(backend, variable);
+  for (const { table, slots } of updates) for (const each of [table, ...slots]) forgetPacked(backend, each);
 }
+
+/** A view of rows of a table, from the first that is asked for to the end; good until the memory grows. */
+function rowsFrom({ dataId, shape, size }: tf.Tensor, firstRow: number): Float32Array {
+  const backend = wasm();
+  const { memoryOffset } = backend.dataIdMap.get(dataId);
+  const { buffer } = backend.wasm.HEAPU8;
+  return new Float32Array(buffer, memoryOffset, size).subarray(firstRow * widthOf(shape));
+}
+
+const TABLES: Tables = {
+  trains: () => true,
+  devices: null,
+  begin(shape) {
+    const backend = wasm();
+    const bytes = shape.reduce((product, each) => product * each, Float32Array.BYTES_PER_ELEMENT);
+    const request: Output = { argument: 'shape', what: 'values', shape: [...shape], dtype: 'float32' };
+    const [info] = filled(backend, [request], (address) => void backend.wasm.HEAPU8.fill(0, address, address + bytes));
+    const table = tf.engine().makeTensorFromTensorInfo(info!, backend);
+    return {
+      write: (firstRow, values) => rowsFrom(table, firstRow).set(values),
+      finish: () => table,
+      cancel: () => table.dispose(),
+    };
+  },
+  createSlot: (_table, _name, shape, value) => filledSlot(TABLES, shape, value),
+  rewrite(table) {
+    const backend = wasm();
+    // Brings the data here where another backend has it.
+    backend.dataIdMap.get(table.dataId);
+    if (table.dtype !== 'float32' || backend.refCount(table.dataId) !== 1) return null;
+    return (firstRow, values) => rowsFrom(table, firstRow).set(values);
+  },
+  place: () => undefined,
+  read(table, firstRow, into) {
+    into.set(rowsFrom(table, firstRow).subarray(0, into.length));
+    return true;
+  },
+};
+
+export const wasmTables: Backend = {
+  lookUp: (lookups) => lookUpsBy(lookUpTogether, lookups),
+  step: (updates) => {
+    tf.tidy(() => joinedUpdates(updates, KERNEL_GRADIENTS).forEach(stepGroup));
+  },
+  gradient: KERNEL_GRADIENTS,
+  tables: TABLES,
+  ops: null,
+  info: () => tensorKernelInfo(),
+};

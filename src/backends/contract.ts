@@ -1,0 +1,162 @@
+/**
+ * What a backend of tfjs does for tables. Every backend does all of it: with kernels of its own, with stock ops, or on
+ * virtual devices. A table is a float32 tensor [rows, dim], or an int32 one of packed rows (`packedForm`).
+ */
+import type * as tf from '@tensorflow/tfjs';
+import type { EmbeddingPlan } from '../partition/plan.js';
+import type { PlanEmbeddingArgs } from '../partition/plan_request.js';
+import type { TableLayout } from '../partition/table_layout.js';
+import type { OptimizerName } from '../rules/rules.js';
+import type { BagTensors } from './bag_tensors.js';
+import type { Fill } from './fill.js';
+import type { BagOptions, KernelInfo } from './kernel_set.js';
+import type { StepOps } from './step_ops.js';
+
+export interface Backend {
+  /**
+   * The pooled rows of each lookup; tables of one call may be looked up at the same time. Nothing is on the tape.
+   * Throws IdOutOfRange.
+   */
+  lookUp(lookups: readonly Lookup[]): LookedUp[];
+  /** One exact step of each table, in place: as if the gradients of all its entries had been summed first. */
+  step(updates: readonly TableUpdate[]): void;
+  readonly gradient: Gradients;
+  readonly tables: Tables;
+  /** Ops of a training step beside lookups; null where stock ops do their work. */
+  readonly ops: StepOps | null;
+  /** What runs a kernel of this name now, for `backendInfo()`. */
+  info(kernelName: string): KernelInfo;
+}
+
+/** Gradients that are tensors; those of a step go to `step` as they are. */
+export interface Gradients {
+  /** What one lookup adds to the gradient of a table with so many rows; `table` is read where `maxNorm` is set. */
+  byRow(of: LookupGradient, rows: number, table: tf.Tensor2D | null): RowGradientTensors;
+  /** The gradient of a lookup with respect to its weights, [nnz]. */
+  byWeight(table: tf.Tensor2D, of: LookupGradient): tf.Tensor1D;
+}
+
+/** Where tables and their slots lie. */
+export interface Tables {
+  /** Whether rows of this storage can be stepped. */
+  trains(storage: 'float32' | 'float16'): boolean;
+  /** Zeros where tables lie, whose rows come one block after the other: their values never lie anywhere twice. */
+  begin(shape: readonly number[]): TableWriter;
+  /** Writes rows of a variable where they lie; its snapshots stay as they are. null: it takes all its values at once. */
+  rewrite(table: tf.Variable): WriteRows | null;
+  /** A new variable full of a number that lies as the table does: [rows, dim], or one value per row. */
+  createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable;
+  /**
+   * Brings a variable to where it is read and stepped, before anybody reads it: on devices as `layout` says, else where
+   * it lay before, else like `like`, else where room is.
+   */
+  place(table: tf.Variable, where?: Placement): void;
+  /** Reads whole rows, row-major, without copying others; false where a slice does as well. */
+  read(table: tf.Tensor, firstRow: number, into: Float32Array): boolean;
+  /** Devices that hold tables; null where they lie in the memory of the backend. */
+  readonly devices: Devices | null;
+}
+
+export interface Placement {
+  readonly layout?: TableLayout;
+  readonly like?: tf.Variable;
+  readonly name?: string;
+}
+
+/** Takes the values of whole rows, row-major, from a row on. */
+export type WriteRows = (firstRow: number, values: Float32Array) => void;
+
+/** Writes a table that nobody reads before it is finished. */
+export interface TableWriter {
+  readonly write: WriteRows;
+  /** The table. */
+  finish(): tf.Tensor;
+  /** Frees what was begun. */
+  cancel(): void;
+}
+
+/** Virtual devices. Tables and slots on them are tensors of the global shape whose data lie there. */
+export interface Devices extends Pick<Tables, 'createSlot' | 'place'> {
+  /** Number of devices. */
+  readonly count: number;
+  /** Makes a table [rows, columns] on the devices; no copy of it is ever made on the host. */
+  create(request: TableRequest): tf.Tensor2D;
+  /** Where a table lies; null where it is not on the devices. */
+  layoutOf(variable: tf.Tensor): TableLayout | null;
+  /** Writes whole rows from `firstRow` on, row-major; snapshots that others hold do not change. */
+  writeRows(variable: tf.Variable, firstRow: number, values: Float32Array): void;
+  /** Reads whole rows, row-major. */
+  readRows(variable: tf.Tensor, firstRow: number, rows: number): Float32Array;
+  /** Shows the plan of a layer in reports, until `followPlan` of the same owner shows another one or null. */
+  followPlan(owner: object, plan: FollowedPlan | null): void;
+  /** What is told in `backendInfo()`. */
+  info(): object;
+}
+
+/** A table to be made on the devices. */
+export interface TableRequest {
+  /** Named in errors and reports. */
+  readonly name: string;
+  readonly layout: TableLayout;
+  readonly fill: Fill;
+}
+
+/** A plan that a layer follows, and what it was made from. */
+export interface FollowedPlan {
+  readonly name: string;
+  readonly request: PlanEmbeddingArgs;
+  readonly plan: EmbeddingPlan;
+  /** The tables of the plan, in its order. */
+  readonly tables?: () => readonly tf.Variable[];
+}
+
+/** Whom a lookup serves, so that reports tell layers and their inputs apart. */
+export interface LookupInput {
+  /** Who told the plan: the first argument of `followPlan`. */
+  readonly owner: object;
+  readonly input: number;
+  /** Samples of the call; there are more bags than samples where ids are looked up one by one. */
+  readonly samples: number;
+}
+
+/** One pooled lookup. */
+export interface Lookup {
+  readonly table: tf.Tensor2D | tf.Variable;
+  readonly bags: BagTensors;
+  readonly options: BagOptions;
+  /** Ids came to the devices with the input, so that they are not sent: `dpInput: false`. */
+  readonly idsArePlaced?: boolean;
+  readonly servedInput?: LookupInput;
+}
+
+/** What a backend keeps of a lookup that it ran, for the step that follows. Nobody else looks into it. */
+export type LookupHandle = object;
+
+/** What a lookup gave. */
+export interface LookedUp {
+  readonly pooled: tf.Tensor2D; // [batch, dim]
+  readonly handle: LookupHandle | null;
+}
+
+/** What one lookup adds to the gradient of its table. */
+export interface LookupGradient {
+  readonly gradient: tf.Tensor2D; // [batch, dim]
+  readonly bags: BagTensors;
+  readonly options: BagOptions;
+  /** That of the lookup; null where there is none, or it is of no use any more: everything is then read again. */
+  readonly handle?: LookupHandle | null;
+}
+
+/** One entry per touched row, ids ascending. */
+export type RowGradientTensors = { uniqueIds: tf.Tensor1D; rowGradients: tf.Tensor2D };
+
+/** One exact step of one table. */
+export interface TableUpdate {
+  readonly optimizer: OptimizerName;
+  readonly table: tf.Variable;
+  readonly slots: readonly tf.Variable[];
+  readonly entries: readonly LookupGradient[];
+  /** The part of the gradient that came through the tape, [rows, dim]. */
+  readonly dense: tf.Tensor2D | null;
+  readonly hyper: Float32Array;
+}
