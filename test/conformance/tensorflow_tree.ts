@@ -74,7 +74,14 @@ export const tensorflowTree: Source = {
       return { ...report, notRun: [...left, ...report.notRun] };
     });
     // Where some cases alone are asked for, others of the list are not there.
-    const failures = texts.length > 0 ? [] : unknownInList(listed, lines, suites.flatMap(({ all }) => all));
+    const failures =
+      texts.length > 0
+        ? []
+        : unknownInList(
+            listed,
+            lines,
+            suites.flatMap(({ all }) => all),
+          );
     const none = { cases: failures.length, passed: 0, deliberate: {}, notRun: [] };
     return [...reports, { suite: 'TensorFlow: not_run.json', ...none, failures }];
   },
