@@ -95,7 +95,7 @@ export type { SharedTableLayerArgs } from './layers/embedding/table_layer.js';
 export { useForKerasEmbedding } from './layers/register.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';
 export { IndexedSlices, type IndexedSlicesArgs } from './optimizers/indexed_slices.js';
-export type { Gradient, GradientMap, Gradients, NamedGradient } from './optimizers/gradients.js';
+export type { Gradient, GradientMap, Gradients, NamedGradient } from './optimizers/step_gradients.js';
 export type { LearningRate, SparseOptimizerConfig } from './lookup/training/optimizer_settings.js';
 export type { ScheduleConfig, ScheduleName } from './lookup/training/schedules.js';
 export { setCapture, stepInfo, type StepInfo } from './capture/steps.js';

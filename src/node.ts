@@ -1,8 +1,7 @@
 /** Public names for Node: everything of the any-runtime entry, native kernels, and the TensorFlow op library. */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { registerBroadcastKernels } from './backends/cpu/broadcast_kernels.js';
-import { registerDenseKernels } from './backends/cpu/dense_kernels.js';
+import { registerBroadcastKernels, registerDenseKernels } from './backends/cpu/dense_kernels.js';
 import { addonPath, loadAddon } from './backends/native/addon.js';
 import { unbuiltTfjsNode } from './backends/native/unbuilt_tfjs_node.js';
 import { registerNativeKernels } from './backends/native/register.js';

@@ -1,8 +1,41 @@
 /** Names and shapes of the tfjs kernels; every backend registers kernels of exactly this form. */
 import type * as tf from '@tensorflow/tfjs';
-import { opNames, type OptimizerName } from '../rules/rules.js';
-import type { BagOptions } from './kernel_set.js';
-import type { PackedForm } from './packed/packed_table.js';
+import { opNames, type OptimizerName, OPTIMIZER_NAMES } from '../rules/rules.js';
+import type { BagOptions, PackedForm } from './kernel_set.js';
+
+/** What a backend offers; `Call` is how it sees the inputs, attributes and itself. */
+interface KernelRuns<Call> {
+  embeddingBag(call: Call): tf.TensorInfo[];
+  embeddingBagGrad(call: Call): tf.TensorInfo[];
+  embeddingBagWeightsGrad(call: Call): tf.TensorInfo[];
+  packedBag(call: Call): tf.TensorInfo[];
+  packedBagWeightsGrad(call: Call): tf.TensorInfo[];
+  packedApply(call: Call): tf.TensorInfo[];
+  sparseApply(optimizer: OptimizerName, call: Call): tf.TensorInfo[];
+}
+
+/** tfjs takes a kernel's only output without the array around it. */
+function asKernel<Call>(run: (call: Call) => tf.TensorInfo[]): tf.KernelFunc {
+  return (params) => {
+    const outputs = run(params as unknown as Call);
+    return outputs.length === 1 ? outputs[0]! : outputs;
+  };
+}
+
+/** The functions that tfjs registers, by kernel name. */
+export function kernelTable<Call>(runs: KernelRuns<Call>): Readonly<Record<string, tf.KernelFunc>> {
+  return {
+    [EMBEDDING_BAG]: asKernel(runs.embeddingBag),
+    [EMBEDDING_BAG_GRAD]: asKernel(runs.embeddingBagGrad),
+    [EMBEDDING_BAG_WEIGHTS_GRAD]: asKernel(runs.embeddingBagWeightsGrad),
+    [PACKED_BAG]: asKernel(runs.packedBag),
+    [PACKED_BAG_WEIGHTS_GRAD]: asKernel(runs.packedBagWeightsGrad),
+    [PACKED_APPLY]: asKernel(runs.packedApply),
+    ...Object.fromEntries(
+      OPTIMIZER_NAMES.map((name) => [SPARSE_APPLY[name], asKernel((call: Call) => runs.sparseApply(name, call))]),
+    ),
+  };
+}
 
 /**
  * Kernel names. The TensorFlow ops are named alike, but for the update ops, which carry the prefix `Embedding` there:

@@ -4,11 +4,101 @@
  * Everything arrives validated (sizes agree, row splits start at 0, never fall and end at the number of values), yet
  * an implementation never reads or writes outside the arrays whatever it is given. Ids are checked by the kernels.
  */
-import { brand } from '../base/brand.js';
-import type { Combiner, OutOfRange } from '../base/types.js';
+import type * as tf from '@tensorflow/tfjs';
+import { brand, perProcess } from '../base/per_process.js';
+import type { Combiner, OutOfRange, PackedStorage } from '../base/types.js';
 import type { OptimizerName } from '../rules/rules.js';
-import type { PackedTable } from './packed/packed_table.js';
-import type { PartitionCsr } from './sparse_core.js';
+import { ValueError, described, RuntimeError } from '../base/errors.js';
+
+/** A packed matrix on the host, row-major. */
+export interface PackedTable {
+  readonly words: Int32Array; // [rows * wordsPerRow(storage, dim)]
+  readonly storage: PackedStorage;
+  readonly rows: number;
+  readonly dim: number;
+}
+
+/** What the words of a variable [rows, words] stand for. */
+export interface PackedForm {
+  readonly storage: PackedStorage;
+  /** Columns of the table. */
+  readonly dim: number;
+}
+
+/** Words of a row. */
+export function wordsPerRow(storage: PackedStorage, dim: number): number {
+  return storage === 'int8' ? Math.ceil(dim / 4) + 2 : Math.ceil(dim / 2);
+}
+
+const forms = (): WeakMap<tf.Tensor, PackedForm> => perProcess('packed tables', () => new WeakMap());
+
+/** Says what the words of a table stand for; whoever makes such a table tells it here. */
+export function setPackedForm(table: tf.Variable, form: PackedForm): void {
+  forms().set(table, form);
+}
+
+/** Rows and columns of a table, whatever its rows are kept in. */
+export function numbersShape(table: tf.Tensor): number[] {
+  const form = packedForm(table);
+  return form === undefined ? table.shape : [table.shape[0]!, form.dim];
+}
+
+/** What the words of a table stand for; undefined for tables of float32. */
+export function packedForm(table: tf.Tensor): PackedForm | undefined {
+  return forms().get(table);
+}
+
+/** te_status of custom-ops/kernels/embedding.h. */
+export interface KernelStatus {
+  readonly code: number;
+  readonly id: number;
+  readonly position: number;
+}
+
+/** te_code of custom-ops/kernels/embedding.h. */
+const ID_OUT_OF_RANGE = 1;
+const BAD_SPLITS = 2;
+
+/** The error for a status other than 0, of a call on a table of `rows` rows and `nnz` ids. */
+export function kernelError({ code, id, position }: KernelStatus, rows: number, nnz: number): Error {
+  if (code === ID_OUT_OF_RANGE) return new IdOutOfRange(id, position, rows);
+  if (code === BAD_SPLITS) {
+    const expected = `row splits that start at 0, never fall and end at ${nnz}`;
+    return new ValueError('rowSplits', expected, described(`a wrong one at position ${position}`));
+  }
+  return new RuntimeError('kernel', 'arguments that the kernel takes', described(`code ${code} from the kernel`));
+}
+
+/** The error for `what`, numbers of 4 bytes in this shape, that no memory holds; `argument` decides over their size. */
+export function tooLarge(argument: string, what: string, shape: readonly number[], note?: string): ValueError {
+  const bytes = BigInt(shape.reduce((product, length) => product * length, 4));
+  const received = described(`${what} of shape [${shape.join(', ')}] (${bytes} bytes)`);
+  return new ValueError(argument, `${what} that fit into memory`, received, note);
+}
+
+/** How errors end that tell of full memory: of `tooLarge` and TensorFlow, and of WebAssembly's allocators. */
+const FULL = /(that fit into memory|which is what the WebAssembly memory still holds)$/;
+
+/** Whether there was no memory for numbers of some shape. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof ValueError && FULL.test(error.expected);
+}
+
+/** Runs `allocate`; engines say with a bare RangeError that there is no memory. */
+export function fitting<T>(argument: string, what: string, shape: readonly number[], allocate: () => T): T {
+  try {
+    return allocate();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw tooLarge(argument, what, shape);
+  }
+}
+
+/** Zeros in this shape for a kernel to fill. */
+export function newFloats(argument: string, what: string, shape: readonly number[]): Float32Array {
+  const length = shape.reduce((product, each) => product * each, 1);
+  return fitting(argument, what, shape, () => new Float32Array(length));
+}
 
 /** One lookup among many. */
 export interface HostLookup {
@@ -34,23 +124,6 @@ export interface HostStep {
    * as of packed rows.
    */
   readonly useStarts: Int32Array | null;
-}
-
-/** out [batch, m, n] = A B, and then a bias and relu; one matrix may serve a whole batch. */
-export interface MatrixProduct {
-  readonly a: Float32Array;
-  readonly b: Float32Array;
-  readonly bias: Float32Array | null; // [n]
-  readonly out: Float32Array;
-  readonly batch: number;
-  readonly batchA: number; // 1 or batch
-  readonly batchB: number;
-  readonly m: number;
-  readonly n: number;
-  readonly k: number;
-  readonly transposeA: boolean;
-  readonly transposeB: boolean;
-  readonly relu: boolean;
 }
 
 /** The ids of a batch: bag b holds values[rowSplits[b] .. rowSplits[b + 1]). */
@@ -96,22 +169,6 @@ export interface KernelInfo {
   readonly threads: number;
   /** WebAssembly: why one thread works though more were asked for. */
   readonly oneThreadBecause?: string;
-}
-
-/** What an implementation may offer besides, for models: see `offers`. */
-export interface ModelKernels {
-  /** Ids as SparseCores take them. The reference has one of its own, which comes with the TPU embedding API. */
-  readonly partitionCsr: PartitionCsr;
-  /** Products of matrices, for dense layers. */
-  matMul(product: MatrixProduct): void;
-}
-
-/** Whether an implementation has a kernel which not all have. */
-export function offers<K extends keyof ModelKernels>(
-  set: KernelSet,
-  kernel: K,
-): set is KernelSet & Pick<ModelKernels, K> {
-  return kernel in set;
 }
 
 export interface KernelSet {

@@ -5,7 +5,7 @@ import { referenceKernels } from './reference/reference_kernel_set.js';
 import { addKernelSet } from './registry.js';
 import { registerTensorFlowBackend } from './tensorflow/register.js';
 import { registerWasmBackend } from './wasm/register.js';
-import { noteOddTensors } from '../tfjs/engine/odd_tensors.js';
+import { noteOddTensors } from '../tfjs/cpu_values.js';
 
 /**
  * Registers the kernels that pages run. Another backend, `tensorflow` included, is given stock ops when it is first used,

@@ -2,8 +2,116 @@
  * Ids in the form that SparseCores take: for each core of a chip one bucket per shard of the stacked table, in
  * compressed sparse rows. Plain data; kernels make it from features and devices read it.
  */
-import type { CsrMemory } from './csr_memory_pool.js';
-import type { Combiner } from '../base/types.js';
+import { type Combiner, COMBINERS } from '../base/types.js';
+import { brand } from '../base/per_process.js';
+import { IdOutOfRange } from './kernel_set.js';
+
+/** Bytes that are kept at most. */
+const MOST_KEPT = 2 ** 28;
+
+/** A run of 4-byte words in a buffer. */
+export interface CsrMemory {
+  readonly buffer: ArrayBuffer;
+  readonly byteOffset: number;
+  readonly words: number;
+}
+
+const kept: CsrMemory[] = [];
+
+/** Lengths are rounded up, so that batches of about the same size have memory of the same. */
+function roundedWords(words: number): number {
+  const unit = Math.max(64, 2 ** (Math.floor(Math.log2(Math.max(1, words))) - 4));
+  return Math.ceil(words / unit) * unit;
+}
+
+/** Memory of exactly so many words, with anything in it; null where none is kept. */
+function takeMemory(words: number): CsrMemory | null {
+  const place = kept.findIndex((memory) => memory.words === words);
+  return place < 0 ? null : kept.splice(place, 1)[0]!;
+}
+
+/** Keeps memory for others. Arrays that were made in it are empty from now on. */
+export function giveMemory({ buffer, byteOffset, words }: CsrMemory): void {
+  kept.push({ buffer: structuredClone(buffer, { transfer: [buffer] }), byteOffset, words });
+  let bytes = kept.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
+  // The oldest go: batches of their size no longer come.
+  while (bytes > MOST_KEPT) bytes -= kept.shift()!.buffer.byteLength;
+}
+
+/** The numbers of a feature, as the C core takes them behind its arrays. */
+export function featureNumbers(feature: CsrFeature): number[] {
+  const { rowSplits, combiner, rows, columnOffset, rotation, sampleOffset } = feature;
+  return [rowSplits.length - 1, COMBINERS.indexOf(combiner), rows, columnOffset, rotation, sampleOffset];
+}
+
+/** Results below this take less time in fresh memory. */
+const LEAST_KEPT = 2 ** 14;
+
+function memoryFor(words: number, allocate: (length: number) => Float32Array): CsrMemory {
+  const rounded = words < LEAST_KEPT ? words : roundedWords(words);
+  const known = takeMemory(rounded);
+  if (known !== null) return known;
+  const { buffer, byteOffset } = allocate(rounded);
+  return { buffer: buffer as ArrayBuffer, byteOffset, words: rounded };
+}
+
+/** Room for a result; `allocate` gives the memory of its slots where none is left from others. */
+export function csrRoom(
+  request: CsrRequest,
+  allocate: (length: number) => Float32Array = (length) => new Float32Array(length),
+): CsrParts {
+  const { cores, shards } = request;
+  const slots = mostCsrSlots(request);
+  const memory = memoryFor(3 * slots, allocate);
+  const { buffer, byteOffset } = memory;
+  return {
+    ...(memory.words < LEAST_KEPT ? {} : { memory }),
+    rowPointers: new Int32Array(cores * roundUp(shards)),
+    sampleIds: new Int32Array(buffer, byteOffset, slots),
+    tokenIds: new Int32Array(buffer, byteOffset + 4 * slots, slots),
+    gains: new Float32Array(buffer, byteOffset + 8 * slots, slots),
+    idCounts: new Int32Array(cores * shards),
+    uniqueIdCounts: new Int32Array(cores * shards),
+  };
+}
+
+/** The slots in use. */
+export function csrParts(room: CsrParts, used: number): CsrParts {
+  return {
+    ...room,
+    sampleIds: room.sampleIds.subarray(0, used),
+    tokenIds: room.tokenIds.subarray(0, used),
+    gains: room.gains.subarray(0, used),
+  };
+}
+
+/** The error of a kernel with the feature at fault, whose position counts its own ids. */
+export function ofFeature(error: unknown, { features }: CsrRequest): unknown {
+  if (!(error instanceof IdOutOfRange)) return error;
+  let { position } = error;
+  const place = features.findIndex(({ values }) => {
+    if (position < values.length) return true;
+    position -= values.length;
+    return false;
+  });
+  return new CsrIdOutOfRange(place, error.id, position, features[place]!.rows);
+}
+
+/** An id that is no row of its feature's table. */
+export class CsrIdOutOfRange extends IdOutOfRange {
+  static {
+    brand(this, 'CsrIdOutOfRange');
+  }
+  constructor(
+    /** Place of the feature among those of the stack. */
+    readonly feature: number,
+    id: number,
+    position: number,
+    rows: number,
+  ) {
+    super(id, position, rows);
+  }
+}
 
 /** Buckets begin at multiples of this many slots, and so do the row pointers of a core. */
 export const CSR_ALIGNMENT = 8;

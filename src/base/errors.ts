@@ -1,7 +1,7 @@
 /**
  * Errors of the public API. Every one names the argument, what was expected and what was received.
  */
-import { brand } from './brand.js';
+import { brand } from './per_process.js';
 
 /** Extra facts carried by every error of this package. */
 export interface ErrorFacts {

@@ -3,6 +3,28 @@
  * either) have no module state in common, yet must see the same kernels, scopes and settings.
  */
 
+/**
+ * Makes `value instanceof cls` true for the instances of every copy. `name` is the name under which users know the
+ * class. Classes that users derive from it are told apart as usual.
+ *
+ * @example
+ * class RaggedTensor {
+ *   static {
+ *     brand(this, 'RaggedTensor');
+ *   }
+ * }
+ */
+export function brand(cls: { readonly prototype: object }, name: string): void {
+  const mark = Symbol.for(`tfjs-embeddings.${name}`);
+  Object.defineProperty(cls.prototype, mark, { value: true });
+  Object.defineProperty(cls, Symbol.hasInstance, {
+    value(this: unknown, value: unknown): boolean {
+      if (this !== cls) return Function.prototype[Symbol.hasInstance].call(this as never, value);
+      return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[mark] === true;
+    },
+  });
+}
+
 const KEY = Symbol.for('tfjs-embeddings');
 
 /** Returns what is kept under `key`; `make` makes it when it is first asked for. Each room keeps its own. */

@@ -9,7 +9,7 @@ import { listSharedWeightsOnce } from '../tfjs/shared_weights.js';
 import { markFeeding } from '../tfjs/uncast_inputs.js';
 import { CapturedModel } from './captured_model.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
-import type { Purpose } from './compiled.js';
+import { type Purpose, moveChoice, offerCapturer, trained, whySwitchedOff } from './steps.js';
 import { takeKernels } from './known/known_kernels.js';
 import { takePlainClasses } from './known/plain_classes.js';
 import { DOTS } from './overrides/dot.js';
@@ -23,7 +23,6 @@ import { SOFTMAX_GRADIENT } from './overrides/softmax_gradient.js';
 import { TILE_GRADIENT } from './overrides/tile_gradient.js';
 import { GraphList } from './signatures.js';
 import type { GraphAddon } from './step_graph.js';
-import { moveChoice, offerCapturer, trained, whySwitchedOff } from './steps.js';
 
 interface CapturedModels {
   addon: GraphAddon | null;

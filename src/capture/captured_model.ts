@@ -5,7 +5,7 @@ import { Ownership } from '../backends/tensorflow/ownership.js';
 import type { EagerStep, StepData } from '../tfjs/training/model_steps.js';
 import { warnOnce } from '../base/warn_once.js';
 import { AskedRates } from './asked_rates.js';
-import { compiledOf, type Compiled, type Purpose } from './compiled.js';
+import { compiledOf, type Compiled, type Purpose } from './steps.js';
 import { whyNotPlain } from './plain_model.js';
 import { fewerOps } from './fewer_ops/fewer_ops.js';
 import type { AttributeKinds } from './graph_def.js';

@@ -4,8 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { tableSettings } from '../lookup/training/table_settings.js';
-import { compiledOf, type Purpose } from './compiled.js';
+import { tableSettings } from '../lookup/lookup.js';
+import { compiledOf, type Purpose } from './steps.js';
 import { isOptimizer } from './known/plain_classes.js';
 import { isStockFunction } from './known/stock.js';
 import { watchedModel } from './watched_model.js';

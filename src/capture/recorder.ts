@@ -1,12 +1,11 @@
 /** Watches one step on the tfjs-node backend and writes down which ops it ran on what. */
 import * as tf from '@tensorflow/tfjs';
-import { makerOf, type LiveValues } from '../backends/live_values.js';
+import { makerOf, type LiveValues, whileRecording } from '../backends/recordings.js';
 import type { NodeBackend, OpAttribute, TensorRecord } from '../backends/tensorflow/node_backend.js';
-import { whileRecording } from '../lookup/training/recordings.js';
-import { variableText } from '../lookup/training/variable_names.js';
+import { variableText } from '../lookup/lookup.js';
 import { asOwn } from '../tfjs/engine/own_functions.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
-import { withRateCalls, type AskRate } from '../lookup/training/rate_calls.js';
+import { withRateCalls, type AskRate } from '../lookup/training/optimizer_settings.js';
 import {
   isInPlace,
   writtenInputs,

@@ -1,6 +1,6 @@
 /** What a step did, as TensorFlow ops over named tensors. */
 import type * as tf from '@tensorflow/tfjs';
-import type { LiveValues } from '../backends/live_values.js';
+import type { LiveValues } from '../backends/recordings.js';
 import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
 
 /** What is known of a tensor; a shape of null: its first size is another from step to step. */

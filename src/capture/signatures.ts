@@ -1,5 +1,5 @@
 /** The kinds of steps of one model: those that were used last, with their graphs. */
-import type { Purpose } from './compiled.js';
+import type { Purpose } from './steps.js';
 import type { Recording } from './recording.js';
 import type { StepGraph } from './step_graph.js';
 import type { WatchedFields } from './watched_fields.js';

@@ -1,6 +1,6 @@
 /** What must hold of a recording so that running its ops in any order that their inputs allow gives the same. */
 import { copies } from '../backends/tensorflow/ownership.js';
-import { variableText } from '../lookup/training/variable_names.js';
+import { variableText } from '../lookup/lookup.js';
 import { kindsOf } from './places.js';
 import { isInPlace, writtenInputs, type RecordedOp, type Recording } from './recording.js';
 

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend, type OpAttribute } from '../backends/tensorflow/node_backend.js';
 import { Ownership } from '../backends/tensorflow/ownership.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
-import type { LiveValues } from '../backends/live_values.js';
+import type { LiveValues } from '../backends/recordings.js';
 import { graphDefOf, type AttributeKinds } from './graph_def.js';
 import { isInPlace, writtenInputs, type Feed, type Recording } from './recording.js';
 

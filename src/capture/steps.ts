@@ -1,8 +1,24 @@
 /** Captured training steps as users see them: which models have them, why others have not, and how to switch them off. */
 import * as tf from '@tensorflow/tfjs';
-import { environmentVariable } from '../backends/environment.js';
+import { environmentVariable } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
+
+export interface Compiled {
+  readonly loss: unknown;
+  readonly metrics?: unknown;
+  readonly optimizer_?: tf.Optimizer;
+  readonly lossFunctions: readonly unknown[];
+  readonly metricsTensors: readonly unknown[];
+  readonly collectedTrainableWeights: readonly tf.LayerVariable[];
+}
+
+export function compiledOf(model: tf.LayersModel): Compiled {
+  return model as unknown as Compiled;
+}
+
+/** What a step does: it trains on a batch, takes the losses of one, or predicts one. */
+export type Purpose = 'train' | 'evaluate' | 'predict';
 
 /** How the training steps of a model run. */
 export interface StepInfo {

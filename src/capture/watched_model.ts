@@ -1,10 +1,10 @@
 /** All that a step of a model may depend on beside its tensors. */
 import type * as tf from '@tensorflow/tfjs';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { tableSettings } from '../lookup/training/table_settings.js';
+import { tableSettings } from '../lookup/lookup.js';
 import type { EmbeddingTable } from '../tables/embedding_table.js';
 import { Reach } from './known/reach.js';
-import { compiledOf, type Purpose } from './compiled.js';
+import { compiledOf, type Purpose } from './steps.js';
 
 /** The rate goes into the step as a number that is made anew each time. */
 const RATE: ReadonlySet<string> = new Set(['learningRate']);

@@ -1,6 +1,6 @@
 /** Rows of different lengths, as flat values and row splits. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../base/brand.js';
+import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
 import { readNestedRows, type NestedRows } from './nested_rows.js';

@@ -1,8 +1,8 @@
 /** Models made again with tables of another storage. */
 import * as tf from '@tensorflow/tfjs';
-import { packedForm } from '../backends/packed/packed_table.js';
+import { packedForm } from '../backends/kernel_set.js';
 import { ValueError, described } from '../base/errors.js';
-import { tableSettings } from '../lookup/training/table_settings.js';
+import { tableSettings } from '../lookup/lookup.js';
 import type { Storage } from '../base/types.js';
 import { convertingTo, packedTensor, unpackedTensor } from '../tables/storage.js';
 

@@ -1,6 +1,6 @@
 /** The layer `IntegerLookup`: raw whole numbers to ids, by a vocabulary that it builds as it sees them. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../base/brand.js';
+import { brand } from '../base/per_process.js';
 import { readLayerConfig } from '../base/layer_config.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { refusePositional } from '../base/positional.js';

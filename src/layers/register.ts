@@ -12,7 +12,7 @@ import { mendMasks } from '../tfjs/layers/masks.js';
 import { namePadding } from '../tfjs/layers/stock_padding.js';
 import { partStates } from '../tfjs/layers/recurrent_states.js';
 import { showKindsInSummaries } from '../tfjs/model_summary.js';
-import { feedVectors } from '../tfjs/layers/vector_inputs.js';
+import { feedVectors } from '../tfjs/uncast_inputs.js';
 import { Concatenate } from './merge/concatenate.js';
 import { KerasHardSigmoid } from './keras_hard_sigmoid.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';

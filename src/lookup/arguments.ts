@@ -1,7 +1,6 @@
 /** Checks of the arguments that the functions of this folder share. */
 import * as tf from '@tensorflow/tfjs';
-import type { BagOptions } from '../backends/kernel_set.js';
-import { packedForm } from '../backends/packed/packed_table.js';
+import { type BagOptions, packedForm } from '../backends/kernel_set.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
 import { COMBINERS, OUT_OF_RANGE, type Combiner, type OutOfRange } from '../base/types.js';

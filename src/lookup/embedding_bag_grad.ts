@@ -6,7 +6,7 @@ import { INT32_MAX } from '../base/types.js';
 import { checkBagOptions, checkMatrix, checkTable } from './arguments.js';
 import { BAG_FIELDS, readBagTensors, type EmbeddingBagOptions, type VectorInput } from './bag_arguments.js';
 import type { RowGradientTensors } from '../backends/contract.js';
-import { rowGradients } from './kernel_calls.js';
+import { rowGradients } from './lookup.js';
 
 export interface EmbeddingBagGradOptions extends EmbeddingBagOptions {
   /** Number of rows of the table; not needed when `table` is given. */

@@ -14,7 +14,7 @@ import {
 } from '../ids/parse_ids.js';
 import { placeOf } from '../ids/id_place.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
-import { sharedUniformSplits } from '../ids/shared_splits.js';
+import { sharedUniformSplits } from '../ids/row_splits.js';
 import type { Combiner, OutOfRange } from '../base/types.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable, checkValidate } from './arguments.js';
 import { lookUp } from './lookup.js';

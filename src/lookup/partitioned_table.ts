@@ -3,8 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../backends/kernel_set.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
-import { withPublicErrors } from './kernel_calls.js';
-import { lookUp } from './lookup.js';
+import { withPublicErrors, lookUp } from './lookup.js';
 
 /** `mod`: row i is row floor(i / n) of table i mod n. `div`: each table holds a contiguous range. */
 export type PartitionStrategy = 'mod' | 'div';

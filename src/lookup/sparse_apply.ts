@@ -9,7 +9,7 @@ import { readOptions } from '../base/options.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, slotShape, type OptimizerName } from '../rules/rules.js';
 import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
-import { withPublicErrors } from './kernel_calls.js';
+import { withPublicErrors } from './lookup.js';
 
 /** Hyper-parameters of one table. */
 type TableHyper = Omit<SparseOptimizerConfig, 'globalClipNorm'>;

@@ -1,11 +1,9 @@
 /** The dense optimizer beside the row-sparse one: it trains every variable that is not a table. */
 import * as tf from '@tensorflow/tfjs';
-import { RuntimeError } from '../base/errors.js';
+import { RuntimeError, ValueError, described } from '../base/errors.js';
 import { RULES, type OptimizerName } from '../rules/rules.js';
-import { stepInOneOp } from './dense_op.js';
-import { DenseOrder } from './dense_order.js';
 import type { NamedTensor } from '../base/types.js';
-import { refuseRecording } from '../lookup/training/recordings.js';
+import { refuseRecording, live } from '../backends/recordings.js';
 import type { Settings } from '../lookup/training/optimizer_settings.js';
 import {
   POWERS,
@@ -15,7 +13,201 @@ import {
   setStockRate,
   stateOf,
   type RunningPowers,
+  stateFor,
+  beforeStockSteps,
 } from '../tfjs/stock_optimizer_state.js';
+import { isAnonymous, tableSettings } from '../lookup/lookup.js';
+import { currentBackend } from '../backends/registry.js';
+import { DENSE_HYPER_FIELDS, type DenseHyper, type DenseOptimizerName } from '../backends/step_ops.js';
+import { bytesText } from '../base/units.js';
+import { warnOnce } from '../base/warn_once.js';
+
+/** Looks at the steps of stock optimizers from now on. */
+export function watchStockSteps(): void {
+  beforeStockSteps(checkVariable);
+}
+
+function checkVariable(variable: tf.Variable): void {
+  const settings = tableSettings(variable);
+  if (settings === undefined) return;
+  const { name, optimizer } = settings;
+  const { shape, size } = variable;
+  if (optimizer !== null) {
+    throw new ValueError(
+      'optimizer',
+      `an emb.train optimizer in compile, because table ${name} has an optimizer of its own`,
+      described('a stock optimizer, which trains every variable itself'),
+    );
+  }
+  warnOnce(
+    `table ${name} [${shape.join(', ')}] is trained by a stock optimizer: each step builds and applies a dense ` +
+      `gradient of ${bytesText(4 * size)}, whatever the batch (said for the first such table only). Optimizers of ` +
+      `emb.train touch only the rows of the batch: sgd and adagrad train the same, adam with \`lazy: false\`.`,
+    'dense gradient',
+  );
+}
+
+const NAMES: Readonly<Record<string, DenseOptimizerName>> = {
+  SGD: 'sgd',
+  Momentum: 'momentum',
+  Adagrad: 'adagrad',
+  Adam: 'adam',
+};
+
+interface Entry {
+  readonly name: string;
+  readonly tensor: tf.Tensor | null;
+}
+
+/** What a step needs of the fields of stock optimizers. */
+interface StockFields {
+  readonly momentum?: number;
+  readonly useNesterov?: boolean;
+  readonly beta1?: number;
+  readonly beta2?: number;
+  readonly epsilon?: number;
+}
+
+function hyperOf(stock: StockFields, learningRate: number): Float32Array {
+  const { momentum = 0, useNesterov = false, beta1 = 0, beta2 = 0 } = stock;
+  const hyper: DenseHyper = {
+    learningRate,
+    momentum,
+    useNesterov: useNesterov ? 1 : 0,
+    beta1,
+    oneMinusBeta1: 1 - beta1,
+    beta2,
+    oneMinusBeta2: 1 - beta2,
+    // Adagrad has none of its own and takes the backend's.
+    epsilon: stock.epsilon ?? tf.backend().epsilon(),
+  };
+  return Float32Array.from(DENSE_HYPER_FIELDS, (field) => hyper[field]);
+}
+
+/** Whether the op may step a variable with this gradient. Loaded state may wait for a variable that is frozen. */
+function isPlain(variable: tf.Variable | undefined, gradient: tf.Tensor | null): boolean {
+  if (gradient === null) return true;
+  if (variable === undefined) return false;
+  const areFloats = variable.dtype === 'float32' && gradient.dtype === 'float32';
+  return areFloats && tf.util.arraysEqual(variable.shape, gradient.shape);
+}
+
+/**
+ * Takes the step of a stock optimizer: variables, state and values are those that it would leave. Returns false where
+ * nothing was done, because the backend has no such op or the gradients are not what it takes.
+ */
+export function stepInOneOp(optimizer: tf.Optimizer, list: readonly Entry[], learningRate: () => number): boolean {
+  const name = NAMES[optimizer.getClassName()];
+  const { ops } = currentBackend();
+  if (name === undefined || ops === null) return false;
+  const { registeredVariables } = tf.engine();
+  const all = list.map((entry) => registeredVariables[entry.name]);
+  if (all.some((variable, i) => !isPlain(variable, list[i]!.tensor))) return false;
+  const state = stateFor(optimizer, all);
+  if (state === null) return false;
+  const stepped = list.flatMap(({ tensor }, i) => (tensor === null ? [] : [i]));
+  if (stepped.length === 0) return false;
+  const powers = runningPowers(optimizer);
+  ops.denseApply({
+    optimizer: name,
+    variables: stepped.map((i) => all[i]!),
+    slots: state.map((entries) => stepped.map((i) => entries[i]!.variable)),
+    powers: powers === null ? [] : [powers.accBeta1, powers.accBeta2],
+    gradients: stepped.map((i) => list[i]!.tensor!),
+    hyper: live(() => hyperOf(optimizer as unknown as StockFields, learningRate())),
+  });
+  return true;
+}
+
+interface Place {
+  name: string;
+  /** The shape of loaded state that still waits for its variable; null once it has one. */
+  waits: readonly number[] | null;
+}
+
+/** tfjs adds a number to a name that is taken, such as that of the model which was saved. */
+function withoutNumber(name: string): string {
+  return name.replace(/_\d+$/, '');
+}
+
+/** State by kind, from names `<variable>/<kind>`; null where kinds are not of one length, as stock ones are. */
+function byKind(state: readonly NamedTensor[]): Map<string, NamedTensor[]> | null {
+  const kinds = new Map<string, NamedTensor[]>();
+  for (const entry of state) {
+    const kind = entry.name.slice(entry.name.lastIndexOf('/') + 1);
+    kinds.set(kind, [...(kinds.get(kind) ?? []), entry]);
+  }
+  const lengths = new Set([...kinds.values()].map(({ length }) => length));
+  return lengths.size > 1 ? null : kinds;
+}
+
+export class DenseOrder {
+  readonly #places: Place[] = [];
+  /** Names of variables that have a place. */
+  readonly #placed = new Set<string>();
+
+  get isEmpty(): boolean {
+    return this.#places.length === 0;
+  }
+
+  clear(): void {
+    this.#places.length = 0;
+    this.#placed.clear();
+  }
+
+  /** One entry per place, with a null gradient for those that have none now: stock optimizers skip it. */
+  arrange(gradients: readonly NamedTensor[]): { name: string; tensor: tf.Tensor | null }[] {
+    const byName = new Map(gradients.map(({ name, tensor }) => [name, tensor]));
+    const fresh = gradients.filter(({ name }) => !this.#placed.has(name));
+    // A model that was built anew may have other names throughout: then places go by order and shape.
+    const areKnown = fresh.some((each) => this.#waitingFor(each, true) !== undefined);
+    for (const each of fresh) {
+      const place = this.#waitingFor(each, areKnown);
+      this.#placed.add(each.name);
+      if (place === undefined) this.#places.push({ name: each.name, waits: null });
+      else [place.name, place.waits] = [each.name, null];
+    }
+    return this.#places.map(({ name, waits }) => ({
+      name,
+      tensor: waits === null ? (byName.get(name) ?? null) : null,
+    }));
+  }
+
+  /** The loaded place of a variable. */
+  #waitingFor({ name, tensor }: NamedTensor, byName: boolean): Place | undefined {
+    const fits = this.#places.filter(
+      ({ waits }) => waits !== null && tf.util.arraysEqual(waits as number[], tensor.shape),
+    );
+    if (!byName) return fits[0];
+    if (isAnonymous(name)) return fits.find((place) => isAnonymous(place.name));
+    const stem = withoutNumber(name);
+    return fits.find((place) => place.name === name) ?? fits.find((place) => withoutNumber(place.name) === stem);
+  }
+
+  /** State under the names of its variables; without that of variables that are gone. */
+  named(state: readonly NamedTensor[]): NamedTensor[] {
+    const kinds = byKind(state);
+    if (kinds === null) return [...state];
+    const { registeredVariables } = tf.engine();
+    return [...kinds].flatMap(([kind, entries]) =>
+      entries.flatMap(({ name, tensor }, at) => {
+        const place = this.#places[at];
+        if (place === undefined) return [{ name, tensor }];
+        const isGone = place.waits === null && registeredVariables[place.name] === undefined;
+        return isGone ? [] : [{ name: `${place.name}/${kind}`, tensor }];
+      }),
+    );
+  }
+
+  /** Takes the places of loaded state. */
+  restore(state: readonly NamedTensor[]): void {
+    this.clear();
+    const first = [...(byKind(state)?.values() ?? [])][0] ?? [];
+    for (const { name, tensor } of first) {
+      this.#places.push({ name: name.slice(0, name.lastIndexOf('/')), waits: [...tensor.shape] });
+    }
+  }
+}
 
 /** The stock optimizer that goes with a row-sparse one. */
 function defaultDense(name: OptimizerName, settings: Settings, learningRate: number): tf.Optimizer {

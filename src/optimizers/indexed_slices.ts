@@ -1,11 +1,11 @@
 /** The gradient of a table as the rows that it touches. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../base/brand.js';
+import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { checkMatrix } from '../lookup/arguments.js';
 import { checkRowIds } from '../lookup/bag_arguments.js';
-import { ofRows } from '../backends/single_rows.js';
-import { rowGradients } from '../lookup/kernel_calls.js';
+import { ofRows } from '../backends/kernel_calls.js';
+import { rowGradients } from '../lookup/lookup.js';
 import { readOptions } from '../base/options.js';
 
 export interface IndexedSlicesArgs {

@@ -1,15 +1,13 @@
 /** A regularizer on the rows that a step touches. */
 import * as tf from '@tensorflow/tfjs';
-import { live } from '../backends/live_values.js';
-import { SINGLE_ROW } from '../backends/kernel_set.js';
+import { live } from '../backends/recordings.js';
+import { SINGLE_ROW, packedForm } from '../backends/kernel_set.js';
 import type { Lookup } from '../backends/contract.js';
-import { packedForm } from '../backends/packed/packed_table.js';
 import { unpackRows } from '../backends/packed/rows.js';
 import { currentBackend } from '../backends/registry.js';
 import type { StepOps } from '../backends/step_ops.js';
-import { lookUpUnrecorded, receivingScope } from '../lookup/lookup.js';
-import { singleRows } from '../backends/single_rows.js';
-import { lookupScope, type LookupScope } from '../lookup/training/lookup_scope.js';
+import { lookUpUnrecorded, receivingScope, lookupScope, type LookupScope } from '../lookup/lookup.js';
+import { singleRows } from '../backends/kernel_calls.js';
 import { withLazyGradient } from '../tfjs/lazy_gradient.js';
 
 /** Anything with the `apply` of tf.regularizers. */

@@ -1,14 +1,13 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
-import { numbersShape } from '../backends/packed/packed_table.js';
+import { numbersShape } from '../backends/kernel_set.js';
 import { currentBackend } from '../backends/registry.js';
 import { ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import { SLOT_NAMES, slotShape, type OptimizerName } from '../rules/rules.js';
-import { isAnonymous, nameVariable } from '../lookup/training/variable_names.js';
+import { isAnonymous, nameVariable, tableSettings } from '../lookup/lookup.js';
 import { checkNothingMissing } from './saved_state.js';
 import { keptValues } from '../lookup/kept_values.js';
-import { tableSettings } from '../lookup/training/table_settings.js';
 
 interface SavedSlot {
   readonly name: string;

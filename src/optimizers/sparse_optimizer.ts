@@ -1,18 +1,36 @@
 /** The base of all `emb.train` optimizers: rows of tables by update kernels, everything else by a dense optimizer. */
 import * as tf from '@tensorflow/tfjs';
 import { packHyper, type Hyper } from '../rules/hyper.js';
-import { live } from '../backends/live_values.js';
-import { packedForm, type PackedForm } from '../backends/packed/packed_table.js';
+import { live } from '../backends/recordings.js';
+import { packedForm, type PackedForm } from '../backends/kernel_set.js';
 import { roundingKey } from '../backends/packed/rounding.js';
-import { brand } from '../base/brand.js';
+import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import type { OptimizerName } from '../rules/rules.js';
 import { warnOnce } from '../base/warn_once.js';
 import type { NamedTensor } from '../base/types.js';
 import { DensePart } from './dense_part.js';
-import { GradientQueue } from './gradient_queue.js';
-import { readGradients, type GradientMap, type Gradients } from './gradients.js';
-import { lookupScope, withLookupScope } from '../lookup/training/lookup_scope.js';
+import {
+  GradientQueue,
+  readGradients,
+  type GradientMap,
+  type Gradients,
+  checkPackedTraining,
+  clipStep,
+  clipTables,
+  sortGradients,
+  type StepGradients,
+  StepRates,
+  slicesOf,
+  stepTables,
+} from './step_gradients.js';
+import {
+  lookupScope,
+  withLookupScope,
+  checkRowConstraint,
+  tableSettings,
+  type TableOptimizer,
+} from '../lookup/lookup.js';
 import {
   checkLearningRate,
   fieldsOf,
@@ -22,16 +40,11 @@ import {
   type ConfigOf,
   type LearningRate,
   type Settings,
+  type RowConstraint,
 } from '../lookup/training/optimizer_settings.js';
 import { checkNothingMissing, missingSlots } from './saved_state.js';
-import { checkPackedTraining } from './packed_training.js';
 import { SlotStore } from './slots.js';
-import { clipStep, clipTables, sortGradients, type StepGradients } from './step_gradients.js';
-import { StepRates } from './step_rates.js';
-import { slicesOf, stepTables } from './table_step.js';
 import { releaseFailedTape } from '../tfjs/failed_tape.js';
-import type { RowConstraint } from '../lookup/training/row_constraint.js';
-import { checkRowConstraint, tableSettings, type TableOptimizer } from '../lookup/training/table_settings.js';
 
 /** What `f` gives, which is to be differentiated. */
 function scalarOf(f: unknown): tf.Scalar {

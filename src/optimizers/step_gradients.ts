@@ -1,14 +1,265 @@
 /** The gradients of one step: those of tables, which are stepped by rows, and all others. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import { numbersShape } from '../backends/packed/packed_table.js';
-import { isAnonymous, variableText } from '../lookup/training/variable_names.js';
+import { numbersShape, packedForm } from '../backends/kernel_set.js';
+import {
+  isAnonymous,
+  variableText,
+  type LookupScope,
+  type QueuedGradient,
+  rowGradients,
+  withPublicErrors,
+  present,
+} from '../lookup/lookup.js';
 import type { NamedTensor } from '../base/types.js';
-import type { Gradient } from './gradients.js';
-import { scaleOf } from './global_norm.js';
-import { IndexedSlices } from './indexed_slices.js';
-import { ofRows } from '../backends/single_rows.js';
-import { ofSlices, rowsOf, type TableGradient } from './table_step.js';
+import { IndexedSlices, checkLive, sumOfSquares } from './indexed_slices.js';
+import { ofRows, united } from '../backends/kernel_calls.js';
+import type { RowGradientTensors, TableUpdate } from '../backends/contract.js';
+import { currentBackend } from '../backends/registry.js';
+import { checkWhole } from '../base/live_tensor.js';
+import { isRecord } from '../base/options.js';
+import { learningRateAt, type Settings } from '../lookup/training/optimizer_settings.js';
+
+/** The open channel of one `computeGradients`, and the entries that it collected. */
+export class GradientQueue implements LookupScope {
+  readonly #entries: QueuedGradient[] = [];
+  readonly #touched = new Map<tf.Variable, tf.Tensor1D[]>();
+  readonly #taken = new Set<tf.Variable>();
+  readonly #managed: ReadonlySet<tf.Variable> | null;
+  readonly #depth = tf.engine().state.gradientDepth;
+
+  /** `varList`: the variables to train; null stands for all trainable ones. */
+  constructor(
+    readonly anchor: tf.Variable,
+    varList: readonly tf.Variable[] | null,
+  ) {
+    this.#managed = varList === null ? null : new Set(varList);
+  }
+
+  manages(table: tf.Variable): boolean {
+    // A table that was frozen after compile is still in the list: its own flag decides.
+    return table.trainable && (this.#managed === null || this.#managed.has(table));
+  }
+
+  touch(table: tf.Variable, values: tf.Tensor1D): void {
+    const known = this.#touched.get(table);
+    const kept = tf.keep(values.clone());
+    if (known === undefined) this.#touched.set(table, [kept]);
+    else known.push(kept);
+  }
+
+  takeTouched(table: tf.Variable): readonly tf.Tensor1D[] | null {
+    if (this.#taken.has(table)) return null;
+    this.#taken.add(table);
+    return this.#touched.get(table) ?? [];
+  }
+
+  get isDifferentiating(): boolean {
+    return tf.engine().state.gradientDepth === this.#depth;
+  }
+
+  push(entry: QueuedGradient): void {
+    // A pass within a pass meets lookups of the outer one, of tables that it need not manage.
+    if (this.manages(entry.table)) this.#entries.push(entry);
+    else disposeEntry(entry);
+  }
+
+  /** Entries by table, in the order in which tables came up. */
+  byTable(): Map<tf.Variable, QueuedGradient[]> {
+    const groups = new Map<tf.Variable, QueuedGradient[]>();
+    for (const entry of this.#entries) {
+      const group = groups.get(entry.table);
+      if (group === undefined) groups.set(entry.table, [entry]);
+      else group.push(entry);
+    }
+    return groups;
+  }
+
+  /** Disposes the ids kept for penalties; the entries live on until they are applied. */
+  close(): void {
+    for (const kept of this.#touched.values()) tf.dispose(kept);
+    this.#touched.clear();
+  }
+
+  dispose(): void {
+    this.close();
+    this.#entries.forEach(disposeEntry);
+    this.#entries.length = 0;
+  }
+}
+
+function disposeEntry({ gradient, bags }: QueuedGradient): void {
+  tf.dispose([gradient, ...present(bags)]);
+}
+
+type Rated = Pick<Settings, 'learningRate'>;
+
+export class StepRates {
+  readonly #known = new Map<Rated, { readonly by: Settings['learningRate']; readonly rate: number }>();
+
+  /** The rate after `steps` steps. */
+  of(settings: Rated, steps: number): number {
+    const known = this.#known.get(settings);
+    if (known?.by === settings.learningRate) return known.rate;
+    const rate = learningRateAt(settings.learningRate, steps);
+    // A function may set another rate, which is that of the next step.
+    this.#known.set(settings, { by: settings.learningRate, rate });
+    return rate;
+  }
+
+  /** Called where a step begins and where it ends. */
+  forget(): void {
+    this.#known.clear();
+  }
+}
+
+/** The root of the sum of the squares of all gradients. Call inside a tidy. */
+function globalNorm(gradients: readonly tf.Tensor[]): tf.Scalar {
+  const squares = gradients.map(sumOfSquares);
+  return squares.length === 0 ? tf.scalar(0) : tf.addN(squares).sqrt();
+}
+
+/** What scales gradients so that their common norm is at most `most`, and the norm before. Call inside a tidy. */
+function scaleOf(gradients: readonly tf.Tensor[], most: number): { scale: tf.Scalar; norm: tf.Scalar } {
+  const norm = globalNorm(gradients);
+  // What is not finite spoils everything, so that it is seen: infinity times 0 is no number.
+  return { scale: tf.div<tf.Scalar>(most, norm.maximum(most)).add<tf.Scalar>(norm.mul(0)), norm };
+}
+
+/** Scaled copies of gradients, whose common norm is at most `most`, and the norm before. Call inside a tidy. */
+function clipTogether<G extends Gradient>(gradients: readonly G[], most: number): { clipped: G[]; norm: tf.Scalar } {
+  const tensors = gradients.map((gradient) => (gradient instanceof tf.Tensor ? gradient : gradient.values));
+  const { scale, norm } = scaleOf(tensors, most);
+  return { clipped: gradients.map((gradient) => gradient.mul(scale) as G), norm };
+}
+
+function checkNorm(norm: unknown): number {
+  const expected = 'a finite number > 0';
+  if (typeof norm !== 'number') throw new ArgumentTypeError('norm', expected, norm);
+  if (!(Math.fround(norm) > 0 && Math.fround(norm) < Infinity)) throw new ValueError('norm', expected, norm);
+  return norm;
+}
+
+/**
+ * Returns gradients scaled so that the L2 norm over all of them together is at most `norm`, and the norm that they had.
+ *
+ * `grads`: tensors and `IndexedSlices` by variable name, or a list of `{name, tensor}`; the result has the same form
+ * and holds new tensors, all times `norm / max(norm, global norm)`; null stays null. The `norm` of the result is a
+ * scalar. The gradients given stay the caller's to dispose, as the result is: `tf.dispose([grads, clipped])`. Where the
+ * global norm is not finite, all gradients become NaN, so that it is seen.
+ * Source: tf.clip_by_global_norm (TensorFlow 2.21).
+ *
+ * @throws TypeError for wrong types; ValueError for a norm that is not above 0; RuntimeError for disposed slices.
+ *
+ * @example
+ * const { value, grads } = optimizer.computeGradients(loss);
+ * const clipped = emb.train.clipByGlobalNorm(grads, 1);
+ * optimizer.applyGradients(clipped.grads);
+ * tf.dispose([value, grads, clipped]);
+ */
+export function clipByGlobalNorm<G extends Gradients>(grads: G, norm: number): { grads: G; norm: tf.Scalar } {
+  const most = checkNorm(norm);
+  const found = readGradients(grads);
+  return tf.tidy(() => {
+    const { clipped, norm: before } = clipTogether(
+      found.map(({ gradient }) => gradient),
+      most,
+    );
+    const byName = new Map(found.map(({ name }, i) => [name, clipped[i]!]));
+    const again = Array.isArray(grads)
+      ? grads.map(({ name, ...rest }) => ({ ...rest, name, tensor: byName.get(name) ?? null }))
+      : Object.fromEntries(Object.keys(grads).map((name) => [name, byName.get(name) ?? null]));
+    return { grads: again, norm: before } as never;
+  });
+}
+
+/** The gradient of a table as `IndexedSlices`; of anything else, or of a whole table, as a tensor of its shape. */
+export type Gradient = tf.Tensor | IndexedSlices;
+
+/**
+ * Gradients by variable name: `IndexedSlices` for tables, tensors for all else. Loose, because `tf.Optimizer` fixes the
+ * type of this result as a map of tensors.
+ */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type GradientMap = Record<string, any>;
+
+/** A gradient with the name of its variable. */
+export interface NamedGradient {
+  readonly name: string;
+  readonly tensor: Gradient | null | undefined;
+}
+
+/** Gradients by name, or as a list; null stands for none. */
+export type Gradients = Readonly<Record<string, Gradient | null | undefined>> | readonly NamedGradient[];
+
+const EXPECTED = 'gradients by variable name, as computeGradients gives them';
+
+function listOf(gradients: unknown): unknown[] {
+  if (Array.isArray(gradients)) return gradients as unknown[];
+  if (!isRecord(gradients)) throw new ArgumentTypeError('grads', EXPECTED, gradients);
+  return Object.keys(gradients).map((name) => ({ name, tensor: gradients[name] }));
+}
+
+/** The gradients that are there, by variable name. */
+export function readGradients(gradients: unknown): { name: string; gradient: Gradient }[] {
+  const found: { name: string; gradient: Gradient }[] = [];
+  const names = new Set<string>();
+  for (const each of listOf(gradients)) {
+    const { name, tensor } = (each ?? {}) as { name?: unknown; tensor?: unknown };
+    if (typeof name !== 'string')
+      throw new ArgumentTypeError('grads', `${EXPECTED}, or a list of {name, tensor}`, each);
+    if (tensor === null || tensor === undefined) continue;
+    const argument = `grads[${JSON.stringify(name)}]`;
+    const isSlices = tensor instanceof IndexedSlices;
+    if (isSlices) checkLive(tensor, argument);
+    else if (!(tensor instanceof tf.Tensor)) throw new ArgumentTypeError(argument, 'a tensor or IndexedSlices', tensor);
+    else checkWhole(tensor, argument);
+    if (names.has(name)) throw new ValueError(argument, 'one gradient per variable', described('several'));
+    names.add(name);
+    found.push({ name, gradient: tensor });
+  }
+  return found;
+}
+
+/** Refuses to step packed rows where nothing steps them. */
+export function checkPackedTraining(table: tf.Variable): void {
+  const form = packedForm(table);
+  if (form === undefined) return;
+  const name = variableText(table);
+  if (form.storage !== 'float16') {
+    const expected = `'float32' or 'float16' for table ${name}, which is stepped`;
+    throw new ValueError('storage', expected, form.storage, 'Rows of int8 are looked up alone.');
+  }
+  if (currentBackend().tables.trains('float16')) return;
+  const expected = `cpu, wasm or tensorflow with native kernels for training table ${name} of storage 'float16'`;
+  throw new RuntimeError('backend', expected, tf.getBackend());
+}
+
+/** All that a batch said about one table. */
+type TableGradient = Pick<TableUpdate, 'entries' | 'dense'>;
+
+/** The sum over all uses of a table, by the rows that were touched. Call inside a tidy. */
+function rowsOf(table: tf.Variable, given: TableGradient): RowGradientTensors {
+  const matrix = table as unknown as tf.Tensor2D;
+  const one = united({ table, ...given }, currentBackend().gradient);
+  return rowGradients(one, matrix.shape[0], matrix);
+}
+
+/** The same as people see it. Call inside a tidy. */
+export function slicesOf(table: tf.Variable, given: TableGradient): IndexedSlices {
+  const { uniqueIds, rowGradients: values } = rowsOf(table, given);
+  return new IndexedSlices({ indices: uniqueIds, values, denseShape: numbersShape(table) as [number, number] });
+}
+
+/** The way back. Call inside a tidy. */
+function ofSlices({ indices, values }: IndexedSlices): TableGradient {
+  return { entries: [ofRows(indices, values)], dense: null };
+}
+
+/** Steps tables and their slots in place. */
+export function stepTables(updates: readonly TableUpdate[]): void {
+  withPublicErrors(() => currentBackend().step(updates));
+}
 
 export interface StepGradients {
   readonly tables: ReadonlyMap<tf.Variable, TableGradient>;

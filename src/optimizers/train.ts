@@ -6,7 +6,7 @@ import { fieldsOf } from '../lookup/training/optimizer_settings.js';
 import { isRecord, readOptions } from '../base/options.js';
 import { OPTIMIZER_NAMES, ofEachRule, type OptimizerName } from '../rules/rules.js';
 import type { UpdateRule } from '../rules/update_rule.js';
-import { clipByGlobalNorm } from './global_norm.js';
+import { clipByGlobalNorm } from './step_gradients.js';
 import { readStateNames } from './saved_state.js';
 import { SparseOptimizer, type SavedParts, type TrainConfig } from './sparse_optimizer.js';
 

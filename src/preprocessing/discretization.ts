@@ -1,5 +1,5 @@
 /** Numbers to ids by bins. */
-import { brand } from '../base/brand.js';
+import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent, readConfig } from './arguments.js';

@@ -1,5 +1,5 @@
 /** Strings or whole numbers to ids by a stable hash: no vocabulary to learn or to keep. */
-import { brand } from '../base/brand.js';
+import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkOutputMode, checkWhole, readConfig } from './arguments.js';

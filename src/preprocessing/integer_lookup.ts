@@ -1,5 +1,5 @@
 /** Whole numbers to ids by a vocabulary. */
-import { brand } from '../base/brand.js';
+import { brand } from '../base/per_process.js';
 import { readConfig } from './arguments.js';
 import { asWhole, type Cells } from './cells.js';
 import { INDEX_LOOKUP_KEYS, IndexLookup, refuseLookupByPosition, type IndexLookupArgs } from './index_lookup.js';

@@ -1,10 +1,25 @@
 /** Strings to ids by a vocabulary. */
-import { brand } from '../base/brand.js';
+import { brand } from '../base/per_process.js';
 import { readConfig } from './arguments.js';
 import { asString, type Cells } from './cells.js';
-import { compareCodePoints } from './code_points.js';
 import { fingerprint64 } from './farm_hash.js';
 import { INDEX_LOOKUP_KEYS, IndexLookup, refuseLookupByPosition, type IndexLookupArgs } from './index_lookup.js';
+
+/** Moves surrogates above the rest of the basic plane, where the code points they stand for belong. */
+function rank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit <= 0xdfff ? unit + 0x2000 : unit - 0x800;
+}
+
+/** Negative where `a` comes first, positive where `b` does, 0 where they are equal. */
+function compareCodePoints(a: string, b: string): number {
+  const shared = Math.min(a.length, b.length);
+  for (let i = 0; i < shared; i++) {
+    const difference = rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
 
 export type StringLookupArgs = IndexLookupArgs<string>;
 

@@ -1,18 +1,17 @@
 /** A table of embeddings that one layer owns or several layers share. */
 import type * as tf from '@tensorflow/tfjs';
-import { brand } from '../base/brand.js';
-import { isTooLarge } from '../backends/memory.js';
+import { brand } from '../base/per_process.js';
+import { isTooLarge, setPackedForm, type PackedForm } from '../backends/kernel_set.js';
 import { currentBackend } from '../backends/registry.js';
-import { setPackedForm, type PackedForm } from '../backends/packed/packed_table.js';
 import { ValueError, described } from '../base/errors.js';
 import type { Storage } from '../base/types.js';
 import { refusePositional } from '../base/positional.js';
 import { readOptions } from '../base/options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { freeSlots } from '../optimizers/slots.js';
-import { setTableSettings } from '../lookup/training/table_settings.js';
+import { setTableSettings } from '../lookup/lookup.js';
 import { afterWrites, decideTrainable } from '../tfjs/layer_weights.js';
-import { watchStockSteps } from '../optimizers/stock_steps.js';
+import { watchStockSteps } from '../optimizers/dense_part.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
 import { checkedInitializer } from './initial_values.js';
 import { readInitializer, type Initializer, type InitializerInput, type RowsInitializer } from './initializers.js';

@@ -1,5 +1,5 @@
 /** A feature of `DistributedEmbedding`: a table, and the shapes that go in and come out. */
-import { brand } from '../base/brand.js';
+import { brand } from '../base/per_process.js';
 import { camelKeys } from '../base/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { refusePositional } from '../base/positional.js';

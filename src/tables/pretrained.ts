@@ -1,5 +1,5 @@
 /** Values for a table that the user brings along. */
-import { wordsPerRow, type PackedForm } from '../backends/packed/packed_table.js';
+import { wordsPerRow, type PackedForm } from '../backends/kernel_set.js';
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';

@@ -1,7 +1,7 @@
 /** How the rows of a table are kept, as people ask for it and as tfjs makes it. */
 import * as tf from '@tensorflow/tfjs';
 import { packRows, firstUnpackable, unpackRows } from '../backends/packed/rows.js';
-import { wordsPerRow, type PackedForm } from '../backends/packed/packed_table.js';
+import { wordsPerRow, type PackedForm } from '../backends/kernel_set.js';
 import { currentBackend } from '../backends/registry.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';

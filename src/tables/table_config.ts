@@ -1,6 +1,6 @@
 /** A table as `DistributedEmbedding` takes it from a `FeatureConfig`. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../base/brand.js';
+import { brand } from '../base/per_process.js';
 import { camelKeys } from '../base/camel_case.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { refusePositional } from '../base/positional.js';

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../base/errors.js';
 import type { Penalized } from '../optimizers/penalty.js';
-import { lookupScope } from '../lookup/training/lookup_scope.js';
+import { lookupScope } from '../lookup/lookup.js';
 import { warnOnce } from '../base/warn_once.js';
 import type { EmbeddingTable } from './embedding_table.js';
 

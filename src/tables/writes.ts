@@ -1,7 +1,7 @@
 /** Values that are written into tables: all are checked before the first is written, and large ones go in pieces. */
 import * as tf from '@tensorflow/tfjs';
 import type { Devices } from '../backends/contract.js';
-import type { PackedForm } from '../backends/packed/packed_table.js';
+import type { PackedForm } from '../backends/kernel_set.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { openTable, type TableFile } from '../io/table_file.js';
 import { isRecord, readOptions } from '../base/options.js';

@@ -2,8 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { SINGLE_ROW, type BagOptions } from '../../src/backends/kernel_set.js';
 import type { Lookup, LookupGradient, TableUpdate } from '../../src/backends/contract.js';
-import { runLookups } from '../../src/lookup/kernel_calls.js';
-import { stepTables } from '../../src/optimizers/table_step.js';
+import { runLookups } from '../../src/lookup/lookup.js';
+import { stepTables } from '../../src/optimizers/step_gradients.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';

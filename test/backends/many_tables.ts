@@ -3,9 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import { HYPER_FIELDS } from '../../src/rules/hyper.js';
 import type { BagOptions } from '../../src/backends/kernel_set.js';
 import type { Backend, Lookup, TableUpdate } from '../../src/backends/contract.js';
-import { united } from '../../src/backends/joined_updates.js';
+import { united } from '../../src/backends/kernel_calls.js';
 import { currentBackend } from '../../src/backends/registry.js';
-import { stepTables } from '../../src/optimizers/table_step.js';
+import { stepTables } from '../../src/optimizers/step_gradients.js';
 import { COMBINERS } from '../../src/base/types.js';
 import type { Random } from '../helpers/random.js';
 

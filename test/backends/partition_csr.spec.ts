@@ -1,10 +1,17 @@
 /** The kernels that make CSR agree to the bit, over generated stacks. */
 import * as emb from 'tfjs-embeddings';
-import { CsrIdOutOfRange } from '../../src/backends/csr_id_out_of_range.js';
-import type { KernelSet, ModelKernels } from '../../src/backends/kernel_set.js';
+import {
+  CsrIdOutOfRange,
+  countCsr,
+  roundUp,
+  type CsrFeature,
+  type CsrParts,
+  type CsrRequest,
+} from '../../src/backends/sparse_core.js';
+import type { KernelSet } from '../../src/backends/kernel_set.js';
+import type { ModelKernels } from '../../src/backends/model_kernels.js';
 import { namedKernelSet } from '../../src/backends/registry.js';
 import { partitionCsr } from '../../src/backends/reference/partition_csr.js';
-import { countCsr, roundUp, type CsrFeature, type CsrParts, type CsrRequest } from '../../src/backends/sparse_core.js';
 import { COMBINERS } from '../../src/base/types.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';

@@ -9,7 +9,7 @@ import { SINGLE_ROW } from '../../src/backends/kernel_set.js';
 import type { TableUpdate } from '../../src/backends/contract.js';
 import { asNodeBackend } from '../../src/backends/tensorflow/node_backend.js';
 import * as emb from '../../src/node.js';
-import { stepTables } from '../../src/optimizers/table_step.js';
+import { stepTables } from '../../src/optimizers/step_gradients.js';
 import { Random } from '../helpers/random.js';
 import { oneByOne } from './many_tables.js';
 

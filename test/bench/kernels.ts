@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { HostBags, HostTable } from '../../src/backends/kernel_set.js';
-import { loadNative } from '../../src/backends/native/load_native.js';
+import { loadNative } from '../../src/backends/native/register.js';
 import type { OptimizerName } from '../../src/rules/rules.js';
 import { Random } from '../helpers/random.js';
 import { HYPER, OPTIONS, readSizes } from './bag_options.js';

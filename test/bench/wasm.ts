@@ -8,7 +8,7 @@
  * kernels run in, as it does on the tfjs backend. `otherCpu`: processors that other processes kept busy meanwhile.
  */
 import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
-import { loadNative } from '../../src/backends/native/load_native.js';
+import { loadNative } from '../../src/backends/native/register.js';
 import { bringThreads } from '../../src/backends/wasm/threads/bring_threads.js';
 import { WasmKernelSet } from '../../src/backends/wasm/wasm_kernel_set.js';
 import type { OptimizerName } from '../../src/rules/rules.js';

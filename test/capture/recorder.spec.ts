@@ -1,6 +1,6 @@
 /** What the recorder writes down of ops, and what it refuses. */
 import * as tf from '@tensorflow/tfjs';
-import { live } from '../../src/backends/live_values.js';
+import { live } from '../../src/backends/recordings.js';
 import { asNodeBackend } from '../../src/backends/tensorflow/node_backend.js';
 import { STEP_OPS } from '../../src/backends/tensorflow/step_kernels.js';
 import { loadAddon } from '../../src/backends/native/addon.js';

@@ -2,8 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../src/backends/bag_tensors.js';
 import type { Backend } from '../../src/backends/contract.js';
-import type { BagOptions, HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
-import type { PackedTable } from '../../src/backends/packed/packed_table.js';
+import type { BagOptions, HostBags, HostTable, KernelSet, PackedTable } from '../../src/backends/kernel_set.js';
 import type { OptimizerName } from '../../src/rules/rules.js';
 
 /** Writes the pooled rows of one lookup. */

@@ -1,10 +1,15 @@
 /** Specs of steps of float16 rows that every implementation must pass. */
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/rules/hyper.js';
-import { IdOutOfRange, type BagOptions, type HostBags } from '../../src/backends/kernel_set.js';
+import {
+  IdOutOfRange,
+  type BagOptions,
+  type HostBags,
+  wordsPerRow,
+  type PackedTable,
+} from '../../src/backends/kernel_set.js';
 import { halfValue } from '../../src/backends/packed/half.js';
 import { unpackRows } from '../../src/backends/packed/rows.js';
 import { roundingKey } from '../../src/backends/packed/rounding.js';
-import { wordsPerRow, type PackedTable } from '../../src/backends/packed/packed_table.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../../src/rules/rules.js';
 import { hyperCase, usedSlots } from './bag_cases.js';

@@ -1,7 +1,6 @@
 /** Specs of lookups of packed rows that every implementation must pass: the reference over generated cases. */
-import { IdOutOfRange } from '../../src/backends/kernel_set.js';
+import { IdOutOfRange, wordsPerRow, type PackedTable } from '../../src/backends/kernel_set.js';
 import { packRows, unpackRows } from '../../src/backends/packed/rows.js';
-import { wordsPerRow, type PackedTable } from '../../src/backends/packed/packed_table.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
 import { PACKED_STORAGES, type PackedStorage } from '../../src/base/types.js';
 import { bagCase, type BagCase } from './bag_cases.js';

@@ -8,13 +8,15 @@ import {
   PACKED_BAG_WEIGHTS_GRAD,
 } from '../../src/backends/bag_tensors.js';
 import type { Backend } from '../../src/backends/contract.js';
-import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
 import {
+  type HostBags,
+  type HostTable,
+  type KernelSet,
   setPackedForm,
   wordsPerRow,
   type PackedForm,
   type PackedTable,
-} from '../../src/backends/packed/packed_table.js';
+} from '../../src/backends/kernel_set.js';
 import { currentBackend } from '../../src/backends/registry.js';
 import { slotShape } from '../../src/rules/rules.js';
 import { stepVariable } from './kernel_calls.js';

@@ -1,4 +1,4 @@
-import { sharedUniformSplits, uniformLength } from '../../src/ids/shared_splits.js';
+import { sharedUniformSplits, uniformLength } from '../../src/ids/row_splits.js';
 
 describe('row splits of one length', () => {
   it('are the same array each time', () => {

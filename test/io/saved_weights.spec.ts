@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { partsOfModel } from '../../src/io/saved_weights.js';
+import { partsOfModel } from '../../src/io/file_handler.js';
 import { artifactsOf, leakFree, useCpu } from '../layers/setup.js';
 import { watchDisk } from './watched_disk.js';
 

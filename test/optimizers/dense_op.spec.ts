@@ -1,6 +1,6 @@
 /** Dense steps in one op: variables, and state under the names of tfjs, as the stock optimizers leave them. */
 import * as tf from '@tensorflow/tfjs';
-import { stepInOneOp } from '../../src/optimizers/dense_op.js';
+import { stepInOneOp } from '../../src/optimizers/dense_part.js';
 import { runningPowers, stateOf } from '../../src/tfjs/stock_optimizer_state.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';

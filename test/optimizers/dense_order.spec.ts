@@ -1,6 +1,6 @@
 /** Which loaded state of a stock optimizer a variable gets. */
 import * as tf from '@tensorflow/tfjs';
-import { DenseOrder } from '../../src/optimizers/dense_order.js';
+import { DenseOrder } from '../../src/optimizers/dense_part.js';
 import type { NamedTensor } from '../../src/base/types.js';
 
 /** Entries that have a number for a name to tell them by. */

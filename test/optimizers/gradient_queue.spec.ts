@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs';
-import { GradientQueue } from '../../src/optimizers/gradient_queue.js';
+import { GradientQueue } from '../../src/optimizers/step_gradients.js';
 
 describe('GradientQueue', () => {
   let tensors: number;

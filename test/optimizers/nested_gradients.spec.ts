@@ -6,8 +6,8 @@ import { describeForBackends } from '../helpers/backends.js';
 import { rowsOf } from '../helpers/dense_oracle.js';
 import { expectError } from '../helpers/errors.js';
 import { expectClose } from '../helpers/tensors.js';
-import type { Problem } from './two_tables.js';
 import {
+  type Problem,
   NEXT,
   SEEN,
   byLookup,

@@ -1,5 +1,5 @@
 /** Rates of the step in progress. */
-import { StepRates } from '../../src/optimizers/step_rates.js';
+import { StepRates } from '../../src/optimizers/step_gradients.js';
 
 describe('StepRates', () => {
   it('asks a function once per step, and again where there is another one', () => {

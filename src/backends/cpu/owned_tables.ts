@@ -9,9 +9,45 @@ import * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../../base/errors.js';
 import type { KernelSet } from '../kernel_set.js';
 import { askForValues, serveValues } from '../../tfjs/cpu_values.js';
-import { floatsOf, intsOf, type CpuBackend } from './cpu_backend.js';
-import { heapOf, placeFor, type Place } from './place.js';
-import { asFloats, asWords } from './words.js';
+import { checkNotLost } from '../../ids/lost_arrays.js';
+import { type Place, heapOf, placeFor } from './place.js';
+
+/** What the backend keeps per data id. */
+interface CpuRecord {
+  values: unknown;
+  readonly dtype: tf.DataType;
+  refCount: number;
+}
+
+export interface CpuBackend extends tf.KernelBackend {
+  readonly data: { has(dataId: tf.DataId): boolean; get(dataId: tf.DataId): CpuRecord };
+  bufferSync(t: tf.TensorInfo): tf.TensorBuffer<tf.Rank>;
+  makeTensorInfo(shape: number[], dtype: tf.DataType, values: tf.TypedArray): tf.TensorInfo;
+}
+
+/** The values of a float32 tensor, an argument of this name; some stock kernels leave plain arrays in the record. */
+export function floatsOf(backend: CpuBackend, dataId: tf.DataId, argument: string): Float32Array {
+  const { values } = backend.data.get(dataId);
+  if (ArrayBuffer.isView(values)) checkNotLost(values, argument);
+  return values instanceof Float32Array ? values : Float32Array.from(values as ArrayLike<number>);
+}
+
+/** The values of an int32 tensor, an argument of this name. */
+export function intsOf(backend: CpuBackend, dataId: tf.DataId, argument: string): Int32Array {
+  const { values } = backend.data.get(dataId);
+  if (ArrayBuffer.isView(values)) checkNotLost(values, argument);
+  return values instanceof Int32Array ? values : Int32Array.from(values as ArrayLike<number>);
+}
+
+/** The same memory as words. */
+export function asWords({ buffer, byteOffset, length }: Float32Array): Int32Array {
+  return new Int32Array(buffer, byteOffset, length);
+}
+
+/** The same memory as floats; it is copied as bytes, so that no word becomes another NaN. */
+function asFloats({ buffer, byteOffset, length }: Int32Array): Float32Array {
+  return new Float32Array(buffer, byteOffset, length);
+}
 
 /** What a tensor of floats holds, or one of words. */
 type Values = Float32Array | Int32Array;

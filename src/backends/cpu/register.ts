@@ -3,8 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { KERNEL_NAMES } from '../bag_tensors.js';
 import { addBackend } from '../registry.js';
 import { addWasmKernelSet } from '../wasm/register.js';
-import { cpuTables } from './cpu_tables.js';
-import { KERNEL_FUNCTIONS } from './tensor_kernels.js';
+import { cpuTables, KERNEL_FUNCTIONS } from './cpu_tables.js';
 
 const BACKEND = 'cpu';
 

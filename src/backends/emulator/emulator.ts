@@ -6,7 +6,7 @@ import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partiti
 import type { BagTensors } from '../bag_tensors.js';
 import type { Fill } from '../fill.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
-import { SINGLE_ROW, type BagOptions } from '../kernel_set.js';
+import { SINGLE_ROW, type BagOptions, packedForm } from '../kernel_set.js';
 import type {
   Devices,
   FollowedPlan,
@@ -20,18 +20,14 @@ import type {
   WriteRows,
 } from '../contract.js';
 import { lookUpByKernel } from '../kernel_calls.js';
-import { packedForm } from '../packed/packed_table.js';
 import { collectedTable } from '../written_table.js';
 import type { ServedInput } from './machine/traffic_stats.js';
 import { DeviceTable, type TableForm } from './machine/device_table.js';
-import type { DeviceTensors } from './host/device_tensors.js';
-import type { DerivedBackend } from './host/derived_backend.js';
-import { PooledRoom } from './host/pooled_room.js';
-import { IdReader, allRows, type LookupIds } from './exchange/id_batch.js';
+import type { DeviceTensors, TensorValues } from './host/shared_tensors.js';
+import { type DerivedBackend, PooledRoom } from './host/derived_backend.js';
+import { IdReader, allRows, type LookupIds, isSplitByColumns } from './exchange/place_ids.js';
 import { lookUpAll, type HostLookup } from './exchange/pooled_lookup.js';
 import type { Machine } from './machine/machine.js';
-import { isSplitByColumns } from './exchange/place_ids.js';
-import type { TensorValues } from './host/tensor_reader.js';
 import { updateAll, type HostGradient, type DeviceTableUpdate } from './exchange/table_update.js';
 import { weightsGradient } from './exchange/weights_gradient.js';
 
@@ -251,7 +247,8 @@ export class Emulator implements Devices, Tables {
       const prepared = updates.map(({ optimizer, entries, dense, hyper }, place): DeviceTableUpdate => {
         const { layout } = tables[place]!.table;
         const found = entries.map((entry, i) => this.hostEntry(entry, layout, gradients[place]![i]!));
-        if (dense !== null) found.push(denseEntry(layout.rows, gradients[place]!.at(-1)!));
+        const whole = { bags: allRows(layout.rows), options: SINGLE_ROW, ofRows: true };
+        if (dense !== null) found.push({ ...whole, gradient: gradients[place]!.at(-1)! });
         return { optimizer, ...tables[place]!, entries: found, hyper: Array.from(hyper) };
       });
       sharedTensors.share();
@@ -340,9 +337,7 @@ export class Emulator implements Devices, Tables {
 
   /** The whole table on the device with most room among those that hold it now. */
   private wholeLayout(layout: TableLayout): TableLayout {
-    const { memory } = this.machine;
-    const devices = layout.shards.map(({ device }) => device);
-    const roomiest = devices.reduce((best, device) => (memory.free(device) > memory.free(best) ? device : best));
+    const roomiest = this.machine.roomiestOf(layout.shards.map(({ device }) => device));
     const whole = wholeOn(roomiest, layout);
     // What lies in the memory of the host stays there: it has no room elsewhere.
     const inHost = layout.shards.some((shard) => shard.inHost);
@@ -385,11 +380,8 @@ export class Emulator implements Devices, Tables {
 
   private localValues(variable: tf.Variable): Float32Array {
     if (variable.dtype !== 'float32' || variable.rank < 1 || variable.rank > 2) {
-      throw new RuntimeError(
-        'table',
-        'a float32 variable of rank 1 or 2',
-        described(`${variable.dtype} [${variable.shape.join(', ')}]`),
-      );
+      const received = described(`${variable.dtype} [${variable.shape.join(', ')}]`);
+      throw new RuntimeError('table', 'a float32 variable of rank 1 or 2', received);
     }
     return variable.dataSync<'float32'>();
   }
@@ -397,22 +389,8 @@ export class Emulator implements Devices, Tables {
   private likeOf(variable: tf.Variable, like: tf.Variable | undefined): TableLayout {
     const columns = columnsOf(variable.shape);
     if (like !== undefined) return slotLayout(this.deviceTable(like)!.layout, columns);
-    const { memory, tables } = this.machine;
-    const used = new Array<number>(this.count).fill(0);
-    for (const { layout } of tables)
-      for (const { device, rows } of layout.shards) used[device]! += rows.count * layout.columns;
-    let best = 0;
-    for (let device = 1; device < this.count; device++) {
-      const [free, most] = [memory.free(device), memory.free(best)];
-      if (free > most || (free === most && used[device]! < used[best]!)) best = device;
-    }
-    return wholeOn(best, { rows: variable.shape[0]!, columns });
+    return wholeOn(this.machine.emptiest(), { rows: variable.shape[0]!, columns });
   }
-}
-
-/** A gradient of all rows. */
-function denseEntry(rows: number, gradient: TensorValues<Float32Array>): HostGradient {
-  return { gradient, bags: allRows(rows), options: SINGLE_ROW, ofRows: true };
 }
 
 function slotNameOf(owner: DeviceTable, name: string): string {

@@ -1,6 +1,6 @@
 /** `EmbeddingBag` from stock ops: gather, weight, scatter-add, divide. */
 import * as tf from '@tensorflow/tfjs';
-import { fitting } from '../memory.js';
+import { fitting } from '../kernel_set.js';
 import { checkIds, segmentsOf, type BagAttributes } from './host_ids.js';
 import { divisors, limitNorms, safeIds, segmentSum } from './segment_ops.js';
 

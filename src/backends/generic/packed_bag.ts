@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../../base/errors.js';
 import { unpackRows } from '../packed/rows.js';
-import type { PackedForm } from '../packed/packed_table.js';
+import type { PackedForm } from '../kernel_set.js';
 import { embeddingBag, type EmbeddingBagInputs } from './embedding_bag.js';
 import { embeddingBagWeightsGrad, type EmbeddingBagWeightsGradInputs } from './embedding_bag_weights_grad.js';
 import { checkIds, type BagAttributes } from './host_ids.js';

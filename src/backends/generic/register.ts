@@ -13,9 +13,8 @@ import {
   SPARSE_APPLY,
 } from '../bag_tensors.js';
 import type { Backend, Tables } from '../contract.js';
-import { unitedUpdate } from '../joined_updates.js';
-import { KERNEL_GRADIENTS, lookUpByKernel } from '../kernel_calls.js';
-import { packedForm } from '../packed/packed_table.js';
+import { unitedUpdate, KERNEL_GRADIENTS, lookUpByKernel } from '../kernel_calls.js';
+import { packedForm } from '../kernel_set.js';
 import { addBackend, setAdoption } from '../registry.js';
 import { collectedTable, filledSlot } from '../written_table.js';
 import { embeddingBag, type EmbeddingBagInputs } from './embedding_bag.js';

@@ -2,23 +2,22 @@
 import { ValueError, described } from '../../base/errors.js';
 import { COMBINERS, OUT_OF_RANGE, PACKED_STORAGES } from '../../base/types.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../../rules/rules.js';
-import type {
-  BagOptions,
-  HostBags,
-  HostLookup,
-  HostStep,
-  HostTable,
-  KernelInfo,
-  KernelSet,
-  MatrixProduct,
-  ModelKernels,
-  RowGradients,
+import {
+  type BagOptions,
+  type HostBags,
+  type HostLookup,
+  type HostStep,
+  type HostTable,
+  type KernelInfo,
+  type KernelSet,
+  type RowGradients,
+  kernelError,
+  type KernelStatus,
+  fitting,
+  type PackedTable,
 } from '../kernel_set.js';
-import { kernelError, type KernelStatus } from '../kernel_status.js';
-import { fitting } from '../memory.js';
-import { csrParts, csrRoom, featureNumbers, ofFeature } from '../csr_memory.js';
-import type { CsrParts, CsrRequest } from '../sparse_core.js';
-import type { PackedTable } from '../packed/packed_table.js';
+import type { MatrixProduct, ModelKernels } from '../model_kernels.js';
+import { csrParts, csrRoom, featureNumbers, ofFeature, type CsrParts, type CsrRequest } from '../sparse_core.js';
 import type { Addon, BagArguments, LookupArguments, PackedArguments, StepArguments } from './addon.js';
 
 const LINE = 64;

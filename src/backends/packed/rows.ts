@@ -1,7 +1,7 @@
 /** Rows of float32 into words, and words into rows. */
 import type { PackedStorage } from '../../base/types.js';
 import { halfValue, nearestHalf } from './half.js';
-import { wordsPerRow } from './packed_table.js';
+import { wordsPerRow } from '../kernel_set.js';
 
 const CODES = 255;
 const floats = new Float32Array(2);

@@ -1,8 +1,7 @@
 /** From features to the buckets of SparseCores, step by step. */
 import type { Combiner } from '../../base/types.js';
-import { CsrIdOutOfRange } from '../csr_id_out_of_range.js';
-import type { HostBags } from '../kernel_set.js';
 import {
+  CsrIdOutOfRange,
   CSR_ALIGNMENT,
   CSR_PADDING,
   roundUp,
@@ -10,6 +9,7 @@ import {
   type CsrParts,
   type CsrRequest,
 } from '../sparse_core.js';
+import type { HostBags } from '../kernel_set.js';
 
 /** One id of one sample: sample, id, and the factor of its row. */
 export interface CooEntry {

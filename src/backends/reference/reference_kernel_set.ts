@@ -1,14 +1,113 @@
 /** The plain, slow, obviously right implementation that the others are compared with. */
-import type { KernelSet } from '../kernel_set.js';
-import { newFloats } from '../memory.js';
+import {
+  type KernelSet,
+  newFloats,
+  type BagOptions,
+  type HostBags,
+  type HostTable,
+  type RowGradients,
+  wordsPerRow,
+  type PackedTable,
+} from '../kernel_set.js';
 import { withoutUses } from '../united_uses.js';
-import { checkIds } from './bags.js';
-import { embeddingBag } from './embedding_bag.js';
-import { embeddingBagGrad } from './embedding_bag_grad.js';
-import { embeddingBagWeightsGrad } from './embedding_bag_weights_grad.js';
-import { unpacked } from './packed_bag.js';
-import { packedApply } from './packed_apply.js';
-import { sparseApply } from './sparse_apply.js';
+import { checkIds, bagRange, divideNoNan, divisor, inRange, rowScale, weightAt } from './bags.js';
+import { packedApply, sparseApply } from './sparse_apply.js';
+import { group } from './group.js';
+import { unpackRow } from '../packed/rows.js';
+
+/** Writes out [nnz]. */
+function embeddingBagWeightsGrad(
+  table: HostTable,
+  gradient: Float32Array,
+  bags: HostBags,
+  options: BagOptions,
+  out: Float32Array,
+): void {
+  checkIds(bags, table.rows, options);
+  for (let b = 0; b + 1 < bags.rowSplits.length; b++) {
+    const { first, end } = bagRange(bags, b);
+    // dots[i] = looked-up row i . gradient of the bag
+    const dots: number[] = [];
+    for (let i = first; i < end; i++) dots.push(dot(table, bags.values[i]!, gradient, b, options));
+    const divideBy = divisor(bags, b, options);
+    // What the bag's own divisor takes back when a weight grows, per unit of its derivative.
+    const total = dots.reduce((sum, value, i) => sum + weightAt(bags, first + i) * value, 0);
+    dots.forEach((value, i) => {
+      out[first + i] = weightGradient(value, weightAt(bags, first + i), total, divideBy, options);
+    });
+  }
+}
+
+function weightGradient(value: number, weight: number, total: number, divideBy: number, options: BagOptions): number {
+  switch (options.combiner) {
+    case 'sum':
+      return value;
+    case 'mean':
+      return divideNoNan(value - divideNoNan(total, divideBy), divideBy);
+    case 'sqrtn':
+      return divideNoNan(value, divideBy) - divideNoNan(weight * total, divideBy ** 3);
+  }
+}
+
+function dot(table: HostTable, id: number, gradient: Float32Array, b: number, options: BagOptions): number {
+  if (!inRange(id, table.rows)) return 0;
+  let sum = 0;
+  for (let c = 0; c < table.dim; c++) sum += table.data[id * table.dim + c]! * gradient[b * table.dim + c]!;
+  return sum * rowScale(table, id, options);
+}
+
+const OUTSIDE = -1;
+
+/** A table with one row per id of the batch, and ids that are their places; those outside the table stay outside. */
+function unpacked(
+  { words, storage, rows, dim }: PackedTable,
+  bags: HostBags,
+  options: BagOptions,
+): [table: HostTable, bags: HostBags, options: BagOptions] {
+  checkIds(bags, rows, options);
+  const { values } = bags;
+  const data = newFloats('values', 'looked-up rows', [values.length, dim]);
+  const perRow = wordsPerRow(storage, dim);
+  const places = values.map((id, i) => {
+    if (!inRange(id, rows)) return OUTSIDE;
+    unpackRow(words, id * perRow, storage, dim, data, i * dim);
+    return i;
+  });
+  return [
+    { data, rows: values.length, dim },
+    { ...bags, values: places },
+    { ...options, outOfRange: 'zero' },
+  ];
+}
+
+function embeddingBagGrad(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
+  const groups = group(gradient, bags, table, options);
+  const rowGradients = newFloats('gradient', 'row gradients', [groups.length, table.dim]);
+  groups.forEach((entry, u) => rowGradients.set(entry.gradient, u * table.dim));
+  return { uniqueIds: Int32Array.from(groups, ({ id }) => id), rowGradients };
+}
+
+/** Writes pooled [batch * dim]. */
+function embeddingBag(table: HostTable, bags: HostBags, options: BagOptions, pooled: Float32Array): void {
+  checkIds(bags, table.rows, options);
+  for (let b = 0; b + 1 < bags.rowSplits.length; b++) {
+    pooled.set(pooledRow(table, bags, b, options), b * table.dim);
+  }
+}
+
+/** One pooled row, in double. */
+function pooledRow(table: HostTable, bags: HostBags, b: number, options: BagOptions): number[] {
+  const { first, end } = bagRange(bags, b);
+  const sums = new Array<number>(table.dim).fill(0);
+  for (let i = first; i < end; i++) {
+    const id = bags.values[i]!;
+    if (!inRange(id, table.rows)) continue;
+    const factor = weightAt(bags, i) * rowScale(table, id, options);
+    for (let c = 0; c < table.dim; c++) sums[c]! += factor * table.data[id * table.dim + c]!;
+  }
+  const divideBy = divisor(bags, b, options);
+  return sums.map((sum) => divideNoNan(sum, divideBy));
+}
 
 /** Kernels in TypeScript that sum in double; one thread, nothing to install. */
 export const referenceKernels: KernelSet = {

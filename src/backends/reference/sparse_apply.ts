@@ -4,9 +4,75 @@
  */
 import { RULES, stepsIdleRows, type OptimizerName } from '../../rules/rules.js';
 import { unpackHyper, type Hyper } from '../../rules/hyper.js';
-import type { BagOptions, HostBags, HostTable } from '../kernel_set.js';
+import { type BagOptions, type HostBags, type HostTable, wordsPerRow, type PackedTable } from '../kernel_set.js';
 import { group, type Groups } from './group.js';
-import { clipGradient, decay, limitRow, readRow } from './row_update.js';
+import { randomWords } from '../counter_random.js';
+import { unpackRows } from '../packed/rows.js';
+import { keyOf, stochasticHalf } from '../packed/rounding.js';
+import { inRange } from './bags.js';
+
+/** The rows that the step writes: those of the ids, or all. */
+function steppedRows(optimizer: OptimizerName, { rows }: PackedTable, { values }: HostBags, hyper: Hyper): Set<number> {
+  const all = stepsIdleRows(optimizer, hyper);
+  return new Set(all ? Array.from({ length: rows }, (_, row) => row) : values.filter((id) => inRange(id, rows)));
+}
+
+/** Rounds a row of float32 into its words; `random` has a word for each column. */
+function roundRow(values: Float32Array, random: Int32Array, words: Int32Array): void {
+  words.fill(0);
+  values.forEach((value, c) => {
+    words[c >> 1]! |= stochasticHalf(value, random[c]!) << (16 * (c & 1));
+  });
+}
+
+export function packedApply(
+  optimizer: OptimizerName,
+  table: PackedTable,
+  slots: readonly Float32Array[],
+  gradient: Float32Array,
+  bags: HostBags,
+  options: BagOptions,
+  packed: Float32Array,
+): void {
+  const { words, storage, rows, dim } = table;
+  const hyper = unpackHyper(packed);
+  const data = unpackRows(words, storage, dim);
+  sparseApply(optimizer, { data, rows, dim }, slots, gradient, bags, options, packed);
+  const perRow = wordsPerRow(storage, dim);
+  const random = new Int32Array(2 * dim + 2);
+  for (const row of steppedRows(optimizer, table, bags, hyper)) {
+    randomWords(random, keyOf(hyper), { firstRow: row, rowStep: 1, rows: 1, firstColumn: 0, columns: dim });
+    roundRow(data.subarray(row * dim, (row + 1) * dim), random, words.subarray(row * perRow, (row + 1) * perRow));
+  }
+}
+
+const NORM_EPSILON = 1e-7;
+
+/** A row in double. */
+function readRow(table: HostTable, id: number): number[] {
+  return Array.from(table.data.subarray(id * table.dim, (id + 1) * table.dim));
+}
+
+/** Each value limited to [clipGradientMin, clipGradientMax]. */
+function clipGradient(gradient: readonly number[], hyper: Hyper): number[] {
+  return gradient.map((g) => Math.min(Math.max(g, hyper.clipGradientMin), hyper.clipGradientMax));
+}
+
+/** The row after decay: w -= f * w. */
+function decay(row: number[], hyper: Hyper): void {
+  row.forEach((w, c) => (row[c] = w - hyper.weightDecay * w));
+}
+
+/** The limits on weights, then the constraint. */
+function limitRow(row: number[], hyper: Hyper): void {
+  row.forEach((w, c) => (row[c] = Math.min(Math.max(w, hyper.clipWeightMin), hyper.clipWeightMax)));
+  if (hyper.constraint === 1) row.forEach((w, c) => (row[c] = Math.max(w, 0)));
+  if (hyper.constraint !== 2) return;
+  const norm = Math.sqrt(row.reduce((sum, w) => sum + w * w, 0));
+  const limited = Math.min(Math.max(norm, hyper.constraintMin), hyper.constraintMax);
+  const desired = hyper.constraintRate * limited + (1 - hyper.constraintRate) * norm;
+  row.forEach((w, c) => (row[c] = (w * desired) / (NORM_EPSILON + norm)));
+}
 
 export function sparseApply(
   optimizer: OptimizerName,

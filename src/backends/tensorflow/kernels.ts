@@ -1,11 +1,9 @@
 /** The kernels of this package as TensorFlow ops, for the tfjs-node backend. */
 import type * as tf from '@tensorflow/tfjs';
-import type { OptimizerName } from '../../rules/rules.js';
-import { SLOT_NAMES, opNames } from '../../rules/rules.js';
-import type { BagOptions } from '../kernel_set.js';
+import { type OptimizerName, SLOT_NAMES, opNames } from '../../rules/rules.js';
+import type { BagOptions, PackedForm } from '../kernel_set.js';
 import { PACKED_BAG, PACKED_BAG_WEIGHTS_GRAD } from '../bag_tensors.js';
-import { makerOf } from '../live_values.js';
-import type { PackedForm } from '../packed/packed_table.js';
+import { makerOf } from '../recordings.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
 import { bagAttributes, formAttributes, numbersOfStep, rowsAttribute, weightsOrNone, withTable } from './op_inputs.js';

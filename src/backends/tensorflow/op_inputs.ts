@@ -1,8 +1,7 @@
 /** Attributes and inputs of the custom ops. */
 import type * as tf from '@tensorflow/tfjs';
 import { checkNotLost } from '../../ids/lost_arrays.js';
-import type { BagOptions } from '../kernel_set.js';
-import type { PackedForm } from '../packed/packed_table.js';
+import type { BagOptions, PackedForm } from '../kernel_set.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { watchedBackend } from './ownership.js';
 

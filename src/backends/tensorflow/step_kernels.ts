@@ -1,7 +1,6 @@
 /** The ops of a training step beside lookups, as TensorFlow ops. */
 import * as tf from '@tensorflow/tfjs';
-import { SINGLE_ROW } from '../kernel_set.js';
-import { packedForm } from '../packed/packed_table.js';
+import { SINGLE_ROW, packedForm } from '../kernel_set.js';
 import type { DenseOptimizerName, DenseStep, SkippedIds, StepOps } from '../step_ops.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';

@@ -4,10 +4,15 @@ import { areKernelsWatched } from '../../tfjs/engine/watched_kernels.js';
 import { warnOnce } from '../../base/warn_once.js';
 import type { Backend, LookedUp, Lookup, Tables, TableUpdate } from '../contract.js';
 import { genericTables } from '../generic/register.js';
-import { joinedUpdates, type JoinedUpdate } from '../joined_updates.js';
-import { KERNEL_GRADIENTS, lookUpByKernel, lookUpsBy, stepByKernel } from '../kernel_calls.js';
-import type { KernelInfo } from '../kernel_set.js';
-import { packedForm } from '../packed/packed_table.js';
+import {
+  joinedUpdates,
+  type JoinedUpdate,
+  KERNEL_GRADIENTS,
+  lookUpByKernel,
+  lookUpsBy,
+  stepByKernel,
+} from '../kernel_calls.js';
+import { type KernelInfo, packedForm } from '../kernel_set.js';
 import { namedKernelSet } from '../registry.js';
 import type { StepOps } from '../step_ops.js';
 import { embeddingBag, packedApplyInPlace, sparseApplyInPlace } from './kernels.js';

@@ -4,7 +4,7 @@ import { COMBINERS, OUT_OF_RANGE } from '../../base/types.js';
 import { SLOT_NAMES, opNames } from '../../rules/rules.js';
 import type { BagOptions } from '../kernel_set.js';
 import type { LookedUp, Lookup } from '../contract.js';
-import type { JoinedUpdate } from '../joined_updates.js';
+import type { JoinedUpdate } from '../kernel_calls.js';
 import { asNodeBackend, withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
 import { checkInputs, weightsOrNone } from './op_inputs.js';

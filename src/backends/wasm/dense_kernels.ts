@@ -4,7 +4,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
-import { productShape, sizesOf } from '../dense/product_sizes.js';
+import { productShape, sizesOf } from '../model_kernels.js';
 import { tellProducts } from '../registry.js';
 import { matMul } from './joint_calls.js';
 import { addressOf, filled, hostOf, tensorKernelInfo } from './tensor_kernels.js';

@@ -1,7 +1,8 @@
 /** Calls of the C core that take many tables, and products of matrices. The smallest entry of the package has none. */
 import { OPTIMIZER_NAMES, type OptimizerName } from '../../rules/rules.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
-import type { BagOptions, MatrixProduct } from '../kernel_set.js';
+import type { BagOptions } from '../kernel_set.js';
+import type { MatrixProduct } from '../model_kernels.js';
 import { HYPER_BYTES, NO_BAGS, NO_TABLE, type BagsAt, type TableAt, type WasmKernels } from './kernels.js';
 
 /** A lookup among those of many tables. */

@@ -1,13 +1,11 @@
 /** The tfjs kernels of the `wasm` backend: they run on tfjs's tensors without copies. */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../base/errors.js';
-import type { BagOptions, KernelInfo } from '../kernel_set.js';
+import { type BagOptions, type KernelInfo, tooLarge, wordsPerRow, type PackedForm } from '../kernel_set.js';
 import { RULES, SLOT_NAMES, type OptimizerName } from '../../rules/rules.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { beforeDisposal } from '../../tfjs/disposed_backends.js';
-import { kernelTable } from '../kernel_table.js';
-import { tooLarge } from '../memory.js';
-import { wordsPerRow, type PackedForm } from '../packed/packed_table.js';
+import { kernelTable } from '../bag_tensors.js';
 import { threadsAskedFor } from '../registry.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
 import { checkLength, checkSplits, checkTensor } from './sizes.js';

@@ -1,20 +1,20 @@
 /** The C core as WebAssembly over a memory of its own: a KernelSet for typed arrays. */
 import { SLOT_NAMES, slotShape, type OptimizerName } from '../../rules/rules.js';
-import type {
-  BagOptions,
-  HostBags,
-  HostLookup,
-  HostStep,
-  HostTable,
-  KernelInfo,
-  KernelSet,
-  ModelKernels,
-  RowGradients,
+import {
+  type BagOptions,
+  type HostBags,
+  type HostLookup,
+  type HostStep,
+  type HostTable,
+  type KernelInfo,
+  type KernelSet,
+  type RowGradients,
+  newFloats,
+  wordsPerRow,
+  type PackedTable,
 } from '../kernel_set.js';
-import { csrParts, csrRoom, featureNumbers, ofFeature } from '../csr_memory.js';
-import { newFloats } from '../memory.js';
-import { wordsPerRow, type PackedTable } from '../packed/packed_table.js';
-import type { CsrParts, CsrRequest } from '../sparse_core.js';
+import type { ModelKernels } from '../model_kernels.js';
+import { csrParts, csrRoom, featureNumbers, ofFeature, type CsrParts, type CsrRequest } from '../sparse_core.js';
 import { WasmHeap } from './heap.js';
 import { applyMany, embeddingBags, type StepAt } from './joint_calls.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';

@@ -2,8 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import type { Backend, LookedUp, Lookup, Tables } from '../contract.js';
-import { joinedUpdates, type JoinedUpdate } from '../joined_updates.js';
-import { KERNEL_GRADIENTS, lookUpsBy, stepByKernel } from '../kernel_calls.js';
+import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, lookUpsBy, stepByKernel } from '../kernel_calls.js';
 import type { HostBags } from '../kernel_set.js';
 import { SharedIds, unitedGradient, unitedIds, type UnitedIds } from '../united_uses.js';
 import { filledSlot } from '../written_table.js';

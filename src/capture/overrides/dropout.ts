@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { Substitute } from '../../tfjs/training/substitute.js';
-import { live } from '../../backends/live_values.js';
+import { live } from '../../backends/recordings.js';
 import { currentBackend } from '../../backends/registry.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
 

@@ -9,7 +9,7 @@ import {
   type LayersModelAssets,
   type OptimizerTensor,
 } from './assets.js';
-import { packedForm } from '../../backends/packed/packed_table.js';
+import { packedForm } from '../../backends/kernel_set.js';
 import { withFloat32Tables } from '../../layers/converted_model.js';
 import { dataTypeOf } from './wire/data_types.js';
 import { BundleWriter, DATA_FILE, INDEX_FILE, type BundleTensor } from './bundle/bundle_writer.js';

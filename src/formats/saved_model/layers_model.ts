@@ -1,6 +1,6 @@
 /** A SavedModel of this package as a layers model, with the state of its optimizer where that was exported. */
 import * as tf from '@tensorflow/tfjs';
-import { numbersShape, packedForm } from '../../backends/packed/packed_table.js';
+import { numbersShape, packedForm } from '../../backends/kernel_set.js';
 import { currentBackend } from '../../backends/registry.js';
 import { ValueError, describe, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';

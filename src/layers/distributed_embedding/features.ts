@@ -13,13 +13,12 @@ import {
   type SharedTableArgs,
   type TableArgs,
 } from '../../tables/embedding_table.js';
-import type { Feature } from '../embedding/feature.js';
+import type { Feature } from '../embedding/layer_inputs.js';
 import { FeatureConfig } from '../../tables/feature_config.js';
 import { listStructure, readStructure, type FeatureStructure } from './structure.js';
 import { checkBoolean, checkInputLength, type SymbolicShape } from '../../base/layer_arguments.js';
 import { RaggedEmbedding } from '../embedding/ragged_embedding.js';
-import type { TableConfig } from '../../tables/table_config.js';
-import { checkText } from '../../tables/table_config.js';
+import { type TableConfig, checkText } from '../../tables/table_config.js';
 import type { TableLayer } from '../embedding/table_layer.js';
 
 /** How one feature is looked up, and where. */

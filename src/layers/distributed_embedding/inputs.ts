@@ -4,8 +4,9 @@ import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import type { PlanData } from '../../partition/plan.js';
 import { sameNumbers } from '../../ids/row_splits.js';
-import { featurePaths, flattenAs, type FeatureStructure } from './structure.js';
 import { isSymbolic } from '../../base/layer_arguments.js';
+import type { FeatureStructure} from './structure.js';
+import { flattenAs, featurePaths } from './structure.js';
 
 /** One entry per feature, in the order of features. */
 export interface FeatureInputs {

@@ -1,6 +1,6 @@
 /** The layer `DistributedEmbedding`: many tables on many devices, by a plan. */
 import type * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { ArgumentTypeError, RuntimeError, described } from '../../base/errors.js';
 import { refusePositional } from '../../base/positional.js';
 import { touchedRowsPenalties } from '../../optimizers/penalty.js';
@@ -22,7 +22,7 @@ import {
 import { PlanInForce, planRequest, readForcedPlan, type ForcedPlan } from './plan.js';
 import { checkOutput, joined, joinedShape, type OutputForm } from './joined_output.js';
 import { DistributedWeights, type WeightOwner } from './weights.js';
-import { featureShapes } from '../embedding/feature.js';
+import { featureShapes } from '../embedding/layer_inputs.js';
 import { lookUpFeatures } from '../embedding/feature_lookup.js';
 import { featurePaths, packAs } from './structure.js';
 import type { AllLookedUp, AnyStructure, FeatureKwargs, Given, GivenIds, Symbolic } from './feature_types.js';

@@ -1,6 +1,6 @@
 /** What a layer gave last while a model was fed a list of tensors: tfjs runs a layer once for each output that is used. */
 import * as tf from '@tensorflow/tfjs';
-import { feedingNumber } from '../../tfjs/feeding.js';
+import { feedingNumber } from '../../tfjs/uncast_inputs.js';
 
 interface Call {
   readonly feeding: number;

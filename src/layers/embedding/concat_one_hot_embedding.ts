@@ -1,6 +1,6 @@
 /** The layer `ConcatOneHotEmbedding`: one id per feature, the rows of all features in one table. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { readLayerConfig } from '../../base/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { refusePositional } from '../../base/positional.js';
@@ -14,7 +14,7 @@ import type { NestedRows } from '../../ids/nested_rows.js';
 import { uniformSplits } from '../../ids/row_splits.js';
 import { INT32_MAX } from '../../base/types.js';
 import { TABLE_SETTINGS, type TableArgs } from '../../tables/embedding_table.js';
-import { addLayerDetails } from '../../tfjs/fed_rows.js';
+import { addLayerDetails } from '../../tfjs/uncast_inputs.js';
 import { zerosOf } from '../../tables/initial_values.js';
 import type { Initializer } from '../../tables/initializers.js';
 import {
@@ -25,9 +25,8 @@ import {
   type SymbolicShape,
 } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
-import { asWholeIds } from './float_ids.js';
+import { asWholeIds, hostIds } from './feature_lookup.js';
 import { readEmbeddingInputs, type LayerInputs } from './layer_inputs.js';
-import { hostIds } from './masked_ids.js';
 import { TableLayer } from './table_layer.js';
 
 export interface ConcatOneHotEmbeddingArgs extends LayerOptions, Partial<Omit<TableArgs, 'inputDim' | 'outputDim'>> {

@@ -1,6 +1,6 @@
 /** The layer `Embedding`: ids to rows, combined or not. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { ValueError, described } from '../../base/errors.js';
 import { refusePositional } from '../../base/positional.js';
 import type { Combiner } from '../../base/types.js';

@@ -1,15 +1,14 @@
 /** The layer `RaggedEmbedding`: rows of ids of different lengths. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { ValueError, described } from '../../base/errors.js';
 import { refusePositional } from '../../base/positional.js';
 import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ids/parse_ids.js';
 import { placeSplits } from '../../ids/row_splits.js';
 import type { Combiner } from '../../base/types.js';
-import { checkWeightsShape } from './feature.js';
+import { checkWeightsShape, readRaggedInputs, type LayerInputs } from './layer_inputs.js';
 import { shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
-import { readRaggedInputs, type LayerInputs } from './layer_inputs.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
 import { TableLayer, type AnyTableLayerArgs, type TableLayerArgs } from './table_layer.js';
 

@@ -17,7 +17,15 @@ import {
   type SharedTableArgs,
   type TableArgs,
 } from '../../tables/embedding_table.js';
-import { checkDense, featureShape, type Feature, type FeatureKind } from './feature.js';
+import {
+  checkDense,
+  featureShape,
+  type Feature,
+  type FeatureKind,
+  checkWeights,
+  joinWeights,
+  type LayerInputs,
+} from './layer_inputs.js';
 import { lookUpFeatures } from './feature_lookup.js';
 import { feedAsIs } from '../../tfjs/uncast_inputs.js';
 import { zerosOf } from '../../tables/initial_values.js';
@@ -36,11 +44,10 @@ import {
   type SymbolicShape,
 } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
-import { checkWeights, joinWeights, type LayerInputs } from './layer_inputs.js';
 import { nextName } from '../../base/layer_names.js';
 import { LayerOfTables } from '../layer_of_tables.js';
 import { asPenalty } from '../../tfjs/layers/penalties.js';
-import { disposeWithMask } from '../../tfjs/layers/mask_lifetime.js';
+import { disposeWithMask } from '../../tfjs/layers/masks.js';
 import { tableOfLoad } from '../../tfjs/shared_tables_on_load.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
 import { notYetPenalized, listSharedWeightsOnce } from '../../tfjs/shared_weights.js';

@@ -1,6 +1,6 @@
 /** The layer `FeatureCross`: explicit crosses of features, one degree more with each layer. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { readLayerConfig } from '../../base/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { refusePositional } from '../../base/positional.js';

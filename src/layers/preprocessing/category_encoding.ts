@@ -1,6 +1,6 @@
 /** The layer `CategoryEncoding` of Keras models: ids as vectors with one place for each token. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { readLayerConfig } from '../../base/layer_config.js';
 import { ValueError } from '../../base/errors.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';

@@ -1,6 +1,6 @@
 /** The layer `Discretization` of Keras models: numbers to the ids of bins. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { readLayerConfig } from '../../base/layer_config.js';
 import { binOf, checkBoundaries } from '../../preprocessing/discretization.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';

@@ -1,6 +1,6 @@
 /** The layer `Hashing` of Keras models, for whole numbers. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { readLayerConfig } from '../../base/layer_config.js';
 import { ArgumentTypeError, described } from '../../base/errors.js';
 import { Hashing, type HashingArgs } from '../../preprocessing/hashing.js';

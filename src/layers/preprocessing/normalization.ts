@@ -1,6 +1,6 @@
 /** The layer `Normalization` of Keras models: numbers shifted and scaled by a mean and a variance. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { readLayerConfig } from '../../base/layer_config.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';

@@ -1,6 +1,6 @@
 /** The layer `IntegerLookup` of Keras models: whole numbers to ids by a vocabulary that does not change. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { readLayerConfig } from '../../base/layer_config.js';
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { IntegerLookup, type IntegerLookupArgs } from '../../preprocessing/integer_lookup.js';

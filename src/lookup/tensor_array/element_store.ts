@@ -8,8 +8,40 @@ import { INT32_MAX } from '../../base/types.js';
 import { TensorScope } from '../../tfjs/engine/tensor_scope.js';
 import { Elements, FRESH, type Element, type ElementState } from './elements.js';
 import { zerosOf, type ReadElements } from './joined_elements.js';
-import { TapeFlow } from './tape_flow.js';
 import { isCompatible, isFullyDefined, mergeShapes, showShape, type PartialShape } from './partial_shape.js';
+import { isTapeOn, withLazyGradient } from '../../tfjs/lazy_gradient.js';
+
+class TapeFlow {
+  /** The last write on a tape; null: none. Tapes know tensors by their ids, so that its value is not needed. */
+  private flow: tf.Tensor | null = null;
+
+  /** A value enters the array. */
+  wrote(value: tf.Tensor): void {
+    if (!isTapeOn()) return;
+    const before = this.flow;
+    const { shape } = value;
+    const inputs: tf.NamedTensorMap = before === null ? { value } : { value, before };
+    this.flow = withLazyGradient(
+      inputs,
+      () => tf.scalar(0),
+      (dy) => ({ value: () => tf.zeros(shape), before: () => dy as tf.Tensor }),
+    );
+    this.flow.dispose();
+  }
+
+  /** A value leaves the array; it is freed, what comes back takes its place. */
+  read(value: tf.Tensor): tf.Tensor {
+    const { flow } = this;
+    if (flow === null || !isTapeOn()) return value;
+    const tied = withLazyGradient(
+      { value, flow },
+      () => value.clone(),
+      (dy) => ({ value: () => dy as tf.Tensor, flow: () => tf.scalar(0) }),
+    );
+    value.dispose();
+    return tied;
+  }
+}
 
 export interface StoreSettings {
   /** Unique in the process; errors tell it. */

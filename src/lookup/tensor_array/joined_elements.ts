@@ -1,6 +1,6 @@
 /** Elements that were read, as one tensor. */
 import * as tf from '@tensorflow/tfjs';
-import { tooLarge } from '../../backends/memory.js';
+import { tooLarge } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../base/errors.js';
 import { nodeBuiltin } from '../../base/node_builtin.js';
 import { isCompatible, mergeShapes, showShape, type PartialShape } from './partial_shape.js';

@@ -1,9 +1,8 @@
 /** TensorArray: tensors by index, written and read once each, with gradients. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand, perProcess } from '../../base/per_process.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { readOptions } from '../../base/options.js';
-import { perProcess } from '../../base/per_process.js';
 import { readInt32 } from '../../ids/values.js';
 import { INT32_MAX } from '../../base/types.js';
 import { readDtype, readFlag, readValue, readWhole, type IndexInput, type IndicesInput } from './arguments.js';

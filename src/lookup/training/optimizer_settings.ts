@@ -13,8 +13,32 @@ import {
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { SCHEDULES, readSchedule, scheduledRate, type Schedule, type ScheduleConfig } from './schedules.js';
 import { RULES, ofEachRule, type OptimizerName, type Rules } from '../../rules/rules.js';
-import { askRate } from './rate_calls.js';
-import type { RowConstraint } from './row_constraint.js';
+
+import { perProcess } from '../../base/per_process.js';
+
+export type RateFunction = (step: number) => unknown;
+/** Runs `call`, a call of `by`, or gives what takes its place. */
+export type AskRate = (by: RateFunction, call: () => unknown) => unknown;
+
+const state = (): { ask: AskRate | null } => perProcess('calls of learning rates', () => ({ ask: null }));
+
+/** Runs `f`, while each learning rate that a function gives is asked for by way of `ask`. */
+export function withRateCalls<T>(ask: AskRate, f: () => T): T {
+  const active = state();
+  const outer = active.ask;
+  active.ask = ask;
+  try {
+    return f();
+  } finally {
+    active.ask = outer;
+  }
+}
+
+/** What a function gives for a step, checked by nobody. */
+function askRate(by: RateFunction, step: number): unknown {
+  const { ask } = state();
+  return ask === null ? by(step) : ask(by, () => by(step));
+}
 
 /** A constant, a function of the number of steps taken so far (0 at the first step), or a schedule of Keras. */
 export type LearningRate = number | ((step: number) => number) | ScheduleConfig;
@@ -160,4 +184,13 @@ function constraintHyper(constraint: RowConstraint | null): Partial<Hyper> {
   if (constraint.kind === 'nonNeg') return { constraint: 1 };
   const { min, max, rate } = constraint;
   return { constraint: 2, constraintMin: min, constraintMax: max, constraintRate: rate };
+}
+
+/** A constraint that update kernels apply to touched rows. */
+export interface RowConstraint {
+  /** `axis`: a norm along another axis than 1, which rows alone cannot keep. */
+  readonly kind: 'nonNeg' | 'rowNorm' | 'axis';
+  readonly min: number;
+  readonly max: number;
+  readonly rate: number;
 }

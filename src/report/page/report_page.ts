@@ -6,9 +6,27 @@ import { loadSection, memorySection } from './device_bars.js';
 import { breakable, element, escaped, textTable } from './html.js';
 import { linksSection } from './link_matrix.js';
 import { predictionSection } from './prediction_section.js';
-import { sparseCoreSection } from './sparse_core_section.js';
 import { STYLE } from './style.js';
 import { HATCH, tablesSection } from './tables_section.js';
+import {
+  SPARSE_CORE_NOTE,
+  STACK_HEAD,
+  STEP_HEAD,
+  stackCells,
+  stepCells,
+  type ReportSparseCores,
+} from '../sparse_cores.js';
+
+function sparseCoreSection({ stacks, predictions }: ReportSparseCores): string {
+  return element(
+    'section',
+    {},
+    element('h2', {}, 'SparseCores'),
+    textTable('Ids, buffers and minibatches by stack', STACK_HEAD, stacks.map(stackCells), [], [0]),
+    textTable('A training step on each TPU generation', STEP_HEAD, predictions.map(stepCells), [], [0]),
+    element('p', { class: 'quiet' }, escaped(SPARSE_CORE_NOTE)),
+  );
+}
 
 function tile(name: string, value: string, more: string): string {
   const small = element('small', {}, escaped(more));

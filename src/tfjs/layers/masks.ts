@@ -6,6 +6,18 @@
 import * as tf from '@tensorflow/tfjs';
 import { withoutTape } from '../lazy_gradient.js';
 
+/** Makes a mask that tfjs hangs on the result of a layer go with that result; nobody else would dispose it. */
+export function disposeWithMask(output: tf.Tensor): tf.Tensor {
+  const { kerasMask } = output as tf.Tensor & { kerasMask?: tf.Tensor | null };
+  if (kerasMask === undefined || kerasMask === null) return output;
+  const dispose = output.dispose.bind(output);
+  output.dispose = () => {
+    kerasMask.dispose();
+    dispose();
+  };
+  return output;
+}
+
 const MARK = Symbol.for('tfjs-embeddings.masks');
 
 interface Kwargs {

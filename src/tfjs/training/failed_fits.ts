@@ -16,7 +16,7 @@ interface Callbacks {
 }
 
 const TELLING = ['onTrainBegin', 'onEpochBegin', 'onBatchBegin', 'onBatchEnd', 'onEpochEnd', 'onTrainEnd'];
-const MARK = Symbol.for('tfjs-embeddings.failedFits');
+const FAILED_FITS = Symbol.for('tfjs-embeddings.failedFits');
 
 /** The tensors of one loop. */
 class Loop {
@@ -101,8 +101,8 @@ const loops = new WeakMap<object, Loop>();
 
 function patchCallbacks(): void {
   const { prototype } = tf.CallbackList as unknown as { prototype: Callbacks & Record<symbol, true> };
-  if (Object.hasOwn(prototype, MARK)) return;
-  Object.defineProperty(prototype, MARK, { value: true });
+  if (Object.hasOwn(prototype, FAILED_FITS)) return;
+  Object.defineProperty(prototype, FAILED_FITS, { value: true });
   const { setModel } = prototype;
   prototype.setModel = function (model): void {
     setModel.call(this, model);

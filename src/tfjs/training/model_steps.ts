@@ -5,9 +5,162 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../base/per_process.js';
-import { endCut } from './batch_numbers.js';
-import { inBatches } from './prediction_batches.js';
-import { RowOrder, withRowOrder } from './row_order.js';
+import { sumInJavaScript } from './epoch_means.js';
+import { replaceStockKernel } from '../engine/stock_kernel.js';
+
+const ROW_ORDER = Symbol.for('tfjs-embeddings.rowOrder');
+
+export class RowOrder {
+  readonly batches: number;
+  readonly #rows: Int32Array;
+  /** Batches that were taken from this epoch. */
+  #taken = 0;
+
+  constructor(
+    readonly count: number,
+    readonly batchSize: number,
+    private readonly shuffles: boolean,
+  ) {
+    this.batches = Math.ceil(count / batchSize);
+    this.#rows = new Int32Array(count);
+    // Ten times as fast as Int32Array.from.
+    for (let row = 0; row < count; row++) this.#rows[row] = row;
+  }
+
+  /** How many rows a batch has: the last one of an epoch has the rest. */
+  sizeOf(batch: number): number {
+    return Math.min(this.batchSize, this.count - batch * this.batchSize);
+  }
+
+  /** The numbers of the rows of the next batch, int32; belongs to the scope of the caller. */
+  next(): tf.Tensor1D {
+    const batch = this.#taken % this.batches;
+    if (batch === 0 && this.shuffles) this.#shuffle();
+    this.#taken += 1;
+    const first = batch * this.batchSize;
+    return tf.tensor1d(this.#rows.slice(first, first + this.sizeOf(batch)), 'int32');
+  }
+
+  /** In the order in which tf.util.shuffle would put them, which goes on from that of the epoch before. */
+  #shuffle(): void {
+    const rows = this.#rows;
+    for (let left = rows.length; left > 0; left--) {
+      const drawn = (Math.random() * left) | 0;
+      const row = rows[left - 1]!;
+      rows[left - 1] = rows[drawn]!;
+      rows[drawn] = row;
+    }
+  }
+}
+
+/** The methods of a list of callbacks that tell of rows. */
+interface Callbacks {
+  readonly callbacks: readonly object[];
+  setParams(params: Record<string, unknown>): void;
+  onBatchBegin(batch: number, logs?: Record<string, unknown>): Promise<void>;
+  onBatchEnd(batch: number, logs?: Record<string, unknown>): Promise<void>;
+}
+
+/** The order of the loop that is about to make its list of callbacks. */
+const starting = (): { order: RowOrder | null } => perProcess('starting loop', () => ({ order: null }));
+
+function patchCallbacks(): void {
+  const { prototype } = tf.CallbackList as unknown as { prototype: Callbacks & Record<symbol, true> };
+  if (Object.hasOwn(prototype, ROW_ORDER)) return;
+  Object.defineProperty(prototype, ROW_ORDER, { value: true });
+  const { setParams, onBatchBegin, onBatchEnd } = prototype;
+  prototype.setParams = function (this: Callbacks, params): void {
+    const { order } = starting();
+    if (order === null) {
+      setParams.call(this, params);
+      return;
+    }
+    starting().order = null;
+    setParams.call(this, { ...params, samples: order.count, batchSize: order.batchSize });
+    sumInJavaScript(this.callbacks);
+    this.onBatchBegin = async function (batch, logs) {
+      await onBatchBegin.call(this, batch, logs);
+      beginCut();
+    };
+    this.onBatchEnd = function (batch, logs) {
+      return onBatchEnd.call(this, batch, Object.assign(logs ?? {}, { size: order.sizeOf(batch) }));
+    };
+  };
+}
+
+/** Starts a loop of tfjs over one number for each batch of `order`, and has its callbacks told of rows. */
+function withRowOrder<T>(order: RowOrder, startLoop: () => T): T {
+  patchCallbacks();
+  starting().order = order;
+  try {
+    // The list is made before the loop first waits.
+    return startLoop();
+  } finally {
+    starting().order = null;
+  }
+}
+
+/** What tfjs-node keeps of a tensor that TensorFlow has not got yet. */
+interface WaitingTensors {
+  readonly tensorMap: { get(dataId: object): { readonly values: unknown } };
+  write(values: Float32Array, shape: number[], dtype: 'float32'): object;
+}
+
+/** From here until `endCut` a loop may cut a number from its list. */
+function beginCut(): void {
+  openCuts();
+  state().isCut = true;
+}
+
+function endCut(): void {
+  state().isCut = false;
+}
+
+function openCuts(): void {
+  replaceStockKernel('Slice', 'tensorflow', 'batchNumbers', (stock) => (args) => {
+    const { inputs, attrs, backend } = args as unknown as {
+      readonly inputs: { readonly x: tf.TensorInfo };
+      readonly attrs: { readonly begin: unknown; readonly size: unknown };
+      readonly backend: WaitingTensors;
+    };
+    const { shape, dtype, dataId } = inputs.x;
+    const [begin, size] = [attrs.begin, attrs.size].map((each) => (Array.isArray(each) ? (each[0] as unknown) : null));
+    const isOne = state().isCut && shape.length === 1 && dtype === 'float32' && size === 1;
+    const values = isOne ? backend.tensorMap.get(dataId as object).values : null;
+    if (!(values instanceof Float32Array) || typeof begin !== 'number' || begin < 0) return stock(args);
+    return { dataId: backend.write(values.slice(begin, begin + 1), [1], 'float32'), shape: [1], dtype: 'float32' };
+  });
+}
+
+const state = (): { isCut: boolean } => perProcess('cut batch numbers', () => ({ isCut: false }));
+
+type Tensors = readonly tf.Tensor[];
+
+interface BatchPredictor {
+  /** `count` samples of the inputs, from `start` on. */
+  rowsOf(inputs: Tensors, start: number, count: number): Tensors;
+  /** One tensor per output. */
+  predict(batch: Tensors): tf.Tensor[];
+}
+
+/** Predicts as many samples at a time as `batchSize` says; returns one tensor per output, over all samples. */
+function inBatches(inputs: Tensors, batchSize: number, by: BatchPredictor): tf.Tensor[] {
+  const samples = inputs[0]!.shape[0]!;
+  if (samples <= batchSize) return tf.tidy(() => by.predict(inputs));
+  return tf.tidy(() => {
+    const batches: tf.Tensor[][] = [];
+    for (let start = 0; start < samples; start += batchSize) {
+      const count = Math.min(batchSize, samples - start);
+      batches.push(tf.tidy(() => by.predict(by.rowsOf(inputs, start, count))));
+    }
+    return batches[0]!.map((_, output) =>
+      tf.concat(
+        batches.map((outputs) => outputs[output]!),
+        0,
+      ),
+    );
+  });
+}
 
 /** What a step of tfjs takes: inputs, targets, weights of samples; the last may be missing. */
 export type StepData = readonly (tf.Tensor | null | undefined)[];

@@ -1,5 +1,5 @@
 /** A feature as the TPU embedding API knows it: what is looked up in which table, and the shape of what comes out. */
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { configText, nameOrNull, readConfig, readFields, sameField, wholeNumber } from './fields.js';
 import { TableConfig } from './table_config.js';

@@ -1,5 +1,5 @@
 /** Simulated quantization of what a table gives. */
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { configText, readConfig, readFields, sameField, wholeNumber } from './fields.js';
 

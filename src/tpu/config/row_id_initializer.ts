@@ -1,6 +1,6 @@
 /** Tables whose rows tell their own numbers. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { configText, readConfig, readFields } from './fields.js';
 

@@ -1,5 +1,5 @@
 /** What `TPUEmbeddingV2` may be told about buffers and stacking. */
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { ArgumentTypeError } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import { configText, readConfig, readFields, sameField, truth, wholeNumber } from './fields.js';

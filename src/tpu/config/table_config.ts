@@ -1,6 +1,6 @@
 /** A table as the TPU embedding API knows it. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { ValueError } from '../../base/errors.js';
 import { COMBINERS, INT32_MAX, type Combiner } from '../../base/types.js';
 import { optimizerConfig, optimizerFromConfig, readOptimizer } from '../optimizers/optimizer_config.js';

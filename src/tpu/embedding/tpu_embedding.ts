@@ -1,6 +1,6 @@
 /** `TPUEmbedding`: tables on virtual devices, with lookups and steps in the order of a TPU. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import type { Devices } from '../../backends/contract.js';
 import { currentBackend } from '../../backends/registry.js';
 import { RuntimeError, ValueError, described } from '../../base/errors.js';

@@ -1,6 +1,6 @@
 /** The layer of TPU tables for models of tfjs. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { currentBackend } from '../../backends/registry.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { checkBoolean, checkName, isSymbolic, shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
@@ -11,11 +11,10 @@ import { readOptions } from '../../base/options.js';
 import { OutputCache } from '../../layers/distributed_embedding/output_cache.js';
 import { fedTensors } from '../../layers/distributed_embedding/inputs.js';
 import { addIdDetails } from '../../ids/id_out_of_range.js';
-import { fedPlace } from '../../tfjs/fed_rows.js';
+import { fedPlace, feedAsIs, markFeeding } from '../../tfjs/uncast_inputs.js';
 import { areReplaced, beforeReads, tellReplacements } from '../../tfjs/layer_weights.js';
 import { isTapeOn, withoutTape } from '../../tfjs/lazy_gradient.js';
 import { checkSymbolicIds } from '../../tfjs/symbolic_ids.js';
-import { feedAsIs, markFeeding } from '../../tfjs/uncast_inputs.js';
 import type { FeatureConfig } from '../config/feature_config.js';
 import { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import { layerBags, layerShape } from '../embedding/layer_bags.js';

@@ -1,5 +1,5 @@
 /** Adagrad on TPU tables. */
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { readConfig, readFields } from '../config/fields.js';
 import { COMMON, positive, type CommonArgs, type SlotArgs } from './common_arguments.js';
 import { TPUEmbeddingOptimizer, type SlotSpec } from './tpu_optimizer.js';

@@ -1,5 +1,5 @@
 /** Adagrad with momentum on TPU tables. */
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { ValueError } from '../../base/errors.js';
 import { readConfig, readFields, truth } from '../config/fields.js';
 import { COMMON, finite, notNegative, positive, type CommonArgs, type SlotArgs } from './common_arguments.js';

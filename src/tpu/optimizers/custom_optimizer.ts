@@ -1,6 +1,6 @@
 /** An optimizer of the user's own on TPU tables. */
 import type * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import { readConfig, readFields } from '../config/fields.js';

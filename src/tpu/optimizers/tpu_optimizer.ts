@@ -1,5 +1,5 @@
 /** The base of the TPU optimizers: what they all hold, and equality by value. */
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { configText, sameField, truth } from '../config/fields.js';
 import type { TableInitializer } from '../config/table_initializer.js';

@@ -1,6 +1,6 @@
 /** Embedding tables that are only looked up, on any backend. */
 import type * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { loadVariables, saveVariables, type SaveOptions } from '../checkpoint/checkpoint.js';
 import type { TableConfig } from '../config/table_config.js';
 import { readFields } from '../config/fields.js';

@@ -2,20 +2,83 @@
 import * as tf from '@tensorflow/tfjs';
 import type { HostBags } from '../../backends/kernel_set.js';
 import type { StackBatch } from '../../backends/emulator/stacked_tables.js';
-import { ValueError, described } from '../../base/errors.js';
+import { ValueError, described, ArgumentTypeError, describe, RuntimeError } from '../../base/errors.js';
 import type { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import type { FeatureNest } from '../features/feature_nest.js';
-import { partitionBatch, partitionCore, stackBatch, type Partitioned } from './csr_batches.js';
+import { partitionBatch, partitionCore, stackBatch, type Partitioned, joined } from './csr_batches.js';
 import { readFeatureInput } from './csr/feature_input.js';
 import { PartitionedCsrFormatTensor } from './csr/partitioned_csr.js';
-import { DeviceParts } from './device_parts.js';
-import { gradientValues } from './gradient_values.js';
 import { extract, interleave } from './interleave.js';
 import type { Cores } from './layouts.js';
 import { knownShape, outputShapeOf } from './sample_shapes.js';
 import { planStacks, type PlannedTable, type SparseCorePlan } from './stack_plan.js';
 import type { StackGradient } from './stack_steps.js';
 import type { SparseCoreVariables } from './stack_variables.js';
+import { checkLive } from '../../base/live_tensor.js';
+import { warnOnce } from '../../base/warn_once.js';
+
+/** One batch, by core. */
+class Batch {
+  readonly parts: (Partitioned | undefined)[];
+  constructor(cores: number) {
+    this.parts = new Array<Partitioned | undefined>(cores).fill(undefined);
+  }
+}
+
+class DeviceParts {
+  /** Batches that some core still lacks, oldest first. */
+  private waiting: Batch[] = [];
+  private readonly batches = new WeakMap<PartitionedCsrFormatTensor, Batch>();
+
+  constructor(private readonly cores: number) {}
+
+  /** The part of a core goes to the first batch that lacks it. */
+  add(core: number, part: Partitioned): void {
+    let batch = this.waiting.find(({ parts }) => parts[core] === undefined);
+    if (batch === undefined) this.waiting.push((batch = new Batch(this.cores)));
+    batch.parts[core] = part;
+    for (const csr of Object.values(part)) this.batches.set(csr, batch);
+    this.waiting = this.waiting.filter(({ parts }) => parts.includes(undefined));
+  }
+
+  /** The whole batch that a part belongs to; what is no part comes back as it is. RuntimeError while a core lacks its own. */
+  whole(partitioned: Partitioned): Partitioned {
+    const batch = Object.values(partitioned)
+      .map((csr) => this.batches.get(csr))
+      .find((found) => found !== undefined);
+    if (batch === undefined) return partitioned;
+    const missing = batch.parts.flatMap((part, core) => (part === undefined ? [`/device:TPU:${core}`] : []));
+    if (missing.length > 0) {
+      const note = `enqueue(features, weights, {device}) is missing for ${missing.join(', ')}.`;
+      throw new RuntimeError('dequeue', 'a batch of which every core has its part', described('one without'), note);
+    }
+    const parts = batch.parts as Partitioned[];
+    return Object.fromEntries(
+      Object.keys(partitioned).map((stack) => [stack, joined(parts.map((part) => part[stack]!))]),
+    );
+  }
+}
+
+/** The values of a gradient of this shape; null, with a warning, for none. */
+function gradientValues(gradient: unknown, shape: readonly number[], path: string): Float32Array | null {
+  if (gradient === null || gradient === undefined) {
+    warnOnce(`${path} has no gradient: zeros are applied, which optimizers with momentum notice.`);
+    return null;
+  }
+  if (!(gradient instanceof tf.Tensor)) {
+    throw new ValueError(path, 'a tensor or null', described(`non-tensor type: ${describe(gradient)}`));
+  }
+  return floatValues(gradient, shape, path, `a float32 tensor of shape [${shape.join(', ')}], or null`);
+}
+
+function floatValues(tensor: unknown, shape: readonly number[], argument: string, expected: string): Float32Array {
+  if (!(tensor instanceof tf.Tensor) || tensor.dtype !== 'float32') {
+    throw new ArgumentTypeError(argument, expected, tensor);
+  }
+  checkLive(tensor as tf.Tensor, argument, expected);
+  if (!tf.util.arraysEqual(tensor.shape, shape as number[])) throw new ValueError(argument, expected, tensor);
+  return tensor.dataSync<'float32'>();
+}
 
 /** What there is once shapes are known. */
 interface Planned {

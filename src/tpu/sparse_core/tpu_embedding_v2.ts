@@ -1,6 +1,6 @@
 /** TPUEmbeddingV2: tables in stacks on SparseCores, with the host preprocessing of ids as a step of its own. */
 import * as tf from '@tensorflow/tfjs';
-import { brand } from '../../base/brand.js';
+import { brand } from '../../base/per_process.js';
 import { StackedTables } from '../../backends/emulator/stacked_tables.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { readOptions } from '../../base/options.js';

@@ -8,7 +8,7 @@ import type { Initializer } from '../../tables/initializers.js';
 import { applyInBlocks, fillOf } from '../../tables/table_fill.js';
 import type { TableToFill } from '../../tables/table_to_fill.js';
 import { checkLive } from '../../base/live_tensor.js';
-import { nameVariable } from '../../lookup/training/variable_names.js';
+import { nameVariable } from '../../lookup/lookup.js';
 import { rowShard } from '../../partition/row_shards.js';
 import type { LayoutShard, TableLayout, TableSize } from '../../partition/table_layout.js';
 import { asInitializer, constantOr } from '../config/table_initializer.js';

@@ -1,7 +1,7 @@
 /** Right calls of every function of the addon, small. A spec compares their names with what the addon exports. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
+import { wordsPerRow } from '../../../src/backends/kernel_set.js';
 import { PACKED_STORAGES } from '../../../src/base/types.js';
 import type { Random } from '../../helpers/random.js';
 import type { HostileArrays } from './arrays.js';

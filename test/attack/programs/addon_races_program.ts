@@ -6,7 +6,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { loadAddon } from '../../../src/backends/native/addon.js';
-import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
+import { wordsPerRow } from '../../../src/backends/kernel_set.js';
 import { PACKED_STORAGES } from '../../../src/base/types.js';
 import { Random } from '../../helpers/random.js';
 import { WatchedMemory } from '../watched_memory.js';

@@ -8,7 +8,7 @@
 import { tmpdir } from 'node:os';
 import * as tf from '@tensorflow/tfjs';
 import { loadAddon } from '../../../src/backends/native/addon.js';
-import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
+import { wordsPerRow } from '../../../src/backends/kernel_set.js';
 import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflow/node_backend.js';
 import * as emb from '../../../src/node.js';
 import { PACKED_STORAGES } from '../../../src/base/types.js';

@@ -1,7 +1,6 @@
 import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
 import * as tf from '@tensorflow/tfjs';
-import type { CpuBackend } from '../../../src/backends/cpu/cpu_backend.js';
-import { OwnedTables } from '../../../src/backends/cpu/owned_tables.js';
+import { type CpuBackend, OwnedTables } from '../../../src/backends/cpu/owned_tables.js';
 import type { KernelSet } from '../../../src/backends/kernel_set.js';
 import { namedKernelSet, setKernels } from '../../../src/backends/registry.js';
 import type { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';

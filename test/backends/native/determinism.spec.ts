@@ -1,10 +1,9 @@
 /** Results do not depend on threads, and a column does not depend on the width of the table. */
-import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
-import { loadNative } from '../../../src/backends/native/load_native.js';
+import { type BagOptions, type HostBags, type HostTable, wordsPerRow } from '../../../src/backends/kernel_set.js';
+import { loadNative } from '../../../src/backends/native/register.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { COMBINERS } from '../../../src/base/types.js';
 import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
-import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
 import { packRows } from '../../../src/backends/packed/rows.js';
 import { packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
 import { Random } from '../../helpers/random.js';

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
 import { addonPath } from '../../../src/backends/native/addon.js';
-import { loadNative } from '../../../src/backends/native/load_native.js';
+import { loadNative } from '../../../src/backends/native/register.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
 import { itStepsPackedRows } from '../../helpers/packed_step_suite.js';

@@ -1,6 +1,6 @@
 /** Memory that tables are given while they are stepped. */
 import { spawnSync } from 'node:child_process';
-import { loadNative } from '../../../src/backends/native/load_native.js';
+import { loadNative } from '../../../src/backends/native/register.js';
 import { expectError } from '../../helpers/errors.js';
 
 const MEBIBYTE = 2 ** 20;

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { halfValue, nearestHalf } from '../../../src/backends/packed/half.js';
-import { wordsPerRow } from '../../../src/backends/packed/packed_table.js';
+import { wordsPerRow } from '../../../src/backends/kernel_set.js';
 import { firstUnpackable, packRows, unpackRows } from '../../../src/backends/packed/rows.js';
 import * as emb from '../../../src/node.js';
 import type { PackedStorage } from '../../../src/base/types.js';

@@ -2,11 +2,11 @@
 import * as tf from '@tensorflow/tfjs';
 import { STEP_OPS } from '../../../src/backends/tensorflow/step_kernels.js';
 import { TensorFlowTables } from '../../../src/backends/tensorflow/tensorflow_tables.js';
-import { setPackedForm, wordsPerRow } from '../../../src/backends/packed/packed_table.js';
+import { setPackedForm, wordsPerRow } from '../../../src/backends/kernel_set.js';
 import { packRows, unpackRows } from '../../../src/backends/packed/rows.js';
 import { currentBackend } from '../../../src/backends/registry.js';
 import { ValueError } from '../../../src/base/errors.js';
-import { unmaskedIds } from '../../../src/layers/embedding/masked_ids.js';
+import { unmaskedIds } from '../../../src/layers/embedding/feature_lookup.js';
 import { Random } from '../../helpers/random.js';
 import { describeTensorFlow } from './tensorflow_backend.js';
 

@@ -1,5 +1,5 @@
 import { KERNELS } from '../../../src/backends/wasm/kernels_wasm.js';
-import { asShared } from '../../../src/backends/wasm/shared_module.js';
+import { asShared } from '../../../src/backends/wasm/module.js';
 
 describe('the module for shared memories', () => {
   it('imports a shared memory, and is otherwise the same', () => {

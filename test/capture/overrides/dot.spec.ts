@@ -1,6 +1,5 @@
 /** Dots of rows as one op in captured steps: the numbers of tfjs, and only where it would multiply row by row. */
-import { DOTS } from '../../../src/capture/overrides/dot.js';
-import { nativeDots } from '../../../src/capture/overrides/dot.js';
+import { DOTS, nativeDots } from '../../../src/capture/overrides/dot.js';
 import { withOverrides } from '../../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';

@@ -1,6 +1,5 @@
 /** The gradient of `tf.tile` as one sum, beside that of tfjs. */
-import { TILE_GRADIENT } from '../../../src/capture/overrides/tile_gradient.js';
-import { summedRepetitions } from '../../../src/capture/overrides/tile_gradient.js';
+import { TILE_GRADIENT, summedRepetitions } from '../../../src/capture/overrides/tile_gradient.js';
 import { withOverrides } from '../../../src/tfjs/training/substitute.js';
 import * as tf from '@tensorflow/tfjs';
 import { describeTensorFlow } from '../../backends/tensorflow/tensorflow_backend.js';

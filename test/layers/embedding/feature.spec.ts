@@ -1,5 +1,10 @@
 import * as tf from '@tensorflow/tfjs';
-import { checkDense, featureShape, type Feature, type FeatureKind } from '../../../src/layers/embedding/feature.js';
+import {
+  checkDense,
+  featureShape,
+  type Feature,
+  type FeatureKind,
+} from '../../../src/layers/embedding/layer_inputs.js';
 import * as emb from 'tfjs-embeddings';
 import { expectError, leakFree, useCpu } from '../setup.js';
 

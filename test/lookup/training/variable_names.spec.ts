@@ -1,7 +1,7 @@
 /** Variables that nobody named are told by what they are, never by the number that tfjs gave them. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { nameVariable, variableText } from '../../../src/lookup/training/variable_names.js';
+import { nameVariable, variableText } from '../../../src/lookup/lookup.js';
 import { expectError } from '../../helpers/errors.js';
 
 describe('variables in errors', () => {

@@ -1,7 +1,7 @@
 /** Loops of `fit` over batches by their rows, beside those of tfjs. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { RowOrder } from '../../../src/tfjs/training/row_order.js';
+import { RowOrder } from '../../../src/tfjs/training/model_steps.js';
 import { gathered } from '../../../src/capture/gathered_rows.js';
 import { describeEmulator, emulator } from '../../backends/emulator/describe_emulator.js';
 import { describeForBackends } from '../../helpers/backends.js';

@@ -6,7 +6,7 @@ import type { PartitionedCsrFormatTensor } from '../../../src/tpu/sparse_core/cs
 import { expectError } from '../../helpers/errors.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { withTpuEmulator } from '../../helpers/tpu_emulator.js';
-import { offers } from '../../../src/backends/kernel_set.js';
+import { offers } from '../../../src/backends/model_kernels.js';
 import { kernelSet } from '../../../src/backends/registry.js';
 import 'tfjs-embeddings/node';
 

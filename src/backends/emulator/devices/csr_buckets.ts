@@ -2,7 +2,7 @@
 import { CSR_ALIGNMENT, roundUp } from '../../sparse_core.js';
 import type { HostBags } from '../../kernel_set.js';
 import type { CsrAt, ExchangeMemory } from './device.js';
-import type { Scratch } from './scratch.js';
+import type { Scratch } from './exchange_memory.js';
 
 /** The slots of one bucket. */
 interface Bucket {

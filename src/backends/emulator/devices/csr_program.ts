@@ -5,8 +5,7 @@ import { quantize } from '../../quantize.js';
 import { SINGLE_ROW, type BagOptions, type HostBags, type HostTable, type KernelSet } from '../../kernel_set.js';
 import { CsrBuckets } from './csr_buckets.js';
 import type { CsrAt, CsrCommand, ExchangeMemory, TableAt } from './device.js';
-import type { Scratch } from './scratch.js';
-import type { UniformSplits } from './uniform_splits.js';
+import type { Scratch, UniformSplits } from './exchange_memory.js';
 
 type Op<Name extends CsrCommand['op']> = Extract<CsrCommand, { op: Name }>;
 

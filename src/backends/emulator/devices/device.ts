@@ -5,7 +5,7 @@
  * words from its start; int32 and float32 lie side by side. A device has floats of its own in buffers, named by
  * numbers that the host hands out.
  */
-import { brand } from '../../../base/brand.js';
+import { brand } from '../../../base/per_process.js';
 import type { OptimizerName } from '../../../rules/rules.js';
 import type { FilledPart } from '../../counter_random.js';
 import type { Fill } from '../../fill.js';

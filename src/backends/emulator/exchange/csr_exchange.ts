@@ -5,7 +5,7 @@ import type { CsrCounts, HostCsr } from '../../sparse_core.js';
 import type { Command, CsrAt } from '../devices/device.js';
 import type { DeviceTable } from '../machine/device_table.js';
 import type { Machine } from '../machine/machine.js';
-import { ExchangeLayout } from './exchange_layout.js';
+import { ExchangeLayout } from './place_ids.js';
 
 const BYTES = 4;
 /** Words of an id in the CSR: sample, row, gain. */

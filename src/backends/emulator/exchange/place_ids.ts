@@ -1,11 +1,208 @@
 /** Puts the ids of a batch into the exchange memory, and counts what they cost on the links. */
-import type { TableLayout } from '../../../partition/table_layout.js';
-import { batchParts } from './batch_parts.js';
-import type { BagsAt, Command } from '../devices/device.js';
-import { ExchangeLayout } from './exchange_layout.js';
-import type { LazyBags } from './id_batch.js';
+import type * as tf from '@tensorflow/tfjs';
+import type { TableLayout, LayoutShard } from '../../../partition/table_layout.js';
+import type { BagsAt, Command, ExchangeMemory, SharedRowsAt, HostExchange } from '../devices/device.js';
 import type { Machine } from '../machine/machine.js';
-import type { ShardIds } from './row_sharding.js';
+
+import { type TensorValues, arrayValues, type TensorReader } from '../host/shared_tensors.js';
+import { sharedUniformSplits, uniformLength } from '../../../ids/row_splits.js';
+import type { BagTensors } from '../../bag_tensors.js';
+import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
+import type { LookupHandle } from '../../contract.js';
+
+/** Bags of ids, which are read when somebody looks at them. */
+export class LazyBags {
+  readonly nnz: number;
+  readonly batch: number;
+
+  /**
+   * `length`: of every bag, or null where lengths differ. `kept`: where the ids and all else still lie in the exchange
+   * memory, or null.
+   */
+  constructor(
+    readonly ids: TensorValues<Int32Array>,
+    readonly rowSplits: Int32Array,
+    readonly length: number | null,
+    readonly weights: Float32Array | null,
+    readonly kept: KeptIds | null,
+  ) {
+    this.nnz = ids.size;
+    this.batch = rowSplits.length - 1;
+  }
+
+  get values(): Int32Array {
+    return this.ids.get();
+  }
+
+  withWeights(weights: Float32Array): LazyBags {
+    return new LazyBags(this.ids, this.rowSplits, this.length, weights, null);
+  }
+}
+
+/** Bags in the exchange memory, and where all that was kept with them ends. */
+export interface KeptIds {
+  readonly at: BagsAt;
+  readonly end: number;
+}
+
+/** Every row of a table by itself. */
+export function allRows(rows: number): LazyBags {
+  const rowSplits = sharedUniformSplits(rows, 1);
+  const values = rowSplits.subarray(0, rows); // The numbers of the rows are the same.
+  return new LazyBags(arrayValues(values), rowSplits, 1, null, null);
+}
+
+/** The first id outside a table of so many rows, where that is an error; else null. */
+export function firstOutOfRange(values: Int32Array, rows: number, { outOfRange }: BagOptions): IdOutOfRange | null {
+  if (outOfRange !== 'error') return null;
+  // The sign bit of an id below 0, and of what an id from `rows` on leaves of the last row; no branch per id.
+  const last = (rows - 1) | 0;
+  const { length } = values;
+  let signs = rows > 0 || length === 0 ? 0 : -1;
+  for (let position = 0; position < length; position++) {
+    const id = values[position]!;
+    signs |= id | (last - id);
+  }
+  if (signs >= 0) return null;
+  const position = values.findIndex((id) => id < 0 || id >= rows);
+  return new IdOutOfRange(values[position]!, position, rows);
+}
+
+/** What is kept of a lookup: its ids as they were read, and where devices have them. */
+export class LookupIds {
+  /** Devices found all ids in a table of so many rows; -1: nobody looked. */
+  private rows = -1;
+  private kept: (KeptIds & { readonly epoch: number }) | null = null;
+
+  constructor(readonly batch: LazyBags) {}
+
+  /** They lie in the exchange memory, where devices found no id outside a table of so many rows; null: did not look. */
+  keep(kept: KeptIds, rows: number | null, exchange: HostExchange): void {
+    this.rows = rows ?? -1;
+    this.kept = { ...kept, epoch: exchange.epoch };
+  }
+
+  /** Where they still lie in the exchange memory, for a table of so many rows; null where they do not. */
+  keptFor(rows: number, { outOfRange }: BagOptions, { epoch }: HostExchange): KeptIds | null {
+    // Ids of a table are ids of a larger one too.
+    const areChecked = outOfRange !== 'error' || (this.rows >= 0 && this.rows <= rows);
+    return areChecked && this.kept?.epoch === epoch ? this.kept : null;
+  }
+}
+
+/** Reads batches, each as it is at the time. */
+export class IdReader {
+  constructor(
+    private readonly reader: TensorReader,
+    private readonly exchange: HostExchange,
+  ) {}
+
+  /** The ids of a lookup, which are not looked at. */
+  read(bags: BagTensors): LookupIds {
+    return new LookupIds(readBatch(bags, this.reader.lentIds(bags.values)));
+  }
+
+  /**
+   * The ids of a step; one outside the table is refused before anything is sent. `handle`: of the lookup, whose tensors
+   * may be gone; `bags` hold the same numbers.
+   */
+  readChecked(
+    bags: BagTensors,
+    handle: LookupHandle | null | undefined,
+    { kind, rows }: TableLayout,
+    options: BagOptions,
+  ): LazyBags {
+    const known = handle instanceof LookupIds ? handle : null;
+    // Where rows are dealt out, the host needs the numbers themselves.
+    const kept = kind === 'rows' ? null : (known?.keptFor(rows, options, this.exchange) ?? null);
+    const values = known?.batch.ids.isRead === true ? known.batch.ids : this.reader.ids(bags.values);
+    const outOfRange = kept === null ? firstOutOfRange(values.get(), rows, options) : null;
+    if (outOfRange !== null) throw outOfRange;
+    if (known === null) return readBatch(bags, values);
+    const { rowSplits, length, weights } = known.batch;
+    return new LazyBags(values, rowSplits, length, weights, kept);
+  }
+}
+
+function readBatch({ rowSplits, weights }: BagTensors, values: TensorValues<Int32Array>): LazyBags {
+  const splits = (rowSplits as tf.Tensor).dataSync<'int32'>();
+  const factors = weights === null ? null : weights.dataSync<'float32'>();
+  return new LazyBags(values, splits, uniformLength(splits), factors, null);
+}
+
+/** Arrays begin at cache lines. */
+const ALIGNMENT = 16;
+
+export class ExchangeLayout {
+  private next: number;
+  private readonly writes: ((memory: ExchangeMemory) => void)[] = [];
+
+  /** `start`: words before it are kept as they are. */
+  constructor(private readonly start = 0) {
+    this.next = start;
+  }
+
+  /** Where the room that was taken ends. */
+  get end(): number {
+    return this.next;
+  }
+
+  /** Room for `words` words; returns where it begins. */
+  take(words: number): number {
+    const at = this.next;
+    this.next = at + Math.ceil(words / ALIGNMENT) * ALIGNMENT;
+    return at;
+  }
+
+  idsOf(values: TensorValues<Int32Array>): number {
+    const at = this.take(values.size);
+    this.writes.push(({ ints }) => values.copyTo(ints.subarray(at, at + values.size)));
+    return at;
+  }
+
+  ints(values: Int32Array): number {
+    const at = this.take(values.length);
+    this.writes.push(({ ints }) => ints.set(values, at));
+    return at;
+  }
+
+  floats(values: Float32Array): number {
+    const at = this.take(values.length);
+    this.writes.push(({ floats }) => floats.set(values, at));
+    return at;
+  }
+
+  /** Where rows of `columns` floats of a tensor lie: here, or in the tensor itself where it is shared with devices. */
+  rowsOf(values: TensorValues<Float32Array>, columns: number): SharedRowsAt {
+    const { shared, size } = values;
+    if (shared !== null) return { at: shared.at, stride: shared.stride, sharedKey: shared.key };
+    const at = this.take(size);
+    this.writes.push(({ floats }) => values.copyTo(floats.subarray(at, at + size)));
+    return { at, stride: columns, sharedKey: null };
+  }
+
+  /** Room that `write` fills. */
+  filled(words: number, write: (floats: Float32Array, at: number) => void): number {
+    const at = this.take(words);
+    this.writes.push(({ floats }) => write(floats, at));
+    return at;
+  }
+
+  /** Writes everything. */
+  write(memory: ExchangeMemory): void {
+    memory.reserve(this.next, this.start);
+    for (const write of this.writes) write(memory);
+  }
+}
+
+/** Where the part of each device begins in `count` bags; the last entry is `count`. Parts differ by at most one bag. */
+function batchParts(count: number, devices: number): Int32Array {
+  const starts = new Int32Array(devices + 1);
+  const least = Math.floor(count / devices);
+  const longer = count % devices;
+  for (let device = 0; device <= devices; device++) starts[device] = device * least + Math.min(device, longer);
+  return starts;
+}
 
 const BYTES = 4;
 
@@ -144,4 +341,17 @@ export class Traffic {
 /** Whether several devices hold different columns of a table. */
 export function isSplitByColumns({ kind, shards }: TableLayout): boolean {
   return kind === 'columns' && shards.length > 1;
+}
+
+/** What one device gets of a batch: bags that have an id there, with local rows and a factor for each. */
+export interface ShardIds {
+  readonly shard: LayoutShard;
+  /** Number of the bag in the batch, for each bag of the route. */
+  readonly bags: Int32Array;
+  readonly values: Int32Array;
+  readonly rowSplits: Int32Array;
+  /** null: all factors are 1. */
+  readonly weights: Float32Array | null;
+  /** Place of each id in the batch. */
+  readonly positions: Int32Array;
 }

@@ -2,10 +2,16 @@
 import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
 import type { DeviceTable } from '../machine/device_table.js';
 import type { BagsAt, Command, SharedRowsAt, TableAt } from '../devices/device.js';
-import { ExchangeLayout } from './exchange_layout.js';
-import { firstOutOfRange, type LazyBags, type KeptIds } from './id_batch.js';
+import {
+  ExchangeLayout,
+  firstOutOfRange,
+  type LazyBags,
+  type KeptIds,
+  Traffic,
+  placeIds,
+  placeShardIds,
+} from './place_ids.js';
 import type { Machine } from '../machine/machine.js';
-import { Traffic, placeIds, placeShardIds } from './place_ids.js';
 import { addToBags, shardIds } from './row_sharding.js';
 
 /** One lookup with its ids on the host. */

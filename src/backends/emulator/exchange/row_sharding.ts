@@ -1,21 +1,8 @@
 /** Which ids of a batch go to which device, where the rows of a table are dealt out. */
 import { bagDivisor } from '../../../ids/bag_divisor.js';
-import type { LayoutShard, TableLayout } from '../../../partition/table_layout.js';
+import type { TableLayout } from '../../../partition/table_layout.js';
 import type { Combiner } from '../../../base/types.js';
-import type { LazyBags } from './id_batch.js';
-
-/** What one device gets of a batch: bags that have an id there, with local rows and a factor for each. */
-export interface ShardIds {
-  readonly shard: LayoutShard;
-  /** Number of the bag in the batch, for each bag of the route. */
-  readonly bags: Int32Array;
-  readonly values: Int32Array;
-  readonly rowSplits: Int32Array;
-  /** null: all factors are 1. */
-  readonly weights: Float32Array | null;
-  /** Place of each id in the batch. */
-  readonly positions: Int32Array;
-}
+import type { LazyBags, ShardIds } from './place_ids.js';
 
 /** The shard of each id of a batch, -1 for one outside the table, and its row there. */
 interface Owners {

@@ -3,12 +3,10 @@ import type { OptimizerName } from '../../../rules/rules.js';
 import { SINGLE_ROW, type BagOptions } from '../../kernel_set.js';
 import type { DeviceTable } from '../machine/device_table.js';
 import type { BagsAt, Command, EntryAt } from '../devices/device.js';
-import type { ExchangeLayout } from './exchange_layout.js';
-import type { LazyBags } from './id_batch.js';
+import { type ExchangeLayout, type LazyBags, Traffic, layoutBehind, placeIds, placeShardIds } from './place_ids.js';
 import type { Machine } from '../machine/machine.js';
-import { Traffic, layoutBehind, placeIds, placeShardIds } from './place_ids.js';
 import { copyOfBags, shardIds } from './row_sharding.js';
-import type { TensorValues } from '../host/tensor_reader.js';
+import type { TensorValues } from '../host/shared_tensors.js';
 
 /** The gradient of one lookup on the host. */
 export interface HostGradient {

@@ -4,10 +4,8 @@
  */
 import type { BagOptions } from '../../kernel_set.js';
 import type { DeviceTable } from '../machine/device_table.js';
-import { ExchangeLayout } from './exchange_layout.js';
-import type { LazyBags } from './id_batch.js';
+import { ExchangeLayout, type LazyBags, Traffic, layoutBehind, placeIds, placeShardIds } from './place_ids.js';
 import type { Machine } from '../machine/machine.js';
-import { Traffic, layoutBehind, placeIds, placeShardIds } from './place_ids.js';
 import { copyOfBags, shardIds } from './row_sharding.js';
 
 const BYTES = 4;

@@ -4,13 +4,177 @@ import { RuntimeError, ValueError, described } from '../../../base/errors.js';
 import { keepNumber, numberApart } from '../../../tfjs/wasm_tensor_numbers.js';
 import { registeredBackend } from '../../registry.js';
 import type { TensorFlowTables } from '../../tensorflow/tensorflow_tables.js';
-import { BACKEND_NAME as TENSORFLOW } from '../../tensorflow/node_backend.js';
+import { BACKEND_NAME as TENSORFLOW, asNodeBackend, withTensor } from '../../tensorflow/node_backend.js';
 import { ColumnViews } from './column_views.js';
-import type { DeviceTensors } from './device_tensors.js';
-import { SharedTensors, type SharingAddon } from './shared_tensors.js';
-import { TensorReader } from './tensor_reader.js';
-import { PooledTensors, type ArrayUse } from './pooled_tensors.js';
+import { type DeviceTensors, SharedTensors, type SharingAddon, TensorReader } from './shared_tensors.js';
 import { BACKEND_NAME } from '../machine/settings.js';
+import type { PooledRows } from '../exchange/pooled_lookup.js';
+import { translated } from '../../tensorflow/op_errors.js';
+import type { SharedRowsAt } from '../devices/device.js';
+
+/** The shape of the pooled rows of a lookup. */
+interface PooledShape {
+  readonly batch: number;
+  readonly columns: number;
+}
+
+/** Pooled rows of lookups with one size of batch, side by side. */
+interface Shelf {
+  readonly whole: tf.Tensor;
+  readonly key: number;
+  readonly places: readonly number[];
+}
+
+export class PooledRoom {
+  /** Where the rows of each lookup go; null: not here. */
+  readonly targets: readonly (SharedRowsAt | null)[];
+
+  private constructor(
+    private readonly shapes: readonly (PooledShape | null)[],
+    private readonly shelves: readonly Shelf[],
+    private readonly views: ColumnViews,
+  ) {
+    const targets = shapes.map((): SharedRowsAt | null => null);
+    for (const { key, places, whole } of shelves) {
+      let at = 0;
+      for (const place of places) {
+        targets[place] = { at, stride: whole.shape[1]!, sharedKey: key };
+        at += shapes[place]!.columns;
+      }
+    }
+    this.targets = targets;
+  }
+
+  /**
+   * Room for lookups of these shapes, null for those that need none here; shared with the devices by the next `share`.
+   * null where TensorFlow cannot share memory with them.
+   */
+  static take(
+    backend: tf.KernelBackend,
+    sharedTensors: SharedTensors,
+    views: ColumnViews,
+    shapes: readonly (PooledShape | null)[],
+  ): PooledRoom | null {
+    if (!sharedTensors.canShare || tf.backend() !== backend) return null;
+    const places = new Map<number, number[]>();
+    shapes.forEach((shape, place) => {
+      if (shape === null || shape.batch * shape.columns === 0) return;
+      places.set(shape.batch, [...(places.get(shape.batch) ?? []), place]);
+    });
+    const shelves: Shelf[] = [];
+    for (const [batch, ofBatch] of places) {
+      const columns = ofBatch.reduce((sum, place) => sum + shapes[place]!.columns, 0);
+      const whole = empty(backend, batch, columns);
+      shelves.push({ whole, key: sharedTensors.add(whole, 'float32')!, places: ofBatch });
+    }
+    return new PooledRoom(shapes, shelves, views);
+  }
+
+  /** The tensors of the lookups that have room here, by their places; devices have written them. */
+  tensors(): Map<number, tf.Tensor2D> {
+    const found = new Map<number, tf.Tensor2D>();
+    for (const { whole, places } of this.shelves) {
+      if (places.length === 1) {
+        found.set(places[0]!, whole as tf.Tensor2D);
+        continue;
+      }
+      const widths = places.map((place) => this.shapes[place]!.columns);
+      this.views.of(whole, widths).forEach((info, i) => {
+        found.set(places[i]!, tf.engine().makeTensorFromTensorInfo(info) as tf.Tensor2D);
+      });
+      whole.dispose();
+    }
+    return found;
+  }
+
+  /** The call failed. */
+  dispose(): void {
+    for (const { whole } of this.shelves) whole.dispose();
+  }
+}
+
+function empty(backend: tf.KernelBackend, batch: number, columns: number): tf.Tensor {
+  const node = asNodeBackend(backend);
+  const { TF_ATTR_TYPE, TF_FLOAT } = node.binding;
+  const attributes = [{ name: 'dtype', type: TF_ATTR_TYPE, value: TF_FLOAT }];
+  return translated('Empty', () =>
+    withTensor(node, Int32Array.of(batch, columns), [2], (shape) =>
+      node.executeSingleOutput('Empty', attributes, [shape]),
+    ),
+  );
+}
+
+/** What the host does with the typed array of a new tensor. */
+type ArrayUse = 'keeps' | 'copies' | 'copies when read';
+
+/** How tensorflow knows a tensor: `values` until TensorFlow has them. */
+interface TensorFlowHost {
+  readonly tensorMap: { get(dataId: tf.DataId): { values: unknown } };
+  getInputTensorIds(tensors: readonly { readonly dataId: tf.DataId }[]): number[];
+}
+
+class PooledTensors {
+  private wasTried = false;
+  /** Tensors of which TensorFlow may not have the values yet, and where these lie. */
+  private readonly waiting = new Map<tf.DataId, Float32Array>();
+
+  constructor(
+    private readonly backend: tf.KernelBackend,
+    private use: ArrayUse,
+  ) {}
+
+  make({ values, inExchange }: PooledRows, shape: [batch: number, columns: number]): tf.Tensor2D {
+    if (!inExchange) return tf.tensor2d(values, shape, 'float32');
+    // Another backend in use keeps the array, and tells nobody here when the tensor is gone.
+    if (tf.backend() !== this.backend) return tf.tensor2d(values.slice(), shape, 'float32');
+    if (this.use === 'copies') return tf.tensor2d(values, shape, 'float32');
+    this.tryOnce();
+    // TensorFlow reads aligned memory where it lies, for as long as it likes: such values are copied here.
+    if (this.use === 'keeps' || values.byteOffset % 8 === 0) return tf.tensor2d(values.slice(), shape, 'float32');
+    const tensor = tf.tensor2d(values, shape, 'float32');
+    this.waiting.set(tensor.dataId, values);
+    return tensor;
+  }
+
+  /** Somebody wants to see the values of this tensor: they get their own. */
+  materialize(dataId: tf.DataId): void {
+    const values = this.waiting.get(dataId);
+    if (values === undefined) return;
+    this.waiting.delete(dataId);
+    const record = (this.backend as unknown as TensorFlowHost).tensorMap.get(dataId);
+    if (record.values === values) record.values = values.slice();
+  }
+
+  /** Before the exchange memory is used again. */
+  materializeAll(): void {
+    for (const dataId of this.waiting.keys()) this.materialize(dataId);
+  }
+
+  /** The tensor is gone. */
+  forget(dataId: tf.DataId): void {
+    this.waiting.delete(dataId);
+  }
+
+  private tryOnce(): void {
+    if (this.wasTried || this.use !== 'copies when read') return;
+    this.wasTried = true;
+    if (!this.copiesUnaligned()) this.use = 'keeps';
+  }
+
+  /** Whether TensorFlow copies an array that does not lie at a cache line, as it has always done. */
+  private copiesUnaligned(): boolean {
+    const values = new Float32Array(new SharedArrayBuffer(64), 4, 8).fill(1);
+    const { backend } = this;
+    const dataId = backend.write(values, [8], 'float32');
+    try {
+      (backend as unknown as TensorFlowHost).getInputTensorIds([{ dataId }]);
+      values.fill(2);
+      return (backend.readSync(dataId) as Float32Array)[0] === 1;
+    } finally {
+      backend.disposeData(dataId, true);
+    }
+  }
+}
 
 const PREFERENCE = ['tensorflow', 'wasm', 'cpu'];
 

@@ -2,6 +2,137 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { Addon } from '../../native/addon.js';
 import { asNodeBackend, withTensor, type NodeBackend } from '../../tensorflow/node_backend.js';
+import type { DeviceTable } from '../machine/device_table.js';
+import type { ColumnViews } from './column_views.js';
+
+type Values = Float32Array | Int32Array;
+
+/** The numbers of a tensor. */
+export interface TensorValues<Array extends Values> {
+  /** How many. */
+  readonly size: number;
+  /** Where devices read them in TensorFlow; null where they do not. */
+  readonly shared: SharedPlace | null;
+  /** Whether somebody got them, so that they are here whatever becomes of the tensor. */
+  readonly isRead: boolean;
+  /** An array for reading. */
+  get(): Array;
+  /** Writes them to an array of this size. */
+  copyTo(target: Array): void;
+}
+
+export function arrayValues<Array extends Values>(values: Array): TensorValues<Array> {
+  return {
+    size: values.length,
+    shared: null,
+    isRead: true,
+    get: () => values,
+    copyTo: (target) => target.set(values),
+  };
+}
+
+/** Elements of a row, of a vector of the vector. */
+function rowOf({ shape }: tf.Tensor): number {
+  return shape.at(-1) ?? 1;
+}
+
+interface WasmBackend {
+  typedArrayFromHeap(tensor: tf.TensorInfo): Values;
+}
+
+function hasHeap(backend: unknown): backend is WasmBackend {
+  return 'typedArrayFromHeap' in (backend as object);
+}
+
+export class TensorReader {
+  constructor(
+    private readonly backend: tf.KernelBackend,
+    private readonly onDevices: DeviceTensors,
+    readonly sharedTensors: SharedTensors,
+    private readonly columns: ColumnViews | null,
+  ) {}
+
+  /** The values of a float32 tensor, for this call; devices may read them themselves. */
+  floats(tensor: tf.Tensor): TensorValues<Float32Array> {
+    // What lies on devices comes through the exchange memory too, so it must be here before that is written.
+    if (this.onDevices.get(tensor.dataId) !== undefined) return arrayValues(tensor.dataSync<'float32'>());
+    const { whole, at, stride } = this.columns?.placeOf(tensor) ?? { whole: tensor, at: 0, stride: rowOf(tensor) };
+    const key = this.sharedTensors.add(whole, 'float32');
+    return this.read<Float32Array>(tensor, key === null ? null : { key, at, stride });
+  }
+
+  /** The values of an int32 tensor. */
+  ids(tensor: tf.Tensor): TensorValues<Int32Array> {
+    return this.read<Int32Array>(tensor, null);
+  }
+
+  /** The same, which devices may copy themselves, and which are copied without being read, in this call. */
+  lentIds(tensor: tf.Tensor): TensorValues<Int32Array> {
+    const key = this.sharedTensors.add(tensor, 'int32');
+    return this.read<Int32Array>(tensor, key === null ? null : { key, at: 0, stride: rowOf(tensor) });
+  }
+
+  private read<Array extends Values>(tensor: tf.Tensor, shared: SharedPlace | null): TensorValues<Array> {
+    const { backend } = this;
+    const size = tensor.shape.reduce((product, length) => product * length, 1);
+    let array: Array | null = null;
+    const get = (): Array => (array ??= tensor.dataSync() as Array);
+    const inHeap = (): Array => (size > 0 && hasHeap(backend) ? (backend.typedArrayFromHeap(tensor) as Array) : get());
+    return {
+      size,
+      shared,
+      get isRead() {
+        return array !== null;
+      },
+      get,
+      copyTo: (target) => {
+        if (array === null && shared !== null) this.sharedTensors.read(shared, rowOf(tensor), target);
+        else target.set(array ?? inHeap());
+      },
+    };
+  }
+}
+
+export class DeviceTensors {
+  private readonly byDataId = new WeakMap<tf.DataId, DeviceTable>();
+  /** A tensor that nobody disposed frees its memory when it is collected. */
+  private readonly collected = new FinalizationRegistry<DeviceTable>((table) => {
+    this.count--;
+    table.free();
+  });
+  private count = 0;
+
+  /** Number of tables, and of other tensors on the devices. */
+  get size(): number {
+    return this.count;
+  }
+
+  get(dataId: tf.DataId): DeviceTable | undefined {
+    return this.byDataId.get(dataId);
+  }
+
+  /** A new data id for a table. */
+  add(table: DeviceTable): tf.DataId {
+    const dataId = {};
+    this.byDataId.set(dataId, table);
+    this.collected.register(dataId, table, table);
+    this.count++;
+    return dataId;
+  }
+
+  /** One reference less; frees the table with the last one, or at once when `force`. */
+  drop(dataId: tf.DataId, force: boolean): boolean {
+    const table = this.byDataId.get(dataId);
+    if (table === undefined) return true;
+    table.refCount--;
+    if (!force && table.refCount > 0) return false;
+    this.byDataId.delete(dataId);
+    this.collected.unregister(table);
+    this.count--;
+    table.free();
+    return true;
+  }
+}
 
 /** The functions of the addon that sharing needs. */
 export type SharingAddon = Pick<Addon, 'newSharedTensorKey' | 'readSharedTensor' | 'releaseSharedTensor'>;

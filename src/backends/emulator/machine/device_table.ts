@@ -3,7 +3,7 @@ import type { LayoutShard, TableLayout } from '../../../partition/table_layout.j
 import { rowBlocks } from '../../../base/row_blocks.js';
 import type { Fill } from '../../fill.js';
 import type { Command, TableAt } from '../devices/device.js';
-import type { MemoryKind } from './device_memory.js';
+import type { MemoryKind } from './traffic_stats.js';
 import type { Machine } from './machine.js';
 
 const BYTES = 4;

@@ -3,7 +3,7 @@ import { RuntimeError, described } from '../../../base/errors.js';
 import { TrafficStats } from './traffic_stats.js';
 import type { TableLayout } from '../../../partition/table_layout.js';
 import { DeviceFault, type Command, type DeviceSet, type HostExchange } from '../devices/device.js';
-import { DeviceMemory } from './device_memory.js';
+import { DeviceMemory } from './traffic_stats.js';
 import { BACKEND_NAME, type EmulatorSettings } from './settings.js';
 
 /** What lies on the devices, as far as the machine and reports ask. */
@@ -151,6 +151,25 @@ export class Machine {
 
   get hasHost(): boolean {
     return this.lostHost === null;
+  }
+
+  /** Which of these devices has most room. */
+  roomiestOf(devices: readonly number[]): number {
+    const { memory } = this;
+    return devices.reduce((best, device) => (memory.free(device) > memory.free(best) ? device : best));
+  }
+
+  /** The device with most room; of those with as much, the one that holds the fewest numbers. */
+  emptiest(): number {
+    const used = new Array<number>(this.count).fill(0);
+    for (const { layout } of this.tables)
+      for (const { device, rows } of layout.shards) used[device]! += rows.count * layout.columns;
+    let best = 0;
+    for (let device = 1; device < this.count; device++) {
+      const [free, most] = [this.memory.free(device), this.memory.free(best)];
+      if (free > most || (free === most && used[device]! < used[best]!)) best = device;
+    }
+    return best;
   }
 
   /** Throws where the backend for dense ops was removed. */

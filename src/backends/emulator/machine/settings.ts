@@ -2,7 +2,7 @@
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../../base/errors.js';
 import { readOptions } from '../../../base/options.js';
 import { perProcess } from '../../../base/per_process.js';
-import { environmentVariable } from '../../environment.js';
+import { environmentVariable } from '../../registry.js';
 
 export const BACKEND_NAME = 'tpu-emulator';
 

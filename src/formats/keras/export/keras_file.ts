@@ -1,10 +1,36 @@
 /** `.keras` files: a zip archive of the model's JSON and an HDF5 file of its weights. */
 import type * as tf from '@tensorflow/tfjs';
+import type * as h5wasm from 'h5wasm';
 import type { Group } from 'h5wasm';
 import type { Write } from '../../../io/whole_file.js';
 import { loadZip } from '../../../io/zip_archive.js';
-import { loadHdf5, newFileName } from './hdf5_library.js';
 import type { ExportedModel, WeightPlace } from './model_json.js';
+import { RuntimeError, described } from '../../../base/errors.js';
+
+/** A library that is ready, and its files in memory. */
+interface Hdf5Library {
+  readonly h5: typeof h5wasm;
+  readonly files: { readFile(path: string): Uint8Array; unlink(path: string): void };
+}
+
+/** Loads h5wasm. Throws RuntimeError where it is not there. */
+async function loadHdf5(): Promise<Hdf5Library> {
+  try {
+    const h5 = await import('h5wasm');
+    const { FS } = await h5.ready;
+    return { h5, files: FS as unknown as Hdf5Library['files'] };
+  } catch (error) {
+    const note = `In a page without a bundler an import map names it. ${(error as Error).message}`;
+    throw new RuntimeError('file', 'the package h5wasm', described('none'), note);
+  }
+}
+
+let counter = 0;
+
+/** A new name for a file in memory. */
+function newFileName(): string {
+  return `/tfjs-embeddings-${++counter}.h5`;
+}
 
 /** The version of Keras that writes such files. */
 const KERAS_VERSION = '3.15.1';

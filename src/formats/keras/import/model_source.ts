@@ -5,10 +5,86 @@ import { allBytes, bytesAt, isFetched, openBytes, pathOf, textOf, type ByteSourc
 import { readZip, type ZipEntry } from '../../../io/zip_archive.js';
 import { isRecord } from '../../../base/options.js';
 import { Hdf5File } from '../hdf5.js';
-import { Hdf5Weights } from './hdf5_weights.js';
-import { readTopology, type Topology } from './topology.js';
-import { addVocabularies } from './vocabularies.js';
+import { readTopology, type Topology, isModel, readLayers, type Json, type LayerJson } from './topology.js';
 import { ConvertedWeights, type WeightSource } from './weight_source.js';
+import { NameCounter } from '../layer_paths.js';
+
+/** Beyond it a file is no vocabulary of whole numbers that a page should read into an array. */
+const MOST_BYTES = 2 ** 24;
+const WHOLE = /^-?\d+$/;
+
+async function readVocabulary(entry: ZipEntry): Promise<number[]> {
+  if (entry.size > MOST_BYTES) {
+    throw new ValueError(
+      'source',
+      `a vocabulary of at most ${MOST_BYTES} bytes`,
+      described(`${entry.name}, of ${entry.size}`),
+    );
+  }
+  const lines = new TextDecoder().decode(await entry.read()).split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines.map((line, i) => {
+    if (WHOLE.test(line)) return Number(line);
+    throw new ValueError(
+      'source',
+      'whole numbers, one a line',
+      described(`${entry.name}, with ${describe(line)} at line ${i + 1}`),
+    );
+  });
+}
+
+/** Puts the vocabularies of a `.keras` archive into the configs of the layers that have none of their own. */
+async function addVocabularies(
+  model: LayerJson,
+  entries: ReadonlyMap<string, ZipEntry>,
+  folder = 'assets/',
+): Promise<void> {
+  const names = new NameCounter();
+  for (const layer of readLayers(model)) {
+    const path = `${folder}layers/${names.next(layer.className)}`;
+    if (isModel(layer)) await addVocabularies(layer, entries, `${path}/`);
+    if (layer.className !== 'IntegerLookup' || (layer.config['vocabulary'] ?? null) !== null) continue;
+    const entry = entries.get(`${path}/vocabulary.txt`);
+    // The object is that of the topology, of which layers are read again.
+    if (entry !== undefined) (layer.config as Json & { vocabulary: unknown }).vocabulary = await readVocabulary(entry);
+  }
+}
+
+/** Reads the layers and the names of their weights, where a file lists them, as Keras 2 does. */
+function readGroups(file: Hdf5File, root: string): Map<string, string[]> | null {
+  const layers = file.texts(root === '' ? '/' : root, 'layer_names');
+  if (layers === null) return null;
+  return new Map(
+    layers.map((layer) => {
+      const names = file.texts(`${root}/${layer}`, 'weight_names') ?? [];
+      return [layer, names.map((name) => `${layer}/${name}`)];
+    }),
+  );
+}
+
+/** The arrays below a group of an HDF5 file. */
+class Hdf5Weights implements WeightSource {
+  readonly names: readonly string[];
+  readonly groups: ReadonlyMap<string, readonly string[]> | null;
+  readonly layers = null;
+
+  constructor(
+    private readonly file: Hdf5File,
+    private readonly root: string,
+  ) {
+    this.groups = readGroups(file, root);
+    this.names = file.arrays(root);
+  }
+
+  shapeOf(name: string): readonly number[] {
+    return this.file.shape(`${this.root}/${name}`);
+  }
+
+  read(name: string): tf.Tensor {
+    const shape = [...this.shapeOf(name)];
+    return tf.tensor(this.file.values(`${this.root}/${name}`), shape);
+  }
+}
 
 /** The model in a source: JSON and weights, open until it is closed. */
 export interface KerasSource {

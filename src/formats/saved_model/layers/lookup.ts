@@ -1,6 +1,6 @@
 /** Lookups of embedding layers: gathered rows, pooled. */
 import type { Quantization } from '../../../backends/quantize.js';
-import type { Feature } from '../../../layers/embedding/feature.js';
+import type { Feature } from '../../../layers/embedding/layer_inputs.js';
 import { text, type GraphVariable } from '../graph/function_builder.js';
 import type { Operations } from '../graph/operations.js';
 import type { Value } from '../graph/value.js';

@@ -1,6 +1,5 @@
 /** Normalization, as it is when a model does not train. */
-import type { Value } from '../graph/value.js';
-import { frontAxis } from '../graph/value.js';
+import { type Value, frontAxis } from '../graph/value.js';
 import type { Emitter, LayerCall } from './layer_call.js';
 
 /** (x - mean) / sqrt(variance + epsilon) * gamma + beta; the last two may be missing. */

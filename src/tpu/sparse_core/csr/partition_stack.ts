@@ -1,11 +1,9 @@
 /** The CSR of one stack on one chip, within its limits. */
 import { ValueError, described } from '../../../base/errors.js';
-import { CsrIdOutOfRange } from '../../../backends/csr_id_out_of_range.js';
+import { CsrIdOutOfRange, giveMemory, roundUp, type CsrFeature, type CsrParts } from '../../../backends/sparse_core.js';
 import { partitionCsr } from '../../../backends/reference/partition_csr.js';
-import { giveMemory } from '../../../backends/csr_memory_pool.js';
-import { offers } from '../../../backends/kernel_set.js';
+import { offers } from '../../../backends/model_kernels.js';
 import { kernelSet } from '../../../backends/registry.js';
-import { roundUp, type CsrFeature, type CsrParts } from '../../../backends/sparse_core.js';
 import { PartitionedCsrFormatTensor } from './partitioned_csr.js';
 
 /** A feature, and what it is called in errors. */

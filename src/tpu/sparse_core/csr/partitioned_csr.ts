@@ -1,6 +1,6 @@
 /** The ids of a batch for one stack, as SparseCores take them. */
-import { giveMemory, type CsrMemory } from '../../../backends/csr_memory_pool.js';
-import { brand } from '../../../base/brand.js';
+import { giveMemory, type CsrMemory } from '../../../backends/sparse_core.js';
+import { brand } from '../../../base/per_process.js';
 
 export interface PartitionedCsrFields {
   /** Of each core and shard, in rows of a multiple of 8: the place behind the last id of each bucket. */

@@ -1,4 +1,4 @@
-import { DistinctIds } from '../../../../src/backends/emulator/devices/distinct_ids.js';
+import { DistinctIds } from '../../../../src/backends/emulator/devices/device_program.js';
 import { Random } from '../../../helpers/random.js';
 
 describe('DistinctIds', () => {

@@ -1,4 +1,4 @@
-import { Scratch } from '../../../../src/backends/emulator/devices/scratch.js';
+import { Scratch } from '../../../../src/backends/emulator/devices/exchange_memory.js';
 
 describe('scratch memory', () => {
   it('gives pieces that do not overlap, and the same memory again after a reset', () => {

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type { TableUpdate } from '../../../../src/backends/contract.js';
 import type { DeviceMemoryCounts } from '../../../../src/backends/emulator/machine/counters.js';
-import { DeviceMemory } from '../../../../src/backends/emulator/machine/device_memory.js';
+import { DeviceMemory } from '../../../../src/backends/emulator/machine/traffic_stats.js';
 import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import { wholeOn, type LayoutShard, type TableLayout } from '../../../../src/partition/table_layout.js';
 import { expectError } from '../../../helpers/errors.js';

@@ -1,4 +1,4 @@
-import { Stalls } from '../../../../src/backends/wasm/threads/stalls.js';
+import { Stalls } from '../../../../src/backends/wasm/threads/helper_team.js';
 
 describe('stalls of helpers', () => {
   /** How long calls are alone after a stall, to a half. */

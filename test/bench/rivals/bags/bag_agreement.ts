@@ -2,8 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SLOT_NAMES, type OptimizerName } from '../../../../src/rules/rules.js';
-import type { BagOptions } from '../../../../src/backends/kernel_set.js';
-import { wordsPerRow } from '../../../../src/backends/packed/packed_table.js';
+import { type BagOptions, wordsPerRow } from '../../../../src/backends/kernel_set.js';
 import { packRows, unpackRows } from '../../../../src/backends/packed/rows.js';
 import { referenceKernels } from '../../../../src/backends/reference/reference_kernel_set.js';
 import { Random } from '../../../helpers/random.js';

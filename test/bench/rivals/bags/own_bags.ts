@@ -1,9 +1,14 @@
 /** Our kernels on typed arrays: `own_bags.ts native|wasm|float16|int8 THREADS`; the last two look up packed rows. */
-import type { BagOptions, HostTable, KernelSet } from '../../../../src/backends/kernel_set.js';
-import { loadNative } from '../../../../src/backends/native/load_native.js';
+import {
+  type BagOptions,
+  type HostTable,
+  type KernelSet,
+  wordsPerRow,
+  type PackedTable,
+} from '../../../../src/backends/kernel_set.js';
+import { loadNative } from '../../../../src/backends/native/register.js';
 import { ready } from '../../../../src/backends/wasm/module.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
-import { wordsPerRow, type PackedTable } from '../../../../src/backends/packed/packed_table.js';
 import { packRows, unpackRows } from '../../../../src/backends/packed/rows.js';
 import { SLOT_NAMES, type OptimizerName } from '../../../../src/rules/rules.js';
 import { floatsOf, readBags, writeOutputs, type BagsRequest, type TableRequest } from './bag_files.js';
