@@ -3,7 +3,10 @@ import { spawn, spawnSync } from 'node:child_process';
 
 let watch = () => {};
 
-/** Sets who is told the process id of each running child (null when it ended). */
+/** Process ids of programs that run now. */
+const running = new Set();
+
+/** Sets who is told the process ids of the programs that run, whenever these are others. */
 export function watchChildren(listener) {
   watch = listener;
 }
@@ -24,7 +27,12 @@ export function run(program, args, { cwd, env, show = 'nothing', onText = () => 
       stdio: ['ignore', inherit ? 2 : 'pipe', inherit ? 2 : 'pipe'],
       windowsHide: true,
     });
-    watch(child.pid ?? null);
+    const ended = () => {
+      running.delete(child.pid);
+      watch([...running]);
+    };
+    if (child.pid !== undefined) running.add(child.pid);
+    watch([...running]);
     let output = '';
     const collect = (data) => {
       const text = data.toString();
@@ -34,13 +42,13 @@ export function run(program, args, { cwd, env, show = 'nothing', onText = () => 
     child.stdout?.on('data', collect);
     child.stderr?.on('data', collect);
     child.on('error', (error) => {
-      watch(null);
+      ended();
       reject(
         Object.assign(new Error(`${program}: ${error.code === 'ENOENT' ? 'not found' : error.message}`), { output }),
       );
     });
     child.on('close', (code, signal) => {
-      watch(null);
+      ended();
       if (code === 0) return resolve(output);
       const end = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
       reject(Object.assign(new Error(`${program} ${end}`), { output, signal }));

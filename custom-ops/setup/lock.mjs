@@ -1,5 +1,5 @@
 /**
- * One set-up at a time. The lock names its owner and the program that the owner runs, so that a lock left by a killed
+ * One set-up at a time. The lock names its owner and the programs that the owner runs, so that a lock left by a killed
  * set-up is told from a live one, and so that an npm or pip which outlived its set-up is waited for, not raced.
  */
 import {
@@ -36,11 +36,11 @@ const MOST_BYTES = 10_000;
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR']);
 
 /**
- * Waits for the lock at `path` and takes it. Returns {release(), child(pid | null)}. `times`: others than TIMES.
+ * Waits for the lock at `path` and takes it. Returns {release(), children(pids)}. `times`: others than TIMES.
  * Throws the system's error where the lock can be neither taken nor done without, as on a full disk.
  */
 export async function takeLock(path, log, times = {}) {
-  const mine = { pid: process.pid, start: startOf(process.pid), host: hostname(), child: null };
+  const mine = { pid: process.pid, start: startOf(process.pid), host: hostname(), children: [] };
   const wanted = { ...TIMES, ...times };
   const watch = new Watch();
   let told = '';
@@ -58,7 +58,7 @@ export async function takeLock(path, log, times = {}) {
       }
     } catch (error) {
       // In a folder that may not be written nothing can be built, and so nothing can be trampled.
-      if (UNWRITABLE.has(error.code)) return { release() {}, child() {} };
+      if (UNWRITABLE.has(error.code)) return { release() {}, children() {} };
       throw error;
     }
   }
@@ -98,8 +98,8 @@ function held(path, mine) {
   }, HEARTBEAT_MS);
   heartbeat.unref();
   return {
-    child(pid) {
-      const next = JSON.stringify({ ...mine, child: pid === null ? null : { pid, start: startOf(pid) } });
+    children(pids) {
+      const next = JSON.stringify({ ...mine, children: pids.map((pid) => ({ pid, start: startOf(pid) })) });
       const temporary = `${path}.${process.pid}`;
       try {
         if (!isMine()) return;
@@ -134,7 +134,7 @@ class Watch {
 function stateOf(text, { unreadable, uncertain, uncertainChild }) {
   const lock = parse(text);
   if (lock === null) return { limit: unreadable, why: 'another set-up is starting: waiting' };
-  const { pid, host, child } = lock;
+  const { pid, host, children } = lock;
   if (host !== hostname()) {
     return { limit: uncertain, why: `a set-up runs on ${host} (process ${pid}): waiting for it` };
   }
@@ -143,8 +143,11 @@ function stateOf(text, { unreadable, uncertain, uncertainChild }) {
   if (owner !== 'ended') {
     return { limit: after[owner], why: `another set-up runs (process ${pid}): waiting for it` };
   }
-  const why = `an earlier set-up was killed, its process ${child?.pid} still runs: waiting for it`;
-  return { limit: child === null ? 0 : { ...after, unknown: uncertainChild }[fateOf(child)], why };
+  const afterChild = { ...after, unknown: uncertainChild };
+  const limits = children.map((child) => afterChild[fateOf(child)]);
+  const limit = Math.max(0, ...limits);
+  const why = `an earlier set-up was killed, its process ${children[limits.indexOf(limit)]?.pid} still runs: waiting for it`;
+  return { limit, why };
 }
 
 /** Takes a stale lock away; puts it back where it turns out to be a new one that another set-up has just taken. */
@@ -192,9 +195,11 @@ function look(path) {
 /** The lock that a text describes; null where it describes none. */
 function parse(text) {
   try {
-    const { pid, start, host, child = null } = JSON.parse(text);
-    const lock = { pid, start, host, child };
-    return isProcess(lock) && typeof host === 'string' && (child === null || isProcess(child)) ? lock : null;
+    const { pid, start, host, children = [] } = JSON.parse(text);
+    const lock = { pid, start, host, children };
+    return isProcess(lock) && typeof host === 'string' && Array.isArray(children) && children.every(isProcess)
+      ? lock
+      : null;
   } catch {
     return null;
   }

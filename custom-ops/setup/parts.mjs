@@ -10,30 +10,46 @@ import { findWasm, sweepWasm } from './wasm.mjs';
 /**
  * `find` looks, without changing anything, and returns a finding {state, why, make?, tensorflow?}: `state` is present,
  * built or missing; `make`, where given, makes the part and returns the new finding. `sweep` removes what making it has
- * left, now or in a set-up that was killed.
+ * left, now or in a set-up that was killed. `after` names the parts that it stands on: others may be made beside it, so
+ * that compilers work while TensorFlow is fetched.
  */
 const PARTS = [
   { name: 'dependencies', find: findDependencies, sweep: sweepDependencies },
-  { name: 'TensorFlow', find: findTensorflow, sweep: sweepTensorflow },
-  { name: 'tfjs-node', find: findTfjsNode, sweep: sweepTfjsNode },
-  { name: 'addon', find: findAddon, sweep: sweepAddon },
-  { name: 'WebAssembly', find: findWasm, sweep: sweepWasm },
-  { name: 'workers', find: findDeviceWorker, sweep: sweepDeviceWorker },
-  { name: 'bundles', find: findBundles, sweep: sweepBundles },
+  { name: 'TensorFlow', find: findTensorflow, sweep: sweepTensorflow, after: [] },
+  { name: 'tfjs-node', find: findTfjsNode, sweep: sweepTfjsNode, after: ['TensorFlow'] },
+  // It names the version of TensorFlow, but is compiled after the smaller binding: two cores do not do more at a time.
+  { name: 'addon', find: findAddon, sweep: sweepAddon, after: ['TensorFlow', 'tfjs-node'] },
+  { name: 'WebAssembly', find: findWasm, sweep: sweepWasm, after: [] },
+  { name: 'workers', find: findDeviceWorker, sweep: sweepDeviceWorker, after: ['WebAssembly'] },
+  { name: 'bundles', find: findBundles, sweep: sweepBundles, after: ['workers'] },
 ];
 
 /** Finds every part and, if `make`, makes what is missing and can be made. Returns rows {name, state, why}. */
 export async function goThroughParts({ log, make, parts = PARTS }) {
-  const rows = [];
-  let tensorflow;
-  for (const { name, find, sweep } of parts) {
-    const finding = await findOrMake(find, { log, tensorflow }, make);
-    if (make) sweep?.();
-    tensorflow ??= finding.tensorflow;
-    rows.push({ name, state: finding.state, why: finding.why });
-    if (name === 'dependencies' && finding.state === 'missing') break; // all others stand on them
+  const [first, ...others] = parts;
+  const finding = await findOrMake(first.find, { log }, make);
+  if (make) first.sweep?.();
+  const rows = [rowOf(first, finding)];
+  if (first.name === 'dependencies' && finding.state === 'missing') return rows; // all others stand on them
+  const findings = new Map([[first.name, finding]]);
+  for (const [i, part] of others.entries()) {
+    const after = part.after ?? parts.slice(0, i + 1).map(({ name }) => name);
+    const before = after.map((name) => findings.get(name));
+    findings.set(part.name, findOrMakeAfter(before, part.find, log, make));
   }
+  for (const part of others) rows.push(rowOf(part, await findings.get(part.name)));
+  // Not before: what one part has left looks like what another one is at.
+  if (make) for (const { sweep } of others) sweep?.();
   return rows;
+}
+
+async function findOrMakeAfter(before, find, log, make) {
+  const { tensorflow } = (await Promise.all(before)).find((finding) => finding.tensorflow !== undefined) ?? {};
+  return findOrMake(find, { log, tensorflow }, make);
+}
+
+function rowOf({ name }, { state, why }) {
+  return { name, state, why };
 }
 
 async function findOrMake(find, context, make) {

@@ -66,7 +66,7 @@ async function underLock(work) {
     // A folder that may not be written: each part will say what it could not make.
   }
   const lock = await takeLock(join(build, 'setup.lock'), log);
-  watchChildren((pid) => lock.child(pid));
+  watchChildren((pids) => lock.children(pids));
   try {
     return await work(log);
   } finally {

@@ -1,7 +1,7 @@
 /** The part "WebAssembly": the C kernels as a WebAssembly module, and the TypeScript file that embeds it. */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { gist } from './command.mjs';
+import { gist, run } from './command.mjs';
 import { build, isClone, packageFolder, root } from './places.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
 import { removeUnfinished } from './unfinished.mjs';
@@ -9,6 +9,7 @@ import { removeUnfinished } from './unfinished.mjs';
 const OUT = join(build, 'kernels.wasm');
 const STAMP = `${OUT}.json`;
 const EMBEDDED = join(root, 'src', 'backends', 'wasm', 'kernels_wasm.ts');
+const PROGRAM = join(root, 'custom-ops', 'build_wasm.mjs');
 const SOURCES = ['kernels', 'hosts', 'build_wasm.mjs'];
 
 /** Finds the WebAssembly module; `make` builds it with the clang that comes as an npm package. */
@@ -33,12 +34,13 @@ export function sweepWasm() {
 }
 
 async function compile(sources, clang, log, why) {
-  const { buildWasm } = await import('../build_wasm.mjs');
   mkdirSync(build, { recursive: true });
   log('compiling the WebAssembly module');
   rmSync(STAMP, { force: true }); // it never stands beside a module that is not its own
   try {
-    await buildWasm({ log });
+    // A process of its own: this compiler would keep this one from everything else.
+    const said = await run(process.execPath, [PROGRAM]);
+    if (said.trim() !== '') log(said.trim());
   } catch (error) {
     return { state: 'missing', why: gist(error) };
   }

@@ -16,7 +16,7 @@ import { emptyFolder, setUpAddress, setUpModule } from './set_up_module.js';
 
 interface Lock {
   release(): void;
-  child(pid: number | null): void;
+  children(pids: readonly number[]): void;
 }
 type Times = Partial<Record<'poll' | 'unreadable' | 'uncertain' | 'uncertainChild', number>>;
 interface LockModule {
@@ -68,7 +68,7 @@ describe('takeLock', () => {
       times,
     );
   const owner = (fields: object): string =>
-    JSON.stringify({ pid: process.pid, start: null, host: hostname(), child: null, ...fields });
+    JSON.stringify({ pid: process.pid, start: null, host: hostname(), children: [], ...fields });
   const sleeping = (): number => {
     const child = sleeper();
     left.push(child);
@@ -115,7 +115,7 @@ describe('takeLock', () => {
 
   it('lets everybody in where there is no folder to build in', async () => {
     const lock = await takeLock(join(folder.path, 'absent', 'setup.lock'), () => {});
-    lock.child(null);
+    lock.children([]);
     lock.release();
     expect(existsSync(join(folder.path, 'absent'))).toBeFalse();
   });
@@ -141,7 +141,7 @@ describe('takeLock', () => {
       writeFileSync(path(), owner({ pid, start: '1' }));
       if (startOf(pid) !== '1') await takeOver();
     }
-    writeFileSync(path(), owner({ pid: endedPid(), child: { pid: sleeping(), start: '1' } }));
+    writeFileSync(path(), owner({ pid: endedPid(), children: [{ pid: sleeping(), start: '1' }] }));
     await takeOver();
   });
 
@@ -166,15 +166,17 @@ describe('takeLock', () => {
     ['of a process that is no number', owner({ pid: '1' })],
     ['of process 0', owner({ pid: 0 })],
     ['of process -1', owner({ pid: -1 })],
-    ['of process -1 with a child', owner({ pid: -1, child: { pid: -1, start: null } })],
+    ['of process -1 with a child', owner({ pid: -1, children: [{ pid: -1, start: null }] })],
     ['of half a process', owner({ pid: 1.5 })],
-    ['of a process beyond all numbers', '{"pid":1e400,"start":null,"host":"x","child":null}'],
+    ['of a process beyond all numbers', '{"pid":1e400,"start":null,"host":"x","children":[]}'],
     ['without a host', owner({ host: undefined })],
     ['of a host that is no text', owner({ host: 5 })],
     ['with a start that is no text', owner({ start: {} })],
-    ['with a child that is no process', owner({ pid: endedPid(), child: 'npm' })],
-    ['with a child of process 0', owner({ pid: endedPid(), child: { pid: 0, start: null } })],
-    ['with a child of process -1', owner({ pid: endedPid(), child: { pid: -1, start: null } })],
+    ['with a child that is no process', owner({ pid: endedPid(), children: 'npm' })],
+    ['with no list of children', owner({ pid: endedPid(), children: { pid: 1, start: null } })],
+    ['with a child that is null', owner({ pid: endedPid(), children: [null] })],
+    ['with a child of process 0', owner({ pid: endedPid(), children: [{ pid: 0, start: null }] })],
+    ['with a child of process -1', owner({ pid: endedPid(), children: [{ pid: -1, start: null }] })],
     ['longer than any lock', owner({ more: 'x'.repeat(20_000) })],
     ['of bytes that are no text', '\u0000\ufffd\u0001'],
   ];
@@ -236,11 +238,20 @@ describe('takeLock', () => {
     ]);
   });
 
-  it('waits for the program that a killed owner left running', async () => {
+  it('waits for a program that a killed owner left running', async () => {
     const pid = sleeping();
     for (const start of process.platform === 'linux' ? [null, startOf(pid)] : [null]) {
       const npm = start === null ? pid : sleeping();
-      writeFileSync(path(), owner({ pid: endedPid(), child: { pid: npm, start: start && startOf(npm) } }));
+      writeFileSync(
+        path(),
+        owner({
+          pid: endedPid(),
+          children: [
+            { pid: endedPid(), start: null },
+            { pid: npm, start: start && startOf(npm) },
+          ],
+        }),
+      );
       modify(3600);
       said.length = 0;
       expect(await takeAfter(() => process.kill(npm, 'SIGKILL'))).toEqual([
@@ -249,15 +260,18 @@ describe('takeLock', () => {
     }
   });
 
-  it('writes down the program that its owner runs', async () => {
+  it('writes down the programs that its owner runs', async () => {
     const lock = await take();
     const pid = sleeping();
-    lock.child(pid);
+    lock.children([pid, process.pid]);
     expect(JSON.parse(readFileSync(path(), 'utf8'))).toEqual(
-      jasmine.objectContaining({ pid: process.pid, child: jasmine.objectContaining({ pid }) }),
+      jasmine.objectContaining({
+        pid: process.pid,
+        children: [jasmine.objectContaining({ pid }), jasmine.objectContaining({ pid: process.pid })],
+      }),
     );
-    lock.child(null);
-    expect(JSON.parse(readFileSync(path(), 'utf8')).child).toBeNull();
+    lock.children([]);
+    expect(JSON.parse(readFileSync(path(), 'utf8')).children).toEqual([]);
     lock.release();
     expect(readdirSync(folder.path)).toEqual([]);
   });
@@ -291,7 +305,7 @@ describe('takeLock', () => {
     // The same process id elsewhere.
     const other = owner({ host: 'elsewhere' });
     writeFileSync(path(), other);
-    lock.child(1);
+    lock.children([1]);
     lock.release();
     expect(readFileSync(path(), 'utf8')).toBe(other);
     expect(readdirSync(folder.path)).toEqual(['setup.lock']);

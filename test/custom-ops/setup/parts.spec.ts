@@ -8,6 +8,8 @@ interface Finding {
 }
 interface Part {
   name: string;
+  readonly after?: readonly string[];
+  sweep?(): void;
   find(context: { tensorflow?: { version: string } }): Finding;
 }
 type Row = { name: string; state: string; why: string };
@@ -67,6 +69,39 @@ describe('the parts of a set-up', () => {
       { name: 'first', state: 'missing', why: 'disk full' },
       { name: 'second', state: 'missing', why: 'unreadable' },
       { name: 'third', state: 'present', why: 'fine' },
+    ]);
+  });
+
+  it('are made beside those that they do not stand on, and swept when all are done', async () => {
+    const events: string[] = [];
+    let fetched = (): void => {};
+    const isFetched = new Promise<void>((resolve) => (fetched = resolve));
+    const part = (name: string, after: string[], work: () => Promise<unknown> | void): Part => ({
+      name,
+      after,
+      find: () => ({
+        state: 'missing',
+        why: 'not yet',
+        make: async () => {
+          await work();
+          events.push(name);
+          return { state: 'built', why: 'now' };
+        },
+      }),
+      sweep: () => void events.push(`sweep ${name}`),
+    });
+    const parts = [
+      part('packages', [], () => {}),
+      part('library', [], () => isFetched),
+      part('addon', ['library'], () => {}),
+      part('module', [], () => {}),
+      part('bundles', ['module'], () => void setTimeout(fetched)),
+    ];
+    const rows = await goThroughParts({ log, make: true, parts });
+    expect(rows.map(({ name, state }) => [name, state])).toEqual(parts.map(({ name }) => [name, 'built']));
+    expect(events).toEqual([
+      ...['packages', 'sweep packages', 'module', 'bundles', 'library', 'addon'],
+      ...['library', 'addon', 'module', 'bundles'].map((name) => `sweep ${name}`),
     ]);
   });
 
