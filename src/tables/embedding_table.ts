@@ -280,12 +280,12 @@ export class EmbeddingTable {
   #settleIn(weight: tf.LayerVariable, holder: TableHolder): void {
     (weight as { originalName: string }).originalName = this.#savedName(weight, holder);
     this.#governTrainable(weight);
-    this.#settleWrites(weight);
     watchStockSteps();
     if (this.packed !== null) {
       setPackedForm(weight.read() as tf.Variable, this.packed);
       acceptFloats(weight, this.packed, this.name);
     }
+    this.#settleWrites(weight);
     setTableSettings(weight.read() as tf.Variable, {
       name: weight.originalName,
       optimizer: this.optimizer,

@@ -107,6 +107,8 @@ export class Emulator implements Devices, Tables {
   }
 
   place(variable: tf.Variable, where: Placement = {}): void {
+    // Packed rows lie in the memory of the host.
+    if (packedForm(variable) !== undefined) return;
     if (where.like !== undefined) this.place(where.like);
     const known = this.deviceTable(variable);
     const owner = where.like === undefined ? null : this.deviceTable(where.like);
@@ -180,7 +182,6 @@ export class Emulator implements Devices, Tables {
     try {
       // Tables that must move do so before any of them is looked at.
       for (const { table, options } of lookups) {
-        // Packed rows lie in the memory of the host.
         if (!(table instanceof tf.Variable) || packedForm(table) !== undefined) continue;
         this.place(table);
         this.withWholeRows(table, options, passing);
