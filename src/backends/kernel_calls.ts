@@ -1,4 +1,7 @@
-/** Kernels of this package that the engine of tfjs runs: it shows them to a profile, and every backend has them. */
+/**
+ * What backends on the memory of tfjs have in common: kernels of this package that its engine runs, and shows to a
+ * profile, and the updates of a step as kernels take them.
+ */
 import * as tf from '@tensorflow/tfjs';
 import {
   EMBEDDING_BAG,
@@ -65,8 +68,8 @@ export function united(
   // Tied weights: the dense gradient joins as one that touches every row.
   if (dense !== null) parts.push({ uniqueIds: tf.range(0, table.shape[0], 1, 'int32'), rowGradients: dense });
   if (parts.length === 1) return ofRows(parts[0]!.uniqueIds, parts[0]!.rowGradients);
-  const ids = tf.concat1d(parts.map(({ uniqueIds }) => uniqueIds));
-  return ofRows(ids, tf.concat2d(parts.map(({ rowGradients }) => rowGradients), 0)); // prettier-ignore
+  const [ids, rows] = [parts.map(({ uniqueIds }) => uniqueIds), parts.map(({ rowGradients }) => rowGradients)];
+  return ofRows(tf.concat1d(ids), tf.concat2d(rows, 0));
 }
 
 /** What is common to all uses, where their gradients may go to the kernel side by side; else null. */

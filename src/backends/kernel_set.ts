@@ -1,5 +1,6 @@
 /**
- * The kernels as functions of typed arrays: one interface, several implementations (reference, native, wasm).
+ * The kernels as functions of typed arrays: one interface, several implementations (reference, native, wasm); the tables
+ * that they take, of float32 or packed, and the errors that they end with.
  *
  * Everything arrives validated (sizes agree, row splits start at 0, never fall and end at the number of values), yet
  * an implementation never reads or writes outside the arrays whatever it is given. Ids are checked by the kernels.
