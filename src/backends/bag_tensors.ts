@@ -88,8 +88,8 @@ export type PackedApplyFunction = (
 ) => void;
 
 /**
- * One exact step on variables. Each backend offers one: it gives the variables buffers that nobody else can see
- * (copying first where somebody might), then runs the kernel, or composes stock ops and assigns.
+ * One exact step on variables. Each backend offers one: it gives the variables buffers with no other holders
+ * (copying first where there may be some), then runs the kernel, or composes stock ops and assigns.
  */
 export type SparseApplyFunction = (
   optimizer: OptimizerName,

@@ -47,7 +47,7 @@ export interface Tables {
   /** A new variable full of a number that lies as the table does: [rows, dim], or one value per row. */
   createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable;
   /**
-   * Brings a variable to where it is read and stepped, before anybody reads it: on devices as `layout` says, else where
+   * Brings a variable to where it is read and stepped, before its first use: on devices as `layout` says, else where
    * it lay before, else like `like`, else where room is.
    */
   place(table: tf.Variable, where?: Placement): void;
@@ -66,7 +66,7 @@ export interface Placement {
 /** Takes the values of whole rows, row-major, from a row on. */
 export type WriteRows = (firstRow: number, values: Float32Array) => void;
 
-/** Writes a table that nobody reads before it is finished. */
+/** Writes a table that is not read before it is finished. */
 export interface TableWriter {
   readonly write: WriteRows;
   /** The table. */
@@ -129,7 +129,7 @@ export interface Lookup {
   readonly servedInput?: LookupInput;
 }
 
-/** What a backend keeps of a lookup that it ran, for the step that follows. Nobody else looks into it. */
+/** What a backend keeps of a lookup that it ran, for the step that follows; opaque to all others. */
 export type LookupHandle = object;
 
 /** What a lookup gave. */

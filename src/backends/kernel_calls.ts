@@ -129,7 +129,7 @@ export function lookUpsBy(
   return lookups.map((lookup) => (packedForm(lookup.table) === undefined ? found.shift()! : lookUpByKernel(lookup)));
 }
 
-/** Steps one table, of one entry, and its slots, which nobody else sees. */
+/** Steps one table, of one entry, and its slots, which have no other holders. */
 export function stepByKernel({ optimizer, table, slots, entries, options, hyper }: JoinedUpdate): void {
   const { gradient, bags } = entries[0]!;
   const [slot0, slot1] = slots;

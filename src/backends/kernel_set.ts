@@ -33,7 +33,7 @@ export function wordsPerRow(storage: PackedStorage, dim: number): number {
 
 const forms = (): WeakMap<tf.Tensor, PackedForm> => perProcess('packed tables', () => new WeakMap());
 
-/** Says what the words of a table stand for; whoever makes such a table tells it here. */
+/** Says what the words of a table stand for; to be called by what makes such a table. */
 export function setPackedForm(table: tf.Variable, form: PackedForm): void {
   forms().set(table, form);
 }

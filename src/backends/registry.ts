@@ -41,7 +41,7 @@ interface Registry {
   threads: number | null;
   /** By backend name. */
   readonly backends: Map<string, Backend>;
-  /** Makes the package known to a backend that nobody registered; null before an entry file has run. */
+  /** Makes the package known to an unregistered backend; null before an entry file has run. */
   adopt: ((backendName: string) => void) | null;
 }
 
@@ -130,7 +130,7 @@ export function setThreads(threads: number): void {
   for (const set of registry().sets.values()) set.setThreads(threads);
 }
 
-/** What `setThreads` or TFJS_EMBEDDINGS_THREADS asked for; null: nobody has. */
+/** What `setThreads` or TFJS_EMBEDDINGS_THREADS asked for; null: neither did. */
 export function threadsAskedFor(): number | null {
   return registry().threads;
 }
@@ -145,12 +145,12 @@ export function registeredBackend(name: string): Backend | undefined {
   return registry().backends.get(name);
 }
 
-/** Sets what makes the package known to a backend that nobody registered. */
+/** Sets what makes the package known to an unregistered backend. */
 export function setAdoption(adopt: (backendName: string) => void): void {
   registry().adopt = adopt;
 }
 
-/** The backend in use; one that nobody registered is adopted with kernels composed of stock ops. */
+/** The backend in use; an unregistered one is adopted with kernels composed of stock ops. */
 export function currentBackend(): Backend {
   const name = tf.getBackend();
   const { backends, adopt } = registry();

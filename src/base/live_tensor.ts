@@ -41,7 +41,7 @@ function heldBy(tensor: tf.Tensor): number | null {
   if (records?.has(tensor.dataId) !== true) return null;
   // Values that a getter makes are those of a table that is stepped in place: right, and dear.
   const values: unknown = Object.getOwnPropertyDescriptor(records.get(tensor.dataId), 'values')?.value;
-  // An array whose memory was given away reads as an empty one: whoever reads it says so.
+  // An array whose memory was given away reads as an empty one; the error comes when the ids are read.
   if (ArrayBuffer.isView(values)) return values.byteLength === 0 ? null : (values as Int32Array).length;
   return Array.isArray(values) ? values.length : null;
 }

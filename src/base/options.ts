@@ -11,7 +11,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 /**
  * Returns the known fields of an object of options, each read once.
  * Throws TypeError for anything but an object; ValueError, which names it, for a field that is not known and is set.
- * What a getter of the caller throws passes through. `usage`: the call as it is written, for whoever gave arguments by
+ * What a getter of the caller throws passes through. `usage`: the call as it is written, where arguments came by
  * position; `noteOf`: what is known of a field that belongs elsewhere.
  */
 export function readOptions<T extends object>(

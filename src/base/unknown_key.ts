@@ -1,4 +1,4 @@
-/** Keys of configs that nobody reads. */
+/** Unknown keys of configs. */
 import { closestName } from './closest_name.js';
 import { warnOnce } from './warn_once.js';
 

@@ -151,7 +151,7 @@ function lookUpTogether(lookups: readonly Lookup[]): LookedUp[] {
   });
 }
 
-/** Gives a table and its slots values that nobody else can see. */
+/** Gives a table and its slots values with no other holders. */
 function own({ table, slots }: Pick<TableUpdate, 'table' | 'slots'>): void {
   owned().own(table, kernelSet());
   slots.forEach((slot, i) => owned().own(slot, kernelSet(), `slots[${i}]`));

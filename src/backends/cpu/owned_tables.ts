@@ -2,8 +2,8 @@
  * Tables whose values lie in memory of our own, where kernels read and write them.
  *
  * On the cpu backend any stock kernel may hand out the very array that a tensor holds (`dataSync`, slices, the user's
- * own array). So the live values of an owned table never stand in tfjs's record: the record gives a snapshot, made when
- * somebody asks and kept, weakly, until the next step.
+ * own array). So the live values of an owned table never stand in tfjs's record: the record gives a snapshot, made on
+ * demand and kept, weakly, until the next step.
  */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError } from '../../base/errors.js';
@@ -106,7 +106,7 @@ export class OwnedTables {
   private readonly byDataId = new WeakMap<tf.DataId, OwnedTable>();
   /** How often a whole table was copied: into memory of our own, or to a new place. */
   readonly counts = { copies: 0 };
-  /** A tensor that nobody disposed frees its memory when it is collected. */
+  /** A tensor that was not disposed frees its memory when it is collected. */
   private readonly collected = new FinalizationRegistry<OwnedTable>((table) => table.free());
 
   private constructor(private readonly backend: CpuBackend) {
@@ -147,7 +147,7 @@ export class OwnedTables {
   }
 
   /**
-   * Gives a variable, an argument of this name, values that nobody else can see, where an implementation can step them
+   * Gives a variable, an argument of this name, values with no other holders, where an implementation can step them
    * in place.
    */
   own(variable: tf.Variable, set: KernelSet, argument = 'table'): void {

@@ -18,7 +18,7 @@ class ArrayPlace implements Place {
   view(): Float32Array {
     return this.array;
   }
-  /** New arrays are zeros; writing them would take the memory that nobody has used yet. */
+  /** New arrays are zeros; writing them would take memory that is still unused. */
   clear(): void {
     return;
   }

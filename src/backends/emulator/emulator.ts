@@ -274,7 +274,7 @@ export class Emulator implements Devices, Tables {
     }
   }
 
-  /** Table and slots where they are stepped, seen by nobody else. */
+  /** Table and slots where they are stepped, with no other holders. */
   private prepareTables(update: TableUpdate): Pick<DeviceTableUpdate, 'table' | 'slots'> {
     const { table, slots } = update;
     this.place(table);
@@ -352,7 +352,7 @@ export class Emulator implements Devices, Tables {
     if (known === null || !sameLayout(known.layout, layout)) this.place(slot, { layout, like: table });
   }
 
-  /** The data of a variable for writing: a copy where somebody else can see them. */
+  /** The data of a variable for writing: a copy where they have other holders. */
   own(variable: tf.Variable): DeviceTable {
     this.place(variable);
     const table = this.deviceTable(variable)!;

@@ -111,7 +111,7 @@ export class StackedTables {
     return this.found.emulator.createSlot(table, name, isPerRow ? [rows] : [rows, columns], value);
   }
 
-  /** Puts a variable of somebody else's where slots of the table lie. */
+  /** Puts a caller's variable where slots of the table lie. */
   adoptSlot(table: tf.Variable, slot: tf.Variable): void {
     this.found.emulator.place(slot, { like: table });
   }

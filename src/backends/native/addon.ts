@@ -85,7 +85,7 @@ export interface Addon {
   newSharedTensorKey(): number;
   /** Copies rows of a shared tensor; `at` and `stride` count its elements. RangeError where none is shared under the key. */
   readSharedTensor(key: number, at: number, stride: number, rows: number, columns: number, target: Float32Array): void;
-  /** Copies rows to a shared tensor, which nobody else may see yet. */
+  /** Copies rows to a shared tensor, which may not have other readers yet. */
   writeSharedTensor(key: number, at: number, stride: number, rows: number, columns: number, source: Float32Array): void;
   releaseSharedTensor(key: number): void;
   /**

@@ -116,7 +116,7 @@ export interface SparseApplyInputs extends BagInputs {
   readonly gradient: tf.TensorInfo;
 }
 
-/** Steps in place: the buffers of table and slots must be nobody else's (see ownership.ts). */
+/** Steps in place: the buffers of table and slots must have no other holders (see ownership.ts). */
 export function sparseApplyInPlace(
   backend: NodeBackend,
   optimizer: OptimizerName,

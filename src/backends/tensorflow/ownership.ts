@@ -1,5 +1,5 @@
 /**
- * Which buffers may be written in place: those that we made ourselves and that nobody else can see.
+ * Which buffers may be written in place: those that we made ourselves and that have no other holders.
  *
  * Many TensorFlow ops (reshape, slices of whole rows, split, tile by 1 ...) return another tensor on the same buffer,
  * and the backend's count of references does not show it. So every op that could do so and that takes one of our
@@ -61,7 +61,7 @@ export class Ownership {
     return this.owned.has(record) && record.values === null && this.backend.refCount(dataId) === 1;
   }
 
-  /** Gives the variable a buffer that nobody else sees: the one it has, or a copy. */
+  /** Gives the variable a buffer with no other holders: the one it has, or a copy. */
   makeWritable(variable: tf.Variable): void {
     const { backend, owned } = this;
     if (this.isWritable(variable)) return;
@@ -75,7 +75,7 @@ export class Ownership {
     this.copies += 1;
   }
 
-  /** Learns of every op that takes one of our buffers, whoever runs it. */
+  /** Learns of every op that takes one of our buffers, those of other packages too. */
   private watch(): void {
     beforeOps(this.backend, (op, dataIds) => {
       const isCopying = op !== null && copies(op);
@@ -98,7 +98,7 @@ function unshare(record: TensorRecord): void {
   record.values = values.slice();
 }
 
-/** The backend in use, watched from the first op of this package on: what it hands to TensorFlow, whoever runs the op. */
+/** The backend in use, watched from the first op of this package on: all that it hands to TensorFlow. */
 export function watchedBackend(): NodeBackend {
   const backend = asNodeBackend(tf.backend());
   Ownership.of(backend);

@@ -29,7 +29,7 @@ export interface TensorFlowAddon {
 /** What runs many tables, and other parts of a step, as one op each; it comes with the addon. */
 export interface WholeOps {
   lookUp(lookups: readonly Lookup[]): LookedUp[];
-  /** Steps tables of float32 in place, of one optimizer; their buffers are nobody else's, and what is read lies apart. */
+  /** Steps float32 tables of one optimizer in place; their buffers have no other holders, what is read lies apart. */
   step(updates: readonly JoinedUpdate[]): void;
   readonly ops: StepOps;
   readonly tables: Pick<Tables, 'begin' | 'rewrite' | 'createSlot' | 'read'>;
@@ -37,7 +37,7 @@ export interface WholeOps {
 
 const SLOT_ARGUMENTS = ['slots[0]', 'slots[1]'] as const;
 
-/** Gives a table and its slots buffers that nobody else sees. */
+/** Gives a table and its slots buffers with no other holders. */
 function makeWritable(table: tf.Variable, slots: readonly tf.Variable[] = []): void {
   const backend = asNodeBackend(tf.backend());
   checkInput(backend, table, 'table');

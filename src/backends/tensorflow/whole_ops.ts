@@ -64,7 +64,7 @@ function lookUpMany(lookups: readonly Lookup[]): LookedUp[] {
   return pooled.map((each) => ({ pooled: each as tf.Tensor2D, handle: null }));
 }
 
-/** Steps tables and slots in place; their buffers must be nobody else's, and what is read lie apart from them. */
+/** Steps tables and slots in place; their buffers must have no other holders, and what is read lie apart. */
 function stepMany(updates: readonly JoinedUpdate[]): void {
   const backend = asNodeBackend(tf.backend());
   const { optimizer } = updates[0]!;
@@ -104,7 +104,7 @@ function stepMany(updates: readonly JoinedUpdate[]): void {
   }
 }
 
-/** Zeros in a buffer that nobody else sees. */
+/** Zeros in a buffer with no other holders. */
 function newTable(shape: readonly number[]): tf.Tensor {
   const backend = asNodeBackend(tf.backend());
   const ownership = Ownership.of(backend);
@@ -117,7 +117,7 @@ function newTable(shape: readonly number[]): tf.Tensor {
   );
 }
 
-/** Writes rows of a table whose buffer nobody else sees. */
+/** Writes rows of a table whose buffer has no other holders. */
 function writeRows(table: tf.Tensor, firstRow: number, values: Float32Array): void {
   const backend = asNodeBackend(tf.backend());
   if (values.length === 0) return;

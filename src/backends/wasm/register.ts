@@ -46,7 +46,7 @@ export function registerModelKernels(): void {
   if (tf.engine().registry[BACKEND] !== undefined) replaceProducts();
 }
 
-/** Gives the implementation on typed arrays its threads, where nobody asked for a number. */
+/** Gives the implementation on typed arrays its threads, where no number was asked for. */
 function startAtFirst(): void {
   const threads = threadsOfKernels();
   if (threads === null || threadsAskedFor() !== null) return;

@@ -42,7 +42,7 @@ export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCs
     this.isShared = shared;
   }
 
-  /** The memory. The instance takes its stack first: it could otherwise grow the memory under somebody's view. */
+  /** The memory. The instance takes its stack first: it could otherwise grow the memory under a view in use. */
   get heap(): WasmHeap {
     this.kernels();
     return this.ownHeap;

@@ -115,7 +115,7 @@ class Uses {
 }
 
 /**
- * Gives the variable memory that nobody else sees. Every tensor that shares memory on this backend shares the data id
+ * Gives the variable memory with no other holders. Every tensor that shares memory on this backend shares the data id
  * too (tfjs copies typed arrays in and out, and all kernels but Reshape write new memory), so the reference count tells.
  */
 function own(backend: WasmBackend, variable: tf.Variable): void {

@@ -124,7 +124,7 @@ export class CsrProgram {
       for (let i = first; i < end; i++) positions.push(i);
     }
     const rounds = occurrenceRounds(values, positions);
-    // Without ids there is a step all the same: rows that nobody looked up may move.
+    // Without ids there is a step all the same: rows that were not looked up may move.
     for (const places of rounds.length === 0 ? [[]] : rounds) {
       const own = new Float32Array(places.length * dim);
       places.forEach((place, i) => {

@@ -186,7 +186,7 @@ export class DeviceProgram {
     try {
       this.kernels.lookUp([{ table: this.table(table), bags: host, options, pooled: target }]);
     } catch (error) {
-      // Whoever gave the id is at fault, not the device.
+      // The caller, who gave the id, is at fault, not the device.
       if (!(error instanceof IdOutOfRange)) throw error;
       ints[distinct] = -1 - (host.first + error.position);
       return;

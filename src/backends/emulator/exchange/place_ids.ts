@@ -10,7 +10,7 @@ import type { BagTensors } from '../../bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
 import type { LookupHandle } from '../../contract.js';
 
-/** Bags of ids, which are read when somebody looks at them. */
+/** Bags of ids, which are read on first access. */
 export class LazyBags {
   readonly nnz: number;
   readonly batch: number;
@@ -70,7 +70,7 @@ export function firstOutOfRange(values: Int32Array, rows: number, { outOfRange }
 
 /** What is kept of a lookup: its ids as they were read, and where devices have them. */
 export class LookupIds {
-  /** Devices found all ids in a table of so many rows; -1: nobody looked. */
+  /** Devices found all ids in a table of so many rows; -1: not checked. */
   private rows = -1;
   private kept: (KeptIds & { readonly epoch: number }) | null = null;
 

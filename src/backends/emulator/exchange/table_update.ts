@@ -204,7 +204,7 @@ class UpdateCall {
 }
 
 /**
- * Steps all tables; all devices work at the same time, and nobody waits for them here. `handOver` returns what releases
+ * Steps all tables; all devices work at the same time, and this does not wait. `handOver` returns what releases
  * the gradients that devices read.
  */
 export function updateAll(machine: Machine, updates: readonly DeviceTableUpdate[], handOver: () => () => void): void {

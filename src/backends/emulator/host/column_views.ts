@@ -23,7 +23,7 @@ interface ViewingBackend extends NodeBackend {
   incRef(dataId: tf.DataId): void;
 }
 
-/** A tensor and its views that nobody has disposed of, by their places. */
+/** A tensor and its live views, by their places. */
 interface Whole {
   readonly info: tf.TensorInfo;
   readonly widths: readonly number[];
@@ -82,7 +82,7 @@ export class ColumnViews {
     return result;
   }
 
-  /** An op is about to take the tensor, or somebody to read it: it gets memory of its own, and so do the other views. */
+  /** Before an op takes the tensor or the caller reads it: it gets memory of its own, and so do the other views. */
   materialize(dataId: tf.DataId): void {
     const view = this.views.get(dataId);
     if (view !== undefined) this.split(view.of);

@@ -125,7 +125,7 @@ class PooledTensors {
 
   make({ values, inExchange }: PooledRows, shape: [batch: number, columns: number]): tf.Tensor2D {
     if (!inExchange) return tf.tensor2d(values, shape, 'float32');
-    // Another backend in use keeps the array, and tells nobody here when the tensor is gone.
+    // Another backend in use keeps the array, and does not report when the tensor is gone.
     if (tf.backend() !== this.backend) return tf.tensor2d(values.slice(), shape, 'float32');
     if (this.use === 'copies') return tf.tensor2d(values, shape, 'float32');
     this.tryOnce();
@@ -136,7 +136,7 @@ class PooledTensors {
     return tensor;
   }
 
-  /** Somebody wants to see the values of this tensor: they get their own. */
+  /** The values of this tensor are about to be read: they become its own. */
   materialize(dataId: tf.DataId): void {
     const values = this.waiting.get(dataId);
     if (values === undefined) return;

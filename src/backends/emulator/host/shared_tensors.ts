@@ -13,7 +13,7 @@ export interface TensorValues<Array extends Values> {
   readonly size: number;
   /** Where devices read them in TensorFlow; null where they do not. */
   readonly shared: SharedPlace | null;
-  /** Whether somebody got them, so that they are here whatever becomes of the tensor. */
+  /** Whether they were read, so that they are here whatever becomes of the tensor. */
   readonly isRead: boolean;
   /** An array for reading. */
   get(): Array;
@@ -95,7 +95,7 @@ export class TensorReader {
 
 export class DeviceTensors {
   private readonly byDataId = new WeakMap<tf.DataId, DeviceTable>();
-  /** A tensor that nobody disposed frees its memory when it is collected. */
+  /** A tensor that was not disposed frees its memory when it is collected. */
   private readonly collected = new FinalizationRegistry<DeviceTable>((table) => {
     this.count--;
     table.free();

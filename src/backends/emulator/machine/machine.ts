@@ -26,7 +26,7 @@ export class Machine {
   /** Called before what the exchange memory holds is lost. */
   beforeExchange: () => void = () => undefined;
   private buffers = 0;
-  /** Releases what steps need that nobody has waited for yet. */
+  /** Releases what steps need that have not been waited for yet. */
   private needed: (() => void)[] = [];
   private fault: RuntimeError | null = null;
   private lostHost: RuntimeError | null = null;
@@ -83,7 +83,7 @@ export class Machine {
   }
 
   /**
-   * The commands of a step: where devices are workers the host goes on without waiting for them, until somebody needs a
+   * The commands of a step: where devices are workers the host goes on without waiting for them, until a call needs a
    * device or the exchange memory. `release` is called when devices are done with what they read, or have failed.
    */
   step(commands: readonly (readonly Command[])[], release: () => void): void {
@@ -131,7 +131,7 @@ export class Machine {
     try {
       this.set.devices[device]!.post([{ op: 'free', buffer }]);
     } catch {
-      // Whoever uses the device next hears of it.
+      // The next call that uses the device reports it.
     }
   }
 

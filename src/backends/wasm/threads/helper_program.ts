@@ -21,7 +21,7 @@ export interface HelperFailure {
   readonly failed: string;
 }
 
-/** A helper leaves the kernel only by failing. Whoever waits for it is told by a word of the pool. */
+/** A helper leaves the kernel only by failing. The caller that waits for it is told by a word of the pool. */
 const PROGRAM = `
 function help({ module, memory, pool, stack, number, failed, gate }, answer) {
   try {

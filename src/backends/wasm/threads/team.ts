@@ -32,7 +32,7 @@ export interface MadeHeap {
 export interface Threads {
   /** Why no worker can share memory with this thread; null where one can. */
   alone(): string | null;
-  /** How many there are where nobody asked for a number. */
+  /** How many there are where no number was asked for. */
   atFirst(isShared: boolean): number;
   /** A shared memory; where there can be none, an ordinary one. */
   sharedHeap(): MadeHeap;
