@@ -35,7 +35,7 @@ class Kept {
 
 export class AskedRates {
   readonly #answers = new Map<RateFunction, Answer[]>();
-  /** Variables as they were before the first call, and after the last one; none: nobody changed one. */
+  /** Variables as they were before the first call, and after the last one; none: unchanged. */
   #before: readonly Kept[] = [];
   #after: readonly Kept[] = [];
 

@@ -48,7 +48,7 @@ function capturedOf(model: tf.LayersModel): CapturedModel {
   return made;
 }
 
-/** Whether a step is part of what somebody differentiates. */
+/** Whether a step runs within a call that takes gradients. */
 function isOnTape(): boolean {
   return (tf.engine() as unknown as { state: { gradientDepth: number } }).state.gradientDepth > 0;
 }
@@ -68,7 +68,7 @@ function takesRows(model: tf.LayersModel): boolean {
   return backendWithOps() !== null;
 }
 
-/** What takes the place of stock ops in a graph: products and gradients whose numbers are the same, rows that nobody reads. */
+/** What takes the place of stock ops in a graph: products and gradients with the same numbers, rows that are unused. */
 const GRAPH_OPS: readonly Override[] = [
   OWN_PRODUCTS,
   GATHERS,

@@ -81,7 +81,7 @@ export class CapturedModel {
     return this.evictions === 0 ? null : `they are of more than ${MOST_SIGNATURES} kinds, which take turns`;
   }
 
-  /** Takes down what `compile` has just left in the model. */
+  /** Snapshots what `compile` has just left in the model. */
   compiled(model: tf.LayersModel): void {
     this.forget();
     this.#optimizer = compiledOf(model).optimizer_ ?? null;
@@ -169,7 +169,7 @@ export class CapturedModel {
   }
 
   #countChange(signature: Signature, field: string): void {
-    // It may have been a function, and the new one may be anybody's.
+    // It may have been a function, and the new one is not checked yet.
     this.#reasons.delete(signature.purpose);
     signature.changes += 1;
     if (signature.changes > MOST_CHANGES) signature.refused ??= `${field} changes from step to step`;
@@ -200,7 +200,7 @@ export class CapturedModel {
     const kinds = asNodeBackend(tf.backend()).binding as unknown as AttributeKinds;
     const fewer = fewerOps(recording, kinds);
     signature.refused = whyUnsound(recording) ?? whyUnsound(fewer);
-    // Somebody's function may have come since that was looked at, and be part of both recordings.
+    // A user's function may have come since the last check, and be part of both recordings.
     this.#reasons.delete(purpose);
     if (signature.refused !== null || this.whyNot(model, purpose) !== null) return;
     try {

@@ -15,7 +15,7 @@ export interface AttributeKinds {
 
 export interface StepGraphDef {
   readonly definition: Uint8Array;
-  /** Nodes that run though nobody takes their results. */
+  /** Nodes that run though their results are unused. */
   readonly targets: readonly string[];
 }
 
@@ -70,7 +70,7 @@ function constantNode({ name, type, shape, values }: Constant): NodeMessage {
 
 const nodeOf = (place: string): string => place.replace(/:\d+$/, '');
 
-/** Ops that look at ids or write, which must run whoever takes their results. */
+/** Ops that look at ids or write, which must run even where their results are unused. */
 const CHECKING_OPS =
   /^GatherV2$|^Embedding(?!Product|Sum|RowDots|ScaledRows|PairDots|ReluGrad|CrossEntropy|CategoricalLoss|SoftmaxGrad)/;
 

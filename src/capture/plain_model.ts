@@ -1,6 +1,6 @@
 /**
  * Whether a model consists of exact classes and functions of tfjs and of this package. Those are known to do the same
- * in every step; what anybody else wrote may depend on anything, which no recording of two steps would show.
+ * in every step; what users wrote may depend on anything, which no recording of two steps would show.
  */
 import * as tf from '@tensorflow/tfjs';
 import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';

@@ -56,7 +56,7 @@ class Recorder {
   }
 
   #listVariables(): void {
-    // A variable of somebody else may share its tensor with one of the step's own, until either is given another one.
+    // A variable of the user may share its tensor with one of the step's own, until either is given another one.
     const all = [...Object.values(tf.engine().registeredVariables), ...this.own];
     this.#variables = new Map(all.map((variable) => [variable.dataId, variable]));
   }
@@ -139,7 +139,7 @@ class Recorder {
     { places, types }: { places: readonly string[]; types: readonly number[] },
     outputs: readonly tf.Tensor[],
   ): void {
-    // A copy before a step in place: whoever repeats the step sees to that beforehand.
+    // A copy before a step in place: replays make it beforehand.
     if (name === 'EmbeddingCopy' && this.#isVariable(places[0])) {
       this.#places.set(outputs[0]!.dataId, places[0]!);
       return;
@@ -294,7 +294,7 @@ export function record(
     );
   } finally {
     Object.assign(backend, { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync });
-    // A method of the prototype, where nobody else has wrapped it.
+    // A method of the prototype, where it was not wrapped before.
     if (!isOwn) delete (backend as Partial<ReadableBackend>).readSync;
   }
   const rebound = recorder.rebound(before);

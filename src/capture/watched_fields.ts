@@ -96,7 +96,7 @@ function changedField(watched: WatchedObject): string | null {
   if (Object.getPrototypeOf(holder) !== prototype) return 'the class of an object';
   for (let i = 0; i < fields.length; i++) {
     const field = fields[i]!;
-    // Somebody's getter must not run: it may count.
+    // A user's getter must not run: it may have side effects.
     const now = descriptorOf(holder, field);
     if (now === undefined || !Object.is(now.value, values[i]) || now.get !== getters[i]) return field;
   }

@@ -6,7 +6,7 @@ import type { Recording } from '../recording.js';
 import { simplified } from './simplified.js';
 import { withSums } from './sums.js';
 
-/** Without what nobody takes any more: it would look like somebody who takes a sum. */
+/** Without ops whose results are unused: they would count as users of a sum. */
 const needed = (recording: Recording): Recording => ({ ...recording, ops: neededOps(recording) });
 
 /** The same step in as few ops as we know, to the bit, but for products, which are as `withOwnProducts` has them. */

@@ -72,7 +72,7 @@ class Gradients {
     return this.#ours(node, 'EmbeddingReluGrad', [inputs[0]!, x], outputs);
   }
 
-  /** The gradient of softmax, of that of the loss by the probabilities, which nobody else takes. */
+  /** The gradient of softmax, of that of the loss by the probabilities, which has no other users. */
   #softmax({ node, name, inputs, outputs }: RecordedOp): RecordedOp | null {
     if (name !== 'EmbeddingSoftmaxGrad' || this.#uses.get(inputs[0]!) !== 1) return null;
     const loss = this.#maker(inputs[0]!, 'EmbeddingCategoricalLossGrad');

@@ -1,6 +1,6 @@
 /**
  * Classes whose objects do in every step what they did before, with their methods as they were when this package was
- * loaded: where somebody replaced one, the class is not what it was.
+ * loaded: where one was replaced, the class is not what it was.
  */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../base/per_process.js';
@@ -124,7 +124,7 @@ function chainOf(first: object, end: object): object[] {
   return chain;
 }
 
-/** Takes down these classes, and those that they derive from; what is known already stays as it was. */
+/** Snapshots the methods of these classes and of their bases, so that replaced ones are noticed; known classes stay. */
 export function takeClasses(classes: Iterable<Class>): void {
   const { classes: taken, functions } = known();
   for (const { prototype } of classes) {
@@ -137,13 +137,13 @@ export function takeClasses(classes: Iterable<Class>): void {
   }
 }
 
-/** Takes down the classes that tfjs knows by name. */
+/** Snapshots the classes that tfjs knows by name. */
 export function takeNamed(): void {
   const { classNameMap } = tf.serialization.SerializationMap.getMap();
   takeClasses(Object.values(classNameMap).map(([each]) => each as unknown as Class));
 }
 
-/** The class of objects of this prototype; undefined: it was not taken down. */
+/** The class of objects of this prototype; undefined: there is no snapshot. */
 export function knownClass(prototype: object | null): KnownClass | undefined {
   return prototype === null ? undefined : known().classes.get(prototype);
 }

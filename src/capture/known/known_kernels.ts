@@ -1,4 +1,4 @@
-/** Kernels of TensorFlow and gradients as they were when a step was first looked at: anybody may register others. */
+/** Kernels of TensorFlow and gradients as they were when a step was first checked: users may register others. */
 import { BACKEND_NAME } from '../../backends/tensorflow/node_backend.js';
 import { perProcess } from '../../base/per_process.js';
 import { isOwn } from '../../tfjs/engine/own_functions.js';
@@ -29,14 +29,14 @@ const registries = (): readonly Registry[] =>
     ];
   });
 
-/** Takes down what is registered; what is known already stays as it was. */
+/** Snapshots what is registered; known entries stay. */
 export function takeKernels(): void {
   for (const { now, isOfSteps, known } of registries()) {
     for (const [key, config] of now) if (isOfSteps(key) && !known.has(key)) known.set(key, config);
   }
 }
 
-/** The first kernel or gradient that somebody replaced; null: none. */
+/** The first kernel or gradient that was replaced; null: none. */
 export function replacedKernel(): string | null {
   for (const { now, what, known } of registries()) {
     for (const [key, config] of known) {

@@ -39,7 +39,7 @@ export const OF_ALL_STEPS: readonly Class[] = [
   tf.LayerVariable,
 ];
 
-/** Takes all these classes down as they are; to be called before anybody can replace their methods. */
+/** Snapshots all these classes; to be called before user code can replace their methods. */
 export function takePlainClasses(): void {
   takeNamed();
   takeClasses([tf.LayersModel, tf.Sequential, ...LAYERS, ...OPTIMIZERS, ...PARTS, ...OF_ALL_STEPS] as Class[]);

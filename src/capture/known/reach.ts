@@ -20,7 +20,7 @@ import { DiscretizationLayer } from '../../layers/preprocessing/discretization_l
 import { HashingLayer } from '../../layers/preprocessing/hashing_layer.js';
 import { VocabularyLayer } from '../../layers/preprocessing/vocabulary_layer.js';
 
-/** Ours that no graph repeats: what they give is computed in JavaScript. */
+/** Layers of ours that compute in JavaScript and cannot be captured. */
 const READING: ReadonlySet<unknown> = new Set([
   IntegerLookupLayer,
   CategoryEncoding,
@@ -101,7 +101,7 @@ export class Reach {
     this.#visitMethods(backend, 'the backend');
   }
 
-  /** What this package puts before methods of tfjs may change; what others put there is known to nobody. */
+  /** What this package puts before methods of tfjs may change; what others put there is unknown. */
   #visitMethods(holder: object, what: string): void {
     const found = strangeFunction(holder);
     if (found !== null) this.#refuse(`${what} has a function ${found} of its own`);

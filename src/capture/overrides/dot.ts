@@ -1,5 +1,5 @@
 /**
- * Dot products of rows by somebody else: a `dot` layer multiplies whole matrices and sums the products up, and its
+ * Override of dot products of rows: a `dot` layer of tfjs multiplies whole matrices and sums the products up, and its
  * gradient multiplies them by matrices of ones first.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -26,7 +26,7 @@ function areRows({ axes, normalize }: DotLayer, [a, b, ...more]: readonly tf.Ten
   return isLast && a.rank === 2 && a.shape.join() === b.shape.join();
 }
 
-/** Lets the override have an effect. */
+/** Installs the hook into tfjs. */
 function openDots(): void {
   dots.open<Merge>(tf.layers.dot({ axes: 1, name: 'stock' }), 'mergeFunction', (stock, byNow) => {
     return function (this: DotLayer, inputs): tf.Tensor {

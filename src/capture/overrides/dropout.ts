@@ -1,5 +1,5 @@
 /**
- * Dropout by somebody else: tfjs draws its masks in JavaScript, number by number, which costs as much as a small layer
+ * Override of dropout: tfjs draws its masks in JavaScript, number by number, which costs as much as a small layer
  * and cannot be repeated by an op. Only unseeded layers ask: a seed promises the masks of tfjs.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -22,7 +22,7 @@ type Call = (this: DropoutLayer, inputs: tf.Tensor | tf.Tensor[], kwargs?: Recor
 
 const dropout = new Substitute<DropoutBy>('dropout');
 
-/** Lets the override have an effect. */
+/** Installs the hook into tfjs. */
 function openDropout(): void {
   dropout.open<Call>(tf.layers.dropout({ rate: 0.5, name: 'stock' }), 'call', (stock, byNow) => {
     return function (this: DropoutLayer, inputs, kwargs): unknown {

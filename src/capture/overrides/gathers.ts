@@ -1,5 +1,5 @@
 /**
- * `tf.gather` by somebody else: tfjs-node reads the row numbers to check them before TensorFlow, which checks them too,
+ * Override of `tf.gather`: tfjs-node reads the row numbers to check them before TensorFlow, which checks them too,
  * gathers the rows, and what JavaScript reads cannot be repeated as a graph.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -20,7 +20,7 @@ export type GatherBy = (gather: Gather) => tf.TensorInfo | null;
 
 const gathers = new Substitute<GatherBy>('gather');
 
-/** Lets the override have an effect. */
+/** Installs the hook into tfjs. */
 function openGathers(): void {
   replaceStockKernel(tf.GatherV2, 'tensorflow', 'gathers', (stock) => (args) => {
     const by = gathers.now;

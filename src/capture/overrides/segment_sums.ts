@@ -1,4 +1,4 @@
-/** Sums of rows by segment, the gradient of `tf.gather`, by somebody else. */
+/** Override of the gradient of `tf.gather`, sums of rows by segment. */
 import * as tf from '@tensorflow/tfjs';
 import { replaceStockKernel } from '../../tfjs/engine/stock_kernel.js';
 import { Substitute, type Override } from '../../tfjs/training/substitute.js';
@@ -17,7 +17,7 @@ export type SegmentSumBy = (sum: SegmentSum) => tf.TensorInfo | null;
 
 const sums = new Substitute<SegmentSumBy>('segment sum');
 
-/** Lets the override have an effect. */
+/** Installs the hook into tfjs. */
 function openSegmentSums(): void {
   replaceStockKernel(tf.UnsortedSegmentSum, 'tensorflow', 'segment sums', (stock) => (args) => {
     const now = sums.now;

@@ -1,4 +1,4 @@
-/** The gradient of softmax by somebody else: tfjs takes five passes over matrices as wide as the classes for it. */
+/** Override of the gradient of softmax: tfjs takes five passes over matrices as wide as the classes for it. */
 import * as tf from '@tensorflow/tfjs';
 import { replaceStockGradient } from '../../tfjs/engine/stock_gradient.js';
 import { Substitute } from '../../tfjs/training/substitute.js';
@@ -9,7 +9,7 @@ export type SoftmaxGradientBy = (dy: tf.Tensor, y: tf.Tensor) => tf.Tensor | nul
 
 const softmaxGradient = new Substitute<SoftmaxGradientBy>('softmax gradient');
 
-/** Lets the override have an effect. */
+/** Installs the hook into tfjs. */
 function openSoftmaxGradient(): void {
   replaceStockGradient('Softmax', 'softmax gradient', (stock) => (dy, saved, attributes) => {
     const [[y], { dim }] = [saved, attributes as unknown as { dim: number }];

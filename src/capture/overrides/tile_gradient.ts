@@ -1,5 +1,5 @@
 /**
- * The gradient of `tf.tile` by somebody else: tfjs slices every repetition out and adds them one after the other, which
+ * Override of the gradient of `tf.tile`: tfjs slices every repetition out and adds them one after the other, which
  * in a layer normalization is some ops for each row and each column.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -11,7 +11,7 @@ export type TileGradientBy = (dy: tf.Tensor, shape: readonly number[], reps: rea
 
 const tileGradient = new Substitute<TileGradientBy>('tile gradient');
 
-/** Lets the override have an effect. */
+/** Installs the hook into tfjs. */
 function openTileGradient(): void {
   replaceStockGradient(tf.Tile, 'tile gradient', (stock) => (dy, saved, attributes) => {
     const by = tileGradient.now;

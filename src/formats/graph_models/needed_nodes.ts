@@ -18,7 +18,7 @@ function calledBy({ op, attr = {} }: GraphNodeDef): string[] {
   return [op, ...named.flatMap((each) => each?.name ?? [])];
 }
 
-/** The nodes of the graph that signatures tell as outputs; without them those that nobody reads. */
+/** The nodes of the graph that signatures tell as outputs; without them those that no node reads. */
 export function outputsOf({ modelTopology, signature, userDefinedMetadata }: GraphArtifacts): string[] {
   const { outputs = {} } = userDefinedMetadata?.signature ?? signature ?? {};
   const told = Object.values(outputs).map(({ name }) => nodeOf(name));

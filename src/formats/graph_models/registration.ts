@@ -66,7 +66,7 @@ function rewritten(artifacts: GraphArtifacts): GraphArtifacts {
 
 /**
  * Registers the ops that graphs of embedding models hold and tfjs-converter lacks, and returns their names. From then on
- * `tf.loadGraphModel` refuses a graph that holds ops of this package beside ops that nobody runs and its outputs need: the
+ * `tf.loadGraphModel` refuses a graph that holds ops of this package beside unregistered ops that its outputs need: the
  * error names them, where they stand, and what registers each. Other graphs with such ops load as in stock tfjs, with a
  * warning that says the same. Ops that were registered before by `tf.registerOp` stay as they are and count as known.
  *

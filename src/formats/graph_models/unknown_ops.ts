@@ -1,4 +1,4 @@
-/** Graphs with ops that nobody runs: refused when they are loaded, or loaded with a warning, as stock tfjs loads them. */
+/** Graphs with unregistered ops: refused when they are loaded, or loaded with a warning, as stock tfjs loads them. */
 import { ValueError, described } from '../../base/errors.js';
 import { warnOnce } from '../../base/warn_once.js';
 import {
@@ -47,7 +47,7 @@ function placesByOp({ modelTopology, modelInitializer }: GraphArtifacts): Map<st
 }
 
 /**
- * Throws ValueError with all ops that nobody runs, their places, and how each would be registered, where the outputs need
+ * Throws ValueError with all unregistered ops, their places, and how each would be registered, where the outputs need
  * them and the graph holds ops of this package, and where the initializer does, which runs at once. Other graphs are
  * those of stock tfjs, which runs what of them it can: a warning tells the same.
  */

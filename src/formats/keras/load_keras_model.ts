@@ -18,7 +18,7 @@ export interface LoadKerasOptions {
   strict?: boolean | undefined;
 }
 
-/** Frees layers, whoever counts on them. */
+/** Frees layers, those with other holders too. */
 function disposeLayers(layers: readonly tf.layers.Layer[]): void {
   for (const layer of layers) {
     const counted = layer as unknown as { _refCount: number | null };

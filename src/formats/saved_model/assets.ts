@@ -5,7 +5,7 @@ import { crc32c } from './bundle/crc32c.js';
 import { keptValues } from '../../lookup/kept_values.js';
 import type { ModelVariables } from './variables.js';
 
-/** TensorFlow leaves this folder to others. */
+/** TensorFlow's loader ignores `assets.extra`. */
 export const ASSETS_FILE = 'assets.extra/tfjs_embeddings.json';
 export const ASSETS_FORMAT = 'tfjs-embeddings';
 const VERSION = 1;

@@ -27,7 +27,7 @@ class OuterGraph {
   add(name: string, op: string, input: readonly string[] = [], attr: Attributes = {}): string {
     const plain = nodeName(name);
     let free = plain;
-    // Signatures are named by whoever exports: a_b of the input c, and a of the input b_c.
+    // Signatures are named by the user: a_b of the input c, and a of the input b_c, are one name.
     for (let n = 1; this.#names.has(free); n++) free = `${plain}_${n}`;
     this.#names.add(free);
     this.nodes.push({ name: free, op, input, attr });

@@ -24,7 +24,7 @@ interface TfjsNode {
 
 const BACKEND = 'tensorflow';
 
-/** tfjs-node takes the first place among the backends when it is imported; whoever loads a model did not ask for that. */
+/** tfjs-node takes the first place among the backends when it is imported; a load must not change that. */
 async function importTfjsNode(): Promise<TfjsNode> {
   const before = tf.getBackend();
   try {

@@ -14,7 +14,7 @@ const MOST_BYTES = 2 ** 28;
 /** Thrown where another folder, or another SavedModel, has taken the place of the one that is being read. */
 export class Replaced extends Error {}
 
-/** What no other SavedModel has, and this one only as long as nobody writes it. */
+/** What no other SavedModel has, and this one only as long as it is not written. */
 async function identityOf(path: string): Promise<string> {
   const files = [path, join(path, 'saved_model.pb'), join(path, 'variables', INDEX_FILE)];
   const told = files.map(async (file) => {

@@ -24,7 +24,7 @@ function checkType(dtype: tf.DataType, name: string): VariableType {
   throw new ValueError('model', `weights of type ${Object.keys(ELEMENT_BYTES).join(', ')}`, received);
 }
 
-/** Names that nobody else has: TensorFlow shares variables by name. */
+/** Unique names: TensorFlow shares variables by name. */
 function freeName(name: string, taken: Set<string>): string {
   let free = name;
   for (let n = 1; taken.has(free); n++) free = `${name}_${n}`;

@@ -104,7 +104,7 @@ function labelsOf(term: string, rank: number): string[] {
   return [...before, ...Array.from({ length: count }, (_, i) => String(count - i)), ...after];
 }
 
-/** The diagonal along axes of one label; sums over what nobody else names. */
+/** The diagonal along axes of one label; sums over labels that no other term has. */
 function reducedTerm({ x, labels }: Term, needed: ReadonlySet<string>): Term {
   const own = [...new Set(labels)];
   let diagonal = x;

@@ -25,7 +25,7 @@ function rowShape(list: TensorList, element: PartialShape): PartialShape {
   return row;
 }
 
-/** The rows of an element that nobody wrote where nobody tells them: as many as each of the others has. */
+/** The rows of an unwritten element of unknown shape: as many as each of the others has. */
 function commonRows({ elements }: TensorList): number | null {
   const lengths = new Set(elements.flatMap((tensor) => (tensor === undefined ? [] : [tensor.shape[0]!])));
   return lengths.size === 1 ? [...lengths][0]! : null;

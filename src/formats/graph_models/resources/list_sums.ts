@@ -10,7 +10,7 @@ function isOfLists({ attrs }: tf.GraphNode, first: tf.Tensor): boolean {
   return (attrs['T'] ?? null) === null && findObject(first, TensorList) !== null;
 }
 
-/** Elements that nobody wrote stay so. */
+/** Unwritten elements stay unwritten. */
 function zeroList(list: TensorList, node: tf.GraphNode): tf.Tensor {
   const written = list.elements.map((each) => each && zerosOf(each.shape, list.dtype));
   ownElements(
@@ -20,7 +20,7 @@ function zeroList(list: TensorList, node: tf.GraphNode): tf.Tensor {
   return handleOf(list.with(written), node);
 }
 
-/** Element by element; one that nobody wrote adds nothing. */
+/** Element by element; an unwritten one adds nothing. */
 function sumOfLists(lists: readonly TensorList[], node: tf.GraphNode): tf.Tensor {
   const [first] = lists as [TensorList];
   const { length } = first.elements;

@@ -1,6 +1,6 @@
 /**
  * Tensor lists of graphs. A list is a value, as in TensorFlow: what changes one gives another, and the first is as it was.
- * tfjs-converter's own lists change in place, forget the elements that nobody wrote, and lose an output of what takes an
+ * tfjs-converter's own lists change in place, forget unwritten elements, and lose an output of what takes an
  * element away; ops on these take their place.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -21,7 +21,7 @@ import { forget, handleFor, objectOfKind } from './handles.js';
 /** More elements than any graph has; without a limit a number alone could take all memory. */
 const MOST_ELEMENTS = 2 ** 24;
 
-/** Places that nobody wrote are undefined. */
+/** Unwritten places are undefined. */
 export type Elements = readonly (tf.Tensor | undefined)[];
 
 export class TensorList {
@@ -51,7 +51,7 @@ export class TensorList {
     );
   }
 
-  /** The elements at these places as rows of one tensor, which is new; those that nobody wrote are zeros. */
+  /** The elements at these places as rows of one tensor, which is new; unwritten ones are zeros. */
   stacked(places: readonly number[], given: PartialShape): tf.Tensor {
     const shape = places.length === 0 ? this.mergedShape(given) : this.commonShape(given);
     if (!isFullyDefined(shape)) {

@@ -101,7 +101,7 @@ function setItem([handle, index, item]: Inputs, node: tf.GraphNode): tf.Tensor {
   return handleOf(list.with(elements), node);
 }
 
-/** An element that nobody wrote is all zeros, of the shape that the others have. */
+/** An unwritten element is all zeros, of the shape that the others have. */
 function getItem([handle, index, shape]: Inputs, node: tf.GraphNode): tf.Tensor {
   const list = typedListOf(handle, node);
   const place = wholeIn(index, 'index', 0, list.elements.length - 1);

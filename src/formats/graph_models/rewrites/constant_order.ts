@@ -2,7 +2,7 @@
  * A constant that comes after another node, as TensorFlow's simplifications write it, is there only once that node has run:
  * when a check has passed, or in the branch that is taken. tfjs-converter has all constants from the start, so a node takes
  * the constant's place that passes its value on. The value gets another name, which the weights of the model need too. So
- * do outputs that are constants: whoever disposes of the output would take the model's weight.
+ * do outputs that are constants: a caller that disposes of the output would take the model's weight.
  */
 import type { GraphArtifacts, GraphNodeDef } from '../../../tfjs/graph_models/graph_loading.js';
 import { nodeOf, outputsOf } from '../needed_nodes.js';

@@ -17,7 +17,7 @@ import { isModel, readLayers, type LayerJson } from './topology.js';
 
 type Symbolic = tf.SymbolicTensor;
 
-/** Reading, and every layer that was made, for whoever has to free them when something fails. */
+/** Reading, and every layer that was made, so that a failed import can free them. */
 export interface Building extends Reading {
   readonly made: tf.layers.Layer[];
 }

@@ -49,7 +49,7 @@ function inLayerOrder(
   if (json.className !== 'DistributedEmbedding') return names;
   const listed = [...new Set(tablesOfFeatures(json))];
   const { tableNames } = layer as DistributedEmbedding;
-  // Another number of weights is told by whoever compares shapes.
+  // Another number of weights is refused where shapes are compared.
   return names.length === listed.length ? tableNames.map((name) => names[listed.indexOf(name)]) : names;
 }
 

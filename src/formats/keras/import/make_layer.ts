@@ -91,7 +91,7 @@ export function makeLayer(layer: LayerJson, reading: Reading): tf.layers.Layer {
   const args = stockArguments(layer, reading);
   const [cls, fromConfig] = registered(classOf(layer));
   const made = naming(layer, () => fromConfig(cls, args));
-  // As tfjs does where weights follow: initial values that nobody sees are not computed.
+  // As tfjs does where weights follow: initial values are not computed.
   if (reading.strict)
     (made as unknown as { setFastWeightInitDuringBuild(on: boolean): void }).setFastWeightInitDuringBuild(true);
   return made;

@@ -92,7 +92,7 @@ class Names {
     });
   }
 
-  /** All that is ever written into the variable that a node reads: nobody else may have hold of it. */
+  /** All that is ever written into the variable that a node reads: it may have no other holders. */
   #writtenInto(scope: Scope, read: NodeOutline, way: Set<NodeOutline>): Open {
     const handle = scope.nodes.get(nodeName(dataInputs(read)[0] ?? ''));
     if (scope.function !== null || handle?.op !== 'VarHandleOp') throw new Unknown();
@@ -165,7 +165,7 @@ export class FilesOfGraph {
       if (restores && (isCalled || byLoader.has(placed.node))) this.#refuse(op, 'more than the variables');
       const fed = restores ? new Set([prefix]) : isCalled ? new Set<string>() : this.#fed;
       const { nodes, way } = this.#origins(new Names(this.graph, fed), placed, place);
-      // Whoever calls would name the file.
+      // The caller would name the file.
       if ([...way].some((node) => given.has(node))) this.#refuse(op, 'a file that an input names');
       for (const { scope, node } of nodes) {
         const isFed = scope.function === null && fed.has(node.name ?? '');
@@ -183,7 +183,7 @@ export class FilesOfGraph {
     }
   }
 
-  /** Whether a name that nobody gives is that of a file of the folder. */
+  /** Whether a name that is not fed is that of a file of the folder. */
   #isHarmless(scope: Scope, node: NodeOutline): boolean {
     // An asset that only the loader gives: without it, a placeholder is an error.
     if (node.op === 'Placeholder') return scope.function === null && this.#fed.has(node.name ?? '');

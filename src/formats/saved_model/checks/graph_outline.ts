@@ -124,7 +124,7 @@ function scopeOf(definition: FunctionOutline): Scope {
 
 export class GraphOutline {
   readonly outer: Scope;
-  /** All nodes, those of functions that nobody calls too. */
+  /** All nodes, those of uncalled functions too. */
   readonly all: readonly Placed[];
   readonly #functions: ReadonlyMap<string, Scope>;
   /** Functions that TensorFlow takes for each other, by the name of each. */

@@ -8,7 +8,7 @@ import type { MetaGraphMessage } from '../wire/saved_model_messages.js';
 /** Every SavedModel of TensorFlow can save itself again; that must not be among what loading or a signature runs. */
 const SAVING: ReadonlySet<string> = new Set(['SaveV2', 'MergeV2Checkpoints']);
 
-/** Types of tensors that hold handles: written down, they would stand for whatever somebody else made. */
+/** Types of tensors that hold handles: written down, they would stand for objects of other code. */
 const HANDLES: ReadonlySet<number> = new Set([20, 21]);
 
 /** Where a graph may print; everything else is a file. */

@@ -220,7 +220,7 @@ const CELLS: Readonly<Record<string, (owner: CellOwner) => Cell>> = {
   StackedRNNCells: stackedCell,
 };
 
-/** The cell of a recurrent layer. Throws ValueError for one whose code nobody but its author knows. */
+/** The cell of a recurrent layer. Throws ValueError for classes of the user. */
 export function cellOf(owner: CellOwner): Cell {
   const name = owner.layer.getClassName();
   const make = Object.hasOwn(CELLS, name) ? CELLS[name]! : null;
