@@ -1,5 +1,5 @@
 /**
- * Tells which tensors each TensorFlow op of tfjs-node is about to take, whoever runs it. Outputs of many ops share the
+ * Tells which tensors each TensorFlow op of tfjs-node is about to take, in any call. Outputs of many ops share the
  * buffer of an input, and tfjs-node counts no references to buffers.
  */
 import type * as tf from '@tensorflow/tfjs';

@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, described } from '../base/errors.js';
 import { FLOAT32_WHOLE_MAX } from '../ids/whole_ids.js';
 
-/** Whether a model is fed this tensor. A symbolic tensor that somebody made by hand has no source layer. */
+/** Whether a model is fed this tensor. A symbolic tensor that was made by hand has no source layer. */
 export function isModelInput(tensor: tf.SymbolicTensor): boolean {
   const source = tensor.sourceLayer as tf.layers.Layer | null | undefined;
   return source?.getClassName() === 'InputLayer';

@@ -1,6 +1,6 @@
 /**
  * `execute` of graphs with branches and loops: tfjs-converter starts them before it says that only `executeAsync` runs them.
- * What fails in there fails when nobody listens, which ends Node. So it is said before anything runs.
+ * What fails in there is an unhandled rejection, which ends Node. So it is refused before anything runs.
  */
 import type * as tf from '@tensorflow/tfjs';
 

@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { withoutTape } from '../lazy_gradient.js';
 
-/** Makes a mask that tfjs hangs on the result of a layer go with that result; nobody else would dispose it. */
+/** Makes a mask that tfjs hangs on the result of a layer go with that result; it would leak otherwise. */
 export function disposeWithMask(output: tf.Tensor): tf.Tensor {
   const { kerasMask } = output as tf.Tensor & { kerasMask?: tf.Tensor | null };
   if (kerasMask === undefined || kerasMask === null) return output;
@@ -108,7 +108,7 @@ function carryMasks(prototype: { apply: Apply }): void {
     const { mask = before[0], ...others } = kwargs ?? {};
     delete kwargs?.mask;
     const own = mask === undefined || mask === null ? others : { ...others, mask };
-    // Outside of all scopes nobody would free what is noted: a mask goes with the result alone, as in tfjs.
+    // Outside of all scopes what is noted would leak: a mask goes with the result alone, as in tfjs.
     if (!isInScope()) return apply.call(layer, inputs, own);
     called.add(layer);
     try {
@@ -136,7 +136,7 @@ function passMasks(containers: { call: Apply }): void {
         const known = masks.get(output);
         if (known === undefined || !own.includes(known)) continue;
         masks.delete(output);
-        // Outside of all scopes nobody would free it.
+        // Outside of all scopes it would leak.
         if (!isInScope()) continue;
         const copy = tf.clone(known);
         masks.set(output, copy);

@@ -12,7 +12,7 @@ export function asPenalty<F extends object>(loss: F, regularizer: object): F {
   return loss;
 }
 
-/** The regularizer that a loss of a layer applies; null: it is somebody's own. */
+/** The regularizer that a loss of a layer applies; null: it is the user's own. */
 export function regularizerOf(loss: object): object | null {
   return regularizers().get(loss) ?? null;
 }
@@ -37,7 +37,7 @@ export function notePenalties(): void {
     const weight = addWeight.apply(this, args);
     const added = this._losses?.slice(before) ?? [];
     const regularizer = args[REGULARIZER];
-    // One is that of tfjs; of more, nobody knows whose they are.
+    // One is that of tfjs; of more, some are the layer's own.
     if (added.length === 1 && typeof regularizer === 'object' && regularizer !== null)
       asPenalty(added[0]!, regularizer);
     return weight;

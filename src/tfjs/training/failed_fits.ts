@@ -78,7 +78,7 @@ class Loop {
     return this.keeps(step(data));
   }
 
-  /** Takes down results that the loop holds until it has told of them. */
+  /** Notes results that the loop holds until it has reported them. */
   keeps(results: tf.Tensor[]): tf.Tensor[] {
     if (this.#telling === 0) results.forEach((each) => this.#made.add(each));
     return results;

@@ -1,5 +1,5 @@
 /**
- * Whoever asks is given each training step of a model to run, and each batch that it evaluates or predicts: tfjs makes
+ * Hands each training step of a model, and each batch that it evaluates or predicts, to a subscriber: tfjs makes
  * the functions for them anew for each fit and has no hook there. In `fit` the step gets the numbers of the batch's rows,
  * and with them the inputs as they were given, so that the rows can be gathered within the step.
  */
@@ -236,7 +236,7 @@ interface RowLoop {
 
 const loops = new WeakMap<tf.LayersModel, RowLoop>();
 
-/** What tfjs takes where nobody says how large batches are. */
+/** What tfjs takes where no batch size is given. */
 const STOCK_BATCH = 32;
 /** Arguments of `fitLoop`, counted from the one after the size of batches: data to validate on, and whether rows are shuffled. */
 const VALIDATION = 4;

@@ -28,7 +28,7 @@ interface PendingStep {
 export class StepPipeline {
   #lookups = 0;
   #pending: PendingStep | null = null;
-  /** Tables before a step that was made early, because somebody wanted to see them. */
+  /** Tables before a step that was made early, because the tables were read. */
   #snapshots: tf.Tensor2D[] | null = null;
 
   constructor(
@@ -72,7 +72,7 @@ export class StepPipeline {
     freeLookups(kept);
   }
 
-  /** Makes the step that waits, for somebody who looks at the tables; the next lookup still reads them as they were. */
+  /** Makes the step that waits, so that the tables can be read; the next lookup still reads them as they were. */
   settle(): void {
     if (this.#pending === null) return;
     this.#dropSnapshots();
@@ -80,7 +80,7 @@ export class StepPipeline {
     this.#finish();
   }
 
-  /** The next lookup reads the tables as they are: somebody has written them. */
+  /** The next lookup reads the tables as they are: they were written from outside. */
   catchUp(): void {
     this.#dropSnapshots();
   }

@@ -1,4 +1,4 @@
-/** The ids of a feature as they wait in a queue: copies on the host, which nobody else can change. */
+/** The ids of a feature as they wait in a queue: copies on the host, which the caller cannot change. */
 import { ValueError, described } from '../../base/errors.js';
 import { outOfRangeError } from '../../ids/id_out_of_range.js';
 import { placeOf } from '../../ids/id_place.js';

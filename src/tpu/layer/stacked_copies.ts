@@ -19,7 +19,7 @@ interface Copied {
 }
 
 /**
- * Copies of tables and slots in stacks. Steps are made in the copies; the variables get their values when somebody asks.
+ * Copies of tables and slots in stacks. Steps are made in the copies; the variables get their values on demand.
  * What was assigned to a variable in the meantime counts, and goes into its copy before that is used again.
  */
 export class StackedCopies {

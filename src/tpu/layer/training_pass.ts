@@ -6,7 +6,7 @@ import { createGradientCollection, takeCollection } from '../activations/gradien
 import { tpuEmbeddingActivations } from '../activations/tpu_embedding_activations.js';
 import type { CallGradients, LayerCall } from './layer_tables.js';
 
-/** Collections of layers are numbered far from those that people number themselves. */
+/** Collections of layers are numbered far from those that users number themselves. */
 const FIRST_COLLECTION = 2 ** 30;
 
 const numbers = (): { next: number } => perProcess('tpu layer collections', () => ({ next: FIRST_COLLECTION }));
@@ -80,7 +80,7 @@ export class TrainingPass {
     return gradientOfVariable;
   }
 
-  /** Gives up a pass that nobody has gone through backwards. */
+  /** Gives up a pass that had no backward pass. */
   drop(): void {
     const pass = this.#pass;
     this.#pass = null;

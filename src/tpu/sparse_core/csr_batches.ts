@@ -165,7 +165,7 @@ export function joined(parts: readonly PartitionedCsrFormatTensor[]): Partitione
   });
 }
 
-/** The CSR of a stack as devices take it, checked: whoever made it, nothing is read outside of what is there. */
+/** The CSR of a stack as devices take it, checked: nothing is read outside of what is there, even if users made it. */
 export function stackBatch(
   partitioned: PartitionedCsrFormatTensor,
   { shards }: SparseCorePlan,

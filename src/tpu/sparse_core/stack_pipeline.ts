@@ -34,7 +34,7 @@ export class StackPipeline {
     if (!this.isPipelined) this.stepPending();
   }
 
-  /** Makes the step that waits, for somebody who looks at the tables; the next lookup still reads them as they were. */
+  /** Makes the step that waits, so that the tables can be read; the next lookup still reads them as they were. */
   settle({ stacks }: SparseCoreVariables): void {
     if (this.pending === null) return;
     const tables = new Map(
@@ -45,7 +45,7 @@ export class StackPipeline {
     this.stale = tables;
   }
 
-  /** The next lookup reads the tables as they are: somebody has written them. */
+  /** The next lookup reads the tables as they are: they were written from outside. */
   catchUp(): void {
     this.dropStale();
   }

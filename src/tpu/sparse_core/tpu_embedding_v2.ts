@@ -202,7 +202,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
     return new Map([...this.settled('embeddingTables').stacks].map(([name, { parameters }]) => [name, parameters]));
   }
 
-  /** What each core holds of each stack: its device, and its rows, which whoever asks disposes. */
+  /** What each core holds of each stack: its device, and its rows, which the caller disposes. */
   get embeddingTableShards(): Map<string, [device: string, shard: tf.Tensor2D][]> {
     const { stacks } = this.settled('embeddingTableShards');
     return new Map(
@@ -315,7 +315,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
       made.dispose();
       throw error;
     }
-    // Somebody may have built meanwhile.
+    // Another call may have built meanwhile.
     this.pipeline.dispose();
     this.built?.dispose();
     this.built = made;

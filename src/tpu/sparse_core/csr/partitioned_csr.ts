@@ -69,7 +69,7 @@ export class PartitionedCsrFormatTensor implements PartitionedCsrFields {
 
   /**
    * Gives the memory of the slots back, for the batches that follow: fresh memory takes longer to get than the ids take
-   * to be sorted. The arrays are empty afterwards. Whoever does not call it leaves the memory to the garbage collector.
+   * to be sorted. The arrays are empty afterwards. Without this call the garbage collector frees the memory.
    * A second call does nothing.
    */
   dispose(): void {
@@ -77,7 +77,7 @@ export class PartitionedCsrFormatTensor implements PartitionedCsrFields {
     this.#giveBack();
   }
 
-  /** @internal Keeps the arrays for a step that waits, whoever disposes them meanwhile; the result lets go of them, once. */
+  /** @internal Keeps the arrays for a step that waits, also when disposed meanwhile; the result lets go of them, once. */
   hold(): () => void {
     this.#holders++;
     return () => {
