@@ -36,7 +36,7 @@ function receivedText({ id, rows, place, owner }: OutOfRangeId): string {
 
 const DETAILS = Symbol.for('tfjs-embeddings.outOfRangeId');
 
-/** The ValueError of such an id; it carries what is known, for whoever knows more. */
+/** The ValueError of such an id; it carries what is known, so that callers can add to it. */
 export function outOfRangeError(details: OutOfRangeId): ValueError {
   const error = new ValueError(details.argument, details.expected, described(receivedText(details)), details.note);
   return Object.defineProperty(error, DETAILS, { value: details });

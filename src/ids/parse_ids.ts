@@ -22,7 +22,7 @@ export type RaggedIds = RaggedTensor | RowPairInput;
 /** Ids of even shape. Nested arrays are dense where they are even, else ragged: types cannot tell. */
 export type DenseIds = tf.Tensor | number | readonly number[] | IdArray;
 
-/** Ids as people have them. */
+/** Ids as callers give them. */
 export type IdsInput = DenseIds | NestedRows | RaggedIds | SparseInput;
 
 /** Ids and weights of a batch, checked. */

@@ -14,7 +14,7 @@ export interface FromRowsOptions {
   dtype?: ValuesDtype | undefined;
 }
 
-/** How calls are written, for whoever writes them otherwise. */
+/** How calls are written, for error messages. */
 const FROM_ROWS = `RaggedTensor.fromRows([[3, 1], [], [4]], {dtype: 'int32'})`;
 const FROM_SPARSE = 'RaggedTensor.fromSparse({indices, values, denseShape})';
 const FROM_ROW_SPLITS = 'Write RaggedTensor.fromRowSplits(values, rowSplits).';

@@ -1,4 +1,4 @@
-/** Flat values beside the splits of their rows, as people pass them: {values, rowSplits}, or two tensors in a list. */
+/** Flat values beside the splits of their rows, as callers pass them: {values, rowSplits}, or two tensors in a list. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError } from '../base/errors.js';
 import { isRecord } from '../base/options.js';
@@ -20,7 +20,7 @@ export interface RowPair {
   readonly rowSplits: Int32Array;
 }
 
-/** What to do with typed arrays in a list, of which nobody can tell whether they are two rows or a pair. */
+/** What to do with typed arrays in a list, which may be two rows or a pair. */
 export const PAIR_ADVICE =
   'Write {values, rowSplits} for flat values and the splits of their rows, and nested arrays ' +
   'or RaggedTensor.fromRows([...]) for rows.';

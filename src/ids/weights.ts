@@ -11,7 +11,7 @@ import { sameNumbers } from './row_splits.js';
 import { isSparse, readPlaces, vectorLength, type SparseInput, type SparsePlaces } from './sparse_values.js';
 import { isTypedArray, type NumericArray } from './values.js';
 
-/** Weights as people have them: like the ids, or flat. */
+/** Weights as callers give them: like the ids, or flat. */
 export type WeightsInput =
   tf.Tensor | NestedRows | Float32Array | Int32Array | NumericArray | RaggedTensor | SparseInput | RowPairInput;
 

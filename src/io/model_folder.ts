@@ -49,7 +49,7 @@ async function checkTarget(path: string): Promise<void> {
   throw new ValueError('path', `a folder whose ${MODEL_JSON} is a file`, described(`${path}, which is a folder`));
 }
 
-/** Fails where the draft is gone: whoever removed it took the weights for leftovers too. */
+/** Fails where the draft is gone: a process that removed it took the weights for leftovers too. */
 async function fillDraft(draft: string, text: string): Promise<void> {
   await writing(draft, async () => {
     const file = await open(draft, 'r+');

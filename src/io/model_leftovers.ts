@@ -2,8 +2,8 @@
  * What saves leave in the folder of a model: the names they give, and what of it may go.
  *
  * A save first makes its draft of `model.json`, which tells by its name which process is at work, then writes weights
- * under a name that nobody else has, and at last renames the draft. So weights belong to somebody as long as `model.json`
- * names them or a draft of theirs stands beside them. Everything else is left over from a save that was replaced, failed
+ * under a unique name, and at last renames the draft. So weights are in use as long as `model.json` names them
+ * or a draft of theirs stands beside them. Everything else is left over from a save that was replaced, failed
  * or killed.
  */
 import { readFile, readdir, rm } from 'node:fs/promises';

@@ -64,7 +64,7 @@ function copyWeights(model: tf.LayersModel, clone: tf.LayersModel): void {
   }
 }
 
-/** Disposes a model that nobody else has; tfjs leaves weights of models within models. */
+/** Disposes a model that has no other holders; tfjs leaves weights of models within models. */
 function disposeWhole(model: tf.LayersModel): void {
   const weights = model.weights.map((weight) => weight.read() as tf.Variable);
   model.dispose();

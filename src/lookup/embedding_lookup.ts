@@ -1,4 +1,4 @@
-/** The lookup for people: any form of ids, with or without a combiner. */
+/** The public lookup: any form of ids, with or without a combiner. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import type { BagOptions } from '../backends/kernel_set.js';

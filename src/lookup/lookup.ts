@@ -88,7 +88,7 @@ export interface LookupScope {
    * on touched rows is counted once per step, however many layers use the table.
    */
   takeTouched(table: tf.Variable): readonly tf.Tensor1D[] | null;
-  /** Whether gradients are taken for the optimizer itself now, and not for somebody else within its pass. */
+  /** Whether gradients are taken for the optimizer itself now, and not by other code within its pass. */
   readonly isDifferentiating: boolean;
   /** Called in the backward pass. */
   push(entry: QueuedGradient): void;
@@ -209,8 +209,8 @@ function withDenseGradient({ table, bags, options }: Lookup, { pooled }: LookedU
 }
 
 /**
- * Puts a lookup of packed rows on the tape, where the table stands for a constant. Whoever asks for the gradient of one
- * that is to be trained is told what trains it.
+ * Puts a lookup of packed rows on the tape, where the table stands for a constant. Taking the gradient of one that
+ * is to be trained throws and says what trains it.
  */
 function withGradientOfWeights({ table, bags, options }: Lookup, pooled: tf.Tensor2D): tf.Tensor2D {
   const isTrained = table instanceof tf.Variable && table.trainable;
@@ -269,7 +269,7 @@ export function lookUp(lookups: readonly Lookup[]): tf.Tensor2D[] {
   const managed = lookups.filter(({ table }) => scopeOf(table) !== null);
   for (const { table } of managed) checkRowConstraint(tableSettings(table as tf.Variable));
   const found = lookUpUnrecorded(lookups);
-  // Noted when nothing is wrong with the ids: whoever asked may ask again, without some of them.
+  // Noted when nothing is wrong with the ids: the caller may ask again, without some of them.
   for (const { table, bags } of managed) {
     if (tableSettings(table as tf.Variable)?.regularized !== true) continue;
     scopeOf(table)!.touch(table as tf.Variable, bags.values);
@@ -281,7 +281,7 @@ export function lookUp(lookups: readonly Lookup[]): tf.Tensor2D[] {
 export function lookUpUnrecorded(lookups: readonly Lookup[]): tf.Tensor2D[] {
   if (lookups.length === 0) return [];
   const found = runLookups(lookups);
-  // Nobody will ask for a gradient.
+  // No gradient will be taken.
   if (!isTapeOn()) return found.map(({ pooled }) => pooled);
   return lookups.map((lookup, i) => {
     const scope = scopeOf(lookup.table);
@@ -328,7 +328,7 @@ function withRowGradient(
   ) as tf.Tensor2D;
 }
 
-/** Whoever takes gradients now: not the optimizer of the lookup where one pass runs within another. */
+/** What takes gradients now: not the optimizer of the lookup where one pass runs within another. */
 export function receivingScope(table: tf.Variable): LookupScope {
   const scope = lookupScope();
   if (scope?.isDifferentiating === true) return scope;

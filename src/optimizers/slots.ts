@@ -42,7 +42,7 @@ export interface SlotHolder {
 /** Which optimizers hold slots of a table; weakly, because a table may outlive an optimizer. */
 const holders = (): WeakMap<tf.Variable, Set<WeakRef<SlotHolder>>> => perProcess('slot holders', () => new WeakMap());
 
-/** Frees what optimizers hold for a table that is gone: whoever disposes a model need not dispose its optimizer. */
+/** Frees what optimizers hold for a table that is gone: disposing a model is enough without its optimizer. */
 export function freeSlots(table: tf.Variable): void {
   for (const holder of holders().get(table) ?? []) holder.deref()?.free(table);
   holders().delete(table);

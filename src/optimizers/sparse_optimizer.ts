@@ -75,7 +75,7 @@ export interface SavedParts {
  *
  * A step opens a scope in which lookups queue ids and pooled gradients, and runs one fused kernel per table on that
  * queue. Works wherever tfjs takes an optimizer: compile and fit, fitDataset, trainOnBatch, minimize, and
- * `computeGradients` with `applyGradients` for whoever changes gradients in between. State is saved and restored with
+ * `computeGradients` with `applyGradients` for gradients that are changed in between. State is saved and restored with
  * `includeOptimizer`.
  */
 export abstract class SparseOptimizer extends tf.Optimizer {
@@ -221,7 +221,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   }
 
   #step(gradients: StepGradients): void {
-    // One that failed may have asked for rates.
+    // Drop rates cached by a step that threw.
     this.#rates.forget();
     this.#checkLoaded();
     this.#slots.prune();
@@ -285,7 +285,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     return ['iter', ...slots.map(({ name }) => name), ...this.#dense.names];
   }
 
-  /** Whoever repeats a step ends it here. */
+  /** Also called after each replay of a captured step. */
   protected override incrementIterations(): void {
     super.incrementIterations();
     this.#rates.forget();

@@ -245,13 +245,13 @@ function rowsOf(table: tf.Variable, given: TableGradient): RowGradientTensors {
   return rowGradients(one, matrix.shape[0], matrix);
 }
 
-/** The same as people see it. Call inside a tidy. */
+/** The gradient as IndexedSlices, as callers get it. Call inside a tidy. */
 export function slicesOf(table: tf.Variable, given: TableGradient): IndexedSlices {
   const { uniqueIds, rowGradients: values } = rowsOf(table, given);
   return new IndexedSlices({ indices: uniqueIds, values, denseShape: numbersShape(table) as [number, number] });
 }
 
-/** The way back. Call inside a tidy. */
+/** Converts IndexedSlices to a table gradient. Call inside a tidy. */
 function ofSlices({ indices, values }: IndexedSlices): TableGradient {
   return { entries: [ofRows(indices, values)], dense: null };
 }

@@ -32,7 +32,7 @@ function readSaved(name: OptimizerName, config: Record<string, unknown>): [Train
   const entries = Object.entries(camelKeys(config)).filter(([key]) => !WITHOUT_EFFECT.includes(key));
   const { dense, state, ...own } = Object.fromEntries(entries);
   const read = readConfig(name, own);
-  // Whoever copies an optimizer by its config has no state to bring; tfjs, which loads models, leaves its mark.
+  // A copy by config has no state to bring; tfjs sets `customObjects` when it loads a model, which has.
   const due = 'customObjects' in config ? readStateNames(state) : null;
   if (dense === undefined || dense === null) return [read, { state: due }];
   if (dense instanceof tf.Optimizer) return [{ ...read, dense }, { state: due }];

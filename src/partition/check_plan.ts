@@ -1,4 +1,4 @@
-/** Checks plans that somebody changed or wrote by hand. */
+/** Checks plans that the caller changed or wrote by hand. */
 import { reverseGroupIds } from './groups.js';
 import { rankProblems } from './check_rank.js';
 import { comparing, type Compare } from './comparison.js';

@@ -40,7 +40,7 @@ export function wrapped(text: string, indent = '  '): string[] {
 export interface TextColumns {
   /** Columns to the left; all others are to the right. */
   readonly left: readonly number[];
-  /** Columns whose cells go on below, and how wide they may be; Infinity: what the others leave. */
+  /** Columns whose cells wrap, with their maximum width (Infinity: the remaining width). */
   readonly most?: Readonly<Record<number, number>>;
 }
 

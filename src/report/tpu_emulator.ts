@@ -1,4 +1,4 @@
-/** What people ask of the emulator beside tensors: its machine, its counters, its report, and faults to test with. */
+/** The public API of the emulator: its machine, its counters, its report, and faults to test with. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import type { Counters } from '../backends/emulator/machine/counters.js';
 import type { TableOnDevices } from '../backends/emulator/machine/machine.js';

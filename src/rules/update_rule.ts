@@ -78,7 +78,7 @@ export function stepped(table: tf.Tensor2D, rate: number, step: tf.Tensor): tf.T
   return table.sub(step.mul(rate));
 }
 
-/** Powers that most people use are roots, which are exact where pow is not. */
+/** The usual powers are roots, which are exact where pow is not. */
 export function power(base: tf.Tensor2D, exponent: number): tf.Tensor2D {
   if (exponent === 0.5) return base.sqrt();
   if (exponent === 1) return base;

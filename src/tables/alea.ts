@@ -1,5 +1,5 @@
 /**
- * The generator of random numbers that TensorFlow.js draws its tensors from, whose state it shows to nobody: Alea
+ * The generator of random numbers that TensorFlow.js draws its tensors from, whose state it does not expose: Alea
  * (Baagøe, "Better random numbers for JavaScript", 2010), a multiply-with-carry generator on float64. Seeds give the
  * numbers that they give in tfjs, to the bit.
  */

@@ -27,7 +27,7 @@ function inBlocks(size: TableSize, make: (block: Float32Array, firstRow: number,
 
 function filledRows(size: TableSize, fill: Fill): FillRows {
   const { columns } = size;
-  // Zeros that nobody writes cost no memory: a table that is loaded begins so.
+  // Zeros that are not written cost no memory: a table that is loaded begins so.
   if (fill.kind === 'constant' && Object.is(fill.value, 0)) return () => {};
   return inBlocks(size, (block, firstRow, rows) => {
     fillPart(block, { firstRow, rowStep: 1, rows, firstColumn: 0, columns }, fill);

@@ -1,4 +1,4 @@
-/** How the rows of a table are kept, as people ask for it and as tfjs makes it. */
+/** How the rows of a table are kept, as users ask for it and as tfjs makes it. */
 import * as tf from '@tensorflow/tfjs';
 import { packRows, firstUnpackable, unpackRows } from '../backends/packed/rows.js';
 import { wordsPerRow, type PackedForm } from '../backends/kernel_set.js';

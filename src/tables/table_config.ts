@@ -52,7 +52,7 @@ const FIELDS = [
 ] as const;
 const DEFAULT_LIMIT = 256;
 
-/** A name as people write it; tfjs asks for less in the names of tensors, which are made from it. */
+/** Any non-empty string; names of tensors, which tfjs restricts, are made from it. */
 export function checkText(value: unknown, argument: string): string {
   if (typeof value !== 'string') throw new ArgumentTypeError(argument, 'a string', value);
   if (value === '') throw new ValueError(argument, 'a string that is not empty', value);

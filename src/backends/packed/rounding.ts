@@ -44,7 +44,7 @@ export function roundingKey({ seed, step, rows, dim }: RoundedStep): RoundingKey
   };
 }
 
-/** The way back. */
+/** The key of these fields. */
 export function keyOf({ roundingKey0, roundingKey1, roundingKey2, roundingKey3 }: RoundingKey): RandomKey {
   return { low: roundingKey0 | (roundingKey1 << 16), high: roundingKey2 | (roundingKey3 << 16) };
 }

@@ -8,7 +8,7 @@ const ODD = /\[:|\(\?[^:]|\\[pPQEACzasS8-9]|\\x\{|[*+?}]\+/;
 const PARTS = /\[\^?\]?(?:\\[^]|[^\]\\])*\]|\\[^]/g;
 const SPACES = '\\t\\n\\f\\r ';
 
-/** RE2 lets people escape all that is no letter; its spaces are fewer. */
+/** RE2 accepts an escape before any punctuation; its `\s` has fewer characters. */
 function escapeOf(escape: string, isInClass: boolean): string {
   if (escape === '\\s') return isInClass ? SPACES : `[${SPACES}]`;
   if (escape === '\\S' && !isInClass) return `[^${SPACES}]`;

@@ -24,7 +24,7 @@ export type FolderMaker = (
 
 const folders = (): { make: FolderMaker | null } => perProcess('folders of SavedModels', () => ({ make: null }));
 
-/** The Node entry lends the file system. */
+/** Set by the Node entry, which has a file system. */
 export function lendFolders(make: FolderMaker): void {
   folders().make = make;
 }

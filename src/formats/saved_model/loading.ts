@@ -1,4 +1,4 @@
-/** What `load` gives, and where it runs: the Node entry lends it. */
+/** What `load` gives, and where it runs: the Node entry sets the loader. */
 import type * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
 import { perProcess } from '../../base/per_process.js';

@@ -45,7 +45,7 @@ function itemConfig({ kind, table, ...rule }: DistributedFeature): object {
 
 /**
  * The config of a layer. tfjs rewrites the texts and keys of a config, except texts under `name`: so that is where names
- * that people chose lie, and words with underscores.
+ * that users chose lie, and words with underscores.
  */
 export function distributedConfig(
   { tables, items, inputTableMap, structure, configs }: DistributedFeatures,
@@ -86,7 +86,7 @@ export function distributedConfig(
   };
 }
 
-/** A text that stands under `name`, so that tfjs leaves it alone; or as people write it. */
+/** The text under `name`, where tfjs leaves it as it is, or a plain string. */
 function plainText(value: unknown): unknown {
   return isRecord(value) && typeof value['name'] === 'string' ? value['name'] : value;
 }

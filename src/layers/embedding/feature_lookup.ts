@@ -22,7 +22,7 @@ import { checkTensor } from '../../ids/values.js';
 
 /**
  * float32 ids as int32 by an op, which never shows them to JavaScript. They come back as they are where the backend has
- * none, and where it refuses them: whoever reads them says which one is no id, and where it stands. Call inside a tidy.
+ * none, and where it refuses them: the check that reads them says which one is no id, and where. Call inside a tidy.
  */
 export function asWholeIds(ids: unknown): unknown {
   const { ops } = currentBackend();

@@ -38,7 +38,7 @@ const SAMPLE = { name: 'stock', units: 1 } as const;
 const StockGruCell = tf.layers.gruCell(SAMPLE).constructor as ClassOf<StockCell>;
 const StockGru = tf.layers.gru(SAMPLE).constructor as ClassOf<StockGru>;
 
-/** Ones, some of which are zeros while a model trains: the rest is so much greater. */
+/** Inverted-dropout mask. */
 function keptMask(like: tf.Tensor, rate: number, isTraining: boolean): tf.Tensor {
   return tf.keep(isTraining ? tf.dropout(tf.onesLike(like), rate) : tf.onesLike(like));
 }

@@ -137,7 +137,7 @@ export class ElementStore {
     this.elementShape = mergeShapes(this.elementShape, shape, argument);
   }
 
-  /** Stores a tensor that nobody else uses, and owns it from then on, also where it throws. */
+  /** Stores a tensor that has no other holders, and owns it from then on, also where it throws. */
   write(index: number, value: tf.Tensor): void {
     try {
       this.checkUsable();
@@ -217,7 +217,7 @@ export class ElementStore {
     return value;
   }
 
-  /** Reads all elements below `before` in order into `into`; those that nobody wrote come as zeros, many at once. */
+  /** Reads all elements below `before` in order into `into`; unwritten ones come as zeros, many at once. */
   readAll(into: ReadElements[], before = Infinity): void {
     this.checkUsable();
     let end = 0;

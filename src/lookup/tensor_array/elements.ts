@@ -1,5 +1,5 @@
 /**
- * The elements of an array by index. Those that somebody wrote or read are kept one by one, the others as stretches of
+ * The elements of an array by index. Those that were written or read are kept one by one, the others as stretches of
  * equal ones, so that memory and time follow what is used and not the size.
  */
 import type * as tf from '@tensorflow/tfjs';

@@ -57,7 +57,7 @@ const arrays = (): WeakMap<TensorArrayHandle, TensorArray> => perProcess('Tensor
 /**
  * Tensors by index, with the semantics of TensorFlow's V3 kernels: each element is written once, and read once unless
  * `clearAfterRead` is false; errors name the index. Reads and writes are differentiable through `tf.grads`,
- * `tf.variableGrads` and `model.fit`: gradients of several reads add up, and what nobody read has zeros.
+ * `tf.variableGrads` and `model.fit`: gradients of several reads add up, and elements that were not read have zeros.
  *
  * Elements live until they are read, until `close()`, or until the `tf.tidy` ends in which the array was made.
  * Source: tf.TensorArray and tf.raw_ops.TensorArrayV3 (TensorFlow 2.21).

@@ -34,7 +34,7 @@ export function withRateCalls<T>(ask: AskRate, f: () => T): T {
   }
 }
 
-/** What a function gives for a step, checked by nobody. */
+/** What a function gives for a step, unchecked. */
 function askRate(by: RateFunction, step: number): unknown {
   const { ask } = state();
   return ask === null ? by(step) : ask(by, () => by(step));

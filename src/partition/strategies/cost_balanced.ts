@@ -33,7 +33,7 @@ function fairShares({ tables, worldSize }: PlacementProblem): number[] {
   return shares;
 }
 
-/** Loads as parts of a fair share; what nobody has weighs nothing. */
+/** Loads as parts of a fair share; a share of 0 weighs nothing. */
 function relative(loads: readonly number[], shares: readonly number[]): number[] {
   return loads.map((load, kind) => (shares[kind]! > 0 ? load / shares[kind]! : 0));
 }
