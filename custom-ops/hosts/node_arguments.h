@@ -36,7 +36,7 @@
 typedef struct instance {
   void* workspace;
   size_t workspace_bytes;
-  int32_t* exit_word; /* set when the environment ends; NULL where nobody watches */
+  int32_t* exit_word; /* set when the environment ends; NULL where it is not watched */
 } instance;
 
 typedef struct array {
@@ -272,7 +272,7 @@ static void* own_memory(call* c, size_t bytes) {
   return memory;
 }
 
-/* Memory that nobody else writes while the kernel runs. */
+/* Memory that other threads do not write while the kernel runs. */
 static array private_copy(call* c, array a, const char* name) {
   if (c->failed || !a.shared || a.bytes == 0) return a;
   void* copy = own_memory(c, a.bytes);

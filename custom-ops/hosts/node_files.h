@@ -138,7 +138,7 @@ static napi_value crc32c_of(napi_env env, napi_callback_info info) {
 #if defined(TE_CRC32C_X64)
   static bool is_known = false;
   if (__builtin_cpu_supports("sse4.2")) {
-    /* Whoever comes at the same time makes the same table. */
+    /* Threads that come at the same time make the same table. */
     if (!is_known) make_crc_shift();
     is_known = true;
     return new_number(env, (double)extend_crc32c((uint32_t)before, bytes.data, bytes.length));

@@ -21,7 +21,7 @@ int32_t te_shared_new_key(void);
 void te_shared_release(int32_t key);
 /* Copies rows of a shared tensor to `target`, which has room for rows x columns words and may not lie in the tensor. */
 te_shared_status te_shared_read(int32_t key, const te_shared_rows* rows, void* target);
-/* The other way: from `source`, which may not lie in the tensor either. Whoever shares it must let nobody else see it. */
+/* The other way: from `source`, which may not lie in the tensor either. The tensor must have no other holders. */
 te_shared_status te_shared_write(int32_t key, const te_shared_rows* rows, const void* source);
 /* Differs between copies of this library in a process, each of which has shared tensors of its own. */
 const void* te_shared_registry(void);

@@ -469,7 +469,7 @@ const Op kOps[] = {
     {"TPUEmbeddingActivations", {}, {}, {}, nullptr, create_plain, compute_tpu_activations, false},
 };
 
-/* Registering an op twice ends the process: somebody else (a second copy of this file) may have been first. */
+/* Registering an op twice ends the process: a second copy of this file may have been first. */
 bool has_kernel(const char* name, TF_Status* status) {
   TF_Buffer* kernels = tf.TF_GetRegisteredKernelsForOp(name, status);
   const bool present = kernels != nullptr && kernels->length > 0;

@@ -2,8 +2,8 @@
  * Tensors of TensorFlow that are shared: other threads read and write them by key, where they lie, until they are
  * released.
  *
- * Sharing keeps the tensor alive, so it also cannot be written in place by an op. One that is released while somebody
- * uses it is deleted as soon as the user is done.
+ * Sharing keeps the tensor alive, so it also cannot be written in place by an op. One that is released while it
+ * is in use is deleted as soon as the user is done.
  */
 #ifndef TFJS_EMBEDDINGS_TENSORFLOW_SHARED_TENSORS_H_
 #define TFJS_EMBEDDINGS_TENSORFLOW_SHARED_TENSORS_H_
@@ -82,7 +82,7 @@ class SharedTensors {
   };
   using Iterator = std::unordered_map<int32_t, Shared>::iterator;
 
-  /* Under the lock. Returns the tensor for deletion where nobody needs it any more. */
+  /* Under the lock. Returns the tensor for deletion where it is unused. */
   TF_Tensor* remove_unused(Iterator found) {
     const Shared shared = found->second;
     if (!shared.released || shared.users > 0) return nullptr;

@@ -79,7 +79,7 @@ TE_INLINE int64_t te_max(int64_t a, int64_t b) { return a > b ? a : b; }
 /* Functions of their own: engines of WebAssembly give up on registers where one function holds all variants. */
 #define TE_APART static __attribute__((noinline, unused))
 
-/* Takes what was loaded: engines leave loads out whose values nobody stores. */
+/* Takes what was loaded: engines leave loads out whose values are not stored. */
 typedef volatile int32_t te_sink;
 
 /* Whether each of ids [count] is below the limit. */

@@ -14,7 +14,7 @@
  * little time is then lost in stalls, and when they end, helpers are soon back.
  *
  * Helpers calculate in the caller's mode: TensorFlow's threads flush denormal numbers to 0, those of Node do not, and a
- * new thread takes the mode of whoever made it. Results must not depend on which thread did which task.
+ * new thread takes the mode of the thread that made it. Results must not depend on which thread did which task.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE

@@ -78,7 +78,7 @@ function create(path, text) {
   try {
     writeFileSync(file, text);
   } catch (error) {
-    rmSync(path, { force: true }); // nobody shall wait for it
+    rmSync(path, { force: true }); // no process shall wait for it
     throw error;
   } finally {
     closeSync(file);
@@ -175,7 +175,7 @@ function removeLeftovers(path) {
       if (isLeft) rmSync(join(dirname(path), name), { recursive: true, force: true });
     }
   } catch {
-    // What cannot be removed is in nobody's way.
+    // What cannot be removed is harmless.
   }
 }
 
@@ -212,7 +212,7 @@ function isProcess({ pid, start }) {
 
 /**
  * What became of the very process that a lock names, as its id may have been given to another one since: it 'runs', has
- * 'ended', or 'unknown' where there is a process of that id and nobody knows which.
+ * 'ended', or 'unknown' where there is a process of that id that cannot be told apart.
  */
 export function fateOf({ pid, start }) {
   try {

@@ -40,7 +40,7 @@ export async function setup(args) {
   try {
     rows = await underLock((log) => goThroughParts({ log, make: true }));
   } catch (error) {
-    // Of the parts each tells its own; this is the lock's: a full disk, a folder of somebody else.
+    // Of the parts each tells its own; this is the lock's: a full disk, a folder of another user.
     process.stderr.write(`set-up: ${error.message}\n`);
     return 1;
   }

@@ -1,6 +1,6 @@
 /**
  * Files and folders on their way. Until it is whole, what is made has a name of its own beside the one that it will have:
- * so nobody takes a half for a whole, and what a set-up left that was killed, or that failed, is known by its name.
+ * so a part is never taken for a whole, and what a set-up left that was killed, or that failed, is known by its name.
  */
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /*
- * Tables that are filled where they lie: one of zeros is made, and rows are written into it before anybody else sees it.
+ * Tables that are filled in place: one of zeros is made, and rows are written into it before it has other holders.
  * A table that is made of an array is held twice until the array is collected.
  */
 #ifndef TFJS_EMBEDDINGS_TENSORFLOW_TABLES_H_
@@ -48,7 +48,7 @@ inline void prefer_huge_pages(void* data, size_t bytes) {
 #endif
 }
 
-/* Zeros that nobody writes take no memory where the system can forget pages: a table that is loaded begins so. */
+/* Zeros that are not written take no memory where the system can forget pages: a table that is loaded begins so. */
 inline void clear(void* data, size_t bytes) {
   char* const start = static_cast<char*>(data);
 #if defined(__linux__)
@@ -86,7 +86,7 @@ void compute_new_table(void*, TF_OpKernelContext* context) {
   clear(Call::data(table), bytes);
 }
 
-/* Writes whole rows through the buffer of `table`: the caller made sure that nobody else sees it. */
+/* Writes whole rows through the buffer of `table`: the caller made sure that it has no other holders. */
 void compute_write_rows(void*, TF_OpKernelContext* context) {
   Call call(context);
   TF_Tensor* table = call.input(0, "table", -1);

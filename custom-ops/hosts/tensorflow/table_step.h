@@ -73,7 +73,7 @@ struct TableStep {
 
 /*
  * Reads and checks slots, gradient, bags and hyper, which come after input 0, a table of this shape whose rows lie in
- * `rows`; then applies the step. It writes in place: the caller made sure that nobody else sees the table and the slots.
+ * `rows`; then applies the step. It writes in place: the caller made sure that table and slots have no other holders.
  */
 template <int kOptimizer, typename Apply>
 void step_table(Call& call, const Attributes& attributes, const te_table& shape, const Span& rows, Apply apply) {

@@ -74,7 +74,7 @@ static list take_list(arena* a, size_t count, int with_gains) {
   return l;
 }
 
-/* Row splits that nobody has checked yet lead to no more than all ids. */
+/* Row splits that are not checked yet lead to no more than all ids. */
 static int64_t ids_of_core(const te_csr* csr, int64_t core) {
   int64_t ids = 0;
   for (int32_t f = 0; f < csr->n_features; f++) {

@@ -1,4 +1,4 @@
-/* What a batch is checked for before a step, where nobody else would refuse it. */
+/* What a batch is checked for before a step, where nothing else would refuse it. */
 #include "../core.h"
 
 #if !defined(__wasm__) /* called by the TensorFlow ops alone */

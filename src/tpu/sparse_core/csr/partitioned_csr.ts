@@ -77,7 +77,7 @@ export class PartitionedCsrFormatTensor implements PartitionedCsrFields {
     this.#giveBack();
   }
 
-  /** @internal Keeps the arrays for a step that waits, also when disposed meanwhile; the result lets go of them, once. */
+  /** @internal Keeps the arrays for a waiting step, also when disposed meanwhile; the result lets go of them, once. */
   hold(): () => void {
     this.#holders++;
     return () => {
