@@ -1,5 +1,5 @@
 /**
- * The main job: trains a wide-and-deep model on rows of text, scores it on test rows, saves it, and shows that a second
+ * The wide-and-deep example: trains a model on rows of text, scores it on test rows, saves it, and shows that a second
  * process which loads it predicts the same to the bit; on request exports it, and shows that TensorFlow agrees.
  */
 import { createHash } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * The main job as a program, in a clone that is set up: `node --import tsx models/wide_and_deep/main.ts --help`. Options are
- * answered before anything else is loaded.
+ * The wide-and-deep example as a program, in a clone that is set up:
+ * `node --import tsx models/wide_and_deep/main.ts --help`. Options are answered before anything else is loaded.
  */
 import { runProgram } from '../command_line.mjs';
 import * as commandLine from './options.mjs';

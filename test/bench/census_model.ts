@@ -1,4 +1,4 @@
-/** The wide-and-deep model of the main job over features like those of census income, whose file needs not be there. */
+/** The model of the wide-and-deep example over features like those of census income, whose file needs not be there. */
 import type * as tf from '@tensorflow/tfjs';
 import { buildModel } from '../../models/wide_and_deep/model.js';
 import { LearningRate } from '../../models/wide_and_deep/training.js';

@@ -1,7 +1,7 @@
 /**
  * Exports of tables, beside copying a file of as many bytes through a buffer of 1 MB; both are on disk before the clock
- * stops; then of the wide-and-deep model of the main job. `EXPORT_GB=0.25` takes less room. Disks that others use too are slower at some times than at others: both take
- * turns, and medians are told with the fastest and the slowest.
+ * stops; then of the model of the wide-and-deep example. `EXPORT_GB=0.25` takes less room. Speed of shared disks varies: both
+ * take turns, and medians are told with the fastest and the slowest.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';

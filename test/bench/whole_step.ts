@@ -1,6 +1,6 @@
 /**
  * Whole steps of a wide-and-deep model on `tensorflow`, captured and op by op, taking turns: one JSON line per way of
- * training or predicting. The model is that of the main job over 14 features, with its dropout and its penalty on touched rows.
+ * training or predicting. The model has 14 features, and dropout and penalty of the example `models/wide_and_deep`.
  *   node --import tsx test/bench/whole_step.ts [--batch 512] [--rounds 7] [--steps 57]
  */
 import * as tf from '@tensorflow/tfjs';

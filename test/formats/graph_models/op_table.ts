@@ -17,11 +17,11 @@ function families(): Families {
   return (JSON.parse(readFileSync(path, 'utf8')) as { families: Families }).families;
 }
 
-/** For each op of the families who runs it. */
+/** For each op of the families what runs it. */
 export function opTable(): string[][] {
   const by = new Map(emb.converter.listOps().map((op) => [op.name, op.by]));
   return Object.entries(families()).flatMap(([family, ops]) => {
-    return ops.map((op) => [`\`${op}\``, family, by.get(op) ?? 'nobody']);
+    return ops.map((op) => [`\`${op}\``, family, by.get(op) ?? 'none']);
   });
 }
 

@@ -1,4 +1,4 @@
-/** The main job with its tables by the TPU embedding API. */
+/** The wide-and-deep example with its tables by the TPU embedding API. */
 import { InputError } from '../../../models/input_error.mjs';
 import { HELP, readOptions } from '../../../models/wide_and_deep/options.mjs';
 import { LearningRate } from '../../../models/wide_and_deep/training.js';
@@ -119,7 +119,7 @@ describe('the option --api', () => {
   }
 });
 
-describe('the learning rate of the main job', () => {
+describe('the learning rate of the wide-and-deep example', () => {
   it('goes down to nothing, and stays there', () => {
     const rate = new LearningRate(512, 10);
     expect(rate.at(0)).toBeCloseTo(0.008, 12);

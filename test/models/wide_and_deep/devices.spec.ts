@@ -1,4 +1,4 @@
-/** The main job with its tables on virtual devices: the predictions of one device, to the bit. */
+/** The wide-and-deep example with its tables on virtual devices: the predictions of one device, to the bit. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as emb from 'tfjs-embeddings/node';

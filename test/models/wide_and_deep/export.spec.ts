@@ -1,5 +1,5 @@
 // runner: python
-/** The main job with `--export`: TensorFlow, in processes of its own, predicts what the job predicts. */
+/** The wide-and-deep example with `--export`: TensorFlow, in processes of its own, predicts what the job predicts. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow } from '../../backends/tensorflow/python_tensorflow.js';

@@ -1,4 +1,4 @@
-/** The main job as a process: results, reloading, options and errors. */
+/** The wide-and-deep example as a process: results, reloading, options and errors. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';

@@ -1,4 +1,4 @@
-/** Runs the main job as a user does: as a process of its own. */
+/** Runs the wide-and-deep example as a user does: as a process of its own. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
