@@ -67,7 +67,7 @@ export function refuseUnknownOps(artifacts: GraphArtifacts, ours: ReadonlySet<st
   const initial = new Set(artifacts.modelInitializer?.node);
   const isDue = unknown.some(([, all]) => all.some(({ node }) => initial.has(node) || (holdsOurs && needed.has(node))));
   if (!isDue) {
-    warnOnce(`a graph model holds ops that nobody runs, and fails where a run needs them: ${told.join('; ')}.`);
+    warnOnce(`a graph model holds ops that are not registered, and fails where a run needs them: ${told.join('; ')}.`);
     return;
   }
   const note = `The ops of the graph: ${[...places.keys()].sort().join(', ')}.`;

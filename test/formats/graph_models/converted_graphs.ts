@@ -48,7 +48,7 @@ export function convertedGraphs(path = GOLDENS): ConvertedGraph[] {
 export type Verdict = { readonly refused: string } | { readonly difference: string | null };
 
 /** What stock tfjs says of ops that it lacks, and a warning of this package before. */
-const UNKNOWN = /ops that nobody runs, and fails where a run needs them: (.*)\.$/;
+const UNKNOWN = /ops that are not registered, and fails where a run needs them: (.*)\.$/;
 
 function tensorOf({ dtype, shape, values }: ToldTensor): tf.Tensor {
   return tf.tensor((dtype === 'string' ? values : values.map(Number)) as number[], shape, dtype);
