@@ -13,7 +13,7 @@ export function checkNothingMissing(
 ): void {
   const missing = due.filter((name) => !given.includes(name));
   if (missing.length === 0) return;
-  const note = strangers.length === 0 ? undefined : `Nobody knows ${strangers.join(', ')}.`;
+  const note = strangers.length === 0 ? undefined : `Unknown names: ${strangers.join(', ')}.`;
   throw new ValueError(ARGUMENT, `${missing.join(', ')}, as it was saved`, described('state without it'), note);
 }
 

@@ -109,7 +109,7 @@ describe('saved optimizer state', () => {
         // Where that leaves no state at all, tfjs does not ask for it: the next spec.
         if (state.length > 1) await expectRefusal(part, spec.name);
         const other = `${spec.name}_2`;
-        await expectRefusal(renamed(whole, spec.name, other), spec.name, `Nobody knows ${other}`);
+        await expectRefusal(renamed(whole, spec.name, other), spec.name, `Unknown names: ${other}`);
       }
       free(await load(whole));
       free(model);
@@ -282,6 +282,6 @@ describe('names of state', () => {
     const run = (strangers?: string[]) => () => checkNothingMissing(['a', 'b', 'c'], ['b'], strangers);
     expectError(run(), 'ValueError', 'optimizer state', 'state without it');
     expect(run()).toThrowError(/expected a, c, as it was saved, received state without it\.$/);
-    expect(run(['x', 'y'])).toThrowError(/Nobody knows x, y\.$/);
+    expect(run(['x', 'y'])).toThrowError(/Unknown names: x, y\.$/);
   });
 });
