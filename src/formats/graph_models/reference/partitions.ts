@@ -11,7 +11,7 @@ export function dynamicPartition(data: HostArray, partitions: HostArray, count: 
   const targets = integers(partitions, 'partitions');
   if (!begins(data.shape, partitions.shape)) {
     const received = described(`shape [${partitions.shape.join(', ')}]`);
-    throw new ValueError('partitions', `a shape with which [${data.shape.join(', ')}] begins`, received);
+    throw new ValueError('partitions', `a prefix of data.shape [${data.shape.join(', ')}]`, received);
   }
   const inner = data.shape.slice(partitions.shape.length);
   const width = sizeOf(inner);

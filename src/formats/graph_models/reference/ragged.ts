@@ -25,7 +25,7 @@ function checkSplits(splits: HostArray, length: number, argument: string): Int32
   }
   const falls = numbers.findIndex((split, i) => i > 0 && split < numbers[i - 1]!);
   if (falls > 0)
-    throw new ValueError(argument, 'row splits that never fall', described(`${numbers[falls]} at ${falls}`));
+    throw new ValueError(argument, 'non-decreasing row splits', described(`${numbers[falls]} at ${falls}`));
   const last = numbers[numbers.length - 1]!;
   if (last !== length) throw new ValueError(argument, `row splits that end at ${length}`, last);
   return numbers;

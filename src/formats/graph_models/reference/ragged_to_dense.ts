@@ -23,7 +23,7 @@ function ofSplits(splits: Int32Array, argument: string): Level {
   const rowOf = new Int32Array(Math.max(0, splits[splits.length - 1]!));
   for (let row = 0; row + 1 < splits.length; row++) {
     if (splits[row + 1]! < splits[row]!) {
-      throw new ValueError(argument, 'row splits that never fall', described(`${splits[row + 1]} at ${row + 1}`));
+      throw new ValueError(argument, 'non-decreasing row splits', described(`${splits[row + 1]} at ${row + 1}`));
     }
     rowOf.fill(row, splits[row], splits[row + 1]);
   }

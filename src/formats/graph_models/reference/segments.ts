@@ -116,7 +116,7 @@ export function unsortedSegmentReduce(
   const rank = segmentIds.shape.length;
   if (!segmentIds.shape.every((size, i) => data.shape[i] === size)) {
     const received = described(`shape [${segmentIds.shape.join(', ')}]`);
-    throw new ValueError('segment_ids', `a shape with which [${data.shape.join(', ')}] begins`, received);
+    throw new ValueError('segment_ids', `a prefix of data.shape [${data.shape.join(', ')}]`, received);
   }
   const segments = readCount(numSegments, 'num_segments');
   checkBelow(ids, segments, 'segment_ids');
