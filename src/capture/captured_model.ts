@@ -165,14 +165,14 @@ export class CapturedModel {
     const field = signature.watched!.changed();
     this.#signatures.release(signature);
     Object.assign(signature, { watched: null, recording: null, runs: 0 });
-    this.#countChange(signature, field ?? 'a variable');
+    this.#countChange(signature, `${field ?? 'a variable'} changes from step to step`);
   }
 
-  #countChange(signature: Signature, field: string): void {
+  #countChange(signature: Signature, reason: string): void {
     // It may have been a function, and the new one is not checked yet.
     this.#reasons.delete(signature.purpose);
     signature.changes += 1;
-    if (signature.changes > MOST_CHANGES) signature.refused ??= `${field} changes from step to step`;
+    if (signature.changes > MOST_CHANGES) signature.refused ??= reason;
   }
 
   #record(model: tf.LayersModel, signature: Signature, { eager, data, firstWhole }: GivenStep): tf.Tensor[] {
@@ -180,7 +180,7 @@ export class CapturedModel {
     const known = { own: ownVariables(model), firstWhole };
     const { results, recording } = record(backend, data, () => eager(data), known);
     if (!recording.isTypical && recording.problem === null) {
-      this.#countChange(signature, 'whether there are ids at all');
+      this.#countChange(signature, 'some batches have no ids');
       return results;
     }
     const first = signature.recording;
@@ -189,7 +189,7 @@ export class CapturedModel {
     signature.recording = recording;
     signature.watched = watchedModel(model, signature.purpose).watched;
     // What changed between the two steps was no matter of the step itself: this one is the first of two then.
-    if (field !== null) this.#countChange(signature, field);
+    if (field !== null) this.#countChange(signature, `${field} changes from step to step`);
     else if (signature.refused === null && first !== null) this.#build(model, signature, recording);
     if (signature.refused !== null || signature.graph !== null) signature.recording = null;
     return results;

@@ -228,7 +228,7 @@ class Recorder {
       }
       const feed = this.feeds.find(({ name }) => name === place);
       if (feed?.kind === 'variable' && feed.variable === variable) continue;
-      if (feed !== undefined) this.refuse(`variable ${variableText(variable)} is given a tensor of somebody else`);
+      if (feed !== undefined) this.refuse(`variable ${variableText(variable)} is given a tensor from outside the step`);
       found.push({ variable, place });
     }
     return found;

@@ -102,7 +102,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   },
   'a loss that is added to a layer of ours': {
     first: (model) => (layerOf(model, 'embedding') as unknown as tf.layers.Layer).addLoss(() => tf.scalar(factor)),
-    reason: /layer embedding\w+ adds a loss of somebody's own/,
+    reason: /layer embedding\w+ adds a loss of the user's own/,
   },
   'the regularizer of a frozen table, whose factor changes': {
     build: () => modelOf(sigmoid, { embeddingsRegularizer: tf.regularizers.l2({ l2: 0.1 }), trainable: false }),

@@ -243,7 +243,7 @@ export class Reach {
     this.#watchList(losses, fieldOf('_losses', what));
     for (const loss of losses) {
       const regularizer = typeof loss === 'function' ? regularizerOf(loss) : null;
-      if (regularizer === null) return this.#refuse(`${what} adds a loss of somebody's own`);
+      if (regularizer === null) return this.#refuse(`${what} adds a loss of the user's own`);
       this.visit(regularizer, fieldOf('regularizer', what));
     }
   }
