@@ -66,6 +66,9 @@ export function readValues(backend: tf.KernelBackend, info: tf.TensorInfo, argum
   if (info.dtype === 'complex64') throw new ArgumentTypeError(argument, 'real numbers, bool or strings', info);
   const values = backend.readSync(info.dataId) as unknown;
   if (values instanceof BigInt64Array) return fromInt64(values, argument);
+  // A cast to a wider dtype keeps the array of the narrower one.
+  if (info.dtype === 'float32' && !(values instanceof Float32Array)) return Float32Array.from(values as Int32Array);
+  if (info.dtype === 'int32' && !(values instanceof Int32Array)) return Int32Array.from(values as Uint8Array);
   return values as HostValues;
 }
 

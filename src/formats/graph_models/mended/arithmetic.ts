@@ -2,8 +2,9 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../../base/errors.js';
 import { readTensor } from '../../../ids/values.js';
+import { typeAttribute } from '../../../tfjs/graph_models/graph_run.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
-import { readValues } from '../host_array.js';
+import { readValues, sizeOf } from '../host_array.js';
 import { axisOf, broadcast, commonShape } from './moves.js';
 
 /** Whole numbers pair by pair, in the shape that both broadcast to. */
@@ -67,6 +68,8 @@ function multiplied(x: tf.Tensor, y: tf.Tensor): tf.Tensor {
   return x.dtype === 'int32' && tf.getBackend() === 'cpu' ? paired(x, y, Math.imul) : tf.mul(x, y);
 }
 
+const squared = (x: tf.Tensor): tf.Tensor => (x.dtype === 'int32' ? multiplied(x, x) : tf.square(x));
+
 /** Of strings the second stands behind the first. */
 function added(x: tf.Tensor, y: tf.Tensor): tf.Tensor {
   if (x.dtype !== 'string') return tf.add(x, y);
@@ -78,14 +81,21 @@ function added(x: tf.Tensor, y: tf.Tensor): tf.Tensor {
   });
 }
 
-/** Shifts by more bits than there are take all but the sign. */
-const bits = (count: number): number => Math.min(31, Math.max(0, count));
+/** Numbers shifted, by one bit less than they have at most. */
+function shifted(
+  x: tf.Tensor,
+  y: tf.Tensor,
+  node: tf.GraphNode,
+  run: (value: number, count: number) => number,
+): tf.Tensor {
+  const most = Number(/^DT_U?INT(8|16)$/.exec(typeAttribute(node, 'T'))?.[1] ?? 32) - 1;
+  return paired(x, y, (value, count) => run(value, Math.min(most, Math.max(0, count))));
+}
 
 const BITS: Readonly<Record<string, (a: number, b: number) => number>> = {
   BitwiseAnd: (a, b) => a & b,
   BitwiseOr: (a, b) => a | b,
   BitwiseXor: (a, b) => a ^ b,
-  RightShift: (a, b) => a >> bits(b),
 };
 
 /** Strings are compared byte by byte. */
@@ -108,6 +118,22 @@ const scan =
     if (x!.size === 0) return x!.clone();
     return tf.tidy(() => run(x!, axisOf(axis!, x!.rank), attrs['exclusive'] === true, attrs['reverse'] === true));
   };
+
+/** As `multiplied`, one after the other along an axis. */
+function runningProduct(x: tf.Tensor, axis: number, exclusive: boolean, reverse: boolean): tf.Tensor {
+  if (x.dtype !== 'int32' || tf.getBackend() !== 'cpu') return tf.cumprod(x, axis, exclusive, reverse);
+  const given = x.dataSync();
+  const products = new Int32Array(given.length);
+  const [size, width] = [x.shape[axis]!, sizeOf(x.shape.slice(axis + 1))];
+  const [first, before] = reverse ? [size - 1, width] : [0, -width];
+  for (let i = 0; i < given.length; i++) {
+    const at = reverse ? given.length - 1 - i : i;
+    const isFirst = Math.floor(at / width) % size === first;
+    const factor = exclusive ? (isFirst ? 1 : given[at + before]!) : given[at]!;
+    products[at] = isFirst ? factor : Math.imul(products[at + before]!, factor);
+  }
+  return tf.tensor(products, x.shape, 'int32');
+}
 
 /** What lies in a band around the diagonal of matrices; a negative number of diagonals means all. */
 function band([x, lower, upper]: tf.Tensor[]): tf.Tensor {
@@ -149,9 +175,11 @@ const placed =
 
 export const ARITHMETIC_OPS: readonly GraphOp[] = [
   ...Object.entries(quotients).map(([name, run]) => graphOp(`${name}(x: T, y: T) -> z: T`, run)),
-  graphOp('LeftShift(x: T, y: T) -> z: T', ([x, y]) =>
-    x!.dtype === 'int32' ? paired(x!, y!, (a, b) => a << bits(b)) : tf.tidy(() => tf.mul(x!, tf.pow(2, y!))),
+  graphOp('LeftShift(x: T, y: T) -> z: T', ([x, y], node) =>
+    // Floats tell how far a result is beyond int32.
+    x!.dtype === 'int32' ? shifted(x!, y!, node, (a, b) => a << b) : tf.tidy(() => tf.mul(x!, tf.pow(2, y!))),
   ),
+  graphOp('RightShift(x: T, y: T) -> z: T', ([x, y], node) => shifted(x!, y!, node, (a, b) => a >> b)),
   ...Object.entries(BITS).map(([name, run]) => graphOp(`${name}(x: T, y: T) -> z: T`, ([x, y]) => paired(x!, y!, run))),
   graphOp('Invert(x: T) -> y: T', ([x]) =>
     tf.tensor(
@@ -165,13 +193,13 @@ export const ARITHMETIC_OPS: readonly GraphOp[] = [
   graphOp('Sub(x: T, y: T) -> z: T', ([x, y]) => tf.sub(x!, y!)),
   graphOp('Mul(x: T, y: T) -> z: T', ([x, y]) => multiplied(x!, y!)),
   graphOp('Neg(x: T) -> y: T', ([x]) => tf.neg(x!)),
-  graphOp('Square(x: T) -> y: T', ([x]) => (x!.dtype === 'int32' ? multiplied(x!, x!) : tf.square(x!))),
-  graphOp('SquaredDifference(x: T, y: T) -> z: T', ([x, y]) => tf.squaredDifference(x!, y!)),
+  graphOp('Square(x: T) -> y: T', ([x]) => squared(x!)),
+  graphOp('SquaredDifference(x: T, y: T) -> z: T', ([x, y]) => tf.tidy(() => squared(tf.sub(x!, y!)))),
   graphOp('Pow(x: T, y: T) -> z: T', ([x, y]) => (x!.dtype === 'int32' ? paired(x!, y!, power) : tf.pow(x!, y!))),
   graphOp('Equal(x: T, y: T) -> z: bool', ([x, y]) => isSame(x!, y!)),
   graphOp('NotEqual(x: T, y: T) -> z: bool', ([x, y]) => tf.tidy(() => tf.logicalNot(isSame(x!, y!)))),
   graphOp('Cumsum(x: T, axis: Tidx) -> out: T', scan(tf.cumsum)),
-  graphOp('Cumprod(x: T, axis: Tidx) -> out: T', scan(tf.cumprod)),
+  graphOp('Cumprod(x: T, axis: Tidx) -> out: T', scan(runningProduct)),
   graphOp('Round(x: T) -> y: T', ([x]) => (x!.dtype === 'int32' ? x!.clone() : tf.round(x!))),
   graphOp('ClipByValue(t: T, clip_value_min: T, clip_value_max: T) -> output: T', ([x, low, high]) =>
     tf.tidy(() => tf.maximum(tf.minimum(x!, high!), low!)),

@@ -1,6 +1,6 @@
 /**
- * Products of matrices in graphs. `wasm` has no kernel for whole numbers and none for Einsum, and the fused products of
- * tfjs know fewer activations than TensorFlow fuses.
+ * Products of matrices in graphs. Those of whole numbers `wasm` lacks and `cpu` rounds, `wasm` has no kernel for Einsum, and
+ * the fused products of tfjs know fewer activations than TensorFlow fuses.
  */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../../base/errors.js';
@@ -38,7 +38,7 @@ function product(a: tf.Tensor, b: tf.Tensor, transposeA = false, transposeB = fa
   const batch = tf.broadcast_util.assertAndGetBroadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
   const shape = [...batch, rows, columns];
   if (sizeOf(shape) === 0 || inner === 0) return tf.zeros(shape, a.dtype);
-  if (a.dtype !== 'int32' || tf.getBackend() !== 'wasm') return tf.matMul(a, b, transposeA, transposeB);
+  if (a.dtype !== 'int32' || tf.getBackend() === 'tensorflow') return tf.matMul(a, b, transposeA, transposeB);
   const count = sizeOf(batch);
   const flat = (x: tf.Tensor, isSwapped: boolean, matrix: number[]): tf.Tensor =>
     tf.reshape(tf.broadcastTo(isSwapped ? swapped(x) : x, [...batch, ...matrix]), [count, ...matrix]);
