@@ -1,5 +1,6 @@
 /**
- * Errors of the public API. Every one names the argument, what was expected and what was received.
+ * Errors of the public API. Every one names the argument, what was expected and what was received, in one sentence for
+ * all or, where that reads badly, in one of its own.
  */
 import { brand } from './per_process.js';
 
@@ -17,7 +18,8 @@ function factsOf(argument: string, expected: string, received: unknown): ErrorFa
   return { argument, expected, received: describe(received) };
 }
 
-function messageOf({ argument, expected, received }: ErrorFacts, note: string | undefined): string {
+function messageOf({ argument, expected, received }: ErrorFacts, given: unknown, note: string | undefined): string {
+  if (given instanceof Described && given.message !== undefined) return given.message;
   const text = `\`${argument}\`: expected ${expected}, received ${received}.`;
   return note === undefined ? text : `${text} ${note}`;
 }
@@ -39,7 +41,7 @@ export class ValueError extends Error implements ErrorFacts {
    */
   constructor(argument: string, expected: string, received: unknown, note?: string) {
     const facts = factsOf(argument, expected, received);
-    super(messageOf(facts, note));
+    super(messageOf(facts, received, note));
     Object.assign(this, facts);
   }
 }
@@ -61,7 +63,7 @@ export class RuntimeError extends Error implements ErrorFacts {
    */
   constructor(argument: string, expected: string, received: unknown, note?: string) {
     const facts = factsOf(argument, expected, received);
-    super(messageOf(facts, note));
+    super(messageOf(facts, received, note));
     Object.assign(this, facts);
   }
 }
@@ -83,7 +85,7 @@ export class ArgumentTypeError extends TypeError implements ErrorFacts {
    */
   constructor(argument: string, expected: string, received: unknown, note?: string) {
     const facts = factsOf(argument, expected, received);
-    super(messageOf(facts, note));
+    super(messageOf(facts, received, note));
     Object.assign(this, facts);
   }
 }
@@ -93,12 +95,18 @@ export class Described {
   static {
     brand(this, 'Described');
   }
-  constructor(readonly text: string) {}
+  constructor(
+    readonly text: string,
+    readonly message?: string,
+  ) {}
 }
 
-/** Marks text as a finished description of what was received, so that it is not quoted. */
-export function described(text: string): Described {
-  return new Described(text);
+/**
+ * Marks text as a finished description of what was received, so that it is not quoted. `message`: that of the error, in
+ * place of the one made of argument, expected and received.
+ */
+export function described(text: string, message?: string): Described {
+  return new Described(text, message);
 }
 
 const LONGEST = 80;

@@ -12,7 +12,7 @@ import ts from 'typescript';
 
 const ERRORS = /(Error|Fault)$/;
 const SPEAKERS = new Set(['described', 'warn', 'warnOnce', 'reading', 'refuse', 'fail']);
-const CONSTANTS = /^([A-Z][A-Z_0-9]*|expected|note|refuse|most|known)$/;
+const CONSTANTS = /^([A-Z][A-Z_0-9]*|expected|note|message|refuse|most|known)$/;
 const JOINING = new Set([ts.SyntaxKind.PlusToken, ts.SyntaxKind.QuestionQuestionToken]);
 
 function isWordy(node: ts.Node): boolean {
