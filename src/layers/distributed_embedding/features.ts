@@ -19,7 +19,7 @@ import { listStructure, readStructure, type FeatureStructure } from './structure
 import { checkBoolean, checkInputLength, type SymbolicShape } from '../../base/layer_arguments.js';
 import { RaggedEmbedding } from '../embedding/ragged_embedding.js';
 import { type TableConfig, checkText } from '../../tables/table_config.js';
-import type { TableLayer } from '../embedding/table_layer.js';
+import { refuseBesideTable, type TableLayer } from '../embedding/table_layer.js';
 
 /** How one feature is looked up, and where. */
 export interface DistributedFeature extends Feature {
@@ -97,9 +97,9 @@ export function within<T>(path: string, read: () => T): T {
     const isOurs = error instanceof ArgumentTypeError || error instanceof ValueError || error instanceof RuntimeError;
     if (!isOurs || typeof facts.argument !== 'string' || facts.argument.startsWith(path)) throw error;
     const argument = facts.argument === 'args' ? path : `${path}.${facts.argument}`;
-    const note = (error as Error).message.split(`received ${String(facts.received)}. `)[1];
+    const message = (error as Error).message.replace(`\`${facts.argument}\``, () => `\`${argument}\``);
     const Same = error.constructor as typeof ValueError;
-    throw new Same(argument, String(facts.expected), described(String(facts.received)), note);
+    throw new Same(argument, String(facts.expected), described(String(facts.received), message));
   }
 }
 
@@ -161,10 +161,7 @@ function readTable(args: Partial<DistributedItemArgs>, path: string, tables: Tab
     return tables.add(made, given, null, path);
   }
   if (!isTable(table)) throw new ArgumentTypeError('table', 'a table made by emb.embeddingTable', table);
-  for (const field of TABLE_ARGUMENTS) {
-    if (args[field] === undefined || args[field] === null) continue;
-    throw new ValueError(field, 'nothing: with `table` it is an argument of emb.embeddingTable', args[field]);
-  }
+  refuseBesideTable(args, TABLE_ARGUMENTS);
   return tables.add(table, given ?? table.name, null, path);
 }
 

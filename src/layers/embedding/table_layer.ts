@@ -1,7 +1,7 @@
 /** What the layers on one table share: the weight, its penalties and settings, and being saved. */
 import * as tf from '@tensorflow/tfjs';
 import { readKerasConfig } from '../../base/keras_config.js';
-import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
+import { ArgumentTypeError, RuntimeError, ValueError, describe, described } from '../../base/errors.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange } from '../../lookup/arguments.js';
 import { touchedRowsPenalty } from '../../optimizers/penalty.js';
 import { readOptions } from '../../base/options.js';
@@ -99,6 +99,16 @@ const LAYER_FIELDS: readonly (keyof TableLayerArgs)[] = [
   ...LAYER_OPTIONS,
 ];
 
+/** Throws for settings of a table that come beside one: it has them already. */
+export function refuseBesideTable(args: object, fields: readonly string[]): void {
+  for (const field of fields) {
+    const value: unknown = (args as Record<string, unknown>)[field];
+    if (value === undefined || value === null) continue;
+    const message = `\`${field}\` cannot be set together with \`table\`; pass it to emb.embeddingTable().`;
+    throw new ValueError(field, 'nothing beside `table`', described(describe(value), message));
+  }
+}
+
 function readTable(args: AnyTableLayerArgs, name: string): EmbeddingTable {
   const { table } = args;
   if (table === undefined || table === null) {
@@ -112,11 +122,7 @@ function readTable(args: AnyTableLayerArgs, name: string): EmbeddingTable {
       throw new ValueError(field, `${table[field]}, as in table ${table.name}, or nothing`, given);
     }
   }
-  for (const field of TABLE_SETTINGS) {
-    if (args[field] !== undefined && args[field] !== null) {
-      throw new ValueError(field, 'nothing: with `table` it is an argument of emb.embeddingTable', args[field]);
-    }
-  }
+  refuseBesideTable(args, TABLE_SETTINGS);
   return table;
 }
 
