@@ -41,8 +41,9 @@ export function checkRowSplits(splits: ArrayLike<number>, values: number, argume
   if (splits[0] !== 0) throw new ValueError(argument, '0 as the first entry', splits[0]);
   for (let row = 1; row < length; row++) {
     if (splits[row]! < splits[row - 1]!) {
-      const received = described(`${splits[row]} after ${splits[row - 1]} at position ${row}`);
-      throw new ValueError(argument, 'entries that never fall', received);
+      const received = `${splits[row]} after ${splits[row - 1]} at position ${row}`;
+      const message = `\`${argument}\` must be non-decreasing: ${received}.`;
+      throw new ValueError(argument, 'non-decreasing entries', described(received, message));
     }
   }
   if (splits[length - 1] !== values) {

@@ -24,4 +24,11 @@ describe('The message of an error', () => {
     const listed = { embeddings: [given] } as unknown as Parameters<typeof emb.layers.distributedEmbedding>[0];
     expect(() => emb.layers.distributedEmbedding(listed)).toThrowError(ValueError, belongs('embeddings[0].seed'));
   });
+
+  it('says which of row splits fall', () => {
+    expect(() => emb.RaggedTensor.fromRowSplits([1, 2, 3], [0, 2, 1, 3])).toThrowError(
+      ValueError,
+      '`rowSplits` must be non-decreasing: 1 after 2 at position 2.',
+    );
+  });
 });
