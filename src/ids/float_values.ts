@@ -47,8 +47,9 @@ export function checkNoNaN(
   for (let i = 0; i < values.length; i++) {
     if (!Number.isNaN(values[i])) continue;
     const place = placeOf(i);
-    const received = described(place === null ? 'NaN' : `NaN at ${place}`);
-    throw new ValueError(argument, 'a number as the weight of each id', received);
+    const received = place === null ? 'NaN' : `NaN at ${place}`;
+    const message = `\`${argument}\` is ${received}.`;
+    throw new ValueError(argument, 'a number as the weight of each id', described(received, message));
   }
 }
 

@@ -100,12 +100,7 @@ function bad(title: string, id: number, weight: number, message: RegExp): BadInp
 
 const BAD = [
   bad('an id out of range', ROWS, 1, /expected ids in \[0, 50\), received 50 at \[1, 2\]/),
-  bad(
-    'a weight that is NaN',
-    3,
-    NaN,
-    /`weights(\[0\])?`: expected a number as the weight of each id, received NaN at \[1, \d\]\./,
-  ),
+  bad('a weight that is NaN', 3, NaN, /`weights(\[0\])?` is NaN at \[1, \d\]\./),
 ];
 
 describeSteps('Captured steps with weights per id', () => {

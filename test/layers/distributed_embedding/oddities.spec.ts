@@ -190,7 +190,7 @@ describe('DistributedEmbedding with odd ids, weights and tables', () => {
       const refused = outOfRange === 'error' ? { ...REFUSED, ...STRAYS } : REFUSED;
       for (const [name, [cls, argument, received]] of Object.entries(refused)) {
         const text = here.get(`${name} (${outOfRange})`)!;
-        expect(text.startsWith(`${cls}: \`${argument}\`: `))
+        expect(text.startsWith(`${cls}: \`${argument}\``))
           .withContext(`${name}: ${text}`)
           .toBeTrue();
         expect(text).withContext(name).toContain(received);
