@@ -7,6 +7,7 @@ export function checkNotLost(array: ArrayBufferView, argument: string): void {
   try {
     (array as Uint8Array).keys(); // as every method, it refuses such an array
   } catch {
-    throw new ValueError(argument, 'an array that has its memory', described('one whose memory was given away'));
+    const message = `\`${argument}\` is a detached array: its ArrayBuffer was transferred, or is too small by now.`;
+    throw new ValueError(argument, 'an array with its memory', described('a detached array', message));
   }
 }

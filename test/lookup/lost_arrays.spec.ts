@@ -4,7 +4,7 @@ import * as emb from '../../src/node.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { expectError } from '../helpers/errors.js';
 
-const LOST = 'one whose memory was given away';
+const LOST = 'a detached array';
 const SUM = { combiner: 'sum' } as const;
 
 /** The array after its memory went elsewhere: it reads as an empty one. */
