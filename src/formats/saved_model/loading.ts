@@ -40,6 +40,6 @@ export function lendLoader(load: Loader): void {
 export function loader(): Loader {
   const { load } = lent();
   if (load !== null) return load;
-  const note = `Import 'tfjs-embeddings/node'.`;
-  throw new RuntimeError('savedModel.load', 'Node and its files', described('a runtime without them'), note);
+  const message = `savedModel.load() needs Node: import 'tfjs-embeddings/node'.`;
+  throw new RuntimeError('savedModel.load', 'Node and its files', described('a runtime without them', message));
 }
