@@ -18,8 +18,10 @@ const NARROW: readonly (new (...args: never[]) => ArrayBufferView)[] = [
 ];
 
 function refuse(argument: string, expected: string, value: unknown, position: number): never {
-  const shown = typeof value === 'bigint' ? `${value}n` : String(value);
-  throw new ValueError(argument, expected, described(`${shown} at position ${position}`));
+  const isWhole = typeof value === 'bigint' || Number.isInteger(value);
+  const received = `${typeof value === 'bigint' ? `${value}n` : String(value)} at position ${position}`;
+  const message = isWhole ? undefined : `\`${argument}\` must be integers: ${received}.`;
+  throw new ValueError(argument, expected, described(received, message));
 }
 
 function fromNumbers(numbers: ArrayLike<unknown>, argument: string): Int32Array {

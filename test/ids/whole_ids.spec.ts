@@ -51,6 +51,11 @@ describe('toInt32', () => {
     }
   });
 
+  it('says whether a number has a fraction or is too large', () => {
+    expect(() => convert([0, 0.5])).toThrowError('`ids` must be integers: 0.5 at position 1.');
+    expect(() => convert(Float32Array.of(16777218))).toThrowError(/at most 2\^24 .*received 16777218 at position 0\./);
+  });
+
   it('refuses what is no number', () => {
     expectError(() => convert([1, '2']), 'TypeError', 'ids', 'string at position 1');
     expectError(() => convert([true]), 'TypeError', 'ids', 'boolean at position 0');

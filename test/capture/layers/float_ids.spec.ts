@@ -48,9 +48,9 @@ const bad = (title: string, id: number, message: RegExp): BadInputs => ({
 
 describeSteps('Captured steps of float32 ids', () => {
   const refused = [
-    bad('a fraction', 2.5, /expected whole numbers .*received 2\.5 at position 6/),
-    bad('NaN', NaN, /expected whole numbers .*received NaN at position 6/),
-    bad('infinity', -Infinity, /expected whole numbers .*received -Infinity at position 6/),
+    bad('a fraction', 2.5, /must be integers: 2\.5 at position 6/),
+    bad('NaN', NaN, /must be integers: NaN at position 6/),
+    bad('infinity', -Infinity, /must be integers: -Infinity at position 6/),
     bad('an id that float32 may have rounded', 2 ** 25, /at most 2\^24 .*received 33554432 at position 6/),
     bad('an id out of range', ROWS, /expected ids in \[0, 50\) .*received 50/),
   ];
