@@ -82,7 +82,7 @@ function checkOne(kernels: WasmKernels, code: number, calls: readonly Pick<StepA
 function expectAll({ team }: WasmKernels, calls: readonly Pick<StepAt, 'bags'>[]): void {
   const ids = calls.reduce((sum, { bags }) => sum + bags.nnz, 0);
   team?.expect(ids);
-  team?.rouse(ids);
+  team?.wakeWorkers(ids);
 }
 
 /** The pooled rows of many tables. */

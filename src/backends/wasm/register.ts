@@ -14,7 +14,7 @@ import { WasmKernelSet } from './wasm_kernel_set.js';
 const BACKEND = 'wasm';
 
 /** Runs each time that the backend is set: its own kernels are there then. */
-const whenSet = new Set<() => void>();
+const onBackendSet = new Set<() => void>();
 
 /** Registers the kernels and what the backend adds. Needs no wasm backend to be there. */
 export function registerWasmBackend(): void {
@@ -29,7 +29,7 @@ export function registerWasmBackend(): void {
       kernelFunc,
       setupFunc: (backend) => {
         guardMemory(backend as tf.KernelBackend);
-        for (const run of whenSet) run();
+        for (const run of onBackendSet) run();
       },
     });
   }
@@ -41,16 +41,16 @@ export function registerWasmBackend(): void {
 /** Products of matrices and threads: for models, which the smallest entry has none of. May be called again. */
 export function registerModelKernels(): void {
   bringThreads();
-  startAtFirst();
-  whenSet.add(replaceProducts);
+  startDefaultThreads();
+  onBackendSet.add(replaceProducts);
   if (tf.engine().registry[BACKEND] !== undefined) replaceProducts();
 }
 
 /** Gives the implementation on typed arrays its threads, where no number was asked for. */
-function startAtFirst(): void {
+function startDefaultThreads(): void {
   const threads = threadsOfKernels();
   if (threads === null || threadsAskedFor() !== null) return;
-  namedKernelSet('wasm')?.setThreads(threads.atFirst(threads.alone() === null));
+  namedKernelSet('wasm')?.setThreads(threads.defaultThreads(threads.alone() === null));
 }
 
 /** Makes the WebAssembly implementation available to the `cpu` backend as soon as it is compiled. */
@@ -59,7 +59,7 @@ export function addWasmKernelSet(): void {
     if (namedKernelSet('wasm') !== undefined) return;
     const set = new WasmKernelSet({ shared: true });
     addKernelSet(set);
-    startAtFirst();
+    startDefaultThreads();
   });
   compileEmbedded();
 }

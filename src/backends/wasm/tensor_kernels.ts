@@ -44,7 +44,7 @@ export function hostOf(backend: WasmBackend): Host {
 }
 
 function threadsWanted(isShared: boolean): number {
-  return threadsAskedFor() ?? threadsOfKernels()?.atFirst(isShared) ?? 1;
+  return threadsAskedFor() ?? threadsOfKernels()?.defaultThreads(isShared) ?? 1;
 }
 
 /** What runs on the tensors of tfjs, whose memory is shared where tfjs itself has threads. */

@@ -49,7 +49,7 @@ export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCs
   }
 
   info(): KernelInfo {
-    const alone = this.memory === null ? this.whyAlone() : this.memory.alone;
+    const alone = this.memory === null ? this.singleThreadReason() : this.memory.alone;
     return wasmInfo(this.asked, this.instance?.team ?? null, alone);
   }
 
@@ -228,7 +228,7 @@ export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCs
     const nowhere = { values: 0, rowSplits: 0, weights: 0 };
     const given = argumentsOf(table, direction, bags);
     const kernels = this.kernels();
-    kernels.team?.rouse(sizes.nnz);
+    kernels.team?.wakeWorkers(sizes.nnz);
     const bytes = workspaceBytes?.(kernels, { address: 0, rows, dim }, { ...nowhere, ...sizes }) ?? 0;
     const staging = new Staging(this.ownHeap, [...given, ...others], bytes);
     try {
@@ -264,7 +264,7 @@ export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCs
     }
   }
 
-  private whyAlone(): string | null {
+  private singleThreadReason(): string | null {
     const threads = this.isShared ? threadsOfKernels() : null;
     return threads === null ? 'it was made without' : threads.alone();
   }
@@ -272,7 +272,7 @@ export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCs
   private get ownHeap(): WasmHeap {
     if (this.memory === null) {
       const shared = this.isShared ? threadsOfKernels()?.sharedHeap() : undefined;
-      this.memory = shared ?? { heap: new WasmHeap(), alone: this.whyAlone() };
+      this.memory = shared ?? { heap: new WasmHeap(), alone: this.singleThreadReason() };
     }
     return this.memory.heap;
   }

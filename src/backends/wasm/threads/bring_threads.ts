@@ -8,7 +8,7 @@ import { WasmHeap } from '../heap.js';
 import { isCompiled } from '../module.js';
 
 /** Each thread is a worker with an engine of its own. */
-const MOST_AT_FIRST = 8;
+const MOST_BY_DEFAULT = 8;
 
 /** A shared memory; where there can be none, an ordinary one. */
 function sharedHeap(): MadeHeap {
@@ -22,18 +22,18 @@ function sharedHeap(): MadeHeap {
 }
 
 /** As many threads as there are cores, and no more than a few; one where the memory is not shared. */
-function threadsAtFirst(isShared: boolean): number {
+function defaultThreads(isShared: boolean): number {
   if (!isShared) return 1;
   const { navigator } = globalThis as { navigator?: { hardwareConcurrency?: number } };
   const cores = nodeBuiltin<typeof os>('node:os')?.availableParallelism() ?? navigator?.hardwareConcurrency ?? 1;
-  return Math.max(1, Math.min(cores, MOST_AT_FIRST));
+  return Math.max(1, Math.min(cores, MOST_BY_DEFAULT));
 }
 
 /** Memories that exist stay as they are. May be called again. */
 export function bringThreads(): void {
   setThreadsOfKernels({
     alone: noSharedMemoryBecause,
-    atFirst: threadsAtFirst,
+    defaultThreads,
     sharedHeap,
     team: (heap, module, program) => new HelperTeam(heap, module, HelperTeam.room(heap), program),
   });

@@ -104,7 +104,7 @@ export class HelperTeam implements Team {
     }
   }
 
-  rouse(work: number): void {
+  wakeWorkers(work: number): void {
     if (work < LARGE_CALL || this.threads < 2) return;
     if (this.words[ASLEEP] !== 0 && this.words[ALONE] === 0) Atomics.notify(this.words, GATE);
   }

@@ -16,7 +16,7 @@ export interface Team {
   /** Comes before each call; `work`: ids. */
   expect(work: number): void;
   /** Comes as early as a call is known: waking helpers that sleep takes as long as preparing it. */
-  rouse(work: number): void;
+  wakeWorkers(work: number): void;
   /** Runs a call of the module. The error of a trap is that of the helper which failed, if one has. */
   run(call: () => number): number;
   /** Ends the workers. */
@@ -33,7 +33,7 @@ export interface Threads {
   /** Why no worker can share memory with this thread; null where one can. */
   alone(): string | null;
   /** How many there are where no number was asked for. */
-  atFirst(isShared: boolean): number;
+  defaultThreads(isShared: boolean): number;
   /** A shared memory; where there can be none, an ordinary one. */
   sharedHeap(): MadeHeap;
   team(heap: Heap, module: WebAssembly.Module, program?: WorkerProgram): Team;

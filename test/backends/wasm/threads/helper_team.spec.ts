@@ -261,14 +261,14 @@ describe('helpers without work', () => {
       return true;
     };
     await until(sleeps);
-    team.rouse(10);
+    team.wakeWorkers(10);
     expect(wakes()).toBeFalse();
     team.setThreads(1);
-    team.rouse(100_000);
+    team.wakeWorkers(100_000);
     expect(wakes()).toBeFalse();
     team.setThreads(2);
     await until(() => {
-      team.rouse(100_000);
+      team.wakeWorkers(100_000);
       return wakes();
     });
     await until(sleeps);
