@@ -25,7 +25,7 @@ export type FolderMaker = (
 const folders = (): { make: FolderMaker | null } => perProcess('folders of SavedModels', () => ({ make: null }));
 
 /** Set by the Node entry, which has a file system. */
-export function lendFolders(make: FolderMaker): void {
+export function setFolderMaker(make: FolderMaker): void {
   folders().make = make;
 }
 

@@ -31,14 +31,14 @@ export interface RunnableSavedModel {
 
 export type Loader = (directory: unknown, options: unknown) => Promise<tf.LayersModel | RunnableSavedModel>;
 
-const lent = (): { load: Loader | null } => perProcess('loader of SavedModels', () => ({ load: null }));
+const registered = (): { load: Loader | null } => perProcess('loader of SavedModels', () => ({ load: null }));
 
-export function lendLoader(load: Loader): void {
-  lent().load = load;
+export function setLoader(load: Loader): void {
+  registered().load = load;
 }
 
 export function loader(): Loader {
-  const { load } = lent();
+  const { load } = registered();
   if (load !== null) return load;
   const message = `savedModel.load() needs Node: import 'tfjs-embeddings/node'.`;
   throw new RuntimeError('savedModel.load', 'Node and its files', described('a runtime without them', message));

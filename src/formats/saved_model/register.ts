@@ -1,8 +1,8 @@
 /** Makes folders work, for exports and for loading. Node entry only. */
 import { setCrc32c } from './bundle/crc32c.js';
-import { lendFolders } from './destination.js';
+import { setFolderMaker } from './destination.js';
 import { makeFolder, setExchange } from './folder.js';
-import { lendLoader } from './loading.js';
+import { setLoader } from './loading.js';
 
 /** What the addon does better than Node or JavaScript. */
 interface NativeFiles {
@@ -15,6 +15,6 @@ export function registerSavedModelFiles(native: NativeFiles | null): void {
   setExchange(native === null ? () => false : (a, b) => native.exchangeFolders(a, b));
   const hasFaster = native !== null && native.extendCrc32c(0, new Uint8Array(1)) >= 0;
   setCrc32c(hasFaster ? (before, bytes) => native.extendCrc32c(before, bytes) : null);
-  lendFolders(makeFolder);
-  lendLoader(async (directory, options) => (await import('./load.js')).loadModel(directory, options));
+  setFolderMaker(makeFolder);
+  setLoader(async (directory, options) => (await import('./load.js')).loadModel(directory, options));
 }
