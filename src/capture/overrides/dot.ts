@@ -27,7 +27,7 @@ function areRows({ axes, normalize }: DotLayer, [a, b, ...more]: readonly tf.Ten
 }
 
 /** Installs the hook into tfjs. */
-function openDots(): void {
+function installDots(): void {
   dots.open<Merge>(tf.layers.dot({ axes: 1, name: 'stock' }), 'mergeFunction', (stock, byNow) => {
     return function (this: DotLayer, inputs): tf.Tensor {
       const by = byNow();
@@ -59,4 +59,4 @@ export function nativeDots(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor1D | null {
 }
 
 /** Dots of rows are one op, with one for each gradient. */
-export const DOTS = dots.as(nativeDots, openDots);
+export const DOTS = dots.as(nativeDots, installDots);

@@ -23,7 +23,7 @@ type Call = (this: DropoutLayer, inputs: tf.Tensor | tf.Tensor[], kwargs?: Recor
 const dropout = new Substitute<DropoutBy>('dropout');
 
 /** Installs the hook into tfjs. */
-function openDropout(): void {
+function installDropout(): void {
   dropout.open<Call>(tf.layers.dropout({ rate: 0.5, name: 'stock' }), 'call', (stock, byNow) => {
     return function (this: DropoutLayer, inputs, kwargs): unknown {
       const by = byNow();
@@ -57,4 +57,4 @@ export function nativeDropout(layer: DropoutLayer, input: tf.Tensor): tf.Tensor 
 }
 
 /** Unseeded dropout is one op with a gradient of its own. */
-export const DROPOUT = dropout.as(nativeDropout, openDropout);
+export const DROPOUT = dropout.as(nativeDropout, installDropout);

@@ -21,7 +21,7 @@ export type GatherBy = (gather: Gather) => tf.TensorInfo | null;
 const gathers = new Substitute<GatherBy>('gather');
 
 /** Installs the hook into tfjs. */
-function openGathers(): void {
+function installGathers(): void {
   replaceStockKernel(tf.GatherV2, 'tensorflow', 'gathers', (stock) => (args) => {
     const by = gathers.now;
     if (by === null) return stock(args);
@@ -62,7 +62,7 @@ const nativeGathers = gathers.as(nativeGather);
 export const GATHERS: Override = {
   begin() {
     // tfjs-node may be loaded after this package.
-    openGathers();
+    installGathers();
     return nativeGathers.begin();
   },
 };

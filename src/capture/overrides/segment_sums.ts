@@ -18,7 +18,7 @@ export type SegmentSumBy = (sum: SegmentSum) => tf.TensorInfo | null;
 const sums = new Substitute<SegmentSumBy>('segment sum');
 
 /** Installs the hook into tfjs. */
-function openSegmentSums(): void {
+function installSegmentSums(): void {
   replaceStockKernel(tf.UnsortedSegmentSum, 'tensorflow', 'segment sums', (stock) => (args) => {
     const now = sums.now;
     if (now === null) return stock(args);
@@ -48,7 +48,7 @@ const nativeSums = sums.as(nativeSegmentSum);
 export const SEGMENT_SUMS: Override = {
   begin() {
     // tfjs-node may be loaded after this package.
-    openSegmentSums();
+    installSegmentSums();
     return nativeSums.begin();
   },
 };

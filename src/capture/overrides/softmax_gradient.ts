@@ -10,7 +10,7 @@ export type SoftmaxGradientBy = (dy: tf.Tensor, y: tf.Tensor) => tf.Tensor | nul
 const softmaxGradient = new Substitute<SoftmaxGradientBy>('softmax gradient');
 
 /** Installs the hook into tfjs. */
-function openSoftmaxGradient(): void {
+function installSoftmaxGradient(): void {
   replaceStockGradient('Softmax', 'softmax gradient', (stock) => (dy, saved, attributes) => {
     const [[y], { dim }] = [saved, attributes as unknown as { dim: number }];
     const by = softmaxGradient.now;
@@ -32,4 +32,4 @@ export function nativeSoftmaxGradient(dy: tf.Tensor, y: tf.Tensor): tf.Tensor | 
 }
 
 /** The gradient of softmax is one op. */
-export const SOFTMAX_GRADIENT = softmaxGradient.as(nativeSoftmaxGradient, openSoftmaxGradient);
+export const SOFTMAX_GRADIENT = softmaxGradient.as(nativeSoftmaxGradient, installSoftmaxGradient);

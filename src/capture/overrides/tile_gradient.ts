@@ -12,7 +12,7 @@ export type TileGradientBy = (dy: tf.Tensor, shape: readonly number[], reps: rea
 const tileGradient = new Substitute<TileGradientBy>('tile gradient');
 
 /** Installs the hook into tfjs. */
-function openTileGradient(): void {
+function installTileGradient(): void {
   replaceStockGradient(tf.Tile, 'tile gradient', (stock) => (dy, saved, attributes) => {
     const by = tileGradient.now;
     const [[x], { reps }] = [saved, attributes as unknown as { reps: readonly number[] }];
@@ -52,4 +52,4 @@ export function summedRepetitions(dy: tf.Tensor, shape: readonly number[], reps:
 }
 
 /** The gradient of `tf.tile` is one sum. */
-export const TILE_GRADIENT = tileGradient.as(summedRepetitions, openTileGradient);
+export const TILE_GRADIENT = tileGradient.as(summedRepetitions, installTileGradient);
