@@ -36,8 +36,8 @@ export function checkWeighted({ combiner }: Feature, isWeighted: boolean, path: 
   if (!isWeighted || combiner !== null) return;
   throw new ValueError(
     path,
-    `nothing: without a combiner ('sum', 'mean' or 'sqrtn') weights have no meaning`,
-    described('weights'),
+    'no weights, as there is no combiner',
+    described('weights', `\`${path}\`: weights need a combiner, 'sum', 'mean' or 'sqrtn'.`),
   );
 }
 
