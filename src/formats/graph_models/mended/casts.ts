@@ -70,7 +70,8 @@ function castTo(x: tf.Tensor, type: string): tf.Tensor {
   if (type === 'DT_BOOL') return tf.tidy(() => tf.notEqual(x, tf.zerosLike(x)));
   if (type.startsWith('DT_COMPLEX')) return tf.cast(x, 'complex64');
   if (/^DT_(FLOAT|DOUBLE)$/.test(type)) return tf.cast(x, 'float32');
-  if (dtype !== 'float32' && /^DT_INT(32|64)$/.test(type)) return tf.cast(x, 'int32');
+  // Truth values would keep their bytes under the name of int32 on `cpu`.
+  if (dtype === 'int32' && /^DT_INT(32|64)$/.test(type)) return tf.cast(x, 'int32');
   const given = readValues(tf.backend(), x, 'x') as Float32Array;
   const float = FLOATS[type];
   if (float !== undefined) return tf.tensor(Float32Array.from(given, float), shape, 'float32');

@@ -39,7 +39,9 @@ describeForBackends(
       try {
         const result = model.execute({ x }, 'cast') as tf.Tensor;
         const { dtype } = result;
-        const values = Array.from(result.dataSync());
+        const data = result.dataSync();
+        if (dtype === 'int32') expect(data).toBeInstanceOf(Int32Array);
+        const values = Array.from(data);
         result.dispose();
         return { dtype, values };
       } finally {
