@@ -5,7 +5,7 @@ import { isRecord } from '../../base/options.js';
 import type { PlanData } from '../../partition/plan.js';
 import { sameNumbers } from '../../ids/row_splits.js';
 import { isSymbolic } from '../../base/layer_arguments.js';
-import type { FeatureStructure} from './structure.js';
+import type { FeatureStructure } from './structure.js';
 import { flattenAs, featurePaths } from './structure.js';
 
 /** One entry per feature, in the order of features. */

@@ -1,6 +1,14 @@
 /** Nested features in the order of TensorFlow: keys of objects sorted. */
 import { ValueError, described } from '../../base/errors.js';
-import { featurePaths, flattenAs, keyPath, packAs, readStructure, type FeatureStructure, type Optional } from '../../layers/distributed_embedding/structure.js';
+import {
+  featurePaths,
+  flattenAs,
+  keyPath,
+  packAs,
+  readStructure,
+  type FeatureStructure,
+  type Optional,
+} from '../../layers/distributed_embedding/structure.js';
 import { isRecord } from '../../base/options.js';
 import { FeatureConfig } from '../config/feature_config.js';
 

@@ -1,4 +1,11 @@
-import { featurePaths, flattenAs, packAs, readStructure, readStructureConfig, structureConfig } from '../../../src/layers/distributed_embedding/structure.js';
+import {
+  featurePaths,
+  flattenAs,
+  packAs,
+  readStructure,
+  readStructureConfig,
+  structureConfig,
+} from '../../../src/layers/distributed_embedding/structure.js';
 import { expectError } from '../../helpers/errors.js';
 
 /** Features are numbers here. */
