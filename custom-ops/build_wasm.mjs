@@ -3,7 +3,7 @@
  * Compiles the C core to WebAssembly with clang from npm (it runs in Node; nothing else is needed).
  *
  * The module imports its memory and holds no data, so that it can run inside the memory of another module, with the
- * stack where its host puts it. For shared memories src/backends/wasm/shared_module.ts changes the import.
+ * stack where its host puts it. For shared memories src/backends/wasm/module.ts changes the import.
  * Output: custom-ops/build/kernels.wasm, and src/backends/wasm/kernels_wasm.ts with the same bytes for bundles.
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';

@@ -5,6 +5,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { loadAddon } from '../../src/backends/native/addon.js';
 import { StepGraph } from '../../src/capture/step_graph.js';
+import { keepSignsOfInt64 } from '../../src/tfjs/tfjs_node/int64_inputs.js';
 import { ROWS, describeSteps, modelOf, sigmoid } from './training.js';
 
 describeSteps('Captured steps', (allowTensors) => {
@@ -27,6 +28,18 @@ describeSteps('Captured steps', (allowTensors) => {
         model.dispose();
         tf.dispose([x, y]);
       }
+    });
+
+    it('go on where SavedModels with inputs of 64 bits have run in the process', async () => {
+      keepSignsOfInt64(tf.backend());
+      const model = modelOf();
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+      const [x, y] = [tf.zeros([4, 2], 'int32'), tf.zeros([4, 1])];
+      for (let step = 0; step < 3; step++) await model.trainOnBatch(x, y);
+      expect(emb.stepInfo(model)).toEqual({ captured: true, reason: null, signatures: 1, evictions: 0 });
+      model.optimizer.dispose();
+      model.dispose();
+      tf.dispose([x, y]);
     });
 
     it('switch one model or all off and on, and free the graphs of a model', async () => {

@@ -1,4 +1,5 @@
 /** Inputs of 64 bits in tfjs-node's runs of SavedModels. */
+import { asOwn } from '../engine/own_functions.js';
 import type * as tf from '@tensorflow/tfjs';
 
 /** The part of tfjs-node's backend that is wrapped. */
@@ -32,7 +33,7 @@ export function keepSignsOfInt64(backend: tf.KernelBackend): void {
   wrapped.add(backend);
   const node = backend as unknown as SavedModelBackend;
   const { getMappedInputTensorIds, binding } = node;
-  node.getMappedInputTensorIds = (inputs, infos) => {
+  node.getMappedInputTensorIds = asOwn((inputs, infos) => {
     const mapped = getMappedInputTensorIds.call(node, inputs, infos);
     inputs.forEach((input, i) => {
       if (infos[i]?.tfDtype !== 'DT_INT64') return;
@@ -40,5 +41,5 @@ export function keepSignsOfInt64(backend: tf.KernelBackend): void {
       mapped.tensorIds[i] = binding.createTensor(input.shape, binding.TF_INT64, int64Words(input.dataSync()));
     });
     return mapped;
-  };
+  });
 }

@@ -47,7 +47,7 @@ describe('memory for tables of the native kernels', () => {
   // A loop that never returns to the event loop makes and drops 200 tables of 8 MiB.
   it('is given back without a turn of the event loop', () => {
     const program = `
-      import { loadNative } from './src/backends/native/load_native.ts';
+      import { loadNative } from './src/backends/native/register.ts';
       const kernels = loadNative();
       for (let i = 0; i < 200; i++) kernels.allocate(2 ** 21).fill(1);
       console.log(process.resourceUsage().maxRSS);`;
