@@ -11,7 +11,8 @@ import { findWasm, sweepWasm } from './wasm.mjs';
  * `find` looks, without changing anything, and returns a finding {state, why, make?, tensorflow?}: `state` is present,
  * built or missing; `make`, where given, makes the part and returns the new finding. `sweep` removes what making it has
  * left, now or in a set-up that was killed. `after` names the parts that it stands on: others may be made beside it, so
- * that compilers work while TensorFlow is fetched.
+ * that compilers work while TensorFlow is fetched. `leavesInSrc`: what a killed set-up has left of it would count as a
+ * source of bundles, so it goes first.
  */
 const PARTS = [
   { name: 'dependencies', find: findDependencies, sweep: sweepDependencies },
@@ -19,8 +20,8 @@ const PARTS = [
   { name: 'tfjs-node', find: findTfjsNode, sweep: sweepTfjsNode, after: ['TensorFlow'] },
   // It names the version of TensorFlow, but is compiled after the smaller binding: two cores do not do more at a time.
   { name: 'addon', find: findAddon, sweep: sweepAddon, after: ['TensorFlow', 'tfjs-node'] },
-  { name: 'WebAssembly', find: findWasm, sweep: sweepWasm, after: [] },
-  { name: 'workers', find: findDeviceWorker, sweep: sweepDeviceWorker, after: ['WebAssembly'] },
+  { name: 'WebAssembly', find: findWasm, sweep: sweepWasm, leavesInSrc: true, after: [] },
+  { name: 'workers', find: findDeviceWorker, sweep: sweepDeviceWorker, leavesInSrc: true, after: ['WebAssembly'] },
   { name: 'bundles', find: findBundles, sweep: sweepBundles, after: ['workers'] },
 ];
 
@@ -31,6 +32,7 @@ export async function goThroughParts({ log, make, parts = PARTS }) {
   if (make) first.sweep?.();
   const rows = [rowOf(first, finding)];
   if (first.name === 'dependencies' && finding.state === 'missing') return rows; // all others stand on them
+  if (make) for (const { sweep, leavesInSrc } of others) if (leavesInSrc === true) sweep();
   const findings = new Map([[first.name, finding]]);
   for (const [i, part] of others.entries()) {
     const after = part.after ?? parts.slice(0, i + 1).map(({ name }) => name);
