@@ -123,6 +123,9 @@ export function lookUpsBy(
   lookups: readonly Lookup[],
   one: (lookup: Lookup) => LookedUp = lookUpByKernel,
 ): LookedUp[] {
+  // By itself, as lists would cost as much as a small lookup.
+  if (lookups.length === 1)
+    return [packedForm(lookups[0]!.table) === undefined ? one(lookups[0]!) : lookUpByKernel(lookups[0]!)];
   const plain = lookups.filter(({ table }) => packedForm(table) === undefined);
   const found = plain.length < 2 ? plain.map(one) : together(plain);
   if (plain.length === lookups.length) return found;
