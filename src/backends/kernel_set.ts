@@ -141,6 +141,16 @@ export interface HostTable {
   readonly dim: number;
 }
 
+/** With float32 rows. */
+export interface OfFloats {
+  readonly table: HostTable;
+}
+
+/** Whether a lookup or a step is one of float32 rows. */
+export function isOfFloats<T extends { readonly table: HostTable | PackedTable }>(each: T): each is T & OfFloats {
+  return 'data' in each.table;
+}
+
 /** How the rows of a bag are looked up and combined. */
 export interface BagOptions {
   readonly combiner: Combiner;

@@ -34,10 +34,15 @@ export function filledSlot(tables: Pick<Tables, 'begin'>, shape: readonly number
   return variable;
 }
 
+/** Numbers of a row. */
+export function widthOf(shape: readonly number[]): number {
+  return shape.slice(1).reduce((product, size) => product * size, 1);
+}
+
 /** Collects the rows in an array, where no tensor can be written. */
 export function collectedTable(shape: readonly number[]): TableWriter {
   const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
-  const columns = shape.slice(1).reduce((product, size) => product * size, 1);
+  const columns = widthOf(shape);
   return {
     write: (firstRow, rows) => values.set(rows, firstRow * columns),
     finish: () => tf.tensor(values, [...shape], 'float32'),

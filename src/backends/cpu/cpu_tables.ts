@@ -15,7 +15,7 @@ import {
 } from '../kernel_set.js';
 import { kernelSet } from '../registry.js';
 import { SharedIds, unitedGradient, unitedIds } from '../united_uses.js';
-import { filledSlot } from '../written_table.js';
+import { filledSlot, widthOf } from '../written_table.js';
 import { floatsOf, intsOf, type CpuBackend, OwnedTables, asWords } from './owned_tables.js';
 import type { OptimizerName } from '../../rules/rules.js';
 
@@ -31,13 +31,19 @@ interface Call {
 
 const NONE = new Float32Array(0);
 
-function bagsOf({ backend, inputs }: Call): HostBags {
-  const { values, rowSplits, weights } = inputs;
+function hostBags(
+  backend: CpuBackend,
+  { values, rowSplits, weights = null }: { [name in keyof BagTensors]?: tf.TensorInfo | null | undefined },
+): HostBags {
   return {
     values: intsOf(backend, values!.dataId, 'values'),
     rowSplits: intsOf(backend, rowSplits!.dataId, 'rowSplits'),
-    weights: weights === undefined ? null : floatsOf(backend, weights.dataId, 'weights'),
+    weights: weights === null ? null : floatsOf(backend, weights.dataId, 'weights'),
   };
+}
+
+function bagsOf({ backend, inputs }: Call): HostBags {
+  return hostBags(backend, inputs);
 }
 
 function floats({ backend, inputs }: Call, name: string): Float32Array {
@@ -122,15 +128,6 @@ export const KERNEL_FUNCTIONS = kernelTable<Call>({
 
 const cpu = (): CpuBackend => tf.backend() as CpuBackend;
 const owned = (): OwnedTables => OwnedTables.of(cpu());
-const widthOf = (shape: readonly number[]): number => shape.slice(1).reduce((product, size) => product * size, 1);
-
-function hostBags(backend: CpuBackend, { values, rowSplits, weights }: BagTensors): HostBags {
-  return {
-    values: intsOf(backend, values.dataId, 'values'),
-    rowSplits: intsOf(backend, rowSplits.dataId, 'rowSplits'),
-    weights: weights === null ? null : floatsOf(backend, weights.dataId, 'weights'),
-  };
-}
 
 /** The pooled rows of lookups of float32 rows, in one call. */
 function lookUpTogether(lookups: readonly Lookup[]): LookedUp[] {

@@ -8,6 +8,8 @@ import {
   type HostLookup,
   type HostStep,
   type HostTable,
+  isOfFloats,
+  type OfFloats,
   type KernelInfo,
   type KernelSet,
   type RowGradients,
@@ -80,11 +82,6 @@ function runMany(tables: readonly Pick<HostLookup, 'table' | 'bags'>[], kernel: 
   }
 }
 
-/** With float32 rows. */
-interface OfFloats {
-  readonly table: HostTable;
-}
-
 function stepArguments(optimizer: OptimizerName, step: HostStep & OfFloats): StepArguments {
   const { table, slots, gradient, bags, options, hyper, useStarts } = step;
   const [slot0 = null, slot1 = null] = slots;
@@ -121,7 +118,7 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
   }
 
   lookUp(lookups: readonly HostLookup[]): void {
-    const plain = lookups.filter((lookup): lookup is HostLookup & OfFloats => 'data' in lookup.table);
+    const plain = lookups.filter(isOfFloats);
     for (const { table, bags, options, pooled } of lookups) {
       if ('data' in table) continue;
       run(table.rows, bags, () =>
@@ -159,7 +156,7 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
   }
 
   step(optimizer: OptimizerName, steps: readonly HostStep[]): void {
-    const plain = steps.filter((step): step is HostStep & OfFloats => 'data' in step.table);
+    const plain = steps.filter(isOfFloats);
     const calls = plain.map((step) => stepArguments(optimizer, step));
     if (calls.length === 1) run(plain[0]!.table.rows, plain[0]!.bags, () => this.addon.sparseApply(...calls[0]!));
     else if (calls.length > 1) runMany(plain, () => this.addon.sparseApplyMany(calls));

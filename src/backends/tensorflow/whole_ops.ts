@@ -11,7 +11,7 @@ import { checkInputs, weightsOrNone } from './op_inputs.js';
 import { Ownership, watchedBackend } from './ownership.js';
 import { STEP_OPS } from './step_kernels.js';
 import type { WholeOps } from './tensorflow_tables.js';
-import { filledSlot } from '../written_table.js';
+import { filledSlot, widthOf } from '../written_table.js';
 
 const MANY_OPS = opNames('EmbeddingSparseApplyMany');
 
@@ -136,7 +136,7 @@ function readRows(table: tf.Tensor, firstRow: number, into: Float32Array): boole
   const { values } = backend.tensorMap.get(table.dataId);
   // Reading would hand the whole array to TensorFlow.
   if (values !== null) return false;
-  const width = table.shape.slice(1).reduce((product, size) => product * size, 1);
+  const width = widthOf(table.shape);
   const rows = Int32Array.from({ length: into.length / width }, (_, i) => firstRow + i);
   const attributes = [
     { name: 'N', type: backend.binding.TF_ATTR_INT, value: 1 },

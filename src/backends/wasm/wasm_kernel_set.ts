@@ -6,6 +6,8 @@ import {
   type HostLookup,
   type HostStep,
   type HostTable,
+  isOfFloats,
+  type OfFloats,
   type KernelInfo,
   type KernelSet,
   type RowGradients,
@@ -80,7 +82,7 @@ export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCs
   }
 
   lookUp(lookups: readonly HostLookup[]): void {
-    const plain = lookups.filter((lookup): lookup is HostLookup & OfFloats => 'data' in lookup.table);
+    const plain = lookups.filter(isOfFloats);
     if (plain.length > 1) this.lookUpTogether(plain);
     for (const lookup of lookups) if (plain.length < 2 || 'words' in lookup.table) this.lookUpOne(lookup);
   }
@@ -155,7 +157,7 @@ export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCs
   }
 
   step(optimizer: OptimizerName, steps: readonly HostStep[]): void {
-    const plain = steps.filter((step): step is HostStep & OfFloats => 'data' in step.table);
+    const plain = steps.filter(isOfFloats);
     const areTogether = plain.length > 1 || plain.some(({ useStarts }) => useStarts !== null);
     if (areTogether) this.stepTogether(optimizer, plain);
     for (const step of steps) if (!areTogether || 'words' in step.table) this.stepOne(optimizer, step);
@@ -289,11 +291,6 @@ export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCs
 function pooledLength({ rowSplits }: HostBags, { dim }: { readonly dim: number }): number {
   checkSplits(rowSplits.length);
   return (rowSplits.length - 1) * dim;
-}
-
-/** With float32 rows. */
-interface OfFloats {
-  readonly table: HostTable;
 }
 
 function sizesOf({ values, rowSplits }: HostBags): Pick<BagsAt, 'nnz' | 'batch'> {

@@ -5,7 +5,7 @@ import type { Backend, LookedUp, Lookup, Tables } from '../contract.js';
 import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, lookUpsBy, stepByKernel } from '../kernel_calls.js';
 import type { HostBags } from '../kernel_set.js';
 import { SharedIds, unitedGradient, unitedIds, type UnitedIds } from '../united_uses.js';
-import { filledSlot } from '../written_table.js';
+import { filledSlot, widthOf } from '../written_table.js';
 import { applyMany, embeddingBags, type LookupAt, type StepAt } from './joint_calls.js';
 import type { BagsAt } from './kernels.js';
 import { checkLength } from './sizes.js';
@@ -24,7 +24,6 @@ import {
 import type { WasmBackend } from './tfjs_heap.js';
 
 const wasm = (): WasmBackend => tf.backend() as WasmBackend;
-const widthOf = (shape: readonly number[]): number => shape.slice(1).reduce((product, size) => product * size, 1);
 
 function idsAt(backend: WasmBackend, { values, rowSplits, weights }: Lookup['bags']): BagsAt {
   return bagsOf(backend, { values, rowSplits, weights: weights ?? undefined });
