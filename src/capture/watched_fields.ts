@@ -3,6 +3,7 @@
  * methods of their classes. A step is repeated only while all of them are as they were.
  */
 import type { KnownClass } from './known/known_classes.js';
+import { sameProperties } from './known/same_properties.js';
 
 type Holder = Record<PropertyKey, unknown>;
 
@@ -13,9 +14,9 @@ export type IsAside = (field: string) => boolean;
 interface WatchedObject {
   readonly holder: Holder;
   readonly prototype: object | null;
-  /** All its fields, hidden ones too. */
-  names: readonly string[];
-  readonly isAside: IsAside;
+  /** All its fields, hidden ones too; null: others may come and go. */
+  names: readonly string[] | null;
+  readonly isAside: IsAside | null;
   readonly fields: readonly string[];
   readonly values: readonly unknown[];
   /** What reads a field, where a function does. */
@@ -45,13 +46,13 @@ export class WatchedFields {
   readonly #answers: WatchedAnswer[] = [];
   readonly #classes = new Set<KnownClass>();
 
-  /** Fields of an object, each of which it has for itself. Others may come and go where they are aside. */
-  addObject(holder: object, fields: readonly string[], isAside: IsAside = () => false): void {
+  /** Fields of an object, each of which it has for itself. Others may come and go where they are aside; null: all may. */
+  addObject(holder: object, fields: readonly string[], isAside: IsAside | null): void {
     const descriptors = fields.map((field) => descriptorOf(holder, field));
     this.#objects.push({
       holder: holder as Holder,
       prototype: Object.getPrototypeOf(holder) as object | null,
-      names: namesOf(holder),
+      names: isAside === null ? null : namesOf(holder),
       isAside,
       fields,
       values: descriptors.map((each) => each?.value as unknown),
@@ -106,6 +107,7 @@ function changedField(watched: WatchedObject): string | null {
 /** One more, even a hidden one, may stand before a method of its class. */
 function hasItsFields(watched: WatchedObject): boolean {
   const { holder, names, isAside } = watched;
+  if (names === null || isAside === null) return true;
   const now = namesOf(holder);
   if (areSame(now, names)) return true;
   const counting = (all: readonly string[]): string[] => all.filter((name) => !isAside(name)).sort();
@@ -122,7 +124,6 @@ function areSame(a: readonly string[], b: readonly string[]): boolean {
 
 function isChanged({ holder, values, isOpen }: WatchedList): boolean {
   if (isOpen ? holder.length < values.length : holder.length !== values.length) return true;
-  // Methods of its own stand before those of all lists.
   if (!isPlainList(holder)) return true;
   for (let i = 0; i < values.length; i++) {
     const now = descriptorOf(holder, i);
@@ -131,7 +132,13 @@ function isChanged({ holder, values, isOpen }: WatchedList): boolean {
   return false;
 }
 
-/** Whether a list is nothing but its elements. */
+const OF_LISTS = Reflect.ownKeys(Array.prototype).filter((key) => key !== 'length');
+const hasMethodsOfLists = sameProperties(
+  OF_LISTS,
+  OF_LISTS.map((key) => Array.prototype[key as never]),
+);
+
+/** Whether a list has the methods of all lists, and none of its own. */
 export function isPlainList(list: readonly unknown[]): boolean {
-  return Object.getPrototypeOf(list) === Array.prototype && namesOf(list).length === list.length + 1;
+  return Object.getPrototypeOf(list) === Array.prototype && hasMethodsOfLists(list);
 }

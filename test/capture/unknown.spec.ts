@@ -196,7 +196,16 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
       const value = (): tf.Tensor[] => Array.from(losses, (loss) => tf.tidy(() => loss().mul(factor)));
       Object.defineProperty(losses, 'map', { value });
     },
-    reason: /the _losses of layer dense\w+ is a list of another class, or has fields of its own/,
+    reason: /the _losses of layer dense\w+ is a list of another class, or has methods of its own/,
+  },
+  'a list of losses with an iterator of its own': {
+    build: penalized,
+    later: (model) => {
+      const losses = layerOf(model, 'dense')['_losses'] as (() => tf.Tensor)[];
+      const value = (): Iterator<() => tf.Tensor> => losses.slice().values();
+      Object.defineProperty(losses, Symbol.iterator, { value });
+    },
+    reason: /the _losses of layer dense\w+ is a list of another class, or has methods of its own/,
   },
   'two layers that change what they give': {
     build: merging,

@@ -4,6 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../base/per_process.js';
+import { sameProperties } from './same_properties.js';
 
 export interface Class {
   readonly prototype: object;
@@ -19,25 +20,24 @@ const ASIDE: ReadonlySet<PropertyKey> = new Set([
   ...['constructor', 'prototype', 'name', 'length', 'className', 'arguments', 'caller'],
 ]);
 
-const { hasOwnProperty } = Object.prototype;
-const descriptorOf = Object.getOwnPropertyDescriptor;
+const { getOwnPropertyDescriptor: descriptorOf, hasOwn } = Object;
 
-/** An accessor, the object that has it, and those that would hide it. */
+/** An accessor, and the objects that would hide it, from the one that inherits it on. */
 interface Getter {
   readonly key: PropertyKey;
   readonly get: unknown;
-  readonly owner: object;
   readonly before: readonly object[];
 }
 
 /**
  * An object from which others inherit, and all that they find there, by way of what it inherits from itself. Looked at
- * before each step: lists side by side, and no accessor is looked up twice.
+ * before each step: no accessor is looked up twice.
  */
 class Inherited {
   readonly #keys: PropertyKey[] = [];
   readonly #values: unknown[] = [];
   readonly #getters: Getter[] = [];
+  #isSame: ((holder: object) => boolean) | null = null;
 
   /** `isOfFunctions`: other values are counters and the like. */
   constructor(
@@ -52,7 +52,7 @@ class Inherited {
         if (seen.has(key)) continue;
         seen.add(key);
         const { value, get } = descriptorOf(owner, key)!;
-        if (get !== undefined) this.#getters.push({ key, get, owner, before: chain.slice(0, depth) });
+        if (get !== undefined) this.#getters.push({ key, get, before: chain.slice(0, depth) });
         else if (!isOfFunctions || typeof value === 'function') {
           this.#keys.push(key);
           this.#values.push(value);
@@ -69,10 +69,12 @@ class Inherited {
   changed(): string | null {
     const holder = this.holder as Holder;
     const [keys, values] = [this.#keys, this.#values];
-    for (let i = 0; i < keys.length; i++) if (holder[keys[i]!] !== values[i]) return String(keys[i]);
-    for (const { key, get, owner, before } of this.#getters) {
-      if (descriptorOf(owner, key)?.get !== get) return String(key);
-      for (const each of before) if (hasOwnProperty.call(each, key)) return String(key);
+    this.#isSame ??= sameProperties(keys, values);
+    if (!this.#isSame(holder)) return String(keys.find((key, i) => holder[key] !== values[i]));
+    for (const { key, get, before } of this.#getters) {
+      // One that it inherits is looked at where it stands: its bases are watched as well.
+      if (before.length === 0 && descriptorOf(holder, key)?.get !== get) return String(key);
+      for (const each of before) if (hasOwn(each, key)) return String(key);
     }
     return null;
   }

@@ -143,7 +143,7 @@ export class Reach {
 
   #watchList(list: readonly unknown[], what: string, isOpen = false): void {
     if (types.isProxy(list)) this.#refuse(`${what} is a Proxy`);
-    else if (!isPlainList(list)) this.#refuse(`${what} is a list of another class, or has fields of its own`);
+    else if (!isPlainList(list)) this.#refuse(`${what} is a list of another class, or has methods of its own`);
     this.watched.addList(list, what, isOpen);
   }
 
@@ -174,9 +174,10 @@ export class Reach {
       }
       this.#visitClass(known, what);
     }
-    if (value instanceof tf.SymbolicTensor) this.#visitFields(value as never, what, OF_SYMBOLS, isAnyName);
+    // No step calls a method of a symbolic tensor.
+    if (value instanceof tf.SymbolicTensor) this.#visitFields(value as never, what, OF_SYMBOLS, null);
     else if (value instanceof tf.Tensor)
-      this.#visitFields(value as never, what, value instanceof tf.Variable ? [] : ['dataId']);
+      this.#visitFields(value as never, what, value instanceof tf.Variable ? [] : ['dataId'], () => false);
     else {
       const isAside = this.#asideOf(value, skipped);
       const fields = Object.getOwnPropertyNames(value).filter((field) => !isAside(field));
@@ -205,7 +206,7 @@ export class Reach {
     return this.isTrained ? [ASIDE] : [ASIDE, OF_TRAINING];
   }
 
-  #visitFields(holder: Fields, what: string, fields: readonly string[], isAside?: IsAside): void {
+  #visitFields(holder: Fields, what: string, fields: readonly string[], isAside: IsAside | null): void {
     this.watched.addObject(holder, fields, isAside);
     for (const field of fields) {
       const { value, get } = Object.getOwnPropertyDescriptor(holder, field) ?? {};
@@ -230,7 +231,7 @@ export class Reach {
     this.#watchList(nodes, fieldOf('inboundNodes', what), true);
     for (const node of nodes) {
       if (types.isProxy(node)) return this.#refuse(`a node of ${what} is a Proxy`);
-      this.#visitFields(node, `a node of ${what}`, ['outputTensors'], isAnyName);
+      this.#visitFields(node, `a node of ${what}`, ['outputTensors'], null);
     }
   }
 
@@ -260,9 +261,6 @@ export class Reach {
     this.#visitObject(regularizer, what, new Set(OF_PENALTIES.filter(isNumber)));
   }
 }
-
-/** Where no name stands before a method: the object has none that a step calls. */
-const isAnyName: IsAside = () => true;
 
 /** The first function of an object that is neither one of its class nor of this package; null: none. */
 function strangeFunction(holder: object): string | null {

@@ -1,5 +1,7 @@
 /** What is taken for a class, function or method of tfjs. */
 import * as tf from '@tensorflow/tfjs';
+// What the package wraps is snapshot with it, before anything else is.
+import 'tfjs-embeddings/node';
 import { knownClass, takeClasses, takeNamed } from '../../../src/capture/known/known_classes.js';
 import { isStock, isStockFunction } from '../../../src/capture/known/stock.js';
 
