@@ -10,7 +10,7 @@ import { markFeeding } from '../tfjs/uncast_inputs.js';
 import { CapturedModel } from './captured_model.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
 import { type Purpose, moveChoice, offerCapturer, trained, whySwitchedOff } from './steps.js';
-import { takeKernels } from './known/known_kernels.js';
+import { strangeInTfjs, takeTfjs } from './known/known_tfjs.js';
 import { takePlainClasses } from './known/plain_classes.js';
 import { DOTS } from './overrides/dot.js';
 import { DROPOUT } from './overrides/dropout.js';
@@ -77,24 +77,28 @@ const GRAPH_OPS: readonly Override[] = [
   PAIR_DOTS,
   SOFTMAX_GRADIENT,
   TILE_GRADIENT,
+  DROPOUT,
 ];
 
-/** The step with the ops that its graph will have. */
+/** The step with the ops that its graph will have; what users put into tfjs is to be called as without this package. */
 function withGraphOps(eager: EagerStep): EagerStep {
-  return (data) => withOverrides(GRAPH_OPS, () => eager(data));
+  return (data) => (strangeInTfjs() === null ? withOverrides(GRAPH_OPS, () => eager(data)) : eager(data));
 }
 
 /** The step with the losses that its graph would have, whether it is captured or not. */
 function withOwnLosses(model: tf.LayersModel, eager: EagerStep): EagerStep {
-  // Their ops have no gradient of labels.
-  return isOnTape() ? eager : (data) => withLosses(model, () => eager(data));
+  return (data) => {
+    // Their ops have no gradient of labels.
+    const areStock = isOnTape() || strangeInTfjs() !== null;
+    return areStock ? eager(data) : withLosses(model, () => eager(data));
+  };
 }
 
 function run(model: tf.LayersModel, stock: EagerStep, data: StepData, firstWhole?: number): tf.Tensor[] {
   const eager = withOwnLosses(model, stock);
   if (whyNot(model, 'train') !== null || isObserved()) return eager(data);
   const step = { purpose: 'train', eager: withGraphOps(eager), data, firstWhole } as const;
-  return withOverrides([DROPOUT], () => capturedOf(model).step(model, step));
+  return capturedOf(model).step(model, step);
 }
 
 function evaluate(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
@@ -113,7 +117,7 @@ function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: Batch
 /** Captures steps from now on, with this addon. May be called again. */
 export function captureSteps(addon: GraphAddon): void {
   state().addon ??= addon;
-  for (const { install } of [...GRAPH_OPS, DROPOUT]) install?.();
+  for (const { install } of GRAPH_OPS) install?.();
   runSteps({
     takesRows,
     run,
@@ -138,7 +142,7 @@ export function captureSteps(addon: GraphAddon): void {
   notePenalties();
   listSharedWeightsOnce();
   takePlainClasses();
-  takeKernels();
+  takeTfjs();
   offerCapturer({
     infoOf(model) {
       const captured = capturedOf(model);

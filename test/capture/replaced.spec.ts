@@ -62,6 +62,39 @@ describeSteps('Functions that were replaced', () => {
     });
   }
 
+  // Steps that run op by op take other ops in the place of these: sums of slices, cross-entropies, products.
+  for (const kernel of ['Sum', 'Mean', 'Log', 'ClipByValue', 'BatchMatMul', 'UnsortedSegmentSum', 'Multiply']) {
+    it(`run from the next step on: a kernel ${kernel}, before or after steps were captured`, async () => {
+      const normalized: Head = (x) => head(tf.layers.layerNormalization().apply(x) as tf.SymbolicTensor);
+      for (const at of [1, 2, 3, 6]) {
+        const stock = tf.getKernel(kernel, 'tensorflow');
+        const put = (config: tf.KernelConfig): void => {
+          tf.unregisterKernel(kernel, 'tensorflow');
+          tf.registerKernel(config);
+        };
+        const kernelFunc: tf.KernelFunc = (args) => {
+          const x = stock.kernelFunc(args) as tf.TensorInfo;
+          if (x.dtype !== 'float32') return x;
+          const bent = tf.getKernel('Atan', 'tensorflow').kernelFunc({ inputs: { x }, backend: args.backend });
+          tf.backend().disposeData(x.dataId);
+          return bent;
+        };
+        const between: Between = (_, step) => {
+          if (step === 0) put(stock);
+          if (step === at) put({ ...stock, kernelFunc });
+        };
+        const optimizer = (): tf.Optimizer => emb.train.sgd({ learningRate: 0.1 });
+        const found = await trainTwins(() => modelOf(normalized), { between, optimizer, steps: 9 }).finally(() =>
+          put(stock),
+        );
+        expectEqual(found, 1e-5);
+        expect(found.captured.info.reason)
+          .withContext(`step ${at}`)
+          .toMatch(`the kernel tensorflow_${kernel} was replaced`);
+      }
+    });
+  }
+
   it('run in every step: a loss that is added to a layer, those of the model, the minimize of an optimizer', async () => {
     const added: Between = (model, step) => {
       let calls = 0;

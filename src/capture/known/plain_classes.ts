@@ -31,18 +31,10 @@ const PARTS: ReadonlySet<unknown> = new Set([
   ...[KerasHardSigmoid, EmbeddingTable, tf.LayerVariable, tf.Variable, tf.Tensor, tf.SymbolicTensor, tf.InputSpec],
 ]);
 
-/** By which every step computes. */
-export const OF_ALL_STEPS: readonly Class[] = [
-  tf.engine().constructor as never,
-  tf.Tensor,
-  tf.Variable,
-  tf.LayerVariable,
-];
-
 /** Snapshots all these classes; to be called before user code can replace their methods. */
 export function takePlainClasses(): void {
   takeNamed();
-  takeClasses([tf.LayersModel, tf.Sequential, ...LAYERS, ...OPTIMIZERS, ...PARTS, ...OF_ALL_STEPS] as Class[]);
+  takeClasses([tf.LayersModel, tf.Sequential, ...LAYERS, ...OPTIMIZERS, ...PARTS] as Class[]);
 }
 
 /** Whether it is the class of an optimizer of `emb.train`, exactly. */

@@ -4,16 +4,15 @@
  */
 import { types } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
-import { BACKEND_NAME } from '../../backends/tensorflow/node_backend.js';
 import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
 import { EmbeddingTable } from '../../tables/embedding_table.js';
 import { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import { isOwn } from '../../tfjs/engine/own_functions.js';
 import { regularizerOf } from '../../tfjs/layers/penalties.js';
 import { isPlainList, WatchedFields, type IsAside } from '../watched_fields.js';
-import { isKnownMethod, knownClass, takeClasses, type KnownClass } from './known_classes.js';
-import { replacedKernel, takeKernels } from './known_kernels.js';
-import { isPlainClass, OF_ALL_STEPS, isLayer, isModel } from './plain_classes.js';
+import { isKnownMethod, knownClass } from './known_classes.js';
+import { replacedMethod, strangeInTfjs, takeTfjs } from './known_tfjs.js';
+import { isPlainClass, isLayer, isModel } from './plain_classes.js';
 import { IntegerLookupLayer } from '../../layers/integer_lookup_layer.js';
 import { CategoryEncoding } from '../../layers/preprocessing/category_encoding.js';
 import { DiscretizationLayer } from '../../layers/preprocessing/discretization_layer.js';
@@ -88,32 +87,10 @@ export class Reach {
 
   /** What every step computes by. */
   visitTfjs(): void {
-    for (const { prototype } of OF_ALL_STEPS) this.#visitClass(knownClass(prototype)!, 'what it computes by');
-    takeKernels();
-    const replaced = replacedKernel();
-    if (replaced !== null) this.#refuse(replaced);
-    this.watched.addAnswer('a kernel', replacedKernel);
-    this.#visitMethods(tf.engine(), 'the engine of tfjs');
-    if (tf.getBackend() !== BACKEND_NAME) return;
-    const backend = tf.backend();
-    takeClasses([backend.constructor as never]);
-    this.#visitClass(knownClass(Object.getPrototypeOf(backend) as object)!, 'the backend');
-    this.#visitMethods(backend, 'the backend');
-  }
-
-  /** What this package puts before methods of tfjs may change; what others put there is unknown. */
-  #visitMethods(holder: object, what: string): void {
-    const found = strangeFunction(holder);
-    if (found !== null) this.#refuse(`${what} has a function ${found} of its own`);
-    this.watched.addAnswer(what, () => strangeFunction(holder));
-  }
-
-  #visitClass(known: KnownClass, what: string): void {
-    this.watched.addClass(known);
-    for (const each of known.withBases()) {
-      const replaced = each.changed();
-      if (replaced !== null) this.#refuse(`${what} is of the class ${each.name}, whose ${replaced} was replaced`);
-    }
+    takeTfjs();
+    const strange = strangeInTfjs();
+    if (strange !== null) this.#refuse(strange);
+    this.watched.addAnswer('tfjs', strangeInTfjs);
   }
 
   /** Goes to all that `value` reaches. `skipped`: fields that are not looked at. */
@@ -172,7 +149,9 @@ export class Reach {
         const name = (prototype as { constructor?: { name?: string } } | null)?.constructor?.name ?? 'without a name';
         return this.#refuse(`${what} is of the class ${name}, which is not one of tfjs or of this package`);
       }
-      this.#visitClass(known, what);
+      this.watched.addClass(known);
+      const replaced = replacedMethod(prototype, what);
+      if (replaced !== null) this.#refuse(replaced);
     }
     // No step calls a method of a symbolic tensor.
     if (value instanceof tf.SymbolicTensor) this.#visitFields(value as never, what, OF_SYMBOLS, null);
@@ -260,17 +239,6 @@ export class Reach {
       ['number', 'boolean'].includes(typeof Object.getOwnPropertyDescriptor(regularizer, field)?.value);
     this.#visitObject(regularizer, what, new Set(OF_PENALTIES.filter(isNumber)));
   }
-}
-
-/** The first function of an object that is neither one of its class nor of this package; null: none. */
-function strangeFunction(holder: object): string | null {
-  const ofClass = Object.getPrototypeOf(holder) as Fields;
-  for (const name of Object.getOwnPropertyNames(holder)) {
-    const { value, get } = Object.getOwnPropertyDescriptor(holder, name) as { value: unknown; get?: () => unknown };
-    const found = get ?? value;
-    if (typeof found === 'function' && !isOwn(found) && found !== ofClass[name]) return name;
-  }
-  return null;
 }
 
 /** What layers are called in reasons, wherever they are found. */

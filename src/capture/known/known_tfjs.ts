@@ -1,0 +1,93 @@
+/**
+ * What every step computes by, whatever its model: kernels of TensorFlow and gradients as they were when a step was
+ * first checked, the engine, the backend, and the classes of tensors. Users may put others there.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { BACKEND_NAME } from '../../backends/tensorflow/node_backend.js';
+import { perProcess } from '../../base/per_process.js';
+import { isOwn } from '../../tfjs/engine/own_functions.js';
+import { knownClass, takeClasses, type Class } from './known_classes.js';
+
+const CLASSES: readonly Class[] = [tf.engine().constructor as never, tf.Tensor, tf.Variable, tf.LayerVariable];
+
+interface Registry {
+  /** What tfjs knows now. */
+  readonly now: ReadonlyMap<string, object>;
+  readonly what: string;
+  readonly isOfSteps: (key: string) => boolean;
+  /** What it was. */
+  readonly known: Map<string, object>;
+}
+
+/** tfjs shares its registries under these names among all copies of itself. */
+function registryOf(name: string): ReadonlyMap<string, object> {
+  const shared = (globalThis as unknown as { _tfGlobals?: Map<string, Map<string, object>> })._tfGlobals;
+  const found = shared?.get(name);
+  if (found === undefined) throw new Error(`This version of TensorFlow.js has no ${name}.`);
+  return found;
+}
+
+const registries = (): readonly Registry[] =>
+  perProcess('known kernels', () => {
+    const ofBackend = (key: string): boolean => key.startsWith(`${BACKEND_NAME}_`);
+    return [
+      { now: registryOf('kernelRegistry'), what: 'kernel', isOfSteps: ofBackend, known: new Map() },
+      { now: registryOf('gradRegistry'), what: 'gradient', isOfSteps: () => true, known: new Map() },
+    ];
+  });
+
+/** Snapshots what is there; what is known already stays. */
+export function takeTfjs(): void {
+  takeClasses(CLASSES);
+  if (tf.getBackend() === BACKEND_NAME) takeClasses([tf.backend().constructor as never]);
+  for (const { now, isOfSteps, known } of registries()) {
+    for (const [key, config] of now) if (isOfSteps(key) && !known.has(key)) known.set(key, config);
+  }
+}
+
+/** The first kernel or gradient that was replaced; null: none. */
+function replacedKernel(): string | null {
+  for (const { now, what, known } of registries()) {
+    for (const [key, config] of known) {
+      const found = now.get(key);
+      if (found === config) continue;
+      if (found === undefined || !isOwn(found)) return `the ${what} ${key} was replaced`;
+      known.set(key, found);
+    }
+  }
+  return null;
+}
+
+/** The first function of an object that is neither one of its class nor of this package; null: none. */
+function strangeFunction(holder: object, what: string): string | null {
+  const ofClass = Object.getPrototypeOf(holder) as Readonly<Record<string, unknown>>;
+  for (const name of Object.getOwnPropertyNames(holder)) {
+    const { value, get } = Object.getOwnPropertyDescriptor(holder, name)!;
+    const found: unknown = get ?? value;
+    if (typeof found === 'function' && !isOwn(found) && found !== ofClass[name])
+      return `${what} has a function ${name} of its own`;
+  }
+  return null;
+}
+
+/** The first class of an object, or of what that derives from, that is not as it was, in a sentence; null: none. */
+export function replacedMethod(prototype: object, what: string): string | null {
+  for (const each of knownClass(prototype)?.withBases() ?? []) {
+    const replaced = each.changed();
+    if (replaced !== null) return `${what} is of the class ${each.name}, whose ${replaced} was replaced`;
+  }
+  return null;
+}
+
+/** What every step computes by and is not as it was, in a sentence; null: nothing. */
+export function strangeInTfjs(): string | null {
+  const backend = tf.getBackend() === BACKEND_NAME ? tf.backend() : null;
+  for (const { prototype } of CLASSES) {
+    const replaced = replacedMethod(prototype, 'what it computes by');
+    if (replaced !== null) return replaced;
+  }
+  const ofTfjs = replacedKernel() ?? strangeFunction(tf.engine(), 'the engine of tfjs');
+  if (ofTfjs !== null || backend === null) return ofTfjs;
+  const prototype = Object.getPrototypeOf(backend) as object;
+  return replacedMethod(prototype, 'the backend') ?? strangeFunction(backend, 'the backend');
+}
