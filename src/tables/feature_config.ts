@@ -6,11 +6,12 @@ import { refusePositional } from '../base/positional.js';
 import { readOptions } from '../base/options.js';
 import type { Combiner } from '../base/types.js';
 import { checkObject, type SymbolicShape } from '../base/layer_arguments.js';
-import { TableConfig, checkText, type TableConfigArgs } from './table_config.js';
+import { TableConfig, checkText, type TableConfigArgs, type TableFields } from './table_config.js';
 
 export interface FeatureConfigArgs<C extends Combiner | null = Combiner | null> {
   name: string;
-  table: TableConfig<C>;
+  /** An `emb.TableConfig`, or one of `emb.tpu`, which becomes an `emb.TableConfig`, the same for the same object. */
+  table: TableFields<C>;
   /** [batch] or [batch, valence] of the ids; null where unknown. A ragged valence is a maximum. */
   inputShape: readonly (number | null)[];
   /** [batch, embeddingDim]. */
@@ -36,6 +37,7 @@ function readShape(value: unknown, argument: string): SymbolicShape {
  *
  * Ids of shape [batch, valence], ragged and sparse ids are combined to [batch, embeddingDim] as the table's combiner
  * says; ids of shape [batch] give [batch, embeddingDim] as they are. Negative ids of a dense batch are absent.
+ * The TPU API takes it too, and `distributedEmbedding` one of `emb.tpu` that has a name and no sequences.
  * `inputShape` tells the planner how many ids a sample has; batches of other shapes are taken too.
  * Source: keras_rs.layers.FeatureConfig (Keras RS 0.4).
  *
@@ -59,16 +61,28 @@ export class FeatureConfig<C extends Combiner | null = Combiner> {
     refusePositional('new emb.FeatureConfig', FIELDS, all);
     const given = readOptions<FeatureConfigArgs<C>>(all[0], FIELDS, 'args');
     this.name = checkText(given.name, 'name');
-    const isTable = given.table instanceof TableConfig;
-    if (!isTable) throw new ArgumentTypeError('table', 'an emb.TableConfig', given.table);
-    this.table = given.table!;
+    this.table = this.readTable(given.table);
     this.inputShape = readShape(given.inputShape, 'inputShape');
     this.outputShape = readShape(given.outputShape, 'outputShape');
+  }
+
+  /** @internal */
+  protected readTable(table: unknown): TableConfig<C> {
+    if (table instanceof TableConfig) return (table as TableFields<C>).forLayers();
+    throw new ArgumentTypeError('table', 'an emb.TableConfig', table);
   }
 
   /** Ids per sample, as far as the shape tells. */
   get hotness(): number {
     return this.inputShape.slice(1).reduce<number>((product, size) => product * (size ?? 1), 1);
+  }
+
+  /**
+   * The feature as layers look it up: itself.
+   * @internal
+   */
+  forLayers(): FeatureConfig<C> {
+    return this;
   }
 
   /**

@@ -1,4 +1,4 @@
-/** A table as `DistributedEmbedding` takes it from a `FeatureConfig`. */
+/** A table as a `FeatureConfig` names it. */
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../base/per_process.js';
 import { camelKeys } from '../base/camel_case.js';
@@ -38,6 +38,15 @@ export interface TableConfigArgs<C extends Combiner | null = Combiner | null> {
   maxUniqueIdsPerPartition?: number | undefined;
 }
 
+/** What an `emb.TableConfig` and an `emb.tpu.TableConfig` have in common. */
+export interface TableFields<C extends Combiner | null = Combiner | null> {
+  readonly vocabularySize: number;
+  readonly embeddingDim: number;
+  readonly combiner: C;
+  /** @internal */
+  forLayers(): TableConfig<C>;
+}
+
 const FIELDS = [
   'name',
   'vocabularySize',
@@ -50,7 +59,8 @@ const FIELDS = [
   'maxIdsPerPartition',
   'maxUniqueIdsPerPartition',
 ] as const;
-const DEFAULT_LIMIT = 256;
+/** Ids of a partition, and different ones, unless more are asked for. */
+export const DEFAULT_LIMIT = 256;
 
 /** Any non-empty string; names of tensors, which tfjs restricts, are made from it. */
 export function checkText(value: unknown, argument: string): string {
@@ -70,7 +80,8 @@ function readPlacement(value: unknown): TablePlacement {
 }
 
 /**
- * A table that features of a `DistributedEmbedding` look up: features with the same object share one table.
+ * A table that features of a `DistributedEmbedding` look up: features with the same object share one table. The TPU API
+ * takes it too, and `distributedEmbedding` takes one of `emb.tpu`, where it has no field that only TPU embeddings know.
  *
  * The table is [vocabularySize, embeddingDim] float32. `optimizer` may be an `emb.train` optimizer or its name; it asks
  * for an `emb.train` optimizer in `compile`. Placement `sparsecore` asks for a backend with devices; `default_device`
@@ -82,7 +93,7 @@ function readPlacement(value: unknown): TablePlacement {
  * @example
  * const movies = new emb.TableConfig({name: 'movies', vocabularySize: 1000, embeddingDim: 16, combiner: 'sum'});
  */
-export class TableConfig<C extends Combiner | null = Combiner> {
+export class TableConfig<C extends Combiner | null = Combiner> implements TableFields<C> {
   static {
     brand(this, 'TableConfig');
   }
@@ -119,6 +130,14 @@ export class TableConfig<C extends Combiner | null = Combiner> {
       given.maxUniqueIdsPerPartition ?? DEFAULT_LIMIT,
       'maxUniqueIdsPerPartition',
     );
+  }
+
+  /**
+   * The table as layers make it: itself.
+   * @internal
+   */
+  forLayers(): TableConfig<C> {
+    return this;
   }
 
   /**

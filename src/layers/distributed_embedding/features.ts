@@ -15,7 +15,7 @@ import {
 } from '../../tables/embedding_table.js';
 import type { Feature } from '../embedding/layer_inputs.js';
 import { FeatureConfig } from '../../tables/feature_config.js';
-import { listStructure, readStructure, type FeatureStructure } from './structure.js';
+import { featurePaths, listStructure, readStructure, type FeatureStructure } from './structure.js';
 import { checkBoolean, checkInputLength, type SymbolicShape } from '../../base/layer_arguments.js';
 import { RaggedEmbedding } from '../embedding/ragged_embedding.js';
 import { type TableConfig, checkText } from '../../tables/table_config.js';
@@ -222,9 +222,11 @@ export function readEmbeddings(embeddings: unknown, inputTableMap: unknown): Dis
 /** The form of Keras RS: `FeatureConfig`s in objects and arrays of any depth. */
 export function readFeatures(value: unknown): FeaturesOfConfigs {
   const expected = 'emb.FeatureConfigs in objects and arrays';
-  const { structure, features: configs } = readStructure(value, 'features', expected, (part) => {
-    return part instanceof FeatureConfig ? part : null;
+  const { structure, features: given } = readStructure(value, 'features', expected, (part) => {
+    return part instanceof FeatureConfig ? (part as AnyFeatureConfig) : null;
   });
+  const paths = featurePaths(structure, 'features');
+  const configs = given.map((config, i) => within(paths[i]!, () => config.forLayers()));
   const tables = new TableList();
   const made = new Map<AnyTableConfig, EmbeddingTable>();
   const features = configs.map(({ table: config }): DistributedFeature => {

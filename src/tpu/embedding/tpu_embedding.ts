@@ -9,7 +9,7 @@ import { withoutTape } from '../../tfjs/lazy_gradient.js';
 import { loadVariables, saveVariables, type SaveOptions } from '../checkpoint/checkpoint.js';
 import { readShape, type PartialShape } from '../config/feature_config.js';
 import { readFields, truth, wholeNumber } from '../config/fields.js';
-import type { TableConfig } from '../config/table_config.js';
+import type { GivenTableConfig } from '../config/table_config.js';
 import { readFeatureIds } from '../features/feature_ids.js';
 import { FeatureNest, type InStructure, type NestedFeatureConfigs } from '../features/feature_nest.js';
 import { copyIds, joinIds, type HostIds } from '../features/host_ids.js';
@@ -313,7 +313,7 @@ export class TPUEmbedding<F = NestedFeatureConfigs> {
   }
 
   /** The variable of each table, float32 [vocabularySize, dim]; makes the tables where they are not there. */
-  get embeddingTables(): Map<TableConfig, tf.Variable> {
+  get embeddingTables(): Map<GivenTableConfig, tf.Variable> {
     this.#settled();
     return this.#tables.byConfig();
   }

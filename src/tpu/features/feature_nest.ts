@@ -1,5 +1,6 @@
 /** Nested features in the order of TensorFlow: keys of objects sorted. */
 import { ValueError, described } from '../../base/errors.js';
+import { within } from '../../layers/distributed_embedding/features.js';
 import {
   featurePaths,
   flattenAs,
@@ -10,19 +11,23 @@ import {
   type Optional,
 } from '../../layers/distributed_embedding/structure.js';
 import { isRecord } from '../../base/options.js';
+import { FeatureConfig as SharedFeatureConfig } from '../../tables/feature_config.js';
+import type { Combiner } from '../../base/types.js';
 import { FeatureConfig } from '../config/feature_config.js';
 
 const DEEPEST = 100;
 
-/** `FeatureConfig`s in objects and arrays of any depth, or one alone. */
+/** `FeatureConfig`s of either API in objects and arrays of any depth, or one alone. */
 export type NestedFeatureConfigs =
-  FeatureConfig | readonly NestedFeatureConfigs[] | { readonly [key: string]: NestedFeatureConfigs };
+  AnyFeatureConfig | readonly NestedFeatureConfigs[] | { readonly [key: string]: NestedFeatureConfigs };
+
+type AnyFeatureConfig = FeatureConfig | SharedFeatureConfig<Combiner | null>;
 
 /** A `T` for each feature, in the structure of the features. */
 export type InStructure<F, T> = NestedFeatureConfigs extends F
   ? // eslint-disable-next-line @typescript-eslint/no-explicit-any -- any structure is one of these
     any
-  : F extends FeatureConfig
+  : F extends AnyFeatureConfig
     ? T
     : { -readonly [K in keyof F]: InStructure<F[K], T> };
 
@@ -33,10 +38,11 @@ export class FeatureNest {
   /** Throws TypeError for anything but objects and lists of FeatureConfigs; ValueError where there is none. */
   constructor(featureConfig: unknown, argument = 'featureConfig') {
     const expected = 'an emb.tpu.FeatureConfig, or objects and lists of them';
-    const isFeature = (value: unknown): FeatureConfig | null => (value instanceof FeatureConfig ? value : null);
+    const isFeature = (value: unknown): AnyFeatureConfig | null => (isConfig(value) ? value : null);
     const { structure, features } = readStructure(sorted(featureConfig, argument, 0), argument, expected, isFeature);
     this.structure = structure;
-    this.features = features;
+    const paths = this.paths(argument);
+    this.features = features.map((feature, i) => within(paths[i]!, () => FeatureConfig.from(feature)));
   }
 
   /** The parts of a value of this structure, one per feature. */
@@ -103,6 +109,10 @@ export interface FeatureSubset {
   readonly pack: (results: readonly unknown[]) => unknown;
 }
 
+function isConfig(value: unknown): value is AnyFeatureConfig {
+  return value instanceof SharedFeatureConfig;
+}
+
 function notASubset(path: string, part: unknown, most: number): ValueError {
   return new ValueError(path, `at most the ${most} parts of featureConfig, in its structure`, part);
 }
@@ -111,7 +121,7 @@ function notASubset(path: string, part: unknown, most: number): ValueError {
 function sorted(value: unknown, argument: string, depth: number): unknown {
   if (depth > DEEPEST) throw new ValueError(argument, `at most ${DEEPEST} levels`, described('more'));
   if (Array.isArray(value)) return Array.from(value as unknown[], (item) => sorted(item, argument, depth + 1));
-  if (!isRecord(value) || value instanceof FeatureConfig) return value;
+  if (!isRecord(value) || isConfig(value)) return value;
   const prototype = Object.getPrototypeOf(value) as object | null;
   if (prototype !== null && prototype.constructor?.name !== 'Object') return value;
   const keys = Object.keys(value).sort();

@@ -40,6 +40,30 @@ export function hasKernel(optimizer: TPUEmbeddingOptimizer): boolean {
   return settingsOf(optimizer) !== null;
 }
 
+/**
+ * The optimizer of `emb.train` that takes the same steps: its name and fields, `learningRate` among them.
+ * Throws RuntimeError for a CustomOptimizer.
+ */
+export function trainSettings(
+  optimizer: TPUEmbeddingOptimizer,
+  learningRate: number | (() => number),
+): { readonly name: OptimizerName; readonly config: SparseOptimizerConfig } {
+  const settings = settingsOf(optimizer);
+  if (settings === null) {
+    throw new RuntimeError('optimizer', 'an optimizer that has a kernel', described(optimizer.getClassName()));
+  }
+  const config = {
+    ...settings.own,
+    learningRate,
+    clipValue: optimizer.clipvalue,
+    clipWeightMin: optimizer.clipWeightMin,
+    clipWeightMax: optimizer.clipWeightMax,
+    weightDecay: optimizer.weightDecayFactor,
+    multiplyWeightDecayByLearningRate: optimizer.multiplyWeightDecayFactorByLearningRate ?? false,
+  };
+  return { name: settings.name, config };
+}
+
 /** What the update kernels take. */
 export interface KernelStep {
   readonly optimizer: OptimizerName;
@@ -55,19 +79,6 @@ export interface KernelStep {
  * Throws RuntimeError for a CustomOptimizer.
  */
 export function kernelStep(optimizer: TPUEmbeddingOptimizer, learningRate: number): KernelStep {
-  const settings = settingsOf(optimizer);
-  if (settings === null) {
-    throw new RuntimeError('optimizer', 'an optimizer that has a kernel', described(optimizer.getClassName()));
-  }
-  const { name, own } = settings;
-  const all = readSettings(name, {
-    ...own,
-    learningRate,
-    clipValue: optimizer.clipvalue,
-    clipWeightMin: optimizer.clipWeightMin,
-    clipWeightMax: optimizer.clipWeightMax,
-    weightDecay: optimizer.weightDecayFactor,
-    multiplyWeightDecayByLearningRate: optimizer.multiplyWeightDecayFactorByLearningRate ?? false,
-  });
-  return { optimizer: name, hyper: hyperOf(name, all, 1, null) };
+  const { name, config } = trainSettings(optimizer, learningRate);
+  return { optimizer: name, hyper: hyperOf(name, readSettings(name, config), 1, null) };
 }

@@ -9,7 +9,7 @@ import { addIdDetails } from '../../ids/id_out_of_range.js';
 import { placeOf } from '../../ids/id_place.js';
 import type { IdBatch, IdsInput, WeightsInput } from '../../ids/parse_ids.js';
 import type { FeatureConfig } from '../config/feature_config.js';
-import type { TableConfig } from '../config/table_config.js';
+import type { GivenTableConfig } from '../config/table_config.js';
 import { hostIds, kindOf, readFeatureIds } from '../features/feature_ids.js';
 import { columnsOf } from '../features/host_ids.js';
 import { FeatureNest, type FoundPart, type NestedFeatureConfigs } from '../features/feature_nest.js';
@@ -17,7 +17,7 @@ import { sequenceBags } from '../features/sequences.js';
 import { quantized } from '../tables/quantized.js';
 
 /** The variable of each table, as `embeddingTables` gives them. */
-export type TablesByConfig = ReadonlyMap<TableConfig, tf.Tensor | tf.Variable>;
+export type TablesByConfig = ReadonlyMap<GivenTableConfig, tf.Tensor | tf.Variable>;
 
 /** One feature to look up: its config, ids and weights, and what they are called. */
 interface Request {
@@ -88,7 +88,7 @@ function lookUpFeature(request: Request): tf.Tensor {
 }
 
 function tableOf(tables: unknown, { table }: FeatureConfig, path: string): tf.Tensor2D {
-  const found = (tables as TablesByConfig).get(table);
+  const found = (tables as TablesByConfig).get(table.given) ?? (tables as TablesByConfig).get(table);
   const name = table.name ?? 'without a name';
   if (found === undefined) throw new ValueError('tables', `the table of ${path} (${name})`, described('none of it'));
   const [rows, dim] = [table.vocabularySize, table.dim];

@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { brand } from '../../base/per_process.js';
 import { loadVariables, saveVariables, type SaveOptions } from '../checkpoint/checkpoint.js';
-import type { TableConfig } from '../config/table_config.js';
+import type { GivenTableConfig } from '../config/table_config.js';
 import { readFields } from '../config/fields.js';
 import { FeatureNest, type NestedFeatureConfigs } from '../features/feature_nest.js';
 import { readOptimizer } from '../optimizers/optimizer_config.js';
@@ -72,7 +72,7 @@ export class TPUEmbeddingForServing {
     return serve(this.#nest, features, weights, this.#tables.byConfig());
   }
 
-  get embeddingTables(): Map<TableConfig, tf.Variable> {
+  get embeddingTables(): Map<GivenTableConfig, tf.Variable> {
     this.build();
     return this.#tables.byConfig();
   }

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { currentBackend } from '../../backends/registry.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { writeVariables } from '../checkpoint/checkpoint.js';
-import type { TableConfig } from '../config/table_config.js';
+import type { GivenTableConfig } from '../config/table_config.js';
 import type { NamedTable } from './read_tables.js';
 import { makeSlots, makeTable, moduloLayout, sizeOfTable } from './table_variables.js';
 
@@ -76,9 +76,9 @@ export class EmbeddingTables {
     return this.#made![table]!;
   }
 
-  /** The variable of each table, by its config. */
-  byConfig(): Map<TableConfig, tf.Variable> {
-    return new Map(this.tables.map(({ config }, i) => [config, this.of(i).table]));
+  /** The variable of each table, by the config that the user gave. */
+  byConfig(): Map<GivenTableConfig, tf.Variable> {
+    return new Map(this.tables.map(({ config }, i) => [config.given, this.of(i).table]));
   }
 
   /** All variables: the tables in their order, then the slots. */
