@@ -48,6 +48,11 @@ function moved(x: tf.Tensor, run: (x: tf.Tensor) => tf.Tensor): tf.Tensor {
 
 function joined(tensors: tf.Tensor[], axis: tf.Tensor): tf.Tensor {
   const along = axisOf(axis, tensors[0]!.rank);
+  const others = tensors.map(({ shape }) => shape.map((size, i) => (i === along ? '?' : size)).join(', '));
+  if (others.some((shape) => shape !== others[0])) {
+    const received = tensors.map(({ shape }) => `[${shape.join(', ')}]`).join(', ');
+    throw new ValueError('values', `tensors of one shape but for axis ${along}`, described(received));
+  }
   if (!isMovedHere(tensors[0]!)) return tf.concat(tensors, along);
   let first = 0;
   return tf.tidy(() => {
@@ -71,7 +76,13 @@ function sliced([x, ...bounds]: tf.Tensor[], { attrs }: tf.GraphNode): tf.Tensor
   );
   const [atBegin, atEnd, ellipsis, added, taken] = masks as [number, number, number, number, number];
   if (strides.includes(0)) throw new ValueError('strides', 'steps other than 0', strides);
-  return moved(x!, (each) => tf.stridedSlice(each, begin, end, strides, atBegin, atEnd, ellipsis, added, taken));
+  const run = (each: tf.Tensor): tf.Tensor =>
+    tf.stridedSlice(each, begin, end, strides, atBegin, atEnd, ellipsis, added, taken);
+  try {
+    return moved(x!, run);
+  } catch (error) {
+    throw new ValueError('begin', `a slice of [${x!.shape.join(', ')}]`, described((error as Error).message));
+  }
 }
 
 const nothing = (shape: readonly number[], dtype: tf.DataType): tf.Tensor =>
@@ -81,8 +92,8 @@ const sizesOf = (tensor: tf.Tensor, argument: string): number[] => Array.from(re
 const numberOf = (tensor: tf.Tensor, argument: string): number => readTensor(tensor, argument)[0]!;
 
 /** An axis of a tensor of this rank, counted from the first. */
-export function axisOf(tensor: tf.Tensor, rank: number): number {
-  const axis = numberOf(tensor, 'axis');
+export function axisOf(given: tf.Tensor | number, rank: number): number {
+  const axis = typeof given === 'number' ? given : numberOf(given, 'axis');
   if (axis < -rank || axis >= rank) throw new ValueError('axis', `an axis in [${-rank}, ${rank})`, axis);
   return axis < 0 ? axis + rank : axis;
 }
@@ -178,10 +189,32 @@ function oneHot([indices, depth, on, off]: tf.Tensor[], node: tf.GraphNode): tf.
   return tf.tidy(() => picked([on!, off!], tf.tensor(places, shape, 'int32')));
 }
 
+function transposed(x: tf.Tensor, perm: tf.Tensor): tf.Tensor {
+  const axes = sizesOf(perm, 'perm');
+  if (axes.length !== x.rank || x.shape.some((_, axis) => !axes.includes(axis)))
+    throw new ValueError('perm', `each axis below ${x.rank} once`, axes);
+  return moved(x, (each) => tf.transpose(each, axes));
+}
+
+function reversed(x: tf.Tensor, axis: tf.Tensor): tf.Tensor {
+  const axes = sizesOf(axis, 'axis').map((each) => axisOf(each, x.rank));
+  if (new Set(axes).size < axes.length) throw new ValueError('axis', 'each axis at most once', axes);
+  return moved(x, (each) => tf.reverse(each, axes));
+}
+
+/** Sizes of parts, of which one may be -1: what the others leave. */
+function checkParts(sizes: readonly number[], size: number): void {
+  const known = sizes.filter((each) => each !== -1);
+  const [rest, open] = [size - known.reduce((sum, each) => sum + each, 0), sizes.length - known.length];
+  if (known.some((each) => each < 0) || open > 1 || (open === 0 ? rest !== 0 : rest < 0))
+    throw new ValueError('size_splits', `sizes that sum up to ${size}`, sizes);
+}
+
 function split(x: tf.Tensor, sizes: readonly number[] | number, axis: number): tf.Tensor[] {
   if (typeof sizes === 'number' && x.shape[axis]! % sizes !== 0) {
     throw new ValueError('num_split', `a divisor of ${x.shape[axis]}`, sizes);
   }
+  if (typeof sizes !== 'number') checkParts(sizes, x.shape[axis]!);
   return tf.tidy(() => {
     if (!isMovedHere(x)) return tf.split(x, typeof sizes === 'number' ? sizes : [...sizes], axis);
     const parts = tf.split(placesOf(x), typeof sizes === 'number' ? sizes : [...sizes], axis);
@@ -189,10 +222,18 @@ function split(x: tf.Tensor, sizes: readonly number[] | number, axis: number): t
   });
 }
 
-const pairsOf = (paddings: tf.Tensor): [number, number][] => paddings.arraySync() as [number, number][];
+/** What comes before and after each axis: numbers from 0 to `most` of the size of the axis. */
+function pairsOf(paddings: tf.Tensor, { shape, rank }: tf.Tensor, most: (size: number) => number): [number, number][] {
+  const pairs = paddings.arraySync() as [number, number][];
+  const fits = paddings.shape.join() === `${rank},2`;
+  if (!fits || pairs.some((pair, axis) => pair.some((each) => each < 0 || each > most(shape[axis]!)))) {
+    throw new ValueError('paddings', `for each axis of [${shape.join(', ')}] two numbers of a size that fits`, pairs);
+  }
+  return pairs;
+}
 
 function padded(x: tf.Tensor, paddings: tf.Tensor, constant: tf.Tensor | null): tf.Tensor {
-  const pairs = pairsOf(paddings);
+  const pairs = pairsOf(paddings, x, () => Infinity);
   return tf.tidy(() => {
     if (!isMovedHere(x)) return tf.pad(x, pairs, Number(constant?.dataSync()[0] ?? 0));
     const all = constant === null ? [x] : [x, constant];
@@ -237,12 +278,8 @@ export const MOVING_OPS: readonly GraphOp[] = [
   graphOp('Select(condition: bool, t: T, e: T) -> output: T', select),
   graphOp('SelectV2(condition: bool, t: T, e: T) -> output: T', ([condition, t, e]) => chosen(condition!, t!, e!)),
   graphOp('OneHot(indices: TI, depth: int32, on_value: T, off_value: T) -> output: T', oneHot),
-  graphOp('ReverseV2(tensor: T, axis: Tidx) -> output: T', ([x, axes]) =>
-    moved(x!, (each) => tf.reverse(each, sizesOf(axes!, 'axis'))),
-  ),
-  graphOp('Transpose(x: T, perm: Tperm) -> y: T', ([x, perm]) =>
-    moved(x!, (each) => tf.transpose(each, sizesOf(perm!, 'perm'))),
-  ),
+  graphOp('ReverseV2(tensor: T, axis: Tidx) -> output: T', ([x, axis]) => reversed(x!, axis!)),
+  graphOp('Transpose(x: T, perm: Tperm) -> y: T', ([x, perm]) => transposed(x!, perm!)),
   graphOp('Tile(input: T, multiples: Tmultiples) -> output: T', ([x, multiples]) => {
     const reps = sizesOf(multiples!, 'multiples');
     const shape = x!.shape.map((size, axis) => size * (reps[axis] ?? 0));
@@ -259,9 +296,9 @@ export const MOVING_OPS: readonly GraphOp[] = [
   graphOp('PadV2(input: T, paddings: Tpaddings, constant_values: T) -> output: T', ([x, paddings, constant]) =>
     padded(x!, paddings!, constant!),
   ),
-  graphOp('MirrorPad(input: T, paddings: Tpaddings) -> output: T', ([x, paddings], node) =>
-    moved(x!, (each) =>
-      tf.mirrorPad(each, pairsOf(paddings!), String(node.attrs['mode']).toLowerCase() as 'reflect' | 'symmetric'),
-    ),
-  ),
+  graphOp('MirrorPad(input: T, paddings: Tpaddings) -> output: T', ([x, paddings], node) => {
+    const mode = String(node.attrs['mode']).toLowerCase() as 'reflect' | 'symmetric';
+    const pairs = pairsOf(paddings!, x!, (size) => (mode === 'reflect' ? size - 1 : size));
+    return moved(x!, (each) => tf.mirrorPad(each, pairs, mode));
+  }),
 ];
