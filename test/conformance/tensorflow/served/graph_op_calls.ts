@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { GRAPH_OPS } from '../../../../src/formats/graph_models/graph_ops.js';
 import type { GraphOp } from '../../../../src/formats/graph_models/graph_op.js';
+import { withEmptySizes } from '../../../../src/formats/graph_models/rewrites/empty_sizes.js';
 import { countOf, totalOf } from '../../../../src/formats/graph_models/signature.js';
 import { readTensor, writeTensor, type WireTensor } from './wire_tensors.js';
 
@@ -45,7 +46,8 @@ export class GraphOpCalls {
 
   run({ name, op, attr, inputs }: NodeCall, buffers: readonly Uint8Array[], out: Uint8Array[]): WireTensor[] {
     const { signature, run } = GRAPH_OPS.get(op)!;
-    const raw = { name, op, inputNames: [], inputs: [], rawAttrs: attr };
+    const [read] = withEmptySizes({ node: [{ name, op, attr }] }).node!;
+    const raw = { name, op, inputNames: [], inputs: [], rawAttrs: read!.attr };
     const value = new this.nodeValue(raw, {}, this.context);
     const node = { name, op, inputs: [], attrs: value.attrs, node: raw, context: this.context };
     const count = totalOf(signature.outputs, value.attrs);
