@@ -93,6 +93,7 @@ export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/intege
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './tables/embedding_table.js';
 export type { SharedTableLayerArgs } from './layers/embedding/table_layer.js';
 export { useForKerasEmbedding } from './layers/register.js';
+export type { ModelInput, ModelInputs, RaggedFitArgs, RaggedValue } from './tfjs/training/ragged_values.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';
 export { IndexedSlices, type IndexedSlicesArgs } from './optimizers/indexed_slices.js';
 export type { Gradient, GradientMap, Gradients, NamedGradient } from './optimizers/step_gradients.js';

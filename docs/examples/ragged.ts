@@ -1,4 +1,4 @@
-/** Rows of ids of different lengths, without padding: looked up, and trained in a loop of its own. */
+/** Rows of ids of different lengths, without padding: looked up, trained in a loop of its own, and in a model. */
 import * as tf from '@tensorflow/tfjs-node';
 import * as emb from 'tfjs-embeddings/node';
 
@@ -13,5 +13,9 @@ const before = loss().dataSync()[0]!;
 for (let step = 0; step < 50; step++) optimizer.minimize(loss);
 console.log(`the loss has fallen: ${String(loss().dataSync()[0]! < before / 2)}`);
 
-// `fit` and `predict` take tensors: there the rows come padded.
-console.log(visits.toPadded({ defaultValue: -1 }).arraySync());
+// A model takes them as they are.
+const rows = emb.layers.raggedEmbedding({ inputDim: 10, outputDim: 4, combiner: 'mean', inputShape: [null] });
+const model = tf.sequential({ layers: [rows, tf.layers.dense({ units: 1 })] });
+model.compile({ optimizer: emb.train.adagrad({ learningRate: 0.1 }), loss: 'meanSquaredError' });
+await model.fit(visits, tf.ones([4, 1]), { epochs: 3, verbose: 0 });
+console.log((model.predict(visits) as tf.Tensor).shape);

@@ -7,7 +7,8 @@ import { notePenalties } from '../tfjs/layers/penalties.js';
 import { withOverrides, type Override } from '../tfjs/training/substitute.js';
 import { listSharedWeightsOnce } from '../tfjs/shared_weights.js';
 import { markFeeding } from '../tfjs/uncast_inputs.js';
-import { CapturedModel } from './captured_model.js';
+import { CapturedModel, type GivenStep } from './captured_model.js';
+import { isStandIn, raggedRowsOf, standInLike } from '../tfjs/ragged_stand_in.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
 import { type Purpose, moveChoice, offerCapturer, trained, whySwitchedOff } from './steps.js';
 import { strangeInTfjs, takeTfjs } from './known/known_tfjs.js';
@@ -94,24 +95,57 @@ function withOwnLosses(model: tf.LayersModel, eager: EagerStep): EagerStep {
   };
 }
 
-function run(model: tf.LayersModel, stock: EagerStep, data: StepData, firstWhole?: number): tf.Tensor[] {
+/**
+ * A step as graphs take it: ragged inputs are their values and the splits of their rows, behind the rest. `open`: places
+ * of data of any number of rows.
+ */
+function graphStep(purpose: Purpose, eager: EagerStep, data: StepData, open: readonly number[] = []): GivenStep {
+  const withOps = withGraphOps(eager);
+  const ragged = data.flatMap((tensor, place) => {
+    const rows = raggedRowsOf(tensor);
+    return rows === null ? [] : [{ place, rows, like: tensor as tf.Tensor2D }];
+  });
+  if (ragged.length === 0) return { purpose, eager: withOps, data, open: new Set(open) };
+  const flat = data.map((tensor) => (isStandIn(tensor) ? null : tensor));
+  const places = new Set(open);
+  for (const { place, rows } of ragged) {
+    const [values, splits] = [flat.push(rows.values) - 1, flat.push(rows.rowSplits) - 1];
+    places.add(values);
+    if (places.has(place)) places.add(splits);
+  }
+  const restored: EagerStep = (given) => {
+    const all = given.slice(0, data.length);
+    const made = ragged.map(({ place, like }, i) => {
+      const [values, rowSplits] = given.slice(data.length + 2 * i) as [tf.Tensor1D, tf.Tensor1D];
+      return (all[place] = standInLike(like, { values, rowSplits }, false));
+    });
+    try {
+      return withOps(all);
+    } finally {
+      tf.dispose(made);
+    }
+  };
+  return { purpose, eager: restored, data: flat, open: places };
+}
+
+function run(model: tf.LayersModel, stock: EagerStep, data: StepData, open?: readonly number[]): tf.Tensor[] {
   const eager = withOwnLosses(model, stock);
   if (whyNot(model, 'train') !== null || isObserved()) return eager(data);
-  const step = { purpose: 'train', eager: withGraphOps(eager), data, firstWhole } as const;
-  return capturedOf(model).step(model, step);
+  return capturedOf(model).step(model, graphStep('train', eager, data, open));
 }
 
 function evaluate(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
   const eager = withOwnLosses(model, stock);
   if (whyNot(model, 'evaluate') !== null || isObserved()) return eager(data);
-  return capturedOf(model).step(model, { purpose: 'evaluate', eager: withGraphOps(eager), data });
+  return capturedOf(model).step(model, graphStep('evaluate', eager, data));
 }
 
 function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Tensor[] {
   const ofRows: EagerStep = ([given, ...all]) => {
     return eager(gathered(all, given as tf.Tensor1D));
   };
-  return run(model, ofRows, [rows, ...whole], 1);
+  const wholePlaces = whole.map((_, i) => i + 1);
+  return run(model, ofRows, [rows, ...whole], wholePlaces);
 }
 
 /** Captures steps from now on, with this addon. May be called again. */
@@ -126,7 +160,7 @@ export function captureSteps(addon: GraphAddon): void {
     predicts: (model) => whyNot(model, 'predict') === null && !isObserved(),
     rowsOf: consecutive,
     predict(model, eager, data) {
-      return capturedOf(model).step(model, { purpose: 'predict', eager: withGraphOps(eager), data });
+      return capturedOf(model).step(model, graphStep('predict', eager, data));
     },
     compiled: (model) => capturedOf(model).compiled(model),
     rebuilt(before, now) {

@@ -9,7 +9,7 @@ import { compiledOf, type Compiled, type Purpose } from './steps.js';
 import { whyNotPlain } from './plain_model.js';
 import { fewerOps } from './fewer_ops/fewer_ops.js';
 import type { AttributeKinds } from './graph_def.js';
-import { record } from './recorder.js';
+import { record, type OpenPlaces } from './recorder.js';
 import { difference, type Recording } from './recording.js';
 import { MOST_SIGNATURES, Signatures, type GraphList, type Signature } from './signatures.js';
 import { whyUnsound } from './sound.js';
@@ -25,19 +25,19 @@ export interface GivenStep {
   /** Runs it op by op. */
   readonly eager: EagerStep;
   readonly data: StepData;
-  /** The place in the data from which on there are whole data sets, of which the step takes rows; none: a batch alone. */
-  readonly firstWhole?: number | undefined;
+  /** Where the data have any number of rows. */
+  readonly open?: OpenPlaces | undefined;
 }
 
 /** What makes data of one kind: shapes, dtypes, and which tensors are the same; how many rows a data set has is no matter. */
-function kindOf({ data, firstWhole = data.length }: GivenStep): string {
+function kindOf({ data, open }: GivenStep): string {
   const seen: object[] = [];
   return data
     .map((tensor, place) => {
       if (tensor === null || tensor === undefined) return '-';
       const same = seen.indexOf(tensor.dataId);
       seen.push(tensor.dataId);
-      const sizes: unknown[] = place < firstWhole ? tensor.shape : ['rows', ...tensor.shape.slice(1)];
+      const sizes: unknown[] = open?.has(place) === true ? ['rows', ...tensor.shape.slice(1)] : tensor.shape;
       return `${sizes.join('x')}${tensor.dtype[0]}${same < 0 ? '' : same}`;
     })
     .join();
@@ -175,9 +175,9 @@ export class CapturedModel {
     if (signature.changes > MOST_CHANGES) signature.refused ??= reason;
   }
 
-  #record(model: tf.LayersModel, signature: Signature, { eager, data, firstWhole }: GivenStep): tf.Tensor[] {
+  #record(model: tf.LayersModel, signature: Signature, { eager, data, open }: GivenStep): tf.Tensor[] {
     const backend = asNodeBackend(tf.backend());
-    const known = { own: ownVariables(model), firstWhole };
+    const known = { own: ownVariables(model), open };
     const { results, recording } = record(backend, data, () => eager(data), known);
     if (!recording.isTypical && recording.problem === null) {
       this.#countChange(signature, 'some batches have no ids');

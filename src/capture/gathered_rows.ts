@@ -2,8 +2,14 @@
 import * as tf from '@tensorflow/tfjs';
 import { registeredBackend } from '../backends/registry.js';
 import type { TensorFlowTables } from '../backends/tensorflow/tensorflow_tables.js';
-import { asNodeBackend, BACKEND_NAME, type NodeBackend } from '../backends/tensorflow/node_backend.js';
+import {
+  asNodeBackend,
+  BACKEND_NAME,
+  type NodeBackend,
+  type OpAttribute,
+} from '../backends/tensorflow/node_backend.js';
 import { BACKEND_NAME as EMULATOR } from '../backends/emulator/machine/settings.js';
+import { isStandIn, raggedRowsOf, standInLike, takeRows, type RaggedRows } from '../tfjs/ragged_stand_in.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
 
 const TYPES = { float32: 'TF_FLOAT', int32: 'TF_INT32' } as const;
@@ -20,8 +26,34 @@ export function backendWithOps(): NodeBackend | null {
 /** The rows of these numbers of each tensor, on any backend: it may change within `fit`. Call inside a tidy. */
 export function gathered(whole: StepData, rows: tf.Tensor1D): StepData {
   const backend = backendWithOps();
-  if (backend !== null) return gatheredByOps(backend, whole, rows);
-  return whole.map((tensor) => (tensor instanceof tf.Tensor ? tf.gather(tensor, rows) : tensor));
+  if (backend === null) return takeRows(whole, rows);
+  const dense = gatheredByOps(
+    backend,
+    whole.map((tensor) => (isStandIn(tensor) ? null : tensor)),
+    rows,
+  );
+  return whole.map((tensor, i) => {
+    const ragged = raggedRowsOf(tensor);
+    if (ragged === null) return dense[i];
+    return standInLike(tensor as tf.Tensor2D, raggedByOp(backend, ragged, rows), true);
+  });
+}
+
+/** Ragged rows by one op. */
+function raggedByOp(backend: NodeBackend, { values, rowSplits }: RaggedRows, rows: tf.Tensor1D): RaggedRows {
+  const { binding } = backend;
+  const type = (name: string, value: number): OpAttribute => ({ name, type: binding.TF_ATTR_TYPE, value });
+  const count = (name: string): OpAttribute => ({ name, type: binding.TF_ATTR_INT, value: 1 });
+  const attributes = [
+    type('Tindices', binding.TF_INT32),
+    type('Tsplits', binding.TF_INT32),
+    type('Tvalues', binding[TYPES[values.dtype as keyof typeof TYPES]]),
+    count('PARAMS_RAGGED_RANK'),
+    count('OUTPUT_RAGGED_RANK'),
+  ];
+  const inputs = [rowSplits, values, rows];
+  const [splits, taken] = backend.executeMultipleOutputs('RaggedGather', attributes, inputs, 2);
+  return { values: taken as tf.Tensor1D, rowSplits: splits as tf.Tensor1D };
 }
 
 /** Whether a tensor lies on virtual devices. */

@@ -65,7 +65,7 @@ class Recorder {
     this.problem ??= problem;
   }
 
-  addData(data: StepData, firstWhole: number): void {
+  addData(data: StepData, open: OpenPlaces): void {
     data.forEach((tensor, place) => {
       if (tensor === null || tensor === undefined || this.#places.has(tensor.dataId)) return;
       const { dtype } = this.backend.tensorMap.get(tensor.dataId);
@@ -73,7 +73,7 @@ class Recorder {
       const name = `data${place}`;
       this.#places.set(tensor.dataId, name);
       // Rows of other types are not taken by an op of ours.
-      const isOpen = place >= firstWhole && (tensor.dtype === 'float32' || tensor.dtype === 'int32');
+      const isOpen = open.has(place) && (tensor.dtype === 'float32' || tensor.dtype === 'int32');
       if (isOpen) this.#open.add(name);
       this.feeds.push({ name, kind: 'data', place, type: dtype, shape: isOpen ? null : tensor.shape });
     });
@@ -235,12 +235,14 @@ class Recorder {
   }
 }
 
+/** Places in the data of tensors of any first size: whole data sets, of which the step takes rows, and ragged values. */
+export type OpenPlaces = ReadonlySet<number>;
+
 /** What is known of a step beforehand. */
 export interface Known {
   /** Variables of its own. */
   readonly own?: readonly tf.Variable[];
-  /** The place in the data from which on there are whole data sets, of which the step takes rows, whatever their number. */
-  readonly firstWhole?: number | undefined;
+  readonly open?: OpenPlaces | undefined;
 }
 
 /** Runs a step and records it. What the step throws passes through. */
@@ -248,11 +250,11 @@ export function record(
   node: NodeBackend,
   data: StepData,
   step: () => tf.Tensor[],
-  { own = [], firstWhole = data.length }: Known = {},
+  { own = [], open = new Set() }: Known = {},
 ): { results: tf.Tensor[]; recording: Recording } {
   const backend = node as ReadableBackend;
   const recorder = new Recorder(backend, own);
-  recorder.addData(data, firstWhole);
+  recorder.addData(data, open);
   const before = new Map(Object.values(tf.engine().registeredVariables).map((each) => [each, each.dataId as object]));
   const { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync } = backend;
   let isSeen = false;

@@ -46,6 +46,9 @@ export function openOutputs({ name, isOpen, ranks }: SizedOp): readonly boolean[
     case 'EmbeddingTakeRows':
       // As many as there are numbers of rows, whatever they are taken from.
       return isOpen.slice(1).map(() => isOpen[0]!);
+    case 'RaggedGather':
+      // Splits of as many rows as there are numbers; how many values they have, the rows decide.
+      return [false, true];
     case 'EmbeddingRowPenalty':
     case 'EmbeddingPackedRowPenalty':
       return [false];

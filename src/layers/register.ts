@@ -12,6 +12,7 @@ import { mendMasks } from '../tfjs/layers/masks.js';
 import { namePadding } from '../tfjs/layers/stock_padding.js';
 import { partStates } from '../tfjs/layers/recurrent_states.js';
 import { showKindsInSummaries } from '../tfjs/model_summary.js';
+import { takeRaggedValues } from '../tfjs/training/ragged_values.js';
 import { feedVectors } from '../tfjs/uncast_inputs.js';
 import { Concatenate } from './merge/concatenate.js';
 import { KerasHardSigmoid } from './keras_hard_sigmoid.js';
@@ -58,6 +59,7 @@ export function registerLayers(): void {
   completeConfigs();
   namePadding();
   feedVectors();
+  takeRaggedValues();
 }
 
 /**

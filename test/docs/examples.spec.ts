@@ -22,11 +22,7 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   'per_id_weights.ts': ['Tensor', '     [[2, 3],]', 'Tensor', '     [[2, 3],]'],
   'preprocessing.ts': [`[ '[UNK]', 'fr', 'de', 'nl' ]`, '[ 2, 0, 1 ] [ 0, 3, 2 ]', '[ 3, 3, 4 ]'],
   'pretrained_vectors.ts': ['vectors unchanged: true', /\[\[true *\],$/, /\[false\],$/, /\[true *\],$/, /\[false\]\]$/],
-  'ragged.ts': [
-    '[ 4, 4 ]',
-    'the loss has fallen: true',
-    '[ [ 3, 7, -1 ], [ 5, -1, -1 ], [ -1, -1, -1 ], [ 1, 2, 3 ] ]',
-  ],
+  'ragged.ts': ['[ 4, 4 ]', 'the loss has fallen: true', '[ 4, 1 ]'],
   'save_and_continue.ts': ['the next losses are equal: true'],
   'shared_table.ts': ['1 weight of shape [100,8]'],
   'tables_from_pytorch.ts': [`[ 'users/embeddings' ]`, '     [[6],]', '[ 10, 4 ]'],

@@ -7,6 +7,8 @@ import type { Combiner } from '../../base/types.js';
 import { shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import type { Kwargs } from '../layer_calls.js';
 import { readEmbeddingInputs, type LayerInputs } from './layer_inputs.js';
+import { raggedRowsOf } from '../../tfjs/ragged_stand_in.js';
+import { maskOfRows } from './feature_lookup.js';
 import { TableLayer, type AnyTableLayerArgs, type TableLayerArgs } from './table_layer.js';
 
 export type EmbeddingArgs<C extends Combiner | null = Combiner | null> = TableLayerArgs<C>;
@@ -76,6 +78,9 @@ export class Embedding<C extends Combiner | null = Combiner | null> extends Tabl
   override computeMask(inputs: tf.Tensor | tf.Tensor[], _mask?: tf.Tensor | tf.Tensor[]): tf.Tensor | tf.Tensor[] {
     const { ids } = readEmbeddingInputs(inputs);
     const none = null as unknown as tf.Tensor;
+    const rows = raggedRowsOf(ids);
+    // Rows without a combiner come side by side, whatever stands for nothing.
+    if (rows !== null) return this.combiner === null ? maskOfRows(rows, this.maskZero) : none;
     if (!this.maskZero || !(ids instanceof tf.Tensor)) return none;
     return tf.tidy(() => {
       const present = tf.greater(ids, tf.zerosLike(ids));

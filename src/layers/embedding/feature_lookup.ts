@@ -9,6 +9,7 @@ import { addIdDetails, strayIdOf } from '../../ids/id_out_of_range.js';
 import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ids/parse_ids.js';
 import { placeOf } from '../../ids/id_place.js';
 import { RaggedTensor } from '../../ids/ragged_tensor.js';
+import { raggedRowsOf, type RaggedRows } from '../../tfjs/ragged_stand_in.js';
 import { placeSplits, sharedUniformSplits } from '../../ids/row_splits.js';
 import { checkDense, checkWeighted, type Feature, type FeaturePaths } from './layer_inputs.js';
 import { fedPlace } from '../../tfjs/uncast_inputs.js';
@@ -127,21 +128,37 @@ function presentWeights(ops: StepOps, ids: tf.Tensor1D, weights: tf.Tensor1D, ma
   ) as tf.Tensor1D;
 }
 
+/** Splits of rows: on the host, or a tensor that JavaScript need not see. */
+type Splits = Int32Array | tf.Tensor1D;
+
+/** A vector as it is: an op that gives it another shape would tell how long it is. */
+function flat(tensor: tf.Tensor): tf.Tensor1D {
+  return tensor.rank === 1 ? (tensor as tf.Tensor1D) : tensor.as1D();
+}
+
+function splitsTensor(splits: Splits): tf.Tensor1D {
+  return splits instanceof tf.Tensor ? splits : tf.tensor1d(splits, 'int32');
+}
+
+function hostSplits(splits: Splits): Int32Array {
+  return splits instanceof tf.Tensor ? splits.dataSync<'int32'>() : splits;
+}
+
 /** The same by ops, which never show the ids to JavaScript; null where the backend has none. */
 function unmaskedByOps(
   ids: tf.Tensor,
-  rowSplits: Int32Array,
+  rowSplits: Splits,
   weights: tf.Tensor1D | null,
   mask: IdMask,
 ): UnmaskedBags | null {
   const { ops } = currentBackend();
   if (ops === null || ids.dtype !== 'int32') return null;
-  const flat = ids.as1D();
+  const all = flat(ids);
   const bags = {
-    ...ops.presentIds(flat, tf.tensor1d(rowSplits, 'int32'), mask),
-    weights: weights === null ? null : presentWeights(ops, flat, weights, mask),
+    ...ops.presentIds(all, splitsTensor(rowSplits), mask),
+    weights: weights === null ? null : presentWeights(ops, all, weights, mask),
   };
-  return { bags, positions: () => unmaskedIds(flat.dataSync<'int32'>(), rowSplits, mask).positions };
+  return { bags, positions: () => unmaskedIds(all.dataSync<'int32'>(), hostSplits(rowSplits), mask).positions };
 }
 
 /** The position among all ids of one of those that count. */
@@ -152,19 +169,20 @@ function positionAmongAll({ positions }: UnmaskedBags, position: number): number
 /** A batch as bags with these splits, without the absent ids. Call inside a tidy. */
 function bagsOfIds(
   { values, weights: given }: Pick<IdBatch, 'values' | 'weights'>,
-  rowSplits: Int32Array,
+  rowSplits: Splits,
   mask: IdMask | null,
 ): UnmaskedBags {
   const perId = given instanceof Float32Array ? tf.tensor1d(given, 'float32') : given;
-  const weights = perId === null ? null : perId.as1D();
+  const weights = perId === null ? null : flat(perId);
   if (mask !== null) {
     const byOps = values instanceof tf.Tensor ? unmaskedByOps(values, rowSplits, weights, mask) : null;
     if (byOps !== null) return byOps;
-    return unmaskedBags(values instanceof tf.Tensor ? hostIds(values) : values, rowSplits, weights, mask);
+    const ids = values instanceof tf.Tensor ? hostIds(values) : values;
+    return unmaskedBags(ids, hostSplits(rowSplits), weights, mask);
   }
   const bags = {
-    values: values instanceof tf.Tensor ? values.as1D() : tf.tensor1d(values, 'int32'),
-    rowSplits: tf.tensor1d(rowSplits, 'int32'),
+    values: values instanceof tf.Tensor ? flat(values) : tf.tensor1d(values, 'int32'),
+    rowSplits: splitsTensor(rowSplits),
     weights,
   };
   return { bags, positions: () => null };
@@ -194,14 +212,81 @@ function refusesPadding({ kind, outOfRange }: Feature): boolean {
 }
 
 /** The number of samples of a batch, or null for a single id. */
-function batchSizeOf({ kind, idsShape, nestedRowSplits, batchShape }: IdBatch): number | null {
+function batchSizeOf(batch: FeatureIds): number | null {
+  if (isFromModel(batch)) return batch.batchShape[0]!;
+  const { kind, idsShape, nestedRowSplits, batchShape } = batch;
   if (kind === 'ragged') return nestedRowSplits![0]!.length - 1;
   return (kind === 'dense' ? idsShape![0] : batchShape[0]) ?? null;
 }
 
+/** Ragged rows that a model was given: their splits are a tensor, read by JavaScript only where it must know them. */
+interface ModelRows extends IdBatch {
+  readonly kind: 'ragged';
+  readonly splits: tf.Tensor1D;
+}
+
+type FeatureIds = IdBatch | ModelRows;
+
+function isFromModel(batch: FeatureIds): batch is ModelRows {
+  return 'splits' in batch;
+}
+
+/** The weights of ragged rows, one for each id. */
+function weightsOfRows(rows: RaggedRows, weights: unknown, path: string): tf.Tensor1D | null {
+  if (weights === null || weights === undefined) return null;
+  const given = raggedRowsOf(weights);
+  const expected = 'ragged rows, as the ids have';
+  if (given === null) throw new ValueError(path, expected, weights);
+  if (given.rowSplits.size !== rows.rowSplits.size || given.values.size !== rows.values.size) {
+    const sizes = ({ rowSplits, values }: RaggedRows): string => `${rowSplits.size - 1} rows of ${values.size} values`;
+    throw new ValueError(path, `${sizes(rows)}, as the ids have`, described(sizes(given)));
+  }
+  return given.values.dtype === 'float32' ? given.values : given.values.toFloat();
+}
+
+/** The rows that a model passes on as a tensor that stands for them. */
+function readModelRows(feature: Feature, rows: RaggedRows, weights: unknown, paths: FeaturePaths): ModelRows {
+  checkDense(feature, [rows.rowSplits.size - 1, null], paths.ids);
+  const ids = asWholeIds(rows.values) as tf.Tensor1D;
+  const values = ids.dtype === 'int32' ? ids : tf.tensor1d(toInt32(ids.dataSync(), paths.ids), 'int32');
+  let read: Int32Array | null = null;
+  const splits = (): Int32Array => (read ??= rows.rowSplits.dataSync<'int32'>());
+  return {
+    kind: 'ragged',
+    values,
+    splits: rows.rowSplits,
+    weights: weightsOfRows(rows, weights, paths.weights),
+    batchShape: [rows.rowSplits.size - 1],
+    idsShape: null,
+    places: null,
+    get rowSplits() {
+      return splits();
+    },
+    get nestedRowSplits() {
+      return [splits()];
+    },
+    get ragged() {
+      return RaggedTensor.fromRowSplits(values, splits());
+    },
+  };
+}
+
+/** Where rows side by side have an id, other than 0 with `maskZero`: bool [rows, longest]. */
+export function maskOfRows({ values, rowSplits }: RaggedRows, maskZero: boolean): tf.Tensor2D {
+  const { splits, rows, longest } = placeSplits(rowSplits.dataSync<'int32'>());
+  const ids = maskZero ? values.dataSync() : null;
+  const present = Uint8Array.from({ length: rows * longest }, (_, place) => {
+    const id = splits[place]!;
+    return splits[place + 1]! > id && ids?.[id] !== 0 ? 1 : 0;
+  });
+  return tf.tensor2d(present, [rows, longest], 'bool');
+}
+
 /** The ids of a feature and their weights, checked. `paths`: what they are called in errors. */
-function readFeature(feature: Feature, ids: unknown, weights: unknown, paths: FeaturePaths): IdBatch {
+function readFeature(feature: Feature, ids: unknown, weights: unknown, paths: FeaturePaths): FeatureIds {
   checkWeighted(feature, weights !== null && weights !== undefined, paths.weights);
+  const rows = raggedRowsOf(ids);
+  if (rows !== null) return readModelRows(feature, rows, weights, paths);
   const batch = parseIds(ids as IdsInput, weights as WeightsInput | null, paths);
   if (batch.kind === 'dense') checkDense(feature, [...batch.idsShape!], paths.ids);
   if (batch.kind === 'sparse' && feature.combiner === null) {
@@ -215,18 +300,19 @@ function readFeature(feature: Feature, ids: unknown, weights: unknown, paths: Fe
  * The lookup of a batch that was read. `spreads`: ragged rows without a combiner come side by side, with zeros after the
  * end of each. `isPadded`: some of its dense ids are negative. Call inside a tidy.
  */
-function featureLookup(feature: Feature, batch: IdBatch, spreads: boolean, isPadded: boolean): FeatureLookup {
+function featureLookup(feature: Feature, batch: FeatureIds, spreads: boolean, isPadded: boolean): FeatureLookup {
   const { combiner, outOfRange, maxNorm } = feature;
+  const isOfModel = isFromModel(batch);
   const options: BagOptions = { combiner: combiner ?? 'sum', outOfRange, maxNorm: maxNorm ?? 0 };
   const mask = idMaskOf(feature, batch.kind === 'dense', isPadded);
-  if (combiner !== null && batch.rowSplits !== null) {
+  if (combiner !== null && (isOfModel || batch.rowSplits !== null)) {
     return {
-      present: bagsOfIds(batch, batch.rowSplits, mask),
+      present: bagsOfIds(batch, isOfModel ? batch.splits : batch.rowSplits!, mask),
       options,
       shape: (rows) => rows.reshape([...batch.batchShape, rows.shape[1]]),
     };
   }
-  if (combiner === null && spreads && batch.kind === 'ragged') {
+  if (combiner === null && (spreads || isOfModel) && batch.kind === 'ragged') {
     const { splits, rows, longest } = placeSplits(batch.rowSplits!);
     return {
       present: bagsOfIds(batch, splits, mask),
@@ -252,7 +338,7 @@ function shapeRows(rows: tf.Tensor2D, { idsShape, nestedRowSplits }: IdBatch): t
 }
 
 /** Every batch has the same number of samples, where it has samples. */
-function checkBatchSizes(batches: readonly IdBatch[], paths: readonly string[]): void {
+function checkBatchSizes(batches: readonly FeatureIds[], paths: readonly string[]): void {
   let first: { size: number; input: number } | null = null;
   batches.forEach((batch, input) => {
     const size = batchSizeOf(batch);
@@ -357,7 +443,10 @@ export function lookUpFeatures(
   tf.tidy(() => {
     check();
     const batches = features.map((feature, i) => {
-      return readFeature(feature, asWholeIds(ids[i]), weights[i], { ids: paths.ids[i]!, weights: paths.weights[i]! });
+      return readFeature(feature, raggedRowsOf(ids[i]) === null ? asWholeIds(ids[i]) : ids[i], weights[i], {
+        ids: paths.ids[i]!,
+        weights: paths.weights[i]!,
+      });
     });
     checkBatchSizes(batches, paths.ids);
     const lookUpAll = (): (tf.Tensor | RaggedTensor)[] => {

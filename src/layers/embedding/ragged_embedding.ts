@@ -4,11 +4,12 @@ import { brand } from '../../base/per_process.js';
 import { ValueError, described } from '../../base/errors.js';
 import { refusePositional } from '../../base/positional.js';
 import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../../ids/parse_ids.js';
-import { placeSplits } from '../../ids/row_splits.js';
 import type { Combiner } from '../../base/types.js';
 import { checkWeightsShape, readRaggedInputs, type LayerInputs } from './layer_inputs.js';
 import { shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
+import { raggedRowsOf } from '../../tfjs/ragged_stand_in.js';
+import { maskOfRows } from './feature_lookup.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
 import { TableLayer, type AnyTableLayerArgs, type TableLayerArgs } from './table_layer.js';
 
@@ -42,11 +43,11 @@ function formOf(shapes: SymbolicShape[]): SymbolicForm {
  * A layer that maps rows of int32 ids, of different lengths, to rows of a trained table [inputDim, outputDim].
  *
  * Applied directly it takes a RaggedTensor, {values, rowSplits} or sparse ids: with a combiner the result is
- * [batch, outputDim], without one a RaggedTensor of rows. In a model ids come padded, int32 [batch, maxLength], where
- * negative ids are absent (`ragged.toPadded()`): with a combiner [batch, outputDim], without one
- * [batch, maxLength, outputDim] with zeros and a mask at absent places. A model may also take values and row splits as
- * two inputs of rank 1; such a model is run by `model.apply` and `optimizer.minimize`, since `fit` and `predict` of tfjs
- * want one batch size on all inputs. Weights follow as one more input, in the form of the ids.
+ * [batch, outputDim], without one a RaggedTensor of rows. A model takes the same in `fit`, `predict` and the like, for an
+ * input [null], or padded ids, int32 [batch, maxLength], where negative ones are absent (`ragged.toPadded()`): with a
+ * combiner [batch, outputDim], without one [batch, maxLength, outputDim] with zeros and a mask at absent places. Values
+ * and row splits as two inputs of rank 1 are for `model.apply` and `optimizer.minimize`. Weights follow as one more input,
+ * in the form of the ids.
  * An empty row is zeros for every combiner. `maskZero` leaves out id 0 as well.
  * Errors as in `Embedding`; ValueError also for row splits that do not fit.
  * Source: tf.keras.layers.Embedding on ragged ids (Keras 2); Embedding of NVIDIA distributed-embeddings 23.06.
@@ -121,15 +122,15 @@ export class RaggedEmbedding<C extends Combiner | null = Combiner | null> extend
     const none = null as unknown as tf.Tensor;
     if (this.combiner !== null) return none;
     const { ids } = readRaggedInputs(inputs);
+    const rows = raggedRowsOf(ids);
+    if (rows !== null) return maskOfRows(rows, this.maskZero);
     if (ids instanceof tf.Tensor) return tf.tidy(() => ids.greaterEqual(this.maskZero ? 1 : 0));
     const spread = this.#spreadIds(ids);
-    return spread === null ? none : maskOf(spread.rowSplits!);
+    if (spread === null) return none;
+    return tf.tidy(() => {
+      const { values, rowSplits } = spread;
+      const flat = values instanceof tf.Tensor ? values.as1D() : tf.tensor1d(values, 'int32');
+      return maskOfRows({ values: flat, rowSplits: tf.tensor1d(rowSplits!, 'int32') }, this.maskZero);
+    });
   }
-}
-
-/** Where each row has a value: [rows, longest]. */
-function maskOf(rowSplits: Int32Array): tf.Tensor {
-  const { splits, rows, longest } = placeSplits(rowSplits);
-  const present = Uint8Array.from({ length: rows * longest }, (_, place) => splits[place + 1]! - splits[place]!);
-  return tf.tensor2d(present, [rows, longest], 'bool');
 }

@@ -27,6 +27,7 @@ import {
   type LayerInputs,
 } from './layer_inputs.js';
 import { lookUpFeatures } from './feature_lookup.js';
+import { isStandIn } from '../../tfjs/ragged_stand_in.js';
 import { feedAsIs } from '../../tfjs/uncast_inputs.js';
 import { zerosOf } from '../../tables/initial_values.js';
 import type { Initializer } from '../../tables/initializers.js';
@@ -331,7 +332,8 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
   /** The lookup of a call. `spreads`: ragged rows without a combiner come as a tensor. */
   protected lookUp(inputs: unknown, kwargs: Kwargs, spreads = false): tf.Tensor | RaggedTensor {
     const { ids, weights: given } = this.readInputs(inputs);
-    const weights = ids instanceof tf.Tensor ? checkWeights(given, ids.shape) : given;
+    const isDense = ids instanceof tf.Tensor && !isStandIn(ids);
+    const weights = isDense ? checkWeights(given, ids.shape) : given;
     const paths = { ids: [PATHS.ids], weights: [PATHS.weights] };
     const names = [this.table.isShared ? `table ${this.table.name}` : null];
     const asked = { owner: this, ids: [ids], weights: [weights], paths, names, spreads };

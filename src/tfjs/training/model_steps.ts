@@ -1,10 +1,12 @@
 /**
  * Hands each training step of a model, and each batch that it evaluates or predicts, to a subscriber: tfjs makes
  * the functions for them anew for each fit and has no hook there. In `fit` the step gets the numbers of the batch's rows,
- * and with them the inputs as they were given, so that the rows can be gathered within the step.
+ * and with them the inputs as they were given, so that the rows can be gathered within the step; so it does without a
+ * subscriber where inputs are ragged, whose rows tfjs cannot take.
  */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../base/per_process.js';
+import { isStandIn, takeRows } from '../ragged_stand_in.js';
 import { sumInJavaScript } from './epoch_means.js';
 import { replaceStockKernel } from '../engine/stock_kernel.js';
 
@@ -253,20 +255,55 @@ function rowsOf(inputs: StepData, batchSize: number | null | undefined, shuffle:
 /** Gives `runner` the steps of all models from now on. */
 export function runSteps(given: StepRunner): void {
   runner().current ??= given;
+  watchSteps();
+}
+
+/** A batch that was cut from ragged inputs without a subscriber, or of a model that it leaves alone. */
+function runTakenRows(eager: EagerStep, { rows, whole }: BatchRows): tf.Tensor[] {
+  return tf.tidy(() => eager(takeRows(whole, rows)));
+}
+
+/** Rows from `start` on. */
+function rowsFrom(start: number, count: number): tf.Tensor1D {
+  return tf.range(start, start + count, 1, 'int32');
+}
+
+const plainRows: StepRunner['rowsOf'] = (inputs, start, count) => takeRows(inputs, rowsFrom(start, count));
+
+/** Means over the batches of ragged data, each counted by its rows: what `testLoop` of tfjs gives. */
+function testRagged(test: EagerStep, data: StepData, batchSize: number): tf.Tensor[] {
+  const count = data[0]!.shape[0]!;
+  const sums: number[] = [];
+  for (let start = 0; start < count; start += batchSize) {
+    const rows = Math.min(batchSize, count - start);
+    tf.tidy(() => {
+      test(takeRows(data, rowsFrom(start, rows))).forEach((mean, i) => {
+        // In float32, as tensors are summed up.
+        sums[i] = Math.fround((sums[i] ?? 0) + Math.fround(rows * mean.dataSync()[0]!));
+      });
+    });
+  }
+  return sums.map((sum) => tf.scalar(sum / count));
+}
+
+/** Watches the steps of all models; may be called again. */
+export function watchSteps(): void {
   const methods = tf.LayersModel.prototype as unknown as ModelMethods & Record<symbol, true>;
   if (Object.hasOwn(methods, MARK)) return;
   Object.defineProperty(methods, MARK, { value: true });
   const { makeTrainFunction, makeTestFunction, fitLoop, testLoop, predictLoop, compile, dispose } = methods;
   methods.makeTrainFunction = function (this: tf.LayersModel): EagerStep {
     const eager = makeTrainFunction.call(this);
-    const { current } = runner();
-    if (current === null) return eager;
     return (data) => {
+      const { current } = runner();
       endCut();
       const loop = loops.get(this);
       // A batch has inputs and targets; what a loop of rows gives comes alone.
-      if (loop === undefined || data.length > 1) return current.run(this, eager, data);
-      return current.runRows(this, eager, { rows: loop.order.next(), whole: loop.whole });
+      if (loop === undefined || data.length > 1) {
+        return current === null ? eager(data) : current.run(this, eager, data);
+      }
+      const batch = { rows: loop.order.next(), whole: loop.whole };
+      return current === null ? runTakenRows(eager, batch) : current.runRows(this, eager, batch);
     };
   };
   methods.makeTestFunction = function (this: tf.LayersModel): void {
@@ -278,8 +315,8 @@ export function runSteps(given: StepRunner): void {
   };
   methods.fitLoop = async function (this: tf.LayersModel, train, inputs, labels, batchSize, ...rest): Promise<unknown> {
     const { current } = runner();
-    const takesRows = current !== null && current.takesRows(this) && !loops.has(this);
-    const order = takesRows ? rowsOf(inputs, batchSize, rest[SHUFFLE]) : null;
+    const takesRows = inputs.some(isStandIn) || current?.takesRows(this) === true;
+    const order = takesRows && !loops.has(this) ? rowsOf(inputs, batchSize, rest[SHUFFLE]) : null;
     if (order === null) return fitLoop.call(this, train, inputs, labels, batchSize, ...rest);
     // An empty list of tensors, of which nothing is gathered, that tells how many batches there are.
     const batches = Object.assign([], { shape: [order.batches] }) as unknown as tf.Tensor;
@@ -296,20 +333,24 @@ export function runSteps(given: StepRunner): void {
   methods.testLoop = function (this: tf.LayersModel, test, inputs, batchSize, ...rest): unknown {
     const loop = loops.get(this);
     const size = loop?.validation === inputs ? loop.order.batchSize : batchSize;
-    return testLoop.call(this, test, inputs, size, ...rest);
+    const [verbose, steps] = rest;
+    const isRagged = inputs.some(isStandIn) && !(Number(verbose) > 0) && (steps ?? null) === null;
+    return isRagged ? testRagged(test, inputs, size) : testLoop.call(this, test, inputs, size, ...rest);
   };
   methods.predictLoop = function (this: tf.LayersModel, inputs, batchSize = 32, verbose = false) {
     const all = Array.isArray(inputs) ? inputs : [inputs];
     const { current } = runner();
-    if (current === null || verbose || all[0]?.shape[0] === 0 || !current.predicts(this)) {
-      return predictLoop.call(this, inputs, batchSize, verbose);
-    }
+    const isRagged = all.some(isStandIn);
+    const isWatched = current !== null && !verbose && all[0]?.shape[0] !== 0 && current.predicts(this);
+    if (!isRagged && !isWatched) return predictLoop.call(this, inputs, batchSize, verbose);
     const eager: EagerStep = (data) => {
       const given = data as tf.Tensor[];
+      // The loop of tfjs would slice them.
+      if (isRagged) return [this.call(given, { training: false })].flat();
       return [predictLoop.call(this, Array.isArray(inputs) ? given : given[0]!, given[0]!.shape[0])].flat();
     };
-    const { rowsOf } = current;
-    const outputs = inBatches(all, batchSize, { rowsOf, predict: (batch) => current.predict(this, eager, batch) });
+    const predict = (batch: Tensors): tf.Tensor[] => (isWatched ? current.predict(this, eager, batch) : eager(batch));
+    const outputs = inBatches(all, batchSize, { rowsOf: isWatched ? current.rowsOf : plainRows, predict });
     return outputs.length === 1 ? outputs[0]! : outputs;
   };
   const sequential = tf.Sequential.prototype as unknown as SequentialMethods;
