@@ -92,6 +92,7 @@ export { FeatureCross, type FeatureCrossArgs } from './layers/feature_interactio
 export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/integer_lookup_layer.js';
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './tables/embedding_table.js';
 export type { SharedTableLayerArgs } from './layers/embedding/table_layer.js';
+export { input, type InputArgs } from './layers/ragged_input.js';
 export { useForKerasEmbedding } from './layers/register.js';
 export type { ModelInput, ModelInputs, RaggedFitArgs, RaggedValue } from './tfjs/training/ragged_values.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';

@@ -13,10 +13,12 @@ import { namePadding } from '../tfjs/layers/stock_padding.js';
 import { partStates } from '../tfjs/layers/recurrent_states.js';
 import { showKindsInSummaries } from '../tfjs/model_summary.js';
 import { takeRaggedValues } from '../tfjs/training/ragged_values.js';
+import { batchUnevenRows } from '../tfjs/training/uneven_batches.js';
 import { feedVectors } from '../tfjs/uncast_inputs.js';
 import { Concatenate } from './merge/concatenate.js';
 import { KerasHardSigmoid } from './keras_hard_sigmoid.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
+import { saveRaggedInputs } from './ragged_input.js';
 import { CategoryEncoding } from './preprocessing/category_encoding.js';
 import { DiscretizationLayer } from './preprocessing/discretization_layer.js';
 import { HashingLayer } from './preprocessing/hashing_layer.js';
@@ -59,7 +61,9 @@ export function registerLayers(): void {
   completeConfigs();
   namePadding();
   feedVectors();
+  saveRaggedInputs();
   takeRaggedValues();
+  batchUnevenRows();
 }
 
 /**

@@ -7,6 +7,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { asOwn } from './engine/own_functions.js';
+import { isStandIn } from './ragged_stand_in.js';
 import { isModelInput } from './symbolic_ids.js';
 import { freeing, freeingStep, keepingResults } from './training/failed_fits.js';
 import { isRecord } from '../base/options.js';
@@ -93,6 +94,7 @@ export function fedPlace(
   known: OutOfRangeId,
 ): Partial<OutOfRangeId> {
   if (!isFeeding() || !(ids instanceof tf.Tensor) || ids.rank < 1) return {};
+  if (isStandIn(ids)) return { place: `${known.place} of the batch` };
   const shape = ids.shape.slice(1);
   const width = tf.util.sizeFromShape(shape);
   const position = known.position % width;
@@ -122,6 +124,7 @@ function inputNumber(model: tf.LayersModel, tensor: tf.SymbolicTensor): number {
 
 /** The first row of an input that holds the same ids; -1: none. */
 function rowOf(input: tf.Tensor, { ids }: BatchRow): number {
+  if (isStandIn(input)) return -1;
   const values = input.dataSync();
   return Array.from({ length: input.shape[0]! }, (_, row) => row).findIndex((row) => {
     return ids.every((id, i) => values[row * ids.length + i] === id);

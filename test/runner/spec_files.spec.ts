@@ -18,6 +18,7 @@ describe('spec files', () => {
     expect(choose(FILES, ['ops/'])).toEqual({ files: FILES.slice(1), texts: [] });
     expect(choose(FILES, ['ids', 'names the position'])).toEqual({ files: [FILES[0]!], texts: ['names the position'] });
     expect(choose(FILES, ['no file'])).toEqual({ files: FILES, texts: ['no file'] });
+    expect(() => choose(FILES, ['ids', 'test/opts'])).toThrowError('No spec file has test/opts in its path.');
   });
 
   it('are begun with the longest, the others in their order', () => {

@@ -36,10 +36,12 @@ export function specFiles(): SpecFile[] {
     .map((name) => ({ path: join(TEST_FOLDER, name), name: `test/${name.replaceAll('\\', '/')}` }));
 }
 
-/** A pattern that is part of a path chooses files; any other chooses specs by their text. */
+/** A pattern that is part of a path chooses files; any other chooses specs by their text. A path must choose some. */
 export function choose(files: readonly SpecFile[], patterns: readonly string[]): Choice {
   const byName = patterns.filter((pattern) => files.some(({ name }) => name.includes(pattern)));
   const texts = patterns.filter((pattern) => !byName.includes(pattern));
+  const stray = texts.find((text) => /^\S*\/\S*$/.test(text));
+  if (stray !== undefined) throw new Error(`No spec file has ${stray} in its path.`);
   const chosen = files.filter(({ name }) => byName.some((text) => name.includes(text)));
   return { files: byName.length === 0 ? files : chosen, texts };
 }

@@ -96,7 +96,7 @@ function asRagged(value: RaggedValue, path: string): RaggedTensor {
   if (value instanceof RaggedTensor) {
     const { nestedRowSplits, innerShape } = value;
     if (nestedRowSplits.length === 1 && innerShape.length === 0) return value;
-    throw new ValueError(path, 'rows of single values: one ragged axis', described(`shape ${String(value.shape)}`));
+    throw new ValueError(path, 'rows of single values: one ragged axis', described(`shape [${value.shape.map(String).join(', ')}]`));
   }
   if (isSparse(value)) {
     const ragged = RaggedTensor.fromSparse(value);

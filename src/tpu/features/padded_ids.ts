@@ -6,6 +6,7 @@ import { isTypedArray } from '../../ids/values.js';
 import { parseIds, type IdsInput } from '../../ids/parse_ids.js';
 import { hostIds, kindOf, readFeatureIds } from './feature_ids.js';
 import { copyIds, type HostIds } from './host_ids.js';
+import { raggedRowsOf } from '../../tfjs/ragged_stand_in.js';
 
 /** A table, as far as ids are looked up in it. */
 export interface IdRange {
@@ -55,6 +56,7 @@ export function paddedIds(ids: unknown, range: IdRange, path: string): HostIds {
 
 /** The ids of one input. Throws ValueError, which names it, for ids beyond the table. */
 export function inputIds(ids: unknown, range: IdRange, path: string): HostIds {
-  if (ids instanceof tf.Tensor) return withoutPadding(ids, range, path);
-  return copyIds(readFeatureIds(ids, null, path, 'weights'), range.rows, path, range.owner);
+  const rows = raggedRowsOf(ids);
+  if (rows === null && ids instanceof tf.Tensor) return withoutPadding(ids, range, path);
+  return copyIds(readFeatureIds(rows ?? ids, null, path, 'weights'), range.rows, path, range.owner);
 }

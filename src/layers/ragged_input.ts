@@ -1,0 +1,92 @@
+/** Inputs of models whose rows may have different lengths: what tfjs has, with a mark that is saved. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, ValueError } from '../base/errors.js';
+import { checkBoolean, checkName } from '../base/layer_arguments.js';
+import { readOptions } from '../base/options.js';
+import { refusePositional } from '../base/positional.js';
+
+export interface InputArgs {
+  /** Without the batch axis; [null] for rows of any length. */
+  shape: readonly (number | null)[];
+  /** Whether rows come as a RaggedTensor, {values, rowSplits} or sparse ids; padded tensors are taken as well. */
+  ragged?: boolean | undefined;
+  /** By default 'int32' (ids) where the input is ragged, else 'float32'. */
+  dtype?: 'int32' | 'float32' | undefined;
+  name?: string | undefined;
+}
+
+interface MarkedLayer {
+  ragged?: boolean;
+}
+
+const FIELDS = ['shape', 'ragged', 'dtype', 'name'] as const;
+
+function readShape(value: unknown, isRagged: boolean): (number | null)[] {
+  const expected = 'a list of sizes, such as [null]';
+  if (!Array.isArray(value)) throw new ArgumentTypeError('shape', expected, value);
+  for (const size of value as unknown[]) {
+    if (size === null) continue;
+    if (typeof size !== 'number') throw new ArgumentTypeError('shape', expected, value);
+    if (!Number.isSafeInteger(size) || size < 1) throw new ValueError('shape', expected, value);
+  }
+  if (isRagged && value.length !== 1) throw new ValueError('shape', '[null] or [maxLength] for ragged rows', value);
+  return [...(value as (number | null)[])];
+}
+
+/**
+ * Returns a symbolic input of a model, as `tf.input` makes it.
+ *
+ * With `ragged` it is [batch, null], int32 unless `dtype` says otherwise, and stands for rows of ids, or of weights, of
+ * different lengths: `fit`, `predict` and the like take a RaggedTensor, {values, rowSplits} or sparse ids for it, or a
+ * padded tensor. A size in place of null is the longest row that is taken. The mark is saved with the model
+ * (`sourceLayer.ragged`). Embedding layers of this package read such inputs; others need them padded.
+ * Source: keras.Input (Keras 2, `ragged`), as tf.input.
+ *
+ * @param args - Shape, dtype and name; see `InputArgs`.
+ * @returns A symbolic tensor.
+ * @throws TypeError for a shape that is no list and a dtype of another kind; ValueError for sizes below 1 and ragged rows
+ * of more than one axis.
+ *
+ * @example
+ * const visits = emb.input({shape: [null], ragged: true, name: 'visits'});
+ * const pooled = emb.layers.raggedEmbedding({inputDim: 10, outputDim: 4, combiner: 'mean'}).apply(visits);
+ */
+export function input(args: InputArgs): tf.SymbolicTensor;
+export function input(...all: [InputArgs]): tf.SymbolicTensor {
+  refusePositional('emb.input', FIELDS, all);
+  const given = readOptions<InputArgs>(all[0], FIELDS, 'args');
+  const isRagged = checkBoolean(given.ragged, 'ragged', false);
+  const shape = readShape(given.shape, isRagged);
+  const { dtype = isRagged ? 'int32' : 'float32' } = given;
+  if (!['int32', 'float32'].includes(dtype)) throw new ArgumentTypeError('dtype', "'int32' or 'float32'", dtype);
+  const name = checkName(given.name);
+  const symbol = tf.input({ shape: shape as tf.Shape, dtype, ...(name === undefined ? {} : { name }) });
+  if (isRagged) (symbol.sourceLayer as MarkedLayer).ragged = true;
+  return symbol;
+}
+
+type Load = (cls: unknown, config: tf.serialization.ConfigDict) => MarkedLayer;
+
+const MARK = Symbol.for('tfjs-embeddings.raggedInputs');
+
+/** Saves the mark with models and brings it back. May be called again. */
+export function saveRaggedInputs(): void {
+  const { classNameMap } = tf.serialization.SerializationMap.getMap() as unknown as {
+    classNameMap: Record<string, [{ prototype: tf.layers.Layer & Record<symbol, true> }, Load]>;
+  };
+  const entry = classNameMap['InputLayer']!;
+  const [{ prototype }, load] = entry;
+  if (Object.hasOwn(prototype, MARK)) return;
+  Object.defineProperty(prototype, MARK, { value: true });
+  const { getConfig } = prototype;
+  prototype.getConfig = function (this: tf.layers.Layer & MarkedLayer) {
+    const config = getConfig.call(this);
+    return this.ragged === true ? { ...config, ragged: true } : config;
+  };
+  entry[1] = (cls, config) => {
+    const { ragged, ...own } = config;
+    const layer = load(cls, own);
+    if (ragged === true) layer.ragged = true;
+    return layer;
+  };
+}
