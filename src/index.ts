@@ -191,9 +191,9 @@ export type {
   ReportTable,
 } from './report/report_data.js';
 export type { ReportSparseCores, ReportStack, SparseCorePrediction } from './report/sparse_cores.js';
-export type { SavedModelWriter } from './formats/saved_model/destination.js';
 export type { RaggedForm, SavedModelOptions } from './formats/saved_model/export_options.js';
-export type { LoadSavedModelOptions, NamedShapes, RunnableSavedModel } from './formats/saved_model/loading.js';
+export type { LoadSavedModelOptions } from './formats/saved_model/index.js';
+export type { NamedShapes, RunnableSavedModel, SavedModelWriter } from './base/platform.js';
 export type { SignatureArgs } from './formats/saved_model/signatures.js';
 export type { NamedTensor } from './base/types.js';
 export type { IndexInput, IndicesInput } from './lookup/tensor_array/arguments.js';

@@ -8,10 +8,10 @@ import { registerNativeKernels } from './backends/native/register.js';
 import { registerTensorFlowBackend } from './backends/tensorflow/register.js';
 import { WHOLE_OPS } from './backends/tensorflow/whole_ops.js';
 import { registerFileHandler } from './io/file_handler.js';
-import { registerFiles } from './io/node_files.js';
-import { registerSavedModelFiles } from './formats/saved_model/register.js';
+import { openFile, writeFile } from './io/node_files.js';
+import { makeFolder } from './formats/saved_model/folder.js';
 import { RuntimeError, described } from './base/errors.js';
-import { keepRequire } from './base/node_builtin.js';
+import { setPlatform } from './base/platform.js';
 import { restoreLegacyUtil } from './tfjs/tfjs_node/legacy_util.js';
 import { captureSteps } from './capture/capture.js';
 import { warnOnce } from './base/warn_once.js';
@@ -19,17 +19,29 @@ import { warnOnce } from './base/warn_once.js';
 export * from './index_node.js';
 
 restoreLegacyUtil();
-keepRequire(createRequire(import.meta.url));
 
 const tensorflow = registerTensorFlowBackend();
 const problem = registerNativeKernels();
-if (problem === null) {
-  tensorflow.connect(loadAddon(), WHOLE_OPS);
-  captureSteps(loadAddon());
-} else if (existsSync(addonPath())) {
-  warnOnce(problem);
+const addon = problem === null ? loadAddon() : null;
+if (addon !== null) tensorflow.connect(addon, WHOLE_OPS);
+else if (existsSync(addonPath())) {
+  warnOnce(problem!);
   tensorflow.lack(null);
 } else tensorflow.lack('`npx tfjs-embeddings setup` builds the native kernels');
+
+setPlatform({
+  require: createRequire(import.meta.url),
+  openFile,
+  writeFile,
+  makeFolder,
+  loadSavedModel: async (directory, options) =>
+    (await import('./formats/saved_model/load.js')).loadModel(directory, options),
+  ...(addon !== null && {
+    exchangeFolders: addon.exchangeFolders,
+    extendCrc32c: addon.extendCrc32c,
+    capturer: captureSteps(addon),
+  }),
+});
 
 registerDenseKernels();
 registerBroadcastKernels();
@@ -42,8 +54,6 @@ if (unbuilt !== null) {
 }
 
 registerFileHandler();
-registerFiles();
-registerSavedModelFiles(problem === null ? loadAddon() : null);
 
 /**
  * Returns the path of the library with the TensorFlow ops, for Python's `tf.load_op_library`.

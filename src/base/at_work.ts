@@ -2,7 +2,7 @@
 import type * as crypto from 'node:crypto';
 import type * as fsPromises from 'node:fs/promises';
 import type * as os from 'node:os';
-import { nodeBuiltin } from './node_builtin.js';
+import { nodeBuiltin } from './platform.js';
 
 const DAY_MS = 86_400_000;
 

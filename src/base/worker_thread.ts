@@ -1,6 +1,6 @@
 /** Threads that run a program given as text: workers of Node, or of a browser. */
 import type * as Threads from 'node:worker_threads';
-import { nodeBuiltin } from './node_builtin.js';
+import { nodeBuiltin } from './platform.js';
 
 /** A script for workers, with its last line for each runtime. */
 export interface WorkerProgram {

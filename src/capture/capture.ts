@@ -1,6 +1,7 @@
 /** What captures the steps of models, in Node with native kernels. */
 import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../base/per_process.js';
+import type { Capturer } from '../base/platform.js';
 import { areKernelsWatched } from '../tfjs/engine/watched_kernels.js';
 import { runSteps, type BatchRows, type EagerStep, type StepData } from '../tfjs/training/model_steps.js';
 import { notePenalties } from '../tfjs/layers/penalties.js';
@@ -10,7 +11,7 @@ import { markFeeding } from '../tfjs/uncast_inputs.js';
 import { CapturedModel, type GivenStep } from './captured_model.js';
 import { isStandIn, raggedRowsOf, standInLike } from '../tfjs/ragged_stand_in.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
-import { type Purpose, moveChoice, offerCapturer, trained, whySwitchedOff } from './steps.js';
+import { type Purpose, moveChoice, trained, whySwitchedOff } from './steps.js';
 import { strangeInTfjs, takeTfjs } from './known/known_tfjs.js';
 import { takePlainClasses } from './known/plain_classes.js';
 import { DOTS } from './overrides/dot.js';
@@ -149,7 +150,7 @@ function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: Batch
 }
 
 /** Captures steps from now on, with this addon. May be called again. */
-export function captureSteps(addon: GraphAddon): void {
+export function captureSteps(addon: GraphAddon): Capturer {
   state().addon ??= addon;
   for (const { install } of GRAPH_OPS) install?.();
   runSteps({
@@ -177,11 +178,11 @@ export function captureSteps(addon: GraphAddon): void {
   listSharedWeightsOnce();
   takePlainClasses();
   takeTfjs();
-  offerCapturer({
+  return {
     infoOf(model) {
       const captured = capturedOf(model);
       return { reason: captured.reason(model), captured: captured.captured, evictions: captured.evictions };
     },
     forget: (model) => state().models.get(model)?.forget(),
-  });
+  };
 }

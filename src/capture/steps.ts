@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { environmentVariable } from '../backends/registry.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
+import { platform } from '../base/platform.js';
 
 export interface Compiled {
   readonly loss: unknown;
@@ -35,21 +36,8 @@ export interface StepInfo {
   readonly evictions: number;
 }
 
-/** What captures steps; the Node entry brings it. */
-export interface Capturer {
-  /** Why steps of this model run op by op, null: nothing speaks against it; how many kinds of them are captured, and gave way. */
-  infoOf(model: tf.LayersModel): {
-    readonly reason: string | null;
-    readonly captured: number;
-    readonly evictions: number;
-  };
-  /** Gives up the graphs of a model. */
-  forget(model: tf.LayersModel): void;
-}
-
 interface Choices {
   on: boolean;
-  capturer: Capturer | null;
   /** Models that were switched on or off by themselves. */
   readonly models: WeakMap<tf.LayersModel, boolean>;
 }
@@ -64,19 +52,14 @@ function onFromEnvironment(): boolean {
 }
 
 const choices = (): Choices =>
-  perProcess('choices of captured steps', () => ({ on: onFromEnvironment(), capturer: null, models: new WeakMap() }));
-
-/** Lets `stepInfo` and `setCapture` reach what captures steps. */
-export function offerCapturer(capturer: Capturer): void {
-  choices().capturer ??= capturer;
-}
+  perProcess('choices of captured steps', () => ({ on: onFromEnvironment(), models: new WeakMap() }));
 
 /** Why nothing is captured, whatever the model is; null: it may be. */
 export function whySwitchedOff(model: tf.LayersModel): string | null {
-  const { on, capturer, models } = choices();
+  const { on, models } = choices();
   if (models.get(model) === false) return 'setCapture switched it off for this model';
   if (!on && models.get(model) !== true) return `setCapture or ${VARIABLE} switched it off`;
-  return capturer === null ? 'there are no native kernels' : null;
+  return platform().capturer === undefined ? 'there are no native kernels' : null;
 }
 
 /** The model that tfjs trains: a sequential one has another within. */
@@ -115,7 +98,7 @@ export function stepInfo(model: tf.LayersModel): StepInfo {
   const inner = checkModel(model);
   const off = whySwitchedOff(inner);
   if (off !== null) return { captured: false, reason: sentence(off), signatures: 0, evictions: 0 };
-  const { reason, captured, evictions } = choices().capturer!.infoOf(inner);
+  const { reason, captured, evictions } = platform().capturer!.infoOf(inner);
   return {
     captured: captured > 0,
     reason: reason === null ? null : sentence(reason, captured > 0),
@@ -148,5 +131,5 @@ export function setCapture(on: boolean, model?: tf.LayersModel): void {
   }
   const inner = checkModel(model);
   shared.models.set(inner, on);
-  if (!on) shared.capturer?.forget(inner);
+  if (!on) platform().capturer?.forget(inner);
 }

@@ -1,7 +1,7 @@
 /** Bytes from wherever users keep them: a path, a URL, a file that was picked, or memory. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import type { PositionedFile } from './npy.js';
-import { openPath, opensPaths } from './table_file.js';
+import { platform, type PositionedFile } from '../base/platform.js';
+import { openPath } from './table_file.js';
 
 /** A path or URL, a Blob or File, or bytes in memory. */
 export type ByteInput = string | URL | Blob | ArrayBuffer | Uint8Array;
@@ -52,7 +52,7 @@ async function fetchBytes(url: string, argument: string): Promise<ByteSource> {
 /** Whether a text is a URL that is fetched; everything else is a path. */
 export function isFetched(text: string): boolean {
   if (text.startsWith(FILE_SCHEME)) return false;
-  return SCHEME.test(text) ? !/^[a-z]:[\\/]/i.test(text) : !opensPaths();
+  return SCHEME.test(text) ? !/^[a-z]:[\\/]/i.test(text) : platform().openFile === undefined;
 }
 
 /** The path in a `file://` URL, as tfjs-node reads it: what follows is a path, with nothing encoded. */

@@ -2,9 +2,7 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { PositionedFile } from './npy.js';
-import { setFileWriter } from './npy_writer.js';
-import { setFileOpener } from './table_file.js';
+import type { PositionedFile } from '../base/platform.js';
 import { writing } from './weight_files.js';
 import { writeWhole } from './whole_file.js';
 
@@ -34,23 +32,18 @@ class NodeFile implements PositionedFile {
   }
 }
 
-function openFile(path: string): PositionedFile {
+/** Opens a file for reading. */
+export function openFile(path: string): PositionedFile {
   // Asked before it is opened: opening a pipe waits for a writer.
   if (!statSync(path).isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'EISDIR' });
   return new NodeFile(openSync(path, 'r'));
 }
 
-/** The file and the folders above it. */
-async function writeFile(path: string, pieces: Iterable<Uint8Array>): Promise<void> {
+/** Writes a file, all of it or nothing, and the folders above it. */
+export async function writeFile(path: string, pieces: Iterable<Uint8Array>): Promise<void> {
   const folder = dirname(path);
   await writing(folder, () => mkdir(folder, { recursive: true }));
   await writeWhole(path, true, async (write) => {
     for (const piece of pieces) await write(piece);
   });
-}
-
-/** Makes paths of `.npy` files work as tables, and lets tables be written there. */
-export function registerFiles(): void {
-  setFileOpener(openFile);
-  setFileWriter(writeFile);
 }

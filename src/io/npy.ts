@@ -1,17 +1,9 @@
 /** The `.npy` format of NumPy: its header, and its floats as float32. */
 import { ValueError, described } from '../base/errors.js';
+import type { PositionedFile } from '../base/platform.js';
 import { fromHalf } from './half_floats.js';
 import { HOST_IS_LITTLE_ENDIAN, reverseEach } from './byte_order.js';
 import { NpyHeaderError, readNpyFields, type NpyFields } from './npy_fields.js';
-
-/** An open file that is read piece by piece. */
-export interface PositionedFile {
-  /** Bytes. */
-  readonly size: number;
-  /** Fills `into` with what lies at `position`; gives fewer bytes than that only where the file ends. */
-  read(position: number, into: Uint8Array): number;
-  close(): void;
-}
 
 export interface NpyHeader {
   readonly shape: readonly number[];

@@ -1,17 +1,6 @@
 /** Files in the `.npy` format of NumPy, written piece by piece. */
-import { RuntimeError, described } from '../base/errors.js';
-import { perProcess } from '../base/per_process.js';
+import { fromPlatform } from '../base/platform.js';
 import { littleEndianBytes } from './byte_order.js';
-
-/** Writes a file, all of it or nothing, and the folders above it. */
-export type WriteFile = (path: string, pieces: Iterable<Uint8Array>) => Promise<void>;
-
-const writer = (): { writeFile: WriteFile | null } => perProcess('file writer', () => ({ writeFile: null }));
-
-/** Sets how files are written; the Node entry does. */
-export function setFileWriter(writeFile: WriteFile): void {
-  writer().writeFile = writeFile;
-}
 
 const BLOCK = 64;
 
@@ -35,11 +24,7 @@ export function npyHeaderBytes(shape: readonly number[], descr = '<f4'): Uint8Ar
  * @throws RuntimeError, which names the file, where the system refuses and where files cannot be written here.
  */
 export async function writeNpy(path: string, shape: readonly number[], blocks: Iterable<Float32Array>): Promise<void> {
-  const { writeFile } = writer();
-  if (writeFile === null) {
-    throw new RuntimeError('path', "the entry 'tfjs-embeddings/node' for paths of files", described(path));
-  }
-  await writeFile(path, pieces(shape, blocks));
+  await fromPlatform('writeFile', 'path', `The file ${path}`)(path, pieces(shape, blocks));
 }
 
 function* pieces(shape: readonly number[], blocks: Iterable<Float32Array>): Generator<Uint8Array> {

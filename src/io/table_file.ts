@@ -1,7 +1,7 @@
 /** A table in an `.npy` file, read in blocks of rows. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import { perProcess } from '../base/per_process.js';
-import { readNpyHeader, toFloat32Values, type NpyHeader, type PositionedFile } from './npy.js';
+import { fromPlatform, type PositionedFile } from '../base/platform.js';
+import { readNpyHeader, toFloat32Values, type NpyHeader } from './npy.js';
 import { readError } from './system_errors.js';
 
 export interface TableFile {
@@ -13,34 +13,13 @@ export interface TableFile {
   close(): void;
 }
 
-/** Opens a file for reading; null in runtimes without files, and before the Node entry has run. */
-type OpenFile = ((path: string) => PositionedFile) | null;
-
-const opener = (): { openFile: OpenFile } => perProcess('files', () => ({ openFile: null }));
-
-/** Sets how paths of files are opened; returns how they were opened before. */
-export function setFileOpener(openFile: OpenFile): OpenFile {
-  const shared = opener();
-  const before = shared.openFile;
-  shared.openFile = openFile;
-  return before;
-}
-
-/** Whether paths of files can be opened here. */
-export function opensPaths(): boolean {
-  return opener().openFile !== null;
-}
-
 /**
  * Opens the file at a path. Throws ValueError where there is none; RuntimeError where the system refuses, and where files
  * cannot be opened here.
  */
 export function openPath(path: string, argument: string): PositionedFile {
-  const { openFile } = opener();
-  if (openFile === null) {
-    const note = 'Tensors and typed arrays work everywhere.';
-    throw new RuntimeError(argument, "the entry 'tfjs-embeddings/node' for paths of files", described(path), note);
-  }
+  const note = 'Tensors and typed arrays work everywhere.';
+  const openFile = fromPlatform('openFile', argument, `The file ${path}`, note);
   return system(path, argument, () => openFile(path));
 }
 

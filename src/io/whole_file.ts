@@ -1,7 +1,7 @@
 /** A file that is written whole or not at all. In runtimes with files only. */
 import type * as fsPromises from 'node:fs/promises';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
-import { nodeBuiltin } from '../base/node_builtin.js';
+import { nodeBuiltin } from '../base/platform.js';
 import { hostMark, isAtWork } from '../base/at_work.js';
 import { writeError } from './system_errors.js';
 

@@ -1,5 +1,6 @@
 /** Headers and floats of `.npy` files. */
-import { readNpyHeader, toFloat32Values, type PositionedFile } from '../../src/io/npy.js';
+import type { PositionedFile } from '../../src/base/platform.js';
+import { readNpyHeader, toFloat32Values } from '../../src/io/npy.js';
 import { HOSTILE_HEADERS } from '../attack/hostile/headers.js';
 import { expectError } from '../helpers/errors.js';
 import { Random } from '../helpers/random.js';

@@ -6,7 +6,7 @@
  */
 import type * as jsfive from 'jsfive';
 import { RuntimeError, ValueError, described, describe } from '../../base/errors.js';
-import type { PositionedFile } from '../../io/npy.js';
+import type { PositionedFile } from '../../base/platform.js';
 import { positioned } from '../../io/byte_source.js';
 import { readArray, type ArrayType } from '../../io/weights/array_values.js';
 

@@ -14,19 +14,9 @@ import { makeFolders } from '../../io/made_folders.js';
 import { syncFolder } from '../../io/model_folder.js';
 import { writing } from '../../io/weight_files.js';
 import { ValueError, described } from '../../base/errors.js';
-import type { SavedModelWriter } from './destination.js';
+import { platform, type SavedModelWriter } from '../../base/platform.js';
 
 const MODEL_FILE = 'saved_model.pb';
-
-/** Exchanges two folders in one step; false where the system cannot. */
-type Exchange = (a: string, b: string) => boolean;
-
-let exchange: Exchange = () => false;
-
-/** Takes what the addon has for that. */
-export function setExchange(faster: Exchange): void {
-  exchange = faster;
-}
 
 /** What stands beside a folder: drafts, and folders that were put aside. */
 type Aside = 'part' | 'old';
@@ -120,7 +110,7 @@ const MOST_TRIES = 1000;
 
 /** Puts a draft in the place of a SavedModel that is there. Errors of the system pass. */
 async function replace(folder: string, draft: string): Promise<void> {
-  if (exchange(draft, folder)) return;
+  if (platform().exchangeFolders?.(draft, folder) === true) return;
   const old = asideName(folder, 'old');
   await rename(folder, old);
   try {

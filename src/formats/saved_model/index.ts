@@ -1,8 +1,15 @@
 /** SavedModels: `emb.savedModel`. What writes and reads them is loaded on first use. */
 import type * as tf from '@tensorflow/tfjs';
-import type { SavedModelWriter } from './destination.js';
-import { loader, type LoadSavedModelOptions, type RunnableSavedModel } from './loading.js';
+import { fromPlatform, type RunnableSavedModel, type SavedModelWriter } from '../../base/platform.js';
 import type { SavedModelOptions } from './export_options.js';
+
+/** How a SavedModel is loaded. */
+export interface LoadSavedModelOptions {
+  /** Of the graph. Default ['serve']. */
+  tags?: readonly string[] | undefined;
+  /** Runs this signature; the result is then never a layers model. */
+  signature?: string | undefined;
+}
 
 /**
  * Writes a layers model as a SavedModel, which TensorFlow Serving, Python and tfjs-node run.
@@ -66,7 +73,7 @@ async function loadSavedModel(
   directory: string,
   options: LoadSavedModelOptions = {},
 ): Promise<tf.LayersModel | RunnableSavedModel> {
-  return loader()(directory, options);
+  return fromPlatform('loadSavedModel', 'savedModel.load', 'savedModel.load()')(directory, options);
 }
 
 export { exportSavedModel as export, loadSavedModel as load };

@@ -9,7 +9,7 @@ import { isInside } from '../../io/folder_file.js';
 import { isRecord } from '../../base/options.js';
 import { perProcess } from '../../base/per_process.js';
 import { keepSignsOfInt64 } from '../../tfjs/tfjs_node/int64_inputs.js';
-import type { NamedShapes, RunnableSavedModel } from './loading.js';
+import type { NamedShapes, RunnableSavedModel } from '../../base/platform.js';
 import { checkOps } from './checks/hostile_ops.js';
 import { Replaced, type SavedModelFolder } from './saved_model_folder.js';
 import { dataTypeName } from './wire/data_types.js';

@@ -1,7 +1,7 @@
 /** Arrays in files, by name: what all formats share. */
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, describe, described } from '../../base/errors.js';
-import type { PositionedFile } from '../npy.js';
+import type { PositionedFile } from '../../base/platform.js';
 import { readArray, type ArrayType } from './array_values.js';
 
 /** An array of a file. Nothing of its values is read before `read`. */

@@ -2,7 +2,7 @@
 import { ValueError, described } from '../../base/errors.js';
 import { HOST_IS_LITTLE_ENDIAN } from '../byte_order.js';
 import { fromBfloat, fromHalf } from '../half_floats.js';
-import type { PositionedFile } from '../npy.js';
+import type { PositionedFile } from '../../base/platform.js';
 
 /** How values are stored, and what they become. */
 export interface ArrayType {

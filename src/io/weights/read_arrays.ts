@@ -4,7 +4,8 @@ import { bytesAt, openBytes, type ByteInput, type ByteSource, positioned } from 
 import { type ArrayFile, sizeOf, tensorAt, type StoredArray } from './array_file.js';
 import { openSafetensors } from './safetensors.js';
 import { ValueError, described } from '../../base/errors.js';
-import { readNpyLayout, type PositionedFile } from '../npy.js';
+import type { PositionedFile } from '../../base/platform.js';
+import { readNpyLayout } from '../npy.js';
 import { readZip, type ZipEntry } from '../zip_archive.js';
 import type { ArrayType } from './array_values.js';
 

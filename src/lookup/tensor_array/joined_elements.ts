@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { tooLarge } from '../../backends/kernel_set.js';
 import { ValueError, described } from '../../base/errors.js';
-import { nodeBuiltin } from '../../base/node_builtin.js';
+import { nodeBuiltin } from '../../base/platform.js';
 import { isCompatible, mergeShapes, showShape, type PartialShape } from './partial_shape.js';
 
 /** What was read from some indices in a row: a value of one of them, or zeros for each. */

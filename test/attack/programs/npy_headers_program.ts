@@ -4,7 +4,8 @@
  * Each kind of hostile/headers.ts with 1 MB, which must be refused without reading it, and within the limit, where it is
  * read; then right headers of which some characters were changed. Prints a JSON line with what fell.
  */
-import { readNpyHeader, type PositionedFile } from '../../../src/io/npy.js';
+import type { PositionedFile } from '../../../src/base/platform.js';
+import { readNpyHeader } from '../../../src/io/npy.js';
 import { Random } from '../../helpers/random.js';
 import { npyBytes } from '../../io/npy_bytes.js';
 import { HOSTILE_HEADERS } from '../hostile/headers.js';

@@ -12,11 +12,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addonPath, loadAddon } from '../../../src/backends/native/addon.js';
+import { platform } from '../../../src/base/platform.js';
 import { HOST } from '../../../src/io/model_leftovers.js';
-import { healFolder, makeFolder, setExchange } from '../../../src/formats/saved_model/folder.js';
+import { healFolder, makeFolder } from '../../../src/formats/saved_model/folder.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { expectRejection } from '../../helpers/errors.js';
+import { replacePlatform } from '../../helpers/platform.js';
 import { watchDisk } from '../../io/watched_disk.js';
 import type { SavedModelWriter } from 'tfjs-embeddings';
 
@@ -34,8 +35,7 @@ const fill =
 describe('the folder of a SavedModel', () => {
   let parent: string;
   let folder: string;
-  const addon = existsSync(addonPath()) ? loadAddon() : null;
-  const native = addon === null ? (): boolean => false : (a: string, b: string) => addon.exchangeFolders(a, b);
+  const native = platform().exchangeFolders;
 
   beforeEach(() => {
     parent = mkdtempSync(join(tmpdir(), 'folder-'));
@@ -43,7 +43,7 @@ describe('the folder of a SavedModel', () => {
   });
 
   afterEach(() => {
-    setExchange(native);
+    replacePlatform({ exchangeFolders: native });
     rmSync(parent, { recursive: true, force: true });
   });
 
@@ -52,9 +52,10 @@ describe('the folder of a SavedModel', () => {
   for (const [title, exchange] of [
     ['in one step', native],
     ['where the system exchanges nothing', (): boolean => false],
+    ['without native kernels', undefined],
   ] as const) {
     it(`is made, and replaced where that is asked for, ${title}`, async () => {
-      setExchange(exchange);
+      replacePlatform({ exchangeFolders: exchange });
       await makeFolder(folder, false, fill('one'));
       expect(content()).toBe('one');
       await expectRejection(() => makeFolder(folder, false, fill('two')), 'ValueError', 'directory', 'model (1)');
@@ -66,7 +67,7 @@ describe('the folder of a SavedModel', () => {
     });
 
     it(`stays as it was when writing fails, ${title}`, async () => {
-      setExchange(exchange);
+      replacePlatform({ exchangeFolders: exchange });
       await makeFolder(folder, false, fill('one'));
       const failing = makeFolder(folder, true, async (writer) => {
         await writer.write('saved_model.pb', text('two'));
@@ -111,7 +112,7 @@ describe('the folder of a SavedModel', () => {
 
   for (const overwrite of [true, false]) {
     it(`is that of one of many exports at once where nothing is exchanged, overwrite: ${overwrite}`, async () => {
-      setExchange(() => false);
+      replacePlatform({ exchangeFolders: undefined });
       const names = Array.from({ length: 25 }, (_, i) => `number ${i}`);
       const ended = await Promise.allSettled(names.map((name) => makeFolder(folder, overwrite, fill(name))));
       const failed = ended.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []));
@@ -185,14 +186,14 @@ describe('the folder of a SavedModel', () => {
   });
 
   it('changes places with another through the addon', () => {
-    if (addon === null) return skipOrFail('the native addon is not built');
+    if (native === undefined) return skipOrFail('the native addon is not built');
     const [a, b] = [join(parent, 'x'), join(parent, 'y')];
     writeFileSync(a, 'x');
     writeFileSync(b, 'y');
-    if (!addon.exchangeFolders(a, b)) return skipOrFail('the system exchanges nothing here');
+    if (!native(a, b)) return skipOrFail('the system exchanges nothing here');
     expect([readFileSync(a, 'utf8'), readFileSync(b, 'utf8')]).toEqual(['y', 'x']);
-    expect(() => addon.exchangeFolders(a, join(parent, 'nothing'))).toThrowError(/No such file/);
-    expect(() => addon.exchangeFolders(a, 7 as never)).toThrowError(TypeError);
-    expect(() => addon.exchangeFolders(a, `${b}\0c`)).toThrowError(TypeError);
+    expect(() => native(a, join(parent, 'nothing'))).toThrowError(/No such file/);
+    expect(() => native(a, 7 as never)).toThrowError(TypeError);
+    expect(() => native(a, `${b}\0c`)).toThrowError(TypeError);
   });
 });

@@ -1,6 +1,6 @@
 /** Makes the devices of an emulator. */
 import { RuntimeError, described } from '../../../base/errors.js';
-import { nodeBuiltin } from '../../../base/node_builtin.js';
+import { nodeBuiltin } from '../../../base/platform.js';
 import type { Addon } from '../../native/addon.js';
 import type { NativeKernelSet } from '../../native/native_kernel_set.js';
 import { kernelSet, namedKernelSet } from '../../registry.js';

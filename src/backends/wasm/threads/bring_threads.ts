@@ -3,7 +3,7 @@ import type * as os from 'node:os';
 import { noSharedMemoryBecause } from '../../../base/worker_thread.js';
 import { HelperTeam } from './helper_team.js';
 import { setThreadsOfKernels, type MadeHeap } from './team.js';
-import { nodeBuiltin } from '../../../base/node_builtin.js';
+import { nodeBuiltin } from '../../../base/platform.js';
 import { WasmHeap } from '../heap.js';
 import { isCompiled } from '../module.js';
 

@@ -1,4 +1,5 @@
 /** CRC-32C (Castagnoli), with which TensorFlow checks its files; and its masked form, as they hold it. */
+import { platform } from '../../../base/platform.js';
 
 const POLYNOMIAL = 0x82f63b78;
 
@@ -51,21 +52,13 @@ export function extendCrc32cPlainly(before: number, bytes: Uint8Array): number {
   return ~crc >>> 0;
 }
 
-type Extend = (before: number, bytes: Uint8Array) => number;
-
-let extend: Extend = extendCrc32cPlainly;
-
-/** Takes a faster implementation; null: the plain one again. */
-export function setCrc32c(faster: Extend | null): void {
-  extend = faster ?? extendCrc32cPlainly;
-}
-
 export function extendCrc32c(before: number, bytes: Uint8Array): number {
-  return extend(before, bytes);
+  const crc = platform().extendCrc32c?.(before, bytes) ?? -1;
+  return crc >= 0 ? crc : extendCrc32cPlainly(before, bytes);
 }
 
 export function crc32c(bytes: Uint8Array): number {
-  return extend(0, bytes);
+  return extendCrc32c(0, bytes);
 }
 
 /** Sums of data that hold sums are no good; files therefore hold them in this form. */

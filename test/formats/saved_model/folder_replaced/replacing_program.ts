@@ -5,10 +5,11 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import 'tfjs-embeddings/node';
-import { makeFolder, setExchange } from '../../../../src/formats/saved_model/folder.js';
+import { makeFolder } from '../../../../src/formats/saved_model/folder.js';
+import { replacePlatform } from '../../../helpers/platform.js';
 
 const [folder = '', how] = process.argv.slice(2);
-if (how === 'put aside') setExchange(() => false);
+if (how === 'put aside') replacePlatform({ exchangeFolders: undefined });
 let goesOn = true;
 process.stdin.on('end', () => (goesOn = false)).resume();
 process.stdout.write('ready\n');

@@ -1,0 +1,112 @@
+/** What a runtime gives beyond the language and its own globals. The Node entry sets it, once; in pages nothing is there. */
+import type * as tf from '@tensorflow/tfjs';
+import { RuntimeError, described } from './errors.js';
+import { perProcess } from './per_process.js';
+
+/** An open file that is read piece by piece. */
+export interface PositionedFile {
+  /** Bytes. */
+  readonly size: number;
+  /** Fills `into` with what lies at `position`; gives fewer bytes than that only where the file ends. */
+  read(position: number, into: Uint8Array): number;
+  close(): void;
+}
+
+/** Takes the files of a SavedModel one after the other, each in pieces. */
+export interface SavedModelWriter {
+  /**
+   * `path`: from the folder of the SavedModel, with slashes. A piece is of use until the next is asked for.
+   *
+   * @param path - From the folder of the SavedModel, with slashes.
+   * @param chunks - The bytes, piece after piece; each is of use until the next is asked for.
+   * @returns Nothing, or a promise that resolves when the file is written.
+   */
+  write(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> | void;
+}
+
+/** A signature's inputs or outputs. */
+export type NamedShapes = Readonly<
+  Record<string, { readonly dtype: string; readonly shape: readonly (number | null)[] }>
+>;
+
+/** A SavedModel that runs, without being layers. */
+export interface RunnableSavedModel {
+  /**
+   * Runs the signature on tensors by name; gives tensors by name.
+   *
+   * @param inputs - Tensors by the names of the signature's inputs.
+   * @returns Tensors by the names of its outputs; the caller disposes them.
+   */
+  predict(inputs: tf.NamedTensorMap): tf.NamedTensorMap;
+  readonly signatures: Readonly<Record<string, { readonly inputs: NamedShapes; readonly outputs: NamedShapes }>>;
+  dispose(): void;
+}
+
+/** The captured steps of models. */
+export interface Capturer {
+  /** Why steps of this model run op by op, null: nothing speaks against it; how many kinds of them are captured, and gave way. */
+  infoOf(model: tf.LayersModel): {
+    readonly reason: string | null;
+    readonly captured: number;
+    readonly evictions: number;
+  };
+  /** Gives up the graphs of a model. */
+  forget(model: tf.LayersModel): void;
+}
+
+export interface Platform {
+  /** Loads a module of Node by its name. */
+  require(name: string): unknown;
+  /** Opens a file for reading. Errors of the system pass. */
+  openFile(path: string): PositionedFile;
+  /** Writes a file, all of it or nothing, and the folders above it. */
+  writeFile(path: string, pieces: Iterable<Uint8Array>): Promise<void>;
+  /** Makes a folder of what `fill` writes: all of it or nothing. */
+  makeFolder(folder: string, overwrite: boolean, fill: (writer: SavedModelWriter) => Promise<void>): Promise<void>;
+  loadSavedModel(directory: unknown, options: unknown): Promise<tf.LayersModel | RunnableSavedModel>;
+  /** Two names of one disk change places in one step; false where the system cannot do that. */
+  exchangeFolders(a: string, b: string): boolean;
+  /** The CRC-32C of what came before and these bytes; -1 where the processor has no instruction for it. */
+  extendCrc32c(before: number, bytes: Uint8Array): number;
+  readonly capturer: Capturer;
+}
+
+const given = (): { platform: Partial<Platform> | null } => perProcess('platform', () => ({ platform: null }));
+
+/** Sets what the platform gives. What another build of this package set in this process stays. */
+export function setPlatform(platform: Partial<Platform>): void {
+  given().platform ??= platform;
+}
+
+/** What the platform gives; parts may be missing. */
+export function platform(): Partial<Platform> {
+  return given().platform ?? {};
+}
+
+/**
+ * Returns a part of the platform. Where it is missing, throws a RuntimeError, which says that `what` needs Node; `note`:
+ * what works without it.
+ */
+export function fromPlatform<K extends keyof Platform>(
+  part: K,
+  argument: string,
+  what: string,
+  note = '',
+): Platform[K] {
+  const found = platform()[part];
+  if (found !== undefined) return found;
+  const message = `${what} needs Node: import 'tfjs-embeddings/node'. ${note}`.trim();
+  throw new RuntimeError(argument, "Node and the entry 'tfjs-embeddings/node'", described(what, message));
+}
+
+/**
+ * Returns a module of Node by its name, such as `node:fs`; null in other runtimes.
+ *
+ * Node has a function for that from 20.16 and 22.3 on; before, the Node entry gives its `require`.
+ */
+export function nodeBuiltin<T>(name: string): T | null {
+  const { process } = globalThis as { process?: Partial<NodeJS.Process> };
+  if (process?.versions?.node === undefined) return null;
+  if (typeof process.getBuiltinModule === 'function') return (process.getBuiltinModule(name) as T | undefined) ?? null;
+  return (platform().require?.(name) as T | undefined) ?? null;
+}
