@@ -6,14 +6,14 @@ import { idDrawer } from '../bags/bag_cases.js';
 import { drawTriples, readPairs } from './pair_files.js';
 
 export type ModelKind =
-  'wide_and_deep' | 'dlrm' | 'matrix_factorization' | 'two_towers' | 'tables' | 'text' | 'next_item';
+  'wide_and_deep' | 'dlrm' | 'matrix_factorization' | 'two_towers' | 'tables' | 'text' | 'next_item' | 'ragged';
 
 export interface ModelSpec {
   readonly name: string;
   /** What is built. */
   readonly kind: ModelKind;
   readonly tables: readonly { readonly rows: number; readonly dim: number }[];
-  /** Each with the rows that its ids name and its ids per sample. */
+  /** Each with the rows that its ids name and its ids per sample; of ragged rows the most. */
   readonly inputs: readonly { readonly rows: number; readonly hot: number }[];
   /** Numbers per sample beside the ids. */
   readonly numbers: number;
@@ -107,6 +107,19 @@ function factorization(name: string, dim: number, batch: number, rest: Partial<M
   };
 }
 
+/** Rows of 1 to 1,000 ids, 10 on average. */
+const RAGGED: ModelSpec = {
+  ...COMMON,
+  name: 'ragged rows of 10 ids, two tables of 1,000,000 x 32, Adagrad',
+  kind: 'ragged',
+  tables: [1, 2].map(() => ({ rows: 1_000_000, dim: 32 })),
+  inputs: [1, 2].map(() => ({ rows: 1_000_000, hot: 1000 })),
+  batch: 4096,
+  batches: 8,
+  optimizer: 'adagrad',
+  learningRate: 0.05,
+};
+
 export const MODELS: readonly ModelSpec[] = [
   wideAndDeep('wide and deep, Adam', 512, 57),
   dlrm('DLRM, one id, SGD', ONE_ID, {}),
@@ -133,6 +146,7 @@ export const MODELS: readonly ModelSpec[] = [
     learningRate: 0.001,
     ids: 'zipf',
   },
+  RAGGED,
 ];
 
 /** A text of 200 words out of 20,000, and what it is about: yes or no. */
@@ -238,6 +252,7 @@ const chain = (...sizes: number[]): number[][] => sizes.slice(1).flatMap((size, 
 export function weightShapes({ kind, tables, classes }: ModelSpec): number[][] {
   const ofTables = tables.map(({ rows, dim }) => [rows, dim]);
   if (kind === 'wide_and_deep') return [...ofTables, ...chain((tables.length / 2) * tables[0]!.dim, 32, 1)];
+  if (kind === 'ragged') return [...ofTables, ...chain(tables.length * tables[0]!.dim, 64, 1)];
   if (kind === 'tables') return [...ofTables, ...chain(tables.length * tables[0]!.dim, 1)];
   if (kind === 'text') return [...ofTables, ...chain(tables[0]!.dim, 64, 1)];
   if (kind === 'next_item') return [...ofTables, ...chain(tables[0]!.dim, classes!)];
@@ -247,6 +262,18 @@ export function weightShapes({ kind, tables, classes }: ModelSpec): number[][] {
 }
 
 const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+
+/** Splits of rows whose lengths follow a power law, as those of the baskets and histories of users do. */
+function raggedSplits(rows: number, longest: number, random: Random): Int32Array {
+  const sums: number[] = [];
+  for (let length = 1; length <= longest; length++) sums.push((sums.at(-1) ?? 0) + length ** -1.75);
+  const splits = new Int32Array(rows + 1);
+  for (let row = 0; row < rows; row++) {
+    const drawn = random.next() * sums.at(-1)!;
+    splits[row + 1] = splits[row]! + 1 + sums.findIndex((sum) => sum > drawn);
+  }
+  return splits;
+}
 
 /** The ids of each input. */
 function idsOf({ inputs, batch, batches, ids, pairs }: ModelSpec, random: Random): Int32Array[] {
@@ -268,7 +295,14 @@ export function writeModel(folder: string, spec: ModelSpec): void {
     return random.floats(sizeOf(shape), -scale / 4, scale / 4);
   });
   writeFileSync(join(folder, 'weights.f32'), Buffer.concat(weights.map((part) => new Uint8Array(part.buffer))));
-  idsOf(spec, random).forEach((ids, i) => writeFileSync(join(folder, `ids_${i}.i32`), ids));
+  if (spec.kind === 'ragged') {
+    spec.inputs.forEach(({ rows, hot }, i) => {
+      const splits = raggedSplits(samples, hot, random);
+      writeFileSync(join(folder, `splits_${i}.i32`), splits);
+      const draw = idDrawer(spec.ids, rows, random);
+      writeFileSync(join(folder, `ids_${i}.i32`), Int32Array.from({ length: splits[samples]! }, draw));
+    });
+  } else idsOf(spec, random).forEach((ids, i) => writeFileSync(join(folder, `ids_${i}.i32`), ids));
   writeFileSync(join(folder, 'numbers.f32'), random.floats(samples * spec.numbers));
   writeFileSync(
     join(folder, 'labels.f32'),

@@ -13,8 +13,8 @@ export interface BuiltModel {
 type Symbolic = tf.SymbolicTensor;
 const PENALTY = 1e-3;
 
-export const inputsOf = ({ inputs }: ModelSpec): Symbolic[] =>
-  inputs.map(({ hot }, i) => tf.input({ shape: [hot], dtype: 'int32', name: `ids_${i}` }));
+export const inputsOf = ({ inputs, kind }: ModelSpec): Symbolic[] =>
+  inputs.map(({ hot }, i) => tf.input({ shape: [kind === 'ragged' ? null : hot], dtype: 'int32', name: `ids_${i}` }));
 
 /** Dense layers one after the other. */
 export function chain(
@@ -81,6 +81,10 @@ export function headOf(
       spec.kind === 'text' ? chain(x, [64, 1], 'sigmoid', dense) : chain(x, [spec.classes!], 'softmax', dense);
     return { model: tf.model({ inputs: [...inputs], outputs }), dense };
   }
+  if (spec.kind === 'ragged') {
+    const outputs = chain(concat([...rows]), [64, 1], 'sigmoid', dense);
+    return { model: tf.model({ inputs: [...inputs], outputs }), dense };
+  }
   if (spec.kind === 'tables') {
     const outputs = chain(concat([...rows]), [1], 'sigmoid', dense);
     return { model: tf.model({ inputs: [...inputs], outputs }), dense };
@@ -121,6 +125,14 @@ export function buildOurs(spec: ModelSpec): BuiltModel {
     const { rows, layer } = rowsOfOne(spec, inputs[0]!);
     const { model, dense } = headOf(spec, { rows: [rows], inputs, interaction });
     return { model, layers: [layer, ...dense], optimizer: optimizerOf(spec) };
+  }
+  if (spec.kind === 'ragged') {
+    const tables = spec.tables.map(({ rows: inputDim, dim: outputDim }) =>
+      emb.layers.raggedEmbedding({ inputDim, outputDim, combiner: 'mean' }),
+    );
+    const rows = tables.map((table, i) => table.apply(inputs[i]!) as Symbolic);
+    const { model, dense } = headOf(spec, { rows, inputs, interaction });
+    return { model, layers: [...tables, ...dense], optimizer: optimizerOf(spec) };
   }
   const hasPenalty = (table: number): boolean => spec.kind === 'wide_and_deep' && table % 2 === 0;
   const layer = emb.layers.distributedEmbedding({

@@ -13,6 +13,7 @@ function optimizerOf({ optimizer, learningRate, epsilon }: ModelSpec): tf.Optimi
 
 export function buildStock(spec: ModelSpec): BuiltModel {
   if (spec.kind === 'dlrm') throw new Lacks('no layer for the products of pairs');
+  if (spec.kind === 'ragged') throw new Lacks('no ragged ids');
   if (spec.kind === 'tables') throw new Lacks('no sum over ids');
   if (spec.kind === 'wide_and_deep') throw new Lacks('no penalty on touched rows');
   const inputs = inputsOf(spec);

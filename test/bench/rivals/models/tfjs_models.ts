@@ -6,6 +6,7 @@ const emb = await import('tfjs-embeddings/node');
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as tfjs from '@tensorflow/tfjs';
+import type { RaggedTensor } from 'tfjs-embeddings/node';
 import { floatsOf } from '../bags/bag_files.js';
 import { weightShapes, type ModelSpec } from './model_specs.js';
 import { serve } from '../serve.js';
@@ -24,7 +25,7 @@ emb.setThreads(Number(process.argv[3]));
 let spec: ModelSpec;
 let model: tfjs.LayersModel;
 let optimizer: tfjs.Optimizer;
-let x: tfjs.Tensor[] = [];
+let x: (tfjs.Tensor | RaggedTensor)[] = [];
 let y: tfjs.Tensor;
 
 /** Sets the weights of layers one after the other. */
@@ -55,8 +56,10 @@ function open({ folder }: { folder: string }): void {
   const loss = isPair || classes !== undefined ? 'categoricalCrossentropy' : 'binaryCrossentropy';
   model.compile({ optimizer, loss: isSparse ? 'sparseCategoricalCrossentropy' : loss });
   const samples = spec.batch * spec.batches;
+  const intsOf = (file: string): Int32Array => new Int32Array(floatsOf(join(folder, file)).buffer);
   const ids = spec.inputs.map(({ hot }, i) => {
-    const values = new Int32Array(floatsOf(join(folder, `ids_${i}.i32`)).buffer);
+    const values = intsOf(`ids_${i}.i32`);
+    if (spec.kind === 'ragged') return emb.RaggedTensor.fromRowSplits(values, intsOf(`splits_${i}.i32`));
     return tf.tensor2d(values, [samples, hot], 'int32');
   });
   const numbers = floatsOf(join(folder, 'numbers.f32'));
@@ -70,13 +73,28 @@ function open({ folder }: { folder: string }): void {
   });
 }
 
+function tensorsOf(inputs: readonly (tfjs.Tensor | RaggedTensor)[]): tfjs.Tensor[] {
+  return inputs.filter((each): each is tfjs.Tensor => each instanceof tf.Tensor);
+}
+
+/** A batch of an input, the rows in their order. */
+function batchOf(all: tfjs.Tensor | RaggedTensor, step: number): tfjs.Tensor | RaggedTensor {
+  const first = step * spec.batch;
+  if (all instanceof tf.Tensor) return all.slice([first, 0], [spec.batch, all.shape[1]!]);
+  const splits = all.rowSplits.slice(first, first + spec.batch + 1);
+  const values = all.values.subarray(splits[0], splits[spec.batch]);
+  return emb.RaggedTensor.fromRowSplits(
+    values,
+    splits.map((split) => split - splits[0]!),
+  );
+}
+
 async function losses(): Promise<{ losses: number[] }> {
   const found: number[] = [];
   for (let step = 0; step < spec.batches; step++) {
-    const part = (all: tfjs.Tensor): tfjs.Tensor => all.slice([step * spec.batch, 0], [spec.batch, all.shape[1]!]);
-    const [inputs, labels] = [x.map(part), part(y)];
+    const [inputs, labels] = [x.map((each) => batchOf(each, step)), batchOf(y, step) as tfjs.Tensor];
     found.push((await model.trainOnBatch(inputs, labels)) as number);
-    tf.dispose([inputs, labels]);
+    tf.dispose([...tensorsOf(inputs), labels]);
   }
   return { losses: found };
 }
@@ -91,7 +109,7 @@ function close(): object {
   const { captured, reason } = emb.stepInfo(model);
   model.dispose();
   optimizer.dispose();
-  tf.dispose([x, y]);
+  tf.dispose([...tensorsOf(x), y]);
   return name === 'ours' && !captured ? { eager: reason } : {};
 }
 

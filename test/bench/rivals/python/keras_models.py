@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 from model_files import ModelFiles
-from protocol import serve
+from protocol import Lacks, serve
 
 PENALTY = 1e-3
 
@@ -44,6 +44,8 @@ def build(tf, keras, keras_rs, files):
         return x, found
 
     dense = []
+    if files.kind == "ragged":
+        raise Lacks("no ragged ids")
     if files.kind == "wide_and_deep":
         deep, wide = tables[0::2], tables[1::2]
         vectors = [layers.Dropout(spec["dropout"])(t(TouchedRows(t)(x))) for t, x in zip(deep, inputs)]

@@ -12,10 +12,13 @@ class ModelFiles:
             self.spec = json.load(file)
         count = self.spec["batch"] * self.spec["batches"]
         self.kind, self.tables, self.batch = self.spec["kind"], self.spec["tables"], self.spec["batch"]
-        self.ids = [
-            np.fromfile(os.path.join(folder, f"ids_{i}.i32"), np.int32).reshape(count, each["hot"])
-            for i, each in enumerate(self.spec["inputs"])
-        ]
+        self.splits = None
+        numbered = [(i, each["hot"]) for i, each in enumerate(self.spec["inputs"])]
+        self.ids = [np.fromfile(os.path.join(folder, f"ids_{i}.i32"), np.int32) for i, _ in numbered]
+        if self.kind == "ragged":
+            self.splits = [np.fromfile(os.path.join(folder, f"splits_{i}.i32"), np.int32) for i, _ in numbered]
+        else:
+            self.ids = [ids.reshape(count, hot) for ids, (_, hot) in zip(self.ids, numbered)]
         self.numbers = np.fromfile(os.path.join(folder, "numbers.f32"), np.float32).reshape(count, -1)
         self.labels = np.fromfile(os.path.join(folder, "labels.f32"), np.float32).reshape(count, 1)
         self.all_weights = np.fromfile(os.path.join(folder, "weights.f32"), np.float32)

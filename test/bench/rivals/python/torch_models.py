@@ -105,7 +105,21 @@ def build(torch, files):
         def forward(self, ids, numbers):
             return self.dense[0](self.tables[0](ids[0]))
 
+    class Ragged(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tables = nn.ModuleList(
+                [nn.EmbeddingBag(t["rows"], t["dim"], mode="mean", sparse=sparse) for t in files.tables]
+            )
+            dim = sum(t["dim"] for t in files.tables)
+            self.dense = nn.ModuleList([nn.Linear(dim, 64), nn.Linear(64, 1)])
+
+        def forward(self, ids, numbers):
+            rows = torch.cat([each(*ids[i]) for i, each in enumerate(self.tables)], 1)
+            return torch.sigmoid(self.dense[1](torch.relu(self.dense[0](rows))))
+
     kinds = {
+        "ragged": Ragged,
         "text": Text,
         "next_item": NextItem,
         "wide_and_deep": WideAndDeep,
@@ -152,14 +166,31 @@ class TorchModels:
             if dense:
                 self.optimizers.append(torch.optim.Adam(dense, lr=rate, eps=spec["epsilon"]))
         self.ids = [torch.from_numpy(each.astype("int64")) for each in files.ids]
+        if files.splits is not None:
+            self.splits = [torch.from_numpy(each.astype("int64")) for each in files.splits]
         self.numbers, self.labels = torch.from_numpy(files.numbers), torch.from_numpy(files.labels)
         # Of probabilities; PyTorch takes the logits of classes, and their numbers.
         self.loss = torch.nn.functional.binary_cross_entropy
         if "classes" in spec:
             self.loss, self.labels = torch.nn.functional.cross_entropy, self.labels[:, 0].long()
 
+    def bags(self, ids, splits, rows):
+        """The ids of these rows one after the other, and where each row begins."""
+        torch = self.torch
+        if isinstance(rows, slice):
+            first, end = splits[rows.start], splits[rows.stop]
+            return ids[first:end], splits[rows.start : rows.stop] - first
+        starts = splits[rows]
+        lengths = splits[rows + 1] - starts
+        offsets = torch.cumsum(lengths, 0) - lengths
+        places = torch.arange(int(lengths.sum())) + torch.repeat_interleave(starts - offsets, lengths)
+        return ids[places], offsets
+
     def step(self, rows):
-        ids = [each[rows] for each in self.ids]
+        if self.files.splits is None:
+            ids = [each[rows] for each in self.ids]
+        else:
+            ids = [self.bags(each, splits, rows) for each, splits in zip(self.ids, self.splits)]
         for optimizer in self.optimizers:
             optimizer.zero_grad(set_to_none=True)
         loss = self.loss(self.model(ids, self.numbers[rows]), self.labels[rows])
