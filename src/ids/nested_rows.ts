@@ -78,3 +78,31 @@ function evenShape(lengths: readonly (readonly number[])[]): number[] | null {
   }
   return shape;
 }
+
+/** Rows of any depth as flat values and splits. */
+export interface SplitRows {
+  readonly values: Int32Array | Float32Array;
+  readonly nestedRowSplits: readonly Int32Array[];
+  readonly innerShape: readonly number[];
+}
+
+/** Nested arrays: one for each ragged and each inner axis. */
+export function rowsOf({ values, nestedRowSplits, innerShape }: SplitRows): NestedRows[] {
+  const size = innerShape.reduce((product, length) => product * length, 1);
+  const count = nestedRowSplits.at(-1)!.at(-1)!;
+  let entries: NestedRows[] = [];
+  for (let i = 0; i < count; i++) entries.push(nest(values.subarray(i * size, (i + 1) * size), innerShape));
+  for (const splits of [...nestedRowSplits].reverse()) {
+    const rows: NestedRows[] = [];
+    for (let row = 0; row + 1 < splits.length; row++) rows.push(entries.slice(splits[row], splits[row + 1]));
+    entries = rows;
+  }
+  return entries;
+}
+
+function nest(values: Int32Array | Float32Array, shape: readonly number[]): NestedRows {
+  if (shape.length === 0) return values[0]!;
+  const [length, ...below] = shape as [number, ...number[]];
+  const size = below.reduce((product, each) => product * each, 1);
+  return Array.from({ length }, (_, i) => nest(values.subarray(i * size, (i + 1) * size), below));
+}

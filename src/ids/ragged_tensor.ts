@@ -3,10 +3,21 @@ import * as tf from '@tensorflow/tfjs';
 import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
-import { readNestedRows, type NestedRows } from './nested_rows.js';
+import { readNestedRows, rowsOf, type NestedRows } from './nested_rows.js';
 import { fromPaddedRows, toPaddedValues, type FromPaddedOptions, type ToPaddedOptions } from './padding.js';
-import { checkRowSplits, lengthsOfSplits, sameNumbers, splitsOfLengths } from './row_splits.js';
-import { readSparse, type SparseInput, type SparseValues } from './sparse_values.js';
+import {
+  entriesOf,
+  joinEntries,
+  joinRows,
+  keptBy,
+  lengthsOfRowIds,
+  rowNumbers,
+  slicedRows,
+  takeEntries,
+  type Entries,
+} from './ragged_entries.js';
+import { checkRowSplits, checkSize, lengthsOfSplits, sameNumbers, splitsOfLengths } from './row_splits.js';
+import { lengthsOfSparse, sparseOf, type SparseInput, type SparseValues } from './sparse_values.js';
 import { readFlat, readInt32, type FlatInput, type ValuesDtype } from './values.js';
 
 export interface FromRowsOptions {
@@ -188,6 +199,256 @@ export class RaggedTensor {
   }
 
   /**
+   * Returns a ragged tensor whose value i lies in row valueRowIds[i]; row numbers start from 0 on and never fall.
+   * `rows`: how many rows there are, by default as many as valueRowIds names; the rest is empty.
+   * Source: tf.RaggedTensor.from_value_rowids (TensorFlow 2.21).
+   *
+   * @param values - The values, one after the other.
+   * @param valueRowIds - The row of each value.
+   * @param rows - The number of rows.
+   * @param innerShape - The shape of one value.
+   * @returns A new ragged tensor.
+   * @throws ValueError for rows that fall, are negative or are not below `rows`.
+   *
+   * @example
+   * emb.RaggedTensor.fromValueRowIds([3, 1, 4], [0, 0, 2]).toRows(); // [[3, 1], [], [4]]
+   */
+  static fromValueRowIds(
+    values: FlatInput | RaggedTensor,
+    valueRowIds: FlatInput,
+    rows?: number | null,
+    innerShape?: readonly number[],
+  ): RaggedTensor {
+    const count = valueCount(values, innerShape);
+    const given = readInt32(valueRowIds, 'valueRowIds');
+    if (given.length !== count) {
+      throw new ValueError('valueRowIds', `a row for each of ${count} values`, described(`${given.length}`));
+    }
+    return RaggedTensor.fromRowSplits(values, splitsOfLengths(lengthsOfRowIds(given, rows)), innerShape);
+  }
+
+  /**
+   * Returns a ragged tensor whose row r starts at rowStarts[r]; the first starts at 0, the last one ends with the values.
+   * Source: tf.RaggedTensor.from_row_starts (TensorFlow 2.21).
+   *
+   * @param values - The values, one after the other.
+   * @param rowStarts - Where each row begins.
+   * @param innerShape - The shape of one value.
+   * @returns A new ragged tensor.
+   * @throws ValueError for starts that do not begin at 0, fall, or lie behind the values; and for values without a row.
+   *
+   * @example
+   * emb.RaggedTensor.fromRowStarts([3, 1, 4], [0, 2, 2]).toRows(); // [[3, 1], [], [4]]
+   */
+  static fromRowStarts(
+    values: FlatInput | RaggedTensor,
+    rowStarts: FlatInput,
+    innerShape?: readonly number[],
+  ): RaggedTensor {
+    const starts = readInt32(rowStarts, 'rowStarts');
+    const count = valueCount(values, innerShape);
+    const splits = Int32Array.of(...starts, count);
+    checkRowSplits(splits, count, 'rowStarts');
+    return RaggedTensor.fromRowSplits(values, splits, innerShape);
+  }
+
+  /**
+   * Returns a ragged tensor whose row r ends before rowLimits[r].
+   * Source: tf.RaggedTensor.from_row_limits (TensorFlow 2.21).
+   *
+   * @param values - The values, one after the other.
+   * @param rowLimits - Where each row ends; the last one with the values.
+   * @param innerShape - The shape of one value.
+   * @returns A new ragged tensor.
+   * @throws ValueError for limits that fall or do not end with the values.
+   *
+   * @example
+   * emb.RaggedTensor.fromRowLimits([3, 1, 4], [2, 2, 3]).toRows(); // [[3, 1], [], [4]]
+   */
+  static fromRowLimits(
+    values: FlatInput | RaggedTensor,
+    rowLimits: FlatInput,
+    innerShape?: readonly number[],
+  ): RaggedTensor {
+    const splits = Int32Array.of(0, ...readInt32(rowLimits, 'rowLimits'));
+    checkRowSplits(splits, valueCount(values, innerShape), 'rowLimits');
+    return RaggedTensor.fromRowSplits(values, splits, innerShape);
+  }
+
+  /**
+   * Returns a ragged tensor whose rows have one length. Of rows of length 0 `rows` tells how many there are (0).
+   * Source: tf.RaggedTensor.from_uniform_row_length (TensorFlow 2.21).
+   *
+   * @param values - The values, one after the other.
+   * @param rowLength - The length of all rows.
+   * @param rows - The number of rows.
+   * @param innerShape - The shape of one value.
+   * @returns A new ragged tensor.
+   * @throws ValueError for values that do not fill the rows.
+   *
+   * @example
+   * emb.RaggedTensor.fromUniformRowLength([3, 1, 4, 1], 2).toRows(); // [[3, 1], [4, 1]]
+   */
+  static fromUniformRowLength(
+    values: FlatInput | RaggedTensor,
+    rowLength: number,
+    rows?: number | null,
+    innerShape?: readonly number[],
+  ): RaggedTensor {
+    const length = checkSize(rowLength, 'rowLength');
+    const count = valueCount(values, innerShape);
+    const known = rows === undefined || rows === null ? null : checkSize(rows, 'rows');
+    const found = known ?? (length === 0 ? 0 : Math.floor(count / length));
+    if (found * length !== count) {
+      throw new ValueError(
+        'rowLength',
+        `rows of one length that hold ${count} values`,
+        described(`${found} of ${length}`),
+      );
+    }
+    return RaggedTensor.fromRowSplits(values, splitsOfLengths(new Int32Array(found).fill(length)), innerShape);
+  }
+
+  /**
+   * Returns ragged tensors put together: with `axis` 0 their rows one after the other, with 1 the rows of the same number
+   * side by side. All have the same ragged axes, inner shape and dtype.
+   * Source: tf.concat of ragged tensors (TensorFlow 2.21).
+   *
+   * @param tensors - One or more.
+   * @param axis - 0 or 1.
+   * @returns A new ragged tensor.
+   * @throws TypeError for what is no RaggedTensor, and for mixed dtypes; ValueError for none, for other axes, and for
+   * different numbers of rows with `axis` 1.
+   *
+   * @example
+   * const [a, b] = [[[1], [2, 3]], [[4], []]].map((rows) => emb.RaggedTensor.fromRows(rows));
+   * emb.RaggedTensor.concat([a, b], 1).toRows(); // [[1, 4], [2, 3]]
+   */
+  static concat(tensors: readonly RaggedTensor[], axis: 0 | 1 = 0): RaggedTensor {
+    const parts = alike(tensors);
+    if (axis !== 0 && axis !== 1) throw new ValueError('axis', '0 or 1', axis);
+    const rows = tensors[0]!.shape[0];
+    const other = axis === 1 ? tensors.findIndex(({ shape }) => shape[0] !== rows) : -1;
+    if (other >= 0) {
+      throw new ValueError(`tensors[${other}]`, `${rows} rows, as the first has`, tensors[other]!.shape[0]);
+    }
+    return RaggedTensor.#ofEntries(axis === 0 ? joinEntries(parts) : joinRows(parts), tensors[0]!.innerShape);
+  }
+
+  /**
+   * Returns ragged tensors as the rows of one with one more axis: entry i is tensor i.
+   * Source: tf.stack of ragged tensors (TensorFlow 2.21).
+   *
+   * @param tensors - One or more, of the same ragged axes, inner shape and dtype.
+   * @returns A new ragged tensor.
+   * @throws As `concat`.
+   *
+   * @example
+   * const [a, b] = [[[1], [2, 3]], [[4]]].map((rows) => emb.RaggedTensor.fromRows(rows));
+   * emb.RaggedTensor.stack([a, b]).toRows(); // [[[1], [2, 3]], [[4]]]
+   */
+  static stack(tensors: readonly RaggedTensor[]): RaggedTensor {
+    const { splits, ...rest } = joinEntries(alike(tensors));
+    const outer = splitsOfLengths(Int32Array.from(tensors, ({ shape }) => shape[0]!));
+    return RaggedTensor.#ofEntries({ ...rest, splits: [outer, ...splits] }, tensors[0]!.innerShape);
+  }
+
+  static #ofEntries({ splits, values }: Entries, innerShape: readonly number[]): RaggedTensor {
+    return new RaggedTensor(values, splits, innerShape, MADE);
+  }
+
+  /**
+   * Returns the rows of these numbers, in their order; a row may come several times.
+   * Source: tf.gather of a ragged tensor (TensorFlow 2.21).
+   *
+   * @param rows - Numbers of outermost rows.
+   * @returns A new ragged tensor.
+   * @throws ValueError for numbers outside [0, rows).
+   *
+   * @example
+   * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).gather([2, 0]).toRows(); // [[4], [3, 1]]
+   */
+  gather(rows: FlatInput): RaggedTensor {
+    const taken = takeEntries(entriesOf(this), rowNumbers(rows, this.shape[0]!));
+    return RaggedTensor.#ofEntries(taken, this.innerShape);
+  }
+
+  /**
+   * Returns the outermost rows from `start` up to, and without, `end`. Both count from the end where they are negative,
+   * and are cut to what is there, as in `Array.prototype.slice` and in slices of Python.
+   *
+   * @param start - The first row; 0 by default.
+   * @param end - The row after the last; by default the end.
+   * @returns A new ragged tensor.
+   *
+   * @example
+   * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).slice(1).toRows(); // [[], [4]]
+   */
+  slice(start = 0, end?: number): RaggedTensor {
+    const rows = slicedRows(this.shape[0]!, start, end);
+    return RaggedTensor.#ofEntries(takeEntries(entriesOf(this), rows), this.innerShape);
+  }
+
+  /**
+   * Returns what a mask keeps: rows, where it is a flag for each, or values, where it is a RaggedTensor of flags (0 and 1)
+   * with the same splits.
+   * Source: tf.ragged.boolean_mask (TensorFlow 2.21).
+   *
+   * @param mask - Flags.
+   * @returns A new ragged tensor.
+   * @throws TypeError for what is no mask; ValueError for one of another size, and for other numbers than 0 and 1.
+   *
+   * @example
+   * const rows = emb.RaggedTensor.fromRows([[3, 1], [], [4]]);
+   * rows.booleanMask([true, false, true]).toRows(); // [[3, 1], [4]]
+   * rows.booleanMask(rows.map((id) => Number(id > 1))).toRows(); // [[3], [], [4]]
+   */
+  booleanMask(mask: readonly (boolean | number)[] | FlatInput | RaggedTensor): RaggedTensor {
+    if (!(mask instanceof RaggedTensor)) return this.gather(keptBy(mask, this.shape[0]!));
+    if (!this.hasSplitsOf(mask) || mask.innerShape.length > 0) {
+      throw new ValueError('mask', 'the row splits of what is masked', described(String(mask)));
+    }
+    const { values, size } = entriesOf(this);
+    const innermost = this.nestedRowSplits.at(-1)!;
+    const kept = keptBy(mask.values, innermost.at(-1)!);
+    const lengths = new Int32Array(innermost.length - 1);
+    let row = 0;
+    for (const place of kept) {
+      while (place >= innermost[row + 1]!) row++;
+      lengths[row]!++;
+    }
+    const taken = takeEntries({ splits: [], values, size }, kept);
+    const splits = [...this.nestedRowSplits.slice(0, -1), splitsOfLengths(lengths)];
+    return RaggedTensor.#ofEntries({ ...taken, splits }, this.innerShape);
+  }
+
+  /**
+   * Returns a ragged tensor of the same rows, in which `f` has taken the place of each number.
+   * Without `dtype` it is int32 where all results are whole, as in `fromRows`.
+   * Source: tf.ragged.map_flat_values (TensorFlow 2.21).
+   *
+   * @param f - Gives a number for a number; `place` is its position among all.
+   * @param options - The dtype.
+   * @returns A new ragged tensor.
+   * @throws TypeError for what is no function, or gives no number.
+   *
+   * @example
+   * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).map((id) => id + 1).toRows(); // [[4, 2], [], [5]]
+   */
+  map(f: (value: number, place: number) => number, options: FromRowsOptions = {}): RaggedTensor {
+    const { dtype } = readOptions<FromRowsOptions>(options, ['dtype'], 'options', 'ragged.map(f, {dtype})');
+    if (typeof f !== 'function') throw new ArgumentTypeError('f', 'a function', f);
+    const mapped = Array.from(this.values, (value, place) => f(value, place));
+    const { values } = readFlat(mapped, 'the result of f', { dtype });
+    return new RaggedTensor(values, this.nestedRowSplits, this.innerShape, MADE);
+  }
+
+  /** Writes the rows as text to the console, as `tf.Tensor.print` does. */
+  print(): void {
+    console.log(this.toString());
+  }
+
+  /**
    * Returns a ragged tensor of nested arrays, to any depth; nothing is truncated or padded. Every axis but the
    * outermost is ragged, even where its rows happen to have one length.
    *
@@ -241,18 +502,7 @@ export class RaggedTensor {
    */
   static fromSparse(sparse: SparseInput, options: FromRowsOptions = {}): RaggedTensor {
     const { dtype } = readOptions<FromRowsOptions>(options, ['dtype'], 'options', FROM_SPARSE);
-    const { indices, denseShape, count } = readSparse(sparse, 'sparse');
-    if (denseShape.length !== 2) throw new ValueError('sparse.denseShape', 'two axes', sparse.denseShape);
-    const lengths = new Int32Array(denseShape[0]!);
-    for (let i = 0; i < count; i++) {
-      const row = indices[2 * i]!;
-      const column = indices[2 * i + 1]!;
-      if (column !== lengths[row]) {
-        const received = described(`column ${column} after ${lengths[row]} entries of row ${row}`);
-        throw new ValueError('sparse.indices', 'rows filled from column 0 without gaps', received);
-      }
-      lengths[row]!++;
-    }
+    const lengths = lengthsOfSparse(sparse, 'sparse');
     const { values } = readFlat(sparse.values, 'sparse.values', { dtype });
     return new RaggedTensor(values.slice(), [splitsOfLengths(lengths)], [], MADE);
   }
@@ -283,16 +533,7 @@ export class RaggedTensor {
    * emb.RaggedTensor.fromRowSplits([3, 1, 4], [0, 2, 2, 3]).toRows(); // [[3, 1], [], [4]]
    */
   toRows<Row = unknown>(): Row[] {
-    const size = this.innerShape.reduce((product, length) => product * length, 1);
-    const count = this.nestedRowSplits.at(-1)!.at(-1)!;
-    let entries: NestedRows[] = [];
-    for (let i = 0; i < count; i++) entries.push(nest(this.values.subarray(i * size, (i + 1) * size), this.innerShape));
-    for (const splits of [...this.nestedRowSplits].reverse()) {
-      const rows: NestedRows[] = [];
-      for (let row = 0; row + 1 < splits.length; row++) rows.push(entries.slice(splits[row], splits[row + 1]));
-      entries = rows;
-    }
-    return entries as Row[];
+    return rowsOf(this) as Row[];
   }
 
   /**
@@ -316,24 +557,7 @@ export class RaggedTensor {
    * emb.RaggedTensor.fromRows([[3, 1], [], [4]]).toSparse().denseShape; // [3, 2]
    */
   toSparse(): SparseValues {
-    const { rank, nestedRowSplits, innerShape } = this;
-    const longest = nestedRowSplits.map((splits) => lengthsOfSplits(splits).reduce((a, b) => Math.max(a, b), 0));
-    const indices = new Int32Array(this.values.length * rank);
-    let written = 0;
-    const walk = (axis: number, entry: number, path: number[]): void => {
-      const splits = nestedRowSplits[axis];
-      const first = splits === undefined ? 0 : splits[entry]!;
-      const end = splits === undefined ? (innerShape[axis - nestedRowSplits.length] ?? -1) : splits[entry + 1]!;
-      if (end === -1) {
-        indices.set(path, written);
-        written += rank;
-        return;
-      }
-      for (let i = first; i < end; i++) walk(axis + 1, i, [...path, i - first]);
-    };
-    for (let row = 0; row + 1 < this.rowSplits.length; row++) walk(0, row, [row]);
-    const denseShape = [this.rowSplits.length - 1, ...longest, ...innerShape];
-    return { indices, values: this.values.slice(), denseShape };
+    return sparseOf(this);
   }
 
   /**
@@ -350,13 +574,27 @@ export class RaggedTensor {
   }
 }
 
-function isRagged(values: unknown): values is RaggedTensor {
-  return values instanceof RaggedTensor;
+/** How many values are split into rows. */
+function valueCount(values: unknown, innerShape: readonly number[] | undefined): number {
+  if (isRagged(values)) return values.rowSplits.length - 1;
+  return readFlat(values, 'values', { innerShape }).count;
 }
 
-function nest(values: Int32Array | Float32Array, shape: readonly number[]): NestedRows {
-  if (shape.length === 0) return values[0]!;
-  const [length, ...below] = shape as [number, ...number[]];
-  const size = below.reduce((product, each) => product * each, 1);
-  return Array.from({ length }, (_, i) => nest(values.subarray(i * size, (i + 1) * size), below));
+/** The entries of ragged tensors that can be put together. */
+function alike(tensors: readonly RaggedTensor[]): Entries[] {
+  if (!Array.isArray(tensors)) throw new ArgumentTypeError('tensors', 'a list of RaggedTensors', tensors);
+  if (tensors.length === 0) throw new ValueError('tensors', 'one or more', tensors);
+  const list = tensors as readonly unknown[];
+  return list.map((each, i): Entries => {
+    const first = list[0] as RaggedTensor;
+    if (!isRagged(each)) throw new ArgumentTypeError(`tensors[${i}]`, 'a RaggedTensor', each);
+    if (each.dtype !== first.dtype) throw new ArgumentTypeError(`tensors[${i}]`, first.dtype, described(each.dtype));
+    const fits = each.raggedRank === first.raggedRank && sameNumbers(each.innerShape, first.innerShape);
+    if (!fits) throw new ValueError(`tensors[${i}]`, 'the axes of the first', described(String(each)));
+    return entriesOf(each);
+  });
+}
+
+function isRagged(values: unknown): values is RaggedTensor {
+  return values instanceof RaggedTensor;
 }

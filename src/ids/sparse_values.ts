@@ -1,8 +1,8 @@
 /** Sparse tensors as plain data: one entry per value, with its place. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
-import { readNestedRows } from './nested_rows.js';
-import { checkSize } from './row_splits.js';
+import { readNestedRows, type SplitRows } from './nested_rows.js';
+import { checkSize, lengthsOfSplits } from './row_splits.js';
 import { isTypedArray, readTensor, type FlatInput } from './values.js';
 import { toInt32 } from './whole_ids.js';
 
@@ -121,4 +121,42 @@ export function comparePlaces(indices: Int32Array, rank: number, a: number, b: n
     if (difference !== 0) return difference;
   }
   return 0;
+}
+
+/** Lengths of the rows of a sparse matrix whose entries fill each row from its first column on. */
+export function lengthsOfSparse(sparse: SparseInput, argument: string): Int32Array {
+  const { indices, denseShape, count } = readSparse(sparse, argument);
+  if (denseShape.length !== 2) throw new ValueError(`${argument}.denseShape`, 'two axes', sparse.denseShape);
+  const lengths = new Int32Array(denseShape[0]!);
+  for (let i = 0; i < count; i++) {
+    const [row, column] = [indices[2 * i]!, indices[2 * i + 1]!];
+    if (column !== lengths[row]) {
+      const received = described(`column ${column} after ${lengths[row]} entries of row ${row}`);
+      throw new ValueError(`${argument}.indices`, 'rows filled from column 0 without gaps', received);
+    }
+    lengths[row]!++;
+  }
+  return lengths;
+}
+
+/** The values of ragged rows with the place of each. */
+export function sparseOf({ values, nestedRowSplits, innerShape }: SplitRows): SparseValues {
+  const rank = 1 + nestedRowSplits.length + innerShape.length;
+  const longest = nestedRowSplits.map((splits) => lengthsOfSplits(splits).reduce((a, b) => Math.max(a, b), 0));
+  const indices = new Int32Array(values.length * rank);
+  let written = 0;
+  const walk = (axis: number, entry: number, path: number[]): void => {
+    const splits = nestedRowSplits[axis];
+    const first = splits === undefined ? 0 : splits[entry]!;
+    const end = splits === undefined ? (innerShape[axis - nestedRowSplits.length] ?? -1) : splits[entry + 1]!;
+    if (end === -1) {
+      indices.set(path, written);
+      written += rank;
+      return;
+    }
+    for (let i = first; i < end; i++) walk(axis + 1, i, [...path, i - first]);
+  };
+  const [outer] = nestedRowSplits as [Int32Array];
+  for (let row = 0; row + 1 < outer.length; row++) walk(0, row, [row]);
+  return { indices, values: values.slice(), denseShape: [outer.length - 1, ...longest, ...innerShape] };
 }
