@@ -137,6 +137,7 @@ static napi_value hyper_fields(napi_env env, napi_callback_info info) {
                 FIELD(clip_weight_min),
                 FIELD(clip_weight_max),
                 FIELD(weight_decay),
+                FIELD(idle_decay),
                 FIELD(constraint),
                 FIELD(constraint_min),
                 FIELD(constraint_max),

@@ -28,7 +28,7 @@
 #include "memory.h"
 #include "tables/node_tables.h"
 
-#define MOST_ARGUMENTS 15
+#define MOST_ARGUMENTS 16
 #define MOST_RESULT_FLOATS ((uint64_t)1 << 32)
 #define KEPT_WORKSPACE ((size_t)64 << 20)
 

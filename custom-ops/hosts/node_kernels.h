@@ -131,9 +131,9 @@ typedef struct step_arguments {
   int32_t optimizer;
 } step_arguments;
 
-static const char* const WRITTEN[1 + TE_MOST_SLOTS] = {"table", "slots", "slots"};
+static const char* const WRITTEN[1 + TE_MOST_SLOTS] = {"table", "slots", "slots", "slots"};
 
-/* values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0, slot1, gradient, hyper from `index` on;
+/* values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0 to slot2, gradient, hyper from `index` on;
    rows and columns of the table are there already */
 static void read_rest_of_step(call* c, step_arguments* s, int index) {
   const uint64_t size = c->failed ? 0 : area(c, s->step.table.rows, s->step.table.dim, "rows");
@@ -151,8 +151,9 @@ static void read_rest_of_step(call* c, step_arguments* s, int index) {
     s->step.slots[i] = (float*)s->written[1 + i].data;
   }
   const te_bags* bags = &s->bags.bags;
-  s->gradient = floats(c, index + 9, "gradient", c->failed ? 0 : area(c, bags->batch, s->step.table.dim, "gradient"));
-  const array numbers = floats(c, index + 10, "hyper", TE_HYPER_FIELDS);
+  s->gradient = floats(c, index + 7 + TE_MOST_SLOTS, "gradient",
+                       c->failed ? 0 : area(c, bags->batch, s->step.table.dim, "gradient"));
+  const array numbers = floats(c, index + 8 + TE_MOST_SLOTS, "hyper", TE_HYPER_FIELDS);
   if (c->failed) return;
   memcpy(&s->step.hyper, numbers.data, sizeof s->step.hyper);
   s->step.bags = *bags;
@@ -164,7 +165,7 @@ static void read_step(call* c, step_arguments* s) {
   memset(s, 0, sizeof *s);
   s->step.table = read_table(c, 0, &s->written[0], false);
   read_rest_of_step(c, s, 3);
-  read_uses(c, 14, &s->bags);
+  read_uses(c, 12 + TE_MOST_SLOTS, &s->bags);
   s->step.bags = s->bags.bags;
 }
 
@@ -200,8 +201,8 @@ static napi_value sparse_apply(napi_env env, napi_callback_info info) {
   slots_must_differ(&c, &s, &s);
   void* workspace = workspace_of(&c, c.failed ? 0 : step_workspace(&s), &owner);
   if (!c.failed) {
-    fail_status(&c, te_sparse_apply(s.optimizer, &s.step.table, s.step.slots, te_slot_count(s.optimizer),
-                                    &s.step.bags, s.step.gradient, &s.step.hyper, workspace, owner->workspace_bytes));
+    fail_status(&c, te_sparse_apply(s.optimizer, &s.step.table, s.step.slots, te_slot_count(s.optimizer), &s.step.bags,
+                                    s.step.gradient, &s.step.hyper, workspace, owner->workspace_bytes));
   }
   trim_workspace(owner);
   finish(&c);

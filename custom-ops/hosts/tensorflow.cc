@@ -120,7 +120,7 @@ using ShapeFunction = void (*)(TF_ShapeInferenceContext*, TF_Status*);
 using CreateFunction = void* (*)(TF_OpKernelConstruction*);
 using ComputeFunction = void (*)(void*, TF_OpKernelContext*);
 
-constexpr int kMostSpecs = 10;
+constexpr int kMostSpecs = 12;
 struct Op {
   const char* name;
   const char* inputs[kMostSpecs];
@@ -128,53 +128,63 @@ struct Op {
   const char* attributes[5];
   ShapeFunction shape; /* nullptr: TensorFlow declares the op, and only a kernel is missing */
   CreateFunction create;
-  ComputeFunction compute;
+  ComputeFunction compute; /* nullptr: there is no such op */
   bool stateful;
 };
 
 /* No defaults: TensorFlow ignores a misspelt attribute, and only a missing one is an error. */
 #define TE_BAG_ATTRIBUTES "combiner: string", "out_of_range: string", "max_norm: float"
 #define TE_BAG_INPUTS "values: int32", "row_splits: int32", "weights: float"
+/* As many as the optimizer has; the others are left out. */
+#define TE_SLOT_INPUTS(slots, type) \
+  slots > 0 ? "slot0: " type : nullptr, slots > 1 ? "slot1: " type : nullptr, slots > 2 ? "slot2: " type : nullptr
 
 /*
  * The names begin with Embedding because TensorFlow has SparseApplyAdagrad and SparseApplyFtrl of its own. Hyper
  * parameters are a tensor, as every new value of an attribute would make a kernel that is kept for ever. Stateful:
  * graph passes must not drop, merge or reorder ops that write in place.
  */
-#define TE_SPARSE_APPLY(optimizer, name, slots, per_row, idle)                                                       \
-  Op{"EmbeddingSparseApply" name,                                                                                    \
-     {"table: float", slots > 0 ? "slot0: float" : nullptr, slots > 1 ? "slot1: float" : nullptr, "gradient: float", \
-      TE_BAG_INPUTS, "hyper: float"},                                                                                \
-     {},                                                                                                             \
-     {TE_BAG_ATTRIBUTES},                                                                                            \
-     nothing_shape,                                                                                                  \
-     create_bag,                                                                                                     \
-     compute_sparse_apply<optimizer>,                                                                                \
+#define TE_SPARSE_APPLY(optimizer, name, slots, per_row, idle)                                           \
+  Op{"EmbeddingSparseApply" name,                                                                        \
+     {"table: float", TE_SLOT_INPUTS(slots, "float"), "gradient: float", TE_BAG_INPUTS, "hyper: float"}, \
+     {},                                                                                                 \
+     {TE_BAG_ATTRIBUTES},                                                                                \
+     nothing_shape,                                                                                      \
+     create_bag,                                                                                         \
+     compute_sparse_apply<optimizer>,                                                                    \
      true},
 /* Rows of float16, in words. */
-#define TE_PACKED_APPLY(optimizer, name, slots, per_row, idle)                                                       \
-  Op{"EmbeddingPackedApply" name,                                                                                    \
-     {"table: int32", slots > 0 ? "slot0: float" : nullptr, slots > 1 ? "slot1: float" : nullptr, "gradient: float", \
-      TE_BAG_INPUTS, "hyper: float"},                                                                                \
-     {},                                                                                                             \
-     {TE_BAG_ATTRIBUTES, "storage: string", "dim: int"},                                                             \
-     nothing_shape,                                                                                                  \
-     create_packed,                                                                                                  \
-     compute_packed_apply<optimizer>,                                                                                \
+#define TE_PACKED_APPLY(optimizer, name, slots, per_row, idle)                                           \
+  Op{"EmbeddingPackedApply" name,                                                                        \
+     {"table: int32", TE_SLOT_INPUTS(slots, "float"), "gradient: float", TE_BAG_INPUTS, "hyper: float"}, \
+     {},                                                                                                 \
+     {TE_BAG_ATTRIBUTES, "storage: string", "dim: int"},                                                 \
+     nothing_shape,                                                                                      \
+     create_packed,                                                                                      \
+     compute_packed_apply<optimizer>,                                                                    \
      true},
 /* Many tables in one op; bags and gradients of the uses of each, after those of the table before it. */
-#define TE_SPARSE_APPLY_MANY(optimizer, name, slots, per_row, idle)                                                    \
-  Op{"EmbeddingSparseApplyMany" name,                                                                                  \
-     {"tables: N * float", slots > 0 ? "slot0: N * float" : nullptr, slots > 1 ? "slot1: N * float" : nullptr,         \
-      "gradients: U * float", "values: U * int32", "row_splits: U * int32", "weights: U * float", "hypers: N * float", \
-      "modes: int32", "max_norms: float"},                                                                             \
-     {},                                                                                                               \
-     {"N: int >= 1", "U: int >= 1"},                                                                                   \
-     nothing_shape,                                                                                                    \
-     create_plain,                                                                                                     \
-     compute_sparse_apply_many<optimizer>,                                                                             \
+#define TE_SPARSE_APPLY_MANY(optimizer, name, slots, per_row, idle)                                            \
+  Op{"EmbeddingSparseApplyMany" name,                                                                          \
+     {"tables: N * float", TE_SLOT_INPUTS(slots, "N * float"), "gradients: U * float", "values: U * int32",    \
+      "row_splits: U * int32", "weights: U * float", "hypers: N * float", "modes: int32", "max_norms: float"}, \
+     {},                                                                                                       \
+     {"N: int >= 1", "U: int >= 1"},                                                                           \
+     nothing_shape,                                                                                            \
+     create_plain,                                                                                             \
+     compute_sparse_apply_many<optimizer>,                                                                     \
      true},
-/* Dense variables, all in one op, in place. */
+/* Dense variables, all in one op, in place: as the rows of tables, for updates that step rows without ids. */
+#define TE_DENSE_UPDATE(optimizer, name, slots, per_row, idle)                                             \
+  Op{"EmbeddingDenseApplyRows" name,                                                                       \
+     {"variables: N * float", TE_SLOT_INPUTS(slots, "N * float"), "gradients: N * float", "hyper: float"}, \
+     {},                                                                                                   \
+     {"N: int >= 1"},                                                                                      \
+     nothing_shape,                                                                                        \
+     create_plain,                                                                                         \
+     idle ? compute_dense_update<optimizer> : nullptr,                                                     \
+     true},
+/* The same as stock optimizers. */
 #define TE_DENSE_APPLY(name, optimizer, ...)                                                               \
   Op {                                                                                                     \
     "EmbeddingDenseApply" name, {"variables: N * float", __VA_ARGS__ "hyper: float"}, {}, {"N: int >= 1"}, \
@@ -240,7 +250,8 @@ const Op kOps[] = {
                                            create_plain,
                                            compute_bags,
                                            false},
-    TE_EACH_OPTIMIZER(TE_SPARSE_APPLY_MANY) TE_DENSE_APPLY("Sgd", TE_DENSE_SGD, "gradients: N * float", ),
+    TE_EACH_OPTIMIZER(TE_SPARSE_APPLY_MANY) TE_EACH_OPTIMIZER(TE_DENSE_UPDATE)
+        TE_DENSE_APPLY("Sgd", TE_DENSE_SGD, "gradients: N * float", ),
     TE_DENSE_APPLY("Momentum", TE_DENSE_MOMENTUM, "slot0: N * float", "gradients: N * float", ),
     TE_DENSE_APPLY("Adagrad", TE_DENSE_ADAGRAD, "slot0: N * float", "gradients: N * float", ),
     TE_DENSE_APPLY("Adam", TE_DENSE_ADAM, "slot0: N * float", "slot1: N * float", "power1: float", "power2: float",
@@ -517,7 +528,7 @@ const char* register_all() {
   bool good = true;
   static std::string* const problem = new std::string;
   for (const Op& op : kOps) {
-    if (good && !add(op, status, &added)) {
+    if (good && op.compute != nullptr && !add(op, status, &added)) {
       *problem = std::string(op.name) + ": " + tf.TF_Message(status);
       good = false;
     }

@@ -94,11 +94,11 @@ uint32_t TE_WASM(te_wasm_apply_workspace)(int32_t optimizer, int32_t nnz, int32_
   return (uint32_t)te_sparse_apply_workspace(optimizer, nnz, batch, rows, dim);
 }
 
-int32_t TE_WASM(te_wasm_apply)(TE_WASM_LOOKUP, int32_t optimizer, float* slot0, float* slot1, int32_t n_slots,
-                               const float* gradient, const te_hyper* hyper, void* workspace, uint32_t workspace_bytes,
-                               te_wasm_result* result) {
+int32_t TE_WASM(te_wasm_apply)(TE_WASM_LOOKUP, int32_t optimizer, float* slot0, float* slot1, float* slot2,
+                               int32_t n_slots, const float* gradient, const te_hyper* hyper, void* workspace,
+                               uint32_t workspace_bytes, te_wasm_result* result) {
   TE_WASM_UNPACK;
-  float* slots[2] = {slot0, slot1};
+  float* slots[TE_MOST_SLOTS] = {slot0, slot1, slot2};
   return te_wasm_report(
       te_sparse_apply(optimizer, &table, slots, n_slots, &bags, gradient, hyper, workspace, workspace_bytes), result);
 }
@@ -124,7 +124,7 @@ typedef struct te_wasm_lookup {
 /* A step: its lookup, and what steps take besides. */
 typedef struct te_wasm_step {
   te_wasm_lookup lookup;
-  float* slots[2];
+  float* slots[TE_MOST_SLOTS];
   int32_t n_slots;
   const te_hyper* hyper;
   void* workspace;
@@ -172,8 +172,7 @@ int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps
     te_step* record = &records[i];
     record->table = te_wasm_table(s->lookup.data, s->lookup.rows, s->lookup.dim);
     record->words = NULL;
-    record->slots[0] = s->slots[0];
-    record->slots[1] = s->slots[1];
+    for (int32_t k = 0; k < TE_MOST_SLOTS; k++) record->slots[k] = s->slots[k];
     record->bags = te_wasm_bags_of(&s->lookup);
     record->bags.use_starts = s->use_starts;
     record->bags.more_uses = s->more_uses;
@@ -191,8 +190,8 @@ int32_t TE_WASM(te_wasm_apply_many)(int32_t optimizer, const te_wasm_step* steps
 }
 
 /* The table is words; `storage` comes last. */
-#define TE_WASM_PACKED                                                                        \
-  TE_WASM_UNPACK;                                                                             \
+#define TE_WASM_PACKED \
+  TE_WASM_UNPACK;      \
   const te_packed_table packed = {(int32_t*)table.data, table.rows, table.dim, storage}
 
 int32_t TE_WASM(te_wasm_packed_bag)(TE_WASM_LOOKUP, int32_t storage, float* pooled, te_wasm_result* result) {
@@ -207,10 +206,10 @@ int32_t TE_WASM(te_wasm_packed_weights_grad)(TE_WASM_LOOKUP, int32_t storage, co
 }
 
 int32_t TE_WASM(te_wasm_packed_apply)(TE_WASM_LOOKUP, int32_t storage, int32_t optimizer, float* slot0, float* slot1,
-                                      int32_t n_slots, const float* gradient, const te_hyper* hyper, void* workspace,
-                                      uint32_t workspace_bytes, te_wasm_result* result) {
+                                      float* slot2, int32_t n_slots, const float* gradient, const te_hyper* hyper,
+                                      void* workspace, uint32_t workspace_bytes, te_wasm_result* result) {
   TE_WASM_PACKED;
-  float* slots[2] = {slot0, slot1};
+  float* slots[TE_MOST_SLOTS] = {slot0, slot1, slot2};
   return te_wasm_report(
       te_packed_apply(optimizer, &packed, slots, n_slots, &bags, gradient, hyper, workspace, workspace_bytes), result);
 }

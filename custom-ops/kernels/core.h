@@ -153,8 +153,7 @@ typedef struct te_update {
   int64_t dim;
   float max_norm;
   int32_t optimizer;
-  float* slot0;
-  float* slot1;
+  float* slots[TE_MOST_SLOTS]; /* those that the optimizer lacks are NULL */
   const te_hyper* hyper;
   float gradient_scale; /* from clip_norm */
   float* row_gradients; /* te_gradient_rows: [unique, dim] */

@@ -3,7 +3,7 @@
  *
  * Knows pointers and sizes; nothing of TensorFlow, Node or WebAssembly. It allocates nothing: callers pass a
  * workspace whose size te_*_workspace tells. Results do not depend on the number of threads.
- * Hosts: ../hosts. TypeScript twin of this contract: src/backends/kernel_set.ts and src/backends/hyper.ts.
+ * Hosts: ../hosts. TypeScript twin of this contract: src/backends/kernel_set.ts and src/rules/hyper.ts.
  */
 #ifndef TFJS_EMBEDDINGS_EMBEDDING_H_
 #define TFJS_EMBEDDINGS_EMBEDDING_H_
@@ -42,7 +42,7 @@ enum te_optimizer { TE_EACH_OPTIMIZER(TE_OPTIMIZER_NAME) TE_OPTIMIZERS };
 TE_CONSTANT int te_slot_count(int which) { return TE_EACH_OPTIMIZER(TE_SLOTS_CASE) 0; }
 TE_CONSTANT int te_has_row_slots(int which) { return TE_EACH_OPTIMIZER(TE_PER_ROW_CASE) 0; }
 TE_CONSTANT int te_moves_idle_rows(int which) { return TE_EACH_OPTIMIZER(TE_IDLE_CASE) 0; }
-#define TE_MOST_SLOTS 2
+#define TE_MOST_SLOTS 3
 enum te_code {
   TE_OK = 0,
   TE_ID_OUT_OF_RANGE = 1, /* position, id */
@@ -82,7 +82,7 @@ typedef struct te_table {
   int64_t dim;
 } te_table;
 
-/* All float32, in the order of HYPER_FIELDS in src/backends/hyper.ts. */
+/* All float32, in the order of HYPER_FIELDS in src/rules/hyper.ts. */
 typedef struct te_hyper {
   float learning_rate;
   float epsilon;
@@ -106,6 +106,7 @@ typedef struct te_hyper {
   float clip_weight_min;
   float clip_weight_max;
   float weight_decay;
+  float idle_decay; /* weight_decay of rows without ids, where those are stepped */
   float constraint;
   float constraint_min;
   float constraint_max;
@@ -116,7 +117,7 @@ typedef struct te_hyper {
   float rounding_key2;
   float rounding_key3;
 } te_hyper;
-#define TE_HYPER_FIELDS 30
+#define TE_HYPER_FIELDS 31
 
 /* What a step would refuse of a table and a batch: sizes, row splits, ids where those out of range are an error. */
 te_status te_check_batch(const te_table* table, const te_bags* bags);
@@ -224,10 +225,10 @@ te_status te_packed_apply(int32_t optimizer, const te_packed_table* table, float
 
 enum { TE_DENSE_SGD, TE_DENSE_MOMENTUM, TE_DENSE_ADAGRAD, TE_DENSE_ADAM };
 
-/* One variable with its gradient; slots: momentum, or accumulator, or the two moments of Adam. */
+/* One variable with its gradient; slots: momentum, or accumulator, or the two moments of Adam; or those of an update. */
 typedef struct te_dense {
   float* values;
-  float* slots[2];
+  float* slots[TE_MOST_SLOTS];
   const float* gradient;
   int64_t size;
 } te_dense;
@@ -251,6 +252,12 @@ typedef struct te_dense_hyper {
  */
 void te_dense_apply(int32_t optimizer, const te_dense* variables, int64_t count, float* const* powers,
                     const te_dense_hyper* hyper);
+
+/*
+ * Steps variables, in place, as te_sparse_apply steps rows without ids, but with their gradients. Of optimizers that step
+ * such rows alone.
+ */
+void te_dense_update(int32_t optimizer, const te_dense* variables, int64_t count, const te_hyper* hyper);
 
 /*
  * The ids of bags without those that stand for nothing: 0, or negative ones, as asked for. values [count] and splits

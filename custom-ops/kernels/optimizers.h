@@ -65,7 +65,8 @@ TE_INLINE te_v step_ftrl(const te_hyper* h, te_v w, te_v g, te_v* a, te_v* linea
 }
 
 /* One vector of columns; slots that the optimizer lacks are ignored. `optimizer` is known when compiling. */
-TE_INLINE te_v step_columns(const int optimizer, const te_hyper* h, te_v w, te_v g, te_v* a, te_v* b) {
+TE_INLINE te_v step_columns(const int optimizer, const te_hyper* h, te_v w, te_v g, te_v* a, te_v* b, te_v* c) {
+  (void)c;
   switch (optimizer) {
     case TE_SGD:
       return v_sub(w, v_mul(v_set(h->learning_rate), g));
@@ -102,27 +103,35 @@ TE_INLINE void step_row_wise(const te_hyper* h, float* w, const float* g, float*
   }
 }
 
-/* One row; a and b are the row's slots. */
-TE_INLINE void step_row(const int optimizer, const te_hyper* h, float* w, const float* g, float* a, float* b,
+/* One row, and where its slots begin. */
+TE_INLINE void step_row(const int optimizer, const te_hyper* h, float* w, const float* g, float* const* slots,
                         int64_t dim) {
   if (optimizer == TE_ROW_WISE_ADAGRAD) {
-    step_row_wise(h, w, g, a, dim);
+    step_row_wise(h, w, g, slots[0], dim);
     return;
   }
   const int has_a = te_slot_count(optimizer) > 0, has_b = te_slot_count(optimizer) > 1;
+  const int has_c = te_slot_count(optimizer) > 2;
+  float* const a = slots[0];
+  float* const b = slots[1];
+  float* const c = slots[2];
   int64_t j = 0;
   for (; j + TE_LANES <= dim; j += TE_LANES) {
     te_v x = has_a ? v_load(a + j) : v_zero(), y = has_b ? v_load(b + j) : v_zero();
-    v_store(w + j, step_columns(optimizer, h, v_load(w + j), load_gradient(g + j), &x, &y));
+    te_v z = has_c ? v_load(c + j) : v_zero();
+    v_store(w + j, step_columns(optimizer, h, v_load(w + j), load_gradient(g + j), &x, &y, &z));
     if (has_a) v_store(a + j, x);
     if (has_b) v_store(b + j, y);
+    if (has_c) v_store(c + j, z);
   }
   if (j < dim) {
     const te_mask rest = v_mask((int)(dim - j));
     te_v x = has_a ? v_load_part(a + j, rest) : v_zero(), y = has_b ? v_load_part(b + j, rest) : v_zero();
+    te_v z = has_c ? v_load_part(c + j, rest) : v_zero();
     v_store_part(w + j, rest,
-                 step_columns(optimizer, h, v_load_part(w + j, rest), load_gradient_part(g + j, rest), &x, &y));
+                 step_columns(optimizer, h, v_load_part(w + j, rest), load_gradient_part(g + j, rest), &x, &y, &z));
     if (has_a) v_store_part(a + j, rest, x);
     if (has_b) v_store_part(b + j, rest, y);
+    if (has_c) v_store_part(c + j, rest, z);
   }
 }

@@ -81,7 +81,9 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
   const int64_t last_entry = first < end ? (int64_t)ends[end - 1] - 1 : 0;
   const int64_t bytes = dim * 4;
   const int table_straddles = te_straddles(job->table, bytes), gradient_straddles = te_straddles(job->gradient, bytes);
-  const int a_straddles = te_straddles(job->slot0, slot_dim * 4), b_straddles = te_straddles(job->slot1, bytes);
+  const int slots = te_slot_count(optimizer);
+  int straddles[TE_MOST_SLOTS] = {0};
+  for (int s = 0; s < slots; s++) straddles[s] = te_straddles(job->slots[s], slot_dim * 4);
 #if defined(__wasm__)
   const int32_t block = te_touched_at_once((arrays + 1) * dim);
   const uint32_t bags = (uint32_t)groups->bags->batch;
@@ -95,10 +97,9 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
       const int32_t count = (int32_t)te_min(block, end - touched_rows);
       const int32_t* ids = rows + touched_rows;
       te_touch_rows(job->table, ids, count, groups->limit, (int32_t)dim, &sink);
-      if (te_slot_count(optimizer) > 0) {
-        te_touch_rows(job->slot0, ids, count, groups->limit, (int32_t)slot_dim, &sink);
+      for (int s = 0; s < slots; s++) {
+        te_touch_rows(job->slots[s], ids, count, groups->limit, (int32_t)slot_dim, &sink);
       }
-      if (te_slot_count(optimizer) > 1) te_touch_rows(job->slot1, ids, count, groups->limit, (int32_t)dim, &sink);
     }
     for (; touched_entries < to; touched_entries += block) {
       const int32_t count = (int32_t)te_min(block, last_entry + 1 - touched_entries);
@@ -107,12 +108,13 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
 #endif
     const int64_t row = rows[u], coming = rows[te_min(u + ahead, end - 1)];
     float* w = job->table + row * dim;
-    float* a = te_slot_count(optimizer) == 0 ? NULL : job->slot0 + row * slot_dim;
-    float* b = te_slot_count(optimizer) < 2 ? NULL : job->slot1 + row * dim;
+    float* state[TE_MOST_SLOTS] = {NULL};
     const float* g = scratch;
     fetch_row(job->table, dim, coming, table_straddles);
-    if (te_slot_count(optimizer) > 0) fetch_row(job->slot0, slot_dim, coming, a_straddles);
-    if (te_slot_count(optimizer) > 1) fetch_row(job->slot1, dim, coming, b_straddles);
+    for (int s = 0; s < slots; s++) {
+      state[s] = job->slots[s] + row * slot_dim;
+      fetch_row(job->slots[s], slot_dim, coming, straddles[s]);
+    }
     for (int64_t i = begin; i < to; i++) {
       fetch_gradient(job->gradient, dim, order[te_min(i + TE_GRADIENTS_AHEAD, last_entry)], gradient_straddles);
     }
@@ -133,7 +135,7 @@ TE_INLINE void update_rows_with(const int optimizer, const int64_t dim, const in
       }
     }
     begin = to;
-    step_row(optimizer, &h, w, g, a, b, dim);
+    step_row(optimizer, &h, w, g, state, dim);
     if (!plain && extras->limited) limit_row(&h, w, dim);
   }
 }
@@ -191,11 +193,15 @@ static void update_rows(const te_update* job, int64_t first, int64_t end, int64_
 #undef CASE
 }
 
-/* One row that has no ids. `optimizer` is known when compiling. */
-TE_INLINE void step_idle_row(const int optimizer, const te_update* job, int64_t row, float* w, const float* zeros) {
-  float* a = te_slot_count(optimizer) > 0 ? job->slot0 + row * job->dim : NULL;
-  float* b = te_slot_count(optimizer) > 1 ? job->slot1 + row * job->dim : NULL;
-  step_row(optimizer, job->hyper, w, zeros, a, b, job->dim);
+/* One row that has no ids; g: zeros, or the gradient of a dense variable. `optimizer` is known when compiling. */
+TE_INLINE void step_idle_row(const int optimizer, const te_update* job, int64_t row, float* w, const float* g) {
+  const float decay = job->hyper->idle_decay;
+  float* state[TE_MOST_SLOTS] = {NULL};
+  for (int s = 0; s < te_slot_count(optimizer); s++) state[s] = job->slots[s] + row * job->dim;
+  if (decay != 0.0f) {
+    for (int64_t j = 0; j < job->dim; j++) w[j] -= decay * w[j];
+  }
+  step_row(optimizer, job->hyper, w, g, state, job->dim);
 }
 
 /* Cases of a switch over optimizers that step rows without ids. */

@@ -38,8 +38,7 @@ static te_update update_of(const apply_run* run, const te_step* step) {
   job.dim = step->table.dim;
   job.max_norm = step->bags.max_norm;
   job.optimizer = run->optimizer;
-  job.slot0 = te_slot_count(run->optimizer) > 0 ? step->slots[0] : NULL;
-  job.slot1 = te_slot_count(run->optimizer) > 1 ? step->slots[1] : NULL;
+  for (int32_t s = 0; s < te_slot_count(run->optimizer); s++) job.slots[s] = step->slots[s];
   job.hyper = &step->hyper;
   job.gradient_scale = step->gradient_scale;
   if (step->words == NULL) return job;

@@ -1,6 +1,6 @@
 /** Names and shapes of the tfjs kernels; every backend registers kernels of exactly this form. */
 import type * as tf from '@tensorflow/tfjs';
-import { opNames, type OptimizerName, OPTIMIZER_NAMES } from '../rules/rules.js';
+import { opNames, SLOT_NAMES, type UpdateName, UPDATE_NAMES } from '../rules/rules.js';
 import type { BagOptions, PackedForm } from './kernel_set.js';
 
 /** What a backend offers; `Call` is how it sees the inputs, attributes and itself. */
@@ -11,7 +11,7 @@ interface KernelRuns<Call> {
   packedBag(call: Call): tf.TensorInfo[];
   packedBagWeightsGrad(call: Call): tf.TensorInfo[];
   packedApply(call: Call): tf.TensorInfo[];
-  sparseApply(optimizer: OptimizerName, call: Call): tf.TensorInfo[];
+  sparseApply(optimizer: UpdateName, call: Call): tf.TensorInfo[];
 }
 
 /** tfjs takes a kernel's only output without the array around it. */
@@ -32,7 +32,7 @@ export function kernelTable<Call>(runs: KernelRuns<Call>): Readonly<Record<strin
     [PACKED_BAG_WEIGHTS_GRAD]: asKernel(runs.packedBagWeightsGrad),
     [PACKED_APPLY]: asKernel(runs.packedApply),
     ...Object.fromEntries(
-      OPTIMIZER_NAMES.map((name) => [SPARSE_APPLY[name], asKernel((call: Call) => runs.sparseApply(name, call))]),
+      UPDATE_NAMES.map((name) => [SPARSE_APPLY[name], asKernel((call: Call) => runs.sparseApply(name, call))]),
     ),
   };
 }
@@ -66,11 +66,16 @@ export const KERNEL_NAMES: readonly string[] = [
  *                           attrs + {rows}  -> [uniqueIds [u] int32 ascending, rowGradients [u, dim]]
  *   EmbeddingBagWeightsGrad {table, gradient, values, rowSplits, weights} -> [nnz]
  *   EmbeddingPackedBag, EmbeddingPackedBagWeightsGrad  as the two above; table [rows, words] int32, attrs + {storage, dim}
- *   SparseApply*            {table, slot0?, slot1?, gradient, values, rowSplits, weights?}
+ *   SparseApply*            {table, slot0?, slot1? and so on, gradient, values, rowSplits, weights?}
  *                           attrs + {hyper: number[] in HYPER_FIELDS order} -> [] ; writes table and slots in place.
  *                           Callers go through `SparseApplyFunction` below, which makes the buffers writable first.
  *   EmbeddingPackedApply    the same on a table [rows, words] int32 of float16; attrs + {optimizer, storage, dim}
  */
+
+/** The slots among the inputs of a kernel. */
+export function slotsAmong<T>(optimizer: UpdateName, inputs: Readonly<Record<string, T | null | undefined>>): T[] {
+  return SLOT_NAMES[optimizer].map((_, i) => inputs[`slot${i}`]!);
+}
 
 /** The ids of a batch as tensors. */
 export interface BagTensors {
@@ -81,7 +86,7 @@ export interface BagTensors {
 
 /** One exact step of packed rows: rounded stochastically, by the key in `hyper`. */
 export type PackedApplyFunction = (
-  optimizer: OptimizerName,
+  optimizer: UpdateName,
   table: tf.Variable,
   form: PackedForm,
   ...step: Parameters<SparseApplyFunction> extends [unknown, unknown, ...infer Rest] ? Rest : never
@@ -92,7 +97,7 @@ export type PackedApplyFunction = (
  * (copying first where there may be some), then runs the kernel, or composes stock ops and assigns.
  */
 export type SparseApplyFunction = (
-  optimizer: OptimizerName,
+  optimizer: UpdateName,
   table: tf.Variable,
   slots: readonly tf.Variable[],
   gradient: tf.Tensor2D,

@@ -6,7 +6,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type { EmbeddingPlan } from '../partition/plan.js';
 import type { PlanEmbeddingArgs } from '../partition/plan_request.js';
 import type { TableLayout } from '../partition/table_layout.js';
-import type { OptimizerName } from '../rules/rules.js';
+import type { UpdateName } from '../rules/rules.js';
 import type { BagTensors } from './bag_tensors.js';
 import type { Fill } from './fill.js';
 import type { BagOptions, KernelInfo } from './kernel_set.js';
@@ -152,7 +152,7 @@ export type RowGradientTensors = { uniqueIds: tf.Tensor1D; rowGradients: tf.Tens
 
 /** One exact step of one table. */
 export interface TableUpdate {
-  readonly optimizer: OptimizerName;
+  readonly optimizer: UpdateName;
   readonly table: tf.Variable;
   readonly slots: readonly tf.Variable[];
   readonly entries: readonly LookupGradient[];

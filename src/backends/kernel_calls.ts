@@ -132,14 +132,22 @@ export function lookUpsBy(
   return lookups.map((lookup) => (packedForm(lookup.table) === undefined ? found.shift()! : lookUpByKernel(lookup)));
 }
 
+/** The slots of a table as inputs of kernels. */
+export function slotInputs<T>(slots: readonly T[]): Record<string, T> {
+  return Object.fromEntries(slots.map((slot, i) => [`slot${i}`, slot]));
+}
+
 /** Steps one table, of one entry, and its slots, which have no other holders. */
 export function stepByKernel({ optimizer, table, slots, entries, options, hyper }: JoinedUpdate): void {
   const { gradient, bags } = entries[0]!;
-  const [slot0, slot1] = slots;
   const form = packedForm(table);
   const kernel = form === undefined ? SPARSE_APPLY[optimizer] : PACKED_APPLY;
   const ofRows = form === undefined ? {} : { optimizer, ...form };
-  runOnEngine(kernel, { table, gradient, ...bags, slot0, slot1 }, { ...ofRows, ...options, hyper: Array.from(hyper) });
+  runOnEngine(
+    kernel,
+    { table, gradient, ...bags, ...slotInputs(slots) },
+    { ...ofRows, ...options, hyper: Array.from(hyper) },
+  );
 }
 
 function byRow(

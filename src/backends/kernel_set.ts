@@ -8,7 +8,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { brand, perProcess } from '../base/per_process.js';
 import type { Combiner, OutOfRange, PackedStorage } from '../base/types.js';
-import type { OptimizerName } from '../rules/rules.js';
+import type { UpdateName } from '../rules/rules.js';
 import { ValueError, described, RuntimeError } from '../base/errors.js';
 
 /** A packed matrix on the host, row-major. */
@@ -204,7 +204,7 @@ export interface KernelSet {
    * One exact step of each table, in place in table and slots; every touched row is updated once. Nothing is written
    * where an id names no row.
    */
-  step(optimizer: OptimizerName, steps: readonly HostStep[]): void;
+  step(optimizer: UpdateName, steps: readonly HostStep[]): void;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Ops of a training step beside lookups, where a backend has them: each stands for many stock ops, or for a read of ids. */
 import type * as tf from '@tensorflow/tfjs';
+import type { UpdateName } from '../rules/rules.js';
 
 /** Stock optimizers whose steps are one op. */
 export type DenseOptimizerName = 'sgd' | 'momentum' | 'adagrad' | 'adam';
@@ -27,22 +28,33 @@ export interface SkippedIds {
   readonly negative: boolean;
 }
 
-/** One step of a stock optimizer on all its variables. */
-export interface DenseStep {
-  readonly optimizer: DenseOptimizerName;
+/** One step of dense variables. */
+interface VariablesStep {
   readonly variables: readonly tf.Variable[];
   /** By kind, then one per variable. */
   readonly slots: readonly (readonly tf.Variable[])[];
-  /** Adam's running powers of beta1 and beta2, which the step moves on; none for the others. */
-  readonly powers: readonly tf.Variable[];
   readonly gradients: readonly tf.Tensor[];
   readonly hyper: Float32Array;
+}
+
+/** One step of a stock optimizer on all its variables. */
+export interface DenseStep extends VariablesStep {
+  readonly optimizer: DenseOptimizerName;
+  /** Adam's running powers of beta1 and beta2, which the step moves on; none for the others. */
+  readonly powers: readonly tf.Variable[];
+}
+
+/** One step by an update of tables that steps rows without ids; `hyper`: as those take it. */
+export interface DenseUpdate extends VariablesStep {
+  readonly optimizer: UpdateName;
 }
 
 /** Results belong to the scope of the caller; none of these ops is on the tape. */
 export interface StepOps {
   /** Steps variables, slots and powers in place, as the stock optimizer would. */
   denseApply(step: DenseStep): void;
+  /** Steps variables and slots in place, as idle rows of tables with these gradients. */
+  denseUpdate(step: DenseUpdate): void;
   /** The distinct ids in [0, rows), ascending. */
   touchedRows(ids: readonly tf.Tensor1D[], rows: number): tf.Tensor1D;
   /** The ids of bags without 0 and without negative ids, as `skip` says, and the splits of what is left. */

@@ -61,6 +61,11 @@ export function tableSettings(table: tf.Variable): TableSettings | undefined {
   return known().get(table);
 }
 
+/** The table of a stable name. */
+export function tableNamed(name: string): tf.Variable | undefined {
+  return Object.values(tf.engine().registeredVariables).find((variable) => tableSettings(variable)?.name === name);
+}
+
 /** Refuses constraints that cannot be kept by looking at touched rows alone. */
 export function checkRowConstraint(settings: TableSettings | undefined): void {
   if (settings?.constraint?.kind !== 'axis') return;

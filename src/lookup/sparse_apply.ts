@@ -6,7 +6,14 @@ import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
 import { fieldsOf, hyperOf, readSettings, type SparseOptimizerConfig } from './training/optimizer_settings.js';
 import { readOptions } from '../base/options.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, slotShape, type OptimizerName } from '../rules/rules.js';
+import {
+  OPTIMIZER_NAMES,
+  SLOT_NAMES,
+  slotShape,
+  updateOf,
+  type OptimizerName,
+  type UpdateName,
+} from '../rules/rules.js';
 import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
 import { withPublicErrors } from './lookup.js';
@@ -32,14 +39,12 @@ export interface SparseApplyArgs extends BagOptionsInput, TableHyper {
  * Steps the rows of a table that a batch touches, in place; returns nothing.
  *
  * Each touched row is updated once, with the sum of its gradients over the batch: exact, whatever is repeated. Cost
- * grows with the ids, never with the table's height (except Adam and Adagrad momentum with `lazy: false`).
- * Shapes: table [rows, dim] float32 variable; slots as in `emb.train` (adagrad: accumulators; rowWiseAdagrad:
- * accumulators [rows]; adagradMomentum: accumulators, momenta; adam: momenta, velocities; ftrl: accumulators,
- * linears); gradient [batch, dim]; values, rowSplits, weights as in `embeddingBag`. Snapshots of a variable taken
+ * grows with the ids, never with the table's height (except with `lazy: false`).
+ * Shapes: table [rows, dim] float32 variable; slots as in `emb.train`, in the order of docs/optimizers.md; gradient [batch, dim]; values, rowSplits, weights as in `embeddingBag`. Snapshots of a variable taken
  * before never change. Nothing is written when an id is out of range.
  * Source: the sparse update kernels of TensorFlow 2.21 (ResourceSparseApply*) and the TPU embedding optimizers.
  *
- * @param name - Which update: sgd, adagrad, rowWiseAdagrad, adagradMomentum, adam or ftrl.
+ * @param name - Which update: a name of `emb.train`.
  * @param args - Table and slots, which are written; gradient, ids and hyper-parameters.
  * @throws TypeError for wrong types; ValueError for an unknown name, wrong shapes and hyper-parameters out of range.
  *
@@ -55,15 +60,16 @@ export function sparseApply(name: OptimizerName, args: SparseApplyArgs): void {
   const given = readOptions<SparseApplyArgs>(args, FIELDS, 'args');
   const table = checkVariable(given.table, 'table');
   const dim = checkTable(table, 'table').shape[1];
-  const slots = checkSlots(name, given.slots ?? [], table);
-  const options = checkBagOptions(given);
   const settings = readSettings(name, given);
+  const optimizer = updateOf({ optimizerName: name, settings });
+  const slots = checkSlots(optimizer, given.slots ?? [], table);
+  const options = checkBagOptions(given);
   const step = checkStep(given.step ?? 1);
   const hyper = packHyper(hyperOf(name, settings, step, null));
   tf.tidy(() => {
     const bags = readBagTensors(given.values!, given.rowSplits!, given.weights, options.validate);
     const gradient = checkMatrix(given.gradient, bags.rowSplits.shape[0] - 1, dim, 'gradient');
-    const update = { optimizer: name, table, slots, entries: [{ gradient, bags, options }], dense: null, hyper };
+    const update = { optimizer, table, slots, entries: [{ gradient, bags, options }], dense: null, hyper };
     withPublicErrors(() => currentBackend().step([update]), table);
   });
 }
@@ -102,7 +108,7 @@ function checkVariable(variable: unknown, argument: string): tf.Variable {
   return variable as tf.Variable;
 }
 
-function checkSlots(name: OptimizerName, slots: unknown, table: tf.Variable): tf.Variable[] {
+function checkSlots(name: UpdateName, slots: unknown, table: tf.Variable): tf.Variable[] {
   const names = SLOT_NAMES[name];
   const expected = (): string => (names.length === 0 ? 'no slots' : `variables: ${names.join(', ')}`);
   if (!Array.isArray(slots)) {

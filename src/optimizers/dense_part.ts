@@ -1,10 +1,11 @@
 /** The dense optimizer beside the row-sparse one: it trains every variable that is not a table. */
 import * as tf from '@tensorflow/tfjs';
-import { RuntimeError, ValueError, described } from '../base/errors.js';
-import { RULES, type OptimizerName } from '../rules/rules.js';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
+import { RULES, updateOf, type OptimizerName } from '../rules/rules.js';
 import type { NamedTensor } from '../base/types.js';
 import { refuseRecording, live } from '../backends/recordings.js';
-import type { Settings } from '../lookup/training/optimizer_settings.js';
+import { denseHyper, type Settings } from '../lookup/training/optimizer_settings.js';
+import { RuleOptimizer } from './rule_optimizer.js';
 import {
   POWERS,
   disposeStock,
@@ -212,6 +213,7 @@ export class DenseOrder {
 /** The stock optimizer that goes with a row-sparse one. */
 function defaultDense(name: OptimizerName, settings: Settings, learningRate: number): tf.Optimizer {
   const dense = RULES[name].dense(tf.train, settings, learningRate);
+  if (dense === null) return new RuleOptimizer(updateOf({ optimizerName: name, settings }));
   // Not by `instanceof`, which holds for every optimizer of tfjs.
   return dense.getClassName() === 'Momentum' ? keepMomentumScalar(dense as tf.MomentumOptimizer) : dense;
 }
@@ -228,12 +230,22 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
 
 /** The state that is missing of a default optimizer, where there is some. */
 function missingOf(optimizer: tf.Optimizer, given: readonly string[]): string[] {
-  const kinds = KINDS[optimizer.getClassName()] ?? [];
+  const kinds = optimizer instanceof RuleOptimizer ? optimizer.kinds : (KINDS[optimizer.getClassName()] ?? []);
   const isPower = (name: string): boolean => POWERS.includes(name);
   const variables = given.filter((name) => !isPower(name)).map((name) => name.slice(0, name.lastIndexOf('/')));
   const due = [...new Set(variables)].flatMap((variable) => kinds.map((kind) => `${variable}/${kind}`));
   if (runningPowers(optimizer) !== null) due.push(...POWERS);
   return due.filter((name) => !given.includes(name));
+}
+
+export function checkDense(dense: unknown): tf.Optimizer | null {
+  if (dense === undefined || dense === null) return null;
+  const expected = 'a tf.Optimizer, such as tf.train.adam(0.001)';
+  // tfjs defines `instanceof tf.Optimizer` by the presence of its methods.
+  if (typeof dense === 'object' && dense instanceof tf.Optimizer) {
+    return dense as tf.Optimizer;
+  }
+  throw new ArgumentTypeError('dense', expected, dense);
 }
 
 /** The dense optimizer of the user; or how to make the one of a saved config; or null: the default one. */
@@ -248,7 +260,11 @@ export class DensePart {
   /** The rate of the step in progress, or of the last one: steps set it, so that no function is asked for it here. */
   #rate = 0;
 
-  constructor(name: OptimizerName, settings: Settings, given: GivenDense) {
+  constructor(
+    private readonly name: OptimizerName,
+    private readonly settings: Settings,
+    given: GivenDense,
+  ) {
     this.#isDefault = given === null;
     if (given === null) this.#make = () => defaultDense(name, settings, this.#rate);
     else this.#make = typeof given === 'function' ? given : null;
@@ -272,10 +288,13 @@ export class DensePart {
     if (this.#isDefault && this.#optimizer !== null) setStockRate(this.#optimizer, learningRate);
   }
 
-  /** `learningRate`: that of the step in progress, whenever it is asked for. */
-  apply(gradients: readonly NamedTensor[], learningRate: () => number): void {
+  /** `learningRate`, `step`: of the step in progress, whenever they are asked for. */
+  apply(gradients: readonly NamedTensor[], learningRate: () => number, step: () => number): void {
     const list = this.#order.arrange(gradients);
     if (list.length === 0) return;
+    if (this.optimizer instanceof RuleOptimizer) {
+      return this.optimizer.step(list, () => denseHyper(this.name, this.settings, step(), learningRate()));
+    }
     if (this.#isDefault && stepInOneOp(this.optimizer, list, learningRate)) return;
     if (list.some(({ tensor }) => tensor !== null)) {
       // Repeated, it would keep the rate of the step that was recorded.

@@ -1,7 +1,7 @@
 /** What saved optimizer state must hold: nothing that is missing may be taken for state that never was. */
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { isRecord } from '../base/options.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../rules/rules.js';
+import { SLOT_NAMES, UPDATE_NAMES, type UpdateName } from '../rules/rules.js';
 
 const ARGUMENT = 'optimizer state';
 
@@ -25,13 +25,13 @@ export function readStateNames(state: unknown): string[] | null {
   return (state as { name: string }[]).map(({ name }) => name);
 }
 
-const KINDS = new Set(OPTIMIZER_NAMES.flatMap((name) => SLOT_NAMES[name]));
+const KINDS = new Set(UPDATE_NAMES.flatMap((name) => SLOT_NAMES[name]));
 
 /**
- * The slots that are missing of tables that have some. A table may have an optimizer of its own, so that its slots are
- * whole where they are those of any optimizer; `name`: the optimizer that most tables have.
+ * The slots that are missing of tables that have some; `updateOf`: the update that steps a table, by its name. Slots that
+ * no such update has may be those of another one: then they are looked at as a whole.
  */
-export function missingSlots(name: OptimizerName, given: readonly string[]): string[] {
+export function missingSlots(given: readonly string[], updateOf: (table: string) => UpdateName): string[] {
   const kindsOf = new Map<string, string[]>();
   for (const each of given) {
     const end = each.lastIndexOf('/');
@@ -42,7 +42,8 @@ export function missingSlots(name: OptimizerName, given: readonly string[]): str
   }
   return [...kindsOf].flatMap(([table, kinds]) => {
     const holds = (slots: readonly string[]): boolean => kinds.every((kind) => slots.includes(kind));
-    const possible = [name, ...OPTIMIZER_NAMES].map((each) => SLOT_NAMES[each]).filter(holds);
+    const own = SLOT_NAMES[updateOf(table)];
+    const possible = holds(own) ? [own] : Object.values(SLOT_NAMES).filter(holds);
     if (possible.some((slots) => slots.length === kinds.length)) return [];
     return (possible[0] ?? []).filter((slot) => !kinds.includes(slot)).map((slot) => `${table}/${slot}`);
   });

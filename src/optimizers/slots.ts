@@ -4,7 +4,7 @@ import { numbersShape } from '../backends/kernel_set.js';
 import { currentBackend } from '../backends/registry.js';
 import { ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
-import { SLOT_NAMES, slotShape, type OptimizerName } from '../rules/rules.js';
+import { SLOT_NAMES, slotShape, type UpdateName } from '../rules/rules.js';
 import { isAnonymous, nameVariable, tableSettings } from '../lookup/lookup.js';
 import { checkNothingMissing } from './saved_state.js';
 import { keptValues } from '../lookup/kept_values.js';
@@ -61,7 +61,7 @@ export class SlotStore implements SlotHolder {
   }
 
   /** The slots of a table: known ones, else loaded ones, else new ones. */
-  of(table: tf.Variable, name: OptimizerName, initialValue: number): readonly tf.Variable[] {
+  of(table: tf.Variable, name: UpdateName, initialValue: number): readonly tf.Variable[] {
     const known = this.#slots.get(table);
     if (known !== undefined) return known;
     const tableName = tableSettings(table)?.name ?? table.name;
@@ -129,10 +129,10 @@ export class SlotStore implements SlotHolder {
   }
 
   /** All slots under stable names, those that still wait for their table included. */
-  save(optimizerOf: (table: tf.Variable) => OptimizerName): SavedSlot[] {
+  save(updateOf: (table: tf.Variable) => UpdateName): SavedSlot[] {
     const saved: SavedSlot[] = [];
     for (const [table, slots] of this.#slots) {
-      const names = SLOT_NAMES[optimizerOf(table)];
+      const names = SLOT_NAMES[updateOf(table)];
       slots.forEach((tensor, i) => saved.push({ name: slotName(this.#names.get(table)!, names[i]!), tensor }));
     }
     return [...saved, ...this.#pending];

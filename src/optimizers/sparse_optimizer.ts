@@ -6,10 +6,10 @@ import { packedForm, type PackedForm } from '../backends/kernel_set.js';
 import { roundingKey } from '../backends/packed/rounding.js';
 import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import type { OptimizerName } from '../rules/rules.js';
+import { updateOf, type OptimizerName } from '../rules/rules.js';
 import { warnOnce } from '../base/warn_once.js';
 import type { NamedTensor } from '../base/types.js';
-import { DensePart } from './dense_part.js';
+import { DensePart, checkDense } from './dense_part.js';
 import {
   GradientQueue,
   readGradients,
@@ -28,6 +28,7 @@ import {
   lookupScope,
   withLookupScope,
   checkRowConstraint,
+  tableNamed,
   tableSettings,
   type TableOptimizer,
 } from '../lookup/lookup.js';
@@ -229,18 +230,20 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     const rateOf = ({ settings }: TableOptimizer): number => this.#rates.of(settings, this.iterations);
     this.#dense.setLearningRate(rateOf(this));
     // Everything that can be refused is asked for before the first table is written.
-    const hypers = new StepHypers(() => this.iterations + 1, rateOf);
+    const step = (): number => this.iterations + 1;
+    const hypers = new StepHypers(step, rateOf);
     const updates = [...tables].map(([table, gradient]) => {
       const own = this.#optimizerOf(table);
       const settings = tableSettings(table);
       checkRowConstraint(settings);
       checkPackedTraining(table);
       const hyper = hypers.of(own, settings?.constraint ?? null, table);
-      const slots = this.#slots.of(table, own.optimizerName, own.settings.initialAccumulatorValue);
-      return { optimizer: own.optimizerName, table, slots, ...gradient, hyper };
+      const optimizer = updateOf(own);
+      const slots = this.#slots.of(table, optimizer, own.settings.initialAccumulatorValue);
+      return { optimizer, table, slots, ...gradient, hyper };
     });
     stepTables(updates);
-    this.#dense.apply(dense, () => rateOf(this));
+    this.#dense.apply(dense, () => rateOf(this), step);
     this.incrementIterations();
   }
 
@@ -258,8 +261,8 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   }
 
   /** What steps a table: its own optimizer, or this one. */
-  #optimizerOf(table: tf.Variable): TableOptimizer {
-    return tableSettings(table)?.optimizer ?? this;
+  #optimizerOf(table: tf.Variable | undefined): TableOptimizer {
+    return (table && tableSettings(table)?.optimizer) ?? this;
   }
 
   /** A variable is stepped by rows once it was looked up through this package. */
@@ -281,7 +284,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   /** The names of all state, in the order of `getWeights`. */
   #stateNames(): string[] {
     this.#slots.prune();
-    const slots = this.#slots.save((table) => this.#optimizerOf(table).optimizerName);
+    const slots = this.#slots.save((table) => updateOf(this.#optimizerOf(table)));
     return ['iter', ...slots.map(({ name }) => name), ...this.#dense.names];
   }
 
@@ -296,13 +299,16 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     this.#slots.prune();
     this.#savedIterations?.dispose();
     this.#savedIterations = tf.keep(tf.scalar(this.iterations, 'int32'));
-    const slots = this.#slots.save((table) => this.#optimizerOf(table).optimizerName);
+    const slots = this.#slots.save((table) => updateOf(this.#optimizerOf(table)));
     return [{ name: 'iter', tensor: this.#savedIterations }, ...slots, ...(await this.#dense.save())];
   }
 
   override async setWeights(weightValues: NamedTensor[]): Promise<void> {
     const names = weightValues.map(({ name }) => name);
-    const missing = [...missingSlots(this.optimizerName, names), ...this.#dense.missing(names)];
+    const missing = [
+      ...missingSlots(names, (table) => updateOf(this.#optimizerOf(tableNamed(table)))),
+      ...this.#dense.missing(names),
+    ];
     const due = this.#due ?? ['iter', ...missing];
     checkNothingMissing(due, names, this.#due === null ? [] : names.filter((name) => !due.includes(name)));
     const iterations = weightValues.find(({ name }) => name === 'iter')!;
@@ -385,14 +391,4 @@ class StepHypers {
 /** What stands for all tables on the tape of one pass; its name takes none of the numbers of nameless variables. */
 function newAnchor(): tf.Variable {
   return tf.tidy(() => tf.variable(tf.scalar(0), true, 'tfjs-embeddings/anchor'));
-}
-
-function checkDense(dense: unknown): tf.Optimizer | null {
-  if (dense === undefined || dense === null) return null;
-  const expected = 'a tf.Optimizer, such as tf.train.adam(0.001)';
-  // tfjs defines `instanceof tf.Optimizer` by the presence of its methods.
-  if (typeof dense === 'object' && dense instanceof tf.Optimizer) {
-    return dense as tf.Optimizer;
-  }
-  throw new ArgumentTypeError('dense', expected, dense);
 }

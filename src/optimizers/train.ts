@@ -93,9 +93,9 @@ function withSchedule(config: unknown): unknown {
  * Factories of row-sparse optimizers for `model.compile`, `optimizer.minimize` and a table's own `optimizer`.
  *
  * Each returns a `tf.Optimizer`. Embedding tables are stepped by rows: exact, once per touched row, at a cost that
- * grows with the batch and not with the table. Dense variables go to `dense`, by default the matching stock optimizer
- * (sgd: sgd; adagrad, rowWiseAdagrad, ftrl: adagrad; adagradMomentum: momentum; adam: adam). Defaults equal those of
- * the stock optimizers, so that results equal dense training: sgd and adagrad always, adam with `lazy: false`.
+ * grows with the batch and not with the table. Dense variables go to `dense`, by default the stock optimizer that does
+ * the same, or where there is none the rule itself; docs/optimizers.md names it for each. Defaults equal those of the
+ * stock optimizers, so that results equal dense training: those with a field `lazy` where it is false, others always.
  * `clipValue`, `clipNorm`, `clipWeightMin/Max` and `weightDecay` concern tables; the dense optimizer has its own.
  * `globalClipNorm` is the norm over everything together. `learningRate` may be a function of the step or a schedule
  * of Keras (`{className: 'CosineDecay', config}`), which is saved with the model.

@@ -45,9 +45,9 @@ export interface RuleConfig {
   clipWeightMin?: number | null | undefined;
   /** Largest value of an element after the step. Default: null. */
   clipWeightMax?: number | null | undefined;
-  /** Touched rows lose this fraction of themselves before each step. Default: null. */
+  /** Touched rows lose this fraction of themselves before each step. Default: null, but for optimizers named for it. */
   weightDecay?: number | null | undefined;
-  /** Multiplies `weightDecay` by the learning rate (decoupled decay as in AdamW). Default: false. */
+  /** Multiplies `weightDecay` by the learning rate (decoupled decay as in AdamW). Default: as `weightDecay`. */
   multiplyWeightDecayByLearningRate?: boolean | undefined;
 }
 

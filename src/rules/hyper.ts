@@ -27,6 +27,7 @@ export const HYPER_FIELDS = [
   'clipWeightMin',
   'clipWeightMax',
   'weightDecay', // factor f: touched rows lose f * w before the step; 0: off
+  'idleDecay', // the same of rows without ids, where those are stepped
   'constraint', // 0 none, 1 non-negative, 2 norm of the row along axis 1
   'constraintMin',
   'constraintMax',
@@ -67,6 +68,7 @@ export const NEUTRAL_HYPER: Readonly<Hyper> = {
   clipWeightMin: -Infinity,
   clipWeightMax: Infinity,
   weightDecay: 0,
+  idleDecay: 0,
   constraint: 0,
   constraintMin: 0,
   constraintMax: 0,

@@ -6,38 +6,61 @@ import { ftrl } from './ftrl.js';
 import { rowWiseAdagrad } from './row_wise_adagrad.js';
 import { sgd } from './sgd.js';
 import type { Hyper } from './hyper.js';
-import type { UpdateRule } from './update_rule.js';
+import type { RuleSettings } from './fields.js';
+import type { RowUpdate, UpdateRule } from './update_rule.js';
 
-/** In the order of `TE_EACH_OPTIMIZER` in custom-ops/kernels/embedding.h. */
-const LIST = { sgd, adagrad, rowWiseAdagrad, adagradMomentum, adam, ftrl };
+const OPTIMIZERS = { sgd, adagrad, rowWiseAdagrad, adagradMomentum, adam, ftrl };
 
 /** Names of the row-sparse optimizers. */
-export type OptimizerName = keyof typeof LIST;
-export const OPTIMIZER_NAMES = Object.keys(LIST) as readonly OptimizerName[];
+export type OptimizerName = keyof typeof OPTIMIZERS;
+export const OPTIMIZER_NAMES = Object.keys(OPTIMIZERS) as readonly OptimizerName[];
 
 /** With the fields that each reads, for types. */
-export type Rules = typeof LIST;
-export const RULES: Readonly<Record<OptimizerName, UpdateRule>> = LIST;
+export type Rules = typeof OPTIMIZERS;
+export const RULES: Readonly<Record<OptimizerName, UpdateRule>> = OPTIMIZERS;
+
+/** What update kernels do, in the order of `TE_EACH_OPTIMIZER` in custom-ops/kernels/embedding.h. */
+const ROW_UPDATES = { sgd, adagrad, rowWiseAdagrad, adagradMomentum, adam, ftrl };
+
+export type UpdateName = keyof typeof ROW_UPDATES;
+export const UPDATE_NAMES = Object.keys(ROW_UPDATES) as readonly UpdateName[];
+export const UPDATES: Readonly<Record<UpdateName, RowUpdate>> = ROW_UPDATES;
+
+/** Which update an optimizer runs with its settings: that of its own name, where its rule names no other. */
+export function updateOf(by: { readonly optimizerName: OptimizerName; readonly settings: RuleSettings }): UpdateName {
+  return (RULES[by.optimizerName].update?.(by.settings) ?? by.optimizerName) as UpdateName;
+}
 
 /** Something of each rule, by its name. */
 export function ofEachRule<T>(make: (name: OptimizerName, rule: UpdateRule) => T): Readonly<Record<OptimizerName, T>> {
   return Object.fromEntries(OPTIMIZER_NAMES.map((name) => [name, make(name, RULES[name])])) as Record<OptimizerName, T>;
 }
 
-/** Names of an optimizer's slots, in the order in which kernels take them. */
-export const SLOT_NAMES = ofEachRule((_, { slots }) => slots);
+/** Something of each update, by its name. */
+function ofEachUpdate<T>(make: (name: UpdateName) => T): Readonly<Record<UpdateName, T>> {
+  return Object.fromEntries(UPDATE_NAMES.map((name) => [name, make(name)])) as Record<UpdateName, T>;
+}
+
+/** Names of an update's slots, in the order in which kernels take them. */
+export const SLOT_NAMES = ofEachUpdate((name) => UPDATES[name].slots);
+
+/** The slots of a table as functions of the C core take them. */
+export type SlotArguments<T> = [slot0: T, slot1: T, slot2: T];
+export function slotArguments<T>([slot0, slot1, slot2]: readonly T[], none: T): SlotArguments<T> {
+  return [slot0 ?? none, slot1 ?? none, slot2 ?? none];
+}
 
 /** The shape of each slot of a table [rows, dim]. */
-export function slotShape(name: OptimizerName, [rows, dim]: readonly [number, number]): number[] {
-  return RULES[name].isPerRow === true ? [rows] : [rows, dim];
+export function slotShape(name: UpdateName, [rows, dim]: readonly [number, number]): number[] {
+  return UPDATES[name].isPerRow === true ? [rows] : [rows, dim];
 }
 
 /** Whether a step moves rows without ids too. */
-export function stepsIdleRows(name: OptimizerName, { lazy }: Pick<Hyper, 'lazy'>): boolean {
-  return lazy === 0 && RULES[name].movesIdleRows === true;
+export function stepsIdleRows(name: UpdateName, { lazy }: Pick<Hyper, 'lazy'>): boolean {
+  return lazy === 0 && UPDATES[name].movesIdleRows === true;
 }
 
 /** Names of ops: `EmbeddingSparseApply` makes `EmbeddingSparseApplySgd`. */
-export function opNames(prefix: string): Readonly<Record<OptimizerName, string>> {
-  return ofEachRule((name) => `${prefix}${name.charAt(0).toUpperCase()}${name.slice(1)}`);
+export function opNames(prefix: string): Readonly<Record<UpdateName, string>> {
+  return ofEachUpdate((name) => `${prefix}${name.charAt(0).toUpperCase()}${name.slice(1)}`);
 }

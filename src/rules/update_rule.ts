@@ -11,7 +11,10 @@ export interface Element {
   w: number;
   slot0: number;
   slot1: number;
+  slot2: number;
 }
+/** As many as any update has; `TE_MOST_SLOTS` in C. */
+const SLOTS = ['slot0', 'slot1', 'slot2'] as const;
 
 /** Rows of a table with the same rows of its slots. */
 export interface Rows {
@@ -22,17 +25,31 @@ export interface Rows {
 /** tfjs, which comes as an argument: the program of a device has the rules without it. */
 export type Ops = typeof tf;
 
-export interface UpdateRule<F extends RuleField = RuleField> {
-  /** Of the class that saved models name. */
-  readonly className: string;
+/** What one update kernel does. */
+export interface RowUpdate {
   /** Names of the slots, in the order in which kernels take them. */
   readonly slots: readonly string[];
   /** Slots hold one number per row, the table's columns belong together. */
   readonly isPerRow?: boolean;
   /** With `lazy: false` rows without ids are stepped too, with a gradient of zero. */
   readonly movesIdleRows?: boolean;
+  /**
+   * The reference: one step of a row (in double) with its summed gradient, in place; `slots` of the whole table are
+   * written at the row.
+   */
+  stepRow(row: number[], slots: readonly Float32Array[], id: number, gradient: readonly number[], hyper: Hyper): void;
+  /** The same on matrices of rows, from stock ops. Called inside a tidy. */
+  stepRows(ops: Ops, rows: Rows, gradient: tf.Tensor2D, hyper: Hyper): Rows;
+}
+
+/** An optimizer: its fields, and the update of its own name, which its settings may replace by another one. */
+export interface UpdateRule<F extends RuleField = RuleField> extends RowUpdate {
+  /** Of the class that saved models name. */
+  readonly className: string;
   /** Fields that it reads beside the common ones. */
   readonly fields: readonly F[];
+  /** Weight decay reaches rows without ids, where those are stepped, and dense variables where the rule steps them. */
+  readonly decaysIdleRows?: boolean;
   /** Default 0.01. */
   readonly learningRate?: number;
   /** Where defaults and limits differ from those of all rules. */
@@ -42,15 +59,10 @@ export interface UpdateRule<F extends RuleField = RuleField> {
   readonly keras?: { readonly className: string; readonly fields: Readonly<Record<string, RuleField>> };
   /** Numbers of a step that depend on how many there were, from 1. */
   hyper?(settings: RuleSettings, step: number): Partial<Hyper>;
-  /**
-   * The reference: one step of a row (in double) with its summed gradient, in place; `slots` of the whole table are
-   * written at the row.
-   */
-  stepRow(row: number[], slots: readonly Float32Array[], id: number, gradient: readonly number[], hyper: Hyper): void;
-  /** The same on matrices of rows, from stock ops. Called inside a tidy. */
-  stepRows(ops: Ops, rows: Rows, gradient: tf.Tensor2D, hyper: Hyper): Rows;
-  /** The stock optimizer that trains dense variables beside it. */
-  dense(train: typeof tf.train, settings: RuleSettings, learningRate: number): tf.Optimizer;
+  /** The name of the update that it runs with these settings; without it the one of its own name. */
+  update?(settings: RuleSettings): string;
+  /** The stock optimizer that trains dense variables beside it; null where no stock one is the same: then it does. */
+  dense(train: typeof tf.train, settings: RuleSettings, learningRate: number): tf.Optimizer | null;
 }
 
 /** g / d; where the divisor is 0, no gradient worth a step has ever reached the element, which keeps still. */
@@ -59,16 +71,16 @@ export function quotient(g: number, d: number): number {
 }
 
 /** `stepRow` of a rule that steps each element by itself. */
-export function elementwise(step: (element: Element, g: number, hyper: Hyper) => void): UpdateRule['stepRow'] {
+export function elementwise(step: (element: Element, g: number, hyper: Hyper) => void): RowUpdate['stepRow'] {
   return (row, slots, id, gradient, hyper) => {
     const dim = row.length;
     row.forEach((w, c) => {
       const at = id * dim + c;
-      const element: Element = { w, slot0: slots[0]?.[at] ?? 0, slot1: slots[1]?.[at] ?? 0 };
+      const element: Element = { w, slot0: 0, slot1: 0, slot2: 0 };
+      slots.forEach((slot, i) => (element[SLOTS[i]!] = slot[at]!));
       step(element, gradient[c]!, hyper);
       row[c] = element.w;
-      if (slots[0] !== undefined) slots[0][at] = element.slot0;
-      if (slots[1] !== undefined) slots[1][at] = element.slot1;
+      slots.forEach((slot, i) => (slot[at] = element[SLOTS[i]!]));
     });
   };
 }
@@ -76,6 +88,11 @@ export function elementwise(step: (element: Element, g: number, hyper: Hyper) =>
 /** w - rate * step */
 export function stepped(table: tf.Tensor2D, rate: number, step: tf.Tensor): tf.Tensor2D {
   return table.sub(step.mul(rate));
+}
+
+/** Rows without a fraction of themselves. */
+export function decayed(table: tf.Tensor2D, decay: number): tf.Tensor2D {
+  return decay === 0 ? table : table.sub(table.mul(decay));
 }
 
 /** The usual powers are roots, which are exact where pow is not. */

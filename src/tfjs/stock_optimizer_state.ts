@@ -69,10 +69,10 @@ export function keepMomentumScalar(optimizer: tf.Optimizer): tf.Optimizer {
   return optimizer;
 }
 
-/** The variables that a stock optimizer keeps, by name, without waiting for its `getWeights`. */
+/** The variables that an optimizer keeps in lists, by name, without waiting for its `getWeights`. */
 export function stateOf(optimizer: tf.Optimizer): NamedTensor[] {
   const lists = Object.values(optimizer).filter((field): field is unknown[] => Array.isArray(field));
-  return lists.flat().flatMap((each) => {
+  return lists.flat(2).flatMap((each) => {
     const { originalName, variable } = (each ?? {}) as { originalName?: unknown; variable?: unknown };
     return typeof originalName === 'string' && variable instanceof tf.Variable
       ? [{ name: originalName, tensor: variable }]

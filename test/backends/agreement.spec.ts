@@ -1,7 +1,7 @@
 /** Every implementation against TensorFlow's numbers and against the reference, through tfjs tensors. */
 import * as tf from '@tensorflow/tfjs';
 import { backendInfo, kernelSet, setThreads } from '../../src/backends/registry.js';
-import { OPTIMIZER_NAMES } from '../../src/rules/rules.js';
+import { UPDATE_NAMES } from '../../src/rules/rules.js';
 import { bagCase, copyTable, packedHyperCase, usedSlots, type BagCase } from '../helpers/bag_cases.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { itEqualsTensorFlow, itEqualsTheReference, type Kernels } from '../helpers/kernel_set_suite.js';
@@ -21,7 +21,7 @@ function results(kernels: Kernels, example: BagCase, seed: number): Float32Array
     kernels.weightsGradient(table, gradient, bags, options, out);
     all.push(out);
   }
-  for (const optimizer of OPTIMIZER_NAMES) {
+  for (const optimizer of UPDATE_NAMES) {
     const own = copyTable(table);
     const slots = usedSlots(optimizer, own, seed);
     stepOne(kernels, optimizer, own, slots, gradient, bags, options, packedHyperCase(optimizer, seed));

@@ -4,7 +4,7 @@ import { SINGLE_ROW, type BagOptions } from '../../src/backends/kernel_set.js';
 import type { Lookup, LookupGradient, TableUpdate } from '../../src/backends/contract.js';
 import { runLookups } from '../../src/lookup/lookup.js';
 import { stepTables } from '../../src/optimizers/step_gradients.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
+import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 import { bagsOf, drawHyper, drawOptions, oneByOne, stepped } from './many_tables.js';
@@ -28,11 +28,11 @@ function drawEntry(random: Random, rows: number, dim: number, options: BagOption
 }
 
 /** Steps of tables that are the same for the same seed. Call inside a tidy. */
-function drawUpdates(seed: number, only: OptimizerName | null): TableUpdate[] {
+function drawUpdates(seed: number, only: UpdateName | null): TableUpdate[] {
   const random = new Random(seed);
   const hyper = drawHyper(random);
   return Array.from({ length: random.whole(2, 6) }, (): TableUpdate => {
-    const optimizer = only ?? OPTIMIZER_NAMES[random.whole(0, OPTIMIZER_NAMES.length)]!;
+    const optimizer = only ?? UPDATE_NAMES[random.whole(0, UPDATE_NAMES.length)]!;
     const [rows, dim] = [random.whole(1, 60), random.whole(1, 20)];
     const variable = (columns: number, from = 0): tf.Variable =>
       tf.variable(
@@ -99,7 +99,7 @@ describeForBackends(
       });
     });
 
-    for (const optimizer of [...OPTIMIZER_NAMES, null]) {
+    for (const optimizer of [...UPDATE_NAMES, null]) {
       it(`steps tables as one after the other: ${optimizer ?? 'an optimizer for each table'}`, () => {
         for (let seed = 1; seed <= 8; seed++) {
           const [together, apart] = tf.tidy(() => {
@@ -114,7 +114,7 @@ describeForBackends(
 
     it('steps large tables, which share a workspace, and small ones as one after the other', () => {
       const COUNTS = [50, 40_000, 17_000, 900, 30_000, 16_384, 16_383];
-      const draw = (optimizer: OptimizerName): TableUpdate[] => {
+      const draw = (optimizer: UpdateName): TableUpdate[] => {
         const random = new Random(13);
         const hyper = drawHyper(random);
         return COUNTS.map((count, i): TableUpdate => {

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { HYPER_FIELDS } from '../../src/rules/hyper.js';
 import type { BagOptions } from '../../src/backends/kernel_set.js';
 import type { Lookup, LookupGradient, TableUpdate } from '../../src/backends/contract.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
+import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 import { bagsOf, drawHyper, drawOptions, oneByOne, stepped } from './many_tables.js';
@@ -35,7 +35,7 @@ const mostly = <T>(random: Random, choices: readonly T[]): T =>
  * Tables whose rows, ids, row splits, weights, combiners and uses are the same as those of others, or not quite. The same
  * for the same seed. Call inside a tidy.
  */
-function drawUpdates(seed: number, only: OptimizerName | null, isLarge: boolean): TableUpdate[] {
+function drawUpdates(seed: number, only: UpdateName | null, isLarge: boolean): TableUpdate[] {
   const random = new Random(seed);
   const sizes = [random.whole(2, 60), random.whole(2, 60)];
   const least = Math.min(...sizes);
@@ -55,7 +55,7 @@ function drawUpdates(seed: number, only: OptimizerName | null, isLarge: boolean)
     return hyper;
   });
   return Array.from({ length: random.whole(2, 7) }, (): TableUpdate => {
-    const optimizer = only ?? OPTIMIZER_NAMES[random.whole(0, 2)]!;
+    const optimizer = only ?? UPDATE_NAMES[random.whole(0, 2)]!;
     const [rows, dim] = [mostly(random, sizes), random.whole(1, 20)];
     const variable = (columns: number, from = 0): tf.Variable => {
       const values = random.floats(rows * columns).map((x) => x + from);
@@ -75,7 +75,7 @@ function drawUpdates(seed: number, only: OptimizerName | null, isLarge: boolean)
 describeForBackends(
   'Tables with the same ids',
   () => {
-    const expectSame = (seed: number, optimizer: OptimizerName | null, isLarge: boolean): void => {
+    const expectSame = (seed: number, optimizer: UpdateName | null, isLarge: boolean): void => {
       const [together, apart] = tf.tidy(() => {
         const first = stepped(drawUpdates(seed, optimizer, isLarge));
         return [first, oneByOne(() => stepped(drawUpdates(seed, optimizer, isLarge)))] as never;
@@ -84,7 +84,7 @@ describeForBackends(
       expect(together).withContext(`seed ${seed}`).toEqual(apart);
     };
 
-    for (const optimizer of [...OPTIMIZER_NAMES, null]) {
+    for (const optimizer of [...UPDATE_NAMES, null]) {
       it(`are stepped as each by itself, to the bit: ${optimizer ?? 'an optimizer for each table'}`, () => {
         for (let seed = 1; seed <= 25; seed++) expectSame(seed, optimizer, false);
       });

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { HostBags, HostTable } from '../../src/backends/kernel_set.js';
 import { loadNative } from '../../src/backends/native/register.js';
-import type { OptimizerName } from '../../src/rules/rules.js';
+import type { UpdateName } from '../../src/rules/rules.js';
 import { Random } from '../helpers/random.js';
 import { HYPER, OPTIONS, readSizes } from './bag_options.js';
 import { printLine, time } from './stopwatch.js';
@@ -71,7 +71,7 @@ for (const dim of given.dims) {
         const step = (n: number): void => {
           forward(n);
           const bags = rotating[n % rotating.length]!;
-          stepOne(kernels, op as OptimizerName, table, slots, gradient, bags, OPTIONS, HYPER);
+          stepOne(kernels, op as UpdateName, table, slots, gradient, bags, OPTIONS, HYPER);
         };
         const result = await time(op === 'forward' ? forward : step, repeats);
         const rewrites = op === 'forward' ? 0 : op === 'adagrad' ? 2 : 1;

@@ -11,7 +11,7 @@ import type { HostBags, HostTable, KernelSet } from '../../src/backends/kernel_s
 import { loadNative } from '../../src/backends/native/register.js';
 import { bringThreads } from '../../src/backends/wasm/threads/bring_threads.js';
 import { WasmKernelSet } from '../../src/backends/wasm/wasm_kernel_set.js';
-import type { OptimizerName } from '../../src/rules/rules.js';
+import type { UpdateName } from '../../src/rules/rules.js';
 import { Random } from '../helpers/random.js';
 import { HYPER, OPTIONS, readSizes } from './bag_options.js';
 import { Load, median, printLine } from './stopwatch.js';
@@ -71,7 +71,7 @@ function stepsOf(set: KernelSet, dim: number, hot: number, op: string, plain = f
     lookUpInto(set, table, bags, OPTIONS, pooled());
     if (op === 'forward') return;
     const slotViews = slots.map((slot) => slot());
-    stepOne(set, op as OptimizerName, table, slotViews, gradient(), bags, OPTIONS, HYPER);
+    stepOne(set, op as UpdateName, table, slotViews, gradient(), bags, OPTIONS, HYPER);
   };
 }
 

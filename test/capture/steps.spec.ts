@@ -14,13 +14,16 @@ import {
   type Between,
   type Head,
 } from './training.js';
+import { OPTIMIZER_NAMES, UPDATE_NAMES } from '../../src/rules/rules.js';
+import { optimizerOf } from '../helpers/optimizer_of.js';
 import { drawIds, expectEqual, largest, numbersOf, twins } from './twins.js';
 
 describeSteps('Captured steps', () => {
   describe('equal the steps op by op', () => {
-    for (const name of ['sgd', 'adagrad', 'rowWiseAdagrad', 'adagradMomentum', 'adam', 'ftrl'] as const) {
-      it(`under ${name}`, async () => {
-        const optimizer = () => emb.train[name]({ learningRate: 0.05 } as object);
+    const others = UPDATE_NAMES.map(optimizerOf).filter(({ config }) => Object.keys(config).length > 0);
+    for (const { name, config } of [...OPTIMIZER_NAMES.map((name) => ({ name, config: {} })), ...others]) {
+      it(['under', name, ...Object.keys(config)].join(' '), async () => {
+        const optimizer = () => emb.train[name]({ learningRate: 0.05, ...config } as object);
         await expectCaptured(trainTwins(() => modelOf(), { optimizer }));
       });
     }

@@ -66,7 +66,7 @@ function withoutDefault(text: string): string {
     .replace(/ ?Default[:,].*$/, '')
     .replace(/[;,] \S+ by default(?=[.;])/, '')
     .replace(/^(\S+) by default: /, '$1: ')
-    .replace(/^(Adagrad momentum|Adam|FTRL): /, '');
+    .replace(/^(Adagrad momentum|Adam|FTRL|SGD|RMSprop): /, '');
   return plain.replace(/^[a-z](?=[a-z]* )/, (letter) => letter.toUpperCase()).replaceAll('|', '\\|');
 }
 

@@ -2,7 +2,7 @@
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/rules/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../../src/backends/kernel_set.js';
 import { COMBINERS } from '../../src/base/types.js';
-import { SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
+import { SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
 import { Random } from './random.js';
 
 export interface BagCase {
@@ -108,13 +108,13 @@ export function copyTable(table: HostTable): HostTable {
 }
 
 /** Slots that have seen a few steps: away from 0, where quotients would magnify rounding. */
-export function usedSlots(optimizer: OptimizerName, { rows, dim }: HostTable, seed: number): Float32Array[] {
+export function usedSlots(optimizer: UpdateName, { rows, dim }: HostTable, seed: number): Float32Array[] {
   const random = new Random(seed + 7919);
   const length = optimizer === 'rowWiseAdagrad' ? rows : rows * dim;
   return SLOT_NAMES[optimizer].map(() => random.floats(length, 0.1, 1));
 }
 
-const USUAL: Readonly<Record<OptimizerName, readonly Partial<Hyper>[]>> = {
+const USUAL: Readonly<Record<UpdateName, readonly Partial<Hyper>[]>> = {
   sgd: [{ learningRate: 0.1 }],
   // A large epsilon tells whether it is added inside the root or outside.
   adagrad: [{ learningRate: 0.1, epsilon: 1e-7 }, { learningRate: 0.1 }, { learningRate: 0.1, epsilon: 0.5 }],
@@ -150,7 +150,7 @@ const EXTRAS: readonly Partial<Hyper>[] = [
 ];
 
 /** Hyper-parameters of a seed: usual ones of the optimizer with one of the optional steps, or with `extra` instead. */
-export function hyperCase(optimizer: OptimizerName, seed: number, extra?: Partial<Hyper>): Hyper {
+export function hyperCase(optimizer: UpdateName, seed: number, extra?: Partial<Hyper>): Hyper {
   const usual = USUAL[optimizer];
   return {
     ...NEUTRAL_HYPER,
@@ -187,6 +187,7 @@ export function drawnHyper(seed: number): Hyper {
     clipWeightMin: between(-0.9, -0.2),
     clipWeightMax: between(0.2, 0.9),
     weightDecay: between(0.01, 0.2),
+    idleDecay: between(0.01, 0.2),
     constraint: random.whole(0, 3),
     constraintMin: between(0.2, 0.6),
     constraintMax: between(0.6, 1.2),
@@ -198,6 +199,6 @@ export function drawnHyper(seed: number): Hyper {
   };
 }
 
-export function packedHyperCase(optimizer: OptimizerName, seed: number): Float32Array {
+export function packedHyperCase(optimizer: UpdateName, seed: number): Float32Array {
   return packHyper(hyperCase(optimizer, seed));
 }

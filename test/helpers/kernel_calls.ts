@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../src/backends/bag_tensors.js';
 import type { Backend } from '../../src/backends/contract.js';
 import type { BagOptions, HostBags, HostTable, KernelSet, PackedTable } from '../../src/backends/kernel_set.js';
-import type { OptimizerName } from '../../src/rules/rules.js';
+import type { UpdateName } from '../../src/rules/rules.js';
 
 /** Writes the pooled rows of one lookup. */
 export function lookUpInto(
@@ -19,7 +19,7 @@ export function lookUpInto(
 /** Steps one table. */
 export function stepOne(
   set: Pick<KernelSet, 'step'>,
-  optimizer: OptimizerName,
+  optimizer: UpdateName,
   table: HostTable | PackedTable,
   slots: readonly Float32Array[],
   gradient: Float32Array,
@@ -34,7 +34,7 @@ export function stepOne(
 /** Steps one variable by one lookup. */
 export function stepVariable(
   backend: Pick<Backend, 'step'>,
-  optimizer: OptimizerName,
+  optimizer: UpdateName,
   table: tf.Variable,
   slots: readonly tf.Variable[],
   gradient: tf.Tensor2D,

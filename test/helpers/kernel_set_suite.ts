@@ -4,7 +4,7 @@ import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/rules/hyper.js';
 import { IdOutOfRange, type BagOptions, type HostTable, type KernelSet } from '../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
 import type { Combiner } from '../../src/base/types.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
+import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
 import {
   bagCases,
   copyTable,
@@ -107,7 +107,7 @@ interface OptimizerGolden {
   readonly steps: Readonly<Record<string, number[][]>>[];
 }
 
-const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
+const OPTIMIZERS: Readonly<Record<string, UpdateName>> = {
   sgd: 'sgd',
   adagrad: 'adagrad',
   adagrad_momentum: 'adagradMomentum',
@@ -222,7 +222,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
 
   /** A step of a case by both; squares of gradients enter the slots, so `magnitude` is that of the numbers there are. */
   const expectStep = (
-    optimizer: OptimizerName,
+    optimizer: UpdateName,
     example: BagCase,
     seed: number,
     hyper: Float32Array,
@@ -241,7 +241,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
     });
   };
 
-  for (const optimizer of OPTIMIZER_NAMES) {
+  for (const optimizer of UPDATE_NAMES) {
     it(`steps as the reference does: ${optimizer}`, () => {
       cases.forEach((example, seed) => expectStep(optimizer, example, seed, packedHyperCase(optimizer, seed)));
     });
@@ -262,7 +262,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
   itLimitsWeights(kernels);
 
   it('changes no weight at learning rate 0, and trains on as if that step of ftrl had not been', () => {
-    for (const optimizer of OPTIMIZER_NAMES) {
+    for (const optimizer of UPDATE_NAMES) {
       cases.slice(0, 30).forEach((example, seed) => {
         const { bags, options, gradient } = example;
         const hyper = hyperCase(optimizer, seed, {});
@@ -319,7 +319,7 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
   it('keeps the weights finite where squares of gradients are too small for a float', () => {
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
     const bags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
-    for (const optimizer of OPTIMIZER_NAMES) {
+    for (const optimizer of UPDATE_NAMES) {
       const table: HostTable = { data: Float32Array.of(1, 1), rows: 1, dim: 2 };
       const slots = SLOT_NAMES[optimizer].map(() => new Float32Array(optimizer === 'rowWiseAdagrad' ? 1 : 2));
       const hyper = packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, beta1: 0.9 });

@@ -11,7 +11,7 @@ import { halfValue } from '../../src/backends/packed/half.js';
 import { unpackRows } from '../../src/backends/packed/rows.js';
 import { roundingKey } from '../../src/backends/packed/rounding.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../../src/rules/rules.js';
+import { UPDATE_NAMES, type UpdateName } from '../../src/rules/rules.js';
 import { hyperCase, usedSlots } from './bag_cases.js';
 import type { Kernels } from './kernel_set_suite.js';
 import { gradientMagnitude } from './magnitudes.js';
@@ -34,12 +34,7 @@ interface Stepped {
   readonly slots: Float32Array[];
 }
 
-function stepped(
-  kernels: Kernels,
-  optimizer: OptimizerName,
-  { plain, packed }: PackedCase,
-  hyper: Float32Array,
-): Stepped {
+function stepped(kernels: Kernels, optimizer: UpdateName, { plain, packed }: PackedCase, hyper: Float32Array): Stepped {
   const table = { ...packed, words: packed.words.slice() };
   const slots = usedSlots(optimizer, plain.table, 5);
   stepOne(kernels, optimizer, table, slots, plain.gradient, plain.bags, plain.options, hyper);
@@ -57,7 +52,7 @@ function bagsOf(ids: readonly number[]): HostBags {
 }
 
 export function itStepsPackedRows(kernels: () => Kernels): void {
-  for (const optimizer of OPTIMIZER_NAMES) {
+  for (const optimizer of UPDATE_NAMES) {
     it(`steps rows of float16 as the reference does: ${optimizer}`, () => {
       const cases = [
         ...Array.from({ length: 30 }, (_, i) => packedCase(i + 1, 'float16')),

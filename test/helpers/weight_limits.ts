@@ -1,14 +1,14 @@
 /** Limits of weights: either may be given without the other. */
 import { NEUTRAL_HYPER, packHyper } from '../../src/rules/hyper.js';
 import type { BagOptions, HostTable, KernelSet } from '../../src/backends/kernel_set.js';
-import { SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
+import { SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
 import { stepOne } from './kernel_calls.js';
 
 export function itLimitsWeights(kernels: () => Pick<KernelSet, 'step'>): void {
   it('limits weights from above, from below, and from both sides', () => {
     const options: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
     const bags = { values: Int32Array.of(0), rowSplits: Int32Array.of(0, 1), weights: null };
-    const limited = (optimizer: OptimizerName, limits: object): number[] => {
+    const limited = (optimizer: UpdateName, limits: object): number[] => {
       // A row of five columns, which no vector holds as a whole; the second row is not touched.
       const table: HostTable = { data: new Float32Array(10).fill(5), rows: 2, dim: 5 };
       const slots = SLOT_NAMES[optimizer].map(() => new Float32Array(optimizer === 'rowWiseAdagrad' ? 2 : 10).fill(1));

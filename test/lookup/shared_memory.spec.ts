@@ -1,7 +1,8 @@
 /** Steps in place where table, slots and what a step reads share memory with each other or with somebody's tensor. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../src/rules/rules.js';
+import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
+import { optimizerOf } from '../helpers/optimizer_of.js';
 import { describeForBackends } from '../helpers/backends.js';
 
 const [ROWS, DIM] = [3, 2];
@@ -22,7 +23,7 @@ interface Stepped {
 const numbers = (length: number, from: number): Float32Array =>
   Float32Array.from({ length }, (_, i) => from + ((i * 7) % 5) / 8);
 
-function stepped(optimizer: OptimizerName): Stepped {
+function stepped(optimizer: UpdateName): Stepped {
   const slotShape = optimizer === 'rowWiseAdagrad' ? [ROWS] : [ROWS, DIM];
   return tf.tidy(() => ({
     table: tf.variable(tf.tensor2d(numbers(ROWS * DIM, -0.25), [ROWS, DIM])) as unknown as tf.Variable,
@@ -40,11 +41,12 @@ function stepped(optimizer: OptimizerName): Stepped {
   }));
 }
 
-function step(optimizer: OptimizerName, { table, slots }: Stepped, { gradient, weights }: Read): void {
+function step(optimizer: UpdateName, { table, slots }: Stepped, { gradient, weights }: Read): void {
   // As many ids as weights: all of them, or one per bag.
   const isShort = weights.size === ROWS;
   const ids = { values: IDS.slice(0, weights.size), rowSplits: isShort ? [0, 1, 2, 3] : SPLITS };
-  emb.ops.sparseApply(optimizer, { table, slots, gradient, weights, ...ids, combiner: 'sum', learningRate: 0.5 });
+  const { name, config } = optimizerOf(optimizer);
+  emb.ops.sparseApply(name, { ...config, table, slots, gradient, weights, ...ids, combiner: 'sum', learningRate: 0.5 });
 }
 
 const valuesOf = (tensors: readonly tf.Tensor[]): number[][] => tensors.map((tensor) => Array.from(tensor.dataSync()));
@@ -77,7 +79,7 @@ describeForBackends('a step in place', () => {
     weights: tf.tensor1d(numbers(IDS.length, 0.2)),
   });
 
-  for (const optimizer of OPTIMIZER_NAMES) {
+  for (const optimizer of UPDATE_NAMES) {
     for (const [how, share] of Object.entries(SHARED)) {
       it(`leaves tensors alone that share memory with table or slots: ${optimizer}, ${how}`, () => {
         const mine = stepped(optimizer);

@@ -106,7 +106,11 @@ describe('DensePart', () => {
     const settings = readSettings('adagrad', {});
     const part = new DensePart('adagrad', settings, null);
     const gradient = tf.scalar(1);
-    part.apply([{ name: w.name, tensor: gradient }], () => 0.1);
+    part.apply(
+      [{ name: w.name, tensor: gradient }],
+      () => 0.1,
+      () => 1,
+    );
     const saved = await part.save();
     expect(saved.map(({ name }) => name)).toEqual([`dense/${w.name}/accumulator`]);
     expect(part.names).toEqual(saved.map(({ name }) => name));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { hyperOf, readSettings, fieldsOf } from '../../src/lookup/training/optimizer_settings.js';
 import { DEFAULTS, LIMITS, type RuleField } from '../../src/rules/fields.js';
-import { OPTIMIZER_NAMES, RULES, opNames } from '../../src/rules/rules.js';
+import { OPTIMIZER_NAMES, RULES, UPDATES, UPDATE_NAMES, opNames } from '../../src/rules/rules.js';
 import { ROOT } from '../helpers/project.js';
 import { Random } from '../helpers/random.js';
 
@@ -13,8 +13,8 @@ describe('update rules', () => {
     const header = readFileSync(join(ROOT, 'custom-ops', 'kernels', 'embedding.h'), 'utf8');
     const [, list] = /#define TE_EACH_OPTIMIZER\(X\)((?:.*\\\n)+.*)\n/.exec(header)!;
     const inC = [...list!.matchAll(/X\(\w+, "(\w+)", (\d), (\d), (\d)\)/g)].map(([, ...each]) => each);
-    const ours = OPTIMIZER_NAMES.map((name) => {
-      const { slots, isPerRow = false, movesIdleRows = false } = RULES[name];
+    const ours = UPDATE_NAMES.map((name) => {
+      const { slots, isPerRow = false, movesIdleRows = false } = UPDATES[name];
       return [opNames('')[name], ...[slots.length, isPerRow, movesIdleRows].map((each) => String(Number(each)))];
     });
     expect(inC).toEqual(ours);

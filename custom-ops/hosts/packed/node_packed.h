@@ -56,8 +56,8 @@ static napi_value packed_bag_weights_grad(napi_env env, napi_callback_info info)
   return NULL;
 }
 
-/* packedApply(words, storage, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0,
-   slot1, gradient, hyper): a step of rows of float16 */
+/* packedApply(words, storage, rows, dim, values, rowSplits, weights, combiner, outOfRange, maxNorm, optimizer, slot0
+   to slot2, gradient, hyper): a step of rows of float16 */
 static napi_value packed_apply(napi_env env, napi_callback_info info) {
   call c;
   step_arguments s;

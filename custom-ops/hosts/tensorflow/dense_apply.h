@@ -15,13 +15,13 @@
 namespace te {
 namespace {
 
-constexpr int kDenseSlots[] = {0, 1, 1, 2}; /* by TE_DENSE_... */
-
-/* variables: N, slot0: N, slot1: N, as many as the optimizer has, two powers for Adam, gradients: N, hyper. */
-template <int kOptimizer>
-void compute_dense_apply(void*, TF_OpKernelContext* context) {
-  constexpr int kSlots = kDenseSlots[kOptimizer];
-  constexpr int kPowers = kOptimizer == TE_DENSE_ADAM ? 2 : 0;
+/*
+ * variables: N, slot0: N, slot1: N, as many slots as there are, `kPowers` scalars, gradients: N, hyper. Reads and checks
+ * them, then applies the step, which writes in place.
+ */
+template <int kSlots, int kPowers, typename Hyper, typename Apply>
+void step_dense(TF_OpKernelContext* context, Apply apply) {
+  constexpr int kFields = sizeof(Hyper) / sizeof(float);
   Call call(context);
   const int count = (tf.TF_NumInputs(context) - 1 - kPowers) / (2 + kSlots);
   const int inputs = tf.TF_NumInputs(context);
@@ -64,10 +64,9 @@ void compute_dense_apply(void*, TF_OpKernelContext* context) {
   }
   TF_Tensor* numbers = call.input(inputs - 1, "hyper", 1);
   if (call.failed()) return;
-  te_dense_hyper hyper;
-  static_assert(sizeof(hyper) == TE_DENSE_HYPER_FIELDS * sizeof(float), "te_dense_hyper holds floats only");
-  if (tf.TF_Dim(numbers, 0) != TE_DENSE_HYPER_FIELDS) {
-    return call.fail(TF_INVALID_ARGUMENT, "hyper: expected %d numbers, received %lld", TE_DENSE_HYPER_FIELDS,
+  Hyper hyper;
+  if (tf.TF_Dim(numbers, 0) != kFields) {
+    return call.fail(TF_INVALID_ARGUMENT, "hyper: expected %d numbers, received %lld", kFields,
                      static_cast<long long>(tf.TF_Dim(numbers, 0)));
   }
   memcpy(&hyper, Call::data(numbers), sizeof(hyper));
@@ -75,7 +74,28 @@ void compute_dense_apply(void*, TF_OpKernelContext* context) {
     return call.fail(TF_INVALID_ARGUMENT,
                      "variables: expected memory of their own, received some that another input shares");
   }
-  te_dense_apply(kOptimizer, variables.data(), count, powers, &hyper);
+  apply(variables.data(), count, powers, hyper);
+}
+
+constexpr int kDenseSlots[] = {0, 1, 1, 2}; /* by TE_DENSE_... */
+
+/* A stock optimizer; Adam has two powers. */
+template <int kOptimizer>
+void compute_dense_apply(void*, TF_OpKernelContext* context) {
+  static_assert(sizeof(te_dense_hyper) == TE_DENSE_HYPER_FIELDS * sizeof(float), "te_dense_hyper holds floats only");
+  step_dense<kDenseSlots[kOptimizer], kOptimizer == TE_DENSE_ADAM ? 2 : 0, te_dense_hyper>(
+      context, [](const te_dense* variables, int64_t count, float* const* powers, const te_dense_hyper& hyper) {
+        te_dense_apply(kOptimizer, variables, count, powers, &hyper);
+      });
+}
+
+/* The update of a table's rows, on whole variables. */
+template <int kOptimizer>
+void compute_dense_update(void*, TF_OpKernelContext* context) {
+  step_dense<te_slot_count(kOptimizer), 0, te_hyper>(
+      context, [](const te_dense* variables, int64_t count, float* const*, const te_hyper& hyper) {
+        te_dense_update(kOptimizer, variables, count, &hyper);
+      });
 }
 
 }  // namespace

@@ -38,11 +38,12 @@ TE_INLINE void update_packed_rows_with(const int optimizer, const te_update* job
   for (int64_t u = first; u < end; u++) {
     const int64_t row = groups->rows[u];
     const int64_t coming = groups->rows[te_min(u + ahead, end - 1)];
-    float* a = te_slot_count(optimizer) == 0 ? NULL : job->slot0 + row * slot_dim;
-    float* b = job->slot1 == NULL ? NULL : job->slot1 + row * dim;
+    float* state[TE_MOST_SLOTS] = {NULL};
     fetch_row((const float*)job->words, job->row_words, coming, 1);
-    if (a != NULL) fetch_row(job->slot0, slot_dim, coming, 1);
-    if (b != NULL) fetch_row(job->slot1, dim, coming, 1);
+    for (int s = 0; s < te_slot_count(optimizer); s++) {
+      state[s] = job->slots[s] + row * slot_dim;
+      fetch_row(job->slots[s], slot_dim, coming, 1);
+    }
     for (int64_t i = begin; i < groups->ends[u]; i++) {
       fetch_gradient(job->gradient, dim, groups->order[te_min(i + TE_GRADIENTS_AHEAD, last_entry)], 1);
     }
@@ -54,7 +55,7 @@ TE_INLINE void update_packed_rows_with(const int optimizer, const te_update* job
     if (h->weight_decay != 0.0f) {
       for (int64_t j = 0; j < dim; j++) w[j] -= h->weight_decay * w[j];
     }
-    step_row(optimizer, h, w, g, a, b, dim);
+    step_row(optimizer, h, w, g, state, dim);
     if (extras.limited) limit_row(h, w, dim);
     round_row(job, row, w);
   }

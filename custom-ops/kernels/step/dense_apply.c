@@ -72,4 +72,19 @@ void te_dense_apply(int32_t optimizer, const te_dense* variables, int64_t count,
   *powers[1] = *powers[1] * hyper->beta2;
 }
 
+void te_dense_update(int32_t optimizer, const te_dense* variables, int64_t count, const te_hyper* hyper) {
+  for (int64_t i = 0; i < count; i++) {
+    const te_dense* v = &variables[i];
+    te_update job;
+    te_fill(&job, 0, sizeof job);
+    job.table = v->values;
+    job.rows = 1;
+    job.dim = v->size;
+    job.optimizer = optimizer;
+    for (int s = 0; s < te_slot_count(optimizer); s++) job.slots[s] = v->slots[s];
+    job.hyper = hyper;
+    TE_KERNEL_OF(job.dim, step_untouched)(&job, 0, 1, v->gradient);
+  }
+}
+
 #endif

@@ -1,6 +1,6 @@
 /** What the backend `cpu` does for tables: the implementation in force runs on the arrays that tensors hold. */
 import * as tf from '@tensorflow/tfjs';
-import { type BagTensors, kernelTable } from '../bag_tensors.js';
+import { type BagTensors, kernelTable, slotsAmong } from '../bag_tensors.js';
 import type { Backend, LookedUp, Lookup, Tables, TableUpdate } from '../contract.js';
 import { joinedUpdates, type JoinedUpdate, KERNEL_GRADIENTS, lookUpsBy, stepByKernel } from '../kernel_calls.js';
 import {
@@ -17,7 +17,7 @@ import { kernelSet } from '../registry.js';
 import { SharedIds, unitedGradient, unitedIds } from '../united_uses.js';
 import { filledSlot, widthOf } from '../written_table.js';
 import { floatsOf, intsOf, type CpuBackend, OwnedTables, asWords } from './owned_tables.js';
-import type { OptimizerName } from '../../rules/rules.js';
+import type { UpdateName } from '../../rules/rules.js';
 
 interface Call {
   readonly inputs: Readonly<Record<string, tf.TensorInfo | undefined>>;
@@ -25,7 +25,7 @@ interface Call {
   readonly attrs: BagOptions & {
     readonly rows?: number;
     readonly hyper?: readonly number[];
-    readonly optimizer?: OptimizerName;
+    readonly optimizer?: UpdateName;
   } & Partial<PackedForm>;
 }
 
@@ -95,7 +95,7 @@ function packedTableOf({ backend, inputs, attrs }: Call): PackedTable {
 
 /** A step in place; `asTable`: how the values that are written are read. */
 function step(
-  optimizer: OptimizerName,
+  optimizer: UpdateName,
   call: Call,
   asTable: (values: Float32Array, size: { rows: number; dim: number }) => HostTable | PackedTable,
 ): tf.TensorInfo[] {
@@ -104,9 +104,8 @@ function step(
   const bags = bagsOf(call);
   const gradient = floats(call, 'gradient');
   const { dataId, shape } = inputs['table']!;
-  const given = [inputs['slot0'], inputs['slot1']].filter((slot) => slot !== undefined);
   const table = asTable(owned.write(dataId), { rows: shape[0]!, dim: attrs.dim ?? shape[1]! });
-  const slots = given.map((slot) => owned.write(slot.dataId));
+  const slots = slotsAmong(optimizer, inputs).map((slot) => owned.write(slot.dataId));
   const hyper = Float32Array.from(attrs.hyper!);
   kernelSet().step(optimizer, [{ table, slots, gradient, bags, options: attrs, hyper, useStarts: null }]);
   return [];

@@ -1,5 +1,5 @@
 /** A running emulator: tables as tensors, lookups and steps on them. */
-import { RULES } from '../../rules/rules.js';
+import { UPDATES } from '../../rules/rules.js';
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
 import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
@@ -326,7 +326,7 @@ export class Emulator implements Devices, Tables {
     const { layout } = this.deviceTable(table)!;
     const couplesRows = hyper[CLIP_NORM]! > 0;
     const couplesColumns =
-      RULES[optimizer].isPerRow === true ||
+      UPDATES[optimizer].isPerRow === true ||
       hyper[CONSTRAINT] === NORM_OF_ROW ||
       entries.some(({ options }) => options.maxNorm > 0);
     const isSplit = layout.kind !== 'replicated' && layout.shards.length > 1;

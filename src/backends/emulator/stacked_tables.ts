@@ -1,7 +1,7 @@
 /** Tables of SparseCores on the emulator: variables whose shard s lies on device s, and what is done with their CSR. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
-import type { OptimizerName } from '../../rules/rules.js';
+import type { UpdateName } from '../../rules/rules.js';
 import type { TableLayout } from '../../partition/table_layout.js';
 import type { Quantization } from '../quantize.js';
 import type { CsrCounts, HostCsr } from '../sparse_core.js';
@@ -37,7 +37,7 @@ export interface StackStep extends StackBatch {
   readonly slots: readonly tf.Variable[];
   /** That of all samples, core after core: [samples, dim]. */
   readonly gradient: Float32Array;
-  readonly optimizer: OptimizerName;
+  readonly optimizer: UpdateName;
   readonly hyper: readonly number[];
   /** false: each occurrence of an id is a step of its own, in the order of the batch: feature after feature. */
   readonly accumulate: boolean;

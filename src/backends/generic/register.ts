@@ -1,7 +1,7 @@
 /** Kernels composed of stock ops, for backends without kernels of their own: webgl, webgpu, and any other on request. */
 import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, described } from '../../base/errors.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../rules/rules.js';
+import { UPDATE_NAMES, type UpdateName } from '../../rules/rules.js';
 import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,
@@ -11,6 +11,7 @@ import {
   PACKED_BAG,
   PACKED_BAG_WEIGHTS_GRAD,
   SPARSE_APPLY,
+  slotsAmong,
 } from '../bag_tensors.js';
 import type { Backend, Tables } from '../contract.js';
 import { unitedUpdate, KERNEL_GRADIENTS, lookUpByKernel } from '../kernel_calls.js';
@@ -27,8 +28,6 @@ import { sparseApply } from './sparse_apply.js';
 
 interface SparseApplyInputs extends EmbeddingBagGradInputs {
   readonly table: tf.Tensor2D;
-  readonly slot0?: tf.Tensor;
-  readonly slot1?: tf.Tensor;
 }
 
 /** Stock ops cannot write into a tensor, so what is stepped must be a variable, which takes over new tensors. */
@@ -41,13 +40,12 @@ function asVariable(tensor: tf.Tensor | undefined, argument: string): tf.Variabl
   );
 }
 
-function applyKernel(optimizer: OptimizerName): tf.KernelFunc {
+function applyKernel(optimizer: UpdateName): tf.KernelFunc {
   return ({ inputs, attrs }) => {
     const all = inputs as unknown as SparseApplyInputs;
     const { hyper, ...options } = attrs as unknown as BagAttributes & { hyper: readonly number[] };
     const table = asVariable(all.table, 'table');
-    const given = [all.slot0, all.slot1];
-    const slots = SLOT_NAMES[optimizer].map((_, i) => asVariable(given[i], `slot${i}`));
+    const slots = slotsAmong(optimizer, inputs).map((slot, i) => asVariable(slot as tf.Tensor, `slot${i}`));
     const bags = { values: all.values, rowSplits: all.rowSplits, weights: all.weights ?? null };
     sparseApply(optimizer, table, slots, all.gradient, bags, options, hyper);
     return [];
@@ -74,7 +72,7 @@ const KERNELS: ReadonlyMap<string, tf.KernelFunc> = new Map<string, tf.KernelFun
     ({ inputs, attrs }) => packedBagWeightsGrad(inputs as never as EmbeddingBagWeightsGradInputs, attrs as never),
   ],
   [PACKED_APPLY, () => refusePackedStep()],
-  ...OPTIMIZER_NAMES.map((name): [string, tf.KernelFunc] => [SPARSE_APPLY[name], applyKernel(name)]),
+  ...UPDATE_NAMES.map((name): [string, tf.KernelFunc] => [SPARSE_APPLY[name], applyKernel(name)]),
 ]);
 
 /** The composed kernel of a name; runs on whatever backend is in use. */

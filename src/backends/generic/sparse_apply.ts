@@ -3,8 +3,8 @@
  * variable then takes over. Snapshots of the old table stay as they were. The cost grows with the table.
  */
 import * as tf from '@tensorflow/tfjs';
-import { RULES, stepsIdleRows, type OptimizerName } from '../../rules/rules.js';
-import type { Rows } from '../../rules/update_rule.js';
+import { UPDATES, stepsIdleRows, type UpdateName } from '../../rules/rules.js';
+import { decayed, type Rows } from '../../rules/update_rule.js';
 import type { BagTensors } from '../bag_tensors.js';
 import { unpackHyper, type Hyper } from '../../rules/hyper.js';
 import type { BagOptions } from '../kernel_set.js';
@@ -46,16 +46,15 @@ function slotMatrix(slot: tf.Tensor): tf.Tensor2D {
 }
 
 /** A step of the touched rows: decay, optimizer, limits. */
-function stepTouched(optimizer: OptimizerName, rows: Rows, gradient: tf.Tensor2D, hyper: Hyper): Rows {
-  const { weightDecay } = hyper;
-  const table = weightDecay === 0 ? rows.table : rows.table.sub<tf.Tensor2D>(rows.table.mul(weightDecay));
-  const next = RULES[optimizer].stepRows(tf, { table, slots: rows.slots }, clipGradient(gradient, hyper), hyper);
+function stepTouched(optimizer: UpdateName, rows: Rows, gradient: tf.Tensor2D, hyper: Hyper): Rows {
+  const table = decayed(rows.table, hyper.weightDecay);
+  const next = UPDATES[optimizer].stepRows(tf, { table, slots: rows.slots }, clipGradient(gradient, hyper), hyper);
   return { table: limitRows(next.table, hyper), slots: next.slots };
 }
 
 /** One exact step on variables. */
 export function sparseApply(
-  optimizer: OptimizerName,
+  optimizer: UpdateName,
   table: tf.Variable,
   slots: readonly tf.Variable[],
   gradient: tf.Tensor2D,
@@ -76,7 +75,10 @@ export function sparseApply(
     };
     const everywhere = stepsIdleRows(optimizer, hyper);
     if (uniqueIds.size === 0 && !everywhere) return;
-    if (everywhere) whole = RULES[optimizer].stepRows(tf, whole, tf.zerosLike(matrix), hyper);
+    if (everywhere) {
+      const idle = { table: decayed(matrix, hyper.idleDecay), slots: whole.slots };
+      whole = UPDATES[optimizer].stepRows(tf, idle, tf.zerosLike(matrix), hyper);
+    }
     if (uniqueIds.size > 0) whole = scatterRows(whole, uniqueIds, stepTouched(optimizer, touched, sums, hyper));
     table.assign(whole.table);
     slots.forEach((slot, i) => slot.assign(whole.slots[i]!.reshape(slot.shape)));

@@ -1,4 +1,5 @@
 /** The addon as JavaScript sees it, and where it lies. Imported by the Node entry only. */
+import type { SlotArguments } from '../../rules/rules.js';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -116,8 +117,7 @@ export type StepArguments = [
   ...table: TableArguments,
   ...bags: BagArguments,
   optimizer: number,
-  slot0: Float32Array | null,
-  slot1: Float32Array | null,
+  ...slots: SlotArguments<Float32Array | null>,
   gradient: Float32Array,
   hyper: Float32Array,
   useStarts: Int32Array | undefined,
@@ -128,8 +128,7 @@ export type PackedStepArguments = [
   ...table: PackedArguments,
   ...bags: BagArguments,
   optimizer: number,
-  slot0: Float32Array | null,
-  slot1: Float32Array | null,
+  ...slots: SlotArguments<Float32Array | null>,
   gradient: Float32Array,
   hyper: Float32Array,
 ];

@@ -1,7 +1,7 @@
 /** The C core on typed arrays, through the addon. Knows nothing of Node, so that workers bundle it for any runtime. */
 import { ValueError, described } from '../../base/errors.js';
 import { COMBINERS, OUT_OF_RANGE, PACKED_STORAGES } from '../../base/types.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../../rules/rules.js';
+import { UPDATE_NAMES, slotArguments, type UpdateName } from '../../rules/rules.js';
 import {
   type BagOptions,
   type HostBags,
@@ -82,12 +82,11 @@ function runMany(tables: readonly Pick<HostLookup, 'table' | 'bags'>[], kernel: 
   }
 }
 
-function stepArguments(optimizer: OptimizerName, step: HostStep & OfFloats): StepArguments {
+function stepArguments(optimizer: UpdateName, step: HostStep & OfFloats): StepArguments {
   const { table, slots, gradient, bags, options, hyper, useStarts } = step;
-  const [slot0 = null, slot1 = null] = slots;
   const ids = bagArguments(bags, options);
-  const tail = [slot0, slot1, gradient, hyper, useStarts ?? undefined] as const;
-  return [table.data, table.rows, table.dim, ...ids, OPTIMIZER_NAMES.indexOf(optimizer), ...tail];
+  const tail = [...slotArguments(slots, null), gradient, hyper, useStarts ?? undefined] as const;
+  return [table.data, table.rows, table.dim, ...ids, UPDATE_NAMES.indexOf(optimizer), ...tail];
 }
 
 export class NativeKernelSet implements KernelSet, ModelKernels {
@@ -155,7 +154,7 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
     });
   }
 
-  step(optimizer: OptimizerName, steps: readonly HostStep[]): void {
+  step(optimizer: UpdateName, steps: readonly HostStep[]): void {
     const plain = steps.filter(isOfFloats);
     const calls = plain.map((step) => stepArguments(optimizer, step));
     if (calls.length === 1) run(plain[0]!.table.rows, plain[0]!.bags, () => this.addon.sparseApply(...calls[0]!));
@@ -163,10 +162,9 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
     for (const step of steps) if ('words' in step.table) this.stepPacked(optimizer, step, step.table);
   }
 
-  private stepPacked(optimizer: OptimizerName, step: HostStep, table: PackedTable): void {
+  private stepPacked(optimizer: UpdateName, step: HostStep, table: PackedTable): void {
     const { slots, gradient, bags, options, hyper } = step;
-    const [slot0 = null, slot1 = null] = slots;
-    const tail = [OPTIMIZER_NAMES.indexOf(optimizer), slot0, slot1, gradient, hyper] as const;
+    const tail = [UPDATE_NAMES.indexOf(optimizer), ...slotArguments(slots, null), gradient, hyper] as const;
     run(table.rows, bags, () =>
       this.addon.packedApply(...packedArguments(table), ...bagArguments(bags, options), ...tail),
     );

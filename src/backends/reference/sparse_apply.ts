@@ -2,7 +2,7 @@
  * Reference for `SparseApply*`: one exact step in place.
  * Order: sum over occurrences, clip by norm, clip by value, weight decay, optimizer, clip weight, constraint.
  */
-import { RULES, stepsIdleRows, type OptimizerName } from '../../rules/rules.js';
+import { UPDATES, stepsIdleRows, type UpdateName } from '../../rules/rules.js';
 import { unpackHyper, type Hyper } from '../../rules/hyper.js';
 import { type BagOptions, type HostBags, type HostTable, wordsPerRow, type PackedTable } from '../kernel_set.js';
 import { group, type Groups } from './group.js';
@@ -12,7 +12,7 @@ import { keyOf, stochasticHalf } from '../packed/rounding.js';
 import { inRange } from './bags.js';
 
 /** The rows that the step writes: those of the ids, or all. */
-function steppedRows(optimizer: OptimizerName, { rows }: PackedTable, { values }: HostBags, hyper: Hyper): Set<number> {
+function steppedRows(optimizer: UpdateName, { rows }: PackedTable, { values }: HostBags, hyper: Hyper): Set<number> {
   const all = stepsIdleRows(optimizer, hyper);
   return new Set(all ? Array.from({ length: rows }, (_, row) => row) : values.filter((id) => inRange(id, rows)));
 }
@@ -26,7 +26,7 @@ function roundRow(values: Float32Array, random: Int32Array, words: Int32Array): 
 }
 
 export function packedApply(
-  optimizer: OptimizerName,
+  optimizer: UpdateName,
   table: PackedTable,
   slots: readonly Float32Array[],
   gradient: Float32Array,
@@ -59,8 +59,8 @@ function clipGradient(gradient: readonly number[], hyper: Hyper): number[] {
 }
 
 /** The row after decay: w -= f * w. */
-function decay(row: number[], hyper: Hyper): void {
-  row.forEach((w, c) => (row[c] = w - hyper.weightDecay * w));
+function decay(row: number[], fraction: number): void {
+  row.forEach((w, c) => (row[c] = w - fraction * w));
 }
 
 /** The limits on weights, then the constraint. */
@@ -75,7 +75,7 @@ function limitRow(row: number[], hyper: Hyper): void {
 }
 
 export function sparseApply(
-  optimizer: OptimizerName,
+  optimizer: UpdateName,
   table: HostTable,
   slots: readonly Float32Array[],
   gradient: Float32Array,
@@ -90,17 +90,17 @@ export function sparseApply(
   for (const { id, gradient: sum } of groups) {
     touched.add(id);
     const row = readRow(table, id);
-    decay(row, hyper);
-    RULES[optimizer].stepRow(row, slots, id, clipGradient(sum, hyper), hyper);
+    decay(row, hyper.weightDecay);
+    UPDATES[optimizer].stepRow(row, slots, id, clipGradient(sum, hyper), hyper);
     limitRow(row, hyper);
     table.data.set(row, id * table.dim);
   }
   if (stepsIdleRows(optimizer, hyper)) stepUntouched(optimizer, table, slots, touched, hyper);
 }
 
-/** Rows without ids: the optimizer with a zero gradient and nothing else. */
+/** Rows without ids: the optimizer with a zero gradient, after their decay. */
 function stepUntouched(
-  optimizer: OptimizerName,
+  optimizer: UpdateName,
   table: HostTable,
   slots: readonly Float32Array[],
   touched: ReadonlySet<number>,
@@ -110,7 +110,8 @@ function stepUntouched(
   for (let id = 0; id < table.rows; id++) {
     if (touched.has(id)) continue;
     const row = readRow(table, id);
-    RULES[optimizer].stepRow(row, slots, id, zeros, hyper);
+    decay(row, hyper.idleDecay);
+    UPDATES[optimizer].stepRow(row, slots, id, zeros, hyper);
     table.data.set(row, id * table.dim);
   }
 }

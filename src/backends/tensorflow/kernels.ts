@@ -1,6 +1,6 @@
 /** The kernels of this package as TensorFlow ops, for the tfjs-node backend. */
 import type * as tf from '@tensorflow/tfjs';
-import { type OptimizerName, SLOT_NAMES, opNames } from '../../rules/rules.js';
+import { type UpdateName, opNames } from '../../rules/rules.js';
 import type { BagOptions, PackedForm } from '../kernel_set.js';
 import { PACKED_BAG, PACKED_BAG_WEIGHTS_GRAD } from '../bag_tensors.js';
 import { makerOf } from '../recordings.js';
@@ -86,12 +86,11 @@ export function packedBagWeightsGrad(
 /** The same of rows of float16. */
 export function packedApplyInPlace(
   backend: NodeBackend,
-  { table, slot0, slot1, gradient, values, rowSplits, weights }: SparseApplyInputs,
-  options: BagOptions & PackedForm & { hyper: Float32Array; optimizer: OptimizerName },
+  { table, slots, gradient, values, rowSplits, weights }: SparseApplyInputs,
+  options: BagOptions & PackedForm & { hyper: Float32Array; optimizer: UpdateName },
 ): void {
   const { optimizer, hyper } = options;
   const opName = PACKED_APPLY_OPS[optimizer];
-  const slots = [slot0, slot1].slice(0, SLOT_NAMES[optimizer].length) as tf.TensorInfo[];
   const perId = weightsOrNone(backend, weights);
   translated(opName, () =>
     withTensor(backend, hyper, [hyper.length], (numbers) =>
@@ -111,21 +110,19 @@ const PACKED_APPLY_OPS = opNames('EmbeddingPackedApply');
 
 export interface SparseApplyInputs extends BagInputs {
   readonly table: tf.TensorInfo;
-  readonly slot0?: tf.TensorInfo | undefined;
-  readonly slot1?: tf.TensorInfo | undefined;
+  readonly slots: readonly tf.TensorInfo[];
   readonly gradient: tf.TensorInfo;
 }
 
 /** Steps in place: the buffers of table and slots must have no other holders (see ownership.ts). */
 export function sparseApplyInPlace(
   backend: NodeBackend,
-  optimizer: OptimizerName,
-  { table, slot0, slot1, gradient, values, rowSplits, weights }: SparseApplyInputs,
+  optimizer: UpdateName,
+  { table, slots, gradient, values, rowSplits, weights }: SparseApplyInputs,
   options: BagOptions & { hyper: ArrayLike<number> },
 ): void {
   const opName = APPLY_OPS[optimizer];
   const attributes = bagAttributes(backend, options);
-  const slots = [slot0, slot1].slice(0, SLOT_NAMES[optimizer].length) as tf.TensorInfo[];
   // As it is, where it can be: a repeated step is told by the array where its numbers come from.
   const hyper = options.hyper instanceof Float32Array ? options.hyper : Float32Array.from(options.hyper);
   const perId = weightsOrNone(backend, weights);

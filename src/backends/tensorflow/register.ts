@@ -7,7 +7,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import { lookForNaNBy } from '../../ids/float_values.js';
-import { OPTIMIZER_NAMES } from '../../rules/rules.js';
+import { UPDATE_NAMES, type UpdateName } from '../../rules/rules.js';
 import {
   EMBEDDING_BAG,
   EMBEDDING_BAG_GRAD,
@@ -16,6 +16,7 @@ import {
   PACKED_BAG,
   PACKED_BAG_WEIGHTS_GRAD,
   SPARSE_APPLY,
+  slotsAmong,
 } from '../bag_tensors.js';
 import { genericKernel } from '../generic/register.js';
 import { addBackend, registeredBackend } from '../registry.js';
@@ -40,17 +41,22 @@ export function registerTensorFlowBackend(): TensorFlowTables {
   register(part, PACKED_BAG, kernels.packedBag as Run);
   register(part, PACKED_BAG_WEIGHTS_GRAD, kernels.packedBagWeightsGrad as Run);
   register(part, PACKED_APPLY, (backend, inputs, attrs) => {
-    kernels.packedApplyInPlace(backend, inputs, attrs);
+    kernels.packedApplyInPlace(backend, withSlots((attrs as { optimizer: UpdateName }).optimizer, inputs), attrs);
     return [];
   });
-  for (const optimizer of OPTIMIZER_NAMES) {
+  for (const optimizer of UPDATE_NAMES) {
     const kernelName = SPARSE_APPLY[optimizer];
     register(part, kernelName, (backend, inputs, attrs) => {
-      kernels.sparseApplyInPlace(backend, optimizer, inputs, attrs);
+      kernels.sparseApplyInPlace(backend, optimizer, withSlots(optimizer, inputs), attrs);
       return [];
     });
   }
   return part;
+}
+
+/** The inputs of an update kernel, its slots as a list. */
+function withSlots(optimizer: UpdateName, inputs: tf.NamedTensorInfoMap): kernels.SparseApplyInputs {
+  return { ...inputs, slots: slotsAmong(optimizer, inputs) } as unknown as kernels.SparseApplyInputs;
 }
 
 /** Whether an op says so. */

@@ -1,7 +1,8 @@
 /** The ops of a training step beside lookups, as TensorFlow ops. */
 import * as tf from '@tensorflow/tfjs';
+import { opNames } from '../../rules/rules.js';
 import { SINGLE_ROW, packedForm } from '../kernel_set.js';
-import type { DenseOptimizerName, DenseStep, SkippedIds, StepOps } from '../step_ops.js';
+import type { DenseOptimizerName, DenseStep, DenseUpdate, SkippedIds, StepOps } from '../step_ops.js';
 import { withTensor, type NodeBackend, type OpAttribute } from './node_backend.js';
 import { translated } from './op_errors.js';
 import { bagAttributes, formAttributes, rowsAttribute } from './op_inputs.js';
@@ -26,13 +27,18 @@ function gradientsApart(
   });
 }
 
-function denseApply({ optimizer, variables, slots, powers, gradients, hyper }: DenseStep): void {
+const UPDATE_OPS = opNames('EmbeddingDenseApplyRows');
+
+function stepVariables(
+  opName: string,
+  { variables, slots, gradients, hyper }: DenseStep | DenseUpdate,
+  powers: readonly tf.Variable[] = [],
+): void {
   const backend = watchedBackend();
   const written = [...variables, ...slots.flat(), ...powers];
   const ownership = Ownership.of(backend);
   for (const variable of written) ownership.makeWritable(variable);
   const count = [{ name: 'N', type: backend.binding.TF_ATTR_INT, value: variables.length }];
-  const opName = DENSE_OPS[optimizer];
   tf.tidy(() => {
     const read = gradientsApart(backend, gradients, written);
     translated(opName, () =>
@@ -89,7 +95,8 @@ const countOf = ({ binding }: NodeBackend, { length }: readonly unknown[]): OpAt
 ];
 
 export const STEP_OPS: StepOps = {
-  denseApply,
+  denseApply: (step) => stepVariables(DENSE_OPS[step.optimizer], step, step.powers),
+  denseUpdate: (step) => stepVariables(UPDATE_OPS[step.optimizer], step),
   touchedRows(ids, rows) {
     const backend = watchedBackend();
     const count = { name: 'N', type: backend.binding.TF_ATTR_INT, value: ids.length };

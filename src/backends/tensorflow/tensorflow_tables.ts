@@ -35,13 +35,11 @@ export interface WholeOps {
   readonly tables: Pick<Tables, 'begin' | 'rewrite' | 'createSlot' | 'read'>;
 }
 
-const SLOT_ARGUMENTS = ['slots[0]', 'slots[1]'] as const;
-
 /** Gives a table and its slots buffers with no other holders. */
 function makeWritable(table: tf.Variable, slots: readonly tf.Variable[] = []): void {
   const backend = asNodeBackend(tf.backend());
   checkInput(backend, table, 'table');
-  for (let i = 0; i < slots.length; i++) checkInput(backend, slots[i], SLOT_ARGUMENTS[i]!);
+  for (let i = 0; i < slots.length; i++) checkInput(backend, slots[i], `slots[${i}]`);
   const ownership = Ownership.of(backend);
   ownership.makeWritable(table);
   for (const slot of slots) ownership.makeWritable(slot);
@@ -65,10 +63,9 @@ function stepOne(update: JoinedUpdate): void {
   const { optimizer, table, slots, entries, options, hyper } = update;
   const { gradient, bags } = entries[0]!;
   const { values, rowSplits, weights } = bags;
-  const [slot0, slot1] = slots;
-  const inputs = { table, slot0, slot1, gradient, values, rowSplits, weights };
+  const inputs = { table, slots, gradient, values, rowSplits, weights };
   const form = packedForm(table);
-  const backend = backendFor(inputs);
+  const backend = backendFor({ table, gradient, values, rowSplits, weights });
   if (form === undefined) sparseApplyInPlace(backend, optimizer, inputs, { ...options, hyper });
   else packedApplyInPlace(backend, inputs, { ...options, ...form, optimizer, hyper });
 }

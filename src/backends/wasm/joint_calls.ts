@@ -1,5 +1,5 @@
 /** Calls of the C core that take many tables, and products of matrices. The smallest entry of the package has none. */
-import { OPTIMIZER_NAMES, type OptimizerName } from '../../rules/rules.js';
+import { UPDATE_NAMES, slotArguments, type UpdateName } from '../../rules/rules.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import type { BagOptions } from '../kernel_set.js';
 import type { MatrixProduct } from '../model_kernels.js';
@@ -33,7 +33,7 @@ export interface MatrixProductAt extends Omit<MatrixProduct, 'a' | 'b' | 'bias' 
 
 /** Words of te_wasm_lookup and te_wasm_step in custom-ops/hosts/wasm.c. */
 const LOOKUP_WORDS = 12;
-const STEP_WORDS = 20;
+const STEP_WORDS = 21;
 const MAX_NORM_WORD = 10;
 const LINE = 64;
 
@@ -96,7 +96,7 @@ export function embeddingBags(kernels: WasmKernels, lookups: readonly LookupAt[]
 }
 
 /** Steps of many tables in place; nothing is written where an id names no row. */
-export function applyMany(kernels: WasmKernels, optimizer: OptimizerName, steps: readonly StepAt[]): void {
+export function applyMany(kernels: WasmKernels, optimizer: UpdateName, steps: readonly StepAt[]): void {
   expectAll(kernels, steps);
   // Behind the records, where the core keeps its own.
   const recordBytes = Math.ceil((4 * STEP_WORDS * steps.length) / LINE) * LINE;
@@ -112,11 +112,11 @@ export function applyMany(kernels: WasmKernels, optimizer: OptimizerName, steps:
       const { address, bytes: size } = places[i]!;
       const hyperAt = room + address - HYPER_BYTES;
       new Float32Array(kernels.heap.memory.buffer, hyperAt, HYPER_FIELDS.length).set(hyper);
-      const state = [slots[0] ?? 0, slots[1] ?? 0, slots.length];
+      const state = [...slotArguments(slots, 0), slots.length];
       const rest = [...state, hyperAt, room + address, size, useStarts, moreUses];
       records.add(kernels.lookup(table, bags, options), gradient, ...rest);
     });
-    const index = OPTIMIZER_NAMES.indexOf(optimizer);
+    const index = UPDATE_NAMES.indexOf(optimizer);
     checkOne(
       kernels,
       kernels.exports.te_wasm_apply_many(index, room, steps.length, room + recordBytes, kernels.result),

@@ -1,7 +1,7 @@
 /** The C core inside one memory: kernels called with addresses. */
 import { described, ValueError } from '../../base/errors.js';
 import { COMBINERS, INT32_MAX, OUT_OF_RANGE, PACKED_STORAGES, type PackedStorage } from '../../base/types.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../../rules/rules.js';
+import { UPDATE_NAMES, slotArguments, type UpdateName } from '../../rules/rules.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { type BagOptions, kernelError } from '../kernel_set.js';
 import type { CsrRequest } from '../sparse_core.js';
@@ -149,15 +149,15 @@ export class WasmKernels {
     this.check(this.exports.te_wasm_packed_weights_grad(...this.lookup(table, bags, options), ...tail), table, bags);
   }
 
-  applyWorkspace(optimizer: OptimizerName, table: TableAt, bags: BagsAt): number {
-    const index = OPTIMIZER_NAMES.indexOf(optimizer);
+  applyWorkspace(optimizer: UpdateName, table: TableAt, bags: BagsAt): number {
+    const index = UPDATE_NAMES.indexOf(optimizer);
     const bytes = this.exports.te_wasm_apply_workspace(index, bags.nnz, bags.batch, ...sizeOf(table));
     return this.workspace(bytes, table, bags);
   }
 
   /** One exact step in place. */
   apply(
-    optimizer: OptimizerName,
+    optimizer: UpdateName,
     table: TableAt,
     slots: readonly number[],
     bags: BagsAt,
@@ -172,7 +172,7 @@ export class WasmKernels {
 
   /** The same on rows of float16; `table` is where the words lie. */
   packedApply(
-    optimizer: OptimizerName,
+    optimizer: UpdateName,
     table: TableAt,
     storage: PackedStorage,
     slots: readonly number[],
@@ -188,15 +188,15 @@ export class WasmKernels {
 
   /** What steps take behind the bags. */
   private stepTail(
-    optimizer: OptimizerName,
+    optimizer: UpdateName,
     slots: readonly number[],
     gradient: number,
     hyper: ArrayLike<number>,
     { address, bytes }: Workspace,
   ): number[] {
     new Float32Array(this.heap.memory.buffer, this.hyper, HYPER_FIELDS.length).set(hyper);
-    const index = OPTIMIZER_NAMES.indexOf(optimizer);
-    return [index, slots[0] ?? 0, slots[1] ?? 0, slots.length, gradient, this.hyper, address, bytes, this.result];
+    const index = UPDATE_NAMES.indexOf(optimizer);
+    return [index, ...slotArguments(slots, 0), slots.length, gradient, this.hyper, address, bytes, this.result];
   }
 
   csrWorkspace(request: CsrRequest): number {

@@ -2,10 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError } from '../../base/errors.js';
 import { type BagOptions, type KernelInfo, tooLarge, wordsPerRow, type PackedForm } from '../kernel_set.js';
-import { RULES, SLOT_NAMES, type OptimizerName } from '../../rules/rules.js';
+import { UPDATES, type UpdateName } from '../../rules/rules.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { beforeDisposal } from '../../tfjs/disposed_backends.js';
-import { kernelTable } from '../bag_tensors.js';
+import { kernelTable, slotsAmong } from '../bag_tensors.js';
 import { threadsAskedFor } from '../registry.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
 import { checkLength, checkSplits, checkTensor } from './sizes.js';
@@ -134,7 +134,7 @@ interface Call {
   readonly attrs: BagOptions & {
     readonly rows?: number;
     readonly hyper?: readonly number[];
-    readonly optimizer?: OptimizerName;
+    readonly optimizer?: UpdateName;
   } & Partial<PackedForm>;
 }
 
@@ -201,15 +201,9 @@ function packedBagWeightsGrad({ inputs, backend, attrs }: Call): tf.TensorInfo[]
 }
 
 /** Slots are like the table, or have one value per row, as a vector or a column. */
-export function slotsAt(
-  backend: WasmBackend,
-  optimizer: OptimizerName,
-  inputs: Inputs,
-  { rows, dim }: TableAt,
-): number[] {
-  return SLOT_NAMES[optimizer].map((_, i) => {
-    const info = inputs[`slot${i}`]!;
-    if (RULES[optimizer].isPerRow !== true) checkTensor(`slot${i}`, info, 'float32', rows, dim);
+export function slotsAt(backend: WasmBackend, optimizer: UpdateName, inputs: Inputs, { rows, dim }: TableAt): number[] {
+  return slotsAmong(optimizer, inputs).map((info, i) => {
+    if (UPDATES[optimizer].isPerRow !== true) checkTensor(`slot${i}`, info, 'float32', rows, dim);
     else checkTensor(`slot${i}`, info, 'float32', rows, ...info.shape.slice(1).map(() => 1));
     return addressOf(backend, info);
   });
@@ -229,18 +223,18 @@ function packedApply({ inputs, backend, attrs }: Call): tf.TensorInfo[] {
       ...([optimizer, table, attrs.storage!, slots, bags, attrs, gradient, attrs.hyper!, workspace] as const),
     ),
   );
-  for (const info of writtenInputs(inputs)) forgetPacked(backend, info);
+  for (const info of writtenInputs(optimizer, inputs)) forgetPacked(backend, info);
   return [];
 }
 
 /** Table and slots. */
-function writtenInputs(inputs: Inputs): tf.TensorInfo[] {
-  return [inputs['table'], inputs['slot0'], inputs['slot1']].filter((info) => info !== undefined);
+function writtenInputs(optimizer: UpdateName, inputs: Inputs): tf.TensorInfo[] {
+  return [inputs['table']!, ...slotsAmong(optimizer, inputs)];
 }
 
-function sparseApply(optimizer: OptimizerName, { inputs, backend, attrs }: Call): tf.TensorInfo[] {
+function sparseApply(optimizer: UpdateName, { inputs, backend, attrs }: Call): tf.TensorInfo[] {
   const { heap, kernels } = hostOf(backend);
-  const written = writtenInputs(inputs);
+  const written = writtenInputs(optimizer, inputs);
   const table = tableOf(backend, written[0]!);
   const bags = bagsOf(backend, inputs);
   const slots = slotsAt(backend, optimizer, inputs, table);

@@ -1,5 +1,5 @@
 /** The C core as WebAssembly over a memory of its own: a KernelSet for typed arrays. */
-import { SLOT_NAMES, slotShape, type OptimizerName } from '../../rules/rules.js';
+import { SLOT_NAMES, slotShape, type UpdateName } from '../../rules/rules.js';
 import {
   type BagOptions,
   type HostBags,
@@ -156,14 +156,14 @@ export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCs
     });
   }
 
-  step(optimizer: OptimizerName, steps: readonly HostStep[]): void {
+  step(optimizer: UpdateName, steps: readonly HostStep[]): void {
     const plain = steps.filter(isOfFloats);
     const areTogether = plain.length > 1 || plain.some(({ useStarts }) => useStarts !== null);
     if (areTogether) this.stepTogether(optimizer, plain);
     for (const step of steps) if (!areTogether || 'words' in step.table) this.stepOne(optimizer, step);
   }
 
-  private stepTogether(optimizer: OptimizerName, steps: readonly (HostStep & OfFloats)[]): void {
+  private stepTogether(optimizer: UpdateName, steps: readonly (HostStep & OfFloats)[]): void {
     const args = steps.map((step): Argument[] => {
       const { table, bags, others } = stepRequest(optimizer, step);
       const useStarts: Argument = { array: step.useStarts ?? NO_STARTS, direction: 'in' };
@@ -179,7 +179,7 @@ export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCs
     });
   }
 
-  private stepOne(optimizer: OptimizerName, step: HostStep): void {
+  private stepOne(optimizer: UpdateName, step: HostStep): void {
     const { table, options, hyper } = step;
     this.call(stepRequest(optimizer, step), (kernels, { tableAt, bagsAt, others, workspace }) => {
       const [gradientAt, ...slotsAt] = others;
@@ -335,7 +335,7 @@ function placedAt(
 }
 
 /** What a step takes, checked. */
-function stepRequest(optimizer: OptimizerName, { table, slots, gradient, bags, hyper }: HostStep): Request {
+function stepRequest(optimizer: UpdateName, { table, slots, gradient, bags, hyper }: HostStep): Request {
   checkLength('gradient', gradient.length, pooledLength(bags, table));
   checkLength('hyper', hyper.length, HYPER_FIELDS.length);
   checkLength('slots', slots.length, SLOT_NAMES[optimizer].length);

@@ -1,5 +1,5 @@
 /** The plan that a `DistributedEmbedding` follows on the backend in use. */
-import { RULES } from '../../rules/rules.js';
+import { UPDATES, updateOf } from '../../rules/rules.js';
 import * as tf from '@tensorflow/tfjs';
 import type { Devices } from '../../backends/contract.js';
 import { currentBackend } from '../../backends/registry.js';
@@ -30,7 +30,7 @@ function planTables({ tables, features }: DistributedFeatures): PlanTableArgs[] 
     const uses = features.filter((feature) => feature.table === number);
     const { inputDim, outputDim, initializer, optimizer, regularizer, constraint } = table;
     const hasWholeRows =
-      (optimizer !== null && RULES[optimizer.optimizerName].isPerRow === true) ||
+      (optimizer !== null && UPDATES[updateOf(optimizer)].isPerRow === true) ||
       (optimizer !== null && optimizer.settings.clipNorm !== null) ||
       rowConstraintOf(constraint)?.kind === 'rowNorm' ||
       uses.some(({ maxNorm }) => maxNorm !== null);

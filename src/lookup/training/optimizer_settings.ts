@@ -45,7 +45,7 @@ export type LearningRate = number | ((step: number) => number) | ScheduleConfig;
 
 /** Every hyper-parameter; which optimizer reads which is told by its rule. All optional; null is off. */
 export interface SparseOptimizerConfig extends RuleConfig {
-  /** A number, a function of the step, or a schedule of Keras. Default: 0.01; adagradMomentum, adam and ftrl 0.001. */
+  /** A number, a function of the step, or a schedule of Keras. Default: 0.01 or 0.001, as the optimizer has it. */
   learningRate?: LearningRate | undefined;
 }
 
@@ -114,8 +114,9 @@ function checkBounds(value: readonly unknown[], expected: string): readonly [num
 }
 
 /** null is the default of fields that are off by default, and of epsilon. */
-function isNullable(field: Field): boolean {
-  return field === 'epsilon' || (field !== 'learningRate' && DEFAULTS[field] === null);
+function isNullable(name: OptimizerName, field: Field): boolean {
+  if (field === 'epsilon') return true;
+  return field !== 'learningRate' && DEFAULTS[field] === null && (RULES[name].defaults?.[field] ?? null) === null;
 }
 
 /** All settings of an optimizer from what the user gave: unknown fields of other optimizers are ignored. */
@@ -124,7 +125,7 @@ export function readSettings(name: OptimizerName, config: SparseOptimizerConfig)
   const settings: Settings = { ...DEFAULTS, learningRate, ...defaults };
   for (const field of fieldsOf(name)) {
     const value = config[field];
-    if (value === undefined || (value === null && isNullable(field))) continue;
+    if (value === undefined || (value === null && isNullable(name, field))) continue;
     (settings as unknown as Record<Field, unknown>)[field] = readField(name, field, value);
   }
   const { clipWeightMin, clipWeightMax } = settings;
@@ -160,7 +161,8 @@ export function hyperOf(
   constraint: RowConstraint | null,
   rate = learningRateAt(settings.learningRate, step - 1),
 ): Hyper {
-  const decay = settings.weightDecay ?? 0;
+  const { weightDecay, multiplyWeightDecayByLearningRate } = settings;
+  const decay = (weightDecay ?? 0) * (multiplyWeightDecayByLearningRate ? rate : 1);
   const hyper: Hyper = { ...NEUTRAL_HYPER };
   for (const field of RULES[name].fields) {
     if (field in hyper) hyper[field as HyperField] = Number(settings[field]);
@@ -173,10 +175,17 @@ export function hyperOf(
     clipNorm: settings.clipNorm ?? 0,
     clipWeightMin: settings.clipWeightMin ?? -Infinity,
     clipWeightMax: settings.clipWeightMax ?? Infinity,
-    weightDecay: settings.multiplyWeightDecayByLearningRate ? decay * rate : decay,
+    weightDecay: decay,
+    idleDecay: RULES[name].decaysIdleRows === true ? decay : 0,
     ...RULES[name].hyper?.(settings, step),
     ...constraintHyper(constraint),
   };
+}
+
+/** The numbers with which a rule steps dense variables: what is said of tables alone is off. */
+export function denseHyper(name: OptimizerName, settings: Settings, step: number, rate: number): Hyper {
+  const { clipNorm, clipValue, clipWeightMin, clipWeightMax } = DEFAULTS;
+  return hyperOf(name, { ...settings, clipNorm, clipValue, clipWeightMin, clipWeightMax }, step, null, rate);
 }
 
 function constraintHyper(constraint: RowConstraint | null): Partial<Hyper> {

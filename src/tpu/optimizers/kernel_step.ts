@@ -2,7 +2,7 @@
 import type { Hyper } from '../../rules/hyper.js';
 import { RuntimeError, described } from '../../base/errors.js';
 import { hyperOf, readSettings, type SparseOptimizerConfig } from '../../lookup/training/optimizer_settings.js';
-import type { OptimizerName } from '../../rules/rules.js';
+import type { OptimizerName, UpdateName } from '../../rules/rules.js';
 import { Adagrad } from './adagrad.js';
 import { AdagradMomentum } from './adagrad_momentum.js';
 import { Adam } from './adam.js';
@@ -11,7 +11,7 @@ import { SGD } from './sgd.js';
 import type { TPUEmbeddingOptimizer } from './tpu_optimizer.js';
 
 interface KernelSettings {
-  readonly name: OptimizerName;
+  readonly name: OptimizerName & UpdateName;
   readonly own: SparseOptimizerConfig;
 }
 
@@ -47,7 +47,7 @@ export function hasKernel(optimizer: TPUEmbeddingOptimizer): boolean {
 export function trainSettings(
   optimizer: TPUEmbeddingOptimizer,
   learningRate: number | (() => number),
-): { readonly name: OptimizerName; readonly config: SparseOptimizerConfig } {
+): { readonly name: OptimizerName & UpdateName; readonly config: SparseOptimizerConfig } {
   const settings = settingsOf(optimizer);
   if (settings === null) {
     throw new RuntimeError('optimizer', 'an optimizer that has a kernel', described(optimizer.getClassName()));
@@ -66,7 +66,7 @@ export function trainSettings(
 
 /** What the update kernels take. */
 export interface KernelStep {
-  readonly optimizer: OptimizerName;
+  readonly optimizer: UpdateName;
   readonly hyper: Hyper;
 }
 

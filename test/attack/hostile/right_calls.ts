@@ -3,6 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { wordsPerRow } from '../../../src/backends/kernel_set.js';
 import { PACKED_STORAGES } from '../../../src/base/types.js';
+import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
+import { SLOT_NAMES, UPDATE_NAMES, slotArguments, slotShape } from '../../../src/rules/rules.js';
 import type { Random } from '../../helpers/random.js';
 import type { HostileArrays } from './arrays.js';
 import type { Spoiler } from './spoiled_calls.js';
@@ -46,10 +48,14 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
 
   /** The optimizer, its slots, the gradient and the settings. */
   function stepOf({ rows, dim, gradient }: ReturnType<typeof batch>): unknown[] {
-    const optimizer = random.whole(0, 6);
-    const slot = arrays.floats(optimizer === 2 ? rows : rows * dim);
-    const slots = [optimizer === 0 ? null : slot, optimizer < 3 ? null : arrays.floats(rows * dim)];
-    return [optimizer, ...slots, gradient, arrays.floats(30)];
+    const optimizer = random.whole(0, UPDATE_NAMES.length);
+    const update = UPDATE_NAMES[optimizer]!;
+    const size = slotShape(update, [rows, dim]).reduce((a, b) => a * b, 1);
+    const slots = slotArguments(
+      SLOT_NAMES[update].map(() => arrays.floats(size)),
+      null,
+    );
+    return [optimizer, ...slots, gradient, arrays.floats(HYPER_FIELDS.length)];
   }
 
   function lookup(): unknown[] {
@@ -165,7 +171,7 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
       const step = stepOf(drawn);
       // The last four settings are keys of 16 bits.
       const keys = Array.from({ length: 4 }, () => (random.chance(0.02) ? 2 ** 16 : random.whole(0, 2 ** 16)));
-      (step.at(-1) as Float32Array).set(keys, 26);
+      (step.at(-1) as Float32Array).set(keys, HYPER_FIELDS.length - keys.length);
       return [...packedTable(drawn.rows, drawn.dim, storage), ...drawn.ids(), ...step];
     },
     sparseApply: step,

@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { loadAddon } from '../../../src/backends/native/addon.js';
 import { wordsPerRow } from '../../../src/backends/kernel_set.js';
 import { PACKED_STORAGES } from '../../../src/base/types.js';
+import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
 import { Random } from '../../helpers/random.js';
 import { WatchedMemory } from '../watched_memory.js';
 
@@ -95,11 +96,14 @@ function racedCall(name = random.pick(NAMES)): { name: string; args: unknown[] }
   }
   if (name === 'packedApply') {
     const packed = [new Int32Array(rows * wordsPerRow('float16', dim)).fill(0x3c003c00), 0, rows, dim];
-    return { name, args: [...packed, ...ids, weights, ...how, 0, null, null, gradient, new Float32Array(30)] };
+    return {
+      name,
+      args: [...packed, ...ids, weights, ...how, 0, null, null, null, gradient, new Float32Array(HYPER_FIELDS.length)],
+    };
   }
   const uses = random.chance(0.5) ? words.subarray(STARTS, STARTS + 4) : null;
-  const hyper = new Float32Array(30).fill(0.5);
-  return { name, args: [...table, ...ids, weights, ...how, 0, null, null, gradient, hyper, uses] };
+  const hyper = new Float32Array(HYPER_FIELDS.length).fill(0.5);
+  return { name, args: [...table, ...ids, weights, ...how, 0, null, null, null, gradient, hyper, uses] };
 }
 
 /** Ids of one feature for SparseCores, with all that is written in the memory that is raced. */

@@ -12,6 +12,8 @@ import { wordsPerRow } from '../../../src/backends/kernel_set.js';
 import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflow/node_backend.js';
 import * as emb from '../../../src/node.js';
 import { PACKED_STORAGES } from '../../../src/base/types.js';
+import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
+import { SLOT_NAMES, UPDATE_NAMES, opNames } from '../../../src/rules/rules.js';
 import { Random } from '../../helpers/random.js';
 import { HostileArrays } from '../hostile/arrays.js';
 import { lossCall } from '../hostile/loss_calls.js';
@@ -40,7 +42,10 @@ interface OpCall {
   readonly written: number;
 }
 
-const SLOTS = { Sgd: 0, Adagrad: 1, RowWiseAdagrad: 1, AdagradMomentum: 2, Adam: 2, Ftrl: 2 } as const;
+/** How many slots each update has, by its name in ops. */
+const SLOTS: Readonly<Record<string, number>> = Object.fromEntries(
+  UPDATE_NAMES.map((name) => [opNames('')[name], SLOT_NAMES[name].length]),
+);
 const NAMES = [
   'EmbeddingBag',
   'EmbeddingBagGrad',
@@ -56,7 +61,7 @@ const NAMES = [
   'EmbeddingWriteRows',
   'EmbeddingShareTensors',
 ];
-const UPDATES = Object.keys(SLOTS) as (keyof typeof SLOTS)[];
+const UPDATES = Object.keys(SLOTS);
 
 function bagAttributes(): OpAttribute[] {
   const norm = random.chance(0.8) ? random.pick([0, 0, 0.5]) : random.pick([-1, NaN, Infinity, 1e-45]);
@@ -146,10 +151,10 @@ function rightCall(): OpCall {
       return { name, inputs: [tensors.ints(numbers), table, gradient], attributes: sizes, outputs: 0, written: 0 };
     }
     default: {
-      const update = name as keyof typeof SLOTS;
+      const update = name;
       const slotDim = update === 'RowWiseAdagrad' ? 1 : dim;
-      const slots = Array.from({ length: SLOTS[update] }, () => tensors.floats(rows, slotDim));
-      const inputs = [table, ...slots, gradient, ...bags, tensors.floats(30)];
+      const slots = Array.from({ length: SLOTS[update]! }, () => tensors.floats(rows, slotDim));
+      const inputs = [table, ...slots, gradient, ...bags, tensors.floats(HYPER_FIELDS.length)];
       return { name: `EmbeddingSparseApply${name}`, inputs, attributes, outputs: 0, written: 1 + slots.length };
     }
   }
@@ -177,9 +182,9 @@ function rightCallOfMany(): OpCall {
   }
   const name = random.pick(UPDATES);
   const slotDim = name === 'RowWiseAdagrad' ? 1 : dim;
-  const slots = Array.from({ length: 2 * SLOTS[name] }, () => tensors.floats(rows, slotDim));
+  const slots = Array.from({ length: 2 * SLOTS[name]! }, () => tensors.floats(rows, slotDim));
   const gradients = uses.map(() => tensors.floats(1, dim));
-  const hypers = [tensors.floats(30), tensors.floats(30)];
+  const hypers = [tensors.floats(HYPER_FIELDS.length), tensors.floats(HYPER_FIELDS.length)];
   const inputs = [...tables, ...slots, ...gradients, ...values, ...splits, ...weights, ...hypers, modes, norms];
   const attributes = [N, { name: 'U', type: TF_ATTR_INT, value: 3 }];
   return { name: `EmbeddingSparseApplyMany${name}`, inputs, attributes, outputs: 0, written: 2 + slots.length };

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { backendInfo, currentBackend } from '../../../src/backends/registry.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
-import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
+import { UPDATE_NAMES } from '../../../src/rules/rules.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots } from '../wasm/generated_case.js';
 import { describeImplementations } from './implementations.js';
 import { lookUpInto, stepOne, stepVariable } from '../../helpers/kernel_calls.js';
@@ -57,7 +57,7 @@ describeImplementations('kernels of the cpu backend', (implementation) => {
     }
   });
 
-  for (const optimizer of OPTIMIZER_NAMES) {
+  for (const optimizer of UPDATE_NAMES) {
     it(`step as the reference does: ${optimizer}`, () => {
       for (const seed of SEEDS) {
         const { name, table, bags, options, gradient } = generatedCase(seed);

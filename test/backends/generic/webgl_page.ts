@@ -4,7 +4,7 @@ import { registerGenericBackends } from '../../../src/backends/generic/register.
 import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { backendInfo } from '../../../src/backends/registry.js';
-import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
+import { UPDATE_NAMES } from '../../../src/rules/rules.js';
 import { bagCases, copyTable, packedHyperCase, usedSlots, type BagCase } from '../../helpers/bag_cases.js';
 import { gradientMagnitude, pooledMagnitudes, weightsGradientMagnitude } from '../../helpers/magnitudes.js';
 import { tensorKernelSet } from '../../helpers/tensor_kernel_set.js';
@@ -29,7 +29,7 @@ function results(kernels: Kernels, example: BagCase, seed: number): Float32Array
   const grad = kernels.rowGradients(gradient, bags, table, options);
   const weights = new Float32Array(bags.values.length);
   if (bags.weights !== null) kernels.weightsGradient(table, gradient, bags, options, weights);
-  const optimizer = OPTIMIZER_NAMES[seed % OPTIMIZER_NAMES.length]!;
+  const optimizer = UPDATE_NAMES[seed % UPDATE_NAMES.length]!;
   const own = copyTable(table);
   const slots = usedSlots(optimizer, own, seed);
   stepOne(kernels, optimizer, own, slots, gradient, bags, options, packedHyperCase(optimizer, seed));

@@ -3,7 +3,7 @@ import { type BagOptions, type HostBags, type HostTable, wordsPerRow } from '../
 import { loadNative } from '../../../src/backends/native/register.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { COMBINERS } from '../../../src/base/types.js';
-import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
+import { UPDATE_NAMES } from '../../../src/rules/rules.js';
 import { packRows } from '../../../src/backends/packed/rows.js';
 import { packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
 import { Random } from '../../helpers/random.js';
@@ -77,7 +77,7 @@ describe('native kernels', () => {
     it(`step alike with any number of threads: [${rows}, ${dim}]`, () => {
       const { bags, gradientOf } = largeBatch(rows + 1, 900, rows, true);
       const gradient = gradientOf(dim);
-      OPTIMIZER_NAMES.forEach((optimizer, i) => {
+      UPDATE_NAMES.forEach((optimizer, i) => {
         if (rows === 1_000_000 && optimizer !== 'adagrad') return;
         for (const seed of rows === 1_000_000 ? [1] : [i, i + 6, i + 12]) {
           const hyper = packedHyperCase(optimizer, seed % 6 === 0 ? seed + 1 : seed); // seed 6 k has no extras
@@ -164,7 +164,7 @@ describe('native kernels', () => {
       lookUpInto(referenceKernels, table, bags, options, expected);
       lookUpInto(kernels, table, bags, options, actual);
       expectClose(actual, expected, 40, `width ${dim}`);
-      for (const optimizer of OPTIMIZER_NAMES) {
+      for (const optimizer of UPDATE_NAMES) {
         const gradient = gradientOf(dim);
         const run = (set: typeof referenceKernels): Float32Array[] => {
           const mine = { ...table, data: table.data.slice() };

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import type { BagOptions, HostBags, HostTable, KernelSet } from '../../../src/backends/kernel_set.js';
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/rules/hyper.js';
 import { namedKernelSet } from '../../../src/backends/registry.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../src/rules/rules.js';
+import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../../src/rules/rules.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';
 import 'tfjs-embeddings/node';
@@ -47,7 +47,7 @@ function drawBags(random: Random, isWeighted: boolean): HostBags {
 }
 
 function step(
-  optimizer: OptimizerName,
+  optimizer: UpdateName,
   { table, slots, gradient }: { table: HostTable; slots: readonly Float32Array[]; gradient: Float32Array },
   bags: HostBags,
   hyper: Hyper,
@@ -63,7 +63,7 @@ describe('a plain step', () => {
     if (namedKernelSet('native') === undefined) skipOrFail('no addon here');
   });
 
-  for (const optimizer of OPTIMIZER_NAMES) {
+  for (const optimizer of UPDATE_NAMES) {
     it(`gives the bits of the general one at every width: ${optimizer}`, () => {
       const random = new Random(11);
       for (const dim of WIDTHS) {

@@ -188,7 +188,7 @@ def errors():
 
 
 def trained():
-    hyper = np.zeros(30, np.float32)
+    hyper = np.zeros(31, np.float32)
     hyper[0] = 1.5  # learning rate
     hyper[16], hyper[17], hyper[19], hyper[20] = -np.inf, np.inf, -np.inf, np.inf  # clipping is off
     table = ops.embedding_copy(tf.ones([4, 1]))

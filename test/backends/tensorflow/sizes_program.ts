@@ -5,6 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { currentBackend } from '../../../src/backends/registry.js';
 import type { BagOptions } from '../../../src/backends/kernel_set.js';
+import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
 import * as emb from '../../../src/node.js';
 import '@tensorflow/tfjs-node';
 import { stepVariable } from '../../helpers/kernel_calls.js';
@@ -28,7 +29,16 @@ const stepOf = (rows: number): void => {
   const table = tf.variable(tf.zeros([0, WIDE]));
   const slot = tf.variable(tf.zeros([rows, WIDE]));
   const bags = { values: none(), rowSplits: splits(0), weights: null };
-  stepVariable(currentBackend(), 'adagrad', table, [slot], tf.zeros([0, WIDE]), bags, OPTIONS, new Float32Array(30));
+  stepVariable(
+    currentBackend(),
+    'adagrad',
+    table,
+    [slot],
+    tf.zeros([0, WIDE]),
+    bags,
+    OPTIONS,
+    new Float32Array(HYPER_FIELDS.length),
+  );
 };
 
 const cases: Record<string, () => unknown> = {

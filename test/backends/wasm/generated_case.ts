@@ -2,7 +2,7 @@
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/rules/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
 import { COMBINERS } from '../../../src/base/types.js';
-import { SLOT_NAMES, type OptimizerName } from '../../../src/rules/rules.js';
+import { SLOT_NAMES, type UpdateName } from '../../../src/rules/rules.js';
 
 export interface GeneratedCase {
   readonly name: string;
@@ -60,8 +60,8 @@ export function generatedCase(seed: number): GeneratedCase {
 }
 
 /** Hyper-parameters that an optimizer is usually run with. */
-export function usualHyper(optimizer: OptimizerName): Float32Array {
-  const byName: Record<OptimizerName, Partial<Hyper>> = {
+export function usualHyper(optimizer: UpdateName): Float32Array {
+  const byName: Record<UpdateName, Partial<Hyper>> = {
     sgd: { learningRate: 0.1 },
     adagrad: { learningRate: 0.1, epsilon: 1e-7 },
     rowWiseAdagrad: { learningRate: 0.1, epsilon: 1e-7 },
@@ -73,7 +73,7 @@ export function usualHyper(optimizer: OptimizerName): Float32Array {
 }
 
 /** Slots that have seen a few steps: positive everywhere. */
-export function usualSlots(optimizer: OptimizerName, { rows, dim }: HostTable, seed: number): Float32Array[] {
+export function usualSlots(optimizer: UpdateName, { rows, dim }: HostTable, seed: number): Float32Array[] {
   const random = randomNumbers(seed);
   const length = optimizer === 'rowWiseAdagrad' ? rows : rows * dim;
   return SLOT_NAMES[optimizer].map(() => Float32Array.from({ length }, () => 0.1 + random()));

@@ -4,7 +4,7 @@ import { IdOutOfRange } from '../../../src/backends/kernel_set.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { backendInfo, currentBackend, setThreads } from '../../../src/backends/registry.js';
 import { ValueError } from '../../../src/base/errors.js';
-import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
+import { UPDATE_NAMES } from '../../../src/rules/rules.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots, type GeneratedCase } from './generated_case.js';
 import { describeWasm, wasmBackend } from './wasm_backend.js';
 import { lookUpInto, stepOne, stepVariable } from '../../helpers/kernel_calls.js';
@@ -78,7 +78,7 @@ describeWasm('kernels of the wasm backend', () => {
     }
   });
 
-  for (const optimizer of OPTIMIZER_NAMES) {
+  for (const optimizer of UPDATE_NAMES) {
     it(`step as the reference does: ${optimizer}`, () => {
       for (const seed of SEEDS) {
         const generated = generatedCase(seed);

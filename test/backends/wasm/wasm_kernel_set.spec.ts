@@ -3,7 +3,7 @@ import { IdOutOfRange, type HostTable } from '../../../src/backends/kernel_set.j
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
 import { WasmKernelSet } from '../../../src/backends/wasm/wasm_kernel_set.js';
 import { ValueError } from '../../../src/base/errors.js';
-import { OPTIMIZER_NAMES } from '../../../src/rules/rules.js';
+import { UPDATE_NAMES } from '../../../src/rules/rules.js';
 import { copyOf, expectClose, generatedCase, usualHyper, usualSlots } from './generated_case.js';
 import { lookUpInto, stepOne } from '../../helpers/kernel_calls.js';
 
@@ -59,7 +59,7 @@ describe('WebAssembly kernels on typed arrays', () => {
     }
   });
 
-  for (const optimizer of OPTIMIZER_NAMES) {
+  for (const optimizer of UPDATE_NAMES) {
     it(`step as the reference does: ${optimizer}`, () => {
       for (const seed of SEEDS) {
         const { name, table, bags, options, gradient } = generatedCase(seed);

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
 import { currentBackend } from '../../../src/backends/registry.js';
 import type { TableLayout } from '../../../src/partition/table_layout.js';
+import { RULES } from '../../../src/rules/rules.js';
 import { Random } from '../../helpers/random.js';
 import type { DistributedCase, OptimizerCase, TableCase } from './generated_case.js';
 import { givenInput } from './forms.js';
@@ -42,8 +43,6 @@ function initializerOf(number: number): emb.DistributedItemArgs['embeddingsIniti
   ][number]!() as emb.DistributedItemArgs['embeddingsInitializer'];
 }
 
-const KERAS_NAMES: Readonly<Record<string, string>> = { sgd: 'SGD', adagrad: 'Adagrad', adam: 'Adam', ftrl: 'Ftrl' };
-
 function makeOptimizer({ name, config }: OptimizerCase): tf.Optimizer {
   switch (name) {
     case 'tf.sgd':
@@ -61,7 +60,7 @@ function configOptimizer(given: OptimizerCase | null): NonNullable<emb.TableConf
   if (given === null) return null;
   const { name, config } = given;
   if (given.given === 'name') return name as NonNullable<emb.TableConfigArgs['optimizer']>;
-  if (given.given === 'keras') return { className: KERAS_NAMES[name]!, config };
+  if (given.given === 'keras') return { className: RULES[name as emb.OptimizerName].keras!.className, config };
   return makeOptimizer(given) as unknown as NonNullable<emb.TableConfigArgs['optimizer']>;
 }
 

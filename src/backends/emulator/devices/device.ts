@@ -6,7 +6,7 @@
  * numbers that the host hands out.
  */
 import { brand } from '../../../base/per_process.js';
-import type { OptimizerName } from '../../../rules/rules.js';
+import type { UpdateName } from '../../../rules/rules.js';
 import type { FilledPart } from '../../counter_random.js';
 import type { Fill } from '../../fill.js';
 import type { BagOptions, KernelInfo } from '../../kernel_set.js';
@@ -108,7 +108,7 @@ export type Command =
   /** One exact step over the sum of all entries. */
   | {
       readonly op: 'step';
-      readonly optimizer: OptimizerName;
+      readonly optimizer: UpdateName;
       readonly table: TableAt;
       readonly slots: readonly number[];
       readonly entries: readonly EntryAt[];
@@ -154,7 +154,7 @@ export type CsrCommand =
   /** One step of a shard; `gradient`: that of all samples, [cores x samples, dim]. */
   | {
       readonly op: 'csrStep';
-      readonly optimizer: OptimizerName;
+      readonly optimizer: UpdateName;
       readonly table: TableAt;
       readonly slots: readonly number[];
       readonly csr: CsrAt;

@@ -1,5 +1,5 @@
 /** Lookups and steps on SparseCores: the CSR of stacks goes to the devices, which work on it. */
-import type { OptimizerName } from '../../../rules/rules.js';
+import type { UpdateName } from '../../../rules/rules.js';
 import type { Quantization } from '../../quantize.js';
 import type { CsrCounts, HostCsr } from '../../sparse_core.js';
 import type { Command, CsrAt } from '../devices/device.js';
@@ -36,7 +36,7 @@ export interface CsrUpdate extends CsrStack {
 }
 
 export interface CsrStep extends CsrUpdate {
-  readonly optimizer: OptimizerName;
+  readonly optimizer: UpdateName;
   readonly slots: readonly DeviceTable[];
   readonly hyper: readonly number[];
   /** false: each occurrence of an id is a step of its own, in the order of the batch: feature after feature. */

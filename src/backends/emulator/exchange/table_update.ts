@@ -1,5 +1,5 @@
 /** Steps of one optimizer call: gradients go to the devices that hold the rows, and each row is stepped where it lies. */
-import type { OptimizerName } from '../../../rules/rules.js';
+import type { UpdateName } from '../../../rules/rules.js';
 import { SINGLE_ROW, type BagOptions } from '../../kernel_set.js';
 import type { DeviceTable } from '../machine/device_table.js';
 import type { BagsAt, Command, EntryAt } from '../devices/device.js';
@@ -19,7 +19,7 @@ export interface HostGradient {
 
 /** A `TableUpdate` whose table lies on devices. */
 export interface DeviceTableUpdate {
-  readonly optimizer: OptimizerName;
+  readonly optimizer: UpdateName;
   readonly table: DeviceTable;
   readonly slots: readonly DeviceTable[];
   readonly entries: readonly HostGradient[];

@@ -5,7 +5,7 @@ import type { LookupGradient, TableUpdate } from '../../../../src/backends/contr
 import { HYPER_FIELDS, packHyper, type Hyper } from '../../../../src/rules/hyper.js';
 import { IdOutOfRange, type BagOptions, type HostBags, type HostTable } from '../../../../src/backends/kernel_set.js';
 import { kernelSet } from '../../../../src/backends/registry.js';
-import { OPTIMIZER_NAMES, SLOT_NAMES, type OptimizerName } from '../../../../src/rules/rules.js';
+import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../../../src/rules/rules.js';
 import { bagCases, copyTable, hyperCase, usedSlots, type BagCase } from '../../../helpers/bag_cases.js';
 import { gradientMagnitude } from '../../../helpers/magnitudes.js';
 import { Random } from '../../../helpers/random.js';
@@ -24,7 +24,7 @@ interface Uses {
 }
 
 /** One step as the cpu backend makes it: one lookup goes to the kernel, several are first united by rows. */
-function stepHere(optimizer: OptimizerName, table: HostTable, slots: Float32Array[], uses: Uses, hyper: Hyper): void {
+function stepHere(optimizer: UpdateName, table: HostTable, slots: Float32Array[], uses: Uses, hyper: Hyper): void {
   const kernels = kernelSet();
   const { examples, dense } = uses;
   const numbers = packHyper(hyper);
@@ -50,7 +50,7 @@ function entryOf({ gradient, bags, options, table }: BagCase): LookupGradient {
 
 interface Trained {
   readonly what: string;
-  readonly optimizer: OptimizerName;
+  readonly optimizer: UpdateName;
   readonly table: tf.Variable;
   readonly slots: readonly tf.Variable[];
   readonly expected: HostTable;
@@ -60,7 +60,7 @@ interface Trained {
 }
 
 /** A table with used slots on the devices, and the same on the host. */
-function trained(layout: LayoutName, optimizer: OptimizerName, uses: Uses, hyper: Hyper, seed: number): Trained {
+function trained(layout: LayoutName, optimizer: UpdateName, uses: Uses, hyper: Hyper, seed: number): Trained {
   const [{ table, name }] = uses.examples as [BagCase];
   const expectedSlots = usedSlots(optimizer, table, seed);
   const placed = placeTable(layout, table, new Random(seed));
@@ -151,7 +151,7 @@ describeEmulator(
   (host) => {
     const count = host === 'cpu' ? 36 : 12;
     for (const layout of LAYOUT_NAMES) {
-      for (const optimizer of OPTIMIZER_NAMES) {
+      for (const optimizer of UPDATE_NAMES) {
         it(`of one lookup: ${layout}, ${optimizer}`, () => {
           small.slice(0, count).forEach((example, seed) => {
             train([trained(layout, optimizer, { examples: [example], dense: null }, hyperCase(optimizer, seed), seed)]);
@@ -161,7 +161,7 @@ describeEmulator(
 
       it(`of several lookups and a dense part: ${layout}`, () => {
         small.slice(40, 40 + count).forEach((example, seed) => {
-          const optimizer = OPTIMIZER_NAMES[seed % OPTIMIZER_NAMES.length]!;
+          const optimizer = UPDATE_NAMES[seed % UPDATE_NAMES.length]!;
           const random = new Random(seed);
           const { table } = example;
           const again = small.slice(0, 60).map(({ bags, options, gradient, name }): BagCase => {
@@ -187,7 +187,7 @@ describeEmulator(
     it('of many tables in one call', () => {
       train(
         small.slice(100, 130).map((example, seed) => {
-          const optimizer = OPTIMIZER_NAMES[seed % OPTIMIZER_NAMES.length]!;
+          const optimizer = UPDATE_NAMES[seed % UPDATE_NAMES.length]!;
           const layout = LAYOUT_NAMES[seed % LAYOUT_NAMES.length]!;
           return trained(layout, optimizer, { examples: [example], dense: null }, hyperCase(optimizer, seed), seed);
         }),
@@ -205,7 +205,7 @@ describeEmulator('steps', { chips: 4, coresPerChip: 1 }, () => {
 
   it('cover every hyper-parameter', () => {
     const used = new Set<string>();
-    for (const optimizer of OPTIMIZER_NAMES) {
+    for (const optimizer of UPDATE_NAMES) {
       for (let seed = 0; seed < 36; seed++) {
         const neutral = hyperCase('sgd', 0);
         for (const field of HYPER_FIELDS) if (hyperCase(optimizer, seed)[field] !== neutral[field]) used.add(field);
@@ -217,7 +217,7 @@ describeEmulator('steps', { chips: 4, coresPerChip: 1 }, () => {
   });
 
   it('bring a table together where they need whole rows, and only then', () => {
-    const shards = (layout: LayoutName, optimizer: OptimizerName, extra: Partial<Hyper>, maxNorm = 0): number[] => {
+    const shards = (layout: LayoutName, optimizer: UpdateName, extra: Partial<Hyper>, maxNorm = 0): number[] => {
       const use = { ...example, options: { ...SINGLE, maxNorm } };
       const one = trained(layout, optimizer, { examples: [use], dense: null }, { ...plain, ...extra }, 3);
       step([one]);

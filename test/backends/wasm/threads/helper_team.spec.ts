@@ -15,7 +15,7 @@ import type { WasmBackend } from '../../../../src/backends/wasm/tfjs_heap.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
 import { RuntimeError } from '../../../../src/base/errors.js';
 import { COMBINERS } from '../../../../src/base/types.js';
-import { OPTIMIZER_NAMES } from '../../../../src/rules/rules.js';
+import { UPDATE_NAMES } from '../../../../src/rules/rules.js';
 import { copyOf, randomNumbers, usualHyper, usualSlots } from '../generated_case.js';
 import { lookUpInto, stepOne } from '../../../helpers/kernel_calls.js';
 
@@ -56,7 +56,7 @@ function results(set: WasmKernelSet, { table, bags, gradient, options }: LargeCa
   const weightsGradient = new Float32Array(bags.values.length);
   const weights = bags.weights ?? new Float32Array(bags.values.length).fill(1);
   set.weightsGradient(table, gradient, { ...bags, weights }, options, weightsGradient);
-  const optimizer = OPTIMIZER_NAMES[seed % OPTIMIZER_NAMES.length]!;
+  const optimizer = UPDATE_NAMES[seed % UPDATE_NAMES.length]!;
   const own = copyOf(table);
   const slots = usualSlots(optimizer, own, seed);
   stepOne(set, optimizer, own, slots, gradient, bags, options, usualHyper(optimizer));

@@ -1,7 +1,7 @@
 /** Whether a peer computes what the reference does, on small tables with repeated ids. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SLOT_NAMES, type OptimizerName } from '../../../../src/rules/rules.js';
+import { SLOT_NAMES, type UpdateName } from '../../../../src/rules/rules.js';
 import { type BagOptions, wordsPerRow } from '../../../../src/backends/kernel_set.js';
 import { packRows, unpackRows } from '../../../../src/backends/packed/rows.js';
 import { referenceKernels } from '../../../../src/backends/reference/reference_kernel_set.js';
@@ -36,7 +36,7 @@ function expected(bagCase: BagCase, start: Float32Array, { batches, gradient }: 
   const pooled = new Float32Array(BATCH * dim);
   lookUpInto(referenceKernels, table, batches[0]!, options, pooled);
   if (op === 'forward') return { pooled, table: table.data };
-  const optimizer = op as OptimizerName;
+  const optimizer = op as UpdateName;
   const length = optimizer === 'rowWiseAdagrad' ? ROWS : ROWS * dim;
   const slots = SLOT_NAMES[optimizer].map((_, i) => new Float32Array(length).fill(startOf(optimizer, i)));
   for (let step = 1; step <= STEPS; step++) {

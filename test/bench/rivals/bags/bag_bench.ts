@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
-import { SLOT_NAMES, type OptimizerName } from '../../../../src/rules/rules.js';
+import { SLOT_NAMES, type UpdateName } from '../../../../src/rules/rules.js';
 import { agreementOf, type Agreement } from './bag_agreement.js';
 import { batchesOf, drawBags, nameOf, rowsOf, type BagCase } from './bag_cases.js';
 import { writeBags } from './bag_files.js';
@@ -18,7 +18,7 @@ const HOLDERS = 7;
 
 /** What a line needs while all peers hold their tables. */
 function bytesOf({ op, dim }: BagCase): number {
-  const arrays = op === 'forward' ? 1 : 1 + SLOT_NAMES[op as OptimizerName].length;
+  const arrays = op === 'forward' ? 1 : 1 + SLOT_NAMES[op as UpdateName].length;
   return HOLDERS * arrays * rowsOf(dim) * dim * 4;
 }
 

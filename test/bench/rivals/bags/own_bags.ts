@@ -10,7 +10,7 @@ import { loadNative } from '../../../../src/backends/native/register.js';
 import { ready } from '../../../../src/backends/wasm/module.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
 import { packRows, unpackRows } from '../../../../src/backends/packed/rows.js';
-import { SLOT_NAMES, type OptimizerName } from '../../../../src/rules/rules.js';
+import { SLOT_NAMES, type UpdateName } from '../../../../src/rules/rules.js';
 import { floatsOf, readBags, writeOutputs, type BagsRequest, type TableRequest } from './bag_files.js';
 import { PACKED } from '../peers.js';
 import { Lacks, serve, timed } from '../serve.js';
@@ -23,7 +23,7 @@ const storage = PACKED.find((each) => each === name);
 interface Opened {
   readonly table: HostTable | PackedTable;
   readonly slots: Float32Array[];
-  readonly optimizer: OptimizerName | null;
+  readonly optimizer: UpdateName | null;
   readonly learningRate: number;
 }
 
@@ -88,7 +88,7 @@ function open(request: TableRequest): void {
 }
 
 function openFloats({ rows, dim, table, optimizer, learningRate }: TableRequest): void {
-  const named = optimizer as OptimizerName | null;
+  const named = optimizer as UpdateName | null;
   const lengths = [rows * dim];
   for (const _ of named === null ? [] : SLOT_NAMES[named]) {
     lengths.push(named === 'rowWiseAdagrad' ? rows : rows * dim);

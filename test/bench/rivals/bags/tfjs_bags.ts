@@ -3,7 +3,7 @@ process.env['TF_NUM_INTRAOP_THREADS'] = process.argv[3];
 const tf = await import('@tensorflow/tfjs');
 await import('@tensorflow/tfjs-node');
 import type * as tfjs from '@tensorflow/tfjs';
-import { type OptimizerName, SLOT_NAMES } from '../../../../src/rules/rules.js';
+import { type OptimizerName, type UpdateName, SLOT_NAMES } from '../../../../src/rules/rules.js';
 import { floatsOf, hotnessOf, readBags, writeOutputs, type BagsRequest, type TableRequest } from './bag_files.js';
 import { Lacks, serve, timed } from '../serve.js';
 import { settingsOf, startOf } from './step_settings.js';
@@ -42,8 +42,8 @@ function open(asked: TableRequest): void {
     return;
   }
   const shape = named === 'rowWiseAdagrad' ? [rows] : [rows, dim];
-  slots = SLOT_NAMES[named as OptimizerName].map((_, i) =>
-    tf.tidy(() => tf.variable(tf.fill(shape, startOf(named as OptimizerName, i)))),
+  slots = SLOT_NAMES[named as UpdateName].map((_, i) =>
+    tf.tidy(() => tf.variable(tf.fill(shape, startOf(named as UpdateName, i)))),
   );
 }
 

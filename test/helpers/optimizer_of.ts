@@ -1,0 +1,15 @@
+/** The optimizer that runs an update, and the settings with which it does. */
+import { readSettings, type SparseOptimizerConfig } from '../../src/lookup/training/optimizer_settings.js';
+import { OPTIMIZER_NAMES, updateOf, type OptimizerName, type UpdateName } from '../../src/rules/rules.js';
+
+/** Fields on which the choice of an update may depend. */
+const SWITCHES: readonly SparseOptimizerConfig[] = [{}, { momentum: 0.5 }];
+
+export function optimizerOf(update: UpdateName): { name: OptimizerName; config: SparseOptimizerConfig } {
+  for (const name of OPTIMIZER_NAMES) {
+    for (const config of SWITCHES) {
+      if (updateOf({ optimizerName: name, settings: readSettings(name, config) }) === update) return { name, config };
+    }
+  }
+  throw new Error(`no optimizer runs ${update}`);
+}
