@@ -2,6 +2,7 @@
 import { adagrad } from './adagrad.js';
 import { adagradMomentum } from './adagrad_momentum.js';
 import { adam } from './adam.js';
+import { adamW } from './adam_w.js';
 import { ftrl } from './ftrl.js';
 import { rowWiseAdagrad } from './row_wise_adagrad.js';
 import { sgd } from './sgd.js';
@@ -9,7 +10,7 @@ import type { Hyper } from './hyper.js';
 import type { RuleSettings } from './fields.js';
 import type { RowUpdate, UpdateRule } from './update_rule.js';
 
-const OPTIMIZERS = { sgd, adagrad, rowWiseAdagrad, adagradMomentum, adam, ftrl };
+const OPTIMIZERS = { sgd, adagrad, rowWiseAdagrad, adagradMomentum, adam, ftrl, adamW };
 
 /** Names of the row-sparse optimizers. */
 export type OptimizerName = keyof typeof OPTIMIZERS;

@@ -78,6 +78,14 @@ const OWN: Record<string, Record<string, readonly Wrong[]>> = {
     sumInsideSqrt: BOOLEAN,
     lazy: BOOLEAN,
   },
+  adamW: {
+    beta1: [...NO_NUMBER, NEGATIVE, ONE, ALMOST_ONE, TWO, NULL],
+    beta2: [...NO_NUMBER, NEGATIVE, ONE, ALMOST_ONE, TWO, NULL],
+    epsilon: [...NO_NUMBER, NEGATIVE, ZERO, TINY],
+    // Without decay it would be another optimizer.
+    weightDecay: [...NO_NUMBER, NEGATIVE, NULL],
+    lazy: BOOLEAN,
+  },
   ftrl: {
     initialAccumulatorValue: [...NO_NUMBER, NEGATIVE, ZERO, TINY, NULL],
     learningRatePower: [...NO_NUMBER, ONE, NULL],

@@ -31,7 +31,7 @@ export interface NaiveConfig {
   multiplyWeightDecayByLearningRate?: boolean;
 }
 
-export type NaiveName = 'sgd' | 'adagrad' | 'rowWiseAdagrad' | 'adagradMomentum' | 'adam' | 'ftrl';
+export type NaiveName = 'sgd' | 'adagrad' | 'rowWiseAdagrad' | 'adagradMomentum' | 'adam' | 'ftrl' | 'adamW';
 
 /** Steps one table. Rows that are not in the gradient are not touched. */
 export class NaiveOptimizer {
@@ -56,6 +56,7 @@ export class NaiveOptimizer {
         this.#update(row, table[row]!, g, rate);
         this.#limit(table[row]!);
       } else if (this.config.lazy === false) {
+        if (this.name === 'adamW') this.#decay(table[row]!, rate);
         this.#update(
           row,
           table[row]!,
@@ -69,8 +70,8 @@ export class NaiveOptimizer {
   #rate(): number {
     const { learningRate } = this.config;
     if (typeof learningRate === 'function') return learningRate(this.#steps);
-    const isSlow = this.name === 'adam' || this.name === 'adagradMomentum' || this.name === 'ftrl';
-    return learningRate ?? (isSlow ? 0.001 : 0.01);
+    const isFast = ['sgd', 'adagrad', 'rowWiseAdagrad'].includes(this.name);
+    return learningRate ?? (isFast ? 0.01 : 0.001);
   }
 
   #clipped(gradient: ReadonlyMap<number, readonly number[]>): Map<number, number[]> {
@@ -83,7 +84,8 @@ export class NaiveOptimizer {
   }
 
   #decay(row: number[], rate: number): void {
-    const { weightDecay = 0, multiplyWeightDecayByLearningRate = false } = this.config;
+    const isDecoupled = this.name === 'adamW';
+    const { weightDecay = isDecoupled ? 0.004 : 0, multiplyWeightDecayByLearningRate = isDecoupled } = this.config;
     const lost = multiplyWeightDecayByLearningRate ? weightDecay * rate : weightDecay;
     row.forEach((w, c) => (row[c] = (1 - lost) * w));
   }
@@ -120,6 +122,7 @@ export class NaiveOptimizer {
       case 'adagradMomentum':
         return this.#adagradMomentum(row, w, g, rate);
       case 'adam':
+      case 'adamW':
         return this.#adam(row, w, g, rate);
       case 'ftrl':
         return this.#ftrl(row, w, g, rate);
@@ -141,12 +144,18 @@ export class NaiveOptimizer {
 
   #adam(row: number, w: number[], g: readonly number[], rate: number): void {
     const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-7, biasCorrection = true, sumInsideSqrt = false } = this.config;
+    const isOfKeras = this.name === 'adamW';
     const m = this.#slot(this.#first, row, w.length, 0);
     const v = this.#slot(this.#second, row, w.length, 0);
     const [left1, left2] = biasCorrection ? [1 - beta1 ** this.#steps, 1 - beta2 ** this.#steps] : [1, 1];
     g.forEach((each, c) => {
       m[c] = beta1 * m[c]! + (1 - beta1) * each;
       v[c] = beta2 * v[c]! + (1 - beta2) * each ** 2;
+      if (isOfKeras) {
+        const alpha = (rate * Math.sqrt(left2)) / left1;
+        w[c]! -= (alpha * m[c]) / (Math.sqrt(v[c]) + epsilon);
+        return;
+      }
       const square = v[c] / left2;
       const root = sumInsideSqrt ? Math.sqrt(square + epsilon ** 2) : Math.sqrt(square) + epsilon;
       w[c]! -= (rate * m[c]) / left1 / root;

@@ -53,6 +53,7 @@ const OWN: Record<emb.OptimizerName, Record<string, Draw>> = {
     sumInsideSqrt: either,
     lazy: either,
   },
+  adamW: { beta1: between(0.5, 0.95), beta2: between(0.5, 0.99), epsilon: between(0.01, 1), lazy: either },
   ftrl: {
     initialAccumulatorValue: between(0.05, 0.5),
     learningRatePower: between(-0.9, -0.2),

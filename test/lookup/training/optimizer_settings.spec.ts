@@ -31,6 +31,7 @@ const OTHERS: Readonly<Record<emb.OptimizerName, Readonly<Record<string, unknown
     lazy: false,
   },
   adam: { ...COMMON, beta1: 0.5, beta2: 0.75, epsilon: 0.125, biasCorrection: false, sumInsideSqrt: true, lazy: false },
+  adamW: { ...COMMON, multiplyWeightDecayByLearningRate: false, beta1: 0.5, beta2: 0.75, epsilon: 0.125, lazy: false },
   ftrl: {
     ...COMMON,
     initialAccumulatorValue: 0.5,
