@@ -64,6 +64,20 @@ TE_INLINE te_v step_ftrl(const te_hyper* h, te_v w, te_v g, te_v* a, te_v* linea
   return v_if_zero(denominator, w, v_div(v_sub(limited, *linear), denominator));
 }
 
+/* `mean`, `momenta`: NULL where it is not centered, or has no momentum. Its decay lies in beta2. */
+TE_INLINE te_v step_rmsprop(const te_hyper* h, te_v w, te_v g, te_v* v, te_v* mean, te_v* momenta) {
+  const te_v rho = v_set(h->beta2), rest = v_set(1.0f - h->beta2);
+  *v = v_add(v_mul(rho, *v), v_mul(rest, v_mul(g, g)));
+  te_v square = *v;
+  if (mean != NULL) {
+    *mean = v_add(v_mul(rho, *mean), v_mul(rest, g));
+    square = v_max(v_zero(), v_sub(square, v_mul(*mean, *mean)));
+  }
+  te_v step = v_mul(v_set(h->learning_rate), v_div_or_zero(g, v_sqrt(v_add(square, v_set(h->epsilon)))));
+  if (momenta != NULL) step = *momenta = v_add(v_mul(v_set(h->momentum), *momenta), step);
+  return v_sub(w, step);
+}
+
 /* One vector of columns; slots that the optimizer lacks are ignored. `optimizer` is known when compiling. */
 TE_INLINE te_v step_columns(const int optimizer, const te_hyper* h, te_v w, te_v g, te_v* a, te_v* b, te_v* c) {
   (void)c;
@@ -76,6 +90,14 @@ TE_INLINE te_v step_columns(const int optimizer, const te_hyper* h, te_v w, te_v
       return step_adagrad_momentum(h, w, g, a, b);
     case TE_ADAM:
       return step_adam(h, w, g, a, b);
+    case TE_RMSPROP:
+      return step_rmsprop(h, w, g, a, NULL, NULL);
+    case TE_RMSPROP_MOMENTUM:
+      return step_rmsprop(h, w, g, a, NULL, b);
+    case TE_RMSPROP_CENTERED:
+      return step_rmsprop(h, w, g, a, b, NULL);
+    case TE_RMSPROP_CENTERED_MOMENTUM:
+      return step_rmsprop(h, w, g, a, b, c);
     default:
       return step_ftrl(h, w, g, a, b);
   }

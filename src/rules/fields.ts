@@ -4,7 +4,7 @@
 export interface RuleConfig {
   /** Start value of `accumulators` (adagrad, rowWiseAdagrad, adagradMomentum, ftrl). Default: 0.1; adagradMomentum 0. */
   initialAccumulatorValue?: number | undefined;
-  /** Adagrad momentum: what is kept of the running step. Default: 0. */
+  /** What is kept of the running step. Default: 0. */
   momentum?: number | undefined;
   /** Adagrad momentum: steps along the momentum to come. Default: false. */
   useNesterov?: boolean | undefined;
@@ -16,6 +16,10 @@ export interface RuleConfig {
   beta2?: number | undefined;
   /** Keeps divisors from 0. Default, as null: 1e-7; adagradMomentum 1e-10. */
   epsilon?: number | null | undefined;
+  /** RMSprop: decay of the running means of gradients and of their squares. Default: 0.9. */
+  rho?: number | undefined;
+  /** RMSprop: divides by the root of the variance in place of the mean square. Default: false. */
+  centered?: boolean | undefined;
   /** Adam: divides the moments by 1 - beta^step, as the stock optimizer does. Default: true. */
   biasCorrection?: boolean | undefined;
   /** Adam: sqrt(v + epsilon^2) instead of sqrt(v) + epsilon. Default: false. */
@@ -88,6 +92,8 @@ export const DEFAULTS: Readonly<RuleSettings> = {
   beta1: 0.9,
   beta2: 0.999,
   epsilon: 1e-7,
+  rho: 0.9,
+  centered: false,
   biasCorrection: true,
   sumInsideSqrt: false,
   lazy: true,
@@ -113,6 +119,7 @@ export const LIMITS: Readonly<Partial<Record<RuleField, Limit>>> = {
   beta1: BELOW_ONE,
   beta2: BELOW_ONE,
   epsilon: NOT_NEGATIVE,
+  rho: BELOW_ONE,
   learningRatePower: NOT_POSITIVE,
   l1: NOT_NEGATIVE,
   l2: NOT_NEGATIVE,

@@ -4,13 +4,14 @@ import { adagradMomentum } from './adagrad_momentum.js';
 import { adam } from './adam.js';
 import { adamW } from './adam_w.js';
 import { ftrl } from './ftrl.js';
+import { rmsprop, rmspropCentered, rmspropCenteredMomentum, rmspropMomentum } from './rmsprop.js';
 import { rowWiseAdagrad } from './row_wise_adagrad.js';
 import { sgd } from './sgd.js';
 import type { Hyper } from './hyper.js';
 import type { RuleSettings } from './fields.js';
 import type { RowUpdate, UpdateRule } from './update_rule.js';
 
-const OPTIMIZERS = { sgd, adagrad, rowWiseAdagrad, adagradMomentum, adam, ftrl, adamW };
+const OPTIMIZERS = { sgd, adagrad, rowWiseAdagrad, adagradMomentum, adam, ftrl, adamW, rmsprop };
 
 /** Names of the row-sparse optimizers. */
 export type OptimizerName = keyof typeof OPTIMIZERS;
@@ -21,7 +22,18 @@ export type Rules = typeof OPTIMIZERS;
 export const RULES: Readonly<Record<OptimizerName, UpdateRule>> = OPTIMIZERS;
 
 /** What update kernels do, in the order of `TE_EACH_OPTIMIZER` in custom-ops/kernels/embedding.h. */
-const ROW_UPDATES = { sgd, adagrad, rowWiseAdagrad, adagradMomentum, adam, ftrl };
+const ROW_UPDATES = {
+  sgd,
+  adagrad,
+  rowWiseAdagrad,
+  adagradMomentum,
+  adam,
+  ftrl,
+  rmsprop,
+  rmspropMomentum,
+  rmspropCentered,
+  rmspropCenteredMomentum,
+};
 
 export type UpdateName = keyof typeof ROW_UPDATES;
 export const UPDATE_NAMES = Object.keys(ROW_UPDATES) as readonly UpdateName[];

@@ -128,9 +128,9 @@ describe('DistributedEmbedding', () => {
       embeddingDim: [['0', 0, 'ValueError'], ['2.5', 2.5, 'ValueError']], // prettier-ignore
       initializer: [['an unknown name', 'gaussian', 'ValueError']],
       optimizer: [
-        ['an unknown name', 'rmsprop', 'ValueError'],
+        ['an unknown name', 'nadam', 'ValueError'],
         ['a stock optimizer', made(() => tf.train.adagrad(0.1)), 'TypeError'],
-        ['one of Keras that has no counterpart', { class_name: 'RMSprop', config: {} }, 'ValueError'],
+        ['one of Keras that has no counterpart', { class_name: 'Nadam', config: {} }, 'ValueError'],
         ['momentum', { class_name: 'SGD', config: { momentum: 0.5 } }, 'ValueError', 'optimizer.momentum'],
         ['a clipped norm', { class_name: 'Adam', config: { clipnorm: 1 } }, 'ValueError', 'optimizer.clipnorm'],
       ],

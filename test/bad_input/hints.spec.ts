@@ -34,7 +34,7 @@ describe('hints in messages', () => {
     [
       'name the optimizer that a hyper-parameter belongs to',
       () => emb.train.sgd({ momentum: 0.9 } as never),
-      /momentum is a field of emb\.train\.adagradMomentum\./,
+      /momentum is a field of emb\.train\.adagradMomentum, rmsprop\./,
     ],
     [
       'write the call for whoever gives arguments by position',

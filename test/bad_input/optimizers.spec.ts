@@ -86,6 +86,13 @@ const OWN: Record<string, Record<string, readonly Wrong[]>> = {
     weightDecay: [...NO_NUMBER, NEGATIVE, NULL],
     lazy: BOOLEAN,
   },
+  rmsprop: {
+    rho: [...NO_NUMBER, NEGATIVE, ONE, ALMOST_ONE, TWO, NULL],
+    momentum: [...NO_NUMBER, NEGATIVE, TWO, NULL],
+    epsilon: [...NO_NUMBER, NEGATIVE, ZERO, TINY],
+    centered: BOOLEAN,
+    lazy: BOOLEAN,
+  },
   ftrl: {
     initialAccumulatorValue: [...NO_NUMBER, NEGATIVE, ZERO, TINY, NULL],
     learningRatePower: [...NO_NUMBER, ONE, NULL],

@@ -35,7 +35,7 @@ function batch(id: number): tf.Tensor2D {
 }
 
 const OPTIMIZERS = Object.keys(emb.train) as emb.OptimizerName[];
-const SLOTS = { sgd: 0, adagrad: 1, rowWiseAdagrad: 1, adagradMomentum: 2, adam: 2, ftrl: 2, adamW: 2 };
+const SLOTS = { sgd: 0, adagrad: 1, rowWiseAdagrad: 1, adagradMomentum: 2, adam: 2, ftrl: 2, adamW: 2, rmsprop: 1 };
 
 describeForBackends('ids outside the table', () => {
   let tensors: number;

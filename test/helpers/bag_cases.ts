@@ -133,6 +133,23 @@ const USUAL: Readonly<Record<UpdateName, readonly Partial<Hyper>[]>> = {
     { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.3, sumInsideSqrt: 1 },
     { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 1e-7, lazy: 0 },
   ],
+  rmsprop: [
+    { learningRate: 0.1, beta2: 0.9, epsilon: 1e-7 },
+    { learningRate: 0.1, beta2: 0.6, epsilon: 0.5, lazy: 0 },
+  ],
+  rmspropMomentum: [
+    { learningRate: 0.1, beta2: 0.9, momentum: 0.9, epsilon: 0.01 },
+    { learningRate: 0.1, beta2: 0.6, momentum: 0.5, epsilon: 0.5, lazy: 0 },
+  ],
+  // The slots of a case are no means of the same gradients, so that the variance would be 0 or less for a small epsilon.
+  rmspropCentered: [
+    { learningRate: 0.1, beta2: 0.9, epsilon: 0.5 },
+    { learningRate: 0.1, beta2: 0.6, epsilon: 0.9, lazy: 0 },
+  ],
+  rmspropCenteredMomentum: [
+    { learningRate: 0.1, beta2: 0.9, momentum: 0.9, epsilon: 0.5 },
+    { learningRate: 0.1, beta2: 0.6, momentum: 0.5, epsilon: 0.9, lazy: 0 },
+  ],
   ftrl: [
     { learningRate: 0.1 },
     { learningRate: 0.1, l1: 0.05, l2: 0.02, beta: 0.5 },

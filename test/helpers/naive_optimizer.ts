@@ -15,6 +15,8 @@ export interface NaiveConfig {
   beta1?: number;
   beta2?: number;
   epsilon?: number;
+  rho?: number;
+  centered?: boolean;
   biasCorrection?: boolean;
   sumInsideSqrt?: boolean;
   lazy?: boolean;
@@ -31,12 +33,14 @@ export interface NaiveConfig {
   multiplyWeightDecayByLearningRate?: boolean;
 }
 
-export type NaiveName = 'sgd' | 'adagrad' | 'rowWiseAdagrad' | 'adagradMomentum' | 'adam' | 'ftrl' | 'adamW';
+export type NaiveName =
+  'sgd' | 'adagrad' | 'rowWiseAdagrad' | 'adagradMomentum' | 'adam' | 'ftrl' | 'adamW' | 'rmsprop';
 
 /** Steps one table. Rows that are not in the gradient are not touched. */
 export class NaiveOptimizer {
   readonly #first = new Map<number, number[]>();
   readonly #second = new Map<number, number[]>();
+  readonly #third = new Map<number, number[]>();
   #steps = 0;
 
   constructor(
@@ -124,6 +128,8 @@ export class NaiveOptimizer {
       case 'adam':
       case 'adamW':
         return this.#adam(row, w, g, rate);
+      case 'rmsprop':
+        return this.#rmsprop(row, w, g, rate);
       case 'ftrl':
         return this.#ftrl(row, w, g, rate);
     }
@@ -159,6 +165,20 @@ export class NaiveOptimizer {
       const square = v[c] / left2;
       const root = sumInsideSqrt ? Math.sqrt(square + epsilon ** 2) : Math.sqrt(square) + epsilon;
       w[c]! -= (rate * m[c]) / left1 / root;
+    });
+  }
+
+  #rmsprop(row: number, w: number[], g: readonly number[], rate: number): void {
+    const { rho = 0.9, momentum = 0, epsilon = 1e-7, centered = false } = this.config;
+    const v = this.#slot(this.#first, row, w.length, 0);
+    const mean = this.#slot(this.#second, row, w.length, 0);
+    const m = this.#slot(this.#third, row, w.length, 0);
+    g.forEach((each, c) => {
+      v[c] = rho * v[c]! + (1 - rho) * each ** 2;
+      mean[c] = rho * mean[c]! + (1 - rho) * each;
+      const step = (rate * each) / Math.sqrt(v[c] - (centered ? mean[c] ** 2 : 0) + epsilon);
+      m[c] = momentum * m[c]! + step;
+      w[c]! -= m[c];
     });
   }
 

@@ -3,7 +3,12 @@ import { readSettings, type SparseOptimizerConfig } from '../../src/lookup/train
 import { OPTIMIZER_NAMES, updateOf, type OptimizerName, type UpdateName } from '../../src/rules/rules.js';
 
 /** Fields on which the choice of an update may depend. */
-const SWITCHES: readonly SparseOptimizerConfig[] = [{}, { momentum: 0.5 }];
+const SWITCHES: readonly SparseOptimizerConfig[] = [
+  {},
+  { momentum: 0.5 },
+  { centered: true },
+  { centered: true, momentum: 0.5 },
+];
 
 export function optimizerOf(update: UpdateName): { name: OptimizerName; config: SparseOptimizerConfig } {
   for (const name of OPTIMIZER_NAMES) {

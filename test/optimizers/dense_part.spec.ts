@@ -34,6 +34,7 @@ describe('DensePart', () => {
     adagradMomentum: [0.5, 0.25 * 1.9],
     adam: [0.5, 0.25],
     ftrl: [0.5 / Math.sqrt(1.1), 0.25 / Math.sqrt(2.1)],
+    rmsprop: [0.5 / Math.sqrt(0.1), 0.25 / Math.sqrt(0.19)],
     adamW: [0.5 + 0.004 * 0.5, 0.25 + 0.004 * 0.25 * 0.498],
   };
   for (const name of Object.keys(STEPS) as emb.OptimizerName[]) {

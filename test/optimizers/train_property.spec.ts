@@ -54,6 +54,13 @@ const OWN: Record<emb.OptimizerName, Record<string, Draw>> = {
     lazy: either,
   },
   adamW: { beta1: between(0.5, 0.95), beta2: between(0.5, 0.99), epsilon: between(0.01, 1), lazy: either },
+  rmsprop: {
+    rho: between(0.5, 0.95),
+    momentum: (random) => (random.chance(0.5) ? 0 : 0.2 + random.next() / 2),
+    epsilon: between(0.01, 1),
+    centered: either,
+    lazy: either,
+  },
   ftrl: {
     initialAccumulatorValue: between(0.05, 0.5),
     learningRatePower: between(-0.9, -0.2),

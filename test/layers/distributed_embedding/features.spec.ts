@@ -335,7 +335,7 @@ describe('saving of DistributedEmbedding', () => {
     made.dispose();
     const momentum = { class_name: 'SGD', config: { learning_rate: 0.1, momentum: 0.9 } };
     expectError(() => emb.TableConfig.fromConfig({ ...config.tables[0], optimizer: momentum }), 'ValueError', 'optimizer.momentum'); // prettier-ignore
-    const rms = { class_name: 'RMSprop', config: {} };
+    const rms = { class_name: 'Nadam', config: {} };
     expectError(() => emb.TableConfig.fromConfig({ ...config.tables[0], optimizer: rms }), 'ValueError', 'optimizer');
   });
 });

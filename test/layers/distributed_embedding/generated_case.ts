@@ -97,7 +97,7 @@ export const INITIALIZERS = 7;
 const ORTHOGONAL = 5;
 const MOST_ORTHOGONAL = 300;
 const STRATEGIES: readonly emb.StrategyName[] = ['basic', 'memory_balanced', 'memory_optimized', 'cost_balanced'];
-const KERAS: readonly OptimizerName[] = ['sgd', 'adagrad', 'adam', 'adamW', 'ftrl'];
+const KERAS: readonly OptimizerName[] = ['sgd', 'adagrad', 'adam', 'adamW', 'rmsprop', 'ftrl'];
 
 /** Far enough from 0 that quotients do not magnify rounding without bound: copies sum in another order. */
 const DAMPED = 0.1;
@@ -118,6 +118,12 @@ function optimizerConfig(random: Random, name: OptimizerName, isPlain: boolean):
     }),
     adam: () => ({ epsilon: DAMPED, sumInsideSqrt: random.chance(0.3), lazy: random.chance(0.7) }),
     adamW: () => ({ epsilon: DAMPED, weightDecay: 0.1, lazy: random.chance(0.7) }),
+    rmsprop: () => ({
+      epsilon: DAMPED,
+      momentum: random.pick([0, 0.5]),
+      centered: random.chance(0.5),
+      lazy: random.chance(0.7),
+    }),
     ftrl: () => ({ l1: random.pick([0, 0.01]), l2: random.pick([0, 0.02]), beta: random.pick([0, 0.5]) }),
   };
   const config: emb.SparseOptimizerConfig = { learningRate: random.pick([0.1, 0.01]), ...own[name]() };

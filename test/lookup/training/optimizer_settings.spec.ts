@@ -32,6 +32,7 @@ const OTHERS: Readonly<Record<emb.OptimizerName, Readonly<Record<string, unknown
   },
   adam: { ...COMMON, beta1: 0.5, beta2: 0.75, epsilon: 0.125, biasCorrection: false, sumInsideSqrt: true, lazy: false },
   adamW: { ...COMMON, multiplyWeightDecayByLearningRate: false, beta1: 0.5, beta2: 0.75, epsilon: 0.125, lazy: false },
+  rmsprop: { ...COMMON, rho: 0.5, momentum: 0.75, epsilon: 0.125, centered: true, lazy: false },
   ftrl: {
     ...COMMON,
     initialAccumulatorValue: 0.5,
