@@ -21,17 +21,18 @@ enum te_out_of_range { TE_ERROR = 0, TE_ZERO = 1 };
  * The optimizers, in the order of src/rules/rules.ts. Calls X(optimizer, name in ops, slots, one number per row and slot,
  * steps rows without ids where hyper.lazy is 0) for each of them.
  */
-#define TE_EACH_OPTIMIZER(X)                         \
-  X(TE_SGD, "Sgd", 0, 0, 0)                          \
-  X(TE_ADAGRAD, "Adagrad", 1, 0, 0)                  \
-  X(TE_ROW_WISE_ADAGRAD, "RowWiseAdagrad", 1, 1, 0)  \
-  X(TE_ADAGRAD_MOMENTUM, "AdagradMomentum", 2, 0, 1) \
-  X(TE_ADAM, "Adam", 2, 0, 1)                        \
-  X(TE_FTRL, "Ftrl", 2, 0, 0)                        \
-  X(TE_RMSPROP, "Rmsprop", 1, 0, 1)                  \
-  X(TE_RMSPROP_MOMENTUM, "RmspropMomentum", 2, 0, 1) \
-  X(TE_RMSPROP_CENTERED, "RmspropCentered", 2, 0, 1) \
-  X(TE_RMSPROP_CENTERED_MOMENTUM, "RmspropCenteredMomentum", 3, 0, 1)
+#define TE_EACH_OPTIMIZER(X)                                          \
+  X(TE_SGD, "Sgd", 0, 0, 0)                                           \
+  X(TE_ADAGRAD, "Adagrad", 1, 0, 0)                                   \
+  X(TE_ROW_WISE_ADAGRAD, "RowWiseAdagrad", 1, 1, 0)                   \
+  X(TE_ADAGRAD_MOMENTUM, "AdagradMomentum", 2, 0, 1)                  \
+  X(TE_ADAM, "Adam", 2, 0, 1)                                         \
+  X(TE_FTRL, "Ftrl", 2, 0, 0)                                         \
+  X(TE_RMSPROP, "Rmsprop", 1, 0, 1)                                   \
+  X(TE_RMSPROP_MOMENTUM, "RmspropMomentum", 2, 0, 1)                  \
+  X(TE_RMSPROP_CENTERED, "RmspropCentered", 2, 0, 1)                  \
+  X(TE_RMSPROP_CENTERED_MOMENTUM, "RmspropCenteredMomentum", 3, 0, 1) \
+  X(TE_MOMENTUM, "Momentum", 1, 0, 1)
 #define TE_OPTIMIZER_NAME(optimizer, name, slots, per_row, idle) optimizer,
 enum te_optimizer { TE_EACH_OPTIMIZER(TE_OPTIMIZER_NAME) TE_OPTIMIZERS };
 /* What the list says of one; known when compiling where `optimizer` is. */

@@ -11,6 +11,12 @@ TE_INLINE te_v v_power(te_v a, double p) {
   return v_load(x);
 }
 
+TE_INLINE te_v step_momentum(const te_hyper* h, te_v w, te_v g, te_v* m) {
+  const te_v momentum = v_set(h->momentum), step = v_mul(v_set(h->learning_rate), g);
+  *m = v_sub(v_mul(momentum, *m), step);
+  return v_add(w, h->use_nesterov != 0.0f ? v_sub(v_mul(momentum, *m), step) : *m);
+}
+
 TE_INLINE te_v step_adagrad(const te_hyper* h, te_v w, te_v g, te_v* a) {
   *a = v_add(*a, v_mul(g, g));
   const te_v root = v_sqrt(v_add(*a, v_set(h->epsilon)));
@@ -84,6 +90,8 @@ TE_INLINE te_v step_columns(const int optimizer, const te_hyper* h, te_v w, te_v
   switch (optimizer) {
     case TE_SGD:
       return v_sub(w, v_mul(v_set(h->learning_rate), g));
+    case TE_MOMENTUM:
+      return step_momentum(h, w, g, a);
     case TE_ADAGRAD:
       return step_adagrad(h, w, g, a);
     case TE_ADAGRAD_MOMENTUM:

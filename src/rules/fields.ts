@@ -8,6 +8,8 @@ export interface RuleConfig {
   momentum?: number | undefined;
   /** Adagrad momentum: steps along the momentum to come. Default: false. */
   useNesterov?: boolean | undefined;
+  /** SGD: steps along the momentum to come. Default: false. */
+  nesterov?: boolean | undefined;
   /** Adagrad momentum: gradients are divided by accumulator^(1 / exponent). Default: 2. */
   exponent?: number | undefined;
   /** Adam: decay of the first moment. Default: 0.9. */
@@ -88,6 +90,7 @@ export const DEFAULTS: Readonly<RuleSettings> = {
   initialAccumulatorValue: 0.1,
   momentum: 0,
   useNesterov: false,
+  nesterov: false,
   exponent: 2,
   beta1: 0.9,
   beta2: 0.999,

@@ -6,7 +6,7 @@ import { adamW } from './adam_w.js';
 import { ftrl } from './ftrl.js';
 import { rmsprop, rmspropCentered, rmspropCenteredMomentum, rmspropMomentum } from './rmsprop.js';
 import { rowWiseAdagrad } from './row_wise_adagrad.js';
-import { sgd } from './sgd.js';
+import { momentum, sgd } from './sgd.js';
 import type { Hyper } from './hyper.js';
 import type { RuleSettings } from './fields.js';
 import type { RowUpdate, UpdateRule } from './update_rule.js';
@@ -33,6 +33,7 @@ const ROW_UPDATES = {
   rmspropMomentum,
   rmspropCentered,
   rmspropCenteredMomentum,
+  momentum,
 };
 
 export type UpdateName = keyof typeof ROW_UPDATES;

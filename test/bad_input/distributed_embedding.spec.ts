@@ -131,7 +131,8 @@ describe('DistributedEmbedding', () => {
         ['an unknown name', 'nadam', 'ValueError'],
         ['a stock optimizer', made(() => tf.train.adagrad(0.1)), 'TypeError'],
         ['one of Keras that has no counterpart', { class_name: 'Nadam', config: {} }, 'ValueError'],
-        ['momentum', { class_name: 'SGD', config: { momentum: 0.5 } }, 'ValueError', 'optimizer.momentum'],
+        ['averages', { class_name: 'SGD', config: { use_ema: true } }, 'ValueError', 'optimizer.useEma'],
+        ['momentum', { class_name: 'SGD', config: { momentum: 2 } }, 'ValueError', 'momentum'],
         ['a clipped norm', { class_name: 'Adam', config: { clipnorm: 1 } }, 'ValueError', 'optimizer.clipnorm'],
       ],
       combiner: [['an unknown one', 'max', 'ValueError'], ['a number', 1, 'TypeError']], // prettier-ignore

@@ -33,8 +33,8 @@ describe('hints in messages', () => {
     ['name it for those who know Keras', () => emb.train.adam({ learning_rate: 0.1 } as never), /mean learningRate\?/],
     [
       'name the optimizer that a hyper-parameter belongs to',
-      () => emb.train.sgd({ momentum: 0.9 } as never),
-      /momentum is a field of emb\.train\.adagradMomentum, rmsprop\./,
+      () => emb.train.ftrl({ momentum: 0.9 } as never),
+      /momentum is a field of emb\.train\.sgd, adagradMomentum, rmsprop\./,
     ],
     [
       'write the call for whoever gives arguments by position',

@@ -52,7 +52,7 @@ const COMMON: Record<string, readonly Wrong[]> = {
 };
 
 const OWN: Record<string, Record<string, readonly Wrong[]>> = {
-  sgd: {},
+  sgd: { momentum: [...NO_NUMBER, NEGATIVE, TWO, NULL], nesterov: BOOLEAN, lazy: BOOLEAN },
   adagrad: {
     initialAccumulatorValue: [...NO_NUMBER, NEGATIVE, ZERO, TINY, NULL],
     epsilon: [...NO_NUMBER, NEGATIVE],
@@ -135,7 +135,7 @@ describe('optimizers', () => {
           ['text', 'adam', 'TypeError'],
           ['a list', [0.1], 'TypeError'],
           ['a misspelt field', { learningrate: 0.1 }, 'ValueError', 'learningrate'],
-          ['a field of nobody', { nesterov: true }, 'ValueError', 'nesterov'],
+          ['a field of nobody', { wings: 2 }, 'ValueError', 'wings'],
         ],
       },
       welcome: { config: ['an object without prototype', 'an instance of a class'] },

@@ -116,6 +116,11 @@ export function usedSlots(optimizer: UpdateName, { rows, dim }: HostTable, seed:
 
 const USUAL: Readonly<Record<UpdateName, readonly Partial<Hyper>[]>> = {
   sgd: [{ learningRate: 0.1 }],
+  momentum: [
+    { learningRate: 0.1, momentum: 0.9 },
+    { learningRate: 0.1, momentum: 0.5, useNesterov: 1 },
+    { learningRate: 0.1, momentum: 0.9, lazy: 0 },
+  ],
   // A large epsilon tells whether it is added inside the root or outside.
   adagrad: [{ learningRate: 0.1, epsilon: 1e-7 }, { learningRate: 0.1 }, { learningRate: 0.1, epsilon: 0.5 }],
   rowWiseAdagrad: [

@@ -28,6 +28,8 @@ function readGolden<T>(name: string): T {
   return JSON.parse(readFileSync(new URL(`../goldens/${name}`, import.meta.url), 'utf8')) as T;
 }
 
+const RATES_IN_MOMENTA: readonly UpdateName[] = ['momentum', 'rmspropMomentum', 'rmspropCenteredMomentum'];
+
 interface LookupIds {
   readonly kind: 'sparse' | 'ragged';
   readonly values: number[];
@@ -262,7 +264,8 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
   itLimitsWeights(kernels);
 
   it('changes no weight at learning rate 0, and trains on as if that step of ftrl had not been', () => {
-    for (const optimizer of UPDATE_NAMES) {
+    // The momenta of others are steps that were taken: they hold the rates that were in force.
+    for (const optimizer of UPDATE_NAMES.filter((each) => !RATES_IN_MOMENTA.includes(each))) {
       cases.slice(0, 30).forEach((example, seed) => {
         const { bags, options, gradient } = example;
         const hyper = hyperCase(optimizer, seed, {});

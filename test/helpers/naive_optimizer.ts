@@ -11,6 +11,7 @@ export interface NaiveConfig {
   initialAccumulatorValue?: number;
   momentum?: number;
   useNesterov?: boolean;
+  nesterov?: boolean;
   exponent?: number;
   beta1?: number;
   beta2?: number;
@@ -107,8 +108,14 @@ export class NaiveOptimizer {
   #update(row: number, w: number[], g: readonly number[], rate: number): void {
     const { length } = w;
     switch (this.name) {
-      case 'sgd':
-        return w.forEach((x, c) => (w[c] = x - rate * g[c]!));
+      case 'sgd': {
+        const { momentum = 0, nesterov = false } = this.config;
+        const m = this.#slot(this.#first, row, length, 0);
+        return g.forEach((each, c) => {
+          m[c] = momentum * m[c]! - rate * each;
+          w[c]! += nesterov && momentum > 0 ? momentum * m[c] - rate * each : m[c];
+        });
+      }
       case 'adagrad': {
         const { initialAccumulatorValue = 0.1, epsilon = 1e-7 } = this.config;
         const a = this.#slot(this.#first, row, length, initialAccumulatorValue);

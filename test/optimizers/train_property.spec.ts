@@ -33,7 +33,7 @@ const COMMON: Record<string, Draw> = {
 };
 
 const OWN: Record<emb.OptimizerName, Record<string, Draw>> = {
-  sgd: {},
+  sgd: { momentum: between(0.2, 0.95), nesterov: either, lazy: either },
   adagrad: { initialAccumulatorValue: between(0.05, 0.5), epsilon: between(0.01, 1) },
   rowWiseAdagrad: { initialAccumulatorValue: between(0.05, 0.5), epsilon: between(0.01, 1) },
   adagradMomentum: {

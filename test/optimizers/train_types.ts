@@ -27,8 +27,8 @@ export function compiles(table: tf.Variable, loss: () => tf.Scalar): void {
 }
 
 export function doesNotCompile(optimizer: emb.SparseOptimizer): void {
-  // @ts-expect-error momentum belongs to adagradMomentum
-  emb.train.sgd({ momentum: 0.9 });
+  // @ts-expect-error momentum belongs to sgd, adagradMomentum and rmsprop
+  emb.train.adagrad({ momentum: 0.9 });
   // @ts-expect-error beta1 belongs to adam
   emb.train.adagrad({ beta1: 0.9 });
   // @ts-expect-error lazy belongs to adam and adagradMomentum

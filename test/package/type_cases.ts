@@ -168,8 +168,8 @@ export const training = {
 };
 
 export function refusedTraining(): void {
-  // @ts-expect-error: sgd has no momentum
-  emb.train.sgd({ momentum: 0.9 });
+  // @ts-expect-error: adagrad has no momentum
+  emb.train.adagrad({ momentum: 0.9 });
   // @ts-expect-error: adagrad has no beta1
   emb.train.adagrad({ beta1: 0.9 });
   // @ts-expect-error: positional use

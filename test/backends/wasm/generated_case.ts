@@ -63,6 +63,7 @@ export function generatedCase(seed: number): GeneratedCase {
 export function usualHyper(optimizer: UpdateName): Float32Array {
   const byName: Record<UpdateName, Partial<Hyper>> = {
     sgd: { learningRate: 0.1 },
+    momentum: { learningRate: 0.1, momentum: 0.9, useNesterov: 1 },
     adagrad: { learningRate: 0.1, epsilon: 1e-7 },
     rowWiseAdagrad: { learningRate: 0.1, epsilon: 1e-7 },
     adagradMomentum: { learningRate: 0.1, momentum: 0.9, useNesterov: 1, epsilon: 1e-7, exponent: 2, beta2: 1 },

@@ -333,8 +333,8 @@ describe('saving of DistributedEmbedding', () => {
       jasmine.objectContaining({ learningRate: 0.5, initialAccumulatorValue: 0.25, epsilon: 1e-7 }),
     );
     made.dispose();
-    const momentum = { class_name: 'SGD', config: { learning_rate: 0.1, momentum: 0.9 } };
-    expectError(() => emb.TableConfig.fromConfig({ ...config.tables[0], optimizer: momentum }), 'ValueError', 'optimizer.momentum'); // prettier-ignore
+    const averaged = { class_name: 'SGD', config: { learning_rate: 0.1, use_ema: true } };
+    expectError(() => emb.TableConfig.fromConfig({ ...config.tables[0], optimizer: averaged }), 'ValueError', 'optimizer.useEma'); // prettier-ignore
     const rms = { class_name: 'Nadam', config: {} };
     expectError(() => emb.TableConfig.fromConfig({ ...config.tables[0], optimizer: rms }), 'ValueError', 'optimizer');
   });

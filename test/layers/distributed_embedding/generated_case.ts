@@ -104,7 +104,11 @@ const DAMPED = 0.1;
 
 function optimizerConfig(random: Random, name: OptimizerName, isPlain: boolean): emb.SparseOptimizerConfig {
   const own: Record<OptimizerName, () => emb.SparseOptimizerConfig> = {
-    sgd: () => ({}),
+    sgd: () => ({
+      momentum: random.pick([0, 0, 0.9]),
+      nesterov: random.chance(0.5),
+      lazy: random.chance(0.7),
+    }),
     adagrad: () => ({ initialAccumulatorValue: random.pick([0.1, 0.5]) }),
     rowWiseAdagrad: () => ({ initialAccumulatorValue: 0.3 }),
     adagradMomentum: () => ({

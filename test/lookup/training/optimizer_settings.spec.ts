@@ -17,7 +17,7 @@ const COMMON = {
 
 /** Every field of every optimizer, each away from its default. */
 const OTHERS: Readonly<Record<emb.OptimizerName, Readonly<Record<string, unknown>>>> = {
-  sgd: COMMON,
+  sgd: { ...COMMON, momentum: 0.75, nesterov: true, lazy: false },
   adagrad: { ...COMMON, initialAccumulatorValue: 0.5, epsilon: 0.125 },
   rowWiseAdagrad: { ...COMMON, initialAccumulatorValue: 0.5, epsilon: 0.125 },
   adagradMomentum: {
