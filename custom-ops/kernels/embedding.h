@@ -32,7 +32,8 @@ enum te_out_of_range { TE_ERROR = 0, TE_ZERO = 1 };
   X(TE_RMSPROP_MOMENTUM, "RmspropMomentum", 2, 0, 1)                  \
   X(TE_RMSPROP_CENTERED, "RmspropCentered", 2, 0, 1)                  \
   X(TE_RMSPROP_CENTERED_MOMENTUM, "RmspropCenteredMomentum", 3, 0, 1) \
-  X(TE_MOMENTUM, "Momentum", 1, 0, 1)
+  X(TE_MOMENTUM, "Momentum", 1, 0, 1)                                 \
+  X(TE_AMSGRAD, "Amsgrad", 3, 0, 1)
 #define TE_OPTIMIZER_NAME(optimizer, name, slots, per_row, idle) optimizer,
 enum te_optimizer { TE_EACH_OPTIMIZER(TE_OPTIMIZER_NAME) TE_OPTIMIZERS };
 /* What the list says of one; known when compiling where `optimizer` is. */

@@ -36,11 +36,13 @@ TE_INLINE te_v step_adagrad_momentum(const te_hyper* h, te_v w, te_v g, te_v* a,
   return v_sub(w, v_mul(v_set(h->learning_rate), update));
 }
 
-TE_INLINE te_v step_adam(const te_hyper* h, te_v w, te_v g, te_v* m, te_v* v) {
+/* `most`: NULL, or the largest second moment so far, which AMSGrad divides by. */
+TE_INLINE te_v step_adam(const te_hyper* h, te_v w, te_v g, te_v* m, te_v* v, te_v* most) {
   *m = v_add(v_mul(v_set(h->beta1), *m), v_mul(v_set(1.0f - h->beta1), g));
   *v = v_add(v_mul(v_set(h->beta2), *v), v_mul(v_set(1.0f - h->beta2), v_mul(g, g)));
   const te_v mean = v_div(*m, v_set(h->correction1));
-  const te_v square = v_div(*v, v_set(h->correction2));
+  if (most != NULL) *most = v_max(*most, *v);
+  const te_v square = v_div(most != NULL ? *most : *v, v_set(h->correction2));
   const te_v root = h->sum_inside_sqrt != 0.0f ? v_sqrt(v_add(square, v_set(h->epsilon * h->epsilon)))
                                                : v_add(v_sqrt(square), v_set(h->epsilon));
   return v_sub(w, v_mul(v_set(h->learning_rate), v_div_or_zero(mean, root)));
@@ -97,7 +99,9 @@ TE_INLINE te_v step_columns(const int optimizer, const te_hyper* h, te_v w, te_v
     case TE_ADAGRAD_MOMENTUM:
       return step_adagrad_momentum(h, w, g, a, b);
     case TE_ADAM:
-      return step_adam(h, w, g, a, b);
+      return step_adam(h, w, g, a, b, NULL);
+    case TE_AMSGRAD:
+      return step_adam(h, w, g, a, b, c);
     case TE_RMSPROP:
       return step_rmsprop(h, w, g, a, NULL, NULL);
     case TE_RMSPROP_MOMENTUM:

@@ -1,35 +1,65 @@
-/** Adam; lazy (rows without ids keep still) unless `lazy: false`. */
+/** Adam, and AMSGrad, which divides by the largest second moment so far. */
 import type * as tf from '@tensorflow/tfjs';
+import type { RuleSettings } from './fields.js';
+import type { Hyper } from './hyper.js';
 import { POSITIVE } from './fields.js';
-import { elementwise, quotient, stepped, type UpdateRule } from './update_rule.js';
+import { elementwise, quotient, stepped, type RowUpdate, type UpdateRule } from './update_rule.js';
+
+function adamUpdate(isAmsgrad: boolean): RowUpdate {
+  return {
+    slots: ['momenta', 'velocities', ...(isAmsgrad ? ['velocityMaxima'] : [])],
+    movesIdleRows: true,
+    stepRow: elementwise((element, g, hyper) => {
+      const { beta1, beta2, epsilon } = hyper;
+      element.slot0 = beta1 * element.slot0 + (1 - beta1) * g;
+      element.slot1 = beta2 * element.slot1 + (1 - beta2) * g * g;
+      if (isAmsgrad) element.slot2 = Math.max(element.slot2, element.slot1);
+      const mean = element.slot0 / hyper.correction1;
+      const square = (isAmsgrad ? element.slot2 : element.slot1) / hyper.correction2;
+      const root = hyper.sumInsideSqrt ? Math.sqrt(square + epsilon * epsilon) : Math.sqrt(square) + epsilon;
+      element.w -= hyper.learningRate * quotient(mean, root);
+    }),
+    stepRows: ({ divNoNan, where }, { table, slots }, g, hyper) => {
+      const { beta1, beta2, epsilon } = hyper;
+      const momenta = slots[0]!.mul(beta1).add<tf.Tensor2D>(g.mul(1 - beta1));
+      const velocities = slots[1]!.mul(beta2).add<tf.Tensor2D>(g.square().mul(1 - beta2));
+      const next = [
+        momenta,
+        velocities,
+        ...(isAmsgrad ? [where(velocities.lessEqual(slots[2]!), slots[2]!, velocities)] : []),
+      ];
+      const square = next.at(-1)!.div<tf.Tensor2D>(hyper.correction2);
+      const root = hyper.sumInsideSqrt !== 0 ? square.add(epsilon * epsilon).sqrt() : square.sqrt().add(epsilon);
+      const step = divNoNan(momenta.div(hyper.correction1), root);
+      return { table: stepped(table, hyper.learningRate, step), slots: next };
+    },
+  };
+}
+
+export const amsgrad = adamUpdate(true);
+
+/** The corrections of a step; `epsilon`, where it is that of Keras: it stands beside the root before its correction. */
+export function corrected(settings: RuleSettings, step: number, asKeras: boolean): Partial<Hyper> {
+  const { biasCorrection, beta1, beta2, epsilon } = settings;
+  if (!biasCorrection) return {};
+  const [correction1, correction2] = [1 - beta1 ** step, 1 - beta2 ** step];
+  return { correction1, correction2, ...(asKeras ? { epsilon: epsilon / Math.sqrt(correction2) } : {}) };
+}
 
 export const adam = {
+  ...adamUpdate(false),
   className: 'Adam',
-  slots: ['momenta', 'velocities'],
-  movesIdleRows: true,
-  fields: ['beta1', 'beta2', 'epsilon', 'biasCorrection', 'sumInsideSqrt', 'lazy'],
+  fields: ['beta1', 'beta2', 'epsilon', 'biasCorrection', 'amsgrad', 'sumInsideSqrt', 'lazy'],
   learningRate: 0.001,
   limits: { epsilon: POSITIVE },
-  keras: { className: 'Adam', fields: { beta1: 'beta1', beta2: 'beta2', epsilon: 'epsilon' } },
-  hyper: ({ biasCorrection, beta1, beta2 }, step) =>
-    biasCorrection ? { correction1: 1 - beta1 ** step, correction2: 1 - beta2 ** step } : {},
-  stepRow: elementwise((element, g, hyper) => {
-    const { beta1, beta2, epsilon } = hyper;
-    element.slot0 = beta1 * element.slot0 + (1 - beta1) * g;
-    element.slot1 = beta2 * element.slot1 + (1 - beta2) * g * g;
-    const mean = element.slot0 / hyper.correction1;
-    const square = element.slot1 / hyper.correction2;
-    const root = hyper.sumInsideSqrt ? Math.sqrt(square + epsilon * epsilon) : Math.sqrt(square) + epsilon;
-    element.w -= hyper.learningRate * quotient(mean, root);
-  }),
-  stepRows: ({ divNoNan }, { table, slots }, g, hyper) => {
-    const { beta1, beta2, epsilon } = hyper;
-    const momenta = slots[0]!.mul(beta1).add<tf.Tensor2D>(g.mul(1 - beta1));
-    const velocities = slots[1]!.mul(beta2).add<tf.Tensor2D>(g.square().mul(1 - beta2));
-    const square = velocities.div<tf.Tensor2D>(hyper.correction2);
-    const root = hyper.sumInsideSqrt !== 0 ? square.add(epsilon * epsilon).sqrt() : square.sqrt().add(epsilon);
-    const step = divNoNan(momenta.div(hyper.correction1), root);
-    return { table: stepped(table, hyper.learningRate, step), slots: [momenta, velocities] };
+  keras: {
+    className: 'Adam',
+    fields: { beta1: 'beta1', beta2: 'beta2', epsilon: 'epsilon', amsgrad: 'amsgrad' },
   },
-  dense: (train, { beta1, beta2, epsilon }, learningRate) => train.adam(learningRate, beta1, beta2, epsilon),
+  hyper: (settings, step) => corrected(settings, step, settings.amsgrad),
+  update: (settings) => (settings.amsgrad ? 'amsgrad' : 'adam'),
+  dense: (train, settings, learningRate) => {
+    const { beta1, beta2, epsilon } = settings;
+    return settings.amsgrad ? null : train.adam(learningRate, beta1, beta2, epsilon);
+  },
 } as const satisfies UpdateRule;

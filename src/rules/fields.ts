@@ -24,6 +24,8 @@ export interface RuleConfig {
   centered?: boolean | undefined;
   /** Adam: divides the moments by 1 - beta^step, as the stock optimizer does. Default: true. */
   biasCorrection?: boolean | undefined;
+  /** Adam: divides by the largest second moment so far, with the epsilon of Keras. Default: false. */
+  amsgrad?: boolean | undefined;
   /** Adam: sqrt(v + epsilon^2) instead of sqrt(v) + epsilon. Default: false. */
   sumInsideSqrt?: boolean | undefined;
   /** false: rows without ids are stepped too, as a dense optimizer does; costs grow with the table. Default: true. */
@@ -98,6 +100,7 @@ export const DEFAULTS: Readonly<RuleSettings> = {
   rho: 0.9,
   centered: false,
   biasCorrection: true,
+  amsgrad: false,
   sumInsideSqrt: false,
   lazy: true,
   learningRatePower: -0.5,

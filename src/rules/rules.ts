@@ -1,7 +1,7 @@
 /** The update rules by the names of `emb.train`, and what others derive from them. */
 import { adagrad } from './adagrad.js';
 import { adagradMomentum } from './adagrad_momentum.js';
-import { adam } from './adam.js';
+import { adam, amsgrad } from './adam.js';
 import { adamW } from './adam_w.js';
 import { ftrl } from './ftrl.js';
 import { rmsprop, rmspropCentered, rmspropCenteredMomentum, rmspropMomentum } from './rmsprop.js';
@@ -34,6 +34,7 @@ const ROW_UPDATES = {
   rmspropCentered,
   rmspropCenteredMomentum,
   momentum,
+  amsgrad,
 };
 
 export type UpdateName = keyof typeof ROW_UPDATES;

@@ -75,6 +75,7 @@ const OWN: Record<string, Record<string, readonly Wrong[]>> = {
     beta2: [...NO_NUMBER, NEGATIVE, ONE, ALMOST_ONE, TWO, NULL],
     epsilon: [...NO_NUMBER, NEGATIVE, ZERO, TINY],
     biasCorrection: BOOLEAN,
+    amsgrad: BOOLEAN,
     sumInsideSqrt: BOOLEAN,
     lazy: BOOLEAN,
   },
@@ -84,6 +85,7 @@ const OWN: Record<string, Record<string, readonly Wrong[]>> = {
     epsilon: [...NO_NUMBER, NEGATIVE, ZERO, TINY],
     // Without decay it would be another optimizer.
     weightDecay: [...NO_NUMBER, NEGATIVE, NULL],
+    amsgrad: BOOLEAN,
     lazy: BOOLEAN,
   },
   rmsprop: {

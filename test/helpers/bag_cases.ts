@@ -138,6 +138,10 @@ const USUAL: Readonly<Record<UpdateName, readonly Partial<Hyper>[]>> = {
     { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.3, sumInsideSqrt: 1 },
     { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 1e-7, lazy: 0 },
   ],
+  amsgrad: [
+    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.01, correction1: 0.19, correction2: 0.02 },
+    { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 0.3, sumInsideSqrt: 1, lazy: 0 },
+  ],
   rmsprop: [
     { learningRate: 0.1, beta2: 0.9, epsilon: 1e-7 },
     { learningRate: 0.1, beta2: 0.6, epsilon: 0.5, lazy: 0 },

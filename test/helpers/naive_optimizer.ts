@@ -19,6 +19,7 @@ export interface NaiveConfig {
   rho?: number;
   centered?: boolean;
   biasCorrection?: boolean;
+  amsgrad?: boolean;
   sumInsideSqrt?: boolean;
   lazy?: boolean;
   learningRatePower?: number;
@@ -157,16 +158,21 @@ export class NaiveOptimizer {
 
   #adam(row: number, w: number[], g: readonly number[], rate: number): void {
     const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-7, biasCorrection = true, sumInsideSqrt = false } = this.config;
-    const isOfKeras = this.name === 'adamW';
+    const { amsgrad = false } = this.config;
+    const most = this.#slot(this.#third, row, w.length, 0);
     const m = this.#slot(this.#first, row, w.length, 0);
     const v = this.#slot(this.#second, row, w.length, 0);
     const [left1, left2] = biasCorrection ? [1 - beta1 ** this.#steps, 1 - beta2 ** this.#steps] : [1, 1];
     g.forEach((each, c) => {
       m[c] = beta1 * m[c]! + (1 - beta1) * each;
-      v[c] = beta2 * v[c]! + (1 - beta2) * each ** 2;
-      if (isOfKeras) {
+      // As kernels take it: beside 1, what is left of it has few bits.
+      const decay = Math.fround(beta2);
+      v[c] = decay * v[c]! + (1 - decay) * each ** 2;
+      most[c] = Math.max(most[c]!, v[c]);
+      if (amsgrad || this.name === 'adamW') {
         const alpha = (rate * Math.sqrt(left2)) / left1;
-        w[c]! -= (alpha * m[c]) / (Math.sqrt(v[c]) + epsilon);
+        const square = amsgrad ? most[c] : v[c];
+        w[c]! -= (alpha * m[c]) / (sumInsideSqrt ? Math.sqrt(square + epsilon ** 2) : Math.sqrt(square) + epsilon);
         return;
       }
       const square = v[c] / left2;

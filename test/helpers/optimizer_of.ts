@@ -5,6 +5,7 @@ import { OPTIMIZER_NAMES, updateOf, type OptimizerName, type UpdateName } from '
 /** Fields on which the choice of an update may depend. */
 const SWITCHES: readonly SparseOptimizerConfig[] = [
   {},
+  { amsgrad: true },
   { momentum: 0.5 },
   { centered: true },
   { centered: true, momentum: 0.5 },

@@ -50,10 +50,17 @@ const OWN: Record<emb.OptimizerName, Record<string, Draw>> = {
     beta2: between(0.5, 0.99),
     epsilon: between(0.01, 1),
     biasCorrection: either,
+    amsgrad: either,
     sumInsideSqrt: either,
     lazy: either,
   },
-  adamW: { beta1: between(0.5, 0.95), beta2: between(0.5, 0.99), epsilon: between(0.01, 1), lazy: either },
+  adamW: {
+    beta1: between(0.5, 0.95),
+    beta2: between(0.5, 0.99),
+    epsilon: between(0.01, 1),
+    amsgrad: either,
+    lazy: either,
+  },
   rmsprop: {
     rho: between(0.5, 0.95),
     momentum: (random) => (random.chance(0.5) ? 0 : 0.2 + random.next() / 2),

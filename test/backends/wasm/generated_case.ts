@@ -68,6 +68,7 @@ export function usualHyper(optimizer: UpdateName): Float32Array {
     rowWiseAdagrad: { learningRate: 0.1, epsilon: 1e-7 },
     adagradMomentum: { learningRate: 0.1, momentum: 0.9, useNesterov: 1, epsilon: 1e-7, exponent: 2, beta2: 1 },
     adam: { learningRate: 0.1, beta1: 0.9, beta2: 0.999, epsilon: 1e-7, correction1: 0.1, correction2: 0.001 },
+    amsgrad: { learningRate: 0.1, beta1: 0.9, beta2: 0.999, epsilon: 1e-7, correction1: 0.1, correction2: 0.001 },
     rmsprop: { learningRate: 0.1, beta2: 0.9, epsilon: 1e-7 },
     rmspropMomentum: { learningRate: 0.1, beta2: 0.9, momentum: 0.9, epsilon: 1e-7 },
     rmspropCentered: { learningRate: 0.1, beta2: 0.9, epsilon: 0.1 },

@@ -120,8 +120,13 @@ function optimizerConfig(random: Random, name: OptimizerName, isPlain: boolean):
       initialAccumulatorValue: 0.1,
       lazy: random.chance(0.7),
     }),
-    adam: () => ({ epsilon: DAMPED, sumInsideSqrt: random.chance(0.3), lazy: random.chance(0.7) }),
-    adamW: () => ({ epsilon: DAMPED, weightDecay: 0.1, lazy: random.chance(0.7) }),
+    adam: () => ({
+      epsilon: DAMPED,
+      sumInsideSqrt: random.chance(0.3),
+      amsgrad: random.chance(0.3),
+      lazy: random.chance(0.7),
+    }),
+    adamW: () => ({ epsilon: DAMPED, weightDecay: 0.1, amsgrad: random.chance(0.3), lazy: random.chance(0.7) }),
     rmsprop: () => ({
       epsilon: DAMPED,
       momentum: random.pick([0, 0.5]),
