@@ -1,7 +1,8 @@
 /** docs/optimizers.md names every optimizer, each of its fields, and the default that is in force. */
 import { readFileSync } from 'node:fs';
 import { fieldsOf } from '../../src/lookup/training/optimizer_settings.js';
-import { OPTIMIZER_NAMES, type OptimizerName } from '../../src/rules/rules.js';
+import { OPTIMIZER_NAMES, SLOT_NAMES, UPDATE_NAMES, type OptimizerName } from '../../src/rules/rules.js';
+import { optimizerOf } from '../helpers/optimizer_of.js';
 import { DOCUMENT, FAMILIES, documentedRows, optimizersOf, rowsOf } from './optimizer_tables.js';
 
 describe('docs/optimizers.md', () => {
@@ -19,6 +20,15 @@ describe('docs/optimizers.md', () => {
       expect(bare).toEqual([]);
     });
   }
+
+  it('names the slots of every update', () => {
+    const rows = readFileSync(DOCUMENT, 'utf8').split('<!-- emb.train -->')[0]!;
+    for (const name of UPDATE_NAMES) {
+      const own = rows.split('\n').find((line) => line.startsWith(`| \`${optimizerOf(name).name}\``));
+      for (const slot of SLOT_NAMES[name]) expect(own).withContext(name).toContain(slot);
+    }
+    for (const name of OPTIMIZER_NAMES) expect(rows).toContain(`| \`${name}\``);
+  });
 
   it('counts as fields what the optimizers take', () => {
     expect([...optimizersOf('train').keys()].sort()).toEqual([...OPTIMIZER_NAMES].sort());

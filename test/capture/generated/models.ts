@@ -42,7 +42,7 @@ function featuresOf(random: Random, ids: readonly tf.SymbolicTensor[], dim: numb
 }
 
 function block(random: Random, x: tf.SymbolicTensor): tf.SymbolicTensor {
-  switch (random.whole(0, 6)) {
+  switch (random.whole(0, 9)) {
     case 0:
       return apply(tf.layers.batchNormalization({ momentum: 0.8 }), x);
     case 1:
@@ -92,8 +92,19 @@ export function optimizerOf(random: Random, named = false): tf.Optimizer {
     case 3:
       return emb.train.adagradMomentum({ learningRate, momentum: 0.5, useNesterov: random.chance(0.5) });
     case 4:
+      return emb.train.adamW({ learningRate, weightDecay: 0.1, lazy: random.chance(0.5) });
+    case 5:
+      return emb.train.rmsprop({
+        learningRate,
+        momentum: random.pick([0, 0.5]),
+        centered: random.chance(0.5),
+        epsilon: 0.01,
+      });
+    case 6:
+      return emb.train.sgd({ learningRate, momentum: 0.5, nesterov: random.chance(0.5) });
+    case 7:
       return emb.train.ftrl({ learningRate, l1: 0.001 });
     default:
-      return emb.train.adam({ learningRate, lazy: random.chance(0.5) });
+      return emb.train.adam({ learningRate, amsgrad: random.chance(0.3), lazy: random.chance(0.5) });
   }
 }
