@@ -15,7 +15,7 @@ import {
   type Head,
 } from './training.js';
 import { OPTIMIZER_NAMES, UPDATE_NAMES } from '../../src/rules/rules.js';
-import { optimizerOf } from '../helpers/optimizer_of.js';
+import { optimizerOf } from '../rules/optimizer_of.js';
 import { drawIds, expectEqual, largest, numbersOf, twins } from './twins.js';
 
 describeSteps('Captured steps', () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fieldsOf } from '../../src/lookup/training/optimizer_settings.js';
 import { OPTIMIZER_NAMES, SLOT_NAMES, UPDATE_NAMES, type OptimizerName } from '../../src/rules/rules.js';
-import { optimizerOf } from '../helpers/optimizer_of.js';
+import { optimizerOf } from '../rules/optimizer_of.js';
 import { DOCUMENT, FAMILIES, documentedRows, optimizersOf, rowsOf } from './optimizer_tables.js';
 
 describe('docs/optimizers.md', () => {

@@ -264,7 +264,6 @@ export function itEqualsTheReference(kernels: () => Kernels, count = 120): void 
   itLimitsWeights(kernels);
 
   it('changes no weight at learning rate 0, and trains on as if that step of ftrl had not been', () => {
-    // The momenta of others are steps that were taken: they hold the rates that were in force.
     for (const optimizer of UPDATE_NAMES.filter((each) => !RATES_IN_MOMENTA.includes(each))) {
       cases.slice(0, 30).forEach((example, seed) => {
         const { bags, options, gradient } = example;

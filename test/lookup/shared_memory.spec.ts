@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import * as emb from '../../src/node.js';
 import { UPDATE_NAMES, SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
-import { optimizerOf } from '../helpers/optimizer_of.js';
+import { optimizerOf } from '../rules/optimizer_of.js';
 import { describeForBackends } from '../helpers/backends.js';
 
 const [ROWS, DIM] = [3, 2];
