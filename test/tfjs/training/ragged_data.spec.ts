@@ -147,6 +147,22 @@ describe('Ragged data of models', () => {
       layers: [emb.layers.raggedEmbedding({ inputDim: 9, outputDim: 2, inputShape: [2], combiner: 'sum' })],
     });
 
+  it('take whole numbers for weights', () => {
+    const [x, w] = ['x', 'w'].map((name) => emb.input({ shape: [null], ragged: true, name }));
+    const weights = [[[1], [2], [3]]];
+    const layer = emb.layers.raggedEmbedding({
+      inputDim: 3,
+      outputDim: 1,
+      combiner: 'sum',
+      weights,
+    });
+    const model = tf.model({ inputs: [x!, w!], outputs: layer.apply([x!, w!]) as tf.SymbolicTensor });
+    const rows = emb.RaggedTensor.fromRows([[0, 2], [], [1]]);
+    const factors = emb.RaggedTensor.fromRows([[2, 3], [], [5]]);
+    tf.tidy(() => expect([...(model.predict([rows, factors]) as tf.Tensor).dataSync()]).toEqual([11, 0, 10]));
+    model.dispose();
+  });
+
   const REFUSED: Record<
     string,
     [() => tf.LayersModel, x: () => unknown, argument: string, received?: string | RegExp]

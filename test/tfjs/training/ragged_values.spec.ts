@@ -100,6 +100,18 @@ const CASES: Record<string, Case> = {
     ragged: () => ({ x: ids(1) }),
     padded: () => ({ x: ids(1).toPadded() }),
   },
+  'rows side by side whose ids of 0 are left out': {
+    build() {
+      const x = input('x');
+      const own = { inputDim: ROWS, outputDim: DIM, maskZero: true, embeddingsInitializer: uniform(1) as never };
+      const rows = emb.layers.embedding(own).apply(x) as tf.SymbolicTensor;
+      const lstm = { units: 3, kernelInitializer: uniform(2), recurrentInitializer: uniform(3) };
+      return modelOf([x], tf.layers.lstm(lstm as never).apply(rows) as tf.SymbolicTensor);
+    },
+    ragged: () => ({ x: ids(1) }),
+    // Padding is the id 0 here, which the mask leaves out as well.
+    padded: () => ({ x: ids(1).toPadded({ defaultValue: 0 }) }),
+  },
   'two ragged inputs that share a table, and a dense one': {
     build() {
       const [x, y, z] = [input('x'), input('y'), tf.input({ shape: [2], name: 'z', dtype: 'int32' })];
