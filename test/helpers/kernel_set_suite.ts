@@ -29,7 +29,6 @@ function readGolden<T>(name: string): T {
 }
 
 const RATES_IN_MOMENTA: readonly UpdateName[] = ['momentum', 'rmspropMomentum', 'rmspropCenteredMomentum'];
-
 interface LookupIds {
   readonly kind: 'sparse' | 'ragged';
   readonly values: number[];

@@ -209,6 +209,13 @@ describe('Configs of either class', () => {
     'a limit of ids': [() => inTpu({ maxIdsPerPartition: 8 }), 'table.maxIdsPerPartition', /SparseCoreEmbeddingConfig/],
     'a limit of unique ids': [() => inTpu({ maxUniqueIdsPerPartition: 8 }), 'table.maxUniqueIdsPerPartition'],
     'an optimizer that TPUs lack': [() => inTpu({ optimizer: emb.train.rowWiseAdagrad(rate) }), 'optimizer'],
+    'decay apart from gradients': [() => inTpu({ optimizer: emb.train.adamW(rate) }), 'optimizer'],
+    rmsprop: [() => inTpu({ optimizer: emb.train.rmsprop(rate) }), 'optimizer'],
+    'sgd with momentum': [() => inTpu({ optimizer: emb.train.sgd({ momentum: 0.9 }) }), 'optimizer.momentum'],
+    amsgrad: [
+      () => inTpu({ optimizer: emb.train.adam({ biasCorrection: false, amsgrad: true }) }),
+      'optimizer.amsgrad',
+    ],
     'bias correction': [() => inTpu({ optimizer: emb.train.adam(rate) }), 'optimizer.biasCorrection'],
     'an epsilon of adagrad': [() => inTpu({ optimizer: emb.train.adagrad({ epsilon: 0.1 }) }), 'optimizer.epsilon'],
     'norms that are clipped': [() => inTpu({ optimizer: emb.train.sgd({ clipNorm: 1 }) }), 'optimizer.clipNorm'],
