@@ -27,6 +27,8 @@ export class StepGraph {
   readonly #attributes: readonly OpAttribute[];
   readonly #written: readonly tf.Variable[];
   readonly #recording: Recording;
+  /** What tfjs finds by the name of each variable. */
+  readonly #registered: readonly (tf.Variable | undefined)[];
 
   /** Throws TensorFlow's words where it refuses the graph. */
   constructor(
@@ -49,11 +51,15 @@ export class StepGraph {
       feed.kind === 'variable' && written.has(feed.name) ? [feed.variable] : [],
     );
     this.#recording = recording;
+    this.#registered = this.variables.map(({ name }) => tf.engine().registeredVariables[name]);
   }
 
-  /** Whether all variables of the step are there. */
+  /** Whether all variables of the step are there, and tfjs, which steps them by their names, finds the same ones. */
   get isWhole(): boolean {
-    return this.#feeds.every((feed) => feed.kind !== 'variable' || !feed.variable.isDisposed);
+    const { registeredVariables } = tf.engine();
+    return this.variables.every(
+      (each, i) => !each.isDisposed && registeredVariables[each.name] === this.#registered[i],
+    );
   }
 
   /** Whether a batch lies in the memory of a variable, which the step may write before it has read the batch. */

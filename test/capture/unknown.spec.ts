@@ -51,6 +51,14 @@ const swap = ([a, b]: readonly Fields[], field: string): void => {
   [a![field], b![field]] = [b![field], a![field]];
 };
 
+/** Puts another value into a field until the training is over. */
+function replace(holder: object, field: string, value: unknown): void {
+  const fields = holder as Fields;
+  const stock = fields[field];
+  fields[field] = value;
+  ends.push(() => void (fields[field] = stock));
+}
+
 /** Hides a method of an object behind one that nobody enumerates, whose tensors are times the number. */
 function hide(holder: object, method: string): void {
   const stock = (holder as Record<string, (...args: unknown[]) => unknown>)[method]!;
@@ -240,6 +248,46 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   'ops that a method of the class of the backend runs': {
     later: () => hide(Object.getPrototypeOf(tf.backend()) as object, 'executeSingleInput'),
     reason: /the backend is of the class NodeJSKernelBackend, whose executeSingleInput was replaced/,
+  },
+  'a kernel whose function was put into its config': {
+    later: () => {
+      const [{ kernelFunc: atan }, config] = [
+        tf.getKernel('Atan', 'tensorflow'),
+        tf.getKernel('Sigmoid', 'tensorflow'),
+      ];
+      const { kernelFunc } = config;
+      replace(config, 'kernelFunc', (args: Parameters<tf.KernelFunc>[0]) => {
+        const x = kernelFunc(args) as tf.TensorInfo;
+        const bent = atan({ inputs: { x }, backend: args.backend });
+        tf.backend().disposeData(x.dataId);
+        return bent;
+      });
+    },
+    reason: /the kernel tensorflow_Sigmoid was replaced/,
+  },
+  'a gradient whose function was put into its config': {
+    later: () => replace(tf.getGradient('Sigmoid'), 'gradFunc', tf.getGradient('Tanh').gradFunc),
+    reason: /the gradient Sigmoid was replaced/,
+  },
+  'a backend behind a Proxy': {
+    later: () => replace(tf.engine(), 'backendInstance', new Proxy(tf.backend(), { set: () => true })),
+    reason: /the backend is a Proxy/,
+  },
+  'what the backend is bound to, behind a Proxy': {
+    later: () => {
+      const backend = tf.backend() as unknown as { binding: object };
+      replace(backend, 'binding', new Proxy(backend.binding, {}));
+    },
+    reason: /what the backend is bound to was replaced/,
+  },
+  'another variable under the name of one that is stepped': {
+    later: (model) => {
+      const { val: bias } = model.weights.at(-1) as unknown as { val: tf.Variable };
+      const other = tf.tidy(() => tf.variable(bias.mul(0.5)));
+      replace(tf.engine().registeredVariables, bias.name, other);
+      ends.unshift(() => other.dispose());
+    },
+    reason: null,
   },
   'the apply of the regularizer of a table': {
     build: () => modelOf(sigmoid, { embeddingsRegularizer: tf.regularizers.l2({ l2: 0.1 }) }),

@@ -12,6 +12,7 @@ import { Random } from '../../helpers/random.js';
 import { CALLBACKS } from '../hostile/steps/callbacks.js';
 import { changedFields } from '../hostile/steps/changed_fields.js';
 import { FUNCTIONS } from '../hostile/steps/functions.js';
+import { INNER_PARTS } from '../hostile/steps/inner_parts.js';
 import type { HostileStep } from '../hostile/steps/hostile_step.js';
 import { UNSEEN } from '../hostile/steps/unseen.js';
 import { STATES } from '../hostile/steps/states.js';
@@ -27,7 +28,7 @@ const random = new Random(seed);
 await tf.setBackend('tensorflow');
 tf.engine().startScope();
 const drawn = changedFields(random);
-const all = [...UNSEEN, ...CALLBACKS, ...FUNCTIONS, ...STATES];
+const all = [...UNSEEN, ...CALLBACKS, ...FUNCTIONS, ...STATES, ...INNER_PARTS];
 
 /** Several hostile steps on one model, one after the other. */
 function generated(): HostileStep {
