@@ -96,7 +96,11 @@ function asRagged(value: RaggedValue, path: string): RaggedTensor {
   if (value instanceof RaggedTensor) {
     const { nestedRowSplits, innerShape } = value;
     if (nestedRowSplits.length === 1 && innerShape.length === 0) return value;
-    throw new ValueError(path, 'rows of single values: one ragged axis', described(`shape [${value.shape.map(String).join(', ')}]`));
+    throw new ValueError(
+      path,
+      'rows of single values: one ragged axis',
+      described(`shape [${value.shape.map(String).join(', ')}]`),
+    );
   }
   if (isSparse(value)) {
     const ragged = RaggedTensor.fromSparse(value);
@@ -167,7 +171,7 @@ function withFed<T>(model: tf.LayersModel, x: unknown, named: boolean, call: (x:
 }
 
 interface FitArgs {
-  validationData?: readonly unknown[] | undefined;
+  validationData?: readonly unknown[] | null | undefined;
   validationSplit?: number | undefined;
 }
 
@@ -220,6 +224,10 @@ interface Methods {
   evaluateDataset(this: tf.LayersModel, dataset: unknown, args?: object): Promise<unknown>;
 }
 
+function isMissing(value: unknown): value is null | undefined {
+  return value === null || value === undefined;
+}
+
 /** `fit` whose data, or data to validate on, are ragged. */
 async function fitRagged(
   model: tf.LayersModel,
@@ -228,7 +236,7 @@ async function fitRagged(
 ): Promise<unknown> {
   const [x, y, args] = given;
   const names = model.inputNames;
-  const { validationSplit = 0, validationData } = args;
+  const { validationSplit = 0 } = args;
   const cut: unknown[] = [];
   const own: tf.Tensor[] = [];
   const feed = (value: unknown, argument: string): unknown => {
@@ -239,7 +247,7 @@ async function fitRagged(
   try {
     let [trained, targets, options] = [x, y, args];
     // tfjs would slice them.
-    if (validationData === undefined && validationSplit > 0 && validationSplit < 1) {
+    if (isMissing(args.validationData) && validationSplit > 0 && validationSplit < 1) {
       const count = sampleCount(x, names);
       const kept = Math.floor(count * (1 - validationSplit));
       const parts = [
@@ -254,7 +262,7 @@ async function fitRagged(
       const { validationSplit: _cut, ...others } = args;
       options = { ...others, validationData: rest };
     }
-    if (options.validationData !== undefined) {
+    if (!isMissing(options.validationData)) {
       const [inputs, ...others] = options.validationData;
       options = { ...options, validationData: [feed(inputs, 'validationData[0]'), ...others] };
     }

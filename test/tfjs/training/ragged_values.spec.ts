@@ -189,7 +189,7 @@ async function seeded<T>(run: () => Promise<T>): Promise<T> {
 }
 
 const FITS: Record<string, object> = {
-  'in order': { shuffle: false },
+  'in order': { shuffle: false, validationData: null },
   'shuffled, and a part to validate on': { shuffle: true, validationSplit: 0.3 },
 };
 
