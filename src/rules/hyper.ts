@@ -81,9 +81,7 @@ export const NEUTRAL_HYPER: Readonly<Hyper> = {
 
 /** The numbers in contract order. */
 export function packHyper(hyper: Hyper): Float32Array {
-  const numbers = new Float32Array(HYPER_FIELDS.length);
-  for (let place = 0; place < HYPER_FIELDS.length; place++) numbers[place] = hyper[HYPER_FIELDS[place]!];
-  return numbers;
+  return Float32Array.from(HYPER_FIELDS, (field) => hyper[field]);
 }
 
 /** Numbers in contract order, by name. */

@@ -102,6 +102,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   ],
   ids: ['bad_input/ragged'],
   lookup: ['bad_input/', 'optimizers/', 'formats/graph_models/'],
+  rules: ['optimizers/', 'lookup/training', 'tpu/optimizers/', 'bad_input/optimizers'],
   optimizers: ['bad_input/optimizers', 'layers/training', 'lookup/training'],
   tables: ['layers/', 'bad_input/'],
   layers: ['bad_input/', 'tfjs/'],
