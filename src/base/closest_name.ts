@@ -13,7 +13,7 @@ function distance(a: string, b: string): number {
     for (let j = 1; j <= b.length; j++) {
       const change = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
       row[j] = Math.min(change, last[j]! + 1, row[j - 1]! + 1);
-      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const isSwapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
       if (isSwapped) row[j] = Math.min(row[j]!, before[j - 2]! + 1);
     }
     [before, last] = [last, row];

@@ -1,6 +1,7 @@
 /** Tensors that hold another number of values than their shape says, as tfjs makes them of uneven rows. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
+import { checkLive, checkWhole, isWhole } from '../../src/base/live_tensor.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { expectError, expectRejection } from '../helpers/errors.js';
 import { onCores, fixture } from '../tpu/embedding/fixture.js';
@@ -266,6 +267,23 @@ describeForBackends('tensors with other numbers of values', (choice) => {
   suite();
   // `wasm` itself refuses to make them.
   if (choice.backend === 'wasm') return;
+  it('are known where they were made before the package was imported', () => {
+    const engine = tf.engine();
+    const before = (values: number[], shape: number[]): tf.Tensor => {
+      const dataId = engine.backend.write(Int32Array.from(values), shape, 'int32');
+      return engine.makeTensorFromDataId(dataId, shape, 'int32');
+    };
+    tf.tidy(() => {
+      const [few, fine] = [before([3, 1], [3]), before([3, 1, 2], [3])];
+      expect([isWhole(few), isWhole(fine)]).toEqual([false, true]);
+      expectError(() => checkWhole(few, 'ids'), 'ValueError', 'ids', held(2, [3]));
+      expectError(() => checkLive(few, 'ids'), 'ValueError', 'ids', held(2, [3]));
+      expect(() => checkLive(fine, 'ids')).not.toThrow();
+      // What ops make is taken as it is.
+      expect(isWhole(fine.add(1))).toBeTrue();
+    });
+  });
+
   it('are refused with fewer values too', () => {
     const few = odd([[1, 2], [3]], 'int32');
     expectError(() => emb.embeddingLookup(tf.zeros([8, 2]), few), 'ValueError', 'ids', held(3, [2, 2]));

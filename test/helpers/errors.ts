@@ -29,9 +29,11 @@ export function expectError(
     .withContext(facts.message)
     .toBe(name === 'TypeError');
   expect(facts.argument).withContext(facts.message).toBe(argument);
-  expect(typeof facts.expected)
-    .withContext(facts.message)
-    .toBe('string');
+  for (const fact of [facts.expected, facts.received]) {
+    expect(typeof fact === 'string' && fact !== '')
+      .withContext(`${facts.message} | ${String(fact)}`)
+      .toBeTrue();
+  }
   const text = String(facts.received);
   const isTold = typeof received === 'string' ? text.includes(received) : received.test(text);
   expect(isTold)

@@ -77,7 +77,11 @@ export function expectError(
   if (type === 'TypeError') expect(error instanceof TypeError).toBeTrue();
   else expect(error instanceof emb[type]).toBeTrue();
   expect(error.argument).withContext(error.message).toBe(argument);
-  expect(typeof error.expected).toBe('string');
+  for (const fact of [error.expected, error.received]) {
+    expect(typeof fact === 'string' && fact !== '')
+      .withContext(`${error.message} | ${String(fact)}`)
+      .toBeTrue();
+  }
   if (received !== undefined) expect(error.received).toMatch(received);
   return error;
 }
