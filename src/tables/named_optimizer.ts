@@ -24,10 +24,10 @@ const COMMON: Readonly<Record<string, string>> = {
   clipvalue: 'clipValue',
 };
 /** Fields that change nothing where they have these values. */
-const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
-  emaMomentum: [0.99],
-  gradientAccumulationSteps: [1],
-};
+const NEUTRAL: ReadonlyMap<string, unknown> = new Map([
+  ['emaMomentum', 0.99],
+  ['gradientAccumulationSteps', 1],
+]);
 const WITHOUT_EFFECT = ['name', 'isLegacyOptimizer', 'jitCompile', 'emaOverwriteFrequency'];
 
 /** Throws TypeError for what is no optimizer; ValueError for an unknown name and for what cannot be honoured. */
@@ -61,7 +61,7 @@ function fromKeras(className: string, config: Record<string, unknown>): SparseOp
     if (value === null || value === undefined || WITHOUT_EFFECT.includes(key)) continue;
     const field = Object.hasOwn(passed, key) ? passed[key] : undefined;
     if (field !== undefined) settings[field] = value;
-    else if (value !== false && value !== 0 && !(NEUTRAL[key] ?? []).includes(value)) {
+    else if (value !== false && value !== 0 && value !== NEUTRAL.get(key)) {
       const note = `Keras RS passes on ${Object.keys(passed).join(', ')} of ${className}.`;
       throw new ValueError(
         `optimizer.${key}`,

@@ -12,5 +12,6 @@ export function checkSeed(seed: unknown): number | null {
 /** The same as a whole number from 0 to 2^53 - 1. */
 export function roundingSeed(seed: number): number {
   const most = 2 ** 53;
-  return ((seed % most) + most) % most;
+  const rest = seed % most;
+  return rest < 0 ? rest + most : rest;
 }
