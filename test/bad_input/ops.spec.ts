@@ -332,6 +332,15 @@ describe('kernels as functions', () => {
     const withSlot = (): unknown => emb.ops.sparseApply('sgd', { ...args, table, slots: [slot] } as never);
     expectError(withSlot, 'ValueError', 'slots', '1 slots');
     expect(withSlot).toThrowMatching(({ expected }: emb.ValueError) => expected === 'no slots');
+    for (const [name, expected] of [
+      ['adagrad', 'variables: accumulators'],
+      ['ftrl', 'variables: accumulators, linears'],
+    ] as const) {
+      for (const slots of [[], 3, [slot, slot, slot]])
+        expect(() => emb.ops.sparseApply(name, { ...args, table, slots } as never)).toThrowMatching(
+          (error: emb.ValueError) => error.argument === 'slots' && error.expected === expected,
+        );
+    }
     slot.dispose();
     expectRefused(() => emb.ops.sparseApply('adagrad', { ...args, table, slots: [slot] } as never), 'slots[0]');
     expect(Array.from(table.dataSync())).toEqual([1, 1, 1, 1, 1, 1]);

@@ -61,7 +61,14 @@ describe('TensorArray, arguments', () => {
       expectError(() => ta.read(wrong(tf.scalar(0))), 'TypeError', 'index');
       expectError(() => ta.read(wrong(tf.tensor1d([0], 'int32'))), 'ValueError', 'index');
       expectError(() => ta.write(5, [1]), 'ValueError', 'index', '5');
-      expectError(() => ta.gather([0, 7]), 'ValueError', 'index');
+      expectError(() => ta.gather([7]), 'ValueError', 'index', '7');
+      for (const indices of ['0', { 0: 1 }, undefined]) {
+        expectError(() => ta.gather(wrong(indices)), 'TypeError', 'indices');
+        expectError(() => ta.scatter(wrong(indices), [[1]]), 'TypeError', 'indices');
+        expectError(() => ta.split([1, 2], wrong(indices)), 'TypeError', 'lengths');
+      }
+      expectError(() => ta.gather([0.5]), 'ValueError', 'indices', '0.5');
+      expectError(() => ta.write(0, wrong('text')), 'TypeError', 'value', '"text"');
     });
   });
 
@@ -70,6 +77,15 @@ describe('TensorArray, arguments', () => {
     expectNoLeak(() =>
       tf.tidy(() => {
         expectError(() => ta.write(0, tf.scalar(1, 'int32')), 'ValueError', 'value', 'dtype int32');
+        for (const rows of [3, tf.scalar(3)]) {
+          expectError(() => ta.unstack(rows), 'ValueError', 'value', 'shape []');
+          expectError(() => ta.scatter([0], rows), 'ValueError', 'value', 'shape []');
+          expectError(() => ta.split(rows, [1]), 'ValueError', 'value', 'shape []');
+        }
+        expectError(() => ta.stack({ elementShape: [3], dtype: 'int32' }), 'ValueError', 'dtype', 'dtype int32');
+        expectError(() => ta.concat({ dtype: 'bool' }), 'ValueError', 'dtype', 'dtype bool');
+        expectError(() => ta.gather([0], wrong({ axis: 0 })), 'ValueError', 'axis');
+        expectError(() => ta.read(0, wrong({ elementShape: [1] })), 'ValueError', 'elementShape');
         expectError(() => ta.unstack(tf.tensor1d([1, 2], 'int32')), 'ValueError', 'value', 'dtype int32');
         expectError(() => ta.read(0, { dtype: 'int32' }), 'ValueError', 'dtype', 'dtype int32');
         expectError(() => ta.read(0, wrong({ shape: [] })), 'ValueError', 'shape');
