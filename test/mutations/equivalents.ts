@@ -13,7 +13,7 @@ export interface Equivalent extends MutantText {
   readonly why: string;
 }
 
-/** Reads equivalents.json: entries by file. */
+/** Reads equivalents.json: entries by file; `*` are those of every file, with `…` for the code in them. */
 export function readEquivalents(): Equivalent[] {
   const text = readFileSync(new URL('equivalents.json', import.meta.url), 'utf8');
   const files = JSON.parse(text) as Record<string, Entry[]>;
@@ -21,5 +21,9 @@ export function readEquivalents(): Equivalent[] {
 }
 
 export function equivalentOf(mutant: MutantText, known: readonly Equivalent[]): Equivalent | undefined {
-  return known.find((entry) => isSame(entry, mutant));
+  return known.find((entry) => (entry.file === '*' ? isOfEveryFile(entry, mutant) : isSame(entry, mutant)));
+}
+
+function isOfEveryFile({ line, becomes }: Equivalent, mutant: MutantText): boolean {
+  return becomes === mutant.becomes && mutant.line.includes(line.replace('…', () => mutant.code));
 }
