@@ -77,7 +77,7 @@ export function readKerasConfig(config: unknown): Record<string, unknown> {
     if (key === 'dtype') checkFloat32Policy(value);
     else if (key === 'batchShape') args['batchInputShape'] = value;
     else if (ARGUMENTS.has(key)) args[key] = value;
-    else if (key in UNSUPPORTED) refuse(key, value);
+    else if (Object.hasOwn(UNSUPPORTED, key)) refuse(key, value);
     else if (!WITHOUT_EFFECT.has(key) && value !== null && value !== undefined) {
       sayUnknownKey(key, 'an embedding layer', [...ARGUMENTS]);
     }

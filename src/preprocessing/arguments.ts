@@ -37,7 +37,7 @@ function readKeys<A extends object>(config: Record<string, unknown>, known: read
       read[name] = value;
       continue;
     }
-    const neutral = NEUTRAL[name];
+    const neutral = Object.hasOwn(NEUTRAL, name) ? NEUTRAL[name] : undefined;
     if (neutral === undefined) refuseKey(key, known);
     if (neutral.length > 0 && !neutral.includes(value)) {
       throw new ValueError(key, neutral.map((each) => JSON.stringify(each)).join(' or '), value);

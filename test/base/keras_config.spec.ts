@@ -226,6 +226,14 @@ describe('readKerasConfig', () => {
   });
 });
 
+describe('keys of every object', () => {
+  it('are unknown as others are', () => {
+    const config = { input_dim: 3, toString: 1, constructor: 2 };
+    const said = warningsOf(() => expect(readKerasConfig(config)).toEqual({ inputDim: 3 }));
+    expect(said.map((text) => /the key (\w+) in/.exec(text)![1])).toEqual(['toString', 'constructor']);
+  });
+});
+
 describe('checkFloat32Policy', () => {
   it('takes dtypes and policies whose variables are float32, and none', () => {
     for (const name of ['float32', 'int32', 'mixed_float16', 'mixed_bfloat16', 'mixedfloat16', 'Float32']) {

@@ -63,7 +63,18 @@ describe('StringLookup and IntegerLookup', () => {
     };
     expect(StringLookup.fromConfig(config).apply(['q', 'p'])).toEqual([2, 1]);
     expect(() => StringLookup.fromConfig({ ...config, invert: true })).toThrowMatching(named('ValueError', 'invert'));
-    expect(() => StringLookup.fromConfig({ ...config, colour: 1 })).toThrowMatching(named('ValueError', 'colour'));
+    for (const key of ['colour', 'toString', 'constructor'])
+      expect(() => StringLookup.fromConfig({ ...config, [key]: 1 })).toThrowMatching(named('ValueError', key));
+    const others = {
+      encoding: 'ascii',
+      idf_weights: [1],
+      sparse: true,
+      pad_to_max_tokens: true,
+      oov_method: 'hash',
+      salt: 1,
+    };
+    for (const [key, value] of Object.entries(others))
+      expect(() => StringLookup.fromConfig({ ...config, [key]: value })).toThrowMatching(named('ValueError', key));
   });
 
   it('say what is wrong', () => {
