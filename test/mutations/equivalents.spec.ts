@@ -23,10 +23,10 @@ describe('equivalents.json', () => {
 
 describe('equivalentOf', () => {
   const key = { file: 'src/a.ts', line: "const b = () => perProcess('c', () => 'd');", code: "'c'", becomes: '""' };
-  const entry = { file: 'src/a.ts', line: 'if (a) return;', code: 'a', becomes: 'true', why: 'So it is.' };
+  const mutant = { file: 'src/a.ts', line: 'if (a) return;', code: 'a', becomes: 'true' };
+  const entry = { ...mutant, why: 'So it is.' };
 
   it('finds the entry of a change of that file, line and code', () => {
-    const { why: _, ...mutant } = entry;
     expect(equivalentOf(mutant, [entry])).toBe(entry);
     for (const [part, other] of Object.entries({ file: 'src/b.ts', line: 'a', code: 'b', becomes: 'false' }))
       expect(equivalentOf({ ...mutant, [part]: other }, [entry])).toBeUndefined();

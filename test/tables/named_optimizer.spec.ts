@@ -83,7 +83,7 @@ describe('optimizers of tables', () => {
     })) {
       const camel = key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
       const refused = (): unknown => readNamedOptimizer({ className: 'SGD', config: { [key]: value } });
-      expectError(refused, 'ValueError', `optimizer.${camel}`, `${camel} of ${value}`);
+      expectError(refused, 'ValueError', `optimizer.${camel}`, `${camel} of ${String(value)}`);
       expect(refused).toThrowError(/learningRate, weightDecay, clipvalue of SGD/);
     }
   });
