@@ -6,18 +6,19 @@
  * or for TensorFlow too with TENSORFLOW_INCLUDE=<folder of headers>.
  *
  * With Microsoft's compiler the equivalent is
- *   cl /std:c11 /O2 /LD /I<headers> /Ikernels kernels\*.c kernels\instances\*.c kernels\step\*.c hosts\node.c /link node.lib /out:tfjs_embeddings.node
+ *   cl /std:c11 /O2 /LD /I<headers> /Ikernels kernels\*.c kernels\instances\*.c kernels\step\*.c hosts\node\*.c /link node.lib /out:tfjs_embeddings.node
  * with /arch:AVX2 for kernels\instances\instance_avx2.c and /arch:AVX512 for instance_avx512.c.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { unfinished } from './setup/unfinished.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const kernels = join(here, 'kernels');
+const hosts = join(here, 'hosts');
 
 const COMMON = ['-O3', '-fPIC', '-fvisibility=hidden', '-fno-math-errno', '-ffp-contract=off', '-Wall', '-Wextra'];
 const INSTRUCTION_SETS = {
@@ -68,16 +69,26 @@ function linkFlags() {
 function compileJobs({ cc, cxx, napiInclude, tensorflowInclude, folder, log }) {
   const x64 = process.arch === 'x64';
   const withTensorFlow = tensorflowInclude ? ['-DTE_WITH_TENSORFLOW'] : [];
-  const object = (source) => join(folder, `${basename(source)}.o`);
+  // Named by their paths: hosts have files of the same names.
+  const object = (source) => join(folder, `${relative(here, source).split(sep).join('-')}.o`);
+  const under = (place, ending) =>
+    readdirSync(place, { recursive: true })
+      .filter((name) => name.endsWith(ending))
+      .map((name) => join(place, name));
   const c = (source, extra) => [cc, ['-std=gnu11', ...COMMON, ...extra, '-c', source, '-o', object(source)]];
-  const calls = readdirSync(kernels, { recursive: true })
-    .filter((name) => name.endsWith('.c'))
-    .map((name) => c(join(kernels, name), ['-I', kernels, ...((x64 && INSTRUCTION_SETS[basename(name)]) || [])]));
-  calls.push(c(join(here, 'hosts', 'node.c'), [...withTensorFlow, '-DNAPI_VERSION=8', '-I', napiInclude]));
-  if (tensorflowInclude) {
-    const source = join(here, 'hosts', 'tensorflow.cc');
-    calls.push([cxx, ['-std=c++17', ...COMMON, '-isystem', tensorflowInclude, '-c', source, '-o', object(source)]]);
-  }
+  const cc17 = (source) => [
+    cxx,
+    ['-std=c++17', ...COMMON, '-isystem', tensorflowInclude, '-c', source, '-o', object(source)],
+  ];
+  const calls = [
+    ...under(kernels, '.c').map((source) =>
+      c(source, ['-I', kernels, ...((x64 && INSTRUCTION_SETS[basename(source)]) || [])]),
+    ),
+    ...under(join(hosts, 'node'), '.c').map((source) =>
+      c(source, [...withTensorFlow, '-DNAPI_VERSION=8', '-I', napiInclude]),
+    ),
+    ...(tensorflowInclude ? under(join(hosts, 'tensorflow'), '.cc').map(cc17) : []),
+  ];
   // The large files first: they decide when the last compiler ends.
   const weight = ([, args]) => (/instance_|tensorflow/.test(args.at(-1)) ? 0 : 1);
   calls.sort((a, b) => weight(a) - weight(b));

@@ -7,13 +7,13 @@
  * Output: custom-ops/build/kernels.wasm, and src/backends/wasm/kernels_wasm.ts with the same bytes for bundles.
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { writeWhole } from './setup/unfinished.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const KERNELS = join(HERE, 'kernels');
-const HOST = join(HERE, 'hosts', 'wasm.c');
+const HOST = join(HERE, 'hosts', 'wasm');
 const BUILD = join(HERE, 'build');
 const GENERATED = join(HERE, '..', 'src', 'backends', 'wasm', 'kernels_wasm.ts');
 const OUTPUT = 'kernels.wasm';
@@ -59,17 +59,17 @@ function treeOf(folder) {
   return tree;
 }
 
-/** The C files and headers as the tree that the compiler sees: `kernels/…` and `hosts/wasm.c`. */
+/** The C files and headers as the tree that the compiler sees: `kernels/…` and `hosts/wasm/…`. */
 function sources() {
-  const kernels = treeOf(KERNELS);
-  const units = readdirSync(KERNELS, { recursive: true })
-    .map((file) => file.split(sep).join('/'))
-    .filter((file) => file.endsWith('.c'));
-  if (units.length === 0) throw new Error(`no C file in ${KERNELS}`);
-  return {
-    tree: { kernels, hosts: { 'wasm.c': readFileSync(HOST, 'utf8') } },
-    units: [...units.sort().map((file) => `kernels/${file}`), 'hosts/wasm.c'],
+  const unitsOf = (folder) => {
+    const found = readdirSync(folder, { recursive: true })
+      .map((file) => relative(HERE, join(folder, file)).split(sep).join('/'))
+      .filter((file) => file.endsWith('.c'));
+    if (found.length === 0) throw new Error(`no C file in ${folder}`);
+    return found.sort();
   };
+  const tree = { kernels: treeOf(KERNELS), hosts: { wasm: treeOf(HOST) } };
+  return { tree, units: [...unitsOf(KERNELS), ...unitsOf(HOST)] };
 }
 
 /** Runs clang; its words go to the log, and into the error where it fails. */

@@ -171,7 +171,7 @@ export function captureSteps(addon: GraphAddon): Capturer {
     },
     disposed: (model) => state().models.get(trained(model))?.forget(),
   });
-  // All that this package puts on models and layers is there before their methods are taken down, and around the loop
+  // All that this package puts on models and layers is there before a snapshot of their methods is made, and around the loop
   // of rows: what is fed tells rows by the inputs of the caller.
   markFeeding();
   notePenalties();

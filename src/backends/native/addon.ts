@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Functions of custom-ops/hosts/node.c. Enums are numbers, in the order of the arrays in types.ts. */
+/** Functions of custom-ops/hosts/node/functions.h. Enums are numbers, in the order of the arrays in types.ts. */
 export interface Addon {
   embeddingBag(...args: LookupArguments): void;
   /** The same for many tables. */

@@ -15,7 +15,7 @@ import { filledSlot, widthOf } from '../written_table.js';
 
 const MANY_OPS = opNames('EmbeddingSparseApplyMany');
 
-/** The table of each use and how its ids are combined, in the order of `Modes` in custom-ops/hosts/tensorflow_many.h. */
+/** The table of each use and how its ids are combined, in the order of `Modes` in custom-ops/hosts/tensorflow/ops/many.cc. */
 interface Use {
   readonly table: number;
   readonly options: BagOptions;

@@ -31,7 +31,7 @@ export interface MatrixProductAt extends Omit<MatrixProduct, 'a' | 'b' | 'bias' 
   readonly out: number;
 }
 
-/** Words of te_wasm_lookup and te_wasm_step in custom-ops/hosts/wasm.c. */
+/** Words of te_wasm_lookup and te_wasm_step in custom-ops/hosts/wasm/module.c. */
 const LOOKUP_WORDS = 12;
 const STEP_WORDS = 21;
 const MAX_NORM_WORD = 10;

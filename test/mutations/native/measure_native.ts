@@ -12,7 +12,7 @@ import { Scratch } from './scratch.js';
 import { specsForNative } from './spec_groups.js';
 
 /** Compiled to WebAssembly alone. */
-const WASM_ALONE = /^custom-ops\/(hosts\/wasm|kernels\/threads_wasm)\.c$/;
+const WASM_ALONE = /^custom-ops\/(hosts\/wasm\/\w+|kernels\/threads_wasm)\.c$/;
 
 export async function measureNative(root: string, room: Room, request: Request): Promise<Tally> {
   const reach = new ReachMap(root);

@@ -41,19 +41,19 @@ function native(name: string): string {
 
 /** The first that fits a path under custom-ops. */
 const GROUPS: readonly (readonly [RegExp, readonly string[]])[] = [
-  [/^hosts\/wasm|threads_wasm/, WASM],
+  [/^hosts\/wasm\/|threads_wasm/, WASM],
   [/csr/, [...CSR, native('arguments')]],
   [/^kernels\/many_tables|^hosts\/node\/many/, [...MANY, ...NATIVE, 'backends/tensorflow/kernels', ...STEP]],
-  [/^kernels\/packed\/|^hosts\/packed\//, [...PACKED, ...NATIVE, ...TENSORFLOW]],
+  [/^kernels\/packed\/|^hosts\/.*packed/, [...PACKED, ...NATIVE, ...TENSORFLOW]],
+  [/shared_tensors/, [...SHARED_TENSORS, ...TENSORFLOW, ...NATIVE]],
+  [/graphs\.\w+$/, [...CAPTURED, ...TENSORFLOW]],
   [
-    /^kernels\/step\/|^hosts\/products\/|^hosts\/tensorflow\/|^hosts\/tensorflow_many/,
+    /^kernels\/step\/|^hosts\/tensorflow\/(ops\/|table_step|spans|huge_pages)/,
     [...STEP, ...MANY, ...TENSORFLOW, ...CAPTURED],
   ],
-  [/shared_tensors/, [...SHARED_TENSORS, ...TENSORFLOW, ...NATIVE]],
-  [/graphs\.h$/, [...CAPTURED, ...TENSORFLOW]],
-  [/node_files/, ['io/']],
+  [/^hosts\/node\/files/, ['io/']],
   [/^hosts\/node\/dense/, ['backends/dense_kernels', ...NATIVE]],
-  [/^hosts\/(\w+\/)?tensorflow/, [...TENSORFLOW, ...MANY, ...STEP, ...CAPTURED]],
+  [/^hosts\/tensorflow\//, [...TENSORFLOW, ...MANY, ...STEP, ...CAPTURED]],
   [/^hosts\//, [...NATIVE, ...OPS, ...NATIVE_SLOW, ...CSR, ...MANY, ...PACKED]],
   [/./, [...NATIVE, ...MANY, ...OPS, 'backends/tensorflow/kernels', 'backends/agreement', ...NATIVE_SLOW]],
 ];

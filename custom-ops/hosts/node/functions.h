@@ -1,0 +1,44 @@
+/* The functions that JavaScript calls; each says at its body what it takes. */
+#ifndef TE_NODE_FUNCTIONS_H
+#define TE_NODE_FUNCTIONS_H
+
+#include "arguments.h"
+
+/* kernels.c */
+napi_value embedding_bag(napi_env env, napi_callback_info info);
+napi_value embedding_bag_grad(napi_env env, napi_callback_info info);
+napi_value embedding_bag_weights_grad(napi_env env, napi_callback_info info);
+napi_value sparse_apply(napi_env env, napi_callback_info info);
+
+/* many.c */
+napi_value embedding_bags(napi_env env, napi_callback_info info);
+napi_value sparse_apply_many(napi_env env, napi_callback_info info);
+
+/* packed.c */
+napi_value packed_bag(napi_env env, napi_callback_info info);
+napi_value packed_bag_weights_grad(napi_env env, napi_callback_info info);
+napi_value packed_apply(napi_env env, napi_callback_info info);
+
+/* dense.c */
+napi_value mat_mul(napi_env env, napi_callback_info info);
+
+/* csr.c */
+napi_value partition_csr(napi_env env, napi_callback_info info);
+
+/* files.c */
+napi_value exchange_folders(napi_env env, napi_callback_info info);
+napi_value crc32c_of(napi_env env, napi_callback_info info);
+
+/* shared_tensors.c */
+napi_value shared_tensor_registry(napi_env env, napi_callback_info info);
+napi_value new_shared_tensor_key(napi_env env, napi_callback_info info);
+napi_value read_shared_tensor(napi_env env, napi_callback_info info);
+napi_value write_shared_tensor(napi_env env, napi_callback_info info);
+napi_value release_shared_tensor(napi_env env, napi_callback_info info);
+
+/* graphs.c */
+napi_value build_graph(napi_env env, napi_callback_info info);
+napi_value release_graph(napi_env env, napi_callback_info info);
+napi_value graph_count(napi_env env, napi_callback_info info);
+
+#endif
