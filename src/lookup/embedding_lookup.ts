@@ -15,7 +15,7 @@ import {
 import { placeOf } from '../ids/id_place.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { sharedUniformSplits } from '../ids/row_splits.js';
-import type { Combiner, OutOfRange } from '../base/types.js';
+import { COMBINERS, isWeighing, type Combiner, type OutOfRange } from '../base/types.js';
 import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable, checkValidate } from './arguments.js';
 import { lookUp } from './lookup.js';
 import { checkPartitionStrategy, lookUpPartitions, type PartitionStrategy } from './partitioned_table.js';
@@ -25,7 +25,7 @@ export type Table = tf.Tensor2D | tf.Tensor | tf.Variable;
 type Tables = Table | readonly Table[];
 
 export interface EmbeddingLookupOptions {
-  /** How rows become one: 'sum', 'mean' or 'sqrtn'; null (default): they stay apart. */
+  /** How rows become one; null (default): they stay apart. */
   combiner?: Combiner | null | undefined;
   /** One weight per id, in the form of the ids. Default: none. */
   weights?: WeightsInput | null | undefined;
@@ -100,8 +100,8 @@ export function embeddingLookup(
     validate: checkValidate(given.validate),
   };
   const batch = parseIds(ids, given.weights, undefined, given.validate === true ? true : undefined);
-  if (combiner === null && batch.weights !== null) {
-    throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, null);
+  if (batch.weights !== null && !isWeighing(combiner)) {
+    throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, combiner);
   }
   const look = (bags: BagTensors): tf.Tensor2D =>
     partitions.length === 1
@@ -155,7 +155,7 @@ function lookUpPooled(look: (bags: BagTensors) => tf.Tensor2D, batch: IdBatch): 
 
 function lookUpRows(look: (bags: BagTensors) => tf.Tensor2D, batch: IdBatch): tf.Tensor | RaggedTensor {
   if (batch.kind === 'sparse') {
-    throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' for sparse ids`, described('none'));
+    throw new ValueError('combiner', `one of ${COMBINERS.join(', ')} for sparse ids`, described('none'));
   }
   const size = batch.values instanceof tf.Tensor ? batch.values.size : batch.values.length;
   const rowsOf = (): tf.Tensor2D => look(toBagTensors(batch, sharedUniformSplits(size, 1)));

@@ -11,7 +11,7 @@ import { lookUp } from './lookup.js';
 import { addIdDetails } from '../ids/id_out_of_range.js';
 
 export interface SafeEmbeddingLookupOptions {
-  /** 'sum', 'mean' (default) or 'sqrtn'. */
+  /** How rows become one. Default: 'mean'. */
   combiner?: Combiner | undefined;
   /** One weight per id, in the form of the ids. Default: none. */
   weights?: WeightsInput | null | undefined;

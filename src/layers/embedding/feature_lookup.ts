@@ -1,4 +1,5 @@
 /** Lookups of layers: from the ids of each feature to bags, and from pooled rows to results; one feature or many. */
+import { COMBINERS } from '../../base/types.js';
 import * as tf from '@tensorflow/tfjs';
 import type { Lookup } from '../../backends/contract.js';
 import type { BagOptions } from '../../backends/kernel_set.js';
@@ -290,7 +291,7 @@ function readFeature(feature: Feature, ids: unknown, weights: unknown, paths: Fe
   const batch = parseIds(ids as IdsInput, weights as WeightsInput | null, paths);
   if (batch.kind === 'dense') checkDense(feature, [...batch.idsShape!], paths.ids);
   if (batch.kind === 'sparse' && feature.combiner === null) {
-    const note = `Sparse ids need the combiner 'sum', 'mean' or 'sqrtn'.`;
+    const note = `Sparse ids need a combiner: ${COMBINERS.join(', ')}.`;
     throw new ValueError(paths.ids, 'dense or ragged ids without a combiner', described('sparse ids'), note);
   }
   return batch;

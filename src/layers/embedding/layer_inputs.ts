@@ -4,7 +4,7 @@ import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { checkLive } from '../../base/live_tensor.js';
 import { PAIR_ADVICE } from '../../ids/row_pair.js';
 import { isSymbolic, type SymbolicShape } from '../../base/layer_arguments.js';
-import type { Combiner, OutOfRange } from '../../base/types.js';
+import { isWeighing, type Combiner, type OutOfRange } from '../../base/types.js';
 
 /** As `Embedding`, as `RaggedEmbedding`, or as a feature of Keras RS. */
 export type FeatureKind = 'embedding' | 'ragged' | 'reduce';
@@ -33,10 +33,10 @@ function checkRank(rank: number, path: string): void {
 
 /** Throws for weights of a feature whose rows stay apart. */
 export function checkWeighted({ combiner }: Feature, isWeighted: boolean, path: string): void {
-  if (!isWeighted || combiner !== null) return;
+  if (!isWeighted || isWeighing(combiner)) return;
   throw new ValueError(
     path,
-    'no weights, as there is no combiner',
+    `no weights, as ${combiner === null ? 'there is no combiner' : `the combiner is '${combiner}'`}`,
     described('weights', `\`${path}\`: weights need a combiner, 'sum', 'mean' or 'sqrtn'.`),
   );
 }

@@ -7,7 +7,7 @@ import { touchedRowsPenalty } from '../../optimizers/penalty.js';
 import { readOptions } from '../../base/options.js';
 import type { IdsInput } from '../../ids/parse_ids.js';
 import type { RaggedTensor } from '../../ids/ragged_tensor.js';
-import type { Combiner, OutOfRange } from '../../base/types.js';
+import { isWeighing, type Combiner, type OutOfRange } from '../../base/types.js';
 import {
   EmbeddingTable,
   TABLE_ARGUMENTS,
@@ -60,7 +60,7 @@ import { checkTableTraining } from '../../tables/table_training.js';
 
 /** How a layer looks up its table. */
 interface LookupArgs<C extends Combiner | null> extends LayerOptions {
-  /** How the rows of the innermost axis become one: 'sum', 'mean' or 'sqrtn'; null (default): they stay apart. */
+  /** How the rows of the innermost axis become one; null (default): they stay apart. */
   combiner?: C | undefined;
   /**
    * The id 0 is padding. Without a combiner it is masked; with one it counts neither in the sum nor in the divisor.
@@ -320,8 +320,8 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
 
   /** Throws for weights that no combiner takes. */
   protected checkCombiner(isWeighted: boolean): void {
-    if (!isWeighted || this.combiner !== null) return;
-    throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, null);
+    if (!isWeighted || isWeighing(this.combiner)) return;
+    throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, this.combiner);
   }
 
   /** The shape of the result for dense ids, and weights, of these shapes. */

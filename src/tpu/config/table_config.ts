@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../base/per_process.js';
 import { ValueError } from '../../base/errors.js';
-import { COMBINERS, INT32_MAX, type Combiner } from '../../base/types.js';
+import { WEIGHING, INT32_MAX, type Combiner } from '../../base/types.js';
 import {
   DEFAULT_LIMIT,
   TableConfig as SharedTableConfig,
@@ -131,7 +131,7 @@ export class TableConfig extends Shared implements TableFields<Combiner> {
       initializer: 'zeros',
       vocabularySize,
       embeddingDim,
-      combiner: oneOf<Combiner>(given.combiner ?? 'mean', 'combiner', COMBINERS),
+      combiner: oneOf<Combiner>(given.combiner ?? 'mean', 'combiner', WEIGHING),
     });
     this.#hasOwnInitializer = given.initializer !== undefined && given.initializer !== null;
     this.initializer = this.#hasOwnInitializer

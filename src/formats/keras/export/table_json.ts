@@ -1,4 +1,5 @@
 /** Embedding layers of this package as layers of Keras and Keras RS. */
+import { isWeighing } from '../../../base/types.js';
 import type * as tf from '@tensorflow/tfjs';
 import { described } from '../../../base/errors.js';
 import type { DistributedEmbedding } from '../../../layers/distributed_embedding/layer.js';
@@ -13,8 +14,10 @@ type AnyTableLayer = TableLayer & tf.layers.Layer;
 
 /** What neither Keras nor Keras RS can do. */
 function checkRule(layer: tf.layers.Layer, rule: Json, at = ''): void {
-  const { maxNorm, outOfRange } = rule;
+  const { combiner = null, maxNorm, outOfRange } = rule;
   const named = namedLayer(layer);
+  if (combiner !== null && !isWeighing(combiner))
+    throw layerError(named, `${at}combiner`, "'sum', 'mean' or 'sqrtn': Keras RS has no other", combiner);
   if (maxNorm !== undefined && maxNorm !== null)
     throw layerError(named, `${at}maxNorm`, 'null: Keras has none', maxNorm);
   if (outOfRange === 'zero')

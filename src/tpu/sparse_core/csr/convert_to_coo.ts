@@ -8,7 +8,7 @@ import { checkRowSplits, sharedUniformSplits } from '../../../ids/row_splits.js'
 import { isTypedArray, readTensor, type FlatInput } from '../../../ids/values.js';
 import { toInt32 } from '../../../ids/whole_ids.js';
 import { cooEntries } from '../../../backends/reference/partition_csr.js';
-import { COMBINERS, type Combiner } from '../../../base/types.js';
+import { WEIGHING, type Combiner } from '../../../base/types.js';
 import { rowSplitsOf } from './feature_input.js';
 import { textOf, wholeNumber } from '../numbers.js';
 
@@ -47,8 +47,8 @@ function vector(value: unknown, argument: string): unknown {
 
 /** Known combiners only: also for callers without types. */
 export function readCombiner(value: unknown, argument: string): Combiner {
-  const combiner = COMBINERS.find((each) => each === textOf(value, argument));
-  if (combiner === undefined) throw new ValueError(argument, `one of ${COMBINERS.join(', ')}`, value);
+  const combiner = WEIGHING.find((each) => each === textOf(value, argument));
+  if (combiner === undefined) throw new ValueError(argument, `one of ${WEIGHING.join(', ')}`, value);
   return combiner;
 }
 
