@@ -3,9 +3,9 @@
 import type * as tf from '@tensorflow/tfjs';
 
 /** How the rows of one bag become one row. */
-export type Combiner = 'sum' | 'mean' | 'sqrtn';
-export const COMBINERS: readonly Combiner[] = ['sum', 'mean', 'sqrtn'];
-/** Those that weigh rows: TPUs and Keras RS have these, and weights need one of them. */
+export type Combiner = 'sum' | 'mean' | 'sqrtn' | 'max';
+export const COMBINERS: readonly Combiner[] = ['sum', 'mean', 'sqrtn', 'max'];
+/** Those that weigh rows: kernels, TPUs and Keras RS have these, and weights need one of them. */
 export const WEIGHING: readonly Combiner[] = ['sum', 'mean', 'sqrtn'];
 export function isWeighing(combiner: unknown): combiner is Combiner {
   return WEIGHING.includes(combiner as Combiner);

@@ -1,7 +1,8 @@
 /** Pooled lookups with their gradients: every lookup of this package goes through here, many tables in one call. */
 import * as tf from '@tensorflow/tfjs';
 import type { LookedUp, Lookup, LookupGradient, RowGradientTensors } from '../backends/contract.js';
-import { RuntimeError, described, ValueError } from '../base/errors.js';
+import { ArgumentTypeError, RuntimeError, described, ValueError } from '../base/errors.js';
+import { gradientOfMax, maxPooled, withoutMax } from './max_pooling.js';
 import { isTapeOn, withLazyGradient, refuseSecond, withoutTape } from '../tfjs/lazy_gradient.js';
 import { sayLargeTable } from '../backends/generic/large_tables.js';
 import { packedForm, IdOutOfRange } from '../backends/kernel_set.js';
@@ -134,8 +135,18 @@ export function runLookups(lookups: readonly Lookup[]): LookedUp[] {
   });
 }
 
-/** What one lookup adds to the gradient of a table with so many rows; `table` is read where `maxNorm` is set. */
-export function rowGradients(of: LookupGradient, rows: number, table: tf.Tensor2D | null): RowGradientTensors {
+/** The gradient of a lookup as that of single rows where the combiner is `max`, for which the table is read. */
+export function gradientWithoutMax(of: LookupGradient, table: tf.Tensor2D | null): LookupGradient {
+  if (of.options.combiner !== 'max') return of;
+  if (table === null) throw new ArgumentTypeError('table', `the table, because the combiner is 'max'`, undefined);
+  const single = withoutMax({ ...of, table });
+  const [found] = runLookups([single]);
+  return { ...single, gradient: gradientOfMax(found!.pooled, of.bags.rowSplits, of.gradient) };
+}
+
+/** What one lookup adds to the gradient of a table with so many rows; `table` is read for `maxNorm` and `max`. */
+export function rowGradients(given: LookupGradient, rows: number, table: tf.Tensor2D | null): RowGradientTensors {
+  const of = gradientWithoutMax(given, table);
   return withPublicErrors(
     () => currentBackend().gradient.byRow(of, rows, table),
     of.options.maxNorm > 0 ? table : null,
@@ -285,13 +296,20 @@ export function lookUp(lookups: readonly Lookup[]): tf.Tensor2D[] {
 /** The same lookups, never recorded for a penalty: penalties themselves look rows up. */
 export function lookUpUnrecorded(lookups: readonly Lookup[]): tf.Tensor2D[] {
   if (lookups.length === 0) return [];
-  const found = runLookups(lookups);
-  // No gradient will be taken.
-  if (!isTapeOn()) return found.map(({ pooled }) => pooled);
-  return lookups.map((lookup, i) => {
-    const scope = scopeOf(lookup.table);
-    return scope === null ? withDenseGradient(lookup, found[i]!) : withRowGradient(scope, lookup, found[i]!);
+  const run = lookups.map(withoutMax);
+  const found = runLookups(run);
+  return run.map((lookup, i) => {
+    const { bags, options } = lookups[i]!;
+    const rows = onTape(lookup, found[i]!);
+    return options.combiner === 'max' ? maxPooled(rows, bags.rowSplits) : rows;
   });
+}
+
+function onTape(lookup: Lookup, found: LookedUp): tf.Tensor2D {
+  // No gradient will be taken.
+  if (!isTapeOn()) return found.pooled;
+  const scope = scopeOf(lookup.table);
+  return scope === null ? withDenseGradient(lookup, found) : withRowGradient(scope, lookup, found);
 }
 
 /** The scope of the optimizer that steps this table by rows; null where there is none. */

@@ -4,6 +4,7 @@ import type { BagTensors } from '../backends/bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../backends/kernel_set.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { withPublicErrors, lookUp } from './lookup.js';
+import { maxPooled, withoutMax } from './max_pooling.js';
 
 /** `mod`: row i is row floor(i / n) of table i mod n. `div`: each table holds a contiguous range. */
 export type PartitionStrategy = 'mod' | 'div';
@@ -37,7 +38,7 @@ function localIds(ids: Int32Array, sizes: readonly number[], strategy: Partition
 
 /**
  * Pooled rows over partitions: each pools the rows that it holds and takes the others as zeros that stay in the
- * divisor, so the sum of the partial results is the whole, for every combiner, and gradients reach every partition.
+ * divisor, so the sum of the partial results is the whole, and gradients reach every partition. For `max` these are rows.
  */
 export function lookUpPartitions(
   partitions: readonly tf.Tensor2D[],
@@ -51,11 +52,13 @@ export function lookUpPartitions(
   const ids = bags.values.dataSync<'int32'>();
   if (options.outOfRange === 'error') withPublicErrors(() => checkRange(ids, rows));
   const locals = localIds(ids, sizes, strategy);
+  const single = withoutMax({ bags, options });
   const lookups = partitions.map((table, i) => {
-    const ownBags = { ...bags, values: tf.tensor1d(locals[i]!, 'int32') };
-    return { table, bags: ownBags, options: { ...options, outOfRange: 'zero' as const } };
+    const ownBags = { ...single.bags, values: tf.tensor1d(locals[i]!, 'int32') };
+    return { table, bags: ownBags, options: { ...single.options, outOfRange: 'zero' as const } };
   });
-  return tf.addN(lookUp(lookups));
+  const found = tf.addN(lookUp(lookups));
+  return options.combiner === 'max' ? maxPooled(found, bags.rowSplits) : found;
 }
 
 function checkModSizes(sizes: readonly number[], rows: number): void {

@@ -16,7 +16,7 @@ import {
 } from '../rules/rules.js';
 import { checkBagOptions, checkMatrix, checkTable, type BagOptionsInput } from './arguments.js';
 import { readBagTensors, type VectorInput } from './bag_arguments.js';
-import { withPublicErrors } from './lookup.js';
+import { gradientWithoutMax, withPublicErrors } from './lookup.js';
 
 /** Hyper-parameters of one table. */
 type TableHyper = Omit<SparseOptimizerConfig, 'globalClipNorm'>;
@@ -69,8 +69,11 @@ export function sparseApply(name: OptimizerName, args: SparseApplyArgs): void {
   tf.tidy(() => {
     const bags = readBagTensors(given.values!, given.rowSplits!, given.weights, options.validate);
     const gradient = checkMatrix(given.gradient, bags.rowSplits.shape[0] - 1, dim, 'gradient');
-    const update = { optimizer, table, slots, entries: [{ gradient, bags, options }], dense: null, hyper };
-    withPublicErrors(() => currentBackend().step([update]), table);
+    const matrix = table as unknown as tf.Tensor2D;
+    withPublicErrors(() => {
+      const entries = [gradientWithoutMax({ gradient, bags, options }, matrix)];
+      currentBackend().step([{ optimizer, table, slots, entries, dense: null, hyper }]);
+    }, table);
   });
 }
 

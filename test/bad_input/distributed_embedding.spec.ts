@@ -43,7 +43,7 @@ describe('DistributedEmbedding', () => {
         ['an item without rows', [{ outputDim: 2 }], 'TypeError', 'embeddings[0].inputDim'],
         ['an item without columns', [{ inputDim: 2, outputDim: 0 }], 'ValueError', 'embeddings[0].outputDim'],
         ['a misspelt field', [{ input_dim: 3, outputDim: 2 }], 'ValueError', 'embeddings[0].input_dim'],
-        ['an unknown combiner', [{ inputDim: 2, outputDim: 2, combiner: 'max' }], 'ValueError', 'embeddings[0].combiner'], // prettier-ignore
+        ['an unknown combiner', [{ inputDim: 2, outputDim: 2, combiner: 'product' }], 'ValueError', 'embeddings[0].combiner'], // prettier-ignore
         ['two tables of one name', [{ inputDim: 2, outputDim: 2, name: 'a' }, { inputDim: 2, outputDim: 2, name: 'a' }], 'ValueError', 'embeddings[1].name'], // prettier-ignore
         ['a table that is none', [{ table: {} }], 'TypeError', 'embeddings[0].table'],
         ['weights of another shape', [{ inputDim: 2, outputDim: 2, weights: [[[1, 2]]] }], 'ValueError', 'embeddings[0].weights'], // prettier-ignore
@@ -135,7 +135,7 @@ describe('DistributedEmbedding', () => {
         ['momentum', { class_name: 'SGD', config: { momentum: 2 } }, 'ValueError', 'momentum'],
         ['a clipped norm', { class_name: 'Adam', config: { clipnorm: 1 } }, 'ValueError', 'optimizer.clipnorm'],
       ],
-      combiner: [['an unknown one', 'max', 'ValueError'], ['a number', 1, 'TypeError']], // prettier-ignore
+      combiner: [['an unknown one', 'product', 'ValueError'], ['a number', 1, 'TypeError']], // prettier-ignore
       placement: [['an unknown one', 'tensorcore', 'ValueError'], ['a number', 1, 'TypeError']], // prettier-ignore
       maxIdsPerPartition: [['0', 0, 'ValueError'], ['text', '8', 'TypeError']], // prettier-ignore
       maxUniqueIdsPerPartition: [['0', 0, 'ValueError']],

@@ -142,7 +142,7 @@ describe('configs of other systems', () => {
         'ValueError',
         'embeddingsInitializer',
       ],
-      [{ ...NVIDIA, combiner: 'max' }, 'ValueError', 'combiner'],
+      [{ ...NVIDIA, combiner: 'product' }, 'ValueError', 'combiner'],
       [{ ...NVIDIA, input_dim: undefined }, 'TypeError', 'inputDim'],
       [{ ...NVIDIA, table: 'movies' }, 'TypeError', 'table'],
     ];

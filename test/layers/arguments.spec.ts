@@ -17,7 +17,7 @@ const WRONG: [string, unknown, Kind][] = [
   ['outputDim', null, 'TypeError'],
   ['outputDim', 0, 'ValueError'],
   ['outputDim', Infinity, 'ValueError'],
-  ['combiner', 'max', 'ValueError'],
+  ['combiner', 'product', 'ValueError'],
   ['combiner', 3, 'TypeError'],
   ['maskZero', 1, 'TypeError'],
   ['inputLength', 'long', 'TypeError'],

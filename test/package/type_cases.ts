@@ -34,7 +34,7 @@ export function refusedLookups(): void {
   // @ts-expect-error: dense ids give a tensor
   const dense: emb.RaggedTensor = emb.embeddingLookup(table, matrix);
   // @ts-expect-error: no combiner of this name
-  emb.embeddingLookup(table, ragged, { combiner: 'max' });
+  emb.embeddingLookup(table, ragged, { combiner: 'product' });
   // @ts-expect-error: words are no ids
   emb.embeddingLookup(table, [['a']], { combiner: 'sum' });
   // @ts-expect-error: no option of this name
@@ -81,7 +81,7 @@ export function refusedLayers(): void {
   // @ts-expect-error: no field of this name
   emb.layers.embedding({ inputDim: 3, outputDim: 4, input_length: 2 });
   // @ts-expect-error: no combiner of this name
-  emb.layers.embedding({ inputDim: 3, outputDim: 4, combiner: 'max' });
+  emb.layers.embedding({ inputDim: 3, outputDim: 4, combiner: 'product' });
   // @ts-expect-error: combined ids give a tensor
   const pooled: emb.RaggedTensor = pooling.apply(ragged);
   // @ts-expect-error: no optimizer of tables

@@ -37,7 +37,7 @@ describe('planEmbedding with bad arguments', () => {
     ['tables', [{ inputDim: 2 ** 31, outputDim: 4 }], ValueError, 'tables[0].inputDim'],
     ['tables', [{ inputDim: 4, outputDim: 1.5 }], ValueError, 'tables[0].outputDim'],
     ['tables', [{ inputDim: 2 ** 31 - 1, outputDim: 2 ** 31 - 1 }], ValueError, 'tables[0]'],
-    ['tables', [{ inputDim: 4, outputDim: 4, combiner: 'max' }], ValueError, 'tables[0].combiner'],
+    ['tables', [{ inputDim: 4, outputDim: 4, combiner: 'product' }], ValueError, 'tables[0].combiner'],
     ['tables', [{ inputDim: 4, outputDim: 4, combiner: 1 }], ArgumentTypeError, 'tables[0].combiner'],
     ['tables', [{ inputDim: 4, outputDim: 4, name: 1 }], ArgumentTypeError, 'tables[0].name'],
     ['tables', [{ inputDim: 4, outputDim: 4, rowCoupled: 1 }], ArgumentTypeError, 'tables[0].rowCoupled'],

@@ -44,7 +44,7 @@ function weightGradient(value: number, weight: number, total: number, divideBy: 
       return value;
     case 'mean':
       return divideNoNan(value - divideNoNan(total, divideBy), divideBy);
-    case 'sqrtn':
+    default:
       return divideNoNan(value, divideBy) - divideNoNan(weight * total, divideBy ** 3);
   }
 }

@@ -24,12 +24,12 @@ function score(example: BagCase, data: readonly number[], weights: readonly numb
       const norm = Math.hypot(...row);
       return options.maxNorm > 0 && norm > options.maxNorm ? row.map((x) => (x * options.maxNorm) / norm) : row;
     });
-    const divisors = {
+    const divisors: Record<string, number> = {
       sum: 1,
       mean: w.reduce((a, x) => a + x, 0),
       sqrtn: Math.sqrt(w.reduce((a, x) => a + x * x, 0)),
     };
-    const divisor = divisors[options.combiner];
+    const divisor = divisors[options.combiner]!;
     if (divisor === 0) continue;
     for (let c = 0; c < dim; c++) {
       const sum = vectors.reduce((a, vector, i) => a + w[i]! * vector[c]!, 0);

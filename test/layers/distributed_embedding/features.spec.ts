@@ -16,7 +16,7 @@ const feature = (name: string, of: emb.TableConfig, valence = 13): emb.FeatureCo
 function pooled(values: number[][], ids: number[], weights: number[] | null, combiner: emb.Combiner): number[] {
   const w = ids.map((_, i) => weights?.[i] ?? 1);
   const sum = values[0]!.map((_, column) => ids.reduce((total, id, i) => total + w[i]! * values[id]![column]!, 0));
-  const divisor = { sum: 1, mean: w.reduce((a, b) => a + b, 0), sqrtn: Math.hypot(...w) }[combiner];
+  const divisor = { sum: 1, mean: w.reduce((a, b) => a + b, 0), sqrtn: Math.hypot(...w), max: NaN }[combiner];
   return sum.map((value) => (divisor === 0 ? 0 : value / divisor));
 }
 

@@ -1,5 +1,6 @@
 /** Lookups of embedding layers: gathered rows, pooled. */
 import type { Quantization } from '../../../backends/quantize.js';
+import { isWeighing } from '../../../base/types.js';
 import type { Feature } from '../../../layers/embedding/layer_inputs.js';
 import { text, type GraphVariable } from '../graph/function_builder.js';
 import type { Operations } from '../graph/operations.js';
@@ -63,10 +64,19 @@ function ones(o: Operations, ids: Value): Value {
   return o.fill(o.sizesOf(ids), 1, ids.shape);
 }
 
+/** The largest of the rows that count; zeros where there are none. */
+function largest(o: Operations, rows: Value, present: Value): Value {
+  const least = o.graph.scalar(-3.4028234663852886e38);
+  const most = o.reduce('Max', o.where(o.expandDims(present, -1), rows, least), [-2]);
+  const count = o.reduce('Sum', o.cast(present, 'float32'), [-1], true);
+  return o.where(o.compare('Greater', count, 0), most, o.graph.scalar(0));
+}
+
 /** The rows of the innermost axis of the ids become one. */
 function pooled(o: Operations, lookup: TableLookup, present: Value): Value {
   const { feature, weights } = lookup;
   const rows = rowsOf(o, lookup, present);
+  if (feature.combiner === 'max') return largest(o, rows, present);
   const weighted = weights === null ? rows : o.mul(rows, o.expandDims(weights, -1));
   const sum = o.reduce('Sum', weighted, [-2]);
   if (feature.combiner === 'sum') return sum;
@@ -158,7 +168,7 @@ export function lookUpTable(o: Operations, lookup: TableLookup, customOps: boole
   const { combiner } = lookup.feature;
   const present = presentIds(o, lookup);
   if (combiner === null || lookup.ids.shape.length < 2) return single(o, lookup, present);
-  // The op combines rows as they are.
-  const isPlain = (lookup.quantization ?? null) === null;
+  // The op combines rows as they are, and weighs them.
+  const isPlain = (lookup.quantization ?? null) === null && isWeighing(combiner);
   return customOps && isPlain ? pooledByOp(o, lookup, present) : pooled(o, lookup, present);
 }
