@@ -206,6 +206,18 @@ const sequence = (make: typeof emb.layers.embedding, rows: number[][]): OwnModel
 
 export const OWN_MODELS: readonly (readonly [string, Make])[] = [
   ...combined,
+  ['embedding, max', () => sequential(emb.layers.embedding({ ...table, combiner: 'max', inputShape: [4] }), DENSE)],
+  [
+    'raggedEmbedding, max',
+    () => sequential(emb.layers.raggedEmbedding({ ...table, combiner: 'max', inputShape: [null] }), PADDED),
+  ],
+  [
+    'custom ops, max',
+    () =>
+      sequential(emb.layers.raggedEmbedding({ ...table, combiner: 'max', inputShape: [4] }), PADDED, {
+        options: { customOps: true },
+      }),
+  ],
   [
     'embedding, one axis more',
     () => {
