@@ -59,7 +59,8 @@ export function refuseUnknownOps(artifacts: GraphArtifacts, ours: ReadonlySet<st
   const told = unknown.map(([op, all]) => {
     const texts = all.map(({ text }) => text);
     const more = all.length > MOST_PLACES ? ` and ${all.length - MOST_PLACES} more` : '';
-    const hint = HINTS[op] ?? `${registrar(op, ours)} registers it`;
+    const known = Object.hasOwn(HINTS, op) ? HINTS[op] : undefined;
+    const hint = known ?? `${registrar(op, ours)} registers it`;
     return `${op} at ${texts.slice(0, MOST_PLACES).join(', ')}${more} (${hint})`;
   });
   const needed = neededNodes(artifacts);

@@ -71,7 +71,8 @@ function oneTable(name, [, optimizer, config], storage, dim, [combiner, isWeight
     combiner,
     name: 'items',
     weights: [tf.tensor2d(start.floats(ROWS * dim), [ROWS, dim])],
-    ...(storage === 'float32' ? {} : { storage, seed: 3 }),
+    // An odd seed was taken for the even one after it when the record was made.
+    ...(storage === 'float32' ? {} : { storage, seed: 4 }),
   });
   return minimized(name, emb.train[optimizer](config), [layer], (random) => {
     const batch = batchOf(random, isWeighted);
@@ -152,7 +153,7 @@ async function fitted(name, [, optimizer, config], storage, isCaptured) {
     inputShape: [LENGTH],
     name: 'items',
     maxNorm: 1.5,
-    ...(storage === 'float32' ? {} : { storage, seed: 3 }),
+    ...(storage === 'float32' ? {} : { storage, seed: 4 }),
   });
   const model = tf.sequential({ layers: [layer, tf.layers.dense({ units: 1, activation: 'sigmoid', name: 'head' })] });
   const weights = [[ROWS, 8], [8, 1], [1]].map((shape) =>

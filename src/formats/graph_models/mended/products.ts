@@ -77,7 +77,7 @@ function fusedProduct([a, b, ...args]: tf.Tensor[], node: tf.GraphNode): tf.Tens
         result = tf.add(result, args[0]!);
         continue;
       }
-      const activation = ACTIVATIONS[name];
+      const activation = Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name] : undefined;
       if (activation === undefined) {
         throw new ValueError('fused_ops', `BiasAdd and one of ${Object.keys(ACTIVATIONS).join(', ')}`, name);
       }
