@@ -6,7 +6,7 @@ import type { Backend, Lookup, TableUpdate } from '../../src/backends/contract.j
 import { united } from '../../src/backends/kernel_calls.js';
 import { currentBackend } from '../../src/backends/registry.js';
 import { stepTables } from '../../src/optimizers/step_gradients.js';
-import { COMBINERS } from '../../src/base/types.js';
+import { WEIGHING } from '../../src/base/types.js';
 import type { Random } from '../helpers/random.js';
 
 /** Runs with the backend as it would be without calls for many tables, and without uses side by side. */
@@ -48,7 +48,7 @@ export function bagsOf(random: Random, rows: number, isStray: boolean): Lookup['
 
 export function drawOptions(random: Random): BagOptions {
   return {
-    combiner: COMBINERS[random.whole(0, 3)]!,
+    combiner: WEIGHING[random.whole(0, 3)]!,
     outOfRange: random.chance(0.5) ? 'zero' : 'error',
     maxNorm: random.chance(0.3) ? 0.7 : 0,
   };

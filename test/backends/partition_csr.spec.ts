@@ -12,7 +12,7 @@ import type { KernelSet } from '../../src/backends/kernel_set.js';
 import type { ModelKernels } from '../../src/backends/model_kernels.js';
 import { namedKernelSet } from '../../src/backends/registry.js';
 import { partitionCsr } from '../../src/backends/reference/partition_csr.js';
-import { COMBINERS } from '../../src/base/types.js';
+import { WEIGHING } from '../../src/base/types.js';
 import { skipOrFail } from '../helpers/backends.js';
 import { Random } from '../helpers/random.js';
 import 'tfjs-embeddings/node';
@@ -39,7 +39,7 @@ function feature(
     values,
     rowSplits,
     weights,
-    combiner: random.pick(COMBINERS),
+    combiner: random.pick(WEIGHING),
     rows,
     columnOffset: 0,
     rotation: random.whole(0, request.shards),
@@ -105,7 +105,7 @@ function largeRequest(seed: number): CsrRequest {
       values,
       rowSplits: Int32Array.from({ length: samples + 1 }, (_, row) => row * hot),
       weights: isWeighted && i === 0 ? random.floats(values.length) : null,
-      combiner: random.pick(COMBINERS),
+      combiner: random.pick(WEIGHING),
       rows,
       // The second table comes first in the stack.
       columnOffset: i === 0 ? 4096 : 0,

@@ -80,7 +80,8 @@ describe('the site of the docs', () => {
     expect(await page.isVisible('#tsd-nav-container a:has-text("Optimizers")')).toBeTrue();
     await page.click('#tsd-nav-container a:has-text("Optimizers")');
     await page.waitForURL(/Optimizers\.html$/);
-    expect(await page.textContent('.col-content table')).toContain('initialAccumulatorValue');
+    const tables = (await page.locator('.col-content table').allTextContents()).join();
+    expect(tables).toContain('initialAccumulatorValue');
   });
 
   it('finds words of guides without a server', async () => {

@@ -1,7 +1,7 @@
 /** Generated batches for comparing implementations: many shapes, repeats, empty bags, weights, ids outside the table. */
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../src/rules/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../../src/backends/kernel_set.js';
-import { COMBINERS } from '../../src/base/types.js';
+import { WEIGHING } from '../../src/base/types.js';
 import { SLOT_NAMES, type UpdateName } from '../../src/rules/rules.js';
 import { Random } from './random.js';
 
@@ -62,7 +62,7 @@ export function bagCase(seed: number): BagCase {
   const batch = splits.length - 1;
   const nnz = splits[batch]!;
   const options: BagOptions = {
-    combiner: random.pick(COMBINERS),
+    combiner: random.pick(WEIGHING),
     outOfRange: random.chance(0.3) ? 'zero' : 'error',
     maxNorm: random.chance(0.3) ? Math.fround(0.5 * Math.sqrt(dim / 3)) : 0,
   };

@@ -270,7 +270,7 @@ const TOPOLOGIES: Hostile[] = [
     Object.assign(config.layers[0]!.config, { input_dim: 2 ** 31 - 1, output_dim: 64 });
   }),
   ...Object.entries({
-    combiner: 'max',
+    combiner: 'most',
     max_norm: -1,
     out_of_range: 'wrap',
     mask_zero: 3,

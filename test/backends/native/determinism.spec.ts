@@ -2,7 +2,7 @@
 import { type BagOptions, type HostBags, type HostTable, wordsPerRow } from '../../../src/backends/kernel_set.js';
 import { loadNative } from '../../../src/backends/native/register.js';
 import { referenceKernels } from '../../../src/backends/reference/reference_kernel_set.js';
-import { COMBINERS } from '../../../src/base/types.js';
+import { WEIGHING } from '../../../src/base/types.js';
 import { UPDATE_NAMES } from '../../../src/rules/rules.js';
 import { packRows } from '../../../src/backends/packed/rows.js';
 import { packedHyperCase, usedSlots } from '../../helpers/bag_cases.js';
@@ -28,7 +28,7 @@ function largeBatch(seed: number, batch: number, rows: number, weighted: boolean
   return { bags: { values, rowSplits, weights }, gradientOf: (dim) => random.floats(batch * dim) };
 }
 
-const OPTIONS: readonly BagOptions[] = COMBINERS.map((combiner) => ({ combiner, outOfRange: 'error', maxNorm: 0 }));
+const OPTIONS: readonly BagOptions[] = WEIGHING.map((combiner) => ({ combiner, outOfRange: 'error', maxNorm: 0 }));
 
 describe('native kernels', () => {
   const kernels = loadNative();

@@ -1,7 +1,7 @@
 /** Generated batches for comparing implementations; the same seed gives the same case. */
 import { NEUTRAL_HYPER, packHyper, type Hyper } from '../../../src/rules/hyper.js';
 import type { BagOptions, HostBags, HostTable } from '../../../src/backends/kernel_set.js';
-import { COMBINERS } from '../../../src/base/types.js';
+import { WEIGHING } from '../../../src/base/types.js';
 import { SLOT_NAMES, type UpdateName } from '../../../src/rules/rules.js';
 
 export interface GeneratedCase {
@@ -49,7 +49,7 @@ export function generatedCase(seed: number): GeneratedCase {
     return Math.floor(random() * Math.min(rows, crowded));
   });
   const weights = random() < 0.5 ? Float32Array.from({ length: nnz }, () => (random() < 0.1 ? 0 : 2 * random())) : null;
-  const options: BagOptions = { combiner: pick(random, COMBINERS), outOfRange, maxNorm: random() < 0.3 ? 0.5 : 0 };
+  const options: BagOptions = { combiner: pick(random, WEIGHING), outOfRange, maxNorm: random() < 0.3 ? 0.5 : 0 };
   return {
     name: `${seed}: ${rows} x ${dim}, ${batch} bags, ${nnz} ids, ${options.combiner}, ${outOfRange}`,
     table: { data: floats(rows * dim), rows, dim },

@@ -40,7 +40,10 @@ interface Written {
 
 const MODELS: readonly (readonly [title: string, make: () => Made, isOwn: boolean])[] = [
   ...[...STOCK_MODELS, ...STOCK_SETTINGS_OF_KERAS].map(([title, make]) => [title, make, false] as const),
-  ...[...OWN_MODELS, ...OWN_SETTINGS_OF_KERAS].map(([title, make]) => [title, make, true] as const),
+  // Keras RS has no such combiner, and exportKeras says so.
+  ...[...OWN_MODELS.filter(([title]) => !title.endsWith(', max')), ...OWN_SETTINGS_OF_KERAS].map(
+    ([title, make]) => [title, make, true] as const,
+  ),
 ];
 
 /** The classes of a layer and of all that it holds. */

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { kernelSet } from '../../../../src/backends/registry.js';
 import * as emb from '../../../../src/index.js';
-import { COMBINERS } from '../../../../src/base/types.js';
+import { WEIGHING } from '../../../../src/base/types.js';
 import { bagCases, type BagCase } from '../../../helpers/bag_cases.js';
 import { weightsGradientMagnitude } from '../../../helpers/magnitudes.js';
 import { Random } from '../../../helpers/random.js';
@@ -56,7 +56,7 @@ describeEmulator(
       });
 
       it(`are zeros where the divisor is zero: ${layout}`, () => {
-        for (const combiner of COMBINERS) {
+        for (const combiner of WEIGHING) {
           tf.tidy(() => {
             const table = { data: new Random(2).floats(20), rows: 5, dim: 4 };
             const placed = placeTable(layout, table, new Random(3));

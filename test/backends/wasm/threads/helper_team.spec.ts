@@ -14,7 +14,7 @@ import { hostOf } from '../../../../src/backends/wasm/tensor_kernels.js';
 import type { WasmBackend } from '../../../../src/backends/wasm/tfjs_heap.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';
 import { RuntimeError } from '../../../../src/base/errors.js';
-import { COMBINERS } from '../../../../src/base/types.js';
+import { WEIGHING } from '../../../../src/base/types.js';
 import { UPDATE_NAMES } from '../../../../src/rules/rules.js';
 import { copyOf, randomNumbers, usualHyper, usualSlots } from '../generated_case.js';
 import { lookUpInto, stepOne } from '../../../helpers/kernel_calls.js';
@@ -39,7 +39,7 @@ function largeCase(seed: number): LargeCase {
   for (let b = 0; b < batch; b++) rowSplits[b + 1] = rowSplits[b]! + Math.floor(random() * 14);
   const values = Int32Array.from({ length: rowSplits[batch]! }, () => Math.floor(random() * rows));
   const weights = seed % 2 === 0 ? null : Float32Array.from(values, () => random());
-  const options = { combiner: COMBINERS[seed % 3]!, outOfRange: 'error', maxNorm: seed % 5 === 0 ? 0.5 : 0 } as const;
+  const options = { combiner: WEIGHING[seed % 3]!, outOfRange: 'error', maxNorm: seed % 5 === 0 ? 0.5 : 0 } as const;
   return {
     table: { data: floats(rows * dim), rows, dim },
     bags: { values, rowSplits, weights },
