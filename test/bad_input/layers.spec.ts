@@ -102,7 +102,7 @@ const LAYER: Record<string, readonly Wrong[]> = {
     ['a tensor', made(() => tf.ones([3, 2])), 'TypeError'],
   ],
   combiner: [
-    ['another word', 'max', 'ValueError'],
+    ['another word', 'most', 'ValueError'],
     ['a number', 1, 'TypeError'],
   ],
   maskZero: [

@@ -156,7 +156,7 @@ const WEIGHTS: readonly Wrong[] = [
   ['two typed arrays', [new Float32Array(4), Int32Array.of(0, 2, 4)], 'TypeError'],
 ];
 const COMBINER: readonly Wrong[] = [
-  ['another word', 'max', 'ValueError'],
+  ['another word', 'most', 'ValueError'],
   ['an empty word', '', 'ValueError'],
   ['a number', 1, 'TypeError'],
   ['a list', ['sum'], 'TypeError'],

@@ -65,7 +65,7 @@ const WEIGHTS: readonly Wrong[] = [
 const COMBINER: readonly Wrong[] = [
   ['undefined', undefined, 'TypeError'],
   ['null', null, 'TypeError'],
-  ['another word', 'max', 'ValueError'],
+  ['another word', 'most', 'ValueError'],
   ['upper case', 'SUM', 'ValueError'],
   ['a name of Object', 'constructor', 'ValueError'],
 ];

@@ -241,7 +241,8 @@ function suite(): void {
     ]) {
       await expectRejection(run, 'ValueError', 'x', LONG_HELD);
     }
-    await expectRejection(() => model.fitDataset(data, { epochs: 1, verbose: 0 }), 'ValueError', 'x', held(4, [3, 1]));
+    // Uneven arrays of `tf.data` are ragged rows, and this input takes one id of each.
+    await expectRejection(() => model.fitDataset(data, { epochs: 1, verbose: 0 }), 'ValueError', 'xs', 'one of 2');
     optimizer.dispose();
     model.dispose();
     tf.dispose([x, y]);
