@@ -32,14 +32,14 @@ describe('the entries', () => {
 
   afterAll(() => project.remove());
 
-  it('/ops is at most 36 kB beside the WebAssembly bytes', async () => {
+  it('/ops is at most 39 kB beside the WebAssembly bytes', async () => {
     const code = await bundleOf(
       project,
       "import { embeddingLookup } from 'tfjs-embeddings/ops'; console.log(embeddingLookup);",
     );
     const wasm = readFileSync(join(ROOT, 'custom-ops/build/kernels.wasm')).toString('base64');
     expect(code).withContext('holds the WebAssembly kernels').toContain(wasm);
-    expect(gzipSync(code.replace(wasm, '')).length).toBeLessThanOrEqual(36_000);
+    expect(gzipSync(code.replace(wasm, '')).length).toBeLessThanOrEqual(39_000);
   });
 
   it('the report is in no bundle of the main entry, be it made by a bundler or by us', async () => {

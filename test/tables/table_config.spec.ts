@@ -67,7 +67,7 @@ describe('TableConfig', () => {
       ['initializer', 3, 'TypeError', '3'],
       ['initializer', 'none', 'ValueError', '"none"'],
       ['optimizer', 3, 'TypeError', '3'],
-      ['combiner', 'max', 'ValueError', '"max"'],
+      ['combiner', 'most', 'ValueError', '"most"'],
       ['placement', 'tpu', 'ValueError', '"tpu"'],
       ['placement', { name: 'gpu' }, 'ValueError', '"gpu"'],
       ['placement', 3, 'TypeError', '3'],
