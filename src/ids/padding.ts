@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
 import { readNestedRows } from './nested_rows.js';
-import { checkSize, lengthsOfSplits, splitsOfLengths } from './row_splits.js';
+import { checkSize, longestRow, splitsOfLengths } from './row_splits.js';
 import { readFlat, readInt32, readTensor, type FlatInput } from './values.js';
 
 export interface ToPaddedOptions {
@@ -37,7 +37,7 @@ function paddedLengths(ragged: RaggedRows, maxLength: ToPaddedOptions['maxLength
   return nestedRowSplits.map((splits, axis) => {
     const length = fixed[axis] ?? null;
     if (length !== null) return checkSize(length, 'maxLength');
-    return lengthsOfSplits(splits).reduce((a, b) => Math.max(a, b), 0);
+    return longestRow(splits);
   });
 }
 

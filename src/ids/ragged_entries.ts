@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import type { SplitRows } from './nested_rows.js';
-import { checkSize, splitsOfLengths } from './row_splits.js';
+import { checkRowSplits, checkSize, splitsOfLengths, uniformSplits } from './row_splits.js';
 import { isTypedArray, readInt32 } from './values.js';
 
 type Values = Int32Array | Float32Array;
@@ -35,17 +35,28 @@ function ranges(starts: Int32Array, lengths: Int32Array): Int32Array {
   return places;
 }
 
+/** The entries from `starts[i]` on, `lengths[i]` of them, one after the other. */
+function takeRanges(entries: Entries, starts: Int32Array, lengths: Int32Array): Entries {
+  const { splits, values, size } = entries;
+  if (splits.length > 0) return takeEntries(entries, ranges(starts, lengths));
+  const total = lengths.reduce((sum, length) => sum + length, 0);
+  const taken = new (values.constructor as Int32ArrayConstructor)(total * size);
+  let at = 0;
+  starts.forEach((start, i) => {
+    const part = values.subarray(start * size, (start + lengths[i]!) * size);
+    taken.set(part, at);
+    at += part.length;
+  });
+  return { splits, values: taken, size };
+}
+
 /** The entries of these numbers, in their order; each may come several times. */
-export function takeEntries({ splits, values, size }: Entries, order: Int32Array): Entries {
-  const [outer, ...below] = splits;
-  if (outer === undefined) {
-    const taken = new (values.constructor as Int32ArrayConstructor)(order.length * size);
-    order.forEach((from, to) => taken.set(values.subarray(from * size, (from + 1) * size), to * size));
-    return { splits: [], values: taken, size };
-  }
+export function takeEntries(entries: Entries, order: Int32Array): Entries {
+  const [outer, ...below] = entries.splits;
+  if (outer === undefined) return takeRanges(entries, order, new Int32Array(order.length).fill(1));
   const starts = order.map((row) => outer[row]!);
   const lengths = order.map((row) => outer[row + 1]! - outer[row]!);
-  const inner = takeEntries({ splits: below, values, size }, ranges(starts, lengths));
+  const inner = takeRanges({ ...entries, splits: below }, starts, lengths);
   return { ...inner, splits: [splitsOfLengths(lengths), ...inner.splits] };
 }
 
@@ -88,7 +99,7 @@ export function joinRows(parts: readonly Entries[]): Entries {
       lengths[row]! += length;
     });
   }
-  const taken = takeEntries(inner, ranges(Int32Array.from(starts), Int32Array.from(counts)));
+  const taken = takeRanges(inner, Int32Array.from(starts), Int32Array.from(counts));
   return { ...taken, splits: [splitsOfLengths(lengths), ...taken.splits] };
 }
 
@@ -127,9 +138,12 @@ export function slicedRows(rows: number, start: number, end: number | undefined)
   return Int32Array.from({ length: rows }, (_, row) => row).slice(start, end);
 }
 
-/** Lengths of rows from the row of each value. */
-export function lengthsOfRowIds(given: unknown, rows: unknown): Int32Array {
+/** Splits of rows by the row of each value. */
+export function splitsOfRowIds(given: unknown, values: number, rows: unknown): Int32Array {
   const ids = readInt32(given, 'valueRowIds');
+  if (ids.length !== values) {
+    throw new ValueError('valueRowIds', `a row for each of ${values} values`, described(`${ids.length}`));
+  }
   ids.forEach((row, i) => {
     const before = i === 0 ? 0 : ids[i - 1]!;
     if (row >= before) return;
@@ -141,5 +155,33 @@ export function lengthsOfRowIds(given: unknown, rows: unknown): Int32Array {
   if (count < least) throw new ValueError('rows', `${least} or more, as valueRowIds says`, count);
   const lengths = new Int32Array(count);
   for (const row of ids) lengths[row]!++;
-  return lengths;
+  return splitsOfLengths(lengths);
+}
+
+/** Splits of rows by where each begins. */
+export function splitsOfStarts(given: unknown, values: number): Int32Array {
+  const starts = readInt32(given, 'rowStarts');
+  const splits = new Int32Array(starts.length + 1).fill(values);
+  splits.set(starts);
+  checkRowSplits(splits, values, 'rowStarts');
+  return splits;
+}
+
+/** Splits of rows by where each ends. */
+export function splitsOfLimits(given: unknown, values: number): Int32Array {
+  const limits = readInt32(given, 'rowLimits');
+  const splits = new Int32Array(limits.length + 1);
+  splits.set(limits, 1);
+  checkRowSplits(splits, values, 'rowLimits');
+  return splits;
+}
+
+/** Splits of rows of one length. */
+export function splitsOfOneLength(given: unknown, values: number, rows: unknown): Int32Array {
+  const length = checkSize(given, 'rowLength');
+  const known = rows === undefined || rows === null ? null : checkSize(rows, 'rows');
+  const found = known ?? (length === 0 ? 0 : Math.floor(values / length));
+  if (found * length === values) return uniformSplits(found, length);
+  const expected = `rows of one length that hold ${values} values`;
+  throw new ValueError('rowLength', expected, described(`${found} of ${length}`));
 }

@@ -10,15 +10,18 @@ import {
   joinEntries,
   joinRows,
   keptBy,
-  lengthsOfRowIds,
   rowNumbers,
   slicedRows,
+  splitsOfLimits,
+  splitsOfOneLength,
+  splitsOfRowIds,
+  splitsOfStarts,
   takeEntries,
   type Entries,
 } from './ragged_entries.js';
-import { checkRowSplits, checkSize, lengthsOfSplits, sameNumbers, splitsOfLengths } from './row_splits.js';
+import { checkRowSplits, lengthsOfSplits, sameNumbers, splitsOfLengths } from './row_splits.js';
 import { lengthsOfSparse, sparseOf, type SparseInput, type SparseValues } from './sparse_values.js';
-import { readFlat, readInt32, type FlatInput, type ValuesDtype } from './values.js';
+import { readFlat, readInt32, type FlatInput, type FlatValues, type ValuesDtype } from './values.js';
 
 export interface FromRowsOptions {
   /** Without it: int32 where all numbers are whole, else float32. */
@@ -161,16 +164,32 @@ export class RaggedTensor {
     const name = (axis: number): string => (nestedRowSplits.length === 1 ? 'rowSplits' : `nestedRowSplits[${axis}]`);
     // Not by `map`, which leaves holes out.
     const splits = Array.from(nestedRowSplits, (each, axis) => readInt32(each, name(axis)).slice());
-    const inner = isRagged(values) ? values : readFlat(values, 'values', { innerShape });
+    const inner = readInner(values, innerShape);
     const below = inner instanceof RaggedTensor ? inner.nestedRowSplits : [];
     const counts = [...splits, ...below].map((each) => each.length - 1);
-    const last = inner instanceof RaggedTensor ? inner.rowSplits.length - 1 : inner.count;
+    const last = valueCount(inner);
     splits.forEach((each, axis) => {
       const entries = axis + 1 < splits.length ? Math.max(counts[axis + 1]!, 0) : last;
       checkRowSplits(each, entries, name(axis));
     });
-    const own = inner instanceof RaggedTensor ? inner.values : inner.values.slice();
+    return RaggedTensor.#over(inner, splits);
+  }
+
+  /** The rows of these splits over values, which are copied unless they are immutable. */
+  static #over(inner: RaggedTensor | FlatValues, splits: readonly Int32Array[]): RaggedTensor {
+    const [own, below] =
+      inner instanceof RaggedTensor ? [inner.values, inner.nestedRowSplits] : [inner.values.slice(), []];
     return new RaggedTensor(own, [...splits, ...below], inner.innerShape, MADE);
+  }
+
+  /** The rows of values whose splits depend on their number. */
+  static #split(
+    values: FlatInput | RaggedTensor,
+    innerShape: readonly number[] | undefined,
+    splitsFor: (count: number) => Int32Array,
+  ): RaggedTensor {
+    const inner = readInner(values, innerShape);
+    return RaggedTensor.#over(inner, [splitsFor(valueCount(inner))]);
   }
 
   /**
@@ -190,12 +209,10 @@ export class RaggedTensor {
     innerShape?: readonly number[],
   ): RaggedTensor {
     const splits = splitsOfLengths(readInt32(lengths, 'lengths'), 'lengths');
-    const inner = isRagged(values) ? values : readFlat(values, 'values', { innerShape });
-    const count = inner instanceof RaggedTensor ? inner.rowSplits.length - 1 : inner.count;
-    if (splits.at(-1) !== count) {
+    return RaggedTensor.#split(values, innerShape, (count) => {
+      if (splits.at(-1) === count) return splits;
       throw new ValueError('lengths', `lengths that add up to ${count}`, described(`a sum of ${splits.at(-1)}`));
-    }
-    return RaggedTensor.fromRowSplits(values, splits, innerShape);
+    });
   }
 
   /**
@@ -219,12 +236,7 @@ export class RaggedTensor {
     rows?: number | null,
     innerShape?: readonly number[],
   ): RaggedTensor {
-    const count = valueCount(values, innerShape);
-    const given = readInt32(valueRowIds, 'valueRowIds');
-    if (given.length !== count) {
-      throw new ValueError('valueRowIds', `a row for each of ${count} values`, described(`${given.length}`));
-    }
-    return RaggedTensor.fromRowSplits(values, splitsOfLengths(lengthsOfRowIds(given, rows)), innerShape);
+    return RaggedTensor.#split(values, innerShape, (count) => splitsOfRowIds(valueRowIds, count, rows));
   }
 
   /**
@@ -245,11 +257,7 @@ export class RaggedTensor {
     rowStarts: FlatInput,
     innerShape?: readonly number[],
   ): RaggedTensor {
-    const starts = readInt32(rowStarts, 'rowStarts');
-    const count = valueCount(values, innerShape);
-    const splits = Int32Array.of(...starts, count);
-    checkRowSplits(splits, count, 'rowStarts');
-    return RaggedTensor.fromRowSplits(values, splits, innerShape);
+    return RaggedTensor.#split(values, innerShape, (count) => splitsOfStarts(rowStarts, count));
   }
 
   /**
@@ -270,9 +278,7 @@ export class RaggedTensor {
     rowLimits: FlatInput,
     innerShape?: readonly number[],
   ): RaggedTensor {
-    const splits = Int32Array.of(0, ...readInt32(rowLimits, 'rowLimits'));
-    checkRowSplits(splits, valueCount(values, innerShape), 'rowLimits');
-    return RaggedTensor.fromRowSplits(values, splits, innerShape);
+    return RaggedTensor.#split(values, innerShape, (count) => splitsOfLimits(rowLimits, count));
   }
 
   /**
@@ -295,18 +301,7 @@ export class RaggedTensor {
     rows?: number | null,
     innerShape?: readonly number[],
   ): RaggedTensor {
-    const length = checkSize(rowLength, 'rowLength');
-    const count = valueCount(values, innerShape);
-    const known = rows === undefined || rows === null ? null : checkSize(rows, 'rows');
-    const found = known ?? (length === 0 ? 0 : Math.floor(count / length));
-    if (found * length !== count) {
-      throw new ValueError(
-        'rowLength',
-        `rows of one length that hold ${count} values`,
-        described(`${found} of ${length}`),
-      );
-    }
-    return RaggedTensor.fromRowSplits(values, splitsOfLengths(new Int32Array(found).fill(length)), innerShape);
+    return RaggedTensor.#split(values, innerShape, (count) => splitsOfOneLength(rowLength, count, rows));
   }
 
   /**
@@ -574,10 +569,13 @@ export class RaggedTensor {
   }
 }
 
-/** How many values are split into rows. */
-function valueCount(values: unknown, innerShape: readonly number[] | undefined): number {
-  if (isRagged(values)) return values.rowSplits.length - 1;
-  return readFlat(values, 'values', { innerShape }).count;
+/** What is split into rows. */
+function readInner(values: unknown, innerShape: readonly number[] | undefined): RaggedTensor | FlatValues {
+  return isRagged(values) ? values : readFlat(values, 'values', { innerShape });
+}
+
+function valueCount(inner: RaggedTensor | FlatValues): number {
+  return inner instanceof RaggedTensor ? inner.rowSplits.length - 1 : inner.count;
 }
 
 /** The entries of ragged tensors that can be put together. */

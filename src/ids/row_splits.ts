@@ -70,6 +70,13 @@ export function lengthsOfSplits(splits: Int32Array): Int32Array {
   return Int32Array.from({ length: splits.length - 1 }, (_, row) => splits[row + 1]! - splits[row]!);
 }
 
+/** The length of the longest row; 0 where there is none. */
+export function longestRow(splits: Int32Array): number {
+  let longest = 0;
+  for (let row = 0; row + 1 < splits.length; row++) longest = Math.max(longest, splits[row + 1]! - splits[row]!);
+  return longest;
+}
+
 /** Splits of `rows` rows of one length: [0, length, 2 length, ...]. */
 export function uniformSplits(rows: number, length: number): Int32Array {
   if (rows * length > INT32_MAX) {
@@ -99,8 +106,7 @@ export function checkSize(value: unknown, argument: string): number {
 /** Ragged ids spread over [rows, longest]: which place holds an id, as the splits of one bag per place. */
 export function placeSplits(rowSplits: Int32Array): { splits: Int32Array; rows: number; longest: number } {
   const rows = rowSplits.length - 1;
-  let longest = 0;
-  for (let row = 0; row < rows; row++) longest = Math.max(longest, rowSplits[row + 1]! - rowSplits[row]!);
+  const longest = longestRow(rowSplits);
   const splits = new Int32Array(rows * longest + 1);
   for (let row = 0, place = 0; row < rows; row++) {
     for (let column = 0; column < longest; column++, place++) {

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readNestedRows, type SplitRows } from './nested_rows.js';
-import { checkSize, lengthsOfSplits } from './row_splits.js';
+import { checkSize, longestRow } from './row_splits.js';
 import { isTypedArray, readTensor, type FlatInput } from './values.js';
 import { toInt32 } from './whole_ids.js';
 
@@ -142,7 +142,7 @@ export function lengthsOfSparse(sparse: SparseInput, argument: string): Int32Arr
 /** The values of ragged rows with the place of each. */
 export function sparseOf({ values, nestedRowSplits, innerShape }: SplitRows): SparseValues {
   const rank = 1 + nestedRowSplits.length + innerShape.length;
-  const longest = nestedRowSplits.map((splits) => lengthsOfSplits(splits).reduce((a, b) => Math.max(a, b), 0));
+  const longest = nestedRowSplits.map(longestRow);
   const indices = new Int32Array(values.length * rank);
   let written = 0;
   const walk = (axis: number, entry: number, path: number[]): void => {

@@ -4,6 +4,7 @@ import type { Lookup } from '../backends/contract.js';
 import { singleRows } from '../backends/kernel_calls.js';
 import { refuseRecording } from '../backends/recordings.js';
 import { ValueError, described } from '../base/errors.js';
+import { lengthsOfSplits, longestRow } from '../ids/row_splits.js';
 import { refuseSecond, withLazyGradient } from '../tfjs/lazy_gradient.js';
 
 /** The lookup that backends run: that of single rows where these are to be pooled by `max`. Call inside a tidy. */
@@ -29,8 +30,7 @@ function sideBySide(rows: tf.Tensor2D, rowSplits: tf.Tensor1D): SideBySide {
   refuseRecording(`the combiner 'max' reads the row splits of each batch`);
   const [count, dim] = rows.shape;
   const splits = rowSplits.dataSync<'int32'>();
-  const lengths = Int32Array.from({ length: splits.length - 1 }, (_, bag) => splits[bag + 1]! - splits[bag]!);
-  const longest = lengths.reduce((a, b) => Math.max(a, b), 0);
+  const [lengths, longest] = [lengthsOfSplits(splits), longestRow(splits)];
   const sources = new Int32Array(lengths.length * longest).fill(count);
   const places = new Int32Array(count);
   lengths.forEach((length, bag) => {

@@ -6,6 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
+import { takeEntries } from '../ids/ragged_entries.js';
 
 /** Flat values, int32 ids or float32 weights, and the splits of their rows. */
 export interface RaggedRows {
@@ -90,16 +91,12 @@ export function standInLike(like: tf.Tensor2D, rows: RaggedRows, owns: boolean):
 }
 
 /** The rows of these numbers, in their order, on the host. Belongs to the scope of the caller. */
-export function takeRaggedRows({ values, rowSplits }: RaggedRows, order: Int32Array): RaggedRows {
-  const splits = rowSplits.dataSync<'int32'>();
-  const taken = new Int32Array(order.length + 1);
-  order.forEach((row, i) => (taken[i + 1] = taken[i]! + splits[row + 1]! - splits[row]!));
-  const all = values.dataSync() as Float32Array | Int32Array;
-  const found = new (all.constructor as typeof Int32Array)(taken[order.length]!);
-  order.forEach((row, i) => found.set((all as Int32Array).subarray(splits[row]!, splits[row + 1]!), taken[i]!));
+function takeRaggedRows({ values, rowSplits }: RaggedRows, order: Int32Array): RaggedRows {
+  const all = { splits: [rowSplits.dataSync<'int32'>()], values: values.dataSync<'int32'>(), size: 1 };
+  const taken = takeEntries(all, order);
   return {
-    values: tf.tensor1d(found, values.dtype as 'int32'),
-    rowSplits: tf.tensor1d(taken, 'int32'),
+    values: tf.tensor1d(taken.values, values.dtype as 'int32'),
+    rowSplits: tf.tensor1d(taken.splits[0]!, 'int32'),
   };
 }
 

@@ -130,6 +130,19 @@ describe('RaggedTensor', () => {
     expect(rowsOf(RaggedTensor.fromUniformRowLength(RaggedTensor.fromRows([[1], [2, 3]]), 2))).toEqual([[[1], [2, 3]]]);
   });
 
+  it('is made of a million starts and limits', () => {
+    const rows = Int32Array.from({ length: 1e6 }, (_, row) => row);
+    expect(RaggedTensor.fromRowStarts(rows, rows).rowSplits.length).toBe(1e6 + 1);
+    expect(
+      RaggedTensor.fromRowLimits(
+        rows,
+        rows.map((row) => row + 1),
+      )
+        .rowLengths()
+        .every((length) => length === 1),
+    ).toBeTrue();
+  });
+
   const ragged = RaggedTensor.fromRows([[1, 2], [], [3]]);
   const other = RaggedTensor.fromRows([[[1]]]);
   const floats = ragged.map((value) => value, { dtype: 'float32' });

@@ -4,6 +4,7 @@ import { closestName } from '../../base/closest_name.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import { RaggedTensor } from '../../ids/ragged_tensor.js';
+import { longestRow } from '../../ids/row_splits.js';
 import type { RowPairInput } from '../../ids/row_pair.js';
 import { isSparse, type SparseInput } from '../../ids/sparse_values.js';
 import { toInt32 } from '../../ids/whole_ids.js';
@@ -69,6 +70,29 @@ function valuesOf(x: unknown, names: readonly string[]): readonly unknown[] {
   return Array.isArray(x) ? (x as unknown[]) : [x];
 }
 
+/** The values of an object in the order of these names; `aliases` are other names for the same inputs. */
+export function namedValues(
+  given: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  argument: string,
+  aliases: readonly string[] = names,
+): unknown[] {
+  const known = [...new Set([...names, ...aliases])];
+  const expected = `an object with the inputs ${names.join(', ')}`;
+  for (const key of Object.keys(given)) {
+    if (known.includes(key)) continue;
+    const meant = closestName(key, known);
+    const note = meant === undefined ? undefined : `Did you mean ${meant}?`;
+    throw new ValueError(`${argument}.${key}`, expected, described('an input of another name'), note);
+  }
+  return names.map((name, i) => {
+    const key = Object.hasOwn(given, name) ? name : aliases[i];
+    const value = key !== undefined && Object.hasOwn(given, key) ? given[key] : undefined;
+    if (value === undefined) throw new ValueError(`${argument}.${name}`, expected, described('no such key'));
+    return value;
+  });
+}
+
 /** The values in the order of the inputs, with what each is called in errors. */
 function inOrder(model: tf.LayersModel, x: unknown, argument: string): { values: unknown[]; paths: string[] } {
   const names = model.inputNames;
@@ -78,17 +102,7 @@ function inOrder(model: tf.LayersModel, x: unknown, argument: string): { values:
     if (list.length === names.length) return { values: list, paths };
     throw new ValueError(argument, `${names.length} inputs (${names.join(', ')})`, described(`${list.length}`));
   }
-  const expected = `an object with the inputs ${names.join(', ')}`;
-  for (const key of Object.keys(x)) {
-    if (names.includes(key)) continue;
-    const meant = closestName(key, names);
-    const note = meant === undefined ? undefined : `Did you mean ${meant}?`;
-    throw new ValueError(`${argument}.${key}`, expected, described('an input of another name'), note);
-  }
-  const values = names.map((name) => {
-    if (!Object.hasOwn(x, name)) throw new ValueError(`${argument}.${name}`, expected, described('no such key'));
-    return x[name];
-  });
+  const values = namedValues(x, names, argument);
   return { values, paths: names.map((name) => `${argument}.${name}`) };
 }
 
@@ -124,9 +138,7 @@ function standInOf(value: RaggedValue, input: tf.SymbolicTensor, path: string): 
     const received = described(`ragged rows for an input of shape [${input.shape.map(String).join(', ')}]`);
     throw new ValueError(path, 'a tensor: only inputs of shape [null, null] are ragged', received);
   }
-  let longest = 0;
-  for (let row = 0; row + 1 < rowSplits.length; row++)
-    longest = Math.max(longest, rowSplits[row + 1]! - rowSplits[row]!);
+  const longest = longestRow(rowSplits);
   const most = input.shape[1];
   if (most !== null && most !== undefined && longest > most) {
     throw new ValueError(path, `rows of at most ${most} values, as the input says`, described(`one of ${longest}`));
@@ -190,13 +202,7 @@ function rowsOfInputs(x: unknown, names: readonly string[], start: number, count
   const rows = (value: unknown): unknown => {
     if (value instanceof tf.Tensor) return value.slice(start, count);
     if (!isRagged(value)) return value;
-    const { values, rowSplits } = asRagged(value, 'x');
-    const splits = rowSplits.slice(start, start + count + 1);
-    const [first, end] = [splits[0]!, splits[count]!];
-    return RaggedTensor.fromRowSplits(
-      values.subarray(first, end),
-      splits.map((split) => split - first),
-    );
+    return asRagged(value, 'x').slice(start, start + count);
   };
   if (isInputsByName(x, names))
     return Object.fromEntries(Object.entries(x).map(([name, value]) => [name, rows(value)]));
