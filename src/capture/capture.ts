@@ -82,26 +82,32 @@ const GRAPH_OPS: readonly Override[] = [
   DROPOUT,
 ];
 
-/** The step with the ops that its graph will have; what users put into tfjs is to be called as without this package. */
-function withGraphOps(eager: EagerStep): EagerStep {
-  return (data) => (strangeInTfjs() === null ? withOverrides(GRAPH_OPS, () => eager(data)) : eager(data));
+/** Runs a part of a step with ops of ours in the place of others. */
+type Around = (run: () => tf.Tensor[]) => tf.Tensor[];
+
+/** The step with ops of ours; what users put into tfjs is to be called as without this package. */
+function withOwnOps(eager: EagerStep, around: Around): EagerStep {
+  return (data) => (strangeInTfjs() === null ? around(() => eager(data)) : eager(data));
 }
 
-/** The step with the losses that its graph would have, whether it is captured or not. */
-function withOwnLosses(model: tf.LayersModel, eager: EagerStep): EagerStep {
-  return (data) => {
-    // Their ops have no gradient of labels.
-    const areStock = isOnTape() || strangeInTfjs() !== null;
-    return areStock ? eager(data) : withLosses(model, () => eager(data));
-  };
+/** The losses that the graph of a step would have, whether it is captured or not. */
+function ownLosses(model: tf.LayersModel): Around {
+  // Their ops have no gradient of labels.
+  return (run) => (isOnTape() ? run() : withLosses(model, run));
 }
 
 /**
- * A step as graphs take it: ragged inputs are their values and the splits of their rows, behind the rest. `open`: places
+ * A step as graphs take it, with the ops that its graph will have: ragged inputs are their values and the splits of their rows, behind the rest. `open`: places
  * of data of any number of rows.
  */
-function graphStep(purpose: Purpose, eager: EagerStep, data: StepData, open: readonly number[] = []): GivenStep {
-  const withOps = withGraphOps(eager);
+function graphStep(
+  purpose: Purpose,
+  eager: EagerStep,
+  data: StepData,
+  { losses, open = [] }: { readonly losses?: Around; readonly open?: readonly number[] | undefined } = {},
+): GivenStep {
+  const around: Around = (run) => withOverrides(GRAPH_OPS, losses === undefined ? run : () => losses(run));
+  const withOps = withOwnOps(eager, around);
   const ragged = data.flatMap((tensor, place) => {
     const rows = raggedRowsOf(tensor);
     return rows === null ? [] : [{ place, rows, like: tensor as tf.Tensor2D }];
@@ -129,16 +135,16 @@ function graphStep(purpose: Purpose, eager: EagerStep, data: StepData, open: rea
   return { purpose, eager: restored, data: flat, open: places };
 }
 
-function run(model: tf.LayersModel, stock: EagerStep, data: StepData, open?: readonly number[]): tf.Tensor[] {
-  const eager = withOwnLosses(model, stock);
-  if (whyNot(model, 'train') !== null || isObserved()) return eager(data);
-  return capturedOf(model).step(model, graphStep('train', eager, data, open));
+function run(model: tf.LayersModel, eager: EagerStep, data: StepData, open?: readonly number[]): tf.Tensor[] {
+  const losses = ownLosses(model);
+  if (whyNot(model, 'train') !== null || isObserved()) return withOwnOps(eager, losses)(data);
+  return capturedOf(model).step(model, graphStep('train', eager, data, { losses, open }));
 }
 
-function evaluate(model: tf.LayersModel, stock: EagerStep, data: StepData): tf.Tensor[] {
-  const eager = withOwnLosses(model, stock);
-  if (whyNot(model, 'evaluate') !== null || isObserved()) return eager(data);
-  return capturedOf(model).step(model, graphStep('evaluate', eager, data));
+function evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[] {
+  const losses = ownLosses(model);
+  if (whyNot(model, 'evaluate') !== null || isObserved()) return withOwnOps(eager, losses)(data);
+  return capturedOf(model).step(model, graphStep('evaluate', eager, data, { losses }));
 }
 
 function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Tensor[] {
