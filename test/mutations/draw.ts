@@ -42,8 +42,20 @@ export async function mutantsOf(root: string, names: readonly string[]): Promise
       return { id, file: fileName, from: from!, to: to!, replacement, kind: mutatorName };
     })
     .filter(({ file, from, to, kind }) => kind !== 'StringLiteral' || !isMessage.get(file)!(from, to));
-  return { mutants: drawn, switched: new Map(switched.map(({ name, content }) => [name, content])) };
+  return { mutants: drawn, switched: new Map(switched.map(({ name, content }) => [name, counting(content)])) };
 }
+
+/** Stryker counts in objects by name, which takes most of the time in loops over bytes; this counts in an array. */
+function counting(content: string): string {
+  return content
+    .replace(/function stryCov_9fa48\(\) \{[^]*?\n\}\n/, `${COUNT}\n`)
+    .replace(/stryCov_9fa48\([^()]+\)/g, (call) => call.replaceAll('"', ''));
+}
+
+const COUNT = `function stryCov_9fa48() {
+  const counts = globalThis.switchCounts;
+  if (counts !== undefined) for (let i = 0; i < arguments.length; i++) counts[arguments[i]]++;
+}`;
 
 function lineStarts(text: string): number[] {
   const starts = [0];

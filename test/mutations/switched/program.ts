@@ -11,10 +11,8 @@ import type { SwitchAnswer, SwitchRequest } from './messages.js';
 
 interface Switches {
   activeMutant?: string | undefined;
-  currentTestId?: string | undefined;
   hitCount?: number;
   hitLimit?: number;
-  mutantCoverage?: { static: Record<string, number>; perTest: Record<string, Record<string, number>> };
 }
 
 /** What a spec file does without a change; specs are named by their place in it. */
@@ -48,7 +46,24 @@ const MORE_HITS = 50;
 const FOLDER = process.argv[2]!;
 
 const switches = ((globalThis as { __stryker__?: Switches }).__stryker__ ??= {});
-switches.mutantCoverage = { static: {}, perTest: {} };
+/** More than all sources have. */
+const MOST_CHANGES = 2 ** 18;
+/** How often each change was reached; what counts in it stands in the sources (see ../draw.ts). */
+const counts = new Float64Array(MOST_CHANGES);
+(globalThis as { switchCounts?: Float64Array }).switchCounts = counts;
+
+/** What was reached since the last call. */
+function takeCounts(): (readonly [change: number, times: number])[] {
+  const taken: [number, number][] = [];
+  for (let change = 0; change < counts.length; change++) {
+    if (counts[change]! > 0) taken.push([change, counts[change]!]);
+  }
+  counts.fill(0);
+  return taken;
+}
+
+/** Changes that run when the sources are loaded. */
+const statics = new Set<string>();
 
 const runner = startJasmine(process.cwd(), { load: () => Promise.resolve() });
 const { env } = runner;
@@ -56,16 +71,21 @@ env.configure({ autoCleanClosures: false });
 
 let ends: End[] = [];
 let begun = 0;
-let countsReach = false;
+/** In a dry run: what each spec reaches, by its id, and what hooks do. */
+let reachedBy: Map<string, (readonly [change: number, times: number])[]> | null = null;
 const HOOKS = 'hooks';
 
+function noteReach(id: string): void {
+  if (reachedBy !== null) reachedBy.set(id, [...(reachedBy.get(id) ?? []), ...takeCounts()]);
+}
+
 runner.addReporter({
-  specStarted({ id }: SpecResult) {
+  specStarted() {
     begun = performance.now();
-    if (countsReach) switches.currentTestId = id;
+    noteReach(HOOKS);
   },
   specDone(result: SpecResult) {
-    if (countsReach) switches.currentTestId = HOOKS;
+    noteReach(result.id);
     note(result);
   },
   suiteDone: (result: SpecResult) => result.failedExpectations.length > 0 && note(result),
@@ -95,24 +115,22 @@ function allIds(): string[] {
 }
 
 async function dryRun(ids: readonly string[]): Promise<DryRun> {
-  const perTest = (switches.mutantCoverage!.perTest = {} as Record<string, Record<string, number>>);
-  countsReach = true;
-  switches.currentTestId = HOOKS;
+  takeCounts();
+  const perSpec = (reachedBy = new Map<string, (readonly [change: number, times: number])[]>());
   const start = performance.now();
   const all = await run(new Set(ids), null, false);
-  countsReach = false;
-  switches.currentTestId = 'later';
+  noteReach(HOOKS);
+  reachedBy = null;
   const reached: Record<string, [number, number][]> = {};
   const specs = ids.map((id) => {
     const end = all.find((each) => each.id === id);
     return end === undefined || end.failure !== null ? null : end.seconds;
   });
-  const inHooks = perTest[HOOKS] ?? {};
   ids.forEach((id, i) => {
-    for (const [change, times] of Object.entries(perTest[id] ?? {})) (reached[change] ??= []).push([i, times]);
+    for (const [change, times] of perSpec.get(id) ?? []) (reached[change] ??= []).push([i, times]);
   });
   // What hooks reach, every spec may notice.
-  for (const [change, times] of Object.entries(inHooks)) reached[change] = ids.map((_, i) => [i, times]);
+  for (const [change, times] of perSpec.get(HOOKS) ?? []) reached[change] = ids.map((_, i) => [i, times]);
   return { seconds: (performance.now() - start) / 1000, specs, reached };
 }
 
@@ -123,13 +141,13 @@ async function specFile(file: string): Promise<SpecFile | null> {
   await tell({ kind: 'runs', file, seconds: null });
   const known = new Set(allIds());
   loaded.set(file, null);
-  // What runs while it is loaded is noted as static.
-  switches.currentTestId = undefined;
+  takeCounts();
   try {
     await import(pathToFileURL(resolve(file)).href);
   } catch {
     return null;
   }
+  for (const [change] of takeCounts()) statics.add(String(change));
   const ids = allIds().filter((id) => !known.has(id));
   const kept = join(FOLDER, `${file.replaceAll('/', '-')}.json`);
   let dry: DryRun;
@@ -201,7 +219,7 @@ async function find({ id, files, seconds }: SwitchRequest): Promise<SwitchAnswer
     if (answer === 'spoilt') return { kind: 'spoilt', file };
     if (answer !== null) return { kind: 'caught', failure: answer };
   }
-  const isStatic = switches.mutantCoverage!.static[id] !== undefined;
+  const isStatic = statics.has(id);
   return { kind: 'missed', thrown, files: reached, isStatic };
 }
 
