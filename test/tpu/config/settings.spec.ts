@@ -75,6 +75,18 @@ describe('tpu.SparseCoreEmbeddingConfig', () => {
     expect(again.equals(new tpu.SparseCoreEmbeddingConfig())).toBeFalse();
   });
 
+  it('takes null for what is not given, and shows all fields', () => {
+    const config = new tpu.SparseCoreEmbeddingConfig({
+      ...{ disableTableStacking: null, maxIdsPerChipPerSample: null, maxIdsPerTable: null, allowIdDropping: null },
+      ...{ initializeTablesOnHost: null, enableFastTableInitialization: null },
+    } as never);
+    expect(config.getConfig()).toEqual(DEFAULTS);
+    expect(String(config)).toBe(
+      'SparseCoreEmbeddingConfig(disableTableStacking=false, maxIdsPerChipPerSample=64, maxIdsPerTable=null, ' +
+        'maxUniqueIdsPerTable=null, allowIdDropping=false, initializeTablesOnHost=true, enableFastTableInitialization=false)',
+    );
+  });
+
   it('refuses limits that are none', () => {
     const make = (args: object) => () => new tpu.SparseCoreEmbeddingConfig(args);
     expectError(make({ maxIdsPerTable: { a: 0 } }), 'ValueError', 'maxIdsPerTable["a"]');

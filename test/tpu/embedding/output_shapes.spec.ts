@@ -98,6 +98,10 @@ describe('TPUEmbedding, output shapes', () => {
       embedding.build([[4, null]]);
       expect(embedding.outputShapes).toEqual([[4]]);
       embedding.dispose();
+      const vector = embeddingOf();
+      vector.build([[5]]);
+      expect(vector.outputShapes).toEqual([[5]]);
+      vector.dispose();
     });
   });
 

@@ -99,6 +99,7 @@ describe('PartitionedCsrFormatTensor.dispose', () => {
               maxUniqueIdsPerTable: { t: SAMPLES },
             }),
           });
+          const disposed: PartitionedCsrFormatTensor[] = [];
           for (let step = 0; step < 3; step++) {
             const ids = Int32Array.from({ length: SAMPLES }, (_, i) => (i * 7 + step) % 64);
             const [activations, preserved] = embedding.embeddingLookup({ a: ids });
@@ -106,6 +107,7 @@ describe('PartitionedCsrFormatTensor.dispose', () => {
             tf.dispose(activations);
             if (!disposes) continue;
             preserved['t']!.dispose();
+            disposed.push(preserved['t']!);
             expectError(() => embedding.dequeue(preserved), 'ValueError', 'partitioned.t', 'disposed');
             expectError(
               () => embedding.applyGradients({ a: null }, preserved),
@@ -115,6 +117,9 @@ describe('PartitionedCsrFormatTensor.dispose', () => {
             );
           }
           const [values] = embedding.getWeights();
+          if (offers(kernelSet(), 'partitionCsr')) {
+            expect(disposed.map(({ sortedTokenIds }) => sortedTokenIds.length)).toEqual(disposed.map(() => 0));
+          }
           weights = values!.arraySync();
           values!.dispose();
           embedding.dispose();

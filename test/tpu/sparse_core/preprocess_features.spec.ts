@@ -34,7 +34,7 @@ describe('convertToCoo', () => {
     sampleCount: 2,
     combiner: 'sum',
   };
-  const refused: [string, object, string][] = [
+  const refused: [string, object, string, string?][] = [
     ['an unknown combiner', { combiner: 'max' }, 'combiner'],
     ['another number of weights', { weights: [1, 2] }, 'weights'],
     ['another number of dense ids', { indicesOrRowSplits: [] }, 'values'],
@@ -52,12 +52,43 @@ describe('convertToCoo', () => {
       'indicesOrRowSplits.indices',
     ],
     ['NaN as a weight', { weights: [1, NaN, 1] }, 'weights'],
+    ['values of uneven rows', { values: [[1], [2, 3]] }, 'values', 'uneven'],
+    ['weights of rank 2', { weights: [[1, 2, 3]] }, 'weights', '2 axes'],
+    ['splits of another count than ids', { indicesOrRowSplits: [0, 1, 2] }, 'indicesOrRowSplits'],
+    ['other numbers of sparse places', { indicesOrRowSplits: [[0, 0], [1, 0]] }, 'indicesOrRowSplits', '2'], // prettier-ignore
+    ['places of three axes', { indicesOrRowSplits: [[[0, 0], [0, 1], [1, 0]]] }, 'indicesOrRowSplits', '3'], // prettier-ignore
+    ['places beyond the samples', { indicesOrRowSplits: [[0, 0], [1, 0], [2, 0]] }, 'indicesOrRowSplits.indices', '2 at position 2'], // prettier-ignore
+    ['places below 0', { indicesOrRowSplits: [[-1, 0], [1, 0], [1, 1]] }, 'indicesOrRowSplits.indices', '-1 at position 0'], // prettier-ignore
+    ['a negative number of samples', { sampleCount: -1 }, 'sampleCount', '-1'],
+    ['more samples than int32 holds', { sampleCount: 2 ** 31 }, 'sampleCount', '2147483648'],
   ];
-  for (const [what, change, argument] of refused) {
+  for (const [what, change, argument, received] of refused) {
     it(`refuses ${what}`, () => {
-      expectError(() => convertToCoo({ ...valid, ...change }), 'ValueError', argument);
+      expectError(() => convertToCoo({ ...valid, ...change }), 'ValueError', argument, received);
     });
   }
+
+  it('takes places, tensors, typed arrays and one weight for all', () => {
+    const expected = convertToCoo({ ...valid, weights: [0.5, 0.5, 0.5] });
+    expect([...expected.rowIds]).toEqual([0, 1, 1]);
+    expect([...expected.gains]).toEqual([0.5, 0.5, 0.5]);
+    const places = [[0, 0], [1, 0], [1, 5]]; // prettier-ignore
+    const before = tf.memory().numTensors;
+    const others = {
+      indicesOrRowSplits: tf.tensor2d(places, [3, 2], 'int32'),
+      values: tf.tensor1d([1, 2, 3], 'int32'),
+      weights: tf.scalar(0.5),
+    };
+    const typed = { indicesOrRowSplits: Int32Array.of(0, 1, 3), values: Int32Array.of(1, 2, 3) };
+    for (const form of [{ indicesOrRowSplits: places, weights: 0.5 }, others, { ...typed, weights: 0.5 }]) {
+      expect(convertToCoo({ ...valid, ...form } as ConvertToCooArgs)).toEqual(expected);
+    }
+    tf.dispose(others);
+    expect(tf.memory().numTensors).toBe(before);
+    const one = { values: [4, 6], weights: 1, sampleCount: 2, combiner: 'sum' } as const;
+    expect([...convertToCoo({ ...one, indicesOrRowSplits: [] }).rowIds]).toEqual([0, 1]);
+    expect([...convertToCoo({ ...one, values: [], sampleCount: 0, indicesOrRowSplits: [] }).rowIds]).toEqual([]);
+  });
 });
 
 describe('preprocessFeatures', () => {

@@ -143,6 +143,10 @@ describe('removePadding', () => {
   });
 
   it('refuses another number of axes', () => {
-    expectError(() => removePadding(stored, [5] as never), 'ValueError', 'shape');
+    expectError(() => removePadding(stored, [5] as never), 'ValueError', 'shape', '[5]');
+    expectError(() => removePadding(stored, [5, 6, 1] as never), 'ValueError', 'shape');
+    expectError(() => removePadding(stored, [5, -1]), 'ValueError', 'shape[1]', '-1');
+    expectError(() => removePadding(stored, [1.5, 6]), 'ValueError', 'shape[0]', '1.5');
+    expectError(() => removePadding(stored, 5 as never), 'TypeError', 'shape', '5');
   });
 });
