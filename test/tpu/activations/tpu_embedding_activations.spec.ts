@@ -103,6 +103,12 @@ function suite(): void {
 describeForBackends('tpu.tpuEmbeddingActivations', suite);
 
 describe('tpu.tpuEmbeddingActivations', () => {
+  it('has a kernel on every backend of tfjs', () => {
+    for (const backend of ['cpu', 'wasm', 'webgl', 'webgpu', 'tensorflow']) {
+      expect(tf.getKernel('TPUEmbeddingActivations', backend)).withContext(backend).toBeDefined();
+    }
+  });
+
   it('runs on the emulator', async () => {
     await withTpuEmulator({ chips: 2 }, () => {
       expectLike(golden('gradient is stored'), gradients(0, 1));

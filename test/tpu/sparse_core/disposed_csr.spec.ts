@@ -116,6 +116,8 @@ describe('PartitionedCsrFormatTensor.dispose', () => {
               'disposed',
             );
           }
+          expectError(() => embedding.dequeue('text' as never), 'ValueError', 'partitioned', 'text');
+          expectError(() => embedding.dequeue(null as never), 'ValueError', 'partitioned', 'null');
           const [values] = embedding.getWeights();
           if (offers(kernelSet(), 'partitionCsr')) {
             expect(disposed.map(({ sortedTokenIds }) => sortedTokenIds.length)).toEqual(disposed.map(() => 0));

@@ -1,0 +1,6 @@
+import { ArgumentTypeError, Described, RuntimeError, ValueError } from '../../src/base/errors.js';
+import { itKnowsOtherCopies } from '../helpers/copies.js';
+
+describe('errors', () => {
+  itKnowsOtherCopies({ ValueError, RuntimeError, TypeError: ArgumentTypeError, Described });
+});
