@@ -1,6 +1,7 @@
 /** A table of wrong arguments for one public function: each argument wrong in turn, all others right. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { expectWhole } from '../helpers/errors.js';
 
 export type ErrorName = 'TypeError' | 'ValueError' | 'RuntimeError';
 
@@ -82,6 +83,7 @@ export function expectFacts(error: unknown, name: ErrorName, argument: string, w
   expect(error.name).withContext(shown).toBe(name);
   expect(named).withContext(shown).toBe(argument);
   const isOfTemplate = error.message.startsWith(`\`${String(named)}\`: expected `);
+  expectWhole(error);
   for (const fact of [named, expected, received]) {
     const isTold = fact === named || isOfTemplate;
     expect(typeof fact === 'string' && fact !== '' && (!isTold || error.message.includes(fact)))

@@ -6,6 +6,19 @@ export interface Facts {
   readonly received?: unknown;
 }
 
+/** What a text holds into which something was put that was not there: `one of , `, `[undefined]`. */
+const GAPS = /undefined|NaN|\[object |  |, ?,|\( ?\)|^[ ,.]|[ ,:;]$| [.,;)](?: |$)|``/;
+
+/** A text of an error must read as a whole, where it does not show what was received. */
+export function expectWhole(error: Error): void {
+  const { expected, received, message } = error as Error & Facts;
+  for (const text of [String(expected), message.split('\n')[0]!]) {
+    // What came may be anything.
+    const own = text.replaceAll(String(received), '…').replace(/"[^"]*"/g, '"…"');
+    expect(GAPS.exec(own)?.[0]).withContext(`a gap in the text: ${text}`).toBeUndefined();
+  }
+}
+
 /** The error must have this name, name this argument, and tell what was expected and received. */
 export function expectError(
   run: () => unknown,
@@ -34,6 +47,7 @@ export function expectError(
       .withContext(`${facts.message} | ${String(fact)}`)
       .toBeTrue();
   }
+  expectWhole(facts);
   const text = String(facts.received);
   const isTold = typeof received === 'string' ? text.includes(received) : received.test(text);
   expect(isTold)

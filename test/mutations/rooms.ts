@@ -105,7 +105,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   rules: ['optimizers/', 'lookup/training', 'tpu/optimizers/', 'bad_input/optimizers'],
   optimizers: ['bad_input/optimizers', 'layers/training', 'lookup/training'],
   tables: ['layers/', 'bad_input/'],
-  layers: ['bad_input/', 'tfjs/'],
+  layers: ['bad_input/', 'tfjs/', 'formats/keras/preprocessing_layers'],
   preprocessing: ['bad_input/preprocessing', 'layers/integer_lookup', 'layers/preprocessing'],
   emulator: ['tpu/sparse_core/', 'report/sparse_cores'],
   tfjs: ['layers/', 'capture/', 'formats/graph_models/'],
