@@ -7,14 +7,17 @@ export interface Facts {
 }
 
 /** What a text holds into which something was put that was not there: `one of , `, `[undefined]`. */
-const GAPS = /undefined|NaN|\[object |  |, ?,|\( ?\)|^[ ,.]|[ ,:;]$| [.,;)](?: |$)|``/;
+const GAPS = /undefined|\[object | {2}|, ?,| \( ?\)|^[ ,.]|[ ,:;]$| [.,;)](?: |$)|``/;
 
 /** A text of an error must read as a whole, where it does not show what was received. */
 export function expectWhole(error: Error): void {
   const { expected, received, message } = error as Error & Facts;
   for (const text of [String(expected), message.split('\n')[0]!]) {
     // What came may be anything.
-    const own = text.replaceAll(String(received), '…').replace(/"[^"]*"/g, '"…"');
+    const own = text
+      .replaceAll(String(received), '…')
+      .replace('null or undefined', 'none')
+      .replace(/"[^"]*"/g, '"…"');
     expect(GAPS.exec(own)?.[0]).withContext(`a gap in the text: ${text}`).toBeUndefined();
   }
 }

@@ -111,6 +111,17 @@ describe('preprocessing layers', () => {
     expectError(() => given(made({ numOovIndices: 0 })), 'ValueError', 'data', '7');
   });
 
+  it('read configs of Keras, where dtype is that of the ids', () => {
+    for (const cls of [HashingLayer, VocabularyLayer] as unknown as {
+      fromConfig: (...args: unknown[]) => tf.layers.Layer;
+    }[]) {
+      const own =
+        cls === (HashingLayer as unknown) ? { numBins: 6, sparse: false } : { vocabulary: [3, 4], invert: false };
+      const layer = cls.fromConfig(cls, { name: 'named', trainable: true, dtype: 'int64', ...own });
+      expect(layer.name).toBe('named');
+    }
+  });
+
   it('read output modes as Keras and TensorFlow.js write them', () => {
     expect(ALL_MODES).toEqual(['int', 'oneHot', 'multiHot', 'count']);
     expect(['one_hot', 'multiHot', null, undefined].map((mode) => checkOutputMode(mode, ALL_MODES, 'int'))).toEqual([

@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { Normalization, type NormalizationArgs } from '../../../src/layers/preprocessing/normalization.js';
+import { expectError } from '../../helpers/errors.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { expectClose, expectNoLeak } from '../../helpers/tensors.js';
 
@@ -55,6 +56,15 @@ describe('Normalization', () => {
     expect(make({ mean: 'x', variance: 1 })).toThrowError(TypeError, /`mean`/);
     expect(make({ mean: [[1], [2, 3]], variance: 1, axis: [1, 2] })).toThrowError(/rows of equal length/);
     expect(make({ mean: [[1]], variance: [[1]] })).toThrowError(/at most as many axes as axis has \(1\)/);
+    expectError(make({ mean: [[1]], variance: [[1]] }), 'ValueError', 'mean', '[1, 1]');
+    expectError(make({ mean: [1, 2], variance: [1] }), 'ValueError', 'variance', '[1]');
+    expectError(make({ mean: 1 }), 'ValueError', 'variance', 'one of them');
+    expectError(make({ variance: 1 }), 'ValueError', 'mean', 'one of them');
+    const applied = (args: object, shape: number[]) => () => tf.tidy(() => make(args)().apply(tf.zeros(shape)) as tf.Tensor);
+    expectError(applied({ axis: 2 }, [2, 3]), 'ValueError', 'axis', '[2]');
+    expectError(applied({ axis: -3 }, [2, 3]), 'ValueError', 'axis', '[-3]');
+    expectError(applied({ axis: [1, -1] }, [2, 3]), 'ValueError', 'axis', '[1, -1]');
+    expectError(applied({ mean: [1, 2], variance: [1, 1] }, [2, 3]), 'ValueError', 'mean', '2');
     expect(make({ varience: 1 })).toThrowError(/Did you mean variance\?/);
   });
 

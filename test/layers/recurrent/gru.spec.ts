@@ -90,29 +90,31 @@ describe('GRU with the reset after the product', () => {
     }),
   );
 
-  it(
-    'drops inputs and states while it trains, and then alone',
-    leakFree(async () => {
-      const plain = modelOf();
-      const artifacts = await artifactsOf(plain);
-      const text = JSON.stringify(artifacts.modelTopology)
-        .replace('"dropout":0', '"dropout":0.5')
-        .replace('"recurrent_dropout":0', '"recurrent_dropout":0.5');
-      const model = await reload({ ...artifacts, modelTopology: JSON.parse(text) as object });
-      const input = ids(WORDS);
-      const run = (training: boolean): number[] => take(tf.tidy(() => model.apply(input, { training }) as tf.Tensor));
-      const still = take(plain.predict(input));
-      expectClose(run(false), still);
-      const [a, b] = [run(true), run(true)];
-      expect(a).not.toEqual(still);
-      expect(b).not.toEqual(a);
-      expectClose(run(false), still);
-      const { cell } = model.layers[1] as unknown as {
-        cell: { dropoutMask: tf.Tensor; recurrentDropoutMask: tf.Tensor };
-      };
-      tf.dispose([cell.dropoutMask, cell.recurrentDropoutMask, input]);
-      plain.dispose();
-      model.dispose();
-    }),
-  );
+  for (const dropped of ['dropout', 'recurrent_dropout']) {
+    it(
+      `drops with ${dropped} while it trains, and then alone`,
+      leakFree(async () => {
+        const plain = modelOf();
+        const artifacts = await artifactsOf(plain);
+        const text = JSON.stringify(artifacts.modelTopology).replace(`"${dropped}":0`, `"${dropped}":0.5`);
+        const model = await reload({ ...artifacts, modelTopology: JSON.parse(text) as object });
+        const input = ids(WORDS);
+        const run = (training: boolean): number[] => take(tf.tidy(() => model.apply(input, { training }) as tf.Tensor));
+        const still = take(plain.predict(input));
+        expectClose(run(false), still);
+        const runs = Array.from({ length: 6 }, () => run(true));
+        expect(runs.some((each) => each.join() !== still.join())).toBeTrue();
+        expect(new Set(runs.map((each) => each.join())).size).toBeGreaterThan(1);
+        expectClose(run(false), still);
+        const { cell } = model.layers[1] as unknown as {
+          cell: { dropoutMask?: tf.Tensor; recurrentDropoutMask?: tf.Tensor };
+        };
+        const masks = [cell.dropoutMask, cell.recurrentDropoutMask].map((mask) => (mask ?? null) !== null);
+        expect(masks).toEqual([dropped === 'dropout', dropped !== 'dropout']);
+        tf.dispose([cell.dropoutMask ?? [], cell.recurrentDropoutMask ?? [], input]);
+        plain.dispose();
+        model.dispose();
+      }),
+    );
+  }
 });
