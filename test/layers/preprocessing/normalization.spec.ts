@@ -60,7 +60,8 @@ describe('Normalization', () => {
     expectError(make({ mean: [1, 2], variance: [1] }), 'ValueError', 'variance', '[1]');
     expectError(make({ mean: 1 }), 'ValueError', 'variance', 'one of them');
     expectError(make({ variance: 1 }), 'ValueError', 'mean', 'one of them');
-    const applied = (args: object, shape: number[]) => () => tf.tidy(() => make(args)().apply(tf.zeros(shape)) as tf.Tensor);
+    const applied = (args: object, shape: number[]) => () =>
+      tf.tidy(() => make(args)().apply(tf.zeros(shape)) as tf.Tensor);
     expectError(applied({ axis: 2 }, [2, 3]), 'ValueError', 'axis', '[2]');
     expectError(applied({ axis: -3 }, [2, 3]), 'ValueError', 'axis', '[-3]');
     expectError(applied({ axis: [1, -1] }, [2, 3]), 'ValueError', 'axis', '[1, -1]');
