@@ -171,8 +171,23 @@ export type { ConfigOf, Settings as OptimizerSettings } from './lookup/training/
 export type { Schedule } from './lookup/training/schedules.js';
 export type { ShardRows } from './partition/table_layout.js';
 export type { SavedParts } from './optimizers/sparse_optimizer.js';
-export type { Nested as NestedCells } from './preprocessing/cells.js';
-export type { Token as VocabularyToken } from './preprocessing/index_lookup.js';
+export type { Nested as NestedCells } from './preprocessing/cells/cells.js';
+export type { AdaptOptions, AsyncBatches, SyncBatches } from './preprocessing/cells/batches.js';
+export type { Salt } from './preprocessing/hashes/hash_bucket.js';
+export type { LookupOutput, TokensOf } from './preprocessing/index_lookup.js';
+export type { Moments } from './preprocessing/moments.js';
+export type { NumbersOf } from './preprocessing/normalization.js';
+export type {
+  NestedNumbers,
+  OutputMode,
+  OutputModeInput,
+  OutputOf,
+  PlainMode,
+} from './preprocessing/cells/output_mode.js';
+export type { Split, Standardize } from './preprocessing/text_rules.js';
+export type { TextData, TextOutput } from './preprocessing/text_vectorization.js';
+export type { VocabularyFile } from './preprocessing/vocabulary_file.js';
+export type { Token as VocabularyToken } from './preprocessing/lookup_arguments.js';
 export type { NestedRows } from './ids/nested_rows.js';
 export type { FromPaddedOptions, ToPaddedOptions } from './ids/padding.js';
 export type { FromRowsOptions } from './ids/ragged_tensor.js';

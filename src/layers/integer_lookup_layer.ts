@@ -5,7 +5,8 @@ import { readLayerConfig } from '../base/layer_config.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { refusePositional } from '../base/positional.js';
 import { readOptions } from '../base/options.js';
-import { asWhole, readCells, type CellData, type Cells, type IdsOf } from '../preprocessing/cells.js';
+import { asWhole, readCells, type CellData, type Cells, type IdsOf } from '../preprocessing/cells/cells.js';
+import { writeCells } from '../preprocessing/cells/written_cells.js';
 import { GrowingVocabulary, UNKNOWN_KEY } from '../preprocessing/growing_vocabulary.js';
 import { INT32_MAX } from '../base/types.js';
 import { feedAsIs } from '../tfjs/uncast_inputs.js';
@@ -208,10 +209,14 @@ export class IntegerLookupLayer extends tf.layers.Layer {
   #lookUp(data: unknown): unknown {
     const { cells, keys } = readKeys(data);
     const vocabulary = this.#current();
-    if (!this.trainable) return cells.write(Int32Array.from(keys, (key) => vocabulary.find(key)));
+    if (!this.trainable)
+      return writeCells(
+        cells,
+        Int32Array.from(keys, (key) => vocabulary.find(key)),
+      );
     const ids = Int32Array.from(keys, (key) => vocabulary.take(key));
     if (ids.length > 0) this.#newer = 'vocabulary';
-    return cells.write(ids);
+    return writeCells(cells, ids);
   }
 
   override getConfig(): tf.serialization.ConfigDict {

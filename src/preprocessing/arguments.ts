@@ -11,12 +11,7 @@ const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   vocabularyDtype: [],
   vocabularySize: [],
   hasInputVocabulary: [],
-  idfWeights: [null],
   sparse: [false],
-  padToMaxTokens: [false],
-  invert: [false],
-  oovMethod: ['floormod'],
-  salt: [null],
 };
 
 /**
@@ -68,13 +63,6 @@ export function checkWhole(value: unknown, argument: string, least: number): num
     throw new ValueError(argument, expected, value);
   }
   return value;
-}
-
-/** Only ids are made here; encodings of them are left to layers. */
-export function checkOutputMode(outputMode: unknown): 'int' {
-  if (outputMode === undefined || outputMode === 'int') return 'int';
-  if (typeof outputMode !== 'string') throw new ArgumentTypeError('outputMode', `'int'`, outputMode);
-  throw new ValueError('outputMode', `'int'`, outputMode, 'An embedding layer takes the ids as they are.');
 }
 
 export function checkName(name: unknown, fallback: string): string {

@@ -2,11 +2,20 @@
 import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { refusePositional } from '../base/positional.js';
-import { checkKeys, checkName, checkOutputMode, checkWhole, isAbsent, readConfig } from './arguments.js';
-import { asNumber, readCells, type CellData, type IdsOf } from './cells.js';
-import { quantileBoundaries } from './quantiles.js';
+import { checkKeys, checkName, checkWhole, isAbsent, readConfig } from './arguments.js';
+import { learn, type AdaptOptions, type AsyncBatches, type SyncBatches } from './cells/batches.js';
+import { asNumber, readCells, type CellData, type Cells } from './cells/cells.js';
+import {
+  PLAIN_MODES,
+  checkOutputMode,
+  encode,
+  type OutputMode,
+  type OutputModeInput,
+  type OutputOf,
+} from './cells/output_mode.js';
+import { Quantiles } from './quantiles.js';
 
-export interface DiscretizationArgs {
+export interface DiscretizationArgs<M = OutputModeInput> {
   /** Name, kept in the config. */
   name?: string | null;
   /** Inner boundaries, ascending; a value on a boundary belongs to the bin above it. */
@@ -15,7 +24,8 @@ export interface DiscretizationArgs {
   numBins?: number | null;
   /** Share of the data by which `adapt` may miss a quantile. */
   epsilon?: number;
-  outputMode?: 'int';
+  /** `int` (default), `oneHot`, `multiHot` or `count`. */
+  outputMode?: M;
 }
 
 const KEYS = ['name', 'binBoundaries', 'numBins', 'epsilon', 'outputMode'] as const;
@@ -25,7 +35,7 @@ export interface DiscretizationConfig {
   binBoundaries: number[] | null;
   numBins: number | null;
   epsilon: number;
-  outputMode: 'int';
+  outputMode: OutputMode;
 }
 
 /**
@@ -34,6 +44,7 @@ export interface DiscretizationConfig {
  * - `binBoundaries`, or `numBins` and then `adapt(data)`, which sets `binBoundaries` to quantiles: fewer where there are
  *   fewer values than bins, repeated where one value fills several bins (the bins between stay empty).
  * - Ids are int32, in the container that the data came in: nested arrays stay nested, tensors stay tensors.
+ * - Other modes of `outputMode` give vectors with a place for each bin.
  * - Infinite values fall into the outer bins. There is no row for unknown values; NaN is refused.
  * - Errors: TypeError for other types; ValueError for NaN, boundaries that fall, both or neither of `binBoundaries` and
  *   `numBins`, epsilon outside (0, 1), `adapt` without values; RuntimeError for `apply` before `adapt` and for `adapt`
@@ -46,18 +57,19 @@ export interface DiscretizationConfig {
  * bins.adapt([[-1.5, 1.0, 3.4, 0.5], [0.0, 3.0, 1.3, 0.0]]);
  * bins.apply([[-1.5, 1.0], [3.4]]); // [[0, 2], [3]]
  */
-export class Discretization {
+export class Discretization<M = 'int'> {
   static {
     brand(this, 'Discretization');
   }
   readonly name: string;
   readonly numBins: number | null;
   readonly epsilon: number;
+  readonly outputMode: OutputMode;
   private boundaries: number[] | null = null;
 
   /** @param args - The boundaries, or the number of bins to adapt; see `DiscretizationArgs`. */
-  constructor(args: DiscretizationArgs);
-  constructor(...given: [DiscretizationArgs]) {
+  constructor(args: DiscretizationArgs<M>);
+  constructor(...given: [DiscretizationArgs<M>]) {
     const names = [Array.isArray(given[0]) ? 'binBoundaries' : 'numBins', 'epsilon'];
     refusePositional('new emb.preprocessing.Discretization', names, given);
     const [args] = given;
@@ -71,7 +83,7 @@ export class Discretization {
     }
     this.numBins = hasNumBins ? checkWhole(args.numBins, 'numBins', 1) : null;
     this.epsilon = checkEpsilon(args.epsilon ?? 0.01);
-    checkOutputMode(args.outputMode);
+    this.outputMode = checkOutputMode<OutputMode>(args.outputMode, PLAIN_MODES, 'int');
     if (hasBoundaries) this.boundaries = checkBoundaries(args.binBoundaries);
   }
 
@@ -82,7 +94,7 @@ export class Discretization {
    * @returns A new object.
    */
   static fromConfig(config: object): Discretization {
-    const args = readConfig<DiscretizationArgs>(config, KEYS);
+    const args = readConfig<DiscretizationArgs<'int'>>(config, KEYS);
     if (isAbsent(args.numBins) || isAbsent(args.binBoundaries)) return new Discretization(args);
     // An adapted one has both.
     const made = new Discretization({ ...args, binBoundaries: null });
@@ -98,39 +110,44 @@ export class Discretization {
   /**
    * Sets the boundaries to quantiles of the values (held as float32) and returns this; see the class.
    *
-   * @param data - The values whose quantiles become the boundaries.
+   * @param data - The values whose quantiles become the boundaries, or an iterable of batches of them; of an async one,
+   * or of a data set of `tf.data`, a promise comes back.
+   * @param options - How many batches are read.
    * @returns This object.
    */
-  adapt(data: CellData): this {
-    if (this.numBins === null) {
+  adapt(data: SyncBatches, options?: AdaptOptions): this;
+  adapt(data: AsyncBatches, options?: AdaptOptions): Promise<this>;
+  adapt(data: SyncBatches | AsyncBatches, options?: AdaptOptions): this | Promise<this> {
+    const { numBins } = this;
+    if (numBins === null) {
       const received = described('one made with binBoundaries');
       throw new RuntimeError('adapt', 'a Discretization made with numBins', received);
     }
-    const values = Float32Array.from(readCells(data).flat, (value, position) => asNumber(value, position));
-    if (values.length === 0) throw new ValueError('data', 'at least one value', described('none'));
-    const infinite = values.findIndex((value) => !Number.isFinite(value));
-    if (infinite >= 0) {
-      const received = described(`${values[infinite]} at position ${infinite}`);
-      throw new ValueError('data', 'finite numbers that fit float32', received);
-    }
-    this.boundaries = quantileBoundaries(values, this.numBins, this.epsilon);
-    return this;
+    const quantiles = new Quantiles(this.epsilon);
+    return learn(data, options, {
+      take: (cells) => quantiles.take(finiteNumbers(cells)),
+      end: () => {
+        if (quantiles.isEmpty) throw new ValueError('data', 'at least one value', described('none'));
+        this.boundaries = quantiles.boundaries(numBins);
+        return this;
+      },
+    });
   }
 
   /**
-   * Returns the ids; see the class.
+   * Returns the ids, or vectors; see the class.
    *
    * @param data - The values: a number, nested arrays, a tensor or ragged rows.
    * @returns The ids, in the form of the data.
    */
-  apply<D extends CellData>(data: D): IdsOf<D> {
+  apply<D extends CellData>(data: D): OutputOf<D, M> {
     const { boundaries } = this;
     if (boundaries === null) {
       throw new RuntimeError('apply', 'boundaries from adapt() or at construction', described('none yet'));
     }
     const cells = readCells(data);
     const ids = Int32Array.from(cells.flat, (value, position) => binOf(asNumber(value, position), boundaries));
-    return cells.write(ids) as IdsOf<D>;
+    return encode(cells, ids, { mode: this.outputMode, depth: boundaries.length + 1 }) as OutputOf<D, M>;
   }
 
   /**
@@ -139,10 +156,18 @@ export class Discretization {
    * @returns Settings and boundaries.
    */
   getConfig(): DiscretizationConfig {
-    const { name, boundaries, numBins, epsilon } = this;
+    const { name, boundaries, numBins, epsilon, outputMode } = this;
     const binBoundaries = boundaries === null ? null : [...boundaries];
-    return { name, binBoundaries, numBins, epsilon, outputMode: 'int' };
+    return { name, binBoundaries, numBins, epsilon, outputMode };
   }
+}
+
+function finiteNumbers(cells: Cells): Float32Array {
+  const values = Float32Array.from(cells.flat, (value, position) => asNumber(value, position));
+  const infinite = values.findIndex((value) => !Number.isFinite(value));
+  if (infinite < 0) return values;
+  const received = described(`${values[infinite]} at position ${infinite}`);
+  throw new ValueError('data', 'finite numbers that fit float32', received);
 }
 
 /** How many boundaries are at or below the value. */

@@ -1,13 +1,20 @@
 /** Strings or whole numbers to ids by a stable hash: no vocabulary to learn or to keep. */
 import { brand } from '../base/per_process.js';
-import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { refusePositional } from '../base/positional.js';
-import { checkKeys, checkName, checkOutputMode, checkWhole, readConfig } from './arguments.js';
-import { asString, asWhole, readCells, type CellData, type IdsOf } from './cells.js';
-import { fingerprint64 } from './farm_hash.js';
-import { sipHash64 } from './sip_hash.js';
+import { checkKeys, checkName, checkWhole, readConfig } from './arguments.js';
+import { asWhole, readCells, type CellData } from './cells/cells.js';
+import { bucketOf, checkSalt, type Salt } from './hashes/hash_bucket.js';
+import {
+  PLAIN_MODES,
+  checkOutputMode,
+  encode,
+  type OutputMode,
+  type OutputModeInput,
+  type OutputOf,
+} from './cells/output_mode.js';
 
-export interface HashingArgs {
+export interface HashingArgs<M = OutputModeInput> {
   /** Name, kept in the config. */
   name?: string | null;
   /** Number of rows that ids may name: the `inputDim` of an embedding. */
@@ -15,8 +22,9 @@ export interface HashingArgs {
   /** Value that gets row 0, which no other value then gets; null: none. */
   maskValue?: string | number | null;
   /** One or two whole numbers that key the hash; null: the plain hash. */
-  salt?: number | readonly [number, number] | null;
-  outputMode?: 'int';
+  salt?: Salt | null;
+  /** `int` (default), `oneHot`, `multiHot` or `count`. */
+  outputMode?: M;
 }
 
 const KEYS = ['name', 'numBins', 'maskValue', 'salt', 'outputMode'] as const;
@@ -26,10 +34,8 @@ export interface HashingConfig {
   numBins: number;
   maskValue: string | number | null;
   salt: [number, number] | null;
-  outputMode: 'int';
+  outputMode: OutputMode;
 }
-
-const encoder = new TextEncoder();
 
 /**
  * Turns strings or whole numbers into ids in [0, numBins) by a hash that is the same on every machine.
@@ -37,7 +43,8 @@ const encoder = new TextEncoder();
  * - Without `salt`: FarmHash64 of the UTF-8 bytes, mod numBins; with it: SipHash64 keyed by it (one number counts
  *   twice). A number is hashed as its decimal text, so 7 and '7' share a row. Ids equal those of Keras.
  * - `maskValue`: gets row 0, all other values rows 1 and above.
- * - Ids are int32, in the container that the data came in: nested arrays stay nested, tensors stay tensors.
+ * - Ids are int32, in the container that the data came in: nested arrays stay nested, tensors stay tensors. Other modes
+ *   of `outputMode` give vectors of `numBins` places.
  * - `adapt` does nothing: there is nothing to learn.
  * - Errors: TypeError for other values or wrong types of settings; ValueError for numBins below 1, fractions, overflow.
  *
@@ -47,7 +54,7 @@ const encoder = new TextEncoder();
  * const hashing = new emb.preprocessing.Hashing({ numBins: 3 });
  * hashing.apply([['A'], ['B', 'C'], ['D', 'E']]); // [[1], [0, 1], [1, 2]]
  */
-export class Hashing {
+export class Hashing<M = 'int'> {
   static {
     brand(this, 'Hashing');
   }
@@ -55,11 +62,11 @@ export class Hashing {
   readonly numBins: number;
   readonly maskValue: string | number | null;
   readonly salt: readonly [number, number] | null;
-  private readonly key: readonly [bigint, bigint] | null;
+  readonly outputMode: OutputMode;
 
   /** @param args - The number of bins, and how they are reached; see `HashingArgs`. */
-  constructor(args: HashingArgs);
-  constructor(...given: [HashingArgs]) {
+  constructor(args: HashingArgs<M>);
+  constructor(...given: [HashingArgs<M>]) {
     refusePositional('new emb.preprocessing.Hashing', ['numBins', 'maskValue', 'salt'], given);
     const [args] = given;
     checkKeys(args, KEYS);
@@ -67,8 +74,7 @@ export class Hashing {
     this.numBins = checkWhole(args.numBins, 'numBins', 1);
     this.maskValue = checkMaskValue(args.maskValue);
     this.salt = checkSalt(args.salt);
-    this.key = this.salt === null ? null : [BigInt(this.salt[0]), BigInt(this.salt[1])];
-    checkOutputMode(args.outputMode);
+    this.outputMode = checkOutputMode<OutputMode>(args.outputMode, PLAIN_MODES, 'int');
   }
 
   /**
@@ -78,7 +84,7 @@ export class Hashing {
    * @returns A new object.
    */
   static fromConfig(config: object): Hashing {
-    return new Hashing(readConfig<HashingArgs>(config, KEYS));
+    return new Hashing(readConfig<HashingArgs<'int'>>(config, KEYS));
   }
 
   /**
@@ -87,17 +93,17 @@ export class Hashing {
    * @param _data - Not read.
    * @returns This object.
    */
-  adapt(_data?: CellData): this {
+  adapt(_data?: unknown): this {
     return this;
   }
 
   /**
-   * Returns the ids; see the class.
+   * Returns the ids, or vectors; see the class.
    *
    * @param data - Strings or whole numbers: one, nested arrays, a tensor or ragged rows.
    * @returns The ids, in the form of the data.
    */
-  apply<D extends CellData>(data: D): IdsOf<D> {
+  apply<D extends CellData>(data: D): OutputOf<D, M> {
     const cells = readCells(data);
     // Features repeat their values: each distinct one is hashed once.
     const known = new Map<unknown, number>();
@@ -106,7 +112,7 @@ export class Hashing {
       if (id === undefined) known.set(value, (id = this.idOf(value, position, cells.isFloat32)));
       return id;
     });
-    return cells.write(ids) as IdsOf<D>;
+    return encode(cells, ids, { mode: this.outputMode, depth: this.numBins }) as OutputOf<D, M>;
   }
 
   /**
@@ -115,18 +121,16 @@ export class Hashing {
    * @returns The settings.
    */
   getConfig(): HashingConfig {
-    const { name, numBins, maskValue, salt } = this;
-    return { name, numBins, maskValue, salt: salt === null ? null : [...salt], outputMode: 'int' };
+    const { name, numBins, maskValue, salt, outputMode } = this;
+    return { name, numBins, maskValue, salt: salt === null ? null : [...salt], outputMode };
   }
 
   private idOf(value: unknown, position: number, isFloat32: boolean): number {
-    const isText = typeof value === 'string';
-    const read = isText ? asString(value, position) : asWhole(value, position, isFloat32);
+    const read = typeof value === 'string' ? value : asWhole(value, position, isFloat32);
     const isMasking = this.maskValue !== null && this.numBins > 1;
     if (isMasking && read === this.maskValue) return 0;
-    const bytes = encoder.encode(String(read));
-    const hash = this.key === null ? fingerprint64(bytes) : sipHash64(bytes, this.key);
-    return isMasking ? 1 + Number(hash % BigInt(this.numBins - 1)) : Number(hash % BigInt(this.numBins));
+    const first = isMasking ? 1 : 0;
+    return first + bucketOf(String(read), this.numBins - first, this.salt);
   }
 }
 
@@ -137,16 +141,4 @@ function checkMaskValue(maskValue: unknown): string | number | null {
   if (typeof maskValue !== 'number') throw new ArgumentTypeError('maskValue', expected, maskValue);
   if (!Number.isSafeInteger(maskValue)) throw new ValueError('maskValue', expected, maskValue);
   return maskValue;
-}
-
-function checkSalt(salt: unknown): [number, number] | null {
-  if (salt === undefined || salt === null) return null;
-  const expected = 'a whole number or two of them';
-  const pair: readonly unknown[] = Array.isArray(salt) ? salt : [salt, salt];
-  for (const word of pair) {
-    if (typeof word !== 'number') throw new ArgumentTypeError('salt', expected, salt);
-    if (!Number.isSafeInteger(word)) throw new ValueError('salt', expected, salt);
-  }
-  if (pair.length !== 2) throw new ValueError('salt', expected, described(`${pair.length} of them`));
-  return pair as [number, number];
 }

@@ -1,7 +1,11 @@
-/** Raw features to ids, before the model. */
+/** Raw features to ids and vectors, before the model. */
 export { StringLookup, type StringLookupArgs } from './string_lookup.js';
 export { IntegerLookup, type IntegerLookupArgs } from './integer_lookup.js';
+export { TextVectorization, type TextVectorizationArgs, type TextVectorizationConfig } from './text_vectorization.js';
 export { Hashing, type HashingArgs, type HashingConfig } from './hashing.js';
+export { HashedCrossing, type HashedCrossingArgs, type HashedCrossingConfig } from './hashed_crossing.js';
+export { CategoryEncoding, type CategoryEncodingArgs, type CategoryEncodingConfig } from './category_encoding.js';
 export { Discretization, type DiscretizationArgs, type DiscretizationConfig } from './discretization.js';
-export type { IndexLookupArgs, IndexLookupConfig } from './index_lookup.js';
-export type { CellData, IdsOf, NumberArray } from './cells.js';
+export { Normalization, type NormalizationArgs, type NormalizationConfig } from './normalization.js';
+export type { IndexLookupArgs, IndexLookupConfig } from './lookup_arguments.js';
+export type { CellData, CellRows, IdsOf, NumberArray, Utf8Column } from './cells/cells.js';

@@ -1,10 +1,13 @@
 /** Whole numbers to ids by a vocabulary. */
+import { ValueError } from '../base/errors.js';
 import { brand } from '../base/per_process.js';
 import { readConfig } from './arguments.js';
-import { asWhole, type Cells } from './cells.js';
-import { INDEX_LOOKUP_KEYS, IndexLookup, refuseLookupByPosition, type IndexLookupArgs } from './index_lookup.js';
+import { asWhole, type Cells } from './cells/cells.js';
+import { IndexLookup } from './index_lookup.js';
+import { INDEX_LOOKUP_KEYS, refuseLookupByPosition, type IndexLookupArgs } from './lookup_arguments.js';
+import type { OutputModeInput } from './cells/output_mode.js';
 
-export type IntegerLookupArgs = IndexLookupArgs<number>;
+export type IntegerLookupArgs<M = OutputModeInput, I extends boolean = boolean> = IndexLookupArgs<number, M, I>;
 
 /**
  * Turns whole numbers into ids: row 0 for unknown values (with `maskToken`: row 0 for it, then the unknown ones), then
@@ -25,12 +28,12 @@ export type IntegerLookupArgs = IndexLookupArgs<number>;
  * lookup.getVocabulary(); // [-1, 42, 1138, 1000, 36, 12]
  * lookup.apply([[42, 7], [12]]); // [[1, 0], [5]]
  */
-export class IntegerLookup extends IndexLookup<number> {
+export class IntegerLookup<M = 'int', I extends boolean = false> extends IndexLookup<number, M, I> {
   static {
     brand(this, 'IntegerLookup');
   }
   /** @param args - The vocabulary or its limits, and the special ids; see `IntegerLookupArgs`. */
-  constructor(args?: IntegerLookupArgs);
+  constructor(args?: IntegerLookupArgs<M, I>);
   constructor(...given: [IntegerLookupArgs?]) {
     refuseLookupByPosition('new emb.preprocessing.IntegerLookup', given);
     const [args = {}] = given;
@@ -44,7 +47,7 @@ export class IntegerLookup extends IndexLookup<number> {
    * @returns A new lookup.
    */
   static fromConfig(config: object): IntegerLookup {
-    return new IntegerLookup(readConfig<IntegerLookupArgs>(config, INDEX_LOOKUP_KEYS));
+    return new IntegerLookup(readConfig<IntegerLookupArgs<'int', false>>(config, INDEX_LOOKUP_KEYS));
   }
 
   protected readTokens({ flat, isFloat32 }: Cells, argument: string): number[] {
@@ -55,8 +58,8 @@ export class IntegerLookup extends IndexLookup<number> {
     return a - b;
   }
 
-  protected oovBucket(token: number): number {
-    const rest = token % this.numOovIndices;
-    return rest < 0 ? rest + this.numOovIndices : rest;
+  protected parseToken(line: string): number {
+    if (!/^\s*[+-]?\d+\s*$/.test(line)) throw new ValueError('vocabulary', 'a whole number in each line', line);
+    return Number(line);
   }
 }

@@ -55,12 +55,36 @@ function compress(summary: Summary, epsilon: number): Summary {
   return { values, weights };
 }
 
-/**
- * Returns the `numBins - 1` inner boundaries of bins that hold about equally many of the values, ascending (fewer where
- * there are fewer values than bins; repeated where one value fills several bins). `epsilon` is the share of the data by
- * which a boundary may be off.
- */
-export function quantileBoundaries(data: Float32Array, numBins: number, epsilon: number): number[] {
-  const summary = compress(summarize(data, epsilon), epsilon);
-  return Array.from(compress(summary, 1 / numBins).values).slice(0, -1);
+/** The values of both in order; of equal ones those of `first` come first. */
+function merge(first: Summary, second: Summary): Summary {
+  const values = [...first.values, ...second.values];
+  const weights = [...first.weights, ...second.weights];
+  const order = values.map((_, i) => i).sort((a, b) => values[a]! - values[b]! || a - b);
+  return {
+    values: Float32Array.from(order, (i) => values[i]!),
+    weights: Float32Array.from(order, (i) => weights[i]!),
+  };
+}
+
+/** What is kept of values that come in parts; `epsilon` is the share of them by which a boundary may be off. */
+export class Quantiles {
+  #summary: Summary = { values: new Float32Array(0), weights: new Float32Array(0) };
+
+  constructor(private readonly epsilon: number) {}
+
+  take(values: Float32Array): void {
+    this.#summary = compress(merge(summarize(values, this.epsilon), this.#summary), this.epsilon);
+  }
+
+  get isEmpty(): boolean {
+    return this.#summary.values.length === 0;
+  }
+
+  /**
+   * Returns the `numBins - 1` inner boundaries of bins that hold about equally many of the values, ascending (fewer
+   * where there are fewer values than bins; repeated where one value fills several bins).
+   */
+  boundaries(numBins: number): number[] {
+    return Array.from(compress(this.#summary, 1 / numBins).values).slice(0, -1);
+  }
 }

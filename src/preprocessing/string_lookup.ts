@@ -1,9 +1,10 @@
 /** Strings to ids by a vocabulary. */
 import { brand } from '../base/per_process.js';
 import { readConfig } from './arguments.js';
-import { asString, type Cells } from './cells.js';
-import { fingerprint64 } from './farm_hash.js';
-import { INDEX_LOOKUP_KEYS, IndexLookup, refuseLookupByPosition, type IndexLookupArgs } from './index_lookup.js';
+import { asString, type Cells } from './cells/cells.js';
+import { IndexLookup } from './index_lookup.js';
+import { INDEX_LOOKUP_KEYS, refuseLookupByPosition, type IndexLookupArgs } from './lookup_arguments.js';
+import type { OutputModeInput } from './cells/output_mode.js';
 
 /** Moves surrogates above the rest of the basic plane, where the code points they stand for belong. */
 function rank(unit: number): number {
@@ -21,9 +22,7 @@ function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-export type StringLookupArgs = IndexLookupArgs<string>;
-
-const encoder = new TextEncoder();
+export type StringLookupArgs<M = OutputModeInput, I extends boolean = boolean> = IndexLookupArgs<string, M, I>;
 
 /**
  * Turns strings into ids: row 0 for unknown values (with `maskToken`: row 0 for it, then the unknown ones), then the
@@ -34,7 +33,7 @@ const encoder = new TextEncoder();
  * - An empty string is a value like any other. `adapt` skips the mask and unknown tokens.
  * - Errors: TypeError for values that are not strings; ValueError for settings out of range, repeated vocabulary, or an
  *   unknown value with numOovIndices 0; RuntimeError for `apply` before `adapt`, `adapt` with a fixed vocabulary.
- * - `getVocabulary()[id]` gives the value back; other output modes and `invert` are not offered.
+ * - Other modes of `outputMode` give vectors with a place for each id, and `invert` gives strings for ids.
  *
  * Source: keras.layers.StringLookup (Keras 3.15).
  *
@@ -44,12 +43,12 @@ const encoder = new TextEncoder();
  * lookup.getVocabulary(); // ['[UNK]', 'd', 'z', 'c', 'b', 'a']
  * lookup.apply([['a', 'd'], ['m']]); // [[5, 1], [0]]
  */
-export class StringLookup extends IndexLookup<string> {
+export class StringLookup<M = 'int', I extends boolean = false> extends IndexLookup<string, M, I> {
   static {
     brand(this, 'StringLookup');
   }
   /** @param args - The vocabulary or its limits, and the special ids; see `StringLookupArgs`. */
-  constructor(args?: StringLookupArgs);
+  constructor(args?: StringLookupArgs<M, I>);
   constructor(...given: [StringLookupArgs?]) {
     refuseLookupByPosition('new emb.preprocessing.StringLookup', given);
     const [args = {}] = given;
@@ -63,7 +62,7 @@ export class StringLookup extends IndexLookup<string> {
    * @returns A new lookup.
    */
   static fromConfig(config: object): StringLookup {
-    return new StringLookup(readConfig<StringLookupArgs>(config, INDEX_LOOKUP_KEYS));
+    return new StringLookup(readConfig<StringLookupArgs<'int', false>>(config, INDEX_LOOKUP_KEYS));
   }
 
   protected readTokens({ flat }: Cells, argument: string): string[] {
@@ -74,7 +73,7 @@ export class StringLookup extends IndexLookup<string> {
     return compareCodePoints(a, b);
   }
 
-  protected oovBucket(token: string): number {
-    return Number(fingerprint64(encoder.encode(token)) % BigInt(this.numOovIndices));
+  protected parseToken(line: string): string {
+    return line;
   }
 }

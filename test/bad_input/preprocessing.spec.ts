@@ -3,7 +3,16 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { describeWrongArguments, disposedTensor, made, useCpu, type Wrong } from './wrong_arguments.js';
 
-const { Discretization, Hashing, IntegerLookup, StringLookup } = emb.preprocessing;
+const {
+  CategoryEncoding,
+  Discretization,
+  HashedCrossing,
+  Hashing,
+  IntegerLookup,
+  Normalization,
+  StringLookup,
+  TextVectorization,
+} = emb.preprocessing;
 
 const WHOLE: readonly Wrong[] = [
   ['text', '3', 'TypeError'],
@@ -16,7 +25,7 @@ const WHOLE: readonly Wrong[] = [
 const NAME: readonly Wrong[] = [['a number', 3, 'TypeError']];
 const MODE: readonly Wrong[] = [
   ['a number', 1, 'TypeError'],
-  ['another', 'multi_hot', 'ValueError'],
+  ['another', 'two_hot', 'ValueError'],
 ];
 const CONTAINER: readonly Wrong[] = [
   ['undefined', undefined, 'TypeError'],
@@ -27,8 +36,12 @@ const CONTAINER: readonly Wrong[] = [
   ['null in it', [null], 'TypeError'],
   ['a symbol in it', [Symbol('s')], 'TypeError'],
 ];
+const TRUTH: readonly Wrong[] = [['text', 'yes', 'TypeError']];
 const LOOKUP = {
   name: NAME,
+  invert: TRUTH,
+  padToMaxTokens: TRUTH,
+  oovMethod: MODE,
   maxTokens: [...WHOLE, ['1', 1, 'ValueError'] as Wrong],
   numOovIndices: WHOLE,
   outputMode: MODE,
@@ -38,20 +51,26 @@ describe('preprocessing', () => {
   beforeAll(useCpu);
 
   const strings = { ...LOOKUP, maskToken: NAME, oovToken: NAME, vocabulary: [
-    ['text', 'abc', 'TypeError'],
+    ['a file that is not there', '/nowhere/abc', 'ValueError'],
     ['a number in it', ['a', 1], 'TypeError'],
     ['repeated', ['a', 'a'], 'ValueError'],
   ] as Wrong[] }; // prettier-ignore
   const numbers = { ...LOOKUP, maskToken: [['text', '0', 'TypeError'], ['a fraction', 0.5, 'ValueError']] as Wrong[], vocabulary: [
-    ['text', 'abc', 'TypeError'],
+    ['a file that is not there', '/nowhere/abc', 'ValueError'],
     ['text in it', [1, 'a'], 'TypeError'],
     ['repeated', [1, 1], 'ValueError'],
     ['NaN in it', [NaN], 'ValueError'],
   ] as Wrong[] }; // prettier-ignore
-  const welcome = { maskToken: ['a bigint'], oovToken: ['a bigint'], maskValue: ['a bigint'] };
+  const welcome = {
+    maskToken: ['a bigint'],
+    oovToken: ['a bigint'],
+    maskValue: ['a bigint'],
+    invert: ['true'],
+    padToMaxTokens: ['true'],
+  };
 
-  describeWrongArguments('StringLookup', { right: () => ({}), call: (args) => new StringLookup(args), wrong: strings });
-  describeWrongArguments('IntegerLookup', { right: () => ({}), call: (args) => new IntegerLookup(args), wrong: numbers, welcome }); // prettier-ignore
+  describeWrongArguments('StringLookup', { right: () => ({ maxTokens: 9 }), call: (args) => new StringLookup(args), wrong: strings, welcome: { invert: ['true'], padToMaxTokens: ['true'] } }); // prettier-ignore
+  describeWrongArguments('IntegerLookup', { right: () => ({ maxTokens: 9 }), call: (args) => new IntegerLookup(args), wrong: numbers, welcome }); // prettier-ignore
   describeWrongArguments('Hashing', {
     right: () => ({ numBins: 3 }),
     call: (args) => new Hashing(args as never),
@@ -66,6 +85,69 @@ describe('preprocessing', () => {
       ],
       maskValue: [['a fraction', 0.5, 'ValueError']],
     },
+  });
+  describeWrongArguments('HashedCrossing', {
+    right: () => ({ numBins: 3 }),
+    call: (args) => new HashedCrossing(args as never),
+    wrong: {
+      numBins: [...WHOLE, ['undefined', undefined, 'TypeError'], ['0', 0, 'ValueError']],
+      name: NAME,
+      outputMode: [...MODE, ['multiHot', 'multiHot', 'ValueError']],
+    },
+  });
+  describeWrongArguments('CategoryEncoding', {
+    right: () => ({ numTokens: 3 }),
+    call: (args) => new CategoryEncoding(args as never),
+    wrong: {
+      numTokens: [...WHOLE, ['undefined', undefined, 'TypeError'], ['0', 0, 'ValueError']],
+      name: NAME,
+      outputMode: [...MODE, ['int', 'int', 'ValueError'], ['tfIdf', 'tfIdf', 'ValueError']],
+    },
+  });
+  describeWrongArguments('Normalization', {
+    right: () => ({ mean: 1, variance: 2 }),
+    call: (args) => new Normalization(args),
+    wrong: {
+      name: NAME,
+      axis: [
+        ['text', '1', 'TypeError'],
+        ['a fraction', 0.5, 'ValueError'],
+      ],
+      mean: [
+        ['text', '1', 'TypeError'],
+        ['null', null, 'ValueError'],
+        ['another shape', [1, 2], 'ValueError', 'variance'],
+      ],
+      variance: [
+        ['text', '1', 'TypeError'],
+        ['null', null, 'ValueError'],
+      ],
+      invert: TRUTH,
+    },
+    welcome: { invert: ['true'] },
+  });
+  describeWrongArguments('TextVectorization', {
+    right: () => ({ maxTokens: 9 }),
+    call: (args) => new TextVectorization(args),
+    wrong: {
+      name: NAME,
+      maxTokens: LOOKUP.maxTokens,
+      standardize: MODE,
+      split: MODE,
+      ngrams: [
+        ['text', '2', 'TypeError'],
+        ['0', 0, 'ValueError'],
+        ['a fraction', 1.5, 'ValueError'],
+        ['none', [], 'ValueError'],
+        ['text in it', [1, '2'], 'TypeError'],
+      ],
+      outputMode: MODE,
+      outputSequenceLength: [...WHOLE, ['0', 0, 'ValueError']],
+      ragged: TRUTH,
+      padToMaxTokens: LOOKUP.padToMaxTokens,
+      vocabulary: strings.vocabulary,
+    },
+    welcome: { standardize: ['a function'], split: ['a function'], ragged: ['true'], padToMaxTokens: ['true'] },
   });
   describeWrongArguments('Discretization', {
     right: () => ({ numBins: 3 }),
@@ -100,13 +182,24 @@ describe('preprocessing', () => {
     IntegerLookup: () => new IntegerLookup({ vocabulary: [1] }),
     Hashing: () => new Hashing({ numBins: 3 }),
     Discretization: () => new Discretization({ binBoundaries: [0, 1] }),
+    TextVectorization: () => new TextVectorization({ vocabulary: ['a'] }),
+    CategoryEncoding: () => new CategoryEncoding({ numTokens: 20 }),
+    Normalization: () => new Normalization({ mean: 1, variance: 2 }),
   };
-  const right = { StringLookup: ['a'], IntegerLookup: [1], Hashing: ['a'], Discretization: [1] };
+  const right = {
+    StringLookup: ['a'],
+    IntegerLookup: [1],
+    Hashing: ['a'],
+    Discretization: [1],
+    TextVectorization: ['a'],
+    CategoryEncoding: [1],
+    Normalization: [1],
+  };
   for (const [name, make] of Object.entries(made4)) {
-    const takesBigint = name !== 'StringLookup';
+    const takesBigint = name !== 'StringLookup' && name !== 'TextVectorization';
     describeWrongArguments(`${name}.apply`, {
       right: () => ({ data: right[name as keyof typeof right] }),
-      call: ({ data }) => make().apply(data as never),
+      call: ({ data }) => (make() as { apply(data: never): unknown }).apply(data as never),
       wrong: { data: CONTAINER },
       welcome: { data: takesBigint ? ['a bigint'] : [] },
     });
@@ -130,15 +223,19 @@ describe('preprocessing', () => {
     StringLookup: () => new StringLookup(),
     IntegerLookup: () => new IntegerLookup(),
     Discretization: () => new Discretization({ numBins: 2 }),
+    TextVectorization: () => new TextVectorization(),
+    Normalization: () => new Normalization({ axis: null }),
   })) {
     describeWrongArguments(`${name}.adapt`, {
       right: () => ({ data: right[name as keyof typeof right] }),
       call: ({ data }) => void make().adapt(data as never),
       wrong: { data: CONTAINER },
-      welcome: { data: name === 'StringLookup' ? [] : ['a bigint'] },
+      welcome: { data: name === 'StringLookup' || name === 'TextVectorization' ? [] : ['a bigint'] },
     });
     it(`${name} applied before it has learned anything is a RuntimeError`, () => {
-      expect(() => make().apply(right[name as keyof typeof right] as never)).toThrowError(emb.RuntimeError);
+      expect(() =>
+        (make() as { apply(data: never): unknown }).apply(right[name as keyof typeof right] as never),
+      ).toThrowError(emb.RuntimeError);
     });
   }
 });

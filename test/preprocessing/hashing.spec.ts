@@ -66,6 +66,6 @@ describe('Hashing', () => {
     expect(make({ numBins: 3, salt: 1.5 })).toThrowMatching(named('ValueError', 'salt'));
     expect(make({ numBins: 3, maskValue: {} })).toThrowMatching(named('TypeError', 'maskValue'));
     expect(make({ numBins: 3, maskValue: 0.5 })).toThrowMatching(named('ValueError', 'maskValue'));
-    expect(make({ numBins: 3, outputMode: 'count' })).toThrowMatching(named('ValueError', 'outputMode'));
+    expect(make({ numBins: 3, outputMode: 'tfIdf' })).toThrowMatching(named('ValueError', 'outputMode'));
   });
 });

@@ -38,7 +38,12 @@ describe('StringLookup and IntegerLookup', () => {
       maskToken: 0,
       oovToken: -9,
       vocabulary: [1990, 2000],
+      idfWeights: null,
+      invert: false,
       outputMode: 'int',
+      padToMaxTokens: false,
+      oovMethod: 'floormod',
+      salt: null,
     });
     expect(IntegerLookup.fromConfig(config).getConfig() as object).toEqual(config);
   });
@@ -62,19 +67,12 @@ describe('StringLookup and IntegerLookup', () => {
       vocabulary_size: 3,
     };
     expect(StringLookup.fromConfig(config).apply(['q', 'p'])).toEqual([2, 1]);
-    expect(() => StringLookup.fromConfig({ ...config, invert: true })).toThrowMatching(named('ValueError', 'invert'));
+    expect(StringLookup.fromConfig({ ...config, invert: true }).apply([2, 1]) as unknown).toEqual(['q', 'p']);
     for (const key of ['colour', 'toString', 'constructor'])
       expect(() => StringLookup.fromConfig({ ...config, [key]: 1 })).toThrowMatching(named('ValueError', key));
-    const others = {
-      encoding: 'ascii',
-      idf_weights: [1],
-      sparse: true,
-      pad_to_max_tokens: true,
-      oov_method: 'hash',
-      salt: 1,
-    };
-    for (const [key, value] of Object.entries(others))
+    for (const [key, value] of Object.entries({ encoding: 'ascii', sparse: true })) {
       expect(() => StringLookup.fromConfig({ ...config, [key]: value })).toThrowMatching(named('ValueError', key));
+    }
   });
 
   it('say what is wrong', () => {
@@ -86,8 +84,31 @@ describe('StringLookup and IntegerLookup', () => {
     expect(make({ maskToken: 3 })).toThrowMatching(named('TypeError', 'maskToken'));
     expect(make({ oovToken: 3 })).toThrowMatching(named('TypeError', 'oovToken'));
     expect(make({ name: 3 })).toThrowMatching(named('TypeError', 'name'));
-    expect(make({ outputMode: 'oneHot' })).toThrowMatching(named('ValueError', 'outputMode'));
-    expect(make({ vocabulary: 'a' })).toThrowMatching(named('TypeError', 'vocabulary'));
+    expect(make({ outputMode: 'hot' })).toThrowMatching(named('ValueError', 'outputMode'));
+    expect(make({ outputMode: 'count', invert: true })).toThrowMatching(named('ValueError', 'outputMode'));
+    expect(make({ invert: 1 })).toThrowMatching(named('TypeError', 'invert'));
+    expect(make({ padToMaxTokens: true })).toThrowMatching(named('ValueError', 'maxTokens'));
+    expect(make({ padToMaxTokens: 'yes', maxTokens: 3 })).toThrowMatching(named('TypeError', 'padToMaxTokens'));
+    expect(make({ idfWeights: [1] })).toThrowMatching(named('ValueError', 'idfWeights'));
+    expect(make({ vocabulary: ['a'], idfWeights: [1] })).toThrowMatching(named('ValueError', 'idfWeights'));
+    const weighted = { outputMode: 'tfIdf', vocabulary: ['a', 'b'] };
+    expect(make(weighted)).toThrowMatching(named('ValueError', 'idfWeights'));
+    expect(make({ ...weighted, idfWeights: [1] })).toThrowMatching(named('ValueError', 'idfWeights'));
+    expect(make({ ...weighted, idfWeights: ['x', 1] })).toThrowMatching(named('TypeError', 'idfWeights'));
+    expect(make({ ...weighted, idfWeights: 3 })).toThrowMatching(named('TypeError', 'idfWeights'));
+    expect(make({ oovMethod: 'hash' })).toThrowMatching(named('ValueError', 'oovMethod'));
+    expect(make({ oovMethod: 1 })).toThrowMatching(named('TypeError', 'oovMethod'));
+    expect(make({ salt: 'x' })).toThrowMatching(named('TypeError', 'salt'));
+    expect(() => new IntegerLookup({ salt: 3 })).toThrowMatching(named('ValueError', 'salt'));
+    expect(make({ vocabulary: '/nowhere/words.txt' })).toThrowMatching(named('ValueError', 'vocabulary'));
+    expect(make({ vocabulary: { text: 3 } })).toThrowMatching(named('TypeError', 'vocabulary.text'));
+    expect(make({ vocabulary: { text: 'a\nb\na' } })).toThrowMatching(named('ValueError', 'vocabulary'));
+    expect(make({ vocabulary: ['[UNK]', 'a', '[UNK]'], invert: true })).toThrowMatching(
+      named('ValueError', 'vocabulary'),
+    );
+    expect(() => new IntegerLookup({ vocabulary: { text: '1\nx' } })).toThrowMatching(
+      named('ValueError', 'vocabulary'),
+    );
     expect(make({ vocabulary: ['a', 4] })).toThrowMatching(named('TypeError', 'vocabulary'));
     expect(make({ vocabulary: ['a', 'a'] })).toThrowMatching(named('ValueError', 'vocabulary'));
     expect(make({ vocabulary: ['a', ''], maskToken: '' })).toThrowMatching(named('ValueError', 'vocabulary'));
@@ -120,6 +141,23 @@ describe('StringLookup and IntegerLookup', () => {
     expect(() => new StringLookup().apply(['a'])).toThrowMatching(named('RuntimeError', 'apply'));
     const fixed = new StringLookup({ vocabulary: ['a'] });
     expect(() => fixed.adapt(['b'])).toThrowMatching(named('RuntimeError', 'adapt'));
+  });
+
+  it('refuse batches that are none', async () => {
+    const learn = (batch: unknown, steps?: unknown) => (): StringLookup =>
+      new StringLookup().adapt([batch][Symbol.iterator]() as never as Iterable<string[]>, { steps: steps as number });
+    expect(learn({ xs: ['a'], ys: [1] })).toThrowMatching(named('TypeError', 'data[0]'));
+    expect(learn({ features: {} })).toThrowMatching(named('TypeError', 'data[0]'));
+    expect(learn(null)).toThrowMatching(named('TypeError', 'data[0]'));
+    expect(learn(['a'], 0)).toThrowMatching(named('ValueError', 'steps'));
+    expect(learn(['a'], '1')).toThrowMatching(named('TypeError', 'steps'));
+
+    const slow = async function* (): AsyncGenerator<string[]> {
+      yield ['a'];
+      yield null as never;
+    };
+    const failed: unknown = await new StringLookup().adapt(slow()).catch((error: unknown) => error);
+    expect((failed as { argument?: string }).argument).toBe('data[1]');
   });
 
   it('refuse unknown values where there is no row for them', () => {

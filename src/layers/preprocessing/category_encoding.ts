@@ -5,7 +5,8 @@ import { readLayerConfig } from '../../base/layer_config.js';
 import { ValueError } from '../../base/errors.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import { checkDimension, type SymbolicShape } from '../../base/layer_arguments.js';
-import { checkOutputMode, encodeIds, encodedShape, onlyShape, onlyTensor, type OutputMode } from './encoded_ids.js';
+import { encodeIds, encodedShape, onlyShape, onlyTensor } from './encoded_ids.js';
+import { VECTOR_MODES, checkOutputMode, type PlainMode } from '../../preprocessing/cells/output_mode.js';
 
 export interface CategoryEncodingArgs extends FloatLayerArgs {
   /** Number of ids; each is below it. */
@@ -33,13 +34,13 @@ export class CategoryEncoding extends tf.layers.Layer {
   }
   static readonly className: string = 'TfjsEmbeddings>CategoryEncoding';
   readonly numTokens: number;
-  readonly outputMode: OutputMode;
+  readonly outputMode: PlainMode;
 
   constructor(args: CategoryEncodingArgs) {
     const { given, base } = readFloatLayerArgs<CategoryEncodingArgs>(args, FIELDS, 'category_encoding');
     super(base as never);
     this.numTokens = checkDimension(given.numTokens, 'numTokens');
-    this.outputMode = checkOutputMode(given.outputMode, ['multiHot', 'oneHot', 'count'], 'multiHot');
+    this.outputMode = checkOutputMode(given.outputMode, VECTOR_MODES, 'multiHot');
   }
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {

@@ -5,7 +5,8 @@ import { readLayerConfig } from '../../base/layer_config.js';
 import { binOf, checkBoundaries } from '../../preprocessing/discretization.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
-import { checkOutputMode, encodeIds, encodedShape, onlyShape, onlyTensor, type OutputMode } from './encoded_ids.js';
+import { encodeIds, encodedShape, onlyShape, onlyTensor } from './encoded_ids.js';
+import { PLAIN_MODES, checkOutputMode, type PlainMode } from '../../preprocessing/cells/output_mode.js';
 
 export interface DiscretizationLayerArgs extends FloatLayerArgs {
   /** Inner boundaries, ascending; a value on a boundary belongs to the bin above it. */
@@ -31,13 +32,13 @@ export class DiscretizationLayer extends tf.layers.Layer {
   }
   static readonly className: string = 'TfjsEmbeddings>Discretization';
   readonly binBoundaries: readonly number[];
-  readonly outputMode: OutputMode;
+  readonly outputMode: PlainMode;
 
   constructor(args: DiscretizationLayerArgs) {
     const { given, base } = readFloatLayerArgs<DiscretizationLayerArgs>(args, FIELDS, 'discretization');
     super(base as never);
     this.binBoundaries = checkBoundaries(given.binBoundaries).map(Math.fround);
-    this.outputMode = checkOutputMode(given.outputMode, ['int', 'oneHot', 'multiHot', 'count'], 'int');
+    this.outputMode = checkOutputMode(given.outputMode, PLAIN_MODES, 'int');
   }
 
   get #bins(): number {

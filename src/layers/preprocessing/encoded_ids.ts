@@ -1,22 +1,8 @@
 /** Ids as they are, or as vectors with one place for each id: the output modes of Keras's preprocessing layers. */
 import * as tf from '@tensorflow/tfjs';
-import { toCamelCase } from '../../base/camel_case.js';
-import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { ValueError, described } from '../../base/errors.js';
 import { shapesOf, type SymbolicShape } from '../../base/layer_arguments.js';
-
-export type OutputMode = 'int' | 'oneHot' | 'multiHot' | 'count';
-
-export const ALL_MODES: readonly OutputMode[] = ['int', 'oneHot', 'multiHot', 'count'];
-
-/** Reads a mode, as Keras or as TensorFlow.js writes it. */
-export function checkOutputMode(value: unknown, modes: readonly OutputMode[], byDefault: OutputMode): OutputMode {
-  if (value === undefined || value === null) return byDefault;
-  const expected = `one of ${modes.join(', ')}`;
-  if (typeof value !== 'string') throw new ArgumentTypeError('outputMode', expected, value);
-  const mode = modes.find((each) => each === toCamelCase(value));
-  if (mode === undefined) throw new ValueError('outputMode', expected, value);
-  return mode;
-}
+import type { PlainMode } from '../../preprocessing/cells/output_mode.js';
 
 /** The shape of the one input of a layer. Throws ValueError for several. */
 export function onlyShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
@@ -30,7 +16,7 @@ export function onlyTensor(inputs: tf.Tensor | tf.Tensor[]): tf.Tensor {
 }
 
 /** The shape of encoded ids. Throws ValueError where Keras itself does not agree on one. */
-export function encodedShape(ids: SymbolicShape, mode: OutputMode, depth: number): SymbolicShape {
+export function encodedShape(ids: SymbolicShape, mode: PlainMode, depth: number): SymbolicShape {
   if (mode === 'int') return ids;
   if (mode === 'oneHot') return [...(ids.length > 1 && ids.at(-1) === 1 ? ids.slice(0, -1) : ids), depth];
   if (ids.length === 2) return [ids[0]!, depth];
@@ -42,7 +28,7 @@ export function encodedShape(ids: SymbolicShape, mode: OutputMode, depth: number
  *
  * Ids are compared with all places, which no backend computes in another way; `tf.oneHot` of wasm trusts its ids.
  */
-export function encodeIds(ids: tf.Tensor, mode: OutputMode, depth: number): tf.Tensor {
+export function encodeIds(ids: tf.Tensor, mode: PlainMode, depth: number): tf.Tensor {
   if (mode === 'int') return ids;
   return tf.tidy(() => {
     const shape = encodedShape(ids.shape, mode, depth) as number[];

@@ -7,15 +7,8 @@ import { Hashing, type HashingArgs } from '../../preprocessing/hashing.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
-import {
-  ALL_MODES,
-  checkOutputMode,
-  encodeIds,
-  encodedShape,
-  onlyShape,
-  onlyTensor,
-  type OutputMode,
-} from './encoded_ids.js';
+import { encodeIds, encodedShape, onlyShape, onlyTensor } from './encoded_ids.js';
+import { PLAIN_MODES, checkOutputMode, type PlainMode } from '../../preprocessing/cells/output_mode.js';
 
 export interface HashingLayerArgs extends FloatLayerArgs, Pick<HashingArgs, 'numBins' | 'maskValue' | 'salt'> {
   /** `int`, `oneHot`, `multiHot` or `count`. */
@@ -39,12 +32,12 @@ export class HashingLayer extends tf.layers.Layer {
   }
   static readonly className: string = 'TfjsEmbeddings>Hashing';
   readonly #hashing: Hashing;
-  readonly #mode: OutputMode;
+  readonly #mode: PlainMode;
 
   constructor(args: HashingLayerArgs) {
     const { given, base } = readFloatLayerArgs<HashingLayerArgs>(args, FIELDS, 'hashing');
     super(base as never);
-    this.#mode = checkOutputMode(given.outputMode, ALL_MODES, 'int');
+    this.#mode = checkOutputMode(given.outputMode, PLAIN_MODES, 'int');
     const { numBins, maskValue = null, salt = null } = given;
     this.#hashing = new Hashing({ numBins: numBins!, maskValue, salt });
   }

@@ -6,15 +6,8 @@ import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { IntegerLookup, type IntegerLookupArgs } from '../../preprocessing/integer_lookup.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import { checkBoolean, type SymbolicShape } from '../../base/layer_arguments.js';
-import {
-  ALL_MODES,
-  checkOutputMode,
-  encodeIds,
-  encodedShape,
-  onlyShape,
-  onlyTensor,
-  type OutputMode,
-} from './encoded_ids.js';
+import { encodeIds, encodedShape, onlyShape, onlyTensor } from './encoded_ids.js';
+import { PLAIN_MODES, checkOutputMode, type PlainMode } from '../../preprocessing/cells/output_mode.js';
 
 type LookupArgs = Pick<IntegerLookupArgs, 'maxTokens' | 'numOovIndices' | 'maskToken' | 'oovToken'>;
 
@@ -66,7 +59,7 @@ export class VocabularyLayer extends tf.layers.Layer {
   }
   static readonly className: string = 'TfjsEmbeddings>VocabularyLookup';
   readonly #lookup: IntegerLookup;
-  readonly #mode: OutputMode;
+  readonly #mode: PlainMode;
   readonly #isPadded: boolean;
   /** Places of a vector. */
   readonly #depth: number;
@@ -74,7 +67,7 @@ export class VocabularyLayer extends tf.layers.Layer {
   constructor(args: VocabularyLayerArgs) {
     const { given, base } = readFloatLayerArgs<VocabularyLayerArgs>(args, FIELDS, 'integer_lookup');
     super(base as never);
-    this.#mode = checkOutputMode(given.outputMode, ALL_MODES, 'int');
+    this.#mode = checkOutputMode(given.outputMode, PLAIN_MODES, 'int');
     this.#isPadded = checkBoolean(given.padToMaxTokens, 'padToMaxTokens', false);
     const { maxTokens = null, numOovIndices = 1, maskToken = null, oovToken = -1, vocabulary } = given;
     if (!Array.isArray(vocabulary)) throw new ArgumentTypeError('vocabulary', 'an array of whole numbers', vocabulary);
@@ -98,7 +91,8 @@ export class VocabularyLayer extends tf.layers.Layer {
   }
 
   override getConfig(): tf.serialization.ConfigDict {
-    const { name: _ofLookup, ...settings } = this.#lookup.getConfig();
+    const { maxTokens, numOovIndices, maskToken, oovToken, vocabulary } = this.#lookup.getConfig();
+    const settings = { maxTokens, numOovIndices, maskToken, oovToken, vocabulary };
     return { ...super.getConfig(), ...settings, outputMode: this.#mode, padToMaxTokens: this.#isPadded };
   }
 

@@ -1,12 +1,13 @@
 import * as tf from '@tensorflow/tfjs';
 import { CategoryEncoding } from '../../../src/layers/preprocessing/category_encoding.js';
 import { DiscretizationLayer } from '../../../src/layers/preprocessing/discretization_layer.js';
-import { encodeIds, encodedShape, type OutputMode } from '../../../src/layers/preprocessing/encoded_ids.js';
+import { encodeIds, encodedShape } from '../../../src/layers/preprocessing/encoded_ids.js';
+import type { PlainMode } from '../../../src/preprocessing/cells/output_mode.js';
 import { describeForBackends } from '../../helpers/backends.js';
 import { expectNoLeak } from '../../helpers/tensors.js';
 
 /** The same with a loop for each id. */
-function plainly(ids: readonly number[][], mode: OutputMode, depth: number): number[] {
+function plainly(ids: readonly number[][], mode: PlainMode, depth: number): number[] {
   const rows = mode === 'oneHot' ? ids.flatMap((row) => row.map((id) => [id])) : ids;
   return rows.flatMap((row) => {
     const places = new Array<number>(depth).fill(0);

@@ -3,7 +3,8 @@ import * as tf from '@tensorflow/tfjs';
 import { preprocessing } from 'tfjs-embeddings';
 import { CategoryEncoding } from '../../../src/layers/preprocessing/category_encoding.js';
 import { DiscretizationLayer } from '../../../src/layers/preprocessing/discretization_layer.js';
-import { ALL_MODES, checkOutputMode, onlyShape, onlyTensor } from '../../../src/layers/preprocessing/encoded_ids.js';
+import { onlyShape, onlyTensor } from '../../../src/layers/preprocessing/encoded_ids.js';
+import { PLAIN_MODES, checkOutputMode } from '../../../src/preprocessing/cells/output_mode.js';
 import { HashingLayer } from '../../../src/layers/preprocessing/hashing_layer.js';
 import { VocabularyLayer } from '../../../src/layers/preprocessing/vocabulary_layer.js';
 import { expectError } from '../../helpers/errors.js';
@@ -123,11 +124,11 @@ describe('preprocessing layers', () => {
   });
 
   it('read output modes as Keras and TensorFlow.js write them', () => {
-    expect(ALL_MODES).toEqual(['int', 'oneHot', 'multiHot', 'count']);
-    expect(['one_hot', 'multiHot', null, undefined].map((mode) => checkOutputMode(mode, ALL_MODES, 'int'))).toEqual([
+    expect(PLAIN_MODES).toEqual(['int', 'oneHot', 'multiHot', 'count']);
+    expect(['one_hot', 'multiHot', null, undefined].map((mode) => checkOutputMode(mode, PLAIN_MODES, 'int'))).toEqual([
       ...(['oneHot', 'multiHot', 'int', 'int'] as const),
     ]);
-    expect(() => checkOutputMode('tf_idf', ALL_MODES, 'int')).toThrowError(/int, oneHot, multiHot, count/);
+    expect(() => checkOutputMode('tf_idf', PLAIN_MODES, 'int')).toThrowError(/int, oneHot, multiHot, count/);
   });
 
   it('take one input', () => {

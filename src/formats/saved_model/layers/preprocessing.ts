@@ -1,9 +1,10 @@
 /** Layers before the model: numbers to ids, ids to vectors, and numbers of one scale. */
 import { CategoryEncoding } from '../../../layers/preprocessing/category_encoding.js';
 import { DiscretizationLayer } from '../../../layers/preprocessing/discretization_layer.js';
-import type { OutputMode } from '../../../layers/preprocessing/encoded_ids.js';
+import type { PlainMode } from '../../../preprocessing/cells/output_mode.js';
 import { HashingLayer } from '../../../layers/preprocessing/hashing_layer.js';
-import { LEAST_DEVIATION, Normalization, type Moments } from '../../../layers/preprocessing/normalization.js';
+import { LEAST_DEVIATION, type Moments } from '../../../preprocessing/moments.js';
+import { Normalization } from '../../../layers/preprocessing/normalization.js';
 import { VocabularyLayer } from '../../../layers/preprocessing/vocabulary_layer.js';
 import { IntegerLookupLayer } from '../../../layers/integer_lookup_layer.js';
 import { ints, type } from '../graph/function_builder.js';
@@ -46,7 +47,7 @@ const integerLookup: Emitter = ({ o, input, layer }) => {
 };
 
 /** int32 ids as they are, or as vectors with one place for each; ids outside have none. */
-function encoded({ o }: LayerCall, ids: Value, mode: OutputMode, depth: number): Value {
+function encoded({ o }: LayerCall, ids: Value, mode: PlainMode, depth: number): Value {
   if (mode === 'int') return ids;
   const isSingle = mode === 'oneHot' && ids.shape.length > 1 && ids.shape.at(-1) === 1;
   const places = isSingle ? o.squeeze(ids, [-1]) : ids;
@@ -64,7 +65,7 @@ const vocabularyLookup: Emitter = (call) => {
   const tokens = config['vocabulary'] as readonly number[];
   const entries = [...tokens.map((token, i) => [token, masked.length + rows + i] as const), ...masked];
   const ids = idsByKey(o, numbers, entries, o.add(o.binary('FloorMod', numbers, rows), masked.length));
-  return encoded(call, ids, config['outputMode'] as OutputMode, call.outputShape().at(-1)!);
+  return encoded(call, ids, config['outputMode'] as PlainMode, call.outputShape().at(-1)!);
 };
 
 /** What TensorFlow's ops make of the digits, which is what Keras does. */

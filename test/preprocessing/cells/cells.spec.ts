@@ -1,7 +1,7 @@
 /** Containers: ids come back in the container that the values came in. */
 import * as tf from '@tensorflow/tfjs';
-import { RaggedTensor } from '../../src/ids/ragged_tensor.js';
-import { Discretization, Hashing, IntegerLookup, StringLookup } from '../../src/preprocessing/index.js';
+import { RaggedTensor } from '../../../src/ids/ragged_tensor.js';
+import { Discretization, Hashing, IntegerLookup, StringLookup } from '../../../src/preprocessing/index.js';
 
 const strings = new StringLookup({ vocabulary: ['a', 'b'] });
 const integers = new IntegerLookup({ vocabulary: [10, 20] });

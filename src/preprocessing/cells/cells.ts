@@ -1,0 +1,213 @@
+/** Raw feature values in any container, read as one flat list. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { checkLive } from '../../base/live_tensor.js';
+import { isRecord } from '../../base/options.js';
+import { RaggedTensor } from '../../ids/ragged_tensor.js';
+import { checkRowSplits } from '../../ids/row_splits.js';
+import { readInt32, type FlatInput } from '../../ids/values.js';
+
+/** Typed arrays of numbers. */
+export type NumberArray =
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
+  | BigUint64Array;
+
+/** A string or number, or arrays of them to any depth, even or uneven. */
+export type Nested<C> = C | readonly Nested<C>[] | readonly NumberArray[];
+
+/** Strings as Arrow and parquet hold them: string i is the UTF-8 in bytes[offsets[i] .. offsets[i + 1]). */
+export interface Utf8Column {
+  readonly bytes: Uint8Array;
+  /** One more than there are strings; they never fall. */
+  readonly offsets: Int32Array;
+}
+
+/** Rows of different lengths: flat values, and where each row begins. */
+export interface CellRows {
+  readonly values: readonly string[] | readonly number[] | NumberArray | Utf8Column;
+  readonly rowSplits: Int32Array | readonly number[];
+}
+
+/** What the preprocessing classes take: nested arrays, typed arrays, columns, tensors and ragged rows. */
+export type CellData =
+  Nested<string | number | bigint> | NumberArray | Utf8Column | CellRows | tf.Tensor | RaggedTensor;
+
+/** Ids in the container of `D`: nested arrays stay nested, tensors stay tensors, ragged rows become a RaggedTensor. */
+export type IdsOf<D> = D extends tf.Tensor
+  ? tf.Tensor
+  : D extends RaggedTensor | CellRows
+    ? RaggedTensor
+    : D extends NumberArray | Utf8Column
+      ? Int32Array
+      : D extends readonly (infer E)[]
+        ? IdsOf<E>[]
+        : number;
+
+/** What a container was, so that results are written in the same. */
+export type Container =
+  | { readonly kind: 'one' }
+  | { readonly kind: 'flat' }
+  | { readonly kind: 'nested'; readonly data: readonly unknown[]; readonly depth: number }
+  | { readonly kind: 'tensor'; readonly shape: readonly number[] }
+  | {
+      readonly kind: 'ragged';
+      readonly nestedRowSplits: readonly Int32Array[];
+      readonly innerShape: readonly number[];
+    };
+
+export interface Cells {
+  /** All values, row-major. */
+  readonly flat: ArrayLike<unknown>;
+  /** Whether the numbers came from float32, which does not hold every whole number above 2^24. */
+  readonly isFloat32: boolean;
+  readonly container: Container;
+}
+
+const DEEPEST = 32;
+
+const CONTAINERS = 'nested arrays, a typed array, a column, a tensor or a RaggedTensor';
+
+/** Reads any container. Throws TypeError for what is none; ValueError where arrays mix depths. */
+export function readCells(data: unknown, argument = 'data'): Cells {
+  if (data instanceof tf.Tensor) return readTensor(data, argument);
+  if (data instanceof RaggedTensor) {
+    const { values, nestedRowSplits, innerShape } = data;
+    const container = { kind: 'ragged', nestedRowSplits, innerShape } as const;
+    return { flat: values, isFloat32: values instanceof Float32Array, container };
+  }
+  if (isNumberArray(data)) {
+    return { flat: data, isFloat32: data instanceof Float32Array, container: { kind: 'flat' } };
+  }
+  if (Array.isArray(data)) return readNested(data, argument);
+  if (['string', 'number', 'bigint'].includes(typeof data)) {
+    return { flat: [data], isFloat32: false, container: { kind: 'one' } };
+  }
+  if (isUtf8Column(data)) return { flat: textsOf(data, argument), isFloat32: false, container: { kind: 'flat' } };
+  if (isRecord(data) && 'values' in data && 'rowSplits' in data) return readRows(data, argument);
+  throw new ArgumentTypeError(argument, CONTAINERS, data);
+}
+
+export function isNumberArray(data: unknown): data is NumberArray {
+  return ArrayBuffer.isView(data) && !(data instanceof DataView);
+}
+
+export function isUtf8Column(data: unknown): data is Utf8Column {
+  return isRecord(data) && 'bytes' in data && 'offsets' in data;
+}
+
+/** Throws TypeError for other arrays; ValueError for offsets that fall or lie outside of the bytes. */
+export function checkUtf8Column({ bytes, offsets }: Utf8Column, argument: string): void {
+  if (!(bytes instanceof Uint8Array)) throw new ArgumentTypeError(`${argument}.bytes`, 'a Uint8Array', bytes);
+  if (!(offsets instanceof Int32Array)) throw new ArgumentTypeError(`${argument}.offsets`, 'an Int32Array', offsets);
+  const expected = `offsets that never fall, from 0 on, within ${bytes.length} bytes`;
+  if (offsets.length === 0) throw new ValueError(`${argument}.offsets`, expected, described('none'));
+  let before = 0;
+  for (let i = 0; i < offsets.length; i++) {
+    const offset = offsets[i]!;
+    if (offset < before || offset > bytes.length) {
+      throw new ValueError(`${argument}.offsets`, expected, described(`${offset} at position ${i}`));
+    }
+    before = offset;
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** The strings of a column; bytes that are no UTF-8 become U+FFFD. */
+export function textsOf(column: Utf8Column, argument = 'data'): string[] {
+  checkUtf8Column(column, argument);
+  const { bytes, offsets } = column;
+  return Array.from({ length: offsets.length - 1 }, (_, i) =>
+    decoder.decode(bytes.subarray(offsets[i]!, offsets[i + 1]!)),
+  );
+}
+
+function readRows({ values, rowSplits }: Record<string, unknown>, argument: string): Cells {
+  const inner = readCells(values, `${argument}.values`);
+  const { kind } = inner.container;
+  const isFlat = kind === 'flat' || (kind === 'nested' && inner.container.depth === 1);
+  if (!isFlat) throw new ArgumentTypeError(`${argument}.values`, 'flat values', values);
+  const splits = readInt32(rowSplits as FlatInput, `${argument}.rowSplits`).slice();
+  checkRowSplits(splits, inner.flat.length, `${argument}.rowSplits`);
+  return { ...inner, container: { kind: 'ragged', nestedRowSplits: [splits], innerShape: [] } };
+}
+
+function readTensor(data: tf.Tensor, argument: string): Cells {
+  checkLive(data, argument);
+  if (!['string', 'int32', 'float32'].includes(data.dtype)) {
+    throw new ArgumentTypeError(argument, 'a tensor of dtype string, int32 or float32', data);
+  }
+  const flat = data.dataSync() as unknown as ArrayLike<unknown>;
+  return { flat, isFloat32: data.dtype === 'float32', container: { kind: 'tensor', shape: data.shape } };
+}
+
+function readNested(data: readonly unknown[], argument: string): Cells {
+  const flat: unknown[] = [];
+  let cellDepth: number | null = null;
+  let deepest = 0;
+  let isFloat32 = false;
+  const mixed = (): ValueError =>
+    new ValueError(argument, 'values that all lie equally deep', described('values beside arrays'));
+  const read = (item: unknown, depth: number): void => {
+    if (depth > DEEPEST) throw new ValueError(argument, `arrays at most ${DEEPEST} deep`, described('deeper ones'));
+    if (Array.isArray(item) || isNumberArray(item)) {
+      if (cellDepth !== null && depth >= cellDepth) throw mixed();
+      if (item instanceof Float32Array) isFloat32 = true;
+      deepest = Math.max(deepest, depth + 1);
+      for (const inner of item) read(inner, depth + 1);
+      return;
+    }
+    cellDepth ??= depth;
+    if (cellDepth !== depth) throw mixed();
+    flat.push(item);
+  };
+  read(data, 0);
+  return { flat, isFloat32, container: { kind: 'nested', data, depth: cellDepth ?? deepest } };
+}
+
+/** Above this, float32 does not hold every whole number. */
+const FLOAT32_WHOLE_MAX = 16777216;
+
+/** The value as text. Throws TypeError, with the position, for anything else. */
+export function asString(value: unknown, position: number, argument = 'data'): string {
+  if (typeof value === 'string') return value;
+  throw new ArgumentTypeError(argument, 'strings', described(`${kindOf(value)} at position ${position}`));
+}
+
+/** The value as a whole number. Throws TypeError for other types; ValueError for a fraction, NaN or overflow. */
+export function asWhole(value: unknown, position: number, isFloat32: boolean, argument = 'data'): number {
+  if (typeof value !== 'number' && typeof value !== 'bigint') {
+    throw new ArgumentTypeError(argument, 'whole numbers', described(`${kindOf(value)} at position ${position}`));
+  }
+  const number = Number(value);
+  const limit = isFloat32 ? FLOAT32_WHOLE_MAX : Number.MAX_SAFE_INTEGER;
+  if (!Number.isInteger(number) || Math.abs(number) > limit) {
+    const expected = isFloat32 ? 'whole numbers of at most 2^24 in magnitude in float32' : 'whole numbers below 2^53';
+    throw new ValueError(argument, expected, described(`${String(value)} at position ${position}`));
+  }
+  return number === 0 ? 0 : number; // -0 and 0 are one token
+}
+
+/** The value as a number that is not NaN. Throws TypeError for other types; ValueError for NaN. */
+export function asNumber(value: unknown, position: number, argument = 'data'): number {
+  if (typeof value !== 'number' && typeof value !== 'bigint') {
+    throw new ArgumentTypeError(argument, 'numbers', described(`${kindOf(value)} at position ${position}`));
+  }
+  const number = Number(value);
+  if (Number.isNaN(number)) throw new ValueError(argument, 'numbers', described(`NaN at position ${position}`));
+  return number;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
