@@ -45,6 +45,8 @@ export const sparse = { reorder };
 export * as savedModel from './formats/saved_model/index.js';
 /** Ops for `tf.loadGraphModel`. */
 export * as converter from './formats/graph_models/index.js';
+/** Data sets of arrays and files, in batches. */
+export * as data from './data/index.js';
 /** Preprocessing of raw features into ids. */
 export * as preprocessing from './preprocessing/index.js';
 /** The TPU embedding API of TensorFlow. */
@@ -94,7 +96,14 @@ export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './table
 export type { SharedTableLayerArgs } from './layers/embedding/table_layer.js';
 export { input, type InputArgs } from './layers/ragged_input.js';
 export { useForKerasEmbedding } from './layers/register.js';
-export type { ModelInput, ModelInputs, RaggedFitArgs, RaggedValue } from './tfjs/training/ragged_values.js';
+export type {
+  BatchedData,
+  BatchedFitArgs,
+  ModelInput,
+  ModelInputs,
+  RaggedFitArgs,
+  RaggedValue,
+} from './tfjs/training/ragged_values.js';
 export { SparseOptimizer, type TrainConfig } from './optimizers/sparse_optimizer.js';
 export { IndexedSlices, type IndexedSlicesArgs } from './optimizers/indexed_slices.js';
 export type { Gradient, GradientMap, Gradients, NamedGradient } from './optimizers/step_gradients.js';

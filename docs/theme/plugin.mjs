@@ -20,6 +20,7 @@ const SECTIONS = {
     'docs/tpu_embedding.md',
     'docs/precision.md',
     'docs/converter.md',
+    'docs/data.md',
     'docs/custom_loops.md',
     'docs/capture.md',
     'docs/performance.md',

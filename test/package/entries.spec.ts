@@ -66,6 +66,12 @@ describe('the entries', () => {
       '[[2,2],[0,0]] wasm\nfalse\n',
     ],
     [
+      '/data reads without anything else',
+      `import { fromArrays } from 'tfjs-embeddings/data';
+       for await (const { features } of fromArrays({ ids: [[1, 2], [3]] })) console.log([...features.ids].join());`,
+      '1,2\n3',
+    ],
+    [
       '/preprocessing maps without anything else',
       `import { StringLookup } from 'tfjs-embeddings/preprocessing';
        console.log(JSON.stringify(new StringLookup({ vocabulary: ['a', 'b'] }).apply([['b', 'c']])));`,
@@ -120,7 +126,7 @@ describe('the entries', () => {
 
   it('are there for CommonJS too', async () => {
     const program = `
-      const names = ['ops', 'preprocessing', 'report', 'tpu', 'node'];
+      const names = ['data', 'ops', 'preprocessing', 'report', 'tpu', 'node'];
       console.log(names.map((name) => Object.keys(require('tfjs-embeddings/' + name)).length > 0).join());`;
     const { code, output, errors } = await project.run('-e', program);
     expect(code).withContext(errors).toBe(0);

@@ -9,6 +9,7 @@ import { perProcess } from '../../base/per_process.js';
 import { isStandIn, takeRows } from '../ragged_stand_in.js';
 import { sumInJavaScript } from './epoch_means.js';
 import { replaceStockKernel } from '../engine/stock_kernel.js';
+import { evaluateWeighted, trainWeighted, type EagerStep, type StepData } from './sample_weights.js';
 
 const ROW_ORDER = Symbol.for('tfjs-embeddings.rowOrder');
 
@@ -164,9 +165,7 @@ function inBatches(inputs: Tensors, batchSize: number, by: BatchPredictor): tf.T
   });
 }
 
-/** What a step of tfjs takes: inputs, targets, weights of samples; the last may be missing. */
-export type StepData = readonly (tf.Tensor | null | undefined)[];
-export type EagerStep = (data: StepData) => tf.Tensor[];
+export type { EagerStep, StepData } from './sample_weights.js';
 
 /** A batch by its rows. */
 export interface BatchRows {
@@ -300,7 +299,7 @@ export function watchSteps(): void {
       const loop = loops.get(this);
       // A batch has inputs and targets; what a loop of rows gives comes alone.
       if (loop === undefined || data.length > 1) {
-        return current === null ? eager(data) : current.run(this, eager, data);
+        return trainWeighted(this, data, (all) => (current === null ? eager(all) : current.run(this, eager, all)));
       }
       const batch = { rows: loop.order.next(), whole: loop.whole };
       return current === null ? runTakenRows(eager, batch) : current.runRows(this, eager, batch);
@@ -311,7 +310,8 @@ export function watchSteps(): void {
     const holder = this as unknown as { testFunction: EagerStep };
     const eager = holder.testFunction;
     const { current } = runner();
-    if (current !== null) holder.testFunction = (data) => current.evaluate(this, eager, data);
+    const watched: EagerStep = (data) => (current === null ? eager(data) : current.evaluate(this, eager, data));
+    holder.testFunction = (data) => evaluateWeighted(this, data, { plain: eager, watched });
   };
   methods.fitLoop = async function (this: tf.LayersModel, train, inputs, labels, batchSize, ...rest): Promise<unknown> {
     const { current } = runner();

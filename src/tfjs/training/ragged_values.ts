@@ -10,6 +10,7 @@ import { isSparse, type SparseInput } from '../../ids/sparse_values.js';
 import { toInt32 } from '../../ids/whole_ids.js';
 import { standInFor } from '../ragged_stand_in.js';
 import { watchSteps } from './model_steps.js';
+import { weighBatch } from './sample_weights.js';
 
 /** Rows of ids or of weights, of different lengths. */
 export type RaggedValue = RaggedTensor | RowPairInput | SparseInput;
@@ -27,8 +28,27 @@ export type RaggedFitArgs = Omit<tf.ModelFitArgs, 'validationData'> & {
   validationData?: [x: ModelInputs, y: ModelTargets] | undefined;
 };
 
+/** Batches of inputs and targets, such as an `emb.data.Dataset` after `batch`. */
+export interface BatchedData {
+  /** Number of batches; null where it is not known. */
+  readonly size: number | null;
+  /**
+   * Starts to read.
+   *
+   * @returns An iterator of `{xs, ys}`.
+   */
+  iterator(): Promise<{ next(): Promise<{ done: boolean; value: unknown }> }>;
+}
+
+/** Arguments of `fitDataset` for such data. */
+export type BatchedFitArgs = Omit<tf.ModelFitDatasetArgs<tf.TensorContainer>, 'validationData'> & {
+  validationData?: BatchedData | tf.ModelFitDatasetArgs<tf.TensorContainer>['validationData'] | undefined;
+};
+
 declare module '@tensorflow/tfjs' {
   interface LayersModel {
+    fitDataset(dataset: BatchedData, args: BatchedFitArgs): Promise<tf.History>;
+    evaluateDataset(dataset: BatchedData, args?: { batches?: number }): Promise<tf.Scalar | tf.Scalar[]>;
     fit(x: ModelInputs, y: ModelTargets, args?: RaggedFitArgs): Promise<tf.History>;
     evaluate(x: ModelInputs, y: ModelTargets, args?: tf.ModelEvaluateArgs): tf.Scalar | tf.Scalar[];
     predict(x: ModelInputs, args?: { batchSize?: number; verbose?: boolean }): tf.Tensor | tf.Tensor[];
@@ -36,6 +56,8 @@ declare module '@tensorflow/tfjs' {
     trainOnBatch(x: ModelInputs, y: ModelTargets): Promise<number | number[]>;
   }
   interface Sequential {
+    fitDataset(dataset: BatchedData, args: BatchedFitArgs): Promise<tf.History>;
+    evaluateDataset(dataset: BatchedData, args?: { batches?: number }): Promise<tf.Scalar | tf.Scalar[]>;
     fit(x: ModelInputs, y: ModelTargets, args?: RaggedFitArgs): Promise<tf.History>;
     evaluate(x: ModelInputs, y: ModelTargets, args?: tf.ModelEvaluateArgs): tf.Scalar | tf.Scalar[];
     predict(x: ModelInputs, args?: { batchSize?: number; verbose?: boolean }): tf.Tensor | tf.Tensor[];
@@ -282,7 +304,19 @@ interface Iterator {
   next(): Promise<{ done: boolean; value: unknown }>;
 }
 interface Dataset {
+  readonly size: unknown;
   iterator(): Promise<Iterator>;
+}
+
+/** Data that can tell their size once they are opened. */
+interface Ready {
+  ready(): Promise<unknown>;
+}
+
+/** The tensor of the model's first input. */
+function firstInput(model: tf.LayersModel, xs: unknown): tf.Tensor {
+  if (xs instanceof tf.Tensor) return xs;
+  return Array.isArray(xs) ? (xs[0] as tf.Tensor) : (xs as Record<string, tf.Tensor>)[model.inputNames[0]!]!;
 }
 
 /** A data set whose ragged elements are tensors to tfjs. */
@@ -294,15 +328,18 @@ function fedDataset(model: tf.LayersModel, dataset: unknown): unknown {
       const element = await inner.next();
       const { value } = element;
       if (element.done || !isRecord(value)) return element;
-      const found = fed(model, value['xs'], 'xs');
+      const { xs, weight } = value;
+      const found = fed(model, xs, 'xs');
+      if (weight instanceof tf.Tensor) weighBatch(firstInput(model, found?.feeds ?? xs), weight);
       if (found === null) return element;
       // The loop disposes of what it is given; parts of pairs were given too.
-      for (const part of valuesOf(value['xs'], model.inputNames)) if (isRagged(part)) tf.dispose(tensorsIn(part));
+      for (const part of valuesOf(xs, model.inputNames)) if (isRagged(part)) tf.dispose(tensorsIn(part));
       return { done: false, value: { ...value, xs: found.feeds } };
     };
-    return Object.assign(Object.create(inner as object) as Iterator, { next });
+    return { next };
   };
-  return Object.assign(Object.create(dataset) as object, { iterator });
+  // All that the loops of tfjs ask for.
+  return { iterator, size: dataset['size'] };
 }
 
 const MARK = Symbol.for('tfjs-embeddings.raggedValues');
@@ -338,7 +375,9 @@ export function takeRaggedValues(): void {
       tf.dispose((found?.own ?? []) as tf.Tensor[]);
     }
   });
-  replace('fitDataset', function (dataset, args) {
+  replace('fitDataset', async function (dataset, args) {
+    // Progress shows how many batches there are.
+    if (isRecord(dataset) && typeof dataset['ready'] === 'function') await (dataset as unknown as Ready).ready();
     const { validationData } = args ?? {};
     const options = isRecord(validationData) ? { ...args, validationData: fedDataset(this, validationData) } : args;
     return stock.fitDataset.call(this, fedDataset(this, dataset), options as FitArgs);

@@ -1,0 +1,528 @@
+/** A data set: rows of named columns that are read as they are needed, cut into batches, and fed to models. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
+import { checkBoolean } from '../base/layer_arguments.js';
+import { readOptions } from '../base/options.js';
+import { RaggedTensor } from '../ids/ragged_tensor.js';
+import { input } from '../layers/ragged_input.js';
+import type { Chunk, Column } from './chunk.js';
+import { isPreprocessor, maskName, type ColumnSpec, type Declaration, type Preprocessor } from './column_spec.js';
+import { encodeChunk, preprocessorCells } from './encoded_column.js';
+import { cellsOf, type RawChunk } from './raw_column.js';
+import {
+  batchRows,
+  chooseRows,
+  randomAt,
+  readAhead,
+  shuffleRows,
+  skipRows,
+  takeRows,
+  type Chunks,
+} from './row_stream.js';
+
+/** A value of a feature: of a row, or of a batch of rows. */
+export type FeatureValue = string | number | ArrayLike<number> | readonly string[] | tf.Tensor | RaggedTensor;
+
+/** A row, or a batch: tensors, RaggedTensors where rows have different lengths. The caller disposes tensors. */
+export interface DatasetElement {
+  readonly features: Readonly<Record<string, FeatureValue>>;
+  readonly label?: FeatureValue | Readonly<Record<string, FeatureValue>>;
+  readonly weight?: FeatureValue;
+}
+
+/** Where rows come from. */
+export interface RowSource {
+  /** Rows; null: not known, or not yet. */
+  readonly size: number | null;
+  /** Reads what tells the number of rows. */
+  ready?(): Promise<void>;
+  /** Starts to read; may be called again. */
+  open(): AsyncIterable<RawChunk>;
+}
+
+export interface DatasetFacts {
+  readonly source: RowSource;
+  readonly declaration: Declaration;
+  readonly naValues: ReadonlySet<string>;
+}
+
+export interface BatchOptions {
+  /** Whether a last batch of fewer rows is left out. */
+  dropRemainder?: boolean | undefined;
+}
+
+/** The rows of a data set after some operations. */
+interface Stream {
+  /** Rows, or batches; null: not known. */
+  size(): number | null;
+  open(): Chunks;
+  /** Rows of a batch; null: elements are rows. */
+  readonly batchSize: number | null;
+  /** Whether two readings give the rows in the same order. */
+  readonly isOrdered: boolean;
+}
+
+function checkCount(value: unknown, argument: string, least: number): number {
+  const expected = `a whole number from ${least} on`;
+  if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
+  if (!Number.isSafeInteger(value) || value < least) throw new ValueError(argument, expected, value);
+  return value;
+}
+
+function checkSeed(value: unknown): number {
+  return checkCount(value, 'seed', 0);
+}
+
+/** The tensor of a column. */
+function tensorOf({ values, width, rowSplits }: Column, count: number): tf.Tensor | RaggedTensor {
+  if (rowSplits !== null) {
+    if (ArrayBuffer.isView(values)) return RaggedTensor.fromRowSplits(values as Int32Array, rowSplits);
+    throw new RuntimeError('columns', 'lists of numbers in a batch', described('lists of strings'));
+  }
+  if (!ArrayBuffer.isView(values)) return tf.tensor2d(values as string[], [count, width], 'string');
+  const dtype = values instanceof Int32Array ? 'int32' : 'float32';
+  // The backend may keep what it is given; a view is part of a chunk.
+  return tf.tensor2d(values.slice() as Float32Array, [count, width], dtype);
+}
+
+function rowValue({ values, width, rowSplits }: Column, row: number): FeatureValue {
+  if (rowSplits !== null) return values.slice(rowSplits[row], rowSplits[row + 1]);
+  return width === 1 ? values[row]! : values.slice(row * width, (row + 1) * width);
+}
+
+/**
+ * Rows of named columns, read as they are needed: memory holds batches, not files.
+ *
+ * Made by `emb.data.fromArrays`, `fromCsv`, `fromParquet` and `fromArrow`. Each operation returns another data set, and
+ * nothing is read before it is iterated: `for await (const {features, label} of dataset)` gives rows as plain values or,
+ * after `batch`, tensors, and RaggedTensors for lists of different lengths. `model.fitDataset(dataset.batch(n), …)` feeds
+ * features to the inputs of the same names. Source: tf.data.Dataset (TensorFlow 2.21), as far as it goes.
+ *
+ * @example
+ * const rows = emb.data.fromArrays({visits: [[1, 2], [3]], click: [0, 1]}, {label: 'click'});
+ * for await (const {features, label} of rows.shuffle(100, 7).batch(32)) console.log(String(features.visits), label.shape);
+ */
+export class Dataset implements AsyncIterable<DatasetElement> {
+  readonly #facts: DatasetFacts;
+  readonly #stream: Stream;
+
+  /** @internal Data sets are made by `emb.data.fromArrays` and the like. */
+  constructor(facts: DatasetFacts, stream: Stream | null = null) {
+    const { source, declaration, naValues } = facts;
+    this.#facts = facts;
+    this.#stream = stream ?? {
+      size: () => source.size,
+      batchSize: null,
+      isOrdered: true,
+      async *open() {
+        for await (const raw of source.open()) if (raw.count > 0) yield encodeChunk(raw, declaration, naValues);
+      },
+    };
+  }
+
+  /** Number of rows or, after `batch`, of batches; null where it is not known before all are read. */
+  get size(): number | null {
+    return this.#stream.size();
+  }
+
+  /**
+   * Reads what tells the number of rows, where a file does; `fitDataset` does so by itself.
+   *
+   * @returns This. Throws what opening the files throws.
+   *
+   * @example
+   * const {size} = await emb.data.fromParquet('clicks.parquet', {columns: {user: 'int'}}).ready();
+   */
+  async ready(): Promise<this> {
+    await this.#facts.source.ready?.();
+    return this;
+  }
+
+  /** Names of the features. */
+  get featureNames(): string[] {
+    return this.#features().flatMap((spec) => (hasMask(spec) ? [spec.name, maskName(spec.name)] : [spec.name]));
+  }
+
+  #with(stream: Partial<Stream>): Dataset {
+    return new Dataset(this.#facts, { ...this.#stream, ...stream });
+  }
+
+  /** The size of what is made of these rows; a count is made once. */
+  #sized(of: (size: number) => number | null): () => number | null {
+    const { size } = this.#stream;
+    let known: { from: number; to: number | null } | null = null;
+    return () => {
+      const from = size();
+      if (from === null) return null;
+      if (known?.from !== from) known = { from, to: of(from) };
+      return known.to;
+    };
+  }
+
+  #features(): ColumnSpec[] {
+    const { columns, labels, weight } = this.#facts.declaration;
+    return columns.filter(({ name }) => !labels.includes(name) && name !== weight);
+  }
+
+  /**
+   * Returns the rows in random order: a buffer of `bufferSize` rows is mixed, half of it goes out, and more rows come in.
+   * A buffer of all rows makes each order as likely. Each reading has another order; with a seed, the n-th reading has the
+   * same one in each run. Throws TypeError and ValueError for numbers of another kind, ValueError after `batch`.
+   *
+   * @param bufferSize - Rows that are held.
+   * @param seed - Whole number from 0 on; without it, orders are those of `Math.random`.
+   * @returns Another data set. Source: tf.data.Dataset.shuffle with reshuffle_each_iteration.
+   *
+   * @example
+   * dataset.shuffle(10_000, 1).batch(512);
+   */
+  shuffle(bufferSize: number, seed?: number): Dataset {
+    const size = checkCount(bufferSize, 'bufferSize', 1);
+    this.#refuseAfterBatch('shuffle');
+    const given = seed === undefined ? null : checkSeed(seed);
+    const { open } = this.#stream;
+    let reading = 0;
+    return this.#with({
+      isOrdered: false,
+      open: () => {
+        const stream = reading++;
+        const draw = given === null ? null : randomAt(given, stream);
+        let drawn = 0;
+        return shuffleRows(open(), size, draw === null ? Math.random : () => draw(drawn++));
+      },
+    });
+  }
+
+  /**
+   * Returns batches of `batchSize` rows; the last one has the rest, unless `dropRemainder`. Columns become tensors
+   * [rows, 1], or [rows, length] for lists of one length, float32, int32 or string; lists of any length become
+   * RaggedTensors. Throws ValueError for data that are batched already.
+   *
+   * @param batchSize - Rows of a batch.
+   * @param options - See `BatchOptions`.
+   * @returns Another data set, whose `size` counts batches. Source: tf.data.Dataset.ragged_batch and batch.
+   *
+   * @example
+   * dataset.batch(512, {dropRemainder: true});
+   */
+  batch(batchSize: number, options: BatchOptions = {}): Dataset {
+    const size = checkCount(batchSize, 'batchSize', 1);
+    this.#refuseAfterBatch('batch');
+    const { dropRemainder } = readOptions<BatchOptions>(options, ['dropRemainder']);
+    const drops = checkBoolean(dropRemainder, 'dropRemainder', false);
+    const { open } = this.#stream;
+    return this.#with({
+      batchSize: size,
+      size: this.#sized((rows) => (drops ? Math.floor(rows / size) : Math.ceil(rows / size))),
+      open: () => batchRows(open(), size, drops),
+    });
+  }
+
+  /**
+   * Returns the elements again and again. @param count - How often; without it, endlessly: give `batchesPerEpoch` then.
+   * @returns Another data set. Source: tf.data.Dataset.repeat.
+   *
+   * @example
+   * dataset.batch(512).repeat(3);
+   */
+  repeat(count?: number): Dataset {
+    const times = count === undefined ? Infinity : checkCount(count, 'count', 0);
+    const { open } = this.#stream;
+    return this.#with({
+      size: this.#sized((count) => (count === 0 ? 0 : times === Infinity ? null : count * times)),
+      async *open() {
+        for (let i = 0; i < times; i++) {
+          let isEmpty = true;
+          for await (const chunk of open()) {
+            isEmpty = false;
+            yield chunk;
+          }
+          // An endless repetition of nothing would never come back.
+          if (isEmpty) return;
+        }
+      },
+    });
+  }
+
+  /**
+   * Returns the same elements, some of which are read before they are asked for, while a step is computed.
+   *
+   * @param count - Elements, or chunks of rows before `batch`, that are read ahead.
+   * @returns Another data set. Source: tf.data.Dataset.prefetch.
+   *
+   * @example
+   * dataset.batch(512).prefetch(2);
+   */
+  prefetch(count: number): Dataset {
+    const ahead = checkCount(count, 'count', 0);
+    const { open } = this.#stream;
+    return this.#with({ open: () => (ahead === 0 ? open() : readAhead(open(), ahead)) });
+  }
+
+  /**
+   * Returns the first rows or, after `batch`, batches.
+   *
+   * @param count - How many, at most.
+   * @returns Another data set. Source: tf.data.Dataset.take.
+   *
+   * @example
+   * dataset.take(1000);
+   */
+  take(count: number): Dataset {
+    const taken = checkCount(count, 'count', 0);
+    const { open, batchSize } = this.#stream;
+    return this.#with({
+      size: this.#sized((size) => Math.min(size, taken)),
+      open: () => (batchSize === null ? takeRows(open(), taken) : firstChunks(open(), taken)),
+    });
+  }
+
+  /**
+   * Returns all rows or, after `batch`, batches but the first.
+   *
+   * @param count - How many are left out.
+   * @returns Another data set. Source: tf.data.Dataset.skip.
+   *
+   * @example
+   * dataset.skip(1000);
+   */
+  skip(count: number): Dataset {
+    const skipped = checkCount(count, 'count', 0);
+    const { open, batchSize } = this.#stream;
+    return this.#with({
+      size: this.#sized((size) => Math.max(0, size - skipped)),
+      open: () => (batchSize === null ? skipRows(open(), skipped) : laterChunks(open(), skipped)),
+    });
+  }
+
+  /**
+   * Returns two data sets: each row is in one of them, the first with the given chance, and in the same one in each
+   * reading. Throws ValueError for fractions out of (0, 1), after `batch`, and after `shuffle` without a fixed order.
+   *
+   * @param fraction - Share of the rows in the first data set.
+   * @param seed - Another seed draws other rows.
+   * @returns The two. Source: keras.utils.split_dataset (Keras 3), with rows drawn at random.
+   *
+   * @example
+   * const [train, test] = dataset.split(0.9);
+   */
+  split(fraction: number, seed = 0): [Dataset, Dataset] {
+    const expected = 'a number between 0 and 1';
+    if (typeof fraction !== 'number') throw new ArgumentTypeError('fraction', expected, fraction);
+    if (!(fraction > 0 && fraction < 1)) throw new ValueError('fraction', expected, fraction);
+    const given = checkSeed(seed);
+    this.#refuseAfterBatch('split');
+    this.#refuseUnordered('split');
+    const chance = (): ((row: number) => boolean) => {
+      const draw = randomAt(given, 0);
+      return (row) => draw(row) < fraction;
+    };
+    const { open } = this.#stream;
+    const of = (isFirst: boolean): Dataset =>
+      this.#with({
+        size: this.#sized((size) => {
+          const chosen = chance();
+          let count = 0;
+          for (let row = 0; row < size; row++) if (chosen(row) === isFirst) count += 1;
+          return count;
+        }),
+        open: () => {
+          const chosen = chance();
+          return chooseRows(open(), (row) => chosen(row) === isFirst);
+        },
+      });
+    return [of(true), of(false)];
+  }
+
+  /**
+   * Returns every n-th row, so that `count` workers have all of them. Throws ValueError after `batch`, and after
+   * `shuffle`, where two workers could get the same row.
+   *
+   * @param count - Number of workers.
+   * @param index - Number of this one, from 0 on.
+   * @returns Another data set. Source: tf.data.Dataset.shard.
+   *
+   * @example
+   * dataset.shard(4, 0);
+   */
+  shard(count: number, index: number): Dataset {
+    const workers = checkCount(count, 'count', 1);
+    const worker = checkCount(index, 'index', 0);
+    if (worker >= workers) throw new ValueError('index', `a number below count (${workers})`, index);
+    this.#refuseAfterBatch('shard');
+    this.#refuseUnordered('shard');
+    const { open } = this.#stream;
+    return this.#with({
+      size: this.#sized((size) => Math.ceil((size - worker) / workers)),
+      open: () => chooseRows(open(), (row) => row % workers === worker),
+    });
+  }
+
+  /**
+   * Returns the inputs of a model for the features: [null] ragged for lists of any length, [length] for lists of one
+   * length, [1] for all else, with the names of the columns. Throws ValueError for columns of strings, which models do
+   * not take.
+   *
+   * @returns Symbolic tensors by name, to be used once.
+   *
+   * @example
+   * const {visits, age} = dataset.inputs();
+   */
+  inputs(): Record<string, tf.SymbolicTensor> {
+    const symbols: Record<string, tf.SymbolicTensor> = {};
+    for (const spec of this.#features()) {
+      const { name, item, isList, length, part } = spec;
+      if (item === 'string') {
+        const note = `Give it an object of emb.preprocessing: columns: {${name}: new emb.preprocessing.StringLookup()}.`;
+        throw new ValueError(`columns.${name}`, 'numbers for the inputs of a model', described('strings'), note);
+      }
+      const isFloat = item === 'float' || (item === 'date' && part === 'days');
+      const dtype = isFloat ? 'float32' : 'int32';
+      const isRagged = isList && length === null;
+      symbols[name] = input({ shape: [isRagged ? null : (length ?? 1)], ragged: isRagged, dtype, name });
+      if (hasMask(spec)) symbols[maskName(name)] = input({ shape: [1], name: maskName(name) });
+    }
+    return symbols;
+  }
+
+  /**
+   * Learns the vocabularies, bins and the like of the columns' objects of `emb.preprocessing` that have none yet, from all
+   * rows of the source. Call it on the rows to train on.
+   *
+   * @returns This.
+   * @throws What `adapt` of the objects throws, and what reading the rows does.
+   *
+   * @example
+   * const dataset = await emb.data.fromCsv('train.csv', {columns: {city: new emb.preprocessing.StringLookup()}}).adapt();
+   */
+  async adapt(): Promise<this> {
+    const { declaration, source, naValues } = this.#facts;
+    const learning = declaration.columns.filter(({ item }) => isPreprocessor(item) && isUnfitted(item));
+    const seen = new Map<ColumnSpec, unknown[]>(learning.map((spec) => [spec, []]));
+    if (learning.length === 0) return this;
+    for await (const raw of source.open()) {
+      for (const spec of learning) {
+        const { values, missing } = preprocessorCells(cellsOf(spec, raw, naValues));
+        const all = seen.get(spec)!;
+        for (let i = 0; i < values.length; i++) if (missing === null || missing[i] === 0) all.push(values[i]);
+      }
+    }
+    for (const [{ item }, values] of seen) (item as Preprocessor).adapt!(values as never);
+    return this;
+  }
+
+  /**
+   * Reads the elements, as `for await` does.
+   *
+   * @returns An iterator. Tensors of batches are the caller's to dispose.
+   */
+  async *[Symbol.asyncIterator](): AsyncGenerator<DatasetElement> {
+    const isBatched = this.#stream.batchSize !== null;
+    for await (const chunk of this.#stream.open()) {
+      if (isBatched) yield this.#batchOf(chunk);
+      else for (let row = 0; row < chunk.count; row++) yield this.#element(chunk, (column) => rowValue(column, row));
+    }
+  }
+
+  /**
+   * Reads batches for `fitDataset` and `evaluateDataset`.
+   *
+   * @returns An iterator of tfjs.
+   * @throws RuntimeError before `batch`.
+   */
+  async iterator(): Promise<{ next(): Promise<{ done: boolean; value: unknown }> }> {
+    if (this.#stream.batchSize === null) {
+      throw new RuntimeError('dataset', 'batches', described('rows'), 'Call batch(n) first.');
+    }
+    const elements = this[Symbol.asyncIterator]();
+    const isSingle = this.featureNames.length === 1;
+    return {
+      async next() {
+        const { done, value } = (await elements.next()) as IteratorResult<DatasetElement, undefined>;
+        if (done === true) return { done: true, value: null };
+        const { features, label, weight } = value;
+        const xs = isSingle ? Object.values(features)[0] : features;
+        return {
+          done: false,
+          value: {
+            xs,
+            ...(label !== undefined && { ys: label }),
+            ...(weight !== undefined && { weight: weight as tf.Tensor }),
+          },
+        };
+      },
+    };
+  }
+
+  #batchOf(chunk: Chunk): DatasetElement {
+    const made: tf.Tensor[] = [];
+    try {
+      return this.#element(chunk, (column) => {
+        const value = tensorOf(column, chunk.count);
+        if (value instanceof tf.Tensor) made.push(value);
+        return value;
+      });
+    } catch (error) {
+      tf.dispose(made);
+      throw error;
+    }
+  }
+
+  #element({ columns }: Chunk, valueOf: (column: Column) => FeatureValue): DatasetElement {
+    const { labels, weight } = this.#facts.declaration;
+    const value = (name: string): FeatureValue => valueOf(columns.get(name)!);
+    const features = Object.fromEntries(this.featureNames.map((name) => [name, value(name)]));
+    const label =
+      labels.length === 1 ? value(labels[0]!) : Object.fromEntries(labels.map((name) => [name, value(name)]));
+    return {
+      features,
+      ...(labels.length > 0 && { label }),
+      ...(weight !== null && { weight: weightOf(value(weight)) }),
+    };
+  }
+
+  #refuseAfterBatch(what: string): void {
+    if (this.#stream.batchSize === null) return;
+    throw new ValueError(what, 'rows', described('batches'), `Call ${what} before batch.`);
+  }
+
+  #refuseUnordered(what: string): void {
+    if (this.#stream.isOrdered) return;
+    const note = `Call ${what} before shuffle: each reading has another order.`;
+    throw new ValueError(what, 'rows in one order', described('shuffled rows'), note);
+  }
+}
+
+/** Weights of a batch have one axis. */
+function weightOf(value: FeatureValue): FeatureValue {
+  if (!(value instanceof tf.Tensor)) return value;
+  const flat = tf.tidy(() => value.flatten().toFloat());
+  value.dispose();
+  return flat;
+}
+
+const hasMask = ({ missing, isList }: ColumnSpec): boolean => missing === 'mask' && !isList;
+
+/** Fields of configs that are null before `adapt`. */
+const LEARNED = ['vocabulary', 'binBoundaries', 'mean'];
+
+function isUnfitted(preprocessor: Preprocessor): boolean {
+  if (typeof preprocessor.adapt !== 'function') return false;
+  const config = preprocessor.getConfig() as Record<string, unknown>;
+  return LEARNED.some((field) => field in config && config[field] === null);
+}
+
+async function* firstChunks(chunks: Chunks, count: number): AsyncGenerator<Chunk> {
+  let left = count;
+  if (left === 0) return;
+  for await (const chunk of chunks) {
+    yield chunk;
+    left -= 1;
+    if (left === 0) return;
+  }
+}
+
+async function* laterChunks(chunks: Chunks, count: number): AsyncGenerator<Chunk> {
+  let left = count;
+  for await (const chunk of chunks) if (left-- <= 0) yield chunk;
+}

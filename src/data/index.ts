@@ -1,0 +1,17 @@
+/** Data sets of columns: arrays and files, in batches, for `fitDataset` and for loops. */
+export { Dataset, type BatchOptions, type DatasetElement, type FeatureValue } from './dataset.js';
+export { fromCsv, type CsvArgs } from './from_csv.js';
+export type { DataSource } from './data_file.js';
+export { fromParquet } from './from_parquet.js';
+export { fromArrow, type ArrowTable } from './from_arrow.js';
+export { fromArrays, type ArrayColumn } from './from_arrays.js';
+export type {
+  ColumnArgs,
+  ColumnSpecs,
+  ColumnType,
+  DatePart,
+  DeclarationArgs,
+  ListType,
+  Preprocessor,
+  ScalarType,
+} from './column_spec.js';

@@ -1,0 +1,273 @@
+/** Columns as files and arrays hold them, and their values as numbers or texts. */
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import type { ColumnSpec, DatePart } from './column_spec.js';
+
+/** Values of some rows as they were read. */
+export interface RawColumn {
+  /** Numbers, texts, dates; null and undefined are missing ones. */
+  readonly values: ArrayLike<unknown>;
+  /** Where the rows of a list column lie; null: one value in each row. */
+  readonly rowSplits: Int32Array | null;
+  /** Whether values are cells of a file of text, which are read as numbers where these are wanted. */
+  readonly isText: boolean;
+}
+
+/** Some rows as they were read. */
+export interface RawChunk {
+  readonly count: number;
+  /** Number of the first row, from 0 on. */
+  readonly first: number;
+  /** Where they come from, for errors. */
+  readonly where: string;
+  /** By the names in the file. */
+  readonly columns: ReadonlyMap<string, RawColumn>;
+}
+
+/** Values of one column and what is needed to say what is wrong with one. */
+export interface Cells {
+  readonly spec: ColumnSpec;
+  readonly values: ArrayLike<unknown>;
+  readonly rowSplits: Int32Array | null;
+  readonly isText: boolean;
+  /** Texts that stand for a missing value. */
+  readonly naValues: ReadonlySet<string>;
+  /** The row of the value at a place, in words. */
+  rowOf(place: number): string;
+}
+
+/** Values that were there, and which were not. */
+export interface Known<T> {
+  readonly values: T;
+  /** 1 where a value is missing; null: none is. */
+  readonly missing: Uint8Array | null;
+}
+
+const BRACKETS = /^\s*[[({](.*)[\])}]\s*$/s;
+const PARTS_OF_NUMBERS = /[|;,\s]+/;
+const PARTS_OF_TEXTS = /[|;,]/;
+
+function partsOf(cell: string, { separator, item }: ColumnSpec): string[] {
+  const parting = separator ?? (item === 'int' || item === 'float' ? PARTS_OF_NUMBERS : PARTS_OF_TEXTS);
+  const inside = separator === null ? (BRACKETS.exec(cell)?.[1] ?? cell) : cell;
+  const parts = inside.split(parting).map((part) => part.trim());
+  // Quotes belong to lists as Python and JSON print them.
+  const bare = separator === null ? parts.map((part) => part.replace(/^(["'])(.*)\1$/, '$2')) : parts;
+  return bare.filter((part) => part !== '');
+}
+
+/** A row number in words, as people count. */
+const inWords = (row: number, where: string): string => `row ${row + 1} of ${where}`;
+
+function rowAt(splits: Int32Array, place: number): number {
+  let [low, high] = [0, splits.length - 2];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (splits[middle]! <= place) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** The values of a column of this chunk; cells of text are cut into lists where the column is one. */
+export function cellsOf(spec: ColumnSpec, chunk: RawChunk, naValues: ReadonlySet<string>): Cells {
+  const raw = chunk.columns.get(spec.source)!;
+  let { values, rowSplits } = raw;
+  if (rowSplits !== null && !spec.isList) {
+    const note = `Write {list: …} or 'ids'.`;
+    throw new ValueError(`columns.${spec.name}`, 'a column with one value per row', described('lists'), note);
+  }
+  if (spec.isList && rowSplits === null) {
+    const splits = new Int32Array(chunk.count + 1);
+    const parts: unknown[] = [];
+    for (let row = 0; row < chunk.count; row++) {
+      const cell = values[row];
+      if (raw.isText) {
+        if (!naValues.has(cell as string)) for (const part of partsOf(cell as string, spec)) parts.push(part);
+      } else if (cell !== null && cell !== undefined) parts.push(cell);
+      splits[row + 1] = parts.length;
+    }
+    values = parts;
+    rowSplits = splits;
+  }
+  const splits = rowSplits;
+  const rowOf = (place: number): string =>
+    inWords(chunk.first + (splits === null ? place : rowAt(splits, place)), chunk.where);
+  return { spec, values, rowSplits, isText: raw.isText, naValues, rowOf };
+}
+
+/** Marks values as missing. */
+class Marks {
+  marks: Uint8Array | null = null;
+
+  constructor(readonly count: number) {}
+
+  set(place: number): void {
+    this.marks ??= new Uint8Array(this.count);
+    this.marks[place] = 1;
+  }
+}
+
+const shown = (value: unknown): string => {
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+};
+
+function wrong(cells: Cells, place: number, expected: string, note?: string): Error {
+  const { spec, values } = cells;
+  const value = values[place];
+  const isType = !cells.isText && typeof value !== 'number' && typeof value !== 'bigint';
+  const received = described(`${shown(value)} in ${cells.rowOf(place)}`);
+  const Wrong = isType ? ArgumentTypeError : ValueError;
+  return new Wrong(`columns.${spec.name}`, expected, received, note);
+}
+
+/** The value as a number; NaN where it is missing, undefined where it is none. */
+function numberOf(value: unknown, cells: Cells): number | undefined {
+  if (typeof value === 'number') return value;
+  if (value === null || value === undefined) return NaN;
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (!cells.isText || typeof value !== 'string') return undefined;
+  const text = value.trim();
+  if (cells.naValues.has(text)) return NaN;
+  const number = Number(text);
+  if (!Number.isNaN(number)) return number;
+  const word = text.toLowerCase();
+  if (word === 'true' || word === 'false') return word === 'true' ? 1 : 0;
+  return word === 'nan' ? NaN : undefined;
+}
+
+const LOOKUP_NOTE =
+  'Texts become numbers by an object of emb.preprocessing, such as new emb.preprocessing.StringLookup().';
+
+/** All values as numbers of double precision. */
+export function numbersOf(cells: Cells): Known<Float64Array> {
+  const { values } = cells;
+  const count = values.length;
+  const numbers = new Float64Array(count);
+  const marks = new Marks(count);
+  for (let i = 0; i < count; i++) {
+    const number = numberOf(values[i], cells);
+    if (number === undefined) throw wrong(cells, i, 'numbers', typeof values[i] === 'string' ? LOOKUP_NOTE : undefined);
+    if (Number.isNaN(number)) marks.set(i);
+    else numbers[i] = number;
+  }
+  return { values: numbers, missing: marks.marks };
+}
+
+/** All values as float32. */
+export function floatsOf(cells: Cells): Known<Float32Array> {
+  const { values } = cells;
+  if (values instanceof Float32Array) {
+    // A sum is NaN where a number is, which is quickly found.
+    let sum = 0;
+    for (let i = 0; i < values.length; i++) sum += values[i]!;
+    if (!Number.isNaN(sum)) return { values, missing: null };
+  }
+  const known = numbersOf(cells);
+  const floats = new Float32Array(known.values.length);
+  for (let i = 0; i < floats.length; i++) {
+    const number = known.values[i]!;
+    floats[i] = number;
+    if (Number.isFinite(number) && !Number.isFinite(floats[i]!)) throw wrong(cells, i, 'numbers of float32');
+  }
+  return { values: floats, missing: known.missing };
+}
+
+const INT_NOTE = 'Larger ids become rows of a table by emb.preprocessing.IntegerLookup or Hashing.';
+
+/** All values as int32. */
+export function intsOf(cells: Cells): Known<Int32Array> {
+  const { values } = cells;
+  if (values instanceof Int32Array) return { values, missing: null };
+  const count = values.length;
+  const ints = new Int32Array(count);
+  if (values instanceof BigInt64Array) {
+    const words = new Int32Array(values.buffer, values.byteOffset, 2 * count);
+    for (let i = 0; i < count; i++) {
+      const low = words[2 * i]!;
+      if (words[2 * i + 1]! !== low >> 31) throw wrong(cells, i, 'whole numbers of int32', INT_NOTE);
+      ints[i] = low;
+    }
+    return { values: ints, missing: null };
+  }
+  const marks = new Marks(count);
+  for (let i = 0; i < count; i++) {
+    const number = numberOf(values[i], cells);
+    if (number === undefined) {
+      throw wrong(cells, i, 'whole numbers', typeof values[i] === 'string' ? LOOKUP_NOTE : undefined);
+    }
+    if (Number.isNaN(number)) marks.set(i);
+    else if (!Number.isInteger(number)) throw wrong(cells, i, 'whole numbers');
+    else if (number !== (number | 0)) throw wrong(cells, i, 'whole numbers of int32', INT_NOTE);
+    else ints[i] = number;
+  }
+  return { values: ints, missing: marks.marks };
+}
+
+/** All values as texts; a cell of text is missing only where the column says what to read it as. */
+export function stringsOf(cells: Cells): Known<readonly string[]> {
+  const { values, spec, naValues } = cells;
+  const count = values.length;
+  const mayMiss = spec.missing !== 'error' && cells.isText;
+  const strings = new Array<string>(count);
+  const marks = new Marks(count);
+  for (let i = 0; i < count; i++) {
+    const value = values[i];
+    strings[i] = '';
+    if (value === null || value === undefined || (mayMiss && naValues.has(value as string))) marks.set(i);
+    else if (typeof value === 'string') strings[i] = value;
+    else throw wrong(cells, i, 'texts', 'Numbers are looked up by emb.preprocessing.IntegerLookup.');
+  }
+  return { values: strings, missing: marks.marks };
+}
+
+const DAY = 86_400_000;
+const ISO_DATE = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?\s*(Z|[+-]\d\d:?\d\d)?$/;
+
+/** Milliseconds since 1970; NaN where it is missing, undefined where it is none. */
+function timeOf(value: unknown, cells: Cells): number | undefined {
+  if (value === null || value === undefined) return NaN;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime();
+  if (typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  if (cells.naValues.has(text)) return NaN;
+  const match = ISO_DATE.exec(text);
+  if (match === null) return undefined;
+  const [, time = '', , , zone = 'Z'] = match;
+  const at = Date.parse(`${text.slice(0, 10)}T${time === '' ? '00:00' : time.slice(1)}${zone}`);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+function partOf(time: number, part: DatePart): number {
+  const days = time / DAY;
+  if (part === 'days') return days;
+  if (part === 'hour') return new Date(time).getUTCHours();
+  // 1970 began on a Thursday.
+  if (part === 'weekday') return (((Math.floor(days) + 3) % 7) + 7) % 7;
+  return new Date(time).getUTCMonth() + 1;
+}
+
+/** A part of all dates: days as float32, all else as int32. */
+export function datesOf(cells: Cells): Known<Float32Array | Int32Array> {
+  const { values, spec } = cells;
+  const count = values.length;
+  const parts = spec.part === 'days' ? new Float32Array(count) : new Int32Array(count);
+  const marks = new Marks(count);
+  for (let i = 0; i < count; i++) {
+    const time = timeOf(values[i], cells);
+    if (time === undefined) throw wrong(cells, i, 'dates such as 2024-05-31 or 2024-05-31T08:00:00Z');
+    if (Number.isNaN(time)) marks.set(i);
+    else parts[i] = partOf(time, spec.part);
+  }
+  return { values: parts, missing: marks.marks };
+}
+
+/** The error for a value that is missing. */
+export function missingError(cells: Cells, place: number): ValueError {
+  const { name } = cells.spec;
+  const note = `Say what it is read as: columns: {${name}: {type: …, missing: 0}}, or missing: 'mask'.`;
+  return new ValueError(`columns.${name}`, 'no missing value', described(`one in ${cells.rowOf(place)}`), note);
+}

@@ -1,0 +1,289 @@
+/** Parquet and Arrow files that pyarrow wrote: encodings, compressions, pages, nulls; and broken ones. */
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as arrow from 'apache-arrow';
+import * as emb from 'tfjs-embeddings/node';
+import { expectError, expectRejection } from '../helpers/errors.js';
+import { Random } from '../helpers/random.js';
+import { rowsOf, type Row } from './rows.js';
+
+const { fromArrow, fromParquet } = emb.data;
+const FOLDER = join(dirname(fileURLToPath(import.meta.url)), '../goldens/parquet');
+const path = (name: string): string => join(FOLDER, name);
+const ROWS = 257;
+const DAY = 86_400_000;
+
+type Values = Record<string, (number | string | boolean | null | (number | string | null)[])[]>;
+const held = JSON.parse(readFileSync(path('expected.json'), 'utf8')) as Values;
+
+const TYPES: emb.data.ColumnSpecs = {
+  ...{ int32: 'int', int64: 'int', int8: 'int', uint16: 'int', bool: 'int', float32: 'float', string: 'string' },
+  int32_null: { type: 'int', missing: -5 },
+  float64: { type: 'float', missing: 'mask' },
+  string_null: { type: 'string', missing: '?' },
+  ...{ date: 'date', time_us: 'date', time_ns: 'date' },
+  time_ms: { type: 'date', part: 'hour' },
+  ...{ ids: 'ids', ids64: 'ids', words: { list: 'string' } },
+  ids_null: { type: 'ids', missing: 'mask' },
+  vector: { list: 'float', length: 3 },
+};
+
+/** What the columns hold, as these types read it. */
+const expected: Row[] = Array.from({ length: ROWS }, (_, row) => {
+  const known = Object.entries(held).filter(([name]) => name !== 'decimal');
+  const of = Object.fromEntries(known.map(([name, values]) => [name, values[row]!])) as Record<string, never>;
+  const days = (name: string): number => Math.fround(of[name]! / DAY);
+  return {
+    ...(of as Row),
+    bool: Number(of['bool']),
+    int32_null: of['int32_null'] ?? -5,
+    float64: Math.fround(of['float64'] ?? 0),
+    float64_mask: of['float64'] === null ? 0 : 1,
+    string_null: of['string_null'] ?? '?',
+    ...{ date: days('date'), time_us: days('time_us'), time_ns: days('time_ns') },
+    time_ms: new Date(of['time_ms']!).getUTCHours(),
+    ids_null: ((of['ids_null'] ?? []) as (number | null)[]).filter((id) => id !== null),
+  };
+});
+
+/** Which rows differ from those expected: none. */
+function expectRows(found: readonly Row[], wanted: readonly Row[]): void {
+  expect(found.length).toBe(wanted.length);
+  found.forEach((row, i) => {
+    for (const [name, value] of Object.entries(wanted[i]!)) {
+      if (JSON.stringify(row[name]) !== JSON.stringify(value)) {
+        expect(row[name]).withContext(`${name} in row ${i}`).toEqual(value);
+      }
+    }
+  });
+}
+
+const FILES = [
+  'snappy_dictionary',
+  'plain_small_pages',
+  'plain_v2_small_pages',
+  'gzip_dictionary_v2',
+  'zstd_groups',
+  'brotli',
+  'lz4',
+  'delta_encodings',
+];
+
+describe('parquet files', () => {
+  for (const name of FILES) {
+    it(`hold the same rows as ${name}`, async () => {
+      const dataset = fromParquet(path(`${name}.parquet`), { columns: { ...TYPES, decimal: 'float' } });
+      expect(dataset.size).toBeNull();
+      expect((await dataset.ready()).size).toBe(ROWS);
+      const found = await rowsOf(dataset);
+      expectRows(
+        found,
+        expected.map((row, i) => ({ ...row, decimal: Math.fround(held['decimal']![i] as number) })),
+      );
+    });
+  }
+
+  it('may have no rows', async () => {
+    const dataset = fromParquet(path('no_rows.parquet'), { columns: TYPES });
+    expect(await rowsOf(dataset)).toEqual([]);
+    expect(dataset.size).toBe(0);
+  });
+
+  it('may be several, bytes and blobs', async () => {
+    const bytes = new Uint8Array(readFileSync(path('zstd_groups.parquet')));
+    const types = { columns: { ids: 'ids' } } as const;
+    const once = expected.map(({ ids }) => ({ ids }));
+    for (const source of [bytes, bytes.buffer, new Blob([bytes])])
+      expectRows(await rowsOf(fromParquet(source, types)), once);
+    const twice = fromParquet([path('lz4.parquet'), bytes], types);
+    expectRows(await rowsOf(twice), [...once, ...once]);
+    expect(twice.size).toBe(2 * ROWS);
+    expect(twice.batch(100).size).toBe(6);
+    expect((await fromParquet(path('*_groups.parquet'), types).ready()).size).toBe(ROWS);
+  });
+
+  it('show how many batches there are while a model is trained', async () => {
+    const dataset = fromParquet(path('lz4.parquet'), { columns: { ids: 'ids' }, label: 'float32' });
+    const layer = emb.layers.raggedEmbedding({ inputDim: 1000, outputDim: 1, combiner: 'sum' });
+    const { ids } = dataset.inputs();
+    const tf = await import('@tensorflow/tfjs');
+    const model = tf.model({ inputs: ids!, outputs: layer.apply(ids!) as never });
+    model.compile({ optimizer: emb.train.sgd({ learningRate: 0.01 }), loss: 'meanSquaredError' });
+    let steps: unknown = null;
+    const watching = new tf.CustomCallback({});
+    const { setParams } = watching;
+    watching.setParams = function (params) {
+      steps = params['steps'];
+      setParams.call(this, params);
+    };
+    await model.fitDataset(dataset.batch(64), { epochs: 1, verbose: 0, callbacks: watching as never });
+    expect(steps).toBe(5);
+    model.optimizer.dispose();
+    model.dispose();
+  });
+
+  it('are read by named columns and in parts, over HTTP too', async () => {
+    const bytes = readFileSync(path('plain_small_pages.parquet'));
+    const answers: [from: number, to: number][] = [];
+    let knowsRanges = true;
+    const server: Server = createServer((request, response) => {
+      const range = /bytes=(\d+)-(\d+)/.exec(request.headers.range ?? '');
+      if (request.url !== '/x.parquet') response.writeHead(404).end();
+      else if (range === null || !knowsRanges) response.writeHead(200).end(bytes);
+      else {
+        const [from, to] = [Number(range[1]), Number(range[2])];
+        answers.push([from, to]);
+        response
+          .writeHead(206, { 'content-range': `bytes ${from}-${to}/${bytes.length}` })
+          .end(bytes.subarray(from, to + 1));
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x.parquet`;
+    try {
+      const types = { columns: { uint16: 'int', ids: 'ids' } } as const;
+      const wanted = expected.map(({ uint16, ids }) => ({ uint16, ids }));
+      expectRows(await rowsOf(fromParquet(url, types)), wanted);
+      // The footer comes whole; behind it the two columns, of which the places are known, and nothing else.
+      const asked = answers
+        .filter(([from, to]) => to - from + 1 < bytes.length)
+        .reduce((sum, [from, to]) => sum + to - from + 1, 0);
+      expect(asked).toBeGreaterThan(1000);
+      expect(asked).toBeLessThan(bytes.length / 3);
+      knowsRanges = false;
+      expectRows(await rowsOf(fromParquet(new URL(url), types)), wanted);
+      await expectRejection(() => rowsOf(fromParquet(`${url}x`, types)), 'ValueError', 'source', '404');
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  it('are refused where they are none, or cannot be read', async () => {
+    const types = { columns: { ids: 'ids' } } as const;
+    const reading =
+      (source: never, args: emb.data.DeclarationArgs = types) =>
+      (): Promise<unknown> =>
+        rowsOf(fromParquet(source, args));
+    await expectRejection(reading(path('none.parquet') as never), 'ValueError', 'source', 'none.parquet');
+    await expectRejection(reading(path('expected.json') as never), 'ValueError', 'source', 'expected.json');
+    await expectRejection(reading(new Uint8Array(0) as never), 'ValueError', 'source', 'the bytes');
+    const lz4 = path('lz4.parquet') as never;
+    await expectRejection(reading(lz4, { columns: { idz: 'ids' } }), 'ValueError', 'columns.idz', 'no column idz');
+    await expectRejection(reading(lz4, { columns: { struct: 'int' } }), 'ValueError', 'columns.struct', 'struct');
+    await expectRejection(
+      reading(lz4, { columns: { nested: 'ids' } }),
+      'ValueError',
+      'columns.nested',
+      'lists of lists',
+    );
+    await expectRejection(reading(lz4, { columns: { ids: 'int' } }), 'ValueError', 'columns.ids', 'lists');
+    await expectRejection(
+      reading(lz4, { columns: { int32_null: 'int' } }),
+      'ValueError',
+      'columns.int32_null',
+      'row 3 of',
+    );
+    await expectRejection(reading(lz4, { columns: { string: 'float' } }), 'TypeError', 'columns.string', 'row 1 of');
+    expectError(() => fromParquet(lz4, {}), 'TypeError', 'columns');
+    expectError(() => fromParquet(5 as never, types), 'TypeError', 'source', '5');
+  });
+
+  it('end in errors of ours where bytes are changed, never in others or in wrong lengths', async () => {
+    const random = new Random(8);
+    const outcomes = { rows: 0, refused: 0 };
+    for (const name of ['plain_v2_small_pages', 'snappy_dictionary', 'zstd_groups']) {
+      const whole = new Uint8Array(readFileSync(path(`${name}.parquet`)));
+      for (let i = 0; i < 40; i++) {
+        const bytes = whole.slice(0, random.chance(0.1) ? random.whole(0, whole.length) : whole.length);
+        for (let change = 0; change < 5; change++) bytes[random.whole(0, bytes.length)] = random.whole(0, 256);
+        const dataset = fromParquet(bytes, {
+          columns: { ids: 'ids', ids_null: { type: 'ids', missing: 'mask' }, string: 'string' },
+        });
+        try {
+          const rows = await rowsOf(dataset);
+          outcomes.rows += 1;
+          expect(rows.length).toBe(dataset.size!);
+        } catch (error) {
+          outcomes.refused += 1;
+          const { name: kind, message } = error as Error;
+          expect(['ValueError', 'TypeError']).withContext(`${kind}: ${message}`).toContain(kind);
+        }
+      }
+    }
+    expect(outcomes.rows).toBeGreaterThan(5);
+    expect(outcomes.refused).toBeGreaterThan(20);
+  });
+});
+
+describe('Arrow files and tables', () => {
+  for (const name of ['table.arrow', 'table.arrows']) {
+    it(`hold the same rows as ${name}`, async () => {
+      expectRows(await rowsOf(fromArrow(path(name), { columns: TYPES })), expected);
+      const table = arrow.tableFromIPC(readFileSync(path(name)));
+      const dataset = fromArrow(table, { columns: TYPES });
+      expect(dataset.size).toBe(ROWS);
+      expectRows(await rowsOf(dataset), expected);
+      expectRows(await rowsOf(fromArrow(table.slice(50, 200), { columns: TYPES })), expected.slice(50, 200));
+    });
+  }
+
+  it('tell their types', async () => {
+    const table = arrow.tableFromIPC(readFileSync(path('table.arrow')));
+    const some = table.select([
+      'int32',
+      'int64',
+      'bool',
+      'float32',
+      'string',
+      'date',
+      'ids',
+      'words',
+      'vector',
+      'struct',
+    ]);
+    expectRows(
+      await rowsOf(fromArrow(some)),
+      expected.map(({ int32, int64, bool, float32, string, date, ids, words, vector }) => {
+        return { int32, int64, bool, float32, string, date, ids, words, vector };
+      }),
+    );
+    const dictionary = arrow.vectorFromArray(
+      ['b', 'a', null, 'b'],
+      new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+    );
+    const coded = new arrow.Table({ word: dictionary });
+    expect(await rowsOf(fromArrow(coded.slice(0, 2)))).toEqual([{ word: 'b' }, { word: 'a' }]);
+    await expectRejection(() => rowsOf(fromArrow(coded)), 'ValueError', 'columns.word', 'row 3 of the table');
+  });
+
+  it('are refused where they are none, or hold other types', async () => {
+    const types = { columns: { ids: 'ids' } } as const;
+    await expectRejection(
+      () => rowsOf(fromArrow(path('expected.json'), types)),
+      'ValueError',
+      'source',
+      'expected.json',
+    );
+    const cut = readFileSync(path('table.arrows')).subarray(0, 20_000);
+    await expectRejection(() => rowsOf(fromArrow(new Uint8Array(cut), types)), 'ValueError', 'source', 'the bytes');
+    await expectRejection(
+      () => rowsOf(fromArrow(path('table.arrow'), { columns: { no: 'int' } })),
+      'ValueError',
+      'columns.no',
+    );
+    const table = arrow.tableFromIPC(readFileSync(path('table.arrow')));
+    await expectRejection(
+      () => rowsOf(fromArrow(table, { columns: { struct: 'int' } })),
+      'ValueError',
+      'columns.struct',
+      'Struct',
+    );
+    expectError(() => fromArrow(table, { columns: { id: 'int' } }), 'ValueError', 'columns.id', 'no column id');
+    expectError(() => fromArrow(path('table.arrow')), 'TypeError', 'columns');
+    expectError(() => fromArrow(null as never), 'TypeError', 'source', 'null');
+  });
+});

@@ -1,0 +1,182 @@
+/** Columns in memory: what they are read as, and what is refused. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { expectError, expectRejection } from '../helpers/errors.js';
+import { rowsOf } from './rows.js';
+
+const { fromArrays } = emb.data;
+
+/** The values of a column alone. */
+async function column(values: unknown, type?: emb.data.ColumnType | emb.data.ColumnArgs): Promise<unknown[]> {
+  const dataset = fromArrays({ x: values } as never, type === undefined ? {} : { columns: { x: type } });
+  return (await rowsOf(dataset)).map(({ x }) => x);
+}
+
+describe('columns in memory', () => {
+  it('have the types of their values', async () => {
+    const inputs = fromArrays({
+      whole: [1, null, 3],
+      flags: [true, false, true],
+      big: BigInt64Array.of(5n, -6n, 7n),
+      half: [0.5, 1, 2],
+      typed: Float32Array.of(1, 2, 3),
+      int: Int32Array.of(1, 2, 3),
+      bags: [[1], [], [2, 3]],
+      scores: [[0.5], [], [1]],
+      when: [new Date(0), new Date(1), new Date(2)],
+    }).inputs();
+    expect(Object.entries(inputs).map(([name, { dtype, shape }]) => [name, dtype, shape[1]])).toEqual([
+      ['whole', 'int32', 1],
+      ['flags', 'int32', 1],
+      ['big', 'int32', 1],
+      ['half', 'float32', 1],
+      ['typed', 'float32', 1],
+      ['int', 'int32', 1],
+      ['bags', 'int32', null],
+      ['scores', 'float32', null],
+      ['when', 'float32', 1],
+    ]);
+    expect(await column(['a', 'b'])).toEqual(['a', 'b']);
+    expect(await column([['a'], []])).toEqual([['a'], []]);
+  });
+
+  it('come in any container', async () => {
+    const rows = [[1, 2], [], [3]];
+    const ragged = emb.RaggedTensor.fromRows(rows);
+    expect(await column(ragged)).toEqual(rows);
+    expect(await column({ values: [1, 2, 3], rowSplits: [0, 2, 2, 3] })).toEqual(rows);
+    expect(await column(rows.map((row) => Int32Array.from(row)))).toEqual(rows);
+    expect(await column([null, ...rows, undefined])).toEqual([[], ...rows, []]);
+    const tensors = [
+      tf.tensor1d([1.5, 2]),
+      tf.tensor2d(
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        [2, 2],
+        'int32',
+      ),
+    ];
+    expect(await column(tensors[0])).toEqual([1.5, 2]);
+    expect(await column(tensors[1])).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    expect(await column(tensors[1], { list: 'int', length: 2 })).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    tf.dispose(tensors);
+    expect(await column(BigInt64Array.of(2n ** 31n - 1n, -(2n ** 31n)))).toEqual([2147483647, -2147483648]);
+    expect(await column([3n, 4])).toEqual([3, 4]);
+    expect(await column([7, 8], 'ids')).toEqual([[7], [8]]);
+    expect(await column([null, 8], 'ids')).toEqual([[], [8]]);
+    expect(await column([], 'ids')).toEqual([]);
+  });
+
+  it('have dates in parts', async () => {
+    const times = ['1969-12-31', '1970-01-05T13:30', '2024-02-29 23:59:59.5Z', '2024-03-01T01:00:00+02:00'];
+    const days = await column(times, 'date');
+    const expected = times.map((text, i) =>
+      Math.fround(Date.parse([`${text}`, `${text}Z`, text.replace(' ', 'T'), text][i]!) / 864e5),
+    );
+    expect(days).toEqual(expected);
+    expect(await column(times, { type: 'date', part: 'weekday' })).toEqual([2, 0, 3, 3]);
+    expect(await column(times, { type: 'date', part: 'hour' })).toEqual([0, 13, 23, 23]);
+    expect(await column(times, { type: 'date', part: 'month' })).toEqual([12, 1, 2, 2]);
+    expect(await column([new Date(864e5), 2 * 864e5, 3n * 86_400_000n], 'date')).toEqual([1, 2, 3]);
+  });
+
+  it('have values in the place of missing ones, or masks', async () => {
+    expect(await column([1, null, NaN], { type: 'float', missing: -1 })).toEqual([1, -1, -1]);
+    expect(await column(Float32Array.of(1, NaN), { type: 'float', missing: 7 })).toEqual([1, 7]);
+    expect(await column(['a', null], { type: 'string', missing: 'none' })).toEqual(['a', 'none']);
+    expect(await column([[1, null], null, [null]], { type: 'ids', missing: 0 })).toEqual([[1, 0], [], [0]]);
+    expect(await column([[1, null, 2], [null], [3]], { type: 'ids', missing: 'mask' })).toEqual([[1, 2], [], [3]]);
+    const masked = fromArrays({ x: [5, null] }, { columns: { x: { type: 'int', missing: 'mask' } } });
+    expect(await rowsOf(masked)).toEqual([
+      { x: 5, x_mask: 1 },
+      { x: 0, x_mask: 0 },
+    ]);
+    const lookup = new emb.preprocessing.StringLookup({ vocabulary: ['a', 'b'], maskToken: '' });
+    expect(await column(['b', null, 'c'], { type: lookup, missing: '' })).toEqual([3, 0, 1]);
+  });
+
+  it('may have other names in the model', async () => {
+    const dataset = fromArrays({ USER_ID: [4] }, { columns: { user: { type: 'int', column: 'USER_ID' } } });
+    expect(await rowsOf(dataset)).toEqual([{ user: 4 }]);
+  });
+
+  it('are refused where they do not fit', async () => {
+    const refused = (
+      values: unknown,
+      type: unknown,
+      name: 'ValueError' | 'TypeError',
+      received: string,
+    ): Promise<void> => expectRejection(() => column(values, type as never), name, 'columns.x', received);
+    await refused([1, 2.5], 'int', 'ValueError', '2.5 in row 2');
+    await refused([1, 2 ** 31], 'int', 'ValueError', '2147483648 in row 2');
+    await refused(BigInt64Array.of(1n, 2n ** 31n), 'int', 'ValueError', '2147483648 in row 2');
+    await refused(BigInt64Array.of(1n, 2n ** 32n + 1n), 'int', 'ValueError', '4294967297 in row 2');
+    await refused(['a'], 'int', 'TypeError', '"a" in row 1');
+    await refused([1], 'string', 'ValueError', '1 in row 1');
+    await refused([1, 1e39], 'float', 'ValueError', '1e+39 in row 2');
+    await refused([1, null], 'float', 'ValueError', 'row 2');
+    await refused([1, NaN], 'float', 'ValueError', 'row 2');
+    await refused(['b', null], 'string', 'ValueError', 'row 2');
+    await refused([[1], [2, null]], 'ids', 'ValueError', 'row 2');
+    await refused([[1], [2, 3]], { list: 'int', length: 1 }, 'ValueError', '2 in row 2');
+    await refused([[1], []], { list: 'int', length: 1 }, 'ValueError', '0 in row 2');
+    await refused([[1]], 'int', 'ValueError', 'lists');
+    await refused(['2024-02-30x'], 'date', 'TypeError', '2024-02-30x');
+    await refused(['2024-13-01'], 'date', 'TypeError', '2024-13-01');
+    expectError(() => fromArrays({ a: [1], b: [1, 2] }), 'ValueError', 'columns.b', '2');
+    expectError(() => fromArrays({}), 'ValueError', 'columns', 'none');
+    expectError(() => fromArrays([1] as never), 'TypeError', 'columns');
+    expectError(() => fromArrays({ a: 5 as never }), 'TypeError', 'columns.a', '5');
+    expectError(() => fromArrays({ a: [[1], 2] }), 'TypeError', 'columns.a', 'row 2');
+    expectError(() => fromArrays({ a: [[[1]]] }), 'ValueError', 'columns.a', 'lists of lists');
+    expectError(() => fromArrays({ a: emb.RaggedTensor.fromRows([[[1]]]) }), 'ValueError', 'columns.a');
+    const cube = tf.zeros([1, 1, 1]);
+    expectError(() => fromArrays({ a: cube }), 'ValueError', 'columns.a', 'rank 3');
+    cube.dispose();
+  });
+});
+
+describe('what a data set is told of its columns', () => {
+  const data = { user: [1], click: [0], w: [1], word: ['a'] };
+  const told = (args: object) => (): unknown => fromArrays(data, args as never);
+
+  it('is refused where it says something else', () => {
+    expectError(told({ columns: { user: 'integer' } }), 'ValueError', 'columns.user', 'integer');
+    expectError(told({ columns: { user: 5 } }), 'TypeError', 'columns.user', '5');
+    expectError(told({ columns: { usr: 'int' } }), 'ValueError', 'columns.usr', 'no column usr');
+    expectError(told({ columns: ['user'] }), 'TypeError', 'columns');
+    expectError(told({ columns: { user: { list: 'date' } } }), 'ValueError', 'columns.user.list', 'date');
+    expectError(told({ columns: { user: { list: 7 } } }), 'TypeError', 'columns.user.list', '7');
+    expectError(told({ columns: { user: { list: 'int', length: 0 } } }), 'ValueError', 'columns.user.length', '0');
+    expectError(told({ columns: { user: { list: 'int', separator: '' } } }), 'ValueError', 'columns.user.separator');
+    expectError(told({ columns: { user: { list: 'int', separators: '|' } } }), 'ValueError', 'columns.user.separators');
+    expectError(told({ columns: { user: { type: 'int', missing: true } } }), 'TypeError', 'columns.user.missing');
+    expectError(told({ columns: { user: { type: 'int', missing: 'zero' } } }), 'ValueError', 'columns.user.missing');
+    expectError(told({ columns: { user: { type: 'int', part: 'hour' } } }), 'ValueError', 'columns.user.part');
+    expectError(told({ columns: { user: { type: 'date', part: 'year' } } }), 'ValueError', 'columns.user.part', 'year');
+    expectError(told({ columns: { user: { type: 'int', column: 3 } } }), 'TypeError', 'columns.user.column');
+    const masked = { type: { list: 'int', length: 1 }, missing: 'mask' };
+    expectError(told({ columns: { user: masked } }), 'ValueError', 'columns.user.missing', 'mask');
+    expectError(told({ label: 'clicks' }), 'ValueError', 'columns.clicks', 'no column clicks');
+    expectError(told({ label: 3 }), 'TypeError', 'label');
+    expectError(told({ label: ['click', 'click'] }), 'ValueError', 'label');
+    expectError(told({ label: 'word', columns: { user: 'int', word: 'string' } }), 'ValueError', 'label', 'word');
+    expectError(told({ label: 'user', columns: { user: 'ids', w: 'float' } }), 'ValueError', 'label', 'lists');
+    expectError(told({ label: 'click', columns: { click: 'int' } }), 'ValueError', 'columns', 'none');
+    expectError(told({ weight: 7 }), 'TypeError', 'weight');
+    expectError(told({ label: 'click', weight: 'click' }), 'ValueError', 'weight', 'click');
+    const mask = { type: 'float', missing: 'mask' };
+    expectError(told({ label: 'click', columns: { user: 'int', click: mask } }), 'ValueError', 'columns.click.missing');
+    const both = { user: mask, user_mask: { type: 'int', column: 'w' } };
+    expectError(told({ columns: both }), 'ValueError', 'columns.user_mask', 'mask');
+    expectError(told({ lable: 'click' }), 'ValueError', 'lable');
+  });
+});
