@@ -28,11 +28,12 @@ let loading: Promise<Library> | null = null;
 /** Loads hyparquet and its compressors on first use. */
 function library(): Promise<Library> {
   loading ??= (async () => {
-    const [main, column, datapage, convert, { compressors }] = await Promise.all([
+    const [main, column, datapage, convert, encoding, { compressors }] = await Promise.all([
       import('hyparquet'),
       import('hyparquet/src/column.js'),
       import('hyparquet/src/datapage.js'),
       import('hyparquet/src/convert.js'),
+      import('hyparquet/src/encoding.js'),
       import('hyparquet-compressors'),
     ]);
     const { parquetMetadataAsync, parquetSchema } = main;
@@ -40,7 +41,7 @@ function library(): Promise<Library> {
     const { decompressPage, readDataPage } = datapage;
     return {
       ...{ parquetMetadataAsync, parquetSchema, parquetHeader, readPage, decompressPage, readDataPage },
-      ...{ convert: convert.convert, convertWithDictionary: convert.convertWithDictionary, compressors },
+      ...{ convert: convert.convert, readRleBitPackedHybrid: encoding.readRleBitPackedHybrid, compressors },
     };
   })();
   return loading;

@@ -4,11 +4,12 @@
  */
 import type * as column from 'hyparquet/src/column.js';
 import type * as convert from 'hyparquet/src/convert.js';
+import type * as encoding from 'hyparquet/src/encoding.js';
 import type * as datapage from 'hyparquet/src/datapage.js';
 import type { ColumnDecoder, Compressors, DataPageHeader, DecodedArray, PageHeader } from 'hyparquet/src/types.js';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
 import type { DataFile } from './data_file.js';
-import { decodeLevels, levelWidth } from './parquet_levels.js';
+import { decodeLevels, levelWidth, placesOfZero } from './parquet_levels.js';
 import type { RawColumn } from './raw_column.js';
 
 /** The parts of hyparquet that read a page. */
@@ -18,7 +19,7 @@ export interface PageReader {
   readonly decompressPage: typeof datapage.decompressPage;
   readonly readDataPage: typeof datapage.readDataPage;
   readonly convert: typeof convert.convert;
-  readonly convertWithDictionary: typeof convert.convertWithDictionary;
+  readonly readRleBitPackedHybrid: typeof encoding.readRleBitPackedHybrid;
   readonly compressors: Compressors;
 }
 
@@ -95,11 +96,7 @@ class Window {
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Puts null in the places of values that are missing. */
-function withNulls(
-  values: ArrayLike<unknown>,
-  levels: Uint8Array,
-  { full, element }: Pick<ColumnPlace, 'full' | 'element'>,
-): unknown[] {
+function withNulls(values: ArrayLike<unknown>, levels: Uint8Array, { full, element }: ColumnPlace): unknown[] {
   const least = element ?? 0;
   const all: unknown[] = [];
   let at = 0;
@@ -110,37 +107,30 @@ function withNulls(
   return all;
 }
 
-/** The rows of a page of lists; `definitions` null: all values are there. */
+/** The rows of a page of lists, which begin at `starts`; `definitions` null: all values are there. */
 function listPage(
   values: ArrayLike<unknown>,
   definitions: Uint8Array | null,
-  repetitions: Uint8Array,
+  starts: Int32Array,
   place: ColumnPlace,
+  count: number,
 ): Page {
-  const { full } = place;
-  const element = place.element!;
-  const levels = repetitions.length;
-  // One more, for what goes on from the page before: it ends where the first row begins.
-  const bounds = new Int32Array(levels + 1);
-  let rows = 0;
-  let count = 0;
-  if (definitions === null || values.length === levels) {
-    for (let i = 0; i < levels; i++) {
-      bounds[rows] = i;
-      rows += 1 - repetitions[i]!;
-    }
-    count = levels;
-  } else {
-    for (let i = 0; i < levels; i++) {
-      bounds[rows] = count;
-      rows += 1 - repetitions[i]!;
-      count += definitions[i]! >= element ? 1 : 0;
-    }
+  const rows = starts.length;
+  const ends = new Int32Array(rows);
+  if (definitions === null) {
+    for (let row = 1; row < rows; row++) ends[row - 1] = starts[row]!;
+    if (rows > 0) ends[rows - 1] = count;
+    return { values, ends, continued: rows > 0 ? starts[0]! : count, rows };
   }
-  bounds[rows] = count;
-  const ends = bounds.subarray(1, rows + 1);
-  const continued = bounds[0]!;
-  const all = count === values.length ? values : withNulls(values, definitions!, { full, element });
+  const element = place.element!;
+  let held = 0;
+  const heldUpTo = (from: number, to: number): number => {
+    for (let i = from; i < to; i++) held += definitions[i]! >= element ? 1 : 0;
+    return held;
+  };
+  const continued = heldUpTo(0, rows > 0 ? starts[0]! : count);
+  for (let row = 0; row < rows; row++) ends[row] = heldUpTo(starts[row]!, row + 1 < rows ? starts[row + 1]! : count);
+  const all = held === values.length ? values : withNulls(values, definitions, place);
   return { values: all, ends, continued, rows };
 }
 
@@ -233,23 +223,46 @@ export class ParquetColumn {
   }
 
   #decode(header: PageHeader, bytes: Uint8Array): Page | null {
-    const { reader, place } = this;
-    const { decoder, full, element } = place;
+    const { place } = this;
+    const { full, element } = place;
     const { data_page_header: first, data_page_header_v2: second } = header;
     if (first === undefined && second === undefined) return null;
     const { encoding, num_values: count } = (first ?? second)!;
     const { levels, body } = first !== undefined ? this.#partsOf(header, bytes) : this.#partsOfV2(header, bytes);
-    const repetitions = element === null ? null : decodeLevels(levels.repetition, 1, count);
-    const definitions = full === 0 ? null : decodeLevels(levels.definition, levelWidth(full), count);
-    const known = definitions === null ? count : countOf(definitions, full);
-    // Levels are read; what is left are values, as of a column without any.
-    const plain = { ...decoder, schemaPath: [] };
-    const page = reader.readDataPage(body, { num_values: known, encoding } as DataPageHeader, plain);
-    const values = reader.convertWithDictionary(page.dataPage, this.#dictionary, encoding, decoder);
+    const starts = element === null ? null : placesOfZero(levels.repetition, count);
+    const { levels: definitions, known } =
+      full === 0 ? { levels: null, known: count } : decodeLevels(levels.definition, levelWidth(full), count, full);
+    const values = this.#valuesOf(body, known, encoding);
     if (values.length !== known) throw new Error(`a page with ${values.length} values for ${known}`);
-    if (repetitions !== null) return listPage(values, definitions, repetitions, place);
-    const all = known === count ? values : withNulls(values, definitions!, place);
+    if (starts !== null) return listPage(values, definitions, starts, place, count);
+    const all = definitions === null ? values : withNulls(values, definitions, place);
     return { values: all, ends: null, continued: 0, rows: count };
+  }
+
+  /** `count` values behind the levels of a page. */
+  #valuesOf(body: Uint8Array, count: number, encoding: string): ArrayLike<unknown> {
+    const { reader } = this;
+    const { decoder } = this.place;
+    if (encoding !== 'PLAIN_DICTIONARY' && encoding !== 'RLE_DICTIONARY') {
+      // Levels are read; what is left are values, as of a column without any.
+      const header = { num_values: count, encoding } as DataPageHeader;
+      return reader.convert(reader.readDataPage(body, header, { ...decoder, schemaPath: [] }).dataPage, decoder);
+    }
+    const dictionary = this.#dictionary;
+    if (dictionary === undefined) throw new Error('a page without its dictionary');
+    const places = new Int32Array(count);
+    const width = body[0] ?? 0;
+    if (width > 0) reader.readRleBitPackedHybrid({ view: viewOf(body), offset: 1 }, width, places, body.length - 1);
+    const isTyped = ArrayBuffer.isView(dictionary);
+    const Kind = dictionary.constructor as new (count: number) => Int32Array;
+    const values = (isTyped ? new Kind(count) : new Array<unknown>(count)) as unknown[];
+    for (let i = 0; i < count; i++) {
+      const place = places[i]!;
+      if (place < 0 || place >= dictionary.length)
+        throw new Error(`value ${place} of a dictionary of ${dictionary.length}`);
+      values[i] = dictionary[place] as unknown;
+    }
+    return values;
   }
 
   /** Levels and values of a page, which are packed together. */
@@ -338,10 +351,4 @@ export class ParquetColumn {
     if (rows < count) throw new Error(`${rows} rows where ${count} are left`);
     return { values: joined(parts), rowSplits, isText: false };
   }
-}
-
-function countOf(levels: Uint8Array, level: number): number {
-  let count = 0;
-  for (let i = 0; i < levels.length; i++) if (levels[i] === level) count += 1;
-  return count;
 }

@@ -1,6 +1,6 @@
 /** Pages of a column that end anywhere, also within a row; levels in runs and packed groups. */
 import { ParquetColumn, type ColumnPlace, type PageReader } from '../../src/data/parquet_column.js';
-import { decodeLevels, levelWidth } from '../../src/data/parquet_levels.js';
+import { decodeLevels, levelWidth, placesOfZero } from '../../src/data/parquet_levels.js';
 import { Random } from '../helpers/random.js';
 
 /** Levels as parquet files have them: runs and groups of eight, drawn. */
@@ -41,7 +41,14 @@ describe('levels of parquet pages', () => {
           return level;
         });
         const bytes = Uint8Array.from(encodeLevels(levels, width, random));
-        expect(Array.from(decodeLevels(bytes, width, levels.length))).toEqual(levels);
+        const full = random.chance(0.5) ? most - 1 : (levels[0] ?? 0);
+        const found = decodeLevels(bytes, width, levels.length, full);
+        expect(found.known).toBe(levels.filter((each) => each === full).length);
+        if (found.known === levels.length) expect(found.levels).toBeNull();
+        else expect(Array.from(found.levels!)).toEqual(levels);
+        if (width !== 1) continue;
+        const places = levels.flatMap((each, place) => (each === 0 ? [place] : []));
+        expect(Array.from(placesOfZero(bytes, levels.length))).toEqual(places);
       }
     });
   }
@@ -52,12 +59,12 @@ describe('levels of parquet pages', () => {
 
   it('are refused where bytes are missing, a run is empty or its length has no end', () => {
     for (const bytes of [[], [3], [5, 1], [16], [0x80]]) {
-      expect(() => decodeLevels(Uint8Array.from(bytes), 1, 16)).toThrowError(/end before/);
+      expect(() => decodeLevels(Uint8Array.from(bytes), 1, 16, 1)).toThrowError(/end before/);
+      expect(() => placesOfZero(Uint8Array.from(bytes), 16)).toThrowError(/end before/);
     }
-    expect(() => decodeLevels(Uint8Array.of(3, 1, 1), 3, 8)).toThrowError(/end before/);
-    expect(Array.from(decodeLevels(Uint8Array.of(3, 1), 1, 8))).toEqual([1, 0, 0, 0, 0, 0, 0, 0]);
-    expect(() => decodeLevels(Uint8Array.of(0, 1), 1, 3)).toThrowError(/end before/);
-    expect(() => decodeLevels(Uint8Array.of(255, 255, 255, 255, 255, 255, 1), 1, 3)).toThrowError(/end before/);
+    expect(() => decodeLevels(Uint8Array.of(3, 1, 1), 3, 8, 1)).toThrowError(/end before/);
+    expect(() => decodeLevels(Uint8Array.of(0, 1), 1, 3, 1)).toThrowError(/end before/);
+    expect(() => decodeLevels(Uint8Array.of(255, 255, 255, 255, 255, 255, 1), 1, 3, 1)).toThrowError(/end before/);
   });
 });
 
@@ -123,7 +130,7 @@ function columnOf(pages: readonly Level[][], seed: number): ParquetColumn {
       const values = encoded[page]!.levels.filter(({ value }) => value !== null).map(({ value }) => value!);
       return { dataPage: Int32Array.from(values.slice(0, header.num_values)) };
     },
-    convertWithDictionary: (values: unknown) => values,
+    convert: (values: unknown) => values,
   } as unknown as PageReader;
   const place = {
     decoder: { pathInSchema: ['x'] },
