@@ -27,6 +27,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'devices', command: tsx('devices.ts') },
   { name: 'sparse_core', command: tsx('sparse_core.ts') },
   { name: 'export', command: tsx('export.ts') },
+  { name: 'data', command: tsx('data.ts') },
 ];
 
 const patterns = process.argv.slice(2);
