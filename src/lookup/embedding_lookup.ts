@@ -16,13 +16,13 @@ import { placeOf } from '../ids/id_place.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { sharedUniformSplits } from '../ids/row_splits.js';
 import { COMBINERS, isWeighing, type Combiner, type OutOfRange } from '../base/types.js';
-import { checkCombiner, checkMaxNorm, checkOutOfRange, checkTable, checkValidate } from './arguments.js';
-import { lookUp } from './lookup.js';
-import { checkPartitionStrategy, lookUpPartitions, type PartitionStrategy } from './partitioned_table.js';
+import { checkCombiner, checkMaxNorm, checkOutOfRange, checkValidate } from './arguments.js';
+import { checkPartitionStrategy, checkTables, lookUpPartitions, type PartitionStrategy } from './partitioned_table.js';
 import { addIdDetails } from '../ids/id_out_of_range.js';
 
 export type Table = tf.Tensor2D | tf.Tensor | tf.Variable;
-type Tables = Table | readonly Table[];
+/** A table, or the partitions of one. */
+export type Tables = Table | readonly Table[];
 
 export interface EmbeddingLookupOptions {
   /** How rows become one; null (default): they stay apart. */
@@ -90,7 +90,7 @@ export function embeddingLookup(
   options: EmbeddingLookupOptions = {},
 ): tf.Tensor | RaggedTensor {
   const given = readOptions<EmbeddingLookupOptions>(options, FIELDS, 'options', USAGE);
-  const partitions = isList(table) ? checkPartitions(table) : [checkTable(table)];
+  const partitions = checkTables(table);
   const strategy = checkPartitionStrategy(given.partitionStrategy);
   const combiner = given.combiner === undefined || given.combiner === null ? null : checkCombiner(given.combiner);
   const bagOptions: BagOptions = {
@@ -103,10 +103,7 @@ export function embeddingLookup(
   if (batch.weights !== null && !isWeighing(combiner)) {
     throw new ValueError('combiner', `'sum', 'mean' or 'sqrtn' when weights are given`, combiner);
   }
-  const look = (bags: BagTensors): tf.Tensor2D =>
-    partitions.length === 1
-      ? lookUp([{ table: partitions[0]!, bags, options: bagOptions }])[0]!
-      : lookUpPartitions(partitions, strategy, bags, bagOptions);
+  const look = (bags: BagTensors): tf.Tensor2D => lookUpPartitions(partitions, strategy, bags, bagOptions);
   return addIdDetails(
     () => (combiner === null ? lookUpRows(look, batch) : lookUpPooled(look, batch)),
     ({ position }) => ({ place: placeOf(batch, position) }),
@@ -115,20 +112,6 @@ export function embeddingLookup(
 
 const USAGE = `emb.embeddingLookup(table, ids, {combiner: 'sum'})`;
 const FIELDS = ['combiner', 'weights', 'maxNorm', 'outOfRange', 'partitionStrategy', 'validate'] as const;
-
-function isList(table: unknown): table is readonly Table[] {
-  return Array.isArray(table);
-}
-
-function checkPartitions(tables: readonly Table[]): tf.Tensor2D[] {
-  if (tables.length === 0) throw new ValueError('table', 'at least one partition', described('an empty list'));
-  const partitions = tables.map((table, i) => checkTable(table, `table[${i}]`));
-  const dim = partitions[0]!.shape[1];
-  partitions.forEach((partition, i) => {
-    if (partition.shape[1] !== dim) throw new ValueError(`table[${i}]`, `${dim} columns, as table[0] has`, partition);
-  });
-  return partitions;
-}
 
 /** The ids of a batch as flat tensors, with the given row splits. Call inside a tidy. */
 function toBagTensors(batch: IdBatch, rowSplits: Int32Array): BagTensors {

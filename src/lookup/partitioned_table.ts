@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../backends/bag_tensors.js';
 import { IdOutOfRange, type BagOptions } from '../backends/kernel_set.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { checkTable } from './arguments.js';
 import { withPublicErrors, lookUp } from './lookup.js';
 import { maxPooled, withoutMax } from './max_pooling.js';
 
@@ -16,6 +17,18 @@ export function checkPartitionStrategy(strategy: unknown): PartitionStrategy {
     throw new ValueError('partitionStrategy', `'mod' or 'div'`, strategy);
   }
   return strategy;
+}
+
+/** The partitions of a table; one that comes alone is its only one. */
+export function checkTables(table: unknown): tf.Tensor2D[] {
+  if (!Array.isArray(table)) return [checkTable(table)];
+  if (table.length === 0) throw new ValueError('table', 'at least one partition', described('an empty list'));
+  const partitions = (table as unknown[]).map((each, i) => checkTable(each, `table[${i}]`));
+  const dim = partitions[0]!.shape[1];
+  partitions.forEach((partition, i) => {
+    if (partition.shape[1] !== dim) throw new ValueError(`table[${i}]`, `${dim} columns, as table[0] has`, partition);
+  });
+  return partitions;
 }
 
 /** For each partition: the ids as its own row numbers, -1 where another partition holds the row. */
@@ -37,7 +50,7 @@ function localIds(ids: Int32Array, sizes: readonly number[], strategy: Partition
 }
 
 /**
- * Pooled rows over partitions: each pools the rows that it holds and takes the others as zeros that stay in the
+ * Pooled rows over partitions, or of an only one: each pools the rows that it holds and takes the others as zeros that stay in the
  * divisor, so the sum of the partial results is the whole, and gradients reach every partition. For `max` these are rows.
  */
 export function lookUpPartitions(
@@ -46,6 +59,7 @@ export function lookUpPartitions(
   bags: BagTensors,
   options: BagOptions,
 ): tf.Tensor2D {
+  if (partitions.length === 1) return lookUp([{ table: partitions[0]!, bags, options }])[0]!;
   const sizes = partitions.map((partition) => partition.shape[0]);
   const rows = sizes.reduce((sum, size) => sum + size, 0);
   if (strategy === 'mod') checkModSizes(sizes, rows);

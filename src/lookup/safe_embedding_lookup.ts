@@ -5,9 +5,9 @@ import { readOptions } from '../base/options.js';
 import { parseIds, type IdBatch, type IdsInput, type WeightsInput } from '../ids/parse_ids.js';
 import { placeOf } from '../ids/id_place.js';
 import type { Combiner } from '../base/types.js';
-import { checkBagOptions, checkTable } from './arguments.js';
-import type { RowsOfIds, Table } from './embedding_lookup.js';
-import { lookUp } from './lookup.js';
+import { checkBagOptions } from './arguments.js';
+import type { RowsOfIds, Tables } from './embedding_lookup.js';
+import { checkPartitionStrategy, checkTables, lookUpPartitions, type PartitionStrategy } from './partitioned_table.js';
 import { addIdDetails } from '../ids/id_out_of_range.js';
 
 export interface SafeEmbeddingLookupOptions {
@@ -17,6 +17,8 @@ export interface SafeEmbeddingLookupOptions {
   weights?: WeightsInput | null | undefined;
   /** Rows are scaled to at most this L2 norm; null (default): off. */
   maxNorm?: number | null | undefined;
+  /** How rows are dealt to a list of tables: 'mod' (default) or 'div'. */
+  partitionStrategy?: PartitionStrategy | null | undefined;
   /** The row that stands in, with weight 1, for bags that are empty (after pruning); zeros without it (default). */
   defaultId?: number | null | undefined;
 }
@@ -35,7 +37,7 @@ interface Pruned {
  * with a combiner ('mean' by default); every row is kept.
  * Source: tf.nn.safe_embedding_lookup_sparse (TensorFlow 2.21).
  *
- * @param table - [rows, dim] float32.
+ * @param table - [rows, dim] float32: a tensor, a variable, or a list of row partitions.
  * @param ids - Whole numbers: dense of rank 2 or more, ragged or sparse.
  * @param options - How rows are combined and weighted.
  * @returns One row per bag.
@@ -46,13 +48,17 @@ interface Pruned {
  * const table = tf.tensor2d([[1, 2], [3, 4]]);
  * emb.safeEmbeddingLookup(table, [[1, -1], [-1, -1]], {combiner: 'mean', defaultId: 0}).print(); // [[3, 4], [1, 2]]
  */
-export function safeEmbeddingLookup(table: Table, ids: RowsOfIds, options?: SafeEmbeddingLookupOptions): tf.Tensor2D;
-export function safeEmbeddingLookup(table: Table, ids: IdsInput, options?: SafeEmbeddingLookupOptions): tf.Tensor;
-export function safeEmbeddingLookup(table: Table, ids: IdsInput, options: SafeEmbeddingLookupOptions = {}): tf.Tensor {
+export function safeEmbeddingLookup(table: Tables, ids: RowsOfIds, options?: SafeEmbeddingLookupOptions): tf.Tensor2D;
+export function safeEmbeddingLookup(table: Tables, ids: IdsInput, options?: SafeEmbeddingLookupOptions): tf.Tensor;
+export function safeEmbeddingLookup(table: Tables, ids: IdsInput, options: SafeEmbeddingLookupOptions = {}): tf.Tensor {
   const given = readOptions<SafeEmbeddingLookupOptions>(options, FIELDS, 'options', USAGE);
-  const matrix = checkTable(table);
+  const partitions = checkTables(table);
+  const strategy = checkPartitionStrategy(given.partitionStrategy);
   const bagOptions = checkBagOptions({ combiner: given.combiner ?? 'mean', maxNorm: given.maxNorm });
-  const defaultId = checkDefaultId(given.defaultId, matrix.shape[0]);
+  const defaultId = checkDefaultId(
+    given.defaultId,
+    partitions.reduce((rows, { shape }) => rows + shape[0], 0),
+  );
   const batch = parseIds(ids, given.weights);
   const { rowSplits, batchShape } = batch;
   if (rowSplits === null) {
@@ -71,15 +77,15 @@ export function safeEmbeddingLookup(table: Table, ids: IdsInput, options: SafeEm
       weights: keptWeights(batch, kept.positions),
     };
     // The default is a row of the table, so whatever is outside was given.
-    const [pooled] = addIdDetails(
-      () => lookUp([{ table: matrix, bags, options: bagOptions }]) as [tf.Tensor2D],
+    const pooled = addIdDetails(
+      () => lookUpPartitions(partitions, strategy, bags, bagOptions),
       ({ position }) => ({ place: placeOf(batch, kept.positions[position]!) }),
     );
     return pooled.reshape([...batchShape, pooled.shape[1]]);
   });
 }
 
-const FIELDS = ['combiner', 'weights', 'maxNorm', 'defaultId'] as const;
+const FIELDS = ['combiner', 'weights', 'maxNorm', 'partitionStrategy', 'defaultId'] as const;
 const USAGE = `emb.safeEmbeddingLookup(table, ids, {combiner: 'mean', defaultId: 0})`;
 
 function checkDefaultId(defaultId: unknown, rows: number): number | null {

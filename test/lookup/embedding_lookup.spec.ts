@@ -360,6 +360,44 @@ describeForBackends('embeddingLookup and safeEmbeddingLookup', () => {
       });
     });
   });
+
+  it('looks up safely in row partitions as in the whole table, defaults and gradients included', () => {
+    expectNoLeak(() => {
+      tf.tidy(() => {
+        const whole = tf.range(0, 14).reshape([7, 2]) as tf.Tensor2D;
+        const rows = (list: number[]): tf.Tensor2D => tf.gather(whole, tf.tensor1d(list, 'int32'));
+        const parts = {
+          mod: [rows([0, 3, 6]), rows([1, 4]), rows([2, 5])],
+          div: [rows([0, 1, 2]), rows([3, 4]), rows([5, 6])],
+        };
+        const ids = emb.RaggedTensor.fromRows([[6, -1, 2], [-3], [], [4, 4, 5, 0]]);
+        const weights = [[1, 1, 0], [2], [], [1, -1, 3, 0.5]];
+        for (const combiner of ['sum', 'mean', 'sqrtn', 'max'] as const) {
+          for (const options of [{}, { defaultId: 5 }, { weights, defaultId: 0 }, { maxNorm: 3 }]) {
+            if (combiner === 'max' && 'weights' in options) continue;
+            const expected = emb.safeEmbeddingLookup(whole, ids, { combiner, ...options } as never);
+            for (const partitionStrategy of ['mod', 'div'] as const) {
+              const all = { combiner, partitionStrategy, ...options } as never;
+              expectClose(emb.safeEmbeddingLookup(parts[partitionStrategy], ids, all), expected);
+            }
+          }
+        }
+        const gradients = tf.grads((...tables: tf.Tensor[]) =>
+          emb.safeEmbeddingLookup(tables as tf.Tensor2D[], ids, { combiner: 'sum', defaultId: 3 }).sum(),
+        )(parts.mod);
+        expectClose(gradients[0]!, tf.tensor2d([[1, 1], [2, 2], [1, 1]])); // prettier-ignore
+        expect(() => emb.safeEmbeddingLookup(parts.div, [[7]], { partitionStrategy: 'div' })).toThrowError(
+          emb.ValueError,
+          /7 at \[0, 0\] \(the table has 7 rows\)/,
+        );
+        expect(() => emb.safeEmbeddingLookup(parts.mod, [[1]], { defaultId: 7 })).toThrowError(
+          emb.ValueError,
+          /defaultId/,
+        );
+        expect(() => emb.safeEmbeddingLookup([], [[1]])).toThrowError(emb.ValueError, /table/);
+      });
+    });
+  });
 });
 
 function expectClose(actual: tf.Tensor, expected: tf.Tensor, tolerance = 2e-6): void {
