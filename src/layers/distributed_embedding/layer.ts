@@ -289,7 +289,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     const variables = features.map(({ table }) => this.#weights.variable(table));
     const paths = { ...this.#paths, ids: this.#idPaths };
     const asked = { owner: this, ids: list.slice(0, features.length), weights, paths, names: this.#names };
-    const batch = { ...asked, idsArePlaced: !this.#dpInput, isReported: true };
+    const batch = { ...asked, idsArePlaced: !this.#dpInput, isReported: true, sizesMayDiffer: true };
     const results = lookUpFeatures(features, variables, batch, () => {
       this.invokeCallHook(inputs, kwargs as never);
       for (const { table } of tables) checkTableTraining(table, this.name, kwargs);
@@ -324,6 +324,30 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
   override setWeights(weights: readonly unknown[], options?: { chunkElements?: number }): void {
     this.#checkReady('setWeights');
     this.#write(sourcesInOrder(weights, this.tableNames), options);
+  }
+
+  /**
+   * Returns the ids of each device, in the order in which a layer with `dpInput: false` takes them: those of a feature go
+   * to every device that holds columns or rows of its table.
+   *
+   * @param inputs - The ids of all features, in their structure, as a layer with `dpInput: true` takes them.
+   * @returns A list for each device of the plan.
+   * @throws RuntimeError on backends without devices; TypeError and ValueError for inputs that do not fit the features. Source: dp_input=False of NVIDIA distributed-embeddings 23.06.
+   *
+   * @example
+   * layer.apply(layer.splitByDevice([users, items]));
+   */
+  splitByDevice(inputs: unknown): unknown[][] {
+    this.#plan.refresh();
+    const { plan } = this.#plan;
+    if (plan === null) {
+      const note = 'Without devices apply takes ids as they are.';
+      throw new RuntimeError('splitByDevice', 'a backend with devices', described('none'), note);
+    }
+    const { structure, features } = this.#all;
+    const form = { structure, count: features.length, weighted: this.#weighted, byDevice: null };
+    const { ids } = readInputs(inputs, null, form);
+    return featuresByDevice(plan).map((own) => own.map((feature) => ids[feature]));
   }
 
   /**

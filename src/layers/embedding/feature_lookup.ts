@@ -361,6 +361,8 @@ export interface FeatureBatch {
   readonly paths: { readonly ids: readonly string[]; readonly weights: readonly string[] };
   /** The feature and the table of each, in words; null: there is only the one of the layer. */
   readonly names: readonly (string | null)[];
+  /** Whether features may have different numbers of samples. */
+  readonly sizesMayDiffer?: boolean;
   /** Ids came to the devices with the input. */
   readonly idsArePlaced?: boolean;
   /** Reports tell the inputs of the layer apart. */
@@ -439,6 +441,7 @@ export function lookUpFeatures(
   check: () => void,
 ): (tf.Tensor | RaggedTensor)[] {
   const { owner, ids, weights, paths, idsArePlaced = false, isReported = false, spreads = false } = given;
+  const { sizesMayDiffer = false } = given;
   let results: (tf.Tensor | RaggedTensor)[] = [];
   // RaggedTensors stay out of the tidy's result, which would walk through all their numbers.
   tf.tidy(() => {
@@ -449,7 +452,7 @@ export function lookUpFeatures(
         weights: paths.weights[i]!,
       });
     });
-    checkBatchSizes(batches, paths.ids);
+    if (!sizesMayDiffer) checkBatchSizes(batches, paths.ids);
     const lookUpAll = (): (tf.Tensor | RaggedTensor)[] => {
       const isPadded = (input: number): boolean => owner.paddedInputs.includes(input);
       const lookups = features.map((feature, i) => featureLookup(feature, batches[i]!, spreads, isPadded(i)));

@@ -157,6 +157,10 @@ describe('DistributedEmbedding on devices', () => {
         const sent = emb.tpuEmulator().counters().links.ids.flat();
         expect(sent.every((ids) => ids === 0)).toBeTrue();
         expect(given).toEqual(alone(SIZES, tablesOf(), x));
+        expect(layer.splitByDevice(x)).toEqual(byDevice.map((inputs) => inputs.map((input) => x[input]!)));
+        expect(takeAll(layer.apply(layer.splitByDevice(x) as never))).toEqual(given);
+        expectError(() => layer.splitByDevice(x.slice(1)), 'ValueError', 'inputs');
+        expectError(() => layer.splitByDevice(null), 'TypeError', 'inputs');
         // So do pairs, which are compared by what they hold.
         const pairs = byDevice.map((inputs) =>
           inputs.map((input) => {
