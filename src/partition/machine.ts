@@ -14,6 +14,8 @@ export interface PlanMachine {
 
 /** A data-centre accelerator of 2020 with its neighbours on one board: what TorchRec's planner 1.0 assumes. */
 export const DEFAULT_MACHINE: PlanMachine = { memoryBandwidth: 897e9, hostBandwidth: 51e9, linkBandwidth: 600e9 };
+/** Samples of a step, over all devices. */
+export const DEFAULT_BATCH = 4096;
 
 const FIELDS = ['memoryBandwidth', 'hostBandwidth', 'linkBandwidth'] as const;
 
@@ -30,4 +32,8 @@ export function readMachine(value: unknown): PlanMachine {
     if (!Number.isFinite(bandwidth) || bandwidth <= 0) throw new ValueError(argument, expected, bandwidth);
   }
   return { ...DEFAULT_MACHINE, ...given };
+}
+
+export function isDefault(machine: PlanMachine): boolean {
+  return FIELDS.every((field) => machine[field] === DEFAULT_MACHINE[field]);
 }

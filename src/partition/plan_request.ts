@@ -1,7 +1,7 @@
 /** What the planner is asked for: the arguments of `planEmbedding`, read and checked. */
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
-import { readMachine, type PlanMachine } from './machine.js';
+import { DEFAULT_BATCH, readMachine, type PlanMachine } from './machine.js';
 import { STRATEGY_NAMES, type StrategyName } from './plan.js';
 import { readTables, type PlanTable, type PlanTableArgs } from './plan_table.js';
 
@@ -85,7 +85,6 @@ export interface PlanRequest {
 
 const FIELDS = ['tables', 'inputTableMap', 'worldSize', ...PLACEMENT_FIELDS, 'machine'] as const;
 const MOST_DEVICES = 65536;
-const DEFAULT_BATCH = 4096;
 
 function wholeNumber(value: unknown, argument: string, most: number): number {
   const expected = `a whole number from 1 to ${most}`;

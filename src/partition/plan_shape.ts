@@ -120,6 +120,10 @@ export const PLAN_SHAPE: Shape = record({
   }),
   'dataParallelTables?': list(record({ table: whole, inputDim: whole, outputDim: whole })),
   ranks: list(rank),
+  'predictedFor?': record({
+    batchSize: whole,
+    machine: record({ memoryBandwidth: amount, hostBandwidth: amount, linkBandwidth: amount }),
+  }),
   'tableNames?': list(text),
   'notes?': list(text),
 });

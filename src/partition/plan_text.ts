@@ -1,5 +1,6 @@
 /** A plan as text: one line for each piece of a table on a device, one for each device. */
-import { alignedBytesText, alignedSecondsText } from '../base/units.js';
+import { alignedBytesText, alignedSecondsText, bytesText } from '../base/units.js';
+import { DEFAULT_BATCH, DEFAULT_MACHINE } from './machine.js';
 import type { PlanData, RowShard } from './plan.js';
 
 interface Piece {
@@ -51,6 +52,17 @@ function columnsOfText(lines: readonly (readonly string[])[], left: ReadonlySet<
   );
 }
 
+/** What the seconds of the devices stand for. */
+function assumedText({ predictedFor, ranks }: PlanData): string[] {
+  if (ranks.every(({ predicted }) => predicted === undefined)) return [];
+  const { batchSize, machine } = predictedFor ?? { batchSize: DEFAULT_BATCH, machine: DEFAULT_MACHINE };
+  const { memoryBandwidth, hostBandwidth, linkBandwidth } = machine;
+  return [
+    `a step: a batch of ${batchSize}, on devices that read ${bytesText(memoryBandwidth)}/s of their own memory and ` +
+      `${bytesText(hostBandwidth)}/s of the host's, and send ${bytesText(linkBandwidth)}/s`,
+  ];
+}
+
 /** The whole plan as text. */
 export function planText(plan: PlanData): string {
   const devices = plan.ranks.map((_, device) => pieces(plan, device));
@@ -91,6 +103,7 @@ export function planText(plan: PlanData): string {
       `strategy ${plan.effectiveStrategy}: ${dataParallel.length} copied to each device, ` +
       `${tableParallel.length} placed whole or by columns, ${rowSlice.length} by rows`,
     ...columnsOfText(lines, new Set([1, 2, 3, 7])),
+    ...assumedText(plan),
     ...(plan.notes ?? []).map((note) => `note: ${note}`),
   ].join('\n');
 }

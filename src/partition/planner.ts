@@ -1,6 +1,7 @@
 /** The planner: groups tables, places them on devices and lays out what each device holds. */
 import { ValueError, described } from '../base/errors.js';
 import { groupInputs, groupTables, rowFallbackTable, type Grouping } from './groups.js';
+import { DEFAULT_BATCH, isDefault } from './machine.js';
 import type { EmbeddingPlan, GroupName, StrategyName } from './plan.js';
 import { withMethods } from './plan_methods.js';
 import { layOut } from './plan_layout.js';
@@ -171,6 +172,8 @@ export function planEmbedding(args: PlanEmbeddingArgs): EmbeddingPlan {
     }
   }
   const plan = layOut(request, grouping, placement);
+  const { batchSize, machine } = request;
+  if (batchSize !== DEFAULT_BATCH || !isDefault(machine)) plan.predictedFor = { batchSize, machine };
   rankLoads(request, plan).forEach(({ seconds, lookups, bytesMemory, bytesOut }, device) => {
     plan.ranks[device]!.predicted = { seconds, lookups, bytesMemory, bytesOut };
   });

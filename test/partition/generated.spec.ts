@@ -10,6 +10,7 @@ const ALL = [...UPSTREAM, 'cost_balanced'] as const;
 function withoutLoads(plan: PlanData): PlanData {
   const data = structuredClone({ ...plan });
   for (const rank of data.ranks) delete rank.predicted;
+  delete data.predictedFor;
   return data;
 }
 

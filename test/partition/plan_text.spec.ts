@@ -1,5 +1,6 @@
 /** Plans as text. */
-import { planEmbedding, type PlanData } from '../../src/partition/index.js';
+import { ValueError } from '../../src/base/errors.js';
+import { planEmbedding, readPlan, type PlanData } from '../../src/partition/index.js';
 import { planText } from '../../src/partition/plan_text.js';
 
 const TABLES = [
@@ -34,7 +35,24 @@ describe('planText', () => {
       '     1  3 3      0..10       0..16         160     640 B   0.2 %  weight 0 from row 1000',
       '     1  2 long   2500..5000  0..8        20000   80.0 kB  26.5 %  rows',
       '     1  in all                           36168  144.7 kB  48.0 %  per step 375 ns, 864 lookups, 7.07 kB sent',
+      "a step: a batch of 64, on devices that read 897 GB/s of their own memory and 51.0 GB/s of the host's, and send 600 GB/s",
     ]);
+  });
+
+  it('says for which batch and machine it predicts, also once it was stored', () => {
+    const last = (plan: unknown): string => String(plan).split('\n').at(-1)!;
+    const [tables, worldSize] = [[{ inputDim: 3, outputDim: 4 }], 1];
+    const plain = planEmbedding({ tables, worldSize, batchSize: 4096, machine: { linkBandwidth: 600e9 } });
+    expect(last(plain)).toMatch(/^a step: a batch of 4096, .* 897 GB\/s .* 51\.0 GB\/s .* 600 GB\/s$/);
+    expect('predictedFor' in plain).toBeFalse();
+    const machine = { memoryBandwidth: 2.765e12, linkBandwidth: 9e7 };
+    const other = planEmbedding({ tables, worldSize, batchSize: 7, machine });
+    expect(other.predictedFor).toEqual({ batchSize: 7, machine: { ...machine, hostBandwidth: 51e9 } });
+    expect(last(other)).toMatch(/^a step: a batch of 7, .* 2\.77 TB\/s .* 51\.0 GB\/s .* 90\.0 MB\/s$/);
+    expect(String(readPlan(JSON.stringify(other)))).toBe(String(other));
+    expect(planEmbedding({ tables, worldSize, machine: { hostBandwidth: 5e10 } }).predictedFor!.batchSize).toBe(4096);
+    const wrong = { ...other.toJSON(), predictedFor: { batchSize: 7, machine } } as unknown as PlanData;
+    expect(() => readPlan(wrong)).toThrowError(ValueError, /predictedFor\.machine\.hostBandwidth: missing/);
   });
 
   it('tells rows that are dealt out and weights that stay with the host', () => {
