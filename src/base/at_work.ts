@@ -13,11 +13,11 @@ export function hostMark(): string {
   return createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 }
 
-/** Whether the process that made a draft, a file or a folder, may still be at work. */
-export async function isAtWork(path: string, pid: number, host: string): Promise<boolean> {
+/** Whether the process that made a draft, a file or a folder, may still be at work. Drafts of older versions tell no host. */
+export async function isAtWork(path: string, pid: number, host: string | undefined): Promise<boolean> {
   const { stat } = nodeBuiltin<typeof fsPromises>('node:fs/promises')!;
   const madeAt = async (): Promise<number> => (await stat(path)).mtimeMs;
-  // Processes of another machine on the same disk cannot be asked.
+  // Processes of another machine on the same disk cannot be asked, nor those that are not known.
   if (host !== hostMark()) return Date.now() - (await madeAt()) < DAY_MS;
   // In a container every process may have the number of the one before it.
   if (pid === process.pid) return (await madeAt()) >= Date.now() - process.uptime() * 1000;

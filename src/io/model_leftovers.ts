@@ -14,7 +14,9 @@ export const MODEL_JSON = 'model.json';
 /** As tfjs-node calls it. */
 const STOCK_WEIGHTS = 'weights.bin';
 
-const DRAFT = /^model\.json\.([0-9a-f]{16})\.(\d+)\.([0-9a-f]{8})\.part$/;
+const DRAFT = /^model\.json\.(?<id>[0-9a-f]{16})\.(?<pid>\d+)\.(?<host>[0-9a-f]{8})\.part$/;
+/** Of versions that wrote each file by itself. */
+const OLD_DRAFT = /^(?:model\.json|weights\.bin)\.(?<pid>\d+)\.part$/;
 const WEIGHTS = /^weights-([0-9a-f]{16})(?:-\d+)?\.bin$/;
 /** Tells machines apart that write to one disk. */
 export const HOST = hostMark();
@@ -43,13 +45,13 @@ async function modelText(folder: string): Promise<string> {
 async function savesInProgress(folder: string): Promise<Set<string>> {
   const ids = new Set<string>();
   for (const name of await readdir(folder)) {
-    const [, id, pid, host] = DRAFT.exec(name) ?? [];
-    if (id === undefined) continue;
+    const { groups } = DRAFT.exec(name) ?? OLD_DRAFT.exec(name) ?? {};
+    if (groups === undefined) continue;
     const path = join(folder, name);
     // A draft that is gone meanwhile has become `model.json`.
-    const atWork = await isAtWork(path, Number(pid), host!).catch(() => false);
-    if (atWork) ids.add(id);
-    else await rm(path, { force: true });
+    const atWork = await isAtWork(path, Number(groups['pid']), groups['host']).catch(() => false);
+    if (!atWork) await rm(path, { force: true });
+    else if (groups['id'] !== undefined) ids.add(groups['id']);
   }
   return ids;
 }

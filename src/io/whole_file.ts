@@ -18,16 +18,17 @@ function randomName(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** What the drafts of a file are called behind its name: by which process, on which machine. */
-const DRAFT = /^\.[0-9a-f]{16}\.(\d+)\.([0-9a-f]{8})\.part$/;
+/** What the drafts of a file are called behind its name: by which process, on which machine; older versions told neither. */
+const DRAFT = /^\.[0-9a-f]{16}(?:\.(\d+)\.([0-9a-f]{8}))?\.part$/;
 
 /** Removes the drafts of a file that processes left which are no more. */
 async function removeStale(fs: typeof fsPromises, path: string): Promise<void> {
   const cut = Math.max(path.lastIndexOf('/'), process.platform === 'win32' ? path.lastIndexOf('\\') : -1) + 1;
   const [folder, name] = [path.slice(0, cut), path.slice(cut)];
   for (const other of await fs.readdir(folder === '' ? '.' : folder).catch(() => [] as string[])) {
-    const [, pid, host] = (other.startsWith(name) ? DRAFT.exec(other.slice(name.length)) : null) ?? [];
-    if (host === undefined) continue;
+    const found = other.startsWith(name) ? DRAFT.exec(other.slice(name.length)) : null;
+    if (found === null) continue;
+    const [, pid, host] = found;
     const draft = `${folder}${other}`;
     if (await isAtWork(draft, Number(pid), host).catch(() => true)) continue;
     await fs.rm(draft, { force: true }).catch(() => {});

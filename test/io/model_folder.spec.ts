@@ -235,6 +235,11 @@ describe('a save in a folder', () => {
       for (const name of names) writeFileSync(join(folder, name), 'partial');
       return names;
     };
+    // As versions called them that did not tell the machine.
+    const old = (...names: string[]): string[] => {
+      for (const name of names) writeFileSync(join(folder, name), 'partial');
+      return names;
+    };
     const age = (names: string[], seconds: number): string[] => {
       const then = Date.now() / 1000 - seconds;
       for (const name of names) utimesSync(join(folder, name), then, then);
@@ -244,12 +249,15 @@ describe('a save in a folder', () => {
       ...make('a'.repeat(16), process.ppid),
       ...make('b'.repeat(16), process.pid),
       ...age(make('c'.repeat(16), deadProcess(), '00000000'), 3600),
+      ...age(old('model.json.7.part', 'weights.bin.7.part'), 3600),
+      ...age(old('model.json.x.part', 'notes.7.part'), 2 * 86_400),
     ];
     const removed = [
       ...make('d'.repeat(16), deadProcess()),
       ...age(make('e'.repeat(16), process.pid), process.uptime() + 60),
       ...age(make('f'.repeat(16), process.pid, '00000000'), 2 * 86_400),
       ...make('0'.repeat(16), deadProcess()).slice(1),
+      ...age(old('model.json.8.part', 'weights.bin.8.part'), 2 * 86_400),
     ];
     await saveNumber(folder, 2);
     const left = readdirSync(folder);

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,5 +52,24 @@ describe('a file that is written whole', () => {
     for (const name of [...others, stale]) writeFileSync(join(folder, name), '');
     await write(join(folder, 'table.npy'));
     expect(readdirSync(folder).sort()).toEqual([...others, 'table.npy'].sort());
+  });
+
+  it('removes drafts that tell no process once they are a day old', async () => {
+    const aged = (name: string, hours: number): void => {
+      writeFileSync(join(folder, name), '');
+      const then = Date.now() / 1000 - hours * 3600;
+      utimesSync(join(folder, name), then, then);
+    };
+    const kept = [
+      `table.npy.${'a'.repeat(16)}.part`,
+      `other.npy.${'b'.repeat(16)}.part`,
+      `table.npy.${'b'.repeat(15)}.part`,
+      'table.npy.1.part',
+    ];
+    aged(kept[0]!, 23);
+    kept.slice(1).forEach((name) => aged(name, 25));
+    aged(`table.npy.${'b'.repeat(16)}.part`, 25);
+    await write(join(folder, 'table.npy'));
+    expect(readdirSync(folder).sort()).toEqual([...kept, 'table.npy'].sort());
   });
 });
