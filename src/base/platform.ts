@@ -110,3 +110,19 @@ export function nodeBuiltin<T>(name: string): T | null {
   if (typeof process.getBuiltinModule === 'function') return (process.getBuiltinModule(name) as T | undefined) ?? null;
   return (platform().require?.(name) as T | undefined) ?? null;
 }
+
+/**
+ * Loads a package on first use. Throws a RuntimeError, which names it, where it is not there; `note`: what else to do.
+ */
+export async function loadPackage<T>(
+  name: string,
+  argument: string,
+  load: () => Promise<T>,
+  note = 'In a page without a bundler an import map names it.',
+): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    throw new RuntimeError(argument, `the package ${name}`, described('none'), `${note} ${(error as Error).message}`);
+  }
+}

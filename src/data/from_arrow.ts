@@ -1,6 +1,7 @@
 /** Data sets of Arrow tables, and of files and streams in the IPC formats of Arrow, a record batch at a time. */
 import type * as arrow from 'apache-arrow';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
+import { loadPackage } from '../base/platform.js';
 import { readOptions } from '../base/options.js';
 import {
   DECLARATION_FIELDS,
@@ -33,14 +34,8 @@ function isTable(value: unknown): value is ArrowTable {
   return Array.isArray(batches) && Array.isArray(schema?.fields);
 }
 
-async function library(): Promise<typeof arrow> {
-  try {
-    return await import('apache-arrow');
-  } catch (error) {
-    const note = `Install it: npm install apache-arrow. ${(error as Error).message}`;
-    throw new RuntimeError('source', 'the package apache-arrow', described('none'), note);
-  }
-}
+const library = (): Promise<typeof arrow> =>
+  loadPackage('apache-arrow', 'source', () => import('apache-arrow'), 'Install it: npm install apache-arrow.');
 
 const isOf = (type: arrow.DataType, ...ids: readonly number[]): boolean => ids.includes(type.typeId);
 

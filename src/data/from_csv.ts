@@ -1,6 +1,7 @@
 /** Data sets of CSV files: papaparse reads the text, a piece at a time, in Node and in pages alike. */
 import type * as papa from 'papaparse';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { loadPackage } from '../base/platform.js';
 import { checkBoolean } from '../base/layer_arguments.js';
 import { readOptions } from '../base/options.js';
 import {
@@ -37,10 +38,11 @@ interface Format {
 
 type PapaParse = typeof papa;
 
-async function papaParse(): Promise<PapaParse> {
-  const module = (await import('papaparse')) as PapaParse & { default?: PapaParse };
-  return module.default ?? module;
-}
+const papaParse = (): Promise<PapaParse> =>
+  loadPackage('papaparse', 'source', async () => {
+    const module = (await import('papaparse')) as PapaParse & { default?: PapaParse };
+    return module.default ?? module;
+  });
 
 /** What ends a line; a file ends all of them alike. */
 function lineEnd(text: string): '\n' | '\r' | '\r\n' {

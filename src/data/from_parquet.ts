@@ -2,6 +2,7 @@
 import type * as hyparquet from 'hyparquet';
 import type { ColumnDecoder, FileMetaData, ParquetParsers, SchemaTree } from 'hyparquet/src/types.js';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
+import { loadPackage } from '../base/platform.js';
 import { readOptions } from '../base/options.js';
 import {
   DECLARATION_FIELDS,
@@ -27,7 +28,7 @@ let loading: Promise<Library> | null = null;
 
 /** Loads hyparquet and its compressors on first use. */
 function library(): Promise<Library> {
-  loading ??= (async () => {
+  loading ??= loadPackage('hyparquet', 'source', async () => {
     const [main, column, datapage, convert, encoding, { compressors }] = await Promise.all([
       import('hyparquet'),
       import('hyparquet/src/column.js'),
@@ -43,7 +44,7 @@ function library(): Promise<Library> {
       ...{ parquetMetadataAsync, parquetSchema, parquetHeader, readPage, decompressPage, readDataPage },
       ...{ convert: convert.convert, readRleBitPackedHybrid: encoding.readRleBitPackedHybrid, compressors },
     };
-  })();
+  });
   return loading;
 }
 

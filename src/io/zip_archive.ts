@@ -1,7 +1,8 @@
 /** Zip archives, by zip.js, which is loaded on first use. */
 import type * as zipjs from '@zip.js/zip.js';
 import type { Entry, FileEntry } from '@zip.js/zip.js';
-import { RuntimeError, ValueError, described } from '../base/errors.js';
+import { ValueError, described } from '../base/errors.js';
+import { loadPackage } from '../base/platform.js';
 import { bytesAt, type ByteSource } from './byte_source.js';
 
 type Zip = typeof zipjs;
@@ -19,17 +20,12 @@ const MOST_ENTRIES = 100_000;
 /** What deflate reaches at best; a larger size is a lie. */
 const BEST_RATIO = 1032;
 
-/** Loads zip.js. Throws RuntimeError where it is not there. */
-export async function loadZip(): Promise<Zip> {
-  try {
+export const loadZip = (): Promise<Zip> =>
+  loadPackage('@zip.js/zip.js', 'source', async () => {
     const zip = await import('@zip.js/zip.js');
     zip.configure({ useWebWorkers: false });
     return zip;
-  } catch (error) {
-    const note = `In a page without a bundler an import map names it. ${(error as Error).message}`;
-    throw new RuntimeError('source', 'the package @zip.js/zip.js', described('none'), note);
-  }
-}
+  });
 
 /** An archive for zip.js, which asks for bytes as it needs them. */
 function readerOf(zip: Zip, source: ByteSource): InstanceType<Zip['Reader']> {

@@ -5,7 +5,8 @@
  * what lies in the file and nothing else, so links out of it lead nowhere.
  */
 import type * as jsfive from 'jsfive';
-import { RuntimeError, ValueError, described, describe } from '../../base/errors.js';
+import { ValueError, described, describe } from '../../base/errors.js';
+import { loadPackage } from '../../base/platform.js';
 import type { PositionedFile } from '../../base/platform.js';
 import { positioned } from '../../io/byte_source.js';
 import { readArray, type ArrayType } from '../../io/weights/array_values.js';
@@ -59,15 +60,7 @@ function checkEnd(bytes: Uint8Array, name: string): void {
 
 type Library = typeof jsfive;
 
-/** Loads jsfive. Throws RuntimeError where it is not there. */
-async function loadLibrary(): Promise<Library> {
-  try {
-    return await import('jsfive');
-  } catch (error) {
-    const note = `In a page without a bundler an import map names it. ${(error as Error).message}`;
-    throw new RuntimeError('source', 'the package jsfive', described('none'), note);
-  }
-}
+const loadLibrary = (): Promise<Library> => loadPackage('jsfive', 'source', () => import('jsfive'));
 
 const MOST_NAMES = 100_000;
 const DEEPEST = 24;

@@ -5,7 +5,7 @@ import type { Group } from 'h5wasm';
 import type { Write } from '../../../io/whole_file.js';
 import { loadZip } from '../../../io/zip_archive.js';
 import type { ExportedModel, WeightPlace } from './model_json.js';
-import { RuntimeError, described } from '../../../base/errors.js';
+import { loadPackage } from '../../../base/platform.js';
 
 /** A library that is ready, and its files in memory. */
 interface Hdf5Library {
@@ -13,17 +13,12 @@ interface Hdf5Library {
   readonly files: { readFile(path: string): Uint8Array; unlink(path: string): void };
 }
 
-/** Loads h5wasm. Throws RuntimeError where it is not there. */
-async function loadHdf5(): Promise<Hdf5Library> {
-  try {
+const loadHdf5 = (): Promise<Hdf5Library> =>
+  loadPackage('h5wasm', 'file', async () => {
     const h5 = await import('h5wasm');
     const { FS } = await h5.ready;
     return { h5, files: FS as unknown as Hdf5Library['files'] };
-  } catch (error) {
-    const note = `In a page without a bundler an import map names it. ${(error as Error).message}`;
-    throw new RuntimeError('file', 'the package h5wasm', described('none'), note);
-  }
-}
+  });
 
 let counter = 0;
 
