@@ -133,6 +133,20 @@ async function* streamOf(file: DataFile): AsyncGenerator<Uint8Array> {
   }
 }
 
+/** The columns of a file that can be read, with their types. */
+export async function arrowColumns(file: DataFile): Promise<Map<string, ColumnType>> {
+  const { RecordBatchReader } = await library();
+  const reader = await RecordBatchReader.from(streamOf(file));
+  await reader.open();
+  const types = new Map<string, ColumnType>();
+  for (const { name, type } of reader.schema.fields) {
+    const found = typeOf(type as arrow.DataType);
+    if (found !== null) types.set(String(name), found);
+  }
+  await reader.cancel();
+  return types;
+}
+
 async function* rowsOf(file: DataFile, declaration: Declaration): AsyncGenerator<RawChunk> {
   const { RecordBatchReader, makeVector } = await library();
   let first = 0;

@@ -8,12 +8,13 @@ import {
   DECLARATION_FIELDS,
   checkFound,
   readDeclaration,
+  type ColumnType,
   type Declaration,
   type DeclarationArgs,
 } from './column_spec.js';
 import { checkSource, findFiles, unpackedPieces, type DataFile, type DataSource } from './data_file.js';
 import { Dataset } from './dataset.js';
-import type { RawChunk, RawColumn } from './raw_column.js';
+import { ISO_DATE, type RawChunk, type RawColumn } from './raw_column.js';
 
 /** Options of `fromCsv`. */
 export interface CsvArgs extends DeclarationArgs {
@@ -30,8 +31,11 @@ const FIELDS = [...DECLARATION_FIELDS, 'delimiter', 'header', 'naValues'] as con
 const CHUNK_ROWS = 8192;
 /** Characters; a quote that is never closed would make one row of all that follows. */
 const LONGEST_ROW = 2 ** 26;
+/** Rows that tell what a column holds. */
+const LOOKED_AT = 1000;
 
-interface Format {
+/** How a file of text is laid out. */
+export interface Format {
   readonly delimiter: string | null;
   readonly hasHeader: boolean;
 }
@@ -100,16 +104,63 @@ function checkHeader(header: readonly string[], name: string): void {
   });
 }
 
+const delimiterOf = ({ delimiter }: Format, name: string): string => {
+  const isTabbed = /\.tsv(\.gz)?$/i.test(name.split(/[?#]/)[0]!);
+  return delimiter ?? (isTabbed ? '\t' : ',');
+};
+
+/** Names of the columns; a mark of the byte order is not part of one, and they may be padded. */
+function headerOf(record: readonly string[], { hasHeader }: Format, name: string): string[] {
+  const names = hasHeader
+    ? record.map((field, i) => (i === 0 ? field.replace(/^\uFEFF/, '') : field).trim())
+    : record.map((_, i) => `column_${i}`);
+  checkHeader(names, name);
+  return names;
+}
+
+const WHOLE = /^[+-]?\d{1,9}$/;
+const WHOLES = /^\d{1,9}([|;]\d{1,9})*$/;
+
+/** The type that fits all cells; cells that are empty fit each. */
+function typeOfCells(cells: readonly string[]): ColumnType {
+  const held = cells.map((cell) => cell.trim()).filter((cell) => cell !== '');
+  if (held.length === 0) return 'string';
+  if (held.every((cell) => WHOLE.test(cell))) return 'int';
+  if (held.every((cell) => Number.isFinite(Number(cell)))) return 'float';
+  if (held.every((cell) => WHOLES.test(cell))) return 'ids';
+  return held.every((cell) => ISO_DATE.test(cell)) ? 'date' : 'string';
+}
+
+/** The columns of a file, with the types that its first rows fit. */
+export async function csvColumns(file: DataFile, format: Format): Promise<Map<string, ColumnType>> {
+  let names: string[] | null = null;
+  const rows: string[][] = [];
+  reading: for await (const records of recordsOf(file, delimiterOf(format, file.name))) {
+    for (const record of records) {
+      if (isEmptyLine(record)) continue;
+      if (names === null) {
+        names = headerOf(record, format, file.name);
+        if (format.hasHeader) continue;
+      }
+      rows.push(record);
+      if (rows.length === LOOKED_AT) break reading;
+    }
+  }
+  if (names === null) throw noHeader(file.name);
+  return new Map(names.map((name, i) => [name, typeOfCells(rows.map((row) => row[i] ?? ''))]));
+}
+
+const noHeader = (name: string): ValueError =>
+  new ValueError('source', 'a CSV file with a header', described(`${name}, which is empty`));
+
 /** The rows of one file, cut into chunks; only columns of the declaration are kept. */
 async function* rowsOf(file: DataFile, { columns }: Declaration, format: Format): AsyncGenerator<RawChunk> {
   const { name } = file;
-  const isTabbed = /\.tsv(\.gz)?$/i.test(name.split(/[?#]/)[0]!);
   let header: string[] | null = null;
   let places: (readonly [source: string, place: number])[] = [];
   let cells: string[][] = [];
   let [first, count] = [0, 0];
   const learnHeader = (names: string[]): void => {
-    checkHeader(names, name);
     header = names;
     for (const spec of columns) checkFound(spec.source, `columns.${spec.name}`, names, name);
     places = [...new Set(columns.map(({ source }) => source))].map(
@@ -127,16 +178,12 @@ async function* rowsOf(file: DataFile, { columns }: Declaration, format: Format)
     count = 0;
     return chunk;
   };
-  for await (const records of recordsOf(file, format.delimiter ?? (isTabbed ? '\t' : ','))) {
+  for await (const records of recordsOf(file, delimiterOf(format, name))) {
     for (const record of records) {
       if (isEmptyLine(record) && (header === null || (header as string[]).length > 1)) continue;
       if (header === null) {
-        if (format.hasHeader) {
-          // A mark of the byte order is not part of a name; fields may be padded.
-          learnHeader(record.map((field, i) => (i === 0 ? field.replace(/^\uFEFF/, '') : field).trim()));
-          continue;
-        }
-        learnHeader(record.map((_, i) => `column_${i}`));
+        learnHeader(headerOf(record, format, name));
+        if (format.hasHeader) continue;
       }
       if (record.length !== header!.length) {
         const received = described(`${record.length} in row ${first + count + 1} of ${name}`);
@@ -147,7 +194,7 @@ async function* rowsOf(file: DataFile, { columns }: Declaration, format: Format)
       if (count === CHUNK_ROWS) yield taken();
     }
   }
-  if (header === null) throw new ValueError('source', 'a CSV file with a header', described(`${name}, which is empty`));
+  if (header === null) throw noHeader(name);
   if (count > 0) yield taken();
 }
 

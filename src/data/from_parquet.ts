@@ -8,6 +8,7 @@ import {
   DECLARATION_FIELDS,
   checkFound,
   readDeclaration,
+  type ColumnType,
   type Declaration,
   type DeclarationArgs,
 } from './column_spec.js';
@@ -97,6 +98,32 @@ function leafPath(tree: SchemaTree, path: string): SchemaTree[] {
   const lists = nodes.filter(({ element }) => element.repetition_type === 'REPEATED').length;
   if (lists > 1) throw new ValueError(path, 'a column of values or of lists of values', described('lists of lists'));
   return nodes;
+}
+
+/** What the values of a leaf are read as. */
+function typeOfLeaf({ element }: SchemaTree): 'int' | 'float' | 'string' | 'date' {
+  const { type, converted_type: converted, logical_type: logical } = element;
+  if (converted === 'DATE' || /^TIMESTAMP/.test(converted ?? logical?.type ?? '') || type === 'INT96') return 'date';
+  if (converted === 'DECIMAL' || type === 'FLOAT' || type === 'DOUBLE' || logical?.type === 'FLOAT16') return 'float';
+  return type === 'INT32' || type === 'INT64' || type === 'BOOLEAN' ? 'int' : 'string';
+}
+
+/** The columns of a file that can be read, with their types. */
+export async function parquetColumns(file: DataFile): Promise<Map<string, ColumnType>> {
+  const { columns } = await openFile(file);
+  const types = new Map<string, ColumnType>();
+  for (const [name, tree] of columns) {
+    let nodes: SchemaTree[];
+    try {
+      nodes = leafPath(tree, name);
+    } catch {
+      continue;
+    }
+    const item = typeOfLeaf(nodes.at(-1)!);
+    const isList = nodes.some(({ element }) => element.repetition_type === 'REPEATED');
+    types.set(name, !isList ? item : { list: item === 'date' ? 'string' : item });
+  }
+  return types;
 }
 
 /** Where a column of a row group lies. */

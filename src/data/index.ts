@@ -1,4 +1,5 @@
 /** Data sets of columns: arrays and files, in batches, for `fitDataset` and for loops. */
+export { columnsOf } from './columns_of.js';
 export { Dataset, type BatchOptions, type DatasetElement, type FeatureValue } from './dataset.js';
 export { fromCsv, type CsvArgs } from './from_csv.js';
 export type { DataSource } from './data_file.js';

@@ -223,7 +223,7 @@ export function stringsOf(cells: Cells): Known<readonly string[]> {
 }
 
 const DAY = 86_400_000;
-const ISO_DATE = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?\s*(Z|[+-]\d\d:?\d\d)?$/;
+export const ISO_DATE = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?\s*(Z|[+-]\d\d:?\d\d)?$/;
 
 /** Milliseconds since 1970; NaN where it is missing, undefined where it is none. */
 function timeOf(value: unknown, cells: Cells): number | undefined {

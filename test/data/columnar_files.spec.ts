@@ -219,6 +219,42 @@ describe('parquet files', () => {
   });
 });
 
+describe('the columns of a file', () => {
+  const types: Record<string, emb.data.ColumnType> = {
+    ...{ int32: 'int', int32_null: 'int', int64: 'int', int8: 'int', uint16: 'int', bool: 'int' },
+    ...{ float32: 'float', float64: 'float', string: 'string', string_null: 'string' },
+    ...{ date: 'date', time_ms: 'date', time_us: 'date', time_ns: 'date' },
+    ...{ ids: { list: 'int' }, ids_null: { list: 'int' }, ids64: { list: 'int' }, words: { list: 'string' } },
+  };
+
+  it('are told with their types', async () => {
+    const parquet = await emb.data.columnsOf(path('lz4.parquet'));
+    expect(parquet).toEqual({ ...types, decimal: 'float', vector: { list: 'float' } } as never);
+    for (const name of ['table.arrow', 'table.arrows']) {
+      expect(await emb.data.columnsOf(path(name))).toEqual({ ...types, vector: { list: 'float', length: 3 } } as never);
+    }
+    const { ids, string } = expected[0]!;
+    const { date: _date, int32: _int, ...others } = parquet;
+    const left = Object.keys(others).filter((name) => name !== 'ids' && name !== 'string');
+    const some = Object.fromEntries(Object.entries(parquet).filter(([name]) => !left.includes(name)));
+    expect((await rowsOf(fromParquet(path('lz4.parquet'), { columns: some })))[0]).toEqual(
+      jasmine.objectContaining({ ids, string }),
+    );
+    const csv = 'n,x,when,bag,word,none,late\n1,1,2024-01-01,3|4,a,,\n-2,,2024-01-02T10:00Z,5,3|x,,\n,1e3,,,4,,7\n';
+    const bytes = new TextEncoder().encode(csv);
+    const found = { n: 'int', x: 'float', when: 'date', bag: 'ids', word: 'string', none: 'string', late: 'int' };
+    expect(await emb.data.columnsOf(bytes)).toEqual(found as never);
+    expect(await emb.data.columnsOf(new TextEncoder().encode('1;a\n2;b'), { delimiter: ';', header: false })).toEqual({
+      column_0: 'int',
+      column_1: 'string',
+    });
+    await expectRejection(() => emb.data.columnsOf(path('none.csv')), 'ValueError', 'source', 'none.csv');
+    await expectRejection(() => emb.data.columnsOf(new Uint8Array(0)), 'ValueError', 'source', 'empty');
+    await expectRejection(() => emb.data.columnsOf(5 as never), 'TypeError', 'source', '5');
+    await expectRejection(() => emb.data.columnsOf(bytes, { separator: ';' } as never), 'ValueError', 'separator');
+  });
+});
+
 describe('Arrow files and tables', () => {
   for (const name of ['table.arrow', 'table.arrows']) {
     it(`hold the same rows as ${name}`, async () => {
