@@ -1,6 +1,5 @@
-/** Rows of text, from CSV files or made up: which of them train, which choose the epoch, and which are scored. */
-import { readFileSync } from 'node:fs';
-import { CsvError, parse } from 'csv-parse/sync';
+/** Rows of text, from CSV or parquet files or made up: which of them train, which choose the epoch, and which are scored. */
+import * as emb from 'tfjs-embeddings/node';
 import { makeClickLog } from '../click_log.js';
 import { InputError } from '../input_error.mjs';
 import { expectedAuc } from '../metrics.js';
@@ -16,9 +15,10 @@ const CLICK_LOG_ROWS = 60_000;
 const LEAST_ROWS = 10;
 
 /** Rows to fit, a tenth of them held out, and rows to test, where no model can be expected to exceed `bestAuc`. */
-export function readDatasets({ data, test, label, positive, seed }: Options) {
+export async function readDatasets({ data, test, label, positive, seed, separator }: Options) {
   const random = new Random(seed);
-  const { table, truth } = data === null ? makeClickLog(CLICK_LOG_ROWS, seed) : { table: readCsv(data), truth: null };
+  const { table, truth } =
+    data === null ? makeClickLog(CLICK_LOG_ROWS, seed) : { table: await readTable(data, separator), truth: null };
   const column = data === null ? findLabel(table, 'click', 'yes') : findLabel(table, label, positive);
   const [scored, others] = test === null ? random.split(table.rows.length, 5) : [[], table.rows.keys()];
   const train = pickRows(table, others);
@@ -29,34 +29,48 @@ export function readDatasets({ data, test, label, positive, seed }: Options) {
   return {
     fit: pickRows(train, fit),
     heldOut: pickRows(train, held),
-    test: test === null ? pickRows(table, scored) : readTest(test, table),
+    test: test === null ? pickRows(table, scored) : await readTest(test, table, separator),
     label: column,
     bestAuc: best && expectedAuc(best, best),
   };
 }
 
-/** Reads a CSV file with a header line. Throws InputError, with the line, for anything that is none. */
-export function readCsv(path: string): TextTable {
-  let records: string[][];
+type Cells = emb.data.DatasetElement['features'];
+
+/** A value of a file as the text of a cell; `separator` parts those of a list. */
+function textOf(value: unknown, separator: string): string {
+  if (typeof value === 'string') return value.trim();
+  return typeof value === 'number' ? String(value) : Array.from(value as ArrayLike<unknown>).join(separator);
+}
+
+/** Reads a CSV file with a header line, or a parquet file. Throws InputError, with the row, for anything that is none. */
+export async function readTable(path: string, separator: string): Promise<TextTable> {
   try {
-    records = parse(readFileSync(path, 'utf8'), { bom: true, skip_empty_lines: true, trim: true });
+    const types = Object.entries(await emb.data.columnsOf(path));
+    const columns = types.map(([name]) => name);
+    if (columns.length < 2) throw new InputError(`${path}: expected a label and at least one more column`);
+    const isParquet = path.endsWith('.parquet');
+    // Cells of text stay as they are, numbers too: what columns are is learned from all rows.
+    const read = types.map(([name, type]): [string, emb.data.ColumnArgs] => {
+      if (!isParquet || type === 'string') return [name, { type: 'string', missing: '' }];
+      return [name, { type, missing: 'mask' }];
+    });
+    const isThere = (features: Cells, name: string): boolean => features[`${name}_mask`] !== 0;
+    const source = isParquet ? emb.data.fromParquet : emb.data.fromCsv;
+    const rows: string[][] = [];
+    for await (const { features } of source(path, { columns: Object.fromEntries(read) })) {
+      rows.push(columns.map((name) => (isThere(features, name) ? textOf(features[name], separator) : '')));
+    }
+    if (rows.length === 0) throw new InputError(`${path} has a header but no rows`);
+    return { columns, rows };
   } catch (error) {
-    throw error instanceof CsvError ? new InputError(`${path}: ${error.message}`) : error;
+    throw error instanceof emb.ValueError ? new InputError(error.message) : error;
   }
-  const [columns, ...rows] = records;
-  if (columns === undefined) throw new InputError(`${path} is empty: expected a header line and rows`);
-  if (rows.length === 0) throw new InputError(`${path} has a header but no rows`);
-  if (columns.length < 2) throw new InputError(`${path}: expected a label and at least one more column`);
-  columns.forEach((name, i) => {
-    if (name === '') throw new InputError(`${path}: column ${i + 1} has no name in the header`);
-    if (columns.indexOf(name) !== i) throw new InputError(`${path}: two columns are named "${name}"`);
-  });
-  return { columns, rows };
 }
 
 /** The test file may hold its columns in any order, and more of them. */
-function readTest(path: string, train: TextTable): TextTable {
-  const test = readCsv(path);
+async function readTest(path: string, train: TextTable, separator: string): Promise<TextTable> {
+  const test = await readTable(path, separator);
   const missing = train.columns.filter((column) => !test.columns.includes(column));
   if (missing.length > 0) throw new InputError(`${path} lacks columns of the training file: ${missing.join(', ')}`);
   return test;

@@ -25,7 +25,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function runJob(options: Options): Promise<void> {
   // Data first: what is wrong with it is said before anything slow starts.
-  const { fit, heldOut, test, label, bestAuc } = readDatasets(options);
+  const { fit, heldOut, test, label, bestAuc } = await readDatasets(options);
   const encoder = Encoder.learn(fit, label.name, options.separator);
   const labelled = (table: TextTable): Labelled => ({ rows: encoder.encode(table), labels: labelsOf(table, label) });
   const [fitRows, heldOutRows, testRows] = [labelled(fit), labelled(heldOut), labelled(test)];

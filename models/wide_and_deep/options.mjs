@@ -14,8 +14,8 @@ const API_HELP =
   `version or that of SparseCores; these need the devices of ${EMULATOR}, tpu-v2 a power of two of them`;
 
 const JOB = {
-  data: inputFile('CSV with a header; without it a click log is made up'),
-  test: inputFile('CSV to score; without it a fifth of the rows, picked by the seed'),
+  data: inputFile('CSV with a header, or parquet; without it a click log is made up'),
+  test: inputFile('the same, to score; without it a fifth of the rows, picked by the seed'),
   label: text('COLUMN', null, 'column to predict, which holds two values (default: the last)'),
   positive: text('VALUE', null, 'the value whose probability is predicted (default: the last in sort order)'),
   separator: text('TEXT', '|', 'between the values of one cell (default: |)'),
@@ -31,7 +31,7 @@ const JOB = {
 };
 const ON_DEVICES = { ...MACHINE, ...RELOAD, ...PLACEMENT };
 
-export const HELP = `Trains a wide-and-deep model on a CSV file, saves it, and reloads it in a second process.
+export const HELP = `Trains a wide-and-deep model on a CSV or parquet file, saves it, and reloads it in a second process.
 
   npm start -- [options]
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import type * as emb from 'tfjs-embeddings/node';
 import { aucOf, errorOf, logLossOf } from '../../../models/metrics.js';
-import { readCsv } from '../../../models/wide_and_deep/data.js';
+import { readTable } from '../../../models/wide_and_deep/data.js';
 import { Encoder } from '../../../models/wide_and_deep/features.js';
 import type { ModelMetadata } from '../../../models/wide_and_deep/reload.js';
 import { predict } from '../../../models/wide_and_deep/training.js';
@@ -71,7 +71,7 @@ describe('npm start', () => {
     const loaded = await tf.loadLayersModel(`file://${model}/model.json`);
     const { features, label } = loaded.getUserDefinedMetadata() as unknown as ModelMetadata;
     expect(label).toEqual({ name: 'verdict', positive: 'good', negative: 'bad' });
-    const table = readCsv(test);
+    const table = await readTable(test, '|');
     const probabilities = predict(loaded, Encoder.fromConfig(features).encode(table));
     const labels = table.rows.map((row) => (row[3] === 'good' ? 1 : 0));
     const { testError, logLoss, auc } = reportOf(stdout);
@@ -119,7 +119,7 @@ describe('npm start', () => {
   const mistakes: [string, number, () => string[], RegExp][] = [
     ['a missing file', 2, () => ['--data', join(folder.path, 'none.csv')], /none\.csv": there is no such file/],
     ['an unknown option', 2, () => ['--dat', data], /Unknown option '--dat'/],
-    ['a file with a mistake', 1, () => ['--data', folder.write('empty.csv', '')], /empty\.csv is empty/],
+    ['a file with a mistake', 1, () => ['--data', folder.write('empty.csv', '')], /empty\.csv, which is empty/],
     [
       'a label value that training did not have',
       1,

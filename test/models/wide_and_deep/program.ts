@@ -34,7 +34,11 @@ export function runMainWith(variables: Readonly<Record<string, string>>, ...args
 }
 
 /** A folder that `remove` deletes, and at the latest the end of the process: specs that were not chosen make theirs too. */
-export function scratchFolder(): { path: string; write(name: string, text: string): string; remove(): void } {
+export function scratchFolder(): {
+  path: string;
+  write(name: string, text: string | Uint8Array): string;
+  remove(): void;
+} {
   const path = mkdtempSync(join(tmpdir(), 'wide-and-deep-spec-'));
   const remove = () => rmSync(path, { recursive: true, force: true });
   process.once('exit', remove);
