@@ -5,7 +5,7 @@ import { UPDATE_NAMES } from '../../src/rules/rules.js';
 import { bagCase, copyTable, packedHyperCase, usedSlots, type BagCase } from '../helpers/bag_cases.js';
 import { describeForBackends } from '../helpers/backends.js';
 import { itEqualsTensorFlow, itEqualsTheReference, type Kernels } from '../helpers/kernel_set_suite.js';
-import { itStepsPackedRows } from '../helpers/packed_step_suite.js';
+import { itStepsPackedRows } from './packed_step_suite.js';
 import { itLooksUpPackedRows } from '../helpers/packed_suite.js';
 import { tensorKernelSet } from '../helpers/tensor_kernel_set.js';
 import { lookUpInto, stepOne } from '../helpers/kernel_calls.js';

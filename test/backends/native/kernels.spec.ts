@@ -5,7 +5,7 @@ import { addonPath } from '../../../src/backends/native/addon.js';
 import { loadNative } from '../../../src/backends/native/register.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { itEqualsTensorFlow, itEqualsTheReference } from '../../helpers/kernel_set_suite.js';
-import { itStepsPackedRows } from '../../helpers/packed_step_suite.js';
+import { itStepsPackedRows } from '../packed_step_suite.js';
 import { itLooksUpPackedRows } from '../../helpers/packed_suite.js';
 
 describe('native kernels', () => {

@@ -12,13 +12,13 @@ import { unpackRows } from '../../src/backends/packed/rows.js';
 import { roundingKey } from '../../src/backends/packed/rounding.js';
 import { referenceKernels } from '../../src/backends/reference/reference_kernel_set.js';
 import { UPDATE_NAMES, type UpdateName } from '../../src/rules/rules.js';
-import { hyperCase, usedSlots } from './bag_cases.js';
-import type { Kernels } from './kernel_set_suite.js';
-import { gradientMagnitude } from './magnitudes.js';
-import { packedCase, packedTable, type PackedCase } from './packed_suite.js';
-import { Random } from './random.js';
-import { expectClose } from './tensors.js';
-import { stepOne } from './kernel_calls.js';
+import { hyperCase, usedSlots } from '../helpers/bag_cases.js';
+import type { Kernels } from '../helpers/kernel_set_suite.js';
+import { gradientMagnitude } from '../helpers/magnitudes.js';
+import { packedCase, packedTable, type PackedCase } from '../helpers/packed_suite.js';
+import { Random } from '../helpers/random.js';
+import { expectClose } from '../helpers/tensors.js';
+import { stepOne } from '../helpers/kernel_calls.js';
 
 const SINGLE: BagOptions = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 };
 
