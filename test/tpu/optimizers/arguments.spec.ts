@@ -111,6 +111,18 @@ for (const [name, defaults, others, slots] of CLASSES) {
       expect(optimizer.slotNames).toEqual(slots);
     });
 
+    it('takes null for what is not given, and names each field of another type', () => {
+      const all = { ...COMMON_DEFAULTS, ...defaults };
+      for (const field of Object.keys(all)) {
+        for (const none of [null, undefined]) expect(new Optimizer({ [field]: none }).getConfig()).toEqual(all);
+        const error = field === 'slotVariableCreationFn' ? 'ValueError' : 'TypeError';
+        expectError(() => new Optimizer({ [field]: 'text' }), error, field, 'text');
+        const isNumber = typeof (all as Record<string, unknown>)[field] === 'number' || /^clipW|Factor$/.test(field);
+        if (isNumber) expectError(() => new Optimizer({ [field]: Infinity }), 'ValueError', field, 'Infinity');
+        if (isNumber) expectError(() => new Optimizer({ [field]: 1e39 }), 'ValueError', field);
+      }
+    });
+
     it('comes back from its config, in camelCase and in snake_case', () => {
       const optimizer = new Optimizer(all);
       expect(optimizer.getConfig()).toEqual(jasmine.objectContaining(all));
@@ -145,6 +157,11 @@ for (const [name, defaults, others, slots] of CLASSES) {
       expect(clip(null)).toBeNull();
       expectError(() => clip([2, 1]), 'ValueError', 'clipvalue');
       expectError(() => clip([1]), 'ValueError', 'clipvalue');
+      expectError(() => clip([1, 2, 3]), 'ValueError', 'clipvalue');
+      expectError(() => clip(['1', 2]), 'TypeError', 'clipvalue[0]', '1');
+      expectError(() => clip([1, NaN]), 'ValueError', 'clipvalue[1]', 'NaN');
+      expectError(() => clip(-1), 'ValueError', 'clipvalue', '-1');
+      expect([clip(0), clip([1, 1]), clip([-1, null])]).toEqual([[-0, 0], [1, 1], [-1, null]]); // prettier-ignore
       expectError(() => clip('1'), 'TypeError', 'clipvalue');
       expectError(() => clip(NaN), 'ValueError', 'clipvalue');
       const bare = { useGradientAccumulation: false, clipvalue: 1 };
