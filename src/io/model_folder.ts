@@ -70,10 +70,9 @@ function modelJson(artifacts: tf.io.ModelArtifacts, paths: string[]): string {
 /** What cannot be removed now is removed by a later save; whether this one is done does not hang on it. */
 async function tidy(folder: string, draft: string, weights: WeightFiles, isDone: boolean): Promise<void> {
   try {
-    if (!isDone) {
-      await weights.abandon();
-      await rm(draft, { force: true });
-    }
+    // Where it is done, no file is open and the draft has its final name.
+    await weights.abandon();
+    await rm(draft, { force: true });
     await removeLeftovers(folder, isDone);
   } catch {
     return;

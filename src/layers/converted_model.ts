@@ -29,10 +29,7 @@ function cloneOf(model: tf.LayersModel): tf.LayersModel {
     throw new ValueError('model', expected, className, 'tf.serialization.registerClass makes a class known.');
   }
   const [cls, fromConfig] = entry;
-  const clone = fromConfig(cls, model.getConfig(), {}, true);
-  if (!isBuilt(clone))
-    clone.build(model.inputs.length === 1 ? model.inputs[0]!.shape : model.inputs.map((i) => i.shape));
-  return clone;
+  return fromConfig(cls, model.getConfig(), {}, true);
 }
 
 /** Weights by the name under which they are saved. Names come once, but for layers that users named alike. */

@@ -1,10 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hostMark } from '../../src/base/at_work.js';
 import { writeWhole } from '../../src/io/whole_file.js';
+import { expectRejection } from '../helpers/errors.js';
 
 const SOURCE = fileURLToPath(new URL('../../src/io/whole_file.ts', import.meta.url));
 
@@ -38,6 +39,38 @@ describe('a file that is written whole', () => {
     await write(path);
     expect(readdirSync(folder)).toEqual(['table.npy']);
   }, 60_000);
+
+  it('does not take the place of another, unless it is told to, nor of a folder', async () => {
+    const path = join(folder, 'table.npy');
+    writeFileSync(path, 'old');
+    let isFilled = false;
+    const fill = async (give: (chunk: Uint8Array) => Promise<void>): Promise<void> => {
+      isFilled = true;
+      await give(Uint8Array.of(7, 8));
+    };
+    await expectRejection(() => writeWhole(path, false, fill), 'ValueError', 'file', 'which exists');
+    expect(isFilled).toBeFalse();
+    expect(readFileSync(path, 'utf8')).toBe('old');
+    await expectRejection(() => writeWhole(folder, false, fill), 'ValueError', 'file', 'which exists');
+    await expectRejection(() => writeWhole(folder, true, fill), 'ValueError', 'file', 'a folder');
+    await writeWhole(path, true, fill);
+    expect([...readFileSync(path)]).toEqual([7, 8]);
+    const other = join(folder, 'other.npy');
+    await writeWhole(other, false, fill);
+    expect([...readFileSync(other)]).toEqual([7, 8]);
+    const failing = writeWhole(path, true, () => Promise.reject(new Error('no values')));
+    await expectAsync(failing).toBeRejectedWithError('no values');
+    expect([...readFileSync(path)]).toEqual([7, 8]);
+    // One that comes meanwhile stays.
+    const late = join(folder, 'late.npy');
+    const writing = writeWhole(late, false, async (give) => {
+      await give(Uint8Array.of(1));
+      writeFileSync(late, 'first');
+    });
+    await expectRejection(() => writing, 'ValueError', 'file', 'which exists');
+    expect(readFileSync(late, 'utf8')).toBe('first');
+    expect(readdirSync(folder).sort()).toEqual(['late.npy', 'other.npy', 'table.npy']);
+  });
 
   it('leaves alone what belongs to other files and to processes at work', async () => {
     const { pid } = spawnSync(process.execPath, ['--version']);

@@ -35,6 +35,36 @@ describe('an archive of arrays', () => {
     await refused(zip, 'overlap');
   });
 
+  it('may not be encrypted, hold more than it says, or less', async () => {
+    const changed = (change: (zip: Buffer, entry: number) => void): Buffer => {
+      const zip = zipOf([{ name: 'a.npy', bytes: npy(1000) }]);
+      change(zip, directoryEntry(zip, 'a.npy'));
+      return zip;
+    };
+    await refused(
+      changed((zip, entry) => zip.writeUInt16LE(1, entry + 8)),
+      'whose "a.npy" is encrypted',
+    );
+    const size = npy(1000).length;
+    await refused(
+      changed((zip, entry) => zip.writeUInt32LE(size - 1, entry + 24)),
+      'a.npy',
+    );
+    await refused(
+      changed((zip, entry) => zip.writeUInt32LE(size + 1, entry + 24)),
+      'a.npy',
+    );
+    await refused(changed((zip, entry) => zip.writeUInt32LE(2 ** 31, entry + 24)), `whose "a.npy" says that it holds ${2 ** 31} bytes in`); // prettier-ignore
+    await refused(
+      changed((zip, entry) => zip.writeUInt32LE(2 ** 20, entry + 20)),
+      'says that it holds',
+    );
+    await refused(
+      changed((zip, entry) => zip.writeUInt32LE(7, entry + 16)),
+      'whose "a.npy" cannot be read',
+    );
+  });
+
   it('may not hold one array under two names', async () => {
     const twice = [
       { name: 'table.npy', bytes: npy(2) },

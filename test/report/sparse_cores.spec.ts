@@ -1,4 +1,5 @@
 /** What a report tells of SparseCores. */
+import { SPARSE_CORE_NOTE, STACK_HEAD, STEP_HEAD, stackCells, stepCells } from '../../src/report/sparse_cores.js';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
 import * as tpu from 'tfjs-embeddings/tpu';
@@ -114,5 +115,29 @@ describe('SparseCores in a report', () => {
       expect(emb.tpuEmulator().report().sparseCores).toBeNull();
       embedding.dispose();
     });
+  });
+});
+
+describe('Cells of SparseCores', () => {
+  const stack = {
+    ...{ name: 'a_b', lookUps: 3, samples: 4096.4, ids: 20000.6, rows: 12.2, droppedIds: 0, droppedShare: 0 },
+    ...{ fill: 0.125, minibatches: 2 },
+  };
+  const step = {
+    ...{ generation: 'v5p', sparseCores: 4, lookupSeconds: 1, exchangeSeconds: 2, updateSeconds: 3, stepSeconds: null },
+  };
+
+  it('stand under their titles', () => {
+    expect(STACK_HEAD).toEqual(['stack', 'lookups', 'samples', 'ids', 'rows', 'dropped', 'fill', 'minibatches']);
+    expect(STEP_HEAD).toEqual(['TPU', 'SparseCores', 'lookup', 'exchange', 'update', 'step at least']);
+    expect(SPARSE_CORE_NOTE).toMatch(/those of a lookup in the mean; times are bytes over bandwidth/);
+    const cells = stackCells(stack as never);
+    expect([cells[0], cells[1], cells[5], cells[6], cells[7]]).toEqual(['a_b', '3', 'none', '12.5 %', '2']);
+    expect(cells.slice(2, 5).map((cell) => cell.replace(/\D/g, ''))).toEqual(['4096', '20001', '12']);
+    expect(stackCells({ ...stack, droppedIds: 5, droppedShare: 0.25 } as never)[5]).toBe('5 (25.0 %)');
+    const [generation, cores, ...times] = stepCells(step as never);
+    expect([generation, cores, times[3]]).toEqual(['v5p', '4 a chip', 'unknown']);
+    expect(new Set(times).size).toBe(4);
+    expect(stepCells({ ...step, sparseCores: null } as never)[1]).toBe('unknown');
   });
 });

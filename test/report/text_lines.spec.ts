@@ -16,6 +16,7 @@ describe('Lines of text', () => {
     const most = TEXT_WIDTH - 2;
     expect(wrapped(x(most))).toEqual([x(most)]);
     expect(wrapped(x(most + 2))).toEqual([x(most), '  xx']);
+    expect(wrapped(x(TEXT_WIDTH + 3), '')).toEqual([x(TEXT_WIDTH), 'xxx']);
     // Behind the last mark that fits.
     expect(wrapped(`${x(60)}/${x(40)}/${x(40)}`)).toEqual([`${x(60)}/${x(40)}/`, `  ${x(40)}`]);
     expect(wrapped(`${x(most - 1)}/${x(9)}`)).toEqual([`${x(most - 1)}/`, `  ${x(9)}`]);

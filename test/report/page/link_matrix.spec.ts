@@ -36,6 +36,16 @@ function axis(markup: string): (readonly [place: number, number: string])[] {
   return [...markup.matchAll(found)].map(([, x, number]) => [Number(x), number!]);
 }
 
+describe('The section of links', () => {
+  it('says that nothing was sent, and is not there for one device', () => {
+    const none = section(2, () => 0);
+    expect(none).toMatch(/^<section aria-labelledby="links"><h2 id="links">Traffic over links<\/h2>/);
+    expect(none).toContain('<p class="quiet">Nothing was sent from device to device yet.</p>');
+    expect(section(2, () => 5)).toMatch(/^<section aria-labelledby="links"><h2 id="links">/);
+    expect(section(1, () => 0)).toBe('');
+  });
+});
+
 describe('Squares of traffic', () => {
   it('are one for each link up to 64 devices', () => {
     const markup = section(20, (device) => (device === 3 ? 0 : 1000 + 100 * device));
