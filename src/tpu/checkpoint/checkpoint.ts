@@ -170,7 +170,7 @@ export async function loadVariables(variables: readonly SavedVariable[], directo
     writeVariables(variables, files, (i) => variables[i]!.name);
     return;
   }
-  const url = isFolder ? `${place.replace(/\/+$/, '')}/${MODEL_JSON}` : place;
+  const url = isFolder ? `${place}/${MODEL_JSON}` : place;
   const { weightSpecs = [], weightData } = await handlerOf(url, false).load!();
   const tensors = tf.io.decodeWeights(weightData as ArrayBuffer, weightSpecs);
   try {

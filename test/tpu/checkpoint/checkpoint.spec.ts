@@ -100,6 +100,26 @@ describe('checkpoints of tpu tables', () => {
     plain.dispose();
   });
 
+  it('lie in the folder that a path, a URL or either with slashes behind it names', async () => {
+    const serving = new tpu.TPUEmbeddingForServing({ featureConfig: fixture().features });
+    const values = valuesOf(serving.getWeights());
+    const zeros = values.map((each) => new Float32Array(each.length));
+    for (const format of ['npy', 'tfjs'] as const) {
+      const place = join(folder, format);
+      const written = [place, `${place}///`, `file://${place}`, `file://${place}//`];
+      for (const directory of written) {
+        serving.setWeights(values.map((each) => Float32Array.from(each)));
+        await serving.save(directory, { format });
+        for (const other of written) {
+          serving.setWeights(zeros);
+          await serving.load(other);
+          expect(valuesOf(serving.getWeights())).withContext(`${directory} ${other}`).toEqual(values);
+        }
+      }
+    }
+    serving.dispose();
+  });
+
   it('have one format in a folder', async () => {
     const serving = new tpu.TPUEmbeddingForServing({ featureConfig: fixture().features });
     await serving.save(folder);
