@@ -2,6 +2,11 @@ import * as emb from 'tfjs-embeddings';
 import { itKnowsOtherCopies } from '../helpers/copies.js';
 
 describe('preprocessing', () => {
-  const { Discretization, Hashing, IntegerLookup, StringLookup } = emb.preprocessing;
-  itKnowsOtherCopies({ Discretization, Hashing, IntegerLookup, StringLookup });
+  const { CategoryEncoding, Normalization, ...others } = emb.preprocessing;
+  const { Discretization, HashedCrossing, Hashing, IntegerLookup, StringLookup, TextVectorization } = others;
+  itKnowsOtherCopies({ Discretization, HashedCrossing, Hashing, IntegerLookup, StringLookup, TextVectorization });
+  itKnowsOtherCopies({
+    'preprocessing.CategoryEncoding': CategoryEncoding,
+    'preprocessing.Normalization': Normalization,
+  });
 });
