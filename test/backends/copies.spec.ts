@@ -1,7 +1,7 @@
 import { DeviceFault } from '../../src/backends/emulator/devices/device.js';
 import { IdOutOfRange } from '../../src/backends/kernel_set.js';
 import { CsrIdOutOfRange } from '../../src/backends/sparse_core.js';
-import { itKnowsOtherCopies } from '../helpers/copies.js';
+import { itKnowsOtherCopies } from '../base/known_copies.js';
 
 describe('errors of backends', () => {
   itKnowsOtherCopies({ IdOutOfRange, CsrIdOutOfRange, DeviceFault });

@@ -1,5 +1,5 @@
 import { ArgumentTypeError, Described, RuntimeError, ValueError } from '../../src/base/errors.js';
-import { itKnowsOtherCopies } from '../helpers/copies.js';
+import { itKnowsOtherCopies } from './known_copies.js';
 
 describe('errors', () => {
   itKnowsOtherCopies({ ValueError, RuntimeError, TypeError: ArgumentTypeError, Described });

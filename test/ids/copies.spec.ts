@@ -1,5 +1,5 @@
 import { RaggedTensor } from 'tfjs-embeddings';
-import { itKnowsOtherCopies } from '../helpers/copies.js';
+import { itKnowsOtherCopies } from '../base/known_copies.js';
 
 describe('ids', () => {
   itKnowsOtherCopies({ RaggedTensor });

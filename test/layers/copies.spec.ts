@@ -4,7 +4,7 @@ import { DiscretizationLayer } from '../../src/layers/preprocessing/discretizati
 import { HashingLayer } from '../../src/layers/preprocessing/hashing_layer.js';
 import { Normalization } from '../../src/layers/preprocessing/normalization.js';
 import { VocabularyLayer } from '../../src/layers/preprocessing/vocabulary_layer.js';
-import { itKnowsOtherCopies } from '../helpers/copies.js';
+import { itKnowsOtherCopies } from '../base/known_copies.js';
 
 describe('layers', () => {
   itKnowsOtherCopies({

@@ -1,5 +1,5 @@
 import * as emb from 'tfjs-embeddings';
-import { itKnowsOtherCopies } from '../helpers/copies.js';
+import { itKnowsOtherCopies } from '../base/known_copies.js';
 
 const { PartitionedCsrFormatTensor, ...others } = emb.tpu;
 

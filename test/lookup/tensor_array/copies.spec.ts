@@ -1,5 +1,5 @@
 import { TensorArray } from 'tfjs-embeddings';
-import { itKnowsOtherCopies } from '../../helpers/copies.js';
+import { itKnowsOtherCopies } from '../../base/known_copies.js';
 
 describe('TensorArray', () => {
   itKnowsOtherCopies({ TensorArray });
