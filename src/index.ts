@@ -4,13 +4,19 @@ import { registerBackends } from './backends/register.js';
 import { registerTpuEmulator } from './backends/emulator/register.js';
 import { registerModelKernels } from './backends/wasm/register.js';
 import {
+  additiveAttention,
+  attention,
   concatOneHotEmbedding,
   distributedEmbedding,
   dotInteraction,
   embedding,
   featureCross,
+  globalAveragePooling1d,
   integerLookup,
+  multiHeadAttention,
+  operation,
   raggedEmbedding,
+  unitNormalization,
 } from './layers/factories.js';
 import { registerLayers } from './layers/register.js';
 import { embeddingBag } from './lookup/embedding_bag.js';
@@ -36,6 +42,12 @@ export const layers = {
   concatOneHotEmbedding,
   dotInteraction,
   featureCross,
+  multiHeadAttention,
+  attention,
+  additiveAttention,
+  globalAveragePooling1d,
+  unitNormalization,
+  operation,
   tpuEmbedding,
 };
 /** Sparse ids. */
@@ -89,6 +101,16 @@ export { FeatureConfig, type FeatureConfigArgs } from './tables/feature_config.j
 export { TableConfig, type TableConfigArgs, type TablePlacement } from './tables/table_config.js';
 export { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './layers/embedding/concat_one_hot_embedding.js';
 export { DotInteraction, type DotInteractionArgs } from './layers/feature_interaction/dot_interaction.js';
+export {
+  AdditiveAttention,
+  Attention,
+  type AdditiveAttentionArgs,
+  type AttentionArgs,
+} from './layers/attention/attention.js';
+export { MultiHeadAttention, type MultiHeadAttentionArgs } from './layers/attention/multi_head_attention.js';
+export { Operation, type OperandTemplate, type OperationArgs } from './layers/operations/operation.js';
+export { GlobalAveragePooling1D, type GlobalAveragePooling1DArgs } from './layers/pooling/global_average_pooling1d.js';
+export { UnitNormalization, type UnitNormalizationArgs } from './layers/unit_normalization.js';
 export { FeatureCross, type FeatureCrossArgs } from './layers/feature_interaction/feature_cross.js';
 /** `IntegerLookupLayer` learns as it is used; `preprocessing.IntegerLookup` is adapted beforehand, as in Keras. */
 export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/integer_lookup_layer.js';

@@ -1,5 +1,7 @@
 /** Functions that make layers: the namespace `layers`. All arguments go on, so that those by position are told. */
 import type { Combiner } from '../base/types.js';
+import { AdditiveAttention, Attention, type AdditiveAttentionArgs, type AttentionArgs } from './attention/attention.js';
+import { MultiHeadAttention, type MultiHeadAttentionArgs } from './attention/multi_head_attention.js';
 import { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './embedding/concat_one_hot_embedding.js';
 import type {
   DistributedEmbeddingArgs,
@@ -21,8 +23,11 @@ import type {
 } from './distributed_embedding/feature_types.js';
 import { FeatureCross, type FeatureCrossArgs } from './feature_interaction/feature_cross.js';
 import { IntegerLookupLayer, type IntegerLookupLayerArgs } from './integer_lookup_layer.js';
+import { Operation, type OperationArgs } from './operations/operation.js';
+import { GlobalAveragePooling1D, type GlobalAveragePooling1DArgs } from './pooling/global_average_pooling1d.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 import type { AnyTableLayerArgs } from './embedding/table_layer.js';
+import { UnitNormalization, type UnitNormalizationArgs } from './unit_normalization.js';
 
 /**
  * Returns an `Embedding` layer; arguments, shapes and errors as there.
@@ -136,4 +141,88 @@ export function dotInteraction(...given: [DotInteractionArgs?]): DotInteraction 
 export function featureCross(args?: FeatureCrossArgs): FeatureCross;
 export function featureCross(...given: [FeatureCrossArgs?]): FeatureCross {
   return new FeatureCross(...given);
+}
+
+/**
+ * Returns a `MultiHeadAttention` layer; arguments, shapes and errors as there.
+ *
+ * @param args - The number of heads and their sizes; see `MultiHeadAttention`.
+ * @returns A new layer.
+ *
+ * @example
+ * emb.layers.multiHeadAttention({numHeads: 2, keyDim: 16});
+ */
+export function multiHeadAttention(args: MultiHeadAttentionArgs): MultiHeadAttention;
+export function multiHeadAttention(...given: [MultiHeadAttentionArgs]): MultiHeadAttention {
+  return new MultiHeadAttention(...given);
+}
+
+/**
+ * Returns an `Attention` layer; arguments, shapes and errors as there.
+ *
+ * @param args - How scores are made; see `Attention`.
+ * @returns A new layer.
+ *
+ * @example
+ * emb.layers.attention({useScale: true});
+ */
+export function attention(args?: AttentionArgs): Attention;
+export function attention(...given: [AttentionArgs?]): Attention {
+  return new Attention(...given);
+}
+
+/**
+ * Returns an `AdditiveAttention` layer; arguments, shapes and errors as there.
+ *
+ * @param args - Whether scores are scaled; see `AdditiveAttention`.
+ * @returns A new layer.
+ *
+ * @example
+ * emb.layers.additiveAttention();
+ */
+export function additiveAttention(args?: AdditiveAttentionArgs): AdditiveAttention;
+export function additiveAttention(...given: [AdditiveAttentionArgs?]): AdditiveAttention {
+  return new AdditiveAttention(...given);
+}
+
+/**
+ * Returns a `GlobalAveragePooling1D` layer; arguments, shapes and errors as there.
+ *
+ * @param args - Where the steps are; see `GlobalAveragePooling1D`.
+ * @returns A new layer.
+ *
+ * @example
+ * emb.layers.globalAveragePooling1d();
+ */
+export function globalAveragePooling1d(args?: GlobalAveragePooling1DArgs): GlobalAveragePooling1D;
+export function globalAveragePooling1d(...given: [GlobalAveragePooling1DArgs?]): GlobalAveragePooling1D {
+  return new GlobalAveragePooling1D(...given);
+}
+
+/**
+ * Returns a `UnitNormalization` layer; arguments, shapes and errors as there.
+ *
+ * @param args - The axes of a vector; see `UnitNormalization`.
+ * @returns A new layer.
+ *
+ * @example
+ * emb.layers.unitNormalization();
+ */
+export function unitNormalization(args?: UnitNormalizationArgs): UnitNormalization;
+export function unitNormalization(...given: [UnitNormalizationArgs?]): UnitNormalization {
+  return new UnitNormalization(...given);
+}
+
+/**
+ * Returns an `Operation` layer; arguments, shapes and errors as there.
+ *
+ * @param args - The operation and what it is called with; see `Operation`.
+ * @returns A new layer.
+ *
+ * @example
+ * emb.layers.operation({operation: 'Multiply', operands: [{tensor: 0}, 2]});
+ */
+export function operation(args: OperationArgs): Operation;
+export function operation(...given: [OperationArgs]): Operation {
+  return new Operation(...given);
 }

@@ -16,6 +16,12 @@ import { takeRaggedValues } from '../tfjs/training/ragged_values.js';
 import { batchUnevenRows } from '../tfjs/training/uneven_batches.js';
 import { feedVectors } from '../tfjs/uncast_inputs.js';
 import { Concatenate } from './merge/concatenate.js';
+import { AdditiveAttention, Attention } from './attention/attention.js';
+import { MultiHeadAttention } from './attention/multi_head_attention.js';
+import { WithMask } from './merge/with_mask.js';
+import { Operation } from './operations/operation.js';
+import { GlobalAveragePooling1D } from './pooling/global_average_pooling1d.js';
+import { UnitNormalization } from './unit_normalization.js';
 import { KerasHardSigmoid } from './keras_hard_sigmoid.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 import { saveRaggedInputs } from './ragged_input.js';
@@ -48,6 +54,13 @@ const LAYERS = [
   GRU,
   GRUCell,
   Concatenate,
+  WithMask,
+  Operation,
+  MultiHeadAttention,
+  Attention,
+  AdditiveAttention,
+  GlobalAveragePooling1D,
+  UnitNormalization,
 ] as const;
 
 /** Registers the layers under their own names, which no stock layer has. */

@@ -21,6 +21,7 @@ export class NameCounter {
   }
 }
 
+const HEADS = ['query', 'key', '_gate', 'value', 'output'];
 const CELLS = ['SimpleRNN', 'LSTM', 'GRU'];
 
 /** Paths of so many weights of a layer, below the path of the layer. */
@@ -31,7 +32,10 @@ export function weightPaths(className: string, innerClass: string | null, count:
     // Without a projection there is one matrix, with or without a bias.
     return count === 3 ? [...numbered(paths[0]!, 1), ...numbered(paths[1]!, 2)] : numbered(paths[1]!, count);
   }
-  return paths.flatMap((path) => numbered(path, count / paths.length));
+  // With and without a gate, and with and without biases.
+  const parts =
+    className === 'MultiHeadAttention' && count % 5 !== 0 ? paths.filter((path) => !path.startsWith('_gate')) : paths;
+  return parts.flatMap((path) => numbered(path, count / parts.length));
 }
 
 /** The attributes of a layer that hold its weights, in the order in which TensorFlow.js has these. */
@@ -42,5 +46,6 @@ export function attributePaths(className: string, innerClass: string | null): st
   if (className === 'Bidirectional') {
     return ['forward_layer', 'backward_layer'].flatMap((side) => inner.map((path) => `${side}/${path}`));
   }
+  if (className === 'MultiHeadAttention') return HEADS.map((name) => `${name}_dense/`);
   return className === 'FeatureCross' ? ['down_proj_dense/', 'dense/'] : [''];
 }

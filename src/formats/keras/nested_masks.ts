@@ -44,7 +44,7 @@ export function followMasks(
     }
     const described = describe(layer);
     check(masks, described, inputTensors);
-    masks.check(described, inputTensors, undefined);
+    masks.check(described, inputTensors);
     masks.pass(described, inputTensors, outputTensors);
   }
   return graph.outputs.map((output) => masks.carriedBy(output));

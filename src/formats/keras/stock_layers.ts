@@ -115,7 +115,7 @@ export const STOCK_LAYERS: ReadonlyMap<string, StockLayer> = new Map([
   ['MaxPooling3D', layer(`${POOL} data_format`)],
   ['AveragePooling3D', layer(`${POOL} data_format`)],
   ['GlobalMaxPooling1D', layer('', { fixed: { ...LAST, keepdims: [false] } })],
-  ['GlobalAveragePooling1D', layer('', { fixed: { ...LAST, keepdims: [false] } })],
+  ['GlobalAveragePooling1D', layer('data_format keepdims')],
   ['GlobalMaxPooling2D', layer('data_format', { fixed: { keepdims: [false] } })],
   ['GlobalAveragePooling2D', layer('data_format', { fixed: { keepdims: [false] } })],
   ['SimpleRNN', layer(`${CELL} ${LOOP}`, { fixed: LOOP_FIXED })],

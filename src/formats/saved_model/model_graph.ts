@@ -117,7 +117,7 @@ export class ModelGraph implements GraphContext {
   ): Emitted {
     return this.graph.within(layer.name, () => {
       if (isModel(layer)) return this.#emitModel(layer, inputs, masks);
-      const call = new LayerCall(layer, inputs, mask, this);
+      const call = new LayerCall(layer, inputs, mask, this, masks);
       const emitter = emitterOf(layer.getClassName());
       if (emitter === null) throw call.refuse('whose class has no counterpart there');
       const result = emitter(call);

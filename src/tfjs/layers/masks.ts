@@ -87,6 +87,8 @@ let made: tf.Tensor[] | null = null;
 interface MaskedLayer {
   readonly supportsMasking: boolean;
   readonly computeMask: ComputeMask;
+  /** Whether a call takes a list of the masks of all inputs, as layers of this package may. */
+  readonly takesMasks?: boolean;
 }
 
 /** Notes the mask of what a layer gives: as the loop of tfjs does, the first one for all outputs. */
@@ -105,8 +107,9 @@ function carryMasks(prototype: { apply: Apply }): void {
     const layer = this as MaskedLayer;
     const before = inputs.map((input) => masks.get(input) ?? null);
     // The loop hands one object to all layers: masks and initial states of one would reach the next.
-    const { mask = before[0], ...others } = kwargs ?? {};
+    const { mask: given = before[0], ...others } = kwargs ?? {};
     delete kwargs?.mask;
+    const mask = layer.takesMasks === true && !Array.isArray(given) && before.some(isMask) ? before : given;
     const own = mask === undefined || mask === null ? others : { ...others, mask };
     // Outside of all scopes what is noted would leak: a mask goes with the result alone, as in tfjs.
     if (!isInScope()) return apply.call(layer, inputs, own);

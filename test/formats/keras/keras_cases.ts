@@ -37,6 +37,32 @@ export function fileCases(): KerasCase[] {
   });
 }
 
+/** What one step of an optimizer makes of a model, and the losses of that step and two more. */
+interface Steps {
+  readonly after: readonly Values[];
+  readonly losses: readonly number[];
+}
+
+/** A model with attention or operations, and, where it is trained, how Keras trains it. */
+export interface TrainedCase extends KerasCase {
+  readonly targets?: readonly Values[];
+  readonly steps?: Readonly<Record<'sgd' | 'adam', Steps>>;
+}
+
+/** Files that `gen_attention.py` and `gen_attention2.py` wrote. */
+export function attentionCases(): TrainedCase[] {
+  return ['attention', 'attention2'].flatMap((list) => {
+    const { cases } = readJson<{ cases: (Omit<TrainedCase, 'name' | 'path'> & { file: string })[] }>(
+      `keras_files/${list}.json`,
+    );
+    return cases.map(({ file, ...rest }) => ({ ...rest, name: file, path: goldenPath(`keras_files/${file}`) }));
+  });
+}
+
+export function tensorsOf(values: readonly Values[]): tf.Tensor[] {
+  return values.map(({ values: given, shape, dtype }) => tf.tensor(given, shape, dtype));
+}
+
 /** Layers models that the converter of TensorFlow.js made of some of these. */
 export function convertedCases(): KerasCase[] {
   const files = fileCases();

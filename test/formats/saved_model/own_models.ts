@@ -1,6 +1,7 @@
 /** Models of the layers of this package, with inputs and how they are exported. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { ATTENTION_MODELS } from './attention_models.js';
 import type { OwnModel, PlainTensor } from './exports.js';
 import { PREPROCESSING_MODELS } from './preprocessing_models.js';
 import { TPU_MODELS } from './tpu_models.js';
@@ -206,6 +207,7 @@ const sequence = (make: typeof emb.layers.embedding, rows: number[][]): OwnModel
 
 export const OWN_MODELS: readonly (readonly [string, Make])[] = [
   ...combined,
+  ...ATTENTION_MODELS,
   ['embedding, max', () => sequential(emb.layers.embedding({ ...table, combiner: 'max', inputShape: [4] }), DENSE)],
   [
     'raggedEmbedding, max',

@@ -2,8 +2,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { toCamelCase } from '../../../base/camel_case.js';
 import { described } from '../../../base/errors.js';
-import { Concatenate } from '../../../layers/merge/concatenate.js';
-import { GRU } from '../../../layers/recurrent/gru.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
 import { STOCK_LAYERS, type StockLayer } from '../stock_layers.js';
 import { checkVolume } from '../volumes.js';
@@ -23,8 +21,7 @@ export interface LayerEntry {
 const WRITTEN = ['data_format'];
 /** A class of Keras by the name of the one that computes the same here. */
 function kerasName(className: string): string {
-  if (className === Concatenate.className) return 'Concatenate';
-  return className === GRU.className ? 'GRU' : className;
+  return className.replace('TfjsEmbeddings>', '');
 }
 
 export function namedLayer(layer: tf.layers.Layer): NamedLayer {

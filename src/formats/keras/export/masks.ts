@@ -1,6 +1,9 @@
 /** Masks that Keras takes otherwise than TensorFlow.js. */
 import type * as tf from '@tensorflow/tfjs';
 import { LOOPS, heldError, type MaskedLayer } from '../import/masks.js';
+import { LEAVE_OUT } from '../import/keras_masks.js';
+import { layerError } from '../layer_error.js';
+import { described } from '../../../base/errors.js';
 import { followMasks } from '../nested_masks.js';
 import { namedLayer } from './layer_json.js';
 
@@ -16,6 +19,10 @@ export function checkMasks(model: tf.LayersModel): StepMasks {
   const describe = (layer: tf.layers.Layer): MaskedLayer => ({ json: { ...namedLayer(layer), config: {} }, layer });
   const results = followMasks(model, [], describe, (masks, layer, inputs) => {
     masks.checkPassed(layer, inputs);
+    if (LEAVE_OUT.includes(layer.json.className) && inputs.some((input) => masks.isMasked(input))) {
+      const expected = 'inputs without masks: Keras leaves masked numbers out, and TensorFlow.js does not';
+      throw layerError(layer.json, 'mask', expected, described('the mask of an embedding or of Masking'));
+    }
     const source = masks.sourceOf(inputs[0]!);
     const isLoop = LOOPS.includes(layer.json.className);
     if (isLoop && inputs.length > 1 && source !== undefined) told.set(inputs[0]!, source);

@@ -19,10 +19,15 @@ import {
   type LayerEntry,
 } from './layer_json.js';
 import { checkAxis } from './axes.js';
-import { LOOPS } from '../import/masks.js';
+import { ENDS_HERE, LOOPS, MERGED } from '../import/masks.js';
+import { MultiHeadAttention } from '../../../layers/attention/multi_head_attention.js';
 import { graphOf } from '../nested_masks.js';
 import { Concatenate } from '../../../layers/merge/concatenate.js';
 import { checkMasks, type StepMasks } from './masks.js';
+import { WithMask } from '../../../layers/merge/with_mask.js';
+import { Operation } from '../../../layers/operations/operation.js';
+import { GlobalAveragePooling1D } from '../../../layers/pooling/global_average_pooling1d.js';
+import { attentionCall, attentionEntry, operationEntry } from './operation_json.js';
 import { preprocessingEntry } from './preprocessing_json.js';
 import { distributedEntry, flattenNumbered, mapNumbered, tableEntry, type DistributedEntry } from './table_json.js';
 
@@ -49,7 +54,24 @@ function leavesOut(layer: tf.layers.Layer): layer is RaggedEmbedding | Embedding
 }
 
 function isFunctional(model: tf.LayersModel): boolean {
-  return !(model instanceof tf.Sequential) || model.layers.some(leavesOut);
+  return !(model instanceof tf.Sequential) || model.layers.some((layer) => leavesOut(layer) || isNoLayer(layer));
+}
+
+/** Whether Keras has an operation for it, or nothing: a Sequential there holds neither. */
+function isNoLayer(layer: tf.layers.Layer): boolean {
+  return layer instanceof Operation || layer instanceof WithMask;
+}
+
+/** Where a tensor comes from. */
+interface Origin {
+  readonly layer: tf.layers.Layer;
+  readonly node: number;
+  readonly tensor: number;
+}
+
+/** The inputs of a call by where they come from. */
+function originsOf({ inboundLayers, nodeIndices, tensorIndices }: Node): Origin[] {
+  return inboundLayers.map((layer, i) => ({ layer, node: nodeIndices[i]!, tensor: tensorIndices[i]! }));
 }
 
 function operation(module: string, className: string, name: string, config: Json, args: unknown[]): Json {
@@ -78,8 +100,9 @@ class GraphWriter {
     return layer.inboundNodes.filter((_, i) => kept.has(`${layer.name}_ib-${i}`));
   }
 
-  /** Where a tensor comes from, as Keras counts calls and outputs. */
-  place(layer: tf.layers.Layer, node: number, tensor: number): [string, number, number] {
+  /** Where a tensor comes from, as Keras counts calls and outputs; a tensor with another mask is itself there. */
+  place({ layer, node, tensor }: Origin): [string, number, number] {
+    if (layer instanceof WithMask) return this.place(originsOf(layer.inboundNodes[node]!)[0]!);
     const index = this.#nodes(layer).indexOf(layer.inboundNodes[node]!);
     const nested = this.#distributed.get(layer)?.nested;
     return [layer.name, index, nested === undefined ? tensor : flattenNumbered(nested).indexOf(tensor)];
@@ -91,9 +114,17 @@ class GraphWriter {
   }
 
   #inputs(node: Node): Json[] {
-    return node.inputTensors.map((symbolic, i) =>
-      this.#tensor(symbolic, this.place(node.inboundLayers[i]!, node.nodeIndices[i]!, node.tensorIndices[i]!)),
-    );
+    return originsOf(node).map((origin, i) => this.#tensor(node.inputTensors[i]!, this.place(origin)));
+  }
+
+  /** The masks of inputs that are given them; null for others. */
+  #givenMasks(node: Node): (Json | null)[] {
+    return originsOf(node).map(({ layer, node: at }) => {
+      if (!(layer instanceof WithMask)) return null;
+      const call = layer.inboundNodes[at]!;
+      if (layer.mask === 'own') return this.#givenMasks(call)[0]!;
+      return layer.mask === 'given' ? this.#inputs(call)[1]! : null;
+    });
   }
 
   #newName(wanted: string): string {
@@ -146,10 +177,21 @@ class GraphWriter {
       this.layers.push(operation('numpy', className, name, config, args));
       return this.#tensor({ shape, dtype: 'bool' } as unknown as tf.SymbolicTensor, [name, 0, 0]);
     };
-    const place = this.place(steps.sourceLayer, steps.nodeIndex!, steps.tensorIndex!);
+    const place = this.place({ layer: steps.sourceLayer, node: steps.nodeIndex!, tensor: steps.tensorIndex! });
     const { maskValue = 0 } = isMasking ? (sourceLayer as unknown as { maskValue: number }) : {};
     const counts = add('NotEqual', steps.shape, [this.#tensor(steps, place), maskValue], {});
     return isMasking ? add('Any', steps.shape.slice(0, -1), [counts], { axis: -1, keepdims: false }) : counts;
+  }
+
+  /** Keras takes the mask of the query of several heads from the query alone: a layer there must have made it. */
+  #checkQuery(layer: tf.layers.Layer, node: Node, [mask]: readonly (Json | null)[]): void {
+    if (!(layer instanceof MultiHeadAttention) || mask === null || mask === undefined) return;
+    let [origin] = originsOf(node) as [Origin];
+    while (origin.layer instanceof WithMask) [origin] = originsOf(origin.layer.inboundNodes[origin.node]!) as [Origin];
+    const { className } = namedLayer(origin.layer);
+    if (MERGED.includes(className) || ENDS_HERE.includes(className)) return;
+    const expected = 'a query whose mask a layer of Keras passes on: no call there is given one';
+    throw layerError(namedLayer(layer), 'query_mask', expected, described('a mask of its own'));
   }
 
   #args(layer: tf.layers.Layer, node: Node): unknown[] {
@@ -190,11 +232,18 @@ class GraphWriter {
           described('an argument of its own'),
         );
       }
+      const masks = this.#givenMasks(node);
+      this.#checkQuery(layer, node, masks);
+      const attention = attentionCall(layer, this.#inputs(node), masks);
+      if (attention !== null) return attention;
       const args = this.#args(layer, node);
-      if (!takesStates || node.inputTensors.length === 1) return { args, kwargs: {} };
+      const [given] = masks;
+      const reads = takesStates || layer instanceof GlobalAveragePooling1D;
+      const told = reads && given !== null && given !== undefined ? { mask: given } : {};
+      if (!takesStates || node.inputTensors.length === 1) return { args, kwargs: told };
       const [sequence, ...states] = this.#inputs(node);
       const source = this.told.get(node.inputTensors[0]!);
-      const mask = source === undefined ? {} : { mask: this.#mask(layer, source) };
+      const mask = source === undefined || 'mask' in told ? told : { mask: this.#mask(layer, source) };
       return { args: [sequence], kwargs: { initial_state: states, ...mask } };
     });
   }
@@ -223,14 +272,28 @@ class GraphWriter {
     return made.entry;
   }
 
+  /** An operation of Keras has one call. */
+  #writeOperation(layer: Operation): void {
+    const [node, ...others] = this.#nodes(layer);
+    if (others.length > 0) {
+      throw layerError(namedLayer(layer), 'inbound_nodes', 'one call, as in Keras', described(`${others.length + 1}`));
+    }
+    this.layers.push(operationEntry(layer, this.#inputs(node!)));
+  }
+
   write(): void {
     this.#checkInputs();
     const counter = new NameCounter();
-    const made = this.model.layers.map((layer): [tf.layers.Layer, LayerEntry] => {
+    const made = this.model.layers.map((layer): [tf.layers.Layer, LayerEntry | null] => {
+      if (isNoLayer(layer)) return [layer, null];
       if (NO_ENTRY(layer)) return [layer, inputEntry(layer.output as tf.SymbolicTensor, layer.name)];
       return [layer, this.#entry(layer, `${this.prefix}/${counter.next(kerasClass(layer))}`)];
     });
     for (const [layer, entry] of made) {
+      if (entry === null) {
+        if (layer instanceof Operation) this.#writeOperation(layer);
+        continue;
+      }
       const calls = NO_ENTRY(layer) ? [] : this.#calls(layer);
       this.layers.push({ ...entry, name: layer.name, inbound_nodes: calls });
     }
@@ -262,8 +325,8 @@ function layerEntry(layer: tf.layers.Layer): LayerEntry {
     const fields = ['projectionDim', 'diagScale', 'useBias', 'preActivation', ...weights];
     return interactionEntry(layer, 'FeatureCross', fields);
   }
-  const preprocessing = preprocessingEntry(layer);
-  if (preprocessing !== null) return preprocessing;
+  const own = preprocessingEntry(layer) ?? attentionEntry(layer);
+  if (own !== null) return own;
   const config = layer.getConfig() as Json;
   if (layer.getClassName() === 'Embedding') return stockEmbedding(layer, config);
   checkAxis(layer);
@@ -326,7 +389,9 @@ function functionalEntry(
   const writer = new GraphWriter(model, weights, prefix, told);
   writer.write();
   const places = (tensors: readonly tf.SymbolicTensor[]): unknown[] =>
-    tensors.map(({ sourceLayer, nodeIndex, tensorIndex }) => writer.place(sourceLayer, nodeIndex!, tensorIndex!));
+    tensors.map(({ sourceLayer: layer, nodeIndex: node, tensorIndex: tensor }) =>
+      writer.place({ layer, node: node!, tensor: tensor! }),
+    );
   const config = {
     name,
     trainable: model.trainable,

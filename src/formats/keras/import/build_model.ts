@@ -12,7 +12,8 @@ import { Masks } from './masks.js';
 import { inputArguments, makeLayer } from './make_layer.js';
 import { TensorRef, flatten, readCalls, readRefs, refsOf, replaceRefs, type CallJson } from './nodes.js';
 import type { Reading } from './stock_config.js';
-import { MASK_OPERATIONS, isMaskOperation, readMask, type ToldMask } from './told_masks.js';
+import { callOperation, isOperation } from './operations.js';
+import { ToldMask, readMask } from './told_masks.js';
 import { isModel, readLayers, type LayerJson } from './topology.js';
 
 type Symbolic = tf.SymbolicTensor;
@@ -71,12 +72,26 @@ class Graph {
   }
 }
 
+/** What one call gives: of a layer, or of an operation, which may be a mask. */
+function runCall(
+  json: LayerJson,
+  part: Built | undefined,
+  call: CallJson,
+  masks: Masks,
+  building: Building,
+): readonly (Symbolic | ToldMask)[] {
+  if (part !== undefined) return callLayer(part, call, masks, building.made);
+  const mask = readMask(json, call);
+  return mask === null ? callOperation(json, call, building) : [mask];
+}
+
 /** Runs all calls, each once what it takes is there. */
 function runCalls(
   json: LayerJson,
   calls: readonly PendingCall[],
   graph: Graph,
   parts: ReadonlyMap<string, Built>,
+  building: Building,
 ): Masks {
   const waiting = new Map<string, PendingCall[]>();
   for (const call of calls) {
@@ -95,12 +110,7 @@ function runCalls(
     const replace = (value: unknown): unknown => replaceRefs(value, (ref) => graph.get(ref));
     const kwargs = replace(call.kwargs) as CallJson['kwargs'];
     const given = { args: call.args.map(replace), kwargs, tellsMask: call.tellsMask };
-    const mask = part === undefined ? readMask(call.json, given) : null;
-    if (part === undefined && mask === null) {
-      const expected = `the operations with which Keras 3 writes masks: ${MASK_OPERATIONS.join(', ')}`;
-      throw layerError(call.json, 'inbound_nodes', expected, described('others'));
-    }
-    graph.set(call.layer, call.node, mask === null ? callLayer(part!, given, masks) : [mask]);
+    graph.set(call.layer, call.node, runCall(call.json, part, given, masks, building));
     done++;
     for (const next of waiting.get(keyOf(call.layer, call.node)) ?? []) if (--next.missing === 0) ready.push(next);
   }
@@ -135,13 +145,15 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
       graph.set(layer.name, 0, [input]);
       continue;
     }
-    if (!isMaskOperation(layer)) parts.set(layer.name, build(layer, building));
+    if (!isOperation(layer)) parts.set(layer.name, build(layer, building));
     const start = first.get(layer.name) ?? 0;
     own.forEach((call, i) => calls.push({ ...call, json: layer, layer: layer.name, node: start + i, missing: 0 }));
   }
-  const masks = runCalls(json, calls, graph, parts);
+  const masks = runCalls(json, calls, graph, parts, building);
   const given = flatten(replaceRefs(inputs, (ref) => graph.get(ref))) as Symbolic[];
-  const results = flatten(replaceRefs(outputs, (ref) => graph.get(ref))) as Symbolic[];
+  const asTensor = (value: Symbolic | ToldMask): Symbolic =>
+    value instanceof ToldMask ? value.symbolic(building.made) : value;
+  const results = flatten(replaceRefs(outputs, (ref) => asTensor(graph.get(ref)))) as Symbolic[];
   for (const result of results) masks.checkWhole(result, json);
   if (given.length === 0) throw layerError(json, 'input_layers', 'at least one input', described('none'));
   const model = naming(json, () => tf.model({ inputs: given, outputs: results, name: json.name }));
@@ -190,7 +202,7 @@ function buildSequential(json: LayerJson, building: Building): BuiltModel {
     const first = input ?? model.inputs?.[0];
     if (part.kind === 'layer' && first !== undefined) settleAxis(part, first);
     if (part.kind === 'layer' && input !== undefined) {
-      masks.check(part, [input], undefined);
+      masks.check(part, [input]);
       masks.checkPassed(part, [input]);
     }
     naming(layer, () => model.add(part.kind === 'layer' ? part.layer : (part.model as unknown as tf.layers.Layer)));

@@ -9,11 +9,13 @@ import { isRecord } from '../../../base/options.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
 import { settleAxis } from './axes.js';
-import { layersOf, type Built, type BuiltModel } from './built.js';
+import { layersOf, type Built, type BuiltLayer, type BuiltModel } from './built.js';
 import { followMasks } from '../nested_masks.js';
-import { joinAsKeras3, withoutMask } from './keras_masks.js';
-import { LOOPS, type MaskedLayer, type Masks } from './masks.js';
+import { LEAVE_OUT, apart, commonMask, joinAsKeras3, mergeMasked, mergedMask, withMask } from './keras_masks.js';
+import { ATTENTION, ENDS_HERE, LOOPS, MERGED, type MaskedLayer, type Masks } from './masks.js';
 import { flatten, type CallJson } from './nodes.js';
+import { constantTensor } from './operations.js';
+import { ToldMask, isTensor } from './told_masks.js';
 import type { Json } from './topology.js';
 
 type Symbolic = tf.SymbolicTensor;
@@ -21,14 +23,10 @@ type Symbolic = tf.SymbolicTensor;
 /** A call with tensors in place of references. */
 export type Call = CallJson;
 
-function isSymbolic(value: unknown): value is Symbolic {
-  return isRecord(value) && 'sourceLayer' in value;
-}
-
 /** Whether an argument is not given: models with several inputs have a list or record of masks, one for each. */
 function isAbsent(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0 && value.every((each) => each === null);
-  if (isRecord(value) && !isSymbolic(value)) return Object.values(value).every((each) => each === null);
+  if (isRecord(value) && !isTensor(value)) return Object.values(value).every((each) => each === null);
   return value === null || value === undefined || value === false;
 }
 
@@ -37,7 +35,7 @@ function readKwargs({ json }: Built, kwargs: Json, known: readonly string[]): Js
   const given = Object.entries(kwargs).filter(([, value]) => !isAbsent(value));
   for (const [key, value] of given) {
     if (known.includes(key)) continue;
-    const received = isSymbolic(value) ? described('a tensor') : value;
+    const received = isTensor(value) ? described('a tensor') : value;
     throw layerError(json, `inbound_nodes.${key}`, 'nothing: TensorFlow.js calls the layer without it', received);
   }
   return Object.fromEntries(given);
@@ -46,7 +44,7 @@ function readKwargs({ json }: Built, kwargs: Json, known: readonly string[]): Js
 function tensorsOf(built: Built, value: unknown): Symbolic[] {
   const list = flatten(value);
   for (const item of list) {
-    if (!isSymbolic(item)) throw layerError(built.json, 'inbound_nodes', 'tensors alone', item);
+    if (!isTensor(item)) throw layerError(built.json, 'inbound_nodes', 'tensors alone', item);
   }
   return list as Symbolic[];
 }
@@ -54,10 +52,10 @@ function tensorsOf(built: Built, value: unknown): Symbolic[] {
 /** The tensors for a nested model in the order of its inputs. */
 function modelInputs(built: BuiltModel, value: unknown): Symbolic[] {
   const keys = built.inputKeys;
-  if (!isRecord(value) || isSymbolic(value) || keys === null) return tensorsOf(built, value);
+  if (!isRecord(value) || isTensor(value) || keys === null) return tensorsOf(built, value);
   return keys.map((key) => {
     const tensor = Object.hasOwn(value, key) ? value[key] : undefined;
-    if (!isSymbolic(tensor)) throw layerError(built.json, 'inbound_nodes', `a tensor for the input ${key}`, tensor);
+    if (!isTensor(tensor)) throw layerError(built.json, 'inbound_nodes', `a tensor for the input ${key}`, tensor);
     return tensor;
   });
 }
@@ -81,9 +79,52 @@ export function passThrough(
   outputs.forEach((output, i) => masks.carry(output, after[i]!));
 }
 
-/** Applies the layer; returns its outputs as Keras counts them. */
-export function callLayer(built: Built, { args, kwargs: all, tellsMask }: Call, masks: Masks): Symbolic[] {
+/** Operands of attention, by the names and the order that Keras has for them. */
+const ATTENTION_OPERANDS = ['query', 'value', 'key'];
+
+/** A mask that a file tells; null where it tells that there is none. */
+function readMask(value: unknown): ToldMask | null | undefined {
+  if (value === undefined || value === null || value instanceof ToldMask) return value;
+  return isTensor(value) ? new ToldMask('Cast', [value], { dtype: 'bool' }) : undefined;
+}
+
+/** The inputs of a layer of attention, each with its mask, and the mask of the attention itself. */
+function attentionInputs(built: BuiltLayer, { args, kwargs, tellsMask }: Call, masks: Masks, made: Layers): Symbolic[] {
   const { json } = built;
+  const isMany = json.className === 'MultiHeadAttention';
+  const given = isMany ? [...args] : ([args[0]].flat() as unknown[]);
+  const { mask, use_causal_mask: _causal, return_attention_scores: _scores, ...rest } = kwargs;
+  const known = [...ATTENTION_OPERANDS, 'attention_mask', ...ATTENTION_OPERANDS.map((name) => `${name}_mask`)];
+  const named = readKwargs(built, rest, isMany ? known : []);
+  const operands = isMany ? ATTENTION_OPERANDS.map((name, i) => given[i] ?? named[name] ?? null) : given;
+  const list = tensorsOf(
+    built,
+    operands.filter((each) => each !== null),
+  );
+  const told = isMany ? ATTENTION_OPERANDS.map((name) => named[`${name}_mask`]) : ([mask ?? []].flat() as unknown[]);
+  const inputs = list.map((input, i) => {
+    const own = tellsMask ? readMask(told[i]) : undefined;
+    return own === undefined || own === null ? input : withMask(input, own, masks, made);
+  });
+  const attention = given[6] ?? named['attention_mask'] ?? null;
+  if (attention === null) return inputs;
+  if (inputs.length === 2) inputs.push(inputs[1]!);
+  const tensor = attention instanceof ToldMask ? attention.symbolic(made) : attention;
+  return [...inputs, isTensor(tensor) ? tensor : constantTensor(json, tensor, inputs[0]!, made)];
+}
+
+type Layers = tf.layers.Layer[];
+
+/** Applies the layer; returns its outputs as Keras counts them. `made`: where layers that are made for it are noted. */
+export function callLayer(built: Built, call: Call, masks: Masks, made: Layers): Symbolic[] {
+  const { kwargs: all, tellsMask } = call;
+  const { json } = built;
+  // Masks are tensors to all but layers that take masks.
+  const asTensors = (value: unknown): unknown => {
+    if (value instanceof ToldMask) return value.symbolic(made);
+    return Array.isArray(value) ? value.map(asTensors) : value;
+  };
+  const args = call.args.map(asTensors);
   const [first, second] = args;
   const { mask, ...kwargs } = all;
   const most = (count: number): void => {
@@ -111,23 +152,35 @@ export function callLayer(built: Built, { args, kwargs: all, tellsMask }: Call, 
     masks.pass(built, inputs, [output]);
     return [output];
   }
+  const isAttention = ATTENTION.includes(json.className);
   const merges = STOCK_LAYERS.get(json.className)?.merges === true || layer instanceof FeatureCross;
-  // As an operation `a + b` takes two tensors, as a layer a list of them.
-  const inputs = tensorsOf(built, merges ? [...args] : first);
-  if (!merges) most(1);
-  const states = LOOPS.includes(json.className) ? ['initial_state'] : [];
-  const { initial_state: initial } = readKwargs(built, kwargs, states);
+  const inputs = isAttention ? attentionInputs(built, call, masks, made) : tensorsOf(built, merges ? args : first);
+  if (!merges && !isAttention) most(1);
+  const isLoop = LOOPS.includes(json.className);
+  const { initial_state: initial } = isAttention ? {} : readKwargs(built, kwargs, isLoop ? ['initial_state'] : []);
   if (initial !== undefined) inputs.push(...tensorsOf(built, initial));
-  if (isRecord(first) && !isSymbolic(first))
+  if (isRecord(first) && !isTensor(first))
     throw layerError(json, 'inbound_nodes', 'a tensor or a list', described('an object'));
   if (inputs[0] !== undefined) settleAxis(built, inputs[0]);
   const caller = tellsMask && json.className === 'Concatenate' ? joinAsKeras3(built, inputs, masks) : built;
-  // Keras 3 tells that there is no mask, but for calls with states, to which it passes none; others take what comes.
-  const isUnmasked = mask === null || (mask === undefined && initial !== undefined);
-  if (tellsMask && LOOPS.includes(json.className) && isUnmasked && masks.isMasked(inputs[0]!))
-    inputs[0] = withoutMask(built, inputs[0]!);
-  masks.check(caller, inputs, mask);
-  const outputs = flatten(naming(json, () => caller.layer.apply(merges ? inputs : single(inputs)))) as Symbolic[];
+  // Keras 3 passes no masks on by itself to calls with states; others take what comes where none is told.
+  const told = isLoop && tellsMask && initial !== undefined ? (mask ?? null) : (mask ?? undefined);
+  const own = isAttention ? undefined : readMask(told);
+  if (own !== undefined) inputs[0] = withMask(inputs[0]!, own, masks, made);
+  masks.check(caller, inputs);
+  if (tellsMask) masks.checkPassed(caller, inputs);
+  if (tellsMask && LEAVE_OUT.includes(json.className) && inputs.some((input) => masks.isMasked(input))) {
+    const merged = mergeMasked(json.className, inputs, masks, made);
+    return [withMask(merged, mergedMask(inputs, masks), masks, made)];
+  }
+  const given = apart(inputs, masks, made);
+  const outputs = flatten(naming(json, () => caller.layer.apply(merges ? given : single(given)))) as Symbolic[];
   masks.pass(caller, inputs, outputs);
+  const [output] = outputs as [Symbolic];
+  if (ENDS_HERE.includes(json.className)) return [withMask(output, masks.maskOf(inputs[0]!), masks, made)];
+  if (!MERGED.includes(json.className) && !LEAVE_OUT.includes(json.className)) return outputs;
+  if (tellsMask) return [withMask(output, mergedMask(inputs, masks), masks, made)];
+  // Keras 2 joins them as it is done here.
+  masks.set(output, output, commonMask(inputs, masks));
   return outputs;
 }

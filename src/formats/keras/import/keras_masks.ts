@@ -1,11 +1,16 @@
 /** Layers that have to be others here, so that masks go where they go in Keras 3. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { Concatenate } from '../../../layers/merge/concatenate.js';
+import { nextName } from '../../../base/layer_names.js';
+import { Operation } from '../../../layers/operations/operation.js';
+import { WithMask, distinct } from '../../../layers/merge/with_mask.js';
 import { naming } from '../layer_error.js';
 import type { BuiltLayer } from './built.js';
 import type { Masks } from './masks.js';
+import { ToldMask, either } from './told_masks.js';
 
 type Symbolic = tf.SymbolicTensor;
+type Layers = tf.layers.Layer[];
 
 /** By the layer that they come before or stand for. */
 const made = new WeakMap<BuiltLayer, tf.layers.Layer>();
@@ -16,11 +21,67 @@ function madeFor(built: BuiltLayer, make: () => tf.layers.Layer): tf.layers.Laye
   return layer;
 }
 
-/** The steps of a sequence without their mask, which TensorFlow.js would pass on. */
-export function withoutMask(built: BuiltLayer, steps: Symbolic): Symbolic {
-  const dims = steps.shape.slice(1).map((_, i) => i + 1);
-  const layer = madeFor(built, () => tf.layers.permute({ dims, name: `${built.layer.name}_unmasked` }));
-  return layer.apply(steps) as Symbolic;
+/** The tensor with this mask, and with no other one; `made`: where layers that are made for it are noted. */
+export function withMask(x: Symbolic, mask: ToldMask | null, masks: Masks, made: Layers): Symbolic {
+  if (masks.has(x, mask)) return x;
+  const layer = new WithMask({ mask: mask === null ? 'none' : 'given' });
+  made.push(layer);
+  const result = layer.apply(mask === null ? x : [x, mask.symbolic(made)]) as Symbolic;
+  masks.set(result, x, mask);
+  return result;
+}
+
+/** The inputs of a call, each another tensor; see `distinct`. */
+export function apart(inputs: Symbolic[], masks: Masks, made: Layers): Symbolic[] {
+  return distinct(inputs, (layer, from) => {
+    made.push(layer);
+    masks.carry(layer.output as Symbolic, masks.carriedBy(from));
+  });
+}
+
+/** The mask that layers of Keras 3 give which merge tensors: there is one where all inputs have one. */
+export function mergedMask(inputs: readonly Symbolic[], masks: Masks): ToldMask | null {
+  const all = inputs.map((input) => masks.maskOf(input));
+  return all.reduce((a, b) => (a === null || b === null ? null : either(a, b)));
+}
+
+/** The mask that such layers of Keras 2 give: a step counts where all masks have it. */
+export function commonMask(inputs: readonly Symbolic[], masks: Masks): ToldMask | null {
+  const all = inputs.map((input) => masks.maskOf(input)).filter((mask) => mask !== null);
+  const different = all.filter((mask, i) => all.findIndex(({ text }) => text === mask.text) === i);
+  return different.reduce<ToldMask | null>((a, b) => (a === null ? b : new ToldMask('LogicalAnd', [a, b])), null);
+}
+
+/** Layers that leave masked numbers out of what they compute; those of TensorFlow.js and Keras 2 take them all. */
+export const LEAVE_OUT = ['Multiply', 'Maximum', 'Minimum'];
+
+/** What such a layer of Keras 3 gives, where an input has a mask: as operations. */
+export function mergeMasked(operation: string, inputs: readonly Symbolic[], masks: Masks, made: Layers): Symbolic {
+  const wide = (mask: ToldMask): Symbolic => new ToldMask('ExpandDims', [mask], { axis: -1 }).symbolic(made);
+  const apply = (name: string, tensors: Symbolic[], ...rest: number[]): Symbolic => {
+    const operands = [...tensors.map((_, tensor) => ({ tensor })), ...rest];
+    const layer = new Operation({ name: nextName('keras_merge'), operation: name, operands });
+    made.push(layer);
+    return layer.apply(tensors) as Symbolic;
+  };
+  const merged = mergedMask(inputs, masks);
+  if (operation === 'Multiply') {
+    const factors = inputs.map((x) => {
+      const mask = masks.maskOf(x);
+      return mask === null ? x : apply('Where', [wide(mask), x], 1);
+    });
+    const product = factors.reduce((a, b) => apply('Multiply', [a, b]));
+    return merged === null ? product : apply('Where', [wide(merged), product], 0);
+  }
+  let [output, mask] = [inputs[0]!, masks.maskOf(inputs[0]!)];
+  for (const x of inputs.slice(1)) {
+    const own = masks.maskOf(x);
+    const other = own === null ? x : apply('Where', [wide(own), x, output]);
+    const known = mask === null ? output : apply('Where', [wide(mask), output, other]);
+    output = apply(operation, [known, other]);
+    mask = mask === null || own === null ? null : either(mask, own);
+  }
+  return output;
 }
 
 /** The Concatenate that joins masks as Keras 3 does, where an input has one. */

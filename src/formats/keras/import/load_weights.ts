@@ -70,7 +70,9 @@ function assignByPath(model: BuiltModel, prefix: string, known: ReadonlySet<stri
       continue;
     }
     const names: string[] = [];
-    for (const path of pathsOf(part)) {
+    for (const told of pathsOf(part)) {
+      // Keras 2 names the attribute itself, Keras 3 the property that shows it.
+      const path = known.has(`${at}_${told}vars/0`) ? `_${told}` : told;
       for (let i = 0; known.has(`${at}${path}vars/${i}`); i++) names.push(`${at}${path}vars/${i}`);
     }
     into.set(part, names);

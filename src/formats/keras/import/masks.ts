@@ -3,11 +3,15 @@ import type * as tf from '@tensorflow/tfjs';
 import { described, type ValueError } from '../../../base/errors.js';
 import { Embedding } from '../../../layers/embedding/embedding.js';
 import { Concatenate } from '../../../layers/merge/concatenate.js';
+import { WithMask } from '../../../layers/merge/with_mask.js';
 import { layerError, type NamedLayer } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
 import { ToldMask, anyOf, concatenatedMask, notEqual } from './told_masks.js';
 
 type Symbolic = tf.SymbolicTensor;
+
+/** How Keras 3 tells the masks made with a tensor, in all models; of ids, where they are not 0. */
+const told = new WeakMap<Symbolic, ToldMask>();
 
 /** A layer, and what a file says of it. */
 export interface MaskedLayer {
@@ -16,13 +20,20 @@ export interface MaskedLayer {
 }
 
 export const LOOPS = ['SimpleRNN', 'LSTM', 'GRU', 'Bidirectional'];
-/** Layers of Keras that compute something else where there is a mask, and here do not. */
+/** Layers of TensorFlow.js that take no mask, where those of Keras do. */
 const IGNORED_HERE = ['GlobalAveragePooling1D', 'Softmax'];
-/** Layers that take a mask, and do here what they do in Keras. */
-const TAKERS = [...LOOPS, 'TimeDistributed', 'BatchNormalization'];
+/** Layers that take the masks of all their inputs. */
+export const ATTENTION = ['MultiHeadAttention', 'Attention', 'AdditiveAttention'];
+/** Layers whose result a mask changes. */
+const READERS = [...LOOPS, ...ATTENTION, 'GlobalAveragePooling1D'];
 
+/** Layers that read a mask and end it. */
+const ENDERS = ['GlobalAveragePooling1D'];
 /** Layers that pass a mask on in Keras, and here end it. */
-const ENDS_HERE = ['ELU', 'LeakyReLU', 'Normalization', 'Rescaling', 'ThresholdedReLU'];
+export const ENDS_HERE = ['ELU', 'LeakyReLU', 'Normalization', 'Rescaling', 'ThresholdedReLU'];
+
+/** Layers that join the masks of their inputs: in Keras 3 in another way than here. */
+export const MERGED = ['Add', 'Average'];
 
 /** Layers that leave each step of a sequence to itself. */
 const STEPWISE = [
@@ -64,8 +75,6 @@ function joinsSteps(layer: tf.layers.Layer, { rank }: Symbolic): boolean {
 
 /** By tensor, the tensor of which its mask is made: ids, or what Masking or Concatenate gives. */
 export class Masks {
-  /** How Keras 3 tells the masks made with a tensor; of ids, where they are not 0. */
-  readonly #told = new Map<Symbolic, ToldMask>();
   readonly #sources = new Map<Symbolic, Symbolic>();
   readonly #held = new Set<Symbolic>();
   readonly #mixed = new Set<Symbolic>();
@@ -80,10 +89,24 @@ export class Masks {
     return this.#sources.has(tensor) || this.#mixed.has(tensor);
   }
 
-  /** How Keras 3 tells the mask of a tensor; null where it has none. */
-  #textOf(tensor: Symbolic): ToldMask | null {
+  /** The mask of a tensor; null where it has none. */
+  maskOf(tensor: Symbolic): ToldMask | null {
     const source = this.#sources.get(tensor);
-    return source === undefined ? null : (this.#told.get(source) ?? notEqual(source, 0));
+    return source === undefined ? null : (told.get(source) ?? notEqual(source, 0));
+  }
+
+  /** Whether a tensor has this mask in Keras and here. */
+  has(tensor: Symbolic, mask: ToldMask | null): boolean {
+    return !this.#mixed.has(tensor) && this.maskOf(tensor)?.text === mask?.text;
+  }
+
+  /** Notes that a tensor is another one with this mask; null: without one. */
+  set(tensor: Symbolic, from: Symbolic, mask: ToldMask | null): void {
+    if (this.#held.has(from)) this.#held.add(tensor);
+    this.#mixed.delete(tensor);
+    if (mask === null) return;
+    this.#sources.set(tensor, tensor);
+    told.set(tensor, mask);
   }
 
   carriedBy(tensor: Symbolic): CarriedMask {
@@ -98,27 +121,21 @@ export class Masks {
     if (isMixed) this.#mixed.add(tensor);
   }
 
-  /** Throws where a call would give another result than in Keras because of a mask; `given`: what the file says of it. */
-  check({ json }: MaskedLayer, inputs: readonly Symbolic[], given: unknown): void {
-    const source = this.#sources.get(inputs[0]!);
+  /** Throws where a call would give another result than in Keras because of a mask. */
+  check({ json, layer }: MaskedLayer, inputs: readonly Symbolic[]): void {
     const { className } = json;
-    const isMasked = source !== undefined || this.#mixed.has(inputs[0]!);
-    if (isMasked && IGNORED_HERE.includes(className)) {
+    if (IGNORED_HERE.includes(layer.getClassName()) && this.isMasked(inputs[0]!)) {
       const expected = `nothing that is masked: ${className} of TensorFlow.js takes no masks`;
       throw layerError(json, 'mask', expected, described('the mask of an embedding or of Masking'));
     }
-    const skips = LOOPS.includes(className) && source !== undefined;
+    const skips = READERS.includes(className) && this.#sources.has(inputs[0]!);
     if (!skips && !STEPWISE.includes(className)) for (const input of inputs) this.checkWhole(input, json);
-    if (given === undefined || given === null) return;
-    const own = this.#mixed.has(inputs[0]!) ? null : this.#textOf(inputs[0]!);
-    if (given instanceof ToldMask && given.text === own?.text && TAKERS.includes(className)) return;
-    const expected = 'the mask that an embedding with mask_zero, Masking or Concatenate passes on';
-    throw layerError(json, 'mask', expected, described('another mask'));
   }
 
-  /** Throws for a recurrent layer to which Keras 3 passes another mask. */
-  checkPassed({ json }: MaskedLayer, [first]: readonly Symbolic[]): void {
-    if (!LOOPS.includes(json.className) || !this.#mixed.has(first!)) return;
+  /** Throws for a layer whose result the mask changes, to which Keras passes another mask. */
+  checkPassed({ json }: MaskedLayer, inputs: readonly Symbolic[]): void {
+    const all = ATTENTION.includes(json.className) ? inputs : inputs.slice(0, 1);
+    if (!READERS.includes(json.className) || !all.some((input) => this.#mixed.has(input))) return;
     const expected = 'the mask that Keras passes on, which joins masks in another way and ends them elsewhere';
     throw layerError(json, 'mask', expected, described('another one'));
   }
@@ -128,21 +145,31 @@ export class Masks {
     if (this.#held.has(tensor)) throw heldError(json);
   }
 
+  #passWithMask({ mask }: WithMask, [x, given]: readonly Symbolic[], output: Symbolic): void {
+    if (mask === 'own') this.carry(output, this.carriedBy(x!));
+    else this.set(output, x!, mask === 'none' ? null : new ToldMask('Cast', [given!], { dtype: 'bool' }));
+  }
+
   /** Notes the masks of what a call gives. */
   pass({ json, layer }: MaskedLayer, inputs: readonly Symbolic[], outputs: readonly Symbolic[]): void {
-    const before = inputs.map((input) => this.#sources.get(input)).find((each) => each !== undefined);
-    let source = layer.supportsMasking ? before : undefined;
+    if (layer instanceof WithMask) return this.#passWithMask(layer, inputs, outputs[0]!);
+    const isAttention = ATTENTION.includes(json.className);
+    const givers = isAttention ? inputs.slice(0, 1) : inputs;
+    const before = givers.map((input) => this.#sources.get(input)).find((each) => each !== undefined);
+    const passesMask =
+      (layer.supportsMasking && !ENDERS.includes(json.className)) || ENDS_HERE.includes(json.className);
+    let source = layer.supportsMasking && passesMask ? before : undefined;
     if (layer instanceof Embedding) source = layer.maskZero && layer.combiner === null ? inputs[0] : undefined;
     else if (json.className === 'Embedding') {
       source = (layer as unknown as { maskZero: boolean }).maskZero ? inputs[0] : undefined;
     } else if (json.className === 'Masking') {
       source = outputs[0]!;
       const { maskValue } = layer as unknown as { maskValue: number };
-      this.#told.set(source, anyOf(notEqual(inputs[0]!, maskValue)));
+      told.set(source, anyOf(notEqual(inputs[0]!, maskValue)));
     } else if (layer instanceof Concatenate && before !== undefined) {
       source = outputs[0]!;
-      const masks = inputs.map((input) => this.#textOf(input));
-      this.#told.set(source, concatenatedMask(inputs, masks, layer.axis));
+      const masks = inputs.map((input) => this.maskOf(input));
+      told.set(source, concatenatedMask(inputs, masks, layer.axis));
     } else if (LOOPS.includes(json.className)) {
       source = returnsSequences(layer) ? before : undefined;
     }
@@ -154,8 +181,7 @@ export class Masks {
     const merges = STOCK_LAYERS.get(json.className)?.merges === true && !joinsSteps(layer, inputs[0]!);
     const sources = new Set(inputs.map((input) => this.#sources.get(input)));
     const joinsOtherwise = merges && !(layer instanceof Concatenate) && sources.size > 1 && source !== undefined;
-    const passesMask = layer.supportsMasking || ENDS_HERE.includes(json.className);
-    const wasMixed = inputs.some((input) => this.#mixed.has(input));
+    const wasMixed = givers.some((input) => this.#mixed.has(input));
     const isLast = LOOPS.includes(json.className) && !returnsSequences(layer);
     const endsHere = before !== undefined && ENDS_HERE.includes(json.className);
     if (joinsOtherwise || endsHere || (wasMixed && passesMask && !isLast)) this.#mixed.add(outputs[0]!);

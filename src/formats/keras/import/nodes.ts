@@ -67,6 +67,12 @@ function readOldNode(node: unknown, layer: LayerJson): CallJson {
       if (kwargs === null && isRecord(given)) kwargs = given;
       return ref;
     }
+    // A number in place of the first operand of a function of TensorFlow.
+    if (Array.isArray(value) && value[0] === '_CONSTANT_VALUE') {
+      const [, , constant, given] = value as unknown[];
+      if (kwargs === null && isRecord(given)) kwargs = given;
+      return constant;
+    }
     if (Array.isArray(value)) return value.map(read);
     if (isRecord(value)) return mapRecord(value, read);
     throw layerError(layer, 'inbound_nodes', 'tensors as [layer, node, tensor]', value);

@@ -3,6 +3,8 @@ import type * as tf from '@tensorflow/tfjs';
 import { described } from '../../../base/errors.js';
 import { DistributedEmbedding } from '../../../layers/distributed_embedding/layer.js';
 import { ConcatOneHotEmbedding } from '../../../layers/embedding/concat_one_hot_embedding.js';
+import { AdditiveAttention, Attention } from '../../../layers/attention/attention.js';
+import { MultiHeadAttention } from '../../../layers/attention/multi_head_attention.js';
 import { Embedding } from '../../../layers/embedding/embedding.js';
 import { RaggedEmbedding } from '../../../layers/embedding/ragged_embedding.js';
 import { DotInteraction } from '../../../layers/feature_interaction/dot_interaction.js';
@@ -12,9 +14,12 @@ import { CategoryEncoding } from '../../../layers/preprocessing/category_encodin
 import { DiscretizationLayer } from '../../../layers/preprocessing/discretization_layer.js';
 import { HashingLayer } from '../../../layers/preprocessing/hashing_layer.js';
 import { Normalization } from '../../../layers/preprocessing/normalization.js';
+import { GlobalAveragePooling1D } from '../../../layers/pooling/global_average_pooling1d.js';
+import { UnitNormalization } from '../../../layers/unit_normalization.js';
 import { VocabularyLayer } from '../../../layers/preprocessing/vocabulary_layer.js';
 import { isRecord } from '../../../base/options.js';
 import { readComposed } from '../composed_activations.js';
+import { readCalls } from './nodes.js';
 import { layerError, naming } from '../layer_error.js';
 import { checkSizes, refuse, type Reading } from './stock_config.js';
 import type { Json, LayerJson } from './topology.js';
@@ -27,10 +32,14 @@ interface OwnLayer {
   readonly cls: unknown;
   /** Fields that the layer reads. */
   readonly fields: readonly string[];
+  /** Those that have no effect here. */
+  readonly dropped?: readonly string[];
   /** What a config means that leaves them out. */
   readonly defaults?: Json;
   /** Fields without which the layer computes something else: what they must be, and a hint where it is not so. */
   readonly wanted?: Readonly<Record<string, Wanted>>;
+  /** Arguments of calls that are settings of the layer here: all calls must have the same. */
+  readonly fromCalls?: readonly string[];
   /** true: the sizes in its config are not those of weights. */
   readonly isWeightless?: boolean;
 }
@@ -68,6 +77,22 @@ const EMBEDDING = [
   'quantization_config',
 ];
 
+const NONE = only(null);
+const CALLED = ['use_causal_mask', 'return_attention_scores'];
+const ONE_HEAD = [...INTERACTION, 'use_scale', 'dropout', 'seed'];
+/** Of Python, or of kernels that it chooses. */
+const UNUSED = [
+  'seed',
+  'flash_attention',
+  'query_shape',
+  'key_shape',
+  'value_shape',
+  'softmax_robust_masking',
+  'activity_regularizer',
+  'kernel_constraint',
+  'bias_constraint',
+];
+
 const LOOKUP = [
   'max_tokens',
   'num_oov_indices',
@@ -89,6 +114,59 @@ const LOOKUP = [
 const OWN_LAYERS: ReadonlyMap<string, OwnLayer> = new Map<string, OwnLayer>([
   ['Embedding', { cls: Embedding, fields: EMBEDDING }],
   ['EmbedReduce', { cls: Embedding, fields: EMBEDDING, defaults: { combiner: 'mean' } }],
+  [
+    'MultiHeadAttention',
+    {
+      cls: MultiHeadAttention,
+      fields: [
+        ...BASE,
+        ...UNUSED,
+        'num_heads',
+        'key_dim',
+        'value_dim',
+        'dropout',
+        'use_bias',
+        'use_gate',
+        'output_shape',
+        'attention_axes',
+        'sliding_window',
+        'kernel_initializer',
+        'bias_initializer',
+        'kernel_regularizer',
+        'bias_regularizer',
+      ],
+      dropped: UNUSED,
+      wanted: {
+        activity_regularizer: NONE,
+        kernel_constraint: NONE,
+        bias_constraint: NONE,
+        softmax_robust_masking: only(false, null),
+      },
+      fromCalls: CALLED,
+    },
+  ],
+  [
+    'Attention',
+    {
+      cls: Attention,
+      fields: [...ONE_HEAD, 'score_mode'],
+      dropped: UNUSED,
+      wanted: { activity_regularizer: NONE },
+      fromCalls: CALLED,
+    },
+  ],
+  [
+    'AdditiveAttention',
+    {
+      cls: AdditiveAttention,
+      fields: [...ONE_HEAD, 'score_mode'],
+      dropped: [...UNUSED, 'score_mode'],
+      wanted: { activity_regularizer: NONE },
+      fromCalls: CALLED,
+    },
+  ],
+  ['GlobalAveragePooling1D', { cls: GlobalAveragePooling1D, fields: [...BASE, 'data_format', 'keepdims'] }],
+  ['UnitNormalization', { cls: UnitNormalization, fields: [...INTERACTION, 'axis'] }],
   ['Normalization', { cls: Normalization, fields: [...INTERACTION, 'axis', 'mean', 'variance', 'invert'] }],
   [
     'CategoryEncoding',
@@ -195,13 +273,27 @@ function checkWanted(layer: LayerJson, wanted: Readonly<Record<string, Wanted>>)
   }
 }
 
+/** Arguments of the calls of a layer, which must be the same in all. */
+function settingsOfCalls(layer: LayerJson, names: readonly string[]): Record<string, unknown> {
+  const calls = readCalls(layer).map(({ kwargs }) => names.map((name) => kwargs[name] === true));
+  return Object.fromEntries(
+    names.map((name, i) => {
+      const [first = false, ...others] = calls.map((given) => given[i]!);
+      if (others.every((each) => each === first)) return [name, first];
+      throw layerError(layer, `inbound_nodes.${name}`, 'the same in all calls of the layer', described('both'));
+    }),
+  );
+}
+
 /** Makes the layer. Throws ValueError, which names the layer and the field. */
 export function makeOwnLayer(layer: LayerJson, reading: Reading): tf.layers.Layer {
-  const { cls: usual, fields, defaults, wanted = {}, isWeightless } = OWN_LAYERS.get(layer.className)!;
+  const own = OWN_LAYERS.get(layer.className)!;
+  const { cls: usual, fields, defaults, wanted = {}, isWeightless, dropped = [], fromCalls = [] } = own;
   const { absent } = layer;
   const cls = absent === 'negative' || absent === 'below 1' ? RaggedEmbedding : usual;
-  const config: Record<string, unknown> = { ...defaults };
+  const config: Record<string, unknown> = { ...defaults, ...settingsOfCalls(layer, fromCalls) };
   for (const [field, value] of Object.entries(layer.config)) {
+    if (dropped.includes(field)) continue;
     if (fields.includes(field)) config[field] = field === 'pre_activation' ? functionOf(value) : value;
     else if (value !== null && value !== undefined) {
       refuse(reading, layer, field, `one of ${fields.join(', ')}`, described(`the field ${field}`));
@@ -211,6 +303,7 @@ export function makeOwnLayer(layer: LayerJson, reading: Reading): tf.layers.Laye
   if (isWeightless !== true) checkSizes(reading, layer);
   const tables: unknown = Array.isArray(config['tables']) ? config['tables'] : [];
   (tables as unknown[]).forEach((table, i) => isRecord(table) && checkSizes(reading, layer, table, `tables[${i}].`));
+  if (layer.className === 'MultiHeadAttention' && reading.version === 2) config['zeroes_masked'] = false;
   if (layer.className === 'DistributedEmbedding') config['tables'] = withoutUnusedOptimizers(config['tables']);
   config['name'] = layer.name;
   if (absent === 'below 1' || absent === 'zero') config['mask_zero'] = true;

@@ -38,6 +38,8 @@ export class LayerCall {
     /** What tfjs passes to the call as `mask`. */
     readonly mask: Value | null,
     readonly context: GraphContext,
+    /** The masks of all inputs. */
+    readonly masks: readonly (Value | null)[] = [mask],
   ) {
     this.config = layer.getConfig();
   }

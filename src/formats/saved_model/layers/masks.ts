@@ -3,6 +3,8 @@ import type { Value } from '../graph/value.js';
 import { ConcatOneHotEmbedding } from '../../../layers/embedding/concat_one_hot_embedding.js';
 import { TableLayer } from '../../../layers/embedding/table_layer.js';
 import { Concatenate } from '../../../layers/merge/concatenate.js';
+import { WithMask } from '../../../layers/merge/with_mask.js';
+import { GlobalAveragePooling1D } from '../../../layers/pooling/global_average_pooling1d.js';
 import { GRU } from '../../../layers/recurrent/gru.js';
 import { embeddingMask } from './embeddings.js';
 import type { LayerCall } from './layer_call.js';
@@ -16,7 +18,11 @@ export function maskOf(call: LayerCall, masks: readonly (Value | null)[]): Value
   const name = layer.getClassName();
   if (layer instanceof ConcatOneHotEmbedding) return null;
   if (layer instanceof TableLayer) return embeddingMask(call);
-  if (!layer.supportsMasking) return null;
+  if (!layer.supportsMasking || layer instanceof GlobalAveragePooling1D) return null;
+  if (layer instanceof WithMask) {
+    if (layer.mask === 'own') return masks[0] ?? null;
+    return layer.mask === 'given' ? o.cast(call.inputs[1]!, 'bool') : null;
+  }
   if (name === 'Embedding') {
     return config['maskZero'] === true ? o.compare('NotEqual', o.cast(input, 'int32'), 0) : null;
   }

@@ -1,5 +1,7 @@
 /** Which layers can be exported, by the names of their classes. */
 import type { Emitter } from './layer_call.js';
+import { ATTENTION_LAYERS } from './attention.js';
+import { OPERATION_LAYERS } from './operations.js';
 import { DENSE_LAYERS } from './dense.js';
 import { EMBEDDING_LAYERS } from './embeddings.js';
 import { INTERACTION_LAYERS } from './interactions.js';
@@ -28,6 +30,8 @@ const EMITTERS: Readonly<Record<string, Emitter>> = {
   ...INTERACTION_LAYERS,
   ...PREPROCESSING_LAYERS,
   ...TPU_LAYERS,
+  ...ATTENTION_LAYERS,
+  ...OPERATION_LAYERS,
 };
 
 /** What writes the ops of layers of a class; null for a class that is not known. */

@@ -1,0 +1,213 @@
+/** Operations on each number by itself, with the broadcasting and dtypes of Keras. */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError } from '../../base/errors.js';
+import {
+  asSpec,
+  broadcast,
+  meetingType,
+  tensorOf,
+  type Operand,
+  type OperandType,
+  type Rule,
+  type Settings,
+  type Spec,
+} from './operand.js';
+
+type Unary = (x: tf.Tensor, settings: Settings) => tf.Tensor;
+type Binary = (a: tf.Tensor, b: tf.Tensor) => tf.Tensor;
+
+function unary(compute: Unary, given: Partial<Rule> & { readonly result?: OperandType | 'same' } = {}): Rule {
+  const { result = 'float32', ...rest } = given;
+  return {
+    operands: ['x'],
+    settings: {},
+    spec: ([x]) => {
+      const { shape, dtype } = asSpec(x!);
+      return { shape, dtype: result === 'same' ? dtype : result };
+    },
+    run: ([x], settings) => {
+      // As floats, but for what keeps its dtype or asks the numbers themselves.
+      const value = tensorOf(x!, result === 'float32' ? 'float32' : undefined);
+      return compute(value, settings);
+    },
+    ...rest,
+  };
+}
+
+const same = (compute: Unary, rest: Partial<Rule> = {}): Rule => unary(compute, { result: 'same', ...rest });
+
+const specs = (operands: readonly Operand<tf.Tensor>[]): Operand<Spec>[] => operands as Operand<Spec>[];
+
+function joined(operands: readonly Operand<Spec>[]): Spec['shape'] {
+  return operands.map((each) => asSpec(each).shape).reduce(broadcast);
+}
+
+/** `as`: the dtype in which operands are computed, `result`: that of the result; else that in which they meet. */
+function binary(compute: Binary, as?: OperandType, result?: OperandType): Rule {
+  const met = (operands: readonly Operand<Spec>[]): OperandType => {
+    const dtype = meetingType(operands);
+    return as ?? (dtype === 'bool' && result === undefined ? 'int32' : dtype);
+  };
+  return {
+    operands: ['x1', 'x2'],
+    settings: {},
+    spec: (operands) => ({ shape: joined(operands), dtype: result ?? met(operands) }),
+    run: (operands) => {
+      const dtype = met(specs(operands));
+      const [a, b] = operands.map((each) => tensorOf(each, dtype)) as [tf.Tensor, tf.Tensor];
+      return compute(a, b);
+    },
+    ...(result === 'bool' ? { isConstant: true } : {}),
+  };
+}
+
+const comparison = (compute: Binary): Rule => binary(compute, undefined, 'bool');
+const logical = (compute: Binary): Rule => binary(compute, 'bool', 'bool');
+
+/** Of whole numbers too, which some kernels compare only as floats. */
+function asFloats(compute: Binary): Binary {
+  return (a, b) => (a.dtype === 'float32' ? compute(a, b) : compute(a.toFloat(), b.toFloat()).cast(a.dtype));
+}
+
+function number(settings: Settings, name: string): number {
+  const value = settings[name];
+  if (typeof value !== 'number') throw new ValueError(name, 'a number', value);
+  return value;
+}
+
+const erfGelu = (x: tf.Tensor): tf.Tensor => x.mul(0.5).mul(tf.erf(x.mul(Math.SQRT1_2)).add(1));
+const tanhGelu = (x: tf.Tensor): tf.Tensor =>
+  x.mul(0.5).mul(tf.tanh(x.add(x.square().mul(x).mul(0.044715)).mul(Math.sqrt(2 / Math.PI))).add(1));
+
+/** The dtype by one of Keras's names; longer whole numbers and floats are those that tfjs has. */
+export function typeNamed(name: unknown, argument = 'dtype'): OperandType {
+  if (name === 'bool') return 'bool';
+  if (typeof name === 'string' && /^(float(16|32|64)|bfloat16)$/.test(name)) return 'float32';
+  if (typeof name === 'string' && /^u?int(8|16|32|64)$/.test(name)) return 'int32';
+  throw new ValueError(argument, `'float32', 'int32' or 'bool'`, name);
+}
+
+const filled = (value: number): Rule => ({
+  operands: ['x'],
+  settings: { dtype: null },
+  spec: ([x], { dtype }) => {
+    const own = asSpec(x!);
+    return { shape: own.shape, dtype: dtype === null ? own.dtype : typeNamed(dtype) };
+  },
+  run: ([x], { dtype }) => {
+    const own = tensorOf(x!);
+    return tf.fill(own.shape, value, dtype === null ? (own.dtype as OperandType) : typeNamed(dtype));
+  },
+  isConstant: true,
+});
+
+const where: Rule = {
+  operands: ['condition', 'x1', 'x2'],
+  settings: {},
+  spec: ([condition, a, b]) => ({
+    shape: joined([condition!, a!, b!]),
+    dtype: meetingType([a!, b!]),
+  }),
+  run: ([condition, ...both]) => {
+    const dtype = meetingType(specs(both));
+    const [a, b] = both.map((each) => tensorOf(each, dtype)) as [tf.Tensor, tf.Tensor];
+    return tf.where(tensorOf(condition!, 'bool'), a, b);
+  },
+};
+
+const clip: Rule = {
+  operands: ['x'],
+  settings: { xMin: null, xMax: null },
+  spec: ([x]) => asSpec(x!),
+  run: ([x], settings) => {
+    const value = tensorOf(x!);
+    const bound = (name: string, none: number): number => (settings[name] === null ? none : number(settings, name));
+    return tf.clipByValue(value.toFloat(), bound('xMin', -Infinity), bound('xMax', Infinity)).cast(value.dtype);
+  },
+};
+
+/** By the name of Keras's class. */
+export const ELEMENTWISE: Readonly<Record<string, Rule>> = {
+  Add: binary(tf.add),
+  Subtract: binary(tf.sub),
+  Multiply: binary(tf.mul),
+  Divide: binary(tf.div, 'float32'),
+  TrueDivide: binary(tf.div, 'float32'),
+  FloorDivide: binary(tf.floorDiv),
+  Mod: binary(asFloats(tf.mod)),
+  Power: binary(asFloats(tf.pow)),
+  Maximum: binary(tf.maximum),
+  Minimum: binary(tf.minimum),
+  Equal: comparison(tf.equal),
+  NotEqual: comparison(tf.notEqual),
+  Greater: comparison(tf.greater),
+  GreaterEqual: comparison(tf.greaterEqual),
+  Less: comparison(tf.less),
+  LessEqual: comparison(tf.lessEqual),
+  LogicalAnd: logical(tf.logicalAnd),
+  LogicalOr: logical(tf.logicalOr),
+  LogicalXor: logical(tf.logicalXor),
+  LogicalNot: unary((x) => tf.logicalNot(x.cast('bool')), { result: 'bool', isConstant: true }),
+  Isnan: unary((x) => tf.isNaN(x.toFloat()), { result: 'bool', isConstant: true }),
+  Isinf: unary((x) => tf.isInf(x.toFloat()), { result: 'bool', isConstant: true }),
+  Isfinite: unary((x) => tf.isFinite(x.toFloat()), { result: 'bool', isConstant: true }),
+  Abs: same(tf.abs),
+  Absolute: same(tf.abs),
+  Negative: same(tf.neg),
+  Sign: same((x) => tf.sign(x.toFloat()).cast(x.dtype)),
+  Square: same((x) => x.mul(x)),
+  Copy: same((x) => x.clone()),
+  ConvertToTensor: same((x) => x.clone()),
+  StopGradient: same((x) => x.clone(), { isConstant: true }),
+  Sqrt: unary(tf.sqrt),
+  Rsqrt: unary(tf.rsqrt),
+  Reciprocal: unary(tf.reciprocal),
+  Exp: unary(tf.exp),
+  Expm1: unary(tf.expm1),
+  Log: unary(tf.log),
+  Log1p: unary(tf.log1p),
+  Log2: unary((x) => tf.log(x).mul(Math.LOG2E)),
+  Log10: unary((x) => tf.log(x).mul(Math.LOG10E)),
+  Sin: unary(tf.sin),
+  Cos: unary(tf.cos),
+  Tan: unary(tf.tan),
+  Tanh: unary(tf.tanh),
+  Sinh: unary(tf.sinh),
+  Cosh: unary(tf.cosh),
+  Arcsin: unary(tf.asin),
+  Arccos: unary(tf.acos),
+  Arctan: unary(tf.atan),
+  Erf: unary(tf.erf),
+  Floor: unary(tf.floor),
+  Ceil: unary(tf.ceil),
+  Relu: same(tf.relu),
+  Relu6: unary(tf.relu6),
+  Sigmoid: unary(tf.sigmoid),
+  LogSigmoid: unary((x) => tf.neg(tf.softplus(tf.neg(x)))),
+  HardSigmoid: unary((x) => tf.relu6(x.add(3)).div(6)),
+  HardSilu: unary((x) => x.mul(tf.relu6(x.add(3)).div(6))),
+  Softplus: unary(tf.softplus),
+  Softsign: unary((x) => x.div(tf.abs(x).add(1))),
+  Silu: unary((x) => x.mul(tf.sigmoid(x))),
+  Mish: unary((x) => x.mul(tf.tanh(tf.softplus(x)))),
+  Selu: unary(tf.selu),
+  Elu: unary((x, settings) => tf.relu(x).add(tf.expm1(tf.minimum(x, 0)).mul(number(settings, 'alpha'))), {
+    settings: { alpha: 1 },
+  }),
+  LeakyRelu: unary((x, settings) => tf.leakyRelu(x, number(settings, 'negativeSlope')), {
+    settings: { negativeSlope: 0.2 },
+  }),
+  Gelu: unary((x, { approximate }) => (approximate === false ? erfGelu(x) : tanhGelu(x)), {
+    settings: { approximate: true },
+  }),
+  Clip: clip,
+  Where: where,
+  OnesLike: filled(1),
+  ZerosLike: filled(0),
+  Cast: {
+    operands: ['x'],
+    settings: { dtype: 'float32' },
+    spec: ([x], { dtype }) => ({ shape: asSpec(x!).shape, dtype: typeNamed(dtype) }),
+    run: ([x], { dtype }) => tensorOf(x!, typeNamed(dtype)).clone(),
+  },
+};

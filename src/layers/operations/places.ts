@@ -1,0 +1,461 @@
+/** Operations that move numbers, and pick some of them, without changing any. */
+import * as tf from '@tensorflow/tfjs';
+import { ValueError } from '../../base/errors.js';
+import type { SymbolicShape } from '../../base/layer_arguments.js';
+import { isRecord } from '../../base/options.js';
+import { typeNamed } from './elementwise.js';
+import {
+  asSpec,
+  axesOf,
+  axisOf,
+  broadcast,
+  listOf,
+  listShape,
+  meetingType,
+  shapeText,
+  sizeOf,
+  tensorOf,
+  type Operand,
+  type Rule,
+  type Settings,
+  type Spec,
+} from './operand.js';
+
+type ShapeOf = (shape: SymbolicShape, settings: Settings) => SymbolicShape;
+
+/** Of one tensor, whose dtype stays. */
+function moving(settings: Settings, shapeOf: ShapeOf, compute: (x: tf.Tensor, settings: Settings) => tf.Tensor): Rule {
+  return {
+    operands: ['x'],
+    settings,
+    spec: ([x], given) => {
+      const { shape, dtype } = asSpec(x!);
+      return { shape: shapeOf(shape, given), dtype };
+    },
+    run: ([x], given) => compute(tensorOf(x!), given),
+  };
+}
+
+/** Of a list of tensors, which meet in one dtype. */
+function joining(
+  settings: Settings,
+  shapeOf: (shapes: SymbolicShape[], settings: Settings) => SymbolicShape,
+  compute: (list: tf.Tensor[], axis: number) => tf.Tensor,
+): Rule {
+  return {
+    operands: ['xs'],
+    settings,
+    spec: (operands, given) => {
+      const list = listOf(operands);
+      if (list.length === 0) throw new ValueError('inputs', 'at least one tensor', list);
+      const shapes = list.map((each) => asSpec(each).shape);
+      return { shape: shapeOf(shapes, given), dtype: meetingType(list) };
+    },
+    run: (operands, { axis }) => {
+      const list = listOf(operands);
+      const dtype = meetingType(list as readonly Operand<Spec>[]);
+      const tensors = list.map((each) => tensorOf(each, dtype));
+      return compute(tensors, axis as number);
+    },
+  };
+}
+
+/** Sizes that all shapes have, known ones first. Throws ValueError where they differ. */
+function common(shapes: readonly SymbolicShape[], except = -1): SymbolicShape {
+  return shapes.reduce((found, shape) => {
+    const fits =
+      shape.length === found.length &&
+      shape.every((size, i) => i === except || size === null || found[i] === null || size === found[i]);
+    if (!fits)
+      throw new ValueError('inputs', `[${found.map(String).join(', ')}], the shape of the first`, shapeText(shape));
+    return found.map((size, i) => size ?? shape[i]!);
+  });
+}
+
+const concatenate = joining(
+  { axis: -1 },
+  (shapes, { axis }) => {
+    const at = axisOf(axis, shapes[0]!.length);
+    const sizes = shapes.map((shape) => shape[at] ?? null);
+    const sum = sizes.reduce<number | null>((all, size) => (all === null || size === null ? null : all + size), 0);
+    return common(shapes, at).map((size, i) => (i === at ? sum : size));
+  },
+  (list, axis) => (list.length === 1 ? list[0]!.clone() : tf.concat(list, axisOf(axis, list[0]!.rank))),
+);
+
+const stack = joining(
+  { axis: 0 },
+  (shapes, { axis }) => {
+    const shape = common(shapes);
+    const at = axisOf(axis, shape.length + 1);
+    return [...shape.slice(0, at), shapes.length, ...shape.slice(at)];
+  },
+  (list, axis) => tf.stack(list, axisOf(axis, list[0]!.rank + 1)),
+);
+
+/** With the size at -1 that remains. */
+function reshaped(shape: SymbolicShape, { newshape }: Settings): SymbolicShape {
+  const wanted = [newshape].flat() as (number | null)[];
+  const rest = wanted.map((size) => (size === null ? -1 : size));
+  if (!rest.every((size) => Number.isInteger(size) && size >= -1) || rest.filter((size) => size === -1).length > 1) {
+    throw new ValueError('newshape', 'sizes of which at most one is -1', newshape);
+  }
+  const all = sizeOf(shape);
+  const known = rest.filter((size) => size !== -1).reduce((product, size) => product * size, 1);
+  if (all !== null && (rest.includes(-1) ? known === 0 || all % known !== 0 : all !== known)) {
+    throw new ValueError('newshape', `a shape of ${all} numbers`, newshape);
+  }
+  return rest.map((size) => (size !== -1 ? size : all === null ? null : all / known));
+}
+
+function transposed(rank: number, axes: unknown): number[] {
+  const all = Array.from({ length: rank }, (_, i) => i);
+  if (axes === null || axes === undefined) return all.reverse();
+  const order = axesOf(axes, rank, 'axes');
+  if (order.length !== rank) throw new ValueError('axes', `${rank} axes`, axes);
+  return order;
+}
+
+function swapped(rank: number, { axis1, axis2 }: Settings): number[] {
+  const [a, b] = [axisOf(axis1, rank, 'axis1'), axisOf(axis2, rank, 'axis2')];
+  return Array.from({ length: rank }, (_, i) => (i === a ? b : i === b ? a : i));
+}
+
+function movedAxes(rank: number, { source, destination }: Settings): number[] {
+  const [from, to] = [axesOf(source ?? 0, rank, 'source'), axesOf(destination ?? 0, rank, 'destination')];
+  const order = Array.from({ length: rank }, (_, i) => i).filter((i) => !from.includes(i));
+  const pairs = to.map((at, i) => [at, from[i]!] as const).sort(([a], [b]) => a - b);
+  for (const [at, axis] of pairs) order.splice(at, 0, axis);
+  return order;
+}
+
+const turning = (settings: Settings, orderOf: (rank: number, settings: Settings) => number[]): Rule =>
+  moving(
+    settings,
+    (shape, given) => orderOf(shape.length, given).map((axis) => shape[axis]!),
+    (x, given) => tf.transpose(x, orderOf(x.rank, given)),
+  );
+
+function squeezed(shape: SymbolicShape, axis: unknown): number[] {
+  if (axis !== null && axis !== undefined) return axesOf(axis, shape.length);
+  return shape.flatMap((size, i) => (size === 1 ? [i] : []));
+}
+
+const squeeze = moving(
+  { axis: null },
+  (shape, { axis }) => {
+    const axes = squeezed(shape, axis);
+    const wrong = axes.find((i) => shape[i] !== 1 && shape[i] !== null);
+    if (wrong !== undefined) throw new ValueError('axis', 'axes of size 1', shapeText(shape));
+    return shape.filter((_, i) => !axes.includes(i));
+  },
+  (x, { axis }) => {
+    const axes = squeezed(x.shape, axis);
+    return x.reshape(x.shape.filter((_, i) => !axes.includes(i)));
+  },
+);
+
+function expanded(shape: SymbolicShape, axis: unknown): SymbolicShape {
+  const rank = shape.length + [axis].flat().length;
+  const axes = axesOf(axis, rank);
+  const rest = [...shape];
+  return Array.from({ length: rank }, (_, i) => (axes.includes(i) ? 1 : rest.shift()!));
+}
+
+/** Part of one axis: [start, stop) by step, counted as Python counts. */
+interface Range {
+  readonly start: number | null;
+  readonly stop: number | null;
+  readonly step: number;
+}
+
+/** What an index of Python takes of each axis: a place, a range, or a new axis. */
+type Part = number | 'new' | Range;
+
+const PYTHON_SLICE = ['start', 'stop', 'step'];
+
+function readPart(key: unknown): Part | 'rest' {
+  const expected = 'whole numbers, slices of whole numbers, null and an ellipsis';
+  if (key === null) return 'new';
+  if (typeof key === 'number' && Number.isInteger(key)) return key;
+  if (isRecord(key) && key['ellipsis'] === true) return 'rest';
+  if (!isRecord(key) || !Object.keys(key).every((each) => PYTHON_SLICE.includes(each))) {
+    throw new ValueError('key', expected, key);
+  }
+  const [start, stop, step] = PYTHON_SLICE.map((field) => key[field] ?? null);
+  for (const each of [start, stop, step]) {
+    if (each !== null && !Number.isInteger(each)) throw new ValueError('key', expected, key);
+  }
+  if (step === 0) throw new ValueError('key', 'a step that is not 0', key);
+  return { start: start as number | null, stop: stop as number | null, step: (step as number | null) ?? 1 };
+}
+
+/** The parts of an index, one for each axis and new axis. */
+function readKey(key: unknown, rank: number): Part[] {
+  const parts = (Array.isArray(key) ? (key as unknown[]) : [key]).map(readPart);
+  const taken = parts.filter((part) => part !== 'new' && part !== 'rest').length;
+  if (taken > rank) throw new ValueError('key', `at most ${rank} axes`, key);
+  const whole = Array.from({ length: rank - taken }, (): Range => ({ start: null, stop: null, step: 1 }));
+  const at = parts.indexOf('rest');
+  const split = at < 0 ? parts.length : at;
+  const after = at < 0 ? [] : parts.slice(at + 1);
+  if (after.includes('rest')) throw new ValueError('key', 'one ellipsis', key);
+  return [...parts.slice(0, split), ...whole, ...after] as Part[];
+}
+
+/** The places that a range takes of an axis, first, one behind the last, and how many. */
+function placesOf({ start, stop, step }: Range, size: number): { first: number; count: number } {
+  const low = step > 0 ? 0 : -1;
+  const high = step > 0 ? size : size - 1;
+  const bound = (value: number | null, byDefault: number): number => {
+    if (value === null) return byDefault;
+    return Math.min(high, Math.max(low, value < 0 ? value + size : value));
+  };
+  const first = bound(start, step > 0 ? 0 : size - 1);
+  const end = bound(stop, step > 0 ? size : -1);
+  return { first, count: Math.max(0, Math.ceil((end - first) / step)) };
+}
+
+function isWhole({ start, stop, step }: Range): boolean {
+  return step === 1 && (start === null || start === 0) && stop === null;
+}
+
+function itemShape(shape: SymbolicShape, key: unknown): SymbolicShape {
+  let axis = 0;
+  return readKey(key, shape.length).flatMap((part) => {
+    if (part === 'new') return [1];
+    const size = shape[axis++]!;
+    if (typeof part === 'number') {
+      if (size !== null) axisOf(part, size, 'key');
+      return [];
+    }
+    return [size === null ? null : placesOf(part, size).count];
+  });
+}
+
+function takeItems(x: tf.Tensor, key: unknown): tf.Tensor {
+  const parts = readKey(key, x.rank);
+  const own = parts.filter((part): part is number | Range => part !== 'new');
+  const begin: number[] = [];
+  const size: number[] = [];
+  // Steps other than 1 are gathered: tfjs has no gradient of strided slices.
+  const gathered: [axis: number, places: number[]][] = [];
+  own.forEach((part, axis) => {
+    const all = x.shape[axis]!;
+    if (typeof part === 'number') {
+      begin.push(axisOf(part, all, 'key'));
+      size.push(1);
+      return;
+    }
+    const { first, count } = placesOf(part, all);
+    const isPlain = part.step === 1;
+    begin.push(isPlain && count > 0 ? first : 0);
+    size.push(isPlain ? count : all);
+    if (!isPlain) gathered.push([axis, Array.from({ length: count }, (_, i) => first + i * part.step)]);
+  });
+  const isAll = own.every((part) => typeof part !== 'number' && isWhole(part));
+  let taken = isAll ? x : tf.slice(x, begin, size);
+  for (const [axis, places] of gathered) taken = tf.gather(taken, tf.tensor1d(places, 'int32'), axis);
+  return taken.reshape(itemShape(x.shape, key) as number[]);
+}
+
+function broadcastShape(shape: SymbolicShape, wanted: unknown): SymbolicShape {
+  return broadcast(shape, [wanted].flat() as SymbolicShape);
+}
+
+function repeated(x: tf.Tensor, repeats: number, axis: number): tf.Tensor {
+  const shape = [...x.shape.slice(0, axis + 1), 1, ...x.shape.slice(axis + 1)];
+  const times = shape.map((_, i) => (i === axis + 1 ? repeats : 1));
+  return tf.tile(x.reshape(shape), times).reshape(x.shape.map((size, i) => (i === axis ? size * repeats : size)));
+}
+
+function wholeNumber(value: unknown, name: string): number {
+  if (Number.isInteger(value) && (value as number) >= 0) return value as number;
+  throw new ValueError(name, 'a whole number of at least 0', value);
+}
+
+/** How often each axis, as many of them as there are in the result. */
+function timesOf(repeats: unknown, rank: number): number[] {
+  const times = [repeats].flat().map((each) => wholeNumber(each, 'repeats'));
+  return [...Array<number>(Math.max(0, rank - times.length)).fill(1), ...times];
+}
+
+function padded(rank: number, width: unknown): [number, number][] {
+  const list = Array.isArray(width) ? (width as unknown[]) : [width];
+  const pairs = list.every((each) => typeof each === 'number') ? [list] : (list as number[][]);
+  const all = pairs.map((pair) => [pair[0], pair.at(-1)].map((each) => wholeNumber(each, 'padWidth')));
+  if (all.length !== 1 && all.length !== rank) throw new ValueError('padWidth', `${rank} pairs`, width);
+  return Array.from({ length: rank }, (_, i) => (all[i] ?? all[0]) as [number, number]);
+}
+
+/** Sizes of the parts of an axis: so many equal ones, or cut at these places. */
+function partsOf(size: number | null, cuts: unknown): number[] {
+  if (size === null) throw new ValueError('axis', 'an axis of known size', size);
+  if (Array.isArray(cuts)) {
+    const places = [0, ...(cuts as number[]), size];
+    return places.slice(1).map((place, i) => place - places[i]!);
+  }
+  const count = wholeNumber(cuts, 'indicesOrSections');
+  if (count === 0 || size % count !== 0) throw new ValueError('indicesOrSections', `a divisor of ${size}`, cuts);
+  return Array<number>(count).fill(size / count);
+}
+
+const split: Rule = {
+  operands: ['x'],
+  settings: { indicesOrSections: 1, axis: 0 },
+  spec: ([x], { indicesOrSections: cuts, axis }) => {
+    const { shape, dtype } = asSpec(x!);
+    const at = axisOf(axis, shape.length);
+    return partsOf(shape[at]!, cuts).map((size) => ({
+      shape: shape.map((each, i) => (i === at ? size : each)),
+      dtype,
+    }));
+  },
+  run: ([x], { indicesOrSections: cuts, axis }) => {
+    const value = tensorOf(x!);
+    const at = axisOf(axis, value.rank);
+    return tf.split(value, partsOf(value.shape[at]!, cuts), at);
+  },
+};
+
+const unstack: Rule = {
+  operands: ['x'],
+  settings: { num: null, axis: 0 },
+  spec: ([x], { num, axis }) => {
+    const { shape, dtype } = asSpec(x!);
+    const at = axisOf(axis, shape.length);
+    const count = wholeNumber(shape[at] ?? num, 'num');
+    return Array.from({ length: count }, () => ({ shape: shape.filter((_, i) => i !== at), dtype }));
+  },
+  run: ([x], { axis }) => {
+    const value = tensorOf(x!);
+    return tf.unstack(value, axisOf(axis, value.rank));
+  },
+};
+
+const take: Rule = {
+  operands: ['x', 'indices'],
+  settings: { axis: null },
+  spec: ([x, indices], { axis }) => {
+    const { shape, dtype } = asSpec(x!);
+    const { shape: places } = placesSpec(indices!);
+    if (axis === null) return { shape: places, dtype };
+    const at = axisOf(axis, shape.length);
+    return { shape: [...shape.slice(0, at), ...places, ...shape.slice(at + 1)], dtype };
+  },
+  run: ([x, indices], { axis }) => {
+    const given = tensorOf(x!);
+    const value = axis === null ? given.flatten() : given;
+    const at = axis === null ? 0 : axisOf(axis, value.rank);
+    const size = value.shape[at]!;
+    const places = Array.isArray(indices)
+      ? tf.tensor(indices as number[], undefined, 'int32')
+      : tensorOf(indices!, 'int32');
+    // As in Keras places below 0 count from the end.
+    return tf.gather(value, places.add(places.less(0).cast('int32').mul(tf.scalar(size, 'int32'))), at);
+  },
+};
+
+function placesSpec(indices: Operand<Spec>): Spec {
+  return Array.isArray(indices) ? { shape: listShape(indices), dtype: 'int32' } : asSpec(indices);
+}
+
+const oneHot: Rule = {
+  operands: ['x'],
+  settings: { numClasses: 1, axis: -1, dtype: null },
+  spec: ([x], { numClasses: depth, axis, dtype }) => {
+    const { shape } = asSpec(x!);
+    const at = axisOf(axis, shape.length + 1);
+    const size = wholeNumber(depth, 'numClasses');
+    return {
+      shape: [...shape.slice(0, at), size, ...shape.slice(at)],
+      dtype: dtype === null ? 'float32' : typeNamed(dtype),
+    };
+  },
+  run: ([x], { numClasses: depth, axis, dtype }) => {
+    const ids = tensorOf(x!, 'int32');
+    const at = axisOf(axis, ids.rank + 1);
+    const places = tf.range(0, depth as number, 1, 'int32');
+    const sizes = Array.from({ length: ids.rank + 1 }, (_, i) => (i === at ? (depth as number) : 1));
+    return ids
+      .expandDims(at)
+      .equal(places.reshape(sizes))
+      .cast(dtype === null ? 'float32' : typeNamed(dtype));
+  },
+  isConstant: true,
+};
+
+/** By the name of Keras's class. */
+export const PLACES: Readonly<Record<string, Rule>> = {
+  Concatenate: concatenate,
+  Stack: stack,
+  Reshape: moving({ newshape: null }, reshaped, (x, given) => x.reshape(reshaped(x.shape, given) as number[])),
+  Ravel: moving(
+    {},
+    (shape) => [sizeOf(shape)],
+    (x) => x.flatten(),
+  ),
+  Transpose: turning({ axes: null }, (rank, { axes }) => transposed(rank, axes)),
+  Swapaxes: turning({ axis1: 0, axis2: 1 }, swapped),
+  Moveaxis: turning({ source: 0, destination: 0 }, movedAxes),
+  Squeeze: squeeze,
+  ExpandDims: moving(
+    { axis: -1 },
+    (shape, { axis }) => expanded(shape, axis),
+    (x, { axis }) => x.reshape(expanded(x.shape, axis) as number[]),
+  ),
+  GetItem: {
+    operands: ['x', 'key'],
+    settings: {},
+    spec: ([x, key]) => ({ shape: itemShape(asSpec(x!).shape, key), dtype: asSpec(x!).dtype }),
+    run: ([x, key]) => takeItems(tensorOf(x!), key),
+  },
+  BroadcastTo: moving(
+    { shape: [] },
+    (shape, { shape: wanted }) => broadcastShape(shape, wanted),
+    (x, { shape: wanted }) => tf.broadcastTo(x, broadcastShape(x.shape, wanted) as number[]),
+  ),
+  Repeat: moving(
+    { repeats: 1, axis: null },
+    (shape, { repeats, axis }) => {
+      const whole = axis === null ? [sizeOf(shape)] : shape;
+      const at = axis === null ? 0 : axisOf(axis, shape.length);
+      const times = wholeNumber([repeats].flat()[0], 'repeats');
+      return whole.map((size, i) => (i !== at || size === null ? size : size * times));
+    },
+    (x, { repeats, axis }) => {
+      const times = wholeNumber([repeats].flat()[0], 'repeats');
+      return axis === null ? repeated(x.flatten(), times, 0) : repeated(x, times, axisOf(axis, x.rank));
+    },
+  ),
+  Tile: moving(
+    { repeats: 1 },
+    (shape, { repeats }) => {
+      const times = timesOf(repeats, shape.length);
+      const whole = [...Array<number>(times.length - shape.length).fill(1), ...shape];
+      return whole.map((size, i) => (size === null ? null : size * times[i]!));
+    },
+    (x, { repeats }) => {
+      const times = timesOf(repeats, x.rank);
+      return tf.tile(x.reshape([...Array<number>(times.length - x.rank).fill(1), ...x.shape]), times);
+    },
+  ),
+  Flip: moving(
+    { axis: null },
+    (shape) => shape,
+    (x, { axis }) => tf.reverse(x, axesOf(axis, x.rank)),
+  ),
+  Pad: moving(
+    { padWidth: 0, mode: 'constant' },
+    (shape, { padWidth: width, mode }) => {
+      if (mode !== 'constant') throw new ValueError('mode', `'constant'`, mode);
+      const pairs = padded(shape.length, width);
+      return shape.map((size, i) => (size === null ? null : size + pairs[i]![0] + pairs[i]![1]));
+    },
+    (x, { padWidth: width }) => tf.pad(x, padded(x.rank, width)),
+  ),
+  Split: split,
+  Unstack: unstack,
+  Take: take,
+  OneHot: oneHot,
+};
