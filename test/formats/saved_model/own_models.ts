@@ -1,7 +1,7 @@
 /** Models of the layers of this package, with inputs and how they are exported. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import { ATTENTION_MODELS } from './attention_models.js';
+import { ATTENTION_MODELS } from '../keras/attention_layers.js';
 import type { OwnModel, PlainTensor } from './exports.js';
 import { PREPROCESSING_MODELS } from './preprocessing_models.js';
 import { TPU_MODELS } from './tpu_models.js';

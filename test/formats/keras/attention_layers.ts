@@ -1,7 +1,7 @@
 /** Models of the layers of attention, with masks, and of operations. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
-import type { OwnModel } from './exports.js';
+import type { OwnModel } from '../saved_model/exports.js';
 
 type Symbolic = tf.SymbolicTensor;
 type Make = (rows: Symbolic, ids: Symbolic) => Symbolic[];
