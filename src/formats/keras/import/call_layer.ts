@@ -101,11 +101,15 @@ function attentionInputs(built: BuiltLayer, { args, kwargs, tellsMask }: Call, m
     built,
     operands.filter((each) => each !== null),
   );
-  const told = isMany ? ATTENTION_OPERANDS.map((name) => named[`${name}_mask`]) : ([mask ?? []].flat() as unknown[]);
-  const inputs = list.map((input, i) => {
-    const own = tellsMask ? readMask(told[i]) : undefined;
-    return own === undefined || own === null ? input : withMask(input, own, masks, made);
+  const told = isMany ? ATTENTION_OPERANDS.map((name) => named[`${name}_mask`]) : mask;
+  const own = list.map((_, i) => {
+    if (!tellsMask || !Array.isArray(told)) return undefined;
+    // A list of masks tells all of them; of several heads each mask is an argument, null where it is not given.
+    return isMany ? (readMask(told[i]) ?? undefined) : readMask(told[i] ?? null);
   });
+  // Where one has to be told, all are.
+  const isTold = own.some((each, i) => each !== undefined && !masks.has(list[i]!, each));
+  const inputs = list.map((x, i) => (isTold && own[i] !== undefined ? withMask(x, own[i], masks, made, true) : x));
   const attention = given[6] ?? named['attention_mask'] ?? null;
   if (attention === null) return inputs;
   if (inputs.length === 2) inputs.push(inputs[1]!);

@@ -21,9 +21,12 @@ function madeFor(built: BuiltLayer, make: () => tf.layers.Layer): tf.layers.Laye
   return layer;
 }
 
-/** The tensor with this mask, and with no other one; `made`: where layers that are made for it are noted. */
-export function withMask(x: Symbolic, mask: ToldMask | null, masks: Masks, made: Layers): Symbolic {
-  if (masks.has(x, mask)) return x;
+/**
+ * The tensor with this mask, and with no other one. `made`: where layers that are made for it are noted; `always`: also
+ * where it has the mask.
+ */
+export function withMask(x: Symbolic, mask: ToldMask | null, masks: Masks, made: Layers, always = false): Symbolic {
+  if (!always && masks.has(x, mask)) return x;
   const layer = new WithMask({ mask: mask === null ? 'none' : 'given' });
   made.push(layer);
   const result = layer.apply(mask === null ? x : [x, mask.symbolic(made)]) as Symbolic;
