@@ -45,7 +45,7 @@ export function sliceChunk(chunk: Chunk, start: number, end: number): Chunk {
 /** An empty list of `count` values of the kind of these. */
 function roomFor(like: ColumnValues, count: number): NumberValues | string[] {
   if (like instanceof Float32Array) return new Float32Array(count);
-  return like instanceof Int32Array ? new Int32Array(count) : new Array<string>(count);
+  return like instanceof Int32Array ? new Int32Array(count) : [];
 }
 
 function gatherColumn({ values, width, rowSplits }: Column, rows: Int32Array): Column {

@@ -39,10 +39,9 @@ function flatRows(rows: readonly unknown[], path: string): RawColumn {
     lengths[i] = (row as ArrayLike<unknown> | null | undefined)?.length ?? 0;
   });
   const rowSplits = splitsOfLengths(lengths);
-  const values = new Array<unknown>(rowSplits[rows.length]!);
-  let at = 0;
+  const values: unknown[] = [];
   for (const row of rows as readonly (ArrayLike<unknown> | null)[]) {
-    for (let i = 0; i < (row?.length ?? 0); i++) values[at++] = row![i];
+    for (let i = 0; i < (row?.length ?? 0); i++) values.push(row![i]);
   }
   const nested = values.findIndex((value) => isList(value));
   if (nested >= 0) throw new ValueError(path, 'lists of single values', described('lists of lists'));

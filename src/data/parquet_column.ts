@@ -118,9 +118,8 @@ function listPage(
   const rows = starts.length;
   const ends = new Int32Array(rows);
   if (definitions === null) {
-    for (let row = 1; row < rows; row++) ends[row - 1] = starts[row]!;
-    if (rows > 0) ends[rows - 1] = count;
-    return { values, ends, continued: rows > 0 ? starts[0]! : count, rows };
+    for (let row = 0; row < rows; row++) ends[row] = starts[row + 1] ?? count;
+    return { values, ends, continued: starts[0] ?? count, rows };
   }
   const element = place.element!;
   let held = 0;
@@ -128,8 +127,8 @@ function listPage(
     for (let i = from; i < to; i++) held += definitions[i]! >= element ? 1 : 0;
     return held;
   };
-  const continued = heldUpTo(0, rows > 0 ? starts[0]! : count);
-  for (let row = 0; row < rows; row++) ends[row] = heldUpTo(starts[row]!, row + 1 < rows ? starts[row + 1]! : count);
+  const continued = heldUpTo(0, starts[0] ?? count);
+  for (let row = 0; row < rows; row++) ends[row] = heldUpTo(starts[row]!, starts[row + 1] ?? count);
   const all = held === values.length ? values : withNulls(values, definitions, place);
   return { values: all, ends, continued, rows };
 }
@@ -141,7 +140,7 @@ function joined(parts: readonly ArrayLike<unknown>[]): ArrayLike<unknown> {
   const [first] = parts;
   const Kind = first?.constructor as { new (count: number): Int32Array } | undefined;
   const isTyped = ArrayBuffer.isView(first) && parts.every((part) => part.constructor === Kind);
-  const all = (isTyped ? new Kind!(total) : new Array<unknown>(total)) as unknown[];
+  const all = (isTyped ? new Kind!(total) : []) as unknown[];
   let at = 0;
   for (const part of parts) {
     if (isTyped) (all as unknown as Int32Array).set(part as Int32Array, at);
@@ -250,12 +249,13 @@ export class ParquetColumn {
     }
     const dictionary = this.#dictionary;
     if (dictionary === undefined) throw new Error('a page without its dictionary');
+    if (count > 0 && body.length === 0) throw new Error('a page that ends before its values');
     const places = new Int32Array(count);
     const width = body[0] ?? 0;
     if (width > 0) reader.readRleBitPackedHybrid({ view: viewOf(body), offset: 1 }, width, places, body.length - 1);
     const isTyped = ArrayBuffer.isView(dictionary);
     const Kind = dictionary.constructor as new (count: number) => Int32Array;
-    const values = (isTyped ? new Kind(count) : new Array<unknown>(count)) as unknown[];
+    const values = (isTyped ? new Kind(count) : []) as unknown[];
     for (let i = 0; i < count; i++) {
       const place = places[i]!;
       if (place < 0 || place >= dictionary.length)

@@ -103,6 +103,12 @@ describe('columns in memory', () => {
     expect(await column(['b', null, 'c'], { type: lookup, missing: '' })).toEqual([3, 0, 1]);
   });
 
+  it('may be labels of several numbers', async () => {
+    const pair = { list: 'float', length: 2 } as const;
+    const dataset = fromArrays({ x: [1], y: [[0.5, 1]] }, { label: 'y', columns: { x: 'int', y: pair } });
+    expect(await rowsOf(dataset)).toEqual([{ x: 1, label: [0.5, 1] }]);
+  });
+
   it('may have other names in the model', async () => {
     const dataset = fromArrays({ USER_ID: [4] }, { columns: { user: { type: 'int', column: 'USER_ID' } } });
     expect(await rowsOf(dataset)).toEqual([{ user: 4 }]);
@@ -126,7 +132,7 @@ describe('columns in memory', () => {
     await refused([1, NaN], 'float', 'ValueError', 'row 2');
     await refused(['b', null], 'string', 'ValueError', 'row 2');
     await refused([[1], [2, null]], 'ids', 'ValueError', 'row 2');
-    await refused([[1], [2, 3]], { list: 'int', length: 1 }, 'ValueError', '2 in row 2');
+    await refused([[1], [2, 3]], { list: 'int', length: 1 }, 'ValueError', '2 in row 2 of the arrays');
     await refused([[1], []], { list: 'int', length: 1 }, 'ValueError', '0 in row 2');
     await refused([[1]], 'int', 'ValueError', 'lists');
     await refused(['2024-02-30x'], 'date', 'TypeError', '2024-02-30x');
@@ -152,6 +158,8 @@ describe('what a data set is told of its columns', () => {
     expectError(told({ columns: { user: 'integer' } }), 'ValueError', 'columns.user', 'integer');
     expectError(told({ columns: { user: 5 } }), 'TypeError', 'columns.user', '5');
     expectError(told({ columns: { usr: 'int' } }), 'ValueError', 'columns.usr', 'no column usr');
+    expectError(told({ columns: { user: { apply: () => 1 } } }), 'TypeError', 'columns.user');
+    expectError(told({ columns: { user: { getConfig: () => ({}) } } }), 'TypeError', 'columns.user');
     expectError(told({ columns: ['user'] }), 'TypeError', 'columns');
     expectError(told({ columns: { user: { list: 'date' } } }), 'ValueError', 'columns.user.list', 'date');
     expectError(told({ columns: { user: { list: 7 } } }), 'TypeError', 'columns.user.list', '7');

@@ -65,6 +65,7 @@ describe('CSV files', () => {
           .toEqual(rows);
       }
     }
+    expect(await read('"b\n",a\r\n2,"x\ny"\r\n3,z\r\n', { a: 'string' })).toEqual([{ a: 'x\ny' }, { a: 'z' }]);
     expect(await read('a\tb\nx\t1', types, { delimiter: '\t' })).toEqual([{ a: 'x', b: 1 }]);
     expect(await read('a;b\nx,y;1', types, { delimiter: ';' })).toEqual([{ a: 'x,y', b: 1 }]);
     writeFileSync(path('tabs.tsv'), 'a\tb\n"x\ty"\t1');
@@ -122,6 +123,7 @@ describe('CSV files', () => {
       path('big.csv.gz'),
       new Blob([text]),
       new URL(`file://${path('big.csv')}`),
+      `file://${path('big.csv')}`,
     ]) {
       const found = await rowsOf(fromCsv(source, { columns: types }));
       expect(found.length).toBe(rows.length);

@@ -183,3 +183,47 @@ describe('columns of lists in pages', () => {
     await expectAsync(columnOf([rest], 1).read(1)).toBeRejectedWithError(/not begun/);
   });
 });
+
+describe('pages that cannot be', () => {
+  /** Reads one row of a column of values whose pages have these headers; values are numbers of this dictionary. */
+  const read = (headers: object[], places: number[], isCut = false): Promise<unknown> => {
+    const size = isCut ? 6 : 7;
+    const left = [...headers];
+    const reader = {
+      parquetHeader(from: { offset: number }) {
+        from.offset += 1;
+        return { compressed_page_size: size, uncompressed_page_size: size, ...left.shift() };
+      },
+      readPage: () => ({ data: Int32Array.of(5, 6) }),
+      decompressPage: (page: Uint8Array) => page,
+      readRleBitPackedHybrid: (_from: object, _width: number, into: Int32Array) => into.set(places),
+      convert: (values: unknown) => values,
+    } as unknown as PageReader;
+    const bytes = Uint8Array.from(headers.flatMap(() => [7, 2, 0, 0, 0, 2, 1, 1].slice(0, size + 1)));
+    const file = {
+      name: 'pages',
+      size: bytes.length,
+      read: async (start: number, end: number) => bytes.slice(start, end),
+    };
+    const place = { decoder: { pathInSchema: ['x'] }, start: 0, end: bytes.length, full: 1, element: null };
+    return new ParquetColumn(reader, file, place as unknown as ColumnPlace, 'pages').read(1);
+  };
+  const page = (definitions = 'RLE'): object => ({
+    type: 'DATA_PAGE',
+    data_page_header: { num_values: 1, encoding: 'RLE_DICTIONARY', definition_level_encoding: definitions },
+  });
+  const dictionary = { type: 'DICTIONARY_PAGE', dictionary_page_header: {} };
+
+  it('are told by what is wrong', async () => {
+    const refused = (headers: object[], places: number[], text: RegExp): Promise<void> =>
+      expectAsync(read(headers, places)).toBeRejectedWithError(text) as unknown as Promise<void>;
+    expect(await read([dictionary, page()], [1])).toEqual(jasmine.objectContaining({ values: Int32Array.of(6) }));
+    await expectAsync(read([dictionary, page()], [1], true)).toBeRejectedWithError(/ends before its values/);
+    await refused([dictionary, page()], [2], /value 2 of a dictionary of 2/);
+    await refused([dictionary, page()], [-1], /value -1 of a dictionary of 2/);
+    await refused([page()], [0], /without its dictionary/);
+    await refused([dictionary, page('BIT_PACKED')], [0], /levels encoded by BIT_PACKED/);
+    await refused([dictionary, { ...page(), compressed_page_size: 99 }], [0], /99 bytes where/);
+    await refused([dictionary, { ...page(), compressed_page_size: -1 }], [0], /-1 bytes where/);
+  });
+});

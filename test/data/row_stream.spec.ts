@@ -75,7 +75,10 @@ function drawn(seed: number, count: number): Chunks & { asked: number; isClosed:
 
 async function chunksOf(chunks: Chunks): Promise<number[][]> {
   const all: number[][] = [];
-  for await (const chunk of chunks) all.push(rowsOf(chunk));
+  for await (const chunk of chunks) {
+    expect(chunk.count).toBeGreaterThan(0);
+    all.push(rowsOf(chunk));
+  }
   return all;
 }
 
