@@ -1,4 +1,5 @@
 /** What becomes of changes that are switched on, in a source and spec files written for it. */
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -80,6 +81,15 @@ describe('SwitchedSpecs', () => {
   it('tell what does not end, and what ends the process, and go on', async () => {
     expect((await find('i++', 'i--'))!.found.fate).toBe('hung');
     expect((await find('a > 100', 'true'))!.found.fate).toBe('crashed');
+    expect((await find('a + b', 'a - b'))!.found.fate).toBe('caught');
+  });
+
+  it('go on where the process ended between two changes', async () => {
+    await find('a + b', 'a - b');
+    const { child } = specs as unknown as { child: ChildProcess };
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    child.kill('SIGKILL');
+    await closed;
     expect((await find('a + b', 'a - b'))!.found.fate).toBe('caught');
   });
 

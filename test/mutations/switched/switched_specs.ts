@@ -68,12 +68,17 @@ export class SwitchedSpecs {
   }
 
   private start(): ChildProcess {
-    return fork('test/mutations/switched/program.ts', [this.dryRuns], {
+    const child = fork('test/mutations/switched/program.ts', [this.dryRuns], {
       cwd: this.tree,
       execArgv: ['--import', 'tsx'],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       detached: process.platform !== 'win32',
     });
+    // It may end between two requests; the next one starts another.
+    child.once('close', () => {
+      if (this.child === child) this.child = null;
+    });
+    return child;
   }
 
   private ask(request: SwitchRequest): Promise<Last> {
@@ -100,7 +105,7 @@ export class SwitchedSpecs {
       };
       child.on('message', hear);
       child.once('close', closed);
-      child.send(request);
+      child.send(request, (error) => error !== null && closed());
     });
   }
 }
