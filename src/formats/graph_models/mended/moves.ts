@@ -241,19 +241,33 @@ function padded(x: tf.Tensor, paddings: tf.Tensor, constant: tf.Tensor | null): 
   });
 }
 
-/** `indices` are places of `x` along its first axes. */
-function gatheredAt(x: tf.Tensor, indices: tf.Tensor): tf.Tensor {
-  const depth = indices.shape[indices.rank - 1] ?? 0;
+/** `indices` are places of `x` along its first axes; `ignores`: zeros come from where it has none. */
+export function gatheredAt(x: tf.Tensor, indices: tf.Tensor, ignores: boolean): tf.Tensor {
+  if (indices.rank === 0) throw new ValueError('indices', 'a rank of at least 1', 0);
+  const depth = indices.shape[indices.rank - 1]!;
   if (depth > x.rank) throw new ValueError('indices', `at most ${x.rank} numbers for a place`, depth);
   const shape = [...indices.shape.slice(0, -1), ...x.shape.slice(depth)];
-  if (depth > 0) {
-    readTensor(indices, 'indices').forEach((index, at) => {
-      const size = x.shape[at % depth]!;
-      if (index < 0 || index >= size) throw new ValueError('indices', `indices in [0, ${size})`, index);
-    });
-  }
+  const given = depth === 0 ? new Int32Array(0) : readTensor(indices, 'indices');
+  const strays = new Set<number>();
+  given.forEach((index, at) => {
+    const size = x.shape[at % depth]!;
+    if (index >= 0 && index < size) return;
+    if (!ignores) throw new ValueError('indices', `indices in [0, ${size})`, index);
+    strays.add(Math.floor(at / depth));
+  });
   if (sizeOf(shape) === 0) return nothing(shape, x.dtype);
-  return tf.tidy(() => moved(x, (each) => tf.gatherND(each, indices)));
+  return tf.tidy(() => {
+    if (strays.size === 0) return moved(x, (each) => tf.gatherND(each, indices));
+    const each = sizeOf(x.shape.slice(depth));
+    const places = Int32Array.from({ length: sizeOf(shape) }, (_, i) => {
+      const row = Math.floor(i / each);
+      if (strays.has(row)) return -1;
+      let place = 0;
+      for (let axis = 0; axis < depth; axis++) place = place * x.shape[axis]! + given[row * depth + axis]!;
+      return place * each + (i % each);
+    });
+    return picked([x], tf.tensor(places, shape, 'int32'));
+  });
 }
 
 export const MOVING_OPS: readonly GraphOp[] = [
@@ -265,8 +279,8 @@ export const MOVING_OPS: readonly GraphOp[] = [
   graphOp('Concat(concat_dim: int32, values: T * N) -> output: T', ([axis, ...tensors]) => joined(tensors, axis!)),
   graphOp('ConcatV2(values: T * N, axis: Tidx) -> output: T', (given) => joined(given.slice(0, -1), given.at(-1)!)),
   graphOp('StridedSlice(input: T, begin: Index, end: Index, strides: Index) -> output: T', sliced),
-  graphOp('GatherNd(params: Tparams, indices: Tindices) -> output: Tparams', ([x, indices]) =>
-    gatheredAt(x!, indices!),
+  graphOp('GatherNd(params: Tparams, indices: Tindices) -> output: Tparams', ([x, indices], { attrs }) =>
+    gatheredAt(x!, indices!, attrs['bad_indices_policy'] === 'IGNORE'),
   ),
   graphOp('Gather(params: T, indices: Tindices) -> output: T', ([x, indices]) => gathered(x!, indices!, 0, 0)),
   graphOp('GatherV2(params: T, indices: Tindices, axis: Taxis) -> output: T', ([x, indices, axis], node) => {

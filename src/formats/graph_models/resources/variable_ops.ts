@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, ValueError, described } from '../../../base/errors.js';
 import { atEndOfModel, modelOf, nodeName, textAttribute } from '../../../tfjs/graph_models/graph_run.js';
 import { graphOp, type GraphOp } from '../graph_op.js';
+import { gatheredAt } from '../mended/moves.js';
 import { findObject, forget, handleFor, objectOfKind } from './handles.js';
 
 /** A variable of a model. */
@@ -95,6 +96,6 @@ export const VARIABLE_OPS: readonly GraphOp[] = [
   }),
   graphOp('ResourceGather(resource: resource, indices: Tindices) -> output: dtype', gather),
   graphOp('ResourceGatherNd(resource: resource, indices: Tindices) -> output: dtype', ([resource, indices]) =>
-    tf.gatherND(valueOf(resource!), indices!),
+    gatheredAt(valueOf(resource!), indices!, false),
   ),
 ];

@@ -16,6 +16,26 @@ describeForBackends('Ops of graphs that move values', () => {
     });
   const x = (): tf.Tensor => tf.zeros([2, 3]);
 
+  it('gather places, and zeros for those that are not there where the graph says so', async () => {
+    refuses('GatherNd', () => [x(), scalar(0)], 'indices', '0');
+    refuses('GatherNd', () => [x(), pairs([0, 2], [1, 3])], 'indices', '3');
+    refuses('GatherNd', () => [x(), pairs([-1, 2])], 'indices', '-1', { bad_indices_policy: 'ERROR' });
+    const gather = async (from: tf.Tensor, indices: tf.Tensor): Promise<unknown> => {
+      const node = { attrs: { bad_indices_policy: 'IGNORE' } } as unknown as tf.GraphNode;
+      const [found] = GRAPH_OPS.get('GatherNd')!.run([from, indices], node) as [tf.Tensor];
+      const values = await found.array();
+      tf.dispose([found, from, indices]);
+      return values;
+    };
+    const rows = (): tf.Tensor => tf.tensor2d([1, 2, 3, 4, 5, 6], [3, 2], 'int32');
+    expect(await gather(rows(), tf.tensor2d([2, 3, 0, -1], [4, 1], 'int32'))).toEqual([[5, 6], [0, 0], [1, 2], [0, 0]]); // prettier-ignore
+    expect(await gather(rows(), pairs([0, 2], [2, 1], [3, 0], [1, 0]))).toEqual([0, 6, 0, 3]);
+    expect(await gather(rows(), pairs([0, 0], [2, 1]))).toEqual([1, 6]);
+    expect(await gather(tf.tensor1d(['a', 'b']), tf.tensor2d([1, 9], [2, 1], 'int32'))).toEqual(['b', '']);
+    expect(await gather(tf.tensor1d([true, true], 'bool'), tf.tensor2d([1, 9], [2, 1], 'int32'))).toEqual([1, 0]);
+    expect(await gather(tf.zeros([0, 2]), tf.tensor2d([0, 9], [2, 1], 'int32'))).toEqual([[0, 0], [0, 0]]); // prettier-ignore
+  });
+
   it('join tensors of one shape but for the axis', () => {
     refuses('ConcatV2', () => [x(), tf.zeros([3]), scalar(0)], 'values', '[2, 3], [3]');
     refuses('ConcatV2', () => [x(), tf.zeros([3, 3]), scalar(-1)], 'values', '[2, 3], [3, 3]');
