@@ -6,6 +6,7 @@ from tensorflow.python.framework import errors
 from tensorflow.python.framework import test_util
 from tensorflow.python.ops import gen_data_flow_ops
 from tensorflow.python.ops import gen_ragged_math_ops
+from tensorflow.python.ops import math_ops
 from tensorflow.python.platform import test
 from tensorflow.python.tpu.ops import gen_xla_ops
 
@@ -38,6 +39,10 @@ class SampleTest(test.TestCase):
     splits, values = self.evaluate(gen_ragged_math_ops.ragged_range([0, 5], [2, 8], [1, 2]))
     self.assertAllEqual([0, 2, 4], splits)
     self.assertAllEqual([0, 1, 5, 7], values)
+
+  def test_casts(self):
+    self.assertAllEqual([1.0, -2.0], self.evaluate(math_ops.cast(np.int32([1, -2]), dtypes.float32)))
+    self.assertAllEqual([1.0, 0.0], self.evaluate(math_ops.cast(np.array([True, False]), dtypes.float32)))
 
   def test_sparse_cores(self):
     rows, columns, gains = self.evaluate(gen_xla_ops.convert_to_list_of_sparse_core_coo_tensors(

@@ -26,6 +26,7 @@ describe('cases of TensorFlow, run against this package', () => {
     expect(Object.fromEntries(found)).toEqual({
       test_values: 'passed',
       test_ragged: 'passed',
+      test_casts: 'passed',
       test_sparse_cores: 'passed',
       test_error_of_the_class: 'passed',
       test_error_of_another_class: 'failed',

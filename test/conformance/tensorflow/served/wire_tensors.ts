@@ -45,7 +45,9 @@ export function writeTensor(tensor: tf.Tensor, buffers: Uint8Array[]): WireTenso
     const values = tf.backend().readSync(tensor.dataId) as unknown as Uint8Array[];
     return { dtype, shape, texts: values.map((bytes) => Buffer.from(bytes).toString('base64')) };
   }
-  const values = tensor.dataSync() as Float32Array;
+  const held = tensor.dataSync() as Float32Array | Int32Array;
+  // A cast of tfjs on `cpu` may leave whole numbers under the name of floats.
+  const values = dtype === 'float32' && !(held instanceof Float32Array) ? Float32Array.from(held) : held;
   buffers.push(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
   return { dtype, shape, buffer: buffers.length - 1 };
 }
