@@ -34,4 +34,20 @@ describe('runProgram', () => {
     const { problem } = await runProgram(program('for (;;);'), [], { timeoutMs: 2000 });
     expect(problem).toMatch(/^hangs: not done after 2000 ms/);
   });
+
+  it('lets go on what speaks, as long as it does', async () => {
+    const lines: string[] = [];
+    const speaking = (times: number, then: string): string => `
+      const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+      for (let i = 0; i < ${times}; i++) { console.error('line', i); await pause(1500); }
+      ${then}`;
+    const options = { timeoutMs: 20_000, onLine: (line: string) => void lines.push(line) };
+    expect(await runProgram(program(speaking(15, "console.log('done')")), [], options)).toEqual({
+      lastLine: 'done',
+      problem: null,
+    });
+    expect(lines.length).toBe(15);
+    const { problem } = await runProgram(program(speaking(1, 'for (;;);')), [], { ...options, timeoutMs: 5000 });
+    expect(problem).toMatch(/^hangs: silent after 5000 ms/);
+  }, 120_000);
 });

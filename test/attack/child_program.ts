@@ -14,6 +14,7 @@ export interface Ended {
 }
 
 export interface ProgramOptions {
+  /** Where it says nothing for so long on standard error; whole programs where nobody listens. */
   readonly timeoutMs: number;
   readonly nodeOptions?: readonly string[];
   /** Variables beside those of this process. */
@@ -22,7 +23,7 @@ export interface ProgramOptions {
   readonly onLine?: (line: string) => void;
 }
 
-/** Runs a TypeScript file with Node in the root of the project, and kills it when its time is over. */
+/** Runs a TypeScript file with Node in the root of the project, and kills it when its time is over: it hangs where it should speak and does not. */
 export async function runProgram(
   file: URL,
   args: readonly (string | number)[],
@@ -37,17 +38,26 @@ export async function runProgram(
   let [out, err, isLate] = ['', '', false];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err = (err + text).slice(-LONGEST_TEXT)));
-  if (onLine !== undefined) createInterface({ input: child.stderr }).on('line', onLine);
   const timer = setTimeout(() => {
     isLate = true;
     child.kill('SIGKILL');
   }, timeoutMs);
+  if (onLine !== undefined) {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      timer.refresh();
+      onLine(line);
+    });
+  }
   const [code, signal] = await new Promise<[number | null, string | null]>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (...end) => resolve(end));
   });
   clearTimeout(timer);
-  const end = isLate ? `hangs: not done after ${timeoutMs} ms` : code === 0 ? null : `ended with ${code ?? signal}`;
+  const end = isLate
+    ? `hangs: ${onLine === undefined ? 'not done' : 'silent'} after ${timeoutMs} ms`
+    : code === 0
+      ? null
+      : `ended with ${code ?? signal}`;
   return {
     lastLine: out.trimEnd().split('\n').at(-1) ?? '',
     problem: end === null ? null : `${end}\n${err.trim()}`.trim(),

@@ -13,7 +13,7 @@ import { asNodeBackend, type OpAttribute } from '../../../src/backends/tensorflo
 import * as emb from '../../../src/node.js';
 import { PACKED_STORAGES } from '../../../src/base/types.js';
 import { HYPER_FIELDS } from '../../../src/rules/hyper.js';
-import { SLOT_NAMES, UPDATE_NAMES, opNames } from '../../../src/rules/rules.js';
+import { SLOT_NAMES, UPDATES as RULES_OF_ROWS, UPDATE_NAMES, opNames } from '../../../src/rules/rules.js';
 import { Random } from '../../helpers/random.js';
 import { HostileArrays } from '../hostile/arrays.js';
 import { lossCall } from '../hostile/loss_calls.js';
@@ -191,6 +191,8 @@ function rightCallOfMany(): OpCall {
 }
 
 const DENSE_SLOTS = { Sgd: 0, Momentum: 1, Adagrad: 1, Adam: 2 } as const;
+/** Those that move rows without ids, and so step whole variables too. */
+const UPDATES_OF_VARIABLES = UPDATE_NAMES.filter((name) => RULES_OF_ROWS[name].movesIdleRows === true);
 const STEP_NAMES = [
   ...[
     'PackedBag',
@@ -201,7 +203,7 @@ const STEP_NAMES = [
     'SingleSplits',
     'TakeRows',
   ],
-  ...['RowPenalty', 'RowPenaltyGrad', 'Dropout', 'RowDots', 'ScaledRows', 'DenseApply'],
+  ...['RowPenalty', 'RowPenaltyGrad', 'Dropout', 'RowDots', 'ScaledRows', 'DenseApply', 'DenseApplyRows'],
   ...['ReluGrad', 'PairDots', 'PairDotsGrad'],
 ];
 
@@ -275,6 +277,14 @@ function rightCallOfStep(): OpCall {
     }
     case 'Dropout':
       return op([table, tf.scalar(random.pick([0, 0.5, 1, -1, NaN])), tensors.ints([1, 2])], 1);
+    case 'DenseApplyRows': {
+      const update = random.pick(UPDATES_OF_VARIABLES);
+      const each = (): tf.Tensor[] => [tensors.floats(rows, dim), tensors.floats(dim)];
+      const written = [...each(), ...SLOT_NAMES[update].flatMap(each)];
+      const fields = tensors.floats(HYPER_FIELDS.length);
+      const call = op([...written, ...each(), fields], 0, [{ name: 'N', type: TF_ATTR_INT, value: 2 }]);
+      return { ...call, name: opNames('EmbeddingDenseApplyRows')[update], written: written.length };
+    }
     default: {
       const optimizer = random.pick(Object.keys(DENSE_SLOTS) as (keyof typeof DENSE_SLOTS)[]);
       const shapes = [[rows, dim], [dim]];
