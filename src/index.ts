@@ -15,6 +15,7 @@ import {
   integerLookup,
   multiHeadAttention,
   operation,
+  preprocessing as preprocessingLayer,
   raggedEmbedding,
   unitNormalization,
 } from './layers/factories.js';
@@ -39,6 +40,7 @@ export const layers = {
   raggedEmbedding,
   distributedEmbedding,
   integerLookup,
+  preprocessing: preprocessingLayer,
   concatOneHotEmbedding,
   dotInteraction,
   featureCross,
@@ -65,6 +67,7 @@ export * as preprocessing from './preprocessing/index.js';
 export * as tpu from './tpu/index.js';
 /** Files of NumPy and PyTorch. */
 export * as weights from './io/weights/index.js';
+export { attach } from './preprocessing/pipeline/attached_pipeline.js';
 export { quantize, type QuantizeOptions } from './layers/quantize.js';
 export { exportKeras, type ExportKerasOptions } from './formats/keras/export_keras.js';
 export { loadKerasModel, type LoadKerasOptions, type NamedInputsModel } from './formats/keras/load_keras_model.js';
@@ -215,6 +218,8 @@ export type {
   OutputOf,
   PlainMode,
 } from './preprocessing/cells/output_mode.js';
+export type { ColumnBatch } from './preprocessing/pipeline/column_batch.js';
+export type { ColumnInput, ColumnKind, Columns, PreprocessingObject } from './preprocessing/pipeline/column_steps.js';
 export type { Split, Standardize } from './preprocessing/text_rules.js';
 export type { TextData, TextOutput } from './preprocessing/text_vectorization.js';
 export type { VocabularyFile } from './preprocessing/vocabulary_file.js';

@@ -40,6 +40,7 @@ setPlatform({
     exchangeFolders: addon.exchangeFolders,
     extendCrc32c: addon.extendCrc32c,
     capturer: captureSteps(addon),
+    columns: addon,
   }),
 });
 

@@ -54,6 +54,36 @@ export interface Capturer {
   forget(model: tf.LayersModel): void;
 }
 
+/** Columns of texts and of whole numbers: looked up or hashed. A text is bytes[offsets[i] .. offsets[i + 1] - gap). */
+export interface ColumnKernels {
+  /** Fills the slots of a vocabulary; returns the position of a text that was there before, or -1. */
+  indexTexts(bytes: Uint8Array, offsets: Int32Array, slots: Int32Array): number;
+  /** Writes the index of each text, -1 for unknown ones; returns how many are unknown. */
+  findTexts(
+    bytes: Uint8Array,
+    slots: Int32Array,
+    queryBytes: Uint8Array,
+    queryOffsets: Int32Array,
+    gap: number,
+    found: Int32Array, // written
+  ): number;
+  indexNumbers(numbers: BigInt64Array, slots: BigInt64Array): number;
+  findNumbers(slots: BigInt64Array, queries: BigInt64Array, found: Int32Array): number;
+  /** FarmHash64, with a key SipHash64, mod `of`. */
+  hashTexts(
+    bytes: Uint8Array,
+    offsets: Int32Array,
+    gap: number,
+    of: number,
+    key: BigInt64Array | null,
+    buckets: Int32Array, // written
+  ): void;
+  /** The same of the decimal texts of numbers. */
+  hashNumbers(numbers: BigInt64Array, of: number, key: BigInt64Array | null, buckets: Int32Array): void;
+  /** Writes the offsets of texts that each end in a separator; returns how many there are, -1 where others are left. */
+  splitTexts(bytes: Uint8Array, separator: number, offsets: Int32Array): number;
+}
+
 export interface Platform {
   /** Loads a module of Node by its name. */
   require(name: string): unknown;
@@ -69,6 +99,7 @@ export interface Platform {
   /** The CRC-32C of what came before and these bytes; -1 where the processor has no instruction for it. */
   extendCrc32c(before: number, bytes: Uint8Array): number;
   readonly capturer: Capturer;
+  readonly columns: ColumnKernels;
 }
 
 const given = (): { platform: Partial<Platform> | null } => perProcess('platform', () => ({ platform: null }));

@@ -1,7 +1,20 @@
 /** Functions that make layers: the namespace `layers`. All arguments go on, so that those by position are told. */
+import type * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import type { Combiner } from '../base/types.js';
 import { AdditiveAttention, Attention, type AdditiveAttentionArgs, type AttentionArgs } from './attention/attention.js';
 import { MultiHeadAttention, type MultiHeadAttentionArgs } from './attention/multi_head_attention.js';
+import { CategoryEncoding } from '../preprocessing/category_encoding.js';
+import { Discretization } from '../preprocessing/discretization.js';
+import { Hashing } from '../preprocessing/hashing.js';
+import { IntegerLookup } from '../preprocessing/integer_lookup.js';
+import { Normalization } from '../preprocessing/normalization.js';
+import type { PreprocessingObject } from '../preprocessing/pipeline/column_steps.js';
+import { CategoryEncoding as CategoryEncodingLayer } from './preprocessing/category_encoding.js';
+import { DiscretizationLayer } from './preprocessing/discretization_layer.js';
+import { HashingLayer } from './preprocessing/hashing_layer.js';
+import { Normalization as NormalizationLayer } from './preprocessing/normalization.js';
+import { VocabularyLayer } from './preprocessing/vocabulary_layer.js';
 import { ConcatOneHotEmbedding, type ConcatOneHotEmbeddingArgs } from './embedding/concat_one_hot_embedding.js';
 import type {
   DistributedEmbeddingArgs,
@@ -225,4 +238,57 @@ export function unitNormalization(...given: [UnitNormalizationArgs?]): UnitNorma
 export function operation(args: OperationArgs): Operation;
 export function operation(...given: [OperationArgs]): Operation {
   return new Operation(...given);
+}
+
+/**
+ * Returns a layer that does within a model what an object of `emb.preprocessing` does before it, as it is now: for an
+ * IntegerLookup, a Hashing (of whole numbers), a Discretization, a CategoryEncoding or a Normalization. It takes padded
+ * inputs and ragged ones, `emb.input({shape: [null], ragged: true})`.
+ *
+ * @param object - What the layer does; it must have its vocabulary, boundaries or moments.
+ * @returns A new layer.
+ * @throws TypeError for other objects, those of strings among them: strings do not enter a layers model.
+ *
+ * @example
+ * const visits = emb.input({shape: [null], ragged: true});
+ * const ids = emb.layers.preprocessing(new emb.preprocessing.Hashing({numBins: 100})).apply(visits);
+ * emb.layers.embedding({inputDim: 100, outputDim: 8, combiner: 'mean'}).apply(ids);
+ */
+export function preprocessing(object: PreprocessingObject): tf.layers.Layer {
+  const learned = (value: unknown): void => {
+    if (value !== null) return;
+    throw new RuntimeError('object', 'one that has adapted, or was given what it needs', described('nothing learned'));
+  };
+  if (object instanceof IntegerLookup) {
+    const { maxTokens, numOovIndices, maskToken, oovToken, vocabulary, padToMaxTokens, ...others } = object.getConfig();
+    learned(vocabulary);
+    const { outputMode, invert, oovMethod } = others;
+    if (invert || outputMode === 'tfIdf' || oovMethod !== 'floormod') {
+      const received = described(`invert ${String(invert)}, outputMode ${outputMode}, oovMethod ${oovMethod}`);
+      throw new ValueError('object', 'no invert, no tfIdf and oovMethod floormod', received);
+    }
+    const args = { maxTokens, numOovIndices, maskToken, oovToken, vocabulary: vocabulary!, outputMode, padToMaxTokens };
+    return new VocabularyLayer(args);
+  }
+  if (object instanceof Hashing) {
+    const { numBins, maskValue, salt, outputMode } = object.getConfig();
+    return new HashingLayer({ numBins, maskValue, salt, outputMode });
+  }
+  if (object instanceof Discretization) {
+    const { binBoundaries, outputMode } = object.getConfig();
+    learned(binBoundaries);
+    return new DiscretizationLayer({ binBoundaries: binBoundaries!, outputMode });
+  }
+  if (object instanceof CategoryEncoding) {
+    const { numTokens, outputMode } = object.getConfig();
+    return new CategoryEncodingLayer({ numTokens, outputMode });
+  }
+  if (object instanceof Normalization) {
+    const { axis, mean, variance, invert } = object.getConfig();
+    learned(mean);
+    return new NormalizationLayer({ axis, mean, variance, invert });
+  }
+  const expected = 'an IntegerLookup, Hashing, Discretization, CategoryEncoding or Normalization';
+  const note = 'Strings do not enter a layers model: apply the object before it, or keep it in a Pipeline.';
+  throw new ArgumentTypeError('object', expected, object, note);
 }

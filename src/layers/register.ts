@@ -12,6 +12,7 @@ import { mendMasks } from '../tfjs/layers/masks.js';
 import { namePadding } from '../tfjs/layers/stock_padding.js';
 import { partStates } from '../tfjs/layers/recurrent_states.js';
 import { showKindsInSummaries } from '../tfjs/model_summary.js';
+import { givePipelines } from '../preprocessing/pipeline/attached_pipeline.js';
 import { takeRaggedValues } from '../tfjs/training/ragged_values.js';
 import { batchUnevenRows } from '../tfjs/training/uneven_batches.js';
 import { feedVectors } from '../tfjs/uncast_inputs.js';
@@ -77,6 +78,7 @@ export function registerLayers(): void {
   saveRaggedInputs();
   takeRaggedValues();
   batchUnevenRows();
+  givePipelines();
 }
 
 /**

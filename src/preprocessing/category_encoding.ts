@@ -3,7 +3,7 @@ import { ValueError, described } from '../base/errors.js';
 import { brand } from '../base/per_process.js';
 import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkWhole, isAbsent, readConfig } from './arguments.js';
-import { asNumber, readCells, type CellData } from './cells/cells.js';
+import { asNumber, readCells, type CellData, type Cells } from './cells/cells.js';
 import {
   VECTOR_MODES,
   checkOutputMode,
@@ -93,7 +93,18 @@ export class CategoryEncoding {
    * @returns The vectors.
    */
   apply<D extends CellData>(data: D, options: { countWeights?: CellData | null } = {}): OutputOf<D, 'count'> {
-    const cells = readCells(data);
+    return this.applyCells(readCells(data), options) as OutputOf<D, 'count'>;
+  }
+
+  /**
+   * As `apply`, of data that were read. For a Pipeline.
+   *
+   * @param cells - The data.
+   * @param options - What each id counts.
+   * @param options.countWeights - What each id counts.
+   * @returns As `apply`.
+   */
+  applyCells(cells: Cells, options: { countWeights?: CellData | null } = {}): unknown {
     const ids = Int32Array.from(cells.flat, (value, position) => {
       const id = Math.trunc(asNumber(value, position));
       if (id >= 0 || this.outputMode === 'oneHot') return id < this.numTokens ? id : -1;
@@ -101,7 +112,12 @@ export class CategoryEncoding {
       throw new ValueError('data', `ids of at least 0 in outputMode ${this.outputMode}`, received);
     });
     const weights = this.readWeights(options.countWeights, ids.length);
-    return encode(cells, ids, { mode: this.outputMode, depth: this.numTokens }, weights) as OutputOf<D, 'count'>;
+    return encode(cells, ids, { mode: this.outputMode, depth: this.numTokens }, weights);
+  }
+
+  /** Places of the vectors; null: ids come. */
+  get width(): number {
+    return this.numTokens;
   }
 
   private readWeights(given: unknown, count: number): Float32Array | null {

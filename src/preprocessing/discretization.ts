@@ -3,7 +3,7 @@ import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkWhole, isAbsent, readConfig } from './arguments.js';
-import { learn, type AdaptOptions, type AsyncBatches, type SyncBatches } from './cells/batches.js';
+import { learn, type AdaptOptions, type AsyncBatches, type Learner, type SyncBatches } from './cells/batches.js';
 import { asNumber, readCells, type CellData, type Cells } from './cells/cells.js';
 import {
   PLAIN_MODES,
@@ -118,20 +118,30 @@ export class Discretization<M = 'int'> {
   adapt(data: SyncBatches, options?: AdaptOptions): this;
   adapt(data: AsyncBatches, options?: AdaptOptions): Promise<this>;
   adapt(data: SyncBatches | AsyncBatches, options?: AdaptOptions): this | Promise<this> {
-    const { numBins } = this;
-    if (numBins === null) {
+    if (this.numBins === null) {
       const received = described('one made with binBoundaries');
       throw new RuntimeError('adapt', 'a Discretization made with numBins', received);
     }
+    return learn(data, options, this.learner()!);
+  }
+
+  /**
+   * Takes data part by part and learns from all of them; null where there is nothing to learn. For a Pipeline.
+   *
+   * @returns What takes the parts.
+   */
+  learner(): Learner<this> | null {
+    const { numBins } = this;
+    if (numBins === null) return null;
     const quantiles = new Quantiles(this.epsilon);
-    return learn(data, options, {
+    return {
       take: (cells) => quantiles.take(finiteNumbers(cells)),
       end: () => {
         if (quantiles.isEmpty) throw new ValueError('data', 'at least one value', described('none'));
         this.boundaries = quantiles.boundaries(numBins);
         return this;
       },
-    });
+    };
   }
 
   /**
@@ -141,13 +151,28 @@ export class Discretization<M = 'int'> {
    * @returns The ids, in the form of the data.
    */
   apply<D extends CellData>(data: D): OutputOf<D, M> {
+    return this.applyCells(readCells(data)) as OutputOf<D, M>;
+  }
+
+  /**
+   * As `apply`, of data that were read. For a Pipeline.
+   *
+   * @param cells - The data.
+   * @returns As `apply`.
+   */
+  applyCells(cells: Cells): unknown {
     const { boundaries } = this;
     if (boundaries === null) {
       throw new RuntimeError('apply', 'boundaries from adapt() or at construction', described('none yet'));
     }
-    const cells = readCells(data);
     const ids = Int32Array.from(cells.flat, (value, position) => binOf(asNumber(value, position), boundaries));
-    return encode(cells, ids, { mode: this.outputMode, depth: boundaries.length + 1 }) as OutputOf<D, M>;
+    return encode(cells, ids, { mode: this.outputMode, depth: boundaries.length + 1 });
+  }
+
+  /** Places of the vectors; null: ids come. */
+  get width(): number | null {
+    if (this.outputMode === 'int') return null;
+    return this.boundaries === null ? this.numBins : this.boundaries.length + 1;
   }
 
   /**

@@ -3,7 +3,7 @@ import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { brand } from '../base/per_process.js';
 import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkWhole, readConfig } from './arguments.js';
-import { asWhole, readCells, type CellData } from './cells/cells.js';
+import { asWhole, readCells, type CellData, type Cells } from './cells/cells.js';
 import { fingerprint64 } from './hashes/farm_hash.js';
 import { checkOutputMode, encode, type OutputMode, type OutputModeInput, type OutputOf } from './cells/output_mode.js';
 import { rankOf, shapeOf } from './cells/written_cells.js';
@@ -103,7 +103,19 @@ export class HashedCrossing<M = 'int'> {
     const expected = 'two or more features';
     if (!Array.isArray(features)) throw new ArgumentTypeError('features', expected, features);
     if (features.length < 2) throw new ValueError('features', expected, described(`${features.length}`));
-    const columns = features.map((feature: unknown, i) => readCells(feature, `features[${i}]`));
+    return this.applyCells(features.map((feature: unknown, i) => readCells(feature, `features[${i}]`))) as OutputOf<
+      D,
+      M
+    >;
+  }
+
+  /**
+   * As `apply`, of data that were read. For a Pipeline.
+   *
+   * @param cells - The data.
+   * @returns As `apply`.
+   */
+  applyCells(columns: readonly Cells[]): unknown {
     const shapes = columns.map((cells, i) => {
       const shape = shapeOf(cells);
       if (shape !== null && (shape.length < 2 || (rankOf(cells.container) === 2 && shape[1] === 1)))
@@ -114,7 +126,7 @@ export class HashedCrossing<M = 'int'> {
     if (other >= 0)
       throw new ValueError(`features[${other}]`, `the shape ${shapes[0]} of features[0]`, described(shapes[other]!));
     const known = columns.map(() => new Map<unknown, bigint>());
-    const ids = Int32Array.from({ length: columns[0]!.flat.length }, (_, row) => {
+    const ids = Int32Array.from({ length: columns[0]!.count }, (_, row) => {
       let hash = HASH_KEY;
       columns.forEach(({ flat, isFloat32 }, i) => {
         const value = flat[row];
@@ -124,7 +136,12 @@ export class HashedCrossing<M = 'int'> {
       });
       return Number(hash % BigInt(this.numBins));
     });
-    return encode(columns[0]!, ids, { mode: this.outputMode, depth: this.numBins }) as OutputOf<D, M>;
+    return encode(columns[0]!, ids, { mode: this.outputMode, depth: this.numBins });
+  }
+
+  /** Places of the vectors; null: ids come. */
+  get width(): number | null {
+    return this.outputMode === 'int' ? null : this.numBins;
   }
 
   /**

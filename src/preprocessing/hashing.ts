@@ -3,7 +3,8 @@ import { brand } from '../base/per_process.js';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { refusePositional } from '../base/positional.js';
 import { checkKeys, checkName, checkWhole, readConfig } from './arguments.js';
-import { asWhole, readCells, type CellData } from './cells/cells.js';
+import { asWhole, readCells, type CellData, type Cells } from './cells/cells.js';
+import { bucketsIn } from './columns/token_places.js';
 import { bucketOf, checkSalt, type Salt } from './hashes/hash_bucket.js';
 import {
   PLAIN_MODES,
@@ -104,15 +105,22 @@ export class Hashing<M = 'int'> {
    * @returns The ids, in the form of the data.
    */
   apply<D extends CellData>(data: D): OutputOf<D, M> {
-    const cells = readCells(data);
-    // Features repeat their values: each distinct one is hashed once.
-    const known = new Map<unknown, number>();
-    const ids = Int32Array.from(cells.flat, (value, position) => {
-      let id = known.get(value);
-      if (id === undefined) known.set(value, (id = this.idOf(value, position, cells.isFloat32)));
-      return id;
-    });
-    return encode(cells, ids, { mode: this.outputMode, depth: this.numBins }) as OutputOf<D, M>;
+    return this.applyCells(readCells(data)) as OutputOf<D, M>;
+  }
+
+  /**
+   * As `apply`, of data that were read. For a Pipeline.
+   *
+   * @param cells - The data.
+   * @returns As `apply`.
+   */
+  applyCells(cells: Cells): unknown {
+    return encode(cells, this.idsOf(cells), { mode: this.outputMode, depth: this.numBins });
+  }
+
+  /** Places of the vectors; null: ids come. */
+  get width(): number | null {
+    return this.outputMode === 'int' ? null : this.numBins;
   }
 
   /**
@@ -125,13 +133,53 @@ export class Hashing<M = 'int'> {
     return { name, numBins, maskValue, salt: salt === null ? null : [...salt], outputMode };
   }
 
+  private idsOf(cells: Cells): Int32Array {
+    const { first, of } = this.bins();
+    const buckets = bucketsIn(cells, { of, salt: this.salt });
+    if (buckets !== null) {
+      if (first === 0) return buckets;
+      const isMask = maskTest(cells, this.maskValue!);
+      for (let i = 0; i < buckets.length; i++) buckets[i] = isMask(i) ? 0 : first + buckets[i]!;
+      return buckets;
+    }
+    // Features repeat their values: each distinct one is hashed once.
+    const known = new Map<unknown, number>();
+    return Int32Array.from(cells.flat, (value, position) => {
+      let id = known.get(value);
+      if (id === undefined) known.set(value, (id = this.idOf(value, position, cells.isFloat32)));
+      return id;
+    });
+  }
+
+  /** The row of the first bucket, and how many there are. */
+  private bins(): { readonly first: number; readonly of: number } {
+    const first = this.maskValue !== null && this.numBins > 1 ? 1 : 0;
+    return { first, of: this.numBins - first };
+  }
+
   private idOf(value: unknown, position: number, isFloat32: boolean): number {
     const read = typeof value === 'string' ? value : asWhole(value, position, isFloat32);
-    const isMasking = this.maskValue !== null && this.numBins > 1;
-    if (isMasking && read === this.maskValue) return 0;
-    const first = isMasking ? 1 : 0;
-    return first + bucketOf(String(read), this.numBins - first, this.salt);
+    const { first, of } = this.bins();
+    if (first === 1 && read === this.maskValue) return 0;
+    return first + bucketOf(String(read), of, this.salt);
   }
+}
+
+/** Whether the value at a position is the masked one. */
+function maskTest(cells: Cells, maskValue: string | number): (i: number) => boolean {
+  const { utf8 } = cells;
+  if (utf8 === undefined) {
+    const { flat } = cells;
+    const mask = flat instanceof BigInt64Array && typeof maskValue === 'number' ? BigInt(maskValue) : maskValue;
+    return (i) => flat[i] === mask;
+  }
+  if (typeof maskValue !== 'string') return () => false;
+  const mask = new TextEncoder().encode(maskValue);
+  const { bytes, offsets } = utf8;
+  return (i) => {
+    const start = offsets[i]!;
+    return offsets[i + 1]! - start === mask.length && mask.every((byte, at) => bytes[start + at] === byte);
+  };
 }
 
 function checkMaskValue(maskValue: unknown): string | number | null {

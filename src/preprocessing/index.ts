@@ -7,5 +7,7 @@ export { HashedCrossing, type HashedCrossingArgs, type HashedCrossingConfig } fr
 export { CategoryEncoding, type CategoryEncodingArgs, type CategoryEncodingConfig } from './category_encoding.js';
 export { Discretization, type DiscretizationArgs, type DiscretizationConfig } from './discretization.js';
 export { Normalization, type NormalizationArgs, type NormalizationConfig } from './normalization.js';
+export { Pipeline, type PipelineArgs, type PipelineConfig, type PipelineOutput } from './pipeline/pipeline.js';
 export type { IndexLookupArgs, IndexLookupConfig } from './lookup_arguments.js';
-export type { CellData, CellRows, IdsOf, NumberArray, Utf8Column } from './cells/cells.js';
+export type { CellData, CellRows, IdsOf, NumberArray } from './cells/cells.js';
+export type { Utf8Column } from './columns/utf8_column.js';

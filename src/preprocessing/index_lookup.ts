@@ -4,16 +4,19 @@ import { checkBoolean } from '../base/layer_arguments.js';
 import type * as tf from '@tensorflow/tfjs';
 import type { RaggedTensor } from '../ids/ragged_tensor.js';
 import { checkKeys, checkName, checkWhole, isAbsent } from './arguments.js';
-import { learn, type AdaptOptions, type AsyncBatches, type SyncBatches } from './cells/batches.js';
+import { learn, type AdaptOptions, type AsyncBatches, type Learner, type SyncBatches } from './cells/batches.js';
+import { isUtf8Column } from './columns/utf8_column.js';
 import {
   asNumber,
   asWhole,
+  isNumberArray,
   readCells,
   type CellData,
   type CellRows,
   type Cells,
   type NumberArray,
 } from './cells/cells.js';
+import { bucketsIn, restsIn, type Found } from './columns/token_places.js';
 import { bucketOf, checkSalt } from './hashes/hash_bucket.js';
 import {
   INDEX_LOOKUP_KEYS,
@@ -21,9 +24,10 @@ import {
   type IndexLookupArgs,
   type IndexLookupConfig,
   type Token,
+  type VocabularyInput,
 } from './lookup_arguments.js';
 import { ALL_MODES, checkOutputMode, encode, type OutputMode, type OutputOf } from './cells/output_mode.js';
-import { isVocabularyFile, readVocabularyLines, type VocabularyFile } from './vocabulary_file.js';
+import { isVocabularyFile, readVocabularyLines } from './vocabulary_file.js';
 import { TokenCounts, documentsOf, type TokenRows } from './token_counts.js';
 import { writeCells } from './cells/written_cells.js';
 
@@ -43,6 +47,11 @@ export type TokensOf<D, T> = D extends tf.Tensor
 /** What `apply` of a lookup gives. */
 export type LookupOutput<D, T, M, I> = [I] extends [true] ? TokensOf<D, T> : OutputOf<D, M>;
 
+interface Places {
+  /** Null: the values are to be looked up one by one. */
+  find(cells: Cells, one: (text: string) => number): Found | null;
+}
+
 export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean = false> {
   readonly name: string;
   readonly maxTokens: number | null;
@@ -59,6 +68,8 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
   /** By id, special ones included; null but for `tfIdf`. */
   private factors: Float32Array | null = null;
   private indexOf = new Map<T, number>();
+  /** The tokens, then the mask token. */
+  private places: Places | null = null;
 
   protected constructor(args: IndexLookupArgs<T>, defaults: { name: string; oovToken: T }) {
     checkKeys(args, INDEX_LOOKUP_KEYS);
@@ -92,6 +103,8 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
   protected abstract readTokens(cells: Cells, argument: string): T[];
   /** A token from a line of a file. */
   protected abstract parseToken(line: string): T;
+  /** Where these tokens are found in columns. */
+  protected abstract placesOf(tokens: readonly T[]): Places;
   /** Order among tokens that were seen equally often; the later one comes first. */
   protected abstract compare(a: T, b: T): number;
 
@@ -107,30 +120,31 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
   adapt(data: SyncBatches, options?: AdaptOptions): this;
   adapt(data: AsyncBatches, options?: AdaptOptions): Promise<this>;
   adapt(data: SyncBatches | AsyncBatches, options?: AdaptOptions): this | Promise<this> {
-    return this.adaptRows(data, options, null);
+    const learner = this.learner();
+    if (learner !== null) return learn(data, options, learner);
+    const received = described('a lookup made with a vocabulary');
+    throw new RuntimeError('adapt', 'a lookup made without a vocabulary', received);
   }
 
-  /** As `adapt`, where the data become rows of tokens first. For `TextVectorization`. */
-  adaptRows(
-    data: unknown,
-    options: AdaptOptions | undefined,
-    rowsOf: ((cells: Cells) => TokenRows<T>) | null,
-  ): this | Promise<this> {
-    if (this.isFixed) {
-      const received = described('a lookup made with a vocabulary');
-      throw new RuntimeError('adapt', 'a lookup made without a vocabulary', received);
-    }
+  /**
+   * Takes data part by part and learns from all of them; null where there is nothing to learn. For a Pipeline.
+   *
+   * @param rowsOf - How data become rows of tokens, for `TextVectorization`.
+   * @returns What takes the parts.
+   */
+  learner(rowsOf?: (cells: Cells) => TokenRows<T>): Learner<this> | null {
+    if (this.isFixed) return null;
     const seen = new TokenCounts<T>(this.outputMode === 'tfIdf');
-    return learn(data, options, {
+    return {
       take: (cells, isWhole) => {
-        if (rowsOf === null) seen.take(this.readTokens(cells, 'data'), () => documentsOf(cells, isWhole));
+        if (rowsOf === undefined) seen.take(this.readTokens(cells, 'data'), () => documentsOf(cells, isWhole));
         else {
           const { values, rowSplits } = rowsOf(cells);
           seen.take(values, () => rowSplits);
         }
       },
       end: () => this.learned(seen),
-    });
+    };
   }
 
   private learned(seen: TokenCounts<T>): this {
@@ -154,14 +168,23 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
    * numOovIndices is 0.
    */
   apply<D extends CellData>(data: D): LookupOutput<D, T, M, I> {
+    return this.applyCells(readCells(data)) as LookupOutput<D, T, M, I>;
+  }
+
+  /**
+   * As `apply`, of data that were read. For a Pipeline.
+   *
+   * @param cells - The data.
+   * @returns As `apply`.
+   */
+  applyCells(cells: Cells): unknown {
     if (this.tokens === null) {
       throw new RuntimeError('apply', 'a vocabulary from adapt() or at construction', described('none yet'));
     }
-    const cells = readCells(data);
-    if (this.invert) return writeCells(cells, this.tokensOf(cells) as number[]) as LookupOutput<D, T, M, I>;
-    const ids = Int32Array.from(this.readTokens(cells, 'data'), (token, position) => this.idOf(token, position));
+    if (this.invert) return writeCells(cells, this.tokensOf(cells) as number[]);
+    const ids = this.idsOf(cells);
     const encoding = { mode: this.outputMode, depth: this.depth(), weights: this.weights() };
-    return encode(cells, ids, encoding) as LookupOutput<D, T, M, I>;
+    return encode(cells, ids, encoding);
   }
 
   /**
@@ -187,7 +210,7 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
    * them. `idfWeights`, with `tfIdf`: a factor for each. Throws TypeError for other types; ValueError for repeated
    * values, the mask token among them, or more than `maxTokens` rows.
    */
-  setVocabulary(vocabulary: readonly T[] | VocabularyFile, idfWeights?: readonly number[] | NumberArray | null): void {
+  setVocabulary(vocabulary: VocabularyInput<T>, idfWeights?: readonly number[] | NumberArray | null): void {
     const all = this.readVocabulary(vocabulary);
     const special = this.specialTokens();
     const isFull = special.length > 0 && special.every((token, i) => all[i] === token);
@@ -233,6 +256,9 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
   }
 
   private readVocabulary(vocabulary: unknown): T[] {
+    if (isUtf8Column(vocabulary) || isNumberArray(vocabulary)) {
+      return this.readTokens(readCells(vocabulary, 'vocabulary'), 'vocabulary');
+    }
     const given: unknown = isVocabularyFile(vocabulary)
       ? readVocabularyLines(vocabulary).map((line) => this.parseToken(line))
       : vocabulary;
@@ -258,7 +284,7 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
   }
 
   private checkToken(token: unknown, argument: string): T {
-    const [read] = this.readTokens({ flat: [token], isFloat32: false, container: { kind: 'one' } }, argument);
+    const [read] = this.readTokens({ flat: [token], count: 1, isFloat32: false, container: { kind: 'one' } }, argument);
     return read!;
   }
 
@@ -274,6 +300,11 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
   /** Id of the first known value. */
   private firstId(): number {
     return this.numOovIndices + (this.hasMaskRow() ? 1 : 0);
+  }
+
+  /** Places of the vectors; null: ids come. */
+  get width(): number | null {
+    return this.outputMode === 'int' ? null : this.depth();
   }
 
   private depth(): number {
@@ -293,6 +324,7 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
     this.tokens = tokens;
     this.factors = factors;
     this.indexOf = new Map(tokens.map((token, i) => [token, first + i]));
+    this.places = this.placesOf(this.maskToken === null ? tokens : [...tokens, this.maskToken]);
     // In vectors the mask token has no place.
     if (this.maskToken !== null) this.indexOf.set(this.maskToken, this.hasMaskRow() ? 0 : -1);
   }
@@ -306,11 +338,45 @@ export abstract class IndexLookup<T extends Token, M = 'int', I extends boolean 
     });
   }
 
+  private idsOf(cells: Cells): Int32Array {
+    const found = this.places!.find(cells, (text) => {
+      const id = this.indexOf.get(text as T);
+      if (id === undefined) return -1;
+      return text === this.maskToken ? this.tokens!.length : id - this.firstId();
+    });
+    if (found === null) {
+      return Int32Array.from(this.readTokens(cells, 'data'), (token, position) => this.idOf(token, position));
+    }
+    const { places, unknown } = found;
+    if (unknown > 0 && this.numOovIndices === 0) {
+      const position = places.indexOf(-1);
+      return Int32Array.of(this.idOf(cells.flat[position] as T, position));
+    }
+    const buckets = unknown > 0 && this.numOovIndices > 1 ? this.bucketsOf(cells) : null;
+    const first = this.firstId();
+    const [firstOov, mask, maskId] = this.hasMaskRow() ? [1, this.tokens!.length, 0] : [0, this.tokens!.length, -1];
+    for (let i = 0; i < places.length; i++) {
+      const place = places[i]!;
+      if (place < 0) places[i] = firstOov + (buckets === null ? 0 : buckets[i]!);
+      else places[i] = place === mask ? maskId : first + place;
+    }
+    return places;
+  }
+
+  /** Rows for unknown values, for all values. */
+  private bucketsOf(cells: Cells): Int32Array {
+    const of = this.numOovIndices;
+    const isByRest = typeof this.oovToken === 'number' && this.oovMethod === 'floormod';
+    return (isByRest ? restsIn(cells, of) : bucketsIn(cells, { of, salt: this.salt }))!;
+  }
+
   private idOf(token: T, position: number): number {
     const known = this.indexOf.get(token);
     if (known !== undefined) return known;
     if (this.numOovIndices === 0) {
-      const received = described(`${JSON.stringify(token)} at position ${position}`);
+      const received = described(
+        `${typeof token === 'string' ? JSON.stringify(token) : token} at position ${position}`,
+      );
       throw new ValueError('data', 'values of the vocabulary, as numOovIndices is 0', received);
     }
     const bucket = this.numOovIndices === 1 ? 0 : this.oovBucket(token);

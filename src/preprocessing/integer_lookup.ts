@@ -3,6 +3,7 @@ import { ValueError } from '../base/errors.js';
 import { brand } from '../base/per_process.js';
 import { readConfig } from './arguments.js';
 import { asWhole, type Cells } from './cells/cells.js';
+import { NumberPlaces } from './columns/token_places.js';
 import { IndexLookup } from './index_lookup.js';
 import { INDEX_LOOKUP_KEYS, refuseLookupByPosition, type IndexLookupArgs } from './lookup_arguments.js';
 import type { OutputModeInput } from './cells/output_mode.js';
@@ -52,6 +53,10 @@ export class IntegerLookup<M = 'int', I extends boolean = false> extends IndexLo
 
   protected readTokens({ flat, isFloat32 }: Cells, argument: string): number[] {
     return Array.from(flat, (value, position) => asWhole(value, position, isFloat32, argument));
+  }
+
+  protected placesOf(tokens: readonly number[]): NumberPlaces {
+    return new NumberPlaces(tokens);
   }
 
   protected compare(a: number, b: number): number {

@@ -3,11 +3,15 @@ import { ArgumentTypeError, ValueError } from '../base/errors.js';
 import { refusePositional } from '../base/positional.js';
 import { isAbsent } from './arguments.js';
 import type { NumberArray } from './cells/cells.js';
+import type { Utf8Column } from './columns/utf8_column.js';
 import type { Salt } from './hashes/hash_bucket.js';
 import type { OutputMode, OutputModeInput } from './cells/output_mode.js';
 import type { VocabularyFile } from './vocabulary_file.js';
 
 export type Token = string | number;
+
+/** Tokens as a list, a column or a file. */
+export type VocabularyInput<T extends Token> = readonly T[] | NumberArray | Utf8Column | VocabularyFile;
 
 export interface IndexLookupArgs<T extends Token, M = OutputModeInput, I extends boolean = boolean> {
   /** Name, kept in the config. */
@@ -21,7 +25,7 @@ export interface IndexLookupArgs<T extends Token, M = OutputModeInput, I extends
   /** What `getVocabulary` shows in the rows for unknown values. */
   oovToken?: T;
   /** Known values in the order of their ids, or a file with one in each line; without it, `adapt` finds them. */
-  vocabulary?: readonly T[] | VocabularyFile | null;
+  vocabulary?: VocabularyInput<T> | null;
   /** A factor for each value of `vocabulary`, with `tfIdf`. */
   idfWeights?: readonly number[] | NumberArray | null;
   /** Ids to values instead of values to ids; with `int` alone. */

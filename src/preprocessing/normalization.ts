@@ -6,7 +6,7 @@ import { brand } from '../base/per_process.js';
 import { refusePositional } from '../base/positional.js';
 import type { RaggedTensor } from '../ids/ragged_tensor.js';
 import { checkKeys, checkName, readConfig } from './arguments.js';
-import { learn, type AdaptOptions, type AsyncBatches, type SyncBatches } from './cells/batches.js';
+import { learn, type AdaptOptions, type AsyncBatches, type Learner, type SyncBatches } from './cells/batches.js';
 import { asNumber, readCells, type CellData, type CellRows, type Cells, type NumberArray } from './cells/cells.js';
 import {
   LEAST_DEVIATION,
@@ -193,14 +193,24 @@ export class Normalization {
     if (this.isFixed) {
       throw new RuntimeError('adapt', 'a Normalization made without mean', described('one made with a mean'));
     }
+    return learn(data, options, this.learner()!);
+  }
+
+  /**
+   * Takes data part by part and learns from all of them; null where there is nothing to learn. For a Pipeline.
+   *
+   * @returns What takes the parts.
+   */
+  learner(): Learner<this> | null {
+    if (this.isFixed) return null;
     const running = new RunningMoments(this.axis);
-    return learn(data, options, {
+    return {
       take: (cells) => running.take(cells),
       end: () => {
         this.moments = running.end();
         return this;
       },
-    });
+    };
   }
 
   /**
@@ -210,11 +220,20 @@ export class Normalization {
    * @returns Numbers in the form of the data.
    */
   apply<D extends CellData>(data: D): NumbersOf<D> {
+    return this.applyCells(readCells(data)) as NumbersOf<D>;
+  }
+
+  /**
+   * As `apply`, of data that were read. For a Pipeline.
+   *
+   * @param cells - The data.
+   * @returns As `apply`.
+   */
+  applyCells(cells: Cells): unknown {
     const { moments, invert } = this;
     if (moments === null) {
       throw new RuntimeError('apply', 'mean and variance from adapt() or at construction', described('none yet'));
     }
-    const cells = readCells(data);
     const shape = shapeOf(cells) ?? [cells.flat.length];
     const kept = keptAxes(this.axis, shape);
     // Where an axis of the moments has one place, it stands for all places of the input.
@@ -229,7 +248,7 @@ export class Normalization {
         ? Math.fround(number * deviations[at]!) + means[at]!
         : Math.fround(number - means[at]!) / deviations[at]!;
     });
-    return writeCells(cells, cells.container.kind === 'nested' ? Array.from(numbers) : numbers) as NumbersOf<D>;
+    return writeCells(cells, cells.container.kind === 'nested' ? Array.from(numbers) : numbers);
   }
 
   /**

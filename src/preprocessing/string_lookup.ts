@@ -2,6 +2,7 @@
 import { brand } from '../base/per_process.js';
 import { readConfig } from './arguments.js';
 import { asString, type Cells } from './cells/cells.js';
+import { TextPlaces } from './columns/token_places.js';
 import { IndexLookup } from './index_lookup.js';
 import { INDEX_LOOKUP_KEYS, refuseLookupByPosition, type IndexLookupArgs } from './lookup_arguments.js';
 import type { OutputModeInput } from './cells/output_mode.js';
@@ -67,6 +68,10 @@ export class StringLookup<M = 'int', I extends boolean = false> extends IndexLoo
 
   protected readTokens({ flat }: Cells, argument: string): string[] {
     return Array.from(flat, (value, position) => asString(value, position, argument));
+  }
+
+  protected placesOf(tokens: readonly string[]): TextPlaces {
+    return new TextPlaces(tokens);
   }
 
   protected compare(a: string, b: string): number {

@@ -6,9 +6,10 @@ import { brand } from '../base/per_process.js';
 import { refusePositional } from '../base/positional.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { checkKeys, checkName, checkWhole, isAbsent, readConfig } from './arguments.js';
-import type { AdaptOptions, AsyncBatches, SyncBatches } from './cells/batches.js';
-import { asString, readCells, type CellRows, type Cells, type NumberArray, type Utf8Column } from './cells/cells.js';
+import { learn, type AdaptOptions, type AsyncBatches, type Learner, type SyncBatches } from './cells/batches.js';
+import { asString, readCells, type CellRows, type Cells, type NumberArray } from './cells/cells.js';
 import type { NestedNumbers, OutputMode, OutputModeInput } from './cells/output_mode.js';
+import type { Utf8Column } from './columns/utf8_column.js';
 import { StringLookup } from './string_lookup.js';
 import {
   checkSplit,
@@ -151,6 +152,11 @@ export class TextVectorization {
     return new TextVectorization(readConfig<TextVectorizationArgs>(config, KEYS));
   }
 
+  /** Places of the vectors; null: ids come. */
+  get width(): number | null {
+    return this.lookup.width;
+  }
+
   /** The mode of the output. */
   get outputMode(): OutputMode {
     return this.lookup.outputMode;
@@ -167,8 +173,25 @@ export class TextVectorization {
   adapt(data: SyncBatches, options?: AdaptOptions): this;
   adapt(data: AsyncBatches, options?: AdaptOptions): Promise<this>;
   adapt(data: SyncBatches | AsyncBatches, options?: AdaptOptions): this | Promise<this> {
-    const done = this.lookup.adaptRows(data, options, (cells) => this.tokensOf(cells));
-    return done instanceof Promise ? done.then(() => this) : this;
+    const learner = this.learner();
+    if (learner !== null) return learn(data, options, learner);
+    const received = described('one made with a vocabulary');
+    throw new RuntimeError('adapt', 'a TextVectorization made without a vocabulary', received);
+  }
+
+  /**
+   * Takes data part by part and learns from all of them; null where there is nothing to learn. For a Pipeline.
+   *
+   * @returns What takes the parts.
+   */
+  learner(): Learner<this> | null {
+    const inner = this.lookup.learner((cells) => this.tokensOf(cells));
+    if (inner === null) return null;
+    const end = (): this => {
+      inner.end();
+      return this;
+    };
+    return { take: (cells, isWhole) => inner.take(cells, isWhole), end };
   }
 
   /**
@@ -178,16 +201,25 @@ export class TextVectorization {
    * @returns Ids or vectors, one row for each text.
    */
   apply<D extends TextData>(data: D): TextOutput<D> {
-    const cells = readCells(data);
+    return this.applyCells(readCells(data)) as TextOutput<D>;
+  }
+
+  /**
+   * As `apply`, of data that were read. For a Pipeline.
+   *
+   * @param cells - The data.
+   * @returns As `apply`.
+   */
+  applyCells(cells: Cells): unknown {
     const tokens = this.tokensOf(cells);
     const isTensor = cells.container.kind === 'tensor' || cells.container.kind === 'ragged';
     const isOne = rankOf(cells.container) === (this.split === null ? 1 : 0) && !isTensor;
     const encoded = this.lookup.apply(tokens) as tf.Tensor | RaggedTensor;
     const result = encoded instanceof RaggedTensor ? this.rowsOfIds(encoded) : encoded;
-    if (isTensor) return result as TextOutput<D>;
+    if (isTensor) return result;
     const rows = result instanceof RaggedTensor ? result.toRows() : result.arraySync();
     if (result instanceof tf.Tensor) result.dispose();
-    return (isOne ? (rows as NestedNumbers[])[0] : rows) as TextOutput<D>;
+    return isOne ? (rows as NestedNumbers[])[0] : rows;
   }
 
   /**

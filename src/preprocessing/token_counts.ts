@@ -10,7 +10,7 @@ export interface TokenRows<T> {
 
 /** Splits of the documents of data: their rows. `isWhole`: the values of a vector are documents; a batch is one. */
 export function documentsOf(cells: Cells, isWhole: boolean): ArrayLike<number> {
-  const { length } = cells.flat;
+  const length = cells.count;
   if (isWhole && rankOf(cells.container) === 1) return Array.from({ length: length + 1 }, (_, i) => i);
   return rowsOf(cells) ?? [0, length];
 }

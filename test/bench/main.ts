@@ -28,6 +28,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'sparse_core', command: tsx('sparse_core.ts') },
   { name: 'export', command: tsx('export.ts') },
   { name: 'data', command: tsx('data.ts') },
+  { name: 'preprocessing', command: tsx('preprocessing.ts') },
 ];
 
 const patterns = process.argv.slice(2);

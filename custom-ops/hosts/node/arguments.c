@@ -153,14 +153,18 @@ array typed_value(call* c, napi_value value, const char* name, napi_typedarray_t
   if (c->failed) return result;
   if (napi_is_typedarray(c->env, value, &is_typed) != napi_ok || !is_typed ||
       napi_get_typedarray_info(c->env, value, &type, &length, &data, &buffer, &offset) != napi_ok || type != wanted) {
-    fail_type(c, name, wanted == napi_int32_array ? "expected an Int32Array" : "expected a Float32Array");
+    fail_type(c, name,
+              wanted == napi_bigint64_array ? "expected a BigInt64Array"
+              : wanted == napi_int32_array  ? "expected an Int32Array"
+                                            : "expected a Float32Array");
     return result;
   }
-  if (((uintptr_t)data & 3) != 0) fail_type(c, name, "is not aligned to 4 bytes");
+  const size_t size = wanted == napi_bigint64_array ? 8 : 4;
+  if (((uintptr_t)data & (size - 1)) != 0) fail_type(c, name, "is not aligned to its numbers");
   napi_is_arraybuffer(c->env, buffer, &is_plain);
   result.data = data;
   result.length = length;
-  result.bytes = length * 4;
+  result.bytes = length * size;
   result.shared = !is_plain;
   return result;
 }

@@ -25,6 +25,15 @@ napi_value mat_mul(napi_env env, napi_callback_info info);
 /* csr.c */
 napi_value partition_csr(napi_env env, napi_callback_info info);
 
+/* columns.c */
+napi_value index_texts(napi_env env, napi_callback_info info);
+napi_value find_texts(napi_env env, napi_callback_info info);
+napi_value index_numbers(napi_env env, napi_callback_info info);
+napi_value find_numbers(napi_env env, napi_callback_info info);
+napi_value hash_texts(napi_env env, napi_callback_info info);
+napi_value hash_numbers(napi_env env, napi_callback_info info);
+napi_value split_texts(napi_env env, napi_callback_info info);
+
 /* files.c */
 napi_value exchange_folders(napi_env env, napi_callback_info info);
 napi_value crc32c_of(napi_env env, napi_callback_info info);

@@ -1,4 +1,5 @@
 /** The addon as JavaScript sees it, and where it lies. Imported by the Node entry only. */
+import type { ColumnKernels } from '../../base/platform.js';
 import type { SlotArguments } from '../../rules/rules.js';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Functions of custom-ops/hosts/node/functions.h. Enums are numbers, in the order of the arrays in types.ts. */
-export interface Addon {
+export interface Addon extends ColumnKernels {
   embeddingBag(...args: LookupArguments): void;
   /** The same for many tables. */
   embeddingBags(calls: readonly LookupArguments[]): void;
@@ -146,6 +147,13 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'sparseApplyMany',
   'matMul',
   'partitionCsr',
+  'indexTexts',
+  'findTexts',
+  'indexNumbers',
+  'findNumbers',
+  'hashTexts',
+  'hashNumbers',
+  'splitTexts',
   'tableOffset',
   'setThreads',
   'getThreads',

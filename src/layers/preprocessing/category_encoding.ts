@@ -5,7 +5,7 @@ import { readLayerConfig } from '../../base/layer_config.js';
 import { ValueError } from '../../base/errors.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import { checkDimension, type SymbolicShape } from '../../base/layer_arguments.js';
-import { encodeIds, encodedShape, onlyShape, onlyTensor } from './encoded_ids.js';
+import { encodeInput, encodedShape, onlyShape } from './encoded_ids.js';
 import { VECTOR_MODES, checkOutputMode, type PlainMode } from '../../preprocessing/cells/output_mode.js';
 
 export interface CategoryEncodingArgs extends FloatLayerArgs {
@@ -48,11 +48,11 @@ export class CategoryEncoding extends tf.layers.Layer {
   }
 
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
-    return tf.tidy(() => {
-      this.invokeCallHook(inputs, kwargs as never);
-      const ids = onlyTensor(inputs).cast('int32');
+    this.invokeCallHook(inputs, kwargs as never);
+    return encodeInput(inputs, this.outputMode, this.numTokens, (numbers) => {
+      const ids = numbers.cast('int32');
       this.#checkIds(ids);
-      return encodeIds(ids, this.outputMode, this.numTokens);
+      return ids;
     });
   }
 

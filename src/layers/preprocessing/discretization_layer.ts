@@ -5,7 +5,8 @@ import { readLayerConfig } from '../../base/layer_config.js';
 import { binOf, checkBoundaries } from '../../preprocessing/discretization.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
-import { encodeIds, encodedShape, onlyShape, onlyTensor } from './encoded_ids.js';
+import type { AnyTensors, Kwargs } from '../layer_calls.js';
+import { encodeInput, encodedShape, keepRagged, onlyShape } from './encoded_ids.js';
 import { PLAIN_MODES, checkOutputMode, type PlainMode } from '../../preprocessing/cells/output_mode.js';
 
 export interface DiscretizationLayerArgs extends FloatLayerArgs {
@@ -49,15 +50,19 @@ export class DiscretizationLayer extends tf.layers.Layer {
     return encodedShape(onlyShape(inputShape), this.outputMode, this.#bins);
   }
 
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors {
+    const result = super.apply(inputs as tf.Tensor, kwargs as never);
+    return this.outputMode === 'int' ? keepRagged(inputs, result, 'int32') : result;
+  }
+
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
-    return tf.tidy(() => {
-      this.invokeCallHook(inputs, kwargs as never);
-      const numbers = onlyTensor(inputs);
-      const last = this.binBoundaries.length;
+    this.invokeCallHook(inputs, kwargs as never);
+    const last = this.binBoundaries.length;
+    return encodeInput(inputs, this.outputMode, this.#bins, (numbers) => {
       const ids = Int32Array.from(numbers.dataSync(), (value) => {
         return Number.isNaN(value) ? last : binOf(Math.fround(value), this.binBoundaries);
       });
-      return encodeIds(tf.tensor(ids, numbers.shape, 'int32'), this.outputMode, this.#bins);
+      return tf.tensor(ids, numbers.shape, 'int32');
     });
   }
 

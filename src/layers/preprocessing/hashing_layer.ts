@@ -7,7 +7,7 @@ import { Hashing, type HashingArgs } from '../../preprocessing/hashing.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import type { SymbolicShape } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
-import { encodeIds, encodedShape, onlyShape, onlyTensor } from './encoded_ids.js';
+import { encodeInput, encodedShape, keepRagged, onlyShape } from './encoded_ids.js';
 import { PLAIN_MODES, checkOutputMode, type PlainMode } from '../../preprocessing/cells/output_mode.js';
 
 export interface HashingLayerArgs extends FloatLayerArgs, Pick<HashingArgs, 'numBins' | 'maskValue' | 'salt'> {
@@ -43,7 +43,7 @@ export class HashingLayer extends tf.layers.Layer {
   }
 
   override computeOutputShape(inputShape: SymbolicShape | SymbolicShape[]): SymbolicShape {
-    return encodedShape(onlyShape(inputShape), this.#mode, this.#hashing.getConfig().numBins as number);
+    return encodedShape(onlyShape(inputShape), this.#mode, this.#hashing.numBins);
   }
 
   override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors {
@@ -52,14 +52,14 @@ export class HashingLayer extends tf.layers.Layer {
       const expected = 'whole numbers; strings do not enter a layers model: apply emb.preprocessing.Hashing first';
       throw new ArgumentTypeError('inputs', expected, described('strings'));
     }
-    return super.apply(inputs, kwargs as never);
+    const result = super.apply(inputs, kwargs as never);
+    return this.#mode === 'int' ? keepRagged(inputs, result, 'int32') : result;
   }
 
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
     this.invokeCallHook(inputs, kwargs as never);
-    return tf.tidy(() =>
-      encodeIds(this.#hashing.apply(onlyTensor(inputs)), this.#mode, this.#hashing.getConfig().numBins as number),
-    );
+    const depth = this.#hashing.numBins;
+    return encodeInput(inputs, this.#mode, depth, (numbers) => this.#hashing.apply(numbers));
   }
 
   override getConfig(): tf.serialization.ConfigDict {

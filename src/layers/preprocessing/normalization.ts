@@ -15,7 +15,9 @@ import {
   type MomentList,
   type Moments,
 } from '../../preprocessing/moments.js';
-import { onlyShape, onlyTensor } from './encoded_ids.js';
+import { raggedRowsOf, standInLike } from '../../tfjs/ragged_stand_in.js';
+import type { AnyTensors, Kwargs } from '../layer_calls.js';
+import { keepRagged, onlyShape, onlyTensor } from './encoded_ids.js';
 
 export interface NormalizationArgs extends FloatLayerArgs {
   /** Axes with a mean and a variance for each place; null or []: one for all. Default: -1. */
@@ -101,10 +103,27 @@ export class Normalization extends tf.layers.Layer {
     return shape;
   }
 
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors {
+    return keepRagged(inputs, super.apply(inputs as tf.Tensor, kwargs as never), 'float32');
+  }
+
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
     return tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs as never);
-      const x = onlyTensor(inputs).cast('float32');
+      const input = onlyTensor(inputs);
+      const rows = raggedRowsOf(input);
+      if (rows !== null) {
+        // One mean for all numbers: `axis` with places would need rows of one length.
+        const values = this.#scaled(rows.values) as tf.Tensor1D;
+        return standInLike(input as tf.Tensor2D, { values, rowSplits: rows.rowSplits.clone() }, true);
+      }
+      return this.#scaled(input);
+    });
+  }
+
+  #scaled(numbers: tf.Tensor): tf.Tensor {
+    return tf.tidy(() => {
+      const x = numbers.cast('float32');
       const meeting = this.meetingShape(x.shape);
       const read = (moment: 'mean' | 'variance'): tf.Tensor => {
         if (this.#given === null) return this.#weights![moment].reshape(meeting);

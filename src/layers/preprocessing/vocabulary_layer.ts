@@ -6,7 +6,8 @@ import { ArgumentTypeError, ValueError } from '../../base/errors.js';
 import { IntegerLookup, type IntegerLookupArgs } from '../../preprocessing/integer_lookup.js';
 import { FLOAT_LAYER_FIELDS, readFloatLayerArgs, type FloatLayerArgs } from '../float_inputs.js';
 import { checkBoolean, type SymbolicShape } from '../../base/layer_arguments.js';
-import { encodeIds, encodedShape, onlyShape, onlyTensor } from './encoded_ids.js';
+import type { AnyTensors, Kwargs } from '../layer_calls.js';
+import { encodeInput, encodedShape, keepRagged, onlyShape } from './encoded_ids.js';
 import { PLAIN_MODES, checkOutputMode, type PlainMode } from '../../preprocessing/cells/output_mode.js';
 
 type LookupArgs = Pick<IntegerLookupArgs, 'maxTokens' | 'numOovIndices' | 'maskToken' | 'oovToken'>;
@@ -85,9 +86,14 @@ export class VocabularyLayer extends tf.layers.Layer {
     return encodedShape(onlyShape(inputShape), this.#mode, this.#depth);
   }
 
+  override apply(inputs: AnyTensors, kwargs?: Kwargs): AnyTensors {
+    const result = super.apply(inputs as tf.Tensor, kwargs as never);
+    return this.#mode === 'int' ? keepRagged(inputs, result, 'int32') : result;
+  }
+
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: Record<string, unknown>): tf.Tensor {
     this.invokeCallHook(inputs, kwargs as never);
-    return tf.tidy(() => encodeIds(this.#lookup.apply(onlyTensor(inputs)), this.#mode, this.#depth));
+    return encodeInput(inputs, this.#mode, this.#depth, (numbers) => this.#lookup.apply(numbers));
   }
 
   override getConfig(): tf.serialization.ConfigDict {

@@ -16,7 +16,7 @@ export interface AdaptOptions {
   steps?: number | null;
 }
 
-interface Learner<R> {
+export interface Learner<R> {
   /** Takes a batch; `isWhole`: all the data at once. */
   take(cells: Cells, isWhole: boolean): void;
   end(): R;
@@ -72,26 +72,41 @@ async function* batchesOf(data: unknown): AsyncGenerator<unknown> {
   }
 }
 
-/** Hands the data over, batch by batch; a promise where they come with time. */
-export function learn<R>(data: unknown, options: AdaptOptions | undefined, learner: Learner<R>): R | Promise<R> {
+/** Hands each batch of an iterable over; a promise where they come with time. `end`: what is returned. */
+export function eachBatch<R>(
+  batches: unknown,
+  options: AdaptOptions | undefined,
+  take: (batch: unknown, at: number) => void,
+  end: () => R,
+): R | Promise<R> {
   const steps = isAbsent(options?.steps) ? Infinity : checkWhole(options.steps, 'steps', 1);
   let taken = 0;
-  if (isAsync(data) || (isDataset(data) && !isIterable(data))) {
+  if (isAsync(batches) || (isDataset(batches) && !isIterable(batches))) {
     return (async (): Promise<R> => {
-      for await (const batch of batchesOf(data)) {
-        learner.take(readBatch(batch, taken), false);
+      for await (const batch of batchesOf(batches)) {
+        take(batch, taken);
         if (++taken === steps) break;
       }
-      return learner.end();
+      return end();
     })();
   }
-  if (!isIterable(data)) {
-    learner.take(readCells(data), true);
-    return learner.end();
-  }
-  for (const batch of data) {
-    learner.take(readBatch(batch, taken), false);
+  for (const batch of batches as Iterable<unknown>) {
+    take(batch, taken);
     if (++taken === steps) break;
   }
+  return end();
+}
+
+/** Hands the data over, all at once or batch by batch; a promise where they come with time. */
+export function learn<R>(data: unknown, options: AdaptOptions | undefined, learner: Learner<R>): R | Promise<R> {
+  if (isAsync(data) || isDataset(data) || isIterable(data)) {
+    return eachBatch(
+      data,
+      options,
+      (batch, at) => learner.take(readBatch(batch, at), false),
+      () => learner.end(),
+    );
+  }
+  learner.take(readCells(data), true);
   return learner.end();
 }

@@ -6,6 +6,7 @@ import { isRecord } from '../../base/options.js';
 import { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { checkRowSplits } from '../../ids/row_splits.js';
 import { readInt32, type FlatInput } from '../../ids/values.js';
+import { checkUtf8Column, isUtf8Column, textsOf, type Utf8Column } from '../columns/utf8_column.js';
 
 /** Typed arrays of numbers. */
 export type NumberArray =
@@ -23,13 +24,6 @@ export type NumberArray =
 
 /** A string or number, or arrays of them to any depth, even or uneven. */
 export type Nested<C> = C | readonly Nested<C>[] | readonly NumberArray[];
-
-/** Strings as Arrow and parquet hold them: string i is the UTF-8 in bytes[offsets[i] .. offsets[i + 1]). */
-export interface Utf8Column {
-  readonly bytes: Uint8Array;
-  /** One more than there are strings; they never fall. */
-  readonly offsets: Int32Array;
-}
 
 /** Rows of different lengths: flat values, and where each row begins. */
 export interface CellRows {
@@ -67,6 +61,9 @@ export type Container =
 export interface Cells {
   /** All values, row-major. */
   readonly flat: ArrayLike<unknown>;
+  readonly count: number;
+  /** Where they lie as bytes; `flat` then decodes them when it is first read. */
+  readonly utf8?: Utf8Column;
   /** Whether the numbers came from float32, which does not hold every whole number above 2^24. */
   readonly isFloat32: boolean;
   readonly container: Container;
@@ -82,16 +79,16 @@ export function readCells(data: unknown, argument = 'data'): Cells {
   if (data instanceof RaggedTensor) {
     const { values, nestedRowSplits, innerShape } = data;
     const container = { kind: 'ragged', nestedRowSplits, innerShape } as const;
-    return { flat: values, isFloat32: values instanceof Float32Array, container };
+    return { flat: values, count: values.length, isFloat32: values instanceof Float32Array, container };
   }
   if (isNumberArray(data)) {
-    return { flat: data, isFloat32: data instanceof Float32Array, container: { kind: 'flat' } };
+    return { flat: data, count: data.length, isFloat32: data instanceof Float32Array, container: { kind: 'flat' } };
   }
   if (Array.isArray(data)) return readNested(data, argument);
   if (['string', 'number', 'bigint'].includes(typeof data)) {
-    return { flat: [data], isFloat32: false, container: { kind: 'one' } };
+    return { flat: [data], count: 1, isFloat32: false, container: { kind: 'one' } };
   }
-  if (isUtf8Column(data)) return { flat: textsOf(data, argument), isFloat32: false, container: { kind: 'flat' } };
+  if (isUtf8Column(data)) return readUtf8(data, argument, { kind: 'flat' });
   if (isRecord(data) && 'values' in data && 'rowSplits' in data) return readRows(data, argument);
   throw new ArgumentTypeError(argument, CONTAINERS, data);
 }
@@ -100,35 +97,18 @@ export function isNumberArray(data: unknown): data is NumberArray {
   return ArrayBuffer.isView(data) && !(data instanceof DataView);
 }
 
-export function isUtf8Column(data: unknown): data is Utf8Column {
-  return isRecord(data) && 'bytes' in data && 'offsets' in data;
-}
-
-/** Throws TypeError for other arrays; ValueError for offsets that fall or lie outside of the bytes. */
-export function checkUtf8Column({ bytes, offsets }: Utf8Column, argument: string): void {
-  if (!(bytes instanceof Uint8Array)) throw new ArgumentTypeError(`${argument}.bytes`, 'a Uint8Array', bytes);
-  if (!(offsets instanceof Int32Array)) throw new ArgumentTypeError(`${argument}.offsets`, 'an Int32Array', offsets);
-  const expected = `offsets that never fall, from 0 on, within ${bytes.length} bytes`;
-  if (offsets.length === 0) throw new ValueError(`${argument}.offsets`, expected, described('none'));
-  let before = 0;
-  for (let i = 0; i < offsets.length; i++) {
-    const offset = offsets[i]!;
-    if (offset < before || offset > bytes.length) {
-      throw new ValueError(`${argument}.offsets`, expected, described(`${offset} at position ${i}`));
-    }
-    before = offset;
-  }
-}
-
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-
-/** The strings of a column; bytes that are no UTF-8 become U+FFFD. */
-export function textsOf(column: Utf8Column, argument = 'data'): string[] {
-  checkUtf8Column(column, argument);
-  const { bytes, offsets } = column;
-  return Array.from({ length: offsets.length - 1 }, (_, i) =>
-    decoder.decode(bytes.subarray(offsets[i]!, offsets[i + 1]!)),
-  );
+function readUtf8(utf8: Utf8Column, argument: string, container: Container): Cells {
+  checkUtf8Column(utf8, argument);
+  let texts: string[] | null = null;
+  return {
+    get flat() {
+      return (texts ??= textsOf(utf8));
+    },
+    count: utf8.offsets.length - 1,
+    utf8,
+    isFloat32: false,
+    container,
+  };
 }
 
 function readRows({ values, rowSplits }: Record<string, unknown>, argument: string): Cells {
@@ -137,8 +117,9 @@ function readRows({ values, rowSplits }: Record<string, unknown>, argument: stri
   const isFlat = kind === 'flat' || (kind === 'nested' && inner.container.depth === 1);
   if (!isFlat) throw new ArgumentTypeError(`${argument}.values`, 'flat values', values);
   const splits = readInt32(rowSplits as FlatInput, `${argument}.rowSplits`).slice();
-  checkRowSplits(splits, inner.flat.length, `${argument}.rowSplits`);
-  return { ...inner, container: { kind: 'ragged', nestedRowSplits: [splits], innerShape: [] } };
+  checkRowSplits(splits, inner.count, `${argument}.rowSplits`);
+  const container = { kind: 'ragged', nestedRowSplits: [splits], innerShape: [] } as const;
+  return inner.utf8 === undefined ? { ...inner, container } : readUtf8(inner.utf8, argument, container);
 }
 
 function readTensor(data: tf.Tensor, argument: string): Cells {
@@ -147,7 +128,12 @@ function readTensor(data: tf.Tensor, argument: string): Cells {
     throw new ArgumentTypeError(argument, 'a tensor of dtype string, int32 or float32', data);
   }
   const flat = data.dataSync() as unknown as ArrayLike<unknown>;
-  return { flat, isFloat32: data.dtype === 'float32', container: { kind: 'tensor', shape: data.shape } };
+  return {
+    flat,
+    count: flat.length,
+    isFloat32: data.dtype === 'float32',
+    container: { kind: 'tensor', shape: data.shape },
+  };
 }
 
 function readNested(data: readonly unknown[], argument: string): Cells {
@@ -171,7 +157,7 @@ function readNested(data: readonly unknown[], argument: string): Cells {
     flat.push(item);
   };
   read(data, 0);
-  return { flat, isFloat32, container: { kind: 'nested', data, depth: cellDepth ?? deepest } };
+  return { flat, count: flat.length, isFloat32, container: { kind: 'nested', data, depth: cellDepth ?? deepest } };
 }
 
 /** Above this, float32 does not hold every whole number. */

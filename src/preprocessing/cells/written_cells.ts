@@ -52,12 +52,12 @@ function writeNested(
 }
 
 /** Lengths of each axis of even data; null for data that are not even. */
-export function shapeOf({ container, flat }: Cells): number[] | null {
+export function shapeOf({ container, count }: Cells): number[] | null {
   switch (container.kind) {
     case 'one':
       return [];
     case 'flat':
-      return [flat.length];
+      return [count];
     case 'tensor':
       return [...container.shape];
     case 'ragged':
@@ -126,7 +126,7 @@ export function writeVectors(cells: Cells, vectors: Float32Array, depth: number)
     case 'ragged':
       return RaggedTensor.fromNestedRowSplits(vectors, container.nestedRowSplits, [...container.innerShape, depth]);
     default: {
-      const count = cells.flat.length;
+      const { count } = cells;
       const each = Array.from({ length: count }, (_, i) => vector(i));
       if (container.kind === 'flat') return each;
       const nested = writeNested(container.data, (at, length) => each.slice(at, at + length), each);

@@ -10,7 +10,10 @@ const encoder = new TextEncoder();
 
 /** The hash of the UTF-8 of a text, mod `buckets`: FarmHash64, with a salt SipHash64. */
 export function bucketOf(text: string, buckets: number, salt: readonly [number, number] | null): number {
-  const bytes = encoder.encode(text);
+  return bucketOfBytes(encoder.encode(text), buckets, salt);
+}
+
+export function bucketOfBytes(bytes: Uint8Array, buckets: number, salt: readonly [number, number] | null): number {
   const hash = salt === null ? fingerprint64(bytes) : sipHash64(bytes, [BigInt(salt[0]), BigInt(salt[1])]);
   return Number(hash % BigInt(buckets));
 }

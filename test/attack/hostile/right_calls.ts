@@ -40,6 +40,45 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
     return { rows, dim, bags, nnz, ids, table, gradient };
   }
 
+  /** Bytes, and offsets of texts in them. */
+  function texts(count = random.whole(0, 9)): [bytes: Uint8Array, offsets: Int32Array] {
+    const offsets = [random.whole(0, 3)];
+    for (let i = 0; i < count; i++) offsets.push(offsets[i]! + random.whole(0, 20));
+    const bytes = Array.from({ length: offsets[count]! }, () => random.whole(97, 100));
+    return [arrays.bytes(bytes), arrays.ints(offsets)];
+  }
+
+  /** Slots that hold anything; often with room for `count`. */
+  const slots = (count: number): Int32Array => {
+    const capacity = random.chance(0.9) ? 2 ** Math.ceil(Math.log2(2 * count + 2)) : random.whole(0, 9);
+    return arrays.ints(Array.from({ length: 4 * capacity }, () => random.whole(-3, 20)));
+  };
+  const numbers = (count: number): BigInt64Array =>
+    BigInt64Array.from({ length: count }, () => BigInt(random.whole(-5, 5)));
+  const key = (): BigInt64Array | null => (random.chance(0.5) ? null : numbers(2));
+
+  function columnCall(name: string): unknown[] {
+    const count = random.whole(0, 9);
+    const found = new Int32Array(count);
+    const [bytes, offsets] = texts(count);
+    switch (name) {
+      case 'indexTexts':
+        return [bytes, offsets, slots(count)];
+      case 'findTexts':
+        return [texts()[0], slots(count), bytes, offsets, 0, found];
+      case 'indexNumbers':
+        return [numbers(count), numbers(2 * 2 ** Math.ceil(Math.log2(2 * count + 2)))];
+      case 'findNumbers':
+        return [numbers(2 * 2 ** random.whole(0, 5)), numbers(count), found];
+      case 'hashTexts':
+        return [bytes, offsets, 0, random.whole(1, 100), key(), found];
+      case 'hashNumbers':
+        return [numbers(count), random.whole(1, 100), key(), found];
+      default:
+        return [bytes, random.whole(97, 100), offsets];
+    }
+  }
+
   /** Words of any bits. */
   function packedTable(rows: number, dim: number, storage = random.whole(0, 2)): unknown[] {
     const count = rows * wordsPerRow(PACKED_STORAGES[storage]!, dim);
@@ -179,6 +218,13 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
     sparseApplyMany: () => many(step, true),
     matMul: product,
     partitionCsr: csr,
+    indexTexts: () => columnCall('indexTexts'),
+    findTexts: () => columnCall('findTexts'),
+    indexNumbers: () => columnCall('indexNumbers'),
+    findNumbers: () => columnCall('findNumbers'),
+    hashTexts: () => columnCall('hashTexts'),
+    hashNumbers: () => columnCall('hashNumbers'),
+    splitTexts: () => columnCall('splitTexts'),
     extendCrc32c: () => {
       const bytes = arrays.bytes(Array.from({ length: random.whole(0, 300) }, () => random.whole(0, 256)));
       const before = random.pick([0, 1, 2 ** 31, 2 ** 32 - 1, random.whole(0, 2 ** 30)]);

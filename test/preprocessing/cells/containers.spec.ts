@@ -1,7 +1,8 @@
 /** Values in columns, rows, tensors and arrays, and what is wrong with them. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import { asNumber, asString, asWhole, readCells, textsOf } from '../../../src/preprocessing/cells/cells.js';
+import { asNumber, asString, asWhole, readCells } from '../../../src/preprocessing/cells/cells.js';
+import { textsOf } from '../../../src/preprocessing/columns/utf8_column.js';
 import { expectError } from '../../helpers/errors.js';
 
 const bytes = new TextEncoder().encode('abé');
@@ -59,7 +60,7 @@ describe('cells', () => {
     expect([readCells([Float32Array.of(1)]).isFloat32, readCells([[1]]).isFloat32]).toEqual([true, false]);
     const depthOf = (data: unknown): unknown => (readCells(data).container as { depth: number }).depth;
     expect([[1], [[1], [2, 3]], [[[]], []], [Int32Array.of(1)]].map(depthOf)).toEqual([1, 2, 3, 2]);
-    for (const one of ['a', 1, 1n]) expect(readCells(one)).toEqual({ flat: [one], isFloat32: false, container: { kind: 'one' } }); // prettier-ignore
+    for (const one of ['a', 1, 1n]) expect(readCells(one)).toEqual({ flat: [one], count: 1, isFloat32: false, container: { kind: 'one' } }); // prettier-ignore
     for (const mixed of [[1, [2]], [[1], 2], [[[1]], [2]]]) expectError(() => readCells(mixed, 'a'), 'ValueError', 'a', 'beside arrays'); // prettier-ignore
     const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
     expect(depthOf(deep(32))).toBe(32);

@@ -1,0 +1,238 @@
+/** All columns of a data set in one record: learned in one pass, applied alike in training and serving. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
+import { isRecord, readOptions } from '../../base/options.js';
+import { brand } from '../../base/per_process.js';
+import type { RaggedTensor } from '../../ids/ragged_tensor.js';
+import { eachBatch, type AdaptOptions, type AsyncBatches } from '../cells/batches.js';
+import { asNumber, asWhole, type Cells } from '../cells/cells.js';
+import { writeCells } from '../cells/written_cells.js';
+import { HashedCrossing } from '../hashed_crossing.js';
+import { Normalization } from '../normalization.js';
+import { TextVectorization } from '../text_vectorization.js';
+import { BatchReader, type ColumnBatch } from './column_batch.js';
+import {
+  readStep,
+  restoredColumn,
+  savedColumn,
+  type ColumnInput,
+  type ColumnStep,
+  type Columns,
+  type PreprocessingObject,
+} from './column_steps.js';
+
+export interface PipelineArgs {
+  /** What becomes of each column, by its name. */
+  columns: Columns;
+}
+
+export interface PipelineConfig {
+  columns: Record<string, object | string>;
+}
+
+/** Inputs of a model by name. */
+export type PipelineOutput = Record<string, tf.Tensor | RaggedTensor>;
+
+/** What a pipeline adapts to: a batch, or an iterable of batches, of columns by name or of rows as objects. */
+export type PipelineData = ColumnBatch | Iterable<ColumnBatch | object> | AsyncIterable<unknown> | AsyncBatches;
+
+/**
+ * Turns columns into the inputs of a model: what is learned of them is kept in one record, which saves with the model.
+ *
+ * - `columns`: by name, `'int'` or `'float'` (numbers as they are), `'ids'` (lists of ids), `'string'` (ids by a
+ *   vocabulary that is learned), an object of `emb.preprocessing`, `{list: ...}` of one of these for rows of several
+ *   values, or `{cross: ['a', 'b'], by: new HashedCrossing(...)}`.
+ * - Batches are columns by name (arrays, typed arrays, UTF-8 columns, `{values, rowSplits}`, tensors) or lists of row
+ *   objects. Elements `{features, ...}` and `{xs, ...}` of data sets are read as their features.
+ * - One value a row gives a tensor [batch, 1], a list of values ragged rows; modes other than `int` a tensor
+ *   [batch, places].
+ * - `model.pipeline = pipeline` (or `emb.attach`) saves it with the model; a loaded model has it again. Strings do not
+ *   enter models, SavedModels neither: apply the pipeline first, in Node, in a page or in the service before the model.
+ * - Errors: TypeError and ValueError for what declares no column, and for batches without a column or with other values,
+ *   named `data.COLUMN`; RuntimeError for `apply` and `inputs` before `adapt`.
+ *
+ * @example
+ * const pipeline = new emb.preprocessing.Pipeline({ columns: { user: 'string', tags: { list: 'string' }, age: 'float' } });
+ * pipeline.adapt([{ user: 'a', tags: ['x', 'y'], age: 30 }, { user: 'b', tags: ['x'], age: 41 }]);
+ * pipeline.apply([{ user: 'b', tags: ['y', 'new'], age: 29 }]); // { user: [[1]], tags: [[1, 0]], age: [[29]] }
+ */
+export class Pipeline {
+  static {
+    brand(this, 'Pipeline');
+  }
+  readonly #steps: readonly ColumnStep[];
+
+  /** @param args - The columns; see `PipelineArgs`. */
+  constructor(args: PipelineArgs) {
+    const { columns } = readOptions<PipelineArgs>(args, ['columns'], 'args');
+    if (!isRecord(columns)) throw new ArgumentTypeError('columns', 'an object of columns by name', columns);
+    this.#steps = Object.entries(columns).map(([name, input]) => readStep(name, input));
+    if (this.#steps.length === 0) throw new ValueError('columns', 'at least one column', described('none'));
+  }
+
+  /**
+   * Returns one equal to that whose `getConfig()` this is.
+   *
+   * @param config - What `getConfig()` gave.
+   * @returns A new pipeline.
+   */
+  static fromConfig(config: object): Pipeline {
+    const columns = isRecord(config) ? config['columns'] : undefined;
+    if (!isRecord(columns)) throw new ArgumentTypeError('config', 'an object as getConfig() returns it', config);
+    const entries = Object.entries(columns).map(([name, saved]): [string, ColumnInput] => [
+      name,
+      restoredColumn(name, saved),
+    ]);
+    return new Pipeline({ columns: Object.fromEntries(entries) });
+  }
+
+  /** The names of the columns that `apply` gives. */
+  get columnNames(): string[] {
+    return this.#steps.map(({ name }) => name);
+  }
+
+  /**
+   * Learns vocabularies, boundaries and means of all columns in one pass, and returns this.
+   *
+   * @param data - A batch, or an iterable of batches; of an async one, or of a data set of `tf.data`, a promise comes
+   * back.
+   * @param options - How many batches are read.
+   * @returns This pipeline.
+   */
+  adapt(data: ColumnBatch | Iterable<ColumnBatch>, options?: AdaptOptions): this;
+  adapt(data: AsyncIterable<unknown> | AsyncBatches, options?: AdaptOptions): Promise<this>;
+  adapt(data: PipelineData, options?: AdaptOptions): this | Promise<this> {
+    const learners = this.#steps.flatMap((step) => {
+      const learner = typeof step.does === 'object' && 'learner' in step.does ? step.does.learner?.() : null;
+      return learner === null || learner === undefined ? [] : [{ step, learner }];
+    });
+    const isBatch = Array.isArray(data) || (isRecord(data) && !(Symbol.iterator in data) && !isAsync(data));
+    const batches = isBatch ? [data][Symbol.iterator]() : data;
+    return eachBatch(
+      batches,
+      options,
+      (batch, at) => {
+        const reader = new BatchReader(batch, isBatch ? 'data' : `data[${at}]`);
+        for (const { step, learner } of learners) learner.take(reader.cellsOf(step)[0]!, true);
+      },
+      () => {
+        for (const { learner } of learners) learner.end();
+        return this;
+      },
+    );
+  }
+
+  /**
+   * Returns the inputs of a model by name, which `predict`, `fit` and the like take as they are. The caller disposes of
+   * the tensors.
+   *
+   * @param rows - A batch: columns by name, or rows as objects.
+   * @returns A tensor or ragged rows for each column.
+   */
+  apply(rows: ColumnBatch | object): PipelineOutput {
+    const reader = new BatchReader(rows, 'data');
+    const made: PipelineOutput = {};
+    try {
+      for (const step of this.#steps) made[step.name] = applyStep(step, reader.cellsOf(step));
+    } catch (error) {
+      tf.dispose(Object.values(made).filter((each) => each instanceof tf.Tensor));
+      throw error;
+    }
+    return made;
+  }
+
+  /**
+   * Returns symbolic inputs for `tf.model` of the shapes and names that `apply` gives.
+   *
+   * @returns A symbolic tensor for each column, by name.
+   * @throws RuntimeError where vectors have no length before `adapt`.
+   */
+  inputs(): Record<string, tf.SymbolicTensor> {
+    return Object.fromEntries(this.#steps.map((step) => [step.name, symbolicInput(step)]));
+  }
+
+  /**
+   * Returns how many ids each column may give, the `inputDim` of its embedding; null where it gives none or it is not
+   * known.
+   *
+   * @returns Numbers of ids by column.
+   */
+  inputDims(): Record<string, number | null> {
+    return Object.fromEntries(this.#steps.map(({ name, does }) => [name, inputDimOf(does)]));
+  }
+
+  /**
+   * Returns declarations, and what was learned, as plain JSON values.
+   *
+   * @returns What `fromConfig` takes.
+   */
+  getConfig(): PipelineConfig {
+    return { columns: Object.fromEntries(this.#steps.map((step) => [step.name, savedColumn(step)])) };
+  }
+}
+
+function isAsync(data: object): boolean {
+  return Symbol.asyncIterator in data || typeof (data as { iterator?: unknown }).iterator === 'function';
+}
+
+function applyStep({ does, isList, name }: ColumnStep, columns: readonly Cells[]): tf.Tensor | RaggedTensor {
+  if (does instanceof HashedCrossing) return does.applyCells(columns) as tf.Tensor;
+  const cells = columns[0]!;
+  if (typeof does === 'string') {
+    const argument = `data.${name}`;
+    const values =
+      does === 'int'
+        ? Int32Array.from(cells.flat, (value, i) => asInt32(value, i, cells.isFloat32, argument))
+        : Float32Array.from(cells.flat, (value, i) => asNumber(value, i, argument));
+    if (isList) return writeCells(cells, values) as RaggedTensor;
+    return tf.tensor(values, [cells.count, 1], does === 'int' ? 'int32' : 'float32');
+  }
+  const { outputMode } = does as { outputMode?: string };
+  if (isList && outputMode === 'oneHot') {
+    throw new ValueError(`columns.${name}`, 'another mode than oneHot for lists', 'oneHot');
+  }
+  return (does as PreprocessingObject).applyCells(cells) as tf.Tensor | RaggedTensor;
+}
+
+function asInt32(value: unknown, position: number, isFloat32: boolean, argument: string): number {
+  const whole = asWhole(value, position, isFloat32, argument);
+  if (whole >= -(2 ** 31) && whole < 2 ** 31) return whole;
+  const received = described(`${whole} at position ${position}`);
+  throw new ValueError(argument, 'whole numbers of 32 bits', received, 'Look larger ones up or hash them.');
+}
+
+function symbolicInput({ name, does, isList }: ColumnStep): tf.SymbolicTensor {
+  const input = (shape: (number | null)[], dtype: 'int32' | 'float32', isRagged = false): tf.SymbolicTensor => {
+    const symbol = tf.input({ shape: shape as tf.Shape, dtype, name });
+    if (isRagged) (symbol.sourceLayer as { ragged?: boolean }).ragged = true;
+    return symbol;
+  };
+  if (does === 'float' || does instanceof Normalization) return input([isList ? null : 1], 'float32', isList);
+  if (does === 'int') return input([isList ? null : 1], 'int32', isList);
+  const { width = null, outputMode } = does as { width?: number | null; outputMode?: string };
+  if (width !== null) {
+    if (width > 0 && (outputMode === undefined || !isUnlearned(does))) return input([width], 'float32');
+    throw new RuntimeError('inputs', 'a pipeline that has adapted: the vectors have no length yet', described(name));
+  }
+  if (does instanceof TextVectorization) return input([does.outputSequenceLength], 'int32', does.ragged);
+  return input([isList ? null : 1], 'int32', isList);
+}
+
+/** Whether a vocabulary is still to be learned. */
+function isUnlearned(does: unknown): boolean {
+  const { getVocabulary } = does as { getVocabulary?: () => unknown[] };
+  return getVocabulary !== undefined && getVocabulary.call(does).length === 0;
+}
+
+function inputDimOf(does: ColumnStep['does']): number | null {
+  if (typeof does === 'string') return null;
+  const { vocabularySize, numBins, binBoundaries, width } = does as {
+    vocabularySize?: () => number;
+    numBins?: number | null;
+    binBoundaries?: readonly number[] | null;
+    width?: number | null;
+  };
+  if (width !== null && width !== undefined) return null;
+  if (vocabularySize !== undefined) return isUnlearned(does) ? null : vocabularySize.call(does);
+  return binBoundaries === undefined || binBoundaries === null ? (numBins ?? null) : binBoundaries.length + 1;
+}
