@@ -1,12 +1,18 @@
 /** Which classes compute the same in every step, all that they depend on being in their fields. */
 import * as tf from '@tensorflow/tfjs';
+import { AdditiveAttention, Attention } from '../../layers/attention/attention.js';
+import { MultiHeadAttention } from '../../layers/attention/multi_head_attention.js';
 import { ConcatOneHotEmbedding } from '../../layers/embedding/concat_one_hot_embedding.js';
 import { Embedding } from '../../layers/embedding/embedding.js';
 import { RaggedEmbedding } from '../../layers/embedding/ragged_embedding.js';
 import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.js';
 import { DotInteraction } from '../../layers/feature_interaction/dot_interaction.js';
 import { FeatureCross } from '../../layers/feature_interaction/feature_cross.js';
+import { GlobalAveragePooling1D } from '../../layers/pooling/global_average_pooling1d.js';
+import { UnitNormalization } from '../../layers/unit_normalization.js';
+import { WithMask } from '../../layers/merge/with_mask.js';
 import { KerasHardSigmoid } from '../../layers/keras_hard_sigmoid.js';
+import { Operation } from '../../layers/operations/operation.js';
 import { Normalization } from '../../layers/preprocessing/normalization.js';
 import { GRU, GRUCell } from '../../layers/recurrent/gru.js';
 import { EmbeddingTable } from '../../tables/embedding_table.js';
@@ -25,6 +31,13 @@ const LAYERS: ReadonlySet<unknown> = new Set([
   Normalization,
   GRU,
   GRUCell,
+  MultiHeadAttention,
+  Attention,
+  AdditiveAttention,
+  GlobalAveragePooling1D,
+  UnitNormalization,
+  Operation,
+  WithMask,
 ]);
 /** What layers are made of. */
 const PARTS: ReadonlySet<unknown> = new Set([
