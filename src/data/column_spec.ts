@@ -20,6 +20,12 @@ export interface Preprocessor {
    */
   adapt?(data: never): unknown;
   /**
+   * Learns from values part by part.
+   *
+   * @returns What takes the parts; null where there is nothing to learn.
+   */
+  learner?(): { take(cells: never, isWhole: boolean): void; end(): unknown } | null;
+  /**
    * Tells its settings.
    *
    * @returns Plain JSON values.

@@ -5,6 +5,8 @@ import { checkBoolean } from '../base/layer_arguments.js';
 import { readOptions } from '../base/options.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { input } from '../layers/ragged_input.js';
+import { readCells } from '../preprocessing/cells/cells.js';
+import { Normalization, Pipeline, TextVectorization } from '../preprocessing/index.js';
 import type { Chunk, Column } from './chunk.js';
 import { isPreprocessor, maskName, type ColumnSpec, type Declaration, type Preprocessor } from './column_spec.js';
 import { encodeChunk, preprocessorCells } from './encoded_column.js';
@@ -376,13 +378,39 @@ export class Dataset implements AsyncIterable<DatasetElement> {
         const note = `Give it an object of emb.preprocessing: columns: {${name}: new emb.preprocessing.StringLookup()}.`;
         throw new ValueError(`columns.${name}`, 'numbers for the inputs of a model', described('strings'), note);
       }
-      const isFloat = item === 'float' || (item === 'date' && part === 'days');
-      const dtype = isFloat ? 'float32' : 'int32';
-      const isRagged = isList && length === null;
-      symbols[name] = input({ shape: [isRagged ? null : (length ?? 1)], ragged: isRagged, dtype, name });
+      const made = isPreprocessor(item) ? formOf(item, name) : null;
+      const isFloat = made?.isFloat ?? (item === 'float' || (item === 'date' && part === 'days'));
+      const isRagged = (isList && length === null) || made?.width === null;
+      const shape = [isRagged ? null : (length ?? made?.width ?? 1)];
+      symbols[name] = input({ shape, ragged: isRagged, dtype: isFloat ? 'float32' : 'int32', name });
       if (hasMask(spec)) symbols[maskName(name)] = input({ shape: [1], name: maskName(name) });
     }
     return symbols;
+  }
+
+  /**
+   * Returns a pipeline that turns rows of the same columns into the same inputs, for serving: it shares the objects of
+   * `emb.preprocessing`, and is saved with a model as `model.pipeline`. Throws ValueError for columns of strings and
+   * dates, which a pipeline does not read.
+   *
+   * @returns A Pipeline of the features.
+   *
+   * @example
+   * model.pipeline = dataset.pipeline();
+   */
+  pipeline(): Pipeline {
+    const columns = this.#features().map(({ name, item, isList, length }): [string, unknown] => {
+      if (item === 'string' || item === 'date' || length !== null) {
+        const received = described(length === null ? `a column of type ${item as string}` : 'lists of one length');
+        throw new ValueError(
+          `columns.${name}`,
+          'numbers, lists of any length or an object of emb.preprocessing',
+          received,
+        );
+      }
+      return [name, isList ? { list: item } : item];
+    });
+    return new Pipeline({ columns: Object.fromEntries(columns) as never });
   }
 
   /**
@@ -397,17 +425,25 @@ export class Dataset implements AsyncIterable<DatasetElement> {
    */
   async adapt(): Promise<this> {
     const { declaration, source, naValues } = this.#facts;
-    const learning = declaration.columns.filter(({ item }) => isPreprocessor(item) && isUnfitted(item));
-    const seen = new Map<ColumnSpec, unknown[]>(learning.map((spec) => [spec, []]));
+    // Columns may share an object, which learns of all of them.
+    const learners = new Map<Preprocessor, Learner>();
+    const learning = declaration.columns.flatMap((spec) => {
+      const { item } = spec;
+      if (!isPreprocessor(item) || !isUnfitted(item)) return [];
+      const learner = learners.get(item) ?? item.learner?.() ?? null;
+      if (learner === null) return [];
+      learners.set(item, learner);
+      return [{ spec, learner }];
+    });
     if (learning.length === 0) return this;
     for await (const raw of source.open()) {
-      for (const spec of learning) {
+      for (const { spec, learner } of learning) {
         const { values, missing } = preprocessorCells(cellsOf(spec, raw, naValues));
-        const all = seen.get(spec)!;
-        for (let i = 0; i < values.length; i++) if (missing === null || missing[i] === 0) all.push(values[i]);
+        const known = missing === null ? values : Array.from(values).filter((_, i) => missing[i] === 0);
+        if (known.length > 0) learner.take(readCells(known) as never, true);
       }
     }
-    for (const [{ item }, values] of seen) (item as Preprocessor).adapt!(values as never);
+    for (const learner of learners.values()) learner.end();
     return this;
   }
 
@@ -501,7 +537,22 @@ function weightOf(value: FeatureValue): FeatureValue {
   return flat;
 }
 
+type Learner = NonNullable<ReturnType<NonNullable<Preprocessor['learner']>>>;
+
 const hasMask = ({ missing, isList }: ColumnSpec): boolean => missing === 'mask' && !isList;
+
+/** What a preprocessor gives for each value: `width` numbers, or any number of them (null). */
+function formOf(item: Preprocessor, name: string): { width: number | null; isFloat: boolean } {
+  if (item instanceof Normalization) return { width: 1, isFloat: true };
+  const { width = null, outputMode } = item as { width?: number | null; outputMode?: string };
+  if (width !== null) {
+    if (width > 0 && !isUnfitted(item)) return { width, isFloat: true };
+    const note = 'Call adapt() first: its vectors have no length yet.';
+    throw new RuntimeError(`columns.${name}`, 'an object that has adapted', described('one that has not'), note);
+  }
+  const isText = item instanceof TextVectorization && outputMode === 'int';
+  return { width: isText ? item.outputSequenceLength : 1, isFloat: false };
+}
 
 /** Fields of configs that are null before `adapt`. */
 const LEARNED = ['vocabulary', 'binBoundaries', 'mean'];

@@ -1,8 +1,13 @@
 /** Columns as they were read, turned into what batches are made of. */
-import * as tf from '@tensorflow/tfjs';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
-import { RaggedTensor } from '../ids/ragged_tensor.js';
-import { Discretization, IntegerLookup } from '../preprocessing/index.js';
+import { splitsOfLengths } from '../ids/row_splits.js';
+import {
+  CategoryEncoding,
+  Discretization,
+  IntegerLookup,
+  Normalization,
+  TextVectorization,
+} from '../preprocessing/index.js';
 import type { Chunk, Column, ColumnValues } from './chunk.js';
 import { isPreprocessor, maskName, type ColumnSpec, type Declaration, type Preprocessor } from './column_spec.js';
 import {
@@ -21,7 +26,7 @@ import {
 type Numbers = Float32Array | Int32Array;
 
 /** Those whose values are numbers, also where a file holds texts. */
-const OF_NUMBERS = [IntegerLookup, Discretization];
+const OF_NUMBERS = [IntegerLookup, Discretization, CategoryEncoding, Normalization];
 
 /** What a preprocessor is given, with a value in the place of a missing one. */
 export function preprocessorCells(cells: Cells): Known<ArrayLike<unknown>> {
@@ -52,44 +57,49 @@ function filled<T extends ArrayLike<unknown>>(cells: Cells, known: Known<T>): Kn
   return { values: values as unknown as T, missing: null };
 }
 
-/** Values of a fixed number in each row. */
-interface Encoded {
-  readonly values: ColumnValues;
+/** Values that were there, `width` for each of them; rows of their own where an object makes rows of values. */
+interface Encoded extends Known<ColumnValues> {
   readonly width: number;
+  readonly rowSplits: Int32Array | null;
 }
 
-/** What a preprocessor gives for `count` values, in any of its containers. */
-function encodedOf(result: unknown, count: number, name: string): Encoded {
-  if (result instanceof tf.Tensor) {
-    const values = result.dataSync() as Numbers;
-    result.dispose();
-    return { values, width: count === 0 ? 1 : values.length / count };
-  }
-  if (result instanceof Int32Array || result instanceof Float32Array) {
-    return { values: result, width: count === 0 ? 1 : result.length / count };
-  }
-  if (Array.isArray(result) && result.every((each) => typeof each === 'number')) {
-    const isWhole = (result as number[]).every(Number.isInteger);
-    return { values: isWhole ? Int32Array.from(result as number[]) : Float32Array.from(result as number[]), width: 1 };
-  }
-  throw new RuntimeError(
-    `columns.${name}`,
-    'an object of emb.preprocessing that gives a number for each value',
-    result,
-  );
+/** Values of each row of a vector, and how many; uneven ones in `rowSplits`. */
+function vectors(rows: readonly (readonly number[])[], isRagged: boolean): Omit<Encoded, 'missing'> {
+  const width = rows[0]?.length ?? 1;
+  if (!isRagged) return { values: Float32Array.from(rows.flat()), width, rowSplits: null };
+  return {
+    values: Int32Array.from(rows.flat()),
+    width: 0,
+    rowSplits: splitsOfLengths(rows.map(({ length }) => length)),
+  };
 }
 
-function applied(preprocessor: Preprocessor, cells: Cells): Known<ColumnValues> & { width: number } {
-  const known = preprocessorCells(cells);
+/** What a preprocessor makes of the values: a number for each, a vector for each, or rows of numbers. */
+function applied(preprocessor: Preprocessor, cells: Cells): Encoded {
+  const { values, missing } = preprocessorCells(cells);
   const { name } = cells.spec;
-  const result = preprocessor.apply(known.values as never);
-  if (result instanceof RaggedTensor) {
-    throw new ValueError(`columns.${name}`, 'an object that gives one value for each', described('a RaggedTensor'));
+  const isText = preprocessor instanceof TextVectorization && preprocessor.outputMode === 'int';
+  if (isText && !preprocessor.ragged && preprocessor.outputSequenceLength === null) {
+    const expected = 'a TextVectorization with ragged: true or outputSequenceLength';
+    throw new ValueError(`columns.${name}`, expected, described('one that pads as the batch needs'));
   }
-  return { ...encodedOf(result, known.values.length, name), missing: known.missing };
+  const result = preprocessor.apply(values as never);
+  if (result instanceof Int32Array || result instanceof Float32Array) {
+    return { values: result, width: 1, rowSplits: null, missing };
+  }
+  const list: unknown = result;
+  if (Array.isArray(list) && list.every((each) => typeof each === 'number')) {
+    return { values: Int32Array.from(list), width: 1, rowSplits: null, missing };
+  }
+  if (Array.isArray(list) && list.every((each) => Array.isArray(each))) {
+    const made = vectors(list as number[][], isText && preprocessor.ragged);
+    const values = isText ? Int32Array.from(made.values as Numbers) : made.values;
+    return { ...made, values, missing };
+  }
+  throw new RuntimeError(`columns.${name}`, 'an object of emb.preprocessing that gives numbers', result);
 }
 
-function valuesOf(cells: Cells): Known<ColumnValues> & { width: number } {
+function valuesOf(cells: Cells): Encoded {
   const { item } = cells.spec;
   if (isPreprocessor(item)) return applied(item, cells);
   const read: Record<'float' | 'int' | 'string' | 'date', (cells: Cells) => Known<ColumnValues>> = {
@@ -98,7 +108,7 @@ function valuesOf(cells: Cells): Known<ColumnValues> & { width: number } {
     string: stringsOf,
     date: datesOf,
   };
-  return { ...filled<ColumnValues>(cells, read[item](cells)), width: 1 };
+  return { ...filled<ColumnValues>(cells, read[item](cells)), width: 1, rowSplits: null };
 }
 
 /** Leaves missing values out of their rows. */
@@ -124,16 +134,16 @@ function ofLength(cells: Cells, rowSplits: Int32Array, length: number): void {
 
 function encoded(cells: Cells): [name: string, column: Column][] {
   const { spec } = cells;
-  const { values, missing, width } = valuesOf(cells);
+  const { values, missing, width, rowSplits: own } = valuesOf(cells);
   const { rowSplits } = cells;
   if (rowSplits === null) {
-    const column: [string, Column] = [spec.name, { values, width, rowSplits }];
+    const column: [string, Column] = [spec.name, { values, width, rowSplits: own }];
     if (spec.missing !== 'mask') return [column];
     const mask = Float32Array.from({ length: cells.values.length }, (_, i) => 1 - (missing?.[i] ?? 0));
     return [column, [maskName(spec.name), { values: mask, width: 1, rowSplits: null }]];
   }
   if (width !== 1) {
-    throw new ValueError(`columns.${spec.name}`, 'an object that gives one number for each', described(`${width}`));
+    throw new ValueError(`columns.${spec.name}`, 'an object that gives one number for each', described('vectors'));
   }
   if (spec.length !== null) {
     ofLength(cells, rowSplits, spec.length);

@@ -112,7 +112,7 @@ export class HashedCrossing<M = 'int'> {
   /**
    * As `apply`, of data that were read. For a Pipeline.
    *
-   * @param cells - The data.
+   * @param columns - The data.
    * @returns As `apply`.
    */
   applyCells(columns: readonly Cells[]): unknown {

@@ -176,6 +176,71 @@ describe('data sets', () => {
     ]);
   });
 
+  it('take vectors, rows of words and normalized numbers of preprocessing objects', async () => {
+    const { CategoryEncoding, Normalization, StringLookup, TextVectorization } = emb.preprocessing;
+    const objects = {
+      flag: new StringLookup({ outputMode: 'oneHot' }),
+      size: new Normalization({ axis: null }),
+      kind: new CategoryEncoding({ numTokens: 3, outputMode: 'oneHot' }),
+      words: new TextVectorization({ ragged: true }),
+      title: new TextVectorization({ outputSequenceLength: 2 }),
+    };
+    const data = {
+      flag: ['a', 'b', 'a'],
+      size: [1, 3, 5],
+      kind: [0, 2, 1],
+      words: ['x y', 'x', ''],
+      title: ['p q r', 'p', 'q'],
+    };
+    const dataset = emb.data.fromArrays(data, { columns: objects });
+    expectError(() => dataset.inputs(), 'RuntimeError', 'columns.flag', 'has not');
+    await dataset.adapt();
+    const inputs = Object.values(dataset.inputs()).map(({ name, dtype, shape }) => [name, dtype, shape[1]]);
+    expect(inputs).toEqual([
+      ['flag', 'float32', 3],
+      ['size', 'float32', 1],
+      ['kind', 'float32', 3],
+      ['words', 'int32', null],
+      ['title', 'int32', 2],
+    ]);
+    const [batch] = await rowsOfBatches(dataset.batch(3));
+    const column = (name: string): unknown[] => batch!.map((row) => row[name]);
+    expect(column('flag')).toEqual([[0, 1, 0], [0, 0, 1], [0, 1, 0]]); // prettier-ignore
+    expectClose(column('size') as number[], [-Math.sqrt(1.5), 0, Math.sqrt(1.5)], 1);
+    expect(column('kind')).toEqual([[1, 0, 0], [0, 0, 1], [0, 1, 0]]); // prettier-ignore
+    expect(column('words')).toEqual([[2, 3], [2], []]);
+    const [, second, first] = objects.title.getVocabulary().slice(1);
+    expect([first, second].sort()).toEqual(['p', 'q']);
+    expect(column('title')).toEqual([objects.title.apply(['p q r'])[0], objects.title.apply(['p'])[0], objects.title.apply(['q'])[0]]); // prettier-ignore
+    const padded = emb.data.fromArrays(
+      { t: ['a b'] },
+      { columns: { t: new TextVectorization({ vocabulary: ['a'] }) } },
+    );
+    await expectRejection(() => rowsOf(padded), 'ValueError', 'columns.t', 'pads');
+  });
+
+  it('share an object between columns, which learns of both, and make a pipeline of them', async () => {
+    const city = new emb.preprocessing.StringLookup();
+    const data = { from: ['a', 'b'], to: ['c', 'b'], tags: [['a'], ['d', 'b']], n: [1, 2], x: [0.5, 1] };
+    const columns = { from: city, to: city, tags: { list: city }, n: 'int', x: 'float' } as const;
+    const dataset = await emb.data.fromArrays(data, { columns }).adapt();
+    expect(city.getVocabulary(false).sort()).toEqual(['a', 'b', 'c', 'd']);
+    const pipeline = dataset.pipeline();
+    expect(pipeline.columnNames).toEqual(dataset.featureNames);
+    const served = pipeline.apply(data) as Record<string, tf.Tensor>;
+    for await (const { features } of dataset.batch(2)) {
+      for (const [name, value] of Object.entries(features)) {
+        expect(String(served[name])).withContext(name).toBe(String(value));
+        if (value instanceof tf.Tensor) tf.dispose([value, served[name]!]);
+      }
+    }
+    const restored = emb.preprocessing.Pipeline.fromConfig(JSON.parse(JSON.stringify(pipeline.getConfig())) as object);
+    expect(restored.getConfig()).toEqual(pipeline.getConfig());
+    expectError(() => drawn().pipeline(), 'ValueError', 'columns.text', 'string');
+    const dated = emb.data.fromArrays({ d: [new Date(0)] });
+    expectError(() => dated.pipeline(), 'ValueError', 'columns.d', 'date');
+  });
+
   it('refuse what they cannot do', () => {
     const batched = drawn().batch(5);
     const shuffled = drawn().shuffle(5);

@@ -22,6 +22,12 @@ interface Fitting {
 
 /** Any object of `emb.preprocessing` that takes one column. */
 export interface PreprocessingObject extends Fitting {
+  /**
+   * As `apply`, of data that were read.
+   *
+   * @param cells - The data.
+   * @returns As `apply`.
+   */
   applyCells(cells: Cells): unknown;
 }
 
