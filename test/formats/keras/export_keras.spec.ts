@@ -182,7 +182,7 @@ describe('exportKeras', () => {
         const ids = tf.input({ shape: [1], dtype: 'int32' });
         return tf.model({ inputs: ids, outputs: layer.apply(ids) as tf.SymbolicTensor });
       },
-      /tpu_embedding.*expected a layer that can be written for Keras 3, received TfjsEmbeddings>TPUEmbedding/,
+      /tpu_embedding.*expected a layer that can be written for Keras 3, received TPUEmbedding/,
     ],
     [
       'a name with a slash',
