@@ -157,3 +157,11 @@ export async function loadPackage<T>(
     throw new RuntimeError(argument, `the package ${name}`, described('none'), `${note} ${(error as Error).message}`);
   }
 }
+
+/**
+ * Imports a package that bundlers leave alone: one that few have installed, or that works in Node only. A literal name
+ * would end every bundle that lacks it.
+ */
+export function importUnbundled(name: string): Promise<unknown> {
+  return import(/* @vite-ignore */ /* webpackIgnore: true */ name);
+}

@@ -1,6 +1,7 @@
 /** Files of data wherever they lie: paths and globs, URLs, files that were picked in a page, bytes. */
+import type * as tinyglobby from 'tinyglobby';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import { nodeBuiltin } from '../base/platform.js';
+import { importUnbundled, nodeBuiltin } from '../base/platform.js';
 import { pathOf, textOf } from '../io/byte_source.js';
 
 /** A path, which may hold `*`, `**` and `?`; a URL; a File or Blob; bytes. */
@@ -126,7 +127,7 @@ function ofBlob(blob: Blob): DataFile {
 
 async function globbed(pattern: string, argument: string): Promise<FoundFile[]> {
   fileSystem(argument);
-  const { glob } = await import('tinyglobby');
+  const { glob } = (await importUnbundled('tinyglobby')) as typeof tinyglobby;
   const paths = await glob(pattern.replaceAll('\\', '/'), {
     absolute: pattern.startsWith('/'),
     expandDirectories: false,

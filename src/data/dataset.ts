@@ -6,7 +6,8 @@ import { readOptions } from '../base/options.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { input } from '../layers/ragged_input.js';
 import { readCells } from '../preprocessing/cells/cells.js';
-import { Normalization, Pipeline, TextVectorization } from '../preprocessing/index.js';
+import { Normalization } from '../preprocessing/normalization.js';
+import { TextVectorization } from '../preprocessing/text_vectorization.js';
 import type { Chunk, Column } from './chunk.js';
 import { isPreprocessor, maskName, type ColumnSpec, type Declaration, type Preprocessor } from './column_spec.js';
 import { encodeChunk, preprocessorCells } from './encoded_column.js';
@@ -389,16 +390,16 @@ export class Dataset implements AsyncIterable<DatasetElement> {
   }
 
   /**
-   * Returns a pipeline that turns rows of the same columns into the same inputs, for serving: it shares the objects of
-   * `emb.preprocessing`, and is saved with a model as `model.pipeline`. Throws ValueError for columns of strings and
-   * dates, which a pipeline does not read.
+   * Returns the features as a Pipeline takes them, which turns rows of the same columns into the same inputs when the
+   * model serves: it shares the objects of `emb.preprocessing`, and is saved with a model as `model.pipeline`. Throws
+   * ValueError for columns of strings, dates and lists of one length, which a pipeline does not read.
    *
-   * @returns A Pipeline of the features.
+   * @returns The `columns` of a Pipeline.
    *
    * @example
-   * model.pipeline = dataset.pipeline();
+   * model.pipeline = new emb.preprocessing.Pipeline({ columns: dataset.pipelineColumns() });
    */
-  pipeline(): Pipeline {
+  pipelineColumns(): Readonly<Record<string, never>> {
     const columns = this.#features().map(({ name, item, isList, length }): [string, unknown] => {
       if (item === 'string' || item === 'date' || length !== null) {
         const received = described(length === null ? `a column of type ${item as string}` : 'lists of one length');
@@ -410,7 +411,8 @@ export class Dataset implements AsyncIterable<DatasetElement> {
       }
       return [name, isList ? { list: item } : item];
     });
-    return new Pipeline({ columns: Object.fromEntries(columns) as never });
+    // Of any type that a pipeline asks for: it checks them itself.
+    return Object.fromEntries(columns) as Record<string, never>;
   }
 
   /**

@@ -1,13 +1,11 @@
 /** Columns as they were read, turned into what batches are made of. */
 import { RuntimeError, ValueError, described } from '../base/errors.js';
 import { splitsOfLengths } from '../ids/row_splits.js';
-import {
-  CategoryEncoding,
-  Discretization,
-  IntegerLookup,
-  Normalization,
-  TextVectorization,
-} from '../preprocessing/index.js';
+import { CategoryEncoding } from '../preprocessing/category_encoding.js';
+import { Discretization } from '../preprocessing/discretization.js';
+import { IntegerLookup } from '../preprocessing/integer_lookup.js';
+import { Normalization } from '../preprocessing/normalization.js';
+import { TextVectorization } from '../preprocessing/text_vectorization.js';
 import type { Chunk, Column, ColumnValues } from './chunk.js';
 import { isPreprocessor, maskName, type ColumnSpec, type Declaration, type Preprocessor } from './column_spec.js';
 import {

@@ -1,7 +1,7 @@
 /** Data sets of Arrow tables, and of files and streams in the IPC formats of Arrow, a record batch at a time. */
 import type * as arrow from 'apache-arrow';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
-import { loadPackage } from '../base/platform.js';
+import { importUnbundled, loadPackage } from '../base/platform.js';
 import { readOptions } from '../base/options.js';
 import {
   DECLARATION_FIELDS,
@@ -24,9 +24,12 @@ export interface ArrowTable {
   readonly numRows: number;
   readonly schema: { readonly fields: readonly { readonly name: string; readonly type: unknown }[] };
   readonly batches: readonly unknown[];
+  /** A column; its class makes others. */
+  getChildAt(index: number): unknown;
 }
 
 type Field = arrow.Field;
+type VectorOf = (data: Data) => arrow.Vector;
 type Data = arrow.Data;
 
 function isTable(value: unknown): value is ArrowTable {
@@ -34,8 +37,10 @@ function isTable(value: unknown): value is ArrowTable {
   return Array.isArray(batches) && Array.isArray(schema?.fields);
 }
 
+/** Tables of a page that bundles apache-arrow are handed over as they are. */
+const NOTE = 'Install it: npm install apache-arrow. In a bundled page give a table: fromArrow(tableFromIPC(bytes)).';
 const library = (): Promise<typeof arrow> =>
-  loadPackage('apache-arrow', 'source', () => import('apache-arrow'), 'Install it: npm install apache-arrow.');
+  loadPackage('apache-arrow', 'source', () => importUnbundled('apache-arrow') as Promise<typeof arrow>, NOTE);
 
 const isOf = (type: arrow.DataType, ...ids: readonly number[]): boolean => ids.includes(type.typeId);
 
@@ -61,20 +66,20 @@ function typeOf(type: arrow.DataType): ColumnType | null {
 }
 
 /** Values from `start` to before `end`: a view of numbers where none is missing. */
-function valuesOf(data: Data, start: number, end: number, vectorOf: typeof arrow.makeVector): ArrayLike<unknown> {
+function valuesOf(data: Data, start: number, end: number, vectorOf: VectorOf): ArrayLike<unknown> {
   const type = data.type as arrow.DataType;
   const { values } = data as { values: unknown };
   const isHalf = values instanceof Uint16Array && isOf(type, TYPE.float);
   if (data.nullCount === 0 && ArrayBuffer.isView(values) && isOf(type, TYPE.int, TYPE.float) && !isHalf) {
     return (values as Int32Array).subarray(start, end);
   }
-  const vector = vectorOf(data as never) as arrow.Vector;
+  const vector = vectorOf(data);
   const all = new Array<unknown>(end - start);
   for (let i = start; i < end; i++) all[i - start] = vector.get(i) as unknown;
   return all;
 }
 
-function columnOf(field: Field, data: Data, path: string, vectorOf: typeof arrow.makeVector): RawColumn {
+function columnOf(field: Field, data: Data, path: string, vectorOf: VectorOf): RawColumn {
   const type = field.type as arrow.DataType;
   if (typeOf(type) === null) {
     throw new ValueError(path, 'a column of numbers, texts, dates or lists of them', described(String(type)));
@@ -107,7 +112,7 @@ function chunkOf(
   batch: arrow.RecordBatch,
   { columns }: Declaration,
   at: { first: number; where: string },
-  vectorOf: typeof arrow.makeVector,
+  vectorOf: VectorOf,
 ): RawChunk {
   const { fields } = batch.schema;
   const names = fields.map(({ name }) => String(name));
@@ -149,11 +154,12 @@ export async function arrowColumns(file: DataFile): Promise<Map<string, ColumnTy
 
 async function* rowsOf(file: DataFile, declaration: Declaration): AsyncGenerator<RawChunk> {
   const { RecordBatchReader, makeVector } = await library();
+  const vectorOf: VectorOf = (data) => makeVector(data);
   let first = 0;
   try {
     const reader = await RecordBatchReader.from(streamOf(file));
     for await (const batch of reader) {
-      yield chunkOf(batch as arrow.RecordBatch, declaration, { first, where: file.name }, makeVector);
+      yield chunkOf(batch as arrow.RecordBatch, declaration, { first, where: file.name }, vectorOf);
       first += (batch as arrow.RecordBatch).numRows;
     }
   } catch (error) {
@@ -204,10 +210,12 @@ export function fromArrow(
   }
   const declaration = readDeclaration(given, types);
   const open = async function* (): AsyncGenerator<RawChunk> {
-    const { makeVector } = await library();
+    // The package that made the table makes its vectors; there may be another copy of it.
+    const { constructor: Vector } = (source.getChildAt(0) ?? {}) as { constructor: unknown };
+    const vectorOf: VectorOf = (data) => new (Vector as typeof arrow.Vector)([data]);
     let first = 0;
     for (const batch of source.batches as readonly arrow.RecordBatch[]) {
-      yield chunkOf(batch, declaration, { first, where: 'the table' }, makeVector);
+      yield chunkOf(batch, declaration, { first, where: 'the table' }, vectorOf);
       first += batch.numRows;
     }
   };

@@ -225,7 +225,7 @@ describe('data sets', () => {
     const columns = { from: city, to: city, tags: { list: city }, n: 'int', x: 'float' } as const;
     const dataset = await emb.data.fromArrays(data, { columns }).adapt();
     expect(city.getVocabulary(false).sort()).toEqual(['a', 'b', 'c', 'd']);
-    const pipeline = dataset.pipeline();
+    const pipeline = new emb.preprocessing.Pipeline({ columns: dataset.pipelineColumns() });
     expect(pipeline.columnNames).toEqual(dataset.featureNames);
     const served = pipeline.apply(data) as Record<string, tf.Tensor>;
     for await (const { features } of dataset.batch(2)) {
@@ -236,9 +236,9 @@ describe('data sets', () => {
     }
     const restored = emb.preprocessing.Pipeline.fromConfig(JSON.parse(JSON.stringify(pipeline.getConfig())) as object);
     expect(restored.getConfig()).toEqual(pipeline.getConfig());
-    expectError(() => drawn().pipeline(), 'ValueError', 'columns.text', 'string');
+    expectError(() => drawn().pipelineColumns(), 'ValueError', 'columns.text', 'string');
     const dated = emb.data.fromArrays({ d: [new Date(0)] });
-    expectError(() => dated.pipeline(), 'ValueError', 'columns.d', 'date');
+    expectError(() => dated.pipelineColumns(), 'ValueError', 'columns.d', 'date');
   });
 
   it('refuse what they cannot do', () => {

@@ -68,6 +68,17 @@ const MAKERS = {
   IntegerLookup: ({ preprocessing }) => new preprocessing.IntegerLookup({ vocabulary: [7, 8] }),
   Hashing: ({ preprocessing }) => new preprocessing.Hashing({ numBins: 3 }),
   Discretization: ({ preprocessing }) => new preprocessing.Discretization({ binBoundaries: [0, 1] }),
+  TextVectorization: ({ preprocessing }) => new preprocessing.TextVectorization({ vocabulary: ['a'] }),
+  HashedCrossing: ({ preprocessing }) => new preprocessing.HashedCrossing({ numBins: 3 }),
+  CategoryEncoding: ({ preprocessing }) => new preprocessing.CategoryEncoding({ numTokens: 3 }),
+  Normalization: ({ preprocessing }) => new preprocessing.Normalization({ mean: 0, variance: 1, axis: null }),
+  Pipeline: ({ preprocessing }) => new preprocessing.Pipeline({ columns: { x: 'int' } }),
+  MultiHeadAttention: (emb) => emb.layers.multiHeadAttention({ numHeads: 1, keyDim: 2 }),
+  Attention: (emb) => emb.layers.attention(),
+  AdditiveAttention: (emb) => emb.layers.additiveAttention(),
+  GlobalAveragePooling1D: (emb) => emb.layers.globalAveragePooling1d(),
+  UnitNormalization: (emb) => emb.layers.unitNormalization(),
+  Operation: (emb) => emb.layers.operation({ operation: 'Tanh' }),
 };
 
 function classesOf(emb) {

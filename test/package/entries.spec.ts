@@ -69,7 +69,7 @@ describe('the entries', () => {
       '/data reads without anything else',
       `import { fromArrays } from 'tfjs-embeddings/data';
        for await (const { features } of fromArrays({ ids: [[1, 2], [3]] })) console.log([...features.ids].join());`,
-      '1,2\n3',
+      '1,2\n3\n',
     ],
     [
       '/preprocessing maps without anything else',

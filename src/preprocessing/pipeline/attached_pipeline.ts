@@ -3,12 +3,18 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import { perProcess } from '../../base/per_process.js';
+import type { RaggedTensor } from '../../ids/ragged_tensor.js';
 import { Pipeline } from './pipeline.js';
 
 declare module '@tensorflow/tfjs' {
   interface LayersModel {
     /** What turns columns into the inputs of the model; it is saved with the model. */
-    pipeline: Pipeline | null;
+    pipeline: ModelPipeline | null;
+  }
+  /** The pipeline of a model, an `emb.preprocessing.Pipeline`. An interface, so that copies of the package agree. */
+  interface ModelPipeline {
+    apply(rows: object): Record<string, tf.Tensor | RaggedTensor>;
+    getConfig(): object;
   }
 }
 
@@ -83,8 +89,8 @@ export function givePipelines(): void {
     get(this: tf.LayersModel) {
       return pipelineOf(this);
     },
-    set(this: tf.LayersModel, pipeline: Pipeline | null) {
-      attach(this, pipeline);
+    set(this: tf.LayersModel, pipeline: tf.ModelPipeline | null) {
+      attach(this, pipeline as Pipeline | null);
     },
   });
 }
