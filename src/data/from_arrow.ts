@@ -24,7 +24,12 @@ export interface ArrowTable {
   readonly numRows: number;
   readonly schema: { readonly fields: readonly { readonly name: string; readonly type: unknown }[] };
   readonly batches: readonly unknown[];
-  /** A column; its class makes others. */
+  /**
+   * A column, whose class makes others.
+   *
+   * @param index - Its place.
+   * @returns A vector.
+   */
   getChildAt(index: number): unknown;
 }
 

@@ -1,6 +1,6 @@
 /** The memory behind the arguments of a call: what may change in it, and what may not. */
 
-type View = Float32Array | Int32Array;
+type View = Float32Array | Int32Array | BigInt64Array | Uint8Array;
 
 /** Positions of the arguments that a function of the addon writes, and of those that it reads while it writes. */
 interface Roles {
@@ -19,6 +19,13 @@ const ROLES: Readonly<Record<string, Roles>> = {
   sparseApply: { written: [0, 10, 11, 12], read: [3, 4, 5, 13, 15] },
   matMul: { written: [3], read: [0, 1, 2], isResult: true },
   partitionCsr: { written: [8, 9, 10, 11, 12, 13], read: [0, 1, 2, 3], isResult: true },
+  indexTexts: { written: [2], read: [0, 1], isResult: true },
+  findTexts: { written: [5], read: [0, 1, 2, 3], isResult: true },
+  indexNumbers: { written: [1], read: [0], isResult: true },
+  findNumbers: { written: [2], read: [0, 1], isResult: true },
+  hashTexts: { written: [5], read: [0, 1, 4], isResult: true },
+  hashNumbers: { written: [3], read: [0, 2], isResult: true },
+  splitTexts: { written: [2], read: [0], isResult: true },
   readSharedTensor: { written: [5], read: [] },
   writeSharedTensor: { written: [], read: [5] },
 };
@@ -37,7 +44,8 @@ function rolesOf(name: string): Roles {
 }
 
 function isView(value: unknown): value is View {
-  return (value instanceof Float32Array || value instanceof Int32Array) && ArrayBuffer.isView(value);
+  const kinds = [Float32Array, Int32Array, BigInt64Array, Uint8Array];
+  return kinds.some((kind) => value instanceof kind) && ArrayBuffer.isView(value);
 }
 
 function overlap(a: View, b: View): boolean {

@@ -178,7 +178,6 @@ describe('DistributedEmbedding', () => {
     refused(layer, [ids(), 'text', ids()], 'TypeError', 'inputs[1]');
     refused(layer, [ids(), [[0.5]], ids()], 'ValueError', 'inputs[1]');
     refused(layer, [ids(), [1, 2], ids()], 'ValueError', 'inputs[1]');
-    refused(layer, [ids(), [[1], [2]], ids()], 'ValueError', 'inputs[1]');
     refused(layer, [ids(), ids(), { indices: [[0, 0]], values: [1], denseShape: [1, 1] }], 'ValueError', 'inputs[2]');
     refused(layer, [[one, weights], ids(), ids()], 'ValueError', 'inputs[0]');
     refused(layer, [one, weights, one, weights, one], 'ValueError', 'inputs');
