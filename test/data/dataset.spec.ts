@@ -138,7 +138,7 @@ describe('data sets', () => {
     );
     const inputs = dataset.inputs();
     const facts = Object.fromEntries(
-      Object.entries(inputs).map(([name, each]) => [name, [each.name, each.dtype, each.shape]]),
+      Object.entries(inputs).map(([name, each]) => [name, [each.sourceLayer.name, each.dtype, each.shape]]),
     );
     expect(facts).toEqual({
       id: ['id', 'int32', [null, 1]],
@@ -195,7 +195,11 @@ describe('data sets', () => {
     const dataset = emb.data.fromArrays(data, { columns: objects });
     expectError(() => dataset.inputs(), 'RuntimeError', 'columns.flag', 'has not');
     await dataset.adapt();
-    const inputs = Object.values(dataset.inputs()).map(({ name, dtype, shape }) => [name, dtype, shape[1]]);
+    const inputs = Object.values(dataset.inputs()).map(({ sourceLayer, dtype, shape }) => [
+      sourceLayer.name,
+      dtype,
+      shape[1],
+    ]);
     expect(inputs).toEqual([
       ['flag', 'float32', 3],
       ['size', 'float32', 1],
