@@ -20,8 +20,13 @@ type NumberValues = Float32Array | Int32Array;
 
 const isNumbers = (values: ColumnValues): values is NumberValues => ArrayBuffer.isView(values);
 
-function part(values: ColumnValues, start: number, end: number): ColumnValues {
-  return isNumbers(values) ? values.subarray(start, end) : values.slice(start, end);
+/** Values from `start` to before `end`: a view of numbers, a copy of others. */
+export function part<T extends ArrayLike<unknown>>(values: T, start: number, end: number): T {
+  if (start === 0 && end === values.length) return values;
+  const cut: unknown = ArrayBuffer.isView(values)
+    ? (values as unknown as NumberValues).subarray(start, end)
+    : (values as unknown as readonly unknown[]).slice(start, end);
+  return cut as T;
 }
 
 function withColumns(count: number, chunk: Chunk, columnOf: (column: Column, name: string) => Column): Chunk {

@@ -108,11 +108,16 @@ function rowValue({ values, width, rowSplits }: Column, row: number): FeatureVal
 export class Dataset implements AsyncIterable<DatasetElement> {
   readonly #facts: DatasetFacts;
   readonly #stream: Stream;
+  /** Those of the features, which each row is made of. */
+  readonly #names: readonly string[];
 
   /** @internal Data sets are made by `emb.data.fromArrays` and the like. */
   constructor(facts: DatasetFacts, stream: Stream | null = null) {
     const { source, declaration, naValues } = facts;
     this.#facts = facts;
+    this.#names = this.#features().flatMap((spec) => {
+      return hasMask(spec) ? [spec.name, maskName(spec.name)] : [spec.name];
+    });
     this.#stream = stream ?? {
       size: () => source.size,
       batchSize: null,
@@ -143,7 +148,7 @@ export class Dataset implements AsyncIterable<DatasetElement> {
 
   /** Names of the features. */
   get featureNames(): string[] {
-    return this.#features().flatMap((spec) => (hasMask(spec) ? [spec.name, maskName(spec.name)] : [spec.name]));
+    return [...this.#names];
   }
 
   #with(stream: Partial<Stream>): Dataset {
@@ -473,7 +478,7 @@ export class Dataset implements AsyncIterable<DatasetElement> {
       throw new RuntimeError('dataset', 'batches', described('rows'), 'Call batch(n) first.');
     }
     const elements = this[Symbol.asyncIterator]();
-    const isSingle = this.featureNames.length === 1;
+    const isSingle = this.#names.length === 1;
     return {
       async next() {
         const { done, value } = (await elements.next()) as IteratorResult<DatasetElement, undefined>;
@@ -509,7 +514,7 @@ export class Dataset implements AsyncIterable<DatasetElement> {
   #element({ columns }: Chunk, valueOf: (column: Column) => FeatureValue): DatasetElement {
     const { labels, weight } = this.#facts.declaration;
     const value = (name: string): FeatureValue => valueOf(columns.get(name)!);
-    const features = Object.fromEntries(this.featureNames.map((name) => [name, value(name)]));
+    const features = Object.fromEntries(this.#names.map((name) => [name, value(name)]));
     const label =
       labels.length === 1 ? value(labels[0]!) : Object.fromEntries(labels.map((name) => [name, value(name)]));
     return {

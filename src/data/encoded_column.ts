@@ -35,7 +35,9 @@ export function preprocessorCells(cells: Cells): Known<ArrayLike<unknown>> {
 
 /** Texts, or numbers as the file has them. */
 function rawOf(cells: Cells): Known<ArrayLike<unknown>> {
-  const first = Array.from(cells.values).find((value) => value !== null && value !== undefined);
+  let place = 0;
+  while (place < cells.values.length && (cells.values[place] ?? null) === null) place++;
+  const first = cells.values[place];
   return typeof first === 'number' || typeof first === 'bigint' ? numbersOf(cells) : stringsOf(cells);
 }
 
@@ -61,15 +63,11 @@ interface Encoded extends Known<ColumnValues> {
   readonly rowSplits: Int32Array | null;
 }
 
-/** Values of each row of a vector, and how many; uneven ones in `rowSplits`. */
-function vectors(rows: readonly (readonly number[])[], isRagged: boolean): Omit<Encoded, 'missing'> {
-  const width = rows[0]?.length ?? 1;
-  if (!isRagged) return { values: Float32Array.from(rows.flat()), width, rowSplits: null };
-  return {
-    values: Int32Array.from(rows.flat()),
-    width: 0,
-    rowSplits: splitsOfLengths(rows.map(({ length }) => length)),
-  };
+/** Rows of numbers, all of one length or, ragged, of any. */
+function rowsOf(rows: readonly (readonly number[])[], isRagged: boolean, isFloat: boolean): Omit<Encoded, 'missing'> {
+  const values = isFloat ? Float32Array.from(rows.flat()) : Int32Array.from(rows.flat());
+  if (!isRagged) return { values, width: rows[0]?.length ?? 1, rowSplits: null };
+  return { values, width: 0, rowSplits: splitsOfLengths(rows.map(({ length }) => length)) };
 }
 
 /** What a preprocessor makes of the values: a number for each, a vector for each, or rows of numbers. */
@@ -90,9 +88,7 @@ function applied(preprocessor: Preprocessor, cells: Cells): Encoded {
     return { values: Int32Array.from(list), width: 1, rowSplits: null, missing };
   }
   if (Array.isArray(list) && list.every((each) => Array.isArray(each))) {
-    const made = vectors(list as number[][], isText && preprocessor.ragged);
-    const values = isText ? Int32Array.from(made.values as Numbers) : made.values;
-    return { ...made, values, missing };
+    return { ...rowsOf(list as number[][], isText && preprocessor.ragged, !isText), missing };
   }
   throw new RuntimeError(`columns.${name}`, 'an object of emb.preprocessing that gives numbers', result);
 }

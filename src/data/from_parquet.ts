@@ -225,7 +225,8 @@ export function fromParquet(source: DataSource | readonly DataSource[], args: De
       get size() {
         return size;
       },
-      ready: async () => void (await opened()),
+      // Reading opens the files too.
+      ready: async () => void (size ?? (await opened())),
       async *open() {
         for (const file of await opened()) yield* rowsOf(file, declaration);
       },

@@ -8,6 +8,7 @@ import type * as encoding from 'hyparquet/src/encoding.js';
 import type * as datapage from 'hyparquet/src/datapage.js';
 import type { ColumnDecoder, Compressors, DataPageHeader, DecodedArray, PageHeader } from 'hyparquet/src/types.js';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
+import { part } from './chunk.js';
 import type { DataFile } from './data_file.js';
 import { decodeLevels, levelWidth, placesOfZero } from './parquet_levels.js';
 import type { RawColumn } from './raw_column.js';
@@ -148,13 +149,6 @@ function joined(parts: readonly ArrayLike<unknown>[]): ArrayLike<unknown> {
     at += part.length;
   }
   return all;
-}
-
-function part(values: ArrayLike<unknown>, start: number, end: number): ArrayLike<unknown> {
-  if (start === 0 && end === values.length) return values;
-  return ArrayBuffer.isView(values)
-    ? (values as Int32Array).subarray(start, end)
-    : (values as unknown[]).slice(start, end);
 }
 
 /** Reads a column of a row group row by row. */

@@ -1,5 +1,6 @@
 /** Columns as files and arrays hold them, and their values as numbers or texts. */
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { rowOf as rowOfEntry } from '../ids/row_splits.js';
 import type { ColumnSpec, DatePart } from './column_spec.js';
 
 /** Values of some rows as they were read. */
@@ -58,16 +59,6 @@ function partsOf(cell: string, { separator, item }: ColumnSpec): string[] {
 /** A row number in words, as people count. */
 const inWords = (row: number, where: string): string => `row ${row + 1} of ${where}`;
 
-function rowAt(splits: Int32Array, place: number): number {
-  let [low, high] = [0, splits.length - 2];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (splits[middle]! <= place) low = middle;
-    else high = middle - 1;
-  }
-  return low;
-}
-
 /** The values of a column of this chunk; cells of text are cut into lists where the column is one. */
 export function cellsOf(spec: ColumnSpec, chunk: RawChunk, naValues: ReadonlySet<string>): Cells {
   const raw = chunk.columns.get(spec.source)!;
@@ -91,7 +82,7 @@ export function cellsOf(spec: ColumnSpec, chunk: RawChunk, naValues: ReadonlySet
   }
   const splits = rowSplits;
   const rowOf = (place: number): string =>
-    inWords(chunk.first + (splits === null ? place : rowAt(splits, place)), chunk.where);
+    inWords(chunk.first + (splits === null ? place : rowOfEntry(splits, place)), chunk.where);
   return { spec, values, rowSplits, isText: raw.isText, naValues, rowOf };
 }
 
@@ -140,6 +131,10 @@ function numberOf(value: unknown, cells: Cells): number | undefined {
 const LOOKUP_NOTE =
   'Texts become numbers by an object of emb.preprocessing, such as new emb.preprocessing.StringLookup().';
 
+function noNumber(cells: Cells, place: number, expected: string): Error {
+  return wrong(cells, place, expected, typeof cells.values[place] === 'string' ? LOOKUP_NOTE : undefined);
+}
+
 /** All values as numbers of double precision. */
 export function numbersOf(cells: Cells): Known<Float64Array> {
   const { values } = cells;
@@ -148,7 +143,7 @@ export function numbersOf(cells: Cells): Known<Float64Array> {
   const marks = new Marks(count);
   for (let i = 0; i < count; i++) {
     const number = numberOf(values[i], cells);
-    if (number === undefined) throw wrong(cells, i, 'numbers', typeof values[i] === 'string' ? LOOKUP_NOTE : undefined);
+    if (number === undefined) throw noNumber(cells, i, 'numbers');
     if (Number.isNaN(number)) marks.set(i);
     else numbers[i] = number;
   }
@@ -194,9 +189,7 @@ export function intsOf(cells: Cells): Known<Int32Array> {
   const marks = new Marks(count);
   for (let i = 0; i < count; i++) {
     const number = numberOf(values[i], cells);
-    if (number === undefined) {
-      throw wrong(cells, i, 'whole numbers', typeof values[i] === 'string' ? LOOKUP_NOTE : undefined);
-    }
+    if (number === undefined) throw noNumber(cells, i, 'whole numbers');
     if (Number.isNaN(number)) marks.set(i);
     else if (!Number.isInteger(number)) throw wrong(cells, i, 'whole numbers');
     else if (number !== (number | 0)) throw wrong(cells, i, 'whole numbers of int32', INT_NOTE);

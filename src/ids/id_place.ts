@@ -1,4 +1,5 @@
 /** Where the ids of a batch stand in what the caller gave, in words. */
+import { rowOf } from './row_splits.js';
 import type { SparsePlaces } from './sparse_values.js';
 
 /** As much of a batch as its places need. */
@@ -18,17 +19,6 @@ export function densePlace(shape: readonly number[], position: number): string |
     rest = Math.floor(rest / size);
   }
   return `[${index.join(', ')}]`;
-}
-
-/** The row that holds an entry. */
-function rowOf(splits: Int32Array, entry: number): number {
-  let [low, high] = [0, splits.length - 1];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (splits[middle]! <= entry) low = middle;
-    else high = middle;
-  }
-  return low;
 }
 
 function raggedPlace(nestedRowSplits: readonly Int32Array[], position: number): string {

@@ -115,3 +115,14 @@ export function placeSplits(rowSplits: Int32Array): { splits: Int32Array; rows: 
   }
   return { splits, rows, longest };
 }
+
+/** The row that holds an entry. */
+export function rowOf(splits: Int32Array, entry: number): number {
+  let [low, high] = [0, splits.length - 1];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (splits[middle]! <= entry) low = middle;
+    else high = middle;
+  }
+  return low;
+}
