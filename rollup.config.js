@@ -23,6 +23,7 @@ const entries = {
   node: 'src/node.ts',
   ops: 'src/lookup/index.ts',
   preprocessing: 'src/preprocessing/index.ts',
+  ranking: 'src/ranking/index.ts',
   report: 'src/report/index.ts',
   tpu: 'src/tpu/index.ts',
 };

@@ -5,6 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { tableSettings } from '../lookup/lookup.js';
+import { isOwn } from '../tfjs/engine/own_functions.js';
 import { compiledOf, type Purpose } from './steps.js';
 import { isOptimizer } from './known/plain_classes.js';
 import { isStockFunction } from './known/stock.js';
@@ -15,6 +16,11 @@ function leaves(given: unknown): unknown[] {
   if (Array.isArray(given)) return (given as unknown[]).flatMap(leaves);
   if (given !== null && typeof given === 'object') return Object.values(given).flatMap(leaves);
   return given === undefined || given === null ? [] : [given];
+}
+
+/** Whether it is a loss or metric of tfjs or of this package. */
+function isKnownFunction(given: unknown): boolean {
+  return isStockFunction(given) || (typeof given === 'function' && isOwn(given));
 }
 
 function whyNotOptimizer(optimizer: unknown): string | null {
@@ -29,8 +35,8 @@ function whyNotCompiled(model: tf.LayersModel): string | null {
     ['loss', loss],
     ['metric', metrics],
   ] as const) {
-    const stranger = leaves(given).find((each) => typeof each !== 'string' && !isStockFunction(each));
-    if (stranger !== undefined) return `a ${what} is a function that is not one of tfjs`;
+    const stranger = leaves(given).find((each) => typeof each !== 'string' && !isKnownFunction(each));
+    if (stranger !== undefined) return `a ${what} is a function that is not one of tfjs or of this package`;
   }
   return null;
 }

@@ -78,6 +78,17 @@ describe('the entries', () => {
       '[[2,0]]\n',
     ],
     [
+      '/ranking names losses without anything else',
+      `import * as tf from '@tensorflow/tfjs';
+       import { losses } from 'tfjs-embeddings/ranking';
+       const model = tf.sequential({ layers: [tf.layers.dense({ units: 2, inputShape: [1] })] });
+       model.compile({ optimizer: 'sgd', loss: 'bpr' });
+       const [x, y] = [tf.ones([2, 1]), tf.zeros([2, 2])];
+       const [found, sought] = [model.evaluate(x, y), losses.bpr()(y, model.predict(x)).mean()];
+       console.log(found.dataSync()[0] === sought.dataSync()[0], found.dataSync()[0] > 0);`,
+      'true true\n',
+    ],
+    [
       '/tpu starts the emulator without anything else',
       `import * as tf from '@tensorflow/tfjs';
        import * as tpu from 'tfjs-embeddings/tpu';
@@ -126,10 +137,10 @@ describe('the entries', () => {
 
   it('are there for CommonJS too', async () => {
     const program = `
-      const names = ['data', 'ops', 'preprocessing', 'report', 'tpu', 'node'];
+      const names = ['data', 'ops', 'preprocessing', 'ranking', 'report', 'tpu', 'node'];
       console.log(names.map((name) => Object.keys(require('tfjs-embeddings/' + name)).length > 0).join());`;
     const { code, output, errors } = await project.run('-e', program);
     expect(code).withContext(errors).toBe(0);
-    expect(output).toContain('true,true,true,true,true');
+    expect(output).toContain('true,true,true,true,true,true,true');
   }, 60_000);
 });

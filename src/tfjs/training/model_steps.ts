@@ -9,6 +9,7 @@ import { perProcess } from '../../base/per_process.js';
 import { isStandIn, takeRows } from '../ragged_stand_in.js';
 import { sumInJavaScript } from './epoch_means.js';
 import { replaceStockKernel } from '../engine/stock_kernel.js';
+import { compileNamed } from './named_functions.js';
 import { evaluateWeighted, trainWeighted, type EagerStep, type StepData } from './sample_weights.js';
 
 const ROW_ORDER = Symbol.for('tfjs-embeddings.rowOrder');
@@ -361,7 +362,7 @@ export function watchSteps(): void {
     runner().current?.rebuilt(before, this.model!);
   };
   methods.compile = function (this: tf.LayersModel, args): void {
-    compile.call(this, args);
+    compileNamed(this, args, (named) => compile.call(this, named));
     runner().current?.compiled(this);
   };
   methods.dispose = function (this: tf.LayersModel): { refCountAfterDispose: number } {
