@@ -18,6 +18,7 @@ import {
   preprocessing as preprocessingLayer,
   raggedEmbedding,
   unitNormalization,
+  candidateScores,
 } from './layers/factories.js';
 import { registerLayers } from './layers/register.js';
 import { embeddingBag } from './lookup/embedding_bag.js';
@@ -49,6 +50,7 @@ export const layers = {
   additiveAttention,
   globalAveragePooling1d,
   unitNormalization,
+  candidateScores,
   operation,
   tpuEmbedding,
 };
@@ -115,6 +117,7 @@ export {
 export { MultiHeadAttention, type MultiHeadAttentionArgs } from './layers/attention/multi_head_attention.js';
 export { Operation, type OperandTemplate, type OperationArgs } from './layers/operations/operation.js';
 export { GlobalAveragePooling1D, type GlobalAveragePooling1DArgs } from './layers/pooling/global_average_pooling1d.js';
+export { CandidateScores, type CandidateScoresArgs, type SharedCandidates } from './layers/candidate_scores.js';
 export { UnitNormalization, type UnitNormalizationArgs } from './layers/unit_normalization.js';
 export { FeatureCross, type FeatureCrossArgs } from './layers/feature_interaction/feature_cross.js';
 /** `IntegerLookupLayer` learns as it is used; `preprocessing.IntegerLookup` is adapted beforehand, as in Keras. */

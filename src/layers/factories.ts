@@ -40,6 +40,7 @@ import { Operation, type OperationArgs } from './operations/operation.js';
 import { GlobalAveragePooling1D, type GlobalAveragePooling1DArgs } from './pooling/global_average_pooling1d.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 import type { AnyTableLayerArgs } from './embedding/table_layer.js';
+import { CandidateScores, type CandidateScoresArgs } from './candidate_scores.js';
 import { UnitNormalization, type UnitNormalizationArgs } from './unit_normalization.js';
 
 /**
@@ -224,6 +225,20 @@ export function globalAveragePooling1d(...given: [GlobalAveragePooling1DArgs?]):
 export function unitNormalization(args?: UnitNormalizationArgs): UnitNormalization;
 export function unitNormalization(...given: [UnitNormalizationArgs?]): UnitNormalization {
   return new UnitNormalization(...given);
+}
+
+/**
+ * Returns a `CandidateScores` layer; arguments, shapes and errors as there.
+ *
+ * @param args - Which items a user is compared with; see `CandidateScores`.
+ * @returns A new layer.
+ *
+ * @example
+ * emb.layers.candidateScores({ candidates: 'negatives' });
+ */
+export function candidateScores(args?: CandidateScoresArgs): CandidateScores;
+export function candidateScores(...given: [CandidateScoresArgs?]): CandidateScores {
+  return new CandidateScores(...given);
 }
 
 /**

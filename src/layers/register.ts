@@ -22,6 +22,7 @@ import { MultiHeadAttention } from './attention/multi_head_attention.js';
 import { WithMask } from './merge/with_mask.js';
 import { Operation } from './operations/operation.js';
 import { GlobalAveragePooling1D } from './pooling/global_average_pooling1d.js';
+import { CandidateScores } from './candidate_scores.js';
 import { UnitNormalization } from './unit_normalization.js';
 import { KerasHardSigmoid } from './keras_hard_sigmoid.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
@@ -62,6 +63,7 @@ const LAYERS = [
   AdditiveAttention,
   GlobalAveragePooling1D,
   UnitNormalization,
+  CandidateScores,
 ] as const;
 
 /** Registers the layers under their own names, which no stock layer has. */

@@ -17,6 +17,16 @@ export function scorer(columns: number | null = null): tf.LayersModel {
   return tf.model({ inputs: [user, items], outputs: scores });
 }
 
+/** Scores of users for items that all rows share. */
+export function sharedScorer(candidates: emb.SharedCandidates): tf.LayersModel {
+  const user = tf.input({ shape: [1], dtype: 'int32' });
+  const items = tf.input({ shape: [null], dtype: 'int32' });
+  const { candidateScores, embedding } = emb.layers;
+  const ofUser = embedding({ inputDim: USERS, outputDim: 4, combiner: 'sum' }).apply(user) as tf.SymbolicTensor;
+  const ofItems = embedding({ inputDim: ITEMS, outputDim: 4 }).apply(items) as tf.SymbolicTensor;
+  return tf.model({ inputs: [user, items], outputs: candidateScores({ candidates }).apply([ofUser, ofItems]) });
+}
+
 /** Ids [batch, width] in [0, count). */
 export function drawn(random: Random, batch: number, width: number, count: number): tf.Tensor2D {
   const ids = Int32Array.from({ length: batch * width }, () => random.whole(0, count));

@@ -9,6 +9,7 @@ import { DistributedEmbedding } from '../../layers/distributed_embedding/layer.j
 import { DotInteraction } from '../../layers/feature_interaction/dot_interaction.js';
 import { FeatureCross } from '../../layers/feature_interaction/feature_cross.js';
 import { GlobalAveragePooling1D } from '../../layers/pooling/global_average_pooling1d.js';
+import { CandidateScores } from '../../layers/candidate_scores.js';
 import { UnitNormalization } from '../../layers/unit_normalization.js';
 import { WithMask } from '../../layers/merge/with_mask.js';
 import { KerasHardSigmoid } from '../../layers/keras_hard_sigmoid.js';
@@ -36,6 +37,7 @@ const LAYERS: ReadonlySet<unknown> = new Set([
   AdditiveAttention,
   GlobalAveragePooling1D,
   UnitNormalization,
+  CandidateScores,
   Operation,
   WithMask,
 ]);

@@ -113,3 +113,24 @@ function argumentsOf(yTrue: unknown, yPred: unknown, weights: unknown): LossArgu
     weights: weightsOf(weights, scores),
   };
 }
+
+/** Losses of rows times the weights of the rows. */
+export function weighRows(rows: tf.Tensor, { weights }: LossArguments): tf.Tensor {
+  if (weights === null) return rows;
+  if (weights.shape[1] !== 1) throw new ValueError('weights', 'one weight for each row', weights);
+  return rows.mul(weights.squeeze([1]));
+}
+
+/** Returns a finite number; throws TypeError for no number, ValueError for another one. */
+export function checkFinite(value: unknown, argument: string): number {
+  if (typeof value !== 'number') throw new ArgumentTypeError(argument, 'a finite number', value);
+  if (!Number.isFinite(value)) throw new ValueError(argument, 'a finite number', value);
+  return value;
+}
+
+/** What scores are divided by: 1 where it is not given. */
+export function checkTemperature(given: unknown): number {
+  const value = checkFinite(given ?? 1, 'temperature');
+  if (value > 0) return value;
+  throw new ValueError('temperature', 'a number > 0', value);
+}
