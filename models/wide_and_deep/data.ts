@@ -35,12 +35,9 @@ export async function readDatasets({ data, test, label, positive, seed, separato
   };
 }
 
-type Cells = emb.data.DatasetElement['features'];
-
 /** A value of a file as the text of a cell; `separator` parts those of a list. */
 function textOf(value: unknown, separator: string): string {
-  if (typeof value === 'string') return value.trim();
-  return typeof value === 'number' ? String(value) : Array.from(value as ArrayLike<unknown>).join(separator);
+  return (typeof value === 'object' ? Array.from(value as ArrayLike<unknown>).join(separator) : String(value)).trim();
 }
 
 /** Reads a CSV file with a header line, or a parquet file. Throws InputError, with the row, for anything that is none. */
@@ -55,11 +52,11 @@ export async function readTable(path: string, separator: string): Promise<TextTa
       if (!isParquet || type === 'string') return [name, { type: 'string', missing: '' }];
       return [name, { type, missing: 'mask' }];
     });
-    const isThere = (features: Cells, name: string): boolean => features[`${name}_mask`] !== 0;
     const source = isParquet ? emb.data.fromParquet : emb.data.fromCsv;
     const rows: string[][] = [];
     for await (const { features } of source(path, { columns: Object.fromEntries(read) })) {
-      rows.push(columns.map((name) => (isThere(features, name) ? textOf(features[name], separator) : '')));
+      const cellOf = (name: string) => (features[`${name}_mask`] === 0 ? '' : textOf(features[name], separator));
+      rows.push(columns.map(cellOf));
     }
     if (rows.length === 0) throw new InputError(`${path} has a header but no rows`);
     return { columns, rows };

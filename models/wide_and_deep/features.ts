@@ -1,5 +1,5 @@
 /**
- * From columns of text to the int32 inputs of the model. Nothing here knows the data; it is learned from training rows:
+ * From columns of text to the int32 inputs of the model, by a pipeline that learns all it knows from training rows:
  * - numbers become bins: at most 16 that hold equally many rows, and at most 128 over the distinct values, which keep
  *   rare but telling amounts apart;
  * - text becomes its place in a vocabulary;
@@ -10,7 +10,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { cellsOf, type TextTable } from './data.js';
 
-const { Discretization, StringLookup } = emb.preprocessing;
+const { Discretization, Pipeline } = emb.preprocessing;
 
 const EQUAL_BINS = 16;
 const DISTINCT_BINS = 128;
@@ -22,17 +22,19 @@ const MOST_SHARED = 8;
 /** Padding of ragged inputs: the layers take negative ids as absent. */
 const ABSENT = -1;
 
-/** A column seen one way: as ids of bins or of a vocabulary. */
-interface Feature {
+/** A column seen one way, as ids of bins or of a vocabulary; plain values, for the metadata of the model. */
+export interface Feature {
+  /** In the pipeline. */
+  readonly name: string;
   readonly column: string;
   readonly kind: 'numeric' | 'categorical' | 'ragged';
   readonly separator: string;
-  readonly lookup: emb.preprocessing.Discretization | emb.preprocessing.StringLookup;
+  /** Where its ids end. */
+  readonly rows: number;
 }
 
-/** Ids of an input of the model, row-major int32 [rows, width]. */
-type EncodedInput = Readonly<{ ids: Int32Array; width: number }>;
-export type EncodedRows = Readonly<{ count: number; inputs: readonly EncodedInput[] }>;
+/** The ids of each input of the model, row-major int32 [rows, width]. */
+export type EncodedRows = Readonly<{ count: number; inputs: readonly { ids: Int32Array; width: number }[] }>;
 
 /** What the model needs to know of an input: ids per row (null: any number), and where the ids end. */
 export type InputSchema = Readonly<{ name: string; width: number | null; rows: number }>;
@@ -45,114 +47,102 @@ export function kindOf(cells: readonly string[], separator: string): Feature['ki
   return cells.some((cell) => cell.includes(separator)) ? 'ragged' : 'categorical';
 }
 
-function partsOf(cell: string, kind: Feature['kind'], separator: string): string[] {
-  if (kind !== 'ragged') return [cell];
-  const parts = cell.split(separator).map((part) => part.trim());
-  return parts.filter((part) => part !== '');
+/** Cells as the pipeline takes them; a missing number lies below all others. */
+function valuesOf(cells: readonly string[], { kind, separator }: Pick<Feature, 'kind' | 'separator'>) {
+  if (kind === 'numeric') return cells.map((cell) => (isNumber(cell) ? Number(cell) : -Infinity));
+  if (kind === 'categorical') return cells;
+  return cells.map((cell) => cell.split(separator).flatMap((part) => part.trim() || []));
 }
 
-/** The features of a column; numbers are seen twice where they are many. */
-function learnFeatures(column: string, cells: readonly string[], separator: string): Feature[] {
+/** The values that are seen often enough, as often as they are. */
+function frequent(values: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return values.filter((value) => counts.get(value)! >= LEAST_SEEN);
+}
+
+/** A column as features: how the pipeline reads it, and the values that a vocabulary learns. */
+function viewsOf(column: string, cells: readonly string[], separator: string) {
   const kind = kindOf(cells, separator);
+  const view = (name: string, by: emb.preprocessing.PipelineArgs['columns'][string], seen: unknown[] = []) => {
+    return { name: `${column} (${name})`, column, kind, separator, by, seen };
+  };
   if (kind !== 'numeric') {
-    const parts = cells.flatMap((cell) => partsOf(cell, kind, separator));
-    const counts = new Map<string, number>();
-    for (const part of parts) counts.set(part, (counts.get(part) ?? 0) + 1);
-    const lookup = new StringLookup().adapt(parts.filter((part) => counts.get(part)! >= LEAST_SEEN));
-    return [{ column, kind, separator, lookup }];
+    const seen = frequent((valuesOf(cells, { kind, separator }) as string[]).flat());
+    return [kind === 'ragged' ? view('words', { list: 'string' }, [seen]) : view('word', 'string', seen)];
   }
+  const bins = (name: string, boundaries: readonly number[]) =>
+    view(name, new Discretization({ binBoundaries: [-Number.MAX_VALUE, ...boundaries] }));
   const numbers = cells.filter(isNumber).map(Number);
   const distinct = [...new Set(numbers)].sort((a, b) => a - b);
   const count = Math.min(distinct.length, DISTINCT_BINS);
   // Between neighbours where they are few, else at every n-th.
-  const binBoundaries = Array.from({ length: count - 1 }, (_, i) => {
+  const boundaries = Array.from({ length: count - 1 }, (_, i) => {
     const above = Math.round(((i + 1) * distinct.length) / count);
     return (distinct[above - 1]! + distinct[above]!) / 2;
   });
-  const fine = new Discretization({ binBoundaries });
-  const coarse = distinct.length > EQUAL_BINS ? [new Discretization({ numBins: EQUAL_BINS }).adapt(numbers)] : [];
-  return [...coarse, fine].map((lookup) => ({ column, kind, separator, lookup }));
+  if (distinct.length <= EQUAL_BINS) return [bins('bins', boundaries)];
+  const equal = new Discretization({ numBins: EQUAL_BINS }).adapt(numbers);
+  return [bins('equal bins', equal.binBoundaries!), bins('bins', boundaries)];
 }
 
-/** Number of ids of features side by side; bins lie behind row 0. */
-function rowsOf(features: readonly Feature[]): number {
-  const sizes = features.map(({ lookup }) => {
-    return lookup instanceof Discretization ? lookup.binBoundaries!.length + 2 : lookup.vocabularySize();
-  });
-  return sizes.reduce((sum, rows) => sum + rows, 0);
-}
-
-/** The ids of each row: one, or any number for a ragged column. */
-function idsOf({ column, kind, separator, lookup }: Feature, table: TextTable): number[][] {
-  const cells = cellsOf(table, column);
-  if (!(lookup instanceof Discretization)) return lookup.apply(cells.map((cell) => partsOf(cell, kind, separator)));
-  const bins = lookup.apply(cells.map((cell) => (isNumber(cell) ? Number(cell) : 0)));
-  return cells.map((cell, row) => [isNumber(cell) ? 1 + bins[row]! : 0]);
-}
-
-/** Rows of ids as an input of the model. */
-function padded(bags: readonly (readonly number[])[]): EncodedInput {
-  const width = bags.reduce((longest, bag) => Math.max(longest, bag.length), 1);
-  const ids = new Int32Array(bags.length * width).fill(ABSENT);
-  bags.forEach((bag, row) => ids.set(bag, row * width));
-  return { ids, width };
-}
+/** Number of ids of features side by side. */
+const rowsOf = (features: readonly Feature[]): number => features.reduce((sum, { rows }) => sum + rows, 0);
 
 export class Encoder {
-  /** Features of each input that some share, each with rows of its own; neighbours stay together. */
-  private readonly shared: readonly (readonly Feature[])[];
-  private readonly ragged: readonly Feature[];
+  /** The inputs of the model; features that share one have rows of their own, and neighbours stay together. */
+  readonly inputs: readonly (InputSchema & { readonly features: readonly Feature[] })[];
 
-  constructor(readonly features: readonly Feature[]) {
+  /** `pipeline`: from values of columns to ids of features; it is saved with the model. */
+  constructor(
+    readonly pipeline: tf.ModelPipeline,
+    readonly features: readonly Feature[],
+  ) {
     const singles = features.filter(({ kind }) => kind !== 'ragged');
     const count = Math.min(MOST_SHARED, singles.length);
     const start = (part: number): number => Math.floor((part * singles.length) / count);
-    this.shared = Array.from({ length: count }, (_, part) => singles.slice(start(part), start(part + 1)));
-    this.ragged = features.filter(({ kind }) => kind === 'ragged');
+    const shared = Array.from({ length: count }, (_, i) => {
+      const side = singles.slice(start(i), start(i + 1));
+      return { name: `features_${i}`, width: side.length, rows: rowsOf(side), features: side };
+    });
+    const bags = features.filter(({ kind }) => kind === 'ragged');
+    const ragged = bags.map((bag, i) => ({ name: `ragged_${i}`, width: null, rows: bag.rows, features: [bag] }));
+    this.inputs = [...shared, ...ragged];
   }
 
   static learn(table: TextTable, label: string, separator: string): Encoder {
     const columns = table.columns.filter((column) => column !== label);
-    return new Encoder(columns.flatMap((column) => learnFeatures(column, cellsOf(table, column), separator)));
-  }
-
-  /** Plain JSON values, for the metadata of the model. */
-  getConfig(): object[] {
-    return this.features.map(({ lookup, ...feature }) => ({ ...feature, lookup: lookup.getConfig() }));
-  }
-
-  static fromConfig(configs: readonly object[]): Encoder {
-    return new Encoder(
-      (configs as Feature[]).map(({ lookup, ...feature }) => {
-        const { fromConfig } = feature.kind === 'numeric' ? Discretization : StringLookup;
-        return { ...feature, lookup: fromConfig(lookup) };
-      }),
-    );
-  }
-
-  schema(): InputSchema[] {
-    const shared = this.shared.map((features, i) => {
-      return { name: `features_${i}`, width: features.length, rows: rowsOf(features) };
-    });
-    return [...shared, ...this.ragged.map((each, i) => ({ name: `ragged_${i}`, width: null, rows: rowsOf([each]) }))];
+    const views = columns.flatMap((column) => viewsOf(column, cellsOf(table, column), separator));
+    const pipeline = new Pipeline({ columns: Object.fromEntries(views.map(({ name, by }) => [name, by])) });
+    pipeline.adapt(Object.fromEntries(views.map(({ name, seen }) => [name, seen])));
+    const rows = pipeline.inputDims();
+    const features = views.map(({ by: _by, seen: _seen, ...view }) => ({ ...view, rows: rows[view.name]! }));
+    return new Encoder(pipeline, features);
   }
 
   encode(table: TextTable): EncodedRows {
-    const shared = this.shared.map((features) => {
-      const columns = features.map((feature) => idsOf(feature, table));
-      // Each feature's ids are moved behind those of the features before it.
-      const offsets = features.map((_, i) => rowsOf(features.slice(0, i)));
-      return padded(table.rows.map((_, row) => columns.map((ids, i) => offsets[i]! + ids[row]![0]!)));
+    const values = this.features.map((each) => [each.name, valuesOf(cellsOf(table, each.column), each)] as const);
+    const inputs: { ids: Int32Array; width: number }[] = [];
+    tf.tidy(() => {
+      const ids = this.pipeline.apply(Object.fromEntries(values));
+      for (const { features } of this.inputs) {
+        const parts = features.map(({ name }, i) => {
+          const part = ids[name]!;
+          if (!(part instanceof tf.Tensor)) return part.toPadded({ defaultValue: ABSENT });
+          // Each feature's ids are moved behind those of the features before it.
+          return part.add(tf.scalar(rowsOf(features.slice(0, i)), 'int32'));
+        });
+        const joined = tf.concat(parts, 1);
+        inputs.push({ ids: joined.dataSync<'int32'>().slice(), width: joined.shape[1]! });
+      }
     });
-    const ragged = this.ragged.map((feature) => padded(idsOf(feature, table)));
-    return { count: table.rows.length, inputs: [...shared, ...ragged] };
+    return { count: table.rows.length, inputs };
   }
 }
 
 /** Mean number of ids per row of each input. */
-export function hotnessOf({ count, inputs }: EncodedRows): number[] {
-  return inputs.map(({ ids }) => ids.filter((id) => id !== ABSENT).length / count);
-}
+export const hotnessOf = ({ count, inputs }: EncodedRows): number[] =>
+  inputs.map(({ ids }) => ids.filter((id) => id !== ABSENT).length / count);
 
 /** The given rows as tensors, one per input. */
 export function batchOf({ inputs }: EncodedRows, rows: Int32Array): tf.Tensor[] {

@@ -39,7 +39,7 @@ async function runJob(options: Options): Promise<void> {
   say(`backend ${info.backend}, embedding kernels: ${[...new Set(kernels)].join(', ')}`);
 
   const learningRate = new LearningRate(options.batch, epochs * Math.ceil(fit.rows.length / options.batch));
-  const model = buildModel(encoder.schema(), { ...options, learningRate, hotness: hotnessOf(fitRows.rows) });
+  const model = buildModel(encoder.inputs, { ...options, learningRate, hotness: hotnessOf(fitRows.rows) });
   const plan = planOf(model);
   if (plan === null) say('tables: rows dealt out one by one to all devices');
   else if (onDevices !== null) say(`plan: ${String(plan)}`);
@@ -58,8 +58,8 @@ async function runJob(options: Options): Promise<void> {
   const best = bestAuc === null ? '' : ` (best possible ${bestAuc.toFixed(4)})`;
   say(`test error ${testError.toFixed(4)}, log loss ${logLoss.toFixed(4)}, AUC ${auc.toFixed(4)}${best}`);
 
-  const metadata: ModelMetadata = { features: encoder.getConfig(), label };
-  model.setUserDefinedMetadata({ ...metadata });
+  model.setUserDefinedMetadata({ features: encoder.features, label } satisfies ModelMetadata);
+  model.pipeline = encoder.pipeline;
   const reloaded = await inFolder(options.save, async (folder) => {
     await model.save(`file://${folder}`);
     const request: ReloadRequest = { folder, backend: info.backend, rows: test };

@@ -4,12 +4,12 @@ import * as tf from '@tensorflow/tfjs';
 import { startBackend } from '../backend.js';
 import type { Machine } from '../device_options.mjs';
 import type { LabelColumn, TextTable } from './data.js';
-import { Encoder } from './features.js';
+import { Encoder, type Feature } from './features.js';
 import { tablesByRows } from './model.js';
 import { predict } from './training.js';
 
-/** What a saved model knows beside its weights: how to read rows of text, and what it predicts. */
-export type ModelMetadata = Readonly<{ features: object[]; label: LabelColumn }>;
+/** What a saved model knows beside its weights and its pipeline: how to read rows of text, and what it predicts. */
+export type ModelMetadata = Readonly<{ features: readonly Feature[]; label: LabelColumn }>;
 /** Files and names, no weights and no ids; the machine is added for each process. */
 export type ReloadRequest = Readonly<{ folder: string; backend: string; machine?: Machine | null; rows: TextTable }>;
 
@@ -18,5 +18,5 @@ const { folder, backend, machine = null, rows } = JSON.parse(readFileSync(reques
 await startBackend(backend, machine);
 const model = await tf.loadLayersModel(`file://${folder}/model.json`);
 const { features } = model.getUserDefinedMetadata() as unknown as ModelMetadata;
-writeFileSync(output!, predict(model, Encoder.fromConfig(features).encode(rows)));
+writeFileSync(output!, predict(model, new Encoder(model.pipeline!, features).encode(rows)));
 process.stdout.write(String(tablesByRows(model)));

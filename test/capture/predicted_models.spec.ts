@@ -34,6 +34,19 @@ describeSteps('Captured predictions of models', () => {
       await expectPredicted(predictTwins(() => modelOf(), { between }));
     });
 
+    it('a pipeline that is attached, and one in its place', async () => {
+      const { Pipeline } = emb.preprocessing;
+      const between: Options['between'] = (model, round) => {
+        if (round % 6 === 0) model.pipeline = new Pipeline({ columns: { user: 'int' } });
+      };
+      await expectPredicted(predictTwins(() => compiled(), { between, rounds: 30 }));
+      const model = emb.attach(compiled(), new Pipeline({ columns: { user: 'int' } }));
+      await train(model, 4);
+      expect(emb.stepInfo(model)).toEqual(jasmine.objectContaining({ captured: true, reason: null }));
+      model.optimizer.dispose();
+      model.dispose();
+    });
+
     it('layers that are frozen and released, which need no other graph', async () => {
       const between: Options['between'] = (model, round) => {
         for (const layer of model.layers) layer.trainable = round % 2 === 0;

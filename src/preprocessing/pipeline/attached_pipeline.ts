@@ -4,6 +4,7 @@ import { ArgumentTypeError } from '../../base/errors.js';
 import { isRecord } from '../../base/options.js';
 import { perProcess } from '../../base/per_process.js';
 import type { RaggedTensor } from '../../ids/ragged_tensor.js';
+import { asOwn } from '../../tfjs/engine/own_functions.js';
 import { Pipeline } from './pipeline.js';
 
 declare module '@tensorflow/tfjs' {
@@ -54,10 +55,10 @@ export function attach<M extends tf.LayersModel>(model: M, pipeline: Pipeline | 
   Object.defineProperty(model, 'userDefinedMetadata', {
     configurable: true,
     enumerable: true,
-    get: () => {
+    get: asOwn(() => {
       const now = attached().get(model) ?? null;
       return now === null ? own : { ...own, [KEY]: now.getConfig() };
-    },
+    }),
     set: (metadata: object | null | undefined) => (own = withoutPipeline(metadata)),
   });
   return model;

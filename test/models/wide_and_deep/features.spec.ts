@@ -1,8 +1,8 @@
 /** Columns of text to ids. */
 import * as tf from '@tensorflow/tfjs';
-import type * as emb from 'tfjs-embeddings/node';
+import * as emb from 'tfjs-embeddings/node';
 import type { TextTable } from '../../../models/wide_and_deep/data.js';
-import { batchOf, Encoder, hotnessOf, kindOf } from '../../../models/wide_and_deep/features.js';
+import { batchOf, Encoder, hotnessOf, kindOf, type Feature } from '../../../models/wide_and_deep/features.js';
 
 const train: TextTable = {
   columns: ['age', 'city', 'tags', 'y'],
@@ -30,10 +30,10 @@ describe('the encoder', () => {
 
   it('gives each input the rows of its features', () => {
     // age: unknown and three bins; city: unknown, Ulm, Bonn (Rom was seen once). tags: unknown, b, a (c once).
-    expect(encoder.schema()).toEqual([
-      { name: 'features_0', width: 1, rows: 4 },
-      { name: 'features_1', width: 1, rows: 3 },
-      { name: 'ragged_0', width: null, rows: 3 },
+    expect(encoder.inputs.map(({ features, ...input }) => [input, features.map(({ name }) => name)])).toEqual([
+      [{ name: 'features_0', width: 1, rows: 4 }, ['age (bins)']],
+      [{ name: 'features_1', width: 1, rows: 3 }, ['city (word)']],
+      [{ name: 'ragged_0', width: null, rows: 3 }, ['tags (words)']],
     ]);
   });
 
@@ -53,16 +53,36 @@ describe('the encoder', () => {
     expect(inputs.map(({ ids }) => [...ids])).toEqual([[3], [0], [0, 2]]);
   });
 
+  it('takes rows of which no cell has a value', () => {
+    const none: TextTable = { columns: train.columns, rows: [['?', '', '', 'no']] };
+    expect(encoder.encode(none).inputs.map(({ ids, width }) => [width, ...ids])).toEqual([[1, 0], [1, 0], [0]]);
+  });
+
   it('is the same after JSON', () => {
-    const again = Encoder.fromConfig(JSON.parse(JSON.stringify(encoder.getConfig())) as object[]);
+    const { pipeline, features } = encoder;
+    const saved = JSON.parse(JSON.stringify([pipeline.getConfig(), features])) as [object, Feature[]];
+    const again = new Encoder(emb.preprocessing.Pipeline.fromConfig(saved[0]), saved[1]);
     expect(again.encode(train)).toEqual(encoder.encode(train));
-    expect(again.schema()).toEqual(encoder.schema());
+    expect(again.inputs).toEqual(encoder.inputs);
+  });
+
+  it('is a pipeline from values of columns to ids', () => {
+    const values = { 'age (bins)': [40, -Infinity], 'city (word)': ['Ulm', 'Rom'], 'tags (words)': [['a', 'z'], []] };
+    const made = encoder.pipeline.apply(values);
+    expect(Object.keys(made)).toEqual(encoder.features.map(({ name }) => name));
+    const [age, city, tags] = Object.values(made) as [tf.Tensor, tf.Tensor, emb.RaggedTensor];
+    expect([age.arraySync(), city.arraySync(), tags.toRows()]).toEqual([
+      [[2], [0]],
+      [[1], [0]],
+      [[2, 0], []],
+    ]);
+    tf.dispose([age, city]);
   });
 
   it('sees a column with many values in coarse and in fine bins', () => {
     const rows = Array.from({ length: 1000 }, (_, i) => [String(i), i % 2 === 0 ? 'a' : 'b']);
     const many = Encoder.learn({ columns: ['n', 'y'], rows }, 'y', '|');
-    expect(many.schema().map(({ rows }) => rows)).toEqual([17, 129]);
+    expect(many.inputs.map(({ rows }) => rows)).toEqual([17, 129]);
     const { inputs } = many.encode({ columns: ['n', 'y'], rows });
     expect(inputs.map(({ ids }) => new Set(ids).size)).toEqual([16, 128]);
   });
@@ -72,13 +92,21 @@ describe('the encoder', () => {
     // Column i has the values v0 .. v<i + 1>, besides row 0.
     const rows = Array.from({ length: 48 }, (_, r) => columns.map((_, i) => `v${r % (i + 2)}`));
     const wide = Encoder.learn({ columns: [...columns, 'y'], rows: rows.map((row) => [...row, 'a']) }, 'y', '|');
-    const schema = wide.schema();
+    const schema = wide.inputs;
     expect(schema.map(({ width }) => width)).toEqual([1, 1, 2, 1, 1, 2, 1, 2]);
-    expect(schema[2]).toEqual({ name: 'features_2', width: 2, rows: 5 + 6 });
+    expect(schema[2]).toEqual(jasmine.objectContaining({ name: 'features_2', width: 2, rows: 5 + 6 }));
     const { ids } = wide.encode({ columns, rows: [rows[0]!] }).inputs[2]!;
-    const { features } = Encoder.learn({ columns, rows }, 'none', '|');
-    const vocabularies = features.map(({ lookup }) => lookup as emb.preprocessing.StringLookup);
-    const [first, second] = [2, 3].map((i) => vocabularies[i]!.apply(['v0'])[0]!);
+    const [first, second] = [2, 3].map((i) => {
+      const { inputs } = Encoder.learn(
+        { columns: [columns[i]!], rows: rows.map((row) => [row[i]!]) },
+        'none',
+        '|',
+      ).encode({
+        columns,
+        rows: [rows[0]!],
+      });
+      return inputs[0]!.ids[0]!;
+    });
     expect([...ids]).toEqual([first!, 5 + second!]);
   });
 

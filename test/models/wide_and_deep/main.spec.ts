@@ -72,7 +72,7 @@ describe('npm start', () => {
     const { features, label } = loaded.getUserDefinedMetadata() as unknown as ModelMetadata;
     expect(label).toEqual({ name: 'verdict', positive: 'good', negative: 'bad' });
     const table = await readTable(test, '|');
-    const probabilities = predict(loaded, Encoder.fromConfig(features).encode(table));
+    const probabilities = predict(loaded, new Encoder(loaded.pipeline!, features).encode(table));
     const labels = table.rows.map((row) => (row[3] === 'good' ? 1 : 0));
     const { testError, logLoss, auc } = reportOf(stdout);
     expect([testError, logLoss, auc]).toEqual([
