@@ -63,8 +63,8 @@ export * as savedModel from './formats/saved_model/index.js';
 export * as converter from './formats/graph_models/index.js';
 /** Data sets of arrays and files, in batches. */
 export * as data from './data/index.js';
-/** Losses of ranking and retrieval. */
-export { losses } from './ranking/index.js';
+/** Losses and metrics of ranking and retrieval. */
+export { losses, metrics } from './ranking/index.js';
 /** Preprocessing of raw features into ids. */
 export * as preprocessing from './preprocessing/index.js';
 /** The TPU embedding API of TensorFlow. */

@@ -33,3 +33,19 @@ export interface RankingGoldens {
 export function rankingGoldens(): RankingGoldens {
   return JSON.parse(readFileSync(new URL('../goldens/ranking.json', import.meta.url), 'utf8')) as RankingGoldens;
 }
+
+export interface ScoreCase {
+  readonly labels: number[];
+  readonly scores: number[];
+  readonly weights: number[];
+  readonly auc: number;
+  readonly weightedAuc: number;
+  readonly logLoss: number;
+  readonly weightedLogLoss: number;
+}
+
+/** Values of scikit-learn (test/goldens/gen_sklearn_scores.py). */
+export function scoreCases(): ScoreCase[] {
+  const text = readFileSync(new URL('../goldens/sklearn_scores.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { cases: ScoreCase[] }).cases;
+}

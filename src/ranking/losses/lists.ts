@@ -2,7 +2,15 @@
 import * as tf from '@tensorflow/tfjs';
 import { ValueError, described } from '../../base/errors.js';
 import { readOptions } from '../../base/options.js';
-import { checkTemperature, madeLoss, shapeText, weighRows, type Loss, type LossArguments } from './loss.js';
+import {
+  checkTemperature,
+  madeLoss,
+  refuseOptions,
+  shapeText,
+  weighRows,
+  type Loss,
+  type LossArguments,
+} from './loss.js';
 
 /** Options of the losses of lists. */
 export interface ListLossArgs {
@@ -11,7 +19,7 @@ export interface ListLossArgs {
 }
 
 /** A list by its labels. */
-interface Lists {
+export interface Lists {
   /** float32 [batch, items], 0 for what does not count. */
   readonly labels: tf.Tensor2D;
   /** Which items count: those that are not masked, with a label of 0 or more. */
@@ -22,7 +30,7 @@ interface Lists {
 /** What stands for a score that does not count. */
 const NO_SCORE = -1e30;
 
-function listsOf({ labels, mask, scores }: LossArguments): Lists {
+export function listsOf({ labels, mask, scores }: LossArguments): Lists {
   if (!tf.util.arraysEqual(labels.shape, scores.shape)) {
     throw new ValueError('yTrue', `the shape of the scores, ${shapeText(scores)}`, described(shapeText(labels)));
   }
@@ -124,7 +132,7 @@ export function pairwiseSoftZeroOne(args: ListLossArgs = {}): Loss {
  * emb.losses.pairwiseMeanSquared()([[1, 0]], [[2, 2]]).print(); // [1]: the mean over two items of 1 and 1
  */
 export function pairwiseMeanSquared(args: Record<string, never> = {}): Loss {
-  readOptions(args, [], 'args', 'emb.losses.pairwiseMeanSquared()');
+  refuseOptions(args, 'emb.losses.pairwiseMeanSquared()');
   return madeLoss('pairwiseMeanSquared', (given) => {
     const { labels, valid, scores } = listsOf(given);
     // A pair of an item with itself is 0.
@@ -204,7 +212,7 @@ export function listMLE(args: ListLossArgs = {}): Loss {
  * emb.losses.sigmoidCrossEntropyFromLogits()([[1, 0]], [[0, 0]]).print(); // [0.6931472]
  */
 export function sigmoidCrossEntropyFromLogits(args: Record<string, never> = {}): Loss {
-  readOptions(args, [], 'args', 'emb.losses.sigmoidCrossEntropyFromLogits()');
+  refuseOptions(args, 'emb.losses.sigmoidCrossEntropyFromLogits()');
   return madeLoss('sigmoidCrossEntropyFromLogits', (given) => {
     const { labels, valid, scores } = listsOf(given);
     const counts = valid.cast('float32');

@@ -101,7 +101,7 @@ export function weightsOf(weights: unknown, scores: tf.Tensor2D): tf.Tensor2D | 
   );
 }
 
-function argumentsOf(yTrue: unknown, yPred: unknown, weights: unknown): LossArguments {
+export function argumentsOf(yTrue: unknown, yPred: unknown, weights: unknown): LossArguments {
   const scores = scoresOf(yPred);
   const { labels, mask } = targetsOf(yTrue);
   // A single row, or a batch of one number.
@@ -119,6 +119,13 @@ export function weighRows(rows: tf.Tensor, { weights }: LossArguments): tf.Tenso
   if (weights === null) return rows;
   if (weights.shape[1] !== 1) throw new ValueError('weights', 'one weight for each row', weights);
   return rows.mul(weights.squeeze([1]));
+}
+
+/** Throws ValueError, which names it, for an option of what has none. */
+export function refuseOptions(args: unknown, usage: string): void {
+  const [field] = Object.keys(args ?? {});
+  if (field !== undefined)
+    throw new ValueError(field, 'no options', described(`the field ${field}`), `Write ${usage}.`);
 }
 
 /** Returns a finite number; throws TypeError for no number, ValueError for another one. */

@@ -1,6 +1,6 @@
-/** Losses of this package by name in `compile`, beside those of tfjs. */
+/** Losses and metrics of this package by name in `compile`, beside those of tfjs. */
 import * as tf from '@tensorflow/tfjs';
-import 'tfjs-embeddings/node';
+import * as emb from 'tfjs-embeddings/node';
 
 function dense(units = 2, name?: string): tf.layers.Layer {
   return tf.layers.dense({ units, kernelInitializer: 'ones', ...(name === undefined ? {} : { name }) });
@@ -50,7 +50,7 @@ describe('Names of losses in compile', () => {
   it('come back from saved models', async () => {
     for (const loss of ['bpr', 'listMLE', 'sigmoidCrossEntropyFromLogits']) {
       const model = modelOf();
-      model.compile({ optimizer: tf.train.sgd(0.1), loss });
+      model.compile({ optimizer: tf.train.sgd(0.1), loss, metrics: ['recallAt20', emb.metrics.mrr({ k: 3 }), 'auc'] });
       let saved: tf.io.ModelArtifacts | null = null;
       const keep = (artifacts: tf.io.ModelArtifacts): Promise<tf.io.SaveResult> => {
         saved = artifacts;
@@ -59,6 +59,7 @@ describe('Names of losses in compile', () => {
       await model.save(tf.io.withSaveHandler(keep), { includeOptimizer: true });
       const again = await tf.loadLayersModel(tf.io.fromMemory(saved!));
       expect(compiled(again).lossFunctions[0]!.name).withContext(loss).toBe(loss);
+      expect(again.metricsNames).toEqual(['loss', 'recallAt20', 'mrrAt3', 'auc']);
       for (const each of [model, again]) each.dispose();
     }
   });
