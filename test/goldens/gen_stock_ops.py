@@ -312,6 +312,17 @@ for fused, count in [([b"BiasAdd"], 1), *[([b"BiasAdd", name], 1) for name in (b
     case("_FusedMatMul", A[:0], A, [f([0.5, -1])], [], transpose_b=True, fused_ops=fused)
 case("_FusedMatMul", A, A, [f([0.5, -1, 2])], [], transpose_a=True, fused_ops=[b"BiasAdd", b"GeluApproximate"])
 
+for value in ANY:
+    # Slices that end before they begin have no elements.
+    case("StridedSlice", value[0], i([2]), i([0]), i([1]))
+    case("StridedSlice", value[0], i([-1]), i([1]), i([2]))
+    case("StridedSlice", value[0], i([-1]), i([-2]), i([1]))
+    case("StridedSlice", value[0], i([1]), i([0]), i([1]))
+    case("StridedSlice", value, i([1, 2]), i([0, 1]), i([1, 1]), begin_mask=1, end_mask=1)
+    case("StridedSlice", value, i([0, 0]), i([1, 2]), i([-1, 1]), shrink_axis_mask=2)
+    case("GatherNd", value, i([[0, 1], [1, 3], [2, 0], [-1, 0]]), bad_indices_policy="IGNORE")
+    case("GatherNd", value, i([[1], [2]]), bad_indices_policy="IGNORE")
+
 every = sys.argv[1:] == ["every"]
 random.seed(26)
 kept = CASES if every else [c for c in CASES[:FEW] if random.random() < 0.33] + CASES[FEW:]

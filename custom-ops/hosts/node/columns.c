@@ -127,10 +127,11 @@ napi_value find_numbers(napi_env env, napi_callback_info info) {
   return c.failed ? NULL : new_number(env, (double)unknown);
 }
 
-/* The two words of a key, or NULL where there is none. */
-static const uint64_t* read_key(call* c, int index, uint64_t key[2]) {
+/* The two words of a key, which are copied, or NULL where there is none; `buckets`, which are written, lie elsewhere. */
+static const uint64_t* read_key(call* c, int index, array buckets, uint64_t key[2]) {
   if (c->failed || absent(c, index)) return NULL;
   const array words = numbers64(c, index, "key");
+  if (!c->failed) must_differ(c, buckets, words, "buckets");
   if (!c->failed && words.length != 2) fail_range(c, "key", "expected two numbers, received %zu", words.length);
   if (c->failed) return NULL;
   memcpy(key, words.data, 2 * sizeof *key);
@@ -146,8 +147,8 @@ napi_value hash_texts(napi_env env, napi_callback_info info) {
   const int32_t gap = (int32_t)whole(&c, 2, "gap", 0, 1);
   const te_texts texts = read_texts(&c, 0, "bytes", "offsets", gap, read);
   const int64_t of = whole(&c, 3, "of", 1, INT32_MAX);
-  const uint64_t* key = read_key(&c, 4, words);
   const array buckets = written(&c, 5, "buckets", texts.count);
+  const uint64_t* key = read_key(&c, 4, buckets, words);
   if (!c.failed) {
     must_differ(&c, buckets, read[0], "buckets");
     must_differ(&c, buckets, read[1], "buckets");
@@ -164,8 +165,8 @@ napi_value hash_numbers(napi_env env, napi_callback_info info) {
   begin(&c, env, info);
   const array numbers = numbers64(&c, 0, "numbers");
   const int64_t of = whole(&c, 1, "of", 1, INT32_MAX);
-  const uint64_t* key = read_key(&c, 2, words);
   const array buckets = written(&c, 3, "buckets", (int64_t)numbers.length);
+  const uint64_t* key = read_key(&c, 2, buckets, words);
   if (!c.failed) must_differ(&c, buckets, numbers, "buckets");
   if (!c.failed) {
     te_hash_numbers((const int64_t*)numbers.data, (int64_t)numbers.length, of, key, (int32_t*)buckets.data);

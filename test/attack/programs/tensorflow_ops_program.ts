@@ -114,7 +114,8 @@ function rightCall(): OpCall {
     }
     case 'EmbeddingSegmentSum': {
       const many = random.chance(0.9) ? values.size : random.whole(0, 9);
-      const rowsOfIds = tensors.floats(many * dim).reshape([many, dim]);
+      const width = isWide ? 3 : dim;
+      const rowsOfIds = tensors.floats(many * width).reshape([many, width]);
       const given = random.chance(0.95) ? rows : random.pick([-1, 0, 2 ** 31 - 1]);
       const attributes = [{ name: 'rows', type: backend.binding.TF_ATTR_INT, value: given }];
       return { name, inputs: [rowsOfIds, values], attributes, outputs: 1, written: 0 };

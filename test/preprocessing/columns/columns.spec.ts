@@ -98,6 +98,7 @@ describe('columns', () => {
     const slots = new Int32Array(32);
     addon.indexTexts(bytes, offsets, slots);
     const found = new Int32Array(3);
+    const key = new BigInt64Array(2);
     const refused: [string, () => unknown][] = [
       ['queryOffsets', () => addon.findTexts(bytes, slots, bytes, Int32Array.of(0, 3, 2, 5), 0, found)],
       ['queryOffsets', () => addon.findTexts(bytes, slots, bytes, Int32Array.of(0, 3, 4, 99), 0, found)],
@@ -113,6 +114,8 @@ describe('columns', () => {
       ['key', () => addon.hashTexts(bytes, offsets, 0, 3, BigInt64Array.of(1n), found)],
       ['buckets', () => addon.hashNumbers(BigInt64Array.of(1n), 3, null, found)],
       ['numbers', () => addon.hashNumbers(found as never, 3, null, found)],
+      ['buckets', () => addon.hashNumbers(new BigInt64Array(4), 3, key, new Int32Array(key.buffer))],
+      ['buckets', () => addon.hashTexts(bytes, offsets, 0, 3, key, new Int32Array(key.buffer, 0, offsets.length - 1))],
       ['separator', () => addon.splitTexts(bytes, 256, found)],
     ];
     for (const [argument, call] of refused) expect(call).withContext(argument).toThrowError(new RegExp(argument));

@@ -79,6 +79,9 @@ function sliced([x, ...bounds]: tf.Tensor[], { attrs }: tf.GraphNode): tf.Tensor
   const run = (each: tf.Tensor): tf.Tensor =>
     tf.stridedSlice(each, begin, end, strides, atBegin, atEnd, ellipsis, added, taken);
   try {
+    const told = tf.slice_util.sliceInfo(x!.shape, begin, end, strides, atBegin, atEnd, ellipsis, added, taken);
+    // Kernels take an end before the begin for a negative size.
+    if (sizeOf(told.finalShape) === 0) return nothing(told.finalShape, x!.dtype);
     return moved(x!, run);
   } catch (error) {
     throw new ValueError('begin', `a slice of [${x!.shape.join(', ')}]`, described((error as Error).message));
@@ -280,7 +283,8 @@ export const MOVING_OPS: readonly GraphOp[] = [
   graphOp('ConcatV2(values: T * N, axis: Tidx) -> output: T', (given) => joined(given.slice(0, -1), given.at(-1)!)),
   graphOp('StridedSlice(input: T, begin: Index, end: Index, strides: Index) -> output: T', sliced),
   graphOp('GatherNd(params: Tparams, indices: Tindices) -> output: Tparams', ([x, indices], { attrs }) =>
-    gatheredAt(x!, indices!, attrs['bad_indices_policy'] === 'IGNORE'),
+    // tfjs-converter gives texts of attributes in small letters.
+    gatheredAt(x!, indices!, String(attrs['bad_indices_policy'] ?? '').toLowerCase() === 'ignore'),
   ),
   graphOp('Gather(params: T, indices: Tindices) -> output: T', ([x, indices]) => gathered(x!, indices!, 0, 0)),
   graphOp('GatherV2(params: T, indices: Tindices, axis: Taxis) -> output: T', ([x, indices, axis], node) => {
