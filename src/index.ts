@@ -139,6 +139,8 @@ export { IndexedSlices, type IndexedSlicesArgs } from './optimizers/indexed_slic
 export type { Gradient, GradientMap, Gradients, NamedGradient } from './optimizers/step_gradients.js';
 export type { LearningRate, SparseOptimizerConfig } from './lookup/training/optimizer_settings.js';
 export type { ScheduleConfig, ScheduleName } from './lookup/training/schedules.js';
+export { capture, type CaptureOptions, type CapturedFunction } from './capture/functions/captured_functions.js';
+export { live, pure } from './capture/functions/pure.js';
 export { setCapture, stepInfo, type StepInfo } from './capture/steps.js';
 export { checkPlan, planEmbedding, readPlan } from './partition/index.js';
 export type {

@@ -33,6 +33,11 @@ export function whileRecording<T>(refuse: Refuse, step: () => T): T {
   }
 }
 
+/** Whether a step is being recorded. */
+export function isRecording(): boolean {
+  return state().refuse !== null;
+}
+
 /** Says that the step in progress cannot be repeated as a recording; `problem` follows "because". */
 export function refuseRecording(problem: string): void {
   state().refuse?.(problem);

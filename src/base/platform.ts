@@ -52,6 +52,29 @@ export interface Capturer {
   };
   /** Gives up the graphs of a model. */
   forget(model: tf.LayersModel): void;
+  /** The steps of a function of a user. */
+  functionSteps(f: (...args: never[]) => unknown, options: FunctionOptions): CapturedFunctionSteps;
+}
+
+/** How a function of a user is captured. */
+export interface FunctionOptions {
+  /** Whether a call that cannot be captured is an error. */
+  readonly onlyCaptured: boolean;
+  /** Which calls are compared with a new recording. */
+  readonly check: 'growing' | 'always';
+}
+
+/** The calls of a function, captured where that can be. */
+export interface CapturedFunctionSteps {
+  run(args: readonly unknown[]): unknown;
+  /** Why calls run op by op; null: nothing speaks against capturing them. */
+  readonly reason: string | null;
+  /** Kinds of calls that run as one op. */
+  readonly captured: number;
+  readonly evictions: number;
+  /** Whether a new recording of each kind agrees with the old one. */
+  verify(): boolean;
+  dispose(): void;
 }
 
 /** Columns of texts and of whole numbers: looked up or hashed. A text is bytes[offsets[i] .. offsets[i + 1] - gap). */

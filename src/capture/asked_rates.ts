@@ -11,7 +11,7 @@ import { withRateCalls, type RateFunction } from '../lookup/training/optimizer_s
 type Answer = { readonly value: unknown } | { readonly error: unknown };
 
 /** The tensor of a variable, which lives until it is released, and is not written in place as long. */
-class Kept {
+export class Kept {
   readonly #tensor: tf.Tensor;
 
   constructor(readonly variable: tf.Variable) {

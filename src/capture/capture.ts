@@ -8,7 +8,8 @@ import { notePenalties } from '../tfjs/layers/penalties.js';
 import { withOverrides, type Override } from '../tfjs/training/substitute.js';
 import { listSharedWeightsOnce } from '../tfjs/shared_weights.js';
 import { markFeeding } from '../tfjs/uncast_inputs.js';
-import { CapturedModel, type GivenStep } from './captured_model.js';
+import { CapturedModel } from './captured_model.js';
+import { FunctionSteps } from './functions/function_steps.js';
 import { isStandIn, raggedRowsOf, standInLike } from '../tfjs/ragged_stand_in.js';
 import { backendWithOps, consecutive, gathered } from './gathered_rows.js';
 import { type Purpose, moveChoice, trained, whySwitchedOff } from './steps.js';
@@ -23,7 +24,7 @@ import { PAIR_DOTS } from './overrides/pair_dots.js';
 import { SEGMENT_SUMS } from './overrides/segment_sums.js';
 import { SOFTMAX_GRADIENT } from './overrides/softmax_gradient.js';
 import { TILE_GRADIENT } from './overrides/tile_gradient.js';
-import { GraphList } from './signatures.js';
+import { GraphList, type GivenStep } from './signatures.js';
 import type { GraphAddon } from './step_graph.js';
 
 interface CapturedModels {
@@ -176,6 +177,7 @@ export function captureSteps(addon: GraphAddon): Capturer {
       state().models.get(before)?.forget();
     },
     disposed: (model) => state().models.get(trained(model))?.forget(),
+    fitted: (model) => state().models.get(model)?.verify(model),
   });
   // All that this package puts on models and layers is there before a snapshot of their methods is made, and around the loop
   // of rows: what is fed tells rows by the inputs of the caller.
@@ -190,5 +192,16 @@ export function captureSteps(addon: GraphAddon): Capturer {
       return { reason: captured.reason(model), captured: captured.captured, evictions: captured.evictions };
     },
     forget: (model) => state().models.get(model)?.forget(),
+    functionSteps(f, options) {
+      const list = new GraphList();
+      const steps = new FunctionSteps(f, options, {
+        addon: state().addon!,
+        list,
+        withOwnOps: (run) => (strangeInTfjs() === null ? withOverrides(GRAPH_OPS, run) : run()),
+        isObserved,
+      });
+      state().gone.register(steps, list);
+      return steps;
+    },
   };
 }

@@ -1,61 +1,49 @@
-/** The steps of one model: op by op, recorded, or repeated as one op. */
+/** The steps of one model, and what they take from it. */
 import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend, BACKEND_NAME } from '../backends/tensorflow/node_backend.js';
 import { Ownership } from '../backends/tensorflow/ownership.js';
-import type { EagerStep, StepData } from '../tfjs/training/model_steps.js';
 import { warnOnce } from '../base/warn_once.js';
-import { AskedRates } from './asked_rates.js';
+import { CapturedSteps, type Stepping } from './captured_steps.js';
+import { isPure } from './functions/pure.js';
 import { compiledOf, type Compiled, type Purpose } from './steps.js';
-import { whyNotPlain } from './plain_model.js';
-import { fewerOps } from './fewer_ops/fewer_ops.js';
-import type { AttributeKinds } from './graph_def.js';
-import { record, type OpenPlaces } from './recorder.js';
-import { difference, type Recording } from './recording.js';
-import { MOST_SIGNATURES, Signatures, type GraphList, type Signature } from './signatures.js';
-import { whyUnsound } from './sound.js';
-import { StepGraph, failedWriting, type GraphAddon, type LiveNumbers } from './step_graph.js';
+import { leaves, whyNotPlain } from './plain_model.js';
+import { MOST_SIGNATURES, type GivenStep, type GraphList } from './signatures.js';
+import type { GraphAddon } from './step_graph.js';
 import { watchedModel } from './watched_model.js';
 
-/** A field that changes more often is one that changes all the time. */
-const MOST_CHANGES = 8;
-
-/** A step that is to run. */
-export interface GivenStep {
-  readonly purpose: Purpose;
-  /** Runs it op by op. */
-  readonly eager: EagerStep;
-  readonly data: StepData;
-  /** Where the data have any number of rows. */
-  readonly open?: OpenPlaces | undefined;
-}
-
-/** What makes data of one kind: shapes, dtypes, and which tensors are the same; how many rows a data set has is no matter. */
-function kindOf({ data, open }: GivenStep): string {
-  const seen: object[] = [];
-  return data
-    .map((tensor, place) => {
-      if (tensor === null || tensor === undefined) return '-';
-      const same = seen.indexOf(tensor.dataId);
-      seen.push(tensor.dataId);
-      const sizes: unknown[] = open?.has(place) === true ? ['rows', ...tensor.shape.slice(1)] : tensor.shape;
-      return `${sizes.join('x')}${tensor.dtype[0]}${same < 0 ? '' : same}`;
-    })
-    .join();
-}
-
+/** What the steps of models keep of a model that a caller gives each time: nothing here holds it. */
 export class CapturedModel {
-  readonly #signatures: Signatures;
+  readonly #steps: CapturedSteps;
   /** Why no step of a purpose is captured; none: that was not looked at since `compile`. */
   readonly #reasons = new Map<Purpose, string | null>();
   #optimizer: tf.Optimizer | null = null;
   /** Losses and metrics as `compile` left them; null: it was not called. */
   #functions: readonly unknown[] | null = null;
+  /** Why a pure function is none; null: no comparison found that. */
+  #broken: string | null = null;
+  /** The model of the call in progress. */
+  #model: tf.LayersModel | null = null;
 
   constructor(
-    private readonly addon: GraphAddon,
+    addon: GraphAddon,
     private readonly list: GraphList,
   ) {
-    this.#signatures = new Signatures(list);
+    const current = (): tf.LayersModel => this.#model!;
+    const stepping: Stepping = {
+      comparesAll: false,
+      whyNot: (purpose) => this.whyNot(current(), purpose),
+      changed: (purpose) => void this.#reasons.delete(purpose),
+      watched: (purpose) => watchedModel(current(), purpose).watched,
+      variables: () => ownVariables(current()),
+      stepped(purpose) {
+        const optimizer = compiledOf(current()).optimizer_ as unknown as { incrementIterations(): void };
+        if (purpose === 'train') optimizer.incrementIterations();
+      },
+      evicted: () => warnOfKinds(current()),
+      promises: (purpose) => purpose !== 'predict' && isPromised(current()),
+      broken: (purpose, reason) => this.#breakPromise(current(), purpose, reason),
+    };
+    this.#steps = new CapturedSteps(stepping, addon, list);
   }
 
   /** Why steps of some kind run op by op; null where all kinds of them are captured or about to be. */
@@ -63,7 +51,7 @@ export class CapturedModel {
     // A model that was never compiled may predict all the same.
     const isCompiled = (compiledOf(model).optimizer_ ?? null) !== null;
     const purpose = !isCompiled && this.#reasons.has('predict') ? 'predict' : 'train';
-    return this.whyNot(model, purpose) ?? this.#signatures.refused ?? (this.captured > 0 ? null : this.#whyNever());
+    return this.whyNot(model, purpose) ?? this.#steps.refused ?? (this.captured > 0 ? null : this.#whyNever());
   }
 
   /** Kinds of steps that run as one call; graphs wait while another backend is in use. */
@@ -73,7 +61,7 @@ export class CapturedModel {
 
   /** Kinds of steps that gave way to others since the model was compiled. */
   get evictions(): number {
-    return this.#signatures.evictions;
+    return this.#steps.evictions;
   }
 
   /** Where kinds of steps give way before they are captured. */
@@ -84,6 +72,7 @@ export class CapturedModel {
   /** Snapshots what `compile` has just left in the model. */
   compiled(model: tf.LayersModel): void {
     this.forget();
+    this.#broken = null;
     this.#optimizer = compiledOf(model).optimizer_ ?? null;
     this.#functions = functionsOf(model);
   }
@@ -106,8 +95,10 @@ export class CapturedModel {
       this.forget();
     }
     if (!this.#reasons.has(purpose)) this.#setReason(purpose, whyNotPlain(model, purpose));
-    if (purpose !== 'predict' && this.#reasons.get(purpose) === null && !this.#hasItsFunctions(model)) {
-      this.#setReason(purpose, 'its losses or metrics are others than those it was compiled with');
+    if (purpose !== 'predict' && this.#reasons.get(purpose) === null) {
+      const changed = 'its losses or metrics are others than those it was compiled with';
+      const reason = this.#broken ?? (this.#hasItsFunctions(model) ? null : changed);
+      if (reason !== null) this.#setReason(purpose, reason);
     }
     return this.#reasons.get(purpose)!;
   }
@@ -121,136 +112,43 @@ export class CapturedModel {
 
   #setReason(purpose: Purpose, reason: string | null): void {
     this.#reasons.set(purpose, reason);
-    if (reason !== null) this.#signatures.drop(purpose);
+    if (reason !== null) this.#steps.drop(purpose);
   }
 
   /** Gives up all graphs; steps are recorded again. */
   forget(): void {
-    this.#signatures.clear();
+    this.#steps.forget();
     this.#reasons.clear();
   }
 
   /** Runs one step; the caller has asked `whyNot`. */
   step(model: tf.LayersModel, given: GivenStep): tf.Tensor[] {
-    const { eager, data } = given;
-    const signature = this.#signatureOf(model, given);
-    if (signature.refused !== null) return eager(data);
-    if (signature.graph !== null) {
-      if (signature.graph.takesVariable(data)) return eager(data);
-      if (this.#isCurrent(signature)) return this.#repeat(model, signature, given);
-      this.#giveUp(signature);
-    }
-    signature.runs += 1;
-    // The first step makes slots, and the first buffers that can be written in place.
-    if (signature.runs === 1 || signature.refused !== null) return eager(data);
-    return this.#record(model, signature, given);
-  }
-
-  #signatureOf(model: tf.LayersModel, given: GivenStep): Signature {
-    const { purpose } = given;
     // Frozen layers are trained by other steps, and evaluated and predicted by the same.
-    const trained = purpose === 'train' ? compiledOf(model).collectedTrainableWeights : [];
-    const frozen = trained.map((weight) => ((weight.read() as tf.Variable).trainable ? '1' : '0'));
-    const { evictions } = this;
-    const signature = this.#signatures.of(purpose, `${kindOf(given)} ${frozen.join('')}`);
-    if (this.evictions > evictions) warnOfKinds(model);
-    return signature;
+    const trained = given.purpose === 'train' ? compiledOf(model).collectedTrainableWeights : [];
+    const kind = trained.map((weight) => ((weight.read() as tf.Variable).trainable ? '1' : '0')).join('');
+    return this.#during(model, () => this.#steps.run({ ...given, kind }));
   }
 
-  #isCurrent({ graph, watched }: Signature): boolean {
-    return graph!.isWhole && watched!.changed() === null;
+  /** Compares the steps of a model whose losses or metrics are pure by a promise, once more. */
+  verify(model: tf.LayersModel): void {
+    if (tf.getBackend() !== BACKEND_NAME) return;
+    this.#during(model, () => (['train', 'evaluate'] as const).every((purpose) => this.#steps.verify(purpose)));
   }
 
-  #giveUp(signature: Signature): void {
-    const field = signature.watched!.changed();
-    this.#signatures.release(signature);
-    Object.assign(signature, { watched: null, recording: null, runs: 0 });
-    this.#countChange(signature, `${field ?? 'a variable'} changes from step to step`);
-  }
-
-  #countChange(signature: Signature, reason: string): void {
-    // It may have been a function, and the new one is not checked yet.
-    this.#reasons.delete(signature.purpose);
-    signature.changes += 1;
-    if (signature.changes > MOST_CHANGES) signature.refused ??= reason;
-  }
-
-  #record(model: tf.LayersModel, signature: Signature, { eager, data, open }: GivenStep): tf.Tensor[] {
-    const backend = asNodeBackend(tf.backend());
-    const known = { own: ownVariables(model), open };
-    const { results, recording } = record(backend, data, () => eager(data), known);
-    if (!recording.isTypical && recording.problem === null) {
-      this.#countChange(signature, 'some batches have no ids');
-      return results;
-    }
-    const first = signature.recording;
-    const field = first === null ? null : signature.watched!.changed();
-    signature.refused = recording.problem ?? (first === null || field !== null ? null : difference(first, recording));
-    signature.recording = recording;
-    signature.watched = watchedModel(model, signature.purpose).watched;
-    // What changed between the two steps was no matter of the step itself: this one is the first of two then.
-    if (field !== null) this.#countChange(signature, `${field} changes from step to step`);
-    else if (signature.refused === null && first !== null) this.#build(model, signature, recording);
-    if (signature.refused !== null || signature.graph !== null) signature.recording = null;
-    return results;
-  }
-
-  #build(model: tf.LayersModel, signature: Signature, recording: Recording): void {
-    const { purpose } = signature;
-    const kinds = asNodeBackend(tf.backend()).binding as unknown as AttributeKinds;
-    const fewer = fewerOps(recording, kinds);
-    signature.refused = whyUnsound(recording) ?? whyUnsound(fewer);
-    // A user's function may have come since the last check, and be part of both recordings.
-    this.#reasons.delete(purpose);
-    if (signature.refused !== null || this.whyNot(model, purpose) !== null) return;
+  #during<T>(model: tf.LayersModel, run: () => T): T {
+    const outer = this.#model;
+    this.#model = model;
     try {
-      this.#signatures.setGraph(signature, new StepGraph(this.addon, fewer));
-    } catch (error) {
-      signature.refused = `TensorFlow refuses its graph: ${(error as Error).message}`;
-    }
-  }
-
-  #repeat(model: tf.LayersModel, signature: Signature, given: GivenStep): tf.Tensor[] {
-    const graph = signature.graph!;
-    const { made, rates } = AskedRates.during(graph.variables, () => graph.makeLive());
-    try {
-      if (rates.changedVariables) {
-        signature.refused = 'its learning rate is a function that changes variables';
-        this.#signatures.release(signature);
-      }
-      // A step that cannot run fails op by op before it asks for rates, or in the same words.
-      if (made === null || rates.changedVariables) return rates.replay(() => given.eager(given.data));
-      return this.#run(model, signature, given, { made, rates });
+      return run();
     } finally {
-      rates.release();
+      this.#model = outer;
     }
   }
 
-  #run(
-    model: tf.LayersModel,
-    signature: Signature,
-    { eager, data }: GivenStep,
-    { made, rates }: { readonly made: LiveNumbers; readonly rates: AskedRates },
-  ): tf.Tensor[] {
-    let results: tf.Tensor[];
-    try {
-      results = signature.graph!.run(data, made);
-    } catch (error) {
-      if (failedWriting(error)) throw error;
-      // Nothing was written. Op by op the step says what is wrong in words of layers and inputs.
-      const eagerResults = rates.replay(() => eager(data));
-      // Such as a layer that met padding: the steps after it are others.
-      if (this.#isCurrent(signature)) {
-        signature.refused = `TensorFlow cannot run its graph: ${(error as Error).message}`;
-        this.#signatures.release(signature);
-      } else {
-        this.#giveUp(signature);
-      }
-      return eagerResults;
-    }
-    const optimizer = compiledOf(model).optimizer_ as unknown as { incrementIterations(): void };
-    if (signature.purpose === 'train') optimizer.incrementIterations();
-    return results;
+  #breakPromise(model: tf.LayersModel, purpose: Purpose, reason: string): void {
+    this.#broken = `a loss or metric that was marked by emb.pure does not depend on its tensors alone: ${reason}`;
+    this.#setReason(purpose, this.#broken);
+    console.warn(`tfjs-embeddings: steps of model ${model.name} run op by op from now on, because ${this.#broken}.`);
   }
 }
 
@@ -262,6 +160,12 @@ function warnOfKinds({ name }: tf.LayersModel): void {
       'Batches of fewer shapes keep their graphs; emb.stepInfo(model).evictions counts those that gave way.',
     `kinds of steps of ${name}`,
   );
+}
+
+/** Whether a loss or metric was marked as pure. */
+function isPromised(model: tf.LayersModel): boolean {
+  const { loss, metrics } = compiledOf(model);
+  return leaves([loss, metrics]).some(isPure);
 }
 
 /** What a step of the model takes for its losses and metrics, the functions one by one. */

@@ -6,21 +6,22 @@ import * as tf from '@tensorflow/tfjs';
 import { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
 import { tableSettings } from '../lookup/lookup.js';
 import { isOwn } from '../tfjs/engine/own_functions.js';
+import { isPure } from './functions/pure.js';
 import { compiledOf, type Purpose } from './steps.js';
 import { isOptimizer } from './known/plain_classes.js';
 import { isStockFunction } from './known/stock.js';
 import { watchedModel } from './watched_model.js';
 
 /** The losses or metrics that `compile` was given, in whatever structure. */
-function leaves(given: unknown): unknown[] {
+export function leaves(given: unknown): unknown[] {
   if (Array.isArray(given)) return (given as unknown[]).flatMap(leaves);
   if (given !== null && typeof given === 'object') return Object.values(given).flatMap(leaves);
   return given === undefined || given === null ? [] : [given];
 }
 
-/** Whether it is a loss or metric of tfjs or of this package. */
+/** Whether it is a loss or metric of tfjs or of this package, or is as good as one by a user's promise. */
 function isKnownFunction(given: unknown): boolean {
-  return isStockFunction(given) || (typeof given === 'function' && isOwn(given));
+  return isStockFunction(given) || isPure(given) || (typeof given === 'function' && isOwn(given));
 }
 
 function whyNotOptimizer(optimizer: unknown): string | null {
@@ -36,7 +37,8 @@ function whyNotCompiled(model: tf.LayersModel): string | null {
     ['metric', metrics],
   ] as const) {
     const stranger = leaves(given).find((each) => typeof each !== 'string' && !isKnownFunction(each));
-    if (stranger !== undefined) return `a ${what} is a function that is not one of tfjs or of this package`;
+    if (stranger !== undefined)
+      return `a ${what} is a function that is not one of tfjs or of this package, nor marked by emb.pure`;
   }
   return null;
 }

@@ -282,6 +282,13 @@ export function record(
     if (!isSeen) recorder.refuse('an op runs that has no name');
     return getInputTensorIds.call(backend, tensors);
   });
+  const stepped: tf.Optimizer[] = [];
+  const optimizers = tf.Optimizer.prototype as unknown as { incrementIterations(this: tf.Optimizer): void };
+  const { incrementIterations } = optimizers;
+  optimizers.incrementIterations = asOwn(function (this: tf.Optimizer): void {
+    stepped.push(this);
+    incrementIterations.call(this);
+  });
   const isOwn = Object.hasOwn(backend, 'readSync');
   backend.readSync = asOwn((dataId) => {
     recorder.reads(dataId);
@@ -296,11 +303,12 @@ export function record(
     );
   } finally {
     Object.assign(backend, { executeSingleOutput, executeMultipleOutputs, getInputTensorIds, readSync });
+    optimizers.incrementIterations = incrementIterations;
     // A method of the prototype, where it was not wrapped before.
     if (!isOwn) delete (backend as Partial<ReadableBackend>).readSync;
   }
   const rebound = recorder.rebound(before);
   const places = results.map((result) => recorder.placeOf(result));
   const { ops, feeds, constants, problem, isTypical } = recorder;
-  return { results, recording: { ops, feeds, constants, rebound, results: places, problem, isTypical } };
+  return { results, recording: { ops, feeds, constants, rebound, stepped, results: places, problem, isTypical } };
 }

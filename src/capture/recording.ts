@@ -46,6 +46,8 @@ export interface Recording {
   readonly feeds: readonly Feed[];
   readonly constants: readonly Constant[];
   readonly rebound: readonly Rebound[];
+  /** Optimizers that took a step, in their order. */
+  readonly stepped: readonly tf.Optimizer[];
   /** The places of the results. */
   readonly results: readonly string[];
   /** Why the step cannot be repeated as it was; null: it can. */
@@ -117,5 +119,8 @@ export function difference(first: Recording, second: Recording): string | null {
   const reboundText = ({ rebound }: Recording): string =>
     rebound.map(({ variable, place }) => `${variable.id} ${place}`).join();
   if (reboundText(first) !== reboundText(second)) return 'it writes other variables from step to step';
+  if (first.stepped.length !== second.stepped.length || first.stepped.some((each, i) => each !== second.stepped[i])) {
+    return 'other optimizers take a step from step to step';
+  }
   return first.results.join() === second.results.join() ? null : 'its results come from other ops from step to step';
 }

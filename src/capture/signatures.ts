@@ -1,14 +1,55 @@
 /** The kinds of steps of one model: those that were used last, with their graphs. */
 import type { Purpose } from './steps.js';
+import type { EagerStep, StepData } from '../tfjs/training/model_steps.js';
+import type { OpenPlaces } from './recorder.js';
 import type { Recording } from './recording.js';
 import type { StepGraph } from './step_graph.js';
 import type { WatchedFields } from './watched_fields.js';
 
+/** A step that is to run. */
+export interface GivenStep {
+  readonly purpose: Purpose;
+  /** Runs it op by op. */
+  readonly eager: EagerStep;
+  readonly data: StepData;
+  /** Where the data have any number of rows. */
+  readonly open?: OpenPlaces | undefined;
+  /** What else makes its kind, beside the data. */
+  readonly kind?: string | undefined;
+}
+
+/** What makes data of one kind: shapes, dtypes, and which tensors are the same; how many rows a data set has is no matter. */
+export function kindOf({ data, open, kind = '' }: GivenStep): string {
+  const seen: object[] = [];
+  const kinds = data.map((tensor, place) => {
+    if (tensor === null || tensor === undefined) return '-';
+    const same = seen.indexOf(tensor.dataId);
+    seen.push(tensor.dataId);
+    const sizes: unknown[] = open?.has(place) === true ? ['rows', ...tensor.shape.slice(1)] : tensor.shape;
+    return `${sizes.join('x')}${tensor.dtype[0]}${same < 0 ? '' : same}`;
+  });
+  return `${kinds.join()} ${kind}`;
+}
+
+/** What a user's promise about a step is checked by. */
+export interface StepPromise {
+  /** The recording of which the graph was made. */
+  readonly recording: Recording;
+  /** The step that ran last. */
+  readonly last: GivenStep;
+  /** The last step that was compared. */
+  readonly verified: number;
+}
+
 /** Steps of one kind: of one purpose, batches of these shapes, these variables trainable. */
 export interface Signature {
   readonly purpose: Purpose;
-  /** Steps that ran op by op so far. */
+  /** Steps so far, however they ran. */
+  steps: number;
+  /** Steps that ran op by op since the last graph. */
   runs: number;
+  /** Null: all that the step reaches is known. */
+  promise: StepPromise | null;
   recording: Recording | null;
   graph: StepGraph | null;
   watched: WatchedFields | null;
@@ -49,16 +90,25 @@ export class Signatures {
     const known = this.#found.get(key);
     if (known === undefined) this.#makeRoom(purpose);
     else this.#found.delete(key);
-    const none = { recording: null, graph: null, watched: null, refused: null };
-    const found: Signature = known ?? { purpose, runs: 0, changes: 0, ...none };
+    const none = { recording: null, graph: null, watched: null, refused: null, promise: null };
+    const found: Signature = known ?? { purpose, steps: 0, runs: 0, changes: 0, ...none };
     this.#found.set(key, found);
     return found;
   }
 
+  /** The signature of a step, where there is one. */
+  known(purpose: Purpose, kind: string): Signature | undefined {
+    return this.#found.get(`${purpose} ${kind}`);
+  }
+
+  ofPurpose(purpose: Purpose): Signature[] {
+    return [...this.#found.values()].filter((signature) => signature.purpose === purpose);
+  }
+
   #makeRoom(purpose: Purpose): void {
-    const ofPurpose = [...this.#found].filter(([, signature]) => signature.purpose === purpose);
-    if (ofPurpose.length < MOST_SIGNATURES) return;
-    const [key, oldest] = ofPurpose[0]!;
+    const kinds = [...this.#found].filter(([, signature]) => signature.purpose === purpose);
+    if (kinds.length < MOST_SIGNATURES) return;
+    const [key, oldest] = kinds[0]!;
     this.#found.delete(key);
     this.release(oldest);
     // A kind that runs op by op for a reason of its own lost nothing.
@@ -76,6 +126,7 @@ export class Signatures {
     signature.graph.release();
     this.list.graphs.delete(signature.graph);
     signature.graph = null;
+    signature.promise = null;
   }
 
   /** Forgets all kinds of a purpose. */

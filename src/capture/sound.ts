@@ -6,6 +6,7 @@ import { isInPlace, writtenInputs, type RecordedOp, type Recording } from './rec
 
 const FLOAT = 1;
 const INT = 3;
+const BOOL = 10;
 
 /** Beyond this a graph holds too much that never changes. */
 const MOST_CONSTANT_BYTES = 2 ** 28;
@@ -37,7 +38,9 @@ export function whyUnsound(recording: Recording): string | null {
   const stranger = feeds.find(({ type }) => type !== FLOAT && type !== INT);
   if (stranger !== undefined) return 'it takes tensors that are neither float32 nor int32';
   const kinds = kindsOf(recording);
-  if (results.some((place) => kinds.get(place)?.type !== FLOAT)) return 'its results are not all of float32';
+  const isGiven = (type: number | undefined): boolean => type === FLOAT || type === INT || type === BOOL;
+  if (results.some((place) => !isGiven(kinds.get(place)?.type)))
+    return 'its results are not all numbers or truth values';
   const bytes = constants.reduce((sum, { values }) => sum + values.byteLength, 0);
   if (bytes > MOST_CONSTANT_BYTES) return 'its ops take more than 256 MiB of numbers that never change';
   const inPlace = ops.filter(isInPlace);

@@ -5,7 +5,8 @@ import { Ownership } from '../backends/tensorflow/ownership.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
 import type { LiveValues } from '../backends/recordings.js';
 import { graphDefOf, type AttributeKinds } from './graph_def.js';
-import { isInPlace, writtenInputs, type Feed, type Recording } from './recording.js';
+import { kindsOf } from './places.js';
+import { isInPlace, writtenInputs, type Feed, type RecordedOp, type Recording } from './recording.js';
 
 /** The part of the native addon that makes graphs. */
 export interface GraphAddon {
@@ -17,6 +18,7 @@ export interface GraphAddon {
 export type LiveNumbers = ReadonlyMap<Feed, LiveValues>;
 
 const FLOAT = 1;
+const BOOL = 10;
 const STEP = 'EmbeddingStep';
 
 const lines = (names: readonly string[]): string => names.map((name) => `${name}\n`).join('');
@@ -26,22 +28,26 @@ export class StepGraph {
   readonly #feeds: readonly Feed[];
   readonly #attributes: readonly OpAttribute[];
   readonly #written: readonly tf.Variable[];
-  readonly #recording: Recording;
+  /** Of results and of new tensors of variables. */
+  readonly #types: readonly number[];
   /** What tfjs finds by the name of each variable. */
   readonly #registered: readonly (tf.Variable | undefined)[];
 
   /** Throws TensorFlow's words where it refuses the graph. */
   constructor(
     private readonly addon: GraphAddon,
-    recording: Recording,
+    readonly recording: Recording,
   ) {
-    const { feeds, rebound, results, ops } = recording;
     const { binding } = asNodeBackend(tf.backend());
+    const { feeds, rebound, results, ops } = recording;
     const floats = feeds.filter(({ type }) => type === FLOAT);
     const ints = feeds.filter(({ type }) => type !== FLOAT);
     this.#feeds = [...floats, ...ints];
-    const fetches = [...results, ...rebound.map(({ place }) => place)];
-    const { definition, targets } = graphDefOf(recording, binding as unknown as AttributeKinds);
+    const kinds = kindsOf(recording);
+    this.#types = [...results, ...rebound.map(({ place }) => place)].map((place) => kinds.get(place)!.type);
+    const asFloats = withFloatResults(recording, this.#types);
+    const fetches = [...asFloats.results, ...asFloats.rebound.map(({ place }) => place)];
+    const { definition, targets } = graphDefOf(asFloats, binding as unknown as AttributeKinds);
     const names = this.#feeds.map(({ name }) => name);
     this.#number = addon.buildGraph(definition, lines(names), lines(fetches), lines(targets));
     const count = (name: string, value: number): OpAttribute => ({ name, type: binding.TF_ATTR_INT, value });
@@ -50,7 +56,6 @@ export class StepGraph {
     this.#written = feeds.flatMap((feed) =>
       feed.kind === 'variable' && written.has(feed.name) ? [feed.variable] : [],
     );
-    this.#recording = recording;
     this.#registered = this.variables.map(({ name }) => tf.engine().registeredVariables[name]);
   }
 
@@ -75,7 +80,7 @@ export class StepGraph {
 
   /** The numbers of the next run that change from step to step, made in the order in which the step first made them. */
   makeLive(): LiveNumbers {
-    return new Map(this.#recording.feeds.flatMap((feed) => (feed.kind === 'live' ? [[feed, feed.make()]] : [])));
+    return new Map(this.recording.feeds.flatMap((feed) => (feed.kind === 'live' ? [[feed, feed.make()]] : [])));
   }
 
   /** Runs the step; what it gives belongs to the scope of the caller. Nothing is written where it throws. */
@@ -92,15 +97,11 @@ export class StepGraph {
     };
     try {
       const inputs = this.#inputs(data, live, made);
-      const outputs = backend.executeMultipleOutputs(STEP, this.#attributes, inputs, this.#fetchCount);
-      return this.#take(outputs);
+      const outputs = backend.executeMultipleOutputs(STEP, this.#attributes, inputs, this.#types.length);
+      return this.#take(outputs.map((output, i) => asType(output, this.#types[i]!)));
     } finally {
       for (const dataId of temporary) backend.disposeData(dataId, true);
     }
-  }
-
-  get #fetchCount(): number {
-    return this.#recording.results.length + this.#recording.rebound.length;
   }
 
   #inputs(
@@ -116,7 +117,7 @@ export class StepGraph {
   }
 
   #take(outputs: readonly tf.Tensor[]): tf.Tensor[] {
-    const { results, rebound } = this.#recording;
+    const { results, rebound } = this.recording;
     rebound.forEach(({ variable }, i) => {
       const output = outputs[results.length + i]!;
       variable.assign(output as tf.Tensor<never>);
@@ -128,6 +129,42 @@ export class StepGraph {
   release(): void {
     this.addon.releaseGraph(this.#number);
   }
+}
+
+function typeAttribute(name: string, value: number): OpAttribute {
+  return { name, type: asNodeBackend(tf.backend()).binding.TF_ATTR_TYPE, value };
+}
+
+/** The step, all results of which are floats: an op of ours gives nothing else. Whole numbers keep their bits. */
+function withFloatResults(recording: Recording, types: readonly number[]): Recording {
+  const added: RecordedOp[] = [];
+  const asFloat = (place: string, at: number): string => {
+    const type = types[at]!;
+    if (type === FLOAT) return place;
+    const node = `float${at}`;
+    const [name, attributes] =
+      type === BOOL
+        ? ['Cast', [typeAttribute('SrcT', type), typeAttribute('DstT', FLOAT)]]
+        : ['Bitcast', [typeAttribute('T', type), typeAttribute('type', FLOAT)]];
+    const outputs = [{ type: FLOAT, shape: null }];
+    added.push({ node, name, attributes, inputs: [place], inputTypes: [type], outputs } as RecordedOp);
+    return node;
+  };
+  const results = recording.results.map(asFloat);
+  const rebound = recording.rebound.map((each, i) => ({ ...each, place: asFloat(each.place, results.length + i) }));
+  return { ...recording, ops: [...recording.ops, ...added], results, rebound };
+}
+
+/** A result as the type that the step gave. */
+function asType(output: tf.Tensor, type: number): tf.Tensor {
+  if (type === FLOAT) return output;
+  const backend = asNodeBackend(tf.backend());
+  const given =
+    type === BOOL
+      ? backend.executeSingleOutput('Cast', [typeAttribute('SrcT', FLOAT), typeAttribute('DstT', type)], [output])
+      : backend.executeSingleOutput('Bitcast', [typeAttribute('T', FLOAT), typeAttribute('type', type)], [output]);
+  output.dispose();
+  return given;
 }
 
 /** Whether it was a step in place that failed: then something may be written already. */

@@ -54,11 +54,12 @@ function onFromEnvironment(): boolean {
 const choices = (): Choices =>
   perProcess('choices of captured steps', () => ({ on: onFromEnvironment(), models: new WeakMap() }));
 
-/** Why nothing is captured, whatever the model is; null: it may be. */
-export function whySwitchedOff(model: tf.LayersModel): string | null {
+/** Why nothing is captured, whatever the model or the function is; null: it may be. */
+export function whySwitchedOff(model?: tf.LayersModel): string | null {
   const { on, models } = choices();
-  if (models.get(model) === false) return 'setCapture switched it off for this model';
-  if (!on && models.get(model) !== true) return `setCapture or ${VARIABLE} switched it off`;
+  const chosen = model === undefined ? undefined : models.get(model);
+  if (chosen === false) return 'setCapture switched it off for this model';
+  if (!on && chosen !== true) return `setCapture or ${VARIABLE} switched it off`;
   return platform().capturer === undefined ? 'there are no native kernels' : null;
 }
 
@@ -101,14 +102,15 @@ export function stepInfo(model: tf.LayersModel): StepInfo {
   const { reason, captured, evictions } = platform().capturer!.infoOf(inner);
   return {
     captured: captured > 0,
-    reason: reason === null ? null : sentence(reason, captured > 0),
+    reason: reason === null ? null : sentence(reason, { isPartly: captured > 0 }),
     signatures: captured,
     evictions,
   };
 }
 
-function sentence(reason: string, isPartly = false): string {
-  return `${isPartly ? 'Some steps' : 'Steps'} run op by op, because ${reason}.`;
+/** The reason as users read it. */
+export function sentence(reason: string, { what = 'Steps', isPartly = false } = {}): string {
+  return `${isPartly ? `Some ${what.toLowerCase()}` : what} run op by op, because ${reason}.`;
 }
 
 /**

@@ -30,6 +30,7 @@ const recording = (changes: Partial<Recording> = {}): Recording => ({
   feeds: [feed()],
   constants: [constant()],
   rebound: [],
+  stepped: [],
   results: ['op0'],
   problem: null,
   isTypical: true,

@@ -197,6 +197,8 @@ export interface StepRunner {
   rebuilt(before: tf.LayersModel, now: tf.LayersModel): void;
   /** Called when a model was disposed of by its last holder. */
   disposed(model: tf.LayersModel): void;
+  /** Called at the end of `fit` and `fitDataset`, while their data are there. */
+  fitted(model: tf.LayersModel): void;
 }
 
 interface ModelMethods {
@@ -209,6 +211,7 @@ interface ModelMethods {
     batchSize: number | null | undefined,
     ...rest: unknown[]
   ): Promise<unknown>;
+  fitDataset(this: tf.LayersModel, dataset: unknown, args: unknown): Promise<unknown>;
   testLoop(this: tf.LayersModel, test: EagerStep, inputs: StepData, batchSize: number, ...rest: unknown[]): unknown;
   makeTestFunction(this: tf.LayersModel): void;
   predictLoop(
@@ -291,7 +294,7 @@ export function watchSteps(): void {
   const methods = tf.LayersModel.prototype as unknown as ModelMethods & Record<symbol, true>;
   if (Object.hasOwn(methods, MARK)) return;
   Object.defineProperty(methods, MARK, { value: true });
-  const { makeTrainFunction, makeTestFunction, fitLoop, testLoop, predictLoop, compile, dispose } = methods;
+  const { makeTrainFunction, makeTestFunction, fitLoop, fitDataset, testLoop, predictLoop, compile, dispose } = methods;
   methods.makeTrainFunction = function (this: tf.LayersModel): EagerStep {
     const eager = makeTrainFunction.call(this);
     return (data) => {
@@ -318,17 +321,28 @@ export function watchSteps(): void {
     const { current } = runner();
     const takesRows = inputs.some(isStandIn) || current?.takesRows(this) === true;
     const order = takesRows && !loops.has(this) ? rowsOf(inputs, batchSize, rest[SHUFFLE]) : null;
-    if (order === null) return fitLoop.call(this, train, inputs, labels, batchSize, ...rest);
+    if (order === null) {
+      const history = await fitLoop.call(this, train, inputs, labels, batchSize, ...rest);
+      current?.fitted(this);
+      return history;
+    }
     // An empty list of tensors, of which nothing is gathered, that tells how many batches there are.
     const batches = Object.assign([], { shape: [order.batches] }) as unknown as tf.Tensor;
     loops.set(this, { whole: inputs, order, validation: rest[VALIDATION] });
     try {
       const inOrder = [...rest];
       inOrder[SHUFFLE] = false;
-      return await withRowOrder(order, () => fitLoop.call(this, train, [batches], labels, 1, ...inOrder));
+      const history = await withRowOrder(order, () => fitLoop.call(this, train, [batches], labels, 1, ...inOrder));
+      current?.fitted(this);
+      return history;
     } finally {
       loops.delete(this);
     }
+  };
+  methods.fitDataset = async function (this: tf.LayersModel, dataset, args): Promise<unknown> {
+    const history = await fitDataset.call(this, dataset, args);
+    runner().current?.fitted(this);
+    return history;
   };
   // The loop validates on batches as large as its own; a callback may evaluate on others.
   methods.testLoop = function (this: tf.LayersModel, test, inputs, batchSize, ...rest): unknown {

@@ -80,7 +80,7 @@ describeSteps('simplified', () => {
       const ops = values.map((value, i) => pairs(`op${i}`, value));
       const feeds = [{ name: 'x', kind: 'data', place: 0, type: 1, shape: [2, 2, 2] }] as const;
       const results = ops.map(({ node }) => node);
-      return simplified({ ops, feeds, constants: [], rebound: [], results, problem: null, isTypical: true })
+      return simplified({ ops, feeds, constants: [], rebound: [], stepped: [], results, problem: null, isTypical: true })
         .results as string[];
     };
     expect(left(1, 1)).toEqual(['op0', 'op0']);

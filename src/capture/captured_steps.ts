@@ -1,0 +1,291 @@
+/** Steps of one model or function: op by op, recorded, or repeated as one op. */
+import * as tf from '@tensorflow/tfjs';
+import { asNodeBackend } from '../backends/tensorflow/node_backend.js';
+import type { StepData } from '../tfjs/training/model_steps.js';
+import { AskedRates, Kept } from './asked_rates.js';
+import type { Purpose } from './steps.js';
+import { fewerOps } from './fewer_ops/fewer_ops.js';
+import type { AttributeKinds } from './graph_def.js';
+import { record } from './recorder.js';
+import { difference, type Recording } from './recording.js';
+import { kindOf, Signatures, type GivenStep, type GraphList, type Signature } from './signatures.js';
+import { whyUnsound } from './sound.js';
+import { StepGraph, failedWriting, type GraphAddon, type LiveNumbers } from './step_graph.js';
+import type { WatchedFields } from './watched_fields.js';
+
+/** A field that changes more often is one that changes all the time. */
+const MOST_CHANGES = 8;
+
+/** What steps: a model, or a function of the user. */
+export interface Stepping {
+  /** Why no step of a purpose is captured; null: nothing speaks against it. */
+  whyNot(purpose: Purpose): string | null;
+  /** What it reaches may be another from now on. */
+  changed(purpose: Purpose): void;
+  /** What a recorded step depends on beside its tensors. */
+  watched(purpose: Purpose, recording: Recording): WatchedFields;
+  /** Variables of its own. */
+  variables(): readonly tf.Variable[];
+  /** Called after a step that ran as one op. */
+  stepped(purpose: Purpose, recording: Recording): void;
+  /** Called when a kind of step gave way to another. */
+  evicted(): void;
+  /** Whether users promise that steps depend on their tensors alone, so that recordings are compared from time to time. */
+  promises(purpose: Purpose): boolean;
+  /** Called where a comparison finds that the promise does not hold. */
+  broken(purpose: Purpose, reason: string): void;
+  /** Whether each step is compared. */
+  readonly comparesAll: boolean;
+}
+
+/** From here on every so many steps are compared. */
+const RARELY = 1000;
+
+/** Whether a step is compared with the recording: steps 4, 8, 16, … and every 1,000th. The first ones are recorded anyway. */
+function isCompared(step: number): boolean {
+  return step < RARELY ? (step & (step - 1)) === 0 : step % RARELY === 0;
+}
+
+export class CapturedSteps {
+  readonly #signatures: Signatures;
+
+  constructor(
+    private readonly stepping: Stepping,
+    private readonly addon: GraphAddon,
+    list: GraphList,
+  ) {
+    this.#signatures = new Signatures(list);
+  }
+
+  /** Why a step of some kind was refused; null: none was. */
+  get refused(): string | null {
+    return this.#signatures.refused;
+  }
+
+  /** Kinds of steps that gave way to others. */
+  get evictions(): number {
+    return this.#signatures.evictions;
+  }
+
+  /** Gives up all graphs; steps are recorded again. */
+  forget(): void {
+    this.#signatures.clear();
+  }
+
+  /** Gives up the graphs of one purpose. */
+  drop(purpose: Purpose): void {
+    this.#signatures.drop(purpose);
+  }
+
+  /** Why steps of the kind of this one run op by op; null: nothing speaks against it. */
+  whyNot(given: GivenStep): string | null {
+    return this.#signatures.known(given.purpose, kindOf(given))?.refused ?? null;
+  }
+
+  /** Runs one step; the caller has asked `whyNot` of the model or function. */
+  run(given: GivenStep): tf.Tensor[] {
+    const { eager, data } = given;
+    const signature = this.#signatureOf(given);
+    signature.steps += 1;
+    if (signature.refused !== null) return eager(data);
+    if (signature.graph !== null) {
+      if (signature.graph.takesVariable(data)) return eager(data);
+      if (this.#isCurrent(signature)) return this.#repeatOrCompare(signature, given);
+      this.#giveUp(signature);
+    }
+    signature.runs += 1;
+    // The first step makes slots, and the first buffers that can be written in place.
+    if (signature.runs === 1 || signature.refused !== null) return eager(data);
+    return this.#record(signature, given);
+  }
+
+  #signatureOf(given: GivenStep): Signature {
+    const { evictions } = this;
+    const signature = this.#signatures.of(given.purpose, kindOf(given));
+    if (this.evictions > evictions) this.stepping.evicted();
+    return signature;
+  }
+
+  #isCurrent({ graph, watched }: Signature): boolean {
+    return graph!.isWhole && watched!.changed() === null;
+  }
+
+  #giveUp(signature: Signature): void {
+    const field = signature.watched!.changed();
+    this.#signatures.release(signature);
+    Object.assign(signature, { watched: null, recording: null, runs: 0 });
+    this.#countChange(signature, `${field ?? 'a variable'} changes from step to step`);
+  }
+
+  #countChange(signature: Signature, reason: string): void {
+    // It may have been a function, and the new one is not checked yet.
+    this.stepping.changed(signature.purpose);
+    signature.changes += 1;
+    if (signature.changes > MOST_CHANGES) signature.refused ??= reason;
+  }
+
+  #recorded({ eager, data, open }: GivenStep): { results: tf.Tensor[]; recording: Recording } {
+    const backend = asNodeBackend(tf.backend());
+    return record(backend, data, () => eager(data), { own: this.stepping.variables(), open });
+  }
+
+  #record(signature: Signature, given: GivenStep): tf.Tensor[] {
+    const { results, recording } = this.#recorded(given);
+    if (!recording.isTypical && recording.problem === null) {
+      this.#countChange(signature, 'some batches have no ids');
+      return results;
+    }
+    const first = signature.recording;
+    const field = first === null ? null : signature.watched!.changed();
+    signature.refused = recording.problem ?? (first === null || field !== null ? null : difference(first, recording));
+    signature.recording = recording;
+    signature.watched = this.stepping.watched(signature.purpose, recording);
+    // What changed between the two steps was no matter of the step itself: this one is the first of two then.
+    if (field !== null) this.#countChange(signature, `${field} changes from step to step`);
+    else if (signature.refused === null && first !== null) this.#build(signature, recording, given);
+    if (signature.refused !== null || signature.graph !== null) signature.recording = null;
+    return results;
+  }
+
+  #build(signature: Signature, recording: Recording, given: GivenStep): void {
+    const { purpose } = signature;
+    const kinds = asNodeBackend(tf.backend()).binding as unknown as AttributeKinds;
+    const fewer = fewerOps(recording, kinds);
+    signature.refused = whyUnsound(recording) ?? whyUnsound(fewer);
+    // A user's function may have come since the last check, and be part of both recordings.
+    this.stepping.changed(purpose);
+    if (signature.refused !== null || this.stepping.whyNot(purpose) !== null) return;
+    try {
+      this.#signatures.setGraph(signature, new StepGraph(this.addon, fewer));
+    } catch (error) {
+      signature.refused = `TensorFlow refuses its graph: ${(error as Error).message}`;
+      return;
+    }
+    if (!this.stepping.promises(purpose)) return;
+    signature.promise = { recording, last: given, verified: signature.steps };
+  }
+
+  #repeatOrCompare(signature: Signature, given: GivenStep): tf.Tensor[] {
+    const { promise, steps } = signature;
+    if (promise === null) return this.#repeat(signature, given);
+    signature.promise = { ...promise, last: given };
+    if (!this.stepping.comparesAll && !isCompared(steps)) return this.#repeat(signature, given);
+    const { results, recording } = this.#recorded(given);
+    this.#compare(signature, recording);
+    return results;
+  }
+
+  /** Whether a new recording is as that of which the graph was made; else the promise of its user is broken. */
+  #compare(signature: Signature, recording: Recording): boolean {
+    const { promise, steps, purpose } = signature;
+    if (promise === null || !recording.isTypical) return true;
+    const found = recording.problem ?? difference(promise.recording, recording);
+    if (found === null) {
+      signature.promise = { ...promise, verified: steps };
+      return true;
+    }
+    const since = promise.verified + 1;
+    this.stepping.broken(
+      purpose,
+      `a comparison at step ${steps} found that ${found}; since step ${since} it may have given other numbers than its function`,
+    );
+    return false;
+  }
+
+  /**
+   * Runs each kind of step once more, op by op, compares it with its recording, and puts all variables back. Returns
+   * whether all of them agree.
+   */
+  verify(purpose: Purpose): boolean {
+    return this.#signatures.ofPurpose(purpose).every((signature) => this.#verifyKind(signature));
+  }
+
+  #verifyKind(signature: Signature): boolean {
+    const { graph, promise } = signature;
+    if (graph === null || promise === null || !this.#isCurrent(signature)) return true;
+    return tf.tidy(() => {
+      const { last, recording } = promise;
+      const data = last.data.map((tensor, place) => aliveOrZeros(tensor, last, place));
+      const { recording: again } = asIfNotStepped(recording, () => this.#recorded({ ...last, data }));
+      return this.#compare(signature, again);
+    });
+  }
+
+  #repeat(signature: Signature, given: GivenStep): tf.Tensor[] {
+    const graph = signature.graph!;
+    const { made, rates } = AskedRates.during(graph.variables, () => graph.makeLive());
+    try {
+      if (rates.changedVariables) {
+        signature.refused = 'its learning rate is a function that changes variables';
+        this.#signatures.release(signature);
+      }
+      // A step that cannot run fails op by op before it asks for rates, or in the same words.
+      if (made === null || rates.changedVariables) return rates.replay(() => given.eager(given.data));
+      return this.#run(signature, given, { made, rates });
+    } finally {
+      rates.release();
+    }
+  }
+
+  #run(
+    signature: Signature,
+    { eager, data }: GivenStep,
+    { made, rates }: { readonly made: LiveNumbers; readonly rates: AskedRates },
+  ): tf.Tensor[] {
+    let results: tf.Tensor[];
+    const graph = signature.graph!;
+    try {
+      results = graph.run(data, made);
+    } catch (error) {
+      if (failedWriting(error)) throw error;
+      // Nothing was written. Op by op the step says what is wrong in words of layers and inputs.
+      const eagerResults = rates.replay(() => eager(data));
+      // Such as a layer that met padding: the steps after it are others.
+      if (this.#isCurrent(signature)) {
+        signature.refused = `TensorFlow cannot run its graph: ${(error as Error).message}`;
+        this.#signatures.release(signature);
+      } else {
+        this.#giveUp(signature);
+      }
+      return eagerResults;
+    }
+    this.stepping.stepped(signature.purpose, graph.recording);
+    return results;
+  }
+}
+
+/** A tensor of the last step; where it is disposed, zeros of its shape. */
+function aliveOrZeros(
+  tensor: StepData[number],
+  { data, open }: GivenStep,
+  place: number,
+): tf.Tensor | null | undefined {
+  if (tensor === null || tensor === undefined || !tensor.isDisposed) return tensor;
+  const values = open?.has(place - 1) === true ? data[place - 1] : null;
+  const isSplits = values !== null && values !== undefined && tensor.dtype === 'int32' && tensor.rank === 1;
+  if (!isSplits || tensor.size === 0) return tf.zeros(tensor.shape, tensor.dtype);
+  // All values in the last row.
+  const splits = new Int32Array(tensor.size);
+  splits[tensor.size - 1] = values.shape[0]!;
+  return tf.tensor1d(splits, 'int32');
+}
+
+/** Runs a step that is recorded so; its variables and its optimizers are then as they were before. */
+function asIfNotStepped<T>({ feeds, rebound, stepped }: Recording, run: () => T): T {
+  const read = feeds.flatMap((feed) => (feed.kind === 'variable' ? [feed.variable] : []));
+  const kept = [...new Set([...read, ...rebound.map(({ variable }) => variable)])].map((each) => new Kept(each));
+  const counts = stepped.map((optimizer) => (optimizer as unknown as Counting).iterations_);
+  try {
+    return run();
+  } finally {
+    for (const each of kept) {
+      each.putBack();
+      each.release();
+    }
+    stepped.forEach((optimizer, i) => Object.assign(optimizer, { iterations_: counts[i] }));
+  }
+}
+
+interface Counting {
+  readonly iterations_: number | undefined;
+}

@@ -1,0 +1,335 @@
+/** Functions of users by `emb.capture`: programs beside the same ones op by op, what is refused, and what is noticed. */
+import * as tf from '@tensorflow/tfjs';
+import * as emb from 'tfjs-embeddings/node';
+import { expectError } from '../../helpers/errors.js';
+import { describeSteps } from '../training.js';
+import { Bench, CAPTURED, lookUp, REFUSED, square, type Program } from './user_programs.js';
+
+async function numbersOf(result: unknown): Promise<unknown> {
+  if (result instanceof tf.Tensor)
+    return { shape: result.shape, dtype: result.dtype, values: [...(await result.data())] };
+  if (Array.isArray(result)) return Promise.all(result.map(numbersOf));
+  if (result === null || typeof result !== 'object') return result;
+  const fields = Object.entries(result).map(async ([name, each]) => [name, await numbersOf(each)] as const);
+  return Object.fromEntries(await Promise.all(fields));
+}
+
+const CALLS = 12;
+
+describeSteps('Functions of users', () => {
+  type Captured = emb.CapturedFunction<unknown[], unknown>;
+
+  async function run(program: Program, isCaptured: boolean): Promise<{ results: unknown[]; infos: emb.StepInfo[] }> {
+    const bench = new Bench();
+    const captured: Captured[] = [];
+    const call = program(bench, (f) => {
+      if (!isCaptured) return f;
+      const made = emb.capture(f as unknown as (...args: unknown[]) => unknown);
+      captured.push(made);
+      return made as unknown as typeof f;
+    });
+    const results: unknown[] = [];
+    for (let step = 0; step < CALLS; step++) {
+      tf.engine().startScope();
+      const result = call(step);
+      results.push(await numbersOf(result));
+      tf.engine().endScope();
+    }
+    for (const variable of bench.variables) results.push(await numbersOf(variable));
+    const infos = captured.map(({ info }) => info);
+    for (const each of captured) {
+      expect(each.verify()).toBeTrue();
+      each.dispose();
+    }
+    bench.dispose();
+    return { results, infos };
+  }
+
+  /** Products of graphs may round otherwise in their last bit. */
+  function expectClose(a: unknown, b: unknown, where: string): void {
+    if (typeof a === 'number' && typeof b === 'number') {
+      if (!(Math.abs(a - b) <= 1e-5 * Math.max(1, Math.abs(b)))) fail(`${where}: ${a} beside ${b}`);
+    } else if (a !== null && typeof a === 'object') {
+      const [given, expected] = [Object.entries(a), Object.entries(b as object)];
+      expect(given.map(([name]) => name))
+        .withContext(where)
+        .toEqual(expected.map(([name]) => name));
+      given.forEach(([name, each], i) => expectClose(each, expected[i]?.[1], `${where}.${name}`));
+    } else {
+      expect(a).withContext(where).toEqual(b);
+    }
+  }
+
+  describe('are captured with the numbers that they have op by op:', () => {
+    for (const [name, program] of Object.entries(CAPTURED)) {
+      it(name, async () => {
+        const [captured, plain] = [await run(program, true), await run(program, false)];
+        expectClose(captured.results, plain.results, name);
+        for (const info of captured.infos) {
+          expect(info).toEqual(jasmine.objectContaining({ captured: true, reason: null }));
+        }
+      });
+    }
+  });
+
+  describe('run op by op, and say why:', () => {
+    for (const [name, [program, reason]] of Object.entries(REFUSED)) {
+      it(name, async () => {
+        const isRandom = name.startsWith('random');
+        const [captured, plain] = [await run(program, true), await run(program, false)];
+        if (!isRandom) expectClose(captured.results, plain.results, name);
+        for (const info of captured.infos) {
+          expect(info.captured).toBeFalse();
+          expect(info.reason).toMatch(/^Calls run op by op, because .+\.$/);
+          expect(info.reason).toMatch(reason);
+        }
+      });
+    }
+
+    it('on other backends', async () => {
+      await tf.setBackend('cpu');
+      const step = emb.capture((x: tf.Tensor) => tf.neg(x));
+      const x = tf.scalar(1);
+      for (let i = 0; i < 4; i++) step(x).dispose();
+      expect(step.info.reason).toMatch(/the backend is cpu/);
+      step.dispose();
+      x.dispose();
+      await tf.setBackend('tensorflow');
+    });
+
+    it('where setCapture or dispose said so, and with a promise or a RaggedTensor', async () => {
+      const x = tf.scalar(1);
+      const step = emb.capture((given: unknown) => given);
+      const rows = emb.RaggedTensor.fromRows([[1], []]);
+      expect(step(rows)).toBe(rows);
+      const later = emb.capture(() => Promise.resolve(3));
+      expect(await later()).toBe(3);
+      expect(await later()).toBe(3);
+      expect(later.info.reason).toMatch(/asynchronous/);
+      const once = emb.capture((given: tf.Tensor) => tf.neg(given));
+      once.dispose();
+      once(x).dispose();
+      expect(once.info.reason).toMatch(/disposed/);
+      emb.setCapture(false);
+      try {
+        expect(emb.capture((given: tf.Tensor) => tf.neg(given)).info.reason).toMatch(/setCapture/);
+      } finally {
+        emb.setCapture(true);
+      }
+      x.dispose();
+    });
+  });
+
+  describe('whose numbers change without emb.live', () => {
+    let warned: string[];
+    beforeEach(() => {
+      warned = [];
+      spyOn(console, 'warn').and.callFake((text: string) => void warned.push(text));
+    });
+
+    function growing(options?: emb.CaptureOptions): {
+      call: Captured;
+      setFactor(to: number): void;
+      at(): number[];
+      end(): void;
+    } {
+      let factor = 1;
+      const seen: number[] = [];
+      const x = tf.scalar(1);
+      const call = emb.capture((given: unknown) => tf.mul(given as tf.Tensor, factor), options);
+      return {
+        call,
+        setFactor: (to) => (factor = to),
+        at() {
+          const result = call(x) as tf.Tensor;
+          seen.push(result.dataSync()[0]!);
+          result.dispose();
+          return seen;
+        },
+        end() {
+          x.dispose();
+          call.dispose();
+        },
+      };
+    }
+
+    it('are told at the next comparison, with the call since which they may be others', () => {
+      const { call, setFactor, at, end } = growing();
+      for (let i = 0; i < 5; i++) at();
+      setFactor(2);
+      for (let i = 5; i < 16; i++) at();
+      // Calls 6 and 7 were replayed, the 8th is compared.
+      expect(warned.length).toBe(1);
+      expect(warned[0]).toMatch(/comparison at step 8 found that .+; since step 5 it may have given other numbers/);
+      expect(call.info.captured).toBeFalse();
+      end();
+    });
+
+    it('give right numbers from then on', () => {
+      const { setFactor, at, end } = growing();
+      for (let i = 0; i < 5; i++) at();
+      setFactor(2);
+      let seen: number[] = [];
+      for (let i = 5; i < 16; i++) seen = at();
+      expect(seen.slice(0, 5)).toEqual([1, 1, 1, 1, 1]);
+      expect(seen.slice(7)).toEqual([2, 2, 2, 2, 2, 2, 2, 2, 2]);
+      end();
+    });
+
+    it('are told at once where each call is compared, and by verify', () => {
+      const always = growing({ check: 'always' });
+      for (let i = 0; i < 5; i++) always.at();
+      always.setFactor(2);
+      expect(always.at().at(-1)).toBe(2);
+      expect(warned[0]).toMatch(/step 6 found/);
+      for (let i = 6; i < 16; i++) always.at();
+      const verified = growing();
+      for (let i = 0; i < 5; i++) verified.at();
+      expect(verified.call.verify()).toBeTrue();
+      verified.setFactor(2);
+      expect(verified.call.verify()).toBeFalse();
+      expect(verified.at().at(-1)).toBe(2);
+      for (let i = 6; i < 16; i++) verified.at();
+      expect(warned.length).toBe(2);
+      always.end();
+      verified.end();
+    });
+
+    it('are errors with onlyCaptured', () => {
+      const { call, setFactor, at, end } = growing({ onlyCaptured: true });
+      for (let i = 0; i < 5; i++) at();
+      setFactor(2);
+      expectError(() => call.verify(), 'RuntimeError', 'onlyCaptured', /since step 5/);
+      expectError(() => at(), 'RuntimeError', 'onlyCaptured', /since step 5/);
+      end();
+    });
+  });
+
+  it('leave variables, optimizers and tensors as they are when they are verified', async () => {
+    const bench = new Bench();
+    const table = bench.table(20, 4);
+    const optimizer = bench.keep(emb.train.adam({ learningRate: 0.1 }));
+    const ids = bench.keep(bench.ids());
+    const step = emb.capture((given: tf.Tensor1D) => optimizer.minimize(() => square(lookUp(table, given)), true)!);
+    for (let i = 0; i < 5; i++) step(ids).dispose();
+    const before = [...(await table.data())];
+    const [{ iterations }, { numTensors }] = [optimizer, tf.memory()];
+    expect(step.verify()).toBeTrue();
+    expect([...(await table.data())]).toEqual(before);
+    expect(optimizer.iterations).toBe(iterations);
+    expect(tf.memory().numTensors).toBe(numTensors);
+    step.dispose();
+    bench.dispose();
+  });
+
+  it('are parts of gradients and of other captured functions', async () => {
+    const x = tf.tensor1d([1, 2]);
+    const inner = emb.capture((given: tf.Tensor) => tf.tidy(() => tf.sum(tf.square(given))));
+    for (let i = 0; i < 4; i++) inner(x).dispose();
+    const gradient = tf.grad((given) => inner(given))(x);
+    expect([...(await gradient.data())]).toEqual([2, 4]);
+    const outer = emb.capture((given: tf.Tensor) => tf.tidy(() => tf.mul(2, inner(given))));
+    for (let i = 0; i < 5; i++) {
+      const result = outer(x);
+      expect((await result.data())[0]).toBe(10);
+      result.dispose();
+    }
+    expect(outer.info.captured).toBeTrue();
+    tf.dispose([x, gradient]);
+    inner.dispose();
+    outer.dispose();
+  });
+
+  it('keep the graphs of 16 kinds of calls', async () => {
+    const call = emb.capture((given: tf.Tensor) => tf.sum(given));
+    spyOn(console, 'warn');
+    for (let size = 1; size <= 18; size++) {
+      const x = tf.ones([size]);
+      for (let i = 0; i < 4; i++) call(x).dispose();
+      x.dispose();
+    }
+    expect(call.info).toEqual(jasmine.objectContaining({ captured: true, signatures: 16, evictions: 2 }));
+    call.dispose();
+  });
+
+  it('take a frozen variable, and a new rate of a stock optimizer, for another kind of step', async () => {
+    const bench = new Bench();
+    const weights = bench.table(4, 3);
+    const optimizer = bench.keep(tf.train.sgd(0.5));
+    const x = bench.keep(bench.floats(5, 4)) as tf.Tensor2D;
+    const step = emb.capture(() =>
+      optimizer.minimize(() => square(tf.matMul(x, weights as unknown as tf.Tensor2D)), true)!,
+    );
+    for (let i = 0; i < 6; i++) step().dispose();
+    const before = await weights.data();
+    optimizer.setLearningRate(0);
+    for (let i = 0; i < 6; i++) step().dispose();
+    expect(await weights.data()).toEqual(before);
+    step.dispose();
+    bench.dispose();
+  });
+
+  describe('as losses marked by emb.pure', () => {
+    let factor: number;
+    function trained(loss: tf.ModelCompileArgs['loss']): tf.LayersModel {
+      const model = tf.sequential({
+        layers: [
+          emb.layers.embedding({ inputDim: 20, outputDim: 4, combiner: 'mean', inputShape: [3] }),
+          tf.layers.dense({ units: 1 }),
+        ],
+      });
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss });
+      return model;
+    }
+    const scaled =
+      () =>
+      (yTrue: tf.Tensor, yPred: tf.Tensor): tf.Tensor =>
+        tf.mul(tf.mean(tf.square(tf.sub(yTrue, yPred)), -1), factor);
+    beforeEach(() => (factor = 1));
+
+    it('are captured, and told at the end of fit where they read a number that has changed', async () => {
+      const warned: string[] = [];
+      spyOn(console, 'warn').and.callFake((text: string) => void warned.push(text));
+      const model = trained(emb.pure(scaled()));
+      const [x, y] = [tf.zeros([64, 3], 'int32'), tf.ones([64, 1])];
+      await model.fit(x, y, { batchSize: 8, epochs: 1, verbose: 0 });
+      expect(emb.stepInfo(model)).toEqual(jasmine.objectContaining({ captured: true, reason: null }));
+      const onEpochBegin = (): void => void (factor = 2);
+      // Steps 9 to 13: none of them is compared, the end of fit is.
+      const [fewX, fewY] = [x.slice(0, 40), y.slice(0, 40)];
+      await model.fit(fewX, fewY, {
+        batchSize: 8,
+        epochs: 1,
+        verbose: 0,
+        callbacks: { onEpochBegin },
+      });
+      expect(warned.length).toBe(1);
+      expect(emb.stepInfo(model).reason).toMatch(/emb\.pure.+since step 9/);
+      await model.fit(x, y, { batchSize: 8, epochs: 1, verbose: 0 });
+      model.optimizer.dispose();
+      model.dispose();
+      tf.dispose([x, y, fewX, fewY]);
+    });
+
+    it('run op by op without the mark, which the reason names', async () => {
+      const model = trained(scaled() as never);
+      const [x, y] = [tf.zeros([8, 3], 'int32'), tf.ones([8, 1])];
+      await model.fit(x, y, { epochs: 3, verbose: 0 });
+      expect(emb.stepInfo(model).reason).toMatch(/marked by emb\.pure/);
+      model.optimizer.dispose();
+      model.dispose();
+      tf.dispose([x, y]);
+    });
+  });
+
+  it('are refused by name', () => {
+    expectError(() => emb.capture(3 as never), 'TypeError', 'f', '3');
+    expectError(() => emb.capture(() => 1, null as never), 'TypeError', 'options');
+    expectError(() => emb.capture(() => 1, { only: true } as never), 'ValueError', 'options', /only/);
+    expectError(() => emb.capture(() => 1, { check: 'never' as never }), 'ValueError', 'check');
+    expectError(() => emb.capture(() => 1, { onlyCaptured: 1 as never }), 'TypeError', 'onlyCaptured');
+    expectError(() => emb.pure(3 as never), 'TypeError', 'f');
+    expectError(() => emb.live(3 as never), 'TypeError', 'give');
+    expectError(() => emb.live(() => 'a' as never), 'TypeError', 'give');
+  });
+});
