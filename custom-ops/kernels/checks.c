@@ -13,14 +13,22 @@ te_status te_ok(void) { return te_failure(TE_OK, 0, 0); }
 
 uint32_t te_id_limit(int64_t rows) { return rows > 0x80000000ll ? 0x80000000u : (uint32_t)rows; }
 
-/* Whether a * b floats can be addressed. A WebAssembly memory has 4 GiB, of which one table may fill more than half. */
-static int addressable(int64_t a, int64_t b) {
+/* A WebAssembly memory has 4 GiB, of which one table may fill more than half. */
+int te_fits(int64_t a, int64_t b) {
 #if defined(__wasm__)
   const uint64_t most = (uint64_t)SIZE_MAX / sizeof(float);
 #else
   const uint64_t most = (uint64_t)PTRDIFF_MAX / sizeof(float);
 #endif
   return b == 0 || (uint64_t)a <= most / (uint64_t)b;
+}
+
+int te_rows_are_whole(const te_rows* table) {
+  const int is_packed = table->storage != TE_FLOAT32;
+  if (table->storage < TE_FLOAT32 || table->storage > TE_INT8 || table->rows < 0 || table->dim < 1) return 0;
+  const int64_t words = is_packed ? te_packed_words(table->storage, table->dim) : table->dim;
+  if (!te_fits(table->rows, words) || (is_packed && table->row_words != words)) return 0;
+  return table->rows == 0 || (is_packed ? (const void*)table->words : (const void*)table->data) != NULL;
 }
 
 static te_status check_splits(const te_bags* bags) {
@@ -41,9 +49,9 @@ static te_status check_splits(const te_bags* bags) {
 te_status te_check(const te_table* table, const te_bags* bags, int need_data) {
   const te_status bad = te_failure(TE_BAD_ARGUMENT, 0, 0);
   if (table == NULL || bags == NULL) return bad;
-  if (table->rows < 0 || table->dim < 1 || !addressable(table->rows, table->dim)) return bad;
+  if (table->rows < 0 || table->dim < 1 || !te_fits(table->rows, table->dim)) return bad;
   if (bags->nnz < 0 || bags->nnz > INT32_MAX || bags->batch < 0 || bags->batch >= INT32_MAX) return bad;
-  if (!addressable(bags->batch, table->dim)) return bad;
+  if (!te_fits(bags->batch, table->dim)) return bad;
   if (need_data && table->rows > 0 && table->data == NULL) return bad;
   if (bags->row_splits == NULL || (bags->nnz > 0 && bags->values == NULL)) return bad;
   if (bags->combiner < TE_SUM || bags->combiner > TE_SQRTN) return bad;

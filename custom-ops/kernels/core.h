@@ -9,6 +9,10 @@
 
 TE_INTERNAL te_status te_ok(void);
 TE_INTERNAL te_status te_failure(int32_t code, int64_t position, int32_t id);
+/* Whether a * b floats can be addressed. */
+TE_INTERNAL int te_fits(int64_t a, int64_t b);
+/* Whether sizes, storage and pointers of rows belong together. */
+TE_INTERNAL int te_rows_are_whole(const te_rows* table);
 /* Sizes, pointers, enums and row splits. need_data: the table's values will be read. */
 TE_INTERNAL te_status te_check(const te_table* table, const te_bags* bags, int need_data);
 /* Ids below this number name a row. */
@@ -180,6 +184,10 @@ typedef struct te_product {
   int32_t adds;
 } te_product;
 
+/* Queries side by side in a panel: columns of two vectors of 16, four of 8, eight of 4. */
+#define TE_PANEL 32
+#define TE_INFINITY (1e38f * 1e38f)
+
 /* What is computed of rows of probabilities; the last has no labels. */
 enum { TE_CLASS_LOSSES, TE_CLASS_GRADIENTS, TE_CLASS_SOFTMAX_GRADIENTS, TE_SOFTMAX_GRADIENTS };
 typedef struct te_class_rows {
@@ -209,6 +217,14 @@ typedef struct te_kernels {
   void (*update_packed_rows)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
   double (*packed_gradient_squares)(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
   void (*step_untouched_packed)(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros);
+  /* Rows first .. end - 1 as floats, and their products with a query. */
+  void (*widen_rows)(const te_rows* table, int64_t first, int64_t end, float* to);
+  void (*row_dots)(const te_rows* table, const float* query, int64_t first, int64_t end, float* to);
+  /*
+   * The first of products from .. count - 1 that is above limits[its place % TE_PANEL], or `count`. The products are
+   * there up to a multiple of 16.
+   */
+  int64_t (*next_above)(const float* products, const float* limits, int64_t from, int64_t count);
 } te_kernels;
 
 #if defined(__wasm__)
@@ -225,6 +241,9 @@ void te_product_wasm(const te_product* product);
 void te_update_packed_rows_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
 double te_packed_gradient_squares_wasm(const te_update* job, int64_t first, int64_t end, int64_t begin, float* scratch);
 void te_step_untouched_packed_wasm(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros);
+void te_widen_rows_wasm(const te_rows* table, int64_t first, int64_t end, float* to);
+void te_row_dots_wasm(const te_rows* table, const float* query, int64_t first, int64_t end, float* to);
+int64_t te_next_above_wasm(const float* products, const float* limits, int64_t from, int64_t count);
 #define TE_KERNEL(name) te_##name##_wasm
 #define TE_KERNEL_OF(dim, name) TE_KERNEL(name)
 #else

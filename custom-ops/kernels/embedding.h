@@ -198,7 +198,7 @@ size_t te_place_workspaces(te_step* steps, int64_t count, void* workspace);
 
 /* ---- packed rows ---- */
 
-enum te_storage { TE_FLOAT16 = 0, TE_INT8 = 1 };
+enum te_storage { TE_FLOAT32 = -1, TE_FLOAT16 = 0, TE_INT8 = 1 };
 
 /*
  * Rows packed into words of 32 bits, the first column in the lowest bits. TE_FLOAT16: two columns per word. TE_INT8: four
@@ -226,6 +226,58 @@ te_status te_packed_bag_weights_grad(const te_packed_table* table, const te_bags
 te_status te_packed_apply(int32_t optimizer, const te_packed_table* table, float* const* slots, int32_t n_slots,
                           const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
                           size_t workspace_bytes);
+
+/* ---- ranking ---- */
+
+/* Rows of any storage: `data` for TE_FLOAT32, else `words`, te_packed_words of them in a row. */
+typedef struct te_rows {
+  const float* data;
+  const int32_t* words;
+  int64_t row_words;
+  int64_t rows;
+  int64_t dim;
+  int32_t storage; /* te_storage */
+} te_rows;
+
+/* A list of ids for each query, ascending: values[splits[q] .. splits[q + 1]). `splits` NULL: there are no lists. */
+typedef struct te_id_lists {
+  const int32_t* values; /* [count] */
+  const int32_t* splits; /* [n + 1] */
+  int64_t count;
+} te_id_lists;
+
+typedef struct te_top_k {
+  te_rows table;
+  int64_t first_row;    /* the id of the first row: a table may come in blocks, ids ascending */
+  const float* queries; /* [n, dim] */
+  int64_t n;
+  int64_t k;
+  te_id_lists exclude;
+  te_id_lists only;
+  float* values;    /* [n, k], best first; -infinity where there is none */
+  int32_t* indices; /* [n, k]; -1 where there is none */
+  int32_t workers;
+} te_top_k;
+
+/*
+ * Brings the rows into the lists of each query: the k with the largest products in float32, ties by the lower id. A
+ * product that is no number, or minus infinity, is not taken.
+ */
+size_t te_top_k_workspace(const te_top_k* job);
+te_status te_top_k_rows(const te_top_k* job, void* workspace, size_t workspace_bytes);
+
+typedef struct te_fold_in {
+  te_rows table;
+  te_bags bags; /* combiner and max_norm are not looked at */
+  double regularization;
+  const float* gram; /* [dim, dim], or NULL */
+  float* out;        /* [batch, dim] */
+  int32_t workers;
+} te_fold_in;
+
+/* Solves (regularization I + gram + sum w v v^T) x = sum w v for each bag; zeros for an empty one. */
+size_t te_fold_in_workspace(const te_fold_in* job);
+te_status te_fold_in_rows(const te_fold_in* job, void* workspace, size_t workspace_bytes);
 
 /* ---- dense variables ---- */
 

@@ -34,6 +34,8 @@ TE_INLINE te_v v_max(te_v limit, te_v a) { return _mm512_max_ps(limit, a); }
 TE_INLINE te_v v_if_zero(te_v test, te_v a, te_v b) {
   return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(test, _mm512_setzero_ps(), _CMP_EQ_OQ), b, a);
 }
+TE_INLINE float v_sum(te_v a) { return _mm512_reduce_add_ps(a); }
+TE_INLINE int v_any_above(te_v a, te_v b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) != 0; }
 
 #elif defined(__AVX2__) && (defined(__FMA__) || defined(_MSC_VER))
 #include <immintrin.h>
@@ -59,6 +61,12 @@ TE_INLINE te_v v_max(te_v limit, te_v a) { return _mm256_max_ps(limit, a); }
 TE_INLINE te_v v_if_zero(te_v test, te_v a, te_v b) {
   return _mm256_blendv_ps(b, a, _mm256_cmp_ps(test, _mm256_setzero_ps(), _CMP_EQ_OQ));
 }
+TE_INLINE float v_sum(te_v a) {
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+TE_INLINE int v_any_above(te_v a, te_v b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_GT_OQ)) != 0; }
 
 #elif defined(__SSE2__) || defined(_M_X64) || defined(__ARM_NEON) || defined(_M_ARM64) || defined(__wasm_simd128__)
 #define TE_LANES 4
@@ -87,6 +95,11 @@ TE_INLINE te_v v_if_zero(te_v test, te_v a, te_v b) {
   const te_v zero = _mm_cmpeq_ps(test, _mm_setzero_ps());
   return _mm_or_ps(_mm_and_ps(zero, a), _mm_andnot_ps(zero, b));
 }
+TE_INLINE float v_sum(te_v a) {
+  const __m128 two = _mm_add_ps(a, _mm_movehl_ps(a, a));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+TE_INLINE int v_any_above(te_v a, te_v b) { return _mm_movemask_ps(_mm_cmpgt_ps(a, b)) != 0; }
 
 #elif defined(__wasm_simd128__)
 #include <wasm_simd128.h>
@@ -109,6 +122,8 @@ TE_INLINE te_v v_max(te_v limit, te_v a) { return wasm_f32x4_pmax(a, limit); }
 TE_INLINE te_v v_if_zero(te_v test, te_v a, te_v b) {
   return wasm_v128_bitselect(a, b, wasm_f32x4_eq(test, wasm_f32x4_splat(0.0f)));
 }
+TE_INLINE float v_sum(te_v a) { return (v_lane0(a) + v_lane2(a)) + (v_lane1(a) + wasm_f32x4_extract_lane(a, 3)); }
+TE_INLINE int v_any_above(te_v a, te_v b) { return wasm_v128_any_true(wasm_f32x4_gt(a, b)); }
 
 #else
 #include <arm_neon.h>
@@ -131,6 +146,8 @@ TE_INLINE te_v v_fma(te_v a, te_v b, te_v c) { return vfmaq_f32(c, a, b); }
 TE_INLINE te_v v_min(te_v limit, te_v a) { return vbslq_f32(vcltq_f32(limit, a), limit, a); }
 TE_INLINE te_v v_max(te_v limit, te_v a) { return vbslq_f32(vcgtq_f32(limit, a), limit, a); }
 TE_INLINE te_v v_if_zero(te_v test, te_v a, te_v b) { return vbslq_f32(vceqq_f32(test, vdupq_n_f32(0.0f)), a, b); }
+TE_INLINE float v_sum(te_v a) { return vaddvq_f32(a); }
+TE_INLINE int v_any_above(te_v a, te_v b) { return vmaxvq_u32(vcgtq_f32(a, b)) != 0; }
 #endif
 
 TE_INLINE te_v v_load_part(const float* p, te_mask n) {
@@ -178,6 +195,12 @@ TE_INLINE te_v v_fma(te_v a, te_v b, te_v c) { return v_add(v_mul(a, b), c); }
 TE_INLINE te_v v_min(te_v limit, te_v a) { TE_EACH_LANE(limit.x[i] < a.x[i] ? limit.x[i] : a.x[i]); }
 TE_INLINE te_v v_max(te_v limit, te_v a) { TE_EACH_LANE(limit.x[i] > a.x[i] ? limit.x[i] : a.x[i]); }
 TE_INLINE te_v v_if_zero(te_v test, te_v a, te_v b) { TE_EACH_LANE(test.x[i] == 0.0f ? a.x[i] : b.x[i]); }
+TE_INLINE float v_sum(te_v a) { return (a.x[0] + a.x[2]) + (a.x[1] + a.x[3]); }
+TE_INLINE int v_any_above(te_v a, te_v b) {
+  int above = 0;
+  for (int i = 0; i < 4; i++) above |= a.x[i] > b.x[i];
+  return above;
+}
 #endif
 
 TE_INLINE te_v v_zero(void) { return v_set(0.0f); }

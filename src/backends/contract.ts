@@ -10,6 +10,7 @@ import type { UpdateName } from '../rules/rules.js';
 import type { BagTensors } from './bag_tensors.js';
 import type { Fill } from './fill.js';
 import type { BagOptions, KernelInfo } from './kernel_set.js';
+import type { RowsInPlace } from './ranking.js';
 import type { StepOps } from './step_ops.js';
 
 export interface Backend {
@@ -53,6 +54,8 @@ export interface Tables {
   place(table: tf.Variable, where?: Placement): void;
   /** Reads whole rows, row-major, without copying others; false where a slice does as well. */
   read(table: tf.Tensor, firstRow: number, into: Float32Array): boolean;
+  /** All rows of a table where they lie, which nothing changes before they are read; null: they are read in blocks. */
+  view(table: tf.Tensor): RowsInPlace | null;
   /** Devices that hold tables; null where they lie in the memory of the backend. */
   readonly devices: Devices | null;
 }

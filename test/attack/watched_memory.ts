@@ -18,6 +18,8 @@ const ROLES: Readonly<Record<string, Roles>> = {
   packedApply: { written: [0, 11, 12, 13], read: [4, 5, 6, 14] },
   sparseApply: { written: [0, 10, 11, 12], read: [3, 4, 5, 13, 15] },
   matMul: { written: [3], read: [0, 1, 2], isResult: true },
+  topK: { written: [12, 13], read: [0, 5, 8, 9, 10, 11], isResult: true },
+  foldIn: { written: [9], read: [0, 4, 5, 6, 8], isResult: true },
   partitionCsr: { written: [8, 9, 10, 11, 12, 13], read: [0, 1, 2, 3], isResult: true },
   indexTexts: { written: [2], read: [0, 1], isResult: true },
   findTexts: { written: [5], read: [0, 1, 2, 3], isResult: true },

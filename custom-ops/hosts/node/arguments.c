@@ -122,7 +122,7 @@ bool absent(call* c, int index) {
   return type == napi_null || type == napi_undefined;
 }
 
-static double number(call* c, int index, const char* name) {
+double real(call* c, int index, const char* name) {
   double value = 0;
   napi_valuetype type;
   if (c->failed) return 0;
@@ -134,7 +134,7 @@ static double number(call* c, int index, const char* name) {
 }
 
 int64_t whole(call* c, int index, const char* name, double least, double most) {
-  const double value = number(c, index, name);
+  const double value = real(c, index, name);
   if (c->failed) return 0;
   if (!(value >= least && value <= most) || floor(value) != value) {
     fail_range(c, name, "expected a whole number from %.0f to %.0f, received %.17g", least, most, value);
@@ -255,7 +255,7 @@ bag_arguments read_bags(call* c, int index) {
   b.bags.batch = (int64_t)b.splits.length - 1;
   b.bags.combiner = (int32_t)whole(c, index + 3, "combiner", TE_SUM, TE_SQRTN);
   b.bags.out_of_range = (int32_t)whole(c, index + 4, "outOfRange", TE_ERROR, TE_ZERO);
-  const double max_norm = number(c, index + 5, "maxNorm");
+  const double max_norm = real(c, index + 5, "maxNorm");
   b.bags.max_norm = (float)max_norm;
   if (!c->failed && !(max_norm >= 0))
     fail_range(c, "maxNorm", "expected a number of at least 0, received %g", max_norm);

@@ -71,6 +71,7 @@ void begin_entry(call* c, call* all, napi_value list, uint32_t entry);
 uint32_t entry_count(call* c, int index);
 void finish(call* c);
 bool absent(call* c, int index);
+double real(call* c, int index, const char* name);
 int64_t whole(call* c, int index, const char* name, double least, double most);
 array typed_value(call* c, napi_value value, const char* name, napi_typedarray_type wanted);
 array typed(call* c, int index, const char* name, napi_typedarray_type wanted);

@@ -22,6 +22,10 @@ napi_value packed_apply(napi_env env, napi_callback_info info);
 /* dense.c */
 napi_value mat_mul(napi_env env, napi_callback_info info);
 
+/* ranking.c */
+napi_value top_k(napi_env env, napi_callback_info info);
+napi_value fold_in(napi_env env, napi_callback_info info);
+
 /* csr.c */
 napi_value partition_csr(napi_env env, napi_callback_info info);
 

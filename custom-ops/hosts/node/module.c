@@ -211,6 +211,8 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"embeddingBags", embedding_bags},
                    {"sparseApplyMany", sparse_apply_many},
                    {"matMul", mat_mul},
+                   {"topK", top_k},
+                   {"foldIn", fold_in},
                    {"partitionCsr", partition_csr},
                    {"indexTexts", index_texts},
                    {"findTexts", find_texts},

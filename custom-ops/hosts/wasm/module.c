@@ -221,6 +221,103 @@ int32_t TE_WASM(te_wasm_matmul)(const float* a, const float* b, const float* bia
   return te_wasm_report(te_matrix_product(&job, scratch), result);
 }
 
+/* ---- ranking: one record of 32-bit words for each call ---- */
+
+typedef struct te_wasm_rows {
+  const void* table;
+  int32_t storage;
+  int32_t rows;
+  int32_t dim;
+} te_wasm_rows;
+
+static te_rows te_wasm_rows_of(const te_wasm_rows* r) {
+  te_rows table = {0};
+  const int is_packed = r->storage != TE_FLOAT32;
+  table.data = is_packed ? NULL : r->table;
+  table.words = is_packed ? r->table : NULL;
+  table.row_words = is_packed ? te_packed_words(r->storage, r->dim) : 0;
+  table.rows = r->rows;
+  table.dim = r->dim;
+  table.storage = r->storage;
+  return table;
+}
+
+typedef struct te_wasm_top_k_job {
+  te_wasm_rows table;
+  int32_t first_row;
+  const float* queries;
+  int32_t n;
+  int32_t k;
+  const int32_t* exclude;
+  const int32_t* exclude_splits;
+  int32_t exclude_count;
+  const int32_t* only;
+  const int32_t* only_splits;
+  int32_t only_count;
+  float* values;
+  int32_t* indices;
+  int32_t workers;
+} te_wasm_top_k_job;
+
+static te_top_k te_wasm_top_k_of(const te_wasm_top_k_job* j) {
+  te_top_k job = {0};
+  job.table = te_wasm_rows_of(&j->table);
+  job.first_row = j->first_row;
+  job.queries = j->queries;
+  job.n = j->n;
+  job.k = j->k;
+  job.exclude = (te_id_lists){j->exclude, j->exclude_splits, j->exclude_count};
+  job.only = (te_id_lists){j->only, j->only_splits, j->only_count};
+  job.values = j->values;
+  job.indices = j->indices;
+  job.workers = j->workers; /* those of the workspace: more may come between the calls */
+  return job;
+}
+
+uint32_t TE_WASM(te_wasm_top_k_workspace)(const te_wasm_top_k_job* j) {
+  const te_top_k job = te_wasm_top_k_of(j);
+  return (uint32_t)te_top_k_workspace(&job);
+}
+
+int32_t TE_WASM(te_wasm_top_k)(const te_wasm_top_k_job* j, void* workspace, uint32_t bytes, te_wasm_result* result) {
+  const te_top_k job = te_wasm_top_k_of(j);
+  return te_wasm_report(te_top_k_rows(&job, workspace, bytes), result);
+}
+
+typedef struct te_wasm_fold_in_job {
+  te_wasm_rows table;
+  const int32_t* values;
+  const int32_t* row_splits;
+  const float* weights;
+  int32_t nnz;
+  int32_t batch;
+  const float* gram;
+  float* out;
+  int32_t workers;
+} te_wasm_fold_in_job;
+
+static te_fold_in te_wasm_fold_in_of(const te_wasm_fold_in_job* j, double regularization) {
+  te_fold_in job = {0};
+  job.table = te_wasm_rows_of(&j->table);
+  job.bags = te_wasm_bags(j->values, j->row_splits, j->weights, j->nnz, j->batch, TE_SUM, TE_ERROR, 0.0f);
+  job.regularization = regularization;
+  job.gram = j->gram;
+  job.out = j->out;
+  job.workers = j->workers; /* those of the workspace: more may come between the calls */
+  return job;
+}
+
+uint32_t TE_WASM(te_wasm_fold_in_workspace)(const te_wasm_fold_in_job* j) {
+  const te_fold_in job = te_wasm_fold_in_of(j, 0.0);
+  return (uint32_t)te_fold_in_workspace(&job);
+}
+
+int32_t TE_WASM(te_wasm_fold_in)(const te_wasm_fold_in_job* j, double regularization, void* workspace, uint32_t bytes,
+                                 te_wasm_result* result) {
+  const te_fold_in job = te_wasm_fold_in_of(j, regularization);
+  return te_wasm_report(te_fold_in_rows(&job, workspace, bytes), result);
+}
+
 uint32_t TE_WASM(te_wasm_csr_workspace)(int32_t nnz, int32_t n_features, int32_t is_weighted, int32_t cores,
                                         int32_t shards, int32_t samples) {
   te_csr csr = {0};

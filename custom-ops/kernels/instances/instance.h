@@ -6,6 +6,7 @@
 #include "step/product.h"
 #include "row_update.h"
 #include "packed/packed_update.h"
+#include "ranking/row_products.h"
 
 #if defined(__wasm__)
 int64_t te_forward_wasm(const te_forward* job, int64_t first, int64_t end) { return forward(job, first, end); }
@@ -40,10 +41,20 @@ double te_packed_gradient_squares_wasm(const te_update* job, int64_t first, int6
 void te_step_untouched_packed_wasm(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros) {
   step_untouched_packed(job, first, end, w, zeros);
 }
+void te_widen_rows_wasm(const te_rows* table, int64_t first, int64_t end, float* to) {
+  widen_rows(table, first, end, to);
+}
+void te_row_dots_wasm(const te_rows* table, const float* query, int64_t first, int64_t end, float* to) {
+  row_dots(table, query, first, end, to);
+}
+int64_t te_next_above_wasm(const float* products, const float* limits, int64_t from, int64_t count) {
+  return next_above(products, limits, from, count);
+}
 #else
 const te_kernels TE_INSTANCE = {TE_INSTANCE_NAME, forward,     weights_gradient, gradient_rows,
                                 gradient_squares, update_rows, step_untouched,
                                 packed_forward,   packed_weights_gradient,
                                 product,          class_rows,
-                                update_packed_rows, packed_gradient_squares, step_untouched_packed};
+                                update_packed_rows, packed_gradient_squares, step_untouched_packed,
+                                widen_rows, row_dots, next_above};
 #endif

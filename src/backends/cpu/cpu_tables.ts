@@ -13,6 +13,7 @@ import {
   type PackedForm,
   type PackedTable,
 } from '../kernel_set.js';
+import { rowsIn } from '../ranking.js';
 import { kernelSet } from '../registry.js';
 import { SharedIds, unitedGradient, unitedIds } from '../united_uses.js';
 import { filledSlot, widthOf } from '../written_table.js';
@@ -199,6 +200,11 @@ const TABLES: Tables = {
   },
   read({ dataId, shape }, firstRow, into) {
     return owned().copyInto(dataId, firstRow * widthOf(shape), into);
+  },
+  view(table) {
+    const { dataId, dtype } = table;
+    const values = dtype === 'int32' ? owned().readWords(dataId, kernelSet()) : owned().read(dataId, kernelSet());
+    return { rows: rowsIn(table, values), kernels: null };
   },
 };
 

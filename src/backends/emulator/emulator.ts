@@ -165,6 +165,10 @@ export class Emulator implements Devices, Tables {
     return found !== null;
   }
 
+  view(): null {
+    return null;
+  }
+
   lookUp(lookups: readonly Lookup[]): LookedUp[] {
     this.machine.settle();
     const start = performance.now();

@@ -90,6 +90,7 @@ const TABLES: Tables = {
   rewrite: () => null,
   place: () => undefined,
   read: () => false,
+  view: () => null,
 };
 
 /** What backends do for tables with the composed kernels. */

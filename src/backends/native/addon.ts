@@ -44,6 +44,30 @@ export interface Addon extends ColumnKernels {
     transposeB: number,
     relu: number,
   ): void;
+  topK(
+    ...args: [
+      ...table: RowsArguments,
+      firstRow: number,
+      queries: Float32Array,
+      n: number,
+      k: number,
+      ...exclude: ListsArguments,
+      ...only: ListsArguments,
+      values: Float32Array, // written
+      indices: Int32Array, // written
+    ]
+  ): void;
+  foldIn(
+    ...args: [
+      ...table: RowsArguments,
+      values: Int32Array,
+      rowSplits: Int32Array,
+      weights: Float32Array | null,
+      regularization: number,
+      gram: Float32Array | null,
+      out: Float32Array, // written
+    ]
+  ): void;
   /** Returns the slots in use. Lists have an entry for each feature, and `features` its `featureNumbers`. */
   partitionCsr(
     values: readonly Int32Array[],
@@ -102,6 +126,9 @@ export interface Addon extends ColumnKernels {
 export type TableArguments = [table: Float32Array, rows: number, dim: number];
 /** `storage`: its number in PACKED_STORAGES. */
 export type PackedArguments = [words: Int32Array, storage: number, rows: number, dim: number];
+/** `storage`: -1 for float32, else as above. */
+export type RowsArguments = [table: Float32Array | Int32Array, storage: number, rows: number, dim: number];
+export type ListsArguments = [values: Int32Array | null, rowSplits: Int32Array | null];
 export type BagArguments = [
   values: Int32Array,
   rowSplits: Int32Array,
@@ -146,6 +173,8 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'embeddingBags',
   'sparseApplyMany',
   'matMul',
+  'topK',
+  'foldIn',
   'partitionCsr',
   'indexTexts',
   'findTexts',

@@ -20,7 +20,16 @@ import {
 } from '../kernel_set.js';
 import type { MatrixProduct, ModelKernels } from '../model_kernels.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature, type CsrParts, type CsrRequest } from '../sparse_core.js';
-import type { Addon, BagArguments, LookupArguments, PackedArguments, StepArguments } from './addon.js';
+import type { FoldInJob, IdLists, TopKJob } from '../ranking.js';
+import type {
+  Addon,
+  BagArguments,
+  ListsArguments,
+  LookupArguments,
+  PackedArguments,
+  RowsArguments,
+  StepArguments,
+} from './addon.js';
 
 const LINE = 64;
 const HUGE_PAGE = 2 ** 21;
@@ -40,6 +49,15 @@ function bagArguments(bags: HostBags, options: BagOptions): BagArguments {
 
 function packedArguments({ words, storage, rows, dim }: PackedTable): PackedArguments {
   return [words, PACKED_STORAGES.indexOf(storage), rows, dim];
+}
+
+function rowsArguments(table: HostTable | PackedTable): RowsArguments {
+  if ('words' in table) return packedArguments(table);
+  return [table.data, -1, table.rows, table.dim];
+}
+
+function listsArguments(lists: IdLists | null): ListsArguments {
+  return lists === null ? [null, null] : [lists.values, lists.rowSplits];
 }
 
 /** What the addon attaches to its errors: `status`, where the C core refused the call. */
@@ -64,11 +82,11 @@ function translated(error: unknown, rows: number, nnz: number): unknown {
 }
 
 /** Runs a kernel of the addon on a table of `rows` rows. */
-function run<T>(rows: number, { values }: { readonly values: ArrayLike<number> }, kernel: () => T): T {
+function run<T>(rows: number, nnz: number, kernel: () => T): T {
   try {
     return kernel();
   } catch (error) {
-    throw translated(error, rows, values.length);
+    throw translated(error, rows, nnz);
   }
 }
 
@@ -120,21 +138,22 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
     const plain = lookups.filter(isOfFloats);
     for (const { table, bags, options, pooled } of lookups) {
       if ('data' in table) continue;
-      run(table.rows, bags, () =>
+      run(table.rows, bags.values.length, () =>
         this.addon.packedBag(...packedArguments(table), ...bagArguments(bags, options), pooled),
       );
     }
     const calls = plain.map(({ table, bags, options, pooled }): LookupArguments => {
       return [table.data, table.rows, table.dim, ...bagArguments(bags, options), pooled];
     });
-    if (calls.length === 1) run(plain[0]!.table.rows, plain[0]!.bags, () => this.addon.embeddingBag(...calls[0]!));
+    if (calls.length === 1)
+      run(plain[0]!.table.rows, plain[0]!.bags.values.length, () => this.addon.embeddingBag(...calls[0]!));
     else if (calls.length > 1) runMany(plain, () => this.addon.embeddingBags(calls));
   }
 
   rowGradients(gradient: Float32Array, bags: HostBags, table: HostTable, options: BagOptions): RowGradients {
     const { rows, dim } = table;
     const data = options.maxNorm > 0 ? table.data : null;
-    const [uniqueIds, rowGradients] = run(rows, bags, () =>
+    const [uniqueIds, rowGradients] = run(rows, bags.values.length, () =>
       this.addon.embeddingBagGrad(gradient, data, rows, dim, ...bagArguments(bags, options)),
     );
     return { uniqueIds, rowGradients };
@@ -148,7 +167,7 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
     out: Float32Array,
   ): void {
     const ids = bagArguments(bags, options);
-    run(table.rows, bags, () => {
+    run(table.rows, bags.values.length, () => {
       if ('words' in table) this.addon.packedBagWeightsGrad(...packedArguments(table), ...ids, gradient, out);
       else this.addon.embeddingBagWeightsGrad(table.data, table.rows, table.dim, ...ids, gradient, out);
     });
@@ -157,7 +176,8 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
   step(optimizer: UpdateName, steps: readonly HostStep[]): void {
     const plain = steps.filter(isOfFloats);
     const calls = plain.map((step) => stepArguments(optimizer, step));
-    if (calls.length === 1) run(plain[0]!.table.rows, plain[0]!.bags, () => this.addon.sparseApply(...calls[0]!));
+    if (calls.length === 1)
+      run(plain[0]!.table.rows, plain[0]!.bags.values.length, () => this.addon.sparseApply(...calls[0]!));
     else if (calls.length > 1) runMany(plain, () => this.addon.sparseApplyMany(calls));
     for (const step of steps) if ('words' in step.table) this.stepPacked(optimizer, step, step.table);
   }
@@ -165,13 +185,26 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
   private stepPacked(optimizer: UpdateName, step: HostStep, table: PackedTable): void {
     const { slots, gradient, bags, options, hyper } = step;
     const tail = [UPDATE_NAMES.indexOf(optimizer), ...slotArguments(slots, null), gradient, hyper] as const;
-    run(table.rows, bags, () =>
+    run(table.rows, bags.values.length, () =>
       this.addon.packedApply(...packedArguments(table), ...bagArguments(bags, options), ...tail),
     );
   }
 
   matMul({ a, b, bias, out, batch, batchA, batchB, m, n, k, transposeA, transposeB, relu }: MatrixProduct): void {
     this.addon.matMul(a, b, bias, out, batch, batchA, batchB, m, n, k, +transposeA, +transposeB, +relu);
+  }
+
+  topK({ table, firstRow, queries, count, k, exclude, only, values, indices }: TopKJob): void {
+    const lists = [...listsArguments(exclude), ...listsArguments(only)] as const;
+    run(table.rows, only?.values.length ?? 0, () =>
+      this.addon.topK(...rowsArguments(table), firstRow, queries, count, k, ...lists, values, indices),
+    );
+  }
+
+  foldIn({ table, bags: { values, rowSplits, weights }, regularization, gram, out }: FoldInJob): void {
+    run(table.rows, values.length, () =>
+      this.addon.foldIn(...rowsArguments(table), values, rowSplits, weights, regularization, gram, out),
+    );
   }
 
   partitionCsr(request: CsrRequest): CsrParts {
@@ -183,7 +216,7 @@ export class NativeKernelSet implements KernelSet, ModelKernels {
     const weights = features.map((each) => each.weights);
     const nnz = features.reduce((sum, { values }) => sum + values.length, 0);
     try {
-      const used = run(0, { values: { length: nnz } }, () =>
+      const used = run(0, nnz, () =>
         this.addon.partitionCsr(
           ...([...ids, weights, numbers, cores, shards, samples, capacity] as const),
           ...([rowPointers, sampleIds, tokenIds, gains, idCounts, uniqueIdCounts] as const),

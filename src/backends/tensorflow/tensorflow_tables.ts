@@ -156,6 +156,8 @@ export class TensorFlowTables implements Backend {
 const IN_PLACE = {
   trains: () => true,
   devices: null,
+  /** TensorFlow keeps its memory to itself. */
+  view: () => null,
   /** tfjs-node holds a new tensor as the typed array that it was made of, and hands out that very array. */
   place: (table: tf.Variable) => makeWritable(table),
 };

@@ -55,6 +55,10 @@ interface Exports {
   readonly te_wasm_packed_apply: Call;
   readonly te_wasm_csr_workspace: Call;
   readonly te_wasm_csr: Call;
+  readonly te_wasm_top_k_workspace: Call;
+  readonly te_wasm_top_k: Call;
+  readonly te_wasm_fold_in_workspace: Call;
+  readonly te_wasm_fold_in: Call;
 }
 
 /** Slots that an int32 counts, in eights. */

@@ -17,9 +17,11 @@ import {
 } from '../kernel_set.js';
 import type { ModelKernels } from '../model_kernels.js';
 import { csrParts, csrRoom, featureNumbers, ofFeature, type CsrParts, type CsrRequest } from '../sparse_core.js';
+import type { FoldInJob, TopKJob } from '../ranking.js';
 import { WasmHeap } from './heap.js';
 import { applyMany, embeddingBags, type StepAt } from './joint_calls.js';
 import { WasmKernels, type BagsAt, type TableAt, type Workspace } from './kernels.js';
+import { rankingKernels } from './ranking_calls.js';
 import { HYPER_FIELDS } from '../../rules/hyper.js';
 import { checkLength, checkSplits } from './sizes.js';
 import { Staging, type Argument } from './staging.js';
@@ -32,7 +34,7 @@ const NO_STARTS = new Int32Array(0);
 const CSR_FEATURE_WORDS = 10;
 
 /** Arrays that are views of `heap` are used where they lie; others are copied in, and back, on each call. */
-export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCsr'> {
+export class WasmKernelSet implements KernelSet, Omit<ModelKernels, 'matMul'> {
   readonly name = 'wasm';
   private memory: MadeHeap | null = null;
   private instance: WasmKernels | null = null;
@@ -187,6 +189,14 @@ export class WasmKernelSet implements KernelSet, Pick<ModelKernels, 'partitionCs
       if ('words' in table) kernels.packedApply(optimizer, tableAt, table.storage, ...tail);
       else kernels.apply(optimizer, tableAt, ...tail);
     });
+  }
+
+  topK(job: TopKJob): void {
+    rankingKernels(this.kernels()).topK(job);
+  }
+
+  foldIn(job: FoldInJob): void {
+    rankingKernels(this.kernels()).foldIn(job);
   }
 
   partitionCsr(request: CsrRequest): CsrParts {

@@ -9,6 +9,8 @@ import { filledSlot, widthOf } from '../written_table.js';
 import { applyMany, embeddingBags, type LookupAt, type StepAt } from './joint_calls.js';
 import type { BagsAt } from './kernels.js';
 import { checkLength } from './sizes.js';
+import { rowsIn } from '../ranking.js';
+import { rankingKernels } from './ranking_calls.js';
 import { Staging, type Argument } from './staging.js';
 import {
   bagsOf,
@@ -211,6 +213,13 @@ const TABLES: Tables = {
   read(table, firstRow, into) {
     into.set(rowsFrom(table, firstRow).subarray(0, into.length));
     return true;
+  },
+  view(table) {
+    const backend = wasm();
+    const kernels = rankingKernels(hostOf(backend).kernels);
+    // Making the instance may have grown the memory.
+    const data = rowsFrom(table, 0);
+    return { rows: rowsIn(table, data), kernels };
   },
 };
 

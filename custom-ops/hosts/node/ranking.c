@@ -1,0 +1,122 @@
+/* The best rows of a table for each query, and rows of users from those of their items. */
+#include "functions.h"
+
+#define MOST 9007199254740991.0
+
+/* table, storage, rows, dim: four arguments from `index` on. */
+static te_rows read_rows(call* c, int index, array* memory) {
+  te_rows table;
+  memset(&table, 0, sizeof table);
+  memset(memory, 0, sizeof *memory);
+  table.storage = (int32_t)whole(c, index + 1, "storage", TE_FLOAT32, TE_INT8);
+  table.rows = whole(c, index + 2, "rows", 0, INT32_MAX);
+  table.dim = whole(c, index + 3, "dim", 1, MOST);
+  if (c->failed) return table;
+  const bool is_packed = table.storage != TE_FLOAT32;
+  table.row_words = is_packed ? te_packed_words(table.storage, table.dim) : table.dim;
+  const uint64_t length = area(c, table.rows, table.row_words, "rows");
+  *memory = typed(c, index, "table", is_packed ? napi_int32_array : napi_float32_array);
+  if (!c->failed && (uint64_t)memory->length != length) {
+    fail_range(c, "table", "expected %llu numbers, received %zu", (unsigned long long)length, memory->length);
+  }
+  table.data = is_packed ? NULL : (const float*)memory->data;
+  table.words = is_packed ? (const int32_t*)memory->data : NULL;
+  return table;
+}
+
+/* values | null, rowSplits: two arguments from `index` on. */
+static te_id_lists read_lists(call* c, int index, int64_t n, const char* name, array* values, array* splits) {
+  te_id_lists lists = {NULL, NULL, 0};
+  memset(values, 0, sizeof *values);
+  memset(splits, 0, sizeof *splits);
+  if (c->failed || absent(c, index)) return lists;
+  *values = private_copy(c, typed(c, index, name, napi_int32_array), name);
+  *splits = private_copy(c, typed(c, index + 1, "rowSplits", napi_int32_array), "rowSplits");
+  if (!c->failed && (uint64_t)splits->length != (uint64_t)n + 1) {
+    fail_range(c, "rowSplits", "expected %llu numbers, received %zu", (unsigned long long)n + 1, splits->length);
+  }
+  if (!c->failed && values->length > INT32_MAX) {
+    fail_range(c, name, "expected fewer than 2^31 numbers, received %zu", values->length);
+  }
+  lists.values = (const int32_t*)values->data;
+  lists.splits = (const int32_t*)splits->data;
+  lists.count = (int64_t)values->length;
+  return lists;
+}
+
+/* topK(table, storage, rows, dim, firstRow, queries, n, k, exclude | null, its rowSplits, only | null, its rowSplits,
+   values, indices): brings rows into lists that are there already */
+napi_value top_k(napi_env env, napi_callback_info info) {
+  call c;
+  te_top_k job;
+  array memory[5];
+  instance* owner = NULL;
+  begin(&c, env, info);
+  memset(&job, 0, sizeof job);
+  job.table = read_rows(&c, 0, &memory[0]);
+  job.first_row = whole(&c, 4, "firstRow", 0, INT32_MAX);
+  if (!c.failed && job.table.rows > INT32_MAX - job.first_row) {
+    fail_range(&c, "rows", "expected ids below 2^31, received %lld rows from %lld on", (long long)job.table.rows,
+               (long long)job.first_row);
+  }
+  job.n = whole(&c, 6, "n", 0, INT32_MAX);
+  job.k = whole(&c, 7, "k", 1, INT32_MAX);
+  const array queries = floats(&c, 5, "queries", c.failed ? 0 : area(&c, job.n, job.table.dim, "n"));
+  const uint64_t places = c.failed ? 0 : area(&c, job.n, job.k, "k");
+  job.exclude = read_lists(&c, 8, job.n, "exclude", &memory[1], &memory[2]);
+  job.only = read_lists(&c, 10, job.n, "only", &memory[3], &memory[4]);
+  const array values = floats(&c, 12, "values", places);
+  const array indices = typed(&c, 13, "indices", napi_int32_array);
+  if (!c.failed && (uint64_t)indices.length != places) {
+    fail_range(&c, "indices", "expected %llu numbers, received %zu", (unsigned long long)places, indices.length);
+  }
+  must_differ(&c, values, indices, "values");
+  must_differ(&c, values, queries, "values");
+  must_differ(&c, indices, queries, "indices");
+  for (int i = 0; i < 5; i++) {
+    must_differ(&c, values, memory[i], "values");
+    must_differ(&c, indices, memory[i], "indices");
+  }
+  job.queries = (const float*)queries.data;
+  job.values = (float*)values.data;
+  job.indices = (int32_t*)indices.data;
+  job.workers = te_get_threads();
+  void* workspace = workspace_of(&c, c.failed ? 0 : te_top_k_workspace(&job), &owner);
+  if (!c.failed) fail_status(&c, te_top_k_rows(&job, workspace, owner->workspace_bytes));
+  trim_workspace(owner);
+  finish(&c);
+  return NULL;
+}
+
+/* foldIn(table, storage, rows, dim, values, rowSplits, weights | null, regularization, gram | null, out) */
+napi_value fold_in(napi_env env, napi_callback_info info) {
+  call c;
+  te_fold_in job;
+  array memory[5];
+  instance* owner = NULL;
+  begin(&c, env, info);
+  memset(&job, 0, sizeof job);
+  memset(memory, 0, sizeof memory);
+  job.table = read_rows(&c, 0, &memory[0]);
+  memory[1] = private_copy(&c, typed(&c, 4, "values", napi_int32_array), "values");
+  memory[2] = private_copy(&c, typed(&c, 5, "rowSplits", napi_int32_array), "rowSplits");
+  if (!c.failed && memory[2].length < 1) fail_range(&c, "rowSplits", "expected at least one split, received none");
+  if (!c.failed && !absent(&c, 6)) memory[3] = floats(&c, 6, "weights", memory[1].length);
+  job.regularization = real(&c, 7, "regularization");
+  if (!c.failed && !absent(&c, 8)) memory[4] = floats(&c, 8, "gram", area(&c, job.table.dim, job.table.dim, "dim"));
+  job.bags.values = (const int32_t*)memory[1].data;
+  job.bags.row_splits = (const int32_t*)memory[2].data;
+  job.bags.weights = (const float*)memory[3].data;
+  job.bags.nnz = (int64_t)memory[1].length;
+  job.bags.batch = c.failed ? 0 : (int64_t)memory[2].length - 1;
+  job.gram = (const float*)memory[4].data;
+  const array out = floats(&c, 9, "out", c.failed ? 0 : area(&c, job.bags.batch, job.table.dim, "out"));
+  for (int i = 0; i < 5; i++) must_differ(&c, out, memory[i], "out");
+  job.out = (float*)out.data;
+  job.workers = te_get_threads();
+  void* workspace = workspace_of(&c, c.failed ? 0 : te_fold_in_workspace(&job), &owner);
+  if (!c.failed) fail_status(&c, te_fold_in_rows(&job, workspace, owner->workspace_bytes));
+  trim_workspace(owner);
+  finish(&c);
+  return NULL;
+}
