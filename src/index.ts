@@ -26,6 +26,7 @@ import { embeddingBags } from './lookup/embedding_bags.js';
 import { embeddingBagGrad } from './lookup/embedding_bag_grad.js';
 import { sparseApply } from './lookup/sparse_apply.js';
 import { reorder } from './ids/sparse.js';
+import { bruteForceRetrieval } from './ranking/index.js';
 import { tpuEmbedding } from './tpu/index.js';
 
 registerBackends();
@@ -53,6 +54,7 @@ export const layers = {
   candidateScores,
   operation,
   tpuEmbedding,
+  bruteForceRetrieval,
 };
 /** Sparse ids. */
 export const sparse = { reorder };
@@ -63,8 +65,20 @@ export * as savedModel from './formats/saved_model/index.js';
 export * as converter from './formats/graph_models/index.js';
 /** Data sets of arrays and files, in batches. */
 export * as data from './data/index.js';
-/** Losses and metrics of ranking and retrieval. */
-export { losses, metrics } from './ranking/index.js';
+/** Losses and metrics of ranking and retrieval, the best rows for queries, rows for new users. */
+export {
+  BruteForceRetrieval,
+  foldIn,
+  losses,
+  metrics,
+  topK,
+  type BruteForceRetrievalArgs,
+  type FoldInArgs,
+  type RankedTable,
+  type RerankArgs,
+  type TopK,
+  type TopKOptions,
+} from './ranking/index.js';
 /** Preprocessing of raw features into ids. */
 export * as preprocessing from './preprocessing/index.js';
 /** The TPU embedding API of TensorFlow. */

@@ -1,11 +1,18 @@
 /** Ranking and retrieval. Importing this file gives `compile` the names of its losses and metrics. */
+import * as tf from '@tensorflow/tfjs';
 import { watchSteps } from '../tfjs/training/model_steps.js';
+import { BruteForceRetrieval } from './brute_force_retrieval.js';
 import { nameLosses } from './losses/index.js';
 import { nameMetrics } from './metrics/index.js';
 
 watchSteps();
 nameLosses();
 nameMetrics();
+tf.serialization.registerClass(BruteForceRetrieval as never);
 
 export * as losses from './losses/index.js';
 export * as metrics from './metrics/index.js';
+export { BruteForceRetrieval, bruteForceRetrieval, type BruteForceRetrievalArgs } from './brute_force_retrieval.js';
+export { foldIn, type FoldInArgs } from './fold_in.js';
+export { topK, type RerankArgs, type TopK, type TopKOptions } from './top_k.js';
+export type { RankedTable } from './ranked_table.js';

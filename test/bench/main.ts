@@ -29,6 +29,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'export', command: tsx('export.ts') },
   { name: 'data', command: tsx('data.ts') },
   { name: 'preprocessing', command: tsx('preprocessing.ts') },
+  { name: 'topK', command: tsx('top_k.ts') },
 ];
 
 const patterns = process.argv.slice(2);

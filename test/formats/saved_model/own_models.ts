@@ -47,6 +47,23 @@ function weighted(make: typeof emb.layers.embedding, combiner: 'sum' | 'mean' | 
   return { model, inputs: [int(rows), tf.tensor2d(WEIGHTS)] };
 }
 
+function retrieval(identifiers: number[] | null): OwnModel {
+  const query = tf.input({ shape: [3], name: 'query' });
+  const candidates = tf.zeros([6, 3]);
+  const layer = emb.layers.bruteForceRetrieval({ candidates, identifiers, k: 4 });
+  candidates.dispose();
+  const model = tf.model({ inputs: query, outputs: layer.apply(query) });
+  return {
+    model,
+    inputs: [
+      tf.tensor2d([
+        [1, 2, -3],
+        [0.5, 0.25, 4],
+      ]),
+    ],
+  };
+}
+
 const combined = (['sum', 'mean', 'sqrtn'] as const).flatMap((combiner): [string, Make][] => [
   [`embedding, ${combiner}`, () => sequential(emb.layers.embedding({ ...table, combiner, inputShape: [4] }), DENSE)],
   [
@@ -290,6 +307,8 @@ export const OWN_MODELS: readonly (readonly [string, Make])[] = [
   ['interactions', interactions],
   ['a shared table', shared],
   ['integerLookup', lookup],
+  ['bruteForceRetrieval', () => retrieval(null)],
+  ['bruteForceRetrieval with identifiers', () => retrieval([7, 5, 300, 2, 1, 9])],
   ...PREPROCESSING_MODELS,
   ...TPU_MODELS,
 ];

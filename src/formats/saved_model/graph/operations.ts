@@ -271,6 +271,19 @@ export class Operations {
     return this.reshape(flat, [...sizes, units], [...x.shape.slice(0, -1), units]);
   }
 
+  /** The `k` largest numbers of each row of a matrix, and where they stand, int32. */
+  topK(x: Value, k: number): [values: Value, indices: Value] {
+    const shape = [x.shape[0]!, k];
+    const attr = { T: type(x.dtype), sorted: { b: true } };
+    const values = this.graph.node('TopKV2', [x, this.graph.scalar(k, 'int32')], {
+      attr,
+      dtype: x.dtype,
+      shape,
+      output: 'values',
+    });
+    return [values, { ref: values.ref.replace(/:values:0$/, ':indices:0'), dtype: 'int32', shape }];
+  }
+
   /** Rows of `params`, or elements along another axis. */
   gather(params: Value, indices: Value, axis = 0): Value {
     const shape = [...params.shape.slice(0, axis), ...indices.shape, ...params.shape.slice(axis + 1)];

@@ -1,6 +1,7 @@
-/** Interactions of features. */
+/** Interactions of features, and of queries with candidates. */
 import { DotInteraction } from '../../../layers/feature_interaction/dot_interaction.js';
 import { FeatureCross } from '../../../layers/feature_interaction/feature_cross.js';
+import { BruteForceRetrieval } from '../../../ranking/brute_force_retrieval.js';
 import { activated } from './dense.js';
 import type { Emitter } from './layer_call.js';
 
@@ -34,7 +35,16 @@ const featureCross: Emitter = (call) => {
   return o.add(o.mul(x0, scaled), x);
 };
 
+const bruteForceRetrieval: Emitter = (call) => {
+  const { o } = call;
+  const products = o.batchMatMul(call.input, call.weight('candidates'), false, true);
+  const [scores, rows] = o.topK(products, (call.layer as BruteForceRetrieval).k);
+  const identifiers = call.optional('identifiers');
+  return [scores, identifiers === null ? rows : o.gather(identifiers, rows)];
+};
+
 export const INTERACTION_LAYERS: Readonly<Record<string, Emitter>> = {
   [DotInteraction.className]: dotInteraction,
   [FeatureCross.className]: featureCross,
+  [BruteForceRetrieval.className]: bruteForceRetrieval,
 };

@@ -1,0 +1,105 @@
+/** Rows for users that were not trained, from the rows of their items. */
+import * as tf from '@tensorflow/tfjs';
+import { newFloats, type HostBags } from '../backends/kernel_set.js';
+import { rowsIn, type FoldInJob } from '../backends/ranking.js';
+import { currentBackend } from '../backends/registry.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { readOptions } from '../base/options.js';
+import { rowBlocks } from '../base/row_blocks.js';
+import { parseIds, type IdsInput, type WeightsInput } from '../ids/parse_ids.js';
+import { floatRows, kernelsInUse, sizeOf, tableOf, visitRows, type RankedTable } from './ranked_table.js';
+
+export interface FoldInArgs {
+  /** The rows that each user knows, in any form of ids: rows of ids for a batch, a vector for one user. */
+  ids: IdsInput;
+  /** How much each of them counts, in the form of `ids`; at least 0. Default: 1. */
+  weights?: WeightsInput | undefined;
+  /** Added to the diagonal; above 0. */
+  regularization: number;
+  /** How much every row of the table counts as one that should give 0. Default: 0, none. */
+  unobservedWeight?: number | undefined;
+}
+
+/**
+ * Returns rows of users from the rows of a table that they know, such as items: the `x` with the least
+ * sum over known rows v of w (x . v - 1)^2 + unobservedWeight sum over all rows v of (x . v)^2 + regularization |x|^2,
+ * which solves (regularization I + unobservedWeight V^T V + sum w v v^T) x = sum w v. With `unobservedWeight` above 0 that
+ * is the step of a user in implicit alternating least squares (iALS). Sums and Cholesky's decomposition are in float64,
+ * but for V^T V, which is in float32 by blocks. A user without rows gets zeros. Nothing is on the tape.
+ *
+ * @param table - A tensor or variable [rows, dim], a layer that holds one table, or its weight; packed rows too.
+ * @param args - What is known of the users, and the weights of the terms.
+ * @returns float32 [users, dim], or [dim] for the ids of one user; the caller disposes it.
+ * @throws TypeError for arguments of another type; ValueError for ids that the table does not have, for weights that are
+ * negative or not finite, and for a `regularization` that is not above 0.
+ *
+ * @example
+ * const user = emb.foldIn(items, { ids: [3, 14, 15], regularization: 0.1, unobservedWeight: 0.01 });
+ */
+export function foldIn(table: RankedTable, args: FoldInArgs): tf.Tensor {
+  const known = ['ids', 'weights', 'regularization', 'unobservedWeight'] as const;
+  const { ids, weights, regularization, unobservedWeight } = readOptions<FoldInArgs>(args, known, 'args');
+  const rowsOf = tableOf(table);
+  const { dim } = sizeOf(rowsOf);
+  const { bags, isBatch } = readBags(ids!, weights);
+  const diagonal = readNumber(regularization, 'regularization', 'a positive number', (x) => x > 0);
+  const ofAll = readNumber(unobservedWeight ?? 0, 'unobservedWeight', 'a number of at least 0', (x) => x >= 0);
+  const users = bags.rowSplits.length - 1;
+  const out = newFloats('ids', 'rows of users', [users, dim]);
+  const gram = ofAll === 0 ? null : gramOf(rowsOf, ofAll);
+  solveFor(rowsOf, { bags, regularization: diagonal, gram, out });
+  return isBatch ? tf.tensor2d(out, [users, dim]) : tf.tensor1d(out);
+}
+
+/** Runs the kernel where the table lies; elsewhere on the rows that the users know, which are looked up first. */
+function solveFor(table: tf.Tensor2D, job: Omit<FoldInJob, 'table'>): void {
+  const { values } = job.bags;
+  const { rows } = sizeOf(table);
+  const bad = values.findIndex((id) => id < 0 || id >= rows);
+  if (bad >= 0) {
+    throw new ValueError('ids', `ids from 0 to ${rows - 1}`, described(`${values[bad]} at position ${bad}`));
+  }
+  const inPlace = currentBackend().tables.view(table);
+  if (inPlace !== null) return (inPlace.kernels ?? kernelsInUse()).foldIn({ ...job, table: inPlace.rows });
+  const unique = Int32Array.from(new Set(values)).sort();
+  const places = new Map(Array.from(unique, (id, place) => [id, place]));
+  const numbers = tf.tidy(() => tf.gather(table, unique).dataSync()) as Float32Array | Int32Array;
+  const known = rowsIn(table, numbers);
+  kernelsInUse().foldIn({ ...job, table: known, bags: { ...job.bags, values: values.map((id) => places.get(id)!) } });
+}
+
+/** `weight` V^T V. */
+function gramOf(table: tf.Tensor2D, weight: number): Float32Array {
+  const { dim } = sizeOf(table);
+  const sums = new Float64Array(dim * dim);
+  visitRows(table, (block) => {
+    for (const { firstRow, rows } of rowBlocks({ rows: block.rows, columns: dim })) {
+      const products = tf.tidy(() => {
+        const v = tf.tensor2d(floatRows(block, firstRow, rows).slice(), [rows, dim]);
+        return tf.matMul(v, v, true).dataSync();
+      });
+      products.forEach((product, i) => (sums[i]! += product));
+    }
+  });
+  return Float32Array.from(sums, (sum) => weight * sum);
+}
+
+function readNumber(value: unknown, argument: string, expected: string, isGood: (x: number) => boolean): number {
+  if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
+  if (!Number.isFinite(value) || !isGood(value)) throw new ValueError(argument, expected, value);
+  return value;
+}
+
+/** The ids of each user, and what they weigh. */
+function readBags(ids: IdsInput, weights: WeightsInput | undefined): { bags: HostBags; isBatch: boolean } {
+  if (ids === undefined || ids === null) throw new ArgumentTypeError('ids', 'ids in any form', ids);
+  const batch = parseIds(ids, weights);
+  const values = batch.values instanceof tf.Tensor ? (batch.values.dataSync() as Int32Array) : batch.values;
+  const numbers = batch.weights instanceof tf.Tensor ? (batch.weights.dataSync() as Float32Array) : batch.weights;
+  const bad = numbers?.findIndex((weight) => !(weight >= 0 && weight < Infinity)) ?? -1;
+  if (bad >= 0) {
+    throw new ValueError('weights', 'finite numbers of at least 0', described(`${numbers![bad]} at position ${bad}`));
+  }
+  const rowSplits = batch.rowSplits ?? Int32Array.of(0, values.length);
+  return { bags: { values, rowSplits, weights: numbers }, isBatch: batch.rowSplits !== null };
+}

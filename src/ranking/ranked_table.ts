@@ -1,0 +1,85 @@
+/** Tables as functions of ranking read them: whatever holds them, where they lie, a few rows at a time elsewhere. */
+import * as tf from '@tensorflow/tfjs';
+import { newFloats, numbersShape, wordsPerRow, type HostTable, type PackedTable } from '../backends/kernel_set.js';
+import { offers } from '../backends/model_kernels.js';
+import { unpackRows } from '../backends/packed/rows.js';
+import { rowsIn, type RankingKernels } from '../backends/ranking.js';
+import { currentBackend, kernelSet } from '../backends/registry.js';
+import { ArgumentTypeError, ValueError } from '../base/errors.js';
+import { rowBlocks } from '../base/row_blocks.js';
+import { checkLookupTable } from '../lookup/arguments.js';
+import { EmbeddingTable } from '../tables/embedding_table.js';
+import { referenceKernels } from './reference.js';
+
+/** A table: a tensor or variable [rows, dim], its weight, a table of layers, or a layer that holds one table. */
+export type RankedTable = tf.Tensor | tf.LayerVariable | EmbeddingTable | { getWeights(): tf.Tensor[] };
+
+const TABLE = 'a rank-2 float32 tensor or variable [rows, dim], or a layer or table that holds one';
+
+/** The variable or tensor of a table, whose rows may be packed. */
+export function tableOf(value: unknown, argument = 'table'): tf.Tensor2D {
+  if (value instanceof EmbeddingTable) return checkLookupTable(value.variable, argument);
+  if (value instanceof tf.Tensor || value === null || typeof value !== 'object') {
+    return checkLookupTable(value, argument);
+  }
+  const holder = value as { read?(): tf.Tensor; getWeights?(): tf.Tensor[]; weights?: tf.LayerVariable[] };
+  if (typeof holder.getWeights === 'function' && Array.isArray(holder.weights)) {
+    if (holder.weights.length !== 1) throw new ValueError(argument, 'a layer with one table', value);
+    return checkLookupTable(holder.weights[0]!.read(), argument);
+  }
+  if (typeof holder.read !== 'function') throw new ArgumentTypeError(argument, TABLE, value);
+  return checkLookupTable(holder.read(), argument);
+}
+
+/** Rows and columns of a table. */
+export function sizeOf(table: tf.Tensor): { readonly rows: number; readonly dim: number } {
+  const [rows, dim] = numbersShape(table) as [number, number];
+  return { rows, dim };
+}
+
+/** What ranks on typed arrays now. */
+export function kernelsInUse(): RankingKernels {
+  const set = kernelSet();
+  return offers(set, 'topK') ? (set as typeof set & RankingKernels) : referenceKernels;
+}
+
+type Visit = (rows: HostTable | PackedTable, firstRow: number, kernels: RankingKernels) => void;
+
+/** Shows all rows: at once where they lie, else block after block, so that no copy of a large table lies in memory. */
+export function visitRows(table: tf.Tensor2D, visit: Visit): void {
+  const { tables } = currentBackend();
+  const inPlace = tables.view(table);
+  if (inPlace !== null) return visit(inPlace.rows, 0, inPlace.kernels ?? kernelsInUse());
+  const columns = table.shape[1];
+  const own = table.dtype === 'float32';
+  for (const { firstRow, rows } of rowBlocks({ rows: table.shape[0], columns })) {
+    const values = own ? new Float32Array(rows * columns) : null;
+    const isRead = values !== null && tables.read(table, firstRow, values);
+    visit(rowsIn(table, isRead ? values : sliceOf(table, firstRow, rows)), firstRow, kernelsInUse());
+  }
+}
+
+function sliceOf(table: tf.Tensor2D, firstRow: number, rows: number): Float32Array | Int32Array {
+  const slice = table.slice([firstRow, 0], [rows, table.shape[1]]);
+  try {
+    return slice.dataSync() as Float32Array | Int32Array;
+  } finally {
+    slice.dispose();
+  }
+}
+
+/** Rows as float32, row-major; those of float32 where they lie. */
+export function floatRows(table: HostTable | PackedTable, firstRow: number, rows: number): Float32Array {
+  const [from, end] = [firstRow, firstRow + rows];
+  if ('data' in table) return table.data.subarray(from * table.dim, end * table.dim);
+  const perRow = wordsPerRow(table.storage, table.dim);
+  return unpackRows(table.words.subarray(from * perRow, end * perRow), table.storage, table.dim);
+}
+
+/** All rows as float32, row-major. */
+export function floatsOf(table: tf.Tensor2D): Float32Array {
+  const { rows, dim } = sizeOf(table);
+  const all = newFloats('table', 'a copy of the rows', [rows, dim]);
+  visitRows(table, (block, firstRow) => all.set(floatRows(block, 0, block.rows), firstRow * dim));
+  return all;
+}

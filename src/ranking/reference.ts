@@ -1,0 +1,93 @@
+/** The kernels of ranking in plain TypeScript: slow, and what the others are compared with. */
+import { IdOutOfRange, type HostTable, type PackedTable, wordsPerRow } from '../backends/kernel_set.js';
+import { unpackRow } from '../backends/packed/rows.js';
+import type { FoldInJob, IdLists, RankingKernels, TopKJob } from '../backends/ranking.js';
+
+/** Writes a row as float32. */
+function readRow(table: HostTable | PackedTable, row: number, to: Float32Array): void {
+  const { dim } = table;
+  if ('data' in table) return to.set(table.data.subarray(row * dim, (row + 1) * dim));
+  unpackRow(table.words, row * wordsPerRow(table.storage, dim), table.storage, dim, to, 0);
+}
+
+function idsOf({ values, rowSplits }: IdLists, query: number): Int32Array {
+  return values.subarray(rowSplits[query]!, rowSplits[query + 1]!);
+}
+
+/** Puts an entry into a list, the best first and the lower id before its equals; the last one falls out. */
+function insert(values: Float32Array, ids: Int32Array, value: number, id: number): void {
+  // Mostly it is worse than all that are there.
+  if (value <= values.at(-1)! && ids.at(-1)! >= 0 && ids.at(-1)! < id) return;
+  const place = values.findIndex((other, i) => value > other || (value === other && (ids[i]! < 0 || id < ids[i]!)));
+  if (place < 0) return;
+  values.copyWithin(place + 1, place);
+  ids.copyWithin(place + 1, place);
+  values[place] = value;
+  ids[place] = id;
+}
+
+function topK({ table, firstRow, queries, count, k, exclude, only, values, indices }: TopKJob): void {
+  const { rows, dim } = table;
+  const row = new Float32Array(dim);
+  const excluded = Array.from({ length: count }, (_, q) => new Set(exclude === null ? [] : idsOf(exclude, q)));
+  const named = only === null ? null : Array.from({ length: count }, (_, q) => new Set(idsOf(only, q)));
+  for (let r = 0; r < rows; r++) {
+    readRow(table, r, row);
+    const id = firstRow + r;
+    for (let q = 0; q < count; q++) {
+      if (excluded[q]!.has(id) || named?.[q]!.has(id) === false) continue;
+      let product = 0;
+      for (let c = 0; c < dim; c++) product += queries[q * dim + c]! * row[c]!;
+      const value = Math.fround(product);
+      if (value > -Infinity)
+        insert(values.subarray(q * k, (q + 1) * k), indices.subarray(q * k, (q + 1) * k), value, id);
+    }
+  }
+}
+
+/** The solution of A x = b by Cholesky's decomposition, A [n, n] symmetric, both overwritten. */
+function solve(matrix: Float64Array, x: Float64Array): void {
+  const n = x.length;
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j <= i; j++) {
+      let sum = matrix[i * n + j]!;
+      for (let c = 0; c < j; c++) sum -= matrix[i * n + c]! * matrix[j * n + c]!;
+      matrix[i * n + j] = i === j ? Math.sqrt(sum) : sum / matrix[j * n + j]!;
+    }
+  }
+  for (let i = 0; i < n; i++) {
+    for (let c = 0; c < i; c++) x[i]! -= matrix[i * n + c]! * x[c]!;
+    x[i]! /= matrix[i * n + i]!;
+  }
+  for (let i = n - 1; i >= 0; i--) {
+    for (let c = i + 1; c < n; c++) x[i]! -= matrix[c * n + i]! * x[c]!;
+    x[i]! /= matrix[i * n + i]!;
+  }
+}
+
+function foldIn({ table, bags, regularization, gram, out }: FoldInJob): void {
+  const { rows, dim } = table;
+  const { values, rowSplits, weights } = bags;
+  const bad = values.findIndex((id) => id < 0 || id >= rows);
+  if (bad >= 0) throw new IdOutOfRange(values[bad]!, bad, rows);
+  const row = new Float32Array(dim);
+  for (let bag = 0; bag + 1 < rowSplits.length; bag++) {
+    const x = new Float64Array(dim);
+    if (rowSplits[bag]! < rowSplits[bag + 1]!) {
+      const matrix = gram === null ? new Float64Array(dim * dim) : Float64Array.from(gram);
+      for (let i = 0; i < dim; i++) matrix[i * dim + i]! += regularization;
+      for (let at = rowSplits[bag]!; at < rowSplits[bag + 1]!; at++) {
+        const weight = weights?.[at] ?? 1;
+        readRow(table, values[at]!, row);
+        for (let i = 0; i < dim; i++) {
+          x[i]! += weight * row[i]!;
+          for (let j = 0; j < dim; j++) matrix[i * dim + j]! += weight * row[i]! * row[j]!;
+        }
+      }
+      solve(matrix, x);
+    }
+    out.set(x, bag * dim);
+  }
+}
+
+export const referenceKernels: RankingKernels = { topK, foldIn };

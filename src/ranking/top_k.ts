@@ -1,0 +1,172 @@
+/** The best rows of a table for each query, by exact inner products. */
+import * as tf from '@tensorflow/tfjs';
+import { newFloats } from '../backends/kernel_set.js';
+import type { IdLists } from '../backends/ranking.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { INT32_MAX } from '../base/types.js';
+import { readOptions } from '../base/options.js';
+import { RaggedTensor } from '../ids/ragged_tensor.js';
+import { checkMatrix } from '../lookup/arguments.js';
+import { sizeOf, tableOf, visitRows, type RankedTable } from './ranked_table.js';
+
+export interface RerankArgs {
+  /** The exact rows, of the same shape as the table that is scanned. */
+  table: RankedTable;
+  /** How many rows of each query the scan finds; at least `k`. Default: 4 k. */
+  candidates?: number | undefined;
+}
+
+export interface TopKOptions {
+  /** Ids that are left out, a row for each query. */
+  exclude?: RaggedTensor | undefined;
+  /** The only ids that count, a row for each query; repetitions count once. */
+  only?: RaggedTensor | undefined;
+  /** Finds candidates in `table`, then ranks them by their products with these rows. */
+  rerank?: RerankArgs | undefined;
+}
+
+export interface TopK {
+  /** Products, the best first; -Infinity where there is no row. */
+  values: tf.Tensor2D; // [queries, k]
+  /** Ids of rows; -1 where there is no row. */
+  indices: tf.Tensor2D; // [queries, k], int32
+}
+
+/**
+ * Returns for each query the `k` rows of a table with the largest inner products. The search is exact: every row is
+ * looked at, in blocks, so that no matrix of all products ever lies in memory. Rows with the same product are in the
+ * order of their ids. A product that is NaN or -Infinity is never among them. Products are summed up in float32.
+ *
+ * Tables of int8 and float16 (`emb.quantize`, `storage`) are scanned as they are, for the products with the numbers that
+ * their rows stand for; `rerank` finds `candidates` in them and ranks these by the rows that they were made from.
+ *
+ * On `cpu` and `wasm` tables are read where they lie. Backends with a memory of their own hand them over in blocks of 4
+ * MB. Nothing is on the tape.
+ *
+ * @param queries - float32 [queries, dim].
+ * @param table - A tensor or variable [rows, dim], a layer that holds one table, or its weight.
+ * @param k - How many rows, at least 1; more than there are gives places without a row.
+ * @param options - What is left out, what alone counts, and the rows to rank by in the end.
+ * @returns `{values, indices}`, both [queries, k], float32 and int32; the caller disposes them.
+ * @throws TypeError for arguments of another type or dtype; ValueError for shapes that do not belong together, for `k`
+ * below 1, and for ids that the table does not have.
+ *
+ * @example
+ * const { values, indices } = emb.topK(users, items, 20, { exclude: emb.RaggedTensor.fromRows([[3, 1], []]) });
+ */
+export function topK(queries: tf.Tensor2D, table: RankedTable, k: number, options: TopKOptions = {}): TopK {
+  const { exclude, only, rerank } = readOptions<TopKOptions>(options, ['exclude', 'only', 'rerank']);
+  const scanned = tableOf(table);
+  const { rows, dim } = sizeOf(scanned);
+  const places = readCount(k, 'k', 1);
+  const count = checkMatrix(queries, (queries as tf.Tensor | undefined)?.shape?.[0] ?? 0, dim, 'queries').shape[0];
+  const lists = {
+    exclude: exclude === undefined ? null : idLists(exclude, 'exclude', count, rows),
+    only: only === undefined ? null : idLists(only, 'only', count, rows),
+  };
+  const exact = rerank === undefined ? null : readRerank(rerank, places, scanned.shape[0], dim);
+  const numbers = queries.dataSync() as Float32Array;
+  let found = scan(scanned, numbers, count, exact?.candidates ?? places, lists);
+  if (exact !== null) {
+    const ofCandidates = { exclude: null, only: candidatesOf(found, count) };
+    found = scan(exact.table, numbers, count, places, ofCandidates);
+  }
+  return {
+    values: tf.tensor2d(found.values, [count, places]),
+    indices: tf.tensor2d(found.indices, [count, places], 'int32'),
+  };
+}
+
+/** Lists of `k` places each. */
+interface Found {
+  readonly k: number;
+  readonly values: Float32Array;
+  readonly indices: Int32Array;
+}
+
+interface Lists {
+  readonly exclude: IdLists | null;
+  readonly only: IdLists | null;
+}
+
+function scan(table: tf.Tensor2D, queries: Float32Array, count: number, k: number, lists: Lists): Found {
+  const values = newFloats('k', 'the best rows', [count, k]).fill(-Infinity);
+  const indices = new Int32Array(values.length).fill(-1);
+  if (count > 0) {
+    visitRows(table, (rows, firstRow, kernels) => {
+      kernels.topK({ table: rows, firstRow, queries, count, k, ...lists, values, indices });
+    });
+  }
+  return { k, values, indices };
+}
+
+/** What was found, as ids alone. */
+function candidatesOf({ k, indices }: Found, count: number): IdLists {
+  const values = new Int32Array(indices.length);
+  const rowSplits = new Int32Array(count + 1);
+  for (let q = 0; q < count; q++) {
+    const found = indices.subarray(q * k, (q + 1) * k).filter((id) => id >= 0);
+    values.set(found.sort(), rowSplits[q]);
+    rowSplits[q + 1] = rowSplits[q]! + found.length;
+  }
+  return { values: values.slice(0, rowSplits[count]), rowSplits };
+}
+
+function readRerank(value: unknown, k: number, rows: number, dim: number): { table: tf.Tensor2D; candidates: number } {
+  const read = readOptions<RerankArgs>(value, ['table', 'candidates'], 'rerank');
+  const table = tableOf(read.table, 'rerank.table');
+  const size = sizeOf(table);
+  if (size.rows !== rows || size.dim !== dim) {
+    throw new ValueError(
+      'rerank.table',
+      `a table of shape [${rows}, ${dim}]`,
+      described(`[${size.rows}, ${size.dim}]`),
+    );
+  }
+  const candidates = read.candidates ?? Math.min(4 * k, INT32_MAX);
+  return { table, candidates: readCount(candidates, 'rerank.candidates', k) };
+}
+
+function readCount(value: unknown, argument: string, least: number): number {
+  const expected = `a whole number of at least ${least}`;
+  if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
+  if (!Number.isInteger(value) || value < least || value > INT32_MAX) throw new ValueError(argument, expected, value);
+  return value;
+}
+
+/** Ids of each query, ascending and without repetitions. */
+function idLists(value: unknown, argument: string, count: number, rows: number): IdLists {
+  const expected = 'a RaggedTensor of int32 ids with a row for each query';
+  const isLists = value instanceof RaggedTensor && value.dtype === 'int32';
+  if (!isLists) throw new ArgumentTypeError(argument, expected, value);
+  if (value.rank !== 2 || value.raggedRank !== 1 || value.shape[0] !== count) {
+    const received = described(`a RaggedTensor of shape [${value.shape.join(', ')}]`);
+    throw new ValueError(argument, `${expected}, [${count}, null]`, received);
+  }
+  const { values, rowSplits } = value as { values: Int32Array; rowSplits: Int32Array };
+  const bad = values.findIndex((id) => id < 0 || id >= rows);
+  if (bad >= 0) {
+    throw new ValueError(argument, `ids from 0 to ${rows - 1}`, described(`${values[bad]} at position ${bad}`));
+  }
+  return areAscending(values, rowSplits) ? { values, rowSplits } : sortedLists(values, rowSplits);
+}
+
+function areAscending(values: Int32Array, rowSplits: Int32Array): boolean {
+  for (let q = 0; q + 1 < rowSplits.length; q++) {
+    for (let i = rowSplits[q]! + 1; i < rowSplits[q + 1]!; i++) if (values[i]! <= values[i - 1]!) return false;
+  }
+  return true;
+}
+
+function sortedLists(values: Int32Array, rowSplits: Int32Array): IdLists {
+  const sorted = values.slice();
+  const splits = new Int32Array(rowSplits.length);
+  for (let q = 0; q + 1 < rowSplits.length; q++) {
+    let end = splits[q]!;
+    for (const id of values.slice(rowSplits[q], rowSplits[q + 1]).sort()) {
+      if (end === splits[q]! || sorted[end - 1] !== id) sorted[end++] = id;
+    }
+    splits[q + 1] = end;
+  }
+  return { values: sorted.subarray(0, splits.at(-1)), rowSplits: splits };
+}

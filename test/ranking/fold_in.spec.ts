@@ -1,0 +1,96 @@
+import * as tf from '@tensorflow/tfjs';
+import * as emb from '../../src/node.js';
+import { describeForBackends } from '../helpers/backends.js';
+import { expectError } from '../helpers/errors.js';
+import { Random } from '../helpers/random.js';
+
+const ragged = (rows: number[][], dtype: 'int32' | 'float32' = 'int32'): emb.RaggedTensor =>
+  emb.RaggedTensor.fromRows(rows, { dtype });
+
+/** What is left of the normal equations when x is put in: zeros, for the solution. */
+function residual(
+  rows: number[][],
+  x: number[],
+  ids: number[],
+  weights: number[],
+  regularization: number,
+  ofAll: number,
+): number[] {
+  const dot = (a: number[], b: number[]): number => a.reduce((sum, each, i) => sum + each * b[i]!, 0);
+  return x.map((own, c) => {
+    const known = ids.reduce((sum, id, i) => sum + weights[i]! * rows[id]![c]! * (dot(rows[id]!, x) - 1), 0);
+    const all = rows.reduce((sum, row) => sum + ofAll * row[c]! * dot(row, x), 0);
+    return regularization * own + known + all;
+  });
+}
+
+describeForBackends('foldIn', () => {
+  const random = new Random(4);
+  const rows = Array.from({ length: 60 }, () => Array.from({ length: 9 }, () => Math.fround(random.next() - 0.5)));
+  const ids = Array.from({ length: 11 }, (_, u) => Array.from({ length: 3 * u }, () => random.whole(0, 60)));
+  const weights = ids.map((of) => of.map(() => Math.fround(random.next() * 3)));
+
+  it('solves the equations of every user', () => {
+    const table = tf.tensor2d(rows);
+    const before = tf.memory().numTensors;
+    for (const [isWeighted, unobservedWeight] of [
+      [false, 0],
+      [true, 0],
+      [true, 0.05],
+    ] as const) {
+      const args = { ids: ragged(ids), regularization: 0.2, unobservedWeight };
+      const users = emb.foldIn(table, isWeighted ? { ...args, weights: ragged(weights, 'float32') } : args);
+      expect(users.shape).toEqual([11, 9]);
+      const found = users.arraySync() as number[][];
+      found.forEach((x, u) => {
+        const of = isWeighted ? weights[u]! : ids[u]!.map(() => 1);
+        const left = residual(rows, x, ids[u]!, of, 0.2, unobservedWeight);
+        for (const each of left)
+          expect(Math.abs(each))
+            .withContext(`user ${u}`)
+            .toBeLessThan(2e-6 * (1 + ids[u]!.length));
+      });
+      expect(found[0]).toEqual(new Array(9).fill(0));
+      users.dispose();
+    }
+    expect(tf.memory().numTensors).toBe(before);
+    table.dispose();
+  });
+
+  it('gives one user a vector, from packed rows too', () => {
+    const values = tf.tensor2d(rows);
+    const model = tf.sequential();
+    model.add(emb.layers.embedding({ inputDim: 60, outputDim: 9, inputLength: 1, weights: [values] }) as never);
+    const small = emb.quantize(model, { dtype: 'float16' });
+    const [exact, packed] = [values, small.layers.at(-1)!].map((table) => {
+      return emb.foldIn(table, { ids: [3, 1, 3], weights: [1, 0.5, 2], regularization: 0.1, unobservedWeight: 0.01 });
+    });
+    expect(exact!.shape).toEqual([9]);
+    const others = packed!.dataSync();
+    exact!.dataSync().forEach((x, i) => expect(others[i]).toBeCloseTo(x, 2));
+    tf.dispose([values, exact!, packed!]);
+    model.dispose();
+    small.dispose();
+  });
+});
+
+describe('foldIn, what it takes', () => {
+  it('refuses what is not there and what has no least squares', () => {
+    const table = tf.zeros([4, 3]) as tf.Tensor2D;
+    const bad = (argument: string, name: 'TypeError' | 'ValueError', args: object): void => {
+      expectError(() => emb.foldIn(table, { ids: [1], regularization: 1, ...args } as emb.FoldInArgs), name, argument);
+    };
+    bad('ids', 'ValueError', { ids: [4] });
+    bad('ids', 'ValueError', { ids: ragged([[0], [-1]]) });
+    bad('ids', 'TypeError', { ids: null });
+    bad('weights', 'ValueError', { weights: [-1] });
+    bad('weights', 'ValueError', { weights: [NaN] });
+    bad('weights', 'ValueError', { weights: [1, 2] });
+    bad('regularization', 'ValueError', { regularization: 0 });
+    bad('regularization', 'TypeError', { regularization: '1' });
+    bad('unobservedWeight', 'ValueError', { unobservedWeight: -1 });
+    bad('reg', 'ValueError', { reg: 1 });
+    expectError(() => emb.foldIn([] as never, { ids: [1], regularization: 1 }), 'TypeError', 'table');
+    table.dispose();
+  });
+});
