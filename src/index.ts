@@ -65,12 +65,14 @@ export * as savedModel from './formats/saved_model/index.js';
 export * as converter from './formats/graph_models/index.js';
 /** Data sets of arrays and files, in batches. */
 export * as data from './data/index.js';
-/** Losses and metrics of ranking and retrieval, the best rows for queries, rows for new users. */
+/** Losses, metrics, negatives and evaluation of ranking and retrieval, the best rows for queries, rows for new users. */
 export {
   BruteForceRetrieval,
+  evaluate,
   foldIn,
   losses,
   metrics,
+  sampling,
   topK,
   type BruteForceRetrievalArgs,
   type FoldInArgs,

@@ -10,8 +10,10 @@ nameLosses();
 nameMetrics();
 tf.serialization.registerClass(BruteForceRetrieval as never);
 
+export * as evaluate from './evaluate.js';
 export * as losses from './losses/index.js';
 export * as metrics from './metrics/index.js';
+export * as sampling from './sampling.js';
 export { BruteForceRetrieval, bruteForceRetrieval, type BruteForceRetrievalArgs } from './brute_force_retrieval.js';
 export { foldIn, type FoldInArgs } from './fold_in.js';
 export { topK, type RerankArgs, type TopK, type TopKOptions } from './top_k.js';

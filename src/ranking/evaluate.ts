@@ -1,0 +1,259 @@
+/** Evaluation of recommenders over all items: who is recommended what was held back. */
+import * as tf from '@tensorflow/tfjs';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { isRecord, readOptions } from '../base/options.js';
+import { warnOnce } from '../base/warn_once.js';
+import { RaggedTensor } from '../ids/ragged_tensor.js';
+import { RANKED, RANKED_DEFAULTS, checkRanks, type RankedLists, type RankedName } from './metrics/ranked.js';
+
+/** What `evaluate.ranking` computes; labels are 0 and 1. */
+export type EvaluatedMetric = RankedName;
+
+/** Users and items by their vectors: a score is their inner product. */
+export interface ScoredVectors {
+  /** [users, dim] float32. */
+  users: tf.Tensor2D;
+  /** [items, dim] float32. */
+  items: tf.Tensor2D;
+}
+
+/** Users and items by a model of ids. */
+export interface ScoredByModel {
+  /** Takes user ids [batch, 1] and item ids [batch, items], int32; gives scores [batch, items]. */
+  model: tf.LayersModel;
+  /** How many items there are. */
+  numItems: number;
+}
+
+/** What items a user has, is to be recommended, and how that is measured. */
+export interface RankingArgs {
+  /** Items that each user has, a row for each: they are left out of the ranking. Default: none. */
+  train?: RaggedTensor | null | undefined;
+  /** Items that were held back, a row for each user. Those that are in `train` too do not count. */
+  test: RaggedTensor;
+  /** How many ranks are looked at. Default: 20. */
+  k?: number | undefined;
+  /** Default: recall, ndcg, precision, hitRate, mrr and map. */
+  metrics?: readonly EvaluatedMetric[] | undefined;
+  /** Whether each user's results are wanted. Default: false. */
+  perUser?: boolean | undefined;
+  /** Told after each block of users how many are done. */
+  onProgress?: ((progress: { readonly users: number; readonly of: number }) => void) | undefined;
+  /**
+   * Ranks the items of `test` among these alone, a row for each user. Such figures do not agree with those over all items,
+   * and can put models in another order: for comparison with papers that have them.
+   */
+  sampledCandidates?: RaggedTensor | null | undefined;
+}
+
+/** Means over the users that have an item in `test`. */
+export interface RankingResult extends Partial<Record<EvaluatedMetric, number>> {
+  /** How many users that are. */
+  users: number;
+  /** The metrics of each user, NaN for users without an item in `test`; only where they were asked for. */
+  perUser?: Partial<Record<EvaluatedMetric, Float32Array>>;
+}
+
+const DEFAULT_METRICS: readonly EvaluatedMetric[] = ['recall', 'ndcg', 'precision', 'hitRate', 'mrr', 'map'];
+const FIELDS = ['train', 'test', 'k', 'metrics', 'perUser', 'onProgress', 'sampledCandidates'] as const;
+/** Scores that lie in memory at once. */
+const MOST_SCORES = 2 ** 21;
+
+/** Scores [users, items] of a block of users. */
+interface Scorer {
+  /** null: any number. */
+  readonly users: number | null;
+  readonly items: number;
+  readonly scores: (users: Int32Array) => tf.Tensor2D;
+}
+
+function vectorsOf(value: unknown, argument: string): tf.Tensor2D {
+  const expected = 'a float32 tensor [rows, dim]';
+  if (!(value instanceof tf.Tensor)) throw new ArgumentTypeError(argument, expected, value);
+  if (value.dtype !== 'float32') throw new ArgumentTypeError(argument, expected, value);
+  if (value.rank !== 2) throw new ValueError(argument, expected, value);
+  return value as tf.Tensor2D;
+}
+
+function scorerOf(of: unknown): Scorer {
+  if (!isRecord(of)) throw new ArgumentTypeError('of', 'an object {users, items} or {model, numItems}', of);
+  if (of['model'] === undefined) {
+    const given = readOptions<ScoredVectors>(of, ['users', 'items'], 'of');
+    const [users, items] = [vectorsOf(given.users, 'users'), vectorsOf(given.items, 'items')];
+    if (users.shape[1] !== items.shape[1]) {
+      throw new ValueError('items', `vectors of ${users.shape[1]} numbers, as the users have`, items);
+    }
+    const scores = (block: Int32Array): tf.Tensor2D =>
+      tf.matMul(tf.gather(users, tf.tensor1d(block, 'int32')), items, false, true);
+    return { users: users.shape[0], items: items.shape[0], scores };
+  }
+  const { model, numItems } = readOptions<ScoredByModel>(of, ['model', 'numItems'], 'of');
+  if (!(model instanceof tf.LayersModel)) throw new ArgumentTypeError('model', 'a model of layers', model);
+  if (typeof numItems !== 'number') throw new ArgumentTypeError('numItems', 'a whole number > 0', numItems);
+  if (!(Number.isSafeInteger(numItems) && numItems > 0))
+    throw new ValueError('numItems', 'a whole number > 0', numItems);
+  const scores = (block: Int32Array): tf.Tensor2D => {
+    const users = tf.tensor2d(block, [block.length, 1], 'int32');
+    const items = tf.range(0, numItems, 1, 'int32').expandDims(0).tile([block.length, 1]);
+    const found = model.predictOnBatch([users, items]) as tf.Tensor;
+    if (found.size !== block.length * numItems) {
+      throw new ValueError('model', `one that gives scores [${block.length}, ${numItems}]`, found);
+    }
+    return found.reshape([block.length, numItems]);
+  };
+  return { users: null, items: numItems, scores };
+}
+
+/** Items by user. */
+class Items {
+  readonly #values: ArrayLike<number>;
+  readonly #splits: Int32Array;
+
+  constructor(given: unknown, argument: string, { users, items }: Scorer) {
+    if (!(given instanceof RaggedTensor))
+      throw new ArgumentTypeError(argument, 'a RaggedTensor, a row for each user', given);
+    this.#values = given.values;
+    this.#splits = given.rowSplits;
+    if (given.nestedRowSplits.length !== 1) throw new ValueError(argument, 'rows of items', described('deeper ones'));
+    if (users !== null && this.users !== users) {
+      throw new ValueError(argument, `${users} rows, one for each user`, described(`${this.users} rows`));
+    }
+    for (let i = 0; i < this.#values.length; i++) {
+      const id = this.#values[i]!;
+      if (!(Number.isInteger(id) && id >= 0 && id < items))
+        throw new ValueError(argument, `items in [0, ${items})`, id);
+    }
+  }
+
+  get users(): number {
+    return this.#splits.length - 1;
+  }
+
+  of(user: number): Set<number> {
+    return new Set(Array.prototype.slice.call(this.#values, this.#splits[user], this.#splits[user + 1]) as number[]);
+  }
+}
+
+function metricsOf(given: unknown): readonly EvaluatedMetric[] {
+  if (given === undefined) return DEFAULT_METRICS;
+  const names = Object.keys(RANKED);
+  if (!Array.isArray(given)) throw new ArgumentTypeError('metrics', `a list of ${names.join(', ')}`, given);
+  const other = (given as unknown[]).find((name) => !names.includes(name as string));
+  if (other !== undefined) throw new ValueError('metrics', `names among ${names.join(', ')}`, other);
+  return given as EvaluatedMetric[];
+}
+
+/** A user who is looked at. */
+interface Judged {
+  readonly user: number;
+  readonly positives: ReadonlySet<number>;
+  /** Whether an item is ranked. */
+  readonly isRanked: (item: number) => boolean;
+  /** How many are. */
+  readonly ranked: number;
+}
+
+/** The users of a block, best items first: which of these were held back. */
+function rankBlock(block: readonly Judged[], { items, scores }: Scorer, k: number): RankedLists {
+  const width = Math.min(k, items);
+  const all = scores(Int32Array.from(block, ({ user }) => user))
+    .dataSync<'float32'>()
+    .slice();
+  block.forEach(({ isRanked }, row) => {
+    const start = row * items;
+    for (let item = 0; item < items; item++) if (!isRanked(item)) all[start + item] = -Infinity;
+  });
+  const order = tf.topk(tf.tensor2d(all, [block.length, items]), width).indices.dataSync();
+  const found = new Float32Array(block.length * width);
+  block.forEach(({ positives }, row) => {
+    for (let at = row * width; at < (row + 1) * width; at++) if (positives.has(order[at]!)) found[at] = 1;
+  });
+  const counts = tf.tensor1d(
+    block.map(({ positives }) => positives.size),
+    'float32',
+  );
+  return {
+    found: tf.tensor2d(found, [block.length, width]),
+    best: () => tf.range(0, width, 1, 'float32').expandDims(0).less(counts.expandDims(1)).cast('float32'),
+    positives: counts,
+    items: tf.tensor1d(
+      block.map(({ ranked }) => ranked),
+      'float32',
+    ),
+  };
+}
+
+/**
+ * Returns how well users are recommended the items that were held back, among all items that they do not have.
+ *
+ * Users without an item in `test` are left out. Of equal scores the item with the lower id comes first. Metrics are those
+ * of `emb.metrics`, with labels of 0 and 1. Users are ranked block by block, with a turn for other work between blocks.
+ *
+ * @param of - Vectors of users and items, or a model that scores ids.
+ * @param args - What users have, what was held back, ranks and metrics.
+ * @returns Means over the users, how many there are, and on request the metrics of each.
+ * @throws TypeError for arguments of a wrong type; ValueError for items that are not there, numbers of users that do not
+ * fit each other, metrics that are not known, and a `test` without items. Source: Krichene and Rendle, On Sampled Metrics
+ * for Item Recommendation (2020), for why all items are ranked.
+ *
+ * @example
+ * const rows = (items) => emb.RaggedTensor.fromRows(items);
+ * const of = { users: tf.tensor2d([[1, 0]]), items: tf.tensor2d([[3, 0], [2, 0], [1, 0]]) };
+ * await emb.evaluate.ranking(of, { train: rows([[0]]), test: rows([[2]]), k: 2 }); // recall 1, ndcg 0.63, …
+ */
+export async function ranking(of: ScoredVectors | ScoredByModel, args: RankingArgs): Promise<RankingResult> {
+  const scorer = scorerOf(of);
+  const given = readOptions<RankingArgs>(args, FIELDS, 'args', 'emb.evaluate.ranking(…, {train, test, k})');
+  const names = metricsOf(given.metrics);
+  const k = checkRanks(given.k ?? 20);
+  const judged = judgedUsers(scorer, given);
+  const perUser = new Map(names.map((name) => [name, new Float32Array(judged.users).fill(NaN)]));
+  const sums = new Map(names.map((name) => [name, 0]));
+  const size = Math.max(1, Math.floor(MOST_SCORES / scorer.items));
+  for (let start = 0; start < judged.list.length; start += size) {
+    const block = judged.list.slice(start, start + size);
+    tf.tidy(() => {
+      const lists = rankBlock(block, scorer, k);
+      for (const name of names) {
+        RANKED[name](lists, RANKED_DEFAULTS)
+          .dataSync()
+          .forEach((value, i) => {
+            perUser.get(name)![block[i]!.user] = value;
+            sums.set(name, sums.get(name)! + value);
+          });
+      }
+    });
+    given.onProgress?.({ users: Math.min(start + size, judged.list.length), of: judged.list.length });
+    await tf.nextFrame();
+  }
+  const count = judged.list.length;
+  const means = Object.fromEntries(names.map((name) => [name, sums.get(name)! / count]));
+  return { ...means, users: count, ...(given.perUser === true && { perUser: Object.fromEntries(perUser) }) };
+}
+
+/** The users that have something in `test`. */
+function judgedUsers(scorer: Scorer, given: Partial<RankingArgs>): { users: number; list: Judged[] } {
+  const test = new Items(given.test, 'test', scorer);
+  const like = { ...scorer, users: test.users };
+  const optional = (argument: 'train' | 'sampledCandidates'): Items | null =>
+    (given[argument] ?? null) === null ? null : new Items(given[argument], argument, like);
+  const [train, sampled] = [optional('train'), optional('sampledCandidates')];
+  if (sampled !== null) {
+    warnOnce(
+      'emb.evaluate.ranking ranks among sampled candidates: such figures do not agree with those over all items, and can ' +
+        'put models in another order (Krichene and Rendle, 2020)',
+    );
+  }
+  const list: Judged[] = [];
+  for (let user = 0; user < test.users; user++) {
+    const positives = test.of(user);
+    const had = train?.of(user) ?? new Set<number>();
+    for (const item of had) positives.delete(item);
+    if (positives.size === 0) continue;
+    const among = sampled === null ? null : new Set([...sampled.of(user), ...positives].filter((id) => !had.has(id)));
+    const isRanked = (item: number): boolean => (among === null ? !had.has(item) : among.has(item));
+    list.push({ user, positives, isRanked, ranked: among?.size ?? scorer.items - had.size });
+  }
+  if (list.length === 0) throw new ValueError('test', 'an item at least that is not in `train`', described('none'));
+  return { users: test.users, list };
+}

@@ -1,0 +1,256 @@
+/** Negatives: items that users do not have, drawn by number, so that a draw depends on its seed and place alone. */
+import * as tf from '@tensorflow/tfjs';
+import { randomKey, randomWords, type RandomKey } from '../backends/counter_random.js';
+import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { readOptions } from '../base/options.js';
+import { RaggedTensor } from '../ids/ragged_tensor.js';
+import { checkFinite } from './losses/loss.js';
+
+/** How likely items are: alike, by a power of their counts, or by their ids, the lower the likelier. */
+export type NegativesDistribution = 'uniform' | 'popularity' | 'log-uniform';
+
+export interface NegativesArgs {
+  /** Items are 0 to numItems - 1. */
+  numItems: number;
+  /** How many negatives each positive gets. */
+  perPositive: number;
+  /** The item of each row, which is never drawn for it. */
+  positives: ArrayLike<number> | tf.Tensor1D;
+  /** Items that are never drawn: a row for each positive, or, with `users`, for each user. */
+  seen?: RaggedTensor | null | undefined;
+  /** Which row of `seen` belongs to each positive. Default: its own. */
+  users?: ArrayLike<number> | tf.Tensor1D | null | undefined;
+  /** Default: 'uniform'. */
+  distribution?: NegativesDistribution | undefined;
+  /** How often each item occurs, by id; needed for 'popularity'. */
+  counts?: ArrayLike<number> | undefined;
+  /** What counts are raised to. Default: 0.75. */
+  power?: number | undefined;
+  /** A whole number from 0 to 2^53 - 1. Default: 0. */
+  seed?: number | undefined;
+  /** Which draw of this seed it is: another step gives others. Default: 0. */
+  step?: number | undefined;
+}
+
+const FIELDS = [
+  ...['numItems', 'perPositive', 'positives', 'seen', 'users', 'distribution', 'counts', 'power', 'seed', 'step'],
+] as (keyof NegativesArgs)[];
+const DISTRIBUTIONS: readonly NegativesDistribution[] = ['uniform', 'popularity', 'log-uniform'];
+const WORDS = 2 ** 32;
+/** So often an item that may not be drawn is drawn anew; then one is chosen among those that are left. */
+const MOST_TRIES = 64;
+
+function whole(value: unknown, argument: string, least: number, most = Number.MAX_SAFE_INTEGER): number {
+  const expected =
+    most === Number.MAX_SAFE_INTEGER ? `a whole number >= ${least}` : `a whole number in [${least}, ${most}]`;
+  if (typeof value !== 'number') throw new ArgumentTypeError(argument, expected, value);
+  if (!(Number.isSafeInteger(value) && value >= least && value <= most))
+    throw new ValueError(argument, expected, value);
+  return value;
+}
+
+/** Whole numbers below `most`. */
+function idsOf(given: unknown, argument: string, most: number): Int32Array {
+  const list = given instanceof tf.Tensor ? given.dataSync() : given;
+  const isList = Array.isArray(list) || (ArrayBuffer.isView(list) && !(list instanceof DataView));
+  if (!isList) throw new ArgumentTypeError(argument, 'a list or 1-D tensor of whole numbers', given);
+  return Int32Array.from(list as ArrayLike<number>, (id, i) => {
+    if (Number.isInteger(id) && id >= 0 && id < most) return id;
+    throw new ValueError(`${argument}[${i}]`, `a whole number in [0, ${most})`, id);
+  });
+}
+
+/** Which items a row must not have, ascending, each once. */
+type SeenBy = (row: number) => Int32Array;
+
+function seenBy(given: Partial<NegativesArgs>, positives: Int32Array, numItems: number): SeenBy {
+  const { seen } = given;
+  const ofUser = new Map<number, Int32Array>();
+  if (seen !== undefined && seen !== null && !(seen instanceof RaggedTensor)) {
+    throw new ArgumentTypeError('seen', 'a RaggedTensor', seen);
+  }
+  const splits = seen?.rowSplits ?? null;
+  const users =
+    (given.users ?? null) === null ? null : idsOf(given.users, 'users', splits === null ? Infinity : splits.length - 1);
+  const rows = users?.length ?? (splits === null ? positives.length : splits.length - 1);
+  if (rows !== positives.length) {
+    const argument = users === null ? 'seen' : 'users';
+    throw new ValueError(argument, `${positives.length} rows, one for each positive`, described(`${rows}`));
+  }
+  const values = seen === undefined || seen === null ? new Int32Array(0) : idsOf(seen.values, 'seen', numItems);
+  const sorted = (user: number): Int32Array => {
+    const known = ofUser.get(user);
+    if (known !== undefined) return known;
+    const own = splits === null ? new Int32Array(0) : values.slice(splits[user], splits[user + 1]).sort();
+    const once = own.filter((id, i) => i === 0 || id !== own[i - 1]);
+    ofUser.set(user, once);
+    return once;
+  };
+  return (row) => {
+    const own = sorted(users?.[row] ?? row);
+    const positive = positives[row]!;
+    const at = placeOf(own, positive);
+    if (own[at] === positive) return own;
+    const more = new Int32Array(own.length + 1);
+    more.set(own.subarray(0, at));
+    more[at] = positive;
+    more.set(own.subarray(at), at + 1);
+    return more;
+  };
+}
+
+/** Where an id stands in an ascending list, or would. */
+function placeOf(list: Int32Array, id: number): number {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle]! < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The item of this number among those that are not in an ascending list. */
+function unseen(number: number, seen: Int32Array): number {
+  let [low, high] = [0, seen.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (seen[middle]! - middle <= number) low = middle + 1;
+    else high = middle;
+  }
+  return number + low;
+}
+
+/** Items by how likely they are. */
+interface Weighted {
+  /** The item of a number in [0, 1). */
+  readonly draw: (part: number) => number;
+  /** In any measure. */
+  readonly chance: (item: number) => number;
+}
+
+function weightedOf(given: Partial<NegativesArgs>, numItems: number): Weighted | null {
+  const { distribution = 'uniform' } = given;
+  if (!DISTRIBUTIONS.includes(distribution)) {
+    const expected = `'uniform', 'popularity' or 'log-uniform'`;
+    if (typeof distribution === 'string') throw new ValueError('distribution', expected, distribution);
+    throw new ArgumentTypeError('distribution', expected, distribution);
+  }
+  if (distribution === 'uniform') return null;
+  if (distribution === 'log-uniform') {
+    const range = Math.log(numItems + 1);
+    const draw = (part: number): number => Math.min(Math.floor(Math.exp(part * range)) - 1, numItems - 1);
+    return { draw, chance: (item) => Math.log((item + 2) / (item + 1)) };
+  }
+  const power = checkFinite(given.power ?? 0.75, 'power');
+  const { counts } = given;
+  if (counts === undefined || counts === null) throw new ArgumentTypeError('counts', 'a count for each item', counts);
+  if (counts.length !== numItems) throw new ValueError('counts', `${numItems} counts`, counts);
+  const sums = new Float64Array(numItems);
+  let total = 0;
+  for (let item = 0; item < numItems; item++) {
+    const count = counts[item]!;
+    if (!(count >= 0 && count < Infinity)) throw new ValueError(`counts[${item}]`, 'a number >= 0', count);
+    sums[item] = total += count === 0 ? 0 : count ** power;
+  }
+  const draw = (part: number): number => {
+    const sought = part * total;
+    let [low, high] = [0, numItems - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (sums[middle]! > sought) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  };
+  return { draw, chance: (item) => sums[item]! - (sums[item - 1] ?? 0) };
+}
+
+/** One of the items that are left, by their chances; -1 where none has one. */
+function drawLeft(part: number, { chance }: Weighted, numItems: number, isSeen: (item: number) => boolean): number {
+  let total = 0;
+  for (let item = 0; item < numItems; item++) if (!isSeen(item)) total += chance(item);
+  let [left, last] = [part * total, -1];
+  for (let item = 0; item < numItems; item++) {
+    if (isSeen(item) || chance(item) === 0) continue;
+    last = item;
+    left -= chance(item);
+    if (left < 0) break;
+  }
+  return last;
+}
+
+/**
+ * Returns negatives for positives: items that are drawn at random, but never the positive itself or what was seen.
+ *
+ * What is drawn for a place depends on `seed`, `step`, the row and the column, and on nothing else. 'popularity' draws
+ * items by counts to a power, 'log-uniform' item i with a chance of log((i + 2) / (i + 1)), for ids in falling order of
+ * their counts. Items that may not be drawn leave their chance to the others in proportion.
+ *
+ * @param args - Items, positives, what was seen, distribution and seed.
+ * @returns int32 [positives, perPositive]; the caller disposes it.
+ * @throws TypeError for arguments of a wrong type; ValueError for numbers out of range, rows that do not fit each other,
+ * and a row for which no item is left. Source: tf.random.log_uniform_candidate_sampler (TensorFlow 2.21) for that
+ * distribution, which excludes nothing.
+ *
+ * @example
+ * const seen = emb.RaggedTensor.fromRows([[0, 1], [2, 3]]);
+ * emb.sampling.negatives({ numItems: 4, perPositive: 3, positives: [0, 2], seen }); // rows of 2 and 3, of 0 and 1
+ */
+export function negatives(args: NegativesArgs): tf.Tensor2D {
+  const given = readOptions<NegativesArgs>(
+    args,
+    FIELDS,
+    'args',
+    'emb.sampling.negatives({numItems, perPositive, positives})',
+  );
+  const numItems = whole(given.numItems, 'numItems', 1, 2 ** 31 - 1);
+  const each = whole(given.perPositive, 'perPositive', 1);
+  const positives = idsOf(given.positives, 'positives', numItems);
+  const key = randomKey(whole(given.seed ?? 0, 'seed', 0));
+  const firstRow = whole(given.step ?? 0, 'step', 0) * positives.length;
+  const weighted = weightedOf(given, numItems);
+  const seenOf = seenBy(given, positives, numItems);
+  const drawn = new Int32Array(positives.length * each);
+  const words = new Int32Array(2 * each + 4);
+  for (let row = 0; row < positives.length; row++) {
+    const seen = seenOf(row);
+    const left = numItems - seen.length;
+    if (left === 0) throw new ValueError(`seen[${row}]`, 'an item at least that was not seen', described('all items'));
+    randomWords(words, key, { firstRow: firstRow + row, rowStep: 1, rows: 1, firstColumn: 0, columns: each });
+    for (let column = 0; column < each; column++) {
+      const part = (words[column]! >>> 0) / WORDS;
+      drawn[row * each + column] =
+        weighted === null
+          ? unseen(Math.floor(part * left), seen)
+          : drawWeighted({ weighted, seen, numItems, key, row, place: [firstRow + row, column, each] }, part);
+    }
+  }
+  return tf.tensor2d(drawn, [positives.length, each], 'int32');
+}
+
+interface Draw {
+  readonly weighted: Weighted;
+  readonly seen: Int32Array;
+  readonly numItems: number;
+  readonly key: RandomKey;
+  readonly row: number;
+  readonly place: readonly [row: number, column: number, columns: number];
+}
+
+function drawWeighted({ weighted, seen, numItems, key, row, place }: Draw, part: number): number {
+  const isSeen = (item: number): boolean => seen[placeOf(seen, item)] === item;
+  const [firstRow, column, columns] = place;
+  const words = new Int32Array(6);
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const item = weighted.draw(part);
+    if (!isSeen(item)) return item;
+    // The words after those of the row.
+    const firstColumn = columns * (tries + 1) + column;
+    randomWords(words, key, { firstRow, rowStep: 1, rows: 1, firstColumn, columns: 1 });
+    part = (words[0]! >>> 0) / WORDS;
+  }
+  const item = drawLeft(part, weighted, numItems, isSeen);
+  if (item >= 0) return item;
+  throw new ValueError(`seen[${row}]`, 'an item at least that was not seen and has a count', described('none'));
+}
