@@ -21,6 +21,7 @@ const SECTIONS = {
     'docs/precision.md',
     'docs/converter.md',
     'docs/data.md',
+    'docs/retrieval.md',
     'docs/preprocessing.md',
     'docs/custom_loops.md',
     'docs/capture.md',
