@@ -24,6 +24,7 @@ import { Operation } from './operations/operation.js';
 import { GlobalAveragePooling1D } from './pooling/global_average_pooling1d.js';
 import { CandidateScores } from './candidate_scores.js';
 import { UnitNormalization } from './unit_normalization.js';
+import { ConstantValues } from '../tables/constant_values.js';
 import { KerasHardSigmoid } from './keras_hard_sigmoid.js';
 import { RaggedEmbedding } from './embedding/ragged_embedding.js';
 import { saveRaggedInputs } from './ragged_input.js';
@@ -70,6 +71,7 @@ const LAYERS = [
 export function registerLayers(): void {
   for (const layer of LAYERS) tf.serialization.registerClass(layer as never);
   tf.serialization.registerClass(KerasHardSigmoid);
+  tf.serialization.registerClass(ConstantValues as never);
   shareTablesOnLoad();
   showKindsInSummaries();
   mendMasks();

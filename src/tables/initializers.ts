@@ -1,6 +1,8 @@
 /** How a table begins. */
 import type * as tf from '@tensorflow/tfjs';
 import type { WriteRows } from '../backends/contract.js';
+import { isRecord } from '../base/options.js';
+import { ConstantValues } from './constant_values.js';
 import { readRegistered, type Family, type Registered } from './registered_objects.js';
 
 export type Initializer = ReturnType<typeof tf.initializers.zeros>;
@@ -32,6 +34,21 @@ export const INITIALIZER_CLASSES: readonly string[] = [
   'Orthogonal',
 ];
 
+/** A class and a config of Keras as TensorFlow.js has them: arrays as lists, and a Constant of them as `ConstantValues`. */
+export function adaptInitializer(
+  className: string,
+  config: Record<string, unknown>,
+): [string, Record<string, unknown>] {
+  const adapted = Object.fromEntries(
+    Object.entries(config).map(([key, value]) => {
+      const isArray = isRecord(value) && ['__numpy__', '__tensor__'].includes(String(value['class_name']));
+      return [key, isArray && isRecord(value['config']) ? value['config']['value'] : value];
+    }),
+  );
+  const isMany = className === 'Constant' && Array.isArray(adapted['value']);
+  return [isMany ? ConstantValues.className : className, adapted];
+}
+
 const FAMILY: Family = {
   argument: 'embeddingsInitializer',
   sample: 'Zeros',
@@ -39,14 +56,14 @@ const FAMILY: Family = {
   // Keras spellings that tfjs does not know.
   aliases: { uniform: 'RandomUniform', normal: 'RandomNormal', zero: 'Zeros', one: 'Ones', eye: 'Identity' },
   adapt: (className, config) => {
-    const adapted = { ...config };
+    const [adaptedName, adapted] = adaptInitializer(className, config);
     // Keras 3 may write a generator's whole state here; tfjs takes numbers.
     if (typeof adapted['seed'] === 'object' && adapted['seed'] !== null) delete adapted['seed'];
     for (const key of ['mode', 'distribution']) {
       const word = adapted[key];
       if (typeof word === 'string') adapted[key] = word.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
     }
-    return [className, adapted];
+    return [adaptedName, adapted];
   },
 };
 

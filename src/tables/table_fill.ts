@@ -6,6 +6,7 @@ import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { checkLive } from '../base/live_tensor.js';
 import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
 import type { WriteRows } from '../backends/contract.js';
+import { ConstantValues } from './constant_values.js';
 import type { Initializer } from './initializers.js';
 import { argumentOf, isIdentity, isOrthogonal, stockValues, type Distribution } from './stock_initializers.js';
 import type { TableToFill } from './table_to_fill.js';
@@ -84,7 +85,7 @@ export function applyInBlocks(
 }
 
 function dependsOnShape(initializer: Initializer): boolean {
-  return isOrthogonal(initializer) || isIdentity(initializer);
+  return isOrthogonal(initializer) || isIdentity(initializer) || initializer instanceof ConstantValues;
 }
 
 /** Whether a block repeats the first row of the first one, although that one's rows differ. */

@@ -6,6 +6,8 @@ import { buildModel, type Building } from './import/build_model.js';
 import { loadWeights } from './import/load_weights.js';
 import { openModel, type KerasSource } from './import/model_source.js';
 import { takeInputsByName, type NamedInputsModel } from './import/named_predict.js';
+import { attach } from '../../preprocessing/pipeline/attached_pipeline.js';
+import { Pipeline } from '../../preprocessing/pipeline/pipeline.js';
 import { asOwn } from '../../tfjs/engine/own_functions.js';
 
 export type { NamedInputsModel } from './import/named_predict.js';
@@ -54,7 +56,8 @@ export function buildKerasModel(source: KerasSource, strict: boolean): NamedInpu
   try {
     const built = buildModel(topology.root, building);
     if (weights !== null) loadWeights(built, weights, strict);
-    return disposeAll(takeInputsByName(built.model, built.inputKeys), building.made);
+    const model = disposeAll(takeInputsByName(built.model, built.inputKeys), building.made);
+    return built.strings === undefined ? model : attach(model, new Pipeline({ columns: built.strings.columns }));
   } catch (error) {
     disposeLayers(building.made);
     throw error;
@@ -68,6 +71,11 @@ export function buildKerasModel(source: KerasSource, strict: boolean): NamedInpu
  * shared layers are kept. Normalization, Discretization, CategoryEncoding, IntegerLookup (with its vocabulary, which adapt
  * may have found in a `.keras` file) and Hashing of whole numbers compute what they compute in Keras. The model is not
  * compiled.
+ *
+ * Strings do not enter layers models: StringLookup, TextVectorization and Hashing of an input of strings become columns of
+ * `model.pipeline`, which makes the inputs of the model, one for each of these layers and under its name, of rows with
+ * the inputs of the file: `model.predict(model.pipeline.apply([{city: 'Ulm', age: 30}]))`. It also takes inputs of one
+ * number a row; others are given beside.
  *
  * `source`: a URL, a path (with the entry `tfjs-embeddings/node`), a File or Blob, bytes, or an IOHandler of TensorFlow.js.
  * `predict` of the model takes a tensor, a list in the order of `model.inputNames`, or an object of tensors by input name.

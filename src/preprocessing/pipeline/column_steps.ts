@@ -1,7 +1,7 @@
 /** What a pipeline does with each column: as it is declared, as it runs, as it is saved. */
 import { closestName } from '../../base/closest_name.js';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
-import { isRecord } from '../../base/options.js';
+import { isRecord, readOptions } from '../../base/options.js';
 import type { Learner } from '../cells/batches.js';
 import type { Cells } from '../cells/cells.js';
 import { CategoryEncoding } from '../category_encoding.js';
@@ -34,10 +34,13 @@ export interface PreprocessingObject extends Fitting {
 /** Numbers as they are (`ids`: rows of them), strings by a vocabulary that is learned, or what an object makes of values. */
 export type ColumnKind = 'int' | 'float' | 'ids' | 'string' | PreprocessingObject;
 
-/** A column: one value a row, a list of values a row, or a hash of several columns. */
+/** What is done with a column: one value a row, or a list of values a row. */
+type ColumnType = ColumnKind | { readonly list: Exclude<ColumnKind, 'ids'> };
+
+/** A column, that of another name with `column`, or a hash of several columns. */
 export type ColumnInput =
-  | ColumnKind
-  | { readonly list: Exclude<ColumnKind, 'ids'> }
+  | ColumnType
+  | { readonly type: ColumnType; readonly column: string }
   | { readonly cross: readonly string[]; readonly by: HashedCrossing<unknown> };
 
 export type Columns = Readonly<Record<string, ColumnInput>>;
@@ -68,7 +71,7 @@ function classOf(value: unknown): ClassName | null {
 }
 
 const KINDS = ['int', 'float', 'ids', 'string'];
-const EXPECTED = `${KINDS.map((kind) => `'${kind}'`).join(', ')}, {list: ...}, {cross: [...], by: ...} or a preprocessing object`;
+const EXPECTED = `${KINDS.map((kind) => `'${kind}'`).join(', ')}, {list: ...}, {type: ..., column: ...}, {cross: [...], by: ...} or a preprocessing object`;
 
 /** Throws TypeError for what declares no column; ValueError for names that are none and lists of lists. */
 export function readStep(name: string, input: unknown): ColumnStep {
@@ -77,6 +80,7 @@ export function readStep(name: string, input: unknown): ColumnStep {
     if ('list' in input)
       return { ...readStep(`${name}.list`, listed(input['list'], argument)), name, from: [name], isList: true };
     if ('cross' in input) return readCross(name, input);
+    if ('type' in input) return readOther(name, input);
   }
   if (input instanceof HashedCrossing) {
     const note = `Write {cross: ['a', 'b'], by: crossing}.`;
@@ -92,6 +96,16 @@ export function readStep(name: string, input: unknown): ColumnStep {
   }
   if (classOf(input) === null) throw new ArgumentTypeError(argument, EXPECTED, input);
   return { name, from: [name], isList: false, does: input as PreprocessingObject };
+}
+
+function readOther(name: string, input: Record<string, unknown>): ColumnStep {
+  const argument = `columns.${name}`;
+  const { type, column } = readOptions<{ type: unknown; column: unknown }>(input, ['type', 'column'], argument);
+  if (typeof column !== 'string') throw new ArgumentTypeError(`${argument}.column`, 'the name of a column', column);
+  if (isRecord(type) && classOf(type) === null && !('list' in type)) {
+    throw new ArgumentTypeError(`${argument}.type`, EXPECTED, type);
+  }
+  return { ...readStep(`${name}.type`, type), name, from: [column] };
 }
 
 function listed(of: unknown, argument: string): unknown {
@@ -112,10 +126,11 @@ function readCross(name: string, { cross, by }: Record<string, unknown>): Column
 }
 
 /** A column as plain JSON values. */
-export function savedColumn({ from, isList, does }: ColumnStep): object | string {
+export function savedColumn({ name, from, isList, does }: ColumnStep): object | string {
   const kind = typeof does === 'string' ? does : { className: classOf(does), config: does.getConfig() };
   if (does instanceof HashedCrossing) return { cross: [...from], by: kind };
-  return isList ? { list: kind } : kind;
+  const type = isList ? { list: kind } : kind;
+  return from[0] === name ? type : { column: from[0], type };
 }
 
 /** The declaration of a column that was saved. */
@@ -129,6 +144,9 @@ export function restoredColumn(name: string, saved: unknown): ColumnInput {
     }
     return CLASSES[className as ClassName].fromConfig((kind as { config: object }).config) as PreprocessingObject;
   };
+  if (isRecord(saved) && 'type' in saved) {
+    return { column: saved['column'] as string, type: restoredColumn(name, saved['type']) as ColumnType };
+  }
   if (isRecord(saved) && 'list' in saved) return { list: made(saved['list']) as 'int' };
   if (isRecord(saved) && 'cross' in saved) {
     return { cross: saved['cross'] as string[], by: made(saved['by']) as unknown as HashedCrossing<unknown> };

@@ -41,7 +41,8 @@ export type PipelineData = ColumnBatch | Iterable<ColumnBatch | object> | AsyncI
  *
  * - `columns`: by name, `'int'` or `'float'` (numbers as they are), `'ids'` (lists of ids), `'string'` (ids by a
  *   vocabulary that is learned), an object of `emb.preprocessing`, `{list: ...}` of one of these for rows of several
- *   values, or `{cross: ['a', 'b'], by: new HashedCrossing(...)}`.
+ *   values, `{type: ..., column: 'a'}` for what is made of a column of another name, or
+ *   `{cross: ['a', 'b'], by: new HashedCrossing(...)}`.
  * - Batches are columns by name (arrays, typed arrays, UTF-8 columns, `{values, rowSplits}`, tensors) or lists of row
  *   objects. Elements `{features, ...}` and `{xs, ...}` of data sets are read as their features.
  * - One value a row gives a tensor [batch, 1], a list of values ragged rows; modes other than `int` a tensor

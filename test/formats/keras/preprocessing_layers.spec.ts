@@ -62,8 +62,8 @@ describe('Preprocessing layers of Keras', () => {
   const bins = { bin_boundaries: [1, 2] };
   const words = { vocabulary: [3, 4] };
   const refused: [string, Json, string, RegExp, Json?, Json?][] = [
-    ['StringLookup', { vocabulary: ['a'] }, 'class_name', /apply emb\.preprocessing\.StringLookup first/],
-    ['TextVectorization', {}, 'class_name', /emb\.preprocessing\.StringLookup/],
+    ['StringLookup', { vocabulary: ['a'] }, 'class_name', /at the inputs of the whole model/],
+    ['TextVectorization', {}, 'class_name', /at the inputs of the whole model/],
     ['Hashing', { num_bins: 3 }, 'inputs', /apply emb\.preprocessing\.Hashing first/, { dtype: 'string' }],
     ['Hashing', { num_bins: 3, output_mode: 'tf_idf' }, 'output_mode', /"count"/],
     ['IntegerLookup', { ...words, output_mode: 'count', mask_token: 3 }, 'maskToken', /null for outputMode count/],

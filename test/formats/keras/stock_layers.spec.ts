@@ -26,8 +26,6 @@ const CUBE = [null, 6, 6, 6, 2];
 const REFUSED: readonly [className: string, config: Json, shape: readonly (number | null)[], field: string][] = [
   ['BatchNormalization', { axis: 1 }, IMAGE, 'axis'],
   ['BatchNormalization', { axis: [2] }, IMAGE, 'axis'],
-  ['Softmax', { axis: 1 }, [null, 3, 4], 'axis'],
-  ['Softmax', { axis: [1, 2] }, [null, 3, 4], 'axis'],
   [
     'Conv1D',
     { ...CONVOLUTION, kernel_size: [2], strides: [1], data_format: 'channels_first' },

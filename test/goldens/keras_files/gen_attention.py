@@ -244,6 +244,70 @@ def told_masks():
     return keras.Model([a, b, lengths], ops.stack(results, axis=1))
 
 
+def merges():
+    """What differences and products make of masks."""
+    a, b = [keras.Input((5,), dtype="int32", name=name) for name in "ab"]
+    x = K.Embedding(7, 4, mask_zero=True)(a)
+    y = K.Embedding(7, 4, mask_zero=True)(b)
+    z = K.Embedding(7, 4)(b)
+    mean = lambda value: K.GlobalAveragePooling1D()(value)
+    difference, half = K.Subtract(name="both")([x, y]), K.Subtract(name="half")([x, z])
+    results = [mean(difference), mean(half), K.LSTM(4)(difference), mean(K.Add()([difference, x])),
+               K.GRU(4)(K.Dot((2, 2), name="each")([x, y])), mean(K.Dot((1, 1))([x, y])), mean(K.Dense(4)(difference))]
+    return keras.Model([a, b], ops.stack(results, axis=1))
+
+
+def constants():
+    """Weights that begin as arrays of NumPy, of TensorFlow, and lists."""
+    words = keras.Input((5,), dtype="int32", name="words")
+    constant = keras.initializers.Constant
+    table = np.arange(28, dtype="float32").reshape(7, 4) / 10
+    x = K.Embedding(7, 4, embeddings_initializer=constant(table), trainable=False)(words)
+    y = K.Embedding(7, 4, embeddings_initializer=constant(tf.ones((7, 4)) * 0.5))(words)
+    z = K.Dense(3, kernel_initializer=constant(np.eye(4, 3, dtype="float32")), bias_initializer=constant([0.1, 0.2, 0.3]))(x + y)
+    return keras.Model(words, z)
+
+
+def steps():
+    """Layers for each step of sequences of sequences."""
+    words = keras.Input((3, 5), dtype="int32", name="words")
+    each = lambda layer, value: K.TimeDistributed(layer)(value)
+    x = each(K.Embedding(9, 4, mask_zero=True), words)
+    x = each(K.UnitNormalization(), x)
+    x = each(K.UnitNormalization(axis=1), each(K.Dense(4), x))
+    x = each(K.Normalization(mean=[0.1, 0.2, 0.3, 0.4], variance=[1.0, 2.0, 3.0, 4.0]), x)
+    mean, kept = each(K.GlobalAveragePooling1D(), x), each(K.GlobalAveragePooling1D(keepdims=True), x)
+    hashed = each(K.Hashing(4), words)
+    rows = each(K.Embedding(4, 3), hashed)
+    return keras.Model(words, [flat(mean), flat(kept), flat(each(K.LSTM(3), x)), flat(rows)])
+
+
+def positions():
+    """Positions as Keras Hub learns them."""
+    import keras_hub
+
+    hub = keras_hub.layers
+    words = keras.Input((5,), dtype="int32", name="words")
+    x = K.Embedding(9, 4, mask_zero=True)(words)
+    first = K.Add()([x, hub.PositionEmbedding(6)(x)])
+    later = hub.PositionEmbedding(8)(x, start_index=3)
+    told = hub.PositionEmbedding(9)(x, positions=words)
+    both = hub.TokenAndPositionEmbedding(9, 7, 4, mask_zero=True)(words)
+    plain = hub.TokenAndPositionEmbedding(9, 5, 4)(words)
+    results = [K.GlobalAveragePooling1D()(each) for each in (first, later, told, both, plain)]
+    return keras.Model(words, ops.stack(results, axis=1))
+
+
+def softmaxes():
+    """Along other axes than the last, along several, and with masks."""
+    x = keras.Input((4, 3), name="x")
+    mask, row = keras.Input((4, 3), dtype="bool", name="mask"), keras.Input((1, 3), name="row")
+    y = K.Dense(3)(x)
+    results = [K.Softmax(axis=1)(y), K.Softmax(axis=[1])(y), K.Softmax(axis=[1, 2])(y), K.Softmax(axis=(-1, -2))(y), K.Softmax()(y, mask=mask),
+               K.Softmax(axis=[1, 2])(y, mask=mask), K.Softmax(axis=1)(y, mask=row)]
+    return keras.Model([x, mask, row], ops.stack(results, axis=1))
+
+
 X = floats((3, 4, 3))
 save("k3_transformer", transformer(), {"words": ids((3, 7), 20)}, files=("keras", "h5"))
 save("k3_masked_transformer", masked_transformer(), {"words": padded((4, 6), 12, [6, 3, 1, 5])}, files=("keras", "h5"))
@@ -253,5 +317,10 @@ save("k3_heads", heads(), {"x": floats((2, 4, 6)), "y": floats((2, 5, 3), 8), "z
 save("k3_operations", operations(), {"x": X, "n": ids((3, 4), 9)}, trains=False)
 save("k3_places", places(), {"x": X, "n": ids((3, 4), 9)}, trains=False)
 save("k3_told_masks", told_masks(), {"a": padded((3, 5), 7, [5, 2, 3]), "b": padded((3, 5), 7, [1, 4, 2]), "lengths": np.array([[2], [5], [1]], "int32")})
+save("k3_merges", merges(), {"a": padded((3, 5), 7, [5, 2, 3]), "b": padded((3, 5), 7, [1, 4, 2])})
+save("k3_constants", constants(), {"words": ids((3, 5), 7)}, files=("keras", "h5"))
+save("k3_steps", steps(), {"words": ids((2, 3, 5), 9)})
+save("k3_positions", positions(), {"words": padded((3, 5), 9, [5, 2, 3])})
+save("k3_softmaxes", softmaxes(), {"x": X, "mask": floats((3, 4, 3), 6) > -0.2, "row": floats((3, 1, 3), 8) + 0.5})
 with open(LIST, "w") as file:
     json.dump({"cases": CASES}, file)

@@ -205,6 +205,28 @@ describe('Pipeline', () => {
     }
   });
 
+  it('makes several columns of one, also after JSON', () => {
+    const bins = new emb.preprocessing.Discretization({ binBoundaries: [10] });
+    const given = new Pipeline({
+      columns: { age: 'float', decade: { column: 'age', type: bins }, seen: { column: 'visits', type: 'ids' } },
+    });
+    const saved = JSON.parse(JSON.stringify(given.getConfig())) as object;
+    for (const pipeline of [given, Pipeline.fromConfig(saved)]) {
+      const { age, decade, seen } = pipeline.apply({ age: [3, 12], visits: [[1], [2, 3]] });
+      expect([age, decade].map((each) => (each as tf.Tensor).arraySync())).toEqual([
+        [[3], [12]],
+        [[0], [1]],
+      ]);
+      expect((seen as emb.RaggedTensor).toRows()).toEqual([[1], [2, 3]]);
+      tf.dispose([age as tf.Tensor, decade as tf.Tensor]);
+    }
+    expect(() => new Pipeline({ columns: { a: { type: 'int', column: 3 } as never } })).toThrowError(
+      /`columns.a.column`/,
+    );
+    expect(() => new Pipeline({ columns: { a: { type: 'int', col: 'b' } as never } })).toThrowError(/col/);
+    expect(() => new Pipeline({ columns: { a: { type: {}, column: 'b' } as never } })).toThrowError(/`columns.a.type`/);
+  });
+
   it('says what declares no column', () => {
     const refused: [string, string, unknown][] = [
       ['TypeError', 'args', undefined],

@@ -19,7 +19,7 @@ import {
   type LayerEntry,
 } from './layer_json.js';
 import { checkAxis } from './axes.js';
-import { ENDS_HERE, LOOPS, MERGED } from '../import/masks.js';
+import { ENDS_HERE, LOOPS, MERGED, STEPWISE } from '../import/masks.js';
 import { MultiHeadAttention } from '../../../layers/attention/multi_head_attention.js';
 import { graphOf } from '../nested_masks.js';
 import { Concatenate } from '../../../layers/merge/concatenate.js';
@@ -46,6 +46,8 @@ export interface ExportedModel {
   readonly weights: readonly WeightPlace[];
 }
 
+/** Layers that pass the mask of their input on, here and in Keras. */
+const PASSING = [...STEPWISE, ...LOOPS, 'BatchNormalization', 'UnitNormalization'];
 const NO_ENTRY = (layer: tf.layers.Layer): boolean => layer.getClassName() === 'InputLayer';
 
 /** Layers whose ids may be absent: Keras RS takes weights for that, which operations make of the ids. */
@@ -117,11 +119,13 @@ class GraphWriter {
     return originsOf(node).map((origin, i) => this.#tensor(node.inputTensors[i]!, this.place(origin)));
   }
 
-  /** The masks of inputs that are given them; null for others. */
+  /** The masks of inputs that are given them, or come from such by layers that pass masks on; null for others. */
   #givenMasks(node: Node): (Json | null)[] {
     return originsOf(node).map(({ layer, node: at }) => {
-      if (!(layer instanceof WithMask)) return null;
       const call = layer.inboundNodes[at]!;
+      if (!(layer instanceof WithMask)) {
+        return PASSING.includes(namedLayer(layer).className) ? this.#givenMasks(call)[0]! : null;
+      }
       if (layer.mask === 'own') return this.#givenMasks(call)[0]!;
       return layer.mask === 'given' ? this.#inputs(call)[1]! : null;
     });

@@ -53,13 +53,18 @@ export function operationEntry(layer: Operation, tensors: readonly Json[]): Json
   const own = Object.entries(settings).map(([key, value]) => [snakeWord(key), value] as const);
   const isList = ruleOf(operation).operands[0] === 'xs';
   const args = operands === null ? (isList ? [tensors] : tensors) : written(operands, tensors);
+  const inbound_nodes = [{ args, kwargs: {} }];
+  // The operation of Keras takes one axis when it is read from a file, the layer a list.
+  if (operation === 'Softmax' && Array.isArray(settings['axis'])) {
+    return { ...keras('Softmax', { name, dtype: 'float32', axis: settings['axis'] }), name, inbound_nodes };
+  }
   return {
     module: `keras.src.ops.${module}`,
     class_name: operation,
     config: { name, ...Object.fromEntries(own) },
     registered_name: operation,
     name,
-    inbound_nodes: [{ args, kwargs: {} }],
+    inbound_nodes,
   };
 }
 

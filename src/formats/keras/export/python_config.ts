@@ -1,4 +1,5 @@
 /** Configs of TensorFlow.js as Keras 3 writes them. */
+import { ConstantValues } from '../../../tables/constant_values.js';
 import { INITIALIZER_CLASSES } from '../../../tables/initializers.js';
 import { isRecord } from '../../../base/options.js';
 import { composedActivation } from '../composed_activations.js';
@@ -68,6 +69,10 @@ export function activationJson(value: unknown, layer: NamedLayer, field: string)
 export function initializerJson(value: unknown, layer: NamedLayer, field: string): Json | null {
   if (value === null || value === undefined) return null;
   const given = read(value);
+  if (given?.className === ConstantValues.className) {
+    const array = { class_name: '__numpy__', config: { value: given.config['value'], dtype: 'float32' } };
+    return object('keras.initializers', 'Constant', { value: array });
+  }
   if (given === null || !INITIALIZER_CLASSES.includes(given.className)) {
     throw layerError(layer, field, `one of ${INITIALIZER_CLASSES.join(', ')}`, given?.className ?? value);
   }

@@ -1,5 +1,6 @@
 /** Axes that mean something only once the rank of the input is known. */
 import type * as tf from '@tensorflow/tfjs';
+import { Operation } from '../../../layers/operations/operation.js';
 import { layerError } from '../layer_error.js';
 import type { BuiltLayer } from './built.js';
 
@@ -16,7 +17,7 @@ export function settleAxis({ json, layer }: BuiltLayer, { shape }: tf.SymbolicTe
   if (className === 'Concatenate') {
     const { axis } = holder;
     if (typeof axis === 'number' && axis < -1) holder.axis = axis + shape.length;
-  } else if (ALONG_LAST.includes(className)) {
+  } else if (ALONG_LAST.includes(className) && !(layer instanceof Operation)) {
     const { axis } = holder;
     if (axis === -1 || axis === shape.length - 1) return;
     throw layerError(json, 'axis', `${shape.length - 1} or -1: TensorFlow.js works along the last axis alone`, axis);

@@ -6,7 +6,7 @@ import { Embedding } from '../../../layers/embedding/embedding.js';
 import { layerError, naming } from '../layer_error.js';
 import { foldAbsentIds } from './absent_ids.js';
 import { settleAxis } from './axes.js';
-import type { Built, BuiltModel } from './built.js';
+import type { Built, BuiltLayer, BuiltModel } from './built.js';
 import { callLayer, passThrough } from './call_layer.js';
 import { Masks } from './masks.js';
 import { inputArguments, makeLayer } from './make_layer.js';
@@ -14,6 +14,7 @@ import { TensorRef, flatten, readCalls, readRefs, refsOf, replaceRefs, type Call
 import type { Reading } from './stock_config.js';
 import { callOperation, isOperation } from './operations.js';
 import { ToldMask, readMask } from './told_masks.js';
+import { StringInputs, isStringInput, takesStrings } from './string_inputs.js';
 import { isModel, readLayers, type LayerJson } from './topology.js';
 
 type Symbolic = tf.SymbolicTensor;
@@ -23,8 +24,26 @@ export interface Building extends Reading {
   readonly made: tf.layers.Layer[];
 }
 
+/** The tables of a TokenAndPositionEmbedding of Keras Hub: of ids, and of their places. */
+function tokensAndPlaces(json: LayerJson, building: Building): BuiltLayer {
+  const { vocabulary_size, sequence_length, embedding_dim, embeddings_initializer, mask_zero, trainable } = json.config;
+  const part = (name: string, className: string, config: object): BuiltLayer => {
+    const buildConfig = { input_shape: [null, null, embedding_dim] };
+    const own = { ...json, name: `${json.name}_${name}`, className, buildConfig, config: { trainable, ...config } };
+    const layer = makeLayer(own, building);
+    building.made.push(layer);
+    return { kind: 'layer', json: own, layer };
+  };
+  const table = { input_dim: vocabulary_size, output_dim: embedding_dim, embeddings_initializer, mask_zero };
+  const tokens = part('token_embedding', 'Embedding', table);
+  const initializer = embeddings_initializer;
+  const places = part('position_embedding', 'PositionEmbedding', { sequence_length, initializer });
+  return { ...tokens, json, places };
+}
+
 function build(json: LayerJson, building: Building): Built {
   if (isModel(json)) return buildModel(json, building);
+  if (json.className === 'TokenAndPositionEmbedding') return tokensAndPlaces(json, building);
   const layer = makeLayer(json, building);
   building.made.push(layer);
   return { kind: 'layer', json, layer };
@@ -120,6 +139,13 @@ function runCalls(
   throw layerError(json, 'layers', 'calls that follow one another', received);
 }
 
+/** Lets a pipeline make the inputs, where some are strings. */
+function withStrings(strings: StringInputs, inputs: readonly Symbolic[]): Pick<BuiltModel, 'strings'> {
+  if (strings.isEmpty) return {};
+  for (const input of inputs) strings.addNumbers(input);
+  return { strings };
+}
+
 function buildFunctional(json: LayerJson, building: Building): BuiltModel {
   const layers = readLayers(json);
   const names = new Set<string>();
@@ -139,18 +165,28 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
   ];
   const first = firstNodes(layers, refs);
   const calls: PendingCall[] = [];
+  const strings = new StringInputs();
+  for (const { layer } of found) if (isStringInput(layer)) strings.add(layer);
   for (const { layer, calls: own } of found) {
+    if (strings.standingFor(layer.name) !== undefined) continue;
     if (layer.className === 'InputLayer') {
       const input = naming(layer, () => tf.input(inputArguments(layer)));
       graph.set(layer.name, 0, [input]);
       continue;
     }
-    if (!isOperation(layer)) parts.set(layer.name, build(layer, building));
     const start = first.get(layer.name) ?? 0;
-    own.forEach((call, i) => calls.push({ ...call, json: layer, layer: layer.name, node: start + i, missing: 0 }));
+    const others = own.flatMap((call, i): PendingCall[] => {
+      const looked = strings.call(layer, call, i, building.made);
+      if (looked === null) return [{ ...call, json: layer, layer: layer.name, node: start + i, missing: 0 }];
+      graph.set(layer.name, start + i, [looked]);
+      return [];
+    });
+    calls.push(...others);
+    if (others.length === 0 && own.length > 0) continue;
+    if (!isOperation(layer)) parts.set(layer.name, build(layer, building));
   }
   const masks = runCalls(json, calls, graph, parts, building);
-  const given = flatten(replaceRefs(inputs, (ref) => graph.get(ref))) as Symbolic[];
+  const given = flatten(replaceRefs(inputs, (ref) => strings.standingFor(ref.layer) ?? graph.get(ref))) as Symbolic[];
   const asTensor = (value: Symbolic | ToldMask): Symbolic =>
     value instanceof ToldMask ? value.symbolic(building.made) : value;
   const results = flatten(replaceRefs(outputs, (ref) => asTensor(graph.get(ref)))) as Symbolic[];
@@ -164,7 +200,8 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
     json,
     model,
     parts: [...parts.values()],
-    inputKeys: keys ? Object.keys(inputs).sort() : null,
+    inputKeys: keys && strings.isEmpty ? Object.keys(inputs).sort() : null,
+    ...withStrings(strings, given),
   };
 }
 
@@ -173,11 +210,39 @@ function builtShape({ config, buildConfig }: LayerJson): unknown {
   return config['build_input_shape'] ?? buildConfig?.['input_shape'] ?? null;
 }
 
+/** The strings with which a Sequential begins; null where it begins with something else. */
+function textStart(json: LayerJson, [first]: readonly LayerJson[]): LayerJson | null {
+  if (first === undefined || isStringInput(first)) return first ?? null;
+  const shape = first.config['batch_input_shape'] ?? first.config['batch_shape'] ?? builtShape(json);
+  if (!['StringLookup', 'TextVectorization'].includes(first.className) || !Array.isArray(shape)) return null;
+  return {
+    ...first,
+    name: `${first.name}_input`,
+    className: 'InputLayer',
+    config: { batch_shape: shape, dtype: 'string' },
+  };
+}
+
 function buildSequential(json: LayerJson, building: Building): BuiltModel {
   const model = tf.sequential({ name: json.name });
   const parts: Built[] = [];
   const masks = new Masks();
-  readLayers(json).forEach((layer, place) => {
+  const strings = new StringInputs();
+  let all = readLayers(json);
+  const start = textStart(json, all);
+  if (start !== null) {
+    strings.add(start);
+    all = all.slice(all.indexOf(start) + 1);
+    const [lookup] = all;
+    if (lookup === undefined || !takesStrings(lookup))
+      throw layerError(start, 'dtype', 'numbers, or a layer that takes strings after it', 'string');
+    const looked = naming(lookup, () => strings.lookUp(lookup, start, 0, building.made));
+    model.add(looked.sourceLayer);
+    if (strings.standingFor(start.name)![0] !== looked)
+      throw layerError(start, 'batch_shape', '[null, 1]', start.config['batch_shape']);
+    all = all.slice(1);
+  }
+  all.forEach((layer, place) => {
     if (layer.className === 'InputLayer') {
       if (place > 0) throw layerError(layer, 'class_name', 'a layer that takes inputs', layer.className);
       const { batchShape, dtype, name } = inputArguments(layer);
@@ -210,11 +275,11 @@ function buildSequential(json: LayerJson, building: Building): BuiltModel {
     if (part.kind === 'layer') masks.pass(part, from, model.outputs);
     else passThrough(part, from, model.outputs, masks);
   });
-  if (parts.length === 0) throw layerError(json, 'layers', 'at least one layer', described('none'));
+  if (parts.length === 0 && strings.isEmpty) throw layerError(json, 'layers', 'at least one layer', described('none'));
   for (const result of model.outputs) masks.checkWhole(result, json);
   // Names of inputs are there once it is built.
   naming(json, () => model.build());
-  return { kind: 'model', json, model, parts, inputKeys: null };
+  return { kind: 'model', json, model, parts, inputKeys: null, ...withStrings(strings, model.inputs) };
 }
 
 /** Builds a model and all within. Throws ValueError, which names the layer and the field at fault. */

@@ -1,11 +1,14 @@
 /** What has been built of a file: layers and models, beside the JSON that they come from. */
 import type * as tf from '@tensorflow/tfjs';
+import type { StringInputs } from './string_inputs.js';
 import type { LayerJson } from './topology.js';
 
 export interface BuiltLayer {
   readonly kind: 'layer';
   readonly json: LayerJson;
   readonly layer: tf.layers.Layer;
+  /** The table of places of a TokenAndPositionEmbedding. */
+  readonly places?: BuiltLayer;
 }
 
 export interface BuiltModel {
@@ -16,11 +19,14 @@ export interface BuiltModel {
   readonly parts: readonly Built[];
   /** Keys of the inputs in their order, where they are an object; else null. */
   readonly inputKeys: readonly string[] | null;
+  /** What has to become of strings before the model; absent where it takes none. */
+  readonly strings?: StringInputs;
 }
 
 export type Built = BuiltLayer | BuiltModel;
 
 /** All layers within, nested ones too. */
 export function layersOf(built: Built): BuiltLayer[] {
-  return built.kind === 'layer' ? [built] : built.parts.flatMap(layersOf);
+  if (built.kind === 'model') return built.parts.flatMap(layersOf);
+  return built.places === undefined ? [built] : [built, built.places];
 }

@@ -11,7 +11,18 @@ import { STOCK_LAYERS } from '../stock_layers.js';
 import { settleAxis } from './axes.js';
 import { layersOf, type Built, type BuiltLayer, type BuiltModel } from './built.js';
 import { followMasks } from '../nested_masks.js';
-import { LEAVE_OUT, apart, commonMask, joinAsKeras3, mergeMasked, mergedMask, withMask } from './keras_masks.js';
+import {
+  LEAVE_OUT,
+  addedTo,
+  apart,
+  commonMask,
+  joinAsKeras3,
+  maskedSoftmax,
+  mergeMasked,
+  mergedMask,
+  placesOf,
+  withMask,
+} from './keras_masks.js';
 import { ATTENTION, ENDS_HERE, LOOPS, MERGED, type MaskedLayer, type Masks } from './masks.js';
 import { flatten, type CallJson } from './nodes.js';
 import { constantTensor } from './operations.js';
@@ -119,6 +130,16 @@ function attentionInputs(built: BuiltLayer, { args, kwargs, tellsMask }: Call, m
 
 type Layers = tf.layers.Layer[];
 
+/** The rows of a PositionEmbedding for a sequence: those of its places, or of `positions`. */
+function positionRows(built: BuiltLayer, args: readonly unknown[], kwargs: Json, made: Layers): Symbolic {
+  const { start_index: start = 0, positions = args[2] } = readKwargs(built, kwargs, ['start_index', 'positions']);
+  const [x] = tensorsOf(built, args[0]);
+  const from = args[1] ?? start;
+  if (typeof from !== 'number') throw layerError(built.json, 'inbound_nodes.start_index', 'a number', from);
+  const places = positions === undefined || positions === null ? placesOf(x!, from, made) : positions;
+  return naming(built.json, () => built.layer.apply(tensorsOf(built, places)) as Symbolic);
+}
+
 /** Applies the layer; returns its outputs as Keras counts them. `made`: where layers that are made for it are noted. */
 export function callLayer(built: Built, call: Call, masks: Masks, made: Layers): Symbolic[] {
   const { kwargs: all, tellsMask } = call;
@@ -144,6 +165,14 @@ export function callLayer(built: Built, call: Call, masks: Masks, made: Layers):
     return outputs;
   }
   const { layer } = built;
+  if (built.places !== undefined) {
+    const inputs = tensorsOf(built, first);
+    const rows = naming(json, () => layer.apply(inputs) as Symbolic);
+    masks.pass(built, inputs, [rows]);
+    const places = built.places.layer.apply(placesOf(rows, 0, made)) as Symbolic;
+    return [withMask(addedTo(rows, places, made), masks.maskOf(rows), masks, made)];
+  }
+  if (json.className === 'PositionEmbedding') return [positionRows(built, args, kwargs, made)];
   if (layer instanceof Embedding || layer instanceof RaggedEmbedding || layer instanceof DistributedEmbedding) {
     most(2);
     const weights = second ?? readKwargs(built, kwargs, ['weights'])['weights'] ?? null;
@@ -157,7 +186,8 @@ export function callLayer(built: Built, call: Call, masks: Masks, made: Layers):
     return [output];
   }
   const isAttention = ATTENTION.includes(json.className);
-  const merges = STOCK_LAYERS.get(json.className)?.merges === true || layer instanceof FeatureCross;
+  const isDifference = json.className === 'Subtract';
+  const merges = STOCK_LAYERS.get(json.className)?.merges === true || layer instanceof FeatureCross || isDifference;
   const inputs = isAttention ? attentionInputs(built, call, masks, made) : tensorsOf(built, merges ? args : first);
   if (!merges && !isAttention) most(1);
   const isLoop = LOOPS.includes(json.className);
@@ -169,6 +199,9 @@ export function callLayer(built: Built, call: Call, masks: Masks, made: Layers):
   const caller = tellsMask && json.className === 'Concatenate' ? joinAsKeras3(built, inputs, masks) : built;
   // Keras 3 passes no masks on by itself to calls with states; others take what comes where none is told.
   const told = isLoop && tellsMask && initial !== undefined ? (mask ?? null) : (mask ?? undefined);
+  if (json.className === 'Softmax' && tellsMask && (isTensor(mask) || mask instanceof ToldMask)) {
+    return [withMask(maskedSoftmax(built, inputs[0]!, mask, made), masks.maskOf(inputs[0]!), masks, made)];
+  }
   const own = isAttention ? undefined : readMask(told);
   if (own !== undefined) inputs[0] = withMask(inputs[0]!, own, masks, made);
   masks.check(caller, inputs);
@@ -183,7 +216,9 @@ export function callLayer(built: Built, call: Call, masks: Masks, made: Layers):
   const [output] = outputs as [Symbolic];
   if (ENDS_HERE.includes(json.className)) return [withMask(output, masks.maskOf(inputs[0]!), masks, made)];
   if (!MERGED.includes(json.className) && !LEAVE_OUT.includes(json.className)) return outputs;
-  if (tellsMask) return [withMask(output, mergedMask(inputs, masks), masks, made)];
+  if (tellsMask || isDifference) {
+    return [withMask(output, (tellsMask ? mergedMask : commonMask)(inputs, masks), masks, made)];
+  }
   // Keras 2 joins them as it is done here.
   masks.set(output, output, commonMask(inputs, masks));
   return outputs;

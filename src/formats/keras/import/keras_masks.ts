@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import { Concatenate } from '../../../layers/merge/concatenate.js';
 import { nextName } from '../../../base/layer_names.js';
-import { Operation } from '../../../layers/operations/operation.js';
+import { Operation, type OperandTemplate } from '../../../layers/operations/operation.js';
 import { WithMask, distinct } from '../../../layers/merge/with_mask.js';
 import { naming } from '../layer_error.js';
 import type { BuiltLayer } from './built.js';
@@ -58,15 +58,44 @@ export function commonMask(inputs: readonly Symbolic[], masks: Masks): ToldMask 
 /** Layers that leave masked numbers out of what they compute; those of TensorFlow.js and Keras 2 take them all. */
 export const LEAVE_OUT = ['Multiply', 'Maximum', 'Minimum'];
 
-/** What such a layer of Keras 3 gives, where an input has a mask: as operations. */
-export function mergeMasked(operation: string, inputs: readonly Symbolic[], masks: Masks, made: Layers): Symbolic {
-  const wide = (mask: ToldMask): Symbolic => new ToldMask('ExpandDims', [mask], { axis: -1 }).symbolic(made);
-  const apply = (name: string, tensors: Symbolic[], ...rest: number[]): Symbolic => {
+type Apply = (name: string, tensors: Symbolic[], ...rest: OperandTemplate[]) => Symbolic;
+
+/** What applies operations to tensors, followed by other operands. */
+function applyTo(made: Layers, settings: Readonly<Record<string, unknown>> = {}): Apply {
+  return (operation, tensors, ...rest) => {
     const operands = [...tensors.map((_, tensor) => ({ tensor })), ...rest];
-    const layer = new Operation({ name: nextName('keras_merge'), operation: name, operands });
+    const layer = new Operation({ name: nextName('keras_merge'), operation, operands, settings });
     made.push(layer);
     return layer.apply(tensors) as Symbolic;
   };
+}
+
+/** A softmax of Keras 3 that is told a mask: numbers that it leaves out count as none, and come out as 0. */
+export function maskedSoftmax({ json }: BuiltLayer, x: Symbolic, mask: Symbolic | ToldMask, made: Layers): Symbolic {
+  const apply = applyTo(made);
+  const told = mask instanceof ToldMask ? mask.symbolic(made) : mask;
+  const counts = told.dtype === 'bool' ? told : apply('Greater', [told], 0.5);
+  const { axis = -1 } = json.config;
+  const softmax = applyTo(made, { axis })('Softmax', [apply('Where', [counts, x], -1e9)]);
+  return apply('Where', [counts, softmax], 0);
+}
+
+/** The place of each step of [batch, ..., steps, features], counted from `start`. */
+export function placesOf(x: Symbolic, start: number, made: Layers): Symbolic {
+  const apply = applyTo(made);
+  const ones = applyTo(made, { dtype: 'int32' })('OnesLike', [apply('GetItem', [x], [{ ellipsis: true }, 0])]);
+  return apply('Add', [applyTo(made, { axis: -1 })('Cumsum', [ones])], start - 1);
+}
+
+/** A sum, without a mask. */
+export function addedTo(a: Symbolic, b: Symbolic, made: Layers): Symbolic {
+  return applyTo(made)('Add', [a, b]);
+}
+
+/** What such a layer of Keras 3 gives, where an input has a mask: as operations. */
+export function mergeMasked(operation: string, inputs: readonly Symbolic[], masks: Masks, made: Layers): Symbolic {
+  const wide = (mask: ToldMask): Symbolic => new ToldMask('ExpandDims', [mask], { axis: -1 }).symbolic(made);
+  const apply = applyTo(made);
   const merged = mergedMask(inputs, masks);
   if (operation === 'Multiply') {
     const factors = inputs.map((x) => {

@@ -69,6 +69,10 @@ function assignByPath(model: BuiltModel, prefix: string, known: ReadonlySet<stri
       assignByPath(part, `${at}${prefix.split('/').at(-1)}`, known, into);
       continue;
     }
+    if (part.places !== undefined) {
+      into.set(part, [`${at}token_embedding/vars/0`]).set(part.places, [`${at}position_embedding/vars/0`]);
+      continue;
+    }
     const names: string[] = [];
     for (const told of pathsOf(part)) {
       // Keras 2 names the attribute itself, Keras 3 the property that shows it.

@@ -3,11 +3,12 @@ import * as tf from '@tensorflow/tfjs';
 import { closestName } from '../../../base/closest_name.js';
 import { warnOnce } from '../../../base/warn_once.js';
 import { isRecord } from '../../../base/options.js';
+import { Operation } from '../../../layers/operations/operation.js';
 import { layerError, naming } from '../layer_error.js';
 import { STOCK_LAYERS } from '../stock_layers.js';
 import { isOwnClass, makeOwnLayer } from './own_layers.js';
 import { classOf, stockArguments, type Reading } from './stock_config.js';
-import type { LayerJson } from './topology.js';
+import { readLayer, type LayerJson } from './topology.js';
 
 /** Dtypes of inputs; ids of 64 bits enter as int32, which holds every row of a table. */
 const INPUT_DTYPES: Readonly<Record<string, tf.DataType>> = {
@@ -25,9 +26,8 @@ const INPUT_DTYPES: Readonly<Record<string, tf.DataType>> = {
 /** Layers of Keras with states of their own, which have no counterpart in a layers model. */
 const REFUSED: Readonly<Record<string, string>> = {
   Lambda: 'Its code is Python.',
-  StringLookup:
-    'Strings do not enter a layers model: apply emb.preprocessing.StringLookup first, and begin the model with its ids.',
-  TextVectorization: 'Split the text, then emb.preprocessing.StringLookup gives ids outside of a model.',
+  StringLookup: 'Strings enter a model at the inputs of the whole model alone, where a pipeline looks them up.',
+  TextVectorization: 'Strings enter a model at the inputs of the whole model alone, where a pipeline looks them up.',
 };
 
 type FromConfig = (cls: unknown, config: Record<string, unknown>) => tf.layers.Layer;
@@ -83,10 +83,78 @@ function tellPrecision({ className, config, name }: LayerJson): void {
   warnOnce(`the ${className} "${name}" computes in float32 here, where its policy ${policy} has shorter floats`);
 }
 
+/** Layers of this package that compute alike for each step and for all at once. */
+const STEPWISE = [
+  'Embedding',
+  'EmbedReduce',
+  'FeatureCross',
+  'UnitNormalization',
+  'Normalization',
+  'Discretization',
+  'IntegerLookup',
+  'Hashing',
+];
+
+/** An axis of a step as one of all steps. */
+function stepAxis(axis: unknown): unknown {
+  if (Array.isArray(axis)) return axis.map(stepAxis);
+  return typeof axis === 'number' && axis > 0 ? axis + 1 : axis;
+}
+
+/** A layer of this package for each step, as one for all steps; null for other layers. */
+function timeDistributed(layer: LayerJson, reading: Reading): tf.layers.Layer | null {
+  if (layer.className !== 'TimeDistributed') return null;
+  const inner = readLayer(layer.config['layer'], `${layer.name}.layer`);
+  const { className, config } = inner;
+  if (className === 'GlobalAveragePooling1D') {
+    const settings = {
+      axis: config['data_format'] === 'channels_first' ? 3 : 2,
+      keepdims: config['keepdims'] === true,
+    };
+    return naming(layer, () => new Operation({ name: layer.name, operation: 'Mean', settings }));
+  }
+  if (!STEPWISE.includes(className)) return null;
+  const trainable = layer.config['trainable'] !== false && config['trainable'] !== false;
+  const own: Record<string, unknown> = { ...config, trainable };
+  if (config['axis'] !== undefined) own['axis'] = stepAxis(config['axis']);
+  // Keras passes masks of steps on, none that the layer makes.
+  if (className === 'Embedding') own['mask_zero'] = false;
+  return makeOwnLayer({ ...inner, name: layer.name, config: own }, reading);
+}
+
+/** Layers that are operations here: a difference, and a softmax along other axes than the last; null for others. */
+function operationFor({ className, config, name }: LayerJson): tf.layers.Layer | null {
+  if (className === 'Subtract') return new Operation({ name, operation: 'Subtract' });
+  const { axis = -1 } = config;
+  if (className !== 'Softmax' || axis === -1) return null;
+  const one = Array.isArray(axis) && axis.length === 1 ? (axis as unknown[])[0] : axis;
+  return new Operation({ name, operation: 'Softmax', settings: { axis: one } });
+}
+
+/** The table of a PositionEmbedding of Keras Hub, whose ids are places; null for other layers. */
+function positionTable(layer: LayerJson, reading: Reading): tf.layers.Layer | null {
+  if (layer.className !== 'PositionEmbedding') return null;
+  const { sequence_length, initializer, ...config } = layer.config;
+  const shape = layer.buildConfig?.['input_shape'];
+  if (!Array.isArray(shape)) {
+    const expected = 'the shape with which it was built, as .keras files tell it';
+    throw layerError(layer, 'build_config.input_shape', expected, shape);
+  }
+  const sizes = {
+    input_dim: sequence_length,
+    output_dim: shape.at(-1) as unknown,
+    embeddings_initializer: initializer,
+  };
+  return makeOwnLayer({ ...layer, className: 'Embedding', config: { ...config, ...sizes } }, reading);
+}
+
 /** Makes any layer but inputs and models. Throws ValueError, which names the layer. */
 export function makeLayer(layer: LayerJson, reading: Reading): tf.layers.Layer {
   tellPrecision(layer);
   if (isOwnClass(layer.className)) return makeOwnLayer(layer, reading);
+  const other =
+    timeDistributed(layer, reading) ?? positionTable(layer, reading) ?? naming(layer, () => operationFor(layer));
+  if (other !== null) return other;
   if (!STOCK_LAYERS.has(layer.className)) throw unknownClass(layer);
   const args = stockArguments(layer, reading);
   const [cls, fromConfig] = registered(classOf(layer));

@@ -27,16 +27,16 @@ export const ATTENTION = ['MultiHeadAttention', 'Attention', 'AdditiveAttention'
 /** Layers whose result a mask changes. */
 const READERS = [...LOOPS, ...ATTENTION, 'GlobalAveragePooling1D'];
 
-/** Layers that read a mask and end it. */
-const ENDERS = ['GlobalAveragePooling1D'];
+/** Layers that end a mask. */
+const ENDERS = ['Dot', 'GlobalAveragePooling1D'];
 /** Layers that pass a mask on in Keras, and here end it. */
 export const ENDS_HERE = ['ELU', 'LeakyReLU', 'Normalization', 'Rescaling', 'ThresholdedReLU'];
 
 /** Layers that join the masks of their inputs: in Keras 3 in another way than here. */
-export const MERGED = ['Add', 'Average'];
+export const MERGED = ['Add', 'Average', 'Subtract'];
 
 /** Layers that leave each step of a sequence to itself. */
-const STEPWISE = [
+export const STEPWISE = [
   'Activation',
   'Dense',
   'Dropout',

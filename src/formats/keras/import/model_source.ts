@@ -9,11 +9,14 @@ import { readTopology, type Topology, isModel, readLayers, type Json, type Layer
 import { ConvertedWeights, type WeightSource } from './weight_source.js';
 import { NameCounter } from '../layer_paths.js';
 
-/** Beyond it a file is no vocabulary of whole numbers that a page should read into an array. */
+/** Layers whose vocabulary, where adapt found it, lies in a file. */
+const WITH_VOCABULARY = ['IntegerLookup', 'StringLookup', 'TextVectorization'];
+
+/** Beyond it a file is no vocabulary that a page should read into an array. */
 const MOST_BYTES = 2 ** 24;
 const WHOLE = /^-?\d+$/;
 
-async function readVocabulary(entry: ZipEntry): Promise<number[]> {
+async function readVocabulary(entry: ZipEntry, isText: boolean): Promise<(number | string)[]> {
   if (entry.size > MOST_BYTES) {
     throw new ValueError(
       'source',
@@ -23,6 +26,7 @@ async function readVocabulary(entry: ZipEntry): Promise<number[]> {
   }
   const lines = new TextDecoder().decode(await entry.read()).split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();
+  if (isText) return lines;
   return lines.map((line, i) => {
     if (WHOLE.test(line)) return Number(line);
     throw new ValueError(
@@ -43,10 +47,11 @@ async function addVocabularies(
   for (const layer of readLayers(model)) {
     const path = `${folder}layers/${names.next(layer.className)}`;
     if (isModel(layer)) await addVocabularies(layer, entries, `${path}/`);
-    if (layer.className !== 'IntegerLookup' || (layer.config['vocabulary'] ?? null) !== null) continue;
+    if (!WITH_VOCABULARY.includes(layer.className) || (layer.config['vocabulary'] ?? null) !== null) continue;
     const entry = entries.get(`${path}/vocabulary.txt`);
-    // The object is that of the topology, of which layers are read again.
-    if (entry !== undefined) (layer.config as Json & { vocabulary: unknown }).vocabulary = await readVocabulary(entry);
+    if (entry === undefined) continue;
+    const vocabulary = await readVocabulary(entry, layer.className !== 'IntegerLookup');
+    (layer.config as Json & { vocabulary: unknown }).vocabulary = vocabulary;
   }
 }
 

@@ -6,7 +6,7 @@ import { described } from '../../../base/errors.js';
 import { KerasHardSigmoid } from '../../../layers/keras_hard_sigmoid.js';
 import { GRU } from '../../../layers/recurrent/gru.js';
 import { readComposed } from '../composed_activations.js';
-import { INITIALIZER_CLASSES } from '../../../tables/initializers.js';
+import { INITIALIZER_CLASSES, adaptInitializer } from '../../../tables/initializers.js';
 import { isRecord } from '../../../base/options.js';
 import { warnOnce } from '../../../base/warn_once.js';
 import { layerError, naming } from '../layer_error.js';
@@ -115,7 +115,8 @@ function readInitializer(value: unknown, layer: LayerJson, field: string, readin
       refuse(reading, layer, `${field}.${key}`, 'null', config[key]);
     delete config[key];
   }
-  return { className, config };
+  const [adapted, values] = adaptInitializer(className, config);
+  return { className: adapted, config: values };
 }
 
 function readRegularizer(value: unknown, layer: LayerJson, field: string, reading: Reading): object | null {
@@ -164,8 +165,8 @@ function readField(field: string, value: unknown, layer: LayerJson, reading: Rea
   if (field.endsWith('_regularizer')) return readRegularizer(value, layer, field, reading);
   if (field.endsWith('_constraint')) return readConstraint(value, layer, field, reading);
   if (field === 'layer') return readInner(value, layer, field, reading);
-  // Keras 2 wrote the axis of a BatchNormalization as a list of one.
-  if (field === 'axis' && layer.className === 'BatchNormalization' && Array.isArray(value)) {
+  // Keras 2 wrote the axis of a BatchNormalization as a list of one, as a Softmax may have it.
+  if (field === 'axis' && ['BatchNormalization', 'Softmax'].includes(layer.className) && Array.isArray(value)) {
     if (value.length !== 1) refuse(reading, layer, field, 'one axis', value);
     return (value as unknown[])[0];
   }

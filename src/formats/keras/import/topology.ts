@@ -101,7 +101,9 @@ export function readTopology(json: unknown, kerasVersion?: unknown): Topology {
   const inner = outer['model_config'] ?? outer;
   const root = readLayer(inner, 'the topology');
   if (!isModel(root)) {
-    const note = 'A model of a class of its own has no layers in its file.';
+    const note =
+      "A model of a class of its own has no layers in its file. Write it in Python as a SavedModel, model.export('folder'), " +
+      "and run it here: await emb.savedModel.load('folder').";
     throw new ValueError('source', 'a Functional or Sequential model', described(`a ${root.className}`), note);
   }
   return { root, version: versionOf(kerasVersion ?? outer['keras_version'], inner) };
