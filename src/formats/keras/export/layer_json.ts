@@ -15,6 +15,8 @@ export interface LayerEntry {
   readonly class_name: string;
   readonly config: Json;
   readonly registered_name: string | null;
+  /** What Python passes over: Keras has no rows of different lengths. */
+  readonly tfjs_embeddings?: { readonly ragged: true };
 }
 
 /** Settings that Keras has otherwise by default. */
@@ -33,7 +35,9 @@ export function keras(className: string, config: Json): LayerEntry {
 }
 
 export function inputEntry(tensor: tf.SymbolicTensor, name: string): LayerEntry {
-  return keras('InputLayer', { batch_shape: tensor.shape, dtype: tensor.dtype, sparse: false, name });
+  const entry = keras('InputLayer', { batch_shape: tensor.shape, dtype: tensor.dtype, sparse: false, name });
+  const isRagged = (tensor.sourceLayer as { ragged?: boolean }).ragged === true;
+  return isRagged ? { ...entry, tfjs_embeddings: { ragged: true } } : entry;
 }
 
 /** The whole config of a layer of TensorFlow.js, and of the one within it. */

@@ -171,6 +171,7 @@ function buildFunctional(json: LayerJson, building: Building): BuiltModel {
     if (strings.standingFor(layer.name) !== undefined) continue;
     if (layer.className === 'InputLayer') {
       const input = naming(layer, () => tf.input(inputArguments(layer)));
+      if (layer.isRagged) (input.sourceLayer as { ragged?: boolean }).ragged = true;
       graph.set(layer.name, 0, [input]);
       continue;
     }

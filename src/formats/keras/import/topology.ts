@@ -18,6 +18,8 @@ export interface LayerJson extends NamedLayer {
   readonly absent?: 'negative' | 'below 1' | 'zero';
   /** Shape with which the layer was built; null where the file does not tell. */
   readonly buildConfig: Json | null;
+  /** Whether it is an input that exportKeras wrote of one with rows of different lengths. */
+  readonly isRagged: boolean;
 }
 
 /** A model, and who wrote it. */
@@ -57,7 +59,7 @@ export function readLayer(value: unknown, path: string): LayerJson {
   if (name !== undefined && typeof name !== 'string') throw jsonError(`a name of the ${className} in ${path}`, name);
   const nodes = value['inbound_nodes'] ?? [];
   if (!Array.isArray(nodes)) throw jsonError(`a list of inbound_nodes in ${path}`, nodes);
-  const { registered_name: registered, module, build_config: built } = value;
+  const { registered_name: registered, module, build_config: built, tfjs_embeddings: own } = value;
   return {
     ...thresholded(className.replace(PACKAGE, ''), config),
     name: name ?? className,
@@ -65,6 +67,7 @@ export function readLayer(value: unknown, path: string): LayerJson {
     module: typeof module === 'string' ? module : null,
     inboundNodes: nodes,
     buildConfig: isRecord(built) ? built : null,
+    isRagged: isRecord(own) && own['ragged'] === true,
   };
 }
 
