@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { asNodeBackend, BACKEND_NAME } from '../backends/tensorflow/node_backend.js';
 import { Ownership } from '../backends/tensorflow/ownership.js';
 import { warnOnce } from '../base/warn_once.js';
+import { whileFeeding } from '../tfjs/uncast_inputs.js';
 import { CapturedSteps, type Stepping } from './captured_steps.js';
 import { isPure } from './functions/pure.js';
 import { compiledOf, type Compiled, type Purpose } from './steps.js';
@@ -132,7 +133,8 @@ export class CapturedModel {
   /** Compares the steps of a model whose losses or metrics are pure by a promise, once more. */
   verify(model: tf.LayersModel): void {
     if (tf.getBackend() !== BACKEND_NAME) return;
-    this.#during(model, () => (['train', 'evaluate'] as const).every((purpose) => this.#steps.verify(purpose)));
+    const verify = (): boolean => (['train', 'evaluate'] as const).every((purpose) => this.#steps.verify(purpose));
+    this.#during(model, () => whileFeeding(verify));
   }
 
   #during<T>(model: tf.LayersModel, run: () => T): T {

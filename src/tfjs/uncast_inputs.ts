@@ -180,17 +180,22 @@ export function feedingNumber(): number | null {
   return depth > 0 ? number : null;
 }
 
+/** Runs what feeds a model. */
+export function whileFeeding<T>(run: () => T): T {
+  const shared = state();
+  if (shared.depth === 0) shared.number++;
+  shared.depth++;
+  try {
+    return run();
+  } finally {
+    shared.depth--;
+  }
+}
+
 /** A method that feeds a model while it runs. */
 function feeding(method: Method): Method {
   return function (this: unknown, ...args: unknown[]): unknown {
-    const shared = state();
-    if (shared.depth === 0) shared.number++;
-    shared.depth++;
-    try {
-      return method.apply(this, args);
-    } finally {
-      shared.depth--;
-    }
+    return whileFeeding(() => method.apply(this, args));
   };
 }
 

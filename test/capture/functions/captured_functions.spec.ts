@@ -311,6 +311,25 @@ describeSteps('Functions of users', () => {
       tf.dispose([x, y, fewX, fewY]);
     });
 
+    it('stay captured from fit to fit, with validation, and over data sets', async () => {
+      const warn = spyOn(console, 'warn');
+      const model = trained(emb.pure(scaled()));
+      const [x, y] = [tf.zeros([40, 3], 'int32'), tf.ones([40, 1])];
+      const dataset = tf.data.zip({
+        xs: tf.data.array((await x.array()) as number[][]),
+        ys: tf.data.array((await y.array()) as number[][]),
+      });
+      for (let round = 0; round < 3; round++) {
+        await model.fit(x, y, { batchSize: 8, epochs: 2, verbose: 0, validationData: [x, y] });
+        await model.fitDataset(dataset.batch(8) as never, { epochs: 2, verbose: 0 });
+      }
+      expect(warn).not.toHaveBeenCalled();
+      expect(emb.stepInfo(model)).toEqual(jasmine.objectContaining({ captured: true, reason: null }));
+      model.optimizer.dispose();
+      model.dispose();
+      tf.dispose([x, y]);
+    });
+
     it('run op by op without the mark, which the reason names', async () => {
       const model = trained(scaled() as never);
       const [x, y] = [tf.zeros([8, 3], 'int32'), tf.ones([8, 1])];

@@ -335,6 +335,24 @@ export const REFUSED: Record<string, [Program, RegExp]> = {
     },
     /reads a tensor/,
   ],
+  'dense variables stepped by a stock optimizer of another': [
+    (bench, capture) => {
+      const [table, weights] = [bench.table(20, 4), bench.table(4, 3)];
+      const dense = bench.keep(tf.train.sgd(0.1));
+      const optimizer = bench.keep(emb.train.sgd({ learningRate: 0.1, dense }));
+      const step = capture((ids: tf.Tensor1D) =>
+        optimizer.minimize(() => square(product({ table, weights, ids })), true)!,
+      );
+      return (at) => {
+        if (at === 5) optimizer.setLearningRate(0.5);
+        const ids = bench.ids();
+        const result = step(ids);
+        ids.dispose();
+        return result;
+      };
+    },
+    /learning rate is a constant/,
+  ],
   'random numbers of JavaScript': [computing((x) => tf.add(x, tf.mul(0, tf.randomUniform([4])))), /other numbers/],
   'a factor that grows': [
     (bench, capture) => {
