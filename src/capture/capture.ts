@@ -1,5 +1,6 @@
 /** What captures the steps of models, in Node with native kernels. */
 import * as tf from '@tensorflow/tfjs';
+import { isRecording } from '../backends/recordings.js';
 import { perProcess } from '../base/per_process.js';
 import type { Capturer } from '../base/platform.js';
 import { areKernelsWatched } from '../tfjs/engine/watched_kernels.js';
@@ -56,9 +57,9 @@ function isOnTape(): boolean {
   return (tf.engine() as unknown as { state: { gradientDepth: number } }).state.gradientDepth > 0;
 }
 
-/** Whether tfjs is asked to look at each op, or to differentiate it, which a step as one call would hide. */
+/** Whether tfjs is asked to look at each op, or to differentiate it, or another step records it: one call would hide them. */
 function isObserved(): boolean {
-  return isOnTape() || areKernelsWatched();
+  return isOnTape() || areKernelsWatched() || isRecording();
 }
 
 function whyNot(model: tf.LayersModel, purpose: Purpose): string | null {

@@ -4,6 +4,7 @@ import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { isRecord, readOptions } from '../base/options.js';
 import { warnOnce } from '../base/warn_once.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
+import { topK } from './top_k.js';
 import { RANKED, RANKED_DEFAULTS, checkRanks, type RankedLists, type RankedName } from './metrics/ranked.js';
 
 /** What `evaluate.ranking` computes; labels are 0 and 1. */
@@ -59,12 +60,17 @@ const FIELDS = ['train', 'test', 'k', 'metrics', 'perUser', 'onProgress', 'sampl
 /** Scores that lie in memory at once. */
 const MOST_SCORES = 2 ** 21;
 
-/** Scores [users, items] of a block of users. */
+/** Users whose vectors are searched for at once. */
+const MOST_USERS = 2048;
+
 interface Scorer {
   /** null: any number. */
   readonly users: number | null;
   readonly items: number;
-  readonly scores: (users: Int32Array) => tf.Tensor2D;
+  /** Users that are ranked at once. */
+  readonly block: number;
+  /** The best items of each user, `width` of them, the best first; -1 where there is none. */
+  readonly best: (block: readonly Judged[], width: number) => Int32Array;
 }
 
 function vectorsOf(value: unknown, argument: string): tf.Tensor2D {
@@ -83,25 +89,46 @@ function scorerOf(of: unknown): Scorer {
     if (users.shape[1] !== items.shape[1]) {
       throw new ValueError('items', `vectors of ${users.shape[1]} numbers, as the users have`, items);
     }
-    const scores = (block: Int32Array): tf.Tensor2D =>
-      tf.matMul(tf.gather(users, tf.tensor1d(block, 'int32')), items, false, true);
-    return { users: users.shape[0], items: items.shape[0], scores };
+    const best = (block: readonly Judged[], width: number): Int32Array => bestByVectors(users, items, block, width);
+    return { users: users.shape[0], items: items.shape[0], block: MOST_USERS, best };
   }
   const { model, numItems } = readOptions<ScoredByModel>(of, ['model', 'numItems'], 'of');
   if (!(model instanceof tf.LayersModel)) throw new ArgumentTypeError('model', 'a model of layers', model);
   if (typeof numItems !== 'number') throw new ArgumentTypeError('numItems', 'a whole number > 0', numItems);
   if (!(Number.isSafeInteger(numItems) && numItems > 0))
     throw new ValueError('numItems', 'a whole number > 0', numItems);
-  const scores = (block: Int32Array): tf.Tensor2D => {
-    const users = tf.tensor2d(block, [block.length, 1], 'int32');
-    const items = tf.range(0, numItems, 1, 'int32').expandDims(0).tile([block.length, 1]);
-    const found = model.predictOnBatch([users, items]) as tf.Tensor;
-    if (found.size !== block.length * numItems) {
-      throw new ValueError('model', `one that gives scores [${block.length}, ${numItems}]`, found);
+  const block = Math.max(1, Math.floor(MOST_SCORES / numItems));
+  return { users: null, items: numItems, block, best: (judged, width) => bestByModel(model, numItems, judged, width) };
+}
+
+const usersOf = (block: readonly Judged[]): Int32Array => Int32Array.from(block, ({ user }) => user);
+
+function bestByVectors(users: tf.Tensor2D, items: tf.Tensor2D, block: readonly Judged[], width: number): Int32Array {
+  const lists = (of: (judged: Judged) => Iterable<number>): RaggedTensor =>
+    RaggedTensor.fromRowLengths(
+      Int32Array.from(block.flatMap((judged) => [...of(judged)])),
+      Int32Array.from(block, (judged) => [...of(judged)].length),
+    );
+  const isSampled = block[0]!.among !== null;
+  const ranked = isSampled ? { only: lists(({ among }) => among!) } : { exclude: lists(({ had }) => had) };
+  const { indices } = topK(tf.gather(users, tf.tensor1d(usersOf(block), 'int32')), items, width, ranked);
+  return indices.dataSync<'int32'>();
+}
+
+function bestByModel(model: tf.LayersModel, numItems: number, block: readonly Judged[], width: number): Int32Array {
+  const users = tf.tensor2d(usersOf(block), [block.length, 1], 'int32');
+  const items = tf.range(0, numItems, 1, 'int32').expandDims(0).tile([block.length, 1]);
+  const found = model.predictOnBatch([users, items]) as tf.Tensor;
+  if (found.size !== block.length * numItems) {
+    throw new ValueError('model', `one that gives scores [${block.length}, ${numItems}]`, found);
+  }
+  const scores = found.dataSync<'float32'>().slice();
+  block.forEach(({ had, among }, row) => {
+    for (let item = 0; item < numItems; item++) {
+      if (among === null ? had.has(item) : !among.has(item)) scores[row * numItems + item] = -Infinity;
     }
-    return found.reshape([block.length, numItems]);
-  };
-  return { users: null, items: numItems, scores };
+  });
+  return tf.topk(tf.tensor2d(scores, [block.length, numItems]), width).indices.dataSync<'int32'>();
 }
 
 /** Items by user. */
@@ -147,23 +174,18 @@ function metricsOf(given: unknown): readonly EvaluatedMetric[] {
 interface Judged {
   readonly user: number;
   readonly positives: ReadonlySet<number>;
-  /** Whether an item is ranked. */
-  readonly isRanked: (item: number) => boolean;
-  /** How many are. */
+  /** Items that are not ranked. */
+  readonly had: ReadonlySet<number>;
+  /** The only ones that are; null: all others. */
+  readonly among: ReadonlySet<number> | null;
+  /** How many are ranked. */
   readonly ranked: number;
 }
 
 /** The users of a block, best items first: which of these were held back. */
-function rankBlock(block: readonly Judged[], { items, scores }: Scorer, k: number): RankedLists {
+function rankBlock(block: readonly Judged[], { items, best }: Scorer, k: number): RankedLists {
   const width = Math.min(k, items);
-  const all = scores(Int32Array.from(block, ({ user }) => user))
-    .dataSync<'float32'>()
-    .slice();
-  block.forEach(({ isRanked }, row) => {
-    const start = row * items;
-    for (let item = 0; item < items; item++) if (!isRanked(item)) all[start + item] = -Infinity;
-  });
-  const order = tf.topk(tf.tensor2d(all, [block.length, items]), width).indices.dataSync();
+  const order = best(block, width);
   const found = new Float32Array(block.length * width);
   block.forEach(({ positives }, row) => {
     for (let at = row * width; at < (row + 1) * width; at++) if (positives.has(order[at]!)) found[at] = 1;
@@ -209,7 +231,7 @@ export async function ranking(of: ScoredVectors | ScoredByModel, args: RankingAr
   const judged = judgedUsers(scorer, given);
   const perUser = new Map(names.map((name) => [name, new Float32Array(judged.users).fill(NaN)]));
   const sums = new Map(names.map((name) => [name, 0]));
-  const size = Math.max(1, Math.floor(MOST_SCORES / scorer.items));
+  const { block: size } = scorer;
   for (let start = 0; start < judged.list.length; start += size) {
     const block = judged.list.slice(start, start + size);
     tf.tidy(() => {
@@ -251,8 +273,7 @@ function judgedUsers(scorer: Scorer, given: Partial<RankingArgs>): { users: numb
     for (const item of had) positives.delete(item);
     if (positives.size === 0) continue;
     const among = sampled === null ? null : new Set([...sampled.of(user), ...positives].filter((id) => !had.has(id)));
-    const isRanked = (item: number): boolean => (among === null ? !had.has(item) : among.has(item));
-    list.push({ user, positives, isRanked, ranked: among?.size ?? scorer.items - had.size });
+    list.push({ user, positives, had, among, ranked: among?.size ?? scorer.items - had.size });
   }
   if (list.length === 0) throw new ValueError('test', 'an item at least that is not in `train`', described('none'));
   return { users: test.users, list };

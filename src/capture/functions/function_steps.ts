@@ -21,7 +21,7 @@ export interface Capturing {
   readonly list: GraphList;
   /** Runs a step with the ops that its graph will have. */
   withOwnOps(run: () => tf.Tensor[]): tf.Tensor[];
-  /** Whether tfjs is asked to look at each op, or to differentiate it. */
+  /** Whether calls must run op by op, as others look at their ops. */
   isObserved(): boolean;
 }
 
@@ -84,8 +84,7 @@ export class FunctionSteps implements CapturedFunctionSteps {
   }
 
   run(args: readonly unknown[]): unknown {
-    // Within another recording its ops are part of that one.
-    if (isRecording() || this.capturing.isObserved()) return this.#plainly(args);
+    if (this.capturing.isObserved()) return this.#plainly(args);
     const given = Structure.of(args);
     const reason = this.#whyNever() ?? given.problem;
     if (reason !== null) return this.#fallBack(reason, args);

@@ -240,6 +240,27 @@ describeSteps('Functions of users', () => {
     outer.dispose();
   });
 
+  it('record the ops of models that are captured themselves', async () => {
+    const model = tf.sequential({
+      layers: [tf.layers.dense({ units: 2, inputShape: [3], kernelInitializer: 'ones' })],
+    });
+    const x = tf.ones([4, 3]);
+    for (let i = 0; i < 5; i++) tf.dispose(model.predict(x));
+    expect(emb.stepInfo(model).captured).toBeTrue();
+    const call = emb.capture((given: tf.Tensor) => tf.tidy(() => tf.sum(model.predict(given) as tf.Tensor)));
+    for (let i = 0; i < 8; i++) {
+      // Its own graphs go; those of the function hold its ops.
+      if (i === 5) emb.setCapture(false, model);
+      const sum = call(x);
+      expect((await sum.data())[0]).toBe(24);
+      sum.dispose();
+    }
+    expect(call.info.captured).toBeTrue();
+    call.dispose();
+    model.dispose();
+    x.dispose();
+  });
+
   it('keep the graphs of 16 kinds of calls', async () => {
     const call = emb.capture((given: tf.Tensor) => tf.sum(given));
     spyOn(console, 'warn');
