@@ -80,8 +80,16 @@ describeSteps('simplified', () => {
       const ops = values.map((value, i) => pairs(`op${i}`, value));
       const feeds = [{ name: 'x', kind: 'data', place: 0, type: 1, shape: [2, 2, 2] }] as const;
       const results = ops.map(({ node }) => node);
-      return simplified({ ops, feeds, constants: [], rebound: [], stepped: [], results, problem: null, isTypical: true })
-        .results as string[];
+      return simplified({
+        ops,
+        feeds,
+        constants: [],
+        rebound: [],
+        stepped: [],
+        results,
+        problem: null,
+        isTypical: true,
+      }).results as string[];
     };
     expect(left(1, 1)).toEqual(['op0', 'op0']);
     expect(left(1, 0)).toEqual(['op0', 'op1']);
