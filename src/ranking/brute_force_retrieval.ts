@@ -73,7 +73,7 @@ function readIdentifiers(identifiers: FlatInput | null | undefined, numCandidate
  * earlier candidate.
  *
  * Takes float32 [batch, dim]; returns `[scores, identifiers]`, float32 and int32 [batch, k]. The candidates and their
- * identifiers are weights that are never trained, `candidates` [candidates, dim] and `identifiers` [candidates]: they are
+ * identifiers are weights that are never trained, `candidates` [candidates, dim] and `identifiers` [candidates]; they are
  * saved with the model, and `setWeights` replaces them by as many others. Runs as `emb.topK`. A SavedModel has a product
  * and `TopKV2`. No gradient goes through it.
  * Source: tfrs.layers.factorized_top_k.BruteForce (TensorFlow Recommenders 0.7), keras_rs.layers.BruteForceRetrieval.

@@ -38,7 +38,11 @@ export interface RankingArgs {
   metrics?: readonly EvaluatedMetric[] | undefined;
   /** Whether each user's results are wanted. Default: false. */
   perUser?: boolean | undefined;
-  /** Told after each block of users how many are done. */
+  /**
+   * Told after each block of users how many are done.
+   *
+   * @param progress - Users that are done, `of` all.
+   */
   onProgress?: ((progress: { readonly users: number; readonly of: number }) => void) | undefined;
   /**
    * Ranks the items of `test` among these alone, a row for each user. Such figures do not agree with those over all items,

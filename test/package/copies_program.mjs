@@ -78,6 +78,7 @@ const MAKERS = {
   AdditiveAttention: (emb) => emb.layers.additiveAttention(),
   GlobalAveragePooling1D: (emb) => emb.layers.globalAveragePooling1d(),
   UnitNormalization: (emb) => emb.layers.unitNormalization(),
+  CandidateScores: (emb) => emb.layers.candidateScores(),
   BruteForceRetrieval: (emb) => emb.layers.bruteForceRetrieval({ candidates: [[1, 2]], k: 1 }),
   Operation: (emb) => emb.layers.operation({ operation: 'Tanh' }),
 };

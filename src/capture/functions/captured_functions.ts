@@ -15,14 +15,23 @@ export interface CaptureOptions {
 }
 
 /** A function whose calls run as one op where they can. */
-export interface CapturedFunction<Args extends unknown[], Result> {
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export interface CapturedFunction<Args extends any[], Result> {
+  /**
+   * Calls the function.
+   *
+   * @param args - Its arguments.
+   * @returns What it returns; the caller disposes of tensors.
+   */
   (...args: Args): Result;
   /** How its calls run: whether some kind is captured, why not, how many kinds are, and how many gave way to others. */
   readonly info: StepInfo;
   /**
    * Calls the function once more for each kind of calls that is captured, with the arguments of the last one (zeros in
-   * the place of disposed tensors), compares that with the recording, and puts all variables back. Returns whether all
-   * agree; where not, calls run op by op from then on, and `info.reason` says why.
+   * the place of disposed tensors), compares that with the recording, and puts all variables back. Where they do not
+   * agree, calls run op by op from then on, and `info.reason` says why.
+   *
+   * @returns Whether all agree.
    */
   verify(): boolean;
   /** Frees its graphs. Calls run op by op from then on. */
@@ -88,7 +97,9 @@ function plainSteps(f: (...args: never[]) => unknown, { onlyCaptured }: Function
  * for (const [ids, y] of batches) step(ids, y).dispose();
  * step.info; // {captured: true, reason: null, signatures: 1, evictions: 0}
  */
-export function capture<Args extends unknown[], Result>(
+// Parameters without types are of any type, as in functions of JavaScript.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export function capture<Args extends any[], Result>(
   f: (...args: Args) => Result,
   options: CaptureOptions = {},
 ): CapturedFunction<Args, Result> {

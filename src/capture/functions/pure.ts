@@ -28,7 +28,7 @@ export function isPure(value: unknown): boolean {
  * const loss = emb.pure((yTrue, yPred) => tf.losses.huberLoss(yTrue, yPred).mul(2));
  * model.compile({ optimizer: emb.train.adam(), loss });
  */
-export function pure<F extends (...args: never[]) => unknown>(f: F): F {
+export function pure<F extends (yTrue: tf.Tensor, yPred: tf.Tensor) => tf.Tensor>(f: F): F {
   if (typeof f !== 'function') throw new ArgumentTypeError('f', 'a function', f);
   marked().add(f);
   return f;

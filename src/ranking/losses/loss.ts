@@ -21,10 +21,17 @@ export interface Loss {
    *
    * @param yTrue - What the scores are compared with.
    * @param yPred - Scores, [batch, items] float32, or [items] for a single row.
-   * @param weights - Weights of rows, [batch] or [batch, 1], or of items, [batch, items], where the loss is one of items.
    * @returns [batch] float32.
    */
   (yTrue: tf.Tensor, yPred: tf.Tensor): tf.Tensor;
+  /**
+   * Returns the weighted loss of each row.
+   *
+   * @param yTrue - What the scores are compared with, or `{labels, mask}`.
+   * @param yPred - Scores, [batch, items] float32, or [items] for a single row.
+   * @param weights - Weights of rows, [batch] or [batch, 1], or of items, [batch, items], where the loss is one of items.
+   * @returns [batch] float32.
+   */
   (yTrue: Targets, yPred: tf.Tensor | tf.TensorLike, weights?: tf.Tensor | tf.TensorLike | null): tf.Tensor;
 }
 

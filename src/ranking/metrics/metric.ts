@@ -10,12 +10,19 @@ export interface Metric {
   /**
    * Returns the metric of a batch.
    *
+   * @param yTrue - Labels [batch, items].
+   * @param yPred - Scores of that shape, float32.
+   * @returns A scalar, float32.
+   */
+  (yTrue: tf.Tensor, yPred: tf.Tensor): tf.Scalar;
+  /**
+   * Returns the weighted metric of a batch.
+   *
    * @param yTrue - Labels [batch, items], or `{labels, mask}`.
    * @param yPred - Scores of that shape, float32.
    * @param weights - Weights of rows, [batch] or [batch, 1]; those of `auc` and `logLoss` may be of items.
    * @returns A scalar, float32.
    */
-  (yTrue: tf.Tensor, yPred: tf.Tensor): tf.Scalar;
   (yTrue: Targets, yPred: AnyTensor, weights?: AnyTensor | null): tf.Scalar;
   /**
    * Adds a batch to what `result` is of.

@@ -85,6 +85,26 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
     return [arrays.ints(Array.from({ length: count }, () => random.whole(-(2 ** 31), 2 ** 31))), storage, rows, dim];
   }
 
+  /** A table of any storage, and its width. */
+  function tableOfAny(): [table: unknown[], dim: number] {
+    const [rows, dim] = [random.whole(0, 12), random.pick([1, 2, 3, 8, 17, 40])];
+    if (random.chance(0.5)) return [[arrays.floats(rows * dim), 0, rows, dim], dim];
+    const storage = random.whole(0, 2);
+    const [words] = packedTable(rows, dim, storage);
+    return [[words, storage + 1, rows, dim], dim];
+  }
+
+  /** Ascending ids of each of `n` lists, with their splits. */
+  function idLists(n: number, rows: number): unknown[] {
+    const splits = [0];
+    const values: number[] = [];
+    for (let i = 0; i < n; i++) {
+      for (let id = 0; id < rows; id++) if (random.chance(0.3)) values.push(id);
+      splits.push(values.length);
+    }
+    return [arrays.ints(values), arrays.ints(splits)];
+  }
+
   /** The optimizer, its slots, the gradient and the settings. */
   function stepOf({ rows, dim, gradient }: ReturnType<typeof batch>): unknown[] {
     const optimizer = random.whole(0, UPDATE_NAMES.length);
@@ -217,6 +237,21 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
     embeddingBags: () => many(lookup, false),
     sparseApplyMany: () => many(step, true),
     matMul: product,
+    topK: () => {
+      const [table, dim] = tableOfAny();
+      const [n, k] = [random.whole(0, 5), random.whole(1, 7)];
+      const lists = (): unknown[] => (random.chance(0.5) ? [null, null] : idLists(n, table[2] as number));
+      const found = [arrays.floats(n * k), arrays.ints(Array.from({ length: n * k }, () => -1))];
+      return [...table, random.whole(0, 3), arrays.floats(n * dim), n, k, ...lists(), ...lists(), ...found];
+    },
+    foldIn: () => {
+      const [table, dim] = tableOfAny();
+      const users = random.whole(0, 5);
+      const [values, splits] = idLists(users, table[2] as number) as [Int32Array, Int32Array];
+      const weights = random.chance(0.5) ? null : arrays.floats(values.length);
+      const gram = random.chance(0.5) ? null : arrays.floats(dim * dim);
+      return [...table, values, splits, weights, random.pick([0.1, 1]), gram, arrays.floats(users * dim)];
+    },
     partitionCsr: csr,
     indexTexts: () => columnCall('indexTexts'),
     findTexts: () => columnCall('findTexts'),

@@ -17,9 +17,8 @@ import { REFUSED } from './refused_exports.js';
 const SCRIPT = fileURLToPath(new URL('predict_keras.py', import.meta.url));
 /** |a - b| / (1 + |b|), for layers of a few hundred products at most. */
 const TOLERANCE = 1e-5;
-/** Base classes, symbolic inputs, layers of objects of emb.preprocessing, and second names of pooling. */
-const OTHER_EXPORTS =
-  /^(Layer|RNNCell|input|preprocessing|bruteForceRetrieval|avgPool(ing)?\dd|(max|globalMax)Pool\dd)$/;
+/** Base classes, symbolic inputs, layers of objects of emb.preprocessing, what is for training alone, second names of pooling. */
+const OTHER_EXPORTS = /^(Layer|RNNCell|input|preprocessing|candidateScores|avgPool(ing)?\dd|(max|globalMax)Pool\dd)$/;
 
 interface Made {
   readonly model: tf.LayersModel;

@@ -12,6 +12,8 @@ const BY_FIELD: Readonly<Record<string, readonly string[]>> = {
     'CategoryEncoding, count',
     'CategoryEncoding, one of each',
     'ConvLSTM2D, strides, dilated, without a bias',
+    'bruteForceRetrieval',
+    'bruteForceRetrieval with identifiers',
     'concatOneHotEmbedding',
     'integerLookup',
     'tpuEmbedding, combiners',
