@@ -195,6 +195,16 @@ describeSteps('Functions of users', () => {
       verified.end();
     });
 
+    it('are told at the 1,000th call, where they are compared next', () => {
+      const { setFactor, at, end } = growing();
+      for (let i = 0; i < 600; i++) at();
+      setFactor(2);
+      for (let i = 600; i < 1001; i++) at();
+      expect(warned.length).toBe(1);
+      expect(warned[0]).toMatch(/comparison at step 1000 found.+since step 513/);
+      end();
+    });
+
     it('are errors with onlyCaptured', () => {
       const { call, setFactor, at, end } = growing({ onlyCaptured: true });
       for (let i = 0; i < 5; i++) at();
@@ -273,7 +283,46 @@ describeSteps('Functions of users', () => {
     call.dispose();
   });
 
-  it('take a frozen variable, and a new rate of a stock optimizer, for another kind of step', async () => {
+  it('take a variable that is frozen for another kind of step', async () => {
+    const bench = new Bench();
+    const [weights, others] = [bench.table(4, 3), bench.table(4, 3)];
+    const optimizer = bench.keep(emb.train.sgd({ learningRate: 0.5 }));
+    const step = emb.capture(() => optimizer.minimize(() => square(tf.mul(weights, others)), true)!);
+    for (let i = 0; i < 5; i++) step().dispose();
+    weights.trainable = false;
+    const [frozen, trained] = [await weights.data(), await others.data()];
+    step().dispose();
+    expect(await weights.data()).toEqual(frozen);
+    expect(await others.data()).not.toEqual(trained);
+    step.dispose();
+    bench.dispose();
+  });
+
+  it('run op by op where they keep a tensor that no later call reads', async () => {
+    const kept: tf.Tensor[] = [];
+    const call = emb.capture((x: tf.Tensor) => tf.tidy(() => (kept.push(tf.keep(tf.neg(x))), tf.exp(x))));
+    const x = tf.scalar(1);
+    for (let i = 0; i < 5; i++) call(x).dispose();
+    expect(kept.length).toBe(5);
+    expect(call.info.reason).toMatch(/beside those that it returns/);
+    tf.dispose([kept, x]);
+    call.dispose();
+  });
+
+  it('tell 0 from -0', async () => {
+    const call = emb.capture((x: tf.Tensor, by: number) => tf.tidy(() => tf.div(x, by)));
+    const x = tf.scalar(1);
+    for (const by of [0, -0, 0, -0, 0, -0, 0, -0]) {
+      const found = call(x, by);
+      expect((await found.data())[0]).toBe(1 / by);
+      found.dispose();
+    }
+    expect(call.info.signatures).toBe(2);
+    x.dispose();
+    call.dispose();
+  });
+
+  it('take a new rate of a stock optimizer for another kind of step', async () => {
     const bench = new Bench();
     const weights = bench.table(4, 3);
     const optimizer = bench.keep(tf.train.sgd(0.5));
@@ -327,6 +376,11 @@ describeSteps('Functions of users', () => {
       expect(warned.length).toBe(1);
       expect(emb.stepInfo(model).reason).toMatch(/emb\.pure.+since step 9/);
       await model.fit(x, y, { batchSize: 8, epochs: 1, verbose: 0 });
+      model.optimizer.dispose();
+      // What another loss promises is another matter.
+      model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss: emb.pure(scaled()) });
+      await model.fit(x, y, { batchSize: 8, epochs: 1, verbose: 0 });
+      expect(emb.stepInfo(model).captured).toBeTrue();
       model.optimizer.dispose();
       model.dispose();
       tf.dispose([x, y, fewX, fewY]);
