@@ -342,12 +342,10 @@ describeSteps('Functions of users', () => {
   describe('as losses marked by emb.pure', () => {
     let factor: number;
     function trained(loss: tf.ModelCompileArgs['loss']): tf.LayersModel {
-      const model = tf.sequential({
-        layers: [
-          emb.layers.embedding({ inputDim: 20, outputDim: 4, combiner: 'mean', inputShape: [3] }),
-          tf.layers.dense({ units: 1 }),
-        ],
-      });
+      const ids = tf.input({ shape: [3], dtype: 'int32' });
+      const rows = emb.layers.embedding({ inputDim: 20, outputDim: 4, combiner: 'mean' }).apply(ids);
+      const outputs = tf.layers.dense({ units: 1 }).apply(rows as tf.SymbolicTensor) as tf.SymbolicTensor;
+      const model = tf.model({ inputs: ids, outputs });
       model.compile({ optimizer: emb.train.sgd({ learningRate: 0.1 }), loss });
       return model;
     }
