@@ -46,7 +46,7 @@ function capturedOf(model: tf.LayersModel): CapturedModel {
   const known = models.get(model);
   if (known !== undefined) return known;
   const list = new GraphList();
-  const made = new CapturedModel(addon!, list);
+  const made = new CapturedModel(model, addon!, list);
   models.set(model, made);
   gone.register(model, list);
   return made;
@@ -63,12 +63,12 @@ function isObserved(): boolean {
 }
 
 function whyNot(model: tf.LayersModel, purpose: Purpose): string | null {
-  return whySwitchedOff(model) ?? capturedOf(model).whyNot(model, purpose);
+  return whySwitchedOff(model) ?? capturedOf(model).whyNot(purpose);
 }
 
 /** Whether one op takes the rows of a batch from all inputs; the steps of such a model may still run op by op. */
 function takesRows(model: tf.LayersModel): boolean {
-  if (whySwitchedOff(model) !== null || capturedOf(model).whyNotPlain(model, 'train') !== null) return false;
+  if (whySwitchedOff(model) !== null || capturedOf(model).whyNotPlain('train') !== null) return false;
   return backendWithOps() !== null;
 }
 
@@ -107,7 +107,7 @@ function graphStep(
   eager: EagerStep,
   data: StepData,
   { losses, open = [] }: { readonly losses?: Around; readonly open?: readonly number[] | undefined } = {},
-): GivenStep {
+): Omit<GivenStep, 'kind'> {
   const around: Around = (run) => withOverrides(GRAPH_OPS, losses === undefined ? run : () => losses(run));
   const withOps = withOwnOps(eager, around);
   const ragged = data.flatMap((tensor, place) => {
@@ -140,13 +140,13 @@ function graphStep(
 function run(model: tf.LayersModel, eager: EagerStep, data: StepData, open?: readonly number[]): tf.Tensor[] {
   const losses = ownLosses(model);
   if (whyNot(model, 'train') !== null || isObserved()) return withOwnOps(eager, losses)(data);
-  return capturedOf(model).step(model, graphStep('train', eager, data, { losses, open }));
+  return capturedOf(model).step(graphStep('train', eager, data, { losses, open }));
 }
 
 function evaluate(model: tf.LayersModel, eager: EagerStep, data: StepData): tf.Tensor[] {
   const losses = ownLosses(model);
   if (whyNot(model, 'evaluate') !== null || isObserved()) return withOwnOps(eager, losses)(data);
-  return capturedOf(model).step(model, graphStep('evaluate', eager, data, { losses }));
+  return capturedOf(model).step(graphStep('evaluate', eager, data, { losses }));
 }
 
 function runRows(model: tf.LayersModel, eager: EagerStep, { rows, whole }: BatchRows): tf.Tensor[] {
@@ -169,16 +169,16 @@ export function captureSteps(addon: GraphAddon): Capturer {
     predicts: (model) => whyNot(model, 'predict') === null && !isObserved(),
     rowsOf: consecutive,
     predict(model, eager, data) {
-      return capturedOf(model).step(model, graphStep('predict', eager, data));
+      return capturedOf(model).step(graphStep('predict', eager, data));
     },
-    compiled: (model) => capturedOf(model).compiled(model),
+    compiled: (model) => capturedOf(model).compiled(),
     rebuilt(before, now) {
       moveChoice(before, now);
       // It is trained no more, and would keep its graphs until it is collected.
       state().models.get(before)?.forget();
     },
     disposed: (model) => state().models.get(trained(model))?.forget(),
-    fitted: (model) => state().models.get(model)?.verify(model),
+    fitted: (model) => state().models.get(model)?.verify(),
   });
   // All that this package puts on models and layers is there before a snapshot of their methods is made, and around the loop
   // of rows: what is fed tells rows by the inputs of the caller.
@@ -190,7 +190,7 @@ export function captureSteps(addon: GraphAddon): Capturer {
   return {
     infoOf(model) {
       const captured = capturedOf(model);
-      return { reason: captured.reason(model), captured: captured.captured, evictions: captured.evictions };
+      return { reason: captured.reason(), captured: captured.captured, evictions: captured.evictions };
     },
     forget: (model) => state().models.get(model)?.forget(),
     functionSteps(f, options) {

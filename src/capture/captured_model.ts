@@ -8,11 +8,11 @@ import { CapturedSteps, type Stepping } from './captured_steps.js';
 import { isPure } from './functions/pure.js';
 import { compiledOf, type Compiled, type Purpose } from './steps.js';
 import { leaves, whyNotPlain } from './plain_model.js';
-import { MOST_SIGNATURES, type GivenStep, type GraphList } from './signatures.js';
+import { kindOf, MOST_SIGNATURES, type GivenStep, type GraphList } from './signatures.js';
 import type { GraphAddon } from './step_graph.js';
 import { watchedModel } from './watched_model.js';
 
-/** What the steps of models keep of a model that a caller gives each time: nothing here holds it. */
+/** It is kept by its model in a weak map, and may hold it: neither keeps the other alive. */
 export class CapturedModel {
   readonly #steps: CapturedSteps;
   /** Why no step of a purpose is captured; none: that was not looked at since `compile`. */
@@ -22,37 +22,35 @@ export class CapturedModel {
   #functions: readonly unknown[] | null = null;
   /** Why a pure function is none; null: no comparison found that. */
   #broken: string | null = null;
-  /** The model of the call in progress. */
-  #model: tf.LayersModel | null = null;
 
   constructor(
+    private readonly model: tf.LayersModel,
     addon: GraphAddon,
     private readonly list: GraphList,
   ) {
-    const current = (): tf.LayersModel => this.#model!;
     const stepping: Stepping = {
       comparesAll: false,
-      whyNot: (purpose) => this.whyNot(current(), purpose),
+      whyNot: (purpose) => this.whyNot(purpose),
       changed: (purpose) => void this.#reasons.delete(purpose),
-      watched: (purpose) => watchedModel(current(), purpose).watched,
-      variables: () => ownVariables(current()),
+      watched: (purpose) => watchedModel(model, purpose).watched,
+      variables: () => ownVariables(model),
       stepped(purpose) {
-        const optimizer = compiledOf(current()).optimizer_ as unknown as { incrementIterations(): void };
+        const optimizer = compiledOf(model).optimizer_ as unknown as { incrementIterations(): void };
         if (purpose === 'train') optimizer.incrementIterations();
       },
-      evicted: () => warnOfKinds(current()),
-      promises: (purpose) => purpose !== 'predict' && isPromised(current()),
-      broken: (purpose, reason) => this.#breakPromise(current(), purpose, reason),
+      evicted: () => warnOfKinds(model),
+      promises: (purpose) => purpose !== 'predict' && isPromised(model),
+      broken: (purpose, reason) => this.#breakPromise(purpose, reason),
     };
     this.#steps = new CapturedSteps(stepping, addon, list);
   }
 
   /** Why steps of some kind run op by op; null where all kinds of them are captured or about to be. */
-  reason(model: tf.LayersModel): string | null {
+  reason(): string | null {
     // A model that was never compiled may predict all the same.
-    const isCompiled = (compiledOf(model).optimizer_ ?? null) !== null;
+    const isCompiled = (compiledOf(this.model).optimizer_ ?? null) !== null;
     const purpose = !isCompiled && this.#reasons.has('predict') ? 'predict' : 'train';
-    return this.whyNot(model, purpose) ?? this.#steps.refused ?? (this.captured > 0 ? null : this.#whyNever());
+    return this.whyNot(purpose) ?? this.#steps.refused ?? (this.captured > 0 ? null : this.#whyNever());
   }
 
   /** Kinds of steps that run as one call; graphs wait while another backend is in use. */
@@ -71,17 +69,17 @@ export class CapturedModel {
   }
 
   /** Snapshots what `compile` has just left in the model. */
-  compiled(model: tf.LayersModel): void {
+  compiled(): void {
     this.forget();
     this.#broken = null;
-    this.#optimizer = compiledOf(model).optimizer_ ?? null;
-    this.#functions = functionsOf(model);
+    this.#optimizer = compiledOf(this.model).optimizer_ ?? null;
+    this.#functions = functionsOf(this.model);
   }
 
   /** Why no step of this model and purpose is captured; null: nothing speaks against it. */
-  whyNot(model: tf.LayersModel, purpose: Purpose): string | null {
+  whyNot(purpose: Purpose): string | null {
     return (
-      this.whyNotPlain(model, purpose) ??
+      this.whyNotPlain(purpose) ??
       (tf.getBackend() === BACKEND_NAME
         ? null
         : `the backend is ${tf.getBackend()}, and only ${BACKEND_NAME} captures steps`)
@@ -89,23 +87,23 @@ export class CapturedModel {
   }
 
   /** What speaks against a model itself, whatever the backend; null: nothing. */
-  whyNotPlain(model: tf.LayersModel, purpose: Purpose): string | null {
-    const optimizer = compiledOf(model).optimizer_ ?? null;
+  whyNotPlain(purpose: Purpose): string | null {
+    const optimizer = compiledOf(this.model).optimizer_ ?? null;
     if (optimizer !== this.#optimizer) {
       this.#optimizer = optimizer;
       this.forget();
     }
-    if (!this.#reasons.has(purpose)) this.#setReason(purpose, whyNotPlain(model, purpose));
+    if (!this.#reasons.has(purpose)) this.#setReason(purpose, whyNotPlain(this.model, purpose));
     if (purpose !== 'predict' && this.#reasons.get(purpose) === null) {
       const changed = 'its losses or metrics are others than those it was compiled with';
-      const reason = this.#broken ?? (this.#hasItsFunctions(model) ? null : changed);
+      const reason = this.#broken ?? (this.#hasItsFunctions() ? null : changed);
       if (reason !== null) this.#setReason(purpose, reason);
     }
     return this.#reasons.get(purpose)!;
   }
 
-  #hasItsFunctions(model: tf.LayersModel): boolean {
-    const functions = functionsOf(model);
+  #hasItsFunctions(): boolean {
+    const functions = functionsOf(this.model);
     // Compiled before this package was there.
     this.#functions ??= functions;
     return functions.length === this.#functions.length && functions.every((each, i) => each === this.#functions![i]);
@@ -123,34 +121,25 @@ export class CapturedModel {
   }
 
   /** Runs one step; the caller has asked `whyNot`. */
-  step(model: tf.LayersModel, given: GivenStep): tf.Tensor[] {
+  step(given: Omit<GivenStep, 'kind'>): tf.Tensor[] {
     // Frozen layers are trained by other steps, and evaluated and predicted by the same.
-    const trained = given.purpose === 'train' ? compiledOf(model).collectedTrainableWeights : [];
-    const kind = trained.map((weight) => ((weight.read() as tf.Variable).trainable ? '1' : '0')).join('');
-    return this.#during(model, () => this.#steps.run({ ...given, kind }));
+    const trained = given.purpose === 'train' ? compiledOf(this.model).collectedTrainableWeights : [];
+    const frozen = trained.map((weight) => ((weight.read() as tf.Variable).trainable ? '1' : '0'));
+    return this.#steps.run({ ...given, kind: `${kindOf(given.data, given.open)} ${frozen.join('')}` });
   }
 
   /** Compares the steps of a model whose losses or metrics are pure by a promise, once more. */
-  verify(model: tf.LayersModel): void {
+  verify(): void {
     if (tf.getBackend() !== BACKEND_NAME) return;
-    const verify = (): boolean => (['train', 'evaluate'] as const).every((purpose) => this.#steps.verify(purpose));
-    this.#during(model, () => whileFeeding(verify));
+    whileFeeding(() => (['train', 'evaluate'] as const).every((purpose) => this.#steps.verify(purpose)));
   }
 
-  #during<T>(model: tf.LayersModel, run: () => T): T {
-    const outer = this.#model;
-    this.#model = model;
-    try {
-      return run();
-    } finally {
-      this.#model = outer;
-    }
-  }
-
-  #breakPromise(model: tf.LayersModel, purpose: Purpose, reason: string): void {
+  #breakPromise(purpose: Purpose, reason: string): void {
     this.#broken = `a loss or metric that was marked by emb.pure does not depend on its tensors alone: ${reason}`;
     this.#setReason(purpose, this.#broken);
-    console.warn(`tfjs-embeddings: steps of model ${model.name} run op by op from now on, because ${this.#broken}.`);
+    console.warn(
+      `tfjs-embeddings: steps of model ${this.model.name} run op by op from now on, because ${this.#broken}.`,
+    );
   }
 }
 

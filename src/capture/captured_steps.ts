@@ -8,7 +8,7 @@ import { fewerOps } from './fewer_ops/fewer_ops.js';
 import type { AttributeKinds } from './graph_def.js';
 import { record } from './recorder.js';
 import { difference, type Recording } from './recording.js';
-import { kindOf, Signatures, type GivenStep, type GraphList, type Signature } from './signatures.js';
+import { Signatures, type GivenStep, type GraphList, type Signature } from './signatures.js';
 import { whyUnsound } from './sound.js';
 import { StepGraph, failedWriting, type GraphAddon, type LiveNumbers } from './step_graph.js';
 import type { WatchedFields } from './watched_fields.js';
@@ -77,9 +77,9 @@ export class CapturedSteps {
     this.#signatures.drop(purpose);
   }
 
-  /** Why steps of the kind of this one run op by op; null: nothing speaks against it. */
-  whyNot(given: GivenStep): string | null {
-    return this.#signatures.known(given.purpose, kindOf(given))?.refused ?? null;
+  /** Why steps of a kind run op by op; null: nothing speaks against it. */
+  whyNot(purpose: Purpose, kind: string): string | null {
+    return this.#signatures.known(purpose, kind)?.refused ?? null;
   }
 
   /** Runs one step; the caller has asked `whyNot` of the model or function. */
@@ -101,7 +101,7 @@ export class CapturedSteps {
 
   #signatureOf(given: GivenStep): Signature {
     const { evictions } = this;
-    const signature = this.#signatures.of(given.purpose, kindOf(given));
+    const signature = this.#signatures.of(given.purpose, given.kind);
     if (this.evictions > evictions) this.stepping.evicted();
     return signature;
   }

@@ -14,21 +14,22 @@ export interface GivenStep {
   readonly data: StepData;
   /** Where the data have any number of rows. */
   readonly open?: OpenPlaces | undefined;
-  /** What else makes its kind, beside the data. */
-  readonly kind?: string | undefined;
+  /** What makes it of one kind with others: `kindOf` its data, and what else does. */
+  readonly kind: string;
 }
 
 /** What makes data of one kind: shapes, dtypes, and which tensors are the same; how many rows a data set has is no matter. */
-export function kindOf({ data, open, kind = '' }: GivenStep): string {
+export function kindOf(data: StepData, open?: OpenPlaces): string {
   const seen: object[] = [];
-  const kinds = data.map((tensor, place) => {
-    if (tensor === null || tensor === undefined) return '-';
-    const same = seen.indexOf(tensor.dataId);
-    seen.push(tensor.dataId);
-    const sizes: unknown[] = open?.has(place) === true ? ['rows', ...tensor.shape.slice(1)] : tensor.shape;
-    return `${sizes.join('x')}${tensor.dtype[0]}${same < 0 ? '' : same}`;
-  });
-  return `${kinds.join()} ${kind}`;
+  return data
+    .map((tensor, place) => {
+      if (tensor === null || tensor === undefined) return '-';
+      const same = seen.indexOf(tensor.dataId);
+      seen.push(tensor.dataId);
+      const sizes: unknown[] = open?.has(place) === true ? ['rows', ...tensor.shape.slice(1)] : tensor.shape;
+      return `${sizes.join('x')}${tensor.dtype[0]}${same < 0 ? '' : same}`;
+    })
+    .join();
 }
 
 /** What a user's promise about a step is checked by. */

@@ -131,23 +131,27 @@ export class StepGraph {
   }
 }
 
-function typeAttribute(name: string, value: number): OpAttribute {
-  return { name, type: asNodeBackend(tf.backend()).binding.TF_ATTR_TYPE, value };
+/** The op that turns one type into another: whole numbers keep their bits. */
+function conversion(from: number, to: number): { readonly name: string; readonly attributes: OpAttribute[] } {
+  const { TF_ATTR_TYPE: type } = asNodeBackend(tf.backend()).binding;
+  const isCast = from === BOOL || to === BOOL;
+  const [name, first, second] = isCast ? ['Cast', 'SrcT', 'DstT'] : ['Bitcast', 'T', 'type'];
+  const attributes = [
+    { name: first!, type, value: from },
+    { name: second!, type, value: to },
+  ];
+  return { name: name!, attributes };
 }
 
-/** The step, all results of which are floats: an op of ours gives nothing else. Whole numbers keep their bits. */
+/** The step, all results of which are floats: an op of ours gives nothing else. */
 function withFloatResults(recording: Recording, types: readonly number[]): Recording {
   const added: RecordedOp[] = [];
   const asFloat = (place: string, at: number): string => {
     const type = types[at]!;
     if (type === FLOAT) return place;
     const node = `float${at}`;
-    const [name, attributes] =
-      type === BOOL
-        ? ['Cast', [typeAttribute('SrcT', type), typeAttribute('DstT', FLOAT)]]
-        : ['Bitcast', [typeAttribute('T', type), typeAttribute('type', FLOAT)]];
     const outputs = [{ type: FLOAT, shape: null }];
-    added.push({ node, name, attributes, inputs: [place], inputTypes: [type], outputs } as RecordedOp);
+    added.push({ ...conversion(type, FLOAT), node, inputs: [place], inputTypes: [type], outputs });
     return node;
   };
   const results = recording.results.map(asFloat);
@@ -158,11 +162,8 @@ function withFloatResults(recording: Recording, types: readonly number[]): Recor
 /** A result as the type that the step gave. */
 function asType(output: tf.Tensor, type: number): tf.Tensor {
   if (type === FLOAT) return output;
-  const backend = asNodeBackend(tf.backend());
-  const given =
-    type === BOOL
-      ? backend.executeSingleOutput('Cast', [typeAttribute('SrcT', FLOAT), typeAttribute('DstT', type)], [output])
-      : backend.executeSingleOutput('Bitcast', [typeAttribute('T', FLOAT), typeAttribute('type', type)], [output]);
+  const { name, attributes } = conversion(FLOAT, type);
+  const given = asNodeBackend(tf.backend()).executeSingleOutput(name, attributes, [output]);
   output.dispose();
   return given;
 }

@@ -9,7 +9,7 @@ import { SparseOptimizer } from '../../optimizers/sparse_optimizer.js';
 import type { EagerStep, StepData } from '../../tfjs/training/model_steps.js';
 import { CapturedSteps, type Stepping } from '../captured_steps.js';
 import type { Recording } from '../recording.js';
-import { kindOf, MOST_SIGNATURES, type GivenStep, type GraphList } from '../signatures.js';
+import { kindOf, MOST_SIGNATURES, type GraphList } from '../signatures.js';
 import type { GraphAddon } from '../step_graph.js';
 import { whySwitchedOff } from '../steps.js';
 import { Structure } from './structure.js';
@@ -88,10 +88,9 @@ export class FunctionSteps implements CapturedFunctionSteps {
     const given = Structure.of(args);
     const reason = this.#whyNever() ?? given.problem;
     if (reason !== null) return this.#fallBack(reason, args);
-    const step = this.#stepOf(given);
-    const whyNot = this.#steps.whyNot(step);
-    if (whyNot !== null) return this.#fallBack(whyNot, args);
-    return this.#captured(step, given);
+    const kind = `${kindOf(given.tensors)} ${given.kind}`;
+    const whyNot = this.#steps.whyNot(PURPOSE, kind);
+    return whyNot === null ? this.#captured(kind, given) : this.#fallBack(whyNot, args);
   }
 
   #plainly(args: readonly unknown[]): unknown {
@@ -109,8 +108,7 @@ export class FunctionSteps implements CapturedFunctionSteps {
     throw new RuntimeError('onlyCaptured', 'calls that are captured', received);
   }
 
-  #captured(step: GivenStep, given: Structure): unknown {
-    const kind = kindOf(step);
+  #captured(kind: string, given: Structure): unknown {
     const plain: { returned: unknown }[] = [];
     const eager: EagerStep = (data) => {
       if (isRecording()) return this.#recorded(given, data, kind);
@@ -119,10 +117,10 @@ export class FunctionSteps implements CapturedFunctionSteps {
       plain.push({ returned });
       return [];
     };
-    const tensors = this.#steps.run({ ...step, eager });
+    const tensors = this.#steps.run({ purpose: PURPOSE, data: given.tensors, kind, eager });
     if (plain.length > 0) return plain[0]!.returned;
     try {
-      this.#checkFallback(this.#reason ?? this.#steps.whyNot(step));
+      this.#checkFallback(this.#reason ?? this.#steps.whyNot(PURPOSE, kind));
     } catch (error) {
       tf.dispose(tensors);
       throw error;
@@ -149,10 +147,6 @@ export class FunctionSteps implements CapturedFunctionSteps {
     }
     this.#returned.set(kind, returned);
     return tensors;
-  }
-
-  #stepOf(given: Structure): GivenStep {
-    return { purpose: PURPOSE, data: given.tensors, kind: given.kind, eager: () => [] };
   }
 
   verify(): boolean {
