@@ -108,10 +108,10 @@ function scorerOf(of: unknown): Scorer {
 const usersOf = (block: readonly Judged[]): Int32Array => Int32Array.from(block, ({ user }) => user);
 
 function bestByVectors(users: tf.Tensor2D, items: tf.Tensor2D, block: readonly Judged[], width: number): Int32Array {
-  const lists = (of: (judged: Judged) => Iterable<number>): RaggedTensor =>
+  const lists = (of: (judged: Judged) => ReadonlySet<number>): RaggedTensor =>
     RaggedTensor.fromRowLengths(
       Int32Array.from(block.flatMap((judged) => [...of(judged)])),
-      Int32Array.from(block, (judged) => [...of(judged)].length),
+      Int32Array.from(block, (judged) => of(judged).size),
     );
   const isSampled = block[0]!.among !== null;
   const ranked = isSampled ? { only: lists(({ among }) => among!) } : { exclude: lists(({ had }) => had) };

@@ -99,26 +99,25 @@ function seenBy(given: Partial<NegativesArgs>, positives: Int32Array, numItems: 
   };
 }
 
-/** Where an id stands in an ascending list, or would. */
-function placeOf(list: Int32Array, id: number): number {
-  let [low, high] = [0, list.length];
+/** The first of `count` places from which on something holds; `count` where it holds nowhere. */
+function firstPlace(count: number, holds: (place: number) => boolean): number {
+  let [low, high] = [0, count];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (list[middle]! < id) low = middle + 1;
-    else high = middle;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }
 
+/** Where an id stands in an ascending list, or would. */
+function placeOf(list: Int32Array, id: number): number {
+  return firstPlace(list.length, (place) => list[place]! >= id);
+}
+
 /** The item of this number among those that are not in an ascending list. */
 function unseen(number: number, seen: Int32Array): number {
-  let [low, high] = [0, seen.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (seen[middle]! - middle <= number) low = middle + 1;
-    else high = middle;
-  }
-  return number + low;
+  return number + firstPlace(seen.length, (place) => seen[place]! - place > number);
 }
 
 /** Items by how likely they are. */
@@ -155,13 +154,7 @@ function weightedOf(given: Partial<NegativesArgs>, numItems: number): Weighted |
   }
   const draw = (part: number): number => {
     const sought = part * total;
-    let [low, high] = [0, numItems - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (sums[middle]! > sought) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    return firstPlace(numItems - 1, (item) => sums[item]! > sought);
   };
   return { draw, chance: (item) => sums[item]! - (sums[item - 1] ?? 0) };
 }
