@@ -1,4 +1,5 @@
 /** Expectations about the errors of the public API. */
+import { ArgumentTypeError, RuntimeError, ValueError } from '../../src/base/errors.js';
 
 export interface Facts {
   readonly argument?: unknown;
@@ -73,4 +74,31 @@ export async function expectRejection(
     if (outcome !== null) throw outcome.error;
   };
   expectError(rethrow, name, argument, received);
+}
+
+/** Errors made since the last call, whoever caught them. */
+let made: (Error & Facts)[] = [];
+
+/** From now on, {@link expectAllWhole} knows each error that is made. */
+function watchErrors(): void {
+  for (const { prototype } of [ValueError, RuntimeError, ArgumentTypeError]) {
+    // The constructors set `received` last.
+    Object.defineProperty(prototype, 'received', {
+      set(this: Error & Facts, value: unknown) {
+        Object.defineProperty(this, 'received', { value, enumerable: true, configurable: true, writable: true });
+        made.push(this);
+      },
+    });
+  }
+}
+watchErrors();
+
+/** Every error that was made since the last call names its argument and reads as a whole. */
+export function expectAllWhole(): void {
+  const errors = made;
+  made = [];
+  for (const error of errors) {
+    expect(error.argument).withContext(`the argument of: ${error.message}`).not.toBe('');
+    expectWhole(error);
+  }
 }

@@ -1,6 +1,6 @@
 /** Runs spec files in this process, one after the other, each as a jasmine run of its own. */
 import { pathToFileURL } from 'node:url';
-import { startJasmine, type Jasmine } from './jasmine.js';
+import { expectWholeErrors, startJasmine, type Jasmine } from './jasmine.js';
 import type { Result, Tell } from './messages.js';
 import { SeededRandom } from './seeded_random.js';
 import { TEST_FOLDER, type SpecFile } from './spec_files.js';
@@ -44,6 +44,7 @@ export class FileRunner {
   async run({ path, name }: SpecFile): Promise<void> {
     const { env } = this.#jasmine;
     env.parallelReset();
+    expectWholeErrors();
     this.#random.startFor(name);
     try {
       await import(pathToFileURL(path).href);

@@ -34,6 +34,13 @@ export function startJasmine(projectBaseDir: string, loader: Loader): Jasmine {
   return runner;
 }
 
+/** Every spec also fails where an error of the package, made in it, does not read as a whole. */
+export function expectWholeErrors(): void {
+  // Loaded in the first spec: sources that are changed load only when what they call is there.
+  beforeEach(async () => void (await import('../helpers/errors.js')));
+  afterEach(async () => (await import('../helpers/errors.js')).expectAllWhole());
+}
+
 /** The specs of a suite, at any depth. */
 export function specIds(suite: { children: unknown[] }): string[] {
   return suite.children.flatMap((child) => {

@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { specIds, startJasmine } from '../../runner/jasmine.js';
+import { expectWholeErrors, specIds, startJasmine } from '../../runner/jasmine.js';
 import { failureOf, type Failure, type SpecResult } from './failure.js';
 import type { SpecMessage, SpecRequest } from './messages.js';
 
@@ -11,6 +11,7 @@ const MOST_THROWN = 20;
 
 const runner = startJasmine(process.cwd(), { load: () => Promise.resolve() });
 const { env } = runner;
+expectWholeErrors();
 env.configure({ autoCleanClosures: false });
 
 /** What ended in the run that is on. */

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { specIds, startJasmine } from '../../runner/jasmine.js';
+import { expectWholeErrors, specIds, startJasmine } from '../../runner/jasmine.js';
 import { failureOf, type Failure, type SpecResult } from '../specs/failure.js';
 import type { SwitchAnswer, SwitchRequest } from './messages.js';
 
@@ -67,6 +67,7 @@ const statics = new Set<string>();
 
 const runner = startJasmine(process.cwd(), { load: () => Promise.resolve() });
 const { env } = runner;
+expectWholeErrors();
 env.configure({ autoCleanClosures: false });
 
 let ends: End[] = [];
