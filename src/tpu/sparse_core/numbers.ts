@@ -21,12 +21,14 @@ export function isPowerOfTwo(value: number): boolean {
   return 2 ** Math.round(Math.log2(value)) === value;
 }
 
+const MOST_SHARDS = 2 ** 20;
+
 /** Shards of all chips, whose number `argument` sets. SparseCores find the shard of a row by its low bits, so there must be a power of two. */
 export function shardCount(chips: number, coresPerChip: number, argument: string): number {
   const shards = chips * coresPerChip;
-  if (isPowerOfTwo(shards) && shards <= 2 ** 20) return shards;
+  if (isPowerOfTwo(shards) && shards <= MOST_SHARDS) return shards;
   const received = described(`${shards}, ${chips} x ${coresPerChip}`);
-  throw new ValueError(argument, 'a number of SparseCores in all that is a power of two', received);
+  throw new ValueError(argument, `SparseCores in all that are a power of two, at most ${MOST_SHARDS}`, received);
 }
 
 export function product(shape: readonly number[]): number {

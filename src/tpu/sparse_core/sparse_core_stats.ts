@@ -12,7 +12,7 @@ import { layerBags } from '../embedding/layer_bags.js';
 import { paddedIds } from '../features/padded_ids.js';
 import { readFeatureInput } from './csr/feature_input.js';
 import type { Cores } from './layouts.js';
-import { wholeNumber } from './numbers.js';
+import { shardCount, wholeNumber } from './numbers.js';
 import { bucketMaxima, type BucketMaxima } from './csr/partition_stack.js';
 import { outputShapeOf } from './sample_shapes.js';
 import { planStacks, type SparseCorePlan } from './stack_plan.js';
@@ -57,6 +57,7 @@ interface ReadBatch {
 export class BatchStats {
   private readonly nest: FeatureNest;
   private readonly paths: readonly string[];
+  private readonly cores: Cores;
 
   /** `isPadded`: batches are those of the layer, of any size and with negative ids that stand for nothing. */
   constructor(
@@ -69,17 +70,17 @@ export class BatchStats {
     if (config !== undefined && config !== null && !(config instanceof SparseCoreEmbeddingConfig)) {
       throw new ArgumentTypeError('sparseCoreEmbeddingConfig', 'an emb.tpu.SparseCoreEmbeddingConfig', config);
     }
+    const chips = wholeNumber(given.numTpuChips, 'numTpuChips', 1);
+    const coresPerChip = wholeNumber(given.numScPerChip ?? DEFAULT_CORES, 'numScPerChip', 1);
+    shardCount(chips, coresPerChip, 'numTpuChips');
+    this.cores = { chips, coresPerChip };
   }
 
   /** The plan for a batch, and its ids. */
   read(features: unknown): { readonly plan: SparseCorePlan; readonly bags: readonly HostBags[] } {
-    const { given, nest, paths } = this;
+    const { given, nest, paths, cores } = this;
     const inputs = nest.flatten(features, 'features');
     const tables = configTables(nest.features, readOptimizer(given.optimizer));
-    const cores = {
-      chips: wholeNumber(given.numTpuChips, 'numTpuChips', 1),
-      coresPerChip: wholeNumber(given.numScPerChip ?? DEFAULT_CORES, 'numScPerChip', 1),
-    };
     const { shapes, bags } = this.isPadded ? this.readPadded(inputs, cores) : this.readSamples(inputs);
     const planned = nest.features.map(({ table }, i) => {
       return { path: paths[i]!, table: tables.get(table)!, outputShape: shapes[i]! };

@@ -1,14 +1,14 @@
 /** Gradients of activations as the rows of stacks. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, describe, described } from '../../base/errors.js';
-import { readOptions } from '../../base/options.js';
+import { isRecord, readOptions } from '../../base/options.js';
 import { toFloat32 } from '../../ids/float_values.js';
 import { readNestedRows, type NestedRows } from '../../ids/nested_rows.js';
 import { readTensor } from '../../ids/values.js';
 import { listOf } from './csr/feature_input.js';
 import { interleave, type FeatureRows } from './interleave.js';
 import { product, wholeNumber } from './numbers.js';
-import { STACKED_FIELDS, type StackedFeatures } from './csr/preprocess_features.js';
+import { STACKED_FIELDS, readStackedFeatures, readTables, type StackedFeatures } from './csr/preprocess_features.js';
 
 /** A gradient of activations [...outputShape, dim]; null: zeros. */
 export type ActivationGradient = tf.Tensor | NestedRows | null;
@@ -72,15 +72,17 @@ function readGradient(
 export function stackGradients(args: StackGradientsArgs): Record<string, tf.Tensor2D | number[][]> {
   const given = readOptions<StackGradientsArgs>(args, FIELDS, 'args');
   const cores = wholeNumber(given.numScPerChip, 'numScPerChip', 1);
-  const { tables, features, stackedTableToTables: stacks } = given;
-  if (!Array.isArray(tables)) throw new ArgumentTypeError('tables', 'a list of tables', tables);
-  if (!Array.isArray(features)) throw new ArgumentTypeError('features', 'a list of features', features);
-  const list = features as StackedFeatures['features'];
+  const tables = readTables(given.tables);
+  const list = readStackedFeatures(given.features);
+  const stacks: unknown = given.stackedTableToTables;
+  if (!isRecord(stacks)) throw new ArgumentTypeError('stackedTableToTables', 'tables by stack', stacks);
   const gradients = listOf(given.gradients, list.length, 'gradients');
   const isNested = !gradients.some((gradient) => gradient instanceof tf.Tensor);
   const result: Record<string, tf.Tensor2D | number[][]> = {};
-  for (const [name, members] of Object.entries(stacks ?? {})) {
-    const columns = (tables as StackedFeatures['tables']).find((table) => table.name === members[0])?.paddedDim;
+  for (const [name, members] of Object.entries(stacks)) {
+    const isList = Array.isArray(members) && members.every((each) => typeof each === 'string');
+    if (!isList) throw new ArgumentTypeError(`stackedTableToTables.${name}`, 'a list of names of tables', members);
+    const columns = tables.get(members[0]!)?.paddedDim;
     const samples = wholeNumber(given.tableToSampleCount?.[name], `tableToSampleCount.${name}`);
     const stack = { cores, samples, columns: wholeNumber(columns, `paddedDim of the stack ${name}`, 1) };
     const target = new Float32Array(samples * stack.columns);

@@ -70,7 +70,7 @@ export function tuneLimits(args: TuneLimitsArgs): TunedLimits {
   const margin = readMargin(given.margin);
   const isPadded = truth(given.paddedIds, 'paddedIds', false);
   const { features } = given;
-  if (typeof features !== 'object' || typeof features[Symbol.iterator] !== 'function') {
+  if (typeof features !== 'object' || features === null || typeof features[Symbol.iterator] !== 'function') {
     throw new ArgumentTypeError('features', 'a list of batches', features);
   }
   const stats = new BatchStats(machineOf(given), isPadded);

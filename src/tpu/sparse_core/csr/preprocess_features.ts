@@ -96,7 +96,7 @@ function limitOf(limits: unknown, stack: string, argument: string): number {
   return limit === undefined || limit === null ? Infinity : wholeNumber(limit, `${argument}.${stack}`, 0);
 }
 
-function readTables(tables: unknown): Map<string, StackedTable> {
+export function readTables(tables: unknown): Map<string, StackedTable> {
   if (!Array.isArray(tables)) throw new ArgumentTypeError('tables', 'a list of tables', tables);
   const fields = ['name', 'paddedVocab', 'paddedDim', 'combiner'] as const;
   return new Map(
@@ -114,24 +114,37 @@ function readTables(tables: unknown): Map<string, StackedTable> {
   );
 }
 
+/** Features by the names of their tables; shapes are those of their samples. */
+export function readStackedFeatures(features: unknown): StackedFeature[] {
+  if (!Array.isArray(features)) throw new ArgumentTypeError('features', 'a list of features', features);
+  return (features as readonly unknown[]).map((each, i) => {
+    const at = `features[${i}]`;
+    const { table, outputShape } = readOptions<StackedFeature>(each, ['table', 'outputShape'], at);
+    if (!Array.isArray(outputShape)) throw new ArgumentTypeError(`${at}.outputShape`, 'a list of lengths', outputShape);
+    return {
+      table: textOf(table, `${at}.table`),
+      outputShape: outputShape.map((length) => wholeNumber(length, `${at}.outputShape`, 0, MOST)),
+    };
+  });
+}
+
 interface ReadFeature extends NamedCsrFeature {
   readonly stack: string;
 }
 
 function readFeatures(given: Partial<PreprocessFeaturesArgs>, cores: number, shards: number): ReadFeature[] {
   const tables = readTables(given.tables);
-  if (!Array.isArray(given.features)) throw new ArgumentTypeError('features', 'a list of features', given.features);
-  const features = given.features as readonly unknown[];
+  const features = readStackedFeatures(given.features);
   const inputs = listOf(given.inputs, features.length, 'inputs');
   const hasWeights = given.weights !== undefined && given.weights !== null;
   const weights = hasWeights ? listOf(given.weights, features.length, 'weights') : [];
-  return features.map((each, i): ReadFeature => {
+  return features.map(({ table: name, outputShape: shape }, i): ReadFeature => {
     const at = `features[${i}]`;
-    const { table: name, outputShape } = readOptions<StackedFeature>(each, ['table', 'outputShape'], at);
-    const table = tables.get(textOf(name, `${at}.table`));
-    if (table === undefined) throw new ValueError(`${at}.table`, `one of ${[...tables.keys()].join(', ')}`, name);
-    if (!Array.isArray(outputShape)) throw new ArgumentTypeError(`${at}.outputShape`, 'a list of lengths', outputShape);
-    const shape = outputShape.map((length) => wholeNumber(length, `${at}.outputShape`, 0, MOST));
+    const table = tables.get(name);
+    if (table === undefined) {
+      const known = tables.size === 0 ? '`tables` that hold it' : `one of ${[...tables.keys()].join(', ')}`;
+      throw new ValueError(`${at}.table`, known, name);
+    }
     const samples = product(shape);
     checkDivisible(samples, cores, `${at}.outputShape`);
     const offset = entryOf(given.tableToStackedTableOffset, table.name, 'tableToStackedTableOffset');
