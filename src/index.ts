@@ -139,6 +139,7 @@ export { FeatureCross, type FeatureCrossArgs } from './layers/feature_interactio
 /** `IntegerLookupLayer` learns as it is used; `preprocessing.IntegerLookup` is adapted beforehand, as in Keras. */
 export { IntegerLookupLayer, type IntegerLookupLayerArgs } from './layers/integer_lookup_layer.js';
 export { EmbeddingTable, embeddingTable, type EmbeddingTableArgs } from './tables/embedding_table.js';
+export type { ExtendArgs } from './tables/extension.js';
 export type { SharedTableLayerArgs } from './layers/embedding/table_layer.js';
 export { input, type InputArgs } from './layers/ragged_input.js';
 export { useForKerasEmbedding } from './layers/register.js';

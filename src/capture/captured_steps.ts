@@ -7,7 +7,7 @@ import type { Purpose } from './steps.js';
 import { fewerOps } from './fewer_ops/fewer_ops.js';
 import type { AttributeKinds } from './graph_def.js';
 import { record } from './recorder.js';
-import { difference, type Recording } from './recording.js';
+import { difference, isOutgrown, type Recording } from './recording.js';
 import { Signatures, type GivenStep, type GraphList, type Signature } from './signatures.js';
 import { whyUnsound } from './sound.js';
 import { StepGraph, failedWriting, type GraphAddon, type LiveNumbers } from './step_graph.js';
@@ -112,9 +112,12 @@ export class CapturedSteps {
 
   #giveUp(signature: Signature): void {
     const field = signature.watched!.changed();
+    const hasGrown = isOutgrown(signature.graph!.recording);
     this.#signatures.release(signature);
     Object.assign(signature, { watched: null, recording: null, runs: 0 });
-    this.#countChange(signature, `${field ?? 'a variable'} changes from step to step`);
+    // A table may get rows as often as there are new ones.
+    if (hasGrown) this.stepping.changed(signature.purpose);
+    else this.#countChange(signature, `${field ?? 'a variable'} changes from step to step`);
   }
 
   #countChange(signature: Signature, reason: string): void {
@@ -135,7 +138,7 @@ export class CapturedSteps {
       this.#countChange(signature, 'some batches have no ids');
       return results;
     }
-    const first = signature.recording;
+    const first = signature.recording !== null && isOutgrown(signature.recording) ? null : signature.recording;
     const field = first === null ? null : signature.watched!.changed();
     signature.refused = recording.problem ?? (first === null || field !== null ? null : difference(first, recording));
     signature.recording = recording;

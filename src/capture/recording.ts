@@ -1,5 +1,5 @@
 /** What a step did, as TensorFlow ops over named tensors. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import type { LiveValues } from '../backends/recordings.js';
 import type { OpAttribute } from '../backends/tensorflow/node_backend.js';
 
@@ -54,6 +54,13 @@ export interface Recording {
   readonly problem: string | null;
   /** Whether other steps may run the same ops: one that found no ids at all may have left some out. */
   readonly isTypical: boolean;
+}
+
+/** Whether a table or a slot has got more rows since. */
+export function isOutgrown({ feeds }: Recording): boolean {
+  return feeds.some(
+    (feed) => feed.kind === 'variable' && feed.variable.size !== tf.util.sizeFromShape([...feed.shape!]),
+  );
 }
 
 /** Whether an op writes into its inputs. */

@@ -6,7 +6,7 @@ import type { StepData } from '../tfjs/training/model_steps.js';
 import type { LiveValues } from '../backends/recordings.js';
 import { graphDefOf, type AttributeKinds } from './graph_def.js';
 import { kindsOf } from './places.js';
-import { isInPlace, writtenInputs, type Feed, type RecordedOp, type Recording } from './recording.js';
+import { isInPlace, isOutgrown, writtenInputs, type Feed, type RecordedOp, type Recording } from './recording.js';
 
 /** The part of the native addon that makes graphs. */
 export interface GraphAddon {
@@ -59,9 +59,10 @@ export class StepGraph {
     this.#registered = this.variables.map(({ name }) => tf.engine().registeredVariables[name]);
   }
 
-  /** Whether all variables of the step are there, and tfjs, which steps them by their names, finds the same ones. */
+  /** Whether all variables of the step are there as they were, and tfjs, which steps them by their names, finds the same ones. */
   get isWhole(): boolean {
     const { registeredVariables } = tf.engine();
+    if (isOutgrown(this.recording)) return false;
     return this.variables.every(
       (each, i) => !each.isDisposed && registeredVariables[each.name] === this.#registered[i],
     );

@@ -1,5 +1,7 @@
 /** The base of layers on tables that other layers may share: a model lists each of their weights once. */
 import * as tf from '@tensorflow/tfjs';
+import { RuntimeError, described } from '../base/errors.js';
+import type { ExtendArgs } from '../tables/extension.js';
 import { listOnce } from '../tfjs/shared_weights.js';
 
 /** A layer whose weights are tables. */
@@ -25,5 +27,19 @@ export abstract class LayerOfTables extends tf.layers.Layer {
 
   override set nonTrainableWeights(weights: tf.LayerVariable[]) {
     super.nonTrainableWeights = weights;
+  }
+
+  /**
+   * Adds rows at the end of the table; only layers whose ids are the rows of one table do.
+   *
+   * @param _args - How many rows, and what they begin with.
+   */
+  extend(_args: ExtendArgs): void {
+    const received = described(`layer ${this.name} of class ${this.getClassName().replace(/^.*>/, '')}`);
+    throw new RuntimeError(
+      'extend',
+      'a layer whose ids are the rows of one table: embedding, raggedEmbedding',
+      received,
+    );
   }
 }

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
 import { RULES, updateOf, type OptimizerName } from '../rules/rules.js';
 import type { NamedTensor } from '../base/types.js';
+import { grow, hadRows, withRowsOf } from '../backends/grown_variable.js';
 import { refuseRecording, live } from '../backends/recordings.js';
 import { denseHyper, type Settings } from '../lookup/training/optimizer_settings.js';
 import { RuleOptimizer } from './rule_optimizer.js';
@@ -16,6 +17,7 @@ import {
   type RunningPowers,
   stateFor,
   beforeStockSteps,
+  type StockStep,
 } from '../tfjs/stock_optimizer_state.js';
 import { isAnonymous, tableSettings } from '../lookup/lookup.js';
 import { currentBackend } from '../backends/registry.js';
@@ -25,10 +27,10 @@ import { warnOnce } from '../base/warn_once.js';
 
 /** Looks at the steps of stock optimizers from now on. */
 export function watchStockSteps(): void {
-  beforeStockSteps(checkVariable);
+  beforeStockSteps(checkStep);
 }
 
-function checkVariable(variable: tf.Variable): void {
+function checkStep({ variable, state, start }: StockStep): void {
   const settings = tableSettings(variable);
   if (settings === undefined) return;
   const { name, optimizer } = settings;
@@ -46,6 +48,14 @@ function checkVariable(variable: tf.Variable): void {
       `emb.train touch only the rows of the batch: sgd and adagrad train the same, adam with \`lazy: false\`.`,
     'dense gradient',
   );
+  // Stock optimizers are not told that a table has got more rows.
+  for (const each of state) {
+    const before = each.shape[0]!;
+    if (!hadRows(variable, before)) continue;
+    const values = withRowsOf<tf.Tensor>(each, shape[0]! - before, start);
+    grow([{ variable: each, values }]);
+    values.dispose();
+  }
 }
 
 const NAMES: Readonly<Record<string, DenseOptimizerName>> = {

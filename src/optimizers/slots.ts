@@ -1,17 +1,18 @@
 /** Optimizer state of tables, by table; found again after loading by the table's stable name. */
 import * as tf from '@tensorflow/tfjs';
+import { type Grown, hadRows, withRowsOf } from '../backends/grown_variable.js';
 import { numbersShape } from '../backends/kernel_set.js';
 import { currentBackend } from '../backends/registry.js';
 import { ValueError } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
-import { SLOT_NAMES, slotShape, type UpdateName } from '../rules/rules.js';
-import { isAnonymous, nameVariable, tableSettings } from '../lookup/lookup.js';
+import { SLOT_NAMES, slotShape, updateOf, type UpdateName } from '../rules/rules.js';
+import { isAnonymous, nameVariable, tableNamed, tableSettings, type TableOptimizer } from '../lookup/lookup.js';
 import { checkNothingMissing } from './saved_state.js';
 import { keptValues } from '../lookup/kept_values.js';
 
 interface SavedSlot {
   readonly name: string;
-  readonly tensor: tf.Tensor;
+  tensor: tf.Tensor;
 }
 
 /** `<table>/<slot>`: what a saved slot is called. */
@@ -35,6 +36,8 @@ function newSlot(table: tf.Variable, name: string, shape: readonly number[], sta
 
 /** What holds slots of tables. */
 export interface SlotHolder {
+  /** The slots of a table with as many more rows, which begin as those of a new table. */
+  withRows(table: tf.Variable, more: number): Grown[];
   /** Frees the slots of a table, if there are any. */
   free(table: tf.Variable): void;
 }
@@ -48,10 +51,43 @@ export function freeSlots(table: tf.Variable): void {
   holders().delete(table);
 }
 
+/** The slots of a table with as many more rows, in all optimizers. */
+export function slotsWithRows(table: tf.Variable, more: number): Grown[] {
+  return [...(holders().get(table) ?? [])].flatMap((holder) => holder.deref()?.withRows(table, more) ?? []);
+}
+
+/** What a slot begins with. */
+function startOf(slot: string, initialAccumulatorValue: number): number {
+  return slot === 'accumulators' ? initialAccumulatorValue : 0;
+}
+
+/** Whether a loaded slot is one of a table of this shape, now or before the table got more rows. */
+function fits({ tensor }: SavedSlot, table: tf.Variable, [rows, ...row]: readonly number[]): boolean {
+  const [saved, ...ofSaved] = tensor.shape;
+  return tf.util.arraysEqual(ofSaved, row) && (saved === rows || hadRows(table, saved!));
+}
+
+/** Gives a loaded slot the rows that its table got since it was saved. */
+function growPending(saved: SavedSlot, rows: number, start: number): void {
+  const { tensor } = saved;
+  const more = rows - tensor.shape[0]!;
+  if (more === 0) return;
+  saved.tensor = tf.keep(withRowsOf(tensor, more, start));
+  tensor.dispose();
+}
+
+/** The slots of one table. */
+interface Held {
+  /** Of the table. */
+  readonly name: string;
+  readonly slots: readonly tf.Variable[];
+  /** What each begins with. */
+  readonly starts: readonly number[];
+}
+
 export class SlotStore implements SlotHolder {
   readonly #self = new WeakRef<SlotHolder>(this);
-  readonly #slots = new Map<tf.Variable, tf.Variable[]>();
-  readonly #names = new Map<tf.Variable, string>();
+  readonly #slots = new Map<tf.Variable, Held>();
   /** Loaded slots whose table has not been stepped yet. */
   readonly #pending: SavedSlot[] = [];
 
@@ -63,12 +99,14 @@ export class SlotStore implements SlotHolder {
   /** The slots of a table: known ones, else loaded ones, else new ones. */
   of(table: tf.Variable, name: UpdateName, initialValue: number): readonly tf.Variable[] {
     const known = this.#slots.get(table);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.slots;
     const tableName = tableSettings(table)?.name ?? table.name;
     const shape = slotShape(name, numbersShape(table) as [number, number]);
     const slots: tf.Variable[] = [];
-    const kinds = SLOT_NAMES[name].map((slot) => ({ slot, fullName: slotName(tableName, slot) }));
-    const loaded = kinds.map(({ slot, fullName }) => this.#findPending(tableName, fullName, slot, shape));
+    const kinds = SLOT_NAMES[name].map((slot) => {
+      return { slot, fullName: slotName(tableName, slot), start: startOf(slot, initialValue) };
+    });
+    const loaded = kinds.map(({ slot, fullName }) => this.#findPending(table, tableName, fullName, slot, shape));
     const taken = loaded.filter((saved) => saved !== null);
     if (taken.length > 0) {
       const due = kinds.map(({ fullName }) => fullName);
@@ -78,8 +116,8 @@ export class SlotStore implements SlotHolder {
       );
     }
     try {
-      kinds.forEach(({ slot, fullName }, i) => {
-        const start = slot === 'accumulators' ? initialValue : 0;
+      kinds.forEach(({ fullName, start }, i) => {
+        if (loaded[i] !== null) growPending(loaded[i]!, shape[0]!, start);
         const made = newSlot(table, fullName, shape, loaded[i]?.tensor ?? start);
         nameVariable(made, fullName);
         slots.push(made);
@@ -93,8 +131,7 @@ export class SlotStore implements SlotHolder {
       this.#pending.splice(this.#pending.indexOf(saved), 1);
       saved.tensor.dispose();
     }
-    this.#slots.set(table, slots);
-    this.#names.set(table, tableName);
+    this.#slots.set(table, { name: tableName, slots, starts: kinds.map(({ start }) => start) });
     holders().set(table, (holders().get(table) ?? new Set()).add(this.#self));
     return slots;
   }
@@ -103,18 +140,28 @@ export class SlotStore implements SlotHolder {
    * A loaded slot by its full name; for a variable without a name the first such one of that kind and shape, because
    * tfjs numbers them anew in each process.
    */
-  #findPending(tableName: string, fullName: string, slot: string, shape: readonly number[]): SavedSlot | null {
-    const fits = ({ tensor }: SavedSlot): boolean => tf.util.arraysEqual(tensor.shape, shape as number[]);
+  #findPending(
+    table: tf.Variable,
+    tableName: string,
+    fullName: string,
+    slot: string,
+    shape: readonly number[],
+  ): SavedSlot | null {
     const named = this.#pending.find(({ name }) => name === fullName);
-    if (named !== undefined && !fits(named)) {
+    if (named !== undefined && !fits(named, table, shape)) {
       throw new ValueError(`optimizer state ${fullName}`, `shape [${shape.join(', ')}]`, named.tensor);
     }
     if (named !== undefined || !isAnonymous(tableName)) return named ?? null;
     const isNumbered = (saved: SavedSlot): boolean => {
       const end = saved.name.length - slot.length - 1;
-      return saved.name.slice(end) === `/${slot}` && isAnonymous(saved.name.slice(0, end)) && fits(saved);
+      return saved.name.slice(end) === `/${slot}` && isAnonymous(saved.name.slice(0, end)) && fits(saved, table, shape);
     };
     return this.#pending.find(isNumbered) ?? null;
+  }
+
+  withRows(table: tf.Variable, more: number): Grown[] {
+    const { slots = [], starts = [] } = this.#slots.get(table) ?? {};
+    return slots.map((variable, i) => ({ variable, values: withRowsOf(variable, more, starts[i]!) }));
   }
 
   /** Frees the slots of tables that are gone without a layer that said so. */
@@ -123,17 +170,23 @@ export class SlotStore implements SlotHolder {
   }
 
   free(table: tf.Variable): void {
-    tf.dispose(this.#slots.get(table) ?? []);
+    tf.dispose([...(this.#slots.get(table)?.slots ?? [])]);
     this.#slots.delete(table);
-    this.#names.delete(table);
   }
 
   /** All slots under stable names, those that still wait for their table included. */
-  save(updateOf: (table: tf.Variable) => UpdateName): SavedSlot[] {
+  save(optimizerOf: (table: tf.Variable) => TableOptimizer): SavedSlot[] {
     const saved: SavedSlot[] = [];
-    for (const [table, slots] of this.#slots) {
-      const names = SLOT_NAMES[updateOf(table)];
-      slots.forEach((tensor, i) => saved.push({ name: slotName(this.#names.get(table)!, names[i]!), tensor }));
+    for (const [table, { name, slots }] of this.#slots) {
+      const names = SLOT_NAMES[updateOf(optimizerOf(table))];
+      slots.forEach((tensor, i) => saved.push({ name: slotName(name, names[i]!), tensor }));
+    }
+    for (const each of this.#pending) {
+      const end = each.name.lastIndexOf('/');
+      const table = tableNamed(each.name.slice(0, end));
+      if (table === undefined || !hadRows(table, each.tensor.shape[0]!)) continue;
+      const { initialAccumulatorValue } = optimizerOf(table).settings;
+      growPending(each, table.shape[0]!, startOf(each.name.slice(end + 1), initialAccumulatorValue));
     }
     return [...saved, ...this.#pending];
   }
@@ -145,9 +198,8 @@ export class SlotStore implements SlotHolder {
   }
 
   dispose(): void {
-    for (const slots of this.#slots.values()) tf.dispose(slots);
+    for (const { slots } of this.#slots.values()) tf.dispose([...slots]);
     this.#slots.clear();
-    this.#names.clear();
     tf.dispose(this.#pending.map(({ tensor }) => tensor));
     this.#pending.length = 0;
   }

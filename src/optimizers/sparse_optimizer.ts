@@ -284,7 +284,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
   /** The names of all state, in the order of `getWeights`. */
   #stateNames(): string[] {
     this.#slots.prune();
-    const slots = this.#slots.save((table) => updateOf(this.#optimizerOf(table)));
+    const slots = this.#slots.save((table) => this.#optimizerOf(table));
     return ['iter', ...slots.map(({ name }) => name), ...this.#dense.names];
   }
 
@@ -299,7 +299,7 @@ export abstract class SparseOptimizer extends tf.Optimizer {
     this.#slots.prune();
     this.#savedIterations?.dispose();
     this.#savedIterations = tf.keep(tf.scalar(this.iterations, 'int32'));
-    const slots = this.#slots.save((table) => updateOf(this.#optimizerOf(table)));
+    const slots = this.#slots.save((table) => this.#optimizerOf(table));
     return [{ name: 'iter', tensor: this.#savedIterations }, ...slots, ...(await this.#dense.save())];
   }
 

@@ -3,9 +3,8 @@
  * table at once, beside the table.
  */
 import { Alea } from './alea.js';
-import type { Initializer } from './initializers.js';
+import type { Initializer, TableToFill } from './initializers.js';
 import { stockValues, type Distribution } from './stock_initializers.js';
-import type { TableToFill } from './table_to_fill.js';
 
 /** Fills an array with the values that come next. */
 export type Draw = (values: Float32Array) => void;

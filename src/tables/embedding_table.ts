@@ -1,28 +1,45 @@
 /** A table of embeddings that one layer owns or several layers share. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import { brand } from '../base/per_process.js';
+import { grow, withRows, type Grown } from '../backends/grown_variable.js';
 import { isTooLarge, setPackedForm, type PackedForm } from '../backends/kernel_set.js';
+import { isRecording } from '../backends/recordings.js';
 import { currentBackend } from '../backends/registry.js';
-import { ValueError, described } from '../base/errors.js';
+import { RuntimeError, ValueError, described } from '../base/errors.js';
 import type { Storage } from '../base/types.js';
 import { refusePositional } from '../base/positional.js';
 import { readOptions } from '../base/options.js';
 import type { SparseOptimizer } from '../optimizers/sparse_optimizer.js';
-import { freeSlots } from '../optimizers/slots.js';
+import { freeSlots, slotsWithRows } from '../optimizers/slots.js';
+import { keptValues } from '../lookup/kept_values.js';
 import { setTableSettings } from '../lookup/lookup.js';
 import { afterWrites, decideTrainable } from '../tfjs/layer_weights.js';
 import { watchStockSteps } from '../optimizers/dense_part.js';
 import { readConstraint, rowConstraintOf, type Constraint, type ConstraintInput } from './constraints.js';
+import { readExtension, type ExtendArgs } from './extension.js';
 import { checkedInitializer } from './initial_values.js';
-import { readInitializer, type Initializer, type InitializerInput, type RowsInitializer } from './initializers.js';
+import {
+  readInitializer,
+  type Initializer,
+  type InitializerInput,
+  type RowsInitializer,
+  type TableToFill,
+} from './initializers.js';
 import { checkBoolean, checkDimension, checkName } from '../base/layer_arguments.js';
 import { nextName } from '../base/layer_names.js';
 import { listSharedWeightsOnce } from '../tfjs/shared_weights.js';
 import { readTableValues, tableTensor, type TableValues } from './pretrained.js';
 import { readRegularizer, type Regularizer, type RegularizerInput } from './regularizers.js';
 import { serializeRegistered } from './registered_objects.js';
-import { acceptFloats, noteTable, packedInitializer, readStorage, weightForm, type WeightForm } from './storage.js';
-import type { TableToFill } from './table_to_fill.js';
+import {
+  acceptFloats,
+  noteTable,
+  packedFrom,
+  packedInitializer,
+  readStorage,
+  weightForm,
+  type WeightForm,
+} from './storage.js';
 import type { TableHolder } from './table_holder.js';
 import { readTableOptimizer } from './table_optimizer.js';
 import { checkSeed, roundingSeed } from './table_seed.js';
@@ -98,6 +115,7 @@ export class EmbeddingTable {
     brand(this, 'EmbeddingTable');
   }
   readonly name: string;
+  /** The number of rows, which `extend` of a layer changes. */
   readonly inputDim: number;
   readonly outputDim: number;
   readonly initializer: Initializer;
@@ -205,24 +223,80 @@ export class EmbeddingTable {
     return weight;
   }
 
-  /** The runtime says only that some array was too long. */
   #createWithin(holder: TableHolder): tf.LayerVariable {
+    return this.#withinMemory('inputDim', this.inputDim, holder.name, () => this.#create(holder));
+  }
+
+  /** The runtime says only that some array was too long. */
+  #withinMemory<T>(argument: string, rows: number, layer: string, make: () => T): T {
     try {
-      return this.#create(holder);
+      return make();
     } catch (error) {
       const isBare = error instanceof RangeError && OUT_OF_MEMORY.test(error.message);
       if (!isBare && !isTooLarge(error)) throw error;
-      const { inputDim, outputDim } = this;
-      const { shape } = this.weightForm;
+      const { shape } = weightForm(this.storage, rows, this.outputDim);
       const bytes = `${shape[0] * shape[1] * Float32Array.BYTES_PER_ELEMENT} bytes`;
-      const received = `shape [${inputDim}, ${outputDim}] of table ${this.name} in layer ${holder.name}, ${bytes}`;
+      const received = `shape [${rows}, ${this.outputDim}] of table ${this.name} in layer ${layer}, ${bytes}`;
       throw new ValueError(
-        'inputDim',
+        argument,
         'a table that fits into memory',
         described(received),
         isBare ? `${error.message}.` : (error as Error).message,
       );
     }
+  }
+
+  /**
+   * Adds rows at the end, and to the slots of optimizers: all, or none where that fails.
+   *
+   * @param args - What a layer was given.
+   * @param layer - The name of the layer, in errors.
+   * @internal
+   */
+  extend(args: ExtendArgs, layer: string): void {
+    const { rows: more, fillRows } = readExtension(args, this);
+    const { variable, packed, name } = this;
+    const rows = this.inputDim + more;
+    if (variable === null)
+      throw new RuntimeError('extend', 'a layer that was built, and is not disposed', described(layer));
+    if (isRecording() || tf.engine().state.gradientDepth > 0) {
+      throw new RuntimeError('extend', 'a call between steps', described('one within a step'));
+    }
+    const planned = [...this.#holders].find((holder) => holder.placeTable !== undefined);
+    if (planned !== undefined) {
+      const received = described(`table ${name}, which layer ${planned.name} holds too`);
+      throw new RuntimeError('extend', 'a table that no plan places', received);
+    }
+    const made: Grown[] = [];
+    const before: Grown[] = [];
+    try {
+      this.#withinMemory('rows', rows, layer, () => {
+        const values =
+          packed === null
+            ? withRows<tf.Tensor>(variable, more, fillRows)
+            : tf.tidy(() => tf.concat([variable, packedFrom(fillRows, more, packed, name)]));
+        made.push({ variable, values }, ...slotsWithRows(variable, more));
+      });
+      before.push(...made.map((each) => ({ variable: each.variable, values: keptValues(each.variable) })));
+      grow(made);
+      // With other holders they would be copied where they are placed.
+      tf.dispose(made.map(({ values }) => values));
+      this.#placeGrown(made.map((each) => each.variable));
+    } catch (error) {
+      grow(before);
+      throw error;
+    } finally {
+      tf.dispose([...made, ...before].map(({ values }) => values));
+    }
+    Object.assign(this.#weight!, { shape: [...variable.shape] });
+    Object.assign(this, { inputDim: rows });
+  }
+
+  /** The table, which comes first, and its slots where they are stepped. */
+  #placeGrown([table, ...slots]: tf.Variable[]): void {
+    const { tables } = currentBackend();
+    if (this.storage !== 'int8') tables.place(table!);
+    for (const slot of slots) tables.devices?.place(slot, { like: table! });
   }
 
   /**

@@ -4,10 +4,9 @@ import { fillPart, type Fill } from '../backends/fill.js';
 import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
 import type { TableSize } from '../partition/table_layout.js';
 import { drawnBy } from './drawn_values.js';
-import type { FillRows, Initializer, RowsInitializer } from './initializers.js';
+import type { FillRows, Initializer, RowsInitializer, TableToFill } from './initializers.js';
 import type { WeightForm } from './storage.js';
 import { appliedTo, applyInBlocks, applyWhole, fillOf } from './table_fill.js';
-import type { TableToFill } from './table_to_fill.js';
 import { writtenTable } from '../backends/written_table.js';
 
 export const ZEROS: Fill = { kind: 'constant', value: 0 };

@@ -2,6 +2,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import type { WriteRows } from '../backends/contract.js';
 import { isRecord } from '../base/options.js';
+import type { TableSize } from '../partition/table_layout.js';
 import { ConstantValues } from './constant_values.js';
 import { readRegistered, type Family, type Registered } from './registered_objects.js';
 
@@ -12,6 +13,13 @@ export type FillRows = (write: WriteRows) => void;
 export interface RowsInitializer extends Initializer {
   readonly fillRows?: FillRows;
 }
+/** A table that is to be filled, and what errors call it. */
+export interface TableToFill extends TableSize {
+  readonly name: string;
+  /** What its initializer was given as; `embeddingsInitializer` by default. */
+  readonly argument?: string;
+}
+
 /** A name ('randomUniform', 'zeros', ...), a config, or an object of `tf.initializers`. */
 export type InitializerInput = string | { className: string; config: object } | Initializer;
 
@@ -69,11 +77,16 @@ const FAMILY: Family = {
 
 /** The initializer of a table, `randomUniform` by default as in the stock layer; `seed` goes to one given by name. */
 export function readInitializer(identifier: unknown, seed: number | null = null): Initializer {
-  const defaults = seed === null ? {} : { seed };
-  return readRegistered(identifier ?? 'randomUniform', FAMILY, defaults) as Registered as Initializer;
+  return readInitializerOf(FAMILY.argument, identifier, 'randomUniform', seed);
 }
 
-/** The initializer of another weight, given as this argument. */
-export function readInitializerOf(argument: string, identifier: unknown, byDefault: string): Initializer {
-  return readRegistered(identifier ?? byDefault, { ...FAMILY, argument }) as Registered as Initializer;
+/** The same of another weight or argument, and with its default. */
+export function readInitializerOf(
+  argument: string,
+  identifier: unknown,
+  byDefault: string,
+  seed: number | null = null,
+): Initializer {
+  const defaults = seed === null ? {} : { seed };
+  return readRegistered(identifier ?? byDefault, { ...FAMILY, argument }, defaults) as Registered as Initializer;
 }

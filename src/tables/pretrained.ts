@@ -40,13 +40,19 @@ function readList(weights: unknown, rows: number, dim: number, packed: PackedFor
   return flat;
 }
 
-function checkTensor(table: tf.Tensor, rows: number, dim: number, dtype = 'float32'): tf.Tensor {
+export function checkTensor(
+  table: tf.Tensor,
+  rows: number,
+  dim: number,
+  dtype = 'float32',
+  argument = 'weights',
+): tf.Tensor {
   const expected = `a ${dtype} tensor of shape [${rows}, ${dim}]`;
-  if (table.dtype !== dtype) throw new ArgumentTypeError('weights', expected, table);
+  if (table.dtype !== dtype) throw new ArgumentTypeError(argument, expected, table);
   if (table.rank !== 2 || table.shape[0] !== rows || table.shape[1] !== dim) {
-    throw new ValueError('weights', expected, table);
+    throw new ValueError(argument, expected, table);
   }
-  checkLive(table, 'weights', expected);
+  checkLive(table, argument, expected);
   return table;
 }
 

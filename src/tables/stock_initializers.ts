@@ -1,8 +1,7 @@
 /** What the initializers of TensorFlow.js make, read from their configs. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError } from '../base/errors.js';
-import type { Initializer } from './initializers.js';
-import type { TableToFill } from './table_to_fill.js';
+import type { Initializer, TableToFill } from './initializers.js';
 
 /** How each value of a table begins, whatever its place. */
 export type Distribution =

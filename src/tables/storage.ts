@@ -1,8 +1,8 @@
 /** How the rows of a table are kept, as users ask for it and as tfjs makes it. */
 import * as tf from '@tensorflow/tfjs';
+import { readRows } from '../backends/grown_variable.js';
 import { packRows, firstUnpackable, unpackRows } from '../backends/packed/rows.js';
 import { wordsPerRow, type PackedForm } from '../backends/kernel_set.js';
-import { currentBackend } from '../backends/registry.js';
 import { rowBlocks } from '../base/row_blocks.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
@@ -74,14 +74,10 @@ export function weightForm(storage: Storage, rows: number, dim: number): WeightF
 
 /** Rows of a table as float32, whatever it is kept as; `form`: of packed rows. */
 function readFloats(table: tf.Tensor, form: PackedForm | undefined, first: number, rows: number): Float32Array {
-  if (form === undefined) {
-    const own = new Float32Array(rows * table.shape[1]!);
-    if (currentBackend().tables.read(table, first, own)) return own;
-  }
+  if (form === undefined) return readRows(table, first, rows);
   const slice = table.slice([first, 0], [rows, table.shape[1]!]);
   try {
-    const block = slice.dataSync();
-    return form === undefined ? (block as Float32Array) : unpackRows(block as Int32Array, form.storage, form.dim);
+    return unpackRows(slice.dataSync<'int32'>(), form.storage, form.dim);
   } finally {
     slice.dispose();
   }
@@ -89,9 +85,9 @@ function readFloats(table: tf.Tensor, form: PackedForm | undefined, first: numbe
 
 /** Has a weight of words take the numbers that they stand for too, as float32 [rows, dim]. `name`: in errors. */
 export function acceptFloats(weight: tf.LayerVariable, form: PackedForm, name: string): void {
-  const shape = [weight.shape[0]!, form.dim];
   convertWrites(weight, (value) => {
-    const isFloats = value.dtype === 'float32' && tf.util.arraysEqual(value.shape, shape);
+    // A table may get more rows.
+    const isFloats = value.dtype === 'float32' && tf.util.arraysEqual(value.shape, [weight.shape[0]!, form.dim]);
     return isFloats ? packedTensor(value, undefined, form, name) : null;
   });
 }

@@ -7,9 +7,8 @@ import { checkLive } from '../base/live_tensor.js';
 import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
 import type { WriteRows } from '../backends/contract.js';
 import { ConstantValues } from './constant_values.js';
-import type { Initializer } from './initializers.js';
+import type { Initializer, TableToFill } from './initializers.js';
 import { argumentOf, isIdentity, isOrthogonal, stockValues, type Distribution } from './stock_initializers.js';
-import type { TableToFill } from './table_to_fill.js';
 
 /** Seeds as fills take them: tfjs takes any number, and those that are not whole are mixed to one. */
 function wholeSeed(seed: number): number {

@@ -20,28 +20,41 @@ const STOCK = [
 
 const MARK = Symbol.for('tfjs-embeddings.stockSteps');
 
+/** A variable that a stock optimizer is about to step. */
+export interface StockStep {
+  readonly variable: tf.Variable;
+  /** What the optimizer keeps for it; none before the first step. */
+  readonly state: readonly tf.Variable[];
+  /** What that begins with. */
+  readonly start: number;
+}
+
 /** The variables that a step changes; an entry without a gradient changes nothing. */
-function steppedBy(gradients: Parameters<Apply>[0]): tf.Variable[] {
+function stepsOf(optimizer: object, gradients: Parameters<Apply>[0]): StockStep[] {
   const list = Array.isArray(gradients)
     ? gradients
     : Object.entries(gradients).map(([name, tensor]) => ({ name, tensor }));
   const { registeredVariables } = tf.engine();
-  return list
-    .filter(({ tensor }) => tensor !== null && tensor !== undefined)
-    .map(({ name }) => registeredVariables[name])
-    .filter((variable) => variable !== undefined);
+  const { initialAccumulatorValue: start = 0 } = optimizer as { initialAccumulatorValue?: number };
+  const lists = Object.values(optimizer).filter((field): field is StateEntry[] => Array.isArray(field));
+  return list.flatMap(({ name, tensor }, at) => {
+    const variable = registeredVariables[name];
+    if (tensor === null || tensor === undefined || variable === undefined) return [];
+    const state = lists.flatMap((entries) => entries[at]?.variable ?? []);
+    return [{ variable, state, start }];
+  });
 }
 
 /**
  * Calls `check` with each variable that a stock optimizer is about to step; what it throws refuses the step. Once per
  * copy of tfjs: later calls do nothing.
  */
-export function beforeStockSteps(check: (variable: tf.Variable) => void): void {
+export function beforeStockSteps(check: (step: StockStep) => void): void {
   for (const { prototype } of STOCK) {
     if (Object.hasOwn(prototype, MARK)) continue;
     const apply = prototype.applyGradients;
-    prototype.applyGradients = function (this: unknown, gradients): void {
-      for (const variable of steppedBy(gradients)) check(variable);
+    prototype.applyGradients = function (this: object, gradients): void {
+      for (const step of stepsOf(this, gradients)) check(step);
       apply.call(this, gradients);
     };
     Object.defineProperty(prototype, MARK, { value: true });

@@ -114,7 +114,10 @@ export class Emulator implements Devices, Tables {
     const owner = where.like === undefined ? null : this.deviceTable(where.like);
     const given = where.name ?? known?.name ?? this.names.get(variable) ?? variable.name;
     const name = owner === null ? given : slotNameOf(owner, given);
-    const layout = where.layout ?? known?.layout ?? this.places.get(variable) ?? this.likeOf(variable, where.like);
+    const before = this.places.get(variable);
+    // A table that got more rows is placed anew.
+    const hadRoom = before?.rows === variable.shape[0] ? before : undefined;
+    const layout = where.layout ?? known?.layout ?? hadRoom ?? this.likeOf(variable, where.like);
     const role = where.like === undefined ? (known?.role ?? 'tables') : 'slots';
     const ofTable = owner?.owner ?? known?.owner ?? this.owners.get(variable) ?? {};
     const form: TableForm = { name, shape: variable.shape, layout, role, owner: ofTable };

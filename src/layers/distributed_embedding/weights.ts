@@ -17,10 +17,9 @@ import {
   zerosOf,
 } from '../../tables/initial_values.js';
 import type { TableHolder } from '../../tables/table_holder.js';
-import type { Initializer } from '../../tables/initializers.js';
+import type { Initializer, TableToFill } from '../../tables/initializers.js';
 import { unpackedTensor, type WeightForm } from '../../tables/storage.js';
 import { applyInBlocks, fillOf, withSeed } from '../../tables/table_fill.js';
-import type { TableToFill } from '../../tables/table_to_fill.js';
 
 /** What the weights need of their layer. */
 export interface WeightOwner {

@@ -15,6 +15,7 @@ import { uniformSplits } from '../../ids/row_splits.js';
 import { INT32_MAX } from '../../base/types.js';
 import { TABLE_SETTINGS, type TableArgs } from '../../tables/embedding_table.js';
 import { addLayerDetails } from '../../tfjs/uncast_inputs.js';
+import type { ExtendArgs } from '../../tables/extension.js';
 import { zerosOf } from '../../tables/initial_values.js';
 import type { Initializer } from '../../tables/initializers.js';
 import {
@@ -25,6 +26,7 @@ import {
   type SymbolicShape,
 } from '../../base/layer_arguments.js';
 import type { AnyTensors, Kwargs } from '../layer_calls.js';
+import { LayerOfTables } from '../layer_of_tables.js';
 import { asWholeIds, hostIds } from './feature_lookup.js';
 import { readEmbeddingInputs, type LayerInputs } from './layer_inputs.js';
 import { TableLayer } from './table_layer.js';
@@ -96,6 +98,11 @@ export class ConcatOneHotEmbedding extends TableLayer {
 
   get embeddingWidth(): number {
     return this.outputDim;
+  }
+
+  /** Rows at the end would belong to no feature. */
+  override extend(args: ExtendArgs): void {
+    LayerOfTables.prototype.extend.call(this, args);
   }
 
   override createWeight(initializer: Initializer): tf.LayerVariable {

@@ -52,6 +52,7 @@ import { disposeWithMask } from '../../tfjs/layers/masks.js';
 import { tableOfLoad } from '../../tfjs/shared_tables_on_load.js';
 import type { LookedUp, WithWeights } from './looked_up.js';
 import { notYetPenalized, listSharedWeightsOnce } from '../../tfjs/shared_weights.js';
+import type { ExtendArgs } from '../../tables/extension.js';
 import { readTableValues, tableTensor } from '../../tables/pretrained.js';
 import { checkSymbolicIds } from '../../tfjs/symbolic_ids.js';
 import { packedTensor } from '../../tables/storage.js';
@@ -253,6 +254,29 @@ export abstract class TableLayer<C extends Combiner | null = Combiner | null>
       const isPacked = table.packed === null || tensor.dtype === 'int32';
       embeddings.write(isPacked ? tensor : packedTensor(tensor, undefined, table.packed!, table.name));
     });
+  }
+
+  /**
+   * Adds rows at the end of the table, also between steps of a training: for users and items that are new. What
+   * `emb.train` optimizers and those of tfjs hold for the table grows too, and begins as in a new table; training goes
+   * on as if the table had been of that size with these rows. `inputDim`, configs, and what is saved or exported from then on
+   * are of the new size, and captured steps are captured anew.
+   *
+   * An initializer is asked for a table of the new size, whose last rows are taken: a seeded one gives the rows that a
+   * table of that size would have begun with. A tensor [rows, outputDim] is the rows themselves, such as those that
+   * `emb.foldIn` finds. A table that layers share grows for all of them.
+   *
+   * @param args - `{rows, initializer}`; see `ExtendArgs`.
+   * @throws TypeError for wrong types; ValueError for rows that are not whole or below 1, more than 2^31 - 1 in all, and
+   * tensors of another shape; RuntimeError for a layer that was not built or is disposed, within a step, for tables that
+   * a plan places, and for layers over several tables or the features of `ConcatOneHotEmbedding`.
+   *
+   * @example
+   * layer.extend({ rows: 100 });
+   * layer.extend({ rows: 1, initializer: 'zeros' });
+   */
+  override extend(args: ExtendArgs): void {
+    this.table.extend(args, this.name);
   }
 
   protected override disposeWeights(): number {
