@@ -1,6 +1,7 @@
 /** The arguments of `DistributedEmbedding`. */
 import type * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../../base/errors.js';
+import { checkBoolean } from '../../base/layer_arguments.js';
 import type { PlanData } from '../../partition/plan.js';
 import { PLACEMENT_FIELDS, type PlacementArgs } from '../../partition/plan_request.js';
 import type { Combiner } from '../../base/types.js';
@@ -78,6 +79,19 @@ export function checkSeed(seed: unknown): number | null {
   if (typeof seed !== 'number') throw new ArgumentTypeError('seed', 'a whole number', seed);
   if (!Number.isSafeInteger(seed)) throw new ValueError('seed', 'a whole number', seed);
   return seed;
+}
+
+/** Checks what is kept in the config, without effect. */
+export function checkKept({ tableStacking, updateStats }: Partial<DistributedEmbeddingArgs>): void {
+  checkBoolean(updateStats, 'updateStats', false);
+  if (tableStacking === undefined || tableStacking === null || tableStacking === 'auto') return;
+  const expected = "'auto', or names of tables, or lists of them";
+  if (typeof tableStacking === 'string') throw new ValueError('tableStacking', expected, tableStacking);
+  const isName = (value: unknown): boolean => typeof value === 'string';
+  const fits = (value: unknown): boolean => isName(value) || (Array.isArray(value) && value.every(isName));
+  if (!Array.isArray(tableStacking) || !tableStacking.every(fits)) {
+    throw new ArgumentTypeError('tableStacking', expected, tableStacking);
+  }
 }
 
 /** Tables and features, from either form. */

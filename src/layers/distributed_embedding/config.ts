@@ -55,12 +55,12 @@ export function distributedConfig(
   const planned = Object.fromEntries(PLACEMENT_FIELDS.map((field) => [field, args[field] ?? null]));
   const wishes = {
     ...planned,
-    strategy: args.strategy === undefined ? null : { name: args.strategy },
+    strategy: (args.strategy ?? null) === null ? null : { name: args.strategy },
     plan: plan === null ? null : { name: JSON.stringify(plan) },
     seed: args.seed ?? null,
     output: args.output ?? 'structure',
     // Lists may hold names of tables.
-    tableStacking: args.tableStacking === undefined ? null : { name: JSON.stringify(args.tableStacking) },
+    tableStacking: (args.tableStacking ?? null) === null ? null : { name: JSON.stringify(args.tableStacking) },
     updateStats: args.updateStats ?? null,
     weightedFeatures,
   };

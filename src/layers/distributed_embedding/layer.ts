@@ -6,7 +6,7 @@ import { refusePositional } from '../../base/positional.js';
 import { touchedRowsPenalties } from '../../optimizers/penalty.js';
 import { readOptions } from '../../base/options.js';
 import type { EmbeddingPlan } from '../../partition/plan.js';
-import { ARGUMENTS, checkSeed, checkWeighted, readAll, type DistributedEmbeddingArgs } from './arguments.js';
+import { ARGUMENTS, checkKept, checkSeed, checkWeighted, readAll, type DistributedEmbeddingArgs } from './arguments.js';
 import { distributedConfig, readDistributedConfig } from './config.js';
 import { featureNames, type DistributedFeatures } from './features.js';
 import {
@@ -103,6 +103,7 @@ export class DistributedEmbedding<S = AnyStructure, I = S> extends LayerOfTables
     const name = checkName(given.name) ?? nextName('distributed_embedding');
     const trainable = checkBoolean(given.trainable, 'trainable', true);
     const seed = checkSeed(given.seed);
+    checkKept(given);
     const all = readAll(given);
     super({ name, trainable } as never);
     this.#all = all;
