@@ -67,7 +67,10 @@ class WeightsReader {
     if (this.ids.kind === 'sparse') {
       throw new ArgumentTypeError(this.argument, 'sparse weights, or flat ones, for sparse ids', weights);
     }
-    if (this.ids.kind === 'ragged') this.checkSplits(nestedRowSplits);
+    if (this.ids.kind === 'ragged') {
+      if (depth === 0) this.refuseShape(shape);
+      this.checkSplits(nestedRowSplits);
+    }
     return values;
   }
 

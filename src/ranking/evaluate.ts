@@ -1,6 +1,7 @@
 /** Evaluation of recommenders over all items: who is recommended what was held back. */
 import * as tf from '@tensorflow/tfjs';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
+import { checkBoolean } from '../base/layer_arguments.js';
 import { isRecord, readOptions } from '../base/options.js';
 import { warnOnce } from '../base/warn_once.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
@@ -232,6 +233,11 @@ export async function ranking(of: ScoredVectors | ScoredByModel, args: RankingAr
   const given = readOptions<RankingArgs>(args, FIELDS, 'args', 'emb.evaluate.ranking(…, {train, test, k})');
   const names = metricsOf(given.metrics);
   const k = checkRanks(given.k ?? 20);
+  const tellsUsers = checkBoolean(given.perUser, 'perUser', false);
+  const onProgress = given.onProgress ?? null;
+  if (onProgress !== null && typeof onProgress !== 'function') {
+    throw new ArgumentTypeError('onProgress', 'a function', onProgress);
+  }
   const judged = judgedUsers(scorer, given);
   const perUser = new Map(names.map((name) => [name, new Float32Array(judged.users).fill(NaN)]));
   const sums = new Map(names.map((name) => [name, 0]));
@@ -249,12 +255,12 @@ export async function ranking(of: ScoredVectors | ScoredByModel, args: RankingAr
           });
       }
     });
-    given.onProgress?.({ users: Math.min(start + size, judged.list.length), of: judged.list.length });
+    onProgress?.({ users: Math.min(start + size, judged.list.length), of: judged.list.length });
     await tf.nextFrame();
   }
   const count = judged.list.length;
   const means = Object.fromEntries(names.map((name) => [name, sums.get(name)! / count]));
-  return { ...means, users: count, ...(given.perUser === true && { perUser: Object.fromEntries(perUser) }) };
+  return { ...means, users: count, ...(tellsUsers && { perUser: Object.fromEntries(perUser) }) };
 }
 
 /** The users that have something in `test`. */

@@ -198,8 +198,8 @@ export function negatives(args: NegativesArgs): tf.Tensor2D {
     'emb.sampling.negatives({numItems, perPositive, positives})',
   );
   const numItems = whole(given.numItems, 'numItems', 1, 2 ** 31 - 1);
-  const each = whole(given.perPositive, 'perPositive', 1);
   const positives = idsOf(given.positives, 'positives', numItems);
+  const each = whole(given.perPositive, 'perPositive', 1, Math.floor((2 ** 31 - 5) / Math.max(2, positives.length)));
   const key = randomKey(whole(given.seed ?? 0, 'seed', 0));
   const firstRow = whole(given.step ?? 0, 'step', 0) * positives.length;
   const weighted = weightedOf(given, numItems);

@@ -1,5 +1,5 @@
 /** Every argument of the layers, right and odd. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import { input, layers } from '../../src/index.js';
 import { CategoryEncoding } from '../../src/layers/preprocessing/category_encoding.js';
 import { DiscretizationLayer } from '../../src/layers/preprocessing/discretization_layer.js';

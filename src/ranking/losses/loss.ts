@@ -63,6 +63,7 @@ export function asTensor(value: unknown, argument: string, dtype?: 'bool'): tf.T
   const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
   if (!isList) throw new ArgumentTypeError(argument, 'a tensor or an array of numbers', value);
   const tensor = tf.tensor(value as tf.TensorLike);
+  if (tensor.dtype === 'string') throw new ArgumentTypeError(argument, 'a tensor or an array of numbers', value);
   return dtype === undefined ? tensor : tensor.cast(dtype);
 }
 

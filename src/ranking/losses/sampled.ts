@@ -98,7 +98,7 @@ function logarithms(given: ArrayLike<number> | undefined): Float32Array | null {
     throw new ArgumentTypeError('samplingProbabilities', 'a number for each item, by id', given);
   }
   return Float32Array.from(given, (probability, id) => {
-    if (!(probability >= 0 && probability <= 1)) {
+    if (!(typeof probability === 'number' && probability >= 0 && probability <= 1)) {
       throw new ValueError(`samplingProbabilities[${id}]`, 'a number in [0, 1]', probability);
     }
     return Math.log(Math.max(probability, LEAST_PROBABILITY));
