@@ -1,11 +1,10 @@
 /** What a file holds, before a data set is made of it. */
 import { ValueError, described } from '../base/errors.js';
-import { checkBoolean } from '../base/layer_arguments.js';
 import { readOptions } from '../base/options.js';
 import type { ColumnType } from './column_spec.js';
 import { checkSource, findFiles, type DataSource } from './data_file.js';
 import { arrowColumns } from './from_arrow.js';
-import { csvColumns, type CsvArgs } from './from_csv.js';
+import { csvColumns, readFormat, type CsvArgs } from './from_csv.js';
 import { parquetColumns } from './from_parquet.js';
 
 /**
@@ -28,7 +27,7 @@ export async function columnsOf(
 ): Promise<Record<string, ColumnType>> {
   checkSource(source);
   const given = readOptions<Pick<CsvArgs, 'delimiter' | 'header'>>(options, ['delimiter', 'header']);
-  const hasHeader = checkBoolean(given.header, 'header', true);
+  const format = readFormat(given);
   const [first] = await findFiles(source);
   const file = await first!.open();
   const magic = new TextDecoder('latin1').decode(await file.read(0, Math.min(8, file.size)));
@@ -38,7 +37,7 @@ export async function columnsOf(
     ? await parquetColumns(file)
     : isArrow
       ? await arrowColumns(file)
-      : await csvColumns(file, { delimiter: given.delimiter ?? null, hasHeader });
+      : await csvColumns(file, format);
   if (columns.size === 0) throw new ValueError('source', 'a file with columns', described(file.name));
   return Object.fromEntries(columns);
 }

@@ -204,6 +204,14 @@ function checkText(value: unknown, argument: string): string {
   return value;
 }
 
+/** How files are written, as the caller says. */
+export function readFormat({ delimiter, header }: Pick<CsvArgs, 'delimiter' | 'header'>): Format {
+  return {
+    delimiter: (delimiter ?? null) === null ? null : checkText(delimiter, 'delimiter'),
+    hasHeader: checkBoolean(header, 'header', true),
+  };
+}
+
 /**
  * Returns a data set of one or more CSV files, which are read again, piece by piece, in each reading.
  *
@@ -226,15 +234,14 @@ export function fromCsv(source: DataSource | readonly DataSource[], args: CsvArg
   checkSource(source);
   const given = readOptions<CsvArgs>(args, FIELDS, 'args');
   const declaration = readDeclaration(given, null);
-  const delimiter = given.delimiter === undefined ? null : checkText(given.delimiter, 'delimiter');
-  const hasHeader = checkBoolean(given.header, 'header', true);
+  const format = readFormat(given);
   const { naValues = [''] } = given;
   if (!Array.isArray(naValues) || !naValues.every((each) => typeof each === 'string')) {
     throw new ArgumentTypeError('naValues', 'an array of texts', naValues);
   }
   const open = async function* (): AsyncGenerator<RawChunk> {
     for (const found of await findFiles(source)) {
-      yield* rowsOf(await found.open(), declaration, { delimiter, hasHeader });
+      yield* rowsOf(await found.open(), declaration, format);
     }
   };
   return new Dataset({ source: { size: null, open }, declaration, naValues: new Set(naValues) });

@@ -124,7 +124,10 @@ export async function* batchRows(chunks: Chunks, size: number, dropsRemainder: b
   if (held > 0 && !dropsRemainder) yield concatChunks(waiting);
 }
 
-/** The same chunks, of which up to `count` are read before they are asked for. */
+/** Chunks are asked for before it is known how many there are. */
+const MOST_AHEAD = 1024;
+
+/** The same chunks, of which up to `count`, and up to 1,024, are read before they are asked for. */
 export async function* readAhead(chunks: Chunks, count: number): AsyncGenerator<Chunk> {
   const iterator = chunks[Symbol.asyncIterator]();
   const coming: Promise<IteratorResult<Chunk>>[] = [];
@@ -136,7 +139,7 @@ export async function* readAhead(chunks: Chunks, count: number): AsyncGenerator<
   };
   try {
     for (;;) {
-      while (coming.length <= count) ask();
+      while (coming.length <= Math.min(count, MOST_AHEAD)) ask();
       const { done, value } = await coming.shift()!;
       if (done === true) return;
       yield value;
