@@ -11,7 +11,7 @@ import {
   type Declaration,
   type DeclarationArgs,
 } from './column_spec.js';
-import { checkSource, findFiles, unpackedPieces, type DataFile, type DataSource } from './data_file.js';
+import { checkSource, findFiles, noteOnBytes, unpackedPieces, type DataFile, type DataSource } from './data_file.js';
 import { Dataset } from './dataset.js';
 import type { RawChunk, RawColumn } from './raw_column.js';
 
@@ -173,7 +173,7 @@ async function* rowsOf(file: DataFile, declaration: Declaration): AsyncGenerator
       'source',
       'a file or stream in the IPC format of Arrow',
       described(file.name),
-      (error as Error).message,
+      noteOnBytes(error),
     );
   }
 }

@@ -12,7 +12,7 @@ import {
   type Declaration,
   type DeclarationArgs,
 } from './column_spec.js';
-import { checkSource, findFiles, type DataFile, type DataSource } from './data_file.js';
+import { checkSource, findFiles, noteOnBytes, type DataFile, type DataSource } from './data_file.js';
 import { Dataset } from './dataset.js';
 import { ParquetColumn, type ColumnPlace, type PageReader } from './parquet_column.js';
 import type { RawChunk, RawColumn } from './raw_column.js';
@@ -78,7 +78,7 @@ async function openFile(file: DataFile): Promise<OpenFile> {
     metadata = await parquetMetadataAsync({ byteLength: file.size, slice }, { parsers: PARSERS });
   } catch (error) {
     if (error instanceof RuntimeError) throw error;
-    throw new ValueError('source', 'a parquet file', described(file.name), (error as Error).message);
+    throw new ValueError('source', 'a parquet file', described(file.name), noteOnBytes(error));
   }
   const { children } = parquetSchema(metadata);
   const columns = new Map(children.map((each) => [each.element.name, each]));

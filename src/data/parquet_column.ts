@@ -9,7 +9,7 @@ import type * as datapage from 'hyparquet/src/datapage.js';
 import type { ColumnDecoder, Compressors, DataPageHeader, DecodedArray, PageHeader } from 'hyparquet/src/types.js';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
 import { part } from './chunk.js';
-import type { DataFile } from './data_file.js';
+import { noteOnBytes, type DataFile } from './data_file.js';
 import { decodeLevels, levelWidth, placesOfZero } from './parquet_levels.js';
 import type { RawColumn } from './raw_column.js';
 
@@ -173,7 +173,7 @@ export class ParquetColumn {
     if (error instanceof ValueError || error instanceof RuntimeError) return error;
     const name = this.place.decoder.pathInSchema.join('.');
     const received = described(`column ${name} of ${this.where}`);
-    return new ValueError('source', 'a parquet file that can be read', received, (error as Error).message);
+    return new ValueError('source', 'a parquet file that can be read', received, noteOnBytes(error));
   }
 
   /** The next page's header, after which its bytes come. */
