@@ -197,6 +197,16 @@ typedef struct te_class_rows {
   float* out;            /* [rows] for losses, else [rows, classes] */
 } te_class_rows;
 
+/* A query as whole numbers, and how far products of rows of int8 may be from those of the numbers. */
+typedef struct te_coded_query {
+  const int8_t* codes; /* from -63 to 63, zeros from dim up to a multiple of 32 */
+  float step;          /* a number is code * step and what that leaves out */
+  float middle;        /* 128 * the sum of what is left out */
+  float error;         /* of a product with codes of a row */
+  float sum;           /* of the numbers */
+  float sum_error;
+} te_coded_query;
+
 typedef struct te_kernels {
   const char* name;
   /* Pools bags first .. end - 1. Returns the first position with an id out of range, or -1. */
@@ -221,6 +231,11 @@ typedef struct te_kernels {
   void (*widen_rows)(const te_rows* table, int64_t first, int64_t end, float* to);
   void (*row_dots)(const te_rows* table, const float* query, int64_t first, int64_t end, float* to);
   /*
+   * Numbers that the products of a query with rows of int8 do not exceed, at a fraction of their cost. Returns 0 where
+   * the instruction set has nothing for it, and writes nothing then.
+   */
+  int (*row_bounds)(const te_rows* table, const te_coded_query* query, int64_t first, int64_t end, float* to);
+  /*
    * The first of products from .. count - 1 that is above limits[its place % TE_PANEL], or `count`. The products are
    * there up to a multiple of 16.
    */
@@ -243,6 +258,7 @@ double te_packed_gradient_squares_wasm(const te_update* job, int64_t first, int6
 void te_step_untouched_packed_wasm(const te_update* job, int64_t first, int64_t end, float* w, const float* zeros);
 void te_widen_rows_wasm(const te_rows* table, int64_t first, int64_t end, float* to);
 void te_row_dots_wasm(const te_rows* table, const float* query, int64_t first, int64_t end, float* to);
+int te_row_bounds_wasm(const te_rows* table, const te_coded_query* query, int64_t first, int64_t end, float* to);
 int64_t te_next_above_wasm(const float* products, const float* limits, int64_t from, int64_t count);
 #define TE_KERNEL(name) te_##name##_wasm
 #define TE_KERNEL_OF(dim, name) TE_KERNEL(name)

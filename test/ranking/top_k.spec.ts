@@ -146,6 +146,42 @@ describeForBackends('topK', () => {
       emb.setThreads(2);
     }
   });
+
+  it('finds in rows of int8, whatever they hold, the first of what it ranks as a whole', () => {
+    const random = new Random(31);
+    for (const [dim, rows] of [
+      [1, 60],
+      [7, 900],
+      [31, 700],
+      [32, 5000],
+      [33, 300],
+      [70, 2000],
+    ] as const) {
+      // Codes, and forms that bound nothing: infinite, not a number, below 0, without all bits.
+      const scales = [1, 0.01, -0.5, 0, 1e-42, 1e30, Infinity, -Infinity, NaN];
+      const words = new Int32Array(rows * (Math.ceil(dim / 4) + 2)).map(() => random.whole(-(2 ** 31), 2 ** 31));
+      const forms = new Float32Array(words.buffer);
+      const width = words.length / rows;
+      for (let row = 1; row <= rows; row++) {
+        const isOdd = random.whole(0, 50) === 0;
+        forms[row * width - 2] = isOdd ? scales[random.whole(0, scales.length)]! : 0.01 + random.next() / 100;
+        forms[row * width - 1] = isOdd ? 10 * (scales[random.whole(0, scales.length)]! || 1) : -1 - random.next();
+      }
+      const layer = emb.layers.embedding({ inputDim: rows, outputDim: dim, storage: 'int8', trainable: false });
+      layer.apply([[0]]);
+      const packed = tf.tensor2d(words, [rows, width], 'int32');
+      layer.embeddings!.write(packed);
+      for (const scale of [1, 1e-20, 1e-35, 1e25]) {
+        const query = tensor([Array.from({ length: dim }, () => scale * (random.next() - 0.5))], dim);
+        const whole = ranked(() => emb.topK(query, layer, rows));
+        const first = ranked(() => emb.topK(query, layer, 5));
+        expect(first.indices[0]).toEqual(whole.indices[0]!.slice(0, 5));
+        expect(first.values[0]).toEqual(whole.values[0]!.slice(0, 5));
+      }
+      packed.dispose();
+      layer.dispose();
+    }
+  });
 });
 
 describeForBackends('topK of packed tables', () => {

@@ -47,6 +47,9 @@ void te_widen_rows_wasm(const te_rows* table, int64_t first, int64_t end, float*
 void te_row_dots_wasm(const te_rows* table, const float* query, int64_t first, int64_t end, float* to) {
   row_dots(table, query, first, end, to);
 }
+int te_row_bounds_wasm(const te_rows* table, const te_coded_query* query, int64_t first, int64_t end, float* to) {
+  return row_bounds(table, query, first, end, to);
+}
 int64_t te_next_above_wasm(const float* products, const float* limits, int64_t from, int64_t count) {
   return next_above(products, limits, from, count);
 }
@@ -56,5 +59,5 @@ const te_kernels TE_INSTANCE = {TE_INSTANCE_NAME, forward,     weights_gradient,
                                 packed_forward,   packed_weights_gradient,
                                 product,          class_rows,
                                 update_packed_rows, packed_gradient_squares, step_untouched_packed,
-                                widen_rows, row_dots, next_above};
+                                widen_rows, row_dots, row_bounds, next_above};
 #endif

@@ -100,6 +100,83 @@ static void row_dots(const te_rows* table, const float* query, int64_t first, in
   }
 }
 
+#if !defined(TE_SCALAR) && defined(__AVX2__)
+/* Sums of pairs of products fit into 16 bits: 2 * 255 * 63. */
+TE_INLINE __m256i pairs_of_codes(__m256i sums, const void* row, const int8_t* query) {
+  const __m256i codes = _mm256_loadu_si256((const __m256i*)row);
+  const __m256i pairs = _mm256_maddubs_epi16(codes, _mm256_loadu_si256((const __m256i*)query));
+  return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+
+/* Sums of the products of a row's codes with those of a query, in any lanes. */
+TE_INLINE __m256i sums_of_codes(const int32_t* words, const int8_t* query, int64_t dim) {
+  const uint8_t* row = (const uint8_t*)words;
+  __m256i sums = _mm256_setzero_si256();
+  int64_t c = 0;
+  for (; c + 32 <= dim; c += 32) sums = pairs_of_codes(sums, row + c, query + c);
+  if (c < dim) {
+    uint8_t rest[32];
+    te_fill(rest, 0, sizeof rest);
+    te_copy(rest, row + c, (size_t)(dim - c));
+    sums = pairs_of_codes(sums, rest, query + c);
+  }
+  return sums;
+}
+
+/* The scales and offsets of two rows: scale, scale, offset, offset. */
+TE_INLINE __m128 forms_of(const int32_t* a, const int32_t* b, int64_t row_words) {
+  const __m128i first = _mm_loadl_epi64((const __m128i*)(a + row_words - 2));
+  const __m128i second = _mm_loadl_epi64((const __m128i*)(b + row_words - 2));
+  return _mm_castsi128_ps(_mm_unpacklo_epi32(first, second));
+}
+
+/* What no rounding takes away: of a sum of two products, and of numbers without all their bits. */
+#define BOUND_PART 9.5367431640625e-07f /* 2^-20 */
+#define BOUND_LEAST 1e-37f
+
+/* The bounds of four rows. */
+TE_INLINE __m128 bounds_of(const int32_t* const* rows, int64_t row_words, int64_t dim, const te_coded_query* query) {
+  const int8_t* codes = query->codes;
+  const __m256i ab = _mm256_hadd_epi32(sums_of_codes(rows[0], codes, dim), sums_of_codes(rows[1], codes, dim));
+  const __m256i cd = _mm256_hadd_epi32(sums_of_codes(rows[2], codes, dim), sums_of_codes(rows[3], codes, dim));
+  const __m256i all = _mm256_hadd_epi32(ab, cd);
+  const __m128i sums = _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+  const __m128 first = forms_of(rows[0], rows[1], row_words), second = forms_of(rows[2], rows[3], row_words);
+  const __m128 scale = _mm_movelh_ps(first, second), offset = _mm_movehl_ps(second, first);
+  const __m128 size = _mm_castsi128_ps(_mm_set1_epi32(0x7fffffff));
+  const __m128 coded = _mm_mul_ps(_mm_cvtepi32_ps(sums), _mm_set1_ps(query->step));
+  const __m128 dot = _mm_add_ps(coded, _mm_set1_ps(query->middle));
+  const __m128 of_sum = _mm_mul_ps(offset, _mm_set1_ps(query->sum));
+  __m128 error = _mm_add_ps(_mm_mul_ps(_mm_and_ps(of_sum, size), _mm_set1_ps(BOUND_PART)), _mm_set1_ps(BOUND_LEAST));
+  error = _mm_add_ps(error, _mm_mul_ps(_mm_and_ps(scale, size), _mm_set1_ps(query->error)));
+  error = _mm_add_ps(error, _mm_mul_ps(_mm_and_ps(offset, size), _mm_set1_ps(query->sum_error)));
+  const __m128 bound = _mm_add_ps(_mm_add_ps(_mm_mul_ps(scale, dot), of_sum), error);
+  /* Of infinite scales it may be no number, which the other operand stands for: the product itself decides. */
+  return _mm_min_ps(bound, _mm_set1_ps(TE_INFINITY));
+}
+
+static int row_bounds(const te_rows* table, const te_coded_query* query, int64_t first, int64_t end, float* to) {
+  for (int64_t row = first; row < end; row += 4) {
+    const int32_t* rows[4];
+    for (int64_t i = 0; i < 4; i++) rows[i] = table->words + te_min(row + i, end - 1) * table->row_words;
+    const __m128 bounds = bounds_of(rows, table->row_words, table->dim, query);
+    if (row + 4 <= end) {
+      _mm_storeu_ps(to + (row - first), bounds);
+    } else {
+      float last[4];
+      _mm_storeu_ps(last, bounds);
+      te_copy(to + (row - first), last, (size_t)(end - row) * sizeof *last);
+    }
+  }
+  return 1;
+}
+#else
+static int row_bounds(const te_rows* table, const te_coded_query* query, int64_t first, int64_t end, float* to) {
+  (void)table, (void)query, (void)first, (void)end, (void)to;
+  return 0;
+}
+#endif
+
 /* The first of products from .. count - 1 that is above limits[its place % TE_PANEL]; `count` where there is none. */
 static int64_t next_above(const float* products, const float* limits, int64_t from, int64_t count) {
   int64_t i = from - from % TE_LANES;

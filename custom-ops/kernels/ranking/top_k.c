@@ -3,7 +3,8 @@
  *
  * Queries are turned into panels of TE_PANEL columns, so that a product of a few rows and a panel stays in the first
  * cache and its lanes are compared with the k-th best product of each query so far. What is above goes into the heap of
- * the query, whose root is the worst that is kept. A few queries have no panels: their products are made row by row.
+ * the query, whose root is the worst that is kept. A few queries have no panels: their products are made row by row, of
+ * int8 rows only where a product of whole numbers does not rule it out.
  */
 #include "../core.h"
 
@@ -15,6 +16,9 @@
 #define MOST_BLOCK_ROWS 64
 #define LEAST_BLOCK_ROWS 8
 #define BLOCK_FLOATS 8192
+/* Their numbers are coded from -MOST_CODE to MOST_CODE for tables of int8, in sums of 32 bits. */
+#define MOST_CODE 63
+#define MOST_CODES 65536
 /* Where there are few queries, rows are shared out; so many make a part. */
 #define LEAST_PART_ROWS 4096
 
@@ -152,6 +156,39 @@ static float take(const te_top_k* job, heap h, int64_t query, int64_t row, float
   return h.values[0];
 }
 
+/* The query in whole numbers; returns 0 where that bounds no products. `codes`: room for dim, up to a multiple of 32. */
+static int code_query(const te_top_k* job, const float* q, int8_t* codes, te_coded_query* coded) {
+  const int64_t dim = job->table.dim;
+  float most = 0.0f;
+  double size = 0.0, left = 0.0, left_size = 0.0;
+  if (job->table.storage != TE_INT8 || dim > MOST_CODES) return 0;
+  coded->sum = 0.0f;
+  for (int64_t c = 0; c < dim; c++) {
+    const float number = q[c] < 0.0f ? -q[c] : q[c];
+    if (number > most) most = number;
+    size += (double)number;
+    coded->sum += q[c];
+  }
+  /* Not so for NaN either. */
+  if (!(most > 1e-30f && size < 1e30)) return 0;
+  coded->step = most / MOST_CODE;
+  te_fill(codes, 0, (size_t)(divided_up(dim, 32) * 32));
+  for (int64_t c = 0; c < dim; c++) {
+    const float code = q[c] / coded->step + (q[c] < 0.0f ? -0.5f : 0.5f);
+    codes[c] = (int8_t)te_max(-MOST_CODE, te_min(MOST_CODE, (int32_t)code));
+    const double rest = (double)q[c] - (double)coded->step * (double)codes[c];
+    left += rest;
+    left_size += rest < 0.0 ? -rest : rest;
+  }
+  /* Codes of rows are 128 and at most 128 beside it; what rounding may add is that of a sum of dim products. */
+  const double rounding = size * (double)(dim + 16) / (double)(1 << 22);
+  coded->codes = codes;
+  coded->middle = (float)(128.0 * left);
+  coded->error = (float)(128.0 * left_size * 1.00001 + 256.0 * rounding);
+  coded->sum_error = (float)rounding;
+  return 1;
+}
+
 static void scan_few(const top_k_run* run, int64_t query, int64_t part, int64_t first, int64_t end, float* scratch) {
   const te_top_k* job = run->job;
   const float* q = job->queries + query * job->table.dim;
@@ -159,15 +196,23 @@ static void scan_few(const top_k_run* run, int64_t query, int64_t part, int64_t 
   float* limits = scratch;
   float* products = limits + TE_PANEL;
   const int64_t at_once = run->block_rows * TE_PANEL;
+  te_coded_query coded;
+  int is_coded = code_query(job, q, (int8_t*)(products + at_once), &coded);
   float limit = h.values[0];
   for (int i = 0; i < TE_PANEL; i++) limits[i] = limit;
   for (int64_t row = first; row < end; row += at_once) {
     const int64_t count = te_min(at_once, end - row);
-    TE_KERNEL(row_dots)(&job->table, q, row, row + count, products);
+    is_coded = is_coded && TE_KERNEL(row_bounds)(&job->table, &coded, row, row + count, products);
+    if (!is_coded) TE_KERNEL(row_dots)(&job->table, q, row, row + count, products);
     for (int64_t i = count; i % 16 != 0; i++) products[i] = -TE_INFINITY;
     for (int64_t i = TE_KERNEL(next_above)(products, limits, 0, count); i < count;
          i = TE_KERNEL(next_above)(products, limits, i + 1, count)) {
-      limit = take(job, h, query, row + i, products[i]);
+      float product = products[i];
+      if (is_coded) {
+        TE_KERNEL(row_dots)(&job->table, q, row + i, row + i + 1, &product);
+        if (!(product > limit)) continue;
+      }
+      limit = take(job, h, query, row + i, product);
       for (int j = 0; j < TE_PANEL; j++) limits[j] = limit;
     }
   }
