@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { randomKey, randomWords, type RandomKey } from '../backends/counter_random.js';
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
+import { rowBlocks, rowsAtOnce } from '../base/row_blocks.js';
 import { RaggedTensor } from '../ids/ragged_tensor.js';
 import { checkFinite } from './losses/loss.js';
 
@@ -37,6 +38,8 @@ const FIELDS = [
 ] as (keyof NegativesArgs)[];
 const DISTRIBUTIONS: readonly NegativesDistribution[] = ['uniform', 'popularity', 'log-uniform'];
 const WORDS = 2 ** 32;
+/** So many random words are made at once, where a row has fewer. */
+const MOST_WORDS = 2048;
 /** So often an item that may not be drawn is drawn anew; then one is chosen among those that are left. */
 const MOST_TRIES = 64;
 
@@ -60,7 +63,7 @@ function idsOf(given: unknown, argument: string, most: number): Int32Array {
   });
 }
 
-/** Which items a row must not have, ascending, each once. */
+/** What the user of a row has seen, ascending, each once. */
 type SeenBy = (row: number) => Int32Array;
 
 function seenBy(given: Partial<NegativesArgs>, positives: Int32Array, numItems: number): SeenBy {
@@ -86,17 +89,7 @@ function seenBy(given: Partial<NegativesArgs>, positives: Int32Array, numItems: 
     ofUser.set(user, once);
     return once;
   };
-  return (row) => {
-    const own = sorted(users?.[row] ?? row);
-    const positive = positives[row]!;
-    const at = placeOf(own, positive);
-    if (own[at] === positive) return own;
-    const more = new Int32Array(own.length + 1);
-    more.set(own.subarray(0, at));
-    more[at] = positive;
-    more.set(own.subarray(at), at + 1);
-    return more;
-  };
+  return (row) => sorted(users?.[row] ?? row);
 }
 
 /** The first of `count` places from which on something holds; `count` where it holds nowhere. */
@@ -110,14 +103,15 @@ function firstPlace(count: number, holds: (place: number) => boolean): number {
   return low;
 }
 
-/** Where an id stands in an ascending list, or would. */
+/** Where an id stands in an ascending list, or would. Not by `firstPlace`, whose calls take longer than the search. */
 function placeOf(list: Int32Array, id: number): number {
-  return firstPlace(list.length, (place) => list[place]! >= id);
-}
-
-/** The item of this number among those that are not in an ascending list. */
-function unseen(number: number, seen: Int32Array): number {
-  return number + firstPlace(seen.length, (place) => seen[place]! - place > number);
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle]! < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Items by how likely they are. */
@@ -205,45 +199,82 @@ export function negatives(args: NegativesArgs): tf.Tensor2D {
   const weighted = weightedOf(given, numItems);
   const seenOf = seenBy(given, positives, numItems);
   const drawn = new Int32Array(positives.length * each);
-  const words = new Int32Array(2 * each + 4);
-  for (let row = 0; row < positives.length; row++) {
-    const seen = seenOf(row);
-    const left = numItems - seen.length;
-    if (left === 0) throw new ValueError(`seen[${row}]`, 'an item at least that was not seen', described('all items'));
-    randomWords(words, key, { firstRow: firstRow + row, rowStep: 1, rows: 1, firstColumn: 0, columns: each });
-    for (let column = 0; column < each; column++) {
-      const part = (words[column]! >>> 0) / WORDS;
-      drawn[row * each + column] =
-        weighted === null
-          ? unseen(Math.floor(part * left), seen)
-          : drawWeighted({ weighted, seen, numItems, key, row, place: [firstRow + row, column, each] }, part);
+  const atOnce = Math.min(positives.length, rowsAtOnce(each, MOST_WORDS));
+  const words = new Int32Array(2 * each * atOnce);
+  for (const { firstRow: first, rows } of rowBlocks({ rows: positives.length, columns: each }, MOST_WORDS)) {
+    randomWords(words, key, { firstRow: firstRow + first, rowStep: 1, rows, firstColumn: 0, columns: each });
+    for (let row = first; row < first + rows; row++) {
+      const at = { words, from: (row - first) * each, drawn, to: row * each, each };
+      const [seen, positive] = [seenOf(row), positives[row]!];
+      const before = placeOf(seen, positive);
+      const isNew = seen[before] !== positive;
+      const left = numItems - seen.length - (isNew ? 1 : 0);
+      if (left === 0) {
+        throw new ValueError(`seen[${row}]`, 'an item at least that was not seen', described('all items'));
+      }
+      // The number of the positive among the items that were not seen, which those after it pass over.
+      if (weighted === null) drawAlike(at, left, seen, isNew ? positive - before : left);
+      else drawWeighted(at, { weighted, seen, positive, numItems, key, row, place: firstRow + row });
     }
   }
   return tf.tensor2d(drawn, [positives.length, each], 'int32');
 }
 
+/** The words of a row, and where its items go. */
+interface RowAt {
+  readonly words: Int32Array;
+  readonly from: number;
+  readonly drawn: Int32Array;
+  readonly to: number;
+  readonly each: number;
+}
+
+/** Items that are not in `seen`, all alike, but for that of the number `without`. */
+function drawAlike({ words, from, drawn, to, each }: RowAt, left: number, seen: Int32Array, without: number): void {
+  const { length } = seen;
+  for (let i = 0; i < each; i++) {
+    let number = Math.floor(((words[from + i]! >>> 0) / WORDS) * left);
+    if (number >= without) number++;
+    // How many of the seen ones come before the item.
+    let [low, high] = [0, length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (seen[middle]! - middle > number) high = middle;
+      else low = middle + 1;
+    }
+    drawn[to + i] = number + low;
+  }
+}
+
 interface Draw {
   readonly weighted: Weighted;
   readonly seen: Int32Array;
+  readonly positive: number;
   readonly numItems: number;
   readonly key: RandomKey;
   readonly row: number;
-  readonly place: readonly [row: number, column: number, columns: number];
+  /** The row of the generator. */
+  readonly place: number;
 }
 
-function drawWeighted({ weighted, seen, numItems, key, row, place }: Draw, part: number): number {
-  const isSeen = (item: number): boolean => seen[placeOf(seen, item)] === item;
-  const [firstRow, column, columns] = place;
-  const words = new Int32Array(6);
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const item = weighted.draw(part);
-    if (!isSeen(item)) return item;
-    // The words after those of the row.
-    const firstColumn = columns * (tries + 1) + column;
-    randomWords(words, key, { firstRow, rowStep: 1, rows: 1, firstColumn, columns: 1 });
-    part = (words[0]! >>> 0) / WORDS;
+function drawWeighted({ words, from, drawn, to, each }: RowAt, draw: Draw): void {
+  const { weighted, seen, positive, numItems, key, row, place } = draw;
+  const isSeen = (item: number): boolean => item === positive || seen[placeOf(seen, item)] === item;
+  const more = new Int32Array(4);
+  for (let column = 0; column < each; column++) {
+    let part = (words[from + column]! >>> 0) / WORDS;
+    let item = weighted.draw(part);
+    for (let tries = 1; isSeen(item); tries++) {
+      // The words after those of the row.
+      const firstColumn = each * tries + column;
+      randomWords(more, key, { firstRow: place, rowStep: 1, rows: 1, firstColumn, columns: 1 });
+      part = (more[0]! >>> 0) / WORDS;
+      item = tries < MOST_TRIES ? weighted.draw(part) : drawLeft(part, weighted, numItems, isSeen);
+      if (item < 0) {
+        const expected = 'an item at least that was not seen and has a count';
+        throw new ValueError(`seen[${row}]`, expected, described('none'));
+      }
+    }
+    drawn[to + column] = item;
   }
-  const item = drawLeft(part, weighted, numItems, isSeen);
-  if (item >= 0) return item;
-  throw new ValueError(`seen[${row}]`, 'an item at least that was not seen and has a count', described('none'));
 }

@@ -1,7 +1,9 @@
 /** Negatives: distributions by chi-square, what is never drawn, draws that depend on their place alone. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
+import { randomKey, randomWords } from '../../src/backends/counter_random.js';
 import { expectError } from '../helpers/errors.js';
+import { Random } from '../helpers/random.js';
 
 type Args = emb.sampling.NegativesArgs;
 
@@ -68,6 +70,31 @@ describe('sampling.negatives', () => {
     expect(drawn({ positives: new Int32Array(10) })).toEqual(first.slice(0, 50));
     const seen = emb.RaggedTensor.fromRows(Array.from({ length: 10 }, () => [0]));
     expect(drawn({ positives: new Int32Array(10), seen })).toEqual(first.slice(0, 50));
+  });
+
+  it('gives, all alike, the item of its number among those that are left', () => {
+    const random = new Random(8);
+    for (let round = 0; round < 60; round++) {
+      const [numItems, rows, perPositive] = [random.whole(30, 300), random.whole(1, 900), random.whole(1, 8)];
+      const [seed, step] = [random.whole(0, 1000), random.whole(0, 3)];
+      const positives = Array.from({ length: rows }, () => random.whole(0, numItems));
+      const lists = Array.from({ length: 4 }, () => {
+        return Array.from({ length: random.whole(0, 25) }, () => random.whole(0, numItems));
+      });
+      const users = positives.map(() => random.whole(0, 4));
+      const seen = emb.RaggedTensor.fromRows(lists, { dtype: 'int32' });
+      const values = drawn({ numItems, perPositive, positives, seen, users, seed, step });
+      const words = new Int32Array(2 * rows * perPositive);
+      const part = { firstRow: step * rows, rowStep: 1, rows, firstColumn: 0, columns: perPositive };
+      randomWords(words, randomKey(seed), part);
+      const expected = positives.flatMap((positive, row) => {
+        const has = new Set([positive, ...lists[users[row]!]!]);
+        const left = Array.from({ length: numItems }, (_, item) => item).filter((item) => !has.has(item));
+        const ofRow = [...words.subarray(row * perPositive, (row + 1) * perPositive)];
+        return ofRow.map((word) => left[Math.floor(((word >>> 0) / 2 ** 32) * left.length)]!);
+      });
+      expect([...values]).toEqual(expected);
+    }
   });
 
   it('chooses among the few that are left', () => {
