@@ -163,12 +163,6 @@ async function findOne(source: unknown, argument: string): Promise<FoundFile[]> 
   throw new ArgumentTypeError(argument, EXPECTED, source);
 }
 
-/** What a library says of bytes that it cannot read. Where it only stumbled over them, that tells users nothing. */
-export function noteOnBytes(error: unknown): string {
-  const stumbled = error instanceof TypeError || error instanceof RangeError;
-  return stumbled ? 'Its bytes are damaged.' : (error as Error).message;
-}
-
 /** Checks what a source is, before anything is looked for. */
 export function checkSource(source: unknown, argument = 'source'): void {
   const all: unknown[] = Array.isArray(source) ? source : [source];

@@ -11,7 +11,8 @@ import {
   type Declaration,
   type DeclarationArgs,
 } from './column_spec.js';
-import { checkSource, findFiles, noteOnBytes, unpackedPieces, type DataFile, type DataSource } from './data_file.js';
+import { noteOnBytes } from '../io/byte_source.js';
+import { checkSource, findFiles, unpackedPieces, type DataFile, type DataSource } from './data_file.js';
 import { Dataset } from './dataset.js';
 import type { RawChunk, RawColumn } from './raw_column.js';
 

@@ -12,7 +12,8 @@ import {
   type Declaration,
   type DeclarationArgs,
 } from './column_spec.js';
-import { checkSource, findFiles, noteOnBytes, type DataFile, type DataSource } from './data_file.js';
+import { noteOnBytes } from '../io/byte_source.js';
+import { checkSource, findFiles, type DataFile, type DataSource } from './data_file.js';
 import { Dataset } from './dataset.js';
 import { ParquetColumn, type ColumnPlace, type PageReader } from './parquet_column.js';
 import type { RawChunk, RawColumn } from './raw_column.js';

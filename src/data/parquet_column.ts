@@ -9,7 +9,8 @@ import type * as datapage from 'hyparquet/src/datapage.js';
 import type { ColumnDecoder, Compressors, DataPageHeader, DecodedArray, PageHeader } from 'hyparquet/src/types.js';
 import { RuntimeError, ValueError, described } from '../base/errors.js';
 import { part } from './chunk.js';
-import { noteOnBytes, type DataFile } from './data_file.js';
+import { noteOnBytes } from '../io/byte_source.js';
+import type { DataFile } from './data_file.js';
 import { decodeLevels, levelWidth, placesOfZero } from './parquet_levels.js';
 import type { RawColumn } from './raw_column.js';
 

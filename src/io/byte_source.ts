@@ -55,6 +55,12 @@ export function isFetched(text: string): boolean {
   return SCHEME.test(text) ? !/^[a-z]:[\\/]/i.test(text) : platform().openFile === undefined;
 }
 
+/** What a library says of bytes that it cannot read. Where it only stumbled over them, that tells users nothing. */
+export function noteOnBytes(error: unknown): string {
+  const stumbled = error instanceof TypeError || error instanceof RangeError;
+  return stumbled ? 'Its bytes are damaged.' : String((error as Error | undefined)?.message ?? error);
+}
+
 /** The path in a `file://` URL, as tfjs-node reads it: what follows is a path, with nothing encoded. */
 export function pathOf(text: string): string {
   return text.startsWith(FILE_SCHEME) ? text.slice(FILE_SCHEME.length) : text;

@@ -13,7 +13,10 @@ const GAPS = /undefined|\[object | {2}|, ?,| \( ?\)|^[ ,.]|[ ,:;]$| [.,;)](?: |$
 /** A text of an error must read as a whole, where it does not show what was received. */
 export function expectWhole(error: Error): void {
   const { expected, received, message } = error as Error & Facts;
-  for (const text of [String(expected), message.split('\n')[0]!]) {
+  const [line, ...more] = message.split('\n');
+  // A list may follow.
+  const first = more.length > 0 ? line!.replace(/:$/, '') : line!;
+  for (const text of [String(expected), first]) {
     // What came may be anything.
     const own = text
       .replaceAll(String(received), '…')

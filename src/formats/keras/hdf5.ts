@@ -8,7 +8,7 @@ import type * as jsfive from 'jsfive';
 import { ValueError, described, describe } from '../../base/errors.js';
 import { loadPackage } from '../../base/platform.js';
 import type { PositionedFile } from '../../base/platform.js';
-import { positioned } from '../../io/byte_source.js';
+import { noteOnBytes, positioned } from '../../io/byte_source.js';
 import { readArray, type ArrayType } from '../../io/weights/array_values.js';
 
 /** `TREE`, kind, level, number of entries, and the addresses of two neighbours. */
@@ -87,7 +87,7 @@ export class Hdf5File {
     try {
       return new Hdf5File(library, new library.File(buffer, name), name, positioned(new Uint8Array(buffer)));
     } catch (error) {
-      throw new ValueError('source', 'an HDF5 file', described(name), messageOf(error));
+      throw new ValueError('source', 'an HDF5 file', described(name), noteOnBytes(error));
     }
   }
 
@@ -98,7 +98,7 @@ export class Hdf5File {
     } catch (error) {
       if (error instanceof ValueError) throw error;
       const received = described(`${this.name}, at ${describe(place)}`);
-      throw new ValueError('source', 'an HDF5 file that is whole', received, messageOf(error));
+      throw new ValueError('source', 'an HDF5 file that is whole', received, noteOnBytes(error));
     }
   }
 
@@ -226,10 +226,6 @@ function startOf(array: jsfive.Dataset): number | null {
   if (layout !== CONTIGUOUS || offset === undefined) return null;
   const start = new DataView(objects.fh).getBigUint64(offset, true);
   return start <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(start) : null;
-}
-
-function messageOf(error: unknown): string {
-  return String((error as Error | undefined)?.message ?? error);
 }
 
 function listOfTexts(value: unknown): string[] {

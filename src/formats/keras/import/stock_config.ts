@@ -226,7 +226,7 @@ function checkRest(field: string, value: unknown, layer: LayerJson, stock: Stock
     reading,
     layer,
     field,
-    `one of ${stock.fields.join(', ')}`,
+    stock.fields.length === 0 ? 'no settings of its own' : `one of ${stock.fields.join(', ')}`,
     described(`the field ${field}`),
     meant && `Did you mean ${meant}?`,
   );
