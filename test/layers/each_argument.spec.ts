@@ -189,7 +189,8 @@ itTreatsEachArgument(new URL('each_argument.txt', import.meta.url), {
     args: () => ({ shape: [null], ragged: true, dtype: 'int32', name: 'ids' }),
     run: (args: { shape: number[] }) => {
       const { shape, dtype, name, sourceLayer } = input(args);
-      return { shape, dtype, name, ragged: (sourceLayer as { ragged?: boolean }).ragged };
+      // The second input of a name gets another one.
+      return { shape, dtype, name: name.replace(/_\d+$/, ''), ragged: (sourceLayer as { ragged?: boolean }).ragged };
     },
   },
 });
