@@ -52,6 +52,28 @@ export function whole(least, most, byDefault, help) {
 }
 
 /**
+ * A number from `least` to `most`.
+ * @template {number | null} D
+ * @param {number} least
+ * @param {number} most
+ * @param {D} byDefault
+ * @param {string} help
+ * @returns {Option<number | D>}
+ */
+export function number(least, most, byDefault, help) {
+  return {
+    value: 'X',
+    help,
+    byDefault,
+    read(option, given) {
+      const value = Number(given);
+      if (given.trim() !== '' && value >= least && value <= most) return value;
+      throw new InputError(`${option} must be a number from ${least} to ${most}, not "${given}"`);
+    },
+  };
+}
+
+/**
  * One of a few names, which the help begins with.
  * @template {string} T
  * @template {T | null} D

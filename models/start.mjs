@@ -8,12 +8,24 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { setup } from '../custom-ops/setup/program.mjs';
 import { optionsIn } from './command_line.mjs';
+import * as dlrm from './dlrm/options.mjs';
+import * as matrixFactorization from './matrix_factorization/options.mjs';
 import * as synthetic from './synthetic/options.mjs';
 import * as tpuEmbedding from './tpu_embedding/options.mjs';
+import * as twoTower from './two_tower/options.mjs';
 import * as wideAndDeep from './wide_and_deep/options.mjs';
 
 /** @type {ReadonlyMap<string, import('./command_line.mjs').CommandLine<unknown>>} */
-const MODELS = new Map(Object.entries({ wide_and_deep: wideAndDeep, synthetic, tpu_embedding: tpuEmbedding }));
+const MODELS = new Map(
+  Object.entries({
+    wide_and_deep: wideAndDeep,
+    matrix_factorization: matrixFactorization,
+    two_tower: twoTower,
+    dlrm,
+    synthetic,
+    tpu_embedding: tpuEmbedding,
+  }),
+);
 
 /**
  * Runs the model's program; resolves to its exit code. What would end this process goes on to it.

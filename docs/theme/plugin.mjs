@@ -30,6 +30,9 @@ const SECTIONS = {
   Examples: [
     'docs/examples.md',
     'models/wide_and_deep/README.md',
+    'models/matrix_factorization/README.md',
+    'models/two_tower/README.md',
+    'models/dlrm/README.md',
     'models/synthetic/README.md',
     'models/tpu_embedding/README.md',
   ],

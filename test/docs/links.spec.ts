@@ -4,7 +4,8 @@ import { dirname, join, relative } from 'node:path';
 import { ROOT } from '../helpers/project.js';
 import { anchorsOf, linksOf } from './markdown_links.js';
 
-const FOLDERS = ['.', 'docs', 'models/wide_and_deep', 'models/synthetic', 'models/tpu_embedding'];
+const MODELS = readdirSync(join(ROOT, 'models'), { withFileTypes: true }).filter((each) => each.isDirectory());
+const FOLDERS = ['.', 'docs', ...MODELS.map(({ name }) => join('models', name))];
 const PAGES = FOLDERS.flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith('.md'))

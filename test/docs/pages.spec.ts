@@ -48,7 +48,8 @@ interface Block {
   readonly code: string;
 }
 
-const FOLDERS = ['.', 'docs', 'models/wide_and_deep', 'models/synthetic', 'models/tpu_embedding'];
+const MODELS = readdirSync(join(ROOT, 'models'), { withFileTypes: true }).filter((each) => each.isDirectory());
+const FOLDERS = ['.', 'docs', ...MODELS.map(({ name }) => join('models', name))];
 const PAGES = FOLDERS.flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md')

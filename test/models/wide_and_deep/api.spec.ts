@@ -2,7 +2,8 @@
 import { InputError } from '../../../models/input_error.mjs';
 import { HELP, readOptions } from '../../../models/wide_and_deep/options.mjs';
 import { LearningRate } from '../../../models/wide_and_deep/training.js';
-import { learnableCsv, runMain, scratchFolder, type Outcome } from './program.js';
+import type { Outcome } from '../program.js';
+import { learnableCsv, runMain, scratchFolder } from './program.js';
 
 interface Report {
   backend: string;

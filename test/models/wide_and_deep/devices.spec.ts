@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as emb from 'tfjs-embeddings/node';
 import { bytesText } from '../../../src/base/units.js';
-import { learnableCsv, runMain, scratchFolder, type Outcome } from './program.js';
+import type { Outcome } from '../program.js';
+import { learnableCsv, runMain, scratchFolder } from './program.js';
 
 interface Report {
   backend: string;

@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PYTHON_TIMEOUT_MS, pythonWithTensorFlow } from '../../backends/tensorflow/python_tensorflow.js';
 import { skipOrFail } from '../../helpers/backends.js';
-import { learnableCsv, runMainWith, scratchFolder, type Outcome } from './program.js';
+import type { Outcome } from '../program.js';
+import { learnableCsv, runMainWith, scratchFolder } from './program.js';
 
 interface Report {
   readonly exportedEqual: { readonly tfjsNode: number | null; readonly python: number | null };

@@ -1,36 +1,16 @@
 /** Runs the wide-and-deep example as a user does: as a process of its own. */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { WITH_DIST } from '../../helpers/programs.js';
-
-export interface Outcome {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-const MAIN = fileURLToPath(new URL('../../../models/wide_and_deep/main.ts', import.meta.url));
+import { runModel, type Outcome } from '../program.js';
 
 export function runMain(...args: string[]): Promise<Outcome> {
-  return runMainWith({}, ...args);
+  return runModel('wide_and_deep', args);
 }
 
 /** `variables`: of the environment, beside those of this process. */
 export function runMainWith(variables: Readonly<Record<string, string>>, ...args: string[]): Promise<Outcome> {
-  const child = spawn(process.execPath, [...WITH_DIST, MAIN, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...variables },
-  });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, stdout, stderr }));
-  });
+  return runModel('wide_and_deep', args, variables);
 }
 
 /** A folder that `remove` deletes, and at the latest the end of the process: specs that were not chosen make theirs too. */

@@ -1,0 +1,46 @@
+// @ts-check
+/** The command line. Needs Node alone: it is read before anything is installed. */
+import { helpOf, parse } from '../command_line.mjs';
+import { InputError } from '../input_error.mjs';
+import { flag, inputFile, number, oneOf, whole } from '../option_kinds.mjs';
+
+/** @typedef {ReturnType<typeof readOptions>} Options */
+
+const BACKENDS = /** @type {const} */ (['cpu', 'tensorflow', 'wasm']);
+
+const OPTIONS = {
+  data: inputFile(
+    "lines of Criteo's click logs: label, 13 numbers, 26 hexadecimal values; without it data are made up",
+  ),
+  test: inputFile('the same, to score; without it the last seventh of the lines, the last day of seven'),
+  lines: whole(10, 100_000_000, null, 'reads so many lines of each file (default: all)'),
+  rows: whole(2, 100_000_000, 10_000, 'rows of each table, to which values are hashed (default: 10000)'),
+  hotness: whole(1, 1000, 1, 'ids of each value: its own, and others that follow from it (default: 1)'),
+  dim: whole(1, 1024, 16, 'columns of the tables (default: 16)'),
+  epochs: whole(1, 1000, 3, 'passes over the lines (default: 3)'),
+  batch: whole(1, 1_000_000, 256, 'lines per step (default: 256)'),
+  rate: number(0, 1000, 0.003, 'learning rate of Adam (default: 0.003)'),
+  backend: oneOf(BACKENDS, null, ' (default: tensorflow where it is there, else cpu)'),
+  seed: whole(0, 1_000_000_000, 42, 'of everything random (default: 42)'),
+  json: flag('print the results as one line of JSON, the last line'),
+  help: flag('print this'),
+};
+
+export const HELP = `Trains DLRM on click logs in Criteo's layout.
+
+  node models/start.mjs dlrm [options]
+
+${helpOf(OPTIONS)}
+All lines are kept in memory, 160 bytes each, and more with --hotness.
+`;
+
+/**
+ * Throws InputError for what cannot be meant.
+ * @param {readonly string[]} args
+ */
+export function readOptions(args) {
+  const { given, values } = parse(args, OPTIONS);
+  const lone = given.includes('data') ? undefined : ['test', 'lines'].find((name) => given.includes(name));
+  if (lone !== undefined) throw new InputError(`--${lone} needs --data`);
+  return values(OPTIONS);
+}
