@@ -1,7 +1,8 @@
 /** The spec files of this project, which of them are asked for, and what they need beside a process. */
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { globSync } from 'tinyglobby';
 
 export const TEST_FOLDER = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** Files that take less are run in the order of their paths. */
@@ -29,11 +30,9 @@ export interface Choice {
 
 /** Every spec file, by path. */
 export function specFiles(): SpecFile[] {
-  const names = readdirSync(TEST_FOLDER, { recursive: true, encoding: 'utf8' });
-  return names
-    .filter((name) => name.endsWith('.spec.ts'))
-    .sort()
-    .map((name) => ({ path: join(TEST_FOLDER, name), name: `test/${name.replaceAll('\\', '/')}` }));
+  // Not what specs put into `.cache`: packages of Python, and links to the whole project.
+  const names = globSync('**/*.spec.ts', { cwd: TEST_FOLDER, followSymbolicLinks: false });
+  return names.sort().map((name) => ({ path: join(TEST_FOLDER, name), name: `test/${name}` }));
 }
 
 /** A pattern that is part of a path chooses files; any other chooses specs by their text. A path must choose some. */
