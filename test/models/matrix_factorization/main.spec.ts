@@ -49,7 +49,7 @@ describe('matrix factorization', () => {
     const found = reportOf<Report>(outcome);
     expect([found.backend, found.captured]).toEqual(['tensorflow', true]);
     // By chance a tenth.
-    expect(found['hitRate@10']).toBeGreaterThan(0.75 * found['bestHitRate@10']!);
+    expect(found['hitRate@10']).toBeGreaterThan(0.65 * found['bestHitRate@10']!);
     expect(found['hitRate@10']).toBeLessThan(found['bestHitRate@10']! + 0.02);
     expect(found.epochs).toBeLessThanOrEqual(16);
     expect(found.heldOutRecall).toBeGreaterThan(0);
