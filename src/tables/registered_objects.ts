@@ -81,7 +81,12 @@ function instantiate(name: string, config: Record<string, unknown>, family: Fami
   try {
     return fromConfig(cls, adapted);
   } catch (error) {
-    throw new ValueError(family.argument, `a config that ${className} accepts`, received, (error as Error).message);
+    throw new ValueError(
+      family.argument,
+      `a config that ${className} accepts`,
+      received,
+      (error as Error).message.replace('[object Object]', () => JSON.stringify(adapted)),
+    );
   }
 }
 

@@ -190,7 +190,7 @@ itTreatsEachArgument(new URL('each_argument.txt', import.meta.url), {
     run: (args: { shape: number[] }) => {
       const { shape, dtype, name, sourceLayer } = input(args);
       // The second input of a name gets another one.
-      return { shape, dtype, name: name.replace(/_\d+$/, ''), ragged: (sourceLayer as { ragged?: boolean }).ragged };
+      return { shape, dtype, name: name.replace(/_?\d+$/, ''), ragged: (sourceLayer as { ragged?: boolean }).ragged };
     },
   },
 });
