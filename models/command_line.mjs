@@ -49,6 +49,14 @@ export function parse(args, table) {
   return {
     /** Names of the options that were given. */
     given: Object.keys(given),
+    /**
+     * Throws InputError where one of some options was given without another one.
+     * @type {(names: readonly (keyof O & string)[], needed: keyof O & string) => void}
+     */
+    refuseWithout(names, needed) {
+      const found = given[needed] === undefined ? names.find((name) => given[name] !== undefined) : undefined;
+      if (found !== undefined) throw new InputError(`--${found} needs --${needed}`);
+    },
     /** Throws InputError for what cannot be meant. */
     value,
     /** @type {<Part extends Partial<O>>(part: Part) => Values<Part>} */

@@ -13,3 +13,14 @@ export class InputError extends Error {
 export function isSystemError(error) {
   return error instanceof Error && 'syscall' in error && 'code' in error;
 }
+
+/**
+ * A line of a file that is other than expected.
+ * @param {string} path
+ * @param {number} line
+ * @param {string} expected
+ * @param {string} found
+ */
+export function mistakeAt(path, line, expected, found) {
+  return new InputError(`${path}, line ${line}: expected ${expected}, found "${found}"`);
+}

@@ -7,7 +7,7 @@
  */
 import { readFileSync } from 'node:fs';
 import * as emb from 'tfjs-embeddings/node';
-import { InputError } from './input_error.mjs';
+import { InputError, mistakeAt } from './input_error.mjs';
 
 /** The items of each user. */
 export type ItemsOfUsers = readonly Int32Array[];
@@ -31,14 +31,10 @@ interface Pairs {
 
 type Place = readonly [path: string, line: number];
 
-function mistake([path, line]: Place, expected: string, found: string): InputError {
-  return new InputError(`${path}, line ${line}: expected ${expected}, found "${found}"`);
-}
-
 function wholeNumber(text: string, place: Place): number {
   const value = Number(text);
   if (text !== '' && Number.isSafeInteger(value) && value >= 0 && value < 2 ** 31) return value;
-  throw mistake(place, 'whole numbers from 0 to 2147483647', text);
+  throw mistakeAt(...place, 'whole numbers from 0 to 2147483647', text);
 }
 
 function linesOf(path: string): string[] {
@@ -49,7 +45,7 @@ function linesOf(path: string): string[] {
 }
 
 /** Names get numbers in the order in which they are seen. */
-class Names {
+export class Names {
   readonly numbers = new Map<string, number>();
 
   numberOf(name: string): number {
@@ -86,12 +82,12 @@ function readColumns(
   for (let i = first; i < lines.length; i++) {
     const place: Place = [path, i + 1];
     const cells = lines[i]!.split('\t');
-    if (cells.length < least) throw mistake(place, `${least} columns with tabs between`, lines[i]!.slice(0, 60));
+    if (cells.length < least) throw mistakeAt(...place, `${least} columns with tabs between`, lines[i]!.slice(0, 60));
     pairs.users.push(columns.userId(cells[columns.user]!, place));
     pairs.items.push(columns.itemId(cells[columns.item]!, place));
     if (columns.time < 0) continue;
     const time = Number(cells[columns.time]);
-    if (!Number.isFinite(time)) throw mistake(place, 'a time', cells[columns.time]!);
+    if (!Number.isFinite(time)) throw mistakeAt(...place, 'a time', cells[columns.time]!);
     pairs.times.push(time);
   }
   return pairs;
@@ -106,7 +102,7 @@ function readPairs(path: string, names: { readonly users: Names; readonly items:
     const [user, item, time] = ['user_id', 'item_id', 'timestamp'].map((name) =>
       head.findIndex((column) => column.split(':')[0] === name),
     ) as [number, number, number];
-    if (user < 0 || item < 0) throw mistake([path, 1], 'columns user_id and item_id', lines[0]!);
+    if (user < 0 || item < 0) throw mistakeAt(path, 1, 'columns user_id and item_id', lines[0]!);
     const [userId, itemId] = [names.users, names.items].map((each) => (text: string) => each.numberOf(text));
     const columns = { user, item, time, userId: userId!, itemId: itemId! };
     return { ...readColumns(path, lines, 1, columns), layout: 'an atomic file' };
@@ -148,11 +144,12 @@ export function readNegatives(path: string, { numUsers, numItems }: Interactions
     const place: Place = [path, i + 1];
     const [pair, ...items] = line.split('\t');
     const user = /^\((\d+),\s*\d+\)$/.exec(pair!)?.[1];
-    if (user === undefined) throw mistake(place, '(user,item) and then items, with tabs between', pair!.slice(0, 60));
-    if (Number(user) >= numUsers) throw mistake(place, `users below ${numUsers}, as in the other files`, user);
+    if (user === undefined)
+      throw mistakeAt(...place, '(user,item) and then items, with tabs between', pair!.slice(0, 60));
+    if (Number(user) >= numUsers) throw mistakeAt(...place, `users below ${numUsers}, as in the other files`, user);
     rows[Number(user)] = Int32Array.from(items, (item) => {
       const id = wholeNumber(item, place);
-      if (id >= numItems) throw mistake(place, `items below ${numItems}, as in the other files`, item);
+      if (id >= numItems) throw mistakeAt(...place, `items below ${numItems}, as in the other files`, item);
       return id;
     });
   });

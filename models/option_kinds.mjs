@@ -36,19 +36,11 @@ export function text(value, byDefault, help) {
  * @param {number} most
  * @param {D} byDefault
  * @param {string} help
- * @returns {Option<number | D>}
  */
 export function whole(least, most, byDefault, help) {
-  return {
-    value: 'N',
-    help,
-    byDefault,
-    read(option, given) {
-      const value = Number(given);
-      if (given.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return value;
-      throw new InputError(`${option} must be a whole number from ${least} to ${most}, not "${given}"`);
-    },
-  };
+  return numeric('N', `a whole number from ${least} to ${most}`, byDefault, help, (value) => {
+    return Number.isInteger(value) && value >= least && value <= most;
+  });
 }
 
 /**
@@ -58,17 +50,29 @@ export function whole(least, most, byDefault, help) {
  * @param {number} most
  * @param {D} byDefault
  * @param {string} help
- * @returns {Option<number | D>}
  */
 export function number(least, most, byDefault, help) {
+  const fits = (/** @type {number} */ value) => value >= least && value <= most;
+  return numeric('X', `a number from ${least} to ${most}`, byDefault, help, fits);
+}
+
+/**
+ * @template {number | null} D
+ * @param {string} value
+ * @param {string} expected
+ * @param {D} byDefault
+ * @param {string} help
+ * @param {(value: number) => boolean} fits
+ * @returns {Option<number | D>}
+ */
+function numeric(value, expected, byDefault, help, fits) {
   return {
-    value: 'X',
+    value,
     help,
     byDefault,
     read(option, given) {
-      const value = Number(given);
-      if (given.trim() !== '' && value >= least && value <= most) return value;
-      throw new InputError(`${option} must be a number from ${least} to ${most}, not "${given}"`);
+      if (given.trim() !== '' && fits(Number(given))) return Number(given);
+      throw new InputError(`${option} must be ${expected}, not "${given}"`);
     },
   };
 }
@@ -185,3 +189,15 @@ function whyNotWritable(given) {
   if (there !== resolve(given) && statOf(there)?.isDirectory() !== true) return `${there} is no folder`;
   return isAllowed(there, constants.W_OK) ? null : `${there} is write-protected`;
 }
+
+/** Options of models that train on any backend. */
+export const RUN = {
+  backend: oneOf(
+    /** @type {const} */ (['cpu', 'tensorflow', 'wasm']),
+    null,
+    ' (default: tensorflow where it is there, else cpu)',
+  ),
+  seed: whole(0, 1_000_000_000, 42, 'of everything random (default: 42)'),
+  json: flag('print the results as one line of JSON, the last line'),
+  help: flag('print this'),
+};

@@ -35,6 +35,14 @@ export class Random {
     }
     return order;
   }
+
+  /** Places, drawn without repetitions with chances in proportion to the exponentials of these numbers. */
+  drawOrder(exponents: ArrayLike<number>): Int32Array {
+    // They are those of the largest sums with Gumbel's noise.
+    const noisy = Float64Array.from(exponents, (each) => each - Math.log(-Math.log(1 - this.next())));
+    return Int32Array.from(noisy.keys()).sort((a, b) => noisy[b]! - noisy[a]!);
+  }
+
   /** One in `share` of the numbers 0 .. count - 1, at least one, and the others. */
   split(count: number, share: number): [picked: Int32Array, others: Int32Array] {
     const order = this.permutation(count);

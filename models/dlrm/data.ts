@@ -7,7 +7,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { InputError } from '../input_error.mjs';
+import { InputError, mistakeAt } from '../input_error.mjs';
 import { expectedAuc } from '../metrics.js';
 import { Random } from '../random.js';
 import type { Options } from './options.mjs';
@@ -35,8 +35,7 @@ export async function readClicks(path: string, most: number): Promise<Clicks> {
     if (count === most) break;
     count++;
     const cells = line.split('\t');
-    const mistake = (expected: string, found: string): InputError =>
-      new InputError(`${path}, line ${count}: expected ${expected}, found "${found}"`);
+    const mistake = (expected: string, found: string): InputError => mistakeAt(path, count, expected, found);
     if (cells.length !== 1 + NUMBERS + VALUES) throw mistake('40 columns with tabs between', `${cells.length}`);
     if (cells[0] !== '0' && cells[0] !== '1') throw mistake('a label of 0 or 1', cells[0]!);
     rows.labels.push(Number(cells[0]));

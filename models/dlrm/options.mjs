@@ -1,12 +1,9 @@
 // @ts-check
 /** The command line. Needs Node alone: it is read before anything is installed. */
 import { helpOf, parse } from '../command_line.mjs';
-import { InputError } from '../input_error.mjs';
-import { flag, inputFile, number, oneOf, whole } from '../option_kinds.mjs';
+import { RUN, inputFile, number, whole } from '../option_kinds.mjs';
 
 /** @typedef {ReturnType<typeof readOptions>} Options */
-
-const BACKENDS = /** @type {const} */ (['cpu', 'tensorflow', 'wasm']);
 
 const OPTIONS = {
   data: inputFile(
@@ -20,10 +17,10 @@ const OPTIONS = {
   epochs: whole(1, 1000, 3, 'passes over the lines (default: 3)'),
   batch: whole(1, 1_000_000, 256, 'lines per step (default: 256)'),
   rate: number(0, 1000, 0.003, 'learning rate of Adam (default: 0.003)'),
-  backend: oneOf(BACKENDS, null, ' (default: tensorflow where it is there, else cpu)'),
-  seed: whole(0, 1_000_000_000, 42, 'of everything random (default: 42)'),
-  json: flag('print the results as one line of JSON, the last line'),
-  help: flag('print this'),
+  backend: RUN.backend,
+  seed: RUN.seed,
+  json: RUN.json,
+  help: RUN.help,
 };
 
 export const HELP = `Trains DLRM on click logs in Criteo's layout.
@@ -39,8 +36,7 @@ All lines are kept in memory, 160 bytes each, and more with --hotness.
  * @param {readonly string[]} args
  */
 export function readOptions(args) {
-  const { given, values } = parse(args, OPTIONS);
-  const lone = given.includes('data') ? undefined : ['test', 'lines'].find((name) => given.includes(name));
-  if (lone !== undefined) throw new InputError(`--${lone} needs --data`);
+  const { refuseWithout, values } = parse(args, OPTIONS);
+  refuseWithout(['test', 'lines'], 'data');
   return values(OPTIONS);
 }

@@ -41,17 +41,15 @@ export function makeUp(seed: number, k: number): MadeUp {
   const random = new Random(seed);
   const [users, items] = [directions(USERS, random), directions(ITEMS, random)];
   const [train, valid, test, negatives]: Int32Array[][] = [[], [], [], []];
-  const [exponents, noisy] = [new Float64Array(ITEMS), new Float64Array(ITEMS)];
+  const exponents = new Float64Array(ITEMS);
   let [hits, gain] = [0, 0];
   for (let user = 0; user < USERS; user++) {
     for (let item = 0; item < ITEMS; item++) {
       let cosine = 0;
       for (let i = 0; i < DIM; i++) cosine += users[user * DIM + i]! * items[item * DIM + i]!;
       exponents[item] = SHARPNESS * cosine - Math.log(item + 10);
-      // The largest sums with Gumbel's noise are drawn in proportion to the exponentials.
-      noisy[item] = exponents[item]! - Math.log(-Math.log(1 - random.next()));
     }
-    const order = Int32Array.from(noisy.keys()).sort((a, b) => noisy[b]! - noisy[a]!);
+    const order = random.drawOrder(exponents);
     const count = 12 + random.below(13);
     // Shuffled, as the first ones of the order are likelier.
     const own = random.permutation(count).map((at) => order[at]!);

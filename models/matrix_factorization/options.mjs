@@ -2,11 +2,10 @@
 /** The command line. Needs Node alone: it is read before anything is installed. */
 import { helpOf, parse } from '../command_line.mjs';
 import { InputError } from '../input_error.mjs';
-import { flag, inputFile, number, oneOf, outputFolder, whole } from '../option_kinds.mjs';
+import { RUN, flag, inputFile, number, oneOf, outputFolder, whole } from '../option_kinds.mjs';
 
 /** @typedef {ReturnType<typeof readOptions>} Options */
 
-const BACKENDS = /** @type {const} */ (['cpu', 'tensorflow', 'wasm']);
 const LOSSES = /** @type {const} */ (['softmax', 'ccl', 'bpr']);
 
 const OPTIONS = {
@@ -39,11 +38,11 @@ const OPTIONS = {
   decay: number(0, 1, 0.05, 'share of a touched row, times the rate, that a step takes off (default: 0.05)'),
   'new-users': number(0, 0.5, 0, 'share of users that a second training leaves out, to fold them in (default: 0)'),
   k: whole(1, 10_000, null, 'ranks that are looked at (default: 20, with --negatives 10)'),
-  backend: oneOf(BACKENDS, null, ' (default: tensorflow where it is there, else cpu)'),
-  seed: whole(0, 1_000_000_000, 42, 'of everything random (default: 42)'),
+  backend: RUN.backend,
+  seed: RUN.seed,
   save: outputFolder('where to keep a model that gives the best items for the number of a user'),
-  json: flag('print the results as one line of JSON, the last line'),
-  help: flag('print this'),
+  json: RUN.json,
+  help: RUN.help,
 };
 
 export const HELP = `Trains vectors of users and items, and ranks for each user the items that it does not have.
@@ -59,15 +58,10 @@ Vectors have length 1, but for bpr, where scores are plain inner products.
  * @param {readonly string[]} args
  */
 export function readOptions(args) {
-  const { given, values } = parse(args, OPTIONS);
-  /** @type {(names: readonly string[], needed: keyof typeof OPTIONS) => void} */
-  const refuse = (names, needed) => {
-    const found = given.includes(needed) ? undefined : names.find((name) => given.includes(name));
-    if (found !== undefined) throw new InputError(`--${found} needs --${needed}`);
-  };
-  refuse(['valid', 'test', 'negatives'], 'train');
-  refuse(['train', 'negatives'], 'test');
-  refuse(['chosen'], 'epochs');
+  const { given, refuseWithout, values } = parse(args, OPTIONS);
+  refuseWithout(['valid', 'test', 'negatives'], 'train');
+  refuseWithout(['train', 'negatives'], 'test');
+  refuseWithout(['chosen'], 'epochs');
   const read = values(OPTIONS);
   const isPairs = read.loss === 'bpr';
   /** @type {(names: readonly string[], isMeant: boolean, loss: string) => void} */

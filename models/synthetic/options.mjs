@@ -2,7 +2,7 @@
 /** The command line. Needs Node alone: it is read before anything is installed. */
 import { helpOf, valuesOf } from '../command_line.mjs';
 import { MACHINE, PLACEMENT } from '../device_options.mjs';
-import { flag, oneOf, whole } from '../option_kinds.mjs';
+import { RUN, flag, oneOf, whole } from '../option_kinds.mjs';
 
 /** Described in configs.ts. */
 export const MODELS = /** @type {const} */ (['tiny', 'small', 'criteo']);
@@ -26,7 +26,7 @@ const OPTIONS = {
   host: MACHINE.host,
   report: MACHINE.report,
   plan: flag('print which part of which table lies on which device, a line for each'),
-  help: flag('print this'),
+  help: RUN.help,
 };
 /** @typedef {ReturnType<typeof readOptions>} Options */
 

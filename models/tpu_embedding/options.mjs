@@ -1,7 +1,7 @@
 // @ts-check
 /** The command line. Needs Node alone: it is read before anything is installed. */
 import { helpOf, valuesOf } from '../command_line.mjs';
-import { flag, oneOf, whole } from '../option_kinds.mjs';
+import { RUN, oneOf, whole } from '../option_kinds.mjs';
 
 /** TPUEmbeddingV2 wants a power of two, which divides the four samples of a batch. */
 const DEVICES = /** @type {const} */ (['1', '2', '4']);
@@ -9,7 +9,7 @@ const DEVICES = /** @type {const} */ (['1', '2', '4']);
 const OPTIONS = {
   devices: oneOf(DEVICES, '4', ': number of virtual devices (default: 4)', 'N'),
   steps: whole(1, 1000, 2, 'training steps of each API (default: 2)'),
-  help: flag('print this'),
+  help: RUN.help,
 };
 
 /** @typedef {Readonly<{devices: number, steps: number}>} Options */

@@ -1,7 +1,8 @@
 /** Features of users and items: columns of atomic files of RecBole as rows of ids. */
 import * as tf from '@tensorflow/tfjs';
 import { readFileSync } from 'node:fs';
-import { InputError } from '../input_error.mjs';
+import { InputError, mistakeAt } from '../input_error.mjs';
+import { Names } from '../interactions.js';
 
 /** One column: ids of each user or item, padded by -1 to `width`. */
 export interface Feature {
@@ -47,7 +48,7 @@ export function readFeatures(path: string, key: string, numberOf: (name: string)
   if (lines.at(-1) === '') lines.pop();
   const columns = (lines[0] ?? '').split('\t').map((column) => column.split(':') as [string, string | undefined]);
   const at = columns.findIndex(([name]) => name === key);
-  if (at < 0) throw new InputError(`${path}, line 1: expected a column ${key}, found "${lines[0] ?? ''}"`);
+  if (at < 0) throw mistakeAt(path, 1, `a column ${key}`, lines[0] ?? '');
   const cells = columns.map(() => Array.from({ length: count }, () => ''));
   lines.slice(1).forEach((line, i) => {
     const row = line.split('\t');
@@ -67,12 +68,12 @@ export function readFeatures(path: string, key: string, numberOf: (name: string)
 }
 
 function vocabulary(name: string, cells: readonly string[], type: string): Feature {
-  const known = new Map<string, number>();
+  const known = new Names();
   const rows = cells.map((cell) => {
     const words = type === 'token' ? [cell] : cell.split(' ');
-    return words.filter((word) => word !== '').map((word) => known.get(word) ?? known.set(word, known.size).size - 1);
+    return words.filter((word) => word !== '').map((word) => known.numberOf(word));
   });
-  return featureOf(name, Math.max(known.size, 1), rows);
+  return featureOf(name, Math.max(known.numbers.size, 1), rows);
 }
 
 /** Bins of equal count. */

@@ -38,9 +38,7 @@ export function makeUp(seed: number, k: number): Data {
       const ofTags = tags[item]!.reduce((sum, tag) => sum + c[age]![tag]!, 0) / tags[item]!.length;
       return a[country]![genre!]! + b[age]![genre!]! + ofTags - Math.log(item + 10);
     });
-    // The largest sums with Gumbel's noise are drawn in proportion to the exponentials.
-    const noisy = scores.map((score) => score - Math.log(-Math.log(1 - random.next())));
-    const order = Array.from(noisy.keys()).sort((x, y) => noisy[y]! - noisy[x]!);
+    const order = random.drawOrder(scores);
     // Shuffled, as the first ones of the order are likelier.
     const own = random.permutation(OWN).map((at) => order[at]!);
     const [kept, held] = [own.slice(HELD), own.slice(0, HELD)];

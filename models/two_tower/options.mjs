@@ -1,12 +1,9 @@
 // @ts-check
 /** The command line. Needs Node alone: it is read before anything is installed. */
 import { helpOf, parse } from '../command_line.mjs';
-import { InputError } from '../input_error.mjs';
-import { flag, inputFile, number, oneOf, outputFolder, whole } from '../option_kinds.mjs';
+import { RUN, inputFile, number, outputFolder, whole } from '../option_kinds.mjs';
 
 /** @typedef {ReturnType<typeof readOptions>} Options */
-
-const BACKENDS = /** @type {const} */ (['cpu', 'tensorflow', 'wasm']);
 
 const OPTIONS = {
   train: inputFile('who had what, as an atomic file of RecBole (.inter); without it data are made up'),
@@ -19,11 +16,11 @@ const OPTIONS = {
   rate: number(0, 1000, 0.005, 'learning rate of Adam (default: 0.005)'),
   temperature: number(0.01, 1000, 0.1, 'what cosines are divided by (default: 0.1)'),
   k: whole(1, 10_000, 20, 'ranks that are looked at (default: 20)'),
-  backend: oneOf(BACKENDS, null, ' (default: tensorflow where it is there, else cpu)'),
-  seed: whole(0, 1_000_000_000, 42, 'of everything random (default: 42)'),
+  backend: RUN.backend,
+  seed: RUN.seed,
   save: outputFolder('where to keep the model that gives the best items for the features of a user'),
-  json: flag('print the results as one line of JSON, the last line'),
-  help: flag('print this'),
+  json: RUN.json,
+  help: RUN.help,
 };
 
 export const HELP = `Trains two towers, one of features of users and one of those of items, and retrieves items for users.
@@ -39,13 +36,8 @@ Columns of tokens become vocabularies, token_seq bags of ids, and float bins of 
  * @param {readonly string[]} args
  */
 export function readOptions(args) {
-  const { given, values } = parse(args, OPTIONS);
-  /** @type {(names: readonly string[], needed: keyof typeof OPTIONS) => void} */
-  const refuse = (names, needed) => {
-    const found = given.includes(needed) ? undefined : names.find((name) => given.includes(name));
-    if (found !== undefined) throw new InputError(`--${found} needs --${needed}`);
-  };
-  refuse(['test', 'users', 'items'], 'train');
-  refuse(['train'], 'test');
+  const { refuseWithout, values } = parse(args, OPTIONS);
+  refuseWithout(['test', 'users', 'items'], 'train');
+  refuseWithout(['train'], 'test');
   return values(OPTIONS);
 }

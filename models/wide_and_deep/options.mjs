@@ -3,7 +3,7 @@
 import { helpOf, parse } from '../command_line.mjs';
 import { EMULATOR, MACHINE, PLACEMENT, RELOAD, machineOf, placementOf } from '../device_options.mjs';
 import { InputError } from '../input_error.mjs';
-import { flag, inputFile, oneOf, outputFolder, text, whole } from '../option_kinds.mjs';
+import { RUN, inputFile, oneOf, outputFolder, text, whole } from '../option_kinds.mjs';
 
 /** @typedef {ReturnType<typeof readOptions>} Options */
 
@@ -23,11 +23,11 @@ const JOB = {
   api: oneOf(APIS, 'distributed', API_HELP),
   epochs: whole(1, 100_000, 10, 'passes over the training rows (default: 10)'),
   batch: whole(1, 1_000_000, 512, 'rows per step (default: 512)'),
-  seed: whole(0, 1_000_000_000, 42, 'of everything random (default: 42)'),
+  seed: RUN.seed,
   save: outputFolder('where to keep the model (default: a temporary folder, removed at the end)'),
   export: outputFolder('exports a SavedModel too, and lets tfjs-node and Python run it'),
-  json: flag('print the results as one line of JSON, the last line'),
-  help: flag('print this'),
+  json: RUN.json,
+  help: RUN.help,
 };
 const ON_DEVICES = { ...MACHINE, ...RELOAD, ...PLACEMENT };
 
@@ -47,13 +47,13 @@ values in a cell (a|b|c) bags of ids. A tenth of the training rows chooses the e
  * @param {readonly string[]} args
  */
 export function readOptions(args) {
-  const { given, value, values } = parse(args, { ...JOB, ...ON_DEVICES });
+  const { given, refuseWithout, value, values } = parse(args, { ...JOB, ...ON_DEVICES });
   /** @type {(names: readonly string[], needed: string) => void} */
   const refuse = (names, needed) => {
     const found = names.find((name) => given.includes(name));
     if (found !== undefined) throw new InputError(`--${found} needs ${needed}`);
   };
-  if (!given.includes('data')) refuse(['test', 'label', 'positive'], '--data');
+  refuseWithout(['test', 'label', 'positive'], 'data');
   const [asked, api] = [value('backend'), value('api')];
   const backend = api === 'distributed' ? asked : EMULATOR;
   if (asked !== null && asked !== backend) {
