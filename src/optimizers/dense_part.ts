@@ -49,7 +49,7 @@ function checkStep({ variable, state, start }: StockStep): void {
     'dense gradient',
   );
   // Stock optimizers are not told that a table has got more rows.
-  for (const each of state) {
+  for (const each of state()) {
     const before = each.shape[0]!;
     if (!hadRows(variable, before)) continue;
     const values = withRowsOf<tf.Tensor>(each, shape[0]! - before, start);

@@ -24,7 +24,7 @@ const MARK = Symbol.for('tfjs-embeddings.stockSteps');
 export interface StockStep {
   readonly variable: tf.Variable;
   /** What the optimizer keeps for it; none before the first step. */
-  readonly state: readonly tf.Variable[];
+  readonly state: () => readonly tf.Variable[];
   /** What that begins with. */
   readonly start: number;
 }
@@ -36,11 +36,14 @@ function stepsOf(optimizer: object, gradients: Parameters<Apply>[0]): StockStep[
     : Object.entries(gradients).map(([name, tensor]) => ({ name, tensor }));
   const { registeredVariables } = tf.engine();
   const { initialAccumulatorValue: start = 0 } = optimizer as { initialAccumulatorValue?: number };
-  const lists = Object.values(optimizer).filter((field): field is StateEntry[] => Array.isArray(field));
+  const isList = (field: unknown): field is StateEntry[] => Array.isArray(field);
   return list.flatMap(({ name, tensor }, at) => {
     const variable = registeredVariables[name];
     if (tensor === null || tensor === undefined || variable === undefined) return [];
-    const state = lists.flatMap((entries) => entries[at]?.variable ?? []);
+    const state = (): tf.Variable[] =>
+      Object.values(optimizer)
+        .filter(isList)
+        .flatMap((entries) => entries[at]?.variable ?? []);
     return [{ variable, state, start }];
   });
 }
