@@ -36,9 +36,12 @@ export function startJasmine(projectBaseDir: string, loader: Loader): Jasmine {
 
 /** Every spec also fails where an error of the package, made in it, does not read as a whole. */
 export function expectWholeErrors(): void {
-  // Loaded in the first spec: sources that are changed load only when what they call is there.
-  beforeEach(async () => void (await import('../helpers/errors.js')));
-  afterEach(async () => (await import('../helpers/errors.js')).expectAllWhole());
+  // Loaded when specs begin: sources that are changed load only when what they call is there.
+  let expectAllWhole: () => void;
+  beforeAll(async () => {
+    ({ expectAllWhole } = await import('../helpers/errors.js'));
+  });
+  afterEach(() => expectAllWhole());
 }
 
 /** The specs of a suite, at any depth. */
