@@ -8,6 +8,11 @@ describe('the closest name', () => {
     expect(closestName('rowsplits', ['rowSplits', 'rowSplit'])).toBe('rowSplits');
   });
 
+  it('reads over underscores and case', () => {
+    expect(closestName('Y_E_S', ['no', 'yes'])).toBe('yes');
+    expect(closestName('yes', ['n_o', 'Y_E_S'])).toBe('Y_E_S');
+  });
+
   it('counts neighbours that changed places as one change', () => {
     expect(closestName('lzay', ['lazy'])).toBe('lazy');
     expect(closestName('zyla', ['lazy'])).toBeUndefined();

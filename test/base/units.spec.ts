@@ -19,11 +19,11 @@ describe('Units of reports', () => {
   });
 
   it('writes what stands below each other with as many digits', () => {
-    expect([0, 999, 999.6, 1000, 99_940, 100_000, 999_940, 999_960, 5e15].map(alignedBytesText)).toEqual([
-      ...['0 B', '999 B', '1.00 kB', '1.00 kB', '99.9 kB', '100.0 kB', '999.9 kB', '1.00 MB', '5.00 PB'],
+    expect([0, 999, 999.6, 1000, 99_940, 100_000, 999_940, 999_960, 5e15, 999.95e15].map(alignedBytesText)).toEqual([
+      ...['0 B', '999 B', '1.00 kB', '1.00 kB', '99.9 kB', '100.0 kB', '999.9 kB', '1.00 MB', '5.00 PB', '1000 PB'],
     ]);
-    expect([0, 2e-10, 1.5e-9, 0.9999, 999].map(alignedSecondsText)).toEqual([
-      ...['0.00 s', '0.200 ns', '1.50 ns', '1.00 s', '999 s'],
+    expect([0, 2e-10, 1.5e-9, 0.9999, 999, 1234].map(alignedSecondsText)).toEqual([
+      ...['0.00 s', '0.200 ns', '1.50 ns', '1.00 s', '999 s', '1234 s'],
     ]);
   });
 

@@ -31,6 +31,17 @@ describe('DenseOrder', () => {
     expect(namesOf(order, entries({ 'b/kernel_2': [2, 3] }))).toEqual(['(a/kernel)', '(a/bias)', 'b/kernel_2']);
   });
 
+  it('takes no number from the middle of a name, and tells layers apart that tfjs numbered', () => {
+    order.restore(entries({ 'tower_1/kernel': [2, 3], 'tower_2/kernel': [2, 3] }, '/m'));
+    expect(namesOf(order, entries({ 'tower_2/kernel_1': [2, 3] }))).toEqual(['(tower_1/kernel)', 'tower_2/kernel_1']);
+  });
+
+  it('gives variables without a name of their own the state of such ones, in their order', () => {
+    order.restore(entries({ 'a/kernel': [2, 3], variable_7: [2, 3], variable_8: [2, 3] }, '/m'));
+    const names = namesOf(order, entries({ variable_31: [2, 3], 'a/kernel': [2, 3], variable_30: [2, 3] }));
+    expect(names).toEqual(['a/kernel', 'variable_31', 'variable_30']);
+  });
+
   it('goes by order and shape where no name is known', () => {
     const renamed = entries({ 'x/bias': [3], 'x/kernel': [2, 3], 'y/kernel': [2, 3], 'z/kernel': [4, 4] });
     expect(namesOf(order, renamed)).toEqual(['x/kernel', 'x/bias', 'y/kernel', 'z/kernel']);
@@ -48,6 +59,12 @@ describe('DenseOrder', () => {
     const state = entries({ 'x/m': [2, 3], 'y/m': [2, 3], 'z/m': [2, 3] });
     expect(order.named(state).map(({ name }) => name)).toEqual(['dense_order_spec/kernel/m', 'frozen/kernel/m']);
     variable.dispose();
+  });
+
+  it('names nothing anew where one kind has more state than another', () => {
+    order.arrange(entries(saved));
+    const state = [...entries(saved, '/m'), ...entries({ x: [2, 3] }, '/v')];
+    expect(order.named(state).map(({ name }) => name)).toEqual(state.map(({ name }) => name));
   });
 
   it('restores nothing where there is no state', () => {
