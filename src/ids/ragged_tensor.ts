@@ -137,7 +137,7 @@ export class RaggedTensor {
     if (rowSplits === undefined) {
       throw new ArgumentTypeError('rowSplits', 'a vector of whole numbers', rowSplits, FROM_ROW_SPLITS);
     }
-    return RaggedTensor.fromNestedRowSplits(values, [rowSplits], innerShape);
+    return RaggedTensor.#nested(values, [rowSplits], innerShape, () => 'rowSplits');
   }
 
   /**
@@ -161,7 +161,15 @@ export class RaggedTensor {
       throw new ArgumentTypeError('nestedRowSplits', 'an array of row splits', nestedRowSplits);
     }
     if (nestedRowSplits.length === 0) throw new ValueError('nestedRowSplits', 'at least one', nestedRowSplits);
-    const name = (axis: number): string => (nestedRowSplits.length === 1 ? 'rowSplits' : `nestedRowSplits[${axis}]`);
+    return RaggedTensor.#nested(values, nestedRowSplits, innerShape, (axis) => `nestedRowSplits[${axis}]`);
+  }
+
+  static #nested(
+    values: FlatInput | RaggedTensor,
+    nestedRowSplits: readonly FlatInput[],
+    innerShape: readonly number[] | undefined,
+    name: (axis: number) => string,
+  ): RaggedTensor {
     // Not by `map`, which leaves holes out.
     const splits = Array.from(nestedRowSplits, (each, axis) => readInt32(each, name(axis)).slice());
     const inner = readInner(values, innerShape);
@@ -560,8 +568,10 @@ export class RaggedTensor {
    *
    * @param other - Another ragged tensor.
    * @returns Whether all row splits are equal.
+   * @throws TypeError for anything else.
    */
   hasSplitsOf(other: RaggedTensor): boolean {
+    if (!isRagged(other)) throw new ArgumentTypeError('other', 'a RaggedTensor', other);
     return (
       this.raggedRank === other.raggedRank &&
       this.nestedRowSplits.every((splits, axis) => sameNumbers(splits, other.nestedRowSplits[axis]!))

@@ -2,6 +2,7 @@ import {
   checkRowSplits,
   checkSize,
   lengthsOfSplits,
+  placeSplits,
   sameNumbers,
   splitsOfLengths,
   uniformSplits,
@@ -58,5 +59,17 @@ describe('checkSize', () => {
       expectError(() => checkSize(size, 'size'), 'ValueError', 'size', String(size));
     }
     for (const size of ['3', null, undefined, 3n]) expectError(() => checkSize(size, 'size'), 'TypeError', 'size');
+  });
+});
+
+describe('placeSplits', () => {
+  it('gives each place of the padded rows its id, or none', () => {
+    expect(placeSplits(Int32Array.of(0, 2, 2, 3))).toEqual({
+      splits: Int32Array.of(0, 1, 2, 2, 2, 3, 3),
+      rows: 3,
+      longest: 2,
+    });
+    expect(placeSplits(Int32Array.of(0, 0))).toEqual({ splits: Int32Array.of(0), rows: 1, longest: 0 });
+    expect(placeSplits(Int32Array.of(0))).toEqual({ splits: Int32Array.of(0), rows: 0, longest: 0 });
   });
 });

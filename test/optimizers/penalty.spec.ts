@@ -18,6 +18,9 @@ class Largest extends (tf.regularizers.l2().constructor as new (config: object) 
   constructor() {
     super({ l2: 1 });
   }
+  getConfig(): tf.serialization.ConfigDict {
+    return {};
+  }
   override apply(x: tf.Tensor): tf.Scalar {
     return tf.tidy(() => x.abs().max().mul(10 * x.shape[0]!)) as tf.Scalar;
   }
