@@ -247,6 +247,10 @@ describe('the columns of a file', () => {
     const bytes = new TextEncoder().encode(csv);
     const found = { n: 'int', x: 'float', when: 'date', bag: 'ids', word: 'string', none: 'string', late: 'int' };
     expect(await emb.data.columnsOf(bytes)).toEqual(found as never);
+    // The first thousand rows tell; empty lines are none.
+    const long = (rows: number): Uint8Array => new TextEncoder().encode(`\n\nn,m\n${'1,\n'.repeat(rows)}\n\n1.5,x\n`);
+    expect(await emb.data.columnsOf(long(999))).toEqual({ n: 'float', m: 'string' });
+    expect(await emb.data.columnsOf(long(1000))).toEqual({ n: 'int', m: 'string' });
     expect(await emb.data.columnsOf(new TextEncoder().encode('1;a\n2;b'), { delimiter: ';', header: false })).toEqual({
       column_0: 'int',
       column_1: 'string',
@@ -297,6 +301,13 @@ describe('Arrow files and tables', () => {
     const coded = new arrow.Table({ word: dictionary });
     expect(await rowsOf(fromArrow(coded.slice(0, 2)))).toEqual([{ word: 'b' }, { word: 'a' }]);
     await expectRejection(() => rowsOf(fromArrow(coded)), 'ValueError', 'columns.word', 'row 3 of the table');
+    // Rows are counted over all batches.
+    const last = new arrow.Table(
+      new arrow.Table({ n: arrow.vectorFromArray([1, 2], new arrow.Float64()) }).batches.concat(
+        new arrow.Table({ n: arrow.vectorFromArray([3, null], new arrow.Float64()) }).batches,
+      ),
+    );
+    await expectRejection(() => rowsOf(fromArrow(last)), 'ValueError', 'columns.n', 'row 4 of the table');
     // A list that is missing may have values behind it all the same.
     const lists = arrow.makeData({
       type: new arrow.List(arrow.Field.new('item', new arrow.Int32())),

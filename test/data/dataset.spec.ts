@@ -53,6 +53,32 @@ describe('data sets', () => {
     expect(drawn().repeat().batch(5).size).toBeNull();
   });
 
+  it('are read ahead by prefetch, and by it alone', async () => {
+    let made = 0;
+    class Counted extends emb.preprocessing.Hashing {
+      override apply(values: never): never {
+        made += 1;
+        return super.apply(values);
+      }
+    }
+    const files = Array.from({ length: 6 }, (_, i) => new TextEncoder().encode(`word\n${i}\n`));
+    const madeAfterOne = async (ahead: number): Promise<number> => {
+      made = 0;
+      const columns = { word: new Counted({ numBins: 5 }) };
+      const reading = emb.data.fromCsv(files, { columns }).prefetch(ahead)[Symbol.asyncIterator]();
+      await reading.next();
+      for (let i = 0, before = -1; i < 50 && before !== made; i++) {
+        before = made;
+        await new Promise((done) => setTimeout(done, 20));
+      }
+      const found = made;
+      await reading.return?.(undefined);
+      return found;
+    };
+    expect(await madeAfterOne(0)).toBe(1);
+    expect(await madeAfterOne(3)).toBe(4);
+  });
+
   it('repeat without end until no more is asked for', async () => {
     const seen = await numbers(
       drawn()
@@ -221,6 +247,21 @@ describe('data sets', () => {
       { columns: { t: new TextVectorization({ vocabulary: ['a'] }) } },
     );
     await expectRejection(() => rowsOf(padded), 'ValueError', 'columns.t', 'pads');
+    const counts = new TextVectorization({ vocabulary: ['a'], outputMode: 'count' });
+    expect(await rowsOf(emb.data.fromArrays({ t: ['a b a', ''] }, { columns: { t: counts } }))).toEqual([
+      { t: [1, 2] },
+      { t: [0, 0] },
+    ]);
+  });
+
+  it('refuse what an object of the caller makes where it is no number', async () => {
+    class Words extends emb.preprocessing.Hashing {
+      override apply(): never {
+        return ['a'] as never;
+      }
+    }
+    const words = emb.data.fromArrays({ n: [1] }, { columns: { n: new Words({ numBins: 3 }) } });
+    await expectRejection(() => rowsOf(words), 'RuntimeError', 'columns.n', 'a');
   });
 
   it('share an object between columns, which learns of both, and make a pipeline of them', async () => {

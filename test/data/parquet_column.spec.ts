@@ -63,6 +63,9 @@ describe('levels of parquet pages', () => {
       expect(() => placesOfZero(Uint8Array.from(bytes), 16)).toThrowError(/end before/);
     }
     expect(() => decodeLevels(Uint8Array.of(3, 1, 1), 3, 8, 1)).toThrowError(/end before/);
+    // A run that is all there is, without its level.
+    expect(() => decodeLevels(Uint8Array.of(16), 1, 8, 1)).toThrowError(/end before/);
+    expect(() => placesOfZero(Uint8Array.of(16), 8)).toThrowError(/end before/);
     expect(() => decodeLevels(Uint8Array.of(0, 1), 1, 3, 1)).toThrowError(/end before/);
     expect(() => decodeLevels(Uint8Array.of(255, 255, 255, 255, 255, 255, 1), 1, 3, 1)).toThrowError(/end before/);
   });
