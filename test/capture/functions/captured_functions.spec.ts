@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { expectError } from '../../helpers/errors.js';
 import { describeSteps } from '../training.js';
+import { MODELS, MODELS_REFUSED } from './model_programs.js';
 import { Bench, CAPTURED, lookUp, REFUSED, square, type Program } from './user_programs.js';
 
 async function numbersOf(result: unknown): Promise<unknown> {
@@ -61,7 +62,7 @@ describeSteps('Functions of users', () => {
   }
 
   describe('are captured with the numbers that they have op by op:', () => {
-    for (const [name, program] of Object.entries(CAPTURED)) {
+    for (const [name, program] of Object.entries({ ...CAPTURED, ...MODELS })) {
       it(name, async () => {
         const [captured, plain] = [await run(program, true), await run(program, false)];
         expectClose(captured.results, plain.results, name);
@@ -73,7 +74,7 @@ describeSteps('Functions of users', () => {
   });
 
   describe('run op by op, and say why:', () => {
-    for (const [name, [program, reason]] of Object.entries(REFUSED)) {
+    for (const [name, [program, reason]] of Object.entries({ ...REFUSED, ...MODELS_REFUSED })) {
       it(name, async () => {
         const isRandom = name.startsWith('random');
         const [captured, plain] = [await run(program, true), await run(program, false)];

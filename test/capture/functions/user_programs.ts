@@ -51,7 +51,7 @@ export const square = (x: tf.Tensor): tf.Scalar => scalar(tf.mean(tf.square(x)))
 const embOptimizer = (bench: Bench): emb.SparseOptimizer => bench.keep(emb.train.adagrad({ learningRate: 0.1 }));
 
 /** A program of one function of a batch of ids, and an optimizer of `emb.train`. */
-function stepping(
+export function stepping(
   loss: (given: { table: tf.Variable; weights: tf.Variable; ids: tf.Tensor1D; bench: Bench }) => tf.Scalar,
   optimizerOf: (bench: Bench) => tf.Optimizer = embOptimizer,
 ): Program {
@@ -69,7 +69,7 @@ function stepping(
 }
 
 /** A program of one pure function of a batch. */
-function computing(f: (x: tf.Tensor, table: tf.Variable) => unknown): Program {
+export function computing(f: (x: tf.Tensor, table: tf.Variable) => unknown): Program {
   return (bench, capture) => {
     const table = bench.table(4, 4);
     const call = capture((x: tf.Tensor) => f(x, table));
