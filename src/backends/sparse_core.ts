@@ -196,6 +196,14 @@ export interface CsrCounts {
   readonly runs: Int32Array;
 }
 
+/** The ids of a batch for one stack. */
+export interface StackBatch {
+  readonly csr: HostCsr;
+  readonly counts: CsrCounts;
+  /** How full the buffers for ids are. */
+  readonly buffers: { readonly droppedIds: number; readonly slots: number; readonly minibatches: number };
+}
+
 /**
  * Counts the ids of each bucket; null where the CSR is none: pointers that fall or leave the arrays, samples that the
  * core does not have, rows that the shard does not have.

@@ -84,6 +84,11 @@ export function packHyper(hyper: Hyper): Float32Array {
   return Float32Array.from(HYPER_FIELDS, (field) => hyper[field]);
 }
 
+/** The same numbers for another step of the same rows: a row decays once, whatever its occurrences. */
+export function withoutDecay(hyper: Float32Array): Float32Array {
+  return hyper.map((value, i) => (HYPER_FIELDS[i] === 'weightDecay' ? 0 : value));
+}
+
 /** Numbers in contract order, by name. */
 export function unpackHyper(hyper: ArrayLike<number>): Hyper {
   return Object.fromEntries(HYPER_FIELDS.map((field, i) => [field, hyper[i] ?? NaN])) as Hyper;

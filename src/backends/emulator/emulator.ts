@@ -20,15 +20,23 @@ import type {
   WriteRows,
 } from '../contract.js';
 import { lookUpByKernel } from '../kernel_calls.js';
+import type { StackBatch } from '../sparse_core.js';
 import { collectedTable } from '../written_table.js';
 import type { ServedInput } from './machine/traffic_stats.js';
 import { DeviceTable, type TableForm } from './machine/device_table.js';
 import type { DeviceTensors, TensorValues } from './host/shared_tensors.js';
 import { type DerivedBackend, PooledRoom } from './host/derived_backend.js';
 import { IdReader, allRows, type LookupIds, isSplitByColumns } from './exchange/place_ids.js';
-import { lookUpAll, type HostLookup } from './exchange/pooled_lookup.js';
+import { lookUpAll, type DeviceStackLookup, type HostLookup } from './exchange/pooled_lookup.js';
 import type { Machine } from './machine/machine.js';
-import { updateAll, type HostGradient, type DeviceTableUpdate } from './exchange/table_update.js';
+import {
+  stackRowGradients,
+  updateAll,
+  type DeviceStackUpdate,
+  type DeviceTableUpdate,
+  type HostGradient,
+  type StackRows,
+} from './exchange/table_update.js';
 import { weightsGradient } from './exchange/weights_gradient.js';
 
 const ZEROS: Fill = { kind: 'constant', value: 0 };
@@ -38,6 +46,15 @@ const NORM_OF_ROW = 2;
 
 /** Columns of a table or of a slot: a vector has one value per row. */
 const columnsOf = (shape: readonly number[]): number => shape[1] ?? 1;
+
+/** A lookup in a stack on SparseCores. */
+export interface StackLookup extends Omit<DeviceStackLookup, 'table'> {
+  readonly table: tf.Tensor;
+}
+
+/** One exact step of a stack. */
+export type StackUpdate = Omit<TableUpdate, 'entries' | 'dense'> &
+  Pick<DeviceStackUpdate, 'batch' | 'gradient' | 'order'>;
 
 export class Emulator implements Devices, Tables {
   readonly devices = this;
@@ -243,7 +260,18 @@ export class Emulator implements Devices, Tables {
     }
   }
 
-  update(updates: readonly TableUpdate[]): void {
+  /** The activations of all samples of each stack, core after core: [cores x samples, columns]. */
+  lookUpStacks(lookups: readonly StackLookup[]): Float32Array[] {
+    this.machine.settle();
+    const start = performance.now();
+    const placed = lookups.map((lookup) => ({ ...lookup, table: this.placed(lookup.table) }));
+    const found = lookUpAll(this.machine, placed).map(({ pooled }) => pooled!.values);
+    const samples = lookups.reduce((sum, { batch: { csr } }) => sum + csr.cores * csr.samples, 0);
+    this.machine.counters.called('lookUp', samples, (performance.now() - start) / 1000);
+    return found;
+  }
+
+  update(updates: readonly (TableUpdate | StackUpdate)[]): void {
     this.machine.settle();
     const start = performance.now();
     const { sharedTensors } = this.derived.reader;
@@ -251,13 +279,16 @@ export class Emulator implements Devices, Tables {
       const tables = updates.map((update) => this.prepareTables(update));
       // All that can be refused is read before the first row is written, and ids last: what devices have of them in the
       // exchange memory is still there when it is used.
-      const gradients = updates.map(({ entries, dense }) => this.gradientsOf(entries, dense));
-      const prepared = updates.map(({ optimizer, entries, dense, hyper }, place): DeviceTableUpdate => {
-        const { layout } = tables[place]!.table;
+      const gradients = updates.map((update) => ('batch' in update ? [] : this.gradientsOf(update)));
+      const prepared = updates.map((update, place): DeviceTableUpdate | DeviceStackUpdate => {
+        const form = { optimizer: update.optimizer, ...tables[place]!, hyper: Array.from(update.hyper) };
+        if ('batch' in update) return { ...update, ...form };
+        const { entries, dense } = update;
+        const { layout } = form.table;
         const found = entries.map((entry, i) => this.hostEntry(entry, layout, gradients[place]![i]!));
         const whole = { bags: allRows(layout.rows), options: SINGLE_ROW, ofRows: true };
         if (dense !== null) found.push({ ...whole, gradient: gradients[place]!.at(-1)! });
-        return { optimizer, ...tables[place]!, entries: found, hyper: Array.from(hyper) };
+        return { ...form, entries: found };
       });
       sharedTensors.share();
       updateAll(this.machine, prepared, () => sharedTensors.handOver());
@@ -265,6 +296,11 @@ export class Emulator implements Devices, Tables {
       sharedTensors.release();
     }
     this.machine.counters.called('update', 0, (performance.now() - start) / 1000);
+  }
+
+  /** The gradient of each row that was looked up in a stack, rows ascending. */
+  stackRowGradients(table: tf.Variable, batch: StackBatch, gradient: Float32Array): StackRows {
+    return stackRowGradients(this.machine, { table: this.placed(table), batch, gradient });
   }
 
   /** The kernel EmbeddingBagWeightsGrad on a table that lies on the devices. */
@@ -282,16 +318,16 @@ export class Emulator implements Devices, Tables {
   }
 
   /** Table and slots where they are stepped, with no other holders. */
-  private prepareTables(update: TableUpdate): Pick<DeviceTableUpdate, 'table' | 'slots'> {
+  private prepareTables(update: TableUpdate | StackUpdate): Pick<DeviceTableUpdate, 'table' | 'slots'> {
     const { table, slots } = update;
     this.place(table);
-    this.bringTogether(update);
+    if (!('batch' in update)) this.bringTogether(update);
     const owned = this.own(table);
     for (const slot of slots) this.follow(slot, table);
     return { table: owned, slots: slots.map((slot) => this.own(slot)) };
   }
 
-  private gradientsOf(entries: readonly LookupGradient[], dense: tf.Tensor2D | null): TensorValues<Float32Array>[] {
+  private gradientsOf({ entries, dense }: TableUpdate): TensorValues<Float32Array>[] {
     const gradients: tf.Tensor2D[] = entries.map(({ gradient }) => gradient);
     if (dense !== null) gradients.push(dense);
     return gradients.map((gradient) => this.derived.reader.floats(gradient));
@@ -308,6 +344,13 @@ export class Emulator implements Devices, Tables {
   /** The data of a tensor on the devices; null for one that lies on the host. */
   deviceTable(tensor: tf.Tensor): DeviceTable | null {
     return this.tensors.get(tensor.dataId) ?? null;
+  }
+
+  /** The data of a tensor that must lie on the devices. */
+  placed(tensor: tf.Tensor): DeviceTable {
+    const table = this.deviceTable(tensor);
+    if (table !== null) return table;
+    throw new RuntimeError('table', 'a table on the devices', described('one on the host'));
   }
 
   /**

@@ -163,6 +163,8 @@ function registerKernels(hostName: string, current: Current): void {
   }
 }
 
+const START = `await tf.setBackend('${BACKEND_NAME}') starts it.`;
+
 /** Below every other backend: tfjs never chooses it by itself. */
 const PRIORITY = -1;
 
@@ -191,11 +193,18 @@ export function running(): Running | null {
   return life().running;
 }
 
+/** The emulator where it is the current backend; RuntimeError where it is not, which names what needs it. */
+export function currentEmulator(argument: string): Emulator {
+  const found = running();
+  if (found !== null && tf.getBackend() === BACKEND_NAME) return found.emulator;
+  const received = described(`the backend ${tf.getBackend()}`);
+  throw new RuntimeError(argument, `the backend ${BACKEND_NAME}`, received, START);
+}
+
 function current(): Running {
   const found = running();
   if (found !== null) return found;
-  const note = `await tf.setBackend('${BACKEND_NAME}') starts it.`;
-  throw new RuntimeError('backend', `a running ${BACKEND_NAME}`, described('none'), note);
+  throw new RuntimeError('backend', `a running ${BACKEND_NAME}`, described('none'), START);
 }
 
 /** Whether a machine runs or is being built, whose settings are thus fixed. */

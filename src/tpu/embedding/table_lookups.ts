@@ -1,16 +1,16 @@
 /** Lookups and steps of all tables of an embedding object, outside the tape. */
 import * as tf from '@tensorflow/tfjs';
 import type { BagTensors } from '../../backends/bag_tensors.js';
-import { HYPER_FIELDS, packHyper } from '../../rules/hyper.js';
+import { packHyper, withoutDecay } from '../../rules/hyper.js';
 import { SINGLE_ROW, type BagOptions, type HostBags } from '../../backends/kernel_set.js';
 import type { Lookup, LookupGradient, LookupHandle, TableUpdate } from '../../backends/contract.js';
+import { occurrenceRounds } from '../../ids/occurrence_rounds.js';
 import { runLookups } from '../../lookup/lookup.js';
 import { singleRows } from '../../backends/kernel_calls.js';
 import { stepTables } from '../../optimizers/step_gradients.js';
 import { withoutTape } from '../../tfjs/lazy_gradient.js';
 import { kernelStep } from '../optimizers/kernel_step.js';
 import { learningRates } from '../optimizers/learning_rates.js';
-import { occurrencesOf, rounds } from '../optimizers/occurrences.js';
 import type { EmbeddingTables } from '../tables/embedding_tables.js';
 import { quantized } from '../tables/quantized.js';
 
@@ -115,16 +115,11 @@ function singleSteps(update: TableUpdate, kept: readonly KeptLookup[]): TableUpd
   const dim = table.shape[1]!;
   const pooled = entries.map(({ gradient }, i) => ({ ...kept[i]!.bags, gradient: gradient.dataSync<'float32'>() }));
   const combiner = entries[0]!.options.combiner;
-  return rounds(occurrencesOf(pooled, combiner, dim)).map(({ ids, gradients }, round): TableUpdate => {
-    const own = Float32Array.from(hyper);
-    // A row decays once in a step.
-    if (round > 0) own[HYPER_FIELDS.indexOf('weightDecay')] = 0;
-    const gradient = tf.tensor2d(gradients, [ids.length, dim]);
-    return {
-      ...update,
-      entries: [{ gradient, bags: singleRows(tf.tensor1d(ids, 'int32')), options: SINGLE_ROW }],
-      hyper: own,
-    };
+  return occurrenceRounds(pooled, combiner, dim).map(({ ids, factors, gradients }, round): TableUpdate => {
+    const shares = gradients.map((value, i) => factors[Math.floor(i / dim)]! * value);
+    const gradient = tf.tensor2d(shares, [ids.length, dim]);
+    const entry = { gradient, bags: singleRows(tf.tensor1d(ids, 'int32')), options: SINGLE_ROW };
+    return { ...update, entries: [entry], hyper: round === 0 ? hyper : withoutDecay(hyper) };
   });
 }
 

@@ -1,7 +1,9 @@
 /** Tables of a layer on SparseCores, as `TPUEmbeddingV2` keeps them, for batches of any size. */
 import * as tf from '@tensorflow/tfjs';
 import { currentBackend } from '../../backends/registry.js';
-import { StackedTables, type StackBatch } from '../../backends/emulator/stacked_tables.js';
+import type { Emulator } from '../../backends/emulator/emulator.js';
+import { currentEmulator } from '../../backends/emulator/register.js';
+import type { StackBatch } from '../../backends/sparse_core.js';
 import type { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import type { FeatureLookup } from '../embedding/table_lookups.js';
 import { paddedBags, partitionBatch, stackBatch, withEmptyBags } from '../sparse_core/csr_batches.js';
@@ -22,7 +24,7 @@ export function hasSparseCores(): boolean {
 
 /** Throws ValueError for another number of cores, as TPUEmbeddingV2. */
 export function checkSparseCores(): void {
-  const { chips, coresPerChip } = StackedTables.current('training');
+  const { chips, coresPerChip } = currentEmulator('training').machine.settings;
   shardCount(chips, coresPerChip, 'chips');
 }
 
@@ -67,10 +69,10 @@ export class SparseCoreTables implements LayerTables {
   ) {}
 
   lookUp(features: readonly FeatureLookup[], isTraining: boolean): LookedUpCall {
-    const machine = StackedTables.current('lookup');
-    const batch = this.#stacked(features, machine);
+    const emulator = currentEmulator('lookup');
+    const batch = this.#stacked(features, emulator);
     const { plan, batches } = batch;
-    const activations = lookUpStacks(machine, this.#variables(), batches, null);
+    const activations = lookUpStacks(emulator, this.#variables(), batches, null);
     const pooled = new Array<tf.Tensor2D>(features.length);
     for (const stack of plan.stacks) {
       const rows = { cores: plan.shards, samples: stack.samples, columns: stack.columns };
@@ -86,8 +88,8 @@ export class SparseCoreTables implements LayerTables {
 
   /** Steps all tables; `known`: the batch of the features where it was made before. */
   step(features: readonly FeatureLookup[], gradients: Gradients, known: StackedBatch | null): void {
-    const machine = StackedTables.current('step');
-    const batch = known ?? this.#stacked(features, machine);
+    const emulator = currentEmulator('step');
+    const batch = known ?? this.#stacked(features, emulator);
     const { plan, batches } = batch;
     const { stacks } = this.#variables();
     const steps = plan.stacks.map((stack) => {
@@ -99,14 +101,14 @@ export class SparseCoreTables implements LayerTables {
       }
       return { stack: stacks.get(stack.name)!, batch: batches.get(stack.name)!, gradient };
     });
-    stepStacks(machine, pendingSteps(steps));
+    stepStacks(emulator, pendingSteps(steps));
     if (known === null) batch.free();
     this.#copies!.stepped();
   }
 
-  #stacked(features: readonly FeatureLookup[], machine: StackedTables): StackedBatch {
-    this.#follow(machine);
-    const plan = this.#planOf(features, machine);
+  #stacked(features: readonly FeatureLookup[], emulator: Emulator): StackedBatch {
+    this.#follow(emulator);
+    const plan = this.#planOf(features, emulator);
     const bags = features.map((feature) => withEmptyBags(feature.bags, plan.shards));
     const partitioned = partitionBatch(plan, bags, this.config, 'none');
     const batches = plan.stacks.map((stack) => {
@@ -121,8 +123,8 @@ export class SparseCoreTables implements LayerTables {
   }
 
   /** A plan for batches of this size; tables lie where the first batch has put them. */
-  #planOf(features: readonly FeatureLookup[], machine: StackedTables): SparseCorePlan {
-    const { chips, coresPerChip } = machine;
+  #planOf(features: readonly FeatureLookup[], emulator: Emulator): SparseCorePlan {
+    const { chips, coresPerChip } = emulator.machine.settings;
     const sizes = features.map(({ bags }) => paddedBags(bags.rowSplits.length - 1, chips * coresPerChip));
     const key = sizes.join();
     const known = this.#plans.get(key);
@@ -134,15 +136,15 @@ export class SparseCoreTables implements LayerTables {
     const isApart = this.config?.disableTableStacking ?? false;
     const layouts = this.#copies?.plan.layouts ?? null;
     const plan = planStacks(this.tables.tables, planned, { chips, coresPerChip }, isApart, layouts);
-    this.#copies ??= new StackedCopies(machine, plan, this.tables);
+    this.#copies ??= new StackedCopies(emulator, plan, this.tables);
     if (this.#plans.size >= KEPT_PLANS) this.#plans.delete(this.#plans.keys().next().value!);
     this.#plans.set(key, plan);
     return plan;
   }
 
   /** Leaves the copies on another machine. */
-  #follow(machine: StackedTables): void {
-    if (this.#copies === null || this.#copies.machine.isSame(machine)) return;
+  #follow(emulator: Emulator): void {
+    if (this.#copies === null || this.#copies.emulator === emulator) return;
     this.settle();
     this.dispose();
   }

@@ -1,6 +1,7 @@
 /** Tables of a layer on SparseCores: copies in stacks, beside the variables that are saved and read by everybody else. */
 import * as tf from '@tensorflow/tfjs';
-import type { StackedTables } from '../../backends/emulator/stacked_tables.js';
+import type { Emulator } from '../../backends/emulator/emulator.js';
+import { running } from '../../backends/emulator/register.js';
 import { RuntimeError, described } from '../../base/errors.js';
 import type { SparseCoreLayout } from '../sparse_core/layouts.js';
 import type { SparseCorePlan } from '../sparse_core/stack_plan.js';
@@ -29,11 +30,11 @@ export class StackedCopies {
   private isAhead = false;
 
   constructor(
-    readonly machine: StackedTables,
+    readonly emulator: Emulator,
     readonly plan: SparseCorePlan,
     tables: EmbeddingTables,
   ) {
-    this.variables = new SparseCoreVariables(machine, plan, 'written');
+    this.variables = new SparseCoreVariables(emulator, plan, 'written');
     this.copied = tables.tables.flatMap((named, i): Copied[] => {
       const { stack, layout } = this.variables.of(named);
       const { table, slots } = tables.of(i);
@@ -61,7 +62,7 @@ export class StackedCopies {
   /** Brings the variables up to date. Throws RuntimeError where steps were lost with their machine. */
   settle(): void {
     const behind = this.isAhead ? this.copied.filter(({ shared, variable }) => shared === variable.dataId) : [];
-    if (behind.length > 0 && !this.machine.isRunning) {
+    if (behind.length > 0 && running()?.emulator !== this.emulator) {
       const received = described('one whose last steps were lost with the machine that made them');
       throw new RuntimeError(
         'weights',

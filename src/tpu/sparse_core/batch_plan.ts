@@ -1,7 +1,7 @@
 /** Batches of features as those of stacks: the plan, once shapes are known, and what goes in and out by it. */
 import * as tf from '@tensorflow/tfjs';
 import type { HostBags } from '../../backends/kernel_set.js';
-import type { StackBatch } from '../../backends/emulator/stacked_tables.js';
+import type { StackBatch } from '../../backends/sparse_core.js';
 import { ValueError, described, ArgumentTypeError, describe, RuntimeError } from '../../base/errors.js';
 import type { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import type { FeatureNest } from '../features/feature_nest.js';

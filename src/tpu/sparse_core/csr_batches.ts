@@ -1,7 +1,6 @@
 /** The ids of a batch as the CSR of each stack, chip by chip. */
 import type { HostBags } from '../../backends/kernel_set.js';
-import { countCsr, mostCsrSlots, roundUp } from '../../backends/sparse_core.js';
-import type { StackBatch } from '../../backends/emulator/stacked_tables.js';
+import { countCsr, mostCsrSlots, roundUp, type StackBatch } from '../../backends/sparse_core.js';
 import { ValueError, described } from '../../base/errors.js';
 import { warnOnce } from '../../base/warn_once.js';
 import type { LimitsByStack, SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
@@ -183,8 +182,7 @@ export function stackBatch(
   const csr = { ...arrays, cores: shards, shards, samples };
   const counts = countCsr(csr, stack.rowsPerShard);
   const { droppedIds, idsFullSize: slots, numMinibatchesPerPhysicalSparseCore: minibatches } = partitioned;
-  const featureStarts = stack.features.map(({ sampleOffset }) => sampleOffset / shards);
-  if (counts !== null) return { csr, counts, buffers: { droppedIds, slots, minibatches }, featureStarts };
+  if (counts !== null) return { csr, counts, buffers: { droppedIds, slots, minibatches } };
   const expected = `pointers, samples and rows within the stack ${stack.name}`;
   throw new ValueError(argument, expected, described('others'));
 }

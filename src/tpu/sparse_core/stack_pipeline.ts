@@ -1,6 +1,7 @@
 /** The order of lookups and steps of stacks: one after the other, or overlapping by one step. */
 import * as tf from '@tensorflow/tfjs';
-import type { StackBatch, StackedTables } from '../../backends/emulator/stacked_tables.js';
+import type { Emulator } from '../../backends/emulator/emulator.js';
+import type { StackBatch } from '../../backends/sparse_core.js';
 import { withoutTape } from '../../tfjs/lazy_gradient.js';
 import type { Partitioned } from './csr_batches.js';
 import { lookUpStacks, pendingSteps, stepStacks, type PendingStep, type StackGradient } from './stack_steps.js';
@@ -13,13 +14,13 @@ export class StackPipeline {
   private stale: ReadonlyMap<string, tf.Tensor> | null = null;
 
   constructor(
-    private readonly machine: StackedTables,
+    private readonly emulator: Emulator,
     private readonly isPipelined: boolean,
   ) {}
 
   /** The activations of each stack, core after core; then makes the step that waits. */
   lookUp(variables: SparseCoreVariables, batches: ReadonlyMap<string, StackBatch>): Map<string, Float32Array> {
-    const activations = lookUpStacks(this.machine, variables, batches, this.stale);
+    const activations = lookUpStacks(this.emulator, variables, batches, this.stale);
     this.dropStale();
     this.stepPending();
     return activations;
@@ -67,7 +68,7 @@ export class StackPipeline {
     this.pending = null;
     if (pending === null) return;
     try {
-      stepStacks(this.machine, pending.steps);
+      stepStacks(this.emulator, pending.steps);
     } finally {
       pending.letGo();
     }

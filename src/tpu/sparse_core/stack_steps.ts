@@ -1,13 +1,15 @@
 /** One optimizer step of every stack. */
 import type * as tf from '@tensorflow/tfjs';
-import { HYPER_FIELDS } from '../../rules/hyper.js';
-import type { StackBatch, StackedTables, StackStep } from '../../backends/emulator/stacked_tables.js';
+import { packHyper } from '../../rules/hyper.js';
+import type { Emulator, StackUpdate } from '../../backends/emulator/emulator.js';
+import type { StackBatch } from '../../backends/sparse_core.js';
 import { CustomOptimizer } from '../optimizers/custom_optimizer.js';
 import { customStep } from '../optimizers/custom_step.js';
 import { kernelStep } from '../optimizers/kernel_step.js';
 import { learningRates } from '../optimizers/learning_rates.js';
 import type { TPUEmbeddingOptimizer } from '../optimizers/tpu_optimizer.js';
 import type { SparseCoreLayout } from './layouts.js';
+import type { StackPlan } from './stack_plan.js';
 import { holdsRow, tableRow, type SparseCoreVariables, type StackVariables } from './stack_variables.js';
 
 /** The gradient of a stack's activations, and the ids that gave them. */
@@ -34,28 +36,35 @@ export function pendingSteps(gradients: readonly StackGradient[]): PendingStep[]
   return trained.map((each, i) => ({ ...each, learningRate: rates[i]! }));
 }
 
+/** All samples in the order of the batch: those of a feature on all cores, then those of the next. */
+function batchOrder({ features }: StackPlan, { csr: { cores, samples } }: StackBatch): Int32Array {
+  const order = new Int32Array(cores * samples);
+  let next = 0;
+  for (const feature of features) {
+    const [start, count] = [feature.sampleOffset / cores, feature.samples / cores];
+    for (let core = 0; core < cores; core++) {
+      for (let i = 0; i < count; i++) order[next++] = core * samples + start + i;
+    }
+  }
+  return order;
+}
+
 /** Steps all stacks. */
-export function stepStacks(machine: StackedTables, pending: readonly PendingStep[]): void {
-  const steps: StackStep[] = [];
+export function stepStacks(emulator: Emulator, pending: readonly PendingStep[]): void {
+  const updates: StackUpdate[] = [];
   const custom: (() => void)[] = [];
   for (const each of pending) {
     const { stack, batch, gradient, optimizer, learningRate } = each;
     if (optimizer instanceof CustomOptimizer) {
-      custom.push(() => stepCustom(machine, each, optimizer, learningRate));
+      custom.push(() => stepCustom(emulator, each, optimizer, learningRate));
       continue;
     }
     const { optimizer: name, hyper } = kernelStep(optimizer, learningRate);
-    steps.push({
-      ...batch,
-      table: stack.parameters,
-      slots: stack.slots,
-      gradient,
-      optimizer: name,
-      hyper: HYPER_FIELDS.map((field) => hyper[field]),
-      accumulate: optimizer.useGradientAccumulation,
-    });
+    const order = optimizer.useGradientAccumulation ? null : batchOrder(stack.plan, batch);
+    const of = { table: stack.parameters, slots: stack.slots, batch, gradient, order };
+    updates.push({ ...of, optimizer: name, hyper: packHyper(hyper) });
   }
-  machine.step(steps);
+  if (updates.length > 0) emulator.update(updates);
   for (const step of custom) step();
 }
 
@@ -99,14 +108,14 @@ const widthOf = (variable: tf.Variable): number => variable.shape[1] ?? 1;
 
 /** The user's function steps each table of the stack by itself, over the rows that were looked up. */
 function stepCustom(
-  machine: StackedTables,
+  emulator: Emulator,
   { stack, batch, gradient }: StackGradient,
   optimizer: CustomOptimizer,
   learningRate: number,
 ): void {
-  const { rows, values } = machine.rowGradients(stack.parameters, batch, gradient);
+  const { rows, values } = emulator.stackRowGradients(stack.parameters, batch, gradient);
   const variables = [stack.parameters, ...stack.slots];
-  const stored = variables.map((variable) => machine.readRows(variable, rows));
+  const stored = variables.map((variable) => emulator.placed(variable).readRows(rows));
   for (const { layout, rows: ofTable, places } of touchedTables(stack, rows)) {
     if (ofTable.length === 0) continue;
     const [, dim] = layout.unshardedShape;
@@ -119,20 +128,20 @@ function stepCustom(
       put(stored[i]!, widthOf(variables[i]!), places, columns[i]!, each);
     });
   }
-  variables.forEach((variable, i) => machine.writeRows(variable, { rows, values: stored[i]! }));
+  variables.forEach((variable, i) => emulator.own(variable).writeRows(rows, stored[i]!));
 }
 
 /** Looks all stacks up; `tables` are read instead of the parameters where they are given. */
 export function lookUpStacks(
-  machine: StackedTables,
+  emulator: Emulator,
   variables: SparseCoreVariables,
   batches: ReadonlyMap<string, StackBatch>,
   tables: ReadonlyMap<string, tf.Tensor> | null,
 ): Map<string, Float32Array> {
   const stacks = [...variables.stacks.values()];
-  const activations = machine.lookUp(
+  const activations = emulator.lookUpStacks(
     stacks.map(({ parameters, plan }) => ({
-      ...batches.get(plan.name)!,
+      batch: batches.get(plan.name)!,
       table: tables?.get(plan.name) ?? parameters,
       quantization: plan.quantization,
     })),

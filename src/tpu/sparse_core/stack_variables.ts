@@ -1,8 +1,9 @@
 /** The variables of a stack on the cores, and its tables in the global layout. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import { fillPart } from '../../backends/fill.js';
-import { stackLayout, type StackedTables } from '../../backends/emulator/stacked_tables.js';
+import type { Emulator } from '../../backends/emulator/emulator.js';
 import { ValueError } from '../../base/errors.js';
+import type { TableLayout } from '../../partition/table_layout.js';
 import { applyInBlocks, fillOf } from '../../tables/table_fill.js';
 import { asInitializer, type TableInitializer } from '../config/table_initializer.js';
 import { slotsByFunction } from '../tables/slots_by_function.js';
@@ -43,6 +44,21 @@ export function holdsRow(stackRow: number, rowsPerShard: number, layout: SparseC
   return inShard >= 0 && inShard < rowsInShard(layout);
 }
 
+/** Rows in equal shares: shard s has rows s x rowsPerShard and on. */
+function stackLayout(shards: number, rowsPerShard: number, columns: number): TableLayout {
+  return {
+    kind: 'rows',
+    rows: shards * rowsPerShard,
+    columns,
+    shards: Array.from({ length: shards }, (_, device) => ({
+      device,
+      rows: { first: device * rowsPerShard, step: 1, count: rowsPerShard },
+      columns: [0, columns] as const,
+      inHost: false,
+    })),
+  };
+}
+
 /** `initial`: as initializers say; `written`: tables and slots are written before they are read. */
 export type FirstValues = 'initial' | 'written';
 
@@ -51,15 +67,14 @@ export class StackVariables {
   readonly slots: readonly tf.Variable[];
 
   constructor(
-    private readonly machine: StackedTables,
+    private readonly emulator: Emulator,
     readonly plan: StackPlan,
     private readonly shards: number,
     private readonly values: FirstValues,
   ) {
     const made: tf.Variable[] = [];
     try {
-      const layout = stackLayout(shards, plan.rowsPerShard, plan.columns);
-      this.parameters = machine.create(plan.name, layout, false);
+      this.parameters = this.makeParameters();
       made.push(this.parameters);
       this.slots = this.makeSlots(made);
       for (const { table, layout: of } of values === 'initial' ? plan.tables : []) {
@@ -90,7 +105,7 @@ export class StackVariables {
     for (let shard = 0; shard < this.shards; shard++) {
       const { first, count, offset } = rangeOn(shard, layout, firstRow, rows);
       if (count === 0) continue;
-      const part = this.machine.read(variable, shard * this.plan.rowsPerShard + offset, count);
+      const part = this.emulator.readRows(variable, shard * this.plan.rowsPerShard + offset, count);
       for (let i = 0; i < count; i++) {
         const row = first + i * this.shards - firstRow;
         values.set(part.subarray(i * width, i * width + columns), row * columns);
@@ -107,17 +122,27 @@ export class StackVariables {
       const { first, count, offset } = rangeOn(shard, layout, firstRow, values.length / columns);
       if (count === 0) continue;
       const at = shard * this.plan.rowsPerShard + offset;
-      const part = columns === width ? new Float32Array(count * width) : this.machine.read(variable, at, count);
+      const part = columns === width ? new Float32Array(count * width) : this.emulator.readRows(variable, at, count);
       for (let i = 0; i < count; i++) {
         const row = first + i * this.shards - firstRow;
         part.set(values.subarray(row * columns, (row + 1) * columns), i * width);
       }
-      this.machine.write(variable, at, part);
+      this.emulator.writeRows(variable, at, part);
     }
   }
 
   dispose(): void {
     for (const variable of [this.parameters, ...this.slots]) if (!variable.isDisposed) variable.dispose();
+  }
+
+  private makeParameters(): tf.Variable {
+    const { name, rowsPerShard, columns } = this.plan;
+    const layout = stackLayout(this.shards, rowsPerShard, columns);
+    const tensor = this.emulator.create({ name, layout, fill: { kind: 'constant', value: 0 } });
+    const variable = tf.variable(tensor, false);
+    tensor.dispose();
+    this.emulator.place(variable, { layout, name });
+    return variable;
   }
 
   private makeSlots(made: tf.Variable[]): tf.Variable[] {
@@ -128,13 +153,14 @@ export class StackVariables {
     if (isInitial && optimizer.slotVariableCreationFn !== null && specs.length > 0) {
       const slots = slotsByFunction(this.parameters, optimizer, name);
       made.push(...slots);
-      for (const slot of slots) this.machine.adoptSlot(this.parameters, slot);
+      for (const slot of slots) this.emulator.place(slot, { like: this.parameters });
       return slots;
     }
     return specs.map(({ name: slotName, initialValue, isPerRow }) => {
       // Padding begins like the rest where that is one number: some optimizers divide by it.
       const constant = typeof initialValue === 'number' ? initialValue : 0;
-      const slot = this.machine.createSlot(this.parameters, `${name}/${slotName}`, isPerRow === true, constant);
+      const shape = this.parameters.shape.slice(0, isPerRow === true ? 1 : 2);
+      const slot = this.emulator.createSlot(this.parameters, `${name}/${slotName}`, shape, constant);
       made.push(slot);
       if (isInitial && typeof initialValue !== 'number') this.fillSlot(slot, initialValue);
       return slot;
@@ -173,7 +199,7 @@ export class StackVariables {
       if (padded !== values) {
         for (let i = 0; i < count; i++) padded.set(values.subarray(i * columns, (i + 1) * columns), i * width);
       }
-      this.machine.write(variable, shard * this.plan.rowsPerShard + offset, padded);
+      this.emulator.writeRows(variable, shard * this.plan.rowsPerShard + offset, padded);
     }
   }
 }
@@ -182,10 +208,10 @@ export class StackVariables {
 export class SparseCoreVariables {
   readonly stacks: ReadonlyMap<string, StackVariables>;
 
-  constructor(machine: StackedTables, plan: SparseCorePlan, values: FirstValues = 'initial') {
+  constructor(emulator: Emulator, plan: SparseCorePlan, values: FirstValues = 'initial') {
     const stacks = new Map<string, StackVariables>();
     try {
-      for (const stack of plan.stacks) stacks.set(stack.name, new StackVariables(machine, stack, plan.shards, values));
+      for (const stack of plan.stacks) stacks.set(stack.name, new StackVariables(emulator, stack, plan.shards, values));
     } catch (error) {
       for (const stack of stacks.values()) stack.dispose();
       throw error;

@@ -1,7 +1,8 @@
 /** TPUEmbeddingV2: tables in stacks on SparseCores, with the host preprocessing of ids as a step of its own. */
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../base/per_process.js';
-import { StackedTables } from '../../backends/emulator/stacked_tables.js';
+import type { Emulator } from '../../backends/emulator/emulator.js';
+import { currentEmulator } from '../../backends/emulator/register.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { readOptions } from '../../base/options.js';
 import type { SaveOptions } from '../checkpoint/checkpoint.js';
@@ -76,7 +77,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   readonly sparseCoreEmbeddingConfig: SparseCoreEmbeddingConfig;
   private readonly nest: FeatureNest;
   private readonly tables: ReadonlyMap<object, PlannedTable>;
-  private readonly machine: StackedTables;
+  private readonly machine: Emulator;
   private readonly batch: BatchPlan;
   private built: SparseCoreVariables | null = null;
   private readonly pipeline: StackPipeline;
@@ -85,7 +86,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   constructor(args: TPUEmbeddingV2Args<F>);
   constructor(...passed: [TPUEmbeddingV2Args<F>]) {
     const given = readFields<TPUEmbeddingV2Args<F>>('new emb.tpu.TPUEmbeddingV2', FIELDS, passed);
-    this.machine = StackedTables.current('TPUEmbeddingV2');
+    this.machine = currentEmulator('TPUEmbeddingV2');
     this.nest = new FeatureNest(given.featureConfig);
     const optimizer = readOptimizer(given.optimizer);
     this.pipelineExecutionWithTensorCore = truth(
@@ -105,8 +106,9 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
         throw new ValueError('optimizer', `an optimizer for the table ${table.name}`, described('none'));
       }
     }
-    shardCount(this.machine.chips, this.machine.coresPerChip, 'chips');
-    this.batch = new BatchPlan(this.nest, this.tables, this.machine, config);
+    const { settings } = this.machine.machine;
+    shardCount(settings.chips, settings.coresPerChip, 'chips');
+    this.batch = new BatchPlan(this.nest, this.tables, settings, config);
   }
 
   /** Makes the variables on the cores; does nothing where they are there. ValueError while shapes are not known. */
@@ -208,7 +210,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
     return new Map(
       [...stacks].map(([name, { parameters, plan }]) => {
         const shards = Array.from({ length: this.cores }, (_, core): [string, tf.Tensor2D] => {
-          const values = this.machine.read(parameters, core * plan.rowsPerShard, plan.rowsPerShard);
+          const values = this.machine.readRows(parameters, core * plan.rowsPerShard, plan.rowsPerShard);
           return [`/device:TPU:${core}`, tf.tensor2d(values, [plan.rowsPerShard, plan.columns])];
         });
         return [name, shards];
@@ -291,7 +293,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   }
 
   private get cores(): number {
-    return this.machine.chips * this.machine.coresPerChip;
+    return this.machine.count;
   }
 
   private variablesOf(argument: string): SparseCoreVariables {
@@ -326,7 +328,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   }
 
   private checkMachine(argument: string): void {
-    if (StackedTables.current(argument).isSame(this.machine)) return;
+    if (currentEmulator(argument) === this.machine) return;
     const note = 'Its tables were lost with the machine that held them.';
     throw new RuntimeError(argument, 'the tpu-emulator that it was made on', described('another one'), note);
   }

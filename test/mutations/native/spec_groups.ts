@@ -7,7 +7,7 @@ const NATIVE_SLOW = ['fuzz', 'determinism', 'instruction_sets'].map(native);
 const CSR = [
   'backends/native/partition_csr',
   'backends/partition_csr',
-  'backends/emulator/devices/csr_program',
+  'backends/emulator/devices/csr_buckets',
   'tpu/sparse_core/csr_content',
   'tpu/sparse_core/limits',
   'tpu/sparse_core/preprocess_features',

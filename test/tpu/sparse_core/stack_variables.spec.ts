@@ -1,6 +1,6 @@
 /** Tables in their stacks, read and written piece by piece in the global layout. */
 import * as tpu from 'tfjs-embeddings/tpu';
-import { StackedTables } from '../../../src/backends/emulator/stacked_tables.js';
+import { currentEmulator } from '../../../src/backends/emulator/register.js';
 import { planStacks } from '../../../src/tpu/sparse_core/stack_plan.js';
 import { holdsRow, SparseCoreVariables, tableRow } from '../../../src/tpu/sparse_core/stack_variables.js';
 import { Random } from '../../helpers/random.js';
@@ -25,7 +25,7 @@ describe('SparseCoreVariables', () => {
     await onCores(FOUR, () => {
       const plan = planStacks(tables, features, FOUR, false);
       expect(plan.stacks.map(({ name }) => name)).toEqual(['a_b_c']);
-      const variables = new SparseCoreVariables(StackedTables.current('spec'), plan);
+      const variables = new SparseCoreVariables(currentEmulator('spec'), plan);
       const random = new Random(8);
       for (const table of tables) {
         const { stack, layout } = variables.of(table);
@@ -57,7 +57,7 @@ describe('SparseCoreVariables', () => {
   it('knows which table holds a row of a stack, and which row of it that is', async () => {
     await onCores(FOUR, () => {
       const plan = planStacks(tables, features, FOUR, false);
-      const variables = new SparseCoreVariables(StackedTables.current('spec'), plan);
+      const variables = new SparseCoreVariables(currentEmulator('spec'), plan);
       for (const { parameters, plan: stack } of variables.stacks.values()) {
         const values = parameters.arraySync() as number[][];
         const found = new Map<string, Set<number>>();

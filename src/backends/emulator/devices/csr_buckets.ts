@@ -1,8 +1,8 @@
 /** Reads the CSR of a stack in the exchange memory: which ids a core asks a shard for, and for which samples. */
 import { CSR_ALIGNMENT, roundUp } from '../../sparse_core.js';
 import type { HostBags } from '../../kernel_set.js';
-import type { CsrAt, ExchangeMemory } from './device.js';
-import type { Scratch } from './exchange_memory.js';
+import type { CsrAt, CsrBagsAt, ExchangeMemory } from './device.js';
+import type { Scratch, UniformSplits } from './exchange_memory.js';
 
 /** The slots of one bucket. */
 interface Bucket {
@@ -35,18 +35,27 @@ export class CsrBuckets {
     return { start: roundUp(before, CSR_ALIGNMENT), end: this.pointers[place]! };
   }
 
-  /** Ids of a bucket in order, one for each run of equal ones. */
-  runs(core: number, shard: number): Int32Array {
-    const { start, end } = this.bucket(core, shard);
-    const runs = this.scratch.takeInts(Math.max(0, end - start));
+  /** The bags of `at`; `uniform` gives the splits of single rows. */
+  bags(at: CsrBagsAt, uniform: UniformSplits): HostBags {
+    if ('core' in at) return this.bagsOfCore(at.core, at.firstRows);
+    if ('samplesOn' in at) return this.bagsOfShard(at.samplesOn);
+    const values = this.runs(at.rowsOf);
+    return { values, rowSplits: uniform.of(values.length, 1), weights: null };
+  }
+
+  /** Ids of the buckets of a shard in order, one for each run of equal ones. */
+  private runs(shard: number): Int32Array {
+    const { cores } = this.at;
+    const buckets = Array.from({ length: cores }, (_, core) => this.bucket(core, shard));
+    const runs = this.scratch.takeInts(buckets.reduce((sum, { start, end }) => sum + Math.max(0, end - start), 0));
     let count = 0;
-    for (let i = start; i < end; i++)
-      if (i === start || this.tokens[i] !== this.tokens[i - 1]) runs[count++] = this.tokens[i]!;
+    for (const { start, end } of buckets)
+      for (let i = start; i < end; i++)
+        if (i === start || this.tokens[i] !== this.tokens[i - 1]) runs[count++] = this.tokens[i]!;
     return runs.subarray(0, count);
   }
 
-  /** The samples of a core as bags over its runs, which are numbered through all shards. */
-  bagsOfCore(core: number): HostBags {
+  private bagsOfCore(core: number, firstRows: readonly number[]): HostBags {
     const { shards, samples } = this.at;
     const rowSplits = this.scratch.takeInts(samples + 1).fill(0);
     this.count(core, core, 0, shards, rowSplits);
@@ -54,9 +63,9 @@ export class CsrBuckets {
     const weights = this.scratch.take(values.length);
     const next = this.scratch.takeInts(samples);
     next.set(rowSplits.subarray(0, samples));
-    let run = -1;
     for (let shard = 0; shard < shards; shard++) {
       const { start, end } = this.bucket(core, shard);
+      let run = firstRows[shard]! - 1;
       for (let i = start; i < end; i++) {
         if (i === start || this.tokens[i] !== this.tokens[i - 1]) run++;
         const place = next[this.samples[i]!]!++;
@@ -67,8 +76,7 @@ export class CsrBuckets {
     return { values, rowSplits, weights };
   }
 
-  /** All samples, core after core, as bags of the ids that they have on one shard. */
-  bagsOfShard(shard: number): HostBags {
+  private bagsOfShard(shard: number): HostBags {
     const { cores, samples } = this.at;
     const batch = cores * samples;
     const rowSplits = this.scratch.takeInts(batch + 1).fill(0);

@@ -13,8 +13,10 @@ import type { BagOptions, KernelInfo } from '../../kernel_set.js';
 import type { Addon } from '../../native/addon.js';
 import type { Quantization } from '../../quantize.js';
 
-/** The ids of a batch in the exchange memory. */
-export interface BagsAt {
+/** The ids of a batch in the exchange memory: as they are, or in the CSR of a stack. */
+export type BagsAt = PlainBagsAt | CsrBagsAt;
+
+export interface PlainBagsAt {
   readonly values: number;
   readonly nnz: number;
   /** Position of batch + 1 row splits; null where every bag has `length` ids. */
@@ -26,6 +28,36 @@ export interface BagsAt {
   readonly firstBag: number;
   readonly bags: number;
 }
+
+/** Where the CSR of a stack lies. */
+export interface CsrAt {
+  readonly rowPointers: number;
+  readonly sampleIds: number;
+  readonly tokenIds: number;
+  readonly gains: number;
+  /** Slots. */
+  readonly ids: number;
+  readonly cores: number;
+  readonly shards: number;
+  /** Samples of each core. */
+  readonly samples: number;
+}
+
+export type CsrBagsAt = { readonly csr: CsrAt } & (
+  | {
+      /** All samples, core after core, as bags of the rows that they have on a shard. */
+      readonly samplesOn: number;
+    }
+  | {
+      /** The rows that the cores ask a shard for, core after core: one for each run of equal ids, each in a bag. */
+      readonly rowsOf: number;
+    }
+  | {
+      /** The samples of a core as bags of the rows that it asked for; those of shard s count from `firstRows[s]` on. */
+      readonly core: number;
+      readonly firstRows: readonly number[];
+    }
+);
 
 /** Rows of floats in the exchange memory, `stride` words from one to the next. */
 export interface RowsAt {
@@ -45,6 +77,13 @@ export interface TableAt {
   readonly dim: number;
 }
 
+/** Rows in the exchange memory as a table. */
+export interface ExchangedTableAt {
+  readonly at: number;
+  readonly rows: number;
+  readonly dim: number;
+}
+
 /** What one lookup adds to the gradient of a table; `gradient` holds one row for each of the bags that are meant. */
 export interface EntryAt {
   readonly gradient: SharedRowsAt;
@@ -59,34 +98,28 @@ export type Command =
   | { readonly op: 'free'; readonly buffer: number }
   /** Makes `buffer` a copy of `from`. */
   | { readonly op: 'copy'; readonly buffer: number; readonly from: number }
-  /** `rows` rows of the buffer from `firstRow` on, to or from the exchange memory. */
-  | {
-      readonly op: 'read';
+  /** Rows of the buffer to or from the exchange memory: so many from one on, or those whose numbers lie at `ids`. */
+  | ({
+      readonly op: 'read' | 'write';
       readonly table: TableAt;
-      readonly firstRow: number;
       readonly rows: number;
       readonly where: RowsAt;
-    }
-  | {
-      readonly op: 'write';
-      readonly table: TableAt;
-      readonly firstRow: number;
-      readonly rows: number;
-      readonly where: RowsAt;
-    }
+    } & ({ readonly firstRow: number } | { readonly ids: number }))
   /** Copies `words` words of a shared tensor of TensorFlow into the exchange memory. */
   | { readonly op: 'copyShared'; readonly sharedKey: number; readonly words: number; readonly at: number }
   /**
-   * Pooled rows [bags.bags, dim] to where `pooled` says, and how many distinct ids of the table there were into the
-   * word at `distinct`. Where an id outside the table is an error: -1 - its place among the values, and no rows.
+   * Pooled rows [bags, dim] to where `pooled` says, quantized where that is wanted, and how many distinct ids of the
+   * table there were into the word at `distinct`. Where an id outside the table is an error: -1 - its place among the
+   * values, and no rows. null: nobody counts, and ids were checked.
    */
   | {
       readonly op: 'lookUp';
-      readonly table: TableAt;
+      readonly table: TableAt | ExchangedTableAt;
       readonly bags: BagsAt;
       readonly options: BagOptions;
       readonly pooled: SharedRowsAt;
-      readonly distinct: number;
+      readonly distinct: number | null;
+      readonly quantization: Quantization | null;
     }
   /** Gradient with respect to the weights of the bags that are meant, one float per id. */
   | {
@@ -105,7 +138,10 @@ export type Command =
       readonly room: number;
       readonly out: number;
     }
-  /** One exact step over the sum of all entries. */
+  /**
+   * One exact step over the sum of all entries. `order`: each occurrence of an id of the one entry is a step of its own;
+   * there lie the numbers of its bags, in the order of the batch.
+   */
   | {
       readonly op: 'step';
       readonly optimizer: UpdateName;
@@ -113,84 +149,7 @@ export type Command =
       readonly slots: readonly number[];
       readonly entries: readonly EntryAt[];
       readonly hyper: readonly number[];
-    }
-  | CsrCommand;
-
-/** Where the CSR of a stack lies; positions count words from the start of the exchange memory. */
-export interface CsrAt {
-  readonly rowPointers: number;
-  readonly sampleIds: number;
-  readonly tokenIds: number;
-  readonly gains: number;
-  /** Slots. */
-  readonly ids: number;
-  readonly cores: number;
-  readonly shards: number;
-  /** Samples of each core. */
-  readonly samples: number;
-}
-
-/** Commands over the CSR of a stack: what SparseCores do with it. */
-export type CsrCommand =
-  /** The rows that each core asks the shard for, one for each run of equal ids, to `to[core]` on. */
-  | {
-      readonly op: 'csrGather';
-      readonly table: TableAt;
-      readonly csr: CsrAt;
-      readonly shard: number;
-      readonly to: readonly number[];
-      readonly quantization: Quantization | null;
-    }
-  /** Sums of a core's rows by sample, [samples, dim], to `out` on: gains times the rows that lie from `rows` on. */
-  | {
-      readonly op: 'csrCombine';
-      readonly csr: CsrAt;
-      readonly core: number;
-      readonly rows: number;
-      readonly count: number;
-      readonly dim: number;
-      readonly out: number;
-    }
-  /** One step of a shard; `gradient`: that of all samples, [cores x samples, dim]. */
-  | {
-      readonly op: 'csrStep';
-      readonly optimizer: UpdateName;
-      readonly table: TableAt;
-      readonly slots: readonly number[];
-      readonly csr: CsrAt;
-      readonly shard: number;
-      readonly gradient: number;
-      readonly hyper: readonly number[];
-      /**
-       * null: a row is stepped once. Else each occurrence of an id is a step of its own, in the order of the batch: these
-       * are the samples of a core at which its features begin.
-       */
-      readonly order: readonly number[] | null;
-    }
-  /** The gradient of each row that was looked up, as [count, ids (room), rows (room x dim)] from `out` on. */
-  | {
-      readonly op: 'csrRowGradients';
-      readonly table: TableAt;
-      readonly csr: CsrAt;
-      readonly shard: number;
-      readonly gradient: number;
-      readonly room: number;
-      readonly out: number;
-    }
-  /** Rows of a buffer by their numbers, to or from the exchange memory. */
-  | {
-      readonly op: 'readRows';
-      readonly table: TableAt;
-      readonly ids: number;
-      readonly count: number;
-      readonly at: number;
-    }
-  | {
-      readonly op: 'writeRows';
-      readonly table: TableAt;
-      readonly ids: number;
-      readonly count: number;
-      readonly at: number;
+      readonly order: number | null;
     };
 
 export type DeviceKind = 'worker' | 'inline';

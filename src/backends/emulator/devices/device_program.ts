@@ -6,13 +6,25 @@ import type { Addon } from '../../native/addon.js';
 import {
   IdOutOfRange,
   SINGLE_ROW,
-  type BagOptions,
   type HostBags,
+  type HostStep,
   type HostTable,
   type KernelSet,
 } from '../../kernel_set.js';
-import type { BagsAt, Command, EntryAt, ExchangeMemory, RowsAt, SharedRowsAt, TableAt } from './device.js';
-import { CsrProgram } from './csr_program.js';
+import { occurrenceRounds } from '../../../ids/occurrence_rounds.js';
+import { withoutDecay } from '../../../rules/hyper.js';
+import { quantize } from '../../quantize.js';
+import { CsrBuckets } from './csr_buckets.js';
+import type {
+  BagsAt,
+  Command,
+  EntryAt,
+  ExchangedTableAt,
+  ExchangeMemory,
+  RowsAt,
+  SharedRowsAt,
+  TableAt,
+} from './device.js';
 import { Scratch, UniformSplits } from './exchange_memory.js';
 
 /** Counts distinct ids: with one bit per row where that is little, else with a hash table of the ids that occur. */
@@ -71,12 +83,8 @@ interface Rows {
   readonly gradients: Float32Array;
 }
 
-/** Several uses of a table as one batch. */
-interface Uses {
-  readonly gradient: Float32Array;
-  readonly bags: HostBags;
-  readonly starts: Int32Array;
-}
+/** The uses of a table as one batch. */
+type Uses = Pick<HostStep, 'gradient' | 'bags' | 'options' | 'useStarts'>;
 
 /** Some bags of a batch. */
 interface PartOfBags extends HostBags {
@@ -89,7 +97,6 @@ export class DeviceProgram {
   private readonly uniform = new UniformSplits();
   private readonly distinct = new DistinctIds();
   private readonly scratch = new Scratch();
-  private readonly csr: CsrProgram;
 
   /** `progress` is called now and then during commands that take long. */
   constructor(
@@ -98,14 +105,7 @@ export class DeviceProgram {
     private readonly progress: () => void,
     /** Reads and writes shared tensors of TensorFlow; null where there is no addon. */
     private readonly sharing: Pick<Addon, 'readSharedTensor' | 'writeSharedTensor'> | null,
-  ) {
-    const { scratch, uniform } = this;
-    const [table, view] = [
-      (at: TableAt): HostTable => this.table(at),
-      (buffer: number): Float32Array => this.view(buffer),
-    ];
-    this.csr = new CsrProgram({ kernels, exchange, scratch, uniform, table, view });
-  }
+  ) {}
 
   run(command: Command): void {
     this.scratch.reset();
@@ -117,9 +117,8 @@ export class DeviceProgram {
       case 'copy':
         return this.copy(command);
       case 'read':
-        return this.read(command);
       case 'write':
-        return this.write(command);
+        return this.move(command);
       case 'copyShared':
         return this.copyShared(command);
       case 'lookUp':
@@ -130,8 +129,6 @@ export class DeviceProgram {
         return this.rowGradients(command);
       case 'step':
         return this.step(command);
-      default:
-        return this.csr.run(command);
     }
   }
 
@@ -159,16 +156,19 @@ export class DeviceProgram {
     place.view().set(this.view(from));
   }
 
-  private read({ table, firstRow, rows, where }: Op<'read'>): void {
-    const { dim } = table;
-    const source = this.view(table.buffer).subarray(firstRow * dim, (firstRow + rows) * dim);
-    spread(source, dim, this.exchange().floats, where, rows);
-  }
-
-  private write({ table, firstRow, rows, where }: Op<'write'>): void {
-    const { dim } = table;
-    const target = this.view(table.buffer).subarray(firstRow * dim, (firstRow + rows) * dim);
-    gather(this.exchange().floats, where, dim, target, rows);
+  private move(command: Op<'read' | 'write'>): void {
+    const { op, table, rows, where } = command;
+    const { floats, ints } = this.exchange();
+    const data = this.view(table.buffer);
+    const moveRows = (first: number, count: number, place: RowsAt): void => {
+      const part = data.subarray(first * table.dim, (first + count) * table.dim);
+      if (op === 'read') spread(part, table.dim, floats, place, count);
+      else gather(floats, place, table.dim, part, count);
+    };
+    if ('firstRow' in command) return moveRows(command.firstRow, rows, where);
+    for (let i = 0; i < rows; i++) {
+      moveRows(ints[command.ids + i]!, 1, { at: where.at + i * where.stride, stride: table.dim });
+    }
   }
 
   private copyShared({ sharedKey, words, at }: Op<'copyShared'>): void {
@@ -176,10 +176,11 @@ export class DeviceProgram {
     this.copyRows(rows, 1, words, this.exchange().floats.subarray(at, at + words));
   }
 
-  private lookUp({ table, bags, options, pooled, distinct }: Op<'lookUp'>): void {
+  private lookUp({ table, bags, options, pooled, distinct, quantization }: Op<'lookUp'>): void {
     const { floats, ints } = this.exchange();
     const host = this.bags(bags);
-    const size = bags.bags * table.dim;
+    const count = host.rowSplits.length - 1;
+    const size = count * table.dim;
     const { at, stride, sharedKey } = pooled;
     const isCompact = sharedKey === null && stride === table.dim;
     const target = isCompact ? floats.subarray(at, at + size) : this.scratch.take(size);
@@ -187,26 +188,27 @@ export class DeviceProgram {
       this.kernels.lookUp([{ table: this.table(table), bags: host, options, pooled: target }]);
     } catch (error) {
       // The caller, who gave the id, is at fault, not the device.
-      if (!(error instanceof IdOutOfRange)) throw error;
+      if (distinct === null || !(error instanceof IdOutOfRange)) throw error;
       ints[distinct] = -1 - (host.first + error.position);
       return;
     }
-    ints[distinct] = this.distinct.count(host.values, table.rows);
-    if (sharedKey !== null) this.shared().writeSharedTensor(sharedKey, at, stride, bags.bags, table.dim, target);
-    else if (!isCompact) spread(target, table.dim, floats, pooled, bags.bags);
+    if (distinct !== null) ints[distinct] = this.distinct.count(host.values, table.rows);
+    if (quantization !== null) quantize(target, quantization);
+    if (sharedKey !== null) this.shared().writeSharedTensor(sharedKey, at, stride, count, table.dim, target);
+    else if (!isCompact) spread(target, table.dim, floats, pooled, count);
   }
 
   private weightsGradient({ table, bags, options, gradient, out }: Op<'weightsGradient'>): void {
     const host = this.bags(bags);
     const target = this.exchange().floats.subarray(out, out + host.values.length);
-    const pooled = this.compact(gradient, bags.bags, table.dim);
+    const pooled = this.compact(gradient, host, table.dim);
     this.kernels.weightsGradient(this.table(table), pooled, host, options, target);
   }
 
   private rowGradients({ table, entries, room, out }: Op<'rowGradients'>): void {
     const { floats, ints } = this.exchange();
     let count = 0;
-    for (const { ids, gradients } of entries.map((entry) => this.rowsOf(table, entry))) {
+    for (const { ids, gradients } of entries.map((entry) => this.rowsOf(table, entry, this.bags(entry.bags)))) {
       if (count + ids.length > room) {
         throw new RuntimeError('room', `at least ${count + ids.length} rows`, described(`${room}`));
       }
@@ -217,32 +219,51 @@ export class DeviceProgram {
     ints[out] = count;
   }
 
-  private step({ optimizer, table, slots, entries, hyper }: Op<'step'>): void {
-    const [first] = entries as [EntryAt];
+  private step(command: Op<'step'>): void {
+    const { optimizer, table, slots, hyper, order } = command;
     const numbers = Float32Array.from(hyper);
-    const apply = (gradient: Float32Array, bags: HostBags, options: BagOptions, useStarts: Int32Array | null): void => {
+    const steps = order === null ? [this.usesOf(command)] : this.occurrencesOf(command, order);
+    steps.forEach((uses, round) => {
       const given = { table: this.table(table), slots: slots.map((slot) => this.view(slot)) };
-      this.kernels.step(optimizer, [{ ...given, gradient, bags, options, hyper: numbers, useStarts }]);
-    };
-    if (entries.length === 1 && !first.ofRows) {
-      const { gradient, bags, options } = first;
-      return apply(this.compact(gradient, bags.bags, table.dim), this.bags(bags), options, null);
+      const ofStep = { ...given, ...uses, hyper: round === 0 ? numbers : withoutDecay(numbers) };
+      this.kernels.step(optimizer, [ofStep]);
+    });
+  }
+
+  /** Several uses of a table make one step, over the sum of their gradients. */
+  private usesOf({ table, entries }: Op<'step'>): Uses {
+    const [{ gradient, options, ofRows }] = entries as [EntryAt];
+    const parts = entries.map(({ bags }) => this.bags(bags));
+    if (entries.length === 1 && !ofRows) {
+      const [bags] = parts as [PartOfBags];
+      return { gradient: this.compact(gradient, bags, table.dim), bags, options, useStarts: null };
     }
-    // Several uses of a table make one step, over the sum of their gradients.
-    if (areAlike(entries)) {
-      const { gradient, bags, starts } = this.inOne(entries, table.dim);
-      return apply(gradient, bags, first.options, starts);
-    }
-    const { ids, gradients } = united(entries.map((entry) => this.rowsOf(table, entry)));
-    const bags = { values: ids, rowSplits: this.uniform.of(ids.length, 1), weights: null };
-    apply(gradients, bags, SINGLE_ROW, null);
+    if (areAlike(entries, parts)) return this.inOne(entries, parts, table.dim);
+    const { ids, gradients } = united(entries.map((entry, i) => this.rowsOf(table, entry, parts[i]!)));
+    return this.single(ids, gradients);
+  }
+
+  /** The rounds of a step in which each occurrence of an id of the one entry is a step of its own. */
+  private occurrencesOf({ table, entries }: Op<'step'>, order: number): Uses[] {
+    const [entry] = entries as [EntryAt];
+    const bags = this.bags(entry.bags);
+    const gradient = this.compact(entry.gradient, bags, table.dim);
+    const places = this.exchange().ints.subarray(order, order + bags.rowSplits.length - 1);
+    const rounds = occurrenceRounds([{ ...bags, gradient, order: places }], entry.options.combiner, table.dim);
+    // Without ids there is a step all the same: rows that were not looked up may move.
+    if (rounds.length === 0) return [this.single(new Int32Array(0), new Float32Array(0))];
+    return rounds.map(({ ids, factors, gradients }) => this.single(ids, gradients, Float32Array.from(factors)));
+  }
+
+  private single(values: Int32Array, gradient: Float32Array, weights: Float32Array | null = null): Uses {
+    const bags = { values, rowSplits: this.uniform.of(values.length, 1), weights };
+    return { gradient, bags, options: SINGLE_ROW, useStarts: null };
   }
 
   /** The bags and gradients of all entries one after the other, and where each but the first begins. */
-  private inOne(entries: readonly EntryAt[], dim: number): Uses {
-    const parts = entries.map(({ bags }) => this.bags(bags));
+  private inOne(entries: readonly EntryAt[], parts: readonly HostBags[], dim: number): Uses {
     const nnz = parts.reduce((all, { values }) => all + values.length, 0);
-    const batch = entries.reduce((all, { bags }) => all + bags.bags, 0);
+    const batch = parts.reduce((all, { rowSplits }) => all + rowSplits.length - 1, 0);
     const gradient = this.scratch.take(batch * dim);
     const values = this.scratch.takeInts(nnz);
     const rowSplits = this.scratch.takeInts(batch + 1);
@@ -251,21 +272,21 @@ export class DeviceProgram {
     let [bag, id] = [0, 0];
     rowSplits[0] = 0;
     parts.forEach((part, place) => {
-      const { gradient: from, bags } = entries[place]!;
-      this.copyRows(from, bags.bags, dim, gradient.subarray(bag * dim, (bag + bags.bags) * dim));
+      const bags = part.rowSplits.length - 1;
+      this.copyRows(entries[place]!.gradient, bags, dim, gradient.subarray(bag * dim, (bag + bags) * dim));
       values.set(part.values, id);
       weights?.set(part.weights!, id);
-      for (let i = 1; i <= bags.bags; i++) rowSplits[bag + i] = id + part.rowSplits[i]!;
+      for (let i = 1; i <= bags; i++) rowSplits[bag + i] = id + part.rowSplits[i]!;
       starts[place] = bag;
-      bag += bags.bags;
+      bag += bags;
       id += part.values.length;
     });
-    return { gradient, bags: { values, rowSplits, weights }, starts: starts.subarray(1) };
+    const { options } = entries[0]!;
+    return { gradient, bags: { values, rowSplits, weights }, options, useStarts: starts.subarray(1) };
   }
 
-  private rowsOf(table: TableAt, { gradient, bags, options, ofRows }: EntryAt): Rows {
-    const host = this.bags(bags);
-    const compact = this.compact(gradient, bags.bags, table.dim);
+  private rowsOf(table: TableAt, { gradient, options, ofRows }: EntryAt, host: HostBags): Rows {
+    const compact = this.compact(gradient, host, table.dim);
     if (ofRows) return { ids: host.values, gradients: compact };
     const { uniqueIds, rowGradients } = this.kernels.rowGradients(compact, host, this.table(table), options);
     return { ids: uniqueIds, gradients: rowGradients };
@@ -277,26 +298,35 @@ export class DeviceProgram {
     return place.view();
   }
 
-  private table({ buffer, rows, dim }: TableAt): HostTable {
-    return { data: this.view(buffer), rows, dim };
+  private table(table: TableAt | ExchangedTableAt): HostTable {
+    const { rows, dim } = table;
+    if ('buffer' in table) return { data: this.view(table.buffer), rows, dim };
+    return { data: this.exchange().floats.subarray(table.at, table.at + rows * dim), rows, dim };
   }
 
   /** The bags that are meant, with splits from 0 on. */
-  private bags({ values, rowSplits, length, weights, firstBag, bags }: BagsAt): PartOfBags {
-    const { floats, ints } = this.exchange();
-    const given = rowSplits === null ? null : ints.subarray(rowSplits + firstBag, rowSplits + firstBag + bags + 1);
-    const start = given === null ? firstBag * length : given[0]!;
-    const end = given === null ? (firstBag + bags) * length : given[bags]!;
+  private bags(given: BagsAt): PartOfBags {
+    const exchange = this.exchange();
+    if ('csr' in given) {
+      return { first: 0, ...new CsrBuckets(exchange, given.csr, this.scratch).bags(given, this.uniform) };
+    }
+    const { floats, ints } = exchange;
+    const { values, rowSplits, length, weights, firstBag, bags } = given;
+    const splits = rowSplits === null ? null : ints.subarray(rowSplits + firstBag, rowSplits + firstBag + bags + 1);
+    const start = splits === null ? firstBag * length : splits[0]!;
+    const end = splits === null ? (firstBag + bags) * length : splits[bags]!;
     return {
       first: start,
       values: ints.subarray(values + start, values + end),
-      rowSplits: given === null ? this.uniform.of(bags, length) : start === 0 ? given : given.map((at) => at - start),
+      rowSplits:
+        splits === null ? this.uniform.of(bags, length) : start === 0 ? splits : splits.map((at) => at - start),
       weights: weights === null ? null : floats.subarray(weights + start, weights + end),
     };
   }
 
-  /** Rows without gaps between them: where they lie, or a copy that is good for this command. */
-  private compact({ sharedKey, ...rows }: SharedRowsAt, count: number, dim: number): Float32Array {
+  /** A row for each of the bags, without gaps between them: where they lie, or a copy that is good for this command. */
+  private compact({ sharedKey, ...rows }: SharedRowsAt, { rowSplits }: HostBags, dim: number): Float32Array {
+    const count = rowSplits.length - 1;
     const { floats } = this.exchange();
     if (sharedKey === null && rows.stride === dim) return floats.subarray(rows.at, rows.at + count * dim);
     const target = this.scratch.take(count * dim);
@@ -333,12 +363,12 @@ function gather(source: Float32Array, { at, stride }: RowsAt, dim: number, targe
 }
 
 /** Whether uses of a table can be one batch: of bags, under the same options, all with weights or none. */
-function areAlike(entries: readonly EntryAt[]): boolean {
-  const [{ options, bags }] = entries as [EntryAt];
-  return entries.every((entry) => {
+function areAlike(entries: readonly EntryAt[], parts: readonly HostBags[]): boolean {
+  const [{ options }] = entries as [EntryAt];
+  return entries.every((entry, i) => {
     const { combiner, outOfRange, maxNorm } = entry.options;
     const isSame = combiner === options.combiner && outOfRange === options.outOfRange && maxNorm === options.maxNorm;
-    return isSame && !entry.ofRows && (entry.bags.weights === null) === (bags.weights === null);
+    return isSame && !entry.ofRows && (parts[i]!.weights === null) === (parts[0]!.weights === null);
   });
 }
 

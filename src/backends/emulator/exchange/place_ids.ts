@@ -1,7 +1,7 @@
 /** Puts the ids of a batch into the exchange memory, and counts what they cost on the links. */
 import type * as tf from '@tensorflow/tfjs';
 import type { TableLayout, LayoutShard } from '../../../partition/table_layout.js';
-import type { BagsAt, Command, ExchangeMemory, SharedRowsAt, HostExchange } from '../devices/device.js';
+import type { PlainBagsAt, Command, ExchangeMemory, SharedRowsAt, HostExchange } from '../devices/device.js';
 import type { Machine } from '../machine/machine.js';
 
 import { type TensorValues, arrayValues, type TensorReader } from '../host/shared_tensors.js';
@@ -41,7 +41,7 @@ export class LazyBags {
 
 /** Bags in the exchange memory, and where all that was kept with them ends. */
 export interface KeptIds {
-  readonly at: BagsAt;
+  readonly at: PlainBagsAt;
   readonly end: number;
 }
 
@@ -215,7 +215,7 @@ export function layoutBehind(batches: readonly LazyBags[]): ExchangeLayout {
  * All bags of a batch, which may be kept there. `commands`: of a device, which then copies shared ids of TensorFlow to
  * where they go; absent where the host does that.
  */
-export function placeIds(exchange: ExchangeLayout, bags: LazyBags, commands?: Command[]): BagsAt {
+export function placeIds(exchange: ExchangeLayout, bags: LazyBags, commands?: Command[]): PlainBagsAt {
   const { ids, rowSplits, weights, batch, length, kept } = bags;
   if (kept !== null) return kept.at;
   const { shared, size } = ids;
@@ -235,7 +235,7 @@ export function placeIds(exchange: ExchangeLayout, bags: LazyBags, commands?: Co
 }
 
 /** The bags of one device where rows are dealt out. */
-export function placeShardIds(exchange: ExchangeLayout, { bags, values, rowSplits, weights }: ShardIds): BagsAt {
+export function placeShardIds(exchange: ExchangeLayout, { bags, values, rowSplits, weights }: ShardIds): PlainBagsAt {
   return {
     values: exchange.ints(values),
     nnz: values.length,

@@ -1,7 +1,9 @@
 /** Pooled lookups of one call: ids go to the devices that hold the rows, pooled rows come back. */
 import { IdOutOfRange, type BagOptions } from '../../kernel_set.js';
+import type { Quantization } from '../../quantize.js';
+import type { StackBatch } from '../../sparse_core.js';
 import type { DeviceTable } from '../machine/device_table.js';
-import type { BagsAt, Command, SharedRowsAt, TableAt } from '../devices/device.js';
+import type { Command, CsrBagsAt, ExchangedTableAt, PlainBagsAt, SharedRowsAt, TableAt } from '../devices/device.js';
 import {
   ExchangeLayout,
   firstOutOfRange,
@@ -13,6 +15,7 @@ import {
 } from './place_ids.js';
 import type { Machine } from '../machine/machine.js';
 import { addToBags, shardIds } from './row_sharding.js';
+import { placeCsr, StackTraffic, SUM_OF_SAMPLE } from './stack_ids.js';
 
 /** One lookup with its ids on the host. */
 export interface HostLookup {
@@ -23,6 +26,13 @@ export interface HostLookup {
   readonly idsArePlaced: boolean;
   /** Where devices write the pooled rows; null: where they lie in the exchange memory is told then. */
   readonly target: SharedRowsAt | null;
+}
+
+/** One lookup of a stack, whose shard s lies on device s. */
+export interface DeviceStackLookup {
+  readonly table: DeviceTable;
+  readonly batch: StackBatch;
+  readonly quantization: Quantization | null;
 }
 
 /** Pooled rows [batch, columns] of one lookup. */
@@ -40,10 +50,12 @@ const BYTES = 4;
 class LookupCall {
   readonly exchange = new ExchangeLayout();
   /** Where the bags of tables lie that are not dealt out by rows; they come first, so that they can be kept. */
-  readonly placed: readonly (BagsAt | null)[];
+  readonly placed: readonly (PlainBagsAt | null)[];
   /** Where they end. */
   readonly endOfBags: number;
-  readonly commands: Command[][];
+  private readonly first: Command[][];
+  /** What works on the rows that the first commands gave. */
+  private readonly second: Command[][];
   private readonly exchanged: number[];
   private readonly distinct: { device: number; at: number }[] = [];
   /** Ids outside a table where they are an error, in the order of lookups: known when all devices are done. */
@@ -53,23 +65,24 @@ class LookupCall {
 
   constructor(
     private readonly machine: Machine,
-    private readonly lookups: readonly HostLookup[],
+    lookups: readonly (HostLookup | DeviceStackLookup)[],
   ) {
-    this.commands = Array.from({ length: machine.count }, () => []);
-    this.placed = lookups.map((lookup) => this.placeIds(lookup));
+    this.first = Array.from({ length: machine.count }, () => []);
+    this.second = Array.from({ length: machine.count }, () => []);
+    this.placed = lookups.map((lookup) => ('batch' in lookup ? null : this.placeIds(lookup)));
     this.endOfBags = this.exchange.end;
     this.exchanged = new Array<number>(machine.count).fill(0);
   }
 
-  add(place: number): Collect {
-    const lookup = this.lookups[place]!;
+  add(lookup: HostLookup | DeviceStackLookup, placed: PlainBagsAt | null): Collect {
+    if ('batch' in lookup) return this.byCores(lookup);
     const { table, bags } = lookup;
     this.counted.push(() => this.machine.counters.lookedUp(table.owner, bags.nnz));
     switch (table.layout.kind) {
       case 'columns':
-        return this.byColumns(lookup, this.placed[place]!);
+        return this.byColumns(lookup, placed!);
       case 'replicated':
-        return this.inCopies(lookup, this.placed[place]!);
+        return this.inCopies(lookup, placed!);
       case 'rows':
         return this.byRows(lookup);
     }
@@ -80,7 +93,8 @@ class LookupCall {
     const { machine } = this;
     machine.memory.exchange(this.exchanged.map((words) => BYTES * words));
     this.exchange.write(machine.exchange);
-    machine.run(this.commands);
+    machine.run(this.first);
+    if (this.second.some((list) => list.length > 0)) machine.run(this.second);
     const { ints } = machine.exchange;
     for (const check of this.rangeChecks) {
       const outOfRange = check(ints);
@@ -90,11 +104,11 @@ class LookupCall {
     for (const count of this.counted) count();
   }
 
-  private placeIds({ table, bags }: HostLookup): BagsAt | null {
+  private placeIds({ table, bags }: HostLookup): PlainBagsAt | null {
     const { kind, shards } = table.layout;
     if (kind === 'rows') return null;
     // A device copies what it alone needs: none waits for another.
-    const only = shards.length === 1 ? this.commands[shards[0]!.device] : undefined;
+    const only = shards.length === 1 ? this.first[shards[0]!.device] : undefined;
     return placeIds(this.exchange, bags, only);
   }
 
@@ -109,7 +123,7 @@ class LookupCall {
     return { rows: { at, stride: columns, sharedKey: null }, collect };
   }
 
-  private byColumns(lookup: HostLookup, placed: BagsAt): Collect {
+  private byColumns(lookup: HostLookup, placed: PlainBagsAt): Collect {
     const { table, bags, options, idsArePlaced } = lookup;
     const { layout } = table;
     const { rows, collect } = this.pooledRows(lookup);
@@ -127,7 +141,7 @@ class LookupCall {
   }
 
   /** Each device looks up its part of the batch; nothing is exchanged. */
-  private inCopies(lookup: HostLookup, placed: BagsAt): Collect {
+  private inCopies(lookup: HostLookup, placed: PlainBagsAt): Collect {
     const { table, bags, options } = lookup;
     const { rows, collect } = this.pooledRows(lookup);
     const traffic = new Traffic(this.machine, table.owner, bags);
@@ -170,6 +184,40 @@ class LookupCall {
     };
   }
 
+  /**
+   * Each shard gives the rows that the cores ask for, then each core adds up those of its samples, in the order of shards
+   * and rows.
+   */
+  private byCores({ table, batch, quantization }: DeviceStackLookup): Collect {
+    const { csr, counts } = batch;
+    const dim = table.layout.columns;
+    const placed = placeCsr(this.exchange, csr);
+    const rows = counts.runs.reduce((sum, each) => sum + each, 0);
+    const [gathered, out] = [this.exchange.take(rows * dim), this.exchange.take(csr.cores * csr.samples * dim)];
+    const lookUp = (of: TableAt | ExchangedTableAt, bags: CsrBagsAt, at: number): Command => {
+      const pooled = { at, stride: dim, sharedKey: null };
+      const ofTable = 'buffer' in of ? quantization : null;
+      return { op: 'lookUp', table: of, bags, options: SUM_OF_SAMPLE, pooled, distinct: null, quantization: ofTable };
+    };
+    const firstRows = Array.from({ length: csr.cores }, (): number[] => []);
+    let next = 0;
+    for (let shard = 0; shard < csr.shards; shard++) {
+      this.first[shard]!.push(lookUp(table.at(shard), { csr: placed, rowsOf: shard }, gathered + next * dim));
+      firstRows.forEach((ofCore, core) => {
+        ofCore.push(next);
+        next += counts.runs[core * csr.shards + shard]!;
+      });
+    }
+    firstRows.forEach((ofCore, core) => {
+      const bags = { csr: placed, core, firstRows: ofCore };
+      this.second[core]!.push(lookUp({ at: gathered, rows, dim }, bags, out + core * csr.samples * dim));
+    });
+    const traffic = new StackTraffic(this.machine, table, batch);
+    traffic.book(this.exchanged);
+    this.counted.push(() => traffic.lookedUp());
+    return (floats) => ({ values: floats.slice(out, out + csr.cores * csr.samples * dim), inExchange: false });
+  }
+
   private lookUp(device: number, { table, bags, ids, options, pooled }: ShardLookup): void {
     const at = this.exchange.take(1);
     this.distinct.push({ device, at });
@@ -177,7 +225,7 @@ class LookupCall {
       const position = -1 - ints[at]!;
       return position < 0 ? null : new IdOutOfRange(ints[bags.values + position]!, position, table.rows);
     });
-    this.commands[device]!.push({ op: 'lookUp', table, bags, options, pooled, distinct: at });
+    this.first[device]!.push({ op: 'lookUp', table, bags, options, pooled, distinct: at, quantization: null });
     this.counted.push(() => this.machine.counters.read(device, ids, table.dim));
     this.exchanged[device]! += ids * (bags.weights === null ? 1 : 2) + bags.bags * table.dim;
   }
@@ -186,7 +234,7 @@ class LookupCall {
 /** What one device does for a lookup. */
 interface ShardLookup {
   readonly table: TableAt;
-  readonly bags: BagsAt;
+  readonly bags: PlainBagsAt;
   /** How many of them this device looks up. */
   readonly ids: number;
   readonly options: BagOptions;
@@ -202,9 +250,9 @@ export interface Found {
 }
 
 /** Returns the pooled rows [batch, columns] of each lookup; all devices work at the same time. */
-export function lookUpAll(machine: Machine, lookups: readonly HostLookup[]): Found[] {
+export function lookUpAll(machine: Machine, lookups: readonly (HostLookup | DeviceStackLookup)[]): Found[] {
   const call = new LookupCall(machine, lookups);
-  const collects = lookups.map((_, place) => call.add(place));
+  const collects = lookups.map((lookup, place) => call.add(lookup, call.placed[place]!));
   call.run();
   const { floats } = machine.exchange;
   return collects.map((collect, place) => {

@@ -2,10 +2,12 @@
 import type { UpdateName } from '../../../rules/rules.js';
 import { SINGLE_ROW, type BagOptions } from '../../kernel_set.js';
 import type { DeviceTable } from '../machine/device_table.js';
-import type { BagsAt, Command, EntryAt } from '../devices/device.js';
-import { type ExchangeLayout, type LazyBags, Traffic, layoutBehind, placeIds, placeShardIds } from './place_ids.js';
+import type { StackBatch } from '../../sparse_core.js';
+import type { Command, EntryAt, PlainBagsAt } from '../devices/device.js';
+import { ExchangeLayout, type LazyBags, Traffic, layoutBehind, placeIds, placeShardIds } from './place_ids.js';
 import type { Machine } from '../machine/machine.js';
 import { copyOfBags, shardIds } from './row_sharding.js';
+import { placeCsr, StackTraffic, SUM_OF_SAMPLE } from './stack_ids.js';
 import type { TensorValues } from '../host/shared_tensors.js';
 
 /** The gradient of one lookup on the host. */
@@ -17,13 +19,29 @@ export interface HostGradient {
   readonly ofRows: boolean;
 }
 
-/** A `TableUpdate` whose table lies on devices. */
-export interface DeviceTableUpdate {
+/** The gradient of what was looked up in a stack, whose shard s lies on device s. */
+export interface StackGradient {
+  readonly table: DeviceTable;
+  readonly batch: StackBatch;
+  /** That of all samples, core after core: [cores x samples, columns]. */
+  readonly gradient: Float32Array;
+}
+
+interface Step {
   readonly optimizer: UpdateName;
   readonly table: DeviceTable;
   readonly slots: readonly DeviceTable[];
-  readonly entries: readonly HostGradient[];
   readonly hyper: readonly number[];
+}
+
+/** A `TableUpdate` whose table lies on devices. */
+export interface DeviceTableUpdate extends Step {
+  readonly entries: readonly HostGradient[];
+}
+
+export interface DeviceStackUpdate extends Step, StackGradient {
+  /** All samples in the order in which each occurrence of an id is a step of its own; null: a row is stepped once. */
+  readonly order: Int32Array | null;
 }
 
 const BYTES = 4;
@@ -46,15 +64,18 @@ class UpdateCall {
 
   constructor(
     private readonly machine: Machine,
-    private readonly updates: readonly DeviceTableUpdate[],
+    private readonly updates: readonly (DeviceTableUpdate | DeviceStackUpdate)[],
   ) {
-    this.exchange = layoutBehind(updates.flatMap(({ entries }) => entries.map(({ bags }) => bags)));
+    this.exchange = layoutBehind(
+      updates.flatMap((update) => ('batch' in update ? [] : update.entries.map(({ bags }) => bags))),
+    );
     this.first = Array.from({ length: machine.count }, () => []);
     this.second = Array.from({ length: machine.count }, () => []);
     this.exchanged = new Array<number>(machine.count).fill(0);
   }
 
-  private add(update: DeviceTableUpdate): void {
+  private add(update: DeviceTableUpdate | DeviceStackUpdate): void {
+    if ('batch' in update) return this.byCores(update);
     switch (update.table.layout.kind) {
       case 'columns':
         return this.byColumns(update);
@@ -131,6 +152,17 @@ class UpdateCall {
     });
   }
 
+  /** Each device gets the gradients of all samples of a stack. */
+  private byCores(update: DeviceStackUpdate): void {
+    const order = update.order === null ? null : this.exchange.ints(update.order);
+    stackEntries(this.exchange, update).forEach((entry, shard) => {
+      this.second[shard]!.push(this.stepOf(update, shard, [entry], order));
+    });
+    const traffic = new StackTraffic(this.machine, update.table, update.batch);
+    traffic.book(this.exchanged);
+    this.counted.push(() => traffic.gradients());
+  }
+
   /** Each device finds the gradients of its part of the batch; all of them then go to all devices. */
   private inCopies(update: DeviceTableUpdate): void {
     const { table, entries } = update;
@@ -163,8 +195,9 @@ class UpdateCall {
     const { ints } = this.machine.exchange;
     const { table } = update;
     const { columns, shards } = table.layout;
-    const entries = places.map(({ at, room }): EntryAt => {
-      const count = ints[at]!;
+    const counts = places.map(({ at }) => ints[at]!);
+    const entries = places.map(({ at, room }, place): EntryAt => {
+      const count = counts[place]!;
       const single = { rowSplits: null, length: 1, weights: null, firstBag: 0 };
       const bags = { ...single, values: at + 1, nnz: count, batch: count, bags: count };
       return {
@@ -176,25 +209,26 @@ class UpdateCall {
     });
     shards.forEach(({ device }, place) => {
       this.second[device]!.push(this.stepOf(update, place, entries));
-      entries.forEach(({ bags }, from) => {
-        const words = bags.nnz * (1 + columns);
+      counts.forEach((count, from) => {
+        const words = count * (1 + columns);
         const source = shards[from]!.device;
-        this.counted.push(() => this.machine.counters.send(table.owner, source, device, BYTES * words, bags.nnz));
+        this.counted.push(() => this.machine.counters.send(table.owner, source, device, BYTES * words, count));
         this.exchanged[device]! += words;
       });
     });
   }
 
   private stepOf(
-    { optimizer, table, slots, hyper }: DeviceTableUpdate,
+    { optimizer, table, slots, hyper }: Step,
     place: number,
     entries: readonly EntryAt[],
+    order: number | null = null,
   ): Command {
     const slotBuffers = slots.map((slot) => slot.buffer(place));
-    return { op: 'step', optimizer, table: table.at(place), slots: slotBuffers, entries, hyper };
+    return { op: 'step', optimizer, table: table.at(place), slots: slotBuffers, entries, hyper, order };
   }
 
-  private book(device: number, { weights, bags }: BagsAt, ids: number, width: number): void {
+  private book(device: number, { weights, bags }: PlainBagsAt, ids: number, width: number): void {
     this.exchanged[device]! += ids * (weights === null ? 1 : 2) + bags * width;
   }
 
@@ -207,6 +241,58 @@ class UpdateCall {
  * Steps all tables; all devices work at the same time, and this does not wait. `handOver` returns what releases
  * the gradients that devices read.
  */
-export function updateAll(machine: Machine, updates: readonly DeviceTableUpdate[], handOver: () => () => void): void {
+export function updateAll(
+  machine: Machine,
+  updates: readonly (DeviceTableUpdate | DeviceStackUpdate)[],
+  handOver: () => () => void,
+): void {
   new UpdateCall(machine, updates).run(handOver);
+}
+
+/** What the gradient of a stack adds to that of each shard. */
+function stackEntries(exchange: ExchangeLayout, { table, batch, gradient }: StackGradient): EntryAt[] {
+  const { columns, shards } = table.layout;
+  const csr = placeCsr(exchange, batch.csr);
+  const rows = { at: exchange.floats(gradient), stride: columns, sharedKey: null };
+  return shards.map((_, samplesOn): EntryAt => {
+    return { gradient: rows, bags: { csr, samplesOn }, options: SUM_OF_SAMPLE, ofRows: false };
+  });
+}
+
+/** Rows of a stack by their numbers in it, ascending, and something of each. */
+export interface StackRows {
+  readonly rows: Int32Array;
+  readonly values: Float32Array;
+}
+
+/** The gradient of each row that was looked up in a stack. */
+export function stackRowGradients(machine: Machine, given: StackGradient): StackRows {
+  const { table, batch } = given;
+  const { columns, shards } = table.layout;
+  const traffic = new StackTraffic(machine, table, batch);
+  const words = new Array<number>(machine.count).fill(0);
+  traffic.book(words);
+  machine.memory.exchange(words.map((each) => BYTES * each));
+  const exchange = new ExchangeLayout();
+  const { runs } = batch.counts;
+  const found = stackEntries(exchange, given).map((entry, shard) => {
+    const room = runs.reduce((sum, each, bucket) => sum + (bucket % shards.length === shard ? each : 0), 0);
+    const out = exchange.take(1 + room * (1 + columns));
+    const command: Command = { op: 'rowGradients', table: table.at(shard), entries: [entry], room, out };
+    return { out, room, command };
+  });
+  exchange.write(machine.exchange);
+  machine.run(found.map(({ command }) => [command]));
+  traffic.gradients();
+  const { ints, floats } = machine.exchange;
+  const total = found.reduce((sum, { out }) => sum + ints[out]!, 0);
+  const [rows, values] = [new Int32Array(total), new Float32Array(total * columns)];
+  let next = 0;
+  found.forEach(({ out, room }, shard) => {
+    const [count, from] = [ints[out]!, out + 1 + room];
+    values.set(floats.subarray(from, from + count * columns), next * columns);
+    const { first } = shards[shard]!.rows;
+    for (let i = 0; i < count; i++) rows[next++] = first + ints[out + 1 + i]!;
+  });
+  return { rows, values };
 }

@@ -117,6 +117,17 @@ export class DeviceTable {
     });
   }
 
+  /** Rows by their ascending numbers, of a table that lies in ranges of rows. */
+  readRows(rows: Int32Array): Float32Array {
+    const values = new Float32Array(rows.length * this.layout.columns);
+    this.moveRows('read', rows, values);
+    return values;
+  }
+
+  writeRows(rows: Int32Array, values: Float32Array): void {
+    this.moveRows('write', rows, values);
+  }
+
   /** Takes the values of a table with another layout, without ever holding all of it on the host. */
   copyRows(from: DeviceTable): void {
     for (const { firstRow, rows } of rowBlocks(from.layout)) this.write(firstRow, from.read(firstRow, rows));
@@ -137,6 +148,25 @@ export class DeviceTable {
     const width = this.layout.columns;
     const where = { at: (first + step * start - from) * width + columns[0], stride: step * width };
     this.machine.post(device, [{ op, table: this.at(place), firstRow: start, rows: end - start, where }]);
+  }
+
+  /** Moves rows by their ascending numbers, which lie in the exchange memory behind the values. */
+  private moveRows(op: 'read' | 'write', rows: Int32Array, values: Float32Array): void {
+    const { columns, shards } = this.layout;
+    const { exchange } = this.machine;
+    exchange.reserve(values.length + rows.length);
+    const { ints, floats } = exchange;
+    if (op === 'write') floats.set(values, 0);
+    let end = 0;
+    shards.forEach(({ device, rows: { first, count } }, place) => {
+      const start = end;
+      for (; end < rows.length && rows[end]! < first + count; end++) ints[values.length + end] = rows[end]! - first;
+      const where = { at: start * columns, stride: columns };
+      const form = { table: this.at(place), ids: values.length + start, rows: end - start, where };
+      this.machine.post(device, [{ op, ...form }]);
+    });
+    this.machine.finish();
+    if (op === 'read') values.set(floats.subarray(0, values.length));
   }
 
   private kindOf({ inHost }: LayoutShard): MemoryKind {

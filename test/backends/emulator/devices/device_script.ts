@@ -1,6 +1,6 @@
 /** A short run on a device, with every kind of command. */
 import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
-import type { BagsAt, Command, Device, ExchangeMemory } from '../../../../src/backends/emulator/devices/device.js';
+import type { Command, Device, ExchangeMemory, PlainBagsAt } from '../../../../src/backends/emulator/devices/device.js';
 import { Random } from '../../../helpers/random.js';
 
 const [ROWS, DIM, BATCH, IDS] = [50, 6, 40, 300];
@@ -30,7 +30,7 @@ export function writeInputs(exchange: ExchangeMemory, number: number, devices: n
 /** Commands that fill the output of device `number` with tables, pooled rows and gradients. */
 export function commands(number: number): Command[] {
   const { values, splits, weights, gradient, out } = places(WORDS * number);
-  const bags: BagsAt = {
+  const bags: PlainBagsAt = {
     ...{ values, nnz: IDS, rowSplits: splits, length: 0, batch: BATCH, weights },
     ...{ firstBag: 3, bags: BATCH - 5 },
   };
@@ -39,7 +39,7 @@ export function commands(number: number): Command[] {
   const options = { combiner: 'mean', outOfRange: 'error', maxNorm: 0 } as const;
   const rows = { at: gradient, stride: DIM, sharedKey: null };
   const hyper = [...packHyper({ ...NEUTRAL_HYPER, learningRate: 0.1, epsilon: 1e-7 })];
-  const step = { op: 'step', optimizer: 'adagrad', table, slots: [2], hyper } as const;
+  const step = { op: 'step', optimizer: 'adagrad', table, slots: [2], hyper, order: null } as const;
   const entry = { gradient: rows, bags, options, ofRows: false };
   return [
     { op: 'allocate', buffer: 1, part, fill: { kind: 'uniform', min: -1, max: 1, seed: number } },
@@ -47,7 +47,10 @@ export function commands(number: number): Command[] {
     { ...step, entries: [entry] },
     { op: 'copy', buffer: 3, from: 1 },
     { ...step, entries: [entry, { ...entry, options: { ...options, combiner: 'sum' } }] },
-    { op: 'lookUp', table, bags, options, pooled: { at: out, stride: DIM + 2, sharedKey: null }, distinct: out + 5000 },
+    {
+      ...{ op: 'lookUp', table, bags, options, quantization: null },
+      ...{ pooled: { at: out, stride: DIM + 2, sharedKey: null }, distinct: out + 5000 },
+    },
     { op: 'weightsGradient', table, bags, options, gradient: rows, out: out + 1000 },
     { op: 'rowGradients', table, entries: [entry], room: IDS, out: out + 2000 },
     { op: 'read', table, firstRow: 0, rows: ROWS, where: { at: out + 6000, stride: DIM } },

@@ -60,3 +60,22 @@ describeEmulator('buffers of tables', { chips: 3, coresPerChip: 1 }, () => {
     table.dispose();
   });
 });
+
+describeEmulator('rows of tables by their numbers', { chips: 3, coresPerChip: 1 }, () => {
+  it('are read and written wherever they lie, and others are left alone', () => {
+    const random = new Random(6);
+    const values = random.floats(72);
+    const table = place(layoutOf('range', SIZE, 3, random), values);
+    const expected = values.slice();
+    for (const numbers of [[0, 3, 4, 9, 11], [5], [], Array.from({ length: 12 }, (_, row) => row)]) {
+      const rows = Int32Array.from(numbers);
+      const own = (row: number): number[] => [...expected.subarray(row * 6, (row + 1) * 6)];
+      expect([...emulator().placed(table).readRows(rows)]).toEqual(numbers.flatMap(own));
+      const written = random.floats(numbers.length * 6);
+      emulator().own(table).writeRows(rows, written);
+      numbers.forEach((row, i) => expected.set(written.subarray(i * 6, (i + 1) * 6), row * 6));
+      expect(table.dataSync<'float32'>()).toEqual(expected);
+    }
+    table.dispose();
+  });
+});

@@ -3,7 +3,8 @@ import { NEUTRAL_HYPER, packHyper } from '../../../../src/rules/hyper.js';
 import { referenceKernels } from '../../../../src/backends/reference/reference_kernel_set.js';
 import { partitionCsr } from '../../../../src/backends/reference/partition_csr.js';
 import { roundUp, type CsrFeature, type CsrParts } from '../../../../src/backends/sparse_core.js';
-import type { Command, CsrAt } from '../../../../src/backends/emulator/devices/device.js';
+import type { Quantization } from '../../../../src/backends/quantize.js';
+import type { Command, CsrAt, EntryAt, SharedRowsAt } from '../../../../src/backends/emulator/devices/device.js';
 import { DeviceProgram } from '../../../../src/backends/emulator/devices/device_program.js';
 import { InlineExchange } from '../../../../src/backends/emulator/devices/exchange_memory.js';
 import { expectClose } from '../../../helpers/tensors.js';
@@ -120,6 +121,16 @@ const gradient = random.floats(SAMPLES * DIM);
 const hyper = [...packHyper({ ...NEUTRAL_HYPER, learningRate: 0.5 })];
 const own = batch.entries.filter(({ shard }) => shard === SHARD);
 
+const SUM = { combiner: 'sum', outOfRange: 'error', maxNorm: 0 } as const;
+
+/** Rows without gaps in the exchange memory. */
+const compact = (at: number): SharedRowsAt => ({ at, stride: DIM, sharedKey: null });
+
+/** The gradient of all samples, which lies behind the CSR. */
+const entryOf = ({ csr, free }: Bench): EntryAt => {
+  return { gradient: compact(free), bags: { csr, samplesOn: SHARD }, options: SUM, ofRows: false };
+};
+
 /** The gradient of an entry in one column. */
 const part = ({ core, sample, gain }: Entry, column: number): number =>
   gain * gradient[(core * PER_CORE + sample) * DIM + column]!;
@@ -130,48 +141,61 @@ describe('Commands of devices over a CSR', () => {
     [[0, 2, 4, 14, 15], [0, 2, 14], [14], [], [], [1]],
     [[1, 2, 3, 4, 5], [6, 7, 8], [9], [], [], [1]],
   );
-  it('csrGather: the rows that each core asks the shard for, one for each run, quantized where that is wanted', () => {
+  /** Looks up the rows that the cores ask the shard for. */
+  const gather = (bench: Bench, quantization: Quantization | null = null): void => {
+    const [bags, pooled] = [{ csr: bench.csr, rowsOf: SHARD }, compact(bench.free)];
+    bench.run({ op: 'lookUp', table: TABLE, bags, options: SUM, pooled, distinct: null, quantization });
+  };
+
+  it('lookUp: the rows that the cores ask a shard for, one for each run, quantized where that is wanted', () => {
     const bench = new Bench(batch, values);
-    const to = [bench.free, bench.free + 100];
-    const runs = to.map((_, core) => [...new Set(own.filter((each) => each.core === core).map(({ row }) => row))]);
+    const runs = Array.from({ length: CORES }, (_, core) => [
+      ...new Set(own.filter((each) => each.core === core).map(({ row }) => row)),
+    ]);
     expect(runs.map(({ length }) => length)).toEqual([3, 3]);
-    const expected = runs.map((list) => list.flatMap((row) => [...values.subarray(row * DIM, (row + 1) * DIM)]));
-    const found = (): number[][] =>
-      to.map((at, core) => [...bench.exchange.floats.subarray(at, at + runs[core]!.length * DIM)]);
-    bench.run({ op: 'csrGather', table: TABLE, csr: bench.csr, shard: SHARD, to, quantization: null });
+    const expected = runs.flat().flatMap((row) => [...values.subarray(row * DIM, (row + 1) * DIM)]);
+    const found = (): number[] => [...bench.exchange.floats.subarray(bench.free, bench.free + expected.length)];
+    gather(bench);
     expect(found()).toEqual(expected);
-    const quantization = { numBuckets: 3, lower: -1, upper: 1 };
-    bench.run({ op: 'csrGather', table: TABLE, csr: bench.csr, shard: SHARD, to, quantization });
-    const buckets = expected.map((list) =>
-      list.map((value) => Math.floor(Math.min(1, Math.max(-1, value)) + 1 + 0.5) - 1),
-    );
-    expect(found()).toEqual(buckets);
+    gather(bench, { numBuckets: 3, lower: -1, upper: 1 });
+    expect(found()).toEqual(expected.map((value) => Math.floor(Math.min(1, Math.max(-1, value)) + 1 + 0.5) - 1));
     expect([...bench.read()]).toEqual([...values]);
   });
 
-  it('csrGather: the rows of a bucket that begins with the row with which the one before it ends', () => {
+  it('lookUp: the rows of a bucket that begins with the row with which the one before it ends', () => {
     const bench = new Bench(full, values);
-    const to = [bench.free, bench.free + 100];
-    bench.run({ op: 'csrGather', table: TABLE, csr: bench.csr, shard: SHARD, to, quantization: null });
-    expect([...bench.exchange.floats.subarray(to[0], to[0]! + DIM)]).toEqual([...values.subarray(7 * DIM)]);
+    gather(bench);
+    expect([...bench.exchange.floats.subarray(bench.free, bench.free + DIM)]).toEqual([...values.subarray(7 * DIM)]);
   });
 
   for (const [what, { entries }, bench] of [
     ['', batch, () => new Bench(batch, values)],
     [', buckets that are full too', full, () => new Bench(full, values)],
   ] as const) {
-    it(`csrCombine: sums of gains times rows, sample by sample, runs being numbered through all shards${what}`, () => {
+    it(`lookUp: sums of gains times rows of the exchange memory, sample by sample${what}`, () => {
       const { exchange, csr, free, program } = bench();
       for (let core = 0; core < CORES; core++) {
         const ofCore = entries.filter((each) => each.core === core);
-        const keys = [...new Set(ofCore.map(({ shard, row }) => `${shard} ${row}`))];
-        const gathered = random.floats(keys.length * DIM);
+        const runs = Array.from({ length: SHARDS }, (_, shard) => [
+          ...new Set(ofCore.filter((each) => each.shard === shard).map(({ row }) => row)),
+        ]);
+        // Those of the last shard lie first, with a gap behind them.
+        const firstRows = runs.map((_, shard) =>
+          runs.slice(shard + 1).reduce((sum, { length }) => sum + length + 1, 0),
+        );
+        const count = runs.reduce((sum, { length }) => sum + length + 1, 0);
+        const gathered = random.floats(count * DIM);
         const out = free + 200;
         exchange.floats.set(gathered, free);
-        program.run({ op: 'csrCombine', csr, core, rows: free, count: keys.length, dim: DIM, out });
+        const [table, bags] = [
+          { at: free, rows: count, dim: DIM },
+          { csr, core, firstRows },
+        ];
+        const form = { table, bags, options: SUM, pooled: compact(out), distinct: null, quantization: null };
+        program.run({ op: 'lookUp', ...form });
         const expected = new Array<number>(PER_CORE * DIM).fill(0);
         for (const { sample, shard, row, gain } of ofCore) {
-          const run = keys.indexOf(`${shard} ${row}`);
+          const run = firstRows[shard]! + runs[shard]!.indexOf(row);
           for (let c = 0; c < DIM; c++) expected[sample * DIM + c]! += gain * gathered[run * DIM + c]!;
         }
         expectClose(exchange.floats.subarray(out, out + PER_CORE * DIM), expected, 10, `core ${core}`);
@@ -179,11 +203,11 @@ describe('Commands of devices over a CSR', () => {
     });
   }
 
-  it('csrStep: one step of each row over the sum of its gradients', () => {
+  it('step: one step of each row over the sum of its gradients', () => {
     const bench = new Bench(batch, values);
     bench.exchange.floats.set(gradient, bench.free);
-    const step = { op: 'csrStep', optimizer: 'adagrad', table: TABLE, slots: [2], csr: bench.csr, hyper } as const;
-    bench.run({ ...step, shard: SHARD, gradient: bench.free, order: null });
+    const step = { op: 'step', optimizer: 'adagrad', table: TABLE, slots: [2], hyper } as const;
+    bench.run({ ...step, entries: [entryOf(bench)], order: null });
     const [expected, sums] = [[...values], new Array<number>(ROWS * DIM).fill(1)];
     for (const row of new Set(own.map((each) => each.row))) {
       for (let c = 0; c < DIM; c++) {
@@ -196,14 +220,18 @@ describe('Commands of devices over a CSR', () => {
     expectClose(bench.read(2), sums, 1, 'accumulators');
   });
 
-  it('csrStep without accumulation: a step for each occurrence in the order of samples, one decay for each row', () => {
+  it('step in an order: a step for each occurrence in the order of samples, one decay for each row', () => {
     const bench = new Bench(batch, values);
     bench.exchange.floats.set(gradient, bench.free);
+    // The last sample comes first.
+    const places = Int32Array.from({ length: SAMPLES }, (_, i) => (i + SAMPLES - 1) % SAMPLES);
+    const order = bench.free + gradient.length;
+    bench.exchange.ints.set(places, order);
     const decaying = [...packHyper({ ...NEUTRAL_HYPER, learningRate: 0.5, weightDecay: 0.25 })];
-    const form = { optimizer: 'adagrad', table: TABLE, slots: [2], hyper: decaying, order: [0] } as const;
-    bench.run({ op: 'csrStep', ...form, csr: bench.csr, shard: SHARD, gradient: bench.free });
+    const form = { optimizer: 'adagrad', table: TABLE, slots: [2], hyper: decaying, order } as const;
+    bench.run({ op: 'step', ...form, entries: [entryOf(bench)] });
     const [expected, sums] = [[...values], new Array<number>(ROWS * DIM).fill(1)];
-    const place = ({ core, sample }: Entry): number => core * PER_CORE + sample;
+    const place = ({ core, sample }: Entry): number => places.indexOf(core * PER_CORE + sample);
     const decayed = new Set<number>();
     for (const each of [...own].sort((a, b) => place(a) - place(b))) {
       for (let c = 0; c < DIM; c++) {
@@ -218,11 +246,11 @@ describe('Commands of devices over a CSR', () => {
     expectClose(bench.read(2), sums, 1, 'accumulators');
   });
 
-  it('csrRowGradients: how many rows, their numbers, then the gradient of each', () => {
+  it('rowGradients: how many rows, their numbers, then the gradient of each', () => {
     const bench = new Bench(batch, values);
     bench.exchange.floats.set(gradient, bench.free);
     const [room, out] = [6, bench.free + 100];
-    bench.run({ op: 'csrRowGradients', table: TABLE, csr: bench.csr, shard: SHARD, gradient: bench.free, room, out });
+    bench.run({ op: 'rowGradients', table: TABLE, entries: [entryOf(bench)], room, out });
     const { ints, floats } = bench.exchange;
     const touched = [...new Set(own.map(({ row }) => row))].sort((a, b) => a - b);
     expect(ints[out]).toBe(touched.length);
@@ -238,20 +266,21 @@ describe('Commands of devices over a CSR', () => {
     expect([...bench.read()]).toEqual([...values]);
   });
 
-  it('readRows and writeRows: rows by their numbers, others left alone', () => {
+  it('read and write: rows by their numbers, others left alone', () => {
     const bench = new Bench(batch, values);
     const [ids, at] = [bench.free, bench.free + 50];
+    const form = { table: TABLE, ids, rows: 3, where: { at, stride: DIM } };
     bench.exchange.ints.set([6, 1, 3], ids);
-    bench.run({ op: 'readRows', table: TABLE, ids, count: 3, at });
+    bench.run({ op: 'read', ...form });
     const read = [...bench.exchange.floats.subarray(at, at + 3 * DIM)];
     expect(read).toEqual([6, 1, 3].flatMap((row) => [...values.subarray(row * DIM, (row + 1) * DIM)]));
     bench.exchange.floats.set([1, 2, 3, 4, 5, 6], at);
-    bench.run({ op: 'writeRows', table: TABLE, ids, count: 3, at });
+    bench.run({ op: 'write', ...form });
     const expected = values.slice();
     [6, 1, 3].forEach((row, i) => expected.set([2 * i + 1, 2 * i + 2], row * DIM));
     expect([...bench.read()]).toEqual([...expected]);
-    bench.run({ op: 'readRows', table: TABLE, ids, count: 0, at });
-    bench.run({ op: 'writeRows', table: TABLE, ids, count: 0, at });
+    bench.run({ op: 'read', ...form, rows: 0 });
+    bench.run({ op: 'write', ...form, rows: 0 });
     expect([...bench.read()]).toEqual([...expected]);
   });
 });
