@@ -18,11 +18,11 @@ export interface RerankArgs {
 
 export interface TopKOptions {
   /** Ids that are left out, a row for each query. */
-  exclude?: RaggedTensor | undefined;
+  exclude?: RaggedTensor | null | undefined;
   /** The only ids that count, a row for each query; repetitions count once. */
-  only?: RaggedTensor | undefined;
+  only?: RaggedTensor | null | undefined;
   /** Finds candidates in `table`, then ranks them by their products with these rows. */
-  rerank?: RerankArgs | undefined;
+  rerank?: RerankArgs | null | undefined;
 }
 
 export interface TopK {
@@ -61,10 +61,10 @@ export function topK(queries: tf.Tensor2D, table: RankedTable, k: number, option
   const places = readCount(k, 'k', 1);
   const count = checkMatrix(queries, (queries as tf.Tensor | undefined)?.shape?.[0] ?? 0, dim, 'queries').shape[0];
   const lists = {
-    exclude: exclude === undefined ? null : idLists(exclude, 'exclude', count, rows),
-    only: only === undefined ? null : idLists(only, 'only', count, rows),
+    exclude: idLists(exclude, 'exclude', count, rows),
+    only: idLists(only, 'only', count, rows),
   };
-  const exact = rerank === undefined ? null : readRerank(rerank, places, scanned.shape[0], dim);
+  const exact = (rerank ?? null) === null ? null : readRerank(rerank, places, scanned.shape[0], dim);
   const numbers = queries.dataSync() as Float32Array;
   let found = scan(scanned, numbers, count, exact?.candidates ?? places, lists);
   if (exact !== null) {
@@ -134,8 +134,9 @@ function readCount(value: unknown, argument: string, least: number): number {
   return value;
 }
 
-/** Ids of each query, ascending and without repetitions. */
-function idLists(value: unknown, argument: string, count: number, rows: number): IdLists {
+/** Ids of each query, ascending and without repetitions; null where none are given. */
+function idLists(value: unknown, argument: string, count: number, rows: number): IdLists | null {
+  if (value === undefined || value === null) return null;
   const expected = 'a RaggedTensor of int32 ids with a row for each query';
   const isLists = value instanceof RaggedTensor && value.dtype === 'int32';
   if (!isLists) throw new ArgumentTypeError(argument, expected, value);

@@ -105,6 +105,17 @@ function logarithms(given: ArrayLike<number> | undefined): Float32Array | null {
   });
 }
 
+function logarithmsOf(ids: tf.Tensor2D, logq: Float32Array): tf.Tensor1D {
+  try {
+    return tf.gather(tf.tensor1d(logq), ids.as1D());
+  } catch (error) {
+    // Ids are not read here, as a captured step forbids it: the op says what is wrong with them.
+    const received = described(`${logq.length}`);
+    const { message } = error as Error;
+    throw new ValueError('samplingProbabilities', 'a number for each id of yTrue', received, `${message}.`);
+  }
+}
+
 /** Logits of all candidates: scores by temperature, corrected, without accidental hits. */
 function logitsOf(
   given: LossArguments,
@@ -114,9 +125,8 @@ function logitsOf(
   let logits: tf.Tensor = temperature === 1 ? given.scores : given.scores.div(temperature);
   if (logq !== null) {
     const { positive, others } = candidatesOf(given, positives, 'samplingProbabilities');
-    const table = tf.tensor1d(logq);
-    const own = tf.gather(table, others.as1D()).reshape(others.shape);
-    const first = tf.gather(table, positive.as1D()).expandDims(1);
+    const own = logarithmsOf(others, logq).reshape(others.shape);
+    const first = logarithmsOf(positive, logq).expandDims(1);
     const rows = given.scores.shape[0];
     const all = positives === 'diagonal' ? own : tf.concat([first, own.tile([rows / others.shape[0], 1])], 1);
     logits = logits.sub(all);
