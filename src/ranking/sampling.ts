@@ -38,6 +38,7 @@ const FIELDS = [
 ] as (keyof NegativesArgs)[];
 const DISTRIBUTIONS: readonly NegativesDistribution[] = ['uniform', 'popularity', 'log-uniform'];
 const WORDS = 2 ** 32;
+const NONE = new Int32Array(0);
 /** So many random words are made at once, where a row has fewer. */
 const MOST_WORDS = 2048;
 /** So often an item that may not be drawn is drawn anew; then one is chosen among those that are left. */
@@ -57,58 +58,110 @@ function idsOf(given: unknown, argument: string, most: number): Int32Array {
   const list = given instanceof tf.Tensor ? given.dataSync() : given;
   const isList = Array.isArray(list) || (ArrayBuffer.isView(list) && !(list instanceof DataView));
   if (!isList) throw new ArgumentTypeError(argument, 'a list or 1-D tensor of whole numbers', given);
-  return Int32Array.from(list as ArrayLike<number>, (id, i) => {
-    if (Number.isInteger(id) && id >= 0 && id < most) return id;
-    throw new ValueError(`${argument}[${i}]`, `a whole number in [0, ${most})`, id);
-  });
+  const ids = new Int32Array((list as ArrayLike<number>).length);
+  for (let i = 0; i < ids.length; i++) {
+    const id = (list as ArrayLike<number>)[i]!;
+    if (!(Number.isInteger(id) && id >= 0 && id < most)) {
+      throw new ValueError(`${argument}[${i}]`, `a whole number in [0, ${most})`, id);
+    }
+    ids[i] = id;
+  }
+  return ids;
 }
 
-/** What the user of a row has seen, ascending, each once. */
-type SeenBy = (row: number) => Int32Array;
+/**
+ * What rows of a ragged tensor hold, each item once and ascending: put in order when a row is first asked for, and kept as
+ * long as the tensor, which does not change. Epochs draw from the same one in each step.
+ */
+class SeenItems {
+  static readonly #known = new WeakMap<RaggedTensor, SeenItems>();
+  /** A copy, once rows had to be sorted. */
+  items: Int32Array;
+  readonly #values: Int32Array;
+  readonly #firsts: Int32Array;
+  readonly #ends: Int32Array;
+  readonly #isSorted: Uint8Array;
+  readonly #largest: number;
 
-function seenBy(given: Partial<NegativesArgs>, positives: Int32Array, numItems: number): SeenBy {
+  private constructor({ values, rowSplits }: RaggedTensor) {
+    // Float values are checked one by one, and so is what is negative.
+    this.#values = values instanceof Int32Array ? values : idsOf(values, 'seen', 2 ** 31);
+    this.items = this.#values;
+    this.#firsts = rowSplits;
+    this.#ends = rowSplits.slice(1);
+    this.#isSorted = new Uint8Array(this.#ends.length);
+    let largest = -1;
+    for (let i = 0; i < this.items.length; i++) {
+      const item = this.items[i]!;
+      // -1 as an unsigned number is larger than any.
+      if (item >>> 0 > largest) largest = item >>> 0;
+    }
+    this.#largest = largest;
+  }
+
+  /** ValueError where an item is not below `numItems`. */
+  static of(seen: RaggedTensor, numItems: number): SeenItems {
+    const known = SeenItems.#known.get(seen) ?? new SeenItems(seen);
+    if (known.#largest >= numItems) idsOf(known.#values, 'seen', numItems);
+    SeenItems.#known.set(seen, known);
+    return known;
+  }
+
+  firstOf(row: number): number {
+    return this.#firsts[row]!;
+  }
+
+  /** Behind the last one. */
+  endOf(row: number): number {
+    if (this.#isSorted[row] === 0) this.#sort(row);
+    return this.#ends[row]!;
+  }
+
+  #sort(row: number): void {
+    const [first, last] = [this.#firsts[row]!, this.#ends[row]!];
+    this.#isSorted[row] = 1;
+    let next = first + 1;
+    while (next < last && this.items[next - 1]! < this.items[next]!) next++;
+    if (next >= last) return;
+    if (this.items === this.#values) this.items = this.#values.slice();
+    const { items } = this;
+    items.subarray(first, last).sort();
+    let end = first + 1;
+    for (let i = first + 1; i < last; i++) if (items[i] !== items[i - 1]) items[end++] = items[i]!;
+    this.#ends[row] = end;
+  }
+}
+
+/** Items that are never drawn, and which row of them belongs to each positive; null: its own. */
+interface Seen {
+  readonly lists: SeenItems | null;
+  readonly users: Int32Array | null;
+}
+
+function readSeen(given: Partial<NegativesArgs>, positives: Int32Array, numItems: number): Seen {
   const { seen } = given;
-  const ofUser = new Map<number, Int32Array>();
   if (seen !== undefined && seen !== null && !(seen instanceof RaggedTensor)) {
     throw new ArgumentTypeError('seen', 'a RaggedTensor', seen);
   }
-  const splits = seen?.rowSplits ?? null;
-  const users =
-    (given.users ?? null) === null ? null : idsOf(given.users, 'users', splits === null ? Infinity : splits.length - 1);
-  const rows = users?.length ?? (splits === null ? positives.length : splits.length - 1);
+  if ((seen?.shape.length ?? 2) !== 2) {
+    throw new ValueError('seen', 'a RaggedTensor of shape [rows, null]', described(String(seen)));
+  }
+  const count = seen?.shape[0] ?? null;
+  const users = (given.users ?? null) === null ? null : idsOf(given.users, 'users', count ?? Infinity);
+  const rows = users?.length ?? count ?? positives.length;
   if (rows !== positives.length) {
     const argument = users === null ? 'seen' : 'users';
     throw new ValueError(argument, `${positives.length} rows, one for each positive`, described(`${rows}`));
   }
-  const values = seen === undefined || seen === null ? new Int32Array(0) : idsOf(seen.values, 'seen', numItems);
-  const sorted = (user: number): Int32Array => {
-    const known = ofUser.get(user);
-    if (known !== undefined) return known;
-    const own = splits === null ? new Int32Array(0) : values.slice(splits[user], splits[user + 1]).sort();
-    const once = own.filter((id, i) => i === 0 || id !== own[i - 1]);
-    ofUser.set(user, once);
-    return once;
-  };
-  return (row) => sorted(users?.[row] ?? row);
+  return { lists: (seen ?? null) === null ? null : SeenItems.of(seen!, numItems), users };
 }
 
-/** The first of `count` places from which on something holds; `count` where it holds nowhere. */
-function firstPlace(count: number, holds: (place: number) => boolean): number {
-  let [low, high] = [0, count];
+/** Where an id stands among those from `first` to before `end`, which ascend, or would. */
+function placeOf(items: Int32Array, first: number, end: number, id: number): number {
+  let [low, high] = [first, end];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (holds(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-/** Where an id stands in an ascending list, or would. Not by `firstPlace`, whose calls take longer than the search. */
-function placeOf(list: Int32Array, id: number): number {
-  let [low, high] = [0, list.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (list[middle]! < id) low = middle + 1;
+    if (items[middle]! < id) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -148,7 +201,13 @@ function weightedOf(given: Partial<NegativesArgs>, numItems: number): Weighted |
   }
   const draw = (part: number): number => {
     const sought = part * total;
-    return firstPlace(numItems - 1, (item) => sums[item]! > sought);
+    let [low, high] = [0, numItems - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (sums[middle]! > sought) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   };
   return { draw, chance: (item) => sums[item]! - (sums[item - 1] ?? 0) };
 }
@@ -197,58 +256,55 @@ export function negatives(args: NegativesArgs): tf.Tensor2D {
   const key = randomKey(whole(given.seed ?? 0, 'seed', 0));
   const firstRow = whole(given.step ?? 0, 'step', 0) * positives.length;
   const weighted = weightedOf(given, numItems);
-  const seenOf = seenBy(given, positives, numItems);
+  const { lists, users } = readSeen(given, positives, numItems);
   const drawn = new Int32Array(positives.length * each);
   const atOnce = Math.min(positives.length, rowsAtOnce(each, MOST_WORDS));
   const words = new Int32Array(2 * each * atOnce);
   for (const { firstRow: first, rows } of rowBlocks({ rows: positives.length, columns: each }, MOST_WORDS)) {
     randomWords(words, key, { firstRow: firstRow + first, rowStep: 1, rows, firstColumn: 0, columns: each });
     for (let row = first; row < first + rows; row++) {
-      const at = { words, from: (row - first) * each, drawn, to: row * each, each };
-      const [seen, positive] = [seenOf(row), positives[row]!];
-      const before = placeOf(seen, positive);
-      const isNew = seen[before] !== positive;
-      const left = numItems - seen.length - (isNew ? 1 : 0);
+      const user = users === null ? row : users[row]!;
+      const from = lists === null ? 0 : lists.firstOf(user);
+      const end = lists === null ? 0 : lists.endOf(user);
+      const items = lists === null ? NONE : lists.items;
+      const positive = positives[row]!;
+      const before = placeOf(items, from, end, positive);
+      const isNew = before === end || items[before] !== positive;
+      const left = numItems - (end - from) - (isNew ? 1 : 0);
       if (left === 0) {
         throw new ValueError(`seen[${row}]`, 'an item at least that was not seen', described('all items'));
       }
+      const at = (row - first) * each;
+      if (weighted !== null) {
+        const draw = { weighted, items, from, end, positive, numItems, key, row, place: firstRow + row };
+        drawWeighted(words, at, drawn, row * each, each, draw);
+        continue;
+      }
       // The number of the positive among the items that were not seen, which those after it pass over.
-      if (weighted === null) drawAlike(at, left, seen, isNew ? positive - before : left);
-      else drawWeighted(at, { weighted, seen, positive, numItems, key, row, place: firstRow + row });
+      const without = isNew ? positive - (before - from) : left;
+      for (let i = 0; i < each; i++) {
+        let number = Math.floor(((words[at + i]! >>> 0) / WORDS) * left);
+        if (number >= without) number++;
+        // How many of the seen ones come before the item.
+        let [low, high] = [from, end];
+        while (low < high) {
+          const middle = (low + high) >> 1;
+          if (items[middle]! - (middle - from) > number) high = middle;
+          else low = middle + 1;
+        }
+        drawn[row * each + i] = number + (low - from);
+      }
     }
   }
   return tf.tensor2d(drawn, [positives.length, each], 'int32');
 }
 
-/** The words of a row, and where its items go. */
-interface RowAt {
-  readonly words: Int32Array;
-  readonly from: number;
-  readonly drawn: Int32Array;
-  readonly to: number;
-  readonly each: number;
-}
-
-/** Items that are not in `seen`, all alike, but for that of the number `without`. */
-function drawAlike({ words, from, drawn, to, each }: RowAt, left: number, seen: Int32Array, without: number): void {
-  const { length } = seen;
-  for (let i = 0; i < each; i++) {
-    let number = Math.floor(((words[from + i]! >>> 0) / WORDS) * left);
-    if (number >= without) number++;
-    // How many of the seen ones come before the item.
-    let [low, high] = [0, length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (seen[middle]! - middle > number) high = middle;
-      else low = middle + 1;
-    }
-    drawn[to + i] = number + low;
-  }
-}
-
 interface Draw {
   readonly weighted: Weighted;
-  readonly seen: Int32Array;
+  /** What was seen: from one place to before the other. */
+  readonly items: Int32Array;
+  readonly from: number;
+  readonly end: number;
   readonly positive: number;
   readonly numItems: number;
   readonly key: RandomKey;
@@ -257,24 +313,35 @@ interface Draw {
   readonly place: number;
 }
 
-function drawWeighted({ words, from, drawn, to, each }: RowAt, draw: Draw): void {
-  const { weighted, seen, positive, numItems, key, row, place } = draw;
-  const isSeen = (item: number): boolean => item === positive || seen[placeOf(seen, item)] === item;
-  const more = new Int32Array(4);
+/** Writes `each` items from `to` on, by the words from `at` on. */
+function drawWeighted(words: Int32Array, at: number, drawn: Int32Array, to: number, each: number, draw: Draw): void {
+  const { weighted } = draw;
   for (let column = 0; column < each; column++) {
-    let part = (words[from + column]! >>> 0) / WORDS;
-    let item = weighted.draw(part);
-    for (let tries = 1; isSeen(item); tries++) {
-      // The words after those of the row.
-      const firstColumn = each * tries + column;
-      randomWords(more, key, { firstRow: place, rowStep: 1, rows: 1, firstColumn, columns: 1 });
-      part = (more[0]! >>> 0) / WORDS;
-      item = tries < MOST_TRIES ? weighted.draw(part) : drawLeft(part, weighted, numItems, isSeen);
-      if (item < 0) {
-        const expected = 'an item at least that was not seen and has a count';
-        throw new ValueError(`seen[${row}]`, expected, described('none'));
-      }
+    const item = weighted.draw((words[at + column]! >>> 0) / WORDS);
+    drawn[to + column] = isLeftOut(item, draw) ? drawAnew(column, each, draw) : item;
+  }
+}
+
+function isLeftOut(item: number, { positive, items, from, end }: Draw): boolean {
+  if (item === positive) return true;
+  const found = placeOf(items, from, end, item);
+  return found < end && items[found] === item;
+}
+
+/** An item by the words after those of the row. */
+function drawAnew(column: number, each: number, draw: Draw): number {
+  const { weighted, numItems, key, row, place } = draw;
+  const word = new Int32Array(4);
+  for (let tries = 1; ; tries++) {
+    const firstColumn = each * tries + column;
+    randomWords(word, key, { firstRow: place, rowStep: 1, rows: 1, firstColumn, columns: 1 });
+    const part = (word[0]! >>> 0) / WORDS;
+    const isLast = tries === MOST_TRIES;
+    const item = isLast ? drawLeft(part, weighted, numItems, (each) => isLeftOut(each, draw)) : weighted.draw(part);
+    if (item < 0) {
+      const expected = 'an item at least that was not seen and has a count';
+      throw new ValueError(`seen[${row}]`, expected, described('none'));
     }
-    drawn[to + column] = item;
+    if (isLast || !isLeftOut(item, draw)) return item;
   }
 }

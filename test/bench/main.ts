@@ -31,6 +31,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'data', command: tsx('data.ts') },
   { name: 'preprocessing', command: tsx('preprocessing.ts') },
   { name: 'topK', command: tsx('top_k.ts') },
+  { name: 'negatives', command: tsx('negatives.ts') },
 ];
 
 const patterns = process.argv.slice(2);

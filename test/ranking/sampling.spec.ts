@@ -97,6 +97,20 @@ describe('sampling.negatives', () => {
     }
   });
 
+  it('draws from a tensor that was seen before what it draws from a new one, however many items there are', () => {
+    const lists = [[3, 1, 3], [0, 2], [], [4, 2, 2, 1]];
+    const copy = (): emb.RaggedTensor => emb.RaggedTensor.fromRows(lists);
+    const seen = copy();
+    const before = [...seen.values];
+    for (const [step, numItems] of [6, 40, 6, 5].entries()) {
+      const users = [0, 2, 3, 1, 3];
+      const given = { numItems, perPositive: 3, positives: [0, 1, 3, 4, 0], users, step };
+      expect(drawn({ ...given, seen })).toEqual(drawn({ ...given, seen: copy() }));
+    }
+    expectError(() => drawn({ numItems: 4, positives: [0, 0, 0, 0], seen }), 'ValueError', 'seen[5]', '4');
+    expect([...seen.values]).toEqual(before);
+  });
+
   it('chooses among the few that are left', () => {
     const seen = emb.RaggedTensor.fromRows([items.slice(1)]);
     const few = { numItems: 100_000, counts: Array.from({ length: 100_000 }, (_, i) => (i < 99_999 ? 1e9 : 1e-3)) };
@@ -127,6 +141,12 @@ describe('sampling.negatives', () => {
     const seen = emb.RaggedTensor.fromRows([[1]]);
     expectError(() => negatives({ ...args, seen }), 'ValueError', 'seen', '1');
     expectError(() => negatives({ ...args, seen, users: [0, 1] }), 'ValueError', 'users[1]', '1');
+    const nested = emb.RaggedTensor.fromRows([[[1], [2]], []]);
+    expectError(() => negatives({ ...args, seen: nested }), 'ValueError', 'seen', '[2, ragged, ragged]');
+    for (const item of [-1, 4]) {
+      const other = emb.RaggedTensor.fromRows([[1, item], []]);
+      expectError(() => negatives({ ...args, seen: other }), 'ValueError', 'seen[1]', String(item));
+    }
     expect(tf.memory().numTensors).toBe(numTensors);
   });
 });
