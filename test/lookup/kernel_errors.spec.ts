@@ -23,7 +23,9 @@ describe('errors of kernels', () => {
     expect(unnamed.name).toMatch(/^\d+$/);
     expect(messageOf(named, 3)).toContain('(table users2: 3 rows)');
     expect(messageOf(unnamed, 3)).toContain('(the table has 3 rows)');
-    tf.dispose([named, unnamed]);
+    const numbered = tf.tidy(() => tf.variable(tf.zeros([3, 1]), true, '2024 users')) as tf.Variable<tf.Rank.R2>;
+    expect(messageOf(numbered, 3)).toContain('(table 2024 users: 3 rows)');
+    tf.dispose([named, unnamed, numbered]);
   });
 
   it('advise on padding where the id is negative, and on outOfRange elsewhere', () => {

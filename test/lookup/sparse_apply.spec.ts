@@ -114,6 +114,29 @@ describeForBackends('sparseApply', () => {
     tf.dispose([table, gradient, ...slots]);
   });
 
+  it('takes a slot of one number per row as a vector or as a column, and of no other shape', () => {
+    const table = tf.variable(tf.ones([4, 2]), false);
+    const gradient = tf.ones([1, 2]) as tf.Tensor2D;
+    const step = (shape: number[]): number[] => {
+      const slot = tf.variable(tf.fill(shape, 0.5), false);
+      try {
+        const rest = { gradient, values: [1], rowSplits: [0, 1], combiner: 'sum', learningRate: 0.1 } as const;
+        emb.ops.sparseApply('rowWiseAdagrad', { table, slots: [slot], ...rest });
+        return Array.from(slot.dataSync());
+      } finally {
+        slot.dispose();
+      }
+    };
+    expect(step([4])).toEqual([0.5, 1.5, 0.5, 0.5]);
+    expect(step([4, 1])).toEqual([0.5, 1.5, 0.5, 0.5]);
+    for (const shape of [[1, 4], [4, 1, 1], [4, 2], [5], [5, 1], [3, 1]]) {
+      expect(() => step(shape))
+        .withContext(String(shape))
+        .toThrowError(emb.ValueError, /slots\[0\]/);
+    }
+    tf.dispose([table, gradient]);
+  });
+
   it('never changes a snapshot that was taken before', () => {
     const user = new Float32Array(64).fill(1);
     const source = tf.tensor2d(user, [16, 4]);

@@ -169,6 +169,18 @@ describe('hyper-parameters', () => {
     expect(fromConfig(optimizer, { name: 'adam', customObjects: {}, beta_1: 0.5 }).settings.beta1).toBe(0.5);
   });
 
+  it('take null for what is off by default, and for epsilon, and for nothing else', () => {
+    for (const name of OPTIMIZER_NAMES) {
+      const defaults = readSettings(name, {});
+      for (const field of fieldsOf(name)) {
+        const mayBe = field === 'epsilon' || (field !== 'learningRate' && defaults[field] === null);
+        const read = (): unknown => readSettings(name, { [field]: null });
+        if (mayBe) expect(read()).withContext(`${name}.${field}`).toEqual(defaults);
+        else expect(read).withContext(`${name}.${field}`).toThrowError(TypeError, new RegExp(field));
+      }
+    }
+  });
+
   it('follow a learning rate that is a function of the step', () => {
     const rate = (step: number): number => 1 / (1 + step);
     const settings = readSettings('sgd', { learningRate: rate });

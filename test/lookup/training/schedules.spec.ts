@@ -184,6 +184,12 @@ describe('learning-rate schedules', () => {
       'learningRate.boundaries',
     ],
     [
+      'boundaries that are equal',
+      { className: 'PiecewiseConstantDecay', config: { boundaries: [1, 1], values: [1, 2, 3] } },
+      'ValueError',
+      'learningRate.boundaries',
+    ],
+    [
       'no boundaries',
       { className: 'PiecewiseConstantDecay', config: { boundaries: [], values: [1] } },
       'ValueError',
