@@ -137,7 +137,11 @@ export class RaggedTensor {
     if (rowSplits === undefined) {
       throw new ArgumentTypeError('rowSplits', 'a vector of whole numbers', rowSplits, FROM_ROW_SPLITS);
     }
-    return RaggedTensor.#nested(values, [rowSplits], innerShape, () => 'rowSplits');
+    const splits = readInt32(rowSplits, 'rowSplits').slice();
+    return RaggedTensor.#split(values, innerShape, (count) => {
+      checkRowSplits(splits, count);
+      return splits;
+    });
   }
 
   /**
@@ -161,15 +165,7 @@ export class RaggedTensor {
       throw new ArgumentTypeError('nestedRowSplits', 'an array of row splits', nestedRowSplits);
     }
     if (nestedRowSplits.length === 0) throw new ValueError('nestedRowSplits', 'at least one', nestedRowSplits);
-    return RaggedTensor.#nested(values, nestedRowSplits, innerShape, (axis) => `nestedRowSplits[${axis}]`);
-  }
-
-  static #nested(
-    values: FlatInput | RaggedTensor,
-    nestedRowSplits: readonly FlatInput[],
-    innerShape: readonly number[] | undefined,
-    name: (axis: number) => string,
-  ): RaggedTensor {
+    const name = (axis: number): string => `nestedRowSplits[${axis}]`;
     // Not by `map`, which leaves holes out.
     const splits = Array.from(nestedRowSplits, (each, axis) => readInt32(each, name(axis)).slice());
     const inner = readInner(values, innerShape);
@@ -571,7 +567,7 @@ export class RaggedTensor {
    * @throws TypeError for anything else.
    */
   hasSplitsOf(other: RaggedTensor): boolean {
-    if (!isRagged(other)) throw new ArgumentTypeError('other', 'a RaggedTensor', other);
+    if (!(other instanceof RaggedTensor)) throw new ArgumentTypeError('other', 'a RaggedTensor', other);
     return (
       this.raggedRank === other.raggedRank &&
       this.nestedRowSplits.every((splits, axis) => sameNumbers(splits, other.nestedRowSplits[axis]!))
@@ -581,7 +577,7 @@ export class RaggedTensor {
 
 /** What is split into rows. */
 function readInner(values: unknown, innerShape: readonly number[] | undefined): RaggedTensor | FlatValues {
-  return isRagged(values) ? values : readFlat(values, 'values', { innerShape });
+  return values instanceof RaggedTensor ? values : readFlat(values, 'values', { innerShape });
 }
 
 function valueCount(inner: RaggedTensor | FlatValues): number {
@@ -595,14 +591,10 @@ function alike(tensors: readonly RaggedTensor[]): Entries[] {
   const list = tensors as readonly unknown[];
   return list.map((each, i): Entries => {
     const first = list[0] as RaggedTensor;
-    if (!isRagged(each)) throw new ArgumentTypeError(`tensors[${i}]`, 'a RaggedTensor', each);
+    if (!(each instanceof RaggedTensor)) throw new ArgumentTypeError(`tensors[${i}]`, 'a RaggedTensor', each);
     if (each.dtype !== first.dtype) throw new ArgumentTypeError(`tensors[${i}]`, first.dtype, described(each.dtype));
     const fits = each.raggedRank === first.raggedRank && sameNumbers(each.innerShape, first.innerShape);
     if (!fits) throw new ValueError(`tensors[${i}]`, 'the axes of the first', described(String(each)));
     return entriesOf(each);
   });
-}
-
-function isRagged(values: unknown): values is RaggedTensor {
-  return values instanceof RaggedTensor;
 }
