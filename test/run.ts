@@ -4,8 +4,8 @@
  * specs draw at random is the same in every run: TFJS_EMBEDDINGS_TEST_SEED gives other draws. Prints one line per file,
  * then failures in full, the slowest files, and the count.
  *
- * TFJS_EMBEDDINGS_TEST_PROCESSES: how many processes, else one for each core. TFJS_EMBEDDINGS_TEST_RECORD=1 writes down how
- * long files took, which is the order of later runs.
+ * TFJS_EMBEDDINGS_TEST_PROCESSES: how many processes, else one more than there are cores, as some specs wait.
+ * TFJS_EMBEDDINGS_TEST_RECORD=1 writes down how long files took, which is the order of later runs.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -31,7 +31,7 @@ function installPython(): Promise<void> {
 async function main(patterns: readonly string[]): Promise<number> {
   const reporter = new SpecReporter((text) => process.stdout.write(text));
   const { files, texts } = choose(specFiles(), patterns);
-  const processes = Number(process.env['TFJS_EMBEDDINGS_TEST_PROCESSES'] ?? availableParallelism());
+  const processes = Number(process.env['TFJS_EMBEDDINGS_TEST_PROCESSES'] ?? availableParallelism() + 1);
   if (files.length <= FEW) {
     let file = '';
     const runner = new FileRunner(texts, (message) => reporter.hear(file, message));
