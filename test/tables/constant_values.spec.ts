@@ -22,7 +22,7 @@ describe('ConstantValues', () => {
 
   it('is made of a Constant of Keras whose value is an array, by layers that are saved with it', async () => {
     const array = { class_name: '__numpy__', config: { value: rows, dtype: 'float32' } };
-    for (const value of [rows, array]) {
+    for (const value of [rows, array, { ...array, class_name: '__tensor__' }]) {
       const embeddingsInitializer = { className: 'Constant', config: { value } };
       const layer = emb.layers.embedding({ inputDim: 3, outputDim: 2, embeddingsInitializer, inputShape: [1] });
       const model = tf.sequential({ layers: [layer] });

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type { Fill } from '../../src/backends/fill.js';
 import { readInitializer, type Initializer } from '../../src/tables/initializers.js';
-import { applyInBlocks, fillOf } from '../../src/tables/table_fill.js';
+import { applyInBlocks, fillOf, withSeed } from '../../src/tables/table_fill.js';
 import { expectError } from '../helpers/errors.js';
 import { expectNoLeak } from '../helpers/tensors.js';
 
@@ -126,6 +126,17 @@ describe('fillOf', () => {
     expect(seedOf(randomNormal({ seed: -1 }), null)).toBe(odd[0]!);
   });
 
+  it('gives a seed to Orthogonal alone, and to it where it has none', () => {
+    const { orthogonal, randomNormal } = tf.initializers;
+    const seedOf = (seed: unknown): unknown =>
+      (withSeed(orthogonal({ gain: 2, seed } as never), 9).getConfig() as { seed: unknown }).seed;
+    expect([undefined, null, 0, 4].map(seedOf)).toEqual([9, 9, 0, 4]);
+    expect(withSeed(orthogonal({ gain: 2 } as never), 9).getConfig()['gain']).toBe(2);
+    const [plain, normal] = [orthogonal({} as never), randomNormal({})];
+    expect(withSeed(plain, null)).toBe(plain);
+    expect(withSeed(normal, 9)).toBe(normal);
+  });
+
   it('leaves the others to the host, stock names on classes of the user included', () => {
     const { initializers } = tf;
     const apply = (shape: number[]): tf.Tensor => tf.zeros(shape);
@@ -161,6 +172,20 @@ describe('fillOf', () => {
 describe('applyInBlocks', () => {
   beforeEach(async () => {
     await tf.setBackend('cpu');
+  });
+
+  it('keeps to blocks where all rows are alike', () => {
+    for (const most of [3, 2]) {
+      let largest = 0;
+      const alike = custom((shape) => {
+        largest = Math.max(largest, shape[0]!);
+        return tf.fill(shape, 7);
+      });
+      const [table, lengths] = written(alike, SIZE, most * SIZE.columns);
+      expect(table.every((value) => value === 7)).toBeTrue();
+      expect(largest).toBe(most);
+      expect(Math.max(...lengths)).toBe(most * SIZE.columns);
+    }
   });
 
   it('runs a custom initializer in blocks of whole rows', () => {
