@@ -103,17 +103,23 @@ export function checkSize(value: unknown, argument: string): number {
   return value;
 }
 
-/** Ragged ids spread over [rows, longest]: which place holds an id, as the splits of one bag per place. */
-export function placeSplits(rowSplits: Int32Array): { splits: Int32Array; rows: number; longest: number } {
+/**
+ * Ragged ids spread over [rows, length], by default that of the longest row: which place holds an id, as the splits of
+ * one bag per place.
+ */
+export function placeSplits(
+  rowSplits: Int32Array,
+  length: number | null,
+): { splits: Int32Array; rows: number; length: number } {
   const rows = rowSplits.length - 1;
-  const longest = longestRow(rowSplits);
-  const splits = new Int32Array(rows * longest + 1);
+  const columns = length ?? longestRow(rowSplits);
+  const splits = new Int32Array(rows * columns + 1);
   for (let row = 0, place = 0; row < rows; row++) {
-    for (let column = 0; column < longest; column++, place++) {
+    for (let column = 0; column < columns; column++, place++) {
       splits[place + 1] = Math.min(rowSplits[row]! + column + 1, rowSplits[row + 1]!);
     }
   }
-  return { splits, rows, longest };
+  return { splits, rows, length: columns };
 }
 
 /** The row that holds an entry. */

@@ -38,8 +38,9 @@ function readShape(value: unknown, isRagged: boolean): (number | null)[] {
  *
  * With `ragged` it is [batch, null], int32 unless `dtype` says otherwise, and stands for rows of ids, or of weights, of
  * different lengths: `fit`, `predict` and the like take a RaggedTensor, {values, rowSplits} or sparse ids for it, or a
- * padded tensor. A size in place of null is the longest row that is taken. The mark is saved with the model
- * (`sourceLayer.ragged`). Embedding layers of this package read such inputs; others need them padded.
+ * padded tensor. A size in place of null is the longest row that is taken, and how long rows without a combiner come. The
+ * mark is saved with the model (`sourceLayer.ragged`). Embedding layers of this package read such inputs; others need them
+ * padded.
  * Source: keras.Input (Keras 2, `ragged`), as tf.input.
  *
  * @param args - Shape, dtype and name; see `InputArgs`.

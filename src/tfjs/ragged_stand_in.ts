@@ -13,6 +13,8 @@ export interface RaggedRows {
   readonly values: tf.Tensor1D;
   /** int32 [rows + 1]. */
   readonly rowSplits: tf.Tensor1D;
+  /** How many values each row has where rows come side by side; by default as many as the longest. */
+  readonly length?: number | null;
 }
 
 interface StandIn {
@@ -86,8 +88,11 @@ export function isStandIn(value: unknown): value is tf.Tensor2D {
 
 /** A stand-in for other rows of the same input; `owns` as there. Belongs to the scope of the caller. */
 export function standInLike(like: tf.Tensor2D, rows: RaggedRows, owns: boolean): tf.Tensor2D {
-  const { name } = standIns().get(like.dataId)!;
-  return standInFor(rows, { name, shape: [rows.rowSplits.size - 1, like.shape[1]], owns });
+  const { name, rows: known } = standIns().get(like.dataId)!;
+  return standInFor(
+    { ...rows, length: known.length ?? null },
+    { name, shape: [rows.rowSplits.size - 1, like.shape[1]], owns },
+  );
 }
 
 /** The rows of these numbers, in their order, on the host. Belongs to the scope of the caller. */

@@ -64,12 +64,17 @@ describe('checkSize', () => {
 
 describe('placeSplits', () => {
   it('gives each place of the padded rows its id, or none', () => {
-    expect(placeSplits(Int32Array.of(0, 2, 2, 3))).toEqual({
+    expect(placeSplits(Int32Array.of(0, 2, 2, 3), null)).toEqual({
       splits: Int32Array.of(0, 1, 2, 2, 2, 3, 3),
       rows: 3,
-      longest: 2,
+      length: 2,
     });
-    expect(placeSplits(Int32Array.of(0, 0))).toEqual({ splits: Int32Array.of(0), rows: 1, longest: 0 });
-    expect(placeSplits(Int32Array.of(0))).toEqual({ splits: Int32Array.of(0), rows: 0, longest: 0 });
+    expect(placeSplits(Int32Array.of(0, 0), null)).toEqual({ splits: Int32Array.of(0), rows: 1, length: 0 });
+    expect(placeSplits(Int32Array.of(0), null)).toEqual({ splits: Int32Array.of(0), rows: 0, length: 0 });
+    expect(placeSplits(Int32Array.of(0, 2, 3), 3)).toEqual({
+      splits: Int32Array.of(0, 1, 2, 2, 3, 3, 3),
+      rows: 2,
+      length: 3,
+    });
   });
 });

@@ -224,6 +224,8 @@ function batchSizeOf(batch: FeatureIds): number | null {
 interface ModelRows extends IdBatch {
   readonly kind: 'ragged';
   readonly splits: tf.Tensor1D;
+  /** See `RaggedRows`. */
+  readonly length: number | null;
 }
 
 type FeatureIds = IdBatch | ModelRows;
@@ -256,6 +258,7 @@ function readModelRows(feature: Feature, rows: RaggedRows, weights: unknown, pat
     kind: 'ragged',
     values,
     splits: rows.rowSplits,
+    length: rows.length ?? null,
     weights: weightsOfRows(rows, weights, paths.weights),
     batchShape: [rows.rowSplits.size - 1],
     idsShape: null,
@@ -272,15 +275,15 @@ function readModelRows(feature: Feature, rows: RaggedRows, weights: unknown, pat
   };
 }
 
-/** Where rows side by side have an id, other than 0 with `maskZero`: bool [rows, longest]. */
-export function maskOfRows({ values, rowSplits }: RaggedRows, maskZero: boolean): tf.Tensor2D {
-  const { splits, rows, longest } = placeSplits(rowSplits.dataSync<'int32'>());
+/** Where rows side by side have an id, other than 0 with `maskZero`: bool [rows, length]. */
+export function maskOfRows({ values, rowSplits, length: given }: RaggedRows, maskZero: boolean): tf.Tensor2D {
+  const { splits, rows, length } = placeSplits(rowSplits.dataSync<'int32'>(), given ?? null);
   const ids = maskZero ? values.dataSync() : null;
-  const present = Uint8Array.from({ length: rows * longest }, (_, place) => {
+  const present = Uint8Array.from({ length: rows * length }, (_, place) => {
     const id = splits[place]!;
     return splits[place + 1]! > id && ids?.[id] !== 0 ? 1 : 0;
   });
-  return tf.tensor2d(present, [rows, longest], 'bool');
+  return tf.tensor2d(present, [rows, length], 'bool');
 }
 
 /** The ids of a feature and their weights, checked. `paths`: what they are called in errors. */
@@ -314,11 +317,11 @@ function featureLookup(feature: Feature, batch: FeatureIds, spreads: boolean, is
     };
   }
   if (combiner === null && (spreads || isOfModel) && batch.kind === 'ragged') {
-    const { splits, rows, longest } = placeSplits(batch.rowSplits!);
+    const { splits, rows, length } = placeSplits(batch.rowSplits!, isOfModel ? batch.length : null);
     return {
       present: bagsOfIds(batch, splits, mask),
       options,
-      shape: (spread) => spread.reshape([rows, longest, spread.shape[1]]),
+      shape: (spread) => spread.reshape([rows, length, spread.shape[1]]),
     };
   }
   // One id per bag. Mean and sqrtn of one row are the row, whatever it weighs.

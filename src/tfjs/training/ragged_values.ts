@@ -161,12 +161,12 @@ function standInOf(value: RaggedValue, input: tf.SymbolicTensor, path: string): 
     throw new ValueError(path, 'a tensor: only inputs of shape [null, null] are ragged', received);
   }
   const longest = longestRow(rowSplits);
-  const most = input.shape[1];
-  if (most !== null && most !== undefined && longest > most) {
+  const most = input.shape[1] ?? null;
+  if (most !== null && longest > most) {
     throw new ValueError(path, `rows of at most ${most} values, as the input says`, described(`one of ${longest}`));
   }
   return tf.tidy(() => {
-    const rows = { values: typed(ragged, input.dtype, path), rowSplits: tf.tensor1d(rowSplits, 'int32') };
+    const rows = { values: typed(ragged, input.dtype, path), rowSplits: tf.tensor1d(rowSplits, 'int32'), length: most };
     return standInFor(rows, { name: path, shape: [rowSplits.length - 1, most ?? longest], owns: true });
   });
 }

@@ -100,6 +100,16 @@ const CASES: Record<string, Case> = {
     ragged: () => ({ x: ids(1) }),
     padded: () => ({ x: ids(1).toPadded() }),
   },
+  'rows side by side, as long as the input says, into a dense layer': {
+    build() {
+      const x = emb.input({ shape: [7], ragged: true, name: 'x' });
+      const own = { inputDim: ROWS, outputDim: DIM, embeddingsInitializer: uniform(1) as never };
+      const rows = emb.layers.raggedEmbedding(own).apply(x) as tf.SymbolicTensor;
+      return modelOf([x], tf.layers.flatten().apply(rows) as tf.SymbolicTensor);
+    },
+    ragged: () => ({ x: ids(1) }),
+    padded: () => ({ x: ids(1).toPadded({ maxLength: 7 }) }),
+  },
   'rows side by side whose ids of 0 are left out': {
     build() {
       const x = input('x');
