@@ -5,7 +5,7 @@
  * - atomic files of RecBole (`.inter`): a header `user_id:token item_id:token … timestamp:float` with tabs between.
  * Ratings are not looked at. Where there are times, the items of a user stand in their order.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import * as emb from 'tfjs-embeddings/node';
 import { InputError, mistakeAt } from './input_error.mjs';
 
@@ -154,6 +154,18 @@ export function readNegatives(path: string, { numUsers, numItems }: Interactions
     });
   });
   return rows;
+}
+
+/** Writes ratings as NCF has them; the place of an item in its row is its time. */
+export function writeRatings(path: string, rows: ItemsOfUsers): void {
+  const lines = rows.flatMap((row, user) => Array.from(row, (item, at) => `${user}\t${item}\t1\t${at}\n`));
+  writeFileSync(path, lines.join(''));
+}
+
+/** Writes negatives as NCF has them, beside the item of each user that was held back. */
+export function writeNegatives(path: string, held: ItemsOfUsers, negatives: ItemsOfUsers): void {
+  const lines = negatives.map((row, user) => `${[`(${user},${held[user]![0]})`, ...row].join('\t')}\n`);
+  writeFileSync(path, lines.join(''));
 }
 
 export function raggedOf(rows: ItemsOfUsers): emb.RaggedTensor {

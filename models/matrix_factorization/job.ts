@@ -2,14 +2,24 @@
  * Matrix factorization: reads who had which item, chooses the number of epochs on items that were held back for that,
  * trains on all but the test items, and ranks for each user the items that it does not have.
  */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings/node';
 import { startBackend } from '../backend.js';
-import { joined, raggedOf, readInteractions, readNegatives, type ItemsOfUsers } from '../interactions.js';
+import {
+  joined,
+  raggedOf,
+  readInteractions,
+  readNegatives,
+  writeNegatives,
+  writeRatings,
+  type ItemsOfUsers,
+} from '../interactions.js';
 import { InputError } from '../input_error.mjs';
 import { ProgressBar } from '../progress_bar.js';
 import { Random } from '../random.js';
-import { makeUp } from './made_up.js';
+import { makeUp, type MadeUp } from './made_up.js';
 import type { Options } from './options.mjs';
 import { Factors, type Epoch } from './training.js';
 
@@ -35,13 +45,26 @@ interface Data {
   readonly best: { readonly hitRate: number; readonly ndcg: number } | null;
 }
 
-function read({ train, valid, test, negatives, seed, k }: Options): Data {
-  if (train === null) return makeUp(seed, k);
+function read({ train, valid, test, negatives, seed, k, write }: Options): Data {
+  if (train === null) {
+    const made = makeUp(seed, k);
+    if (write !== null) writeFiles(write, made);
+    return made;
+  }
   const found = readInteractions([train, valid, test]);
   const [fit, held, scored] = found.parts;
   if (scored!.every(({ length }) => length === 0)) throw new InputError(`${test} holds no items`);
   const among = negatives === null ? null : readNegatives(negatives, found);
   return { ...found, train: fit!, valid: held!, test: scored!, negatives: among, best: null };
+}
+
+/** What chooses the epoch is trained on, as NCF's files have no such part. */
+function writeFiles(folder: string, { train, valid, test, negatives }: MadeUp): void {
+  mkdirSync(folder, { recursive: true });
+  writeRatings(join(folder, 'train.rating'), joined(train, valid));
+  writeRatings(join(folder, 'test.rating'), test);
+  writeNegatives(join(folder, 'test.negative'), test, negatives);
+  say(`wrote train.rating, test.rating and test.negative to ${folder}`);
 }
 
 /** Trains for so many epochs; `afterEpoch` may end it. */

@@ -41,6 +41,7 @@ const OPTIONS = {
   backend: RUN.backend,
   seed: RUN.seed,
   save: outputFolder('where to keep a model that gives the best items for the number of a user'),
+  write: outputFolder("where to write the made-up data, as NCF's files"),
   json: RUN.json,
   help: RUN.help,
 };
@@ -63,6 +64,9 @@ export function readOptions(args) {
   refuseWithout(['train', 'negatives'], 'test');
   refuseWithout(['chosen'], 'epochs');
   const read = values(OPTIONS);
+  if (read.train !== null && read.write !== null) {
+    throw new InputError('--write is for made-up data, not for those of --train');
+  }
   const isPairs = read.loss === 'bpr';
   /** @type {(names: readonly string[], isMeant: boolean, loss: string) => void} */
   const ofLoss = (names, isMeant, loss) => {

@@ -1,6 +1,16 @@
 /** Files of interactions, in each layout, and what is wrong with them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { InputError } from '../../models/input_error.mjs';
-import { joined, raggedOf, readInteractions, readNegatives } from '../../models/interactions.js';
+import {
+  joined,
+  raggedOf,
+  readInteractions,
+  readNegatives,
+  writeNegatives,
+  writeRatings,
+} from '../../models/interactions.js';
+
 import { scratchFolder } from './wide_and_deep/program.js';
 
 describe('files of interactions', () => {
@@ -40,6 +50,21 @@ describe('files of interactions', () => {
     const of = readInteractions([file('0\t5\t4\n1\t2\t3\n')]);
     const found = readNegatives(file('(1,2)\t0\t4\n(0,5)\t3\n', 'negatives'), of);
     expect(found.map((row) => [...row])).toEqual([[3], [0, 4]]);
+  });
+
+  it('are read as they were written', () => {
+    const [ratings, negatives] = ['written.rating', 'written.negative'].map((name) => join(folder.path, name)) as [
+      string,
+      string,
+    ];
+    const written = [[5, 2, 9], [], [1]].map((row) => Int32Array.from(row));
+    writeRatings(ratings, written);
+    const found = readInteractions([ratings]);
+    expect(found.parts[0]).toEqual(written);
+    const among = [[3], [4, 0], [9, 8]].map((row) => Int32Array.from(row));
+    writeNegatives(negatives, [Int32Array.of(1), Int32Array.of(2), Int32Array.of(3)], among);
+    expect(readFileSync(negatives, 'utf8')).toBe('(0,1)\t3\n(1,2)\t4\t0\n(2,3)\t9\t8\n');
+    expect(readNegatives(negatives, found)).toEqual(among);
   });
 
   it('are joined by user, and become ragged rows', () => {

@@ -1,4 +1,5 @@
 /** Matrix factorization as a process: what it learns, in which layouts, and what is wrong with options and files. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import 'tfjs-embeddings/node';
@@ -111,6 +112,22 @@ describe('matrix factorization', () => {
     expect([...best.dataSync()].map((item) => Math.floor(item / OF_GROUP))).toEqual(Array<number>(6).fill(7 % GROUPS));
     tf.dispose([scores, best]);
     model.dispose();
+  });
+
+  it('writes made-up data as the files that NCF has, and reads them', async () => {
+    const written = join(folder.path, 'written');
+    const args = ['--backend', 'cpu', '--epochs', '2', '--dim', '4', '--sampled', '64'];
+    const made = reportOf<Report>(await run(...args, '--write', written));
+    const [train, test, among] = ['train.rating', 'test.rating', 'test.negative'].map((name) =>
+      join(written, name),
+    ) as [string, string, string];
+    const files = ['--train', train, '--test', test, '--negatives', among];
+    const found = reportOf<Report>(await run(...args, ...files));
+    expect([found.users, found.pairs, found.judgedUsers]).toEqual([made.users, made.pairs, made.judgedUsers]);
+    expect(found['bestHitRate@10']).toBeUndefined();
+    const lines = readFileSync(among, 'utf8').trimEnd().split('\n');
+    expect(new Set(lines.map((line) => line.split('\t').length))).toEqual(new Set([100]));
+    expect(() => readOptions([...files, '--write', written])).toThrowError(/^--write is for made-up data/);
   });
 
   it('gives the same results for the same seed', async () => {
