@@ -10,6 +10,7 @@ import { setup } from '../custom-ops/setup/program.mjs';
 import { optionsIn } from './command_line.mjs';
 import * as dlrm from './dlrm/options.mjs';
 import * as matrixFactorization from './matrix_factorization/options.mjs';
+import * as sasrec from './sasrec/options.mjs';
 import * as synthetic from './synthetic/options.mjs';
 import * as tpuEmbedding from './tpu_embedding/options.mjs';
 import * as twoTower from './two_tower/options.mjs';
@@ -22,6 +23,7 @@ const MODELS = new Map(
     matrix_factorization: matrixFactorization,
     two_tower: twoTower,
     dlrm,
+    sasrec,
     synthetic,
     tpu_embedding: tpuEmbedding,
   }),

@@ -33,6 +33,7 @@ const SECTIONS = {
     'models/matrix_factorization/README.md',
     'models/two_tower/README.md',
     'models/dlrm/README.md',
+    'models/sasrec/README.md',
     'models/synthetic/README.md',
     'models/tpu_embedding/README.md',
   ],

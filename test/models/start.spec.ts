@@ -58,6 +58,7 @@ describe('npm start in a bare clone', () => {
     ['matrix_factorization', 'node models/start.mjs matrix_factorization [options]'],
     ['two_tower', 'node models/start.mjs two_tower [options]'],
     ['dlrm', 'node models/start.mjs dlrm [options]'],
+    ['sasrec', 'node models/start.mjs sasrec [options]'],
   ] as const) {
     it(`lists the options of ${model}, whatever else is asked for`, () => {
       for (const args of [['--help'], ['-h'], ['--epochs', 'many', '--help']]) {
@@ -106,7 +107,7 @@ describe('npm start in a bare clone', () => {
       const { status, stderr } = start(name);
       expect([status, stderr]).toEqual([
         2,
-        `error: expected one of wide_and_deep, matrix_factorization, two_tower, dlrm, synthetic, tpu_embedding, not "${name}"\n`,
+        `error: expected one of wide_and_deep, matrix_factorization, two_tower, dlrm, sasrec, synthetic, tpu_embedding, not "${name}"\n`,
       ]);
     }
     expectUntouched();
