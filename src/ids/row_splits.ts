@@ -110,7 +110,7 @@ export function checkSize(value: unknown, argument: string): number {
 export function placeSplits(
   rowSplits: Int32Array,
   length: number | null,
-): { splits: Int32Array; rows: number; length: number } {
+): { splits: Int32Array; rows: number; columns: number } {
   const rows = rowSplits.length - 1;
   const columns = length ?? longestRow(rowSplits);
   const splits = new Int32Array(rows * columns + 1);
@@ -119,7 +119,7 @@ export function placeSplits(
       splits[place + 1] = Math.min(rowSplits[row]! + column + 1, rowSplits[row + 1]!);
     }
   }
-  return { splits, rows, length: columns };
+  return { splits, rows, columns };
 }
 
 /** The row that holds an entry. */

@@ -67,14 +67,14 @@ describe('placeSplits', () => {
     expect(placeSplits(Int32Array.of(0, 2, 2, 3), null)).toEqual({
       splits: Int32Array.of(0, 1, 2, 2, 2, 3, 3),
       rows: 3,
-      length: 2,
+      columns: 2,
     });
-    expect(placeSplits(Int32Array.of(0, 0), null)).toEqual({ splits: Int32Array.of(0), rows: 1, length: 0 });
-    expect(placeSplits(Int32Array.of(0), null)).toEqual({ splits: Int32Array.of(0), rows: 0, length: 0 });
+    expect(placeSplits(Int32Array.of(0, 0), null)).toEqual({ splits: Int32Array.of(0), rows: 1, columns: 0 });
+    expect(placeSplits(Int32Array.of(0), null)).toEqual({ splits: Int32Array.of(0), rows: 0, columns: 0 });
     expect(placeSplits(Int32Array.of(0, 2, 3), 3)).toEqual({
       splits: Int32Array.of(0, 1, 2, 2, 3, 3, 3),
       rows: 2,
-      length: 3,
+      columns: 3,
     });
   });
 });

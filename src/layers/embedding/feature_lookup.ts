@@ -275,15 +275,15 @@ function readModelRows(feature: Feature, rows: RaggedRows, weights: unknown, pat
   };
 }
 
-/** Where rows side by side have an id, other than 0 with `maskZero`: bool [rows, length]. */
-export function maskOfRows({ values, rowSplits, length: given }: RaggedRows, maskZero: boolean): tf.Tensor2D {
-  const { splits, rows, length } = placeSplits(rowSplits.dataSync<'int32'>(), given ?? null);
+/** Where rows side by side have an id, other than 0 with `maskZero`: bool [rows, columns]. */
+export function maskOfRows({ values, rowSplits, length = null }: RaggedRows, maskZero: boolean): tf.Tensor2D {
+  const { splits, rows, columns } = placeSplits(rowSplits.dataSync<'int32'>(), length);
   const ids = maskZero ? values.dataSync() : null;
-  const present = Uint8Array.from({ length: rows * length }, (_, place) => {
+  const present = Uint8Array.from({ length: rows * columns }, (_, place) => {
     const id = splits[place]!;
     return splits[place + 1]! > id && ids?.[id] !== 0 ? 1 : 0;
   });
-  return tf.tensor2d(present, [rows, length], 'bool');
+  return tf.tensor2d(present, [rows, columns], 'bool');
 }
 
 /** The ids of a feature and their weights, checked. `paths`: what they are called in errors. */
@@ -317,11 +317,11 @@ function featureLookup(feature: Feature, batch: FeatureIds, spreads: boolean, is
     };
   }
   if (combiner === null && (spreads || isOfModel) && batch.kind === 'ragged') {
-    const { splits, rows, length } = placeSplits(batch.rowSplits!, isOfModel ? batch.length : null);
+    const { splits, rows, columns } = placeSplits(batch.rowSplits!, isOfModel ? batch.length : null);
     return {
       present: bagsOfIds(batch, splits, mask),
       options,
-      shape: (spread) => spread.reshape([rows, length, spread.shape[1]]),
+      shape: (spread) => spread.reshape([rows, columns, spread.shape[1]]),
     };
   }
   // One id per bag. Mean and sqrtn of one row are the row, whatever it weighs.
