@@ -6,7 +6,7 @@ import { STORAGES, type Storage } from '../base/types.js';
 import { convertedModel, isBuilt, isTableWeight } from './converted_model.js';
 
 export interface QuantizeOptions {
-  /** What rows are kept in; 'float32' is the way back. */
+  /** What rows are stored as; 'float32' turns a quantized table back. */
   dtype: Storage;
 }
 

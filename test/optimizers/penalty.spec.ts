@@ -22,7 +22,12 @@ class Largest extends (tf.regularizers.l2().constructor as new (config: object) 
     return {};
   }
   override apply(x: tf.Tensor): tf.Scalar {
-    return tf.tidy(() => x.abs().max().mul(10 * x.shape[0]!)) as tf.Scalar;
+    return tf.tidy(() =>
+      x
+        .abs()
+        .max()
+        .mul(10 * x.shape[0]!),
+    ) as tf.Scalar;
   }
 }
 

@@ -110,7 +110,7 @@ export type Command =
   /**
    * Pooled rows [bags, dim] to where `pooled` says, quantized where that is wanted, and how many distinct ids of the
    * table there were into the word at `distinct`. Where an id outside the table is an error: -1 - its place among the
-   * values, and no rows. null: nobody counts, and ids were checked.
+   * values, and no rows. null: ids are not counted, and were checked before.
    */
   | {
       readonly op: 'lookUp';
