@@ -9,6 +9,7 @@ import { takeInputsByName, type NamedInputsModel } from './import/named_predict.
 import { attach } from '../../preprocessing/pipeline/attached_pipeline.js';
 import { Pipeline } from '../../preprocessing/pipeline/pipeline.js';
 import { asOwn } from '../../tfjs/engine/own_functions.js';
+import { maskLosses } from '../../tfjs/training/masked_losses.js';
 
 export type { NamedInputsModel } from './import/named_predict.js';
 
@@ -57,6 +58,7 @@ export function buildKerasModel(source: KerasSource, strict: boolean): NamedInpu
     const built = buildModel(topology.root, building);
     if (weights !== null) loadWeights(built, weights, strict);
     const model = disposeAll(takeInputsByName(built.model, built.inputKeys), building.made);
+    maskLosses(model);
     return built.strings === undefined ? model : attach(model, new Pipeline({ columns: built.strings.columns }));
   } catch (error) {
     disposeLayers(building.made);
@@ -68,9 +70,10 @@ export function buildKerasModel(source: KerasSource, strict: boolean): NamedInpu
  * Returns a `tf.LayersModel` made from a model of Keras 2 or Keras 3: a `.keras` file, an HDF5 file (`.h5`), or a layers
  * model that the converter of TensorFlow.js wrote. Embedding layers become those of this package, whichever library they
  * come from (Keras, Keras RS, NVIDIA distributed-embeddings), so the model trains on with `emb.train`; combiners, names and
- * shared layers are kept. Normalization, Discretization, CategoryEncoding, IntegerLookup (with its vocabulary, which adapt
- * may have found in a `.keras` file) and Hashing of whole numbers compute what they compute in Keras. The model is not
- * compiled.
+ * shared layers are kept. Where an output carries a mask, losses and metrics are means over the steps that it leaves, as
+ * in Keras; the format of TensorFlow.js keeps nothing of that. Normalization, Discretization, CategoryEncoding,
+ * IntegerLookup (with its vocabulary, which adapt may have found in a `.keras` file) and Hashing of whole numbers compute
+ * what they compute in Keras. The model is not compiled.
  *
  * Strings do not enter layers models: StringLookup, TextVectorization and Hashing of an input of strings become columns of
  * `model.pipeline`, which makes the inputs of the model, one for each of these layers and under its name, of rows with
@@ -103,6 +106,7 @@ export async function loadKerasModel(source: unknown, options: LoadKerasOptions 
     const model = await tf.loadLayersModel(tf.io.fromMemory(found.artifacts), { strict });
     // Names of inputs are there once it is built.
     if (model instanceof tf.Sequential && model.outputs.length > 0) model.build();
+    maskLosses(model);
     return takeInputsByName(model, null);
   }
   try {

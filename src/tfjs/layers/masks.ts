@@ -84,6 +84,11 @@ const called = new Set<unknown>();
 /** Masks made in the innermost model that runs within another one; null outside of all. */
 let made: tf.Tensor[] | null = null;
 
+/** The mask that a tensor of a model that runs has; null: none. */
+export function maskOf(tensor: tf.Tensor): tf.Tensor | null {
+  return masks.get(tensor) ?? null;
+}
+
 interface MaskedLayer {
   readonly supportsMasking: boolean;
   readonly computeMask: ComputeMask;

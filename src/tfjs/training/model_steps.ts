@@ -9,6 +9,7 @@ import { perProcess } from '../../base/per_process.js';
 import { isStandIn, takeRows } from '../ragged_stand_in.js';
 import { sumInJavaScript } from './epoch_means.js';
 import { replaceStockKernel } from '../engine/stock_kernel.js';
+import { maskLossesLike, withMaskedLosses } from './masked_losses.js';
 import { compileNamed } from './named_functions.js';
 import { evaluateWeighted, trainWeighted, type EagerStep, type StepData } from './sample_weights.js';
 
@@ -296,7 +297,8 @@ export function watchSteps(): void {
   Object.defineProperty(methods, MARK, { value: true });
   const { makeTrainFunction, makeTestFunction, fitLoop, fitDataset, testLoop, predictLoop, compile, dispose } = methods;
   methods.makeTrainFunction = function (this: tf.LayersModel): EagerStep {
-    const eager = makeTrainFunction.call(this);
+    const stock = makeTrainFunction.call(this);
+    const eager: EagerStep = (data) => withMaskedLosses(this, () => stock(data));
     return (data) => {
       const { current } = runner();
       endCut();
@@ -312,7 +314,8 @@ export function watchSteps(): void {
   methods.makeTestFunction = function (this: tf.LayersModel): void {
     makeTestFunction.call(this);
     const holder = this as unknown as { testFunction: EagerStep };
-    const eager = holder.testFunction;
+    const stock = holder.testFunction;
+    const eager: EagerStep = (data) => withMaskedLosses(this, () => stock(data));
     const { current } = runner();
     const watched: EagerStep = (data) => (current === null ? eager(data) : current.evaluate(this, eager, data));
     holder.testFunction = (data) => evaluateWeighted(this, data, { plain: eager, watched });
@@ -373,6 +376,7 @@ export function watchSteps(): void {
   sequential.build = function (shape): void {
     const before = this.model ?? (this as unknown as tf.LayersModel);
     build.call(this, shape);
+    maskLossesLike(this.model!, this as unknown as tf.LayersModel);
     runner().current?.rebuilt(before, this.model!);
   };
   methods.compile = function (this: tf.LayersModel, args): void {

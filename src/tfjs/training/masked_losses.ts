@@ -1,0 +1,59 @@
+/**
+ * Losses and metrics of outputs that carry a mask, for models that came from Keras: there the steps that the mask leaves
+ * out count nothing, and the others as if they were all. Models of tfjs count every step.
+ */
+import * as tf from '@tensorflow/tfjs';
+import { perProcess } from '../../base/per_process.js';
+import { maskOf } from '../layers/masks.js';
+
+type Measure = (y: tf.Tensor, output: tf.Tensor) => tf.Tensor;
+
+interface Compiled {
+  lossFunctions?: Measure[] | undefined;
+  metricsTensors?: [Measure, number][] | undefined;
+}
+
+const models = (): WeakSet<object> => perProcess('models with masked losses', () => new WeakSet<object>());
+
+/** Masks losses and metrics of a model from now on. */
+export function maskLosses(model: tf.LayersModel): void {
+  models().add(model);
+}
+
+/** Masks those of one model where those of another are masked: of the model that does the work of a sequential one. */
+export function maskLossesLike(model: tf.LayersModel, other: tf.LayersModel): void {
+  if (models().has(other)) models().add(model);
+}
+
+/** What Keras adds to the number of steps that count, which may be none. */
+const EPSILON = 1e-7;
+
+/** Means over what this gives are means over the steps that count. */
+function masked(measure: Measure): Measure {
+  return (y, output) => {
+    const values = measure(y, output);
+    const mask = maskOf(output);
+    if (mask === null || !tf.util.arraysEqual(mask.shape, values.shape)) return values;
+    const counts = mask.cast('float32');
+    return values.mul(counts.mul(tf.div(counts.size, counts.sum().add(EPSILON))));
+  };
+}
+
+/** Runs `f`, in which losses and metrics of such a model are masked. */
+export function withMaskedLosses<T>(model: tf.LayersModel, f: () => T): T {
+  if (!models().has(model)) return f();
+  const holder = model as unknown as Compiled;
+  const { lossFunctions, metricsTensors } = holder;
+  const [losses, metrics] = [
+    lossFunctions?.map(masked),
+    metricsTensors?.map(([metric, output]): [Measure, number] => [masked(metric), output]),
+  ];
+  Object.assign(holder, { lossFunctions: losses, metricsTensors: metrics });
+  try {
+    return f();
+  } finally {
+    // A callback may have compiled the model anew.
+    if (holder.lossFunctions === losses) holder.lossFunctions = lossFunctions;
+    if (holder.metricsTensors === metrics) holder.metricsTensors = metricsTensors;
+  }
+}
