@@ -431,6 +431,41 @@ describeForBackends('models trained on data sets', () => {
     });
   });
 
+  it('count the steps of a row by the weight of the row, also where there are as many as rows', async () => {
+    const rows = Array.from({ length: 6 }, (_, row) => [row + 1, 2 * row, 3]);
+    const data = { x: rows, y: rows.map(() => [0, 0, 0]), w: [1, 0, 0.5, 2, 0, 4] };
+    const three = { list: 'float', length: 3 } as const;
+    const dataset = emb.data.fromArrays(data, { columns: { x: three, y: three }, label: 'y', weight: 'w' });
+    const lossOf = (row: number, factor: number): number =>
+      (data.w[row]! * rows[row]!.reduce((sum, x) => sum + (factor * x) ** 2, 0)) / 3;
+    const mean = (first: number, end: number, factor: number): number => {
+      const of = rows.map((_, row) => lossOf(row, factor)).slice(first, end);
+      return of.reduce((sum, loss) => sum + loss, 0) / of.length;
+    };
+    // The loss of each step: [rows, 3].
+    const loss = emb.pure((y: tf.Tensor, output: tf.Tensor) => tf.squaredDifference(y, output));
+    for (const size of [3, 2]) {
+      await expectNoLeakAsync(async () => {
+        const model = tf.sequential({
+          layers: [
+            tf.layers.reshape({ targetShape: [3, 1], inputShape: [3] }),
+            tf.layers.dense({ units: 1, useBias: false, kernelInitializer: 'ones' }),
+            tf.layers.reshape({ targetShape: [3] }),
+          ],
+        });
+        const optimizer = tf.train.sgd(0);
+        model.compile({ optimizer, loss });
+        const { history } = await model.fitDataset(dataset.batch(size), { epochs: 6, verbose: 0 });
+        expectClose(history['loss'] as number[], new Array<number>(6).fill(mean(0, 6, 1)), 10, `fit by ${size}`, 1e-5);
+        const evaluated = (await model.evaluateDataset(dataset.batch(size))) as tf.Scalar;
+        expectClose([(await evaluated.data())[0]!], [mean(0, 6, 1)], 10, `evaluate by ${size}`, 1e-5);
+        evaluated.dispose();
+        optimizer.dispose();
+        model.dispose();
+      });
+    }
+  });
+
   it('take a single feature whatever their input is called', async () => {
     const dataset = emb.data.fromArrays(
       { bag: [[1, 2], [], [3]], y: [1, 0, 1] },

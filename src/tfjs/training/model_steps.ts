@@ -11,7 +11,7 @@ import { sumInJavaScript } from './epoch_means.js';
 import { replaceStockKernel } from '../engine/stock_kernel.js';
 import { maskLossesLike, withMaskedLosses } from './masked_losses.js';
 import { compileNamed } from './named_functions.js';
-import { evaluateWeighted, trainWeighted, type EagerStep, type StepData } from './sample_weights.js';
+import { evaluateWeighted, trainWeighted, withRowLosses, type EagerStep, type StepData } from './sample_weights.js';
 
 const ROW_ORDER = Symbol.for('tfjs-embeddings.rowOrder');
 
@@ -298,7 +298,7 @@ export function watchSteps(): void {
   const { makeTrainFunction, makeTestFunction, fitLoop, fitDataset, testLoop, predictLoop, compile, dispose } = methods;
   methods.makeTrainFunction = function (this: tf.LayersModel): EagerStep {
     const stock = makeTrainFunction.call(this);
-    const eager: EagerStep = (data) => withMaskedLosses(this, () => stock(data));
+    const eager: EagerStep = (data) => withMaskedLosses(this, () => withRowLosses(this, data, stock));
     return (data) => {
       const { current } = runner();
       endCut();
@@ -318,7 +318,7 @@ export function watchSteps(): void {
     const eager: EagerStep = (data) => withMaskedLosses(this, () => stock(data));
     const { current } = runner();
     const watched: EagerStep = (data) => (current === null ? eager(data) : current.evaluate(this, eager, data));
-    holder.testFunction = (data) => evaluateWeighted(this, data, { plain: eager, watched });
+    holder.testFunction = (data) => evaluateWeighted(this, data, { plain: stock, watched });
   };
   methods.fitLoop = async function (this: tf.LayersModel, train, inputs, labels, batchSize, ...rest): Promise<unknown> {
     const { current } = runner();

@@ -1,5 +1,6 @@
 /** Weights of the rows of a batch in the loss: data sets carry them, and tfjs has a place for them in its steps alone. */
 import * as tf from '@tensorflow/tfjs';
+import { withMaskedLosses } from './masked_losses.js';
 
 /** What a step of tfjs takes: inputs, targets, weights of samples; the last may be missing. */
 export type StepData = readonly (tf.Tensor | null | undefined)[];
@@ -22,8 +23,35 @@ function takeWeight(data: StepData): tf.Tensor1D | null {
   return weight;
 }
 
-interface Losses {
-  lossFunctions: ((y: tf.Tensor, output: tf.Tensor) => tf.Tensor)[];
+type Loss = (y: tf.Tensor, output: tf.Tensor) => tf.Tensor;
+
+/** Runs `f` with other losses in the place of those that a model was compiled with. */
+function withLosses<T>(model: tf.LayersModel, change: (loss: Loss) => Loss, f: () => T): T {
+  const holder = model as unknown as { lossFunctions: Loss[] };
+  const { lossFunctions } = holder;
+  const changed = (holder.lossFunctions = lossFunctions.map(change));
+  try {
+    return f();
+  } finally {
+    // A callback may have compiled the model anew.
+    if (holder.lossFunctions === changed) holder.lossFunctions = lossFunctions;
+  }
+}
+
+/** The loss of each row of a batch: the mean over its steps, where it has any. */
+const byRow =
+  (loss: Loss): Loss =>
+  (y, output) => {
+    const losses = loss(y, output);
+    return losses.rank > 1 ? losses.reshape([losses.shape[0]!, -1]).mean(1) : losses;
+  };
+
+/** A step of tfjs, which multiplies losses by weights, one for each row, as they are: those of steps come as one a row. */
+export function withRowLosses(model: tf.LayersModel, data: StepData, step: EagerStep): tf.Tensor[] {
+  const isWeighted = data
+    .slice(model.inputs.length + model.outputs.length)
+    .some((weight) => weight instanceof tf.Tensor);
+  return isWeighted ? withLosses(model, byRow, () => step(data)) : step(data);
 }
 
 /** Runs a training step with the weights of its batch; what weights of classes say comes on top. */
@@ -50,13 +78,13 @@ export function evaluateWeighted(
 ): tf.Tensor[] {
   const weight = takeWeight(data);
   if (weight === null) return steps.watched(data);
-  const holder = model as unknown as Losses;
-  const { lossFunctions } = holder;
-  holder.lossFunctions = lossFunctions.map((loss) => (y, output) => tf.mul(loss(y, output), weight));
+  const weighted =
+    (loss: Loss): Loss =>
+    (y, output) =>
+      tf.mul(byRow(loss)(y, output), weight);
   try {
-    return steps.plain(data);
+    return withMaskedLosses(model, () => withLosses(model, weighted, () => steps.plain(data)));
   } finally {
-    holder.lossFunctions = lossFunctions;
     weight.dispose();
   }
 }
