@@ -2,50 +2,38 @@
  * Speed of the native kernels: one JSON line per case, with the limit of the memory measured beside it.
  *   node --import tsx test/bench/kernels.ts [--threads 1,2] [--dims 32,64,128] [--hots 1,10,50] [--ops forward,sgd]
  *     [--rows 1000000] [--batch 4096] [--repeats 15]
- * `limit` is the time that random row traffic alone takes: once read for forward, once more read and written back for
- * a step (Adagrad: twice more). `otherCpu` is the share of the machine that other processes used meanwhile.
+ * `limitMs` is the least that the traffic of rows alone takes: read in the order of the ids and, for a step, read and
+ * written back, each once, in the order of the table, with the rows of slots. `otherCpu` is the share of the machine that other processes used meanwhile.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { HostBags, HostTable } from '../../src/backends/kernel_set.js';
 import { loadNative } from '../../src/backends/native/register.js';
 import type { UpdateName } from '../../src/rules/rules.js';
 import { Random } from '../helpers/random.js';
 import { HYPER, OPTIONS, readSizes } from './bag_options.js';
+import { compileMemoryLimit, SLOTS } from './rivals/bags/memory_peer.js';
 import { printLine, time } from './stopwatch.js';
 import { lookUpInto, stepOne } from '../helpers/kernel_calls.js';
 
 const given = readSizes({ threads: '1,2', hots: '1,10,50', ops: 'forward,sgd,rowWiseAdagrad,adagrad' });
 const { rows, batch, repeats } = given;
 
-interface Limit {
-  readonly gatherMs: number;
-  readonly rewriteMs: number;
-  readonly gatherMinMs: number;
-  readonly rewriteMinMs: number;
+/** The milliseconds that the memory needs; null where there is no compiler. */
+function measureLimit(dim: number, hot: number, threads: number, op: string): number | null {
+  if (!('program' in limit)) return null;
+  const args = [rows, dim, batch * hot, hot, batchesFor(hot), SLOTS[op]!, threads, repeats].map(String);
+  const { status, stdout } = spawnSync(limit.program, args, { encoding: 'utf8', input: '\n' });
+  return status === 0 ? (JSON.parse(stdout) as { ms: number }).ms : null;
 }
 
-/** Compiles the measurement of the memory; null where there is no compiler. */
-function compileLimit(folder: string): string | null {
-  const source = fileURLToPath(new URL('memory_limit.c', import.meta.url));
-  const out = join(folder, 'memory_limit');
-  const { status } = spawnSync('cc', ['-O3', '-march=native', '-pthread', source, '-o', out]);
-  return status === 0 ? out : null;
-}
-
-function measureLimit(program: string | null, dim: number, hot: number, threads: number): Limit | null {
-  if (program === null) return null;
-  const args = [rows, dim, batch * hot, hot, threads, repeats].map(String);
-  const { status, stdout } = spawnSync(program, args, { encoding: 'utf8', input: '\n' });
-  return status === 0 ? (JSON.parse(stdout) as Limit) : null;
-}
+const batchesFor = (hot: number): number => (hot === 1 ? 64 : 16);
 
 function batches(random: Random, hot: number): HostBags[] {
   const rowSplits = Int32Array.from({ length: batch + 1 }, (_, b) => b * hot);
-  return Array.from({ length: hot === 1 ? 64 : 16 }, () => ({
+  return Array.from({ length: batchesFor(hot) }, () => ({
     values: Int32Array.from({ length: batch * hot }, () => random.whole(0, rows)),
     rowSplits,
     weights: null,
@@ -54,7 +42,7 @@ function batches(random: Random, hot: number): HostBags[] {
 
 const kernels = loadNative();
 const folder = mkdtempSync(join(tmpdir(), 'tfjs-embeddings-bench-'));
-const limitProgram = compileLimit(folder);
+const limit = compileMemoryLimit(folder);
 for (const dim of given.dims) {
   const table: HostTable = { data: kernels.allocate(rows * dim).fill(0.5), rows, dim };
   const slot = kernels.allocate(rows * dim).fill(0.1);
@@ -63,7 +51,6 @@ for (const dim of given.dims) {
     const rotating = batches(new Random(dim + hot), hot);
     for (const threads of given.threads) {
       kernels.setThreads(threads);
-      const limit = measureLimit(limitProgram, dim, hot, threads);
       for (const op of given.ops) {
         const forward = (n: number): void =>
           lookUpInto(kernels, table, rotating[n % rotating.length]!, OPTIONS, pooled);
@@ -74,9 +61,7 @@ for (const dim of given.dims) {
           stepOne(kernels, op as UpdateName, table, slots, gradient, bags, OPTIONS, HYPER);
         };
         const result = await time(op === 'forward' ? forward : step, repeats);
-        const rewrites = op === 'forward' ? 0 : op === 'adagrad' ? 2 : 1;
-        const limitMs = limit === null ? null : limit.gatherMs + rewrites * limit.rewriteMs;
-        const limitMinMs = limit === null ? null : limit.gatherMinMs + rewrites * limit.rewriteMinMs;
+        const limitMs = measureLimit(dim, hot, threads, op);
         printLine({
           peer: 'tfjs-embeddings native',
           case: `${op} d${dim} h${hot}`,
@@ -85,7 +70,7 @@ for (const dim of given.dims) {
           ...result,
           limitMs,
           ratio: limitMs === null ? null : result.msMedian / limitMs,
-          ratioOfMin: limitMinMs === null ? null : result.msMin / limitMinMs,
+          ratioOfMin: limitMs === null ? null : result.msMin / limitMs,
         });
       }
     }

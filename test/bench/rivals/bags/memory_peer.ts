@@ -1,13 +1,13 @@
-/** What the memory allows, measured beside the others: random rows read, and read and written back. */
+/** What the memory allows, measured beside the others: less than that no lookup takes, and no step after one. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { meanHotness, rowsOf, type BagCase } from './bag_cases.js';
+import { batchesOf, meanHotness, rowsOf, type BagCase } from './bag_cases.js';
 import type { Measured } from '../peer.js';
 
-/** For each distance of fetching ahead. */
-const REPEATS = 3;
+/** For each distance of fetching ahead; the least of all counts. */
+const REPEATS = 5;
 
 /** The compiled program, or why there is none. */
 export function compileMemoryLimit(folder: string): { program: string } | { missing: string } {
@@ -22,16 +22,14 @@ export class MemoryPeer implements Measured {
   readonly name = 'memory';
   private readonly child: ChildProcess;
   private readonly lines: Interface;
-  /** How often rows are read and written back: those of the table, and of a slot for each weight. */
-  private readonly rewrites: number;
 
   constructor(program: string, bagCase: BagCase, batch: number) {
     const { dim, op, threads } = bagCase;
     const hot = meanHotness(bagCase);
-    const args = [rowsOf(dim), dim, batch * hot, hot, threads, REPEATS].map(String);
+    const batches = batchesOf(bagCase, batch);
+    const args = [rowsOf(dim), dim, batch * hot, hot, batches, SLOTS[op]!, threads, REPEATS].map(String);
     this.child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     this.lines = createInterface({ input: this.child.stdout! });
-    this.rewrites = REWRITES[op]!;
   }
 
   run(): Promise<number> {
@@ -40,8 +38,7 @@ export class MemoryPeer implements Measured {
       this.child.once('close', ended);
       this.lines.once('line', (line) => {
         this.child.removeListener('close', ended);
-        const { gatherMs, rewriteMs } = JSON.parse(line) as { gatherMs: number; rewriteMs: number };
-        resolve(gatherMs + this.rewrites * rewriteMs);
+        resolve((JSON.parse(line) as { ms: number }).ms);
       });
       this.child.stdin!.write('\n');
     });
@@ -52,12 +49,13 @@ export class MemoryPeer implements Measured {
   }
 }
 
-const REWRITES: Readonly<Record<string, number>> = {
-  forward: 0,
-  sgd: 1,
-  rowWiseAdagrad: 1,
-  adagrad: 2,
-  adam: 3,
-  adagradMomentum: 3,
-  ftrl: 3,
+/** Slots as large as the table; -1: there is no step. */
+export const SLOTS: Readonly<Record<string, number>> = {
+  forward: -1,
+  sgd: 0,
+  rowWiseAdagrad: 0,
+  adagrad: 1,
+  adam: 2,
+  adagradMomentum: 2,
+  ftrl: 2,
 };
