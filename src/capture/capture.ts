@@ -19,7 +19,7 @@ import { takePlainClasses } from './known/plain_classes.js';
 import { DOTS } from './overrides/dot.js';
 import { DROPOUT } from './overrides/dropout.js';
 import { GATHERS } from './overrides/gathers.js';
-import { withLosses } from './overrides/losses.js';
+import { withNativeLosses } from './overrides/losses.js';
 import { OWN_PRODUCTS } from './overrides/own_products.js';
 import { PAIR_DOTS } from './overrides/pair_dots.js';
 import { SEGMENT_SUMS } from './overrides/segment_sums.js';
@@ -95,7 +95,7 @@ function withOwnOps(eager: EagerStep, around: Around): EagerStep {
 /** The losses that the graph of a step would have, whether it is captured or not. */
 function ownLosses(model: tf.LayersModel): Around {
   // Their ops have no gradient of labels.
-  return (run) => (isOnTape() ? run() : withLosses(model, run));
+  return (run) => (isOnTape() ? run() : withNativeLosses(model, run));
 }
 
 /**

@@ -5,8 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { currentBackend } from '../../backends/registry.js';
 import { withLazyGradient } from '../../tfjs/lazy_gradient.js';
-
-type Loss = (labels: tf.Tensor, predictions: tf.Tensor) => tf.Tensor;
+import { withLosses, type Measure as Loss } from '../../tfjs/training/masked_losses.js';
 
 interface WithLosses {
   lossFunctions?: Loss[];
@@ -59,18 +58,8 @@ function replaced(loss: Loss): Loss {
 }
 
 /** Runs `f`, in which cross-entropy of the model is one op, with one for its gradient. */
-export function withLosses<T>(model: tf.LayersModel, f: () => T): T {
-  const holder = model as unknown as WithLosses;
-  const { lossFunctions } = holder;
-  if (lossFunctions === undefined) return f();
-  const own = lossFunctions.map(replaced);
-  holder.lossFunctions = own;
-  try {
-    return f();
-  } finally {
-    // A callback may have compiled the model anew.
-    if (holder.lossFunctions === own) holder.lossFunctions = lossFunctions;
-  }
+export function withNativeLosses<T>(model: tf.LayersModel, f: () => T): T {
+  return withLosses(model, replaced, f);
 }
 
 const NONE = new Float32Array(0);

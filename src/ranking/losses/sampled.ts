@@ -105,12 +105,12 @@ function logarithms(given: ArrayLike<number> | undefined): Float32Array | null {
   });
 }
 
-function logarithmsOf(ids: tf.Tensor2D, logq: Float32Array): tf.Tensor1D {
+function logarithmsOf(ids: tf.Tensor2D, logq: tf.Tensor1D): tf.Tensor1D {
   try {
-    return tf.gather(tf.tensor1d(logq), ids.as1D());
+    return tf.gather(logq, ids.as1D());
   } catch (error) {
     // Ids are not read here, as a captured step forbids it: the op says what is wrong with them.
-    const received = described(`${logq.length}`);
+    const received = described(`${logq.size}`);
     const { message } = error as Error;
     throw new ValueError('samplingProbabilities', 'a number for each id of yTrue', received, `${message}.`);
   }
@@ -125,8 +125,9 @@ function logitsOf(
   let logits: tf.Tensor = temperature === 1 ? given.scores : given.scores.div(temperature);
   if (logq !== null) {
     const { positive, others } = candidatesOf(given, positives, 'samplingProbabilities');
-    const own = logarithmsOf(others, logq).reshape(others.shape);
-    const first = logarithmsOf(positive, logq).expandDims(1);
+    const table = tf.tensor1d(logq);
+    const own = logarithmsOf(others, table).reshape(others.shape);
+    const first = logarithmsOf(positive, table).expandDims(1);
     const rows = given.scores.shape[0];
     const all = positives === 'diagonal' ? own : tf.concat([first, own.tile([rows / others.shape[0], 1])], 1);
     logits = logits.sub(all);

@@ -6,11 +6,12 @@ import * as tf from '@tensorflow/tfjs';
 import { perProcess } from '../../base/per_process.js';
 import { maskOf } from '../layers/masks.js';
 
-type Measure = (y: tf.Tensor, output: tf.Tensor) => tf.Tensor;
+/** A loss or a metric, as models call it. */
+export type Measure = (y: tf.Tensor, output: tf.Tensor) => tf.Tensor;
 
 interface Compiled {
-  lossFunctions?: Measure[] | undefined;
-  metricsTensors?: [Measure, number][] | undefined;
+  lossFunctions?: Measure[];
+  metricsTensors?: [Measure, number][];
 }
 
 const models = (): WeakSet<object> => perProcess('models with masked losses', () => new WeakSet<object>());
@@ -39,21 +40,34 @@ function masked(measure: Measure): Measure {
   };
 }
 
-/** Runs `f`, in which losses and metrics of such a model are masked. */
-export function withMaskedLosses<T>(model: tf.LayersModel, f: () => T): T {
-  if (!models().has(model)) return f();
+/** Runs `f` with others in the place of the losses that a model was compiled with. */
+export function withLosses<T>(model: tf.LayersModel, change: (loss: Measure) => Measure, f: () => T): T {
   const holder = model as unknown as Compiled;
-  const { lossFunctions, metricsTensors } = holder;
-  const [losses, metrics] = [
-    lossFunctions?.map(masked),
-    metricsTensors?.map(([metric, output]): [Measure, number] => [masked(metric), output]),
-  ];
-  Object.assign(holder, { lossFunctions: losses, metricsTensors: metrics });
+  const { lossFunctions } = holder;
+  if (lossFunctions === undefined) return f();
+  const changed = (holder.lossFunctions = lossFunctions.map(change));
   try {
     return f();
   } finally {
     // A callback may have compiled the model anew.
-    if (holder.lossFunctions === losses) holder.lossFunctions = lossFunctions;
-    if (holder.metricsTensors === metrics) holder.metricsTensors = metricsTensors;
+    if (holder.lossFunctions === changed) holder.lossFunctions = lossFunctions;
   }
+}
+
+function withMetrics<T>(model: tf.LayersModel, change: (metric: Measure) => Measure, f: () => T): T {
+  const holder = model as unknown as Compiled;
+  const { metricsTensors } = holder;
+  if (metricsTensors === undefined) return f();
+  const changed = metricsTensors.map(([metric, output]): [Measure, number] => [change(metric), output]);
+  holder.metricsTensors = changed;
+  try {
+    return f();
+  } finally {
+    if (holder.metricsTensors === changed) holder.metricsTensors = metricsTensors;
+  }
+}
+
+/** Runs `f`, in which losses and metrics of such a model are masked. */
+export function withMaskedLosses<T>(model: tf.LayersModel, f: () => T): T {
+  return models().has(model) ? withLosses(model, masked, () => withMetrics(model, masked, f)) : f();
 }

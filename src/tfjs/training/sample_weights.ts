@@ -1,6 +1,6 @@
 /** Weights of the rows of a batch in the loss: data sets carry them, and tfjs has a place for them in its steps alone. */
 import * as tf from '@tensorflow/tfjs';
-import { withMaskedLosses } from './masked_losses.js';
+import { withLosses, withMaskedLosses, type Measure as Loss } from './masked_losses.js';
 
 /** What a step of tfjs takes: inputs, targets, weights of samples; the last may be missing. */
 export type StepData = readonly (tf.Tensor | null | undefined)[];
@@ -21,21 +21,6 @@ function takeWeight(data: StepData): tf.Tensor1D | null {
   if (weight === undefined) return null;
   weights.delete(first as tf.Tensor);
   return weight;
-}
-
-type Loss = (y: tf.Tensor, output: tf.Tensor) => tf.Tensor;
-
-/** Runs `f` with other losses in the place of those that a model was compiled with. */
-function withLosses<T>(model: tf.LayersModel, change: (loss: Loss) => Loss, f: () => T): T {
-  const holder = model as unknown as { lossFunctions: Loss[] };
-  const { lossFunctions } = holder;
-  const changed = (holder.lossFunctions = lossFunctions.map(change));
-  try {
-    return f();
-  } finally {
-    // A callback may have compiled the model anew.
-    if (holder.lossFunctions === changed) holder.lossFunctions = lossFunctions;
-  }
 }
 
 /** The loss of each row of a batch: the mean over its steps, where it has any. */
