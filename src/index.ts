@@ -96,10 +96,10 @@ export { embeddingLookup, type EmbeddingLookupOptions } from './lookup/embedding
 export { safeEmbeddingLookup, type SafeEmbeddingLookupOptions } from './lookup/safe_embedding_lookup.js';
 export { backendInfo, setKernels, setThreads, type BackendInfo } from './backends/registry.js';
 export { configureTpuEmulator, tpuEmulator, type TpuEmulator } from './report/tpu_emulator.js';
-export type { Counters, DeviceCounts, DeviceMemoryCounts, LinkCounts } from './backends/emulator/machine/counters.js';
-export type { FaultName } from './backends/emulator/devices/device.js';
+export type { Counters, DeviceCounts, DeviceMemoryCounts, LinkCounts } from './backends/devices/machine/counters.js';
+export type { FaultName } from './backends/devices/device.js';
 export type { Report, ReportArgs } from './report/report.js';
-export type { TpuEmulatorArgs } from './backends/emulator/machine/settings.js';
+export type { TpuEmulatorArgs } from './backends/emulator/settings.js';
 export { ready, setWasmPath } from './backends/wasm/module.js';
 export {
   tensorArrayGrad,
@@ -189,7 +189,7 @@ export type { OptimizerName } from './rules/rules.js';
 
 /* Types that public names refer to, for those who write them down. */
 export type { ImplementationName, KernelChoice, KernelInfo } from './backends/kernel_set.js';
-export type { DeviceKind } from './backends/emulator/devices/device.js';
+export type { DeviceKind } from './backends/devices/device.js';
 export type { ErrorFacts } from './base/errors.js';
 export type { EmbeddingsForm, FeaturesForm } from './layers/distributed_embedding/arguments.js';
 export type {

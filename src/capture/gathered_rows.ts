@@ -8,7 +8,7 @@ import {
   type NodeBackend,
   type OpAttribute,
 } from '../backends/tensorflow/node_backend.js';
-import { BACKEND_NAME as EMULATOR } from '../backends/emulator/machine/settings.js';
+import { BACKEND_NAME as EMULATOR } from '../backends/emulator/settings.js';
 import { isStandIn, raggedRowsOf, standInLike, takeRows, type RaggedRows } from '../tfjs/ragged_stand_in.js';
 import type { StepData } from '../tfjs/training/model_steps.js';
 

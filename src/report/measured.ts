@@ -1,7 +1,7 @@
 /** What was looked up under a plan, and which tables on the devices are the plan's. */
 import type { PlanRequest } from '../partition/plan_request.js';
-import type { ServedInputs } from '../backends/emulator/machine/counters.js';
-import type { ReportedPlan, ReportSource } from '../backends/emulator/report_source.js';
+import type { ServedInputs } from '../backends/devices/machine/counters.js';
+import type { ReportedPlan, ReportSource } from '../backends/devices/report_source.js';
 import { bagsPerSample } from '../partition/step_load.js';
 import { counted, wholeText } from '../base/units.js';
 

@@ -6,7 +6,7 @@ import { planEmbedding } from '../partition/planner.js';
 import { shardSize, slotLayout, tableLayouts, type TableLayout } from '../partition/table_layout.js';
 import { measuredOf, placesOfTables } from './measured.js';
 import { predictStep, type DeviceMemoryWanted, type StepPrediction } from './cost_model.js';
-import type { ReportedPlan, ReportSource } from '../backends/emulator/report_source.js';
+import type { ReportedPlan, ReportSource } from '../backends/devices/report_source.js';
 import { stepLoads, sumOf, type StepLoad } from '../partition/step_load.js';
 import { bytesText, counted } from '../base/units.js';
 

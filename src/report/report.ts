@@ -5,7 +5,7 @@ import { GENERATION_NAMES, GENERATIONS, generationName } from './generations.js'
 import { reportPage } from './page/report_page.js';
 import { predictionOf } from './prediction.js';
 import { reportData, type ReportData } from './report_data.js';
-import type { ReportSource } from '../backends/emulator/report_source.js';
+import type { ReportSource } from '../backends/devices/report_source.js';
 import { reportText } from './report_text.js';
 
 export interface ReportArgs {

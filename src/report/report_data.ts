@@ -6,12 +6,12 @@ import {
   type ShardRows,
   type TableLayout,
 } from '../partition/table_layout.js';
-import type { Counters, DeviceMemoryCounts, ServedLayer } from '../backends/emulator/machine/counters.js';
-import type { DeviceKind } from '../backends/emulator/devices/device.js';
+import type { Counters, DeviceMemoryCounts, ServedLayer } from '../backends/devices/machine/counters.js';
+import type { DeviceKind } from '../backends/devices/device.js';
 import { perSample, placesOfTables } from './measured.js';
 import type { Prediction } from './prediction.js';
 import { sparseCoreData, type ReportSparseCores } from './sparse_cores.js';
-import type { ReportedTable, ReportSource } from '../backends/emulator/report_source.js';
+import type { ReportedTable, ReportSource } from '../backends/devices/report_source.js';
 
 export interface ReportMachine {
   readonly chips: number;

@@ -2,7 +2,7 @@
 import { RuntimeError, described } from '../base/errors.js';
 import { perProcess } from '../base/per_process.js';
 import type { Report, ReportArgs } from './report.js';
-import type { ReportSource } from '../backends/emulator/report_source.js';
+import type { ReportSource } from '../backends/devices/report_source.js';
 
 export type MakeReport = (source: ReportSource, options?: ReportArgs) => Report;
 

@@ -1,6 +1,6 @@
 /** What a report tells of SparseCores: ids, buffers and minibatches by stack, and the step on every TPU generation. */
-import type { ReportSource } from '../backends/emulator/report_source.js';
-import type { StackCounts } from '../backends/emulator/machine/stack_stats.js';
+import type { ReportSource } from '../backends/devices/report_source.js';
+import type { StackCounts } from '../backends/devices/machine/stack_stats.js';
 import { emptyLoad, type StepLoad } from '../partition/step_load.js';
 import { counted, secondsText, wholeText } from '../base/units.js';
 import { predictStep } from './cost_model.js';

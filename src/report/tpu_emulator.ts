@@ -1,13 +1,12 @@
 /** The public API of the emulator: its machine, its counters, its report, and faults to test with. */
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../base/errors.js';
-import type { Counters } from '../backends/emulator/machine/counters.js';
-import type { TableOnDevices } from '../backends/emulator/machine/machine.js';
-import { FAULT_NAMES, type FaultName } from '../backends/emulator/devices/device.js';
+import type { Counters } from '../backends/devices/machine/counters.js';
+import { FAULT_NAMES, type FaultName } from '../backends/devices/device.js';
 import { isBuilt, running, type Running } from '../backends/emulator/register.js';
 import type { Report, ReportArgs } from './report.js';
-import type { ReportSource, ReportedPlan, ReportedTable } from '../backends/emulator/report_source.js';
+import { sourceOf } from './device_source.js';
 import { reportMaker } from './report_maker.js';
-import { BACKEND_NAME, configure, type TpuEmulatorArgs } from '../backends/emulator/machine/settings.js';
+import { BACKEND_NAME, configure, type TpuEmulatorArgs } from '../backends/emulator/settings.js';
 
 /**
  * Describes the machine that `await tf.setBackend('tpu-emulator')` builds; returns nothing.
@@ -30,48 +29,6 @@ import { BACKEND_NAME, configure, type TpuEmulatorArgs } from '../backends/emula
  */
 export function configureTpuEmulator(args: TpuEmulatorArgs): void {
   configure(args, isBuilt());
-}
-
-function reportedTable(
-  { name, layout, owner }: TableOnDevices,
-  slots: readonly TableOnDevices[],
-  { counters }: Running['machine'],
-): ReportedTable {
-  const own = slots.filter((slot) => slot.owner === owner);
-  const described = own.map((slot) => {
-    return { name: slot.name.slice(slot.name.lastIndexOf('/') + 1), columns: slot.layout.columns };
-  });
-  return { name, layout, slots: described, counts: counters.table(owner) };
-}
-
-function reportedPlans({ emulator, machine, tensors }: Running, all: readonly TableOnDevices[]): ReportedPlan[] {
-  return emulator.plans().map(({ owner, name, request, plan, tables }) => {
-    const places = tables?.().map(({ dataId }) => {
-      const place = all.indexOf(tensors.get(dataId) as TableOnDevices);
-      return place < 0 ? null : place;
-    });
-    const measured = machine.counters.layer(owner);
-    return { name, request, plan, measured, ...(places === undefined ? {} : { tables: places }) };
-  });
-}
-
-function sourceOf(found: Running): ReportSource {
-  const { machine, host } = found;
-  const { chips, coresPerChip, hbmBytesPerChip } = machine.settings;
-  const all = [...machine.tables];
-  const [tables, slots] = [all.filter(({ role }) => role === 'tables'), all.filter(({ role }) => role === 'slots')];
-  return {
-    chips,
-    coresPerChip,
-    hbmBytesPerChip,
-    kind: machine.set.devices[0]!.kind,
-    inlineBecause: machine.set.inlineBecause,
-    host,
-    tables: tables.map((table) => reportedTable(table, slots, machine)),
-    plans: reportedPlans(found, tables),
-    counters: machine.counters.counters(),
-    sparseCores: machine.counters.stacks.counts(),
-  };
 }
 
 /** The running emulator. */
@@ -113,7 +70,8 @@ export class TpuEmulator {
    * @returns The report.
    */
   report(options?: ReportArgs): Report {
-    return reportMaker()(sourceOf(this.now()), options);
+    const found = this.now();
+    return reportMaker()(sourceOf(found, found.settings), options);
   }
 
   /**

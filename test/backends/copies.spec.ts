@@ -1,4 +1,4 @@
-import { DeviceFault } from '../../src/backends/emulator/devices/device.js';
+import { DeviceFault } from '../../src/backends/devices/device.js';
 import { IdOutOfRange } from '../../src/backends/kernel_set.js';
 import { CsrIdOutOfRange } from '../../src/backends/sparse_core.js';
 import { itKnowsOtherCopies } from '../base/known_copies.js';

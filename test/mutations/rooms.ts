@@ -18,7 +18,10 @@ export const LEFT_OUT: ReadonlySet<string> = new Set([
 ]);
 
 /** Folders that are rooms of their own, apart from the room around them. */
-const APART: Readonly<Record<string, string>> = { 'src/backends/emulator': 'emulator' };
+const APART: Readonly<Record<string, string>> = {
+  'src/backends/devices': 'devices',
+  'src/backends/emulator': 'emulator',
+};
 
 const NATIVE = /\.(c|h|cc)$/;
 
@@ -85,7 +88,7 @@ export function homesOf({ name, sources }: Room): string[] {
   const own = folders.map(([first, second], i) => {
     if (first === 'custom-ops') return 'custom-ops/setup/';
     if (folders[i]!.length === 1) return '*';
-    return name === 'emulator' ? `${first}/${second}/` : `${first}/`;
+    return Object.values(APART).includes(name) ? `${first}/${second}/` : `${first}/`;
   });
   return [...new Set([...own, ...(OTHERS[name] ?? [])])];
 }
@@ -108,7 +111,8 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   layers: ['base/positional', 'bad_input/', 'tfjs/', 'formats/keras/preprocessing_layers'],
   tpu: ['base/positional'],
   preprocessing: ['base/positional', 'bad_input/preprocessing', 'layers/integer_lookup', 'layers/preprocessing'],
-  emulator: ['tpu/sparse_core/', 'report/sparse_cores'],
+  devices: ['backends/emulator/', 'tpu/sparse_core/', 'report/sparse_cores'],
+  emulator: ['backends/devices/', 'tpu/sparse_core/', 'report/sparse_cores'],
   tfjs: ['layers/', 'capture/', 'formats/graph_models/'],
   backends: ['lookup/'],
 };

@@ -2,7 +2,7 @@
 import { predictionOf } from '../../src/report/prediction.js';
 import { placesOfTables } from '../../src/report/measured.js';
 import type { PlanEmbeddingArgs } from '../../src/partition/index.js';
-import type { ReportSource } from '../../src/backends/emulator/report_source.js';
+import type { ReportSource } from '../../src/backends/devices/report_source.js';
 import { sourceOf } from './report_sources.js';
 
 const CHIPS = 1;

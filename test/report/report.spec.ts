@@ -1,6 +1,6 @@
 /** Reports made from hand-made machines: data, options, predictions. */
 import { makeReport } from '../../src/report/report.js';
-import type { ReportedTable } from '../../src/backends/emulator/report_source.js';
+import type { ReportedTable } from '../../src/backends/devices/report_source.js';
 import { RuntimeError, ValueError } from '../../src/base/errors.js';
 import { wholeOn } from '../../src/partition/table_layout.js';
 import { busyCounters, sourceOf } from './report_sources.js';

@@ -1,6 +1,6 @@
 /** Reports as pages. */
 import { makeReport } from '../../src/report/report.js';
-import type { ReportSource } from '../../src/backends/emulator/report_source.js';
+import type { ReportSource } from '../../src/backends/devices/report_source.js';
 import { secondsText } from '../../src/base/units.js';
 import { busyCounters, sourceOf } from './report_sources.js';
 

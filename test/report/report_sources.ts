@@ -1,6 +1,6 @@
 /** What the emulator would tell of itself, made by hand. */
-import type { Counters } from '../../src/backends/emulator/machine/counters.js';
-import type { ReportedPlan, ReportedTable, ReportSource } from '../../src/backends/emulator/report_source.js';
+import type { Counters } from '../../src/backends/devices/machine/counters.js';
+import type { ReportedPlan, ReportedTable, ReportSource } from '../../src/backends/devices/report_source.js';
 import { shardSize, slotLayout, tableLayouts } from '../../src/partition/table_layout.js';
 import { planEmbedding, type PlanEmbeddingArgs } from '../../src/partition/index.js';
 

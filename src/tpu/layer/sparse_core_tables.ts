@@ -1,8 +1,7 @@
 /** Tables of a layer on SparseCores, as `TPUEmbeddingV2` keeps them, for batches of any size. */
 import * as tf from '@tensorflow/tfjs';
-import { currentBackend } from '../../backends/registry.js';
-import type { Emulator } from '../../backends/emulator/emulator.js';
-import { currentEmulator } from '../../backends/emulator/register.js';
+import type { DevicesBackend } from '../../backends/devices/devices_backend.js';
+import { currentEmulator, emulatedMachine, isEmulated } from '../../backends/emulator/register.js';
 import type { StackBatch } from '../../backends/sparse_core.js';
 import type { SparseCoreEmbeddingConfig } from '../config/sparse_core_embedding_config.js';
 import type { FeatureLookup } from '../embedding/table_lookups.js';
@@ -18,13 +17,12 @@ import { StackedCopies } from './stacked_copies.js';
 
 /** Whether tables can lie in stacks: on the emulator, where the number of its cores is a power of two. */
 export function hasSparseCores(): boolean {
-  const { devices } = currentBackend().tables;
-  return devices !== null && isPowerOfTwo(devices.count);
+  return isEmulated() && isPowerOfTwo(currentEmulator('training').count);
 }
 
 /** Throws ValueError for another number of cores, as TPUEmbeddingV2. */
 export function checkSparseCores(): void {
-  const { chips, coresPerChip } = currentEmulator('training').machine.settings;
+  const { chips, coresPerChip } = emulatedMachine('training');
   shardCount(chips, coresPerChip, 'chips');
 }
 
@@ -106,7 +104,7 @@ export class SparseCoreTables implements LayerTables {
     this.#copies!.stepped();
   }
 
-  #stacked(features: readonly FeatureLookup[], emulator: Emulator): StackedBatch {
+  #stacked(features: readonly FeatureLookup[], emulator: DevicesBackend): StackedBatch {
     this.#follow(emulator);
     const plan = this.#planOf(features, emulator);
     const bags = features.map((feature) => withEmptyBags(feature.bags, plan.shards));
@@ -123,8 +121,8 @@ export class SparseCoreTables implements LayerTables {
   }
 
   /** A plan for batches of this size; tables lie where the first batch has put them. */
-  #planOf(features: readonly FeatureLookup[], emulator: Emulator): SparseCorePlan {
-    const { chips, coresPerChip } = emulator.machine.settings;
+  #planOf(features: readonly FeatureLookup[], emulator: DevicesBackend): SparseCorePlan {
+    const { chips, coresPerChip } = emulatedMachine('training');
     const sizes = features.map(({ bags }) => paddedBags(bags.rowSplits.length - 1, chips * coresPerChip));
     const key = sizes.join();
     const known = this.#plans.get(key);
@@ -143,7 +141,7 @@ export class SparseCoreTables implements LayerTables {
   }
 
   /** Leaves the copies on another machine. */
-  #follow(emulator: Emulator): void {
+  #follow(emulator: DevicesBackend): void {
     if (this.#copies === null || this.#copies.emulator === emulator) return;
     this.settle();
     this.dispose();

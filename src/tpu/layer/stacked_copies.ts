@@ -1,6 +1,6 @@
 /** Tables of a layer on SparseCores: copies in stacks, beside the variables that are saved and read by everybody else. */
 import * as tf from '@tensorflow/tfjs';
-import type { Emulator } from '../../backends/emulator/emulator.js';
+import type { DevicesBackend } from '../../backends/devices/devices_backend.js';
 import { running } from '../../backends/emulator/register.js';
 import { RuntimeError, described } from '../../base/errors.js';
 import type { SparseCoreLayout } from '../sparse_core/layouts.js';
@@ -30,7 +30,7 @@ export class StackedCopies {
   private isAhead = false;
 
   constructor(
-    readonly emulator: Emulator,
+    readonly emulator: DevicesBackend,
     readonly plan: SparseCorePlan,
     tables: EmbeddingTables,
   ) {
@@ -62,7 +62,7 @@ export class StackedCopies {
   /** Brings the variables up to date. Throws RuntimeError where steps were lost with their machine. */
   settle(): void {
     const behind = this.isAhead ? this.copied.filter(({ shared, variable }) => shared === variable.dataId) : [];
-    if (behind.length > 0 && running()?.emulator !== this.emulator) {
+    if (behind.length > 0 && running()?.devices !== this.emulator) {
       const received = described('one whose last steps were lost with the machine that made them');
       throw new RuntimeError(
         'weights',

@@ -1,6 +1,6 @@
 /** The order of lookups and steps of stacks: one after the other, or overlapping by one step. */
 import * as tf from '@tensorflow/tfjs';
-import type { Emulator } from '../../backends/emulator/emulator.js';
+import type { DevicesBackend } from '../../backends/devices/devices_backend.js';
 import type { StackBatch } from '../../backends/sparse_core.js';
 import { withoutTape } from '../../tfjs/lazy_gradient.js';
 import type { Partitioned } from './csr_batches.js';
@@ -14,7 +14,7 @@ export class StackPipeline {
   private stale: ReadonlyMap<string, tf.Tensor> | null = null;
 
   constructor(
-    private readonly emulator: Emulator,
+    private readonly emulator: DevicesBackend,
     private readonly isPipelined: boolean,
   ) {}
 

@@ -1,7 +1,7 @@
 /** One optimizer step of every stack. */
 import type * as tf from '@tensorflow/tfjs';
 import { packHyper } from '../../rules/hyper.js';
-import type { Emulator, StackUpdate } from '../../backends/emulator/emulator.js';
+import type { DevicesBackend, StackUpdate } from '../../backends/devices/devices_backend.js';
 import type { StackBatch } from '../../backends/sparse_core.js';
 import { CustomOptimizer } from '../optimizers/custom_optimizer.js';
 import { customStep } from '../optimizers/custom_step.js';
@@ -50,7 +50,7 @@ function batchOrder({ features }: StackPlan, { csr: { cores, samples } }: StackB
 }
 
 /** Steps all stacks. */
-export function stepStacks(emulator: Emulator, pending: readonly PendingStep[]): void {
+export function stepStacks(emulator: DevicesBackend, pending: readonly PendingStep[]): void {
   const updates: StackUpdate[] = [];
   const custom: (() => void)[] = [];
   for (const each of pending) {
@@ -108,7 +108,7 @@ const widthOf = (variable: tf.Variable): number => variable.shape[1] ?? 1;
 
 /** The user's function steps each table of the stack by itself, over the rows that were looked up. */
 function stepCustom(
-  emulator: Emulator,
+  emulator: DevicesBackend,
   { stack, batch, gradient }: StackGradient,
   optimizer: CustomOptimizer,
   learningRate: number,
@@ -133,7 +133,7 @@ function stepCustom(
 
 /** Looks all stacks up; `tables` are read instead of the parameters where they are given. */
 export function lookUpStacks(
-  emulator: Emulator,
+  emulator: DevicesBackend,
   variables: SparseCoreVariables,
   batches: ReadonlyMap<string, StackBatch>,
   tables: ReadonlyMap<string, tf.Tensor> | null,

@@ -1,7 +1,7 @@
 /** The variables of a stack on the cores, and its tables in the global layout. */
 import * as tf from '@tensorflow/tfjs';
 import { fillPart } from '../../backends/fill.js';
-import type { Emulator } from '../../backends/emulator/emulator.js';
+import type { DevicesBackend } from '../../backends/devices/devices_backend.js';
 import { ValueError } from '../../base/errors.js';
 import type { TableLayout } from '../../partition/table_layout.js';
 import { applyInBlocks, fillOf } from '../../tables/table_fill.js';
@@ -67,7 +67,7 @@ export class StackVariables {
   readonly slots: readonly tf.Variable[];
 
   constructor(
-    private readonly emulator: Emulator,
+    private readonly emulator: DevicesBackend,
     readonly plan: StackPlan,
     private readonly shards: number,
     private readonly values: FirstValues,
@@ -208,7 +208,7 @@ export class StackVariables {
 export class SparseCoreVariables {
   readonly stacks: ReadonlyMap<string, StackVariables>;
 
-  constructor(emulator: Emulator, plan: SparseCorePlan, values: FirstValues = 'initial') {
+  constructor(emulator: DevicesBackend, plan: SparseCorePlan, values: FirstValues = 'initial') {
     const stacks = new Map<string, StackVariables>();
     try {
       for (const stack of plan.stacks) stacks.set(stack.name, new StackVariables(emulator, stack, plan.shards, values));

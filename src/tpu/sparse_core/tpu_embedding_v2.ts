@@ -1,8 +1,8 @@
 /** TPUEmbeddingV2: tables in stacks on SparseCores, with the host preprocessing of ids as a step of its own. */
 import * as tf from '@tensorflow/tfjs';
 import { brand } from '../../base/per_process.js';
-import type { Emulator } from '../../backends/emulator/emulator.js';
-import { currentEmulator } from '../../backends/emulator/register.js';
+import type { DevicesBackend } from '../../backends/devices/devices_backend.js';
+import { currentEmulator, emulatedMachine } from '../../backends/emulator/register.js';
 import { ArgumentTypeError, RuntimeError, ValueError, described } from '../../base/errors.js';
 import { readOptions } from '../../base/options.js';
 import type { SaveOptions } from '../checkpoint/checkpoint.js';
@@ -77,7 +77,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
   readonly sparseCoreEmbeddingConfig: SparseCoreEmbeddingConfig;
   private readonly nest: FeatureNest;
   private readonly tables: ReadonlyMap<object, PlannedTable>;
-  private readonly machine: Emulator;
+  private readonly machine: DevicesBackend;
   private readonly batch: BatchPlan;
   private built: SparseCoreVariables | null = null;
   private readonly pipeline: StackPipeline;
@@ -106,7 +106,7 @@ export class TPUEmbeddingV2<F = NestedFeatureConfigs> {
         throw new ValueError('optimizer', `an optimizer for the table ${table.name}`, described('none'));
       }
     }
-    const { settings } = this.machine.machine;
+    const settings = emulatedMachine('TPUEmbeddingV2');
     shardCount(settings.chips, settings.coresPerChip, 'chips');
     this.batch = new BatchPlan(this.nest, this.tables, settings, config);
   }

@@ -44,7 +44,7 @@ function readMargin(value: unknown): number {
 }
 
 function machineOf({ paddedIds: _none, ...given }: Partial<TuneLimitsArgs>): SparseCoreMachineArgs {
-  const settings = running()?.machine.settings;
+  const settings = running()?.settings;
   const numTpuChips = given.numTpuChips ?? settings?.chips;
   const numScPerChip = given.numScPerChip ?? (given.numTpuChips === undefined ? settings?.coresPerChip : undefined);
   return { ...given, numTpuChips: numTpuChips!, numScPerChip, featureConfig: given.featureConfig };

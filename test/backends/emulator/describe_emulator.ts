@@ -1,9 +1,9 @@
 /** Suites on a running emulator whose devices run in line. */
 import * as tf from '@tensorflow/tfjs';
 import util from 'node:util';
-import type { Emulator } from '../../../src/backends/emulator/emulator.js';
+import type { DevicesBackend } from '../../../src/backends/devices/devices_backend.js';
 import { running, type Running } from '../../../src/backends/emulator/register.js';
-import { BACKEND_NAME, configure, type TpuEmulatorArgs } from '../../../src/backends/emulator/machine/settings.js';
+import { BACKEND_NAME, configure, type TpuEmulatorArgs } from '../../../src/backends/emulator/settings.js';
 import { skipOrFail } from '../../helpers/backends.js';
 
 export type HostName = 'cpu' | 'tensorflow' | 'wasm';
@@ -40,8 +40,8 @@ export async function stopEmulator(before: string): Promise<void> {
   await tf.setBackend(before);
 }
 
-export function emulator(): Emulator {
-  return running()!.emulator;
+export function emulator(): DevicesBackend {
+  return running()!.devices;
 }
 
 /** A suite on one emulator per host; each spec must leave as many tensors and as much device memory as it found. */

@@ -2,7 +2,7 @@
 /** Devices that fail under a model: an error at once, no number after it, and new devices that are right again. */
 import * as tf from '@tensorflow/tfjs';
 import * as emb from 'tfjs-embeddings';
-import type { Command, FaultName } from '../../../src/backends/emulator/devices/device.js';
+import type { Command, FaultName } from '../../../src/backends/devices/device.js';
 import { running } from '../../../src/backends/emulator/register.js';
 import { makeModel, startDevices, trainDistributedModel } from '../../browser/distributed_model.js';
 import { skipOrFail } from '../../helpers/backends.js';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import { running } from '../../../src/backends/emulator/register.js';
-import { BACKEND_NAME, configure } from '../../../src/backends/emulator/machine/settings.js';
+import { BACKEND_NAME, configure } from '../../../src/backends/emulator/settings.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { HOSTS, loadHost } from './describe_emulator.js';
 

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { backendInfo, currentBackend, registeredBackend } from '../../../src/backends/registry.js';
 import { running } from '../../../src/backends/emulator/register.js';
-import { BACKEND_NAME } from '../../../src/backends/emulator/machine/settings.js';
+import { BACKEND_NAME } from '../../../src/backends/emulator/settings.js';
 import { RuntimeError } from '../../../src/base/errors.js';
 import { skipOrFail } from '../../helpers/backends.js';
 import { Random } from '../../helpers/random.js';

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Worker } from 'node:worker_threads';
 import { running } from '../../../src/backends/emulator/register.js';
-import { BACKEND_NAME } from '../../../src/backends/emulator/machine/settings.js';
+import { BACKEND_NAME } from '../../../src/backends/emulator/settings.js';
 import { configureTpuEmulator } from '../../../src/report/tpu_emulator.js';
 import { RuntimeError } from '../../../src/base/errors.js';
 import { skipOrFail } from '../../helpers/backends.js';

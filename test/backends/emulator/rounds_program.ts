@@ -53,7 +53,7 @@ function held(): string {
     variables: Object.keys(tf.engine().registeredVariables).length,
     onDevices: found?.tensors.size,
     tables: found?.machine.tables.size,
-    plans: found?.emulator.plans().length,
+    plans: found?.devices.plans().length,
     resources: counts(process.getActiveResourcesInfo()),
     threads: inFolder('/proc/self/task'),
     handles: inFolder('/proc/self/fd'),

@@ -7,7 +7,7 @@ const NATIVE_SLOW = ['fuzz', 'determinism', 'instruction_sets'].map(native);
 const CSR = [
   'backends/native/partition_csr',
   'backends/partition_csr',
-  'backends/emulator/devices/csr_buckets',
+  'backends/devices/csr_buckets',
   'tpu/sparse_core/csr_content',
   'tpu/sparse_core/limits',
   'tpu/sparse_core/preprocess_features',
@@ -27,7 +27,7 @@ const TENSORFLOW = [
   ],
   'huge_pages',
 ].map((name) => `backends/tensorflow/${name}`);
-const SHARED_TENSORS = ['backends/emulator/host/shared_tensors', 'backends/tensorflow/shared_tensors'];
+const SHARED_TENSORS = ['backends/devices/host/shared_tensors', 'backends/tensorflow/shared_tensors'];
 const OPS = ['lookup/sizes', 'lookup/shared_memory', 'lookup/sparse_apply'];
 const MANY = ['same_ids', 'many_tables', 'united_uses', 'denormals'].map((name) => `backends/${name}`);
 const PACKED = ['backends/agreement', 'backends/packed/rounding', 'backends/dense_kernels'];

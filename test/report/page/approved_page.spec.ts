@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { makeReport } from '../../../src/report/report.js';
 import type { PlanEmbeddingArgs } from '../../../src/partition/index.js';
-import type { ReportSource } from '../../../src/backends/emulator/report_source.js';
+import type { ReportSource } from '../../../src/backends/devices/report_source.js';
 import { busyCounters, sourceOf } from '../report_sources.js';
 
 const APPROVED = new URL('approved_page.txt', import.meta.url);

@@ -1,7 +1,7 @@
 /** A device that runs on the host's own thread, where there are no workers or where it may not wait for them. */
 import type { KernelInfo, KernelSet } from '../../kernel_set.js';
 import type { Addon } from '../../native/addon.js';
-import { DeviceFault, type Command, type Device, type ExchangeMemory, type FaultName } from './device.js';
+import { DeviceFault, type Command, type Device, type ExchangeMemory, type FaultName } from '../../devices/device.js';
 import { DeviceProgram } from './device_program.js';
 
 const FAULT_TEXTS: Readonly<Record<FaultName, string>> = {

@@ -1,7 +1,7 @@
 /** Starts a device that is a worker. */
 import { RuntimeError, described } from '../../../base/errors.js';
 import { startDeviceThread, type DeviceThread } from './device_thread.js';
-import type { SharedExchange } from './exchange_memory.js';
+import type { SharedExchange } from '../../devices/exchange_memory.js';
 import { WorkerControl } from './worker_control.js';
 import { WorkerDevice } from './worker_device.js';
 import type { KernelsToMake, WorkerMessage } from './worker_messages.js';

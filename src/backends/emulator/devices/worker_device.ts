@@ -1,8 +1,8 @@
 /** A device that is a worker. */
 import type { KernelInfo } from '../../kernel_set.js';
-import { DeviceFault, type Command, type Device, type FaultName } from './device.js';
+import { DeviceFault, type Command, type Device, type FaultName } from '../../devices/device.js';
 import type { DeviceThread } from './device_thread.js';
-import type { SharedExchange, SharedSource } from './exchange_memory.js';
+import type { SharedExchange, SharedSource } from '../../devices/exchange_memory.js';
 import type { WorkerControl } from './worker_control.js';
 import type { ReadyMessage } from './worker_messages.js';
 

@@ -9,9 +9,9 @@ import { referenceKernels } from '../../reference/reference_kernel_set.js';
 import { adoptModule } from '../../wasm/module.js';
 import { WasmKernelSet } from '../../wasm/wasm_kernel_set.js';
 import type { KernelSet } from '../../kernel_set.js';
-import type { FaultName } from './device.js';
+import type { FaultName } from '../../devices/device.js';
 import { DeviceProgram } from './device_program.js';
-import { SharedView } from './exchange_memory.js';
+import { SharedView } from '../../devices/exchange_memory.js';
 import { WorkerControl } from './worker_control.js';
 import type {
   CommandsMessage,

@@ -1,7 +1,7 @@
 /** What a host and its worker send each other. */
 import type { ImplementationName, KernelInfo } from '../../kernel_set.js';
-import type { Command, FaultName } from './device.js';
-import type { SharedSource } from './exchange_memory.js';
+import type { Command, FaultName } from '../../devices/device.js';
+import type { SharedSource } from '../../devices/exchange_memory.js';
 
 /** Kernels as another thread can make them. */
 export interface KernelsToMake {

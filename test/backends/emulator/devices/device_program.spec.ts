@@ -1,8 +1,8 @@
 /** Buffers of a device: what is freed is gone, and its memory is used again. */
 import { referenceKernels } from '../../../../src/backends/reference/reference_kernel_set.js';
-import type { Command } from '../../../../src/backends/emulator/devices/device.js';
+import type { Command } from '../../../../src/backends/devices/device.js';
 import { DeviceProgram } from '../../../../src/backends/emulator/devices/device_program.js';
-import { InlineExchange } from '../../../../src/backends/emulator/devices/exchange_memory.js';
+import { InlineExchange } from '../../../../src/backends/devices/exchange_memory.js';
 import type { KernelSet } from '../../../../src/backends/kernel_set.js';
 import { RuntimeError } from '../../../../src/base/errors.js';
 

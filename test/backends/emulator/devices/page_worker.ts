@@ -1,6 +1,6 @@
 /** Runs in a worker of a page: devices as workers of their own, compared with devices in line. */
 import { addKernelSet } from '../../../../src/backends/registry.js';
-import type { FaultName } from '../../../../src/backends/emulator/devices/device.js';
+import type { FaultName } from '../../../../src/backends/devices/device.js';
 import { makeDevices } from '../../../../src/backends/emulator/devices/device_set.js';
 import { ready } from '../../../../src/backends/wasm/module.js';
 import { WasmKernelSet } from '../../../../src/backends/wasm/wasm_kernel_set.js';

@@ -1,7 +1,7 @@
 // runner: alone
 import 'tfjs-embeddings/node';
 import { addKernelSet, namedKernelSet, removeKernelSet, setKernels } from '../../../../src/backends/registry.js';
-import { DeviceFault, type Command, type DeviceSet } from '../../../../src/backends/emulator/devices/device.js';
+import { DeviceFault, type Command, type DeviceSet } from '../../../../src/backends/devices/device.js';
 import { makeDevices } from '../../../../src/backends/emulator/devices/device_set.js';
 import { WORKER_SOURCE } from '../../../../src/backends/emulator/devices/worker_source.js';
 import { skipOrFail } from '../../../helpers/backends.js';

@@ -1,0 +1,437 @@
+/** Running devices: tables as tensors, lookups and steps on them. */
+import { UPDATES } from '../../rules/rules.js';
+import * as tf from '@tensorflow/tfjs';
+import { RuntimeError, described } from '../../base/errors.js';
+import { sameLayout, slotLayout, wholeOn, type TableLayout } from '../../partition/table_layout.js';
+import type { BagTensors } from '../bag_tensors.js';
+import type { Fill } from '../fill.js';
+import { HYPER_FIELDS } from '../../rules/hyper.js';
+import { SINGLE_ROW, type BagOptions, packedForm } from '../kernel_set.js';
+import type {
+  Devices,
+  FollowedPlan,
+  LookedUp,
+  Lookup,
+  LookupGradient,
+  Placement,
+  TableRequest,
+  Tables,
+  TableUpdate,
+  WriteRows,
+} from '../contract.js';
+import { lookUpByKernel } from '../kernel_calls.js';
+import type { StackBatch } from '../sparse_core.js';
+import { collectedTable } from '../written_table.js';
+import type { ServedInput } from './machine/traffic_stats.js';
+import { DeviceTable, type TableForm } from './machine/device_table.js';
+import type { DeviceTensors, TensorValues } from './host/shared_tensors.js';
+import { type DerivedBackend, PooledRoom } from './host/derived_backend.js';
+import { IdReader, allRows, type LookupIds, isSplitByColumns } from './exchange/place_ids.js';
+import { lookUpAll, type DeviceStackLookup, type HostLookup } from './exchange/pooled_lookup.js';
+import type { Machine } from './machine/machine.js';
+import {
+  stackRowGradients,
+  updateAll,
+  type DeviceStackUpdate,
+  type DeviceTableUpdate,
+  type HostGradient,
+  type StackRows,
+} from './exchange/table_update.js';
+import { weightsGradient } from './exchange/weights_gradient.js';
+
+const ZEROS: Fill = { kind: 'constant', value: 0 };
+const CLIP_NORM = HYPER_FIELDS.indexOf('clipNorm');
+const CONSTRAINT = HYPER_FIELDS.indexOf('constraint');
+const NORM_OF_ROW = 2;
+
+/** Columns of a table or of a slot: a vector has one value per row. */
+const columnsOf = (shape: readonly number[]): number => shape[1] ?? 1;
+
+/** A lookup in a stack on SparseCores. */
+export interface StackLookup extends Omit<DeviceStackLookup, 'table'> {
+  readonly table: tf.Tensor;
+}
+
+/** One exact step of a stack. */
+export type StackUpdate = Omit<TableUpdate, 'entries' | 'dense'> &
+  Pick<DeviceStackUpdate, 'batch' | 'gradient' | 'order'>;
+
+export class DevicesBackend implements Devices, Tables {
+  readonly devices = this;
+  /** Where a variable lay last: values that are assigned to it go there again. */
+  private readonly places = new WeakMap<tf.Variable, TableLayout>();
+  private readonly names = new WeakMap<tf.Variable, string>();
+  /** Which table a variable is, or is a slot of, wherever it lies. */
+  private readonly owners = new WeakMap<tf.Variable, object>();
+  private readonly bags: IdReader;
+  private readonly followed = new Map<object, FollowedPlan>();
+
+  constructor(
+    readonly machine: Machine,
+    private readonly derived: DerivedBackend,
+    private readonly tensors: DeviceTensors,
+    /** What `backendInfo()` tells of the devices. */
+    private readonly describe: () => object,
+  ) {
+    this.bags = new IdReader(derived.reader, machine.exchange);
+  }
+
+  get count(): number {
+    return this.machine.count;
+  }
+
+  /** Plans that layers follow, in the order in which they came, and who follows them. */
+  plans(): (FollowedPlan & { readonly owner: object })[] {
+    return [...this.followed].map(([owner, plan]) => ({ ...plan, owner }));
+  }
+
+  followPlan(owner: object, plan: FollowedPlan | null): void {
+    if (plan === null) this.followed.delete(owner);
+    else this.followed.set(owner, plan);
+  }
+
+  info(): object {
+    return this.describe();
+  }
+
+  create({ name, layout, fill }: TableRequest): tf.Tensor2D {
+    const form = { name, shape: [layout.rows, layout.columns], layout, role: 'tables' as const, owner: {} };
+    return this.tensorOf(DeviceTable.make(this.machine, form, fill)) as tf.Tensor2D;
+  }
+
+  createSlot(table: tf.Variable, name: string, shape: readonly number[], value: number): tf.Variable {
+    this.place(table);
+    const owner = this.deviceTable(table)!;
+    const layout = slotLayout(owner.layout, columnsOf(shape));
+    const form = { name: slotNameOf(owner, name), shape, layout, role: 'slots' as const, owner: owner.owner };
+    const tensor = this.tensorOf(DeviceTable.make(this.machine, form, { kind: 'constant', value }));
+    const variable = tf.variable(tensor, false);
+    tensor.dispose();
+    this.remember(variable, form);
+    return variable;
+  }
+
+  place(variable: tf.Variable, where: Placement = {}): void {
+    // Packed rows lie in the memory of the host.
+    if (packedForm(variable) !== undefined) return;
+    if (where.like !== undefined) this.place(where.like);
+    const known = this.deviceTable(variable);
+    const owner = where.like === undefined ? null : this.deviceTable(where.like);
+    const given = where.name ?? known?.name ?? this.names.get(variable) ?? variable.name;
+    const name = owner === null ? given : slotNameOf(owner, given);
+    const before = this.places.get(variable);
+    // A table that got more rows is placed anew.
+    const hadRoom = before?.rows === variable.shape[0] ? before : undefined;
+    const layout = where.layout ?? known?.layout ?? hadRoom ?? this.likeOf(variable, where.like);
+    const role = where.like === undefined ? (known?.role ?? 'tables') : 'slots';
+    const ofTable = owner?.owner ?? known?.owner ?? this.owners.get(variable) ?? {};
+    const form: TableForm = { name, shape: variable.shape, layout, role, owner: ofTable };
+    this.remember(variable, form);
+    if (known !== null && sameLayout(known.layout, layout)) return;
+    const table = DeviceTable.make(this.machine, form, ZEROS);
+    try {
+      if (known === null) table.write(0, this.localValues(variable));
+      else table.copyRows(known);
+    } catch (error) {
+      table.free();
+      throw error;
+    }
+    this.assign(variable, table);
+  }
+
+  layoutOf(variable: tf.Tensor): TableLayout | null {
+    return this.deviceTable(variable)?.layout ?? null;
+  }
+
+  writeRows(variable: tf.Variable, firstRow: number, values: Float32Array): void {
+    this.own(variable).write(firstRow, values);
+  }
+
+  readRows(variable: tf.Tensor, firstRow: number, rows: number): Float32Array {
+    const table = this.deviceTable(variable);
+    if (table !== null) return table.read(firstRow, rows);
+    const columns = columnsOf(variable.shape);
+    return variable.dataSync<'float32'>().slice(firstRow * columns, (firstRow + rows) * columns);
+  }
+
+  /** Devices have no kernels for packed rows. */
+  trains(storage: 'float32' | 'float16'): boolean {
+    return storage === 'float32';
+  }
+
+  /** On the host, where devices fetch the rows when the table is placed. */
+  readonly begin = collectedTable;
+
+  rewrite(variable: tf.Variable): WriteRows | null {
+    if (this.deviceTable(variable) === null) return null;
+    return (firstRow, values) => this.writeRows(variable, firstRow, values);
+  }
+
+  read(table: tf.Tensor, firstRow: number, into: Float32Array): boolean {
+    const found = this.deviceTable(table);
+    if (found !== null) into.set(found.read(firstRow, into.length / found.layout.columns));
+    return found !== null;
+  }
+
+  view(): null {
+    return null;
+  }
+
+  lookUp(lookups: readonly Lookup[]): LookedUp[] {
+    this.machine.settle();
+    const start = performance.now();
+    const results: LookedUp[] = new Array<LookedUp>(lookups.length);
+    const onDevices: {
+      readonly lookup: Omit<HostLookup, 'target'>;
+      readonly ids: LookupIds;
+      readonly place: number;
+    }[] = [];
+    let room: PooledRoom | null = null;
+    let inRoom: Map<number, tf.Tensor2D> | undefined;
+    const passing: DeviceTable[] = [];
+    const served: ServedInput[] = [];
+    const { sharedTensors } = this.derived.reader;
+    try {
+      // Tables that must move do so before any of them is looked at.
+      for (const { table, options } of lookups) {
+        if (!(table instanceof tf.Variable) || packedForm(table) !== undefined) continue;
+        this.place(table);
+        this.withWholeRows(table, options, passing);
+      }
+      lookups.forEach((lookup, place) => {
+        const { table, bags, options, idsArePlaced = false, servedInput } = lookup;
+        if (this.deviceTable(table) === null) {
+          results[place] = lookUpByKernel(lookup);
+          return;
+        }
+        const ids = this.bags.read(bags);
+        const found = this.withWholeRows(table, options, passing);
+        onDevices.push({ lookup: { table: found, bags: ids.batch, options, idsArePlaced }, ids, place });
+        if (servedInput !== undefined) served.push({ ...servedInput, bags: ids.batch });
+      });
+      if (onDevices.length === 0) return results;
+      const { backend, columns } = this.derived;
+      const shapes = onDevices.map(({ lookup: { table, bags } }) => {
+        return table.layout.kind === 'rows' ? null : { batch: bags.batch, columns: table.layout.columns };
+      });
+      room = columns === null ? null : PooledRoom.take(backend, sharedTensors, columns, shapes);
+      sharedTensors.share();
+      const targets = room?.targets ?? [];
+      const all = lookUpAll(
+        this.machine,
+        onDevices.map(({ lookup }, i) => ({ ...lookup, target: targets[i] ?? null })),
+      );
+      inRoom = room?.tensors();
+      room = null;
+      let bags = 0;
+      onDevices.forEach(({ lookup, ids, place }, i) => {
+        const { table, options } = lookup;
+        const { pooled, kept } = all[i]!;
+        if (kept !== null)
+          ids.keep(kept, options.outOfRange === 'error' ? table.layout.rows : null, this.machine.exchange);
+        const shape: [number, number] = [ids.batch.batch, table.layout.columns];
+        const tensor = pooled === null ? inRoom!.get(i)! : this.derived.pooled.make(pooled, shape);
+        results[place] = { pooled: tensor, handle: ids };
+        bags += ids.batch.batch;
+      });
+      this.machine.counters.called('lookUp', bags, (performance.now() - start) / 1000);
+      this.machine.counters.served(served, tf.engine().state.gradientDepth > 0);
+      return results;
+    } catch (error) {
+      room?.dispose();
+      tf.dispose([...(inRoom?.values() ?? [])]);
+      for (const result of results) result?.pooled.dispose();
+      throw error;
+    } finally {
+      sharedTensors.release();
+      for (const table of passing) table.free();
+    }
+  }
+
+  /** The activations of all samples of each stack, core after core: [cores x samples, columns]. */
+  lookUpStacks(lookups: readonly StackLookup[]): Float32Array[] {
+    this.machine.settle();
+    const start = performance.now();
+    const placed = lookups.map((lookup) => ({ ...lookup, table: this.placed(lookup.table) }));
+    const found = lookUpAll(this.machine, placed).map(({ pooled }) => pooled!.values);
+    const samples = lookups.reduce((sum, { batch: { csr } }) => sum + csr.cores * csr.samples, 0);
+    this.machine.counters.called('lookUp', samples, (performance.now() - start) / 1000);
+    return found;
+  }
+
+  update(updates: readonly (TableUpdate | StackUpdate)[]): void {
+    this.machine.settle();
+    const start = performance.now();
+    const { sharedTensors } = this.derived.reader;
+    try {
+      const tables = updates.map((update) => this.prepareTables(update));
+      // All that can be refused is read before the first row is written, and ids last: what devices have of them in the
+      // exchange memory is still there when it is used.
+      const gradients = updates.map((update) => ('batch' in update ? [] : this.gradientsOf(update)));
+      const prepared = updates.map((update, place): DeviceTableUpdate | DeviceStackUpdate => {
+        const form = { optimizer: update.optimizer, ...tables[place]!, hyper: Array.from(update.hyper) };
+        if ('batch' in update) return { ...update, ...form };
+        const { entries, dense } = update;
+        const { layout } = form.table;
+        const found = entries.map((entry, i) => this.hostEntry(entry, layout, gradients[place]![i]!));
+        const whole = { bags: allRows(layout.rows), options: SINGLE_ROW, ofRows: true };
+        if (dense !== null) found.push({ ...whole, gradient: gradients[place]!.at(-1)! });
+        return { ...form, entries: found };
+      });
+      sharedTensors.share();
+      updateAll(this.machine, prepared, () => sharedTensors.handOver());
+    } finally {
+      sharedTensors.release();
+    }
+    this.machine.counters.called('update', 0, (performance.now() - start) / 1000);
+  }
+
+  /** The gradient of each row that was looked up in a stack, rows ascending. */
+  stackRowGradients(table: tf.Variable, batch: StackBatch, gradient: Float32Array): StackRows {
+    return stackRowGradients(this.machine, { table: this.placed(table), batch, gradient });
+  }
+
+  /** The kernel EmbeddingBagWeightsGrad on a table that lies on the devices. */
+  weightsGradient(table: tf.Tensor, gradient: tf.Tensor2D, bags: BagTensors, options: BagOptions): Float32Array {
+    const passing: DeviceTable[] = [];
+    try {
+      const found = this.withWholeRows(table, options, passing);
+      const values = gradient.dataSync<'float32'>();
+      // Last, as in a step.
+      const checked = this.bags.readChecked(bags, null, found.layout, options);
+      return weightsGradient(this.machine, { table: found, gradient: values, bags: checked, options });
+    } finally {
+      for (const each of passing) each.free();
+    }
+  }
+
+  /** Table and slots where they are stepped, with no other holders. */
+  private prepareTables(update: TableUpdate | StackUpdate): Pick<DeviceTableUpdate, 'table' | 'slots'> {
+    const { table, slots } = update;
+    this.place(table);
+    if (!('batch' in update)) this.bringTogether(update);
+    const owned = this.own(table);
+    for (const slot of slots) this.follow(slot, table);
+    return { table: owned, slots: slots.map((slot) => this.own(slot)) };
+  }
+
+  private gradientsOf({ entries, dense }: TableUpdate): TensorValues<Float32Array>[] {
+    const gradients: tf.Tensor2D[] = entries.map(({ gradient }) => gradient);
+    if (dense !== null) gradients.push(dense);
+    return gradients.map((gradient) => this.derived.reader.floats(gradient));
+  }
+
+  private hostEntry(
+    { bags, options, handle }: LookupGradient,
+    layout: TableLayout,
+    gradient: TensorValues<Float32Array>,
+  ): HostGradient {
+    return { gradient, bags: this.bags.readChecked(bags, handle, layout, options), options, ofRows: false };
+  }
+
+  /** The data of a tensor on the devices; null for one that lies on the host. */
+  deviceTable(tensor: tf.Tensor): DeviceTable | null {
+    return this.tensors.get(tensor.dataId) ?? null;
+  }
+
+  /** The data of a tensor that must lie on the devices. */
+  placed(tensor: tf.Tensor): DeviceTable {
+    const table = this.deviceTable(tensor);
+    if (table !== null) return table;
+    throw new RuntimeError('table', 'a table on the devices', described('one on the host'));
+  }
+
+  /**
+   * The table on the devices, with whole rows where the lookup needs their norms: a variable moves, for anything else
+   * there is a copy that lives as long as the call, which is added to `passing`.
+   */
+  private withWholeRows(tensor: tf.Tensor, { maxNorm }: BagOptions, passing: DeviceTable[]): DeviceTable {
+    const table = this.deviceTable(tensor)!;
+    if (maxNorm === 0 || !isSplitByColumns(table.layout)) return table;
+    const layout = this.wholeLayout(table.layout);
+    if (tensor instanceof tf.Variable) {
+      this.place(tensor, { layout });
+      return this.deviceTable(tensor)!;
+    }
+    const copy = DeviceTable.make(this.machine, { ...table.form, layout }, ZEROS);
+    passing.push(copy);
+    copy.copyRows(table);
+    return copy;
+  }
+
+  /** Quantities of whole rows, or of the whole gradient, need them on one device: the table moves there. */
+  private bringTogether({ optimizer, table, slots, entries, hyper }: TableUpdate): void {
+    const { layout } = this.deviceTable(table)!;
+    const couplesRows = hyper[CLIP_NORM]! > 0;
+    const couplesColumns =
+      UPDATES[optimizer].isPerRow === true ||
+      hyper[CONSTRAINT] === NORM_OF_ROW ||
+      entries.some(({ options }) => options.maxNorm > 0);
+    const isSplit = layout.kind !== 'replicated' && layout.shards.length > 1;
+    if (!isSplit || !(couplesRows || (couplesColumns && layout.kind === 'columns'))) return;
+    const whole = this.wholeLayout(layout);
+    this.place(table, { layout: whole });
+    for (const slot of slots) this.place(slot, { layout: slotLayout(whole, columnsOf(slot.shape)), like: table });
+  }
+
+  /** The whole table on the device with most room among those that hold it now. */
+  private wholeLayout(layout: TableLayout): TableLayout {
+    const roomiest = this.machine.roomiestOf(layout.shards.map(({ device }) => device));
+    const whole = wholeOn(roomiest, layout);
+    // What lies in the memory of the host stays there: it has no room elsewhere.
+    const inHost = layout.shards.some((shard) => shard.inHost);
+    return { ...whole, shards: whole.shards.map((shard) => ({ ...shard, inHost })) };
+  }
+
+  /** Slots lie as their table does. */
+  private follow(slot: tf.Variable, table: tf.Variable): void {
+    const layout = slotLayout(this.deviceTable(table)!.layout, columnsOf(slot.shape));
+    const known = this.deviceTable(slot);
+    if (known === null || !sameLayout(known.layout, layout)) this.place(slot, { layout, like: table });
+  }
+
+  /** The data of a variable for writing: a copy where they have other holders. */
+  own(variable: tf.Variable): DeviceTable {
+    this.place(variable);
+    const table = this.deviceTable(variable)!;
+    if (table.refCount === 1) return table;
+    const copy = table.copy();
+    this.assign(variable, copy);
+    return copy;
+  }
+
+  private assign(variable: tf.Variable, table: DeviceTable): void {
+    const tensor = this.tensorOf(table);
+    variable.assign(tensor);
+    tensor.dispose();
+  }
+
+  private tensorOf(table: DeviceTable): tf.Tensor {
+    const info: tf.TensorInfo = { dataId: this.tensors.add(table), shape: [...table.shape], dtype: 'float32' };
+    return tf.engine().makeTensorFromTensorInfo(info, this.derived.backend);
+  }
+
+  private remember(variable: tf.Variable, { layout, name, owner }: TableForm): void {
+    this.places.set(variable, layout);
+    this.names.set(variable, name);
+    this.owners.set(variable, owner);
+  }
+
+  private localValues(variable: tf.Variable): Float32Array {
+    if (variable.dtype !== 'float32' || variable.rank < 1 || variable.rank > 2) {
+      const received = described(`${variable.dtype} [${variable.shape.join(', ')}]`);
+      throw new RuntimeError('table', 'a float32 variable of rank 1 or 2', received);
+    }
+    return variable.dataSync<'float32'>();
+  }
+
+  private likeOf(variable: tf.Variable, like: tf.Variable | undefined): TableLayout {
+    const columns = columnsOf(variable.shape);
+    if (like !== undefined) return slotLayout(this.deviceTable(like)!.layout, columns);
+    return wholeOn(this.machine.emptiest(), { rows: variable.shape[0]!, columns });
+  }
+}
+
+function slotNameOf(owner: DeviceTable, name: string): string {
+  return `${owner.name}/${name.slice(name.lastIndexOf('/') + 1)}`;
+}

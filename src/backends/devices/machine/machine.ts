@@ -1,0 +1,210 @@
+/** The devices of a running emulator, their memory, and what became of them. */
+import { RuntimeError, described } from '../../../base/errors.js';
+import { TrafficStats } from './traffic_stats.js';
+import type { TableLayout } from '../../../partition/table_layout.js';
+import { DeviceFault, type Command, type DeviceSet, type HostExchange } from '../device.js';
+import { DeviceMemory } from './traffic_stats.js';
+
+/** What lies on the devices, as far as the machine and reports ask. */
+export interface TableOnDevices {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly layout: TableLayout;
+  readonly role: 'tables' | 'slots';
+  /** The table that it is, or of which it is a slot. */
+  readonly owner: object;
+}
+
+/** What devices are to those who use them. */
+export interface MachineForm {
+  /** The backend of tfjs that has them. */
+  readonly backend: string;
+  /** Bytes of the memory of each; null: no limit. */
+  readonly capacity: readonly (number | null)[];
+  /** How errors name a device. */
+  nameOf(device: number): string;
+  /** What brings devices back after a fault, as a sentence. */
+  readonly afterFault: string;
+}
+
+export class Machine {
+  readonly memory: DeviceMemory;
+  readonly counters: TrafficStats;
+  /** Everything that lies on the devices. */
+  readonly tables = new Set<TableOnDevices>();
+  /** What devices and host share for a call. Who reserves it again has it anew. */
+  readonly exchange: HostExchange;
+  /** Called before what the exchange memory holds is lost. */
+  beforeExchange: () => void = () => undefined;
+  private buffers = 0;
+  /** Releases what steps need that have not been waited for yet. */
+  private needed: (() => void)[] = [];
+  private fault: RuntimeError | null = null;
+  private lostHost: RuntimeError | null = null;
+  private closed: Promise<void> | null = null;
+
+  constructor(
+    readonly form: MachineForm,
+    readonly set: DeviceSet,
+  ) {
+    const { exchange } = set;
+    const settle = (): void => this.settle();
+    const beforeExchange = (): void => this.beforeExchange();
+    this.exchange = {
+      epoch: 0,
+      get floats() {
+        settle();
+        return exchange.floats;
+      },
+      get ints() {
+        settle();
+        return exchange.ints;
+      },
+      reserve(words, kept = 0) {
+        settle();
+        beforeExchange();
+        if (kept === 0) this.epoch++;
+        exchange.reserve(words, kept);
+      },
+    };
+    this.memory = new DeviceMemory(form.capacity);
+    this.counters = new TrafficStats(this.count, this.memory);
+  }
+
+  get count(): number {
+    return this.set.devices.length;
+  }
+
+  nextBuffer(): number {
+    return this.buffers++;
+  }
+
+  /** Queues commands on a device. */
+  post(device: number, commands: readonly Command[]): void {
+    this.checkAlive();
+    this.guarded(() => this.set.devices[device]!.post(commands));
+  }
+
+  /** Queues the commands of each device, which then work at the same time, and waits for all. */
+  run(commands: readonly (readonly Command[])[]): void {
+    this.postAll(commands);
+    this.finish();
+  }
+
+  /**
+   * The commands of a step: where devices are workers the host goes on without waiting for them, until a call needs a
+   * device or the exchange memory. `release` is called when devices are done with what they read, or have failed.
+   */
+  step(commands: readonly (readonly Command[])[], release: () => void): void {
+    this.needed.push(release);
+    if (this.set.devices.every(({ kind }) => kind === 'inline')) return this.run(commands);
+    try {
+      this.postAll(commands);
+    } catch (error) {
+      this.releaseNeeded();
+      throw error;
+    }
+  }
+
+  /** Waits until all devices have done what was queued. */
+  finish(): void {
+    try {
+      this.checkAlive();
+      for (const device of this.set.devices) this.guarded(() => device.finish());
+    } finally {
+      this.releaseNeeded();
+    }
+  }
+
+  /** Waits for steps that are under way. */
+  settle(): void {
+    if (this.needed.length === 0) return;
+    const start = performance.now();
+    this.finish();
+    this.counters.waitedForSteps((performance.now() - start) / 1000);
+  }
+
+  private postAll(commands: readonly (readonly Command[])[]): void {
+    commands.forEach((list, device) => {
+      if (list.length > 0) this.post(device, list);
+    });
+  }
+
+  private releaseNeeded(): void {
+    for (const release of this.needed.splice(0)) release();
+  }
+
+  /** Frees a buffer; on a machine that has ended there is nothing to free. */
+  release(device: number, buffer: number): void {
+    if (this.fault !== null || this.closed !== null) return;
+    try {
+      this.set.devices[device]!.post([{ op: 'free', buffer }]);
+    } catch {
+      // The next call that uses the device reports it.
+    }
+  }
+
+  /** Ends all devices. */
+  close(): Promise<void> {
+    this.closed ??= Promise.all(this.set.devices.map((device) => device.close())).then(() => this.releaseNeeded());
+    return this.closed;
+  }
+
+  /** The backend for dense ops is gone: neither its tensors nor new ones can be used any more. */
+  loseHost(name: string): void {
+    const received = described('one that was removed');
+    const note = `tf.removeBackend('${this.form.backend}') and tf.setBackend start new devices, on another host.`;
+    this.lostHost ??= new RuntimeError('host', `the backend ${name}, on which dense ops run`, received, note);
+    this.fault ??= this.lostHost;
+  }
+
+  get hasHost(): boolean {
+    return this.lostHost === null;
+  }
+
+  /** Which of these devices has most room. */
+  roomiestOf(devices: readonly number[]): number {
+    const { memory } = this;
+    return devices.reduce((best, device) => (memory.free(device) > memory.free(best) ? device : best));
+  }
+
+  /** The device with most room; of those with as much, the one that holds the fewest numbers. */
+  emptiest(): number {
+    const used = new Array<number>(this.count).fill(0);
+    for (const { layout } of this.tables)
+      for (const { device, rows } of layout.shards) used[device]! += rows.count * layout.columns;
+    let best = 0;
+    for (let device = 1; device < this.count; device++) {
+      const [free, most] = [this.memory.free(device), this.memory.free(best)];
+      if (free > most || (free === most && used[device]! < used[best]!)) best = device;
+    }
+    return best;
+  }
+
+  /** Throws where the backend for dense ops was removed. */
+  checkHost(): void {
+    if (this.lostHost !== null) throw this.lostHost;
+  }
+
+  private checkAlive(): void {
+    if (this.fault !== null) throw this.fault;
+    if (this.closed === null) return;
+    throw new RuntimeError('backend', `the running ${this.form.backend}`, described('one that was removed'));
+  }
+
+  /** The first fault of a device ends the machine: tables are lost, so no number that came after could be right. */
+  private guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof DeviceFault)) throw error;
+      this.fault = new RuntimeError(
+        this.form.nameOf(error.device),
+        'a device that does its work',
+        described(error.message),
+        this.form.afterFault,
+      );
+      throw this.fault;
+    }
+  }
+}
