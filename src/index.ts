@@ -161,6 +161,9 @@ export { live, pure } from './capture/functions/pure.js';
 export { setCapture, stepInfo, type StepInfo } from './capture/steps.js';
 export { checkPlan, planEmbedding, readPlan } from './partition/index.js';
 export type {
+  ClusterCalls,
+  ClusterPrediction,
+  ClusterResource,
   DataParallelTable,
   EmbeddingPlan,
   Groups,
@@ -168,6 +171,8 @@ export type {
   PlanData,
   PlanEmbeddingArgs,
   PlanMachine,
+  PlanNetwork,
+  PlanNetworkArgs,
   PlanTableArgs,
   PredictedLoad,
   RankPlan,
@@ -175,6 +180,7 @@ export type {
   RowRange,
   RowShard,
   RowSharding,
+  ServerPrediction,
   Span,
   StrategyName,
   TableParallelPlan,

@@ -2,6 +2,8 @@
 export { checkPlan } from './check_plan.js';
 export { planEmbedding } from './planner.js';
 export { readPlan } from './read_plan.js';
+export type { ClusterCalls, ClusterPrediction, ClusterResource, ServerPrediction } from './cluster/cluster_data.js';
+export type { PlanNetwork, PlanNetworkArgs } from './cluster/network.js';
 export type { PlanMachine } from './machine.js';
 export type {
   DataParallelTable,

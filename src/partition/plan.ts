@@ -1,5 +1,6 @@
 /** A plan: which device holds which rows and columns of which table. Plain data, with three methods. */
 import type { Combiner } from '../base/types.js';
+import type { ClusterPrediction } from './cluster/cluster_data.js';
 import type { PlanMachine } from './machine.js';
 
 /** Names of the strategies that place tables on devices. */
@@ -130,6 +131,8 @@ export interface PlanData {
   ranks: RankPlan[];
   /** What `predicted` of the ranks counts with; absent where it is 4096 samples and the default machine. */
   predictedFor?: { batchSize: number; machine: PlanMachine };
+  /** A step where devices are servers of a network; absent where none was given. */
+  cluster?: ClusterPrediction;
   /** Names of the tables; absent where none was named. */
   tableNames?: string[];
   /** What was decided otherwise than asked, and why; absent where nothing was. */

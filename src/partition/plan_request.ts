@@ -1,6 +1,7 @@
 /** What the planner is asked for: the arguments of `planEmbedding`, read and checked. */
 import { ArgumentTypeError, ValueError, described } from '../base/errors.js';
 import { readOptions } from '../base/options.js';
+import { readNetwork, type PlanNetwork, type PlanNetworkArgs } from './cluster/network.js';
 import { DEFAULT_BATCH, readMachine, type PlanMachine } from './machine.js';
 import { STRATEGY_NAMES, type StrategyName } from './plan.js';
 import { readTables, type PlanTable, type PlanTableArgs } from './plan_table.js';
@@ -64,6 +65,8 @@ export interface PlanEmbeddingArgs extends PlacementArgs {
   worldSize: number;
   /** What `predicted` counts with; by default what TorchRec's planner 1.0 assumes: 897 GB/s, 51 GB/s, 600 GB/s. */
   machine?: Partial<PlanMachine> | null | undefined;
+  /** Devices are servers that clients reach over this network: what `cluster` counts with; null (default): none. */
+  network?: PlanNetworkArgs | null | undefined;
 }
 
 export interface PlanRequest {
@@ -81,9 +84,11 @@ export interface PlanRequest {
   readonly hotness: readonly number[];
   readonly batchSize: number;
   readonly machine: PlanMachine;
+  /** null: devices are no servers. */
+  readonly network: PlanNetwork | null;
 }
 
-const FIELDS = ['tables', 'inputTableMap', 'worldSize', ...PLACEMENT_FIELDS, 'machine'] as const;
+const FIELDS = ['tables', 'inputTableMap', 'worldSize', ...PLACEMENT_FIELDS, 'machine', 'network'] as const;
 const MOST_DEVICES = 65536;
 
 function wholeNumber(value: unknown, argument: string, most: number): number {
@@ -175,5 +180,6 @@ export function readRequest(args: unknown): PlanRequest {
     hotness: readHotness(given.hotness, inputTableMap.length),
     batchSize: given.batchSize === undefined ? DEFAULT_BATCH : wholeNumber(given.batchSize, 'batchSize', 2 ** 31 - 1),
     machine: readMachine(given.machine),
+    network: given.network === undefined || given.network === null ? null : readNetwork(given.network),
   };
 }

@@ -1,6 +1,8 @@
 /** The shape of a plan: which keys it has and what kind of value each holds. */
 import { describe } from '../base/errors.js';
 import { COMBINERS } from '../base/types.js';
+import { CLUSTER_RESOURCES } from './cluster/cluster_data.js';
+import { EXCHANGES } from './cluster/network.js';
 import { STRATEGY_NAMES } from './plan.js';
 
 /** Says what is wrong with a value, one line each, naming where it is. */
@@ -102,6 +104,46 @@ const rank = record({
   'predicted?': record({ seconds: amount, lookups: amount, bytesMemory: amount, bytesOut: amount }),
 });
 
+const calls = {
+  calls: whole,
+  ids: amount,
+  rowSplits: amount,
+  weights: amount,
+  bytesIn: amount,
+  bytesOut: amount,
+  seconds: amount,
+};
+
+const server = record({
+  lookup: record({ ...calls, pooledRows: amount }),
+  update: record({ ...calls, gradients: amount }),
+  memory: record({ tables: amount, slots: amount, exchange: amount }),
+  workSeconds: amount,
+  linkSeconds: amount,
+});
+
+const cluster = record({
+  network: record({
+    bandwidth: amount,
+    latency: amount,
+    clients: whole,
+    exchange: oneOf(EXCHANGES),
+    slots: amount,
+    denseSeconds: amount,
+    messageBandwidth: amount,
+  }),
+  servers: list(server),
+  bytesToServers: amount,
+  bytesFromServers: amount,
+  calls: whole,
+  lookupSeconds: amount,
+  updateSeconds: amount,
+  stepSeconds: amount,
+  slowest: whole,
+  stepsPerSecond: amount,
+  limit: record({ resource: oneOf(CLUSTER_RESOURCES), server: orNull(whole) }),
+});
+
 export const PLAN_SHAPE: Shape = record({
   effectiveStrategy: oneOf(STRATEGY_NAMES),
   effectiveRowSliceThreshold: orNull(amount),
@@ -124,6 +166,7 @@ export const PLAN_SHAPE: Shape = record({
     batchSize: whole,
     machine: record({ memoryBandwidth: amount, hostBandwidth: amount, linkBandwidth: amount }),
   }),
+  'cluster?': cluster,
   'tableNames?': list(text),
   'notes?': list(text),
 });

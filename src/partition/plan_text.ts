@@ -1,5 +1,6 @@
 /** A plan as text: one line for each piece of a table on a device, one for each device. */
 import { alignedBytesText, alignedSecondsText, bytesText } from '../base/units.js';
+import { clusterTexts, clusterTitle, serverCells } from './cluster/plan_cluster.js';
 import { DEFAULT_BATCH, DEFAULT_MACHINE } from './machine.js';
 import type { PlanData, RowShard } from './plan.js';
 
@@ -63,6 +64,13 @@ function assumedText({ predictedFor, ranks }: PlanData): string[] {
   ];
 }
 
+/** What servers of a network do. */
+function clusterLines({ cluster }: PlanData): string[] {
+  if (cluster === undefined) return [];
+  const lines = columnsOfText(serverCells(cluster), new Set());
+  return [`as servers: ${clusterTitle(cluster)}`, ...lines, ...clusterTexts(cluster)];
+}
+
 /** The whole plan as text. */
 export function planText(plan: PlanData): string {
   const devices = plan.ranks.map((_, device) => pieces(plan, device));
@@ -104,6 +112,7 @@ export function planText(plan: PlanData): string {
       `${tableParallel.length} placed whole or by columns, ${rowSlice.length} by rows`,
     ...columnsOfText(lines, new Set([1, 2, 3, 7])),
     ...assumedText(plan),
+    ...clusterLines(plan),
     ...(plan.notes ?? []).map((note) => `note: ${note}`),
   ].join('\n');
 }

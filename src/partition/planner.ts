@@ -1,6 +1,7 @@
 /** The planner: groups tables, places them on devices and lays out what each device holds. */
 import { ValueError, described } from '../base/errors.js';
 import { groupInputs, groupTables, rowFallbackTable, type Grouping } from './groups.js';
+import { planCluster } from './cluster/plan_cluster.js';
 import { DEFAULT_BATCH, isDefault } from './machine.js';
 import type { EmbeddingPlan, GroupName, StrategyName } from './plan.js';
 import { withMethods } from './plan_methods.js';
@@ -129,6 +130,11 @@ function orByRows(request: PlanRequest, groupOf: readonly GroupName[], placed: P
  * bytes of tables: larger shards than fit stay in the host's memory. `predicted` counts one training step; seconds
  * are those of `machine`.
  *
+ * With `network`, devices are servers that clients reach over it, and `cluster` tells what a step of one client asks of
+ * each: bytes of ids, row splits, weights, pooled rows and gradients, calls, seconds and memory; and how many steps all
+ * clients take in a second, and what limits them. Servers read tables at `machine.hostBandwidth`. Weights are counted only
+ * where means over tables that are cut by rows need them. Seconds are without queues and without other traffic.
+ *
  * Edge cases: one device has no row slices and no copies and always `basic`; so has `dpInput: false`, but for the
  * strategy. Tables that are `rowCoupled` are never cut by columns. Too few pieces for all devices: one table is cut by
  * rows instead, unless `rowFallback` is false; with `dpInput: false` devices stay idle. With fewer rows than devices
@@ -172,11 +178,12 @@ export function planEmbedding(args: PlanEmbeddingArgs): EmbeddingPlan {
     }
   }
   const plan = layOut(request, grouping, placement);
-  const { batchSize, machine } = request;
+  const { batchSize, machine, network } = request;
   if (batchSize !== DEFAULT_BATCH || !isDefault(machine)) plan.predictedFor = { batchSize, machine };
   rankLoads(request, plan).forEach(({ seconds, lookups, bytesMemory, bytesOut }, device) => {
     plan.ranks[device]!.predicted = { seconds, lookups, bytesMemory, bytesOut };
   });
+  if (network !== null) plan.cluster = planCluster(request, plan, network);
   if (notes.length > 0) plan.notes = notes;
   return withMethods(plan);
 }

@@ -32,7 +32,7 @@ export interface StepLoad {
 
 const BYTES = 4;
 /** A backward pass with its update moves twice what the forward pass does. */
-const BACKWARD = 2;
+export const BACKWARD = 2;
 /** Dense gradient, optimizer and their reads and writes, per byte of a table that each device has a copy of. */
 const DENSE_UPDATE = 9.22;
 
@@ -43,7 +43,7 @@ function rowPenalty(width: number): number {
 }
 
 /** Ids, bags and weights of one input in a step. */
-interface Looked {
+export interface Looked {
   readonly ids: number;
   readonly bags: number;
   readonly weights: number;
@@ -67,8 +67,14 @@ export function emptyLoad(): StepLoad {
   };
 }
 
-function addPass(load: StepLoad, { ids, bags, weights }: Looked, width: number, inHost: boolean): void {
-  const bytes = BYTES * (ids * (1 + width * rowPenalty(width)) + weights + bags * width);
+/** Bytes that a lookup moves in memory: ids and rows are read, pooled rows written. */
+export function passBytes({ ids, bags, weights }: Looked, width: number): number {
+  return BYTES * (ids * (1 + width * rowPenalty(width)) + weights + bags * width);
+}
+
+function addPass(load: StepLoad, looked: Looked, width: number, inHost: boolean): void {
+  const { ids, bags, weights } = looked;
+  const bytes = passBytes(looked, width);
   load.lookups += ids;
   load.elements += ids * width;
   load.exchangeMemory += BYTES * (ids + weights + bags * width);
@@ -101,14 +107,29 @@ function bagsReached(idsPerBag: number, share: number): number {
 }
 
 /** What comes to a device that holds `share` of the rows: its ids, and the bags that have one there. */
-function ofRows({ ids, bags, weights }: Looked, share: number): Looked {
+export function ofRows({ ids, bags, weights }: Looked, share: number): Looked {
   const reached = bags === 0 ? 0 : bags * bagsReached(ids / bags, share);
   return { ids: ids * share, bags: reached, weights: weights * share };
 }
 
 /** What each of so many devices has of it. */
-function partOf({ ids, bags, weights }: Looked, devices: number): Looked {
+export function partOf({ ids, bags, weights }: Looked, devices: number): Looked {
   return { ids: ids / devices, bags: bags / devices, weights: weights / devices };
+}
+
+/** Bags and weights of each input per sample. */
+export interface PerSample {
+  readonly bags?: readonly number[];
+  readonly weights?: readonly number[];
+}
+
+/** What a step looks up of each input. */
+export function lookedOf({ batchSize, hotness }: PlanRequest, { bags, weights }: PerSample): Looked[] {
+  return hotness.map((ids, input) => ({
+    ids: batchSize * ids,
+    bags: batchSize * (bags?.[input] ?? 1),
+    weights: batchSize * (weights?.[input] ?? 0),
+  }));
 }
 
 function addCopies(
@@ -131,20 +152,9 @@ function addCopies(
  * The load of each device. Samples are spread evenly over devices; of a row-sliced table each id goes to its owner.
  * `perSample`: bags and weights of each input; by default one bag and no weights, as the planner has it.
  */
-export function stepLoads(
-  request: PlanRequest,
-  plan: PlanData,
-  perSample: { readonly bags?: readonly number[]; readonly weights?: readonly number[] } = {},
-): StepLoad[] {
-  const { batchSize, hotness, tables, inputTableMap, worldSize } = request;
-  const { bags, weights } = perSample;
-  const all = hotness.map((ids, input): Looked => {
-    return {
-      ids: batchSize * ids,
-      bags: batchSize * (bags?.[input] ?? 1),
-      weights: batchSize * (weights?.[input] ?? 0),
-    };
-  });
+export function stepLoads(request: PlanRequest, plan: PlanData, perSample: PerSample = {}): StepLoad[] {
+  const { tables, inputTableMap, worldSize } = request;
+  const all = lookedOf(request, perSample);
   const loads = plan.ranks.map(({ tableParallel, rowSlice }) => {
     const load = emptyLoad();
     tableParallel?.inputIdsGlobal.forEach((input, place) => {

@@ -23,6 +23,17 @@ const request = (): Record<string, unknown> => ({
   hotness: [2, 1, 3, 4],
   batchSize: 16,
   machine: null,
+  network: null,
+});
+
+const network = (): Record<string, unknown> => ({
+  bandwidth: 1e9,
+  latency: 1e-4,
+  clients: 3,
+  exchange: 'float16',
+  slots: 0.25,
+  denseSeconds: 0.001,
+  messageBandwidth: 2e9,
 });
 
 const plan = (): Record<string, unknown> => JSON.parse(JSON.stringify(planEmbedding(request() as never))) as never;
@@ -42,6 +53,14 @@ itTreatsEachArgument(new URL('each_argument.txt', import.meta.url), {
       rowCoupled: false,
     }),
     run: (table) => planEmbedding({ tables: [table], worldSize: 2 }),
+  },
+  'a network of planEmbedding': {
+    args: network,
+    run: (given) => planEmbedding({ ...request(), network: given } as never).cluster,
+  },
+  'the cluster of a plan in readPlan': {
+    args: () => planEmbedding({ ...request(), network: network() } as never).cluster as never,
+    run: (cluster) => readPlan({ ...plan(), cluster } as never).cluster,
   },
   readPlan: { args: plan, run: readPlan },
   checkPlan: { args: plan, run: (given) => checkPlan(given, tables() as never) },

@@ -23,7 +23,7 @@ describe('what the planner is asked for', () => {
         rowSliceThreshold: null,
       },
       ...{ dataParallelThreshold: null, deviceMemory: null, dpInput: true, rowSharding: 'range', rowFallback: true },
-      ...{ hotness: [1, 1], batchSize: 4096 },
+      ...{ hotness: [1, 1], batchSize: 4096, network: null },
     });
   });
 

@@ -10,7 +10,7 @@ export function wholeNumbers(seed: number): (below: number) => number {
   };
 }
 
-type Given = Omit<PlanEmbeddingArgs, 'tables' | 'machine' | 'hotness' | 'inputTableMap'>;
+type Given = Omit<PlanEmbeddingArgs, 'tables' | 'machine' | 'network' | 'hotness' | 'inputTableMap'>;
 
 export type FullArgs = { [Field in keyof Given]-?: Exclude<Given[Field], undefined> } & {
   tables: PlanTableArgs[];
