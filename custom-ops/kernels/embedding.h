@@ -227,6 +227,12 @@ te_status te_packed_apply(int32_t optimizer, const te_packed_table* table, float
                           const te_bags* bags, const float* gradient, const te_hyper* hyper, void* workspace,
                           size_t workspace_bytes);
 
+/* ---- halves that travel ---- */
+
+/* The nearest halves of `count` floats, ties to even; 65520 and more become infinity. And back, exactly. */
+void te_floats_to_halves(const float* floats, int64_t count, uint16_t* halves);
+void te_halves_to_floats(const uint16_t* halves, int64_t count, float* floats);
+
 /* ---- ranking ---- */
 
 /* Rows of any storage: `data` for TE_FLOAT32, else `words`, te_packed_words of them in a row. */

@@ -30,6 +30,11 @@ const ROLES: Readonly<Record<string, Roles>> = {
   splitTexts: { written: [2], read: [0], isResult: true },
   readSharedTensor: { written: [5], read: [] },
   writeSharedTensor: { written: [], read: [5] },
+  startServer: { written: [], read: [0] },
+  openSession: { written: [], read: [1, 2] },
+  extendSession: { written: [], read: [1] },
+  startRuns: { written: [], read: [1] },
+  finishRuns: { written: [1], read: [], isResult: true },
 };
 const NOTHING: Roles = { written: [], read: [] };
 /** Functions that take lists of what another function takes. */
@@ -38,7 +43,7 @@ const MANY: Readonly<Record<string, string>> = { embeddingBags: 'embeddingBag', 
 function picked(name: string, args: readonly unknown[], role: 'written' | 'read'): View[] {
   const lists = MANY[name] === undefined ? [args] : Array.isArray(args[0]) ? args[0].filter(Array.isArray) : [];
   const places = rolesOf(name)[role];
-  return lists.flatMap((list: readonly unknown[]) => places.flatMap((i) => list[i])).filter(isView);
+  return lists.flatMap((list: readonly unknown[]) => places.flatMap((i) => list[i]).flat(2)).filter(isView);
 }
 
 function rolesOf(name: string): Roles {
@@ -80,7 +85,7 @@ export class WatchedMemory {
     this.isShared = written.some(
       (one, i) => read.some((other) => overlap(one, other)) || written.some((other, j) => j < i && overlap(one, other)),
     );
-    for (const arg of args.flat(2)) {
+    for (const arg of args.flat(4)) {
       if (!ArrayBuffer.isView(arg) || arg.buffer.byteLength === 0) continue;
       if (raced.has(arg.buffer) || this.before.has(arg.buffer)) continue;
       this.before.set(arg.buffer, new Uint8Array(arg.buffer).slice());

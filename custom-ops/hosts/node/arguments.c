@@ -173,27 +173,37 @@ array typed(call* c, int index, const char* name, napi_typedarray_type wanted) {
   return typed_value(c, c->arguments[index], name, wanted);
 }
 
-array byte_array(call* c, int index, const char* name) {
+array numbers_value(call* c, napi_value value, const char* name, napi_typedarray_type* kind) {
+  static const size_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 4, 8, 8, 8}; /* in the order of napi_typedarray_type */
   array result = {NULL, 0, 0, false};
-  napi_typedarray_type type;
   napi_value buffer;
   void* data = NULL;
   size_t length = 0, offset;
   bool is_typed = false, is_plain = false;
   if (c->failed) return result;
-  if (napi_is_typedarray(c->env, c->arguments[index], &is_typed) != napi_ok || !is_typed ||
-      napi_get_typedarray_info(c->env, c->arguments[index], &type, &length, &data, &buffer, &offset) != napi_ok ||
-      type != napi_uint8_array) {
-    fail_type(c, name, "expected a Uint8Array");
+  if (napi_is_typedarray(c->env, value, &is_typed) != napi_ok || !is_typed ||
+      napi_get_typedarray_info(c->env, value, kind, &length, &data, &buffer, &offset) != napi_ok ||
+      (size_t)*kind >= sizeof sizes / sizeof *sizes) {
+    fail_type(c, name, "expected a typed array");
     return result;
   }
+  napi_is_arraybuffer(c->env, buffer, &is_plain);
   result.data = data;
   result.length = length;
-  result.bytes = length;
-  napi_is_arraybuffer(c->env, buffer, &is_plain);
+  result.bytes = length * sizes[*kind];
   result.shared = !is_plain;
   return result;
 }
+
+array bytes_value(call* c, napi_value value, const char* name) {
+  napi_typedarray_type kind = napi_uint8_array;
+  const array result = numbers_value(c, value, name, &kind);
+  if (!c->failed && kind == napi_uint8_array) return result;
+  fail_type(c, name, "expected a Uint8Array");
+  return (array){NULL, 0, 0, false};
+}
+
+array byte_array(call* c, int index, const char* name) { return bytes_value(c, c->arguments[index], name); }
 
 array floats(call* c, int index, const char* name, uint64_t length) {
   const array result = typed(c, index, name, napi_float32_array);
@@ -208,6 +218,24 @@ uint64_t area(call* c, int64_t rows, int64_t dim, const char* name) {
   fail_range(c, name, "expected a size that can be addressed, received %lld x %lld", (long long)rows, (long long)dim);
   return 0;
 }
+
+char* text_value(call* c, napi_value value, const char* name, size_t* length) {
+  size_t bytes = 0;
+  if (c->failed) return NULL;
+  if (napi_get_value_string_utf8(c->env, value, NULL, 0, &bytes) != napi_ok) {
+    fail_type(c, name, "expected a text");
+    return NULL;
+  }
+  char* text = own_memory(c, bytes + 1);
+  if (text == NULL || napi_get_value_string_utf8(c->env, value, text, bytes + 1, &bytes) != napi_ok) {
+    fail_range(c, name, "cannot be read");
+    return NULL;
+  }
+  if (length != NULL) *length = bytes;
+  return text;
+}
+
+char* text_argument(call* c, int index, const char* name) { return text_value(c, c->arguments[index], name, NULL); }
 
 void* own_memory(call* c, size_t bytes) {
   void* memory = malloc(bytes);

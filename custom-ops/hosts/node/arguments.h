@@ -77,9 +77,15 @@ array typed_value(call* c, napi_value value, const char* name, napi_typedarray_t
 array typed(call* c, int index, const char* name, napi_typedarray_type wanted);
 /* A Uint8Array. */
 array byte_array(call* c, int index, const char* name);
+array bytes_value(call* c, napi_value value, const char* name);
+/* A typed array of any kind. */
+array numbers_value(call* c, napi_value value, const char* name, napi_typedarray_type* kind);
 array floats(call* c, int index, const char* name, uint64_t length);
 /* rows x dim as a length; 0 when it cannot be one. */
 uint64_t area(call* c, int64_t rows, int64_t dim, const char* name);
+/* A text that `finish` frees, and its length where `length` is not NULL; NULL after an error. */
+char* text_value(call* c, napi_value value, const char* name, size_t* length);
+char* text_argument(call* c, int index, const char* name);
 /* Memory that `finish` frees; NULL where there is none. */
 void* own_memory(call* c, size_t bytes);
 /* Memory that other threads do not write while the kernel runs. */

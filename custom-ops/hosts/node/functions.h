@@ -54,4 +54,19 @@ napi_value build_graph(napi_env env, napi_callback_info info);
 napi_value release_graph(napi_env env, napi_callback_info info);
 napi_value graph_count(napi_env env, napi_callback_info info);
 
+/* servers.c */
+napi_value start_server(napi_env env, napi_callback_info info);
+napi_value open_session(napi_env env, napi_callback_info info);
+napi_value extend_session(napi_env env, napi_callback_info info);
+napi_value close_session(napi_env env, napi_callback_info info);
+napi_value session_info(napi_env env, napi_callback_info info);
+
+/* runs.c */
+napi_value start_runs(napi_env env, napi_callback_info info);
+napi_value runs_are_done(napi_env env, napi_callback_info info);
+
+/* outcomes.c */
+napi_value finish_runs(napi_env env, napi_callback_info info);
+napi_value finish_runs_async(napi_env env, napi_callback_info info);
+
 #endif

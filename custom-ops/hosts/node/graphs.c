@@ -2,25 +2,6 @@
 #include "../shared/graphs.h"
 #include "functions.h"
 
-#if defined(TE_WITH_TENSORFLOW)
-/* A text of the caller's, for it to free; NULL after an error. */
-static char* text_of(call* c, int index, const char* name) {
-  size_t length = 0;
-  if (c->failed) return NULL;
-  if (napi_get_value_string_utf8(c->env, c->arguments[index], NULL, 0, &length) != napi_ok) {
-    fail_type(c, name, "expected a text");
-    return NULL;
-  }
-  char* text = malloc(length + 1);
-  if (text == NULL || napi_get_value_string_utf8(c->env, c->arguments[index], text, length + 1, &length) != napi_ok) {
-    free(text);
-    fail_range(c, name, "cannot be read");
-    return NULL;
-  }
-  return text;
-}
-#endif
-
 /* buildGraph(definition, feeds, fetches, targets): its number; names each end in a line feed. Throws what is wrong. */
 napi_value build_graph(napi_env env, napi_callback_info info) {
   call c;
@@ -28,14 +9,13 @@ napi_value build_graph(napi_env env, napi_callback_info info) {
   const array definition = private_copy(&c, byte_array(&c, 0, "definition"), "definition");
 #if defined(TE_WITH_TENSORFLOW)
   static const char* const names[] = {"feeds", "fetches", "targets"};
-  char* texts[3] = {NULL, NULL, NULL};
+  const char* texts[3] = {NULL, NULL, NULL};
   char problem[2048] = "";
   int32_t number = 0;
-  for (int i = 0; i < 3; i++) texts[i] = text_of(&c, i + 1, names[i]);
+  for (int i = 0; i < 3; i++) texts[i] = text_argument(&c, i + 1, names[i]);
   if (!c.failed) {
     number = te_graph_build(definition.data, definition.length, texts[0], texts[1], texts[2], problem, sizeof problem);
   }
-  for (int i = 0; i < 3; i++) free(texts[i]);
   if (!c.failed && number == 0) napi_throw_error(env, "ERR_GRAPH", problem);
   finish(&c);
   return c.failed || number == 0 ? NULL : new_number(env, number);

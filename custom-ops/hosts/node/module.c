@@ -238,7 +238,16 @@ EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports) {
                    {"releaseSharedTensor", release_shared_tensor},
                    {"buildGraph", build_graph},
                    {"releaseGraph", release_graph},
-                   {"graphCount", graph_count}};
+                   {"graphCount", graph_count},
+                   {"startServer", start_server},
+                   {"openSession", open_session},
+                   {"extendSession", extend_session},
+                   {"closeSession", close_session},
+                   {"sessionInfo", session_info},
+                   {"startRuns", start_runs},
+                   {"runsAreDone", runs_are_done},
+                   {"finishRuns", finish_runs},
+                   {"finishRunsAsync", finish_runs_async}};
   instance* own = calloc(1, sizeof *own);
   if (own == NULL || napi_set_instance_data(env, own, free_instance, NULL) != napi_ok) {
     free(own);

@@ -32,6 +32,8 @@ namespace te {
   X(TF_GetCode)                                      \
   X(TF_Message)                                      \
   X(TF_DeleteBuffer)                                 \
+  X(TF_AllocateTensor)                               \
+  X(TF_NewTensor)                                    \
   X(TF_DeleteTensor)                                 \
   X(TF_TensorType)                                   \
   X(TF_NumDims)                                      \
@@ -77,21 +79,31 @@ namespace te {
   X(TF_ShapeInferenceContextConcatenateShapes)
 
 /* What captured steps need beside; a TensorFlow without it has no such steps. */
-#define TE_SESSION_FUNCTIONS(X)     \
-  X(TF_NewGraph)                    \
-  X(TF_DeleteGraph)                 \
-  X(TF_NewBufferFromString)         \
-  X(TF_NewImportGraphDefOptions)    \
-  X(TF_DeleteImportGraphDefOptions) \
-  X(TF_GraphImportGraphDef)         \
-  X(TF_GraphOperationByName)        \
-  X(TF_NewSessionOptions)           \
-  X(TF_DeleteSessionOptions)        \
-  X(TF_SetConfig)                   \
-  X(TF_NewSession)                  \
-  X(TF_CloseSession)                \
-  X(TF_DeleteSession)               \
+#define TE_SESSION_FUNCTIONS(X)              \
+  X(TF_NewGraph)                             \
+  X(TF_DeleteGraph)                          \
+  X(TF_NewBufferFromString)                  \
+  X(TF_NewImportGraphDefOptions)             \
+  X(TF_DeleteImportGraphDefOptions)          \
+  X(TF_ImportGraphDefOptionsAddInputMapping) \
+  X(TF_GraphImportGraphDef)                  \
+  X(TF_GraphOperationByName)                 \
+  X(TF_OperationNumOutputs)                  \
+  X(TF_NewSessionOptions)                    \
+  X(TF_DeleteSessionOptions)                 \
+  X(TF_SetConfig)                            \
+  X(TF_NewSession)                           \
+  X(TF_CloseSession)                         \
+  X(TF_DeleteSession)                        \
   X(TF_SessionRun)
+
+/* What servers and sessions on them need beside. */
+#define TE_SERVER_FUNCTIONS(X) \
+  X(TF_NewServer)              \
+  X(TF_ServerStart)            \
+  X(TF_ServerTarget)           \
+  X(TF_DeleteServer)           \
+  X(TF_SetTarget)
 
 /* One pointer per function, under the function's own name. */
 #define TE_DECLARE(name) decltype(&::name) name = nullptr;
@@ -101,13 +113,19 @@ struct Api {
 struct SessionApi {
   TE_SESSION_FUNCTIONS(TE_DECLARE)
 };
+struct ServerApi {
+  TE_SERVER_FUNCTIONS(TE_DECLARE)
+};
 #undef TE_DECLARE
 
 /* Filled by resolve_api(); read by everything that runs after a registration. */
 inline Api tf;
 inline SessionApi session_api;
+inline ServerApi server_api;
 /* Whether `session_api` is whole. */
 inline bool has_sessions = false;
+/* Whether `session_api` and `server_api` are. */
+inline bool has_servers = false;
 
 /* The libraries that may hold the C API: the wheel splits it over two, libtensorflow has all in one or two. */
 #if defined(_WIN32)
@@ -162,13 +180,19 @@ inline const char* resolve_api() {
   TE_TENSORFLOW_FUNCTIONS(TE_RESOLVE)
 #undef TE_RESOLVE
   tf = api;
+#define TE_RESOLVE(part, whole, name)                                                    \
+  for (int i = 0; i < found && part.name == nullptr; ++i) {                              \
+    part.name = reinterpret_cast<decltype(part.name)>(find_symbol(libraries[i], #name)); \
+  }                                                                                      \
+  if (part.name == nullptr) whole = false;
+#define TE_RESOLVE_OF_SESSIONS(name) TE_RESOLVE(session_api, has_sessions, name)
+#define TE_RESOLVE_OF_SERVERS(name) TE_RESOLVE(server_api, has_servers, name)
   has_sessions = true;
-#define TE_RESOLVE(name)                                                                               \
-  for (int i = 0; i < found && session_api.name == nullptr; ++i) {                                     \
-    session_api.name = reinterpret_cast<decltype(session_api.name)>(find_symbol(libraries[i], #name)); \
-  }                                                                                                    \
-  if (session_api.name == nullptr) has_sessions = false;
-  TE_SESSION_FUNCTIONS(TE_RESOLVE)
+  TE_SESSION_FUNCTIONS(TE_RESOLVE_OF_SESSIONS)
+  has_servers = has_sessions;
+  TE_SERVER_FUNCTIONS(TE_RESOLVE_OF_SERVERS)
+#undef TE_RESOLVE_OF_SESSIONS
+#undef TE_RESOLVE_OF_SERVERS
 #undef TE_RESOLVE
   return nullptr;
 }

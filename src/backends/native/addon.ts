@@ -121,6 +121,61 @@ export interface Addon extends ColumnKernels {
   buildGraph(definition: Uint8Array, feeds: string, fetches: string, targets: string): number;
   releaseGraph(number: number): void;
   graphCount(): number;
+  /**
+   * Starts a server of TensorFlow as a ServerDef says; returns its target. It lives as long as the process. This and
+   * sessions need registerTensorFlow first. Throws what TensorFlow says.
+   */
+  startServer(definition: Uint8Array): string;
+  /**
+   * A session on the server at `target`, `grpc://host:port`; nothing is contacted before its first runs. `config`: a
+   * ConfigProto, `graph`: a GraphDef. Runs that take long are ended when nothing listens at host and port.
+   */
+  openSession(target: string, config: Uint8Array, graph: Uint8Array, host: string, port: number): number;
+  /** Adds nodes, for groups that are started later. `mapped`: names of those that are there, each ended by a line feed. */
+  extendSession(session: number, graph: Uint8Array, mapped: string): void;
+  /** Never waits. Groups that have not begun end with code 1; all that were started can still be finished. */
+  closeSession(session: number): void;
+  /** Sessions that are open, threads of all that there were, groups that are not finished. */
+  sessionInfo(): { sessions: number; threads: number; groups: number };
+  /**
+   * Starts a group of runs, which go side by side, after those of earlier groups of the session; returns its number. What
+   * they are fed is copied before it returns. RangeError for names that the graph does not have.
+   */
+  startRuns(session: number, runs: readonly SessionRun[]): number;
+  /** Whether finishRuns would not wait. */
+  runsAreDone(group: number): boolean;
+  /**
+   * Waits until a group has ended; its number stands for nothing afterwards. What a run fetches is written into the array
+   * of its place in `into` where there is one; a RangeError, before anything is written, where that does not fit.
+   */
+  finishRuns(group: number, into: readonly (readonly (FetchTarget | null)[])[] | null): RunResult[];
+  finishRunsAsync(group: number): Promise<RunResult[]>;
+}
+
+/**
+ * `options`: a RunOptions. Names each end in a line feed, and may end in `:<output>`; those of targets may not. `shapes`:
+ * of each value its rank, then its sizes. `halves`: 1 for each Float32Array that is sent as float16, else 0.
+ */
+export type SessionRun = readonly [
+  options: Uint8Array,
+  feeds: string,
+  values: readonly (Float32Array | Float64Array | Int32Array | Uint8Array | readonly string[])[],
+  shapes: Int32Array,
+  halves: Uint8Array,
+  fetches: string,
+  targets: string,
+];
+
+/** float16 is written as float32. */
+export type FetchTarget = Float32Array | Float64Array | Int32Array | Uint8Array | BigInt64Array;
+
+/** `code`: 0, or TensorFlow's number of the error that `message` tells. */
+export interface RunResult {
+  readonly code: number;
+  readonly message: string;
+  readonly ms: number;
+  readonly values: (FetchTarget | string[])[];
+  readonly shapes: Int32Array[];
 }
 
 export type TableArguments = [table: Float32Array, rows: number, dim: number];
@@ -201,6 +256,15 @@ export const ADDON_FUNCTIONS: readonly (keyof Addon)[] = [
   'buildGraph',
   'releaseGraph',
   'graphCount',
+  'startServer',
+  'openSession',
+  'extendSession',
+  'closeSession',
+  'sessionInfo',
+  'startRuns',
+  'runsAreDone',
+  'finishRuns',
+  'finishRunsAsync',
 ];
 
 const FILE = join('custom-ops', 'build', 'tfjs_embeddings.node');

@@ -12,6 +12,7 @@ import type { Spoiler } from './spoiled_calls.js';
 /** Functions that attacks leave out, and why. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   registerTensorFlow: 'takes no argument, and cannot be undone in the process',
+  startServer: 'a server listens until the process ends',
 };
 
 /** The arguments of a right call, drawn anew, for each function. */
@@ -201,6 +202,26 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
     return [arrays.bytes(bytes), names(), names(), random.pick(['', 'y\n', 'x\n', 'q\n'])];
   }
 
+  /** Two runs, of feeds that nothing is there for: without a session they are read and no more. */
+  function runs(): unknown[] {
+    const run = (): unknown[] => {
+      const fed = [arrays.floats(random.whole(0, 9)), arrays.ints([1, 2, 3]), ['a', 'b']].slice(random.whole(0, 4));
+      const shapes = fed.flatMap((value) => [1, value.length]);
+      const halves = fed.map((value) => (value instanceof Float32Array ? random.whole(0, 2) : 0));
+      const [options, names] = [arrays.bytes([16, random.whole(0, 100)]), fed.map((_, i) => `x${i}:0\n`).join('')];
+      return [options, names, fed, arrays.ints(shapes), arrays.bytes(halves), 'y\n', random.pick(['', 'z\n'])];
+    };
+    const list = [run(), run()];
+    for (const each of list) if (random.chance(0.3)) spoil(each);
+    return [random.whole(0, 3), list];
+  }
+
+  function session(): unknown[] {
+    const [definition] = graph();
+    const config = arrays.bytes(random.pick([[], [88, 100], [255]]));
+    return [random.pick(['grpc://127.0.0.1:1', 'grpc://', '']), config, definition, '127.0.0.1', random.whole(0, 4)];
+  }
+
   function shared(): unknown[] {
     const { rows, dim, table } = batch();
     return [random.whole(0, 4), random.whole(0, 3), dim, rows, dim, table[0]];
@@ -272,6 +293,14 @@ export function rightCalls(random: Random, arrays: HostileArrays, { spoil }: Spo
     buildGraph: graph,
     releaseGraph: small,
     graphCount: none,
+    openSession: session,
+    extendSession: () => [random.whole(0, 3), graph()[0], random.pick(['', 'x:0\n', 'x:9\n', '\n'])],
+    closeSession: small,
+    sessionInfo: none,
+    startRuns: runs,
+    runsAreDone: small,
+    finishRuns: () => [random.whole(0, 3), random.pick([null, [[arrays.floats(3), null]], [[arrays.ints([1])], []]])],
+    finishRunsAsync: small,
     readSharedTensor: shared,
     writeSharedTensor: shared,
     releaseSharedTensor: small,

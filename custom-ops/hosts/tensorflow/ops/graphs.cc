@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include <memory>
-#include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "../call.h"
@@ -14,6 +12,9 @@
 #include "../../shared/graphs.h"
 #include "../../shared/memory.h"
 #include "../api.h"
+#include "../named_graph.h"
+#include "../sessions/numbered.h"
+#include "../status.h"
 #include "ops.h"
 
 namespace te {
@@ -26,23 +27,9 @@ namespace {
 constexpr unsigned char kConfig[] = {0x28, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                      0xff, 0x01, 0x52, 0x05, 0x52, 0x03, 0x98, 0x01, 0x01};
 
-class Status {
- public:
-  Status() : status_(tf.TF_NewStatus()) {}
-  Status(const Status&) = delete;
-  Status& operator=(const Status&) = delete;
-  ~Status() { tf.TF_DeleteStatus(status_); }
-  TF_Status* get() const { return status_; }
-  bool ok() const { return tf.TF_GetCode(status_) == TF_OK; }
-  const char* message() const { return tf.TF_Message(status_); }
-
- private:
-  TF_Status* status_;
-};
-
 class Graph {
  public:
-  Graph() : graph_(session_api.TF_NewGraph()) {}
+  Graph() = default;
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
   ~Graph() {
@@ -51,26 +38,21 @@ class Graph {
       session_api.TF_CloseSession(session_, status.get());
       session_api.TF_DeleteSession(session_, status.get());
     }
-    session_api.TF_DeleteGraph(graph_);
   }
 
   /* An empty text, or what is wrong. */
   std::string build(const void* definition, size_t bytes, const char* feeds, const char* fetches, const char* targets) {
-    Status status;
-    TF_Buffer* buffer = session_api.TF_NewBufferFromString(definition, bytes);
-    TF_ImportGraphDefOptions* options = session_api.TF_NewImportGraphDefOptions();
-    session_api.TF_GraphImportGraphDef(graph_, buffer, options, status.get());
-    session_api.TF_DeleteImportGraphDefOptions(options);
-    tf.TF_DeleteBuffer(buffer);
-    if (!status.ok()) return status.message();
+    const std::string problem = graph_.import(definition, bytes, "");
+    if (!problem.empty()) return problem;
     std::string unknown;
-    for (const std::string& name : lines(feeds)) feeds_.push_back(find(name, &unknown));
-    for (const std::string& name : lines(fetches)) fetches_.push_back(find(name, &unknown));
-    for (const std::string& name : lines(targets)) targets_.push_back(find(name, &unknown).oper);
+    for (const std::string& name : lines_of(feeds)) feeds_.push_back(graph_.find(name, &unknown));
+    for (const std::string& name : lines_of(fetches)) fetches_.push_back(graph_.find(name, &unknown));
+    for (const std::string& name : lines_of(targets)) targets_.push_back(graph_.node(name, &unknown));
     if (!unknown.empty()) return "the graph has no node " + unknown;
+    Status status;
     TF_SessionOptions* settings = session_api.TF_NewSessionOptions();
     session_api.TF_SetConfig(settings, kConfig, sizeof(kConfig), status.get());
-    if (status.ok()) session_ = session_api.TF_NewSession(graph_, settings, status.get());
+    if (status.ok()) session_ = session_api.TF_NewSession(graph_.get(), settings, status.get());
     session_api.TF_DeleteSessionOptions(settings);
     return status.ok() ? std::string() : status.message();
   }
@@ -85,71 +67,18 @@ class Graph {
   }
 
  private:
-  static std::vector<std::string> lines(const char* text) {
-    std::vector<std::string> found;
-    for (const char* end = nullptr; (end = strchr(text, '\n')) != nullptr; text = end + 1) {
-      found.emplace_back(text, end);
-    }
-    return found;
-  }
-
-  TF_Output find(const std::string& place, std::string* unknown) const {
-    const size_t colon = place.find(':');
-    const std::string name = place.substr(0, colon);
-    TF_Operation* operation = session_api.TF_GraphOperationByName(graph_, name.c_str());
-    if (operation == nullptr) *unknown = name;
-    return TF_Output{operation, colon == std::string::npos ? 0 : atoi(place.c_str() + colon + 1)};
-  }
-
-  TF_Graph* graph_;
+  NamedGraph graph_;
   TF_Session* session_ = nullptr;
   std::vector<TF_Output> feeds_;
   std::vector<TF_Output> fetches_;
   std::vector<const TF_Operation*> targets_;
 };
 
-class Graphs {
- public:
-  /* Never destroyed: kernels may run while the process ends. */
-  static Graphs& book() {
-    static Graphs* const instance = new Graphs;
-    return *instance;
-  }
-
-  int32_t add(std::shared_ptr<const Graph> graph) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    do {
-      next_ = next_ == INT32_MAX ? 1 : next_ + 1;
-    } while (graphs_.count(next_) != 0);
-    graphs_.emplace(next_, std::move(graph));
-    return next_;
-  }
-
-  std::shared_ptr<const Graph> find(int32_t number) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = graphs_.find(number);
-    return found == graphs_.end() ? nullptr : found->second;
-  }
-
-  void release(int32_t number) {
-    std::shared_ptr<const Graph> last; /* dies outside of the lock */
-    std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = graphs_.find(number);
-    if (found == graphs_.end()) return;
-    last = std::move(found->second);
-    graphs_.erase(found);
-  }
-
-  int32_t count() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return static_cast<int32_t>(graphs_.size());
-  }
-
- private:
-  std::mutex mutex_;
-  std::unordered_map<int32_t, std::shared_ptr<const Graph>> graphs_;
-  int32_t next_ = 0;
-};
+/* Never destroyed: kernels may run while the process ends. */
+Numbered<const Graph>& graphs() {
+  static auto* const instance = new Numbered<const Graph>;
+  return *instance;
+}
 
 /* Whether an output lies in the memory of an input: then the input could not be stepped in place any more. */
 bool lies_in(TF_Tensor* output, const std::vector<TF_Tensor*>& inputs) {
@@ -167,7 +96,7 @@ void compute_step(void*, TF_OpKernelContext* context) {
   TF_Tensor* given = call.input(0, "graph", 0);
   if (given == nullptr) return;
   const int32_t number = *static_cast<const int32_t*>(Call::data(given));
-  const std::shared_ptr<const Graph> graph = Graphs::book().find(number);
+  const std::shared_ptr<const Graph> graph = graphs().find(number);
   if (graph == nullptr)
     return call.fail(TF_INVALID_ARGUMENT, "graph: expected one that was built, received %d", number);
   std::vector<TF_Tensor*> inputs(static_cast<size_t>(tf.TF_NumInputs(context) - 1));
@@ -221,10 +150,10 @@ extern "C" int32_t te_graph_build(const void* definition, size_t bytes, const ch
   } else {
     auto graph = std::make_shared<te::Graph>();
     wrong = graph->build(definition, bytes, feeds, fetches, targets);
-    if (wrong.empty()) return te::Graphs::book().add(std::move(graph));
+    if (wrong.empty()) return te::graphs().add(std::move(graph));
   }
   snprintf(problem, room, "%s", wrong.c_str());
   return 0;
 }
-extern "C" void te_graph_release(int32_t number) { te::Graphs::book().release(number); }
-extern "C" int32_t te_graph_count(void) { return te::Graphs::book().count(); }
+extern "C" void te_graph_release(int32_t number) { te::graphs().take(number); }
+extern "C" int32_t te_graph_count(void) { return te::graphs().count(); }
